@@ -102,7 +102,7 @@ describe('a field of a job spec', () => {
     ['suspend', 'true or false', true, 'yes'],
     ['cancel', 'true or false', true, 1],
     ['layout.tensorParallelDegree', 'at least 1', 1, 0],
-    ['layout.dataParallelDegree', 'at most 32768', 32_768, 32_769],
+    ['layout.dataParallelDegree', 'at most 65536', 32_768, 65_537],
   ])('%s is %s', (field, _rule, kept, broken) => {
     expect(refusedFields(TrainingJobSpec, withField(FULL, field, kept))).toEqual([]);
     expect(refusedFields(TrainingJobSpec, withField(FULL, field, broken))).toEqual([field]);

@@ -5,7 +5,7 @@ const taken: readonly (readonly [sentence: string, expert: Partial<ExpertLayout>
   ...EXPERT_DISPATCHERS.map((dispatcher) => [`dispatcher ${dispatcher}`, { dispatcher }] as const),
   ...EXPERT_BALANCES.map((balance) => [`balance ${balance}`, { balance }] as const),
   ['experts that are not divided', { expertParallelDegree: 1 }],
-  ['experts over all ranks that a layout may have', { expertParallelDegree: 32_768 }],
+  ['experts over all ranks that a layout may have', { expertParallelDegree: 65_536 }],
   ['experts that are split four ways', { expertTensorParallelDegree: 4 }],
   ['expert weights that two ranks share', { weightShardDegree: 2 }],
   ['a capacity below an even share', { capacityFactor: 0.5 }],
@@ -21,7 +21,7 @@ const taken: readonly (readonly [sentence: string, expert: Partial<ExpertLayout>
 const refused: readonly (readonly [expert: unknown, want: string])[] = [
   [{}, 'expert.expertParallelDegree: is needed and not given'],
   [{ expertParallelDegree: 0 }, 'expert.expertParallelDegree: is 0; it must be at least 1'],
-  [{ expertParallelDegree: 32_769 }, 'expert.expertParallelDegree: is 32769; it must be at most 32768'],
+  [{ expertParallelDegree: 65_537 }, 'expert.expertParallelDegree: is 65537; it must be at most 65536'],
   [{ expertParallelDegree: 1.5 }, 'expert.expertParallelDegree: is 1.5; Invalid input: expected int, received number'],
   [
     { expertParallelDegree: 1, expertTensorParallelDegree: 0 },

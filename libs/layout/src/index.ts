@@ -1,4 +1,4 @@
-export { MAX_WORLD_SIZE } from './degree.ts';
+export { MAX_PLANNED_GPUS, MAX_WORLD_SIZE } from './degree.ts';
 export { ParallelLayout, formatLayout, worldSize } from './parallel-layout.ts';
 export type { RankAxis } from './parallel-layout.ts';
 export { MAX_LISTED_STAGES } from './pipeline-plan.ts';

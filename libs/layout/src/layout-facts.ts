@@ -74,6 +74,8 @@ export interface LayoutFacts {
   readonly engine?: LayoutEngine | undefined;
   /** GPUs that the job shall have; absent: as many as the layout says. */
   readonly gpus?: number | undefined;
+  /** Most ranks of a layout; absent: as many as a job may have. */
+  readonly mostRanks?: number | undefined;
   readonly gpusPerNode?: number | undefined;
   /** GPUs that reach each other over NVLink or its like. */
   readonly scaleUpDomainGpus?: number | undefined;

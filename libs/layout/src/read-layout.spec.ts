@@ -32,8 +32,8 @@ describe('what is wrong with a file is told with field, value, rule and a way ou
     ['a degree below one', { tensorParallelDegree: 0 }, ['tensorParallelDegree: is 0; it must be at least 1']],
     [
       'a degree above all that are supported',
-      { layout: { dataParallelDegree: 40_000 } },
-      ['layout.dataParallelDegree: is 40000; it must be at most 32768'],
+      { layout: { dataParallelDegree: 70_000 } },
+      ['layout.dataParallelDegree: is 70000; it must be at most 65536'],
     ],
     [
       'a misspelt key, with the key that is meant',

@@ -27,7 +27,7 @@ const refused: readonly (readonly [states: unknown, want: string])[] = [
     'states.implementation: "fsdp" is not one of ddp, distributed-optimizer, megatron-fsdp, fsdp2, deepspeed; did you mean fsdp2?',
   ],
   [{ secondaryShardDegree: 0 }, 'states.secondaryShardDegree: is 0; it must be at least 1'],
-  [{ secondaryShardDegree: 32_769 }, 'states.secondaryShardDegree: is 32769; it must be at most 32768'],
+  [{ secondaryShardDegree: 65_537 }, 'states.secondaryShardDegree: is 65537; it must be at most 65536'],
   [
     { reshardAfterForward: 'no' },
     'states.reshardAfterForward: is "no"; Invalid input: expected boolean, received string',

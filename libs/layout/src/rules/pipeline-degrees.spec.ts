@@ -55,6 +55,16 @@ const broken: readonly RuleCase[] = [
     waysOut: [{ layout: { pipeline: { stages: stages(8, 8, 8, 8) } } }],
   },
   {
+    rule: 'noStageIsEmpty',
+    layout: { pipelineParallelDegree: 4, pipeline: { stages: stages(16, 0, 0, 16) } },
+    message:
+      'pipeline.stages: stage 1 and 1 more hold neither a layer nor an end of the model; move a layer to each, or list the 2 others alone',
+    waysOut: [
+      { layout: { pipeline: { stages: stages(15, 1, 1, 15) } } },
+      { layout: { pipelineParallelDegree: 2, pipeline: { stages: stages(16, 16) } } },
+    ],
+  },
+  {
     rule: 'stagesBeginWithEmbeddingAndEndWithLoss',
     layout: { pipelineParallelDegree: 2, pipeline: { stages: [{ layers: 16 }, { layers: 16, embedding: true }] } },
     message:

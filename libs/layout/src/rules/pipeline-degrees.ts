@@ -87,6 +87,22 @@ export const pipelineDegreeRules: readonly GridRule[] = [
     }),
   },
   {
+    name: 'noStageIsEmpty',
+    source: 'this project: an empty stage costs a GPU and two transfers, and does nothing',
+    statement: 'every listed stage holds a layer, an MTP layer, the embedding or the loss',
+    holds: ({ stages }) => stages === undefined || firstEmptyStage(stages) === undefined,
+    explain: ({ stages = [] }) => {
+      const empty = firstEmptyStage(stages) ?? 0;
+      const filled = stages.filter((_, index) => !isEmptyStage(stages, index)).length;
+      return {
+        field: 'pipeline/stages',
+        message:
+          `pipeline.stages: stage ${empty} and ${stages.length - filled - 1} more hold neither a layer nor an end of the model; ` +
+          `move a layer to each, or list the ${filled} others alone`,
+      };
+    },
+  },
+  {
     name: 'chunksNeedPipeline',
     source: MEGATRON,
     statement: 'several chunks per rank need a pipeline',
@@ -193,6 +209,22 @@ const CHUNKS_OF_SCHEDULE: Readonly<Record<GridPoint['schedule'], readonly [least
   'partial-paths': [1, 1],
   'graph-chunks': [1, 1],
 };
+
+type Stages = NonNullable<GridPoint['stages']>;
+
+function firstEmptyStage(stages: Stages): number | undefined {
+  for (let index = 0; index < stages.length; index++) if (isEmptyStage(stages, index)) return index;
+  return undefined;
+}
+
+/** Where no stage says which ends it holds, the first holds the embedding and the last the loss. */
+function isEmptyStage(stages: Stages, index: number): boolean {
+  const stage = stages[index];
+  if (stage === undefined || stage.layers > 0 || (stage.mtpLayers ?? 0) > 0) return false;
+  if (stage.embedding === true || stage.loss === true) return false;
+  const isAnEnd = index === 0 || index === stages.length - 1;
+  return !isAnEnd || stages.some((each) => each.embedding === true || each.loss === true);
+}
 
 function countedLayers(point: GridPoint): 0 | 2 {
   return point.vocabulary === 'counted-as-layer' ? 2 : 0;

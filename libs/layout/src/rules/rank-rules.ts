@@ -10,18 +10,18 @@ export const rankRules: readonly OptionRule[] = [
   {
     name: 'worldSizeWithinLimit',
     source: 'this project',
-    statement: `a layout has at most ${MAX_WORLD_SIZE} ranks`,
-    check: (layout) => {
+    statement: `a layout has at most ${MAX_WORLD_SIZE} ranks, or as many as are planned for`,
+    check: (layout, { mostRanks = MAX_WORLD_SIZE }) => {
       const ranks = worldSize(layout);
-      if (ranks <= MAX_WORLD_SIZE) return [];
+      if (ranks <= mostRanks) return [];
       const others = ranks / layout.dataParallelDegree;
       const hint =
-        others > MAX_WORLD_SIZE
+        others > mostRanks
           ? `and the degrees other than dataParallelDegree make ${others} already; make one of them smaller`
-          : `so the largest dataParallelDegree is ${Math.floor(MAX_WORLD_SIZE / others)}`;
+          : `so the largest dataParallelDegree is ${Math.floor(mostRanks / others)}`;
       return broken(
         'dataParallelDegree',
-        `the product of the degrees is ${ranks} GPUs; at most ${MAX_WORLD_SIZE} are supported, ${hint}`,
+        `the product of the degrees is ${ranks} GPUs; at most ${mostRanks} are supported, ${hint}`,
       );
     },
   },
