@@ -31,6 +31,7 @@ export function planText(request: PlanRequest, answer: PlanAnswer, width: WidthC
   return paragraphs([
     wrapped(headline(request), width),
     answer.best === undefined ? closestText(answer, width) : planFacts(answer.best, width),
+    adviceText(answer, width),
     answer.best === undefined ? [] : partsText(answer.best.prediction),
     runnersUpText(answer, width),
     ruledOutText(answer, width),
@@ -75,6 +76,7 @@ export function whyNotText(
 
 const WHY_NOT_WORD: Readonly<Record<WhyNotAnswer['verdict'], string>> = {
   best: 'Best',
+  tied: 'As fast as the best, which is simpler',
   illegal: 'Not legal',
   doesNotFit: 'Does not fit',
   worse: 'Worse',
@@ -118,6 +120,13 @@ function planFacts(plan: Plan, width: WidthColumns): readonly string[] {
   ];
   if (whole !== '') rows.push([trainingHours === undefined ? 'Per step' : 'Training', whole]);
   return factLines(rows, width);
+}
+
+/** What would be faster, or possible at all, each with its layout. */
+function adviceText({ advice = [] }: PlanAnswer, width: WidthColumns): readonly string[] {
+  if (advice.length === 0) return [];
+  const lines = advice.map(({ sentence, plan }) => `- ${sentence} (${formatDegrees(plan)}, ${choicesOf(plan)})`);
+  return ['Advice', ...lines.flatMap((line) => wrapped(line, width, INDENT))];
 }
 
 /** `Name   value` with the values in one column, broken between words. */
@@ -270,8 +279,11 @@ function ruledOutText({ ruledOut, counted }: PlanAnswer, width: WidthColumns): r
   return ['What ruled out the rest', ...table, ...wrapped(sentence, width, INDENT)];
 }
 
-function closestText({ closest }: PlanAnswer, width: WidthColumns): readonly string[] {
-  if (closest === undefined) return ['No layout is legal.'];
+function closestText({ closest, whyNothing }: PlanAnswer, width: WidthColumns): readonly string[] {
+  if (closest === undefined)
+    return whyNothing === undefined
+      ? ['No layout is legal.']
+      : wrapped(`Nothing can be planned: ${whyNothing}.`, width);
   const missing =
     closest.exceedsGib > 0
       ? `Nothing fits: the closest layout lacks ${formatGib(closest.exceedsGib)} of memory per GPU.`
