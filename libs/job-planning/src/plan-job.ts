@@ -62,7 +62,7 @@ function choose(question: JobPlanQuestion, request: PlanRequest): Chosen | strin
   const { spec } = question;
   const { allow, pinned } = engineOffers(spec);
   const narrowed = { ...request, allow: { ...request.allow, ...allow }, pinned: { ...pinned, ...request.pinned } };
-  const answer = unlessRefused(() => plan(narrowed));
+  const answer = unlessRefused(() => plan(narrowed, ASKED_ALONE));
   if (typeof answer === 'string') return plannerRefuses(answer);
   const told = tellingOf(spec);
   const candidates = answer.plans.flatMap((one) => runnable(spec, one, told));
@@ -97,6 +97,9 @@ function predicted(spec: EffectiveSpec, request: PlanRequest): Chosen | undefine
   return { layout, microBatchSize, ...figuresOf(prediction, request.cluster) };
 }
 
+/** A job has said its GPUs and its batch: advice on others would take time and reach nobody. */
+const ASKED_ALONE = { withAdvice: false };
+
 /** Degrees alone leave the rest to the engine, whose ways the request pins; whatever else a layout says is taken as it stands. */
 function predictionOf(layout: ParallelLayout, microBatchSize: number, request: PlanRequest): Prediction | undefined {
   if (!isSameLayout(layout, degreesOf(layout))) return predict(request, { layout, microBatchSize });
@@ -105,7 +108,8 @@ function predictionOf(layout: ParallelLayout, microBatchSize: number, request: P
     pipeline: layout.pipelineParallelDegree,
     data: layout.dataParallelDegree,
   };
-  const { best, closest } = plan({ ...request, top: 1, pinned: { ...request.pinned, ...degrees, microBatchSize } });
+  const pinned = { ...request.pinned, ...degrees, microBatchSize };
+  const { best, closest } = plan({ ...request, top: 1, pinned }, ASKED_ALONE);
   return (best ?? closest?.plan)?.prediction;
 }
 

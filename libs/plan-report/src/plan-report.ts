@@ -73,8 +73,11 @@ function requestLine(request: PlanRequest): string {
   ].join(' · ');
 }
 
-function nothingFits({ closest }: PlanAnswer): Markup {
-  if (closest === undefined) return markup`<section><h2 class="doesNotFit">No layout is legal</h2></section>`;
+function nothingFits({ closest, whyNothing }: PlanAnswer): Markup {
+  if (closest === undefined) {
+    const why = whyNothing === undefined ? undefined : markup`<p>${whyNothing}</p>`;
+    return markup`<section><h2 class="doesNotFit">No layout is legal</h2>${why}</section>`;
+  }
   const missing =
     closest.exceedsGib > 0
       ? `The closest layout lacks ${formatGib(closest.exceedsGib)} of memory per GPU.`

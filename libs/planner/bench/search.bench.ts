@@ -12,6 +12,8 @@ import { spaceOf } from '../src/space/space-of-request.ts';
 import { searchLayouts } from '../src/search/branch-and-bound.ts';
 import { decidedCandidate } from '../src/search/decided-layout.ts';
 import { RunModels } from '../src/search/run-models.ts';
+import { SimplestLayouts } from '../src/search/simplest-layouts.ts';
+import { PAIRED_ERROR_PCT } from '../src/calibration/paired-error.ts';
 import { newStats, type SearchStats } from '../src/search/search-stats.ts';
 import { goalOf } from '../src/search/search-request.ts';
 import {
@@ -74,8 +76,9 @@ function searched(input: PlanRequestInput) {
   const { objective, limits } = goal;
   const best = new BestLayouts(objective, goal.top);
   const front = new ParetoFront();
+  const simplest = new SimplestLayouts(1 + PAIRED_ERROR_PCT / 100);
   const stats = newStats();
-  searchLayouts({ space, models, limits, best, front, stats, smallestFirst: objective === 'memory' });
+  searchLayouts({ space, models, limits, best, front, simplest, stats, smallestFirst: objective === 'memory' });
   return { best: best.layouts, front: front.layouts, stats };
 }
 

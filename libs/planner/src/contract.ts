@@ -1,9 +1,9 @@
 /** What a planner is asked and what it answers. Plain objects without unions or records, because GraphQL types are made from them. */
-import { MAX_WORLD_SIZE, ModelShape, ParallelLayout } from '@coxswain/layout';
+import { MAX_PLANNED_GPUS, ModelShape, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { NIC_KINDS, PRECISIONS, RANK_ORDERS, SCHEDULES } from './facts.ts';
 
-const degree = z.int().min(1).max(MAX_WORLD_SIZE);
+const degree = z.int().min(1).max(MAX_PLANNED_GPUS);
 const share = z.number().min(0).max(1);
 /** At less than a megabyte a second times and costs outgrow what numbers hold. */
 const bandwidthGbPerS = z.number().min(0.001).max(100_000);
@@ -198,7 +198,7 @@ export type MemoryPart = z.infer<typeof MemoryPart>;
 
 export const StageMemory = z
   .strictObject({
-    stage: z.int().min(0).max(MAX_WORLD_SIZE).describe('Position in the pipeline, from 0.'),
+    stage: z.int().min(0).max(MAX_PLANNED_GPUS).describe('Position in the pipeline, from 0.'),
     peakGib: gib,
     parts: z.array(MemoryPart).describe('They sum to peakGib.'),
   })
@@ -277,10 +277,33 @@ export const ClosestPlan = z
   .meta({ id: 'ClosestPlan', description: 'Told where nothing fits: the layout that comes closest.' });
 export type ClosestPlan = z.infer<typeof ClosestPlan>;
 
+const ADVICE_KINDS = ['fewerGpus', 'otherBatch'] as const;
+
+export const PlanAdvice = z
+  .strictObject({
+    kind: z.enum(ADVICE_KINDS),
+    sentence: z.string().describe('What would be faster, with both step times.'),
+    globalBatchSize: z.int().min(1).max(33_554_432),
+    plan: Plan.describe(
+      'On the GPUs and with the batch that are advised; one of the usual layouts, so a search of its own may find a faster one.',
+    ),
+  })
+  .meta({
+    id: 'PlanAdvice',
+    description: 'A change of what was asked that is predicted to be faster, or possible at all.',
+  });
+export type PlanAdvice = z.infer<typeof PlanAdvice>;
+
 export const PlanAnswer = z
   .strictObject({
     best: Plan.optional().describe('Absent where nothing fits.'),
-    plans: z.array(Plan).describe('The best layouts, best first.'),
+    plans: z
+      .array(Plan)
+      .describe(
+        'The best layout, which is the simplest of those that predictions cannot tell from the fastest; then the others by the objective, so that a faster one may follow.',
+      ),
+    advice: z.array(PlanAdvice).optional().describe('Fewer GPUs or another batch, where they are faster.'),
+    whyNothing: z.string().optional().describe('Told where no layout is legal: the rule in the way and what would do.'),
     pareto: z
       .array(Plan)
       .describe(
@@ -295,14 +318,14 @@ export const PlanAnswer = z
   .meta({ id: 'PlanAnswer' });
 export type PlanAnswer = z.infer<typeof PlanAnswer>;
 
-export const WHY_NOT_VERDICTS = ['best', 'illegal', 'doesNotFit', 'worse', 'outsideSearch'] as const;
+export const WHY_NOT_VERDICTS = ['best', 'tied', 'illegal', 'doesNotFit', 'worse', 'outsideSearch'] as const;
 
 export const WhyNotAnswer = z
   .strictObject({
     verdict: z
       .enum(WHY_NOT_VERDICTS)
       .describe(
-        'outsideSearch: better than what the search found, because it makes a choice the search does not consider.',
+        'tied: faster by less than predictions tell apart, and less simple. outsideSearch: better than what the search found, because it makes a choice the search does not consider.',
       ),
     reason: z.string().describe('One sentence: the first broken rule, the missing memory, or how much worse it is.'),
     brokenRules: z.array(z.string()).describe('Every rule it breaks, in order.'),

@@ -1,4 +1,5 @@
 /** Nothing fits: which layout comes closest, and what would make it fit? */
+import { MAX_PLANNED_GPUS } from '@coxswain/layout';
 import { GIB_BYTES } from '@coxswain/units';
 import { planOf } from '../answer/plan-of-layout.ts';
 import type { ClosestPlan, PlanRequest } from '../contract.ts';
@@ -10,7 +11,6 @@ import { searchRequest, type SearchGoal } from '../search/search-request.ts';
 const NO_LIMITS: SearchLimits = { peakBytes: Infinity, stepTimeS: Infinity };
 /** How many times as many GPUs are tried. */
 const MULTIPLES = [2, 4, 8, 16];
-const MAX_GPUS = 32_768;
 
 /** The smallest layout, or where memory suffices the fastest one; undefined where no layout is legal. */
 export function closestPlanOf(resolved: ResolvedRequest, limits: SearchLimits): ClosestPlan | undefined {
@@ -64,7 +64,7 @@ function relaxPins(request: PlanRequest): string[] {
 function fewestGpusThatHold(resolved: ResolvedRequest, limits: SearchLimits): number | undefined {
   const { cluster } = resolved.request;
   if (cluster.islands !== undefined) return undefined;
-  const counts = MULTIPLES.map((multiple) => multiple * cluster.gpus).filter((gpus) => gpus <= MAX_GPUS);
+  const counts = MULTIPLES.map((multiple) => multiple * cluster.gpus).filter((gpus) => gpus <= MAX_PLANNED_GPUS);
   return counts.find(
     (gpus) => bestOf(resolved, { objective: 'memory', gpus, limits: { ...limits, stepTimeS: Infinity } }) !== undefined,
   );

@@ -1,25 +1,34 @@
 /** Which layout is best for a model on a cluster, and what rules out the rest? */
 import type { PlanAnswer, PlanRequest, RuledOut } from '../contract.ts';
 import { assumptionsOf } from '../answer/assumptions.ts';
+import { adviceOf } from './advice.ts';
 import { calibrationSentence } from '../calibration/calibration-in-use.ts';
 import { closestPlanOf } from './closest-plan.ts';
+import { whyNothing } from './why-nothing.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
-import { resolveRequest } from '../request/resolved-request.ts';
+import { resolveRequest, type ResolvedRequest } from '../request/resolved-request.ts';
+import type { MeasuredLayout } from '../search/kept-layouts.ts';
 import type { SearchStats } from '../search/search-stats.ts';
-import { goalOf, searchRequest } from '../search/search-request.ts';
+import { goalOf, searchRequest, type SearchResult } from '../search/search-request.ts';
+
+interface PlanOptions {
+  /** Whether fewer GPUs and other batches are looked at as well. */
+  readonly withAdvice?: boolean;
+}
 
 /**
  * The best layouts for a request, exact over the space that `search-space.ts` states.
  *
  * @throws DomainError INVALID_REQUEST for an unknown preset, with the nearest names.
  */
-export function plan(request: PlanRequest): PlanAnswer {
+export function plan(request: PlanRequest, { withAdvice = true }: PlanOptions = {}): PlanAnswer {
   const resolved = resolveRequest(request);
   const goal = goalOf(resolved);
   const found = searchRequest(resolved, goal);
-  const plans = found.best.map((layout) => planOf(resolved, layout));
+  const plans = rankedOf(found, resolved).map((layout) => planOf(resolved, layout));
   const [best] = plans;
   const closest = best === undefined ? closestPlanOf(resolved, goal.limits) : undefined;
+  const advice = withAdvice ? adviceOf(resolved, goal.limits, best) : [];
   const { stats } = found;
   const ruledOut = ruledOutOf(stats);
   const broken = ruledOut.reduce((sum, rule) => sum + (isRule(rule) ? rule.count : 0), 0);
@@ -29,6 +38,8 @@ export function plan(request: PlanRequest): PlanAnswer {
     plans,
     pareto: found.front.map((layout) => planOf(resolved, layout)),
     ...(closest === undefined ? {} : { closest }),
+    ...(advice.length === 0 ? {} : { advice }),
+    ...(best === undefined && closest === undefined ? { whyNothing: whyNothing(resolved, ruledOut, advice) } : {}),
     ruledOut,
     counted: {
       enumerated: stats.enumerated,
@@ -40,6 +51,15 @@ export function plan(request: PlanRequest): PlanAnswer {
     calibration: calibrationSentence(),
     assumptions: assumptionsOf(resolved),
   };
+}
+
+/** The simplest of the fastest, then the others by rank. Of the smallest layouts none is exchanged for a simpler one. */
+export function rankedOf({ best, simplest }: SearchResult, { request }: ResolvedRequest): readonly MeasuredLayout[] {
+  if (simplest === undefined || request.objective === 'memory') return best;
+  return [simplest, ...best.filter(({ order, gpus }) => order !== simplest.order || gpus !== simplest.gpus)].slice(
+    0,
+    request.top,
+  );
 }
 
 /** Memory and the deadline exclude layouts that are legal. */

@@ -3,7 +3,9 @@ import { worldSize } from '@coxswain/layout';
 import type { RunFacts } from '../facts.ts';
 import type { AskedLayout, Plan, PlanRequest, Prediction, WhyNotAnswer } from '../contract.ts';
 import { gpuCountsOf } from '../space/gpu-counts.ts';
+import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
+import { rankedOf } from './plan.ts';
 import { brokenRulesOf, runOfLayout } from './predict.ts';
 import { predictRun } from '../answer/predict-run.ts';
 import { resolveRequest, runOnGpus, type ResolvedRequest, type RunBase } from '../request/resolved-request.ts';
@@ -48,7 +50,7 @@ function onItsOwnGpus(resolved: ResolvedRequest, { layout }: AskedLayout): RunBa
 }
 
 function bestPlanOf(resolved: ResolvedRequest): Plan | undefined {
-  const [best] = searchRequest(resolved, { ...goalOf(resolved), top: 1 }).best;
+  const [best] = rankedOf(searchRequest(resolved, { ...goalOf(resolved), top: 1 }), resolved);
   return best === undefined ? undefined : planOf(resolved, best);
 }
 
@@ -80,6 +82,12 @@ function comparison(
   const ratio = mine / theirs - 1;
   if (Math.abs(ratio) <= SAME)
     return { verdict: 'best', reason: `no layout needs less than its ${figure(mine)} ${what}` };
+  if (ratio < 0 && isTied(request, ratio)) {
+    return {
+      verdict: 'tied',
+      reason: `${figure(mine)} ${what} against ${figure(theirs)} is within the ${PAIRED_ERROR_PCT} % by which layouts of one job are told apart, and the best one is simpler`,
+    };
+  }
   const figures = `${figure(mine)} ${what} against ${figure(theirs)}`;
   if (ratio < 0) {
     return { verdict: 'outsideSearch', reason: `it is better than what the search considers: ${figures}` };
@@ -87,6 +95,11 @@ function comparison(
   const most = differenceOf(prediction, best.prediction)[0];
   const where = most === undefined || request.objective === 'memory' ? '' : `; most of it ${spelled(most.part)}`;
   return { verdict: 'worse', reason: `${(100 * ratio).toFixed(1)} % worse: ${figures}${where}` };
+}
+
+/** A smaller layout is never exchanged for a simpler one. */
+function isTied({ objective }: PlanRequest, ratio: number): boolean {
+  return objective !== 'memory' && 1 + ratio >= 1 / (1 + PAIRED_ERROR_PCT / 100);
 }
 
 function figure(value: number): string {

@@ -1,5 +1,5 @@
 /** What do the layout rules know of a run? */
-import type { LayoutFacts } from '@coxswain/layout';
+import { MAX_PLANNED_GPUS, type LayoutFacts } from '@coxswain/layout';
 import { engineOfStack } from './engine-choices.ts';
 import type { RunBase } from './resolved-request.ts';
 
@@ -11,6 +11,7 @@ export function layoutFactsOf(base: RunBase, microBatchSize: number): LayoutFact
     sequenceLength: base.sequenceLength,
     microBatchSize,
     gpus: base.cluster.gpus,
+    mostRanks: MAX_PLANNED_GPUS,
     gpusPerNode: base.cluster.gpusPerNode,
     scaleUpDomainGpus: base.cluster.scaleUpDomainGpus,
     ...(engine === undefined ? {} : { engine }),

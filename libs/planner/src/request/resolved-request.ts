@@ -1,9 +1,11 @@
 /** What does a request mean? Its presets are looked up once, and everything that answers it reads what was found. */
+import { DomainError } from '@coxswain/domain-error';
 import type { ModelShape } from '@coxswain/layout';
 import type { AllowedChoices, PlanCluster, PlanRequest } from '../contract.ts';
 import type { ClusterFacts, RunFacts } from '../facts.ts';
 import { GPU_PRESETS, modelOf, namedOf, type GpuPreset } from '../presets/index.ts';
 import { choicesOfEngine } from './engine-choices.ts';
+import { contradictionsOf } from './request-contradictions.ts';
 
 export interface ResolvedRequest {
   /** What was asked. */
@@ -23,12 +25,21 @@ export const UNNAMED_STACK = 'unnamed';
 
 const BITS_PER_BYTE = 8;
 
-/** @throws DomainError INVALID_REQUEST for a preset that does not exist, with the nearest names. */
+/**
+ * @throws DomainError INVALID_REQUEST for a preset that does not exist, with the nearest names, and for words that contradict the model or the
+ * GPUs, with one violation each.
+ */
 export function resolveRequest(request: PlanRequest): ResolvedRequest {
   const { cluster } = request;
   const gpu = namedOf(GPU_PRESETS, cluster.gpu, 'GPU', '/cluster/gpu');
+  const model = modelShapeOf(request);
+  const contradictions = contradictionsOf(request, { model, gpu });
+  if (contradictions.length > 0) {
+    const told = contradictions.map(({ pointer, detail }) => `${pointer}: ${detail}`);
+    throw new DomainError('INVALID_REQUEST', told.join('; '), contradictions);
+  }
   const run: RunBase = {
-    model: modelShapeOf(request),
+    model,
     cluster: clusterOf(cluster, gpu, cluster.gpus),
     stack: request.stack ?? UNNAMED_STACK,
     precision: request.precision,

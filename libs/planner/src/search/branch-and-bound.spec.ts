@@ -7,6 +7,7 @@ import { enumerateLayouts, stirredModels } from '../testing/search-models.ts';
 import { stagePartsOf } from '../stages.ts';
 import { BestLayouts, ParetoFront, type MeasuredLayout } from './kept-layouts.ts';
 import { searchLayouts } from './branch-and-bound.ts';
+import { SimplestLayouts } from './simplest-layouts.ts';
 import { newStats } from './search-stats.ts';
 import type { SpaceFacts } from '../space/search-space.ts';
 
@@ -62,6 +63,7 @@ const questions = fc.record({
   top: fc.integer({ min: 1, max: 12 }),
   peakBytes: fc.constantFrom(20, 35, Infinity),
   stepTimeS: fc.constantFrom(30, Infinity),
+  slowdown: fc.constantFrom(1, 1.03, 1.2),
 });
 
 function answerOf(space: SpaceFacts, asked: Omit<Parameters<typeof check>[0], 'from'>) {
@@ -70,8 +72,9 @@ function answerOf(space: SpaceFacts, asked: Omit<Parameters<typeof check>[0], 'f
   const front = new ParetoFront();
   const stats = newStats();
   const limits = { peakBytes: asked.peakBytes, stepTimeS: asked.stepTimeS };
-  searchLayouts({ space, models, limits, best, front, stats, smallestFirst: asked.objective === 'memory' });
-  return { models, limits, best: best.layouts, front: front.layouts, stats };
+  const simplest = new SimplestLayouts(asked.slowdown);
+  searchLayouts({ space, models, limits, best, front, simplest, stats, smallestFirst: asked.objective === 'memory' });
+  return { models, limits, best: best.layouts, front: front.layouts, simplest: simplest.simplest, stats };
 }
 
 function check(asked: typeof questions extends fc.Arbitrary<infer T> ? T : never): void {
@@ -80,6 +83,7 @@ function check(asked: typeof questions extends fc.Arbitrary<infer T> ? T : never
   const plain = enumerateLayouts(space, found.models, { ...asked, limits: found.limits });
   expect(found.best).toEqual(plain.best);
   expect(found.front).toEqual(plain.front);
+  expect(found.simplest).toEqual(plain.simplest);
   const { stats } = found;
   const ruledOut = [...stats.ruledOut.values()].reduce((sum, rule) => sum + rule.count, 0);
   expect(stats.enumerated).toBe(plain.all);
@@ -98,7 +102,7 @@ function isEven({ model, globalBatchSize }: SpaceFacts, candidate: CandidateLayo
 }
 
 describe('the search', () => {
-  it('finds the same best layouts and the same Pareto front as plain enumeration, for every objective and limit', () => {
+  it('finds the same best layouts, the same Pareto front and the same simplest layout as plain enumeration, for every objective and limit', () => {
     fc.assert(fc.property(questions, check), { numRuns: 25 });
   });
 
@@ -127,7 +131,8 @@ describe('the search', () => {
       flashAttention: true,
       pinned: {},
     });
-    const { stats } = answerOf(space, { seed: 1, objective: 'time', top: 1, peakBytes: Infinity, stepTimeS: Infinity });
+    const anything = { peakBytes: Infinity, stepTimeS: Infinity, slowdown: 1.03 } as const;
+    const { stats } = answerOf(space, { seed: 1, objective: 'time', top: 1, ...anything });
     expect(stats.bounded).toBeGreaterThan(stats.timed);
   });
 });

@@ -2,8 +2,8 @@
  * Which layouts of the space are best, and which rules out the rest?
  *
  * Branch and bound over the levels of `search-space.ts`: dense mesh, experts, passes, pipeline, states. A branch is pruned when a rule forbids it,
- * when the least memory that it can take does not fit, or when lower bounds of its time and memory show that nothing in it can enter the best
- * few or the Pareto front. Bounds come from the models, are never above what they bound, and only prune strictly: the result equals that of
+ * when the least memory that it can take does not fit, or when lower bounds of its time, memory and complexity show that nothing in it can enter the
+ * best few or the Pareto front, or be the simplest of the fastest. Bounds come from the models, are never above what they bound, and only prune strictly: the result equals that of
  * plain enumeration, in the same order.
  */
 import type { CandidateLayout } from '../facts.ts';
@@ -16,19 +16,19 @@ import {
   type DenseMesh,
   type ExpertGrid,
   type Mesh,
-  type PassGroup,
-  type PipelineChoice,
   type SpaceFacts,
 } from '../space/search-space.ts';
 import { StagePartitions } from '../space/stage-partitions.ts';
 import { decidedCandidate, fastestAlgorithm, NO_EXPERTS, type Deciding } from './decided-layout.ts';
+import { meshComplexity } from './complexity.ts';
 import { ParetoFront, type BestLayouts } from './kept-layouts.ts';
 import type { Bounds, LayoutModels, PassModels, PipelineModels, Refusal } from './layout-models.ts';
 import { orderOf } from './layout-order.ts';
 import { LeastFirst } from './least-first.ts';
-import { LegalityCache, type Numbered } from './legality-cache.ts';
+import { LegalityCache } from './legality-cache.ts';
+import type { SimplestLayouts } from './simplest-layouts.ts';
 import { countRuledOut, newStats, tooLarge, tooSlow, type SearchStats } from './search-stats.ts';
-import { Subspaces, type Subspace } from './subspaces.ts';
+import { Subspaces, type PipelinePlace, type Subspace, type WeighedGroup } from './subspaces.ts';
 import { warmStartSpaceOf } from './warm-start.ts';
 
 export interface SearchLimits {
@@ -43,21 +43,26 @@ export interface LayoutSearch {
   readonly limits: SearchLimits;
   readonly best: BestLayouts;
   readonly front: ParetoFront;
+  readonly simplest: SimplestLayouts;
   readonly stats: SearchStats;
   /** What comes first when meshes are tried: the smallest, or else the fastest. */
   readonly smallestFirst: boolean;
 }
 
 /** What was found already, which excludes branches that cannot reach it. */
-type Incumbents = Pick<LayoutSearch, 'best' | 'front'>;
+type Incumbents = Pick<LayoutSearch, 'best' | 'front' | 'simplest'>;
 
-/** Tries every layout of one number of GPUs; offers what it finds to `best` and `front`. */
+/** Tries every layout of one number of GPUs; offers what it finds to `best`, `front` and `simplest`. */
 export function searchLayouts(search: LayoutSearch): void {
   new BranchAndBound(search, warmStart(search)).run();
 }
 
 function warmStart(search: LayoutSearch): Incumbents {
-  const incumbents = { best: search.best.emptyCopy(), front: new ParetoFront() };
+  const incumbents = {
+    best: search.best.emptyCopy(),
+    front: new ParetoFront(),
+    simplest: search.simplest.emptyCopy(),
+  };
   const space = warmStartSpaceOf(search.space);
   const narrowed = { ...search, ...incumbents, space, stats: newStats(), smallestFirst: false };
   new BranchAndBound(narrowed, incumbents).run();
@@ -69,6 +74,8 @@ interface DenseBranch {
   readonly mesh: DenseMesh;
   readonly index: number;
   readonly bounds: readonly Bounds[];
+  /** Points that every layout of the branch has at least. */
+  readonly complexity: number;
 }
 
 interface MeshBranch {
@@ -76,6 +83,7 @@ interface MeshBranch {
   readonly grid: ExpertGrid;
   readonly place: MeshPlace;
   readonly bounds: readonly Bounds[];
+  readonly complexity: number;
 }
 
 /** A branch at which mesh and passes are decided. */
@@ -83,10 +91,15 @@ interface PassBranch {
   readonly mesh: Mesh;
   readonly place: MeshPlace;
   readonly candidate: CandidateLayout;
-  readonly group: PassGroup;
+  /** Of mesh and passes. */
+  readonly complexity: number;
+  readonly group: WeighedGroup;
   readonly subspace: Subspace;
   readonly passes: PassModels;
 }
+
+/** What every layout of a branch has at least. */
+type WeighedBounds = Bounds & { readonly complexity: number };
 
 interface MeshPlace {
   readonly dense: number;
@@ -130,13 +143,19 @@ class BranchAndBound {
       stats.enumerated += size;
       const refusal = this.#legality.degreeRefusal(mesh);
       if (refusal !== undefined) this.#refuse(refusal, size);
-      else this.#add({ mesh, index, bounds: models.denseBounds(candidateOfMesh({ ...mesh, ...NO_EXPERTS })) }, size);
+      else this.#add(this.#denseBranch(mesh, index), size);
     }
+  }
+
+  #denseBranch(mesh: DenseMesh, index: number): DenseBranch {
+    const whole = { ...mesh, ...NO_EXPERTS };
+    const bounds = this.#search.models.denseBounds(candidateOfMesh(whole));
+    return { mesh, index, bounds, complexity: meshComplexity(whole) };
   }
 
   /** Puts a branch of `size` layouts in the queue, if anything in it can be of use. */
   #add(branch: DenseBranch | MeshBranch, size: number): void {
-    if (this.#pruneAll(branch.bounds, size)) return;
+    if (this.#pruneAll(branch, size)) return;
     const least = this.#leastOf(branch.bounds);
     this.#branches.push(this.#search.smallestFirst ? least.bytes : least.timeS, branch);
   }
@@ -149,12 +168,13 @@ class BranchAndBound {
     };
   }
 
-  #tryDenseMesh({ mesh, index, bounds }: DenseBranch): void {
+  #tryDenseMesh(branch: DenseBranch): void {
+    const { mesh, index, bounds } = branch;
     const { space, models } = this.#search;
     const subspace = this.#subspaces.of(mesh);
     const grids = expertGridsOf(space, mesh);
     const size = subspace.size * grids.length;
-    if (this.#pruneAll(bounds, size)) return;
+    if (this.#pruneAll(branch, size)) return;
     const denseRefusal = this.#legality.denseRefusal(mesh);
     if (denseRefusal !== undefined) {
       this.#refuse(denseRefusal, size);
@@ -168,36 +188,41 @@ class BranchAndBound {
         continue;
       }
       const ofGrid = space.model.experts === undefined ? bounds : models.meshBounds(candidateOfMesh(whole));
-      this.#add({ mesh: whole, place: { dense: index, expert }, bounds: ofGrid, grid }, subspace.size);
+      const complexity = meshComplexity(whole);
+      this.#add({ mesh: whole, place: { dense: index, expert }, bounds: ofGrid, complexity, grid }, subspace.size);
     }
   }
 
-  #tryMesh({ mesh, place, bounds }: MeshBranch): void {
+  #tryMesh(branch: MeshBranch): void {
+    const { mesh, place } = branch;
     const { space, models } = this.#search;
     const subspace = this.#subspaces.of(mesh);
-    if (this.#pruneAll(bounds, subspace.size)) return;
+    if (this.#pruneAll(branch, subspace.size)) return;
     const candidate = candidateOfMesh(mesh);
-    const branches = subspace.groups.map((group) => {
+    const branches = subspace.groups.map((group): PassBranch => {
       const minMemory = withPassGroup(candidate, group, space.model);
-      return { mesh, place, candidate: minMemory, group, subspace, passes: models.withPasses(minMemory) };
+      const complexity = branch.complexity + group.complexity;
+      return { mesh, place, candidate: minMemory, complexity, group, subspace, passes: models.withPasses(minMemory) };
     });
     branches.sort((a, b) => a.passes.bounds.timeS - b.passes.bounds.timeS);
-    for (const branch of branches) this.#tryPasses(branch);
+    for (const passes of branches) this.#tryPasses(passes);
   }
 
   #tryPasses(branch: PassBranch): void {
-    const { group, passes, subspace } = branch;
+    const { group, passes, subspace, complexity } = branch;
     const count = group.members.length;
-    if (this.#prune(passes.bounds, count * subspace.pipelines)) return;
+    if (this.#prune({ ...passes.bounds, complexity }, count * subspace.pipelines)) return;
     for (const schedule of subspace.schedules) {
       const bounds = passes.scheduleBounds(schedule);
-      if (this.#prune(bounds, count * schedule.pipelines.length)) continue;
+      const least = { ...bounds, complexity: complexity + schedule.complexity };
+      if (this.#prune(least, count * schedule.pipelines.length)) continue;
       for (const pipeline of schedule.pipelines) this.#tryPipeline(branch, pipeline, bounds.bytes);
     }
   }
 
-  #tryPipeline(branch: PassBranch, pipeline: Numbered<PipelineChoice>, leastBytes: number): void {
+  #tryPipeline(branch: PassBranch, pipeline: PipelinePlace, leastBytes: number): void {
     const { group, mesh } = branch;
+    const complexity = branch.complexity + pipeline.complexity;
     const count = group.members.length;
     const refusal = this.#legality.pipelineRefusal(mesh, pipeline);
     if (refusal !== undefined) {
@@ -212,25 +237,26 @@ class BranchAndBound {
     }
     const models = branch.passes.withPipeline(minMemory);
     const timeS = models.leastS;
-    if (this.#prune({ timeS, bytes: leastBytes }, count)) return;
+    if (this.#prune({ timeS, bytes: leastBytes, complexity }, count)) return;
     const bytes = models.leastBytes();
-    if (this.#prune({ timeS, bytes }, count)) return;
-    this.#tryStates(branch, { minMemory, models, bytes, pipeline: pipeline.index });
+    if (this.#prune({ timeS, bytes, complexity }, count)) return;
+    this.#tryStates(branch, { minMemory, models, bytes, pipeline });
   }
 
   #tryStates(
-    { mesh, group, place, subspace }: PassBranch,
+    { mesh, group, place, subspace, complexity: ofPasses }: PassBranch,
     on: {
       readonly minMemory: CandidateLayout;
       readonly models: PipelineModels;
       readonly bytes: number;
-      readonly pipeline: number;
+      readonly pipeline: PipelinePlace;
     },
   ): void {
     const { stats, space } = this.#search;
     const { models, minMemory, bytes } = on;
     for (const member of group.members) {
       const { choice, index } = member;
+      const complexity = ofPasses - group.complexity + member.complexity + on.pipeline.complexity;
       const refusal = this.#legality.stateRefusal(mesh, subspace, member);
       if (refusal !== undefined) {
         this.#refuse(refusal, 1);
@@ -239,45 +265,47 @@ class BranchAndBound {
       const candidate = withStates(minMemory, choice, space.model);
       const boundS = models.timeBoundS(candidate);
       stats.evaluated++;
-      if (this.#prune({ timeS: boundS, bytes }, 1)) continue;
+      if (this.#prune({ timeS: boundS, bytes, complexity }, 1)) continue;
       const peakBytes = models.peakBytes(candidate, index);
-      if (this.#prune({ timeS: boundS, bytes: peakBytes }, 1)) continue;
-      if (this.#prune({ timeS: models.closerBoundS(candidate), bytes: peakBytes }, 1)) continue;
-      const order = orderOf({ ...place, state: index, pipeline: on.pipeline });
-      this.#measure(candidate, models, { bytes: peakBytes, order });
+      if (this.#prune({ timeS: boundS, bytes: peakBytes, complexity }, 1)) continue;
+      if (this.#prune({ timeS: models.closerBoundS(candidate), bytes: peakBytes, complexity }, 1)) continue;
+      const order = orderOf({ ...place, state: index, pipeline: on.pipeline.index });
+      this.#measure(candidate, models, { bytes: peakBytes, order, complexity });
     }
   }
 
   #measure(
     candidate: CandidateLayout,
     models: PipelineModels,
-    { bytes, order }: { readonly bytes: number; readonly order: number },
+    { bytes, order, complexity }: { readonly bytes: number; readonly order: number; readonly complexity: number },
   ): void {
-    const { stats, best, front, limits } = this.#search;
+    const { stats, best, front, simplest, limits } = this.#search;
     const stepTimeS = models.stepTimeS(candidate);
     if (stepTimeS > limits.stepTimeS) {
-      this.#prune({ timeS: stepTimeS, bytes }, 1);
+      this.#prune({ timeS: stepTimeS, bytes, complexity }, 1);
       return;
     }
     stats.timed++;
     const layout = { candidate, gpus: this.#gpus, stepTimeS, peakBytes: bytes, order };
     best.offer(layout);
     front.offer(layout);
+    simplest.offer(layout, complexity);
   }
 
   /** Counts `size` layouts as out of question if every one of these bounds shows it, and says so. */
-  #pruneAll(bounds: readonly Bounds[], size: number): boolean {
+  #pruneAll({ bounds, complexity }: Pick<DenseBranch, 'bounds' | 'complexity'>, size: number): boolean {
     const { limits } = this.#search;
     const possible = bounds.filter(
-      (bound) => bound.bytes <= limits.peakBytes && bound.timeS <= limits.stepTimeS && !this.#excludes(bound),
+      ({ timeS, bytes }) =>
+        bytes <= limits.peakBytes && timeS <= limits.stepTimeS && !this.#excludes({ timeS, bytes, complexity }),
     );
     const [first] = bounds;
     if (possible.length > 0 || first === undefined) return false;
-    return this.#prune(bounds.find(({ bytes }) => bytes <= limits.peakBytes) ?? first, size);
+    return this.#prune({ ...(bounds.find(({ bytes }) => bytes <= limits.peakBytes) ?? first), complexity }, size);
   }
 
   /** Counts `size` layouts as out of question if these bounds show it, and says so. */
-  #prune({ timeS, bytes }: Bounds, size: number): boolean {
+  #prune({ timeS, bytes, complexity }: WeighedBounds, size: number): boolean {
     const { limits, stats } = this.#search;
     if (bytes > limits.peakBytes) {
       countRuledOut(stats, 'memory', size, () => tooLarge(bytes, limits.peakBytes));
@@ -287,15 +315,16 @@ class BranchAndBound {
       countRuledOut(stats, 'deadline', size, () => tooSlow(timeS, limits.stepTimeS));
       return true;
     }
-    if (!this.#excludes({ timeS, bytes })) return false;
+    if (!this.#excludes({ timeS, bytes, complexity })) return false;
     stats.bounded += size;
     return true;
   }
 
-  #excludes({ timeS, bytes }: Bounds): boolean {
-    const { best, front } = this.#search;
+  #excludes({ timeS, bytes, complexity }: WeighedBounds): boolean {
+    const { best, front, simplest } = this.#search;
     const incumbents = this.#incumbents;
     if (!front.excludes(timeS, bytes) && !incumbents.front.excludes(timeS, bytes)) return false;
+    if (!simplest.excludes(timeS, complexity) && !incumbents.simplest.excludes(timeS, complexity)) return false;
     return best.excludes(timeS, bytes, this.#gpus) || incumbents.best.excludes(timeS, bytes, this.#gpus);
   }
 

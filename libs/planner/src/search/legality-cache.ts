@@ -6,6 +6,7 @@
  * and its micro-batches, other rules through the pipeline alone; and states through whether there is a pipeline, and what is sharded over
  * how many. A rule that reads other choices together needs a key here: `run-models.spec.ts` compares the search with judging every whole layout.
  */
+import { MAX_PLANNED_GPUS } from '@coxswain/layout';
 import type { CandidateLayout } from '../facts.ts';
 import {
   candidateOfMesh,
@@ -102,7 +103,7 @@ export class LegalityCache<States extends object> {
   }
 }
 
-const MAX_PIPELINE = 32_769;
+const MAX_PIPELINE = MAX_PLANNED_GPUS + 1;
 
 const PLAIN_STATES: StateChoice = {
   zeroStage: 0,

@@ -17,6 +17,7 @@ import { decidedCandidate } from './decided-layout.ts';
 import type { Bounds, LayoutModels } from './layout-models.ts';
 import { RunModels } from './run-models.ts';
 import { newStats } from './search-stats.ts';
+import { SimplestLayouts } from './simplest-layouts.ts';
 import {
   denseMeshesOf,
   expertGridsOf,
@@ -124,12 +125,14 @@ describe('the models of a run', () => {
       const best = new BestLayouts(objective, top);
       const front = new ParetoFront();
       const smallestFirst = objective === 'memory';
-      searchLayouts({ space, models, limits, best, front, stats: newStats(), smallestFirst });
-      const asked = { limits, objective, top };
+      const simplest = new SimplestLayouts(1.03);
+      searchLayouts({ space, models, limits, best, front, simplest, stats: newStats(), smallestFirst });
+      const asked = { limits, objective, top, slowdown: 1.03 };
       const plain = enumerateLayouts(space, plainModels(base, models), asked);
       expect(plain.possible).toBeGreaterThan(100);
       expect(figuresOf(best.layouts)).toEqual(figuresOf(plain.best));
       expect(figuresOf(front.layouts)).toEqual(figuresOf(plain.front));
+      expect(simplest.simplest?.order).toBe(plain.simplest?.order);
     },
     60_000,
   );

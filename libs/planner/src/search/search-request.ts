@@ -1,6 +1,7 @@
 /** The search over every number of GPUs that a request leaves open. */
 import { GIB_BYTES } from '@coxswain/units';
 import { constantsOf } from '../calibration/calibration-in-use.ts';
+import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
 import type { Objective } from '../contract.ts';
 import { deviceUsedBytesOf } from '../memory/memory-verdict.ts';
 import { memoryProfileOf } from '../memory/stack-memory-profile.ts';
@@ -10,6 +11,7 @@ import { spaceOf } from '../space/space-of-request.ts';
 import { searchLayouts, type SearchLimits } from './branch-and-bound.ts';
 import { BestLayouts, frontOverGpuCounts, ParetoFront, type MeasuredLayout } from './kept-layouts.ts';
 import { RunModels } from './run-models.ts';
+import { SimplestLayouts } from './simplest-layouts.ts';
 import { newStats, type SearchStats } from './search-stats.ts';
 
 const SECONDS_PER_HOUR = 3600;
@@ -28,6 +30,8 @@ export interface SearchGoal {
 export interface SearchResult {
   readonly best: readonly MeasuredLayout[];
   readonly front: readonly MeasuredLayout[];
+  /** Of those on as many GPUs as the best one and as fast as far as predictions tell, the simplest. */
+  readonly simplest: MeasuredLayout | undefined;
   readonly stats: SearchStats;
 }
 
@@ -40,21 +44,27 @@ export function goalOf(resolved: ResolvedRequest): SearchGoal {
 export function searchRequest(resolved: ResolvedRequest, goal: SearchGoal): SearchResult {
   const best = new BestLayouts(goal.objective, goal.top);
   const stats = newStats();
+  const simplestOf = new Map<number, SimplestLayouts>();
   const fronts = goal.gpuCounts.map((gpus) => {
     const run = runOnGpus(resolved, gpus);
     const front = new ParetoFront();
+    const simplest = new SimplestLayouts(1 + PAIRED_ERROR_PCT / 100);
+    simplestOf.set(gpus, simplest);
     searchLayouts({
       space: spaceOf(resolved, run),
       models: new RunModels(run, constantsOf(run)),
       limits: goal.limits,
       best,
       front,
+      simplest,
       stats,
       smallestFirst: goal.objective === 'memory',
     });
     return front.layouts;
   });
-  return { best: best.layouts, front: frontOverGpuCounts(fronts), stats };
+  const [first] = best.layouts;
+  const simplest = first === undefined ? undefined : simplestOf.get(first.gpus)?.simplest;
+  return { best: best.layouts, front: frontOverGpuCounts(fronts), simplest, stats };
 }
 
 /** What a layout may take: memory with the margin of the verdict 'fits', and time so that the training meets its deadline. */

@@ -23,8 +23,10 @@ describe.each(SPACES.map((space, index) => [index + 1, space] as const))(
         const [states, all] = [stateChoicesOf(space, mesh), pipelineChoicesOf(space, mesh)];
         const members = groups.flatMap((group) => group.members).sort((a, b) => a.index - b.index);
         const numbered = schedules.flatMap((schedule) => schedule.pipelines).sort((a, b) => a.index - b.index);
-        expect(members).toEqual(states.map((choice, index) => ({ choice, index })));
-        expect(numbered).toEqual(all.map((choice, index) => ({ choice, index })));
+        const plain = (places: readonly { readonly choice: unknown; readonly index: number }[]) =>
+          places.map(({ choice, index }) => ({ choice, index }));
+        expect(plain(members)).toEqual(states.map((choice, index) => ({ choice, index })));
+        expect(plain(numbered)).toEqual(all.map((choice, index) => ({ choice, index })));
         expect([pipelines, size]).toEqual([all.length, states.length * all.length]);
       }
     });

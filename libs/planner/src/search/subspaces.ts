@@ -9,12 +9,22 @@ import {
   type PipelineChoice,
   type SpaceFacts,
 } from '../space/search-space.ts';
+import { partitionComplexity, scheduleComplexity, statesComplexity } from './complexity.ts';
 import type { Numbered } from './legality-cache.ts';
 import { remembered } from './memo.ts';
 
+/** A group of passes with the points of its choices, and the fewest of them. */
+export interface WeighedGroup extends PassGroup {
+  readonly members: readonly (PassGroup['members'][number] & { readonly complexity: number })[];
+  readonly complexity: number;
+}
+
+/** A pipeline with its points. */
+export type PipelinePlace = Numbered<PipelineChoice> & { readonly complexity: number };
+
 /** All layouts of one mesh. */
 export interface Subspace {
-  readonly groups: readonly PassGroup[];
+  readonly groups: readonly WeighedGroup[];
   readonly schedules: readonly ScheduleGroup[];
   readonly pipelines: number;
   /** How many layouts it holds. */
@@ -25,7 +35,9 @@ export interface Subspace {
 export interface ScheduleGroup {
   readonly schedule: PipelineChoice['schedule'];
   readonly chunks: number;
-  readonly pipelines: Numbered<PipelineChoice>[];
+  /** Fewest points. */
+  readonly complexity: number;
+  readonly pipelines: PipelinePlace[];
 }
 
 export class Subspaces {
@@ -42,22 +54,33 @@ export class Subspaces {
       const states = stateChoicesOf(this.#space, mesh);
       const pipelines = pipelineChoicesOf(this.#space, mesh);
       return {
-        groups: passGroupsOf(states),
-        schedules: scheduleGroupsOf(pipelines),
+        groups: passGroupsOf(states).map((group) => this.#weighed(group, mesh)),
+        schedules: scheduleGroupsOf(pipelines, mesh.pipeline),
         pipelines: pipelines.length,
         size: states.length * pipelines.length,
       };
     });
   }
+
+  #weighed({ members, minMemory }: PassGroup, mesh: DenseMesh): WeighedGroup {
+    const engine = { replicas: mesh.data * mesh.context, plainStages: this.#space.plainZeroStages ?? PLAIN_STAGES };
+    const weighed = members.map((member) => ({ ...member, complexity: statesComplexity(member.choice, engine) }));
+    return { members: weighed, minMemory, complexity: Math.min(...weighed.map(({ complexity }) => complexity)) };
+  }
 }
 
-function scheduleGroupsOf(pipelines: readonly PipelineChoice[]): readonly ScheduleGroup[] {
+/** Each rank keeps its weights and gradients, with the optimizer sharded or not. */
+const PLAIN_STAGES = [0, 1];
+
+function scheduleGroupsOf(pipelines: readonly PipelineChoice[], stages: number): readonly ScheduleGroup[] {
   const groups: ScheduleGroup[] = [];
   for (const [index, choice] of pipelines.entries()) {
     const { schedule, chunks } = choice;
+    const ofSchedule = scheduleComplexity(choice, stages);
+    const place = { choice, index, complexity: ofSchedule + partitionComplexity(choice, stages) };
     const group = groups.find((known) => known.schedule === schedule && known.chunks === chunks);
-    if (group === undefined) groups.push({ schedule, chunks, pipelines: [{ choice, index }] });
-    else group.pipelines.push({ choice, index });
+    if (group === undefined) groups.push({ schedule, chunks, complexity: ofSchedule, pipelines: [place] });
+    else group.pipelines.push(place);
   }
   return groups;
 }

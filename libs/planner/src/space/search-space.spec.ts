@@ -31,6 +31,9 @@ describe('divisorsOf', () => {
   });
 });
 
+/** The model of the spaces has so many layers. */
+const MOST_STAGES = aSpace().model.layers;
+
 /** Tensor, context, pipeline, data and micro-batch of every mesh, found by trying every number. */
 function triedMeshes(gpus: number, globalBatchSize: number): readonly (readonly number[])[] {
   const found: number[][] = [];
@@ -38,7 +41,7 @@ function triedMeshes(gpus: number, globalBatchSize: number): readonly (readonly 
     for (const context of upTo(gpus)) {
       for (const pipeline of upTo(gpus)) {
         for (const data of upTo(gpus)) {
-          if (tensor * context * pipeline * data !== gpus) continue;
+          if (tensor * context * pipeline * data !== gpus || pipeline > MOST_STAGES) continue;
           for (const micro of upTo(64)) {
             const divides = globalBatchSize % (data * micro) === 0;
             if (divides && (micro <= 8 || [16, 32, 64].includes(micro)))

@@ -3,7 +3,7 @@
  *
  * For one model, batch and number of GPUs the space is every combination of
  *
- * - tensor x context x pipeline x data = GPUs, each a divisor of it;
+ * - tensor x context x pipeline x data = GPUs, each a divisor of it, with no more stages than layers;
  * - expert (divisors of the number of experts) and expert tensor (1, or as many as tensor), for models with experts;
  * - micro-batch: every divisor of a replica's batch up to 8, and beyond that the powers of two up to 64; a batch that data parallelism does not
  *   divide leaves micro-batch 1, which the rules then refuse;
@@ -13,7 +13,7 @@
  * - ZeRO stage 0 to 3, where there is anything to shard; from stage 1 on the states of all data and context ranks, or only of those that share
  *   a tier (HSDP);
  * - recomputation by the named policies of `RECOMPUTE_POLICIES`; core attention only without FlashAttention;
- * - optimizer states in host memory: none, half or all, from ZeRO 1 on; activations in host memory: none or all, without a pipeline and
+ * - optimizer states in host memory: none, half or all, from ZeRO 1 on, which one replica takes for this alone; activations in host memory: none or all, without a pipeline and
  *   without recomputation;
  * - with a pipeline: every schedule; interleaved with each number of chunks up to 16 that divides the layers of the fullest even stage,
  *   V-shaped ones with their 2; layers distributed evenly or balanced (with vocabulary ends and unequal islands at their predicted speed),
@@ -32,7 +32,6 @@ import {
   type ClusterFacts,
   type CandidateLayout,
   type RankOrder,
-  type RecomputeModule,
   type Schedule,
 } from '../facts.ts';
 import {
@@ -45,6 +44,7 @@ import {
   type RecomputePolicy,
 } from '../contract.ts';
 import { isVShaped } from '../stages.ts';
+import { modulesOf } from './recomputed-modules.ts';
 import { denseRanksInTiers, distinctRankOrders } from './rank-tiers.ts';
 
 /** What the space depends on. */
@@ -57,6 +57,8 @@ export interface SpaceFacts {
   readonly flashAttention: boolean;
   readonly pinned: PinnedAxes;
   readonly allow: AllowedChoices;
+  /** ZeRO stages that are plain to the engine; absent: 0 and 1. */
+  readonly plainZeroStages?: readonly number[];
 }
 
 /** Where dense weights and tokens go: the first level of the search. */
@@ -97,6 +99,8 @@ export interface PipelineChoice {
 const MAX_MICRO_BATCH = 64;
 const MAX_CHUNKS = 16;
 const OPTIMIZER_SHARES = [0, 0.5, 1];
+/** A distributed optimizer over one rank shards nothing; it is how engines put states into host memory. */
+const OFFLOADED_SHARES = [0.5, 1];
 
 const USUAL_PARTITIONS: readonly Partition[] = ['even', 'balanced'];
 const ORDERS_WITH_CONTEXT_INSIDE = RANK_ORDERS.filter((order) => order.indexOf('cp') < order.indexOf('dp'));
@@ -130,6 +134,7 @@ type ContextAlgorithm = CandidateLayout['contextAlgorithm'];
 function denseGridsOf(space: SpaceFacts): readonly DenseGrid[] {
   const { pinned } = space;
   const { gpus } = space.cluster;
+  const longestPipeline = Math.max(1, space.model.layers);
   const grids: DenseGrid[] = [];
   const isWanted = (grid: DenseGrid): boolean => space.allow.evenOnly !== true || isEvenGrid(space, grid);
   const isOpen = (value: number, wanted: number | undefined): boolean => wanted === undefined || wanted === value;
@@ -139,6 +144,7 @@ function denseGridsOf(space: SpaceFacts): readonly DenseGrid[] {
       if (!isOpen(context, pinned.context)) continue;
       for (const pipeline of divisorsOf(gpus / (tensor * context))) {
         if (!isOpen(pipeline, pinned.pipeline)) continue;
+        if (pipeline > longestPipeline && pinned.pipeline === undefined) break;
         const grid = { tensor, context, pipeline, data: gpus / (tensor * context * pipeline) };
         if (isOpen(grid.data, pinned.data) && isWanted(grid)) grids.push(grid);
       }
@@ -188,18 +194,20 @@ function rankOrdersOf(space: SpaceFacts, grid: DenseGrid): readonly RankOrder[] 
 export function stateChoicesOf(space: SpaceFacts, mesh: DenseMesh): readonly StateChoice[] {
   const { pinned, allow } = space;
   const replicas = mesh.data * mesh.context;
+  const offloads = allow.offload !== false;
+  const mostSharded = replicas > 1 ? 3 : offloads ? 1 : 0;
+  const isAlone = replicas === 1 && pinned.zeroStage === undefined;
   const allowedStages = allow.zeroStages ?? ZERO_STAGES;
   const stages = ZERO_STAGES.filter((stage) =>
     pinned.zeroStage === undefined ? allowedStages.includes(stage) : stage === pinned.zeroStage,
-  ).filter((stage) => stage === 0 || replicas > 1 || pinned.zeroStage !== undefined);
+  ).filter((stage) => stage <= mostSharded || pinned.zeroStage !== undefined);
   const policies = choicesOf(pinned.recompute, allow.recompute, RECOMPUTE_POLICIES).filter(
     (policy) => policy !== 'core-attention' || !space.flashAttention || pinned.recompute !== undefined,
   );
-  const offloads = allow.offload !== false;
   const groups = shardGroupsOf(space, mesh);
   const choices: StateChoice[] = [];
   for (const zeroStage of stages) {
-    const optimizerShares = offloads && zeroStage >= 1 ? OPTIMIZER_SHARES : [0];
+    const optimizerShares = offloads && zeroStage >= 1 ? (isAlone ? OFFLOADED_SHARES : OPTIMIZER_SHARES) : [0];
     for (const shardGroup of zeroStage === 0 ? [replicas] : groups) {
       for (const recompute of policies) {
         for (const offloadOptimizer of choicesOf(pinned.offloadOptimizer, undefined, optimizerShares)) {
@@ -344,50 +352,4 @@ export function withPassGroup(
 function modeOf(policy: RecomputePolicy): CandidateLayout['recompute'] {
   if (policy === 'none') return 'none';
   return policy === 'half' || policy === 'full' ? 'full' : 'selective';
-}
-
-/** What each policy drops of the blocks that the model has. */
-function modulesOf(policy: RecomputePolicy, model: ModelShape): readonly RecomputeModule[] {
-  const has = modelModules(model);
-  switch (policy) {
-    case 'none':
-    case 'half':
-    case 'full':
-      return has.nothing;
-    case 'core-attention':
-      return has.coreAttention;
-    case 'norms':
-      return has.norms;
-    case 'mlp':
-      return has.mlp;
-  }
-}
-
-interface ModelModules {
-  readonly nothing: readonly RecomputeModule[];
-  readonly coreAttention: readonly RecomputeModule[];
-  readonly norms: readonly RecomputeModule[];
-  readonly mlp: readonly RecomputeModule[];
-}
-
-const modulesOfModels = new WeakMap<ModelShape, ModelModules>();
-
-/** One list per model and policy, so that a search makes no list per layout. */
-function modelModules(model: ModelShape): ModelModules {
-  const known = modulesOfModels.get(model);
-  if (known !== undefined) return known;
-  const pattern = model.layerPattern;
-  const hasMlp = pattern === undefined ? model.ffnHiddenSize > 0 : pattern.includes('-');
-  const latent: readonly RecomputeModule[] = model.latentAttention === undefined ? [] : ['mla_up_proj'];
-  const activation: readonly RecomputeModule[] = model.experts === undefined ? [] : ['moe_act'];
-  const experts: readonly RecomputeModule[] = model.experts === undefined ? [] : ['moe'];
-  const mlp: readonly RecomputeModule[] = hasMlp ? ['mlp'] : [];
-  const modules: ModelModules = {
-    nothing: [],
-    coreAttention: ['core_attn'],
-    norms: ['layernorm', ...latent, ...activation],
-    mlp: ['layernorm', ...latent, ...mlp, ...experts],
-  };
-  modulesOfModels.set(model, modules);
-  return modules;
 }

@@ -66,7 +66,8 @@ describe('stateChoicesOf', () => {
   ];
 
   it.each<[string, Partial<SpaceFacts>, Partial<Mesh>, readonly number[]]>([
-    ['nothing is sharded where there is one replica', {}, { tensor: 8, data: 1 }, [0]],
+    ['one replica shards nothing, but its optimizer may live on the host', {}, { tensor: 8, data: 1 }, [0, 1]],
+    ['one replica that may not use the host', { allow: { offload: false } }, { tensor: 8, data: 1 }, [0]],
     ['context ranks share states too', {}, { context: 8, data: 1 }, [0, 1, 2, 3]],
     [
       'a pinned stage stands, even where nothing can be sharded',
@@ -95,6 +96,11 @@ describe('stateChoicesOf', () => {
     ],
   ])('choose what is computed again: %s', (_, overrides, want) => {
     expect(policiesOf(overrides)).toEqual(want);
+  });
+
+  it('of one replica shard the optimizer only to put it on the host', () => {
+    const sharded = choicesOf({}, { tensor: 8, data: 1 }).filter(({ zeroStage }) => zeroStage === 1);
+    expect(new Set(sharded.map(({ offloadOptimizer }) => offloadOptimizer))).toEqual(new Set([0.5, 1]));
   });
 
   it('leave host memory alone where an engine cannot use it', () => {

@@ -2,6 +2,7 @@ import { stagePartsOf } from '../stages.ts';
 import type { CandidateLayout } from '../facts.ts';
 import { FRONT_SLOWDOWN, rankingOf, type MeasuredLayout } from '../search/kept-layouts.ts';
 import type { SearchLimits } from '../search/branch-and-bound.ts';
+import { meshComplexity, partitionComplexity, scheduleComplexity, statesComplexity } from '../search/complexity.ts';
 import { decidedCandidate, fastestAlgorithm } from '../search/decided-layout.ts';
 import type { Bounds, LayoutModels } from '../search/layout-models.ts';
 import { orderOf } from '../search/layout-order.ts';
@@ -12,7 +13,10 @@ import {
   candidateOfMesh,
   stateChoicesOf,
   withStates,
+  type Mesh,
+  type PipelineChoice,
   type SpaceFacts,
+  type StateChoice,
 } from '../space/search-space.ts';
 import { balancedLayerCounts, StagePartitions } from '../space/stage-partitions.ts';
 import type { Objective } from '../contract.ts';
@@ -89,6 +93,7 @@ export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
 export interface Enumerated {
   readonly best: readonly MeasuredLayout[];
   readonly front: readonly MeasuredLayout[];
+  readonly simplest: MeasuredLayout | undefined;
   /** Layouts of the space, repeated ones included, and those that are legal, fit and meet the deadline. */
   readonly all: number;
   readonly possible: number;
@@ -102,11 +107,13 @@ export function enumerateLayouts(
     readonly limits: SearchLimits;
     readonly objective: Objective;
     readonly top: number;
+    /** Layouts that take up to so many times as long as the fastest are as fast. */
+    readonly slowdown?: number;
     readonly isWanted?: (candidate: CandidateLayout) => boolean;
   },
 ): Enumerated {
   const partitions = new StagePartitions(space.model);
-  const possible: MeasuredLayout[] = [];
+  const possible: (MeasuredLayout & { readonly complexity: number })[] = [];
   let all = 0;
   let dense = 0;
   for (const denseMesh of denseMeshesOf(space, fastestAlgorithm(models, partitions))) {
@@ -125,17 +132,51 @@ export function enumerateLayouts(
           const peakBytes = of.peakBytes(candidate, state);
           if (stepTimeS > asked.limits.stepTimeS || peakBytes > asked.limits.peakBytes) continue;
           const order = orderOf({ dense, expert, state, pipeline: index });
-          possible.push({ candidate, gpus: space.cluster.gpus, stepTimeS, peakBytes, order });
+          const complexity = complexityOf(space, mesh, { choice, pipeline });
+          possible.push({ candidate, gpus: space.cluster.gpus, stepTimeS, peakBytes, order, complexity });
         }
       }
     }
   }
+  const measured = possible.map(({ complexity: _, ...layout }) => layout);
   return {
-    best: [...possible].sort((a, b) => compare(asked.objective, a, b)).slice(0, asked.top),
-    front: frontOf(possible),
+    best: [...measured].sort((a, b) => compare(asked.objective, a, b)).slice(0, asked.top),
+    front: frontOf(measured),
+    simplest: simplestOf(possible, asked.slowdown ?? 1),
     all,
     possible: possible.length,
   };
+}
+
+function complexityOf(
+  space: SpaceFacts,
+  mesh: Mesh,
+  { choice, pipeline }: { readonly choice: StateChoice; readonly pipeline: PipelineChoice },
+): number {
+  const engine = { replicas: mesh.data * mesh.context, plainStages: space.plainZeroStages ?? [0, 1] };
+  return (
+    meshComplexity(mesh) +
+    statesComplexity(choice, engine) +
+    scheduleComplexity(pipeline, mesh.pipeline) +
+    partitionComplexity(pipeline, mesh.pipeline)
+  );
+}
+
+/** Of those as fast as the fastest the one with fewest points; of equal ones the fastest, the smallest, the first. */
+function simplestOf(
+  possible: readonly (MeasuredLayout & { readonly complexity: number })[],
+  slowdown: number,
+): MeasuredLayout | undefined {
+  const fastestS = Math.min(...possible.map(({ stepTimeS }) => stepTimeS));
+  const [first] = possible
+    .filter(({ stepTimeS }) => stepTimeS <= slowdown * fastestS)
+    .sort(
+      (a, b) =>
+        a.complexity - b.complexity || a.stepTimeS - b.stepTimeS || a.peakBytes - b.peakBytes || a.order - b.order,
+    );
+  if (first === undefined) return undefined;
+  const { complexity: _, ...layout } = first;
+  return layout;
 }
 
 /** Fastest first, a layout is on the front if it is smaller than all before it. */

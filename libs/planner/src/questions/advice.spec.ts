@@ -1,0 +1,66 @@
+import type { PlanRequestInput } from '../contract.ts';
+import { parsePlanRequest } from '../request/parse-plan-request.ts';
+import { plan } from './plan.ts';
+
+/** Small enough to be planned at once; 25 layers and 20 heads divide by little. */
+const SMALL = {
+  layers: 25,
+  hiddenSize: 2560,
+  ffnHiddenSize: 10_240,
+  attentionHeads: 20,
+  keyValueHeads: 20,
+  headDim: 128,
+  vocabularySize: 32_000,
+  gatedMlp: true,
+};
+const asked = (gpus: number, change: Partial<PlanRequestInput> = {}) =>
+  parsePlanRequest({
+    modelShape: SMALL,
+    cluster: { gpu: 'h100', gpus },
+    globalBatchSize: 64,
+    sequenceLength: 2048,
+    allow: { schedules: ['1f1b'], offload: false },
+    ...change,
+  });
+
+describe('what is said beside the best layout', () => {
+  it('where no layout is legal, names the rule in the way and GPUs and a batch that would do', () => {
+    const answer = plan(asked(127));
+    expect(answer.best).toBeUndefined();
+    expect(answer.whyNothing).toMatch(
+      /^no layout on 127 GPUs is legal: dataParallelDegree 127 times microBatchSize 1 is 127, which does not divide globalBatchSize 64/,
+    );
+    const [first] = answer.advice ?? [];
+    expect(first?.kind).toBe('fewerGpus');
+    expect(first?.sentence).toMatch(/^\d+ GPUs of the 127 can train it, at [\d.]+ s a step$/);
+    expect(first?.plan.prediction.verdict).toBe('fits');
+    expect(answer.whyNothing).toContain(first?.sentence);
+  });
+
+  it('says that fewer GPUs are faster, with a plan on them', () => {
+    const { best, advice = [] } = plan(asked(72, { pinned: { context: 1 } }));
+    const [first] = advice.filter(({ kind }) => kind === 'fewerGpus');
+    expect(first?.sentence).toMatch(/^\d+ GPUs are faster than 72: [\d.]+ s a step instead of [\d.]+$/);
+    expect(first?.plan.gpus).toBe(64);
+    expect(first?.plan.prediction.stepTimeS).toBeLessThan(best?.prediction.stepTimeS ?? 0);
+    expect(first?.plan.prediction.verdict).toBe('fits');
+  });
+
+  it('says that a batch near the asked one is faster by the sample, with a plan for it', () => {
+    const { best, advice = [] } = plan(asked(72, { pinned: { context: 1 } }));
+    const [first] = advice.filter(({ kind }) => kind === 'otherBatch');
+    expect(first?.globalBatchSize).toBe(72);
+    expect((first?.plan.prediction.stepTimeS ?? Infinity) / 72).toBeLessThan((best?.prediction.stepTimeS ?? 0) / 64);
+  });
+
+  it.each<[string, Parameters<typeof asked>[1], number]>([
+    ['where everything divides', {}, 64],
+    ['about cost, which looks at fewer GPUs by itself', { objective: 'cost' }, 56],
+  ])('says nothing %s', (_, change, gpus) => {
+    expect(plan(asked(gpus, change)).advice).toBeUndefined();
+  });
+
+  it('is left out where nobody wants it', () => {
+    expect(plan(asked(127), { withAdvice: false }).advice).toBeUndefined();
+  });
+});

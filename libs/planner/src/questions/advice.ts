@@ -1,0 +1,80 @@
+/** Would fewer GPUs, or another batch, be faster than what was asked? Looked at among usual layouts, so that it takes a moment beside the search. */
+import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
+import { planOf } from '../answer/plan-of-layout.ts';
+import type { Plan, PlanAdvice } from '../contract.ts';
+import { runOnGpus, type ResolvedRequest, type RunBase } from '../request/resolved-request.ts';
+import type { SearchLimits } from '../search/branch-and-bound.ts';
+import { fastestUsualLayout } from '../search/usual-layouts.ts';
+import { fewerGpusOf, otherBatchesOf } from '../space/other-sizes.ts';
+
+/** Parts of a step whose seconds are the same, on fewer GPUs or per sample, are no reason to change what was asked. */
+const WORTH_SAYING = 1 - PAIRED_ERROR_PCT / 100;
+
+/** `best` is absent where nothing was found for what was asked; then anything that can be run is told. */
+export function adviceOf(resolved: ResolvedRequest, limits: SearchLimits, best: Plan | undefined): PlanAdvice[] {
+  if (resolved.request.objective !== 'time') return [];
+  return [...fewerGpus(resolved, limits, best), ...otherBatch(resolved, limits, best)];
+}
+
+function fewerGpus(resolved: ResolvedRequest, limits: SearchLimits, best: Plan | undefined): PlanAdvice[] {
+  const { request, run } = resolved;
+  if (request.cluster.islands !== undefined || pinsDegrees(resolved)) return [];
+  const askedS = best?.prediction.stepTimeS;
+  let withinS = Math.min(limits.stepTimeS, askedS === undefined ? Infinity : askedS * WORTH_SAYING);
+  let found: { readonly plan: Plan; readonly gpus: number } | undefined;
+  for (const gpus of fewerGpusOf(run)) {
+    const layout = fastestUsualLayout(resolved, runOnGpus(resolved, gpus), { ...limits, stepTimeS: withinS });
+    if (layout === undefined) continue;
+    withinS = layout.stepTimeS;
+    found = { plan: planOf(resolved, layout), gpus };
+  }
+  if (found === undefined) return [];
+  const { gpus, plan } = found;
+  const of = counted(run.cluster.gpus);
+  const sentence =
+    askedS === undefined
+      ? `${counted(gpus)} GPUs of the ${of} can train it, at ${rounded(plan.prediction.stepTimeS)} s a step`
+      : `${counted(gpus)} GPUs are faster than ${of}: ${rounded(plan.prediction.stepTimeS)} s a step instead of ${rounded(askedS)}`;
+  return [{ kind: 'fewerGpus', sentence, globalBatchSize: run.globalBatchSize, plan }];
+}
+
+function otherBatch(resolved: ResolvedRequest, limits: SearchLimits, best: Plan | undefined): PlanAdvice[] {
+  const { run } = resolved;
+  const askedS = best?.prediction.stepTimeS;
+  let perSampleS = askedS === undefined ? Infinity : (askedS / run.globalBatchSize) * WORTH_SAYING;
+  let found: { readonly plan: Plan; readonly batch: number } | undefined;
+  for (const batch of otherBatchesOf(run)) {
+    const changed = withBatch(resolved, batch);
+    const within = { ...limits, stepTimeS: Math.min(limits.stepTimeS, perSampleS * batch) };
+    const layout = fastestUsualLayout(changed, changed.run, within);
+    if (layout === undefined) continue;
+    perSampleS = layout.stepTimeS / batch;
+    found = { plan: planOf(changed, layout), batch };
+  }
+  if (found === undefined) return [];
+  const { batch, plan } = found;
+  const stepS = rounded(plan.prediction.stepTimeS);
+  const sentence =
+    askedS === undefined
+      ? `a global batch of ${counted(batch)} can be trained on all of them, at ${stepS} s a step`
+      : `a global batch of ${counted(batch)} takes ${stepS} s a step instead of ${rounded(askedS)} with ${counted(run.globalBatchSize)}`;
+  return [{ kind: 'otherBatch', sentence, globalBatchSize: batch, plan }];
+}
+
+function withBatch(resolved: ResolvedRequest, globalBatchSize: number): ResolvedRequest {
+  const run: RunBase = { ...resolved.run, globalBatchSize };
+  return { ...resolved, request: { ...resolved.request, globalBatchSize }, run };
+}
+
+/** Whoever says how many ways something is split has chosen the number of GPUs. */
+function pinsDegrees({ request: { pinned = {} } }: ResolvedRequest): boolean {
+  return pinned.data !== undefined || pinned.shardGroup !== undefined;
+}
+
+function counted(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+function rounded(seconds: number): string {
+  return seconds >= 100 ? seconds.toFixed(0) : seconds.toPrecision(3);
+}

@@ -1,0 +1,59 @@
+/** Which words of a request contradict its model or its GPUs? They are refused rather than passed over. */
+import type { Violation } from '@coxswain/domain-error';
+import type { ModelShape } from '@coxswain/layout';
+import type { PlanRequest } from '../contract.ts';
+import type { GpuFacts, Precision } from '../facts.ts';
+
+interface AskedOf {
+  readonly model: ModelShape;
+  readonly gpu: GpuFacts & { readonly title: string };
+}
+
+export function contradictionsOf(request: PlanRequest, asked: AskedOf): readonly Violation[] {
+  return [...expertPins(request, asked.model), ...missingFormat(request.precision, asked.gpu)];
+}
+
+function expertPins({ pinned }: PlanRequest, model: ModelShape): readonly Violation[] {
+  const pins = [
+    ['expert', pinned?.expert],
+    ['expertTensor', pinned?.expertTensor],
+  ] as const;
+  return pins.flatMap(([name, degree]) => {
+    if (degree === undefined) return [];
+    const pointer = `/pinned/${name}`;
+    if (model.experts === undefined && degree > 1)
+      return [{ pointer, detail: `${name} ${degree} divides experts, and the model has none; leave it out` }];
+    const count = model.experts?.count ?? 1;
+    if (name === 'expert' && count % degree !== 0)
+      return [
+        {
+          pointer,
+          detail: `expert ${degree} does not divide the ${count} experts of the model; ${divisorBeside(count, degree)}`,
+        },
+      ];
+    return [];
+  });
+}
+
+function divisorBeside(whole: number, wanted: number): string {
+  let below = Math.min(wanted, whole);
+  while (whole % below !== 0) below--;
+  return `the nearest below is ${below}`;
+}
+
+/** fp8 came with Hopper and MI300; formats scaled by block, mxfp8 and nvfp4, with the generation that multiplies four bits. */
+function missingFormat(precision: Precision, gpu: AskedOf['gpu']): readonly Violation[] {
+  const formats = formatsOf(gpu);
+  if (formats.includes(precision)) return [];
+  return [
+    {
+      pointer: '/precision',
+      detail: `${gpu.title} multiplies no ${precision}; it has ${formats.join(', ')}`,
+    },
+  ];
+}
+
+function formatsOf({ fp8Tflops, fp4Tflops }: GpuFacts): readonly Precision[] {
+  const blocks: readonly Precision[] = fp4Tflops > 0 ? ['mxfp8', 'nvfp4'] : [];
+  return ['fp32', 'fp16', 'bf16', ...(fp8Tflops > 0 ? (['fp8'] as const) : []), ...blocks];
+}

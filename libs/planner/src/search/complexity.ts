@@ -1,0 +1,77 @@
+/**
+ * How far is a layout from the plainest one? Decides between layouts whose predicted times are too close to tell apart.
+ *
+ * Points are counted for what a person must understand, an engine must do right and a later reader must be told: an option counts more the fewer
+ * run it. Data parallelism with one micro-batch after the other counts nothing. The order of the points matters, not their size.
+ */
+import type { CandidateLayout, Schedule } from '../facts.ts';
+import { RANK_ORDERS } from '../facts.ts';
+import type { PipelineChoice, StateChoice } from '../space/search-space.ts';
+
+type MeshDegrees = Pick<CandidateLayout, 'tensor' | 'context' | 'pipeline' | 'expert' | 'expertTensor' | 'rankOrder'>;
+
+const OFFLOAD = 6;
+const CONTEXT = 4;
+const PIPELINE = 2;
+const UNUSUAL_ORDER = 2;
+const GROUPED_SHARDS = 2;
+const FOREIGN_STAGE = 1;
+const UNEVEN_STAGES = 1;
+
+/** Megatron's two; a bubble halved by chunks is everyday work, split backward passes are not. */
+const SCHEDULE_POINTS: Readonly<Record<Schedule, number>> = {
+  '1f1b': 0,
+  'interleaved-1f1b': 1,
+  gpipe: 1,
+  'zb-h1': 3,
+  'zb-2p': 4,
+  zbv: 4,
+  'v-half': 4,
+  'v-min': 4,
+  'dualpipe-v': 5,
+};
+
+const RECOMPUTE_POINTS: Readonly<Record<StateChoice['recompute'], number>> = {
+  none: 0,
+  'core-attention': 1,
+  norms: 1,
+  mlp: 1,
+  full: 1,
+  half: 2,
+};
+
+/** Of degrees and rank order. The rest of a layout adds to it. */
+export function meshComplexity({ tensor, context, pipeline, expert, expertTensor, rankOrder }: MeshDegrees): number {
+  return (
+    (tensor > 1 ? 1 : 0) +
+    (context > 1 ? CONTEXT : 0) +
+    (pipeline > 1 ? PIPELINE : 0) +
+    (expert > 1 ? 1 : 0) +
+    (expertTensor > 1 ? 1 : 0) +
+    (rankOrder === undefined || rankOrder === RANK_ORDERS[0] ? 0 : UNUSUAL_ORDER)
+  );
+}
+
+/** `replicas` are the ranks that hold the same dense weights; `plainStages` the ZeRO stages that the engine has always done. */
+export function statesComplexity(
+  states: StateChoice,
+  { replicas, plainStages }: { readonly replicas: number; readonly plainStages: readonly number[] },
+): number {
+  const isGrouped = states.zeroStage > 0 && states.shardGroup !== replicas;
+  return (
+    (plainStages.includes(states.zeroStage) ? 0 : FOREIGN_STAGE) +
+    (isGrouped ? GROUPED_SHARDS : 0) +
+    RECOMPUTE_POINTS[states.recompute] +
+    (states.offloadOptimizer > 0 ? OFFLOAD : 0) +
+    (states.offloadActivations > 0 ? OFFLOAD : 0)
+  );
+}
+
+/** Of a pipeline; without one there is nothing to schedule. */
+export function scheduleComplexity({ schedule }: Pick<PipelineChoice, 'schedule'>, pipeline: number): number {
+  return pipeline === 1 ? 0 : SCHEDULE_POINTS[schedule];
+}
+
+export function partitionComplexity({ partition }: Pick<PipelineChoice, 'partition'>, pipeline: number): number {
+  return pipeline === 1 || partition === 'even' ? 0 : UNEVEN_STAGES;
+}
