@@ -56,6 +56,8 @@ export interface ClusterFacts {
   /** Scale-out bandwidth, GB/s per GPU and direction (a 400 Gb/s NIC per GPU is 50). */
   readonly scaleOutGbPerS: number;
   readonly nicKind: NicKind;
+  /** Memory of the host that the GPUs of one node share; absent: not known, and taken as enough. */
+  readonly hostMemoryGibPerNode?: number;
   /** Islands joined by a slower network, outermost tier; absent: one fabric. */
   readonly islands?: readonly {
     readonly gpus: number;

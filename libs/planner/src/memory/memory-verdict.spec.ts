@@ -1,5 +1,5 @@
 import { aCluster } from '../testing/runs.ts';
-import { deviceUsedBytesOf, verdictOf } from './memory-verdict.ts';
+import { deviceUsedBytesOf, hostCapacityBytesOf, verdictOf } from './memory-verdict.ts';
 
 const GIB = 2 ** 30;
 const GPU = aCluster(8).gpu;
@@ -41,5 +41,15 @@ describe('verdictOf', () => {
     [0.5, 'tight', 45.8],
   ])('with a margin of %d says %s at %d GiB', (margin, want, gib) => {
     expect(verdictOf(gib * GIB, on('megatron-core'), margin)).toBe(want);
+  });
+});
+
+describe('host memory for offloaded states', () => {
+  it.each([
+    ['four fifths of an equal share of the node', aCluster(16, { hostMemoryGibPerNode: 1000 }), 100],
+    ['of all of it where a job has part of a node', aCluster(4, { gpusPerNode: 8, hostMemoryGibPerNode: 1000 }), 200],
+    ['without end where nobody says what a node has', aCluster(16), Infinity],
+  ])('is %s', (_sentence, cluster, gib) => {
+    expect(hostCapacityBytesOf(cluster) / GIB).toBeCloseTo(gib, 9);
   });
 });

@@ -1,6 +1,6 @@
 /** What a GPU shows for what PyTorch's allocator hands out, and whether that fits. */
 import { GIB_BYTES } from '@coxswain/units';
-import type { RunFacts } from '../facts.ts';
+import type { ClusterFacts, RunFacts } from '../facts.ts';
 import type { MemoryVerdict } from '../contract.ts';
 import { memoryProfileOf } from './stack-memory-profile.ts';
 
@@ -27,4 +27,13 @@ export function verdictOf(
   const capacity = run.cluster.gpu.memoryGib * GIB_BYTES;
   if (used <= capacity * (1 - marginShare)) return 'fits';
   return peakAllocatedBytes + SMALLEST_CONTEXT_BYTES <= capacity * (1 + OVERFLOW_SHARE) ? 'tight' : 'doesNotFit';
+}
+
+/** Of a host's memory, what the system, data loading and checkpoints on their way to storage leave to offloaded states. Assumption. */
+const OFFLOADED_SHARE = 0.8;
+
+/** Bytes of host memory that one GPU may fill: an equal share of its node's. Infinity where nobody says what the node has. */
+export function hostCapacityBytesOf({ hostMemoryGibPerNode, gpusPerNode, gpus }: ClusterFacts): number {
+  if (hostMemoryGibPerNode === undefined) return Infinity;
+  return (hostMemoryGibPerNode * GIB_BYTES * OFFLOADED_SHARE) / Math.min(gpusPerNode, gpus);
 }

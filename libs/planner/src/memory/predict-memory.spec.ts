@@ -307,3 +307,20 @@ describe('memory of any layout', () => {
     );
   });
 });
+
+describe('host memory', () => {
+  const offloading = {
+    model: 'llama-3.1-70b',
+    candidate: { tensor: 8, data: 8, zeroStage: 1, offloadOptimizer: 1 },
+  } as const;
+
+  it('is a limit: what the host has no room for does not fit, whatever the GPU has, and the sentence says so', () => {
+    const { cluster } = aRun(offloading);
+    const roomy = predictMemory(aRun({ ...offloading, cluster: { ...cluster, hostMemoryGibPerNode: 2048 } }));
+    const small = predictMemory(aRun({ ...offloading, cluster: { ...cluster, hostMemoryGibPerNode: 64 } }));
+    expect(small.hostBytesPerGpu).toBe(roomy.hostBytesPerGpu);
+    expect(roomy.sentence).not.toContain('host');
+    expect(small.verdict).toBe('doesNotFit');
+    expect(small.sentence).toMatch(/^offloads \d+\.\d GiB per GPU, and the host has 6\.4 for each: does not fit$/);
+  });
+});

@@ -3,7 +3,7 @@ import { GIB_BYTES } from '@coxswain/units';
 import { microBatches, type RunFacts } from '../facts.ts';
 import type { MemoryVerdict } from '../contract.ts';
 import { memoryFactsOf } from './memory-facts.ts';
-import { deviceUsedBytesOf, verdictOf } from './memory-verdict.ts';
+import { deviceUsedBytesOf, hostCapacityBytesOf, verdictOf } from './memory-verdict.ts';
 import { pipelineLoadOf } from './pipeline-load.ts';
 import { rankMemoryOf, type RankMemory } from './rank-memory.ts';
 
@@ -53,24 +53,30 @@ export function predictMemory(run: RunFacts, options: MemoryOptions = {}): Memor
   const peakAllocatedBytes = stages[worstStage]?.totalBytes ?? 0;
   const capacityBytes = run.cluster.gpu.memoryGib * GIB_BYTES;
   const deviceUsedBytes = deviceUsedBytesOf(peakAllocatedBytes, run.stack);
-  const verdict = verdictOf(peakAllocatedBytes, run, options.marginShare);
+  const hostBytesPerGpu = stages.reduce((most, stage) => Math.max(most, stage.hostBytes), 0);
+  const hostCapacityBytes = hostCapacityBytesOf(run.cluster);
+  const fitsHost = hostBytesPerGpu <= hostCapacityBytes;
+  const verdict = fitsHost ? verdictOf(peakAllocatedBytes, run, options.marginShare) : 'doesNotFit';
   return {
     stages,
     worstStage,
     peakAllocatedBytes,
     peakReservedBytes: peakAllocatedBytes * (1 + memory.profile.slackShare),
     deviceUsedBytes,
-    hostBytesPerGpu: stages.reduce((most, stage) => Math.max(most, stage.hostBytes), 0),
+    hostBytesPerGpu,
     capacityBytes,
     verdict,
     marginBytes: capacityBytes - deviceUsedBytes,
-    sentence: sentenceOf(verdict, deviceUsedBytes, capacityBytes),
+    sentence: fitsHost
+      ? sentenceOf(verdict, deviceUsedBytes, capacityBytes)
+      : `offloads ${gib(hostBytesPerGpu)} GiB per GPU, and the host has ${gib(hostCapacityBytes)} for each: does not fit`,
   };
 }
 
 const SAID: Readonly<Record<MemoryVerdict, string>> = { fits: 'fits', tight: 'is tight', doesNotFit: 'does not fit' };
 
+const gib = (bytes: number): string => (bytes / GIB_BYTES).toFixed(1);
+
 function sentenceOf(verdict: MemoryVerdict, usedBytes: number, capacityBytes: number): string {
-  const gib = (bytes: number): string => (bytes / GIB_BYTES).toFixed(1);
   return `needs ${gib(usedBytes)} of ${gib(capacityBytes)} GiB per GPU: ${SAID[verdict]}`;
 }

@@ -8,6 +8,9 @@ describe('gpuOf', () => {
     ['NVIDIA-H100-80GB-HBM3', 'h100-sxm5-80gb'],
     ['H100 PCIe', 'h100-pcie-80gb'],
     ['a100', 'a100-sxm4-80gb'],
+    ['A100 PCIe', 'a100-pcie-80gb'],
+    ['NVIDIA-A100-PCIE-40GB', 'a100-pcie-40gb'],
+    ['H100-SXM5-96GB', 'h100-sxm5-96gb-500w'],
     ['A100-SXM4-40GB', 'a100-sxm4-40gb'],
     ['A800-SXM4-80GB', 'a800-sxm4-80gb'],
     ['V100-SXM2-32GB', 'v100-sxm2-32gb'],
@@ -61,6 +64,8 @@ describe('GPU presets', () => {
     expect(gpu.memoryGib).toBeGreaterThanOrEqual(2);
     expect(gpu.nicGbps / 8).toBeLessThanOrEqual(gpu.scaleUpGbPerS);
     expect(gpu.source).not.toBe('');
+    expect(gpu.hostMemoryGibPerNode).toBeGreaterThanOrEqual(16);
+    expect(gpu.hostMemoryGibPerNode).toBeLessThanOrEqual(4096);
   });
 
   // Dense peaks as the vendors print them; memory in the vendor's GB.

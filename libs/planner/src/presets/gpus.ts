@@ -18,6 +18,8 @@ export interface GpuPreset extends GpuFacts, Named {
   /** Scale-out bandwidth per GPU and direction, Gb/s: the NICs of one node over its GPUs. */
   readonly nicGbps: number;
   readonly nicKind: NicKind;
+  /** Memory of the host that the GPUs of one node share: what states and activations may be offloaded to. */
+  readonly hostMemoryGibPerNode: number;
   readonly source: string;
   /** What stands here without a published figure. */
   readonly assumed: readonly string[];
@@ -41,6 +43,7 @@ const PCIE5 = 64;
 const C2C = 450;
 
 const V100 = {
+  hostMemoryGibPerNode: 512, // DGX-1
   silicon: 'gv100',
   bf16Tflops: 125, // fp16: Volta has no bf16 matrix units
   fp8Tflops: 0,
@@ -58,6 +61,7 @@ const V100 = {
 } as const;
 
 const A100 = {
+  hostMemoryGibPerNode: 1024, // DGX A100 of 320 GB
   silicon: 'ga100',
   bf16Tflops: 312,
   fp8Tflops: 0,
@@ -73,7 +77,19 @@ const A100 = {
   assumed: [],
 } as const;
 
+/** Cards in slots: NVLink bridges join pairs, beyond a pair traffic takes PCIe and the host. */
+const PCIE_CARD = {
+  scaleUpDomainGpus: 2,
+  nicGbps: 100, // 1 to 4 NICs of 200-400 Gb/s for 8 GPUs
+  hostMemoryGibPerNode: 1024,
+  assumed: ['NVLink bridges between pairs', 'nicGbps', 'hostMemoryGibPerNode'],
+} as const;
+/** Of the clock that SXM modules hold under load, what a card's power leaves (250 to 300 W of 400; 500 of 700). Assumptions. */
+const A100_PCIE_CLOCK = 0.87;
+const POWER_CAPPED_CLOCK = 0.85;
+
 const HOPPER = {
+  hostMemoryGibPerNode: 2048, // DGX H100
   silicon: 'gh100',
   bf16Tflops: 989,
   fp8Tflops: 1979,
@@ -92,6 +108,7 @@ const HOPPER = {
 } as const;
 
 const BLACKWELL = {
+  hostMemoryGibPerNode: 2048, // DGX B200
   memoryTbPerS: 8,
   scaleUpGbPerS: 900,
   pcieGbPerS: PCIE5,
@@ -100,6 +117,7 @@ const BLACKWELL = {
 } as const;
 
 const INSTINCT = {
+  hostMemoryGibPerNode: 2048,
   fp4Tflops: 0,
   scaleUpDomainGpus: 8,
   pcieGbPerS: PCIE5,
@@ -110,6 +128,7 @@ const INSTINCT = {
 } as const;
 
 const ICI = {
+  hostMemoryGibPerNode: 384,
   fp8Tflops: 0,
   fp4Tflops: 0,
   matmulCeiling: 0.9,
@@ -124,6 +143,7 @@ const ICI = {
 export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     name: 'p100-sxm2-16gb',
+    hostMemoryGibPerNode: 512,
     silicon: 'gp100',
     title: 'NVIDIA P100 SXM2 16 GB',
     aliases: ['p100', 'p100-16gb', 'P100-SXM2-16GB', 'Tesla-P100-SXM2-16GB'],
@@ -180,6 +200,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...A100,
     name: 'a100-sxm4-80gb',
+    hostMemoryGibPerNode: 2048, // DGX A100 of 640 GB
     title: 'NVIDIA A100 SXM4 80 GB',
     aliases: ['a100', 'a100-80', 'a100-80gb', 'a100-sxm', 'A100-SXM4-80GB', 'NVIDIA-A100-SXM4-80GB'],
     memoryGib: 81920 / 1024,
@@ -188,7 +209,34 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   },
   {
     ...A100,
+    ...PCIE_CARD,
+    name: 'a100-pcie-40gb',
+    title: 'NVIDIA A100 PCIe 40 GB',
+    aliases: ['a100-pcie-40', 'A100-PCIE-40GB', 'NVIDIA-A100-PCIE-40GB'],
+    matmulCeiling: A100.matmulCeiling * A100_PCIE_CLOCK,
+    memoryGib: 40960 / 1024,
+    memoryTbPerS: 1.555,
+    usdPerHour: 1.2,
+    source: NVIDIA,
+    assumed: [...PCIE_CARD.assumed, 'matmulCeiling: of A100 SXM, less what 250 W leave'],
+  },
+  {
+    ...A100,
+    ...PCIE_CARD,
+    name: 'a100-pcie-80gb',
+    title: 'NVIDIA A100 PCIe 80 GB',
+    aliases: ['a100-pcie', 'A100-PCIE-80GB', 'NVIDIA-A100-PCIe', 'NVIDIA-A100-80GB-PCIe'],
+    matmulCeiling: A100.matmulCeiling * A100_PCIE_CLOCK,
+    memoryGib: 81920 / 1024,
+    memoryTbPerS: 1.935,
+    usdPerHour: 1.7,
+    source: NVIDIA,
+    assumed: [...PCIE_CARD.assumed, 'matmulCeiling: of A100 SXM, less what 300 W leave'],
+  },
+  {
+    ...A100,
     name: 'a800-sxm4-80gb',
+    hostMemoryGibPerNode: 2048,
     title: 'NVIDIA A800 SXM4 80 GB',
     aliases: ['a800', 'a800-80gb', 'A800-SXM4-80GB', 'NVIDIA-A800-SXM4-80GB'],
     memoryGib: 81920 / 1024,
@@ -204,6 +252,17 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
     title: 'NVIDIA H100 SXM5 80 GB',
     aliases: ['h100', 'h100-80', 'h100-80gb', 'h100-sxm', 'h100-sxm5', 'H100-SXM5-80GB', 'NVIDIA-H100-80GB-HBM3'],
     usdPerHour: 3,
+  },
+  {
+    ...HOPPER,
+    name: 'h100-sxm5-96gb-500w',
+    title: 'NVIDIA H100 SXM5 96 GB, capped at 500 W',
+    aliases: ['h100-96gb', 'h100-96', 'H100-SXM5-96GB', 'H100-96GB-500W', 'NVIDIA-H100-96GB-HBM3'],
+    matmulCeiling: HOPPER.matmulCeiling * POWER_CAPPED_CLOCK,
+    memoryGib: 97871 / 1024,
+    usdPerHour: 2.8,
+    source: `${NVIDIA}; a part for systems that cannot cool 700 W`,
+    assumed: ['matmulCeiling: 85 % of that at 700 W, as large products are bound by power'],
   },
   {
     ...HOPPER,
@@ -258,6 +317,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...HOPPER,
     name: 'gh200-96gb',
+    hostMemoryGibPerNode: 512, // Alps: 128 of LPDDR5X for each superchip
     title: 'NVIDIA GH200 96 GB',
     aliases: ['gh200', 'GH200-96GB', 'GH200-480GB', 'NVIDIA-GH200-480GB'],
     memoryGib: 97871 / 1024,
@@ -310,6 +370,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...BLACKWELL,
     name: 'gb200-nvl72',
+    hostMemoryGibPerNode: 960, // two Grace CPUs with 480 each
     silicon: 'gb100',
     title: 'NVIDIA GB200 NVL72 186 GB',
     aliases: ['gb200', 'GB200-NVL72', 'NVIDIA-GB200'],
@@ -330,6 +391,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...BLACKWELL,
     name: 'gb300-nvl72',
+    hostMemoryGibPerNode: 960, // two Grace CPUs with 480 each
     silicon: 'gb110',
     title: 'NVIDIA GB300 NVL72 288 GB',
     aliases: ['gb300', 'GB300-NVL72', 'NVIDIA-GB300'],
@@ -394,6 +456,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   },
   {
     name: 'rtx-4090',
+    hostMemoryGibPerNode: 256,
     silicon: 'ad102',
     title: 'NVIDIA GeForce RTX 4090',
     aliases: ['4090', 'rtx4090', 'RTX-4090-24GB', 'NVIDIA-GeForce-RTX-4090'],
@@ -415,6 +478,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   },
   {
     name: 'rtx-2080-3090-titan-rtx',
+    hostMemoryGibPerNode: 128,
     silicon: 'ga102',
     title: 'Mixed NVIDIA RTX 2080, RTX 3090 and Titan RTX',
     aliases: ['RTX-2080+RTX-3090+Titan-RTX'],
@@ -436,6 +500,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   },
   {
     name: 'gaudi2',
+    hostMemoryGibPerNode: 1024,
     silicon: 'gaudi2',
     title: 'Intel Gaudi 2',
     aliases: ['Gaudi2', 'Intel-Gaudi2-96GB', 'HL-225'],
@@ -457,6 +522,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   },
   {
     name: 'ascend-910',
+    hostMemoryGibPerNode: 768,
     silicon: 'ascend-910',
     title: 'Huawei Ascend 910',
     aliases: ['Ascend 910', '910a', 'Ascend910A'],
@@ -478,6 +544,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   },
   {
     name: 'ascend-910b',
+    hostMemoryGibPerNode: 1024,
     silicon: 'ascend-910b',
     title: 'Huawei Ascend 910B',
     aliases: ['Ascend 910B', '910b', 'Ascend910B'],
@@ -558,6 +625,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
     // measured steps (engines/reference/README.md, Figures: 138, 222 and 200 ms) come out within a third. The peak is not that of a core:
     // the models charge tiny matrices for the multiprocessors of a GPU that they leave idle.
     name: 'simulated',
+    hostMemoryGibPerNode: 16,
     silicon: 'cpu',
     title: 'CPU process standing for a GPU (local development)',
     aliases: ['cpu', 'local', 'coxswain-simulated', 'simulated-gpu'],

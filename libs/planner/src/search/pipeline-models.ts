@@ -1,6 +1,7 @@
 /** What does one pipeline take, with any of the states of its group? The last level of the search: bounds of one layout, then its prediction. */
 import type { CandidateLayout } from '../facts.ts';
 import type { MemoryFacts } from '../memory/memory-facts.ts';
+import { hostCapacityBytesOf } from '../memory/memory-verdict.ts';
 import { pipelineLoadOf } from '../memory/pipeline-load.ts';
 import { rankContentsOf, rankMemoryOf } from '../memory/rank-memory.ts';
 import { firstRankMakespanBound, makespanLowerBound, type FirstRankOrders } from '../schedule/makespan-bound.ts';
@@ -35,10 +36,12 @@ export class PipelinePredictions {
   readonly #work = newWorkBuffers();
   readonly #makespans = new Map<string, number>();
   readonly #orders: FirstRankOrders = new Map();
+  readonly #hostBytes: number;
 
   constructor(run: SearchedRun, bounds: TimeBounds) {
     this.#run = run;
     this.#bounds = bounds;
+    this.#hostBytes = hostCapacityBytesOf(run.base.cluster);
   }
 
   /** Models of one pipeline; they hold until the next one is asked for. */
@@ -64,7 +67,8 @@ export class PipelinePredictions {
         closerS ??= Math.max(leastS, firstRankMakespanBound(input, this.#orders));
         return stepOf(candidate, closerS);
       },
-      peakBytes: (candidate, index) => peakBytesOf(candidate, memoryOfState(candidate, index), ranks()),
+      peakBytes: (candidate, index) =>
+        peakBytesOf(candidate, memoryOfState(candidate, index), { ranks: ranks(), hostBytes: this.#hostBytes }),
       stepTimeS: (candidate) => {
         makespanS ??= minMemory.pipeline === 1 ? leastS : this.#makespanS(minMemory, input);
         return stepOf(candidate, makespanS);
@@ -89,9 +93,18 @@ export class PipelinePredictions {
   }
 }
 
-function peakBytesOf(candidate: CandidateLayout, memory: MemoryFacts, ranks: readonly FilledRank[]): number {
+/** Infinity where the host has not room for what is offloaded: no GPU memory makes up for that. */
+function peakBytesOf(
+  candidate: CandidateLayout,
+  memory: MemoryFacts,
+  { ranks, hostBytes: capacity }: { readonly ranks: readonly FilledRank[]; readonly hostBytes: number },
+): number {
   const facts = { ...memory, candidate };
   let peak = 0;
-  for (const { load, contents } of ranks) peak = Math.max(peak, rankMemoryOf(facts, load, contents).totalBytes);
+  for (const { load, contents } of ranks) {
+    const { totalBytes, hostBytes } = rankMemoryOf(facts, load, contents);
+    if (hostBytes > capacity) return Infinity;
+    peak = Math.max(peak, totalBytes);
+  }
   return peak;
 }
