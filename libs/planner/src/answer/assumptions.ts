@@ -16,7 +16,7 @@ export function assumptionsOf({ request, run }: ResolvedRequest): string[] {
   if (request.stack === undefined) assumed.push('an engine like the average of those measured; name one with stack');
   assumed.push(
     run.flashAttention ? 'FlashAttention' : 'attention without FlashAttention',
-    'gradients summed in 4 bytes, Adam with fp32 master weights and moments',
+    `gradients summed in ${run.gradientBytes} bytes, Adam with fp32 master weights and moments`,
     'sequence parallelism wherever tensor parallelism is above 1',
     'gradient reduction and parameter gathering overlap with computation',
     'samples of equal length, and a machine that waits for no data',

@@ -1,7 +1,7 @@
 import { SCHEDULES } from '../facts.ts';
 import type { AllowedChoices } from '../contract.ts';
 import { plan } from '../questions/plan.ts';
-import { choicesOfEngine, engineOfStack } from './engine-choices.ts';
+import { choicesOfEngine, engineOfStack, gradientBytesOf } from './engine-choices.ts';
 import { parsePlanRequest } from './parse-plan-request.ts';
 
 describe('the choices of an engine', () => {
@@ -22,6 +22,23 @@ describe('the choices of an engine', () => {
     ['what the caller allows where the engine has none of it', 'megatron-lm 2022', { schedules: ['zbv'] }, ['zbv']],
   ])('are %s', (_sentence, stack, allow, want) => {
     expect(choicesOfEngine(stack, allow).schedules).toEqual(want);
+  });
+
+  it.each<[string, string, AllowedChoices, AllowedChoices['zeroStages']]>([
+    ['TorchTitan shards all or nothing', 'torchtitan', {}, [0, 3]],
+    ['Megatron-LM has every stage, 2 and 3 by Megatron-FSDP', 'megatron-lm core_v0.19', {}, [0, 1, 2, 3]],
+    ['of those that the caller allows, the ones it has', 'torchtitan', { zeroStages: [2, 3] }, [3]],
+  ])('are ZeRO stages: %s', (_sentence, stack, allow, want) => {
+    expect(choicesOfEngine(stack, allow).zeroStages).toEqual(want);
+  });
+
+  it.each([
+    ['megatron-bridge 26.04', 2],
+    ['nemo mlperf 5.1', 2],
+    ['megatron-lm core_v0.19', 4],
+    ['an engine nobody knows', 4],
+  ] as const)('%s sums gradients in %d bytes', (stack, bytes) => {
+    expect(gradientBytesOf(stack)).toBe(bytes);
   });
 
   it('hold for a plan: Megatron-LM is never told a zero-bubble schedule', () => {

@@ -1,7 +1,7 @@
 /** Which choices does the engine of a request offer? */
 import { engineSupport, LAYOUT_ENGINES, type LayoutEngine, type ParallelLayout } from '@coxswain/layout';
 import { SCHEDULES } from '../facts.ts';
-import { CONTEXT_ALGORITHMS, type AllowedChoices } from '../contract.ts';
+import { CONTEXT_ALGORITHMS, ZERO_STAGES, type AllowedChoices } from '../contract.ts';
 
 /**
  * The engine that a software stack names, if the layout rules know it: `megatron-lm core_v0.15` is a release of `megatron-lm`, and NeMo's
@@ -27,9 +27,21 @@ export function choicesOfEngine(stack: string | undefined, allow: AllowedChoices
   const contextAlgorithms = (allow.contextAlgorithms ?? CONTEXT_ALGORITHMS).filter((contextAlgorithm) =>
     offers({ contextParallelDegree: 2, sequence: { contextAlgorithm } }, 'sequence.contextAlgorithm'),
   );
+  const zeroStages = (allow.zeroStages ?? ZERO_STAGES).filter((zeroStage) =>
+    offers({ dataParallelDegree: 2, pipelineParallelDegree: 1, states: { zeroStage } }, 'states.zeroStage'),
+  );
   return {
     ...allow,
+    ...(zeroStages.length === 0 ? {} : { zeroStages }),
     ...(schedules.length === 0 ? {} : { schedules }),
     ...(contextAlgorithms.length === 0 ? {} : { contextAlgorithms }),
   };
+}
+
+/**
+ * Bytes per gradient: the performance recipes of NVIDIA's NeMo line keep and reduce them in bf16 (`grad_reduce_in_fp32=False`), and its published steps,
+ * which the constants of these engines are fitted to, were measured so. All others keep fp32.
+ */
+export function gradientBytesOf(stack: string | undefined): 2 | 4 {
+  return stack !== undefined && engineOfStack(stack) === 'megatron-bridge' ? 2 : 4;
 }

@@ -4,7 +4,7 @@ import type { ModelShape } from '@coxswain/layout';
 import type { AllowedChoices, PlanCluster, PlanRequest } from '../contract.ts';
 import type { ClusterFacts, RunFacts } from '../facts.ts';
 import { GPU_PRESETS, modelOf, namedOf, type GpuPreset } from '../presets/index.ts';
-import { choicesOfEngine } from './engine-choices.ts';
+import { choicesOfEngine, gradientBytesOf } from './engine-choices.ts';
 import { contradictionsOf } from './request-contradictions.ts';
 
 export interface ResolvedRequest {
@@ -44,7 +44,7 @@ export function resolveRequest(request: PlanRequest): ResolvedRequest {
     stack: request.stack ?? UNNAMED_STACK,
     precision: request.precision,
     flashAttention: hasFlashAttention(gpu),
-    gradientBytes: 4,
+    gradientBytes: gradientBytesOf(request.stack),
     loraRank: 0,
     globalBatchSize: request.globalBatchSize,
     sequenceLength: request.sequenceLength,
@@ -78,6 +78,7 @@ function clusterOf(asked: PlanCluster, preset: GpuPreset, gpus: number): Cluster
     scaleUpDomainGpus: Math.min(gpus, asked.scaleUpDomainGpus ?? preset.scaleUpDomainGpus),
     scaleOutGbPerS,
     nicKind,
+    hostMemoryGibPerNode: (preset.hostMemoryGibPerNode * gpusPerNode) / preset.gpusPerNode,
   };
   if (asked.islands === undefined) return facts;
   return {

@@ -73,7 +73,8 @@ export function costKeyOf(candidate: CandidateLayout): string {
   const mesh = `${candidate.tensor}/${candidate.context}/${candidate.expert}/${candidate.expertTensor}/${candidate.microBatchSize}`;
   const order = candidate.context > 1 ? `${candidate.contextAlgorithm}/${candidate.rankOrder ?? ''}` : '';
   const again = recompute === 'selective' ? recomputeModules.join() : recompute;
-  return `${mesh}/${order}/${again}${block === undefined ? '' : `/${block}/${candidate.pipeline * candidate.chunks}`}`;
+  const hidden = candidate.overlapExpert ? '/hidden' : '';
+  return `${mesh}/${order}/${again}${hidden}${block === undefined ? '' : `/${block}/${candidate.pipeline * candidate.chunks}`}`;
 }
 
 function wholeModelOf(run: SearchedRun, candidate: CandidateLayout): WholeModel {

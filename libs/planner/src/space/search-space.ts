@@ -22,7 +22,8 @@
  * A request may narrow each of these (`pinned`, `allow`). With `allow.evenOnly` what remains is every layout whose tensor divides the attention
  * heads, whose data divides the batch, and whose chunks all have the same number of layers.
  *
- * What the engine should do anyway is not searched: sequence parallelism with tensor > 1; overlap of gradient reduction and parameter gathering.
+ * What the engine should do anyway is not searched: sequence parallelism with tensor > 1; overlap of gradient reduction and parameter gathering; the
+ * kernels of the engine that are best for the model and the GPU (`engine-tools.ts`).
  * The search never answers with anything outside of this space, and with nothing less than the best inside it.
  */
 import { divisorsOf, type ModelShape } from '@coxswain/layout';
@@ -44,6 +45,7 @@ import {
   type RecomputePolicy,
 } from '../contract.ts';
 import { isVShaped } from '../stages.ts';
+import { PLAIN_TOOLS, type EngineTools } from './engine-tools.ts';
 import { modulesOf } from './recomputed-modules.ts';
 import { denseRanksInTiers, distinctRankOrders } from './rank-tiers.ts';
 
@@ -59,6 +61,8 @@ export interface SpaceFacts {
   readonly allow: AllowedChoices;
   /** ZeRO stages that are plain to the engine; absent: 0 and 1. */
   readonly plainZeroStages?: readonly number[];
+  /** What the engine does beside dividing the model; absent: what every engine has. */
+  readonly tools?: EngineTools;
 }
 
 /** Where dense weights and tokens go: the first level of the search. */
@@ -70,6 +74,8 @@ export interface DenseMesh {
   readonly microBatchSize: number;
   readonly contextAlgorithm: CandidateLayout['contextAlgorithm'];
   readonly rankOrder: RankOrder;
+  /** Absent: what every engine has. */
+  readonly tools?: EngineTools;
 }
 
 /** How experts are distributed over the same ranks: the second level. */
@@ -120,7 +126,13 @@ export function* denseMeshesOf(space: SpaceFacts, algorithmOf: AlgorithmOf): Gen
     const algorithms = contextAlgorithmsOf(space, grid);
     for (const microBatchSize of microBatchSizesOf(space, grid)) {
       for (const rankOrder of orders) {
-        const mesh: DenseMesh = { ...grid, microBatchSize, contextAlgorithm: algorithms[0] ?? 'ring', rankOrder };
+        const mesh: DenseMesh = {
+          ...grid,
+          microBatchSize,
+          contextAlgorithm: algorithms[0] ?? 'ring',
+          rankOrder,
+          ...(space.tools === undefined ? {} : { tools: space.tools }),
+        };
         yield algorithms.length > 1 ? { ...mesh, contextAlgorithm: algorithmOf(mesh, algorithms) } : mesh;
       }
     }
@@ -292,6 +304,7 @@ function chunksOf(schedule: Schedule, perRank: number, pinned: number | undefine
 
 /** The point of the first two levels, with one chunk of even stages on plain 1F1B until the third level says otherwise. */
 export function candidateOfMesh(mesh: Mesh): CandidateLayout {
+  const tools = mesh.tools ?? PLAIN_TOOLS;
   return {
     tensor: mesh.tensor,
     context: mesh.context,
@@ -315,12 +328,12 @@ export function candidateOfMesh(mesh: Mesh): CandidateLayout {
     offloadActivations: 0,
     offloadWeights: 0,
     microBatchSize: mesh.microBatchSize,
-    overlapTensor: false,
+    overlapTensor: tools.overlapTensor && mesh.tensor > 1,
     overlapGradReduce: true,
     overlapParamGather: true,
-    overlapExpert: false,
-    dispatcher: 'alltoall',
-    cudaGraphs: 'none',
+    overlapExpert: tools.overlapExpert && mesh.pipeline === 1,
+    dispatcher: tools.dispatcher,
+    cudaGraphs: tools.cudaGraphs,
   };
 }
 

@@ -1,6 +1,7 @@
 /** Which space does a request open on one number of GPUs? */
 import { engineOfStack } from '../request/engine-choices.ts';
 import type { ResolvedRequest, RunBase } from '../request/resolved-request.ts';
+import { toolsOf } from './engine-tools.ts';
 import type { SpaceFacts } from './search-space.ts';
 
 export function spaceOf({ request, allow }: ResolvedRequest, run: RunBase): SpaceFacts {
@@ -13,6 +14,7 @@ export function spaceOf({ request, allow }: ResolvedRequest, run: RunBase): Spac
     pinned: request.pinned ?? {},
     allow,
     ...plainStagesOf(run.stack),
+    tools: toolsOf(run.stack, run),
   };
 }
 

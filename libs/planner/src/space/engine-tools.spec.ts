@@ -1,0 +1,75 @@
+import { parsePlanRequest } from '../request/parse-plan-request.ts';
+import { resolveRequest } from '../request/resolved-request.ts';
+import type { PlanRequestInput } from '../contract.ts';
+import { gpuOf, modelOf } from '../presets/index.ts';
+import { aCluster } from '../testing/runs.ts';
+import { PLAIN_TOOLS, toolsOf, type EngineTools } from './engine-tools.ts';
+import { candidateOfMesh, denseMeshesOf } from './search-space.ts';
+import { spaceOf } from './space-of-request.ts';
+
+const on = (gpu: string, model: string, precision: 'bf16' | 'mxfp8' | 'nvfp4' = 'bf16') => ({
+  model: modelOf(model).model,
+  cluster: aCluster(16, { gpu: gpuOf(gpu) }),
+  precision,
+});
+
+describe('what an expert turns on', () => {
+  it.each<[string, string, ReturnType<typeof on>, Partial<EngineTools>]>([
+    ['nothing with an engine that nobody named', 'unnamed', on('h100', 'qwen3-30b-a3b'), PLAIN_TOOLS],
+    ['DeepEP for experts on Hopper', 'megatron-lm core_v0.19', on('h100', 'qwen3-30b-a3b'), { dispatcher: 'deepep' }],
+    [
+      'HybridEP for experts on Blackwell',
+      'megatron-bridge 26.04',
+      on('gb200', 'qwen3-30b-a3b'),
+      { dispatcher: 'hybridep' },
+    ],
+    ['the plain exchange on A100', 'megatron-lm', on('a100', 'qwen3-30b-a3b'), { dispatcher: 'alltoall' }],
+    [
+      'no dispatcher for a dense model',
+      'megatron-lm',
+      on('h100', 'llama-3.1-8b'),
+      { dispatcher: 'alltoall', overlapExpert: false },
+    ],
+    [
+      'overlap of tensor traffic, which NVFP4 has not',
+      'megatron-bridge',
+      on('b200', 'llama-3.1-8b', 'nvfp4'),
+      { overlapTensor: false },
+    ],
+    ['overlap of tensor traffic', 'megatron-bridge', on('b200', 'llama-3.1-8b'), { overlapTensor: true }],
+    [
+      'graphs of parts of a layer for experts on Blackwell',
+      'megatron-bridge',
+      on('b200', 'qwen3-30b-a3b'),
+      { cudaGraphs: 'partial' },
+    ],
+    [
+      'one graph of the whole step in mxfp8',
+      'megatron-bridge',
+      on('b200', 'qwen3-30b-a3b', 'mxfp8'),
+      { cudaGraphs: 'full' },
+    ],
+    ["none of NVIDIA's kernels on AMD's GPUs", 'megatron-lm', on('mi300x', 'qwen3-30b-a3b'), PLAIN_TOOLS],
+  ])('is %s', (_sentence, stack, situation, want) => {
+    expect(toolsOf(stack, situation)).toMatchObject(want);
+  });
+
+  it('stands in every layout of the space, tensor overlap where tensor divides something and expert overlap without a pipeline', () => {
+    const request: PlanRequestInput = {
+      model: 'qwen3-30b-a3b',
+      cluster: { gpu: 'h100', gpus: 16 },
+      globalBatchSize: 64,
+      sequenceLength: 4096,
+      stack: 'megatron-bridge 26.04',
+    };
+    const resolved = resolveRequest(parsePlanRequest(request));
+    const meshes = [...denseMeshesOf(spaceOf(resolved, resolved.run), (_, [first]) => first ?? 'ring')];
+    expect(meshes.length).toBeGreaterThan(10);
+    for (const mesh of meshes) {
+      const candidate = candidateOfMesh({ ...mesh, expert: 8, expertTensor: 1 });
+      expect(candidate.dispatcher).toBe('deepep');
+      expect(candidate.overlapTensor).toBe(mesh.tensor > 1);
+      expect(candidate.overlapExpert).toBe(mesh.pipeline === 1);
+    }
+  });
+});

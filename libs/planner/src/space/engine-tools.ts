@@ -1,0 +1,76 @@
+/**
+ * Which kernels, overlaps and graphs would an expert turn on with an engine, whatever the layout? They make nothing worse that the models know of, so
+ * the search does not try them: it takes them.
+ *
+ * Sources: Megatron-Bridge's performance recipes (`scripts/performance` of its releases up to 0.6) and guide; Megatron-LM's
+ * `--moe-flex-dispatcher-backend`, `--tp-comm-overlap`, `--overlap-moe-expert-parallel-comm`; TorchTitan's expert_parallel_comm_backend.
+ */
+import type { ModelShape } from '@coxswain/layout';
+import type { CandidateLayout, ClusterFacts, Precision } from '../facts.ts';
+import { engineOfStack } from '../request/engine-choices.ts';
+
+export interface EngineTools {
+  /** Tensor-parallel traffic behind the matrix products that need it: userbuffers of Transformer Engine, which know no NVFP4. */
+  readonly overlapTensor: boolean;
+  /** Dispatch of one micro-batch behind the passes of another. With a pipeline the engine asks for interleaving, so it is taken without one only. */
+  readonly overlapExpert: boolean;
+  readonly dispatcher: CandidateLayout['dispatcher'];
+  readonly cudaGraphs: CandidateLayout['cudaGraphs'];
+}
+
+/** What every engine has. */
+export const PLAIN_TOOLS: EngineTools = {
+  overlapTensor: false,
+  overlapExpert: false,
+  dispatcher: 'alltoall',
+  cudaGraphs: 'none',
+};
+
+interface Situation {
+  readonly model: ModelShape;
+  readonly cluster: ClusterFacts;
+  readonly precision: Precision;
+}
+
+export function toolsOf(stack: string, situation: Situation): EngineTools {
+  switch (engineOfStack(stack)) {
+    case 'megatron-bridge':
+      return { ...megatronTools(situation), cudaGraphs: bridgeGraphs(situation) };
+    case 'megatron-lm':
+      return megatronTools(situation);
+    case 'torchtitan':
+      return { ...PLAIN_TOOLS, dispatcher: fastestDispatcher(situation) };
+    default:
+      return PLAIN_TOOLS;
+  }
+}
+
+function megatronTools(situation: Situation): EngineTools {
+  return {
+    overlapTensor: isNvidia(situation) && situation.precision !== 'nvfp4',
+    overlapExpert: situation.model.experts !== undefined && isNvidia(situation),
+    dispatcher: fastestDispatcher(situation),
+    cudaGraphs: 'none',
+  };
+}
+
+/** HybridEP inside an NVLink rack and on Blackwell, DeepEP on Hopper; both are NVIDIA's kernels. */
+function fastestDispatcher({ model, cluster }: Situation): EngineTools['dispatcher'] {
+  if (model.experts === undefined || cluster.gpus === 1) return 'alltoall';
+  if (cluster.gpu.silicon === 'gh100') return 'deepep';
+  return isBlackwell(cluster) ? 'hybridep' : 'alltoall';
+}
+
+/** Of models with experts: the whole iteration in formats of 8 and 4 bits with block scales, parts of a layer else. */
+function bridgeGraphs({ model, precision, cluster }: Situation): EngineTools['cudaGraphs'] {
+  if (model.experts === undefined || !isBlackwell(cluster)) return 'none';
+  return precision === 'mxfp8' || precision === 'nvfp4' ? 'full' : 'partial';
+}
+
+function isBlackwell({ gpu }: ClusterFacts): boolean {
+  return gpu.silicon === 'gb100' || gpu.silicon === 'gb110';
+}
+
+function isNvidia({ cluster }: Situation): boolean {
+  return /^(ga100|gh100|gb1[01]0)$/.test(cluster.gpu.silicon);
+}
