@@ -20,6 +20,8 @@ export const SCRIPTS = {
   },
   'Planner (docs/reference/planner-commands.md)': {
     'planner:score': 'how far predictions are from published measurements',
+    'planner:against-published':
+      'whether layouts that NVIDIA published are, as predicted, faster than the first answer',
     'planner:bench': 'how long the search takes, and whether it finds what trying every layout finds',
     'planner:fit': 'fit the constants again to the published measurements',
     'planner:cross-validate': 'errors on measurements that the fit was not shown',

@@ -8,3 +8,4 @@ export { plannerPredictor } from './score/predictor.ts';
 export { constantsLine, GROUPINGS, reportLines, type Grouping } from './score/report.ts';
 export { scoreRows } from './score/score-rows.ts';
 export { summaryLine, summaryOf, type Summary } from './score/summary.ts';
+export { againstPublished, publishedJobs } from './score/against-published.ts';
