@@ -19,7 +19,7 @@ export const CHAOS_ENVIRONMENT: Readonly<Record<string, string>> = {
 export const CHAOS_SECONDS = 330;
 
 const VICTIM_RANK = 3;
-const DEADLINE_MS = 600_000;
+const DEADLINE_MS = 1_200_000;
 const LOOK_MS = 200;
 
 export interface ChaosContext {
@@ -179,14 +179,19 @@ async function lookUntil(
   at: { readonly project: string; readonly id: string },
   isSo: (job: Job) => boolean,
 ): Promise<Job> {
-  return await waitFor(
-    async () => {
-      signal.throwIfAborted();
-      const job = await api.job(at);
-      return isSo(job) || FINAL_JOB_STATES.has(job.state) ? job : undefined;
-    },
-    { what: 'the job to go on', intervalMs: LOOK_MS, deadlineMs: DEADLINE_MS },
-  );
+  let last: Job | undefined;
+  try {
+    return await waitFor(
+      async () => {
+        signal.throwIfAborted();
+        last = await api.job(at);
+        return isSo(last) || FINAL_JOB_STATES.has(last.state) ? last : undefined;
+      },
+      { what: 'the job to go on', intervalMs: LOOK_MS, deadlineMs: DEADLINE_MS },
+    );
+  } catch (error) {
+    throw new Error(`the job is ${last?.state ?? 'unknown'}: ${last?.summary ?? ''}`, { cause: error });
+  }
 }
 
 /** The planner chooses its layout, so that it can choose another one for fewer GPUs. */
