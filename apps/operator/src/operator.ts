@@ -309,11 +309,12 @@ class RunningOperator implements Operator {
       log: this.#log,
       metrics: this.#metrics,
       workers: this.#config.workers,
-      reconciler: (planner) =>
+      admission: this.#admission,
+      reconciler: (beside) =>
         new TrainingJobReconciler({
           store: this.#store,
           admission: this.#admission,
-          planner,
+          ...beside,
           runtimes,
           clock: this.#clock,
           leaderTerm: () => this.#leadership.workingTerm(),

@@ -12,12 +12,15 @@ const ANY_GPU = 'h100';
 /** Specs come from a cache and are placed again with each look while a gang waits; that of 16,384 ranks takes tenths of a second. */
 const known = new WeakMap<EffectiveSpec['layout'], Pick<EffectiveSpec, 'model' | 'training'> & Answer>();
 
+/** As much of a job as its bytes depend on. */
+export type SpecOfTraffic = Pick<EffectiveSpec, 'layout' | 'model' | 'training' | 'engine'>;
+
 interface Answer {
   readonly traffic: LayoutTraffic | undefined;
 }
 
 /** What the ranks of a job send each other in a step, as the planner has it; undefined where the job says too little, or the planner has no words for its layout. */
-export function jobTraffic(spec: EffectiveSpec): LayoutTraffic | undefined {
+export function jobTraffic(spec: SpecOfTraffic): LayoutTraffic | undefined {
   const { layout, model, training } = spec;
   const before = known.get(layout);
   if (before !== undefined && before.model === model && before.training === training) return before.traffic;
@@ -26,7 +29,7 @@ export function jobTraffic(spec: EffectiveSpec): LayoutTraffic | undefined {
   return traffic;
 }
 
-function planned(spec: EffectiveSpec): LayoutTraffic | undefined {
+function planned(spec: SpecOfTraffic): LayoutTraffic | undefined {
   const view = plannerView(spec);
   if (view === undefined) return undefined;
   const { layout } = spec;

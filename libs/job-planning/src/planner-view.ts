@@ -21,7 +21,11 @@ export interface PlannerView {
  * order with ZeRO stage 1. A program of the user's own is taken to do the same, as nothing else is known of it. Other engines are offered what their
  * adapters take (`engine-offers.ts`).
  */
-export function plannerView({ engine, model, training }: TrainingJobSpec): PlannerView | undefined {
+export function plannerView({
+  engine,
+  model,
+  training,
+}: Pick<TrainingJobSpec, 'engine' | 'model' | 'training'>): PlannerView | undefined {
   if (model === undefined || training === undefined) return undefined;
   const known = modelOfJob(model);
   if (known === undefined) return undefined;

@@ -16,6 +16,7 @@ export type {
   NodeState,
   ObservedExit,
   ObservedLauncher,
+  ObservedNodeSearch,
   ObservedPlanning,
   ObservedPod,
   ObservedPreflight,
@@ -26,7 +27,7 @@ export type {
   RuntimeAnswer,
 } from './look/observed.ts';
 export type { Answer, Call, FailureCause } from './perform/calls.ts';
-export type { JobEffects, JobView } from './perform/job-view.ts';
+export type { JobEffects, JobView, NodeSearches } from './perform/job-view.ts';
 export { reconcileJob, type ReconcileOutcome } from './perform/reconcile-job.ts';
 export { PROGRESS_INTERVAL_MS } from './epoch/record-observation.ts';
 export {

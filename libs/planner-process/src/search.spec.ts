@@ -1,7 +1,8 @@
 import { plan, PlanRequest, whyNot } from '@coxswain/planner';
 import { aPlannedJobSpec, aJobSpec } from '@coxswain/api-types/testing';
 import { aFabricNode } from '@coxswain/fabric/testing';
-import { jobPlanning, type JobPlanQuestion, planJob } from '@coxswain/job-planning';
+import { aLayout } from '@coxswain/layout/testing';
+import { jobPlanning, type JobPlanQuestion, planJob, searchNodes } from '@coxswain/job-planning';
 import { PlannerProcess } from './planner-process.ts';
 
 /** So few choices that it is planned at once. */
@@ -33,6 +34,19 @@ describe('the planner in its process', () => {
   it('answers as it does without one', async () => {
     expect(await planner.ask({ kind: 'plan', request }, { tenant })).toEqual(plan(request));
     expect(await planner.ask({ kind: 'whyNot', request, asked }, { tenant })).toEqual(whyNot(request, asked));
+  });
+
+  it.each([
+    ['nodes for a gang', 2],
+    ['why there are none', 4],
+  ])('answers %s as it does without one', async (_what, dataParallelDegree) => {
+    const layout = aLayout({ tensorParallelDegree: 8, dataParallelDegree });
+    const fabric = { nodes: ['a', 'b', 'c'].map((name) => aFabricNode({ name })) };
+    const capacity = { fabric, usedGpus: new Map([['a', 8]]), reserve: { nodesPerIsland: 0 } };
+    const search = { spec: { ...aPlannedJobSpec(), layout }, request: { layout }, avoided: [] };
+    const answer = await planner.ask({ kind: 'findNodes', search, capacity }, { tenant });
+    expect(answer).toEqual(searchNodes(search, capacity));
+    expect(answer.kind).toBe(dataParallelDegree === 2 ? 'placed' : 'waiting');
   });
 
   it.each([

@@ -1,6 +1,6 @@
 /** What the process that searches runs: the planner, which keeps nothing between two questions. See `planner-process.ts`. */
 import { isDomainError } from '@coxswain/domain-error';
-import { planJob } from '@coxswain/job-planning';
+import { planJob, searchNodes } from '@coxswain/job-planning';
 import { plan, whyNot } from '@coxswain/planner';
 import { answerQuestions } from './answer-questions.ts';
 import type { PlannerAnswer, PlannerQuestion, PlannerReply } from './planner-question.ts';
@@ -24,5 +24,7 @@ function answerTo(question: PlannerQuestion): PlannerAnswer {
       return whyNot(question.request, question.asked);
     case 'planJob':
       return planJob(question.question, question.options);
+    case 'findNodes':
+      return searchNodes(question.search, question.capacity);
   }
 }

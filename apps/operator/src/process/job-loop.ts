@@ -3,7 +3,8 @@ import { PlannerLanes } from '@coxswain/planner-process';
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { JobPlanner } from '../training-job/job-planner.ts';
-import type { TrainingJobReconciler } from '../training-job/training-job.reconciler.ts';
+import { NodeSearches, type NodeSearchesParts } from '../training-job/node-searches.ts';
+import type { ReconcilerOptions, TrainingJobReconciler } from '../training-job/training-job.reconciler.ts';
 
 /** What the loop is made of. */
 export interface JobLoopParts {
@@ -13,8 +14,11 @@ export interface JobLoopParts {
   readonly metrics: KubeMetrics;
   /** Jobs reconciled at the same time. */
   readonly workers: number;
-  /** Made once, for the planner of this loop. */
-  readonly reconciler: (planner: JobPlanner) => Pick<TrainingJobReconciler, 'reconcile' | 'forget'>;
+  readonly admission: NodeSearchesParts['admission'];
+  /** Made once, for what works beside this loop. */
+  readonly reconciler: (
+    beside: Pick<ReconcilerOptions, 'planner' | 'nodeSearches'>,
+  ) => Pick<TrainingJobReconciler, 'reconcile' | 'forget'>;
 }
 
 /** After a stop reconciles may finish for so long. */
@@ -28,12 +32,13 @@ export class JobLoop {
   readonly #queue: WorkQueue;
   readonly #lanes = new PlannerLanes(LANES);
   readonly #planner: JobPlanner;
+  readonly #nodeSearches: NodeSearches;
   #reconciler: Pick<TrainingJobReconciler, 'reconcile' | 'forget'> | undefined;
   #runs = false;
 
   constructor(parts: JobLoopParts) {
     this.#parts = parts;
-    const { clock, log, metrics } = parts;
+    const { clock, log, metrics, admission } = parts;
     this.#queue = new WorkQueue({
       clock,
       random: Math.random,
@@ -48,6 +53,13 @@ export class JobLoop {
       onNews: (key) => this.wake(key, 'normal'),
       onFailure: (key, error) => log.warn({ job: key, err: error }, 'the planner did not answer for a job'),
     });
+    this.#nodeSearches = new NodeSearches({
+      searcher: this.#lanes,
+      admission,
+      clock,
+      onNews: (key) => this.wake(key, 'normal'),
+      onFailure: (key, error) => log.warn({ job: key, err: error }, 'nodes could not be searched for a job'),
+    });
   }
 
   /** Wants a look at the job of that key (`namespace/name`). Before the loop runs nobody looks: it begins with a look at every job. */
@@ -58,6 +70,7 @@ export class JobLoop {
   /** The job is gone: nothing is kept for it. */
   forget(jobUid: string): void {
     this.#planner.forget(jobUid);
+    this.#nodeSearches.forget(jobUid);
     this.#reconciler?.forget(jobUid);
   }
 
@@ -74,7 +87,7 @@ export class JobLoop {
   /** Works until `signal` aborts and what was under way has ended or run out of time. Once per object. */
   async run(signal: AbortSignal): Promise<void> {
     const { cache, workers } = this.#parts;
-    const reconciler = this.#parts.reconciler(this.#planner);
+    const reconciler = this.#parts.reconciler({ planner: this.#planner, nodeSearches: this.#nodeSearches });
     this.#reconciler = reconciler;
     this.#runs = true;
     for (const job of cache.jobs.cached.list()) this.wake(keyOf(job), 'resync');
@@ -83,6 +96,7 @@ export class JobLoop {
     } finally {
       this.#runs = false;
       this.#planner.close();
+      this.#nodeSearches.close();
       await this.#lanes.close();
     }
   }

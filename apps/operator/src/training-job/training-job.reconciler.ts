@@ -17,6 +17,7 @@ import {
 import { NoComputeDomainsError } from './compute-domains.ts';
 import type { JobPlanner } from './job-planner.ts';
 import { toPod, type PodContext } from './pod-manifest.ts';
+import type { NodeSearches } from './node-searches.ts';
 import type { RuntimeReads } from './runtime-reads.ts';
 import type { ComputeDomainName, TrainingJobStore } from './training-job-store.ts';
 
@@ -40,6 +41,8 @@ export interface ReconcilerOptions {
   /** Plans beside the loop. */
   readonly planner: Pick<JobPlanner, 'planningOf' | 'ask' | 'forget'>;
   /** Reads runtimes beside the loop. */
+  /** Searches nodes beside the loop; absent: they are searched in it. */
+  readonly nodeSearches?: NodeSearches;
   readonly runtimes: Pick<RuntimeReads, 'runtimeOf' | 'read'>;
   readonly effects: Pick<JobEffects, 'refuseLaunchers' | 'warn' | 'warnOfStrangers' | 'announce'>;
 }
@@ -52,7 +55,7 @@ export class TrainingJobReconciler {
   #rendered: Rendered | undefined;
 
   constructor(options: ReconcilerOptions) {
-    const { store, admission, clock, planner, runtimes, progressOf, heardMsOf, launchersOf } = options;
+    const { store, admission, clock, planner, nodeSearches, runtimes, progressOf, heardMsOf, launchersOf } = options;
     const { timeouts, retention, effects } = options;
     this.#options = options;
     this.#view = {
@@ -80,6 +83,7 @@ export class TrainingJobReconciler {
       admission,
       keptPlacementOf: (job) => store.keptPlacementOf(job),
       progressOf,
+      ...(nodeSearches === undefined ? {} : { nodeSearches }),
       planningOf: (jobUid) => planner.planningOf(jobUid),
       runtimeOf: (job) => runtimes.runtimeOf(job),
     };
@@ -89,6 +93,7 @@ export class TrainingJobReconciler {
       forgetPlanning: (jobUid) => planner.forget(jobUid),
       readRuntime: (job) => runtimes.read(job),
     };
+      findNodes: (job, search) => nodeSearches?.ask(job, search),
   }
 
   /** The job of that UID is gone: nothing is kept for it. */

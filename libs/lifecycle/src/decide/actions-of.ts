@@ -30,6 +30,7 @@ const ACTION_STEPS: readonly ActionStep[] = [
   createGang,
   liftGates,
   markDamagedCheckpoints,
+  findNodes,
   probePod,
   createPlacement,
   endLingering,
@@ -180,6 +181,11 @@ function markDamagedCheckpoints({ record, facts }: Situation): readonly Action[]
 /** Status records which one it is, so this is the one that counts; made again where somebody deleted it. */
 function createPlacement({ facts: { unwritten } }: Situation): readonly Action[] {
   return unwritten === undefined ? [] : [{ kind: 'createPlacement', ...unwritten }];
+}
+
+/** Once: what is being searched is not asked for again. */
+function findNodes({ next }: Situation): readonly Action[] {
+  return next.kind === 'choosingNodes' && next.ask !== undefined ? [{ kind: 'findNodes', search: next.ask }] : [];
 }
 
 function probePod({ facts, next }: Situation): readonly Action[] {

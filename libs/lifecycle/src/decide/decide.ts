@@ -116,6 +116,7 @@ const WAITING: readonly NextEpoch['kind'][] = [
   'podsRefused',
   'readingRuntime',
   'readingRuntimeAgain',
+  'choosingNodes',
 ];
 
 /** What the planner refuses on these nodes it may plan on others, and a runtime may be made or changed. */

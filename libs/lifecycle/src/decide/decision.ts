@@ -1,5 +1,5 @@
 import type { CheckpointResourceSpec, PlacementSpec, TrainingJobStatus } from '@coxswain/api-types';
-import type { JobPlanQuestion } from '@coxswain/job-planning';
+import type { JobPlanQuestion, NodeSearch } from '@coxswain/job-planning';
 import type { GangRequest, PlacementRefusal } from '../look/gang-request.ts';
 import type { Condemnation } from '../failure/checkpoint-trouble.ts';
 import type { DerivedJobEvent } from './job-events.ts';
@@ -62,6 +62,11 @@ export type Action =
    * job again then. A question that is under way for the job is ended.
    */
   | { readonly kind: 'planJob'; readonly question: JobPlanQuestion }
+  /**
+   * Search nodes for the gang, without waiting for it: show it as `nodeSearch` at once, the outcome when it is there, and look at the job again then. The
+   * capacity is that of when its turn comes.
+   */
+  | { readonly kind: 'findNodes'; readonly search: NodeSearch }
   /** Read the runtime that the job names, without waiting for it: show it as being read at once, the outcome when it is there, and look at the job again then. */
   | { readonly kind: 'readRuntime' }
   /** End the job's question to the planner, and forget its outcome: nobody wants it, or it is recorded. */

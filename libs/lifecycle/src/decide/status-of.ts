@@ -119,10 +119,11 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
     case 'podsRefused':
       return { holds: false, reason: 'PodsRefused', message: refusedMessage(next.message) };
     case 'readingRuntimeAgain':
+    case 'choosingNodes':
     case 'probing': {
-      // What the cluster said last stands until it says something else.
-      const last = findCondition(recordedConditions(facts.job), 'Placed');
-      if (last?.reason === 'PodsRefused') return { holds: false, reason: 'PodsRefused', message: last.message };
+      // What was said last stands until something else is to be said.
+      const { reason, message } = findCondition(recordedConditions(facts.job), 'Placed') ?? {};
+      if (message !== undefined && stands(next, reason)) return { holds: false, reason, message };
       return { holds: false, reason: 'Placing', message: `Epoch ${record.epoch + 1} is being placed.` };
     }
     case 'placing':
@@ -131,6 +132,12 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
 }
 
 function isReasonOf<T extends ConditionType>(type: T, reason: string): reason is ReasonOf<T> {
+/** What nodes are searched for again, and a dry run is made again, says the same all the time. */
+function stands(next: NextEpoch, reason: string | undefined): reason is ReasonOf<'Placed'> {
+  if (reason === 'PodsRefused') return true;
+  return next.kind === 'choosingNodes' && (reason === 'WaitingForCapacity' || reason === 'TopologyUnsatisfiable');
+}
+
   return Object.hasOwn(CONDITION_REASONS[type], reason);
 }
 

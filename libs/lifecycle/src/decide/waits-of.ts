@@ -1,4 +1,5 @@
 import { roomToGrow, shortOfGpus } from '../epoch/elastic.ts';
+import { waitsForCapacity } from '../admission/waits-for.ts';
 import { avoidedWait } from '../failure/avoided-nodes.ts';
 import { fenceWait } from '../look/facts.ts';
 import { pullsToldWait } from '../look/image-pulls.ts';
@@ -30,9 +31,11 @@ export function waitsOf(situation: Situation): readonly Wait[] {
 }
 
 /** The plan has none, or there is none for so many GPUs; or that it was so is why another one is being made. */
-function hasNoRoom({ next, planning, record, acceptance }: Situation): boolean {
+function hasNoRoom({ facts, next, planning, record, acceptance }: Situation): boolean {
   if (acceptance.kind === 'refused' && acceptance.reason === 'NoLayoutFits') return true;
   if (planning.kind === 'asking') return planning.question.about.gpus < (record.plan?.gpus ?? 0);
+  // Searched once more, there was none before and may be none again.
+  if (next.kind === 'choosingNodes') return waitsForCapacity(facts.job);
   return next.kind === 'waiting' || next.kind === 'unsatisfiable';
 }
 

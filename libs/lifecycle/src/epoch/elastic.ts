@@ -1,7 +1,7 @@
 /** On how many GPUs does a job go on that may run on fewer than it asks for? */
 import { type Attempt, type JobPlan, type TrainingJobSpec } from '@coxswain/api-types';
+import { capacityWithout } from '@coxswain/job-planning';
 import { worldSize } from '@coxswain/layout';
-import { capacityWithout } from '../failure/avoided-nodes.ts';
 import type { Facts } from '../look/facts.ts';
 import { isOver, type Wait } from '../look/waits.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';

@@ -1,6 +1,8 @@
 import type { NodeFacts } from '@coxswain/fabric';
-import { NODE_LABELS, type TrainingJobStatus } from '@coxswain/api-types';
-import type { Observed } from '../look/observed.ts';
+import { type Condition, findCondition, NODE_LABELS, type TrainingJobStatus } from '@coxswain/api-types';
+import type { NodeSearch } from '@coxswain/job-planning';
+import { decide } from '../decide/decide.ts';
+import type { Observed, ObservedNodeSearch } from '../look/observed.ts';
 import { situationOf } from '../decide/situation.ts';
 import { aCapacity, aCheckpoint, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aStatus, NOW } from '../testing/jobs.ts';
@@ -228,3 +230,63 @@ describe('the next epoch', () => {
     expect(placing(observe({ job, checkpoints: [aCheckpoint(job)] })).spec.resume).toBeUndefined();
   });
 });
+
+describe('a gang whose nodes take long to search', () => {
+  const many = Array.from({ length: 1_024 }, (_, index) => aNode({ name: `node-${index}` }));
+  const found: ObservedNodeSearch = {
+    kind: 'found',
+    found: { kind: 'placed', nodes: ['x', 'y'], ranksPerPod: 2, where: 'W.' },
+  };
+  const searched = (observedSearch: ObservedNodeSearch, observed: Partial<Observed> = {}) => {
+    const searches: NodeSearch[] = [];
+    const nodeSearch = (search: NodeSearch): ObservedNodeSearch => {
+      searches.push(search);
+      return observedSearch;
+    };
+    const capacity = () => aCapacity(many);
+    return { decision: decide(observe({ capacity, nodeSearch, ...observed }), NOW), searches };
+  };
+  const waits = aJob({
+    status: aStatus({ epoch: 0, attempts: [], conditions: [waiting('Needs 4 GPUs; 0 are free.')] }),
+  });
+
+  it('asks for the search beside the loop, once, and is placed on what it finds', () => {
+    const { decision, searches } = searched({ kind: 'unasked' });
+    expect(decision.actions).toContainEqual({ kind: 'findNodes', search: searches[0] });
+    expect(searched({ kind: 'searching' }).decision.actions.map(({ kind }) => kind)).not.toContain('findNodes');
+    expect(searched(found).decision.reserve?.nodes).toEqual(['x', 'y']);
+  });
+
+  it.each<[string, Partial<Observed>, string]>([
+    ['that it is being placed', {}, 'Placing'],
+    ['as before that it waits, where it did', { job: waits }, 'WaitingForCapacity'],
+  ])('says meanwhile %s', (_what, observed, want) => {
+    const { conditions } = searched({ kind: 'searching' }, observed).decision.status;
+    expect(findCondition(conditions, 'Placed')?.reason).toBe(want);
+  });
+
+  it('is refused in the words of the search, which are remembered', () => {
+    const refused = { kind: 'waiting', message: 'No room.' } as const;
+    const { decision } = searched({ kind: 'found', found: refused });
+    expect(decision.refusal?.refusal).toEqual(refused);
+    expect(findCondition(decision.status.conditions, 'Placed')?.message).toBe('No room.');
+  });
+
+  it('is searched in the look on a small cluster, and where there is nothing beside it', () => {
+    const small = searched({ kind: 'unasked' }, { capacity: observe().capacity });
+    expect([small.searches, small.decision.reserve === undefined]).toEqual([[], false]);
+    expect(decide(observe({ capacity: () => aCapacity(many) }), NOW).reserve).toBeDefined();
+  });
+});
+
+function waiting(message: string): Condition {
+  const lastTransitionTime = NOW.toISOString();
+  return {
+    type: 'Placed',
+    status: 'False',
+    reason: 'WaitingForCapacity',
+    message,
+    observedGeneration: 1,
+    lastTransitionTime,
+  };
+}

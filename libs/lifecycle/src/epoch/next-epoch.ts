@@ -1,5 +1,4 @@
 import {
-  type AvoidedNode,
   DEFAULT_MICRO_BATCH_SIZE,
   type EffectiveSpec,
   formatRanks,
@@ -9,24 +8,11 @@ import {
   type ResumeFrom,
   type RuntimeSnapshot,
 } from '@coxswain/api-types';
-import {
-  acrossIslandsOf,
-  assumedTraffic,
-  capacityToReplace,
-  type FabricCapacity,
-  findNodes,
-  keptUnlessWorse,
-  type PlacedGang,
-  placeGang,
-  type PlacementOutcome,
-  replaceNodes,
-  whyNotPlaced,
-} from '@coxswain/fabric';
-import { jobTraffic } from '@coxswain/job-planning';
+import { acrossIslandsOf, capacityToReplace, type PlacedGang } from '@coxswain/fabric';
+import { capacityWithout, type FoundNodes, type NodeSearch, searchNodes } from '@coxswain/job-planning';
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
 import type { GangRequest } from '../look/gang-request.ts';
-import { capacityWithout } from '../failure/avoided-nodes.ts';
 import { type Facts, isLive } from '../look/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { placementName } from '../look/names.ts';
@@ -34,11 +20,11 @@ import { placementSha256 } from '../record/recorded-placement.ts';
 import { isGangWanted, type Planning } from './planning.ts';
 import { nodeDemandOf } from '@coxswain/runtime';
 import { runtimeStanding } from './runtime-standing.ts';
+import { isLongSearch } from './long-search.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';
 import { type SaveInterval, saveInterval } from './save-interval.ts';
 import { pointForLayout, type UsablePoint } from '../failure/resume-point.ts';
 import { areCheckpointsDue } from '../failure/unmade-checkpoints.ts';
-import { whyHere } from './why-here.ts';
 import { isOver, type Wait } from '../look/waits.ts';
 
 /** What stands between the job and its next epoch; `notNeeded` while an attempt is under way or none is wanted. */
@@ -57,6 +43,8 @@ export type NextEpoch =
   | { readonly kind: 'delayed' }
   /** `refused` is what the fabric has refused in this very look; absent where an earlier refusal still stands. */
   | { readonly kind: 'waiting' | 'unsatisfiable'; readonly message: string; readonly refused?: GangRequest }
+  /** Nodes are searched beside the loop; `ask` where that was not asked for yet. */
+  | { readonly kind: 'choosingNodes'; readonly ask?: NodeSearch }
   /** There is room; what is known of the runtime is too old to begin with. */
   | { readonly kind: 'readingRuntimeAgain' }
   /** There is room; whether the cluster takes such pods is not known yet. */
@@ -163,11 +151,16 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
   };
   const standing = facts.observed.standingRefusal?.(request);
   if (standing !== undefined) return standing;
-  const traffic = jobTraffic(spec) ?? assumedTraffic(spec.layout);
-  const outcome = placeAvoiding({ ...request, traffic }, facts.capacity(), { avoided: record.avoidedNodes, before });
-  if (outcome.kind !== 'placed') return { ...outcome, refused: request };
+  const found = foundNodes(facts, {
+    spec,
+    request,
+    avoided: record.avoidedNodes,
+    ...(before === undefined ? {} : { before }),
+  });
+  if (found.kind === 'choosingNodes') return found;
+  if (found.kind !== 'placed') return { ...found, refused: request };
   const { name, uid } = facts.job.metadata;
-  const placement = placementSpec(facts, placing, outcome);
+  const placement = placementSpec(facts, placing, found);
   const sha256 = placementSha256(placement);
   const { answers } = from;
   return {
@@ -175,9 +168,25 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
     name: placementName({ name, uid }, { epoch, sha256 }),
     spec: placement,
     ...(placing.saves === undefined ? {} : { saves: placing.saves.says }),
-    where: whyHere(traffic, outcome, facts.capacity().fabric),
+    where: found.where,
     ...(answers === undefined ? {} : { answers }),
   };
+}
+
+/** Long searches are made beside the loop, where there is such a place. */
+function foundNodes(facts: Facts, search: NodeSearch): FoundNodes | (NextEpoch & { readonly kind: 'choosingNodes' }) {
+  const { nodeSearch } = facts.observed;
+  const capacity = facts.capacity();
+  if (nodeSearch === undefined || !isLongSearch(search.request, capacity.fabric)) return searchNodes(search, capacity);
+  const observed = nodeSearch(search);
+  switch (observed.kind) {
+    case 'unasked':
+      return { kind: 'choosingNodes', ask: search };
+    case 'searching':
+      return { kind: 'choosingNodes' };
+    case 'found':
+      return observed.found;
+  }
 }
 
 function batchOf({ training }: EffectiveSpec): Pick<GangRequest, 'batch'> {
@@ -257,81 +266,12 @@ function gangBefore(facts: Facts, { spec, epoch }: Placing): PlacedGang | undefi
   return { nodes: last.nodes, ranksPerPod: last.ranksPerPod };
 }
 
-interface Past {
-  readonly avoided: readonly AvoidedNode[];
-  readonly before: PlacedGang | undefined;
-}
-
-/**
- * Nodes that failed the job are used again rather than waited for when the others do not hold the gang: they may be well again, and a gang
- * that trains on them is worth more than one that waits. GPUs under a pod that hangs stay taken all the same.
- */
-function placeAvoiding(
-  request: Parameters<typeof placeGang>[0],
-  capacity: FabricCapacity,
-  { avoided, before }: Past,
-): PlacementOutcome {
-  const without = avoiding(capacity, avoided);
-  const found = placeKeeping(request, without, before);
-  if (found !== undefined) return found;
-  if (avoided.length === 0) return whyNotPlaced(request, capacity);
-  return withSecondLooks(placeGang(request, capacity), capacity, avoided);
-}
-
-function avoiding(capacity: FabricCapacity, avoided: readonly AvoidedNode[]): FabricCapacity {
-  return avoided.length === 0 ? capacity : capacityWithout(capacity, avoided);
-}
-
 /** Whether it lost nodes that others in reserve stand in for. */
 function mayHaveReserve({ avoidedNodes }: JobRecord, facts: Facts, before: PlacedGang | undefined): boolean {
   const capacity = facts.capacity();
   if (before === undefined || capacity.reserve === undefined) return false;
-  const without = avoiding(capacity, avoidedNodes);
+  const without = capacityWithout(capacity, avoidedNodes);
   return capacityToReplace(without, before) !== without;
-}
-
-/** The pods of a gang that was there before keep their nodes, where these are as good as others: images and what was saved near lie there. */
-function placeKeeping(
-  request: Parameters<typeof placeGang>[0],
-  capacity: FabricCapacity,
-  before: PlacedGang | undefined,
-): ReturnType<typeof findNodes> {
-  if (before === undefined) return findNodes(request, capacity);
-  const anew = findNodes(request, capacity);
-  const kept = replaceNodes(request, capacity, before);
-  // Such as a gang of one node, which keeps nothing when that fails.
-  const withReserve = capacityToReplace(capacity, before);
-  if (kept === undefined) return anew ?? (withReserve === capacity ? undefined : findNodes(request, withReserve));
-  return { kind: 'placed', ...(anew === undefined ? kept : keptUnlessWorse(request, capacity, { kept, anew })) };
-}
-
-/**
- * Each pod looks at its own ranks' share of a checkpoint. So where a gang cannot do without a node that alone read other content than was saved,
- * that node changes places with its neighbour, which then looks at the same files. Only with one as near to all others and of as many GPUs.
- */
-function withSecondLooks(
-  outcome: PlacementOutcome,
-  { fabric }: FabricCapacity,
-  avoided: readonly AvoidedNode[],
-): PlacementOutcome {
-  if (outcome.kind !== 'placed') return outcome;
-  const doubting = new Set(avoided.flatMap(({ node, reason }) => (reason === 'ContentDiffers' ? [node] : [])));
-  if (doubting.size === 0) return outcome;
-  const inDomain = Map.groupBy(fabric.nodes, ({ nvlinkDomain }) => nvlinkDomain);
-  // Nodes that are alone in their domains are alike, whatever these are called.
-  const placeOf = new Map(
-    fabric.nodes.map(({ name, nvlinkDomain, island, switches, gpus }) => {
-      const domain = inDomain.get(nvlinkDomain)?.length === 1 ? null : nvlinkDomain;
-      return [name, JSON.stringify([domain, island, switches, gpus])];
-    }),
-  );
-  const areAlike = (one: string, other: string): boolean => placeOf.get(one) === placeOf.get(other);
-  const nodes = [...outcome.nodes];
-  for (const [from, node] of outcome.nodes.entries()) {
-    const to = nodes.findIndex((other) => doubting.has(node) && !doubting.has(other) && areAlike(node, other));
-    if (to >= 0) [nodes[from], nodes[to]] = [nodes[to] ?? node, node];
-  }
-  return { ...outcome, nodes };
 }
 
 /** The pause after a failure; undefined where none is recorded. */

@@ -1,5 +1,4 @@
 import { type AvoidedNode, type AvoidedNodeReason, MAX_AVOIDED_NODES } from '@coxswain/api-types';
-import type { FabricCapacity } from '@coxswain/fabric';
 import { type Facts, isLive, isTerminal } from '../look/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { isOver, type Wait } from '../look/waits.ts';
@@ -53,13 +52,6 @@ export function forgetAvoided(record: JobRecord, facts: Facts): JobRecord {
     (entry) => hanging.has(entry.node) || !(isOver(facts, avoidedWait(entry, facts)) || isAnotherBoot(entry, facts)),
   );
   return avoidedNodes.length === record.avoidedNodes.length ? record : { ...record, avoidedNodes };
-}
-
-/** The capacity as if those nodes took no pods. They still count for what the cluster could hold. */
-export function capacityWithout(capacity: FabricCapacity, avoided: readonly AvoidedNode[]): FabricCapacity {
-  const names = new Set(avoided.map(({ node }) => node));
-  const nodes = capacity.fabric.nodes.map((node) => (names.has(node.name) ? { ...node, usable: false } : node));
-  return { ...capacity, fabric: { ...capacity.fabric, nodes } };
 }
 
 function isAnotherBoot({ node, bootId }: AvoidedNode, facts: Facts): boolean {

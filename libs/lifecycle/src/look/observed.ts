@@ -11,7 +11,7 @@ import type {
 } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { NodeCondition } from '@coxswain/health';
-import type { JobPlanAnswer } from '@coxswain/job-planning';
+import type { FoundNodes, JobPlanAnswer, NodeSearch } from '@coxswain/job-planning';
 import type { ReadRuntime } from '@coxswain/runtime';
 import type { NodeNotice } from '../disruption/node-notices.ts';
 import type { Retention } from './retention.ts';
@@ -50,6 +50,8 @@ export interface Observed {
   readonly capacity: () => FabricCapacity;
   /** An earlier refusal of that request, while what refused it has not changed: then it need not be searched again. */
   readonly standingRefusal?: (request: GangRequest) => PlacementRefusal | undefined;
+  /** What became of the last action findNodes, if it was that search. Absent: nodes are searched in the look itself. */
+  readonly nodeSearch?: (search: NodeSearch) => ObservedNodeSearch;
   /** Whether another job waits for GPUs. Absent: none does. Asked for a job alone that runs on fewer than it asks for. */
   readonly doOthersWait?: () => boolean;
   /**
@@ -137,6 +139,10 @@ export type ObservedPlanning =
 
 /** Nodes of the whole cluster. */
 export interface NodeCensus {
+/** What became of a search of nodes. `found` may be older than the capacity that is shown: what it places is held against that when it is reserved. */
+export type ObservedNodeSearch =
+  { readonly kind: 'unasked' | 'searching' } | { readonly kind: 'found'; readonly found: FoundNodes };
+
   readonly nodes: number;
   readonly notReady: number;
 }

@@ -41,6 +41,7 @@ function callsOf(job: TrainingJob, action: Action): readonly Call[] {
     // Done without asking the cluster.
     case 'planJob':
     case 'forgetPlanning':
+    case 'findNodes':
     case 'readRuntime':
     case 'refuseLaunchers':
       return [];

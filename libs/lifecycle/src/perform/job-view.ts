@@ -1,6 +1,6 @@
 import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
-import type { JobPlanQuestion } from '@coxswain/job-planning';
+import type { JobPlanQuestion, NodeSearch } from '@coxswain/job-planning';
 import type { Admission } from '../admission/admission.ts';
 import type { Decision } from '../decide/decision.ts';
 import type { NodeNotice } from '../disruption/node-notices.ts';
@@ -8,6 +8,7 @@ import type {
   NodeCensus,
   NodeState,
   ObservedLauncher,
+  ObservedNodeSearch,
   ObservedPlanning,
   ObservedPod,
   ObservedPreflight,
@@ -67,6 +68,8 @@ export interface JobView {
   readonly admission: Admission;
   /** The recorded Placement of the attempt under way as it was before somebody deleted it, where this process saw it. */
   keptPlacementOf(job: TrainingJob): PlacementSpec | undefined;
+  /** Where long searches of nodes are made; absent: in the look. */
+  readonly nodeSearches?: NodeSearches;
   /** Newest report of the job's steps held in memory. */
   progressOf(job: TrainingJob): ObservedProgress | undefined;
   /** What is known of the runtime that the job names. */
@@ -77,11 +80,23 @@ export interface JobView {
 
 /** What is done for a job without asking the cluster; none of it waits, and none can fail. */
 export interface JobEffects {
+/** Searches of nodes beside the loop. One at a time has its turn, so that none works on what another one is about to be given. */
+export interface NodeSearches {
+  /** What became of that search of the job; what it last searched otherwise counts for nothing. */
+  of(jobUid: string, search: NodeSearch): ObservedNodeSearch;
+  /** Version of the capacity that what was found for the job stands on; undefined where nothing was. */
+  versionOf(jobUid: string): number | undefined;
+  /** What was found is reserved, remembered as a refusal, or others were faster. */
+  end(jobUid: string): void;
+}
+
   /** Asks the planner, whose answer the view will show. */
   askPlanner(job: TrainingJob, question: JobPlanQuestion): void;
   forgetPlanning(jobUid: string): void;
   /** Reads the runtime that the job names, which the view will show. */
   readRuntime(job: TrainingJob): void;
+  /** Searches nodes, which the view will show. */
+  findNodes(job: TrainingJob, search: NodeSearch): void;
   /** Tells every launcher of that epoch that is connected that the epoch is over. */
   refuseLaunchers(job: TrainingJob, epoch: number): void;
   /** Tells people that the cluster refuses what has to be done, in its own words; best effort. */

@@ -104,7 +104,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const trained = view.trainedOf(job);
   const verdicts = view.verdictsOf(job);
   const leaderTerm = view.leaderTerm();
-  const { admission } = view;
+  const { admission, nodeSearches } = view;
   const reserved = admission.reservedFor(job.metadata.uid);
   const keptPlacement = view.keptPlacementOf(job);
   let version: number | undefined;
@@ -125,6 +125,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       doOthersWait: () => admission.doesAnyWait(),
       standingRefusal: (request) => admission.standingRefusal(job.metadata.uid, request),
       takenNodes: (placement, podIndices) => admission.takenNodes(placement, podIndices),
+      ...(nodeSearches === undefined ? {} : { nodeSearch: (search) => nodeSearches.of(job.metadata.uid, search) }),
       isReservable: (placement) => admission.isReservable(placement),
       nodeStates: new Map([...seenStates, ...(proof?.nodeStates ?? [])]),
       nodeCensus: () => view.nodeCensus(),
@@ -156,13 +157,18 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
     view.now(),
   );
   const { refusal } = decision;
-  if (refusal !== undefined) admission.refused(refusal.request, refusal.refusal);
+  if (refusal !== undefined) {
+    admission.refused(refusal.request, refusal.refusal);
+    nodeSearches?.end(job.metadata.uid);
+  }
   view.stopwatches.keep(job.metadata.uid, decision.timed, view.monotonicMs());
   // Where no capacity was looked at, as for a placement that is remembered, there is none that could be old.
-  const versionNow = (): number => version ?? admission.capacityFor(job.metadata.uid).version;
+  const versionNow = (): number =>
+    nodeSearches?.versionOf(job.metadata.uid) ?? version ?? admission.capacityFor(job.metadata.uid).version;
   const isReserved = reserve({ job, placement: decision.reserve, version: versionNow }, admission);
   return isReserved ? { job, decision } : { job };
 }
+  if (decision.reserve !== undefined) nodeSearches?.end(job.metadata.uid);
 
 /** What its pods ask of nodes; where the runtime cannot be used nothing is placed. */
 function demandOf(runtime: ObservedRuntime | undefined): NodeDemand | undefined {
@@ -300,6 +306,7 @@ function performAtOnce(job: TrainingJob, action: Action, effects: JobEffects): v
   else if (action.kind === 'forgetPlanning') effects.forgetPlanning(job.metadata.uid);
   else if (action.kind === 'readRuntime') effects.readRuntime(job);
   else if (action.kind === 'refuseLaunchers') effects.refuseLaunchers(job, action.epoch);
+  else if (action.kind === 'findNodes') effects.findNodes(job, action.search);
 }
 
 type CheckpointCall = Extract<Call, { kind: CheckpointWrite['kind'] }>;

@@ -537,6 +537,7 @@ export class World implements Member {
         this.#planning = undefined;
         this.#plannerSays = undefined;
       },
+      findNodes: () => undefined,
       readRuntime: () => undefined,
       refuseLaunchers: (_job, epoch) => {
         for (const pod of this.pods) if (pod.epoch === epoch) this.#dismissed.add(pod.uid);

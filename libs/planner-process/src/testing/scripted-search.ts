@@ -4,7 +4,7 @@ import type { PlannerQuestion, PlannerReply } from '../planner-question.ts';
 
 /** In place of the planner: what it does is the model's name of the request. Answers repeat it. */
 answerQuestions((question: PlannerQuestion): PlannerReply => {
-  const model = question.kind === 'planJob' ? '' : String(question.request.model);
+  const model = 'request' in question ? String(question.request.model) : '';
   const [deed, path = ''] = model.split(':');
   switch (deed) {
     case 'hangs':

@@ -285,7 +285,8 @@ export class SimulatedCluster {
 
   #effects(): JobEffects {
     const nothing = (): void => undefined;
-    return { ...UNSEEN, askPlanner: nothing, forgetPlanning: nothing, readRuntime: nothing, refuseLaunchers: nothing };
+    const unasked = { askPlanner: nothing, forgetPlanning: nothing, findNodes: nothing, readRuntime: nothing };
+    return { ...UNSEEN, ...unasked, refuseLaunchers: nothing };
   }
 }
 

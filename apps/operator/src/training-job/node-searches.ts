@@ -1,0 +1,173 @@
+import type { TrainingJob } from '@coxswain/api-types';
+import { type FoundNodes, type NodeSearch, nodeSearchKey } from '@coxswain/job-planning';
+import { keyOf, type Clock } from '@coxswain/kube';
+import type { Admission, NodeSearches as NodeSearchesView, ObservedNodeSearch } from '@coxswain/lifecycle';
+import type { PlannerAnswer, PlannerQuestion } from '@coxswain/planner-process';
+
+type Question = PlannerQuestion & { readonly kind: 'findNodes' };
+
+export interface NodeSearchesParts {
+  /** Searches in another process. */
+  readonly searcher: {
+    ask(
+      question: Question,
+      options: { readonly tenant: string; readonly signal: AbortSignal },
+    ): Promise<PlannerAnswer<'findNodes'>>;
+  };
+  readonly admission: Pick<Admission, 'capacityFor' | 'standingRefusal'>;
+  readonly clock: Pick<Clock, 'setTimer'>;
+  /** A look at the job of that key (`namespace/name`) is due: there is news of its search. */
+  readonly onNews: (key: string) => void;
+  /** A search found neither nodes nor that there are none; for the log. */
+  readonly onFailure: (key: string, error: unknown) => void;
+}
+
+/** So long the turn is kept for a job that has its answer and has not used it: it is looked at within milliseconds, and asks the cluster once or twice. */
+export const ANSWER_KEPT_MS = 5_000;
+const FIRST_RETRY_MS = 5_000;
+const LONGEST_RETRY_MS = 300_000;
+
+interface Asked {
+  readonly job: TrainingJob;
+  readonly search: NodeSearch;
+  readonly key: string;
+  readonly abort: AbortController;
+  failures: number;
+  cancelTimer?: () => void;
+  state: 'waiting' | 'searching' | 'failed';
+  answer?: { readonly found: FoundNodes; readonly version: number };
+}
+
+/**
+ * Searches of nodes that would hold up the loop: made beside it, one at a time, namespaces in turn. Whoever has the turn keeps it until what was
+ * found is reserved or remembered as a refusal, so that the next search sees the cluster without those GPUs. Nothing here is recorded: a new process searches again.
+ */
+export class NodeSearches implements NodeSearchesView {
+  readonly #parts: NodeSearchesParts;
+  /** By UID of the job, oldest question first. */
+  readonly #asked = new Map<string, Asked>();
+  /** Whoever searches, or has its answer. */
+  #turn: Asked | undefined;
+  /** When each namespace of a job that waits here had its last turn, as a number that grows. */
+  #servedAs: ReadonlyMap<string, number> = new Map();
+  #servings = 0;
+  #isClosed = false;
+
+  constructor(parts: NodeSearchesParts) {
+    this.#parts = parts;
+  }
+
+  /** Jobs that something is remembered for. */
+  get size(): number {
+    return this.#asked.size;
+  }
+
+  of(jobUid: string, search: NodeSearch): ObservedNodeSearch {
+    const asked = this.#asked.get(jobUid);
+    if (asked === undefined || asked.key !== nodeSearchKey(search)) return { kind: 'unasked' };
+    return asked.answer === undefined ? { kind: 'searching' } : { kind: 'found', found: asked.answer.found };
+  }
+
+  versionOf(jobUid: string): number | undefined {
+    return this.#asked.get(jobUid)?.answer?.version;
+  }
+
+  /** Asks without waiting. Another search of the same job is ended; the same one goes on. */
+  ask(job: TrainingJob, search: NodeSearch): void {
+    const { uid } = job.metadata;
+    const key = nodeSearchKey(search);
+    if (this.#isClosed || this.#asked.get(uid)?.key === key) return;
+    this.#remove(uid);
+    this.#asked.set(uid, { job, search, key, abort: new AbortController(), failures: 0, state: 'waiting' });
+    this.#next();
+  }
+
+  /** What was found for the job has served, or was lost to others, and is searched anew when the job asks again. */
+  end(jobUid: string): void {
+    if (this.#asked.get(jobUid)?.answer !== undefined) this.forget(jobUid);
+  }
+
+  /** Ends the job's search and forgets what it found. */
+  forget(jobUid: string): void {
+    this.#remove(jobUid);
+    this.#next();
+  }
+
+  /** Ends every search. */
+  close(): void {
+    this.#isClosed = true;
+    for (const uid of [...this.#asked.keys()]) this.#remove(uid);
+  }
+
+  #remove(jobUid: string): void {
+    const asked = this.#asked.get(jobUid);
+    if (asked === undefined) return;
+    this.#asked.delete(jobUid);
+    asked.abort.abort();
+    asked.cancelTimer?.();
+    if (this.#turn === asked) this.#turn = undefined;
+  }
+
+  /** Whoever was refused meanwhile what it would search for, as others of its shape were, needs no turn. */
+  #next(): void {
+    while (this.#turn === undefined && !this.#isClosed) {
+      const asked = this.#whoseTurn();
+      if (asked === undefined) return;
+      const { job, search } = asked;
+      if (this.#parts.admission.standingRefusal(job.metadata.uid, search.request) === undefined) {
+        void this.#search(asked);
+      } else {
+        this.#asked.delete(job.metadata.uid);
+        this.#parts.onNews(keyOf(job));
+      }
+    }
+  }
+
+  #whoseTurn(): Asked | undefined {
+    const waiting = [...this.#asked.values()].filter(({ state }) => state === 'waiting');
+    const namespaces = new Set(waiting.map(namespaceOf));
+    this.#servedAs = new Map([...this.#servedAs].filter(([namespace]) => namespaces.has(namespace)));
+    const lastTurn = (asked: Asked): number => this.#servedAs.get(namespaceOf(asked)) ?? 0;
+    return waiting.toSorted((one, other) => lastTurn(one) - lastTurn(other))[0];
+  }
+
+  async #search(asked: Asked): Promise<void> {
+    const { job, search, abort } = asked;
+    asked.state = 'searching';
+    this.#turn = asked;
+    this.#servedAs = new Map(this.#servedAs).set(namespaceOf(asked), (this.#servings += 1));
+    const { version, ...capacity } = this.#parts.admission.capacityFor(job.metadata.uid, search.request.demand);
+    const options = { tenant: namespaceOf(asked), signal: abort.signal };
+    try {
+      const found = await this.#parts.searcher.ask({ kind: 'findNodes', search, capacity }, options);
+      if (!abort.signal.aborted) this.#found(asked, { found, version });
+    } catch (error) {
+      if (!abort.signal.aborted) this.#failed(asked, error);
+    }
+  }
+
+  #found(asked: Asked, answer: NonNullable<Asked['answer']>): void {
+    const { job } = asked;
+    asked.answer = answer;
+    asked.cancelTimer = this.#parts.clock.setTimer(ANSWER_KEPT_MS, () => this.forget(job.metadata.uid));
+    this.#parts.onNews(keyOf(job));
+  }
+
+  #failed(asked: Asked, error: unknown): void {
+    const { job } = asked;
+    this.#parts.onFailure(keyOf(job), error);
+    const delayMs = Math.min(FIRST_RETRY_MS * 2 ** asked.failures, LONGEST_RETRY_MS);
+    asked.failures += 1;
+    asked.state = 'failed';
+    asked.cancelTimer = this.#parts.clock.setTimer(delayMs, () => {
+      asked.state = 'waiting';
+      this.#next();
+    });
+    this.#turn = undefined;
+    this.#next();
+  }
+}
+
+function namespaceOf({ job }: Asked): string {
+  return job.metadata.namespace ?? '';
+}
