@@ -140,7 +140,12 @@ class RunningOperator implements Operator {
     });
     const client = leadingClient(this.#client, this.#leadership);
     this.#announcer = new Announcer({ client, clock, log, metrics, identity: config.identity });
-    this.#store = new KubernetesTrainingJobStore({ client, cache: this.#cache, clock });
+    this.#store = new KubernetesTrainingJobStore({
+      client,
+      cache: this.#cache,
+      clock,
+      placesOf: (nodes) => this.#fabric.placesToText(nodes),
+    });
     this.#podSweep = new PodSweep({
       client,
       cache: this.#cache,
@@ -152,6 +157,7 @@ class RunningOperator implements Operator {
       cache: this.#cache,
       clock,
       warn: (job, note) => this.#announcer.warnOfFabric(job, note),
+      onNews: (key) => this.#jobs.wake(key, 'normal'),
       onError: (error) => log.warn({ err: error }, 'the Fabric resource could not be kept; it is tried again'),
     });
     this.#quarantine = new QuarantineDesk({
@@ -325,6 +331,7 @@ class RunningOperator implements Operator {
           preflightOf: (job) => reporting.preflightOf(job),
           trainedOf: (job) => reporting.trainedOf(job),
           verdictsOf: (job) => reporting.verdictsOf(job),
+          fabricChangeOf: (job) => this.#fabric.changeUnder(job.metadata.uid ?? ''),
           timeouts: this.#config.timeouts,
           retention: this.#config.retention,
           effects: {

@@ -20,6 +20,7 @@ export const CONDITION_TYPES = [
   'Placed',
   'Running',
   'CheckpointsRecorded',
+  'FabricAsPlaced',
   'TrainedAsAsked',
   'Suspended',
   'Complete',
@@ -79,6 +80,10 @@ export const CONDITION_REASONS = {
   CheckpointsRecorded: {
     CheckpointRefused:
       'A checkpoint is saved, and the API server refuses its Checkpoint object (quota, policy, webhook); the message names it, in the cluster’s words. It is tried again. Nothing waits for it, and nothing is resumed from it before.',
+  },
+  FabricAsPlaced: {
+    LabelsChanged:
+      'A node of the gang that is up is said to be in another NVLink domain or island, or to have another class of NICs, than when the gang was placed. Its ranks stay where they are. Absent while nothing differs.',
   },
   TrainedAsAsked: {
     NothingDiffers:

@@ -107,6 +107,8 @@ export { ENGINES_WITH_RECIPES, ENGINES_WITHOUT_PROGRAM } from './engine-spec.ts'
 export { ENGINE_NAMES, ENGINE_RELEASES } from './engine-names.ts';
 export type { EngineName } from './engine-names.ts';
 export { formatRanks, parseRanks } from './rank-ranges.ts';
+export { RecordedPlaces } from './recorded-places.ts';
+export type { RecordedPlace } from './recorded-places.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
 export { RankTiming, RankTimings } from './rank-timings.ts';
 export { ProcessGroup, RankCollectives, RankWatermark, RankWatermarks } from './rank-watermarks.ts';

@@ -26,6 +26,8 @@ export const LABELS = {
 export const ANNOTATIONS = {
   /** Ranks of a pod as `first-last`, for people who read `kubectl describe pod`. */
   ranks: `${API_GROUP}/ranks`,
+  /** On a Placement: NVLink domain, island and class of NICs of each of its nodes, as they were when it was made (`libs/fabric`). */
+  places: `${API_GROUP}/places`,
   /** On the leader's Lease: base URL of its report endpoint. */
   reportUrl: `${API_GROUP}/report-url`,
 } as const;

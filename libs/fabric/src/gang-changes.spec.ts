@@ -11,12 +11,12 @@ describe('what is said otherwise of the nodes of a gang', () => {
   it.each([
     ['nothing', [at('a', 'x'), at('b', 'x')], undefined],
     ['an island that is only called otherwise', [at('a', 'x:infiniband'), at('b', 'x:infiniband')], undefined],
-    ['an island that came apart', [at('a', 'x'), at('b', 'y')], /runs on b, whose island was x .* and is y now/],
+    ['an island that came apart', [at('a', 'x'), at('b', 'y')], /runs on b, whose island was x and is y now/],
     ['a domain', [at('a', 'x', { nvlinkDomain: 'rack' }), at('b', 'x')], /runs on a, whose NVLink domain was node:a /],
     [
       'a class of NICs',
       [at('a', 'x', { nicType: 'roce' }), at('b', 'x')],
-      /class of NICs was not known .* is roce now/,
+      /class of NICs was not known and is roce now/,
     ],
     ['a node that is gone', [at('a', 'x')], undefined],
   ] as const)('%s', (_sentence, now, want) => {

@@ -2,7 +2,7 @@ import type { FabricNode } from './fabric.ts';
 import type { FabricProblem } from './problem.ts';
 
 /** What a gang's placement counted on, of each of its nodes. */
-type Place = Pick<FabricNode, 'name' | 'nvlinkDomain' | 'island' | 'nicType'>;
+export type Place = Pick<FabricNode, 'name' | 'nvlinkDomain' | 'island' | 'nicType'>;
 
 /** So much of the nodes' places as a gang counts on. */
 export function placesOf(nodes: readonly string[], nodeOf: (name: string) => FabricNode | undefined): readonly Place[] {
@@ -49,12 +49,11 @@ function islandsCameApart(before: readonly Place[], today: ReadonlyMap<string, P
 
 function changeOf(then: Place, now: Place, isApart: (island: string) => boolean): string | undefined {
   if (then.nvlinkDomain !== now.nvlinkDomain) {
-    return `NVLink domain was ${then.nvlinkDomain} when it was first seen and is ${now.nvlinkDomain} now`;
+    return `NVLink domain was ${then.nvlinkDomain} and is ${now.nvlinkDomain} now`;
   }
   if (then.nicType !== now.nicType) {
-    return `class of NICs was ${then.nicType ?? 'not known'} when it was first seen and is ${now.nicType ?? 'not known'} now`;
+    return `class of NICs was ${then.nicType ?? 'not known'} and is ${now.nicType ?? 'not known'} now`;
   }
-  if (then.island !== now.island && isApart(then.island))
-    return `island was ${then.island} when it was first seen and is ${now.island} now`;
+  if (then.island !== now.island && isApart(then.island)) return `island was ${then.island} and is ${now.island} now`;
   return undefined;
 }

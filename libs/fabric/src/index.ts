@@ -22,6 +22,7 @@ export { capacityToReplace, reserveInWords } from './reserve.ts';
 export { keptUnlessWorse, replaceNodes } from './replace.ts';
 export type { PlacedGang } from './replace.ts';
 export { withOverrides } from './overrides.ts';
+export { placesFromText, placesToText } from './recorded-places.ts';
 export { fabricProblems, MAX_FABRIC_PROBLEMS } from './problems.ts';
 export type { FabricProblem } from './problem.ts';
 export { summarize } from './summary.ts';

@@ -1,4 +1,4 @@
-import type { Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
+import { ANNOTATIONS, type Placement, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
 import { keyOf, OwnWrites, type KubeClient, type KubeObject, type ObjectCache } from '@coxswain/kube';
 import { isRecordedPlacement } from '@coxswain/lifecycle';
 import { BY_JOB, BY_UID } from './indexes.ts';
@@ -122,18 +122,21 @@ export class CachedPlacements {
 
 /** The part of a placement that is kept: all of it where the status of its job records it. */
 export function toCachedPlacement(placement: PlacementObject, jobs: OwnWrites<JobObject>): PlacementObject {
-  const { name, namespace, uid, resourceVersion, deletionTimestamp } = placement.metadata;
+  const { name, namespace, uid, resourceVersion, deletionTimestamp, annotations } = placement.metadata;
+  const isKept = isRecorded(placement, jobs);
+  const places = isKept ? annotations?.[ANNOTATIONS.places] : undefined;
   const metadata = {
     name,
     ...(namespace === undefined ? {} : { namespace }),
     ...(uid === undefined ? {} : { uid }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    ...(places === undefined ? {} : { annotations: { [ANNOTATIONS.places]: places } }),
   } as PlacementObject['metadata'];
   const { apiVersion, kind, spec } = placement;
   const { jobUid, epoch } = spec;
   // What lacks nodes is no placement for whoever reads it, and is nobody's then.
-  const kept = isRecorded(placement, jobs) ? spec : ({ jobUid, epoch } as PlacementSpec);
+  const kept = isKept ? spec : ({ jobUid, epoch } as PlacementSpec);
   return { apiVersion, kind, metadata, spec: kept };
 }
 

@@ -1,4 +1,4 @@
-import { FABRIC_NAME, type FabricResource, type FabricSpec, NODE_LABELS } from '@coxswain/api-types';
+import { ANNOTATIONS, FABRIC_NAME, type FabricResource, type FabricSpec, NODE_LABELS } from '@coxswain/api-types';
 import { anAttempt } from '@coxswain/api-types/testing';
 import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { FakeKubeApi } from '@coxswain/kube/testing';
@@ -16,12 +16,14 @@ class World {
   readonly script = new CacheScript();
   readonly api = new FakeKubeApi();
   readonly warned: string[] = [];
+  readonly news: string[] = [];
   readonly errors: unknown[] = [];
   readonly desk = new FabricDesk({
     client: this.api,
     cache: this.script.cache,
     clock: this.script.clock,
     warn: (job, note) => this.warned.push(`${job.metadata.name}: ${note}`),
+    onNews: (key) => this.news.push(key),
     onError: (error) => this.errors.push(error),
   });
 
@@ -36,7 +38,7 @@ class World {
   }
 
   /** A job whose recorded placement of epoch 1 is on node-a and node-b. */
-  runningJob(): void {
+  runningJob(annotations: Readonly<Record<string, string>> = {}): void {
     const placement = aPlacement(this.script.job('llama'));
     const attempt = anAttempt({
       stage: 'Released',
@@ -46,7 +48,7 @@ class World {
     const job = this.script.job('llama', {
       status: { epoch: 1, restarts: { total: 0, charged: 0 }, attempts: [attempt] },
     });
-    this.script.placement(job);
+    this.script.placement(job, {}, annotations);
   }
 }
 
@@ -214,7 +216,7 @@ describe('labels that change under a running job', () => {
     await world.desk.look();
     await world.desk.look();
     const message =
-      'Job research/llama runs on node-b, whose NVLink domain was nvidia.com/gpu.clique=u.1 when it was first seen and is nvidia.com/gpu.clique=u.2 now.';
+      'Job research/llama runs on node-b, whose NVLink domain was nvidia.com/gpu.clique=u.1 and is nvidia.com/gpu.clique=u.2 now.';
     expect(world.warned).toEqual([expect.stringContaining(`llama: ${message}`)]);
     expect(world.fabric()?.status).toMatchObject({
       problems: [{ kind: 'ChangedUnderJob', nodes: ['node-b'], message: expect.stringContaining(message) as string }],
@@ -225,3 +227,38 @@ describe('labels that change under a running job', () => {
     expect(world.fabric()?.status?.problems).toEqual([]);
   });
 });
+
+  it.each<[string, string | undefined, RegExp | undefined]>([
+    [
+      'by another leader too, which goes by what the Placement keeps',
+      'u.1',
+      /NVLink domain was .*=u\.1 and is .*=u\.2 now/,
+    ],
+    ['by nobody where the Placement keeps what is said now', 'u.2', undefined],
+    ['by nobody where it keeps nothing: as they are first seen they count', undefined, undefined],
+  ])('are told %s', async (_sentence, kept, want) => {
+    const before = new World();
+    for (const name of ['node-a', 'node-b']) labelled(before, name, kept ?? 'u.1');
+    await before.desk.look();
+    const text = before.desk.placesToText(['node-a', 'node-b']);
+
+    const world = new World();
+    for (const name of ['node-a', 'node-b']) labelled(world, name, 'u.2');
+    world.runningJob(kept === undefined || text === undefined ? {} : { [ANNOTATIONS.places]: text });
+    await world.desk.look();
+    const [job] = world.script.cache.jobs.cached.list();
+    const change = world.desk.changeUnder(job?.metadata.uid ?? '');
+    if (want === undefined) expect([change, world.news]).toEqual([undefined, []]);
+    else expect([change, world.news]).toEqual([expect.stringMatching(want), ['research/llama']]);
+  });
+
+  it('wake their job when they are put back', async () => {
+    const world = new World();
+    for (const name of ['node-a', 'node-b']) labelled(world, name, 'u.1');
+    world.runningJob();
+    for (const clique of ['u.1', 'u.2', 'u.1']) {
+      labelled(world, 'node-b', clique);
+      await world.desk.look();
+    }
+    expect(world.news).toEqual(['research/llama', 'research/llama']);
+  });

@@ -7,7 +7,7 @@ import {
   type TrainingJob,
 } from '@coxswain/api-types';
 import { type FabricProblem, MAX_FABRIC_PROBLEMS } from '@coxswain/fabric';
-import { isConflict, isNotFound, sleep, type Clock, type KubeClient } from '@coxswain/kube';
+import { isConflict, isNotFound, keyOf, sleep, type Clock, type KubeClient } from '@coxswain/kube';
 import { cutText } from '@coxswain/safe-text';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { fabricsPath } from '../cluster/paths.ts';
@@ -21,6 +21,8 @@ export interface FabricDeskParts {
   /** Labels changed under that job. Told once while they stay so. */
   readonly warn: (job: TrainingJob, note: string) => void;
   readonly onError: (error: unknown) => void;
+  /** What is to be said of the job of that UID and key is another than before. */
+  readonly onNews: (key: string) => void;
 }
 
 /** Between two looks, each of which reads one object and writes it at most once. */
@@ -36,7 +38,7 @@ export class FabricDesk {
   readonly #parts: FabricDeskParts;
   readonly #survey: FabricSurvey;
   /** What was told of each job last, by UID. */
-  #told: ReadonlyMap<string, string> = new Map();
+  #told: ReadonlyMap<string, { readonly key: string; readonly message: string }> = new Map();
   #unreadable: string | undefined;
 
   constructor(parts: FabricDeskParts) {
@@ -139,11 +141,27 @@ export class FabricDesk {
   }
 
   #warn(gangs: ReturnType<FabricSurvey['changedGangs']>): void {
-    const told = new Map(gangs.map(({ job, problem }) => [job.metadata.uid, problem.message]));
+    const before = this.#told;
+    const told = gangs.map(
+      ({ job, problem: { message } }) => [job.metadata.uid, { key: keyOf(job), message }] as const,
+    );
+    this.#told = new Map(told);
     for (const { job, problem } of gangs) {
-      if (this.#told.get(job.metadata.uid) !== problem.message) this.#parts.warn(job, problem.message);
+      if (before.get(job.metadata.uid)?.message === problem.message) continue;
+      this.#parts.warn(job, problem.message);
+      this.#parts.onNews(keyOf(job));
     }
-    this.#told = told;
+    for (const [uid, { key }] of before) if (!this.#told.has(uid)) this.#parts.onNews(key);
+  /** What changed under the job of that UID, in a sentence; undefined where nothing did. */
+  changeUnder(jobUid: string): string | undefined {
+    return this.#told.get(jobUid)?.message;
+  }
+
+  /** What is said of these nodes now, as a Placement keeps it. */
+  placesToText(nodes: readonly string[]): string | undefined {
+    return this.#survey.placesToText(nodes);
+  }
+
   }
 }
 

@@ -1,11 +1,13 @@
-import type { TrainingJob } from '@coxswain/api-types';
+import { ANNOTATIONS, type TrainingJob } from '@coxswain/api-types';
 import {
   changeUnderGang,
   fabricFromNodes,
   type FabricNode,
   type FabricProblem,
   fabricProblems,
+  placesFromText,
   placesOf,
+  placesToText,
   summarize,
 } from '@coxswain/fabric';
 import { keyOf } from '@coxswain/kube';
@@ -33,7 +35,7 @@ export interface ChangedGang {
 export class FabricSurvey {
   readonly #cache: Pick<ClusterCache, 'nodes' | 'stated' | 'placements' | 'jobs'>;
   #graph: Graph | undefined;
-  /** Where the nodes of each gang were when it was first seen, by the UID of its placement. */
+  /** Where the nodes of each gang were when it was placed, by the UID of its placement: as that says, else when this process saw it first. */
   readonly #placesOfGang = new Map<string, ReturnType<typeof placesOf>>();
 
   constructor(cache: Pick<ClusterCache, 'nodes' | 'stated' | 'placements' | 'jobs'>) {
@@ -50,7 +52,13 @@ export class FabricSurvey {
     return this.#graph;
   }
 
-  /** Gangs that are up and whose nodes are said to be elsewhere than when this process first saw them. */
+  /** What is said of these nodes now, for their Placement. */
+  placesToText(nodes: readonly string[]): string | undefined {
+    const known = this.graph().nodes;
+    return placesToText(nodes, (name) => known.get(name));
+  }
+
+  /** Gangs that are up and whose nodes are said to be elsewhere than when they were placed. */
   changedGangs(): readonly ChangedGang[] {
     const { nodes } = this.graph();
     const nodeOf = (name: string): FabricNode | undefined => nodes.get(name);
@@ -60,10 +68,12 @@ export class FabricSurvey {
       const job = this.#jobOf(placement.spec.jobUid, placement.spec.epoch);
       if (job === undefined) return [];
       seen.add(uid);
-      const now = placesOf(placement.spec.nodes, nodeOf);
-      const before = this.#placesOfGang.get(uid);
-      if (before === undefined) this.#placesOfGang.set(uid, now);
-      const problem = changeUnderGang(keyOf(job), before ?? now, now);
+      const { nodes: names } = placement.spec;
+      const now = placesOf(names, nodeOf);
+      const recorded = placement.metadata.annotations?.[ANNOTATIONS.places];
+      const before = this.#placesOfGang.get(uid) ?? placesFromText(names, recorded) ?? now;
+      this.#placesOfGang.set(uid, before);
+      const problem = changeUnderGang(keyOf(job), before, now);
       return problem === undefined ? [] : [{ job, problem }];
     });
     for (const uid of this.#placesOfGang.keys()) if (!seen.has(uid)) this.#placesOfGang.delete(uid);

@@ -50,10 +50,14 @@ export class CacheScript {
     this.cache.jobs.cached.remove({ ...job, metadata } as TrainingJob & KubeObject);
   }
 
-  placement(job: TrainingJob, spec: Parameters<typeof aPlacement>[1] = {}): void {
+  placement(
+    job: TrainingJob,
+    spec: Parameters<typeof aPlacement>[1] = {},
+    annotations: Readonly<Record<string, string>> = {},
+  ): void {
     const placement = aPlacement(job, spec);
     const uid = `placement-${job.metadata.name}-${placement.spec.epoch}`;
-    const metadata = { ...placement.metadata, uid, resourceVersion: this.#next() };
+    const metadata = { ...placement.metadata, uid, resourceVersion: this.#next(), annotations };
     this.cache.placements.cached.upsert({ ...placement, metadata });
   }
 

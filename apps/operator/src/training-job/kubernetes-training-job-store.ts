@@ -1,4 +1,5 @@
 import {
+  ANNOTATIONS,
   API_GROUP_VERSION,
   FINALIZER,
   POD_FINALIZER,
@@ -37,22 +38,28 @@ export const FIELD_MANAGER = 'coxswain-operator';
 type JobObject = TrainingJob & KubeObject;
 type Merge = Readonly<Record<string, unknown>>;
 
+/** What is said of these nodes now, as a Placement keeps it; undefined: it keeps nothing. */
+type PlacesOf = (nodes: readonly string[]) => string | undefined;
+
 /** The store over the Kubernetes API. `client` must refuse writes when this process does not lead. */
 export class KubernetesTrainingJobStore implements TrainingJobStore {
   readonly #client: KubeClient;
   readonly #cache: ClusterCache;
   readonly #reads: JobReads;
   readonly #domains: ComputeDomains;
+  readonly #placesOf: PlacesOf;
 
   constructor(options: {
     readonly client: KubeClient;
     readonly cache: ClusterCache;
     readonly clock: Pick<Clock, 'now'>;
+    readonly placesOf?: PlacesOf;
   }) {
     this.#client = options.client;
     this.#cache = options.cache;
     this.#reads = new JobReads({ ...options, now: () => options.clock.now() });
     this.#domains = new ComputeDomains(options.client);
+    this.#placesOf = options.placesOf ?? ((): undefined => undefined);
   }
 
   findJob(key: string): TrainingJob | undefined {
@@ -131,10 +138,17 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   ): Promise<void> {
     const { namespace, uid } = job.metadata;
     const { name, spec } = placement;
+    const places = this.#placesOf(spec.nodes);
     const body = {
       apiVersion: API_GROUP_VERSION,
       kind: 'Placement',
-      metadata: { name, namespace, labels: childLabels(job, spec.epoch), ownerReferences: [ownedBy(job)] },
+      metadata: {
+        name,
+        namespace,
+        labels: childLabels(job, spec.epoch),
+        ...(places === undefined ? {} : { annotations: { [ANNOTATIONS.places]: places } }),
+        ownerReferences: [ownedBy(job)],
+      },
       spec,
     };
     try {

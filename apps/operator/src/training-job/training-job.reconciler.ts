@@ -36,13 +36,14 @@ export interface ReconcilerOptions {
   readonly preflightOf: JobView['preflightOf'];
   readonly trainedOf: JobView['trainedOf'];
   readonly verdictsOf: JobView['verdictsOf'];
+  readonly fabricChangeOf?: JobView['fabricChangeOf'];
   readonly timeouts: JobView['timeouts'];
   readonly retention: JobView['retention'];
   /** Plans beside the loop. */
   readonly planner: Pick<JobPlanner, 'planningOf' | 'ask' | 'forget'>;
-  /** Reads runtimes beside the loop. */
   /** Searches nodes beside the loop; absent: they are searched in it. */
   readonly nodeSearches?: NodeSearches;
+  /** Reads runtimes beside the loop. */
   readonly runtimes: Pick<RuntimeReads, 'runtimeOf' | 'read'>;
   readonly effects: Pick<JobEffects, 'refuseLaunchers' | 'warn' | 'warnOfStrangers' | 'announce'>;
 }
@@ -80,10 +81,11 @@ export class TrainingJobReconciler {
       preflightOf: options.preflightOf,
       trainedOf: options.trainedOf,
       verdictsOf: options.verdictsOf,
+      ...(options.fabricChangeOf === undefined ? {} : { fabricChangeOf: options.fabricChangeOf }),
       admission,
+      ...(nodeSearches === undefined ? {} : { nodeSearches }),
       keptPlacementOf: (job) => store.keptPlacementOf(job),
       progressOf,
-      ...(nodeSearches === undefined ? {} : { nodeSearches }),
       planningOf: (jobUid) => planner.planningOf(jobUid),
       runtimeOf: (job) => runtimes.runtimeOf(job),
     };
@@ -91,9 +93,9 @@ export class TrainingJobReconciler {
       ...effects,
       askPlanner: (job, question) => planner.ask(job, question),
       forgetPlanning: (jobUid) => planner.forget(jobUid),
+      findNodes: (job, search) => nodeSearches?.ask(job, search),
       readRuntime: (job) => runtimes.read(job),
     };
-      findNodes: (job, search) => nodeSearches?.ask(job, search),
   }
 
   /** The job of that UID is gone: nothing is kept for it. */

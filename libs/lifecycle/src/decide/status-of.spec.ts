@@ -124,6 +124,17 @@ describe('what a job says of itself', () => {
     expect(stale.status.progress).toBeUndefined();
   });
 
+  it('says what changed under its gang, while there is one and as long as it lasts', () => {
+    const fabricChange = 'Job research/tiny-gpt runs on node-a, whose island was a and is b now.';
+    const { status } = settled(aRunningJob({ observed: { fabricChange } }));
+    expect(summaryOfCondition(status, 'FabricAsPlaced')).toBe('False/LabelsChanged');
+    expect(findCondition(status.conditions, 'FabricAsPlaced')?.message).toBe(fabricChange);
+    const putBack = settled(aRunningJob({ status })).status;
+    expect(summaryOfCondition(putBack, 'FabricAsPlaced')).toBeUndefined();
+    const suspended = observe({ fabricChange, job: aJob({ spec: { suspend: true } }) });
+    expect(summaryOfCondition(decide(suspended, NOW).status, 'FabricAsPlaced')).toBeUndefined();
+  });
+
   it('says what was seen to be trained', () => {
     const seen = 'Rank 0 trains with 4 ranks over gloo.';
     const { status } = settled(

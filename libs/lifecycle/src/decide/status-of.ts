@@ -65,6 +65,7 @@ function draftsOf({ record, facts, acceptance, next }: Situation): ConditionDraf
     Placed: placedDraft(record, facts, next),
     Running: runningDraft(record, facts),
     CheckpointsRecorded: refusedCheckpointDraft(record, facts),
+    FabricAsPlaced: changedFabricDraft(record, facts),
     TrainedAsAsked: trainedDraft(record),
     Suspended: suspendedDraft(record, facts),
     Complete:
@@ -118,8 +119,8 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return { holds: false, reason: 'TopologyUnsatisfiable', message: next.message };
     case 'podsRefused':
       return { holds: false, reason: 'PodsRefused', message: refusedMessage(next.message) };
-    case 'readingRuntimeAgain':
     case 'choosingNodes':
+    case 'readingRuntimeAgain':
     case 'probing': {
       // What was said last stands until something else is to be said.
       const { reason, message } = findCondition(recordedConditions(facts.job), 'Placed') ?? {};
@@ -131,13 +132,13 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
   }
 }
 
-function isReasonOf<T extends ConditionType>(type: T, reason: string): reason is ReasonOf<T> {
 /** What nodes are searched for again, and a dry run is made again, says the same all the time. */
 function stands(next: NextEpoch, reason: string | undefined): reason is ReasonOf<'Placed'> {
   if (reason === 'PodsRefused') return true;
   return next.kind === 'choosingNodes' && (reason === 'WaitingForCapacity' || reason === 'TopologyUnsatisfiable');
 }
 
+function isReasonOf<T extends ConditionType>(type: T, reason: string): reason is ReasonOf<T> {
   return Object.hasOwn(CONDITION_REASONS[type], reason);
 }
 
@@ -247,6 +248,13 @@ function refusedCheckpointDraft(record: JobRecord, facts: Facts): ConditionDraft
   if (refused === undefined) return undefined;
   const message = `The API server does not take what was saved; it is tried again. ${firstLine(refused)}`;
   return { holds: false, reason: 'CheckpointRefused', message };
+}
+
+/** Only while a gang is up, and while it lasts. */
+function changedFabricDraft(record: JobRecord, { observed }: Facts): ConditionDraft<'FabricAsPlaced'> | undefined {
+  const { fabricChange: message } = observed;
+  if (message === undefined || liveAttempt(record) === undefined) return undefined;
+  return { holds: false, reason: 'LabelsChanged', message };
 }
 
 function suspendedDraft(record: JobRecord, facts: Facts): ConditionDraft<'Suspended'> {

@@ -98,6 +98,8 @@ export interface Observed {
   readonly preflight?: ObservedPreflight;
   /** What its ranks really train, held against the layout, once one has told. One of another epoch or incarnation says nothing. */
   readonly trained?: ObservedTrained;
+  /** What is said of nodes of the gang that is up otherwise than when it was placed, in a sentence. Absent: nothing. */
+  readonly fabricChange?: string;
   /** Where the administrator's differ from the defaults. */
   readonly timeouts?: Partial<Timeouts>;
   readonly retention?: Partial<Retention>;
@@ -137,12 +139,12 @@ export type ObservedPlanning =
   /** It took too long, needed too much memory, or died. May be asked again from `retryAtMs` on (milliseconds since 1970). */
   | { readonly kind: 'failed'; readonly key: string; readonly problem: string; readonly retryAtMs: number };
 
-/** Nodes of the whole cluster. */
-export interface NodeCensus {
 /** What became of a search of nodes. `found` may be older than the capacity that is shown: what it places is held against that when it is reserved. */
 export type ObservedNodeSearch =
   { readonly kind: 'unasked' | 'searching' } | { readonly kind: 'found'; readonly found: FoundNodes };
 
+/** Nodes of the whole cluster. */
+export interface NodeCensus {
   readonly nodes: number;
   readonly notReady: number;
 }

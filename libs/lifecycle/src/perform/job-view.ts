@@ -64,12 +64,14 @@ export interface JobView {
   trainedOf(job: TrainingJob): ObservedTrained | undefined;
   /** What detectors find of the job's gang. */
   verdictsOf(job: TrainingJob): readonly Verdict[];
+  /** What is said of the nodes of the job's gang otherwise than when it was placed, in a sentence; absent: nobody looks. */
+  readonly fabricChangeOf?: (job: TrainingJob) => string | undefined;
   /** Who gets GPUs: one for all jobs of this process. */
   readonly admission: Admission;
-  /** The recorded Placement of the attempt under way as it was before somebody deleted it, where this process saw it. */
-  keptPlacementOf(job: TrainingJob): PlacementSpec | undefined;
   /** Where long searches of nodes are made; absent: in the look. */
   readonly nodeSearches?: NodeSearches;
+  /** The recorded Placement of the attempt under way as it was before somebody deleted it, where this process saw it. */
+  keptPlacementOf(job: TrainingJob): PlacementSpec | undefined;
   /** Newest report of the job's steps held in memory. */
   progressOf(job: TrainingJob): ObservedProgress | undefined;
   /** What is known of the runtime that the job names. */
@@ -78,8 +80,6 @@ export interface JobView {
   planningOf(jobUid: string): ObservedPlanning | undefined;
 }
 
-/** What is done for a job without asking the cluster; none of it waits, and none can fail. */
-export interface JobEffects {
 /** Searches of nodes beside the loop. One at a time has its turn, so that none works on what another one is about to be given. */
 export interface NodeSearches {
   /** What became of that search of the job; what it last searched otherwise counts for nothing. */
@@ -90,13 +90,15 @@ export interface NodeSearches {
   end(jobUid: string): void;
 }
 
+/** What is done for a job without asking the cluster; none of it waits, and none can fail. */
+export interface JobEffects {
   /** Asks the planner, whose answer the view will show. */
   askPlanner(job: TrainingJob, question: JobPlanQuestion): void;
   forgetPlanning(jobUid: string): void;
-  /** Reads the runtime that the job names, which the view will show. */
-  readRuntime(job: TrainingJob): void;
   /** Searches nodes, which the view will show. */
   findNodes(job: TrainingJob, search: NodeSearch): void;
+  /** Reads the runtime that the job names, which the view will show. */
+  readRuntime(job: TrainingJob): void;
   /** Tells every launcher of that epoch that is connected that the epoch is over. */
   refuseLaunchers(job: TrainingJob, epoch: number): void;
   /** Tells people that the cluster refuses what has to be done, in its own words; best effort. */

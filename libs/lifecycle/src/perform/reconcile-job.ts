@@ -103,6 +103,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const preflight = view.preflightOf(job);
   const trained = view.trainedOf(job);
   const verdicts = view.verdictsOf(job);
+  const fabricChange = view.fabricChangeOf?.(job);
   const leaderTerm = view.leaderTerm();
   const { admission, nodeSearches } = view;
   const reserved = admission.reservedFor(job.metadata.uid);
@@ -124,8 +125,8 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       },
       doOthersWait: () => admission.doesAnyWait(),
       standingRefusal: (request) => admission.standingRefusal(job.metadata.uid, request),
-      takenNodes: (placement, podIndices) => admission.takenNodes(placement, podIndices),
       ...(nodeSearches === undefined ? {} : { nodeSearch: (search) => nodeSearches.of(job.metadata.uid, search) }),
+      takenNodes: (placement, podIndices) => admission.takenNodes(placement, podIndices),
       isReservable: (placement) => admission.isReservable(placement),
       nodeStates: new Map([...seenStates, ...(proof?.nodeStates ?? [])]),
       nodeCensus: () => view.nodeCensus(),
@@ -153,6 +154,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       ...(preflight === undefined ? {} : { preflight }),
       ...(trained === undefined ? {} : { trained }),
       ...(verdicts.length === 0 ? {} : { verdicts }),
+      ...(fabricChange === undefined ? {} : { fabricChange }),
     },
     view.now(),
   );
@@ -166,9 +168,9 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const versionNow = (): number =>
     nodeSearches?.versionOf(job.metadata.uid) ?? version ?? admission.capacityFor(job.metadata.uid).version;
   const isReserved = reserve({ job, placement: decision.reserve, version: versionNow }, admission);
+  if (decision.reserve !== undefined) nodeSearches?.end(job.metadata.uid);
   return isReserved ? { job, decision } : { job };
 }
-  if (decision.reserve !== undefined) nodeSearches?.end(job.metadata.uid);
 
 /** What its pods ask of nodes; where the runtime cannot be used nothing is placed. */
 function demandOf(runtime: ObservedRuntime | undefined): NodeDemand | undefined {
@@ -304,9 +306,9 @@ function probeOf({ job }: Call, answer: Answer, effects: JobEffects): NonNullabl
 function performAtOnce(job: TrainingJob, action: Action, effects: JobEffects): void {
   if (action.kind === 'planJob') effects.askPlanner(job, action.question);
   else if (action.kind === 'forgetPlanning') effects.forgetPlanning(job.metadata.uid);
+  else if (action.kind === 'findNodes') effects.findNodes(job, action.search);
   else if (action.kind === 'readRuntime') effects.readRuntime(job);
   else if (action.kind === 'refuseLaunchers') effects.refuseLaunchers(job, action.epoch);
-  else if (action.kind === 'findNodes') effects.findNodes(job, action.search);
 }
 
 type CheckpointCall = Extract<Call, { kind: CheckpointWrite['kind'] }>;

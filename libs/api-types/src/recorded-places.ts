@@ -1,0 +1,11 @@
+/** What does a Placement keep of what was said of its nodes when it was made? In an annotation: what the gang is does not depend on it. */
+import { z } from 'zod';
+
+const text = z.string().max(512);
+
+/** NVLink domain, island, class of NICs; null for a domain that is the node's own, and for a class that is not known. */
+const RecordedPlace = z.tuple([text.nullable(), text, text.nullable()]);
+export type RecordedPlace = z.infer<typeof RecordedPlace>;
+
+/** `of`: which of the places each node of the placement has, by its index; -1: the node was not known. */
+export const RecordedPlaces = z.object({ places: z.array(RecordedPlace).max(4_096), of: z.array(z.int().min(-1)) });
