@@ -6,11 +6,12 @@ import { CliError } from './cli-error.ts';
 /** A file of `kubectl get -o json` becomes about six times as large in memory; 256 MiB are 15,000 nodes or 30,000 pods as kubelets describe them. */
 const MAX_FILE_BYTES = 256 * MIB_BYTES;
 
-type KubeKind = 'Node' | 'Pod';
+type KubeKind = 'Node' | 'Pod' | 'ResourceSlice';
 
 const COMMAND: Readonly<Record<KubeKind, string>> = {
   Node: 'kubectl get nodes -o json',
   Pod: 'kubectl get pods -A -o json',
+  ResourceSlice: 'kubectl get resourceslices -o json',
 };
 
 /**
@@ -58,6 +59,7 @@ async function readBounded(path: string, shown: string, kind: KubeKind): Promise
 const SMALLER: Readonly<Record<KubeKind, string>> = {
   Node: `jq '.items |= map({kind: "Node", metadata: {name: .metadata.name, labels: .metadata.labels}, spec, status: {allocatable: .status.allocatable, conditions: .status.conditions}})'`,
   Pod: `jq '.items |= map({kind: "Pod", metadata: {name: .metadata.name}, spec: {nodeName: .spec.nodeName, containers: [.spec.containers[] | {resources}]}, status: {phase: .status.phase}})'`,
+  ResourceSlice: `jq '.items |= map({kind: "ResourceSlice", metadata: {name: .metadata.name}, spec})'`,
 };
 
 function parsed(text: string, shown: string, kind: KubeKind): unknown {

@@ -1,8 +1,10 @@
 import {
+  draDevicesByNode,
   factsOfNode,
   fabricFromNodes,
   type FabricCapacity,
   type NodeFacts,
+  sliceOfNode,
   usedGpusOf,
   useOfPod,
 } from '@coxswain/fabric';
@@ -16,6 +18,7 @@ import { CliError } from './cli-error.ts';
 export interface ClusterOptions {
   readonly nodes?: string;
   readonly busy?: string;
+  readonly slices?: string;
   readonly kubeconfig?: string;
   readonly context?: string;
 }
@@ -27,6 +30,10 @@ export function clusterOptions(command: Command): Command {
       'what `kubectl get nodes -o json` prints; - is standard input (default: asks the cluster)',
     )
     .option('--busy <file>', 'what `kubectl get pods -A -o json` prints (default: with --nodes all GPUs are free)')
+    .option(
+      '--slices <file>',
+      'what `kubectl get resourceslices -o json` prints, where DRA drivers say something of NICs and GPUs (default: with --nodes nothing)',
+    )
     .option('--kubeconfig <file>', 'without --nodes: of the cluster (default: KUBECONFIG, ~/.kube/config)')
     .option('--context <name>', 'without --nodes: of the kubeconfig');
 }
@@ -38,17 +45,30 @@ export interface SeenCluster extends FabricCapacity {
 
 /** Nodes with GPUs, and what pods take of them. Throws a {@link CliError} where there is none. */
 export async function seenCluster(options: ClusterOptions): Promise<SeenCluster> {
-  if (options.nodes === '-' && options.busy === '-') {
-    throw new CliError('--nodes and --busy cannot both be standard input; write one of them to a file.');
+  const fromInput = (['nodes', 'busy', 'slices'] as const).filter((option) => options[option] === '-');
+  if (fromInput.length > 1) {
+    const named = fromInput.map((option) => `--${option}`).join(' and ');
+    throw new CliError(`${named} cannot both be standard input; write one of them to a file.`);
   }
   if (options.nodes === undefined) return askCluster(options);
   const nodes = await readKubeList(options.nodes, 'Node');
   const pods = options.busy === undefined ? [] : await readKubeList(options.busy, 'Pod');
-  return capacityOf(nodes, pods, options.nodes === '-' ? 'standard input' : options.nodes);
+  const slices = options.slices === undefined ? [] : await readKubeList(options.slices, 'ResourceSlice');
+  return capacityOf({ nodes, pods, slices }, options.nodes === '-' ? 'standard input' : options.nodes);
 }
 
-function capacityOf(nodes: readonly object[], pods: readonly object[], source: string): SeenCluster {
-  const facts = nodes.map(factsOfNode);
+interface Objects {
+  readonly nodes: readonly object[];
+  readonly pods: readonly object[];
+  readonly slices: readonly object[];
+}
+
+function capacityOf({ nodes, pods, slices }: Objects, source: string): SeenCluster {
+  const devices = draDevicesByNode(slices.flatMap((slice) => sliceOfNode(slice) ?? []));
+  const facts = nodes.map(factsOfNode).map((node) => {
+    const draDevices = devices.get(node.name);
+    return draDevices === undefined ? node : { ...node, draDevices };
+  });
   const fabric = fabricFromNodes(facts);
   if (fabric.nodes.length === 0) {
     throw new CliError(
@@ -64,7 +84,7 @@ const PAGE = 500;
 /** Bound, and neither ended nor failed. */
 const RUNNING = 'spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed';
 
-async function askCluster({ kubeconfig, context, busy }: ClusterOptions): Promise<SeenCluster> {
+async function askCluster({ kubeconfig, context, busy, slices: file }: ClusterOptions): Promise<SeenCluster> {
   const client = createKubeClient({
     userAgent: 'coxswain-cli',
     ...(kubeconfig === undefined ? {} : { kubeconfigPath: kubeconfig }),
@@ -73,7 +93,8 @@ async function askCluster({ kubeconfig, context, busy }: ClusterOptions): Promis
   try {
     const nodes = await listAll(client, 'nodes', (node) => node);
     const pods = busy === undefined ? await listAll(client, 'pods', usePart, RUNNING) : await readKubeList(busy, 'Pod');
-    return capacityOf(nodes, pods, 'the cluster');
+    const slices = file === undefined ? await listSlices(client) : await readKubeList(file, 'ResourceSlice');
+    return capacityOf({ nodes, pods, slices }, 'the cluster');
   } catch (error) {
     if (!(error instanceof KubeApiError)) throw error;
     throw new CliError(`Cannot ask the cluster: ${error.message} Give its nodes as a file with --nodes.`, 2);
@@ -87,14 +108,26 @@ function usePart(pod: KubeObject): object | undefined {
   return useOfPod(pod).gpus === 0 ? undefined : pod;
 }
 
+/** Clusters before 1.34 serve none of that version, and who may list nodes need not be allowed to list them: what drivers say is then not known. */
+async function listSlices(client: KubeClient): Promise<readonly object[]> {
+  try {
+    return await listAll(client, SLICES, (slice) => slice);
+  } catch (error) {
+    if (error instanceof KubeApiError && [403, 404].includes(error.status)) return [];
+    throw error;
+  }
+}
+
+const SLICES = { group: 'resource.k8s.io', version: 'v1', plural: 'resourceslices' };
+
 async function listAll(
   client: KubeClient,
-  plural: string,
+  kind: string | typeof SLICES,
   kept: (object: KubeObject) => object | undefined,
   fieldSelector?: string,
 ): Promise<readonly object[]> {
   const found: object[] = [];
-  const path = resourcePath({ group: '', version: 'v1', plural });
+  const path = resourcePath(typeof kind === 'string' ? { group: '', version: 'v1', plural: kind } : kind);
   let next: string | undefined;
   do {
     const page = await client.list(path, {

@@ -28,6 +28,8 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['fabrics/status'], verbs: ['update'] },
   // Of NVIDIA's DRA driver, where it is installed.
   { apiGroups: ['resource.nvidia.com'], resources: ['computedomains'], verbs: ['get', 'create', 'delete'] },
+  // What DRA drivers say of NICs and NVLink domains.
+  { apiGroups: ['resource.k8s.io'], resources: ['resourceslices'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },
   // Patch: the taint and annotation of a node in quarantine.
   { apiGroups: [''], resources: ['nodes'], verbs: [...READ, 'patch'] },

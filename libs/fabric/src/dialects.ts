@@ -121,12 +121,13 @@ export const NVLINK_DOMAIN_KEYS = [
 /** A part of the domain whose GPUs are nearer still. */
 export const NVLINK_SUB_DOMAIN_KEYS = ['accelerator.topograph.run/sub-domain'] as const;
 
-/** Labels that name a node's GPUs, most trusted first: our own, GPU feature discovery of NVIDIA and of AMD, Google's. */
+/** Keys that name a node's GPUs, most trusted first: our own, GPU feature discovery of NVIDIA and of AMD, Google's, NVIDIA's DRA driver. */
 export const GPU_TYPE_KEYS = [
   NODE_LABELS.gpuType,
   'nvidia.com/gpu.product',
   'amd.com/gpu.product-name',
   'cloud.google.com/gke-accelerator',
+  'gpu.nvidia.com/productName',
 ] as const;
 
 /** Labels that name the NICs' class. */

@@ -36,6 +36,9 @@ function typeByLabel(say: Speaker): Said | undefined {
 
 const RDMA = 'dra.net/rdma';
 const ENCAPSULATION = 'dra.net/encapsulation';
+const VENDOR = 'dra.net/pciVendor';
+/** What of a device tells whether it is a NIC of the fabric, and of which class. */
+export const NIC_ATTRIBUTES = [RDMA, ENCAPSULATION, VENDOR] as const;
 
 /** dranet tells the link layer of each device; where RDMA devices of both are in one node, which of them trains is not known. */
 export function typeByDra({ draDevices = [] }: NodeFacts): Said | undefined {
@@ -49,7 +52,7 @@ function isRdma(device: DraAttributes): boolean {
 }
 
 function linkLayer(device: DraAttributes): string | undefined {
-  const vendor = device['dra.net/pciVendor'];
+  const vendor = device[VENDOR];
   // EFA calls itself Ethernet that can do RDMA; it is neither RoCE nor joined with it.
   if (typeof vendor === 'string' && vendor.startsWith('Amazon')) return 'efa';
   if (device[ENCAPSULATION] === 'infiniband') return 'infiniband';

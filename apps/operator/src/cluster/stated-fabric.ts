@@ -1,10 +1,11 @@
 import type { FabricSpec } from '@coxswain/api-types';
-import { type NodeFacts, type Reserve, withOverrides } from '@coxswain/fabric';
+import { type DraAttributes, type NodeFacts, type Reserve, withOverrides } from '@coxswain/fabric';
 import type { CachedNode } from './cached-node.ts';
 
-/** What an administrator states in the Fabric resource: of nodes, laid over what they say themselves, and how many are kept in reserve. */
+/** What is said of nodes elsewhere than in their Node objects: by an administrator in the Fabric resource, who also says how many are kept in reserve, and by DRA drivers of their devices. */
 export class StatedFabric {
   #spec: FabricSpec = {};
+  #devices: ReadonlyMap<string, readonly DraAttributes[]> = new Map();
   #facts = new WeakMap<NodeFacts, NodeFacts>();
   readonly #listeners: ((changed: 'nodes' | 'reserve') => void)[] = [];
 
@@ -12,7 +13,9 @@ export class StatedFabric {
   factsOf({ facts }: CachedNode): NodeFacts {
     const known = this.#facts.get(facts);
     if (known !== undefined) return known;
-    const said = withOverrides(facts, this.#spec.overrides ?? []);
+    const draDevices = this.#devices.get(facts.name);
+    const whole = draDevices === undefined ? facts : { ...facts, draDevices };
+    const said = withOverrides(whole, this.#spec.overrides ?? []);
     this.#facts.set(facts, said);
     return said;
   }
@@ -32,6 +35,15 @@ export class StatedFabric {
       this.#tell('nodes');
     }
     if (JSON.stringify(spec.reserve) !== JSON.stringify(before.reserve)) this.#tell('reserve');
+  }
+
+  /** What drivers say of the devices of each node from now on. */
+  replaceDevices(devices: ReadonlyMap<string, readonly DraAttributes[]>): void {
+    const before = this.#devices;
+    this.#devices = devices;
+    if (JSON.stringify([...before]) === JSON.stringify([...devices])) return;
+    this.#facts = new WeakMap();
+    this.#tell('nodes');
   }
 
   /** Calls `listener` whenever other things are stated, of whatever node. */

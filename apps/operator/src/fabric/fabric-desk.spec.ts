@@ -107,8 +107,9 @@ describe('the Fabric resource', () => {
     ['the API server fails', 500],
   ])('is let be while %s, and kept afterwards', async (_sentence, status) => {
     const world = new World();
-    world.api.interfere = () => {
-      throw new KubeApiError({ status, message: 'no', method: 'GET', path: PATH } as never);
+    world.api.interfere = ({ path }) => {
+      if (path.startsWith(fabricsPath()))
+        throw new KubeApiError({ status, message: 'no', method: 'GET', path } as never);
     };
     await world.desk.look();
     expect([world.fabric(), world.errors.length]).toEqual([undefined, status === 404 ? 0 : 1]);
@@ -201,6 +202,56 @@ describe('what the Fabric resource says of nodes', () => {
   });
 });
 
+describe('what DRA drivers publish of the devices of nodes', () => {
+  const slice = (encapsulation: string) => ({
+    apiVersion: 'resource.k8s.io/v1',
+    kind: 'ResourceSlice',
+    metadata: { name: 'node-a-dra.net' },
+    spec: {
+      driver: 'dra.net',
+      nodeName: 'node-a',
+      pool: { name: 'node-a', generation: 1, resourceSliceCount: 1 },
+      devices: [
+        {
+          name: 'rdma0',
+          attributes: { 'dra.net/rdma': { bool: true }, 'dra.net/encapsulation': { string: encapsulation } },
+        },
+      ],
+    },
+  });
+  const sources = (world: World): unknown => world.fabric()?.status?.sources;
+
+  it('is read, and read again after five minutes', async () => {
+    const world = new World();
+    world.script.node('node-a');
+    const path = '/apis/resource.k8s.io/v1/resourceslices';
+    const made = await world.api.create(path, slice('infiniband'));
+    await world.desk.look();
+    expect(sources(world)).toContainEqual({ fact: 'nicType', key: 'dra.net/encapsulation', nodes: 1 });
+    await world.api.delete(`${path}/${made.metadata.name}`, { uid: made.metadata.uid ?? '' });
+    await world.desk.look();
+    expect(sources(world)).toHaveLength(2);
+    await world.script.clock.advance(300_000);
+    await world.desk.look();
+    expect([sources(world), world.errors]).toEqual([[], []]);
+  });
+
+  it.each([
+    [403, 0],
+    [404, 0],
+    [500, 1],
+  ])('is not known where the API server answers %s, and all else is kept as ever', async (status, errors) => {
+    const world = new World();
+    world.script.node('node-a');
+    world.api.interfere = ({ path }) => {
+      if (path.includes('resourceslices'))
+        throw new KubeApiError({ status, message: 'no', method: 'GET', path } as never);
+    };
+    await world.desk.look();
+    expect([world.fabric()?.status?.nodes, world.errors.length]).toEqual([1, errors]);
+  });
+});
+
 describe('labels that change under a running job', () => {
   const labelled = (world: World, name: string, clique: string): void =>
     world.script.node(name, { labels: { [CLIQUE]: clique } });
@@ -226,7 +277,6 @@ describe('labels that change under a running job', () => {
     await world.desk.look();
     expect(world.fabric()?.status?.problems).toEqual([]);
   });
-});
 
   it.each<[string, string | undefined, RegExp | undefined]>([
     [
@@ -262,3 +312,4 @@ describe('labels that change under a running job', () => {
     }
     expect(world.news).toEqual(['research/llama', 'research/llama']);
   });
+});

@@ -11,18 +11,19 @@ import { isConflict, isNotFound, keyOf, sleep, type Clock, type KubeClient } fro
 import { cutText } from '@coxswain/safe-text';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { fabricsPath } from '../cluster/paths.ts';
+import { DeviceReads } from './device-reads.ts';
 import { FabricSurvey } from './fabric-survey.ts';
 
 /** What the desk is made of. `client` must refuse writes when this process does not lead. */
 export interface FabricDeskParts {
-  readonly client: Pick<KubeClient, 'get' | 'create' | 'replace'>;
+  readonly client: Pick<KubeClient, 'get' | 'list' | 'create' | 'replace'>;
   readonly cache: Pick<ClusterCache, 'nodes' | 'stated' | 'placements' | 'jobs'>;
   readonly clock: Clock;
   /** Labels changed under that job. Told once while they stay so. */
   readonly warn: (job: TrainingJob, note: string) => void;
-  readonly onError: (error: unknown) => void;
   /** What is to be said of the job of that UID and key is another than before. */
   readonly onNews: (key: string) => void;
+  readonly onError: (error: unknown) => void;
 }
 
 /** Between two looks, each of which reads one object and writes it at most once. */
@@ -40,9 +41,12 @@ export class FabricDesk {
   /** What was told of each job last, by UID. */
   #told: ReadonlyMap<string, { readonly key: string; readonly message: string }> = new Map();
   #unreadable: string | undefined;
+  readonly #devices: DeviceReads;
 
   constructor(parts: FabricDeskParts) {
     this.#parts = parts;
+    const { client, clock, cache } = parts;
+    this.#devices = new DeviceReads({ client, clock, stated: cache.stated });
     this.#survey = new FabricSurvey(parts.cache);
   }
 
@@ -56,6 +60,8 @@ export class FabricDesk {
 
   /** Once. What fails is tried again at the next look. */
   async look(): Promise<void> {
+    // What drivers say must not keep an administrator's word from being heard.
+    await this.#devices.look().catch((error: unknown) => this.#parts.onError(error));
     try {
       const fabric = await this.#read();
       if (fabric === undefined) return;
@@ -140,6 +146,16 @@ export class FabricDesk {
     };
   }
 
+  /** What changed under the job of that UID, in a sentence; undefined where nothing did. */
+  changeUnder(jobUid: string): string | undefined {
+    return this.#told.get(jobUid)?.message;
+  }
+
+  /** What is said of these nodes now, as a Placement keeps it. */
+  placesToText(nodes: readonly string[]): string | undefined {
+    return this.#survey.placesToText(nodes);
+  }
+
   #warn(gangs: ReturnType<FabricSurvey['changedGangs']>): void {
     const before = this.#told;
     const told = gangs.map(
@@ -152,16 +168,6 @@ export class FabricDesk {
       this.#parts.onNews(keyOf(job));
     }
     for (const [uid, { key }] of before) if (!this.#told.has(uid)) this.#parts.onNews(key);
-  /** What changed under the job of that UID, in a sentence; undefined where nothing did. */
-  changeUnder(jobUid: string): string | undefined {
-    return this.#told.get(jobUid)?.message;
-  }
-
-  /** What is said of these nodes now, as a Placement keeps it. */
-  placesToText(nodes: readonly string[]): string | undefined {
-    return this.#survey.placesToText(nodes);
-  }
-
   }
 }
 
