@@ -21,6 +21,7 @@ import { clusterAdmission } from './training-job/cluster-admission.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
 import { RuntimeReads } from './training-job/runtime-reads.ts';
+import { NodeRequests } from './training-job/node-requests.ts';
 import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
 
 const QUARANTINE_WORDS = {
@@ -92,6 +93,7 @@ class RunningOperator implements Operator {
   readonly #podSweep: PodSweep;
   readonly #fabric: FabricDesk;
   readonly #quarantine: QuarantineDesk;
+  readonly #nodeRequests: NodeRequests;
   readonly #reporting: Reporting;
   readonly #jobs: JobLoop;
   readonly #wakeUps: WakeUps;
@@ -167,6 +169,14 @@ class RunningOperator implements Operator {
       mode: config.quarantine,
       tell: ({ node, did }) => log.warn({ node }, QUARANTINE_WORDS[did]),
       onError: (error) => log.warn({ err: error }, 'the quarantine of a node could not be written; it is tried again'),
+    });
+    this.#nodeRequests = new NodeRequests({
+      client,
+      admission: this.#admission,
+      clock,
+      className: config.provisioningClass,
+      onNews: (key) => this.#jobs.wake(key, 'normal'),
+      onError: (error) => log.warn({ err: error }, 'nodes could not be asked for; it is tried again'),
     });
     this.#reporting = new Reporting({
       config,
@@ -294,7 +304,12 @@ class RunningOperator implements Operator {
     this.#metrics.count('lease_transitions_total');
     // What is said of the nodes is known before the first gang is placed by it, unless the API server keeps it for long.
     await Promise.race([this.#fabric.look(), sleep(this.#clock, FIRST_LOOK_MS, signal)]);
-    const beside = [this.#podSweep.run(signal), this.#fabric.run(signal), this.#quarantine.run(signal)];
+    const beside = [
+      this.#podSweep.run(signal),
+      this.#fabric.run(signal),
+      this.#quarantine.run(signal),
+      this.#nodeRequests.run(signal),
+    ];
     await this.#jobs.run(signal);
     await Promise.all(beside);
     // While the lease is still ours: later nothing may be written.
@@ -331,6 +346,7 @@ class RunningOperator implements Operator {
           preflightOf: (job) => reporting.preflightOf(job),
           trainedOf: (job) => reporting.trainedOf(job),
           verdictsOf: (job) => reporting.verdictsOf(job),
+          nodeRequestOf: (job) => this.#nodeRequests.saidOf(job.metadata.uid ?? ''),
           fabricChangeOf: (job) => this.#fabric.changeUnder(job.metadata.uid ?? ''),
           timeouts: this.#config.timeouts,
           retention: this.#config.retention,

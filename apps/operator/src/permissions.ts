@@ -28,6 +28,9 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['fabrics/status'], verbs: ['update'] },
   // Of NVIDIA's DRA driver, where it is installed.
   { apiGroups: ['resource.nvidia.com'], resources: ['computedomains'], verbs: ['get', 'create', 'delete'] },
+  // Of cluster-autoscaler, where it serves them; a request names templates.
+  { apiGroups: ['autoscaling.x-k8s.io'], resources: ['provisioningrequests'], verbs: ['get', 'create', 'delete'] },
+  { apiGroups: [''], resources: ['podtemplates'], verbs: ['create'] },
   // What DRA drivers say of NICs and NVLink domains.
   { apiGroups: ['resource.k8s.io'], resources: ['resourceslices'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },

@@ -18,6 +18,7 @@ import { z } from 'zod';
 export const CONDITION_TYPES = [
   'Accepted',
   'Placed',
+  'NodesRequested',
   'Running',
   'CheckpointsRecorded',
   'FabricAsPlaced',
@@ -59,6 +60,18 @@ export const CONDITION_REASONS = {
     WaitingForPreviousEpoch: 'Pods of the previous epoch are still going away.',
     Suspended: 'Nothing is placed while the job is suspended.',
     Finished: 'The job is finished; its nodes are free.',
+  },
+  NodesRequested: {
+    Requested:
+      'The job waits for capacity, and a ProvisioningRequest asks for nodes for its whole gang; the message names it. Absent while the job does not wait for capacity.',
+    Provisioned: 'The autoscaler says that the nodes are there, or will be in a moment.',
+    Failed:
+      'The autoscaler gave the request up, or the nodes were not used in time; the message holds its words. It is asked again after ten minutes.',
+    Refused:
+      'The cluster does not take the request (quota, policy, rights, a name that is taken); the message says why.',
+    NotServed:
+      'The cluster serves no ProvisioningRequests, so the job cannot ask for nodes: pods behind a gate make no autoscaler add any.',
+    TurnedOff: 'The administrator has told the operator to ask for none.',
   },
   Running: {
     GangRunning: 'Every rank of the epoch has started.',

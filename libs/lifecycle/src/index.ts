@@ -10,12 +10,13 @@ export { jobEvents } from './decide/job-events.ts';
 export { assignmentOf } from './launchers/assignment.ts';
 export { isPauseOver, launcherOrders } from './launchers/launcher-orders.ts';
 export type { LauncherOrder, PlacedLauncher } from './launchers/launcher-orders.ts';
-export { gangOfPod, podName, podOfName } from './look/names.ts';
+export { gangName, gangOfPod, podName, podOfName } from './look/names.ts';
 export type {
   NodeCensus,
   NodeState,
   ObservedExit,
   ObservedLauncher,
+  ObservedNodeRequest,
   ObservedNodeSearch,
   ObservedPlanning,
   ObservedPod,

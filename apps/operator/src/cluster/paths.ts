@@ -32,6 +32,16 @@ export function computeDomainsPath(place: Place = {}): string {
   return resourcePath({ ...COMPUTE_DOMAINS, ...present(place) });
 }
 
+/** Of cluster-autoscaler, where it serves them. */
+export function provisioningRequestsPath(place: Place = {}): string {
+  const kind = { group: 'autoscaling.x-k8s.io', version: 'v1', plural: 'provisioningrequests' };
+  return resourcePath({ ...kind, ...present(place) });
+}
+
+export function podTemplatesPath(place: Place = {}): string {
+  return resourcePath({ group: '', version: 'v1', plural: 'podtemplates', ...present(place) });
+}
+
 export function podsPath(place: Place = {}): string {
   return resourcePath({ group: '', version: 'v1', plural: 'pods', ...present(place) });
 }

@@ -173,6 +173,17 @@ const Environment = z.object({
   COXSWAIN_CHECKPOINTS_KEPT_OF_FINISHED: kept
     .default(DEFAULT_RETENTION.checkpointsOfFinished)
     .describe('The same, of a finished job.'),
+  COXSWAIN_PROVISIONING_CLASS: z
+    .string()
+    .max(253)
+    .regex(
+      /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$/,
+      'must be a name of lower-case letters, digits, - and .',
+    )
+    .default('best-effort-atomic-scale-up.autoscaling.x-k8s.io')
+    .describe(
+      'Class of the ProvisioningRequests by which nodes are asked for that do not exist yet, where the cluster serves them. Empty: none are asked for.',
+    ),
   COXSWAIN_HEARTBEAT_TIMEOUT_MS: durationMs.default(60_000).describe('Silence after which a connection is closed.'),
 });
 
@@ -193,6 +204,8 @@ export interface Config {
   /** Beside the built-in ones. */
   readonly noticeRules: readonly DisruptionNoticeRule[];
   readonly quarantine: QuarantineMode;
+  /** undefined: nodes that do not exist yet are not asked for. */
+  readonly provisioningClass: string | undefined;
   readonly podNewsIntervalMs: number;
   readonly resyncIntervalMs: number;
   readonly reports: {
@@ -258,6 +271,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     },
     noticeRules: env.COXSWAIN_DISRUPTION_NOTICES,
     quarantine: env.COXSWAIN_QUARANTINE,
+    provisioningClass: env.COXSWAIN_PROVISIONING_CLASS === '' ? undefined : env.COXSWAIN_PROVISIONING_CLASS,
     podNewsIntervalMs: env.COXSWAIN_POD_NEWS_INTERVAL_MS,
     resyncIntervalMs: env.COXSWAIN_RESYNC_INTERVAL_MS,
     reports: {

@@ -37,6 +37,7 @@ export interface ReconcilerOptions {
   readonly trainedOf: JobView['trainedOf'];
   readonly verdictsOf: JobView['verdictsOf'];
   readonly fabricChangeOf?: JobView['fabricChangeOf'];
+  readonly nodeRequestOf?: JobView['nodeRequestOf'];
   readonly timeouts: JobView['timeouts'];
   readonly retention: JobView['retention'];
   /** Plans beside the loop. */
@@ -81,6 +82,7 @@ export class TrainingJobReconciler {
       preflightOf: options.preflightOf,
       trainedOf: options.trainedOf,
       verdictsOf: options.verdictsOf,
+      ...(options.nodeRequestOf === undefined ? {} : { nodeRequestOf: options.nodeRequestOf }),
       ...(options.fabricChangeOf === undefined ? {} : { fabricChangeOf: options.fabricChangeOf }),
       admission,
       ...(nodeSearches === undefined ? {} : { nodeSearches }),

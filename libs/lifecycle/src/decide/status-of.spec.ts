@@ -135,6 +135,14 @@ describe('what a job says of itself', () => {
     expect(summaryOfCondition(decide(suspended, NOW).status, 'FabricAsPlaced')).toBeUndefined();
   });
 
+  it('says while it waits for room whether nodes are asked for', () => {
+    const nodeRequest = { holds: true, reason: 'Requested', message: 'ProvisioningRequest x asks.' } as const;
+    const waits = decide(observe({ nodeRequest, capacity: () => aCapacity([aNode()]) }), NOW).status;
+    expect(summaryOfCondition(waits, 'NodesRequested')).toBe('True/Requested');
+    expect(waits.summary).toMatch(/^Needs 4 GPUs/);
+    expect(summaryOfCondition(decide(observe({ nodeRequest }), NOW).status, 'NodesRequested')).toBeUndefined();
+  });
+
   it('says what was seen to be trained', () => {
     const seen = 'Rank 0 trains with 4 ranks over gloo.';
     const { status } = settled(

@@ -63,6 +63,7 @@ function draftsOf({ record, facts, acceptance, next }: Situation): ConditionDraf
   return {
     Accepted: acceptedDraft(acceptance, record.plan),
     Placed: placedDraft(record, facts, next),
+    NodesRequested: nodesRequestedDraft(facts, next),
     Running: runningDraft(record, facts),
     CheckpointsRecorded: refusedCheckpointDraft(record, facts),
     FabricAsPlaced: changedFabricDraft(record, facts),
@@ -248,6 +249,11 @@ function refusedCheckpointDraft(record: JobRecord, facts: Facts): ConditionDraft
   if (refused === undefined) return undefined;
   const message = `The API server does not take what was saved; it is tried again. ${firstLine(refused)}`;
   return { holds: false, reason: 'CheckpointRefused', message };
+}
+
+/** Only while the job waits for room. */
+function nodesRequestedDraft({ observed }: Facts, next: NextEpoch): ConditionDraft<'NodesRequested'> | undefined {
+  return next.kind === 'waiting' || next.kind === 'choosingNodes' ? observed.nodeRequest : undefined;
 }
 
 /** Only while a gang is up, and while it lasts. */

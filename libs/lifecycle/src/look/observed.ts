@@ -6,6 +6,7 @@ import type {
   LauncherState,
   Placement,
   PlacementSpec,
+  ReasonOf,
   TerminationCause,
   TrainingJob,
 } from '@coxswain/api-types';
@@ -98,6 +99,8 @@ export interface Observed {
   readonly preflight?: ObservedPreflight;
   /** What its ranks really train, held against the layout, once one has told. One of another epoch or incarnation says nothing. */
   readonly trained?: ObservedTrained;
+  /** Whether nodes are asked for that do not exist yet, and what came of it. Absent: the job does not wait for any, or nobody looks. */
+  readonly nodeRequest?: ObservedNodeRequest;
   /** What is said of nodes of the gang that is up otherwise than when it was placed, in a sentence. Absent: nothing. */
   readonly fabricChange?: string;
   /** Where the administrator's differ from the defaults. */
@@ -138,6 +141,13 @@ export type ObservedPlanning =
   | { readonly kind: 'answered'; readonly key: string; readonly answer: JobPlanAnswer | undefined }
   /** It took too long, needed too much memory, or died. May be asked again from `retryAtMs` on (milliseconds since 1970). */
   | { readonly kind: 'failed'; readonly key: string; readonly problem: string; readonly retryAtMs: number };
+
+/** For condition NodesRequested. */
+export interface ObservedNodeRequest {
+  readonly holds: boolean;
+  readonly reason: ReasonOf<'NodesRequested'>;
+  readonly message: string;
+}
 
 /** What became of a search of nodes. `found` may be older than the capacity that is shown: what it places is held against that when it is reserved. */
 export type ObservedNodeSearch =

@@ -8,6 +8,7 @@ import type {
   NodeCensus,
   NodeState,
   ObservedLauncher,
+  ObservedNodeRequest,
   ObservedNodeSearch,
   ObservedPlanning,
   ObservedPod,
@@ -64,6 +65,8 @@ export interface JobView {
   trainedOf(job: TrainingJob): ObservedTrained | undefined;
   /** What detectors find of the job's gang. */
   verdictsOf(job: TrainingJob): readonly Verdict[];
+  /** Whether nodes are asked for that the job waits for; absent: nobody looks. */
+  readonly nodeRequestOf?: (job: TrainingJob) => ObservedNodeRequest | undefined;
   /** What is said of the nodes of the job's gang otherwise than when it was placed, in a sentence; absent: nobody looks. */
   readonly fabricChangeOf?: (job: TrainingJob) => string | undefined;
   /** Who gets GPUs: one for all jobs of this process. */

@@ -104,6 +104,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const trained = view.trainedOf(job);
   const verdicts = view.verdictsOf(job);
   const fabricChange = view.fabricChangeOf?.(job);
+  const nodeRequest = view.nodeRequestOf?.(job);
   const leaderTerm = view.leaderTerm();
   const { admission, nodeSearches } = view;
   const reserved = admission.reservedFor(job.metadata.uid);
@@ -155,6 +156,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       ...(trained === undefined ? {} : { trained }),
       ...(verdicts.length === 0 ? {} : { verdicts }),
       ...(fabricChange === undefined ? {} : { fabricChange }),
+      ...(nodeRequest === undefined ? {} : { nodeRequest }),
     },
     view.now(),
   );

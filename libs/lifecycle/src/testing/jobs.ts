@@ -63,7 +63,8 @@ export const kinds = (actions: readonly Action[]): readonly string[] => actions.
 /** `True/SpecValid` */
 export function summaryOfCondition(
   status: TrainingJobStatus,
-  type: 'Placed' | 'Running' | 'Accepted' | 'FabricAsPlaced' | 'TrainedAsAsked' | 'Suspended' | 'Failed',
+  type:
+    'Placed' | 'Running' | 'Accepted' | 'NodesRequested' | 'FabricAsPlaced' | 'TrainedAsAsked' | 'Suspended' | 'Failed',
 ) {
   const condition = findCondition(status.conditions, type);
   return condition === undefined ? undefined : `${condition.status}/${condition.reason}`;

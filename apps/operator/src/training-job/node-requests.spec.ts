@@ -1,0 +1,222 @@
+import type { Condition, TrainingJob } from '@coxswain/api-types';
+import { aJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
+import { KubeApiError, type KubeObject } from '@coxswain/kube';
+import { FakeClock, FakeKubeApi } from '@coxswain/kube/testing';
+import type { Admission } from '@coxswain/lifecycle';
+import { podTemplatesPath, provisioningRequestsPath } from '../cluster/paths.ts';
+import { NodeRequests } from './node-requests.ts';
+
+type Asking = ReturnType<Admission['asking']>[number];
+type Requested = KubeObject & {
+  readonly spec: {
+    readonly provisioningClassName: string;
+    readonly podSets: readonly { readonly podTemplateRef: { readonly name: string }; readonly count: number }[];
+  };
+};
+
+const NAMESPACE = 'research';
+const REQUESTS = provisioningRequestsPath({ namespace: NAMESPACE });
+const layout = { ...aJobSpec().layout, tensorParallelDegree: 4, dataParallelDegree: 5 } as NonNullable<
+  Asking['request']
+>['layout'];
+
+function waiting(name: string, epoch = 0, reason = 'WaitingForCapacity'): TrainingJob {
+  const at = '2026-01-01T00:00:00Z';
+  const placed: Condition = {
+    type: 'Placed',
+    status: 'False',
+    reason,
+    message: 'm',
+    observedGeneration: 1,
+    lastTransitionTime: at,
+  };
+  const status = { epoch, restarts: { total: 0, charged: 0 }, conditions: [placed] };
+  return aTrainingJob({ metadata: { name, namespace: NAMESPACE, uid: `00000000-uid-of-${name}` }, status });
+}
+
+class World {
+  readonly api = new FakeKubeApi();
+  readonly clock = new FakeClock();
+  readonly news: string[] = [];
+  readonly errors: unknown[] = [];
+  asking: readonly Asking[] = [];
+  readonly requests: NodeRequests;
+
+  constructor(className: string | null = 'check-capacity.autoscaling.x-k8s.io') {
+    this.requests = new NodeRequests({
+      client: this.api,
+      admission: { asking: () => this.asking },
+      clock: this.clock,
+      className: className ?? undefined,
+      onNews: (key) => this.news.push(key),
+      onError: (error) => this.errors.push(error),
+    });
+  }
+
+  async look(...jobs: readonly TrainingJob[]): Promise<void> {
+    const demand = { nodeSelector: { pool: 'h100' }, tolerations: [], devices: { 'rdma/ib': 1 } };
+    this.asking = jobs.map((job) => ({ job, since: '', request: { layout, gpusPerNode: 8, demand } }));
+    await this.requests.look();
+  }
+
+  get made(): readonly Requested[] {
+    return this.api.objects<Requested>(REQUESTS);
+  }
+
+  said(name = 'a'): string | undefined {
+    const said = this.requests.saidOf(`00000000-uid-of-${name}`);
+    return said && `${said.holds}/${said.reason}: ${said.message}`;
+  }
+
+  /** The autoscaler says so. */
+  async condition(type: string, message: string): Promise<void> {
+    const [request] = this.made;
+    const conditions = [{ type, status: 'True', reason: 'R', message }];
+    const path = `${REQUESTS}/${request?.metadata.name}`;
+    await this.api.replace(path, { ...request, status: { conditions } } as never, { subresource: 'status' });
+  }
+}
+
+const fails = (status: number, message: string) => (about: { readonly path: string }) => {
+  if (about.path.includes('provisioningrequests'))
+    throw new KubeApiError({ status, message, method: 'GET', path: about.path } as never);
+};
+
+describe('nodes that do not exist yet', () => {
+  it('are asked for once, for the whole gang, by a request that goes with the job', async () => {
+    const world = new World();
+    await world.look(waiting('a'));
+    await world.look(waiting('a'));
+    const [request] = world.made;
+    expect([world.made.length, world.errors]).toEqual([1, []]);
+    expect(request?.metadata.name).toMatch(/^a-00000000-e1$/);
+    expect(request?.metadata.ownerReferences).toMatchObject([{ kind: 'TrainingJob', name: 'a' }]);
+    expect(request?.spec).toEqual({
+      provisioningClassName: 'check-capacity.autoscaling.x-k8s.io',
+      podSets: [
+        { podTemplateRef: { name: request?.metadata.name }, count: 2 },
+        { podTemplateRef: { name: `${request?.metadata.name}-last` }, count: 1 },
+      ],
+    });
+    const templates = world.api.objects<KubeObject & { template: { spec: Record<string, unknown> } }>(
+      podTemplatesPath({ namespace: NAMESPACE }),
+    );
+    expect(templates.map(({ template }) => template.spec)).toMatchObject([
+      {
+        nodeSelector: { pool: 'h100' },
+        containers: [{ resources: { limits: { 'nvidia.com/gpu': '8', 'rdma/ib': '1' } } }],
+      },
+      { containers: [{ resources: { limits: { 'nvidia.com/gpu': '4' } } }] },
+    ]);
+    expect(world.said()).toBe('true/Requested: ProvisioningRequest a-00000000-e1 asks for nodes for the whole gang.');
+    expect(world.news).toEqual(['research/a']);
+  });
+
+  it.each([
+    ['it has begun', () => []],
+    ['it waits for something else', () => [waiting('a', 0, 'Planning')]],
+  ])('are asked for no more by a job when %s', async (_when, jobs) => {
+    const world = new World();
+    await world.look(waiting('a'));
+    await world.look(waiting('a'));
+    await world.look(...jobs());
+    expect([world.made, world.said()]).toEqual([[], undefined]);
+  });
+
+  it('are asked for anew by the next attempt', async () => {
+    const world = new World();
+    for (const epoch of [0, 0, 4, 4]) await world.look(waiting('a', epoch));
+    expect(world.made.map(({ metadata }) => metadata.name)).toEqual(['a-00000000-e5']);
+  });
+
+  it.each([
+    [
+      'Provisioned',
+      'Capacity is found.',
+      'true/Provisioned: ProvisioningRequest a-00000000-e1: Provisioned, Capacity is found.',
+    ],
+    ['Failed', 'No quota.', 'false/Failed: ProvisioningRequest a-00000000-e1: Failed, No quota.'],
+    ['Accepted', 'ok', 'true/Requested: ProvisioningRequest a-00000000-e1 asks for nodes for the whole gang.'],
+  ])('are told of as the autoscaler does: %s', async (type, message, want) => {
+    const world = new World();
+    await world.look(waiting('a'));
+    await world.condition(type, message);
+    await world.look(waiting('a'));
+    expect(world.said()).toBe(want);
+  });
+
+  it('are asked for again ten minutes after a request has failed, since it has one shot', async () => {
+    const world = new World();
+    await world.look(waiting('a'));
+    await world.condition('Failed', 'No quota.');
+    await world.look(waiting('a'));
+    const first = world.made[0]?.metadata.uid;
+    await world.clock.advance(599_999);
+    await world.look(waiting('a'));
+    expect(world.made[0]?.metadata.uid).toBe(first);
+    await world.clock.advance(1);
+    await world.look(waiting('a'));
+    await world.look(waiting('a'));
+    expect(world.made).toHaveLength(1);
+    expect(world.made[0]?.metadata.uid).not.toBe(first);
+    expect(world.said()).toMatch(/^true\/Requested/);
+  });
+
+  it.each<[string, World, (world: World) => void, RegExp]>([
+    [
+      'the cluster serves no such kind',
+      new World(),
+      (world) => (world.api.interfere = fails(404, '404 page not found')),
+      /^false\/NotServed: No nodes are asked for: the cluster serves no ProvisioningRequests .* Pods behind a gate/,
+    ],
+    ['the operator was told to ask for none', new World(null), () => undefined, /^false\/TurnedOff: /],
+    [
+      'the cluster refuses it',
+      new World(),
+      (world) => (world.api.interfere = fails(422, 'exceeds the quota')),
+      /^false\/Refused: .*exceeds the quota/,
+    ],
+  ])('are not asked for where %s, and every job says so', async (_why, world, arrange, want) => {
+    arrange(world);
+    const jobs = Array.from({ length: 70 }, (_, index) => waiting(`job-${index}`));
+    await world.look(...jobs);
+    expect([world.said('job-0'), world.errors]).toEqual([expect.stringMatching(want), []]);
+    if (!want.source.includes('Refused')) expect(world.said('job-69')).toMatch(want);
+  });
+
+  it('are asked for once the kind is served, which is looked at every five minutes', async () => {
+    const world = new World();
+    world.api.interfere = fails(404, '404 page not found');
+    await world.look(waiting('a'));
+    world.api.interfere = () => undefined;
+    await world.look(waiting('a'));
+    expect(world.made).toEqual([]);
+    await world.clock.advance(300_000);
+    await world.look(waiting('a'));
+    expect(world.made).toHaveLength(1);
+  });
+
+  it('are asked for by 64 jobs at a time, and one that fails hurts no other', async () => {
+    const world = new World();
+    world.api.interfere = ({ path }) => {
+      if (path.includes('job-3-')) throw new KubeApiError({ status: 500, message: 'no', method: 'GET', path } as never);
+    };
+    await world.look(...Array.from({ length: 70 }, (_, index) => waiting(`job-${index}`)));
+    expect([world.made.length, world.errors.length]).toEqual([63, 1]);
+  });
+
+  it('leave what somebody else has made as it is', async () => {
+    const world = new World();
+    const stranger = {
+      apiVersion: 'autoscaling.x-k8s.io/v1',
+      kind: 'ProvisioningRequest',
+      metadata: { name: 'a-00000000-e1' },
+      spec: {},
+    };
+    await world.api.create(REQUESTS, stranger);
+    await world.look(waiting('a'));
+    expect(world.said()).toMatch(/^false\/Refused: .*a-00000000-e1 of somebody else is there/);
+    await world.look();
+    expect(world.made).toHaveLength(1);
+  });
+});

@@ -1,0 +1,250 @@
+import { findCondition, type TrainingJob } from '@coxswain/api-types';
+import {
+  isAlreadyExists,
+  isConflict,
+  isKindUnknown,
+  isNotFound,
+  isRefusal,
+  keyOf,
+  sleep,
+  type Clock,
+  type KubeClient,
+  type KubeObject,
+} from '@coxswain/kube';
+import { worldSize } from '@coxswain/layout';
+import { gangName, type Admission, type ObservedNodeRequest } from '@coxswain/lifecycle';
+import { cutText } from '@coxswain/safe-text';
+import { childLabels } from '../cluster/cluster-cache.ts';
+import { podTemplatesPath, provisioningRequestsPath } from '../cluster/paths.ts';
+import { ownedBy } from './owner.ts';
+import { provisioningRequest, type ProvisioningRequest } from './provisioning-request.ts';
+
+/** What it is made of. `client` must refuse writes when this process does not lead. */
+export interface NodeRequestsParts {
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'delete'>;
+  readonly admission: Pick<Admission, 'asking'>;
+  readonly clock: Clock;
+  /** Class of the requests; undefined: none are made. */
+  readonly className: string | undefined;
+  /** What is to be said of the job of that key is another than before. */
+  readonly onNews: (key: string) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+const INTERVAL_MS = 10_000;
+/** Jobs that nodes are asked for at the same time, in the order of their turn. */
+const MOST_REQUESTS = 64;
+/** What failed, or was not used in time, is asked for again after so long. */
+const AGAIN_MS = 600_000;
+/** A cluster that does not serve the kind is asked again after so long. */
+const SERVED_AGAIN_MS = 300_000;
+const MOST_TEXT = 1_024;
+
+interface Asked {
+  readonly job: TrainingJob;
+  readonly name: string;
+  said: ObservedNodeRequest | undefined;
+  uid?: string;
+  /** When the request was over, by the monotonic clock. */
+  overAtMs?: number;
+}
+
+/**
+ * Asks for nodes that do not exist yet: pods behind a gate make no autoscaler add any, so each job that waits for capacity has a ProvisioningRequest,
+ * one for each attempt that it waits to begin. It goes when the job waits no longer, or with the job. What came of it the job says (condition NodesRequested).
+ * New nodes are seen as others are. Nothing here is recorded: another leader finds the requests by their names.
+ */
+export class NodeRequests {
+  readonly #parts: NodeRequestsParts;
+  /** By UID of the job. */
+  readonly #asked = new Map<string, Asked>();
+  #unservedUntilMs = -Infinity;
+
+  constructor(parts: NodeRequestsParts) {
+    this.#parts = parts;
+  }
+
+  /** What is to be said of that job; undefined: it does not wait for nodes, or was not looked at yet. */
+  saidOf(jobUid: string): ObservedNodeRequest | undefined {
+    return this.#asked.get(jobUid)?.said;
+  }
+
+  /** Looks from time to time until `signal` aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.look();
+      await sleep(this.#parts.clock, INTERVAL_MS, signal);
+    }
+  }
+
+  /** Once. What fails is tried again at the next look, and hurts its own job alone. */
+  async look(): Promise<void> {
+    const waiting = this.#parts.admission.asking('gpus').filter(({ job }) => waitsForNodes(job));
+    const uids = new Set(waiting.map(({ job }) => job.metadata.uid));
+    for (const [uid, asked] of this.#asked) if (!uids.has(uid)) await this.#attempt(() => this.#end(uid, asked));
+    for (const [index, { job, request }] of waiting.entries()) {
+      if (request === undefined || (index >= MOST_REQUESTS && this.#cannotAsk() === undefined)) continue;
+      const ranks = worldSize(request.layout);
+      const wanted = { ranks, gpusPerPod: Math.min(ranks, request.gpusPerNode ?? USUAL_GPUS_PER_NODE) };
+      await this.#attempt(() => this.#lookAt(job, { ...wanted, demand: request.demand }));
+    }
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#parts.onError(error);
+    }
+  }
+
+  async #lookAt(job: TrainingJob, wanted: Pick<ProvisioningRequest, 'ranks' | 'gpusPerPod' | 'demand'>): Promise<void> {
+    const uid = job.metadata.uid ?? '';
+    const name = gangName(job.metadata as Parameters<typeof gangName>[0], { epoch: (job.status?.epoch ?? 0) + 1 });
+    const before = this.#asked.get(uid);
+    if (before !== undefined && before.name !== name) await this.#end(uid, before);
+    const asked = this.#asked.get(uid) ?? { job, name, said: undefined };
+    this.#asked.set(uid, asked);
+    const { said } = asked;
+    asked.said = await this.#ask(asked, wanted);
+    if (JSON.stringify(said) !== JSON.stringify(asked.said)) this.#parts.onNews(keyOf(job));
+  }
+
+  async #ask(
+    asked: Asked,
+    wanted: Pick<ProvisioningRequest, 'ranks' | 'gpusPerPod' | 'demand'>,
+  ): Promise<ObservedNodeRequest> {
+    const { className = '', clock } = this.#parts;
+    const cannot = this.#cannotAsk();
+    if (cannot !== undefined) return cannot;
+    try {
+      const found = (await this.#find(asked)) ?? (await this.#make(asked, { ...wanted, className }));
+      return found === undefined ? requested(asked) : await this.#judge(asked, found);
+    } catch (error) {
+      if (isKindUnknown(error)) {
+        this.#unservedUntilMs = clock.monotonicMs() + SERVED_AGAIN_MS;
+        return NOT_SERVED;
+      }
+      if (isRefusal(error)) return notAsked('Refused', cutText((error as Error).message, MOST_TEXT));
+      throw error;
+    }
+  }
+
+  #cannotAsk(): ObservedNodeRequest | undefined {
+    const { className, clock } = this.#parts;
+    if (className === undefined) return TURNED_OFF;
+    return clock.monotonicMs() < this.#unservedUntilMs ? NOT_SERVED : undefined;
+  }
+
+  /** Whatever bears the name. */
+  async #find({ job, name }: Asked): Promise<KubeObject | undefined> {
+    const path = provisioningRequestsPath({ namespace: job.metadata.namespace, name });
+    try {
+      return await this.#parts.client.get<KubeObject>(path);
+    } catch (error) {
+      if (isNotFound(error) && !isKindUnknown(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Its templates first: a request that names none fails for good. */
+  async #make(
+    { job, name }: Asked,
+    wanted: Omit<ProvisioningRequest, 'name' | 'metadata'>,
+  ): Promise<KubeObject | undefined> {
+    const { namespace } = job.metadata;
+    const epoch = (job.status?.epoch ?? 0) + 1;
+    const metadata = { namespace, labels: childLabels(job, epoch), ownerReferences: [ownedBy(job)] };
+    const { templates, request } = provisioningRequest({ ...wanted, name, metadata });
+    for (const template of templates) await this.#create(podTemplatesPath({ namespace }), template);
+    return this.#create(provisioningRequestsPath({ namespace }), request);
+  }
+
+  async #create(path: string, object: KubeObject): Promise<KubeObject | undefined> {
+    try {
+      return await this.#parts.client.create<KubeObject>(path, object);
+    } catch (error) {
+      // Our own, whose answer was lost, or an earlier leader's; the next look reads it.
+      if (isAlreadyExists(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #judge(asked: Asked, found: KubeObject): Promise<ObservedNodeRequest> {
+    const { job, name } = asked;
+    if (found.metadata.ownerReferences?.every(({ uid }) => uid !== job.metadata.uid) !== false) {
+      return notAsked('Refused', `a ProvisioningRequest ${name} of somebody else is there`);
+    }
+    if (found.metadata.uid !== undefined) asked.uid = found.metadata.uid;
+    const { conditions } = (found as { status?: { conditions?: unknown } }).status ?? {};
+    const over = ['Failed', 'CapacityRevoked', 'BookingExpired'].flatMap((type) => heldIn(conditions, type) ?? [])[0];
+    const named = `ProvisioningRequest ${name}`;
+    if (over !== undefined) return this.#over(asked, { holds: false, reason: 'Failed', message: `${named}: ${over}` });
+    const provisioned = heldIn(conditions, 'Provisioned');
+    if (provisioned !== undefined) return { holds: true, reason: 'Provisioned', message: `${named}: ${provisioned}` };
+    return requested(asked);
+  }
+
+  /** One shot: what is over is deleted after a while, and the next look asks anew. */
+  async #over(asked: Asked, said: ObservedNodeRequest): Promise<ObservedNodeRequest> {
+    const nowMs = this.#parts.clock.monotonicMs();
+    asked.overAtMs ??= nowMs;
+    if (nowMs - asked.overAtMs < AGAIN_MS) return said;
+    await this.#delete(asked);
+    delete asked.overAtMs;
+    return said;
+  }
+
+  async #end(jobUid: string, asked: Asked): Promise<void> {
+    await this.#delete(asked);
+    this.#asked.delete(jobUid);
+    if (asked.said !== undefined) this.#parts.onNews(keyOf(asked.job));
+  }
+
+  /** Templates stay until their job goes, for the next request of that name, or are collected with it. */
+  async #delete({ job, name, uid }: Asked): Promise<void> {
+    if (uid === undefined) return;
+    try {
+      const path = provisioningRequestsPath({ namespace: job.metadata.namespace, name });
+      await this.#parts.client.delete(path, {
+        uid,
+        ...(job.metadata.uid === undefined ? {} : { turnOf: job.metadata.uid }),
+      });
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
+}
+
+/** Where neither job nor runtime says: as most machines have. */
+const USUAL_GPUS_PER_NODE = 8;
+
+function waitsForNodes({ status }: TrainingJob): boolean {
+  return findCondition(status?.conditions, 'Placed')?.reason === 'WaitingForCapacity';
+}
+
+function requested({ name }: Asked): ObservedNodeRequest {
+  return {
+    holds: true,
+    reason: 'Requested',
+    message: `ProvisioningRequest ${name} asks for nodes for the whole gang.`,
+  };
+}
+
+function notAsked(reason: ObservedNodeRequest['reason'], why: string): ObservedNodeRequest {
+  const message = `No nodes are asked for: ${why}. Pods behind a gate make no autoscaler add any; add nodes, or ask for fewer GPUs.`;
+  return { holds: false, reason, message };
+}
+
+const TURNED_OFF = notAsked('TurnedOff', 'the operator was told to ask for none');
+const NOT_SERVED = notAsked('NotServed', 'the cluster serves no ProvisioningRequests (autoscaling.x-k8s.io/v1)');
+
+/** What a condition that holds says; undefined where it does not. An autoscaler wrote it, or whoever may write its status. */
+function heldIn(conditions: unknown, type: string): string | undefined {
+  const all: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
+  const found = all.find((one) => (one as { type?: unknown } | null)?.type === type) as
+    { status?: unknown; message?: unknown; reason?: unknown } | undefined;
+  if (found?.status !== 'True') return undefined;
+  const { message, reason } = found;
+  return cutText(`${type}, ${typeof message === 'string' && message !== '' ? message : String(reason)}`, MOST_TEXT);
+}

@@ -1,0 +1,65 @@
+/** What does a ProvisioningRequest of a gang look like? Read in kubernetes/autoscaler, cluster-autoscaler/apis/provisioningrequest, autoscaling.x-k8s.io/v1. */
+import { CONTAINERS, GPU_RESOURCE } from '@coxswain/api-types';
+import type { NodeDemand } from '@coxswain/fabric';
+import type { KubeObject } from '@coxswain/kube';
+
+export interface ProvisioningRequest {
+  readonly name: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly className: string;
+  readonly ranks: number;
+  readonly gpusPerPod: number;
+  readonly demand: NodeDemand | undefined;
+}
+
+/** It is simulated and never run. */
+const IMAGE = 'registry.k8s.io/pause:3.10';
+
+/**
+ * The request and the templates that it names: one for whole pods, one for a smaller last pod. A template holds what chooses nodes (GPUs, devices, node
+ * selector, tolerations) and nothing else of a job: whoever reads it in the namespace learns no more than its size.
+ */
+export function provisioningRequest(of: ProvisioningRequest): {
+  readonly templates: readonly KubeObject[];
+  readonly request: KubeObject;
+} {
+  const { name, metadata, className, ranks, gpusPerPod } = of;
+  const whole = Math.floor(ranks / gpusPerPod);
+  const last = ranks - whole * gpusPerPod;
+  const sets = [
+    { template: name, gpus: gpusPerPod, count: whole },
+    ...(last === 0 ? [] : [{ template: `${name}-last`, gpus: last, count: 1 }]),
+  ];
+  const request = {
+    apiVersion: 'autoscaling.x-k8s.io/v1',
+    kind: 'ProvisioningRequest',
+    metadata: { ...metadata, name },
+    spec: {
+      provisioningClassName: className,
+      podSets: sets.map(({ template, count }) => ({ podTemplateRef: { name: template }, count })),
+    },
+  };
+  return { templates: sets.map(({ template, gpus }) => podTemplate(of, { name: template, gpus })), request };
+}
+
+function podTemplate(
+  { metadata, demand }: ProvisioningRequest,
+  { name, gpus }: { readonly name: string; readonly gpus: number },
+): KubeObject {
+  const { nodeSelector = {}, tolerations = [], devices = {} } = demand ?? {};
+  const counts = Object.fromEntries(Object.entries(devices).map(([device, count]) => [device, String(count)]));
+  const limits = { [GPU_RESOURCE]: String(gpus), ...counts };
+  return {
+    apiVersion: 'v1',
+    kind: 'PodTemplate',
+    metadata: { ...metadata, name },
+    template: {
+      spec: {
+        restartPolicy: 'Never',
+        ...(Object.keys(nodeSelector).length === 0 ? {} : { nodeSelector }),
+        tolerations: [{ key: GPU_RESOURCE, operator: 'Exists', effect: 'NoSchedule' }, ...tolerations],
+        containers: [{ name: CONTAINERS.trainer, image: IMAGE, resources: { requests: limits, limits } }],
+      },
+    },
+  } as unknown as KubeObject;
+}
