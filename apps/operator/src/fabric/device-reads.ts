@@ -1,5 +1,13 @@
 import { draDevicesByNode, sliceOfNode, type SliceOfNode } from '@coxswain/fabric';
-import { isNotFound, KubeApiError, type Clock, type KubeClient, resourcePath } from '@coxswain/kube';
+import {
+  isNotFound,
+  KubeApiError,
+  type Clock,
+  type KubeClient,
+  type KubeList,
+  type KubeObject,
+  resourcePath,
+} from '@coxswain/kube';
 import type { StatedFabric } from '../cluster/stated-fabric.ts';
 
 export interface DeviceReadsParts {
@@ -38,7 +46,10 @@ export class DeviceReads {
     const slices: SliceOfNode[] = [];
     try {
       for (let next: string | undefined = ''; next !== undefined && slices.length < MOST_SLICES;) {
-        const page = await this.#parts.client.list(PATH, { limit: PAGE, ...(next === '' ? {} : { continue: next }) });
+        const page: KubeList<KubeObject> = await this.#parts.client.list(PATH, {
+          limit: PAGE,
+          ...(next === '' ? {} : { continue: next }),
+        });
         for (const slice of page.items) slices.push(...[sliceOfNode(slice) ?? []].flat());
         next = page.metadata.continue === '' ? undefined : page.metadata.continue;
       }

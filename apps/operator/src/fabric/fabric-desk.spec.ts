@@ -225,7 +225,7 @@ describe('what DRA drivers publish of the devices of nodes', () => {
     const world = new World();
     world.script.node('node-a');
     const path = '/apis/resource.k8s.io/v1/resourceslices';
-    const made = await world.api.create(path, slice('infiniband'));
+    const made = await world.api.create<KubeObject>(path, slice('infiniband'));
     await world.desk.look();
     expect(sources(world)).toContainEqual({ fact: 'nicType', key: 'dra.net/encapsulation', nodes: 1 });
     await world.api.delete(`${path}/${made.metadata.name}`, { uid: made.metadata.uid ?? '' });

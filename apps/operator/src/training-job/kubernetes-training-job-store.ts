@@ -1,5 +1,4 @@
 import {
-  ANNOTATIONS,
   API_GROUP_VERSION,
   FINALIZER,
   POD_FINALIZER,
@@ -28,8 +27,8 @@ import type { CachedPod } from '../cluster/cached-pod.ts';
 import { childLabels, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { checkpointsPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import { ComputeDomains } from './compute-domains.ts';
+import { type PlacesOf, toPlacement } from './placement-manifest.ts';
 import { JobReads } from './job-reads.ts';
-import { ownedBy } from './owner.ts';
 import type { ComputeDomainName, DamagedCheckpoint, TrainingJobStore } from './training-job-store.ts';
 
 /** Field manager of everything that the operator applies. */
@@ -37,9 +36,6 @@ export const FIELD_MANAGER = 'coxswain-operator';
 
 type JobObject = TrainingJob & KubeObject;
 type Merge = Readonly<Record<string, unknown>>;
-
-/** What is said of these nodes now, as a Placement keeps it; undefined: it keeps nothing. */
-type PlacesOf = (nodes: readonly string[]) => string | undefined;
 
 /** The store over the Kubernetes API. `client` must refuse writes when this process does not lead. */
 export class KubernetesTrainingJobStore implements TrainingJobStore {
@@ -138,19 +134,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   ): Promise<void> {
     const { namespace, uid } = job.metadata;
     const { name, spec } = placement;
-    const places = this.#placesOf(spec.nodes);
-    const body = {
-      apiVersion: API_GROUP_VERSION,
-      kind: 'Placement',
-      metadata: {
-        name,
-        namespace,
-        labels: childLabels(job, spec.epoch),
-        ...(places === undefined ? {} : { annotations: { [ANNOTATIONS.places]: places } }),
-        ownerReferences: [ownedBy(job)],
-      },
-      spec,
-    };
+    const body = toPlacement(job, placement, this.#placesOf(spec.nodes));
     try {
       const created = await this.#client.create<Placement & KubeObject>(placementsPath({ namespace }), body);
       this.#cache.placements.remember(uid, created);

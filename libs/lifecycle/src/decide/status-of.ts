@@ -12,6 +12,7 @@ import {
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { cutText, safeText } from '@coxswain/safe-text';
 import { acceptedDraft } from './accepted-condition.ts';
+import { changedFabricDraft, nodesRequestedDraft, stands } from './fabric-conditions.ts';
 import { type Facts, placementSpecOf, podCount } from '../look/facts.ts';
 import { podsOf } from '../look/gang.ts';
 import { describePulls } from '../look/image-pulls.ts';
@@ -133,12 +134,6 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
   }
 }
 
-/** What nodes are searched for again, and a dry run is made again, says the same all the time. */
-function stands(next: NextEpoch, reason: string | undefined): reason is ReasonOf<'Placed'> {
-  if (reason === 'PodsRefused') return true;
-  return next.kind === 'choosingNodes' && (reason === 'WaitingForCapacity' || reason === 'TopologyUnsatisfiable');
-}
-
 function isReasonOf<T extends ConditionType>(type: T, reason: string): reason is ReasonOf<T> {
   return Object.hasOwn(CONDITION_REASONS[type], reason);
 }
@@ -249,18 +244,6 @@ function refusedCheckpointDraft(record: JobRecord, facts: Facts): ConditionDraft
   if (refused === undefined) return undefined;
   const message = `The API server does not take what was saved; it is tried again. ${firstLine(refused)}`;
   return { holds: false, reason: 'CheckpointRefused', message };
-}
-
-/** Only while the job waits for room. */
-function nodesRequestedDraft({ observed }: Facts, next: NextEpoch): ConditionDraft<'NodesRequested'> | undefined {
-  return next.kind === 'waiting' || next.kind === 'choosingNodes' ? observed.nodeRequest : undefined;
-}
-
-/** Only while a gang is up, and while it lasts. */
-function changedFabricDraft(record: JobRecord, { observed }: Facts): ConditionDraft<'FabricAsPlaced'> | undefined {
-  const { fabricChange: message } = observed;
-  if (message === undefined || liveAttempt(record) === undefined) return undefined;
-  return { holds: false, reason: 'LabelsChanged', message };
 }
 
 function suspendedDraft(record: JobRecord, facts: Facts): ConditionDraft<'Suspended'> {
