@@ -1,9 +1,8 @@
 /** Where a rank has too few peers: is it slower than it was, while others are not? */
 import type { HealthSettings } from '../settings.ts';
 import type { Cohorts } from './cohorts.ts';
+import { known, type Levels } from './levels.ts';
 import { LEAST_PEERS, outliers, type Slow } from './outliers.ts';
-import type { Levels } from './levels.ts';
-import { known } from './levels.ts';
 import { median, medianInPlace } from './robust.ts';
 
 const LEAST_WINDOWS = 5;

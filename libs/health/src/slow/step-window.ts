@@ -67,7 +67,7 @@ export function stepWindow(ranks: number): StepWindow {
     const { rank, stepTimeMs, timingsMs } = timing;
     const computed = computeOf(timing);
     if (rank >= ranks || computed === undefined) return;
-    parts ||= hasOwnParts(timingsMs);
+    parts ||= Object.keys(timingsMs).length > 0;
     dataMs[rank] = (dataMs[rank] ?? 0) + (timingsMs['data'] ?? 0);
     stepMs[rank] = (stepMs[rank] ?? 0) + stepTimeMs;
     const place = computed > 0 ? placeOf(rank, step) : undefined;
@@ -121,11 +121,6 @@ function newestPlace(stepAt: Int32Array, rank: number, step: number): number | u
     if ((stepAt[place] ?? -1) !== -1) return stepAt[place] === step ? place : undefined;
   }
   return undefined;
-}
-
-function hasOwnParts(timingsMs: Timing['timingsMs']): boolean {
-  for (const _ in timingsMs) return true;
-  return false;
 }
 
 /**

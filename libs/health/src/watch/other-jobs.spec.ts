@@ -1,7 +1,7 @@
-import type { Verdict } from '../../verdict/verdict.ts';
-import { watchHealth } from '../../watch/watch-health.ts';
-import { headerOf, otherJob, type OtherJob, tellOtherJob } from './other-job.ts';
-import { OTHER_CLEAN, OTHER_FAULTS } from './other-jobs.ts';
+import { headerOf, otherJob, type OtherJob, tellOtherJob } from '../testing/held-out/other-job.ts';
+import { OTHER_CLEAN, OTHER_FAULTS } from '../testing/held-out/other-jobs.ts';
+import type { Verdict } from '../verdict/verdict.ts';
+import { watchHealth } from './watch-health.ts';
 
 /** What is so, and blames nobody: reports that are lost, and steps that became slower where somebody makes them so. */
 const STATEMENTS: readonly string[] = ['blind', 'slowJob'];
