@@ -35,6 +35,21 @@ export function tree(name: string, fanOuts: readonly number[]): BenchFabric {
   return { name, gpusPerNode: 8, nodes };
 }
 
+/** Spines of 2 to 12 leaves, leaves of 1 to 24 nodes: what is left of a cluster that was built in several years. */
+export function uneven(name: string, spines: number): BenchFabric {
+  const random = randomFrom(spines);
+  const between = (fewest: number, most: number): number => fewest + Math.floor(random() * (most - fewest + 1));
+  const leaves = Array.from({ length: spines }, (_, spine) => `${name}/${spine}`).flatMap((spine) =>
+    Array.from({ length: between(2, 12) }, (_, leaf) => [`${spine}/${leaf}`, spine]),
+  );
+  const nodes = leaves.flatMap((switches) => Array.from({ length: between(1, 24) }, () => switches));
+  return {
+    name,
+    gpusPerNode: 8,
+    nodes: nodes.map((switches, index) => aFabricNode({ name: `n${index}`, switches })),
+  };
+}
+
 /** Racks of 18 nodes with 4 GPUs, each an NVLink domain below a leaf of its own. */
 export function nvl72(name: string, [spines, racks]: readonly [number, number]): BenchFabric {
   const nodes = treeOf([spines, racks, 18], name).map((switches, index) =>

@@ -16,7 +16,7 @@ import { lowerBound } from '../src/lower-bound.ts';
 import { openNodes } from '../src/open-nodes.ts';
 import { placeGang } from '../src/placement.ts';
 import { bestPlacementCost } from '../src/testing/best-placement.ts';
-import { type BenchFabric, loaded, mixed, nvl72, randomFrom, tree } from './fabrics.ts';
+import { type BenchFabric, loaded, mixed, nvl72, randomFrom, tree, uneven } from './fabrics.ts';
 import { type BenchGang, GANGS, SMALL_GANG } from './gangs.ts';
 import { firstFit, kaiSegments, kueueTopology } from './peers.ts';
 import { unchangeableBytes } from './unchangeable-bytes.ts';
@@ -38,6 +38,7 @@ const FABRICS: readonly BenchFabric[] = [
   tree('tree of 2 x 4 x 8 x 8', [2, 4, 8, 8]),
   nvl72('NVL72, 4 x 16 racks of 18 x 4', [4, 16]),
   mixed('mixed, 40/40/20 %', 200),
+  uneven('uneven tree', 12),
 ];
 
 interface Case {

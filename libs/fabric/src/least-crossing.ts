@@ -5,6 +5,7 @@ import { crossingBytes } from './crossing-bytes.ts';
 import type { Fabric } from './fabric.ts';
 import type { AcrossIslands, GangShape } from './gang-shape.ts';
 import { byText, islandsFor } from './islands.ts';
+import { openByType } from './open-by-type.ts';
 import { freeGpusOf, type OpenNode } from './open-nodes.ts';
 import type { LayoutTraffic } from './traffic.ts';
 
@@ -22,9 +23,8 @@ export interface PlacementQuestion {
  * no type has enough.
  */
 export function leastCrossing(question: PlacementQuestion): readonly string[] | undefined {
-  const byType = [...Map.groupBy(question.open, ({ node }) => node.gpuType ?? '').values()];
-  const found = (byType.length > 1 ? byType : []).flatMap((open) => placementsOn({ ...question, open }));
-  return cheapest(question, found.length > 0 ? found : placementsOn(question));
+  const found = openByType(question).flatMap((open) => placementsOn({ ...question, open }));
+  return cheapest(question, found);
 }
 
 /** The tightest packing, which is there whenever any placement is, and what was found by looking at bytes. */

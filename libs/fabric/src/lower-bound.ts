@@ -4,6 +4,7 @@ import { BOUNDARY_WEIGHTS } from './boundary-weights.ts';
 import { gangUnits } from './gang-units.ts';
 import type { AcrossIslands, GangShape } from './gang-shape.ts';
 import { bytesBetweenUnits, mostKept, permutations } from './most-kept.ts';
+import { openByType } from './open-by-type.ts';
 import type { OpenNode } from './open-nodes.ts';
 import { type SlabGrid, slabGrid } from './priced-kept.ts';
 import { mostKeptBySlabs } from './slab-bound.ts';
@@ -25,7 +26,10 @@ export interface BoundQuestion {
  * GPUs and between nodes) is in it, and is all of it where the last pods of a gang are no whole unit. Proof: docs/reference/placement.md.
  */
 export function lowerBound(question: BoundQuestion): number {
-  const { shape, traffic, open, acrossIslands, known } = question;
+  return Math.min(...openByType(question).map((open) => boundOn({ ...question, open })));
+}
+
+function boundOn({ shape, traffic, open, acrossIslands, known }: BoundQuestion): number {
   const fixed = fixedBytes(shape, traffic);
   if (shape.restPods > 0 || shape.lastPodRanks < shape.ranksPerPod) return fixed;
   const units = gangUnits(shape, traffic);

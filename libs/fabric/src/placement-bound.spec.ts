@@ -32,6 +32,20 @@ describe('the least weighted bytes', () => {
     expect(leastWeightedBytes({ layout: LAYOUT }, placed.ranksPerPod, capacity) / has).toBeCloseTo(1, 9);
   });
 
+  it('are those of one type of GPU where one has enough, since gangs are not mixed then', () => {
+    const nodes = Array.from({ length: 8 }, (_, index) => ({
+      ...aFabricNode({ name: `n${index}`, switches: [`l${Math.floor(index / 4)}`, 's'] }),
+      gpuType: index % 2 === 0 ? 'H100' : 'A100',
+    }));
+    const placed = placeGang({ layout: LAYOUT }, aFabricCapacity(nodes));
+    if (placed.kind !== 'placed') throw new Error(placed.message);
+    const nodeOfRank = Array.from({ length: 32 }, (_, rank) => placed.nodes[Math.floor(rank / 8)] ?? '');
+    const has = weightedBytes(crossingBytes(assumedTraffic(LAYOUT), nodeOfRank, { nodes }));
+    const alike = nodes.map((node) => ({ ...node, gpuType: 'H100' }));
+    expect(leastWeightedBytes({ layout: LAYOUT }, placed.ranksPerPod, aFabricCapacity(nodes)) / has).toBeCloseTo(1, 9);
+    expect(leastWeightedBytes({ layout: LAYOUT }, placed.ranksPerPod, aFabricCapacity(alike))).toBeLessThan(has);
+  });
+
   it.each([
     // Eight racks of ten: four rings of 16 are in two pieces each, and no two pieces of at least six share a rack.
     ['rings of 16 on racks of 10', 4, 16, Array.from({ length: 80 }, (_, at) => [`l${at % 8}`, 's'])],

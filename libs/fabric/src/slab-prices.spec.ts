@@ -1,25 +1,47 @@
 import fc from 'fast-check';
 import { dearestCut } from './slab-prices.ts';
 
+type CutCase = [
+  sentence: string,
+  asked: { readonly prices: number[][]; readonly largest: number[] },
+  cut: { readonly price: number; readonly pieces: number[][] },
+];
+
 describe('the dearest cut of a slab', () => {
-  it.each([
-    ['is whole where it fits and wholes are dear', [[0, 0, 0, 0, 9]], [4], 9, [[0, 0, 0, 0, 1]]],
-    ['has no piece larger than there is room for', [[0, 1, 3, 0, 9]], [2], 6, [[0, 0, 2, 0, 0]]],
-    ['has whatever pieces it must, if all cost less than nothing', [[0, -1, -3, -9, -9]], [3], -4, [[0, 4, 0, 0, 0]]],
+  it.each<CutCase>([
+    [
+      'is whole where it fits and wholes are dear',
+      { prices: [[0, 0, 0, 0, 9]], largest: [4] },
+      { price: 9, pieces: [[0, 0, 0, 0, 1]] },
+    ],
+    [
+      'has no piece larger than there is room for',
+      { prices: [[0, 1, 3, 0, 9]], largest: [2] },
+      { price: 6, pieces: [[0, 0, 2, 0, 0]] },
+    ],
+    [
+      'has whatever pieces it must, if all cost less than nothing',
+      { prices: [[0, -1, -3, -9, -9]], largest: [3] },
+      { price: -4, pieces: [[0, 4, 0, 0, 0]] },
+    ],
     [
       'cuts pieces of the farther level again at the nearer one',
-      [
-        [0, 0, 2, 0, 0],
-        [0, 0, 0, 5, 0],
-      ],
-      [2, 3],
-      7,
-      [
-        [0, 2, 1, 0, 0],
-        [0, 1, 0, 1, 0],
-      ],
+      {
+        prices: [
+          [0, 0, 2, 0, 0],
+          [0, 0, 0, 5, 0],
+        ],
+        largest: [2, 3],
+      },
+      {
+        price: 7,
+        pieces: [
+          [0, 2, 1, 0, 0],
+          [0, 1, 0, 1, 0],
+        ],
+      },
     ],
-  ])('%s', (_sentence, prices, largest, price, pieces) => {
+  ])('%s', (_sentence, { prices, largest }, { price, pieces }) => {
     const cut = dearestCut(
       prices.map((ofLevel) => Float64Array.from(ofLevel)),
       largest,
