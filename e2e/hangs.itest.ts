@@ -21,7 +21,7 @@ afterAll(async () => {
 
 /** Notes of the Events that detectors caused. */
 async function toldOfHealth(): Promise<string | undefined> {
-  const path = '{.items[?(@.reason=="RanksUnwell")].message}';
+  const path = '{.items[?(@.reason=="IncidentNoticed")].message}';
   return (await system.plane.kubectl(['-n', project.name, 'get', 'events', '-o', `jsonpath=${path}`])) || undefined;
 }
 

@@ -3,18 +3,22 @@ import {
   CONDITION_REASONS,
   CRASH_CLASSES,
   EXIT_CODES,
+  INCIDENT_ACTIONS,
+  INCIDENT_KINDS,
+  INCIDENT_OUTCOMES,
   LAUNCHER_RANK_ENV,
   PREFLIGHT_LEVELS,
   TORCH_RANK_ENV,
 } from '@coxswain/api-types';
 import { LOG_PATTERNS } from '@coxswain/health';
 
-/** Reference pages that repeat a declared vocabulary for people: conditions and reasons, attempt reasons, exit codes, variables of a rank, and classes of crashes. */
+/** Reference pages that repeat a declared vocabulary for people: conditions and reasons, attempt reasons, exit codes, variables of a rank, classes of crashes, and incidents. */
 export function generateReference(): ReadonlyMap<string, string> {
   return new Map([
     ['docs/reference/generated/conditions.md', conditionsPage()],
     ['docs/reference/generated/crash-classes.md', crashClassesPage()],
     ['docs/reference/generated/exit-codes.md', exitCodesPage()],
+    ['docs/reference/generated/incidents.md', incidentsPage()],
     ['docs/reference/generated/rank-environment.md', rankEnvironmentPage()],
   ]);
 }
@@ -65,6 +69,25 @@ function crashClassesPage(): string {
     lines.push(`| \`${name}\` | ${blame} | ${meaning} | ${advice} | ${shown} |`);
   }
   return `${lines.join('\n')}\n`;
+}
+
+function incidentsPage(): string {
+  const table = (title: string, words: Readonly<Record<string, string>>): readonly string[] => [
+    `## ${title}`,
+    '',
+    '| Word | Meaning |',
+    '|---|---|',
+    ...Object.entries(words).map(([word, meaning]) => `| \`${word}\` | ${meaning} |`),
+    '',
+  ];
+  return `${[
+    GENERATED,
+    '# Words of incidents',
+    '',
+    ...table('What was seen', INCIDENT_KINDS),
+    ...table('What was done', INCIDENT_ACTIONS),
+    ...table('What came of it', INCIDENT_OUTCOMES),
+  ].join('\n')}`;
 }
 
 function exitCodesPage(): string {

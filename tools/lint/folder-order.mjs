@@ -39,8 +39,8 @@ export const FOLDER_ORDER = {
   'apps/local-node': ['node', 'pod', 'container', 'settings', 'kube'],
   'apps/operator': ['installation', 'process', 'reports', 'training-job', 'cluster', 'config'],
   'libs/health': ['watch', 'hang', 'loss', 'slow', 'gang', 'verdict', 'trace', 'settings.ts'],
-  // a pass; what is decided; what launchers are told; which epoch comes next; what went wrong; who gets GPUs; what is seen; what status records
-  'libs/lifecycle': ['perform', 'decide', 'launchers', 'epoch', 'failure', 'admission', 'look', 'record'],
+  // a pass; what is decided; what launchers are told; which epoch comes next; what is told of what went wrong; what went wrong; who gets GPUs; what is seen; what status records
+  'libs/lifecycle': ['perform', 'decide', 'launchers', 'epoch', 'incident', 'failure', 'admission', 'look', 'record'],
   'libs/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],
   'libs/planner': [
     'questions',

@@ -39,6 +39,7 @@ export function aReconciler(parts: {
     preflightOf: () => undefined,
     trainedOf: () => undefined,
     verdictsOf: () => [],
+    findingsOf: () => [],
     launchersOf: () => new Map(),
     timeouts: {},
     retention: {},

@@ -348,6 +348,7 @@ class RunningOperator implements Operator {
           verdictsOf: (job) => reporting.verdictsOf(job),
           nodeRequestOf: (job) => this.#nodeRequests.saidOf(job.metadata.uid ?? ''),
           fabricChangeOf: (job) => this.#fabric.changeUnder(job.metadata.uid ?? ''),
+          findingsOf: (job) => reporting.findingsOf(job),
           timeouts: this.#config.timeouts,
           retention: this.#config.retention,
           effects: {

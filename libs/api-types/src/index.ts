@@ -46,6 +46,26 @@ export {
   JobGoodput,
   MAX_GOODPUT_SPANS,
 } from './goodput.ts';
+export {
+  Incident,
+  INCIDENT_ACTIONS,
+  INCIDENT_KINDS,
+  INCIDENT_OUTCOMES,
+  type IncidentAction,
+  type IncidentEvidence,
+  type IncidentKind,
+  IncidentList,
+  type IncidentOutcome,
+  incidentSubject,
+  incidentWords,
+  JobIncident,
+  MAX_INCIDENT_EVIDENCE,
+  MAX_INCIDENT_OPERATIONS,
+  MAX_INCIDENT_RANKS,
+  MAX_INCIDENTS_IN_STATUS,
+  operationWords,
+  type RankOperation,
+} from './incident.ts';
 export { JobPlan } from './job-plan.ts';
 export { JOB_STATES, JobState, TrainingJobStatus } from './training-job.ts';
 export { ObjectName } from './field-names.ts';

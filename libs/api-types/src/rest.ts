@@ -49,6 +49,8 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * GET    …/jobs/{jobId}/steps?epoch&fromStep&toStep&limit|maxPoints → StepList     (loss curve, less what a later epoch undid; maxPoints: all of it in so many points)
  * GET    …/jobs/{jobId}/ranks                                 → RankMap           (rank → node, NVLink domain, island, last step time)
  * GET    …/jobs/{jobId}/checkpoints                           → CheckpointList
+ * GET    …/jobs/{jobId}/incidents?kind&state&node&pageSize&pageToken → IncidentList (newest first; incident.ts)
+ * GET    /v1/projects/{project}/incidents?…                    → IncidentList      (of all its jobs)
  * GET    …/jobs/{jobId}/goodput                               → JobGoodput        (where its GPU-seconds went; goodput.ts)
  * GET    …/jobs/{jobId}/logs?rank&attempt&tailLines&follow      text/plain; what the attempt recorded where the pod is gone
  * GET    …/jobs/{jobId}/rendering                             → JobRendering      (what it runs: arguments, files, environment; or why it cannot)

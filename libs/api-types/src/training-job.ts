@@ -5,6 +5,7 @@ import { AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
 import { MAX_UNRECORDED_CHECKPOINTS, UnrecordedCheckpoint } from './checkpoint.ts';
 import { Condition } from './conditions.ts';
 import { FailureTally } from './failure-record.ts';
+import { Incident, MAX_INCIDENTS_IN_STATUS } from './incident.ts';
 import { JobPlan } from './job-plan.ts';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
@@ -64,6 +65,11 @@ export const TrainingJobStatus = z
       ),
     plan: JobPlan.optional(),
     attempts: z.array(Attempt).max(MAX_ATTEMPTS_IN_STATUS).optional().describe('Oldest first.'),
+    incidents: z
+      .array(Incident)
+      .max(MAX_INCIDENTS_IN_STATUS)
+      .optional()
+      .describe('What went wrong, newest last: what was seen, what was done, and what came of it.'),
     avoidedNodes: z
       .array(AvoidedNode)
       .max(MAX_AVOIDED_NODES)

@@ -12,6 +12,7 @@ export { isPauseOver, launcherOrders } from './launchers/launcher-orders.ts';
 export type { LauncherOrder, PlacedLauncher } from './launchers/launcher-orders.ts';
 export { gangName, gangOfPod, podName, podOfName } from './look/names.ts';
 export type {
+  Finding,
   NodeCensus,
   NodeState,
   ObservedExit,

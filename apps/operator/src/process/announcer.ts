@@ -63,7 +63,7 @@ export class Announcer {
     this.#events.record({ regarding: job, type: 'Warning', reason: 'FabricChanged', action: 'Survey', note });
   }
 
-  /** Detectors found something of the job's ranks. */
+  /** Detectors found something of the job's ranks that is no incident: those are told of when they are recorded. */
   warnOfHealth(job: TrainingJob, note: string): void {
     const { name, namespace } = job.metadata;
     this.#log.warn({ job: `${namespace}/${name}`, note }, 'ranks of a job do not go on as they should');

@@ -1,6 +1,7 @@
 import { type EngineName, stepsOf, type TrainingJob } from '@coxswain/api-types';
 import { sleep, type Clock, type KubeClient } from '@coxswain/kube';
 import type {
+  Finding,
   ObservedLauncher,
   ObservedPreflight,
   ObservedProgress,
@@ -109,6 +110,7 @@ export class Reporting {
     });
     this.#trained = new TrainedDesk({ gangOf: (jobUid) => ports.newestGang(jobUid) });
     this.#health = new HealthDesk({
+      now: () => clock.now(),
       tell: ({ jobUid, verdict }) => {
         const gang = ports.newestGang(jobUid);
         if (gang !== undefined && gang !== 'gone') parts.onVerdict(gang.job, verdict);
@@ -183,6 +185,11 @@ export class Reporting {
   /** Whom detectors call to blame for what the job's newest gang suffers. */
   verdictsOf(job: TrainingJob): readonly Verdict[] {
     return this.#health.ofJob(job);
+  }
+
+  /** All that detectors see of the job's newest gang. */
+  findingsOf(job: TrainingJob): readonly Finding[] {
+    return this.#health.findingsOf(job);
   }
 
   /** Tells every launcher of that epoch that is connected that the epoch is over. */

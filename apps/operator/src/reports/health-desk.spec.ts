@@ -3,6 +3,7 @@ import type { Verdict } from '@coxswain/health';
 import { HealthDesk } from './health-desk.ts';
 import type { HealthWord } from './health-watch.ts';
 
+const NOW = new Date('2026-01-01T00:20:00Z');
 const JOB = aTrainingJob({ metadata: { uid: 'job-1' } });
 
 function aVerdict(changes: Partial<Verdict> = {}): Verdict {
@@ -23,6 +24,7 @@ function aVerdict(changes: Partial<Verdict> = {}): Verdict {
 function aDesk(nodes = 4, knowsPhases = true, condemnedToday = 0) {
   const told: string[] = [];
   const desk = new HealthDesk({
+    now: () => NOW,
     tell: ({ verdict }) => void told.push(verdict.kind),
     nodesOf: () => nodes,
     knowsPhases: () => knowsPhases,
@@ -56,11 +58,11 @@ describe('what follows from a verdict', () => {
       many.map((rank) => ({ ...RANK_3, about: { kind: 'rank', rank } })),
     ],
   ])('%s', (_what, verdict, nodes, culprits) => {
-    const { desk, hear, told } = aDesk(nodes);
-    expect(hear(aVerdict(verdict))).toEqual(culprits.length === 0 ? [] : ['job-1']);
+    const { desk, hear } = aDesk(nodes);
+    expect(hear(aVerdict(verdict))).toEqual(['job-1']);
     expect(desk.ofJob(JOB)).toMatchObject(culprits);
     expect(desk.ofJob(JOB)).toHaveLength(culprits.length);
-    expect(told).toHaveLength(1);
+    expect(desk.findingsOf(JOB)).toHaveLength(1);
   });
 
   const SLOW: Partial<Verdict> = { kind: 'slowRank', ranks: [3], nodes: ['b'], evidence: { slowdown: 0.5 } };
@@ -99,9 +101,9 @@ describe('what follows from a verdict', () => {
     ['a rank that lives is told of, and left alone', 'rankMissing', 0],
     ['a rank that has fallen silent is to blame', 'noTelemetry', 1],
   ])('of a program of which nobody knows when it evaluates, %s', (_what, cause, culprits) => {
-    const { desk, hear, told } = aDesk(4, false);
+    const { desk, hear } = aDesk(4, false);
     hear(aVerdict({ evidence: { waitedForMs: 61_000, cause } }));
-    expect([desk.ofJob(JOB).length, told.length]).toEqual([culprits, 1]);
+    expect([desk.ofJob(JOB).length, desk.findingsOf(JOB).length]).toEqual([culprits, 1]);
   });
 
   it('says the node, where there is one', () => {
@@ -111,13 +113,55 @@ describe('what follows from a verdict', () => {
   });
 
   it('is of one run alone: a later one begins without blame, and what is said late of an earlier one is nothing', () => {
-    const { desk, hear, told } = aDesk();
+    const { desk, hear } = aDesk();
     hear(aVerdict());
     hear(aVerdict({ ranks: [1] }), { incarnation: 2 });
     expect(hear(aVerdict(), { incarnation: 1 })).toEqual([]);
     expect(desk.ofJob(JOB)).toMatchObject([{ incarnation: 2, about: { rank: 1 } }]);
-    expect(told).toHaveLength(2);
+    expect(desk.findingsOf(JOB)).toMatchObject([{ incarnation: 2, ranks: [1] }]);
     desk.forget('job-1');
     expect(desk.ofJob(JOB)).toEqual([]);
+  });
+});
+
+describe('what is told of a verdict', () => {
+  it.each<[string, Partial<Verdict>, object]>([
+    [
+      'a hang, with what it stands on',
+      {},
+      { kind: 'Hang', ranks: [3], evidence: { waitedForMs: 61_000, confidence: 0.9 } },
+    ],
+    ['uneven stages', { kind: 'stageImbalance', ranks: [] }, { kind: 'Imbalance' }],
+    [
+      'what a slow rank adds to each step',
+      { kind: 'slowRank', evidence: { computeMs: 150, usualMs: 100 } },
+      { kind: 'SlowRank', costMsPerStep: 50 },
+    ],
+    [
+      'what a slow job adds to each step; nobody is to do anything',
+      { kind: 'slowJob', action: 'none', evidence: { stepMs: 120, usualStepMs: 100 } },
+      { kind: 'SlowJob', costMsPerStep: 20, isHarmless: true },
+    ],
+  ])('is %s', (_what, verdict, finding) => {
+    const { desk, hear, told } = aDesk();
+    hear(aVerdict(verdict));
+    expect(desk.findingsOf(JOB)).toMatchObject([
+      { ...finding, epoch: 1, incarnation: 1, noticedAt: NOW.toISOString() },
+    ]);
+    expect(told).toEqual([]);
+  });
+
+  it('is no incident where nothing is heard: nobody knows how those ranks are', () => {
+    const { desk, hear, told } = aDesk();
+    expect(hear(aVerdict({ kind: 'blind', action: 'none' }))).toEqual([]);
+    expect([desk.findingsOf(JOB), told]).toEqual([[], ['blind']]);
+  });
+
+  it('is bounded: of a run the newest are kept', () => {
+    const { desk, hear } = aDesk();
+    for (let rank = 0; rank < 40; rank += 1) hear(aVerdict({ kind: 'slowRank', ranks: [rank] }));
+    expect(desk.findingsOf(JOB).map(({ ranks }) => ranks[0])).toEqual(
+      Array.from({ length: 16 }, (_, index) => 24 + index),
+    );
   });
 });

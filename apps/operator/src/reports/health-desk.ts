@@ -1,6 +1,6 @@
 /** What follows from what detectors found of a gang: who is kept away from, and what people are told? */
-import type { TrainingJob } from '@coxswain/api-types';
-import type { Verdict as NamedCulprit } from '@coxswain/lifecycle';
+import type { IncidentKind, TrainingJob } from '@coxswain/api-types';
+import type { Finding, Verdict as NamedCulprit } from '@coxswain/lifecycle';
 import { isLater } from './progress-tracker.ts';
 import type { HealthWord } from './health-watch.ts';
 
@@ -10,7 +10,31 @@ const MOST_SHARE = 0.1;
 /** Gangs of a job that are ended in a day because somebody of them was slow; a job that is still slow has another cause. */
 const MOST_SLOW_A_DAY = 3;
 
-type Known = Pick<HealthWord, 'epoch' | 'incarnation'> & { culprits: readonly NamedCulprit[] };
+/** Findings kept of one run, newest last. */
+const MAX_FINDINGS = 16;
+
+/** Which incident a verdict is; of silence nobody knows whether anything is wrong, so that it is told, and is none. */
+const INCIDENT_OF: Readonly<Record<HealthWord['verdict']['kind'], IncidentKind | undefined>> = {
+  hang: 'Hang',
+  networkHang: 'NetworkHang',
+  desync: 'Desync',
+  blind: undefined,
+  slowRank: 'SlowRank',
+  slowLink: 'SlowLink',
+  slowJob: 'SlowJob',
+  stageImbalance: 'Imbalance',
+  expertImbalance: 'Imbalance',
+  sequenceImbalance: 'Imbalance',
+  collectionPauses: 'CollectionPauses',
+  hostDataStall: 'DataStall',
+  sharedDataStall: 'DataStall',
+  badLoss: 'BadLoss',
+};
+
+type Known = Pick<HealthWord, 'epoch' | 'incarnation'> & {
+  readonly culprits: readonly NamedCulprit[];
+  readonly findings: readonly Finding[];
+};
 
 /**
  * Verdicts of the newest run of each job. In memory: whoever leads next finds the same again, and what was done about it is recorded with the
@@ -22,9 +46,11 @@ export class HealthDesk {
   readonly #nodesOf: (jobUid: string) => number;
   readonly #knowsPhases: (jobUid: string) => boolean;
   readonly #condemnedToday: (jobUid: string) => number;
+  readonly #now: () => Date;
 
   constructor(parts: {
-    /** For people: each verdict once. */
+    readonly now: () => Date;
+    /** For people, of what is no incident: each verdict once. */
     readonly tell: (word: HealthWord) => void;
     /** Nodes of the job's newest gang. */
     readonly nodesOf: (jobUid: string) => number;
@@ -34,30 +60,40 @@ export class HealthDesk {
     readonly condemnedToday: (jobUid: string) => number;
   }) {
     this.#condemnedToday = parts.condemnedToday;
+    this.#now = parts.now;
     this.#knowsPhases = parts.knowsPhases;
     this.#tell = parts.tell;
     this.#nodesOf = parts.nodesOf;
   }
 
-  /** Answers with the jobs of which a gang is to be ended for it. */
+  /** Answers with the jobs that are to be looked at for it. */
   hear(words: readonly HealthWord[]): readonly string[] {
-    const acted = new Set<string>();
+    const news = new Set<string>();
     for (const word of words.map(withNode)) {
       const { jobUid, epoch, incarnation } = word;
       const known = this.#known.get(jobUid);
       if (known !== undefined && isLater(known, word)) continue;
-      this.#tell(word);
-      const culprits = this.#culpritsOf(word);
-      if (culprits.length === 0) continue;
-      const before = known !== undefined && !isLater(word, known) ? known.culprits : [];
-      this.#known.set(jobUid, { epoch, incarnation, culprits: [...before, ...culprits] });
-      acted.add(jobUid);
+      const finding = findingOf(word, this.#now());
+      if (finding === undefined) {
+        this.#tell(word);
+        continue;
+      }
+      const before = known !== undefined && !isLater(word, known) ? known : { culprits: [], findings: [] };
+      const culprits = [...before.culprits, ...this.#culpritsOf(word)];
+      const findings = [...before.findings, finding].slice(-MAX_FINDINGS);
+      this.#known.set(jobUid, { epoch, incarnation, culprits, findings });
+      news.add(jobUid);
     }
-    return [...acted];
+    return [...news];
   }
 
   ofJob(job: TrainingJob): readonly NamedCulprit[] {
     return this.#known.get(job.metadata.uid)?.culprits ?? [];
+  }
+
+  /** All that was found of the newest run, whether or not somebody is to be kept away from for it. */
+  findingsOf(job: TrainingJob): readonly Finding[] {
+    return this.#known.get(job.metadata.uid)?.findings ?? [];
   }
 
   /** The job is gone. */
@@ -85,6 +121,35 @@ export class HealthDesk {
     if (verdict.evidence['cause'] === 'rankMissing' && !this.#knowsPhases(jobUid)) return [];
     return ranks.length === 0 || isMany ? [{ ...about, about: { kind: 'gang' } }] : named;
   }
+}
+
+/** As an incident, where it is one. */
+function findingOf({ epoch, incarnation, verdict, operations }: HealthWord, now: Date): Finding | undefined {
+  const kind = INCIDENT_OF[verdict.kind];
+  if (kind === undefined) return undefined;
+  const { ranks, node, group, message, evidence, action, confidence } = verdict;
+  const costMsPerStep = costOf(verdict);
+  return {
+    epoch,
+    incarnation,
+    kind,
+    noticedAt: now.toISOString(),
+    ranks,
+    ...(node === undefined ? {} : { node }),
+    ...(group === undefined ? {} : { group }),
+    message,
+    evidence: { ...evidence, confidence },
+    ...(operations === undefined || operations.length === 0 ? {} : { operations }),
+    ...(costMsPerStep === undefined ? {} : { costMsPerStep }),
+    ...(action === 'none' ? { isHarmless: true } : {}),
+  };
+}
+
+/** A step is as long as its slowest rank, so what that computes longer than its peers is what each step lost. */
+function costOf({ kind, evidence }: HealthWord['verdict']): number | undefined {
+  const { computeMs, stepMs, usualMs, usualStepMs } = evidence;
+  const ms = kind === 'slowRank' ? Number(computeMs) - Number(usualMs) : Number(stepMs) - Number(usualStepMs);
+  return (kind === 'slowRank' || kind === 'slowJob') && ms > 0 ? ms : undefined;
 }
 
 /** The node is said where there is one: people look there. */

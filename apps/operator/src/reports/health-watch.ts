@@ -1,7 +1,8 @@
 /** Do the ranks of the gangs that report go on, and who holds the others up? Judged in the thread of the reports, as reports come. */
-import type { LauncherMessage, ProcessGroup, StepReport } from '@coxswain/api-types';
+import type { LauncherMessage, ProcessGroup, RankOperation, RankWatermark, StepReport } from '@coxswain/api-types';
 import { HEALTH_SETTINGS, type TraceHeader, type TraceRecord, type Verdict, watchHealth } from '@coxswain/health';
 import type { ParallelLayout } from '@coxswain/layout';
+import { lastOperations } from './last-operations.ts';
 
 /** More than the largest job has. */
 const MAX_GROUPS = 131_072;
@@ -29,6 +30,8 @@ export interface GangRoster {
 /** What was found of a run. */
 export interface HealthWord extends RunOfRanks {
   readonly verdict: Verdict;
+  /** What the ranks that it names, and some that wait for them, did last. */
+  readonly operations?: readonly RankOperation[];
 }
 
 interface Watched extends RunOfRanks {
@@ -38,6 +41,8 @@ interface Watched extends RunOfRanks {
   readonly groups: Set<string>;
   /** Ranks that have spoken for themselves: that their process is there, as its launcher says, shows nothing of them. */
   readonly speaking: Set<number>;
+  /** The newest word of each. */
+  readonly marks: Map<number, RankWatermark>;
   readonly verdicts: Map<Verdict['kind'], number>;
 }
 
@@ -86,7 +91,10 @@ export class HealthWatch {
     if (watched?.judge === undefined) return;
     for (const group of processGroups) this.#declare(watched, group);
     const atMs = this.#now();
-    for (const { rank } of watermarks) watched.speaking.add(rank);
+    for (const mark of watermarks) {
+      watched.speaking.add(mark.rank);
+      watched.marks.set(mark.rank, mark);
+    }
     const others = ranks.filter(({ rank, alive }) => alive && !watched.speaking.has(rank));
     if (watermarks.length > 0) this.#observe(watched, { kind: 'watermarks', atMs, ranks: watermarks });
     if (others.length > 0) {
@@ -140,6 +148,7 @@ export class HealthWatch {
       judge: undefined,
       groups: new Set<string>(),
       speaking: new Set<number>(),
+      marks: new Map<number, RankWatermark>(),
       verdicts: new Map<Verdict['kind'], number>(),
     };
     this.#watched.set(jobUid, watched);
@@ -171,12 +180,14 @@ export class HealthWatch {
 
   #observe(watched: Watched, record: TraceRecord): void {
     if (watched.judge === undefined) return;
-    const { jobUid, epoch, incarnation, verdicts } = watched;
+    const { jobUid, epoch, incarnation, verdicts, marks } = watched;
     this.#records?.add(jobUid, record);
     for (const verdict of watched.judge.observe(record)) {
       const told = verdicts.get(verdict.kind) ?? 0;
       verdicts.set(verdict.kind, told + 1);
-      if (told < MAX_VERDICTS) this.#words.push({ jobUid, epoch, incarnation, verdict });
+      if (told >= MAX_VERDICTS) continue;
+      const operations = lastOperations(verdict, marks);
+      this.#words.push({ jobUid, epoch, incarnation, verdict, operations });
     }
   }
 }

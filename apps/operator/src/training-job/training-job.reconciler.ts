@@ -38,6 +38,7 @@ export interface ReconcilerOptions {
   readonly verdictsOf: JobView['verdictsOf'];
   readonly fabricChangeOf?: JobView['fabricChangeOf'];
   readonly nodeRequestOf?: JobView['nodeRequestOf'];
+  readonly findingsOf: JobView['findingsOf'];
   readonly timeouts: JobView['timeouts'];
   readonly retention: JobView['retention'];
   /** Plans beside the loop. */
@@ -84,6 +85,7 @@ export class TrainingJobReconciler {
       verdictsOf: options.verdictsOf,
       ...(options.nodeRequestOf === undefined ? {} : { nodeRequestOf: options.nodeRequestOf }),
       ...(options.fabricChangeOf === undefined ? {} : { fabricChangeOf: options.fabricChangeOf }),
+      findingsOf: options.findingsOf,
       admission,
       ...(nodeSearches === undefined ? {} : { nodeSearches }),
       keptPlacementOf: (job) => store.keptPlacementOf(job),

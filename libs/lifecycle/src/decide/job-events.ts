@@ -4,6 +4,9 @@ import {
   type Checkpoint,
   type EndedIncarnation,
   findCondition,
+  type Incident,
+  incidentSubject,
+  incidentWords,
   type JobEvent,
   type Placement,
   type PlacementSpec,
@@ -29,8 +32,10 @@ export const JOB_EVENT_TYPES = [
   'Resumed',
   'CheckpointSaved',
   'CheckpointDamaged',
+  'IncidentNoticed',
   'RankFailed',
   'Restarting',
+  'IncidentOver',
   'Suspended',
   'Completed',
   'Failed',
@@ -62,6 +67,7 @@ export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
     ...record.attempts.flatMap((attempt, index) =>
       attemptEvents(attempt, { earlier: record.attempts[index - 1], record, facts }),
     ),
+    ...record.incidents.flatMap(incidentEvents),
     ...waiting(record, facts),
     ...facts.checkpoints.flatMap(checkpointEvents),
     ...ending(record, facts),
@@ -225,6 +231,24 @@ function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
     ];
   }
   return [];
+}
+
+/** What was noticed before anything was done about it is told of itself; a failure is told as such. And what came of either. */
+function incidentEvents(incident: Incident): readonly DerivedJobEvent[] {
+  const { id, epoch, noticedAt, closedAt, outcome, message } = incident;
+  const isFailure = id === `${epoch}.${incident.incarnation}`;
+  const noticed = event('IncidentNoticed', { epoch, at: noticedAt, severity: 'warning', message });
+  const over = event('IncidentOver', { epoch, at: closedAt ?? noticedAt, message: overSentence(incident) });
+  const told = [...(isFailure ? [] : [noticed]), ...(outcome === undefined ? [] : [over])];
+  return told.map((one) => ({ ...one, key: `incident/${id}/${one.type}` }));
+}
+
+/** `Hang of rank 3 on node gpu-b: recovered; 42 s were lost, with 3 steps trained again.` */
+function overSentence(incident: Incident): string {
+  const { outcome = 'Passed', lostMs, redoneSteps = 0 } = incident;
+  const again = redoneSteps === 0 ? '' : `, with ${count(redoneSteps, 'step')} trained again`;
+  const lost = lostMs === undefined ? '' : `; ${formatDuration(lostMs)} were lost${again}`;
+  return `${incidentSubject(incident)}: ${incidentWords(outcome)}${lost}.`;
 }
 
 /** Reasons of condition Placed that a person may want to do something about. */

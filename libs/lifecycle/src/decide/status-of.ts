@@ -46,6 +46,7 @@ export function statusOf(situation: Situation): TrainingJobStatus {
     ...(record.checkpoint === undefined ? {} : { checkpoint: record.checkpoint }),
     ...(record.resumeFrom === undefined ? {} : { resumeFrom: record.resumeFrom }),
     ...(record.attempts.length === 0 ? {} : { attempts: [...record.attempts] }),
+    ...(record.incidents.length === 0 ? {} : { incidents: [...record.incidents] }),
     ...(record.avoidedNodes.length === 0 ? {} : { avoidedNodes: [...record.avoidedNodes] }),
     ...(record.unrecordedCheckpoints.length === 0 ? {} : { unrecordedCheckpoints: [...record.unrecordedCheckpoints] }),
     conditions,

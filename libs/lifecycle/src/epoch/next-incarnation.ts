@@ -10,6 +10,7 @@ import { type Failure, verdictsOn } from '../failure/failure.ts';
 import { type FailedAttempt, type Judged, judgeFailure } from '../failure/judge-failure.ts';
 import { longestDelayMs, restartDelayMs } from '../failure/restart-budget.ts';
 import { resumePointOf } from '../failure/resume-point.ts';
+import { withFailureNoted } from '../incident/note-failure.ts';
 import { type Facts, placementOf } from '../look/facts.ts';
 import { missingIndices, podsOf } from '../look/gang.ts';
 import { isAlive, launcherOf } from '../look/incarnation.ts';
@@ -32,13 +33,15 @@ export function withNextIncarnation(
   const resumedFrom = pointOf(record, facts);
   if (resumedFrom === undefined || facts.spec?.restartPolicy.inPlace !== 'WhenPossible') return undefined;
   const { failure } = failed;
-  const { answer, charged, judgement, failures } = judgeFailure(record, failed, { facts, now });
+  const judged = judgeFailure(record, failed, { facts, now });
+  const { answer, charged, judgement, failures } = judged;
   if (!IN_PODS.includes(judgement.action) || !isShort(judgement, facts)) return undefined;
   // Whatever takes the port again and again is on these nodes, and what is free must not go on for ever.
   const freeInPods = freeInARow(attempt.incarnations);
   if (answer === 'GiveUp' || (!charged && freeInPods >= MAX_ENDED_INCARNATIONS)) return undefined;
   const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
-  const counted = { ...record, restarts, failures };
+  const noted = withFailureNoted(record, { ...failed, judged, inPods: true }, { facts, now });
+  const counted = { ...noted, restarts, failures };
   const { runningAt: _, restoredAt: __, firstStep: ___, ...rest } = attempt;
   const next: Attempt = {
     ...rest,

@@ -5,6 +5,9 @@ import { checkpointFaultsOf, nodesToAvoid } from '../failure/checkpoint-trouble.
 import { type Facts, isLive, placementOf, podCount } from '../look/facts.ts';
 import { forgetAvoided, recordHangingPods, withAvoided } from '../failure/avoided-nodes.ts';
 import { type Failure, failureOf } from '../failure/failure.ts';
+import { closeIncidents } from '../incident/close-incidents.ts';
+import { recordFindings } from '../incident/note-findings.ts';
+import { withFailureNoted } from '../incident/note-failure.ts';
 import { missingIndices, missingPodNames, podsOf } from '../look/gang.ts';
 import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../look/incarnation.ts';
 import type { ObservedPod, ObservedProgress } from '../look/observed.ts';
@@ -41,6 +44,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordRunning,
   recordProgress,
   recordMarks,
+  recordFindings,
   recordSuccess,
   recordFailure,
   recordCheckpointFaults,
@@ -51,6 +55,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   forgetAvoided,
   recordEnd,
   recordTerminal,
+  closeIncidents,
 ];
 
 /** The record after this observation. A finished job's record stays as it is, but for a last checkpoint that is recorded late. */
@@ -230,12 +235,11 @@ function withFailure(
 ): JobRecord {
   const { epoch } = record;
   const lastStep = lastStepOfFailure(record, { failure, facts });
-  const { answer, charged, judgement, failures, avoid } = judgeFailure(
-    record,
-    { failure, ...lastStep },
-    { facts, now },
-  );
-  const avoiding = avoid === undefined ? record : withAvoided(record, { ...avoid, epoch }, facts, now);
+  const failed = { failure, ...lastStep };
+  const judged = judgeFailure(record, failed, { facts, now });
+  const { answer, charged, judgement, failures, avoid } = judged;
+  const noted = withFailureNoted(record, { ...failed, judged, inPods: false }, { facts, now });
+  const avoiding = avoid === undefined ? noted : withAvoided(noted, { ...avoid, epoch }, facts, now);
   const ended = withLastAttempt(avoiding, {
     stage: 'Stopping',
     stoppingAt: now.toISOString(),

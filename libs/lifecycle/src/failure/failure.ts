@@ -31,11 +31,15 @@ export interface Failure {
   readonly crash: CrashFacts;
   /** The node that is to blame, where there is one to blame. */
   readonly node?: string | undefined;
+  /** Where it was seen, whoever is to blame. */
+  readonly where?: string;
+  /** That failed first, or that is named. */
+  readonly rank?: number;
   /** Nodes that the next attempts are to keep away from. */
   readonly avoid?: { readonly nodes: readonly string[]; readonly reason: AvoidedNodeReason };
 }
 
-interface Suspect extends Omit<Failure, 'avoid' | 'crash'> {
+interface Suspect extends Omit<Failure, 'avoid' | 'crash' | 'where'> {
   /** Of a pod that ended. */
   readonly exit?: Omit<CrashFacts, 'nodeConditions'>;
   /** The node that is to blame, where the reason is one of a node's. */
@@ -89,14 +93,18 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
       left.podIndex - right.podIndex,
   );
   if (origin === undefined) return undefined;
-  const { reason, message, lastStep, node, exit } = origin;
+  const { reason, message, lastStep, node, exit, rank, podIndex } = origin;
+  const placement = placementOf(facts, attempt.epoch)?.spec;
   const nodeConditions = node === undefined ? [] : (facts.observed.nodeConditionsOf?.(node) ?? []);
-  const avoid = avoidedFor(reason, all, placementOf(facts, attempt.epoch)?.spec.nodes.length ?? 0);
+  const avoid = avoidedFor(reason, all, placement?.nodes.length ?? 0);
+  const where = node ?? (reason === 'Hung' ? undefined : placement?.nodes[podIndex]);
   return {
     reason,
     message,
     crash: { lastLines: [], ...exit, nodeConditions },
     node,
+    ...(where === undefined ? {} : { where }),
+    ...(rank === undefined ? {} : { rank }),
     ...(lastStep === undefined ? {} : { lastStep }),
     ...(avoid === undefined ? {} : { avoid }),
   };
@@ -154,6 +162,7 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
     ...(isOfFence(exit?.cause, attempt) && exit?.cause?.lastStep !== undefined
       ? { lastStep: exit.cause.lastStep }
       : {}),
+    ...(exit?.cause?.rank === undefined || !isOfFence(exit.cause, attempt) ? {} : { rank: exit.cause.rank }),
     reason,
     exit: {
       exitCode: exit?.cause?.exitCode ?? exit?.exitCode,
@@ -212,7 +221,8 @@ function condemnedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
     const podIndex = condemnedPod(facts, attempt, verdict);
     const node = placementOf(facts, attempt.epoch)?.spec.nodes[podIndex];
     if (node === undefined) return [];
-    return [{ podIndex, node, finishedAt: '', killed: false, reason: 'Condemned', message }];
+    const rank = verdict.about.kind === 'rank' ? { rank: verdict.about.rank } : {};
+    return [{ podIndex, node, ...rank, finishedAt: '', killed: false, reason: 'Condemned', message }];
   });
 }
 

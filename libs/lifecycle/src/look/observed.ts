@@ -3,9 +3,11 @@ import type {
   AttemptTrained,
   Checkpoint,
   Fingerprint,
+  IncidentKind,
   LauncherState,
   Placement,
   PlacementSpec,
+  RankOperation,
   ReasonOf,
   TerminationCause,
   TrainingJob,
@@ -95,6 +97,8 @@ export interface Observed {
   readonly noticeOf?: (node: string) => NodeNotice | undefined;
   /** What detectors (of stragglers, of hangs) say of the gang. One of another epoch says nothing. */
   readonly verdicts?: readonly Verdict[];
+  /** What detectors see of the gang, whether or not it is acted on. One of another run says nothing. */
+  readonly findings?: readonly Finding[];
   /** What came of the look around before the first rank, once every pod of the gang has told. One of another epoch says nothing. */
   readonly preflight?: ObservedPreflight;
   /** What its ranks really train, held against the layout, once one has told. One of another epoch or incarnation says nothing. */
@@ -183,6 +187,29 @@ export interface Verdict {
     | { readonly kind: 'gang' };
   /** One sentence with the evidence. */
   readonly message: string;
+}
+
+/** What a detector sees of one run of the ranks: an incident, from when it is recorded on. Told again and again it is the same one. */
+export interface Finding {
+  readonly epoch: number;
+  readonly incarnation: number;
+  readonly kind: IncidentKind;
+  /** When this was noticed (RFC 3339), by the clock of the operator. */
+  readonly noticedAt: string;
+  /** Ascending; empty where no rank is to blame. */
+  readonly ranks: readonly number[];
+  /** Where all of them are on one. */
+  readonly node?: string;
+  readonly group?: string;
+  readonly message: string;
+  readonly evidence: Readonly<Record<string, number | string>>;
+  readonly operations?: readonly RankOperation[];
+  /** By how much it makes each step longer, in milliseconds; absent: not known. */
+  readonly costMsPerStep?: number;
+  /** Nobody has to do anything about it. */
+  readonly isHarmless?: boolean;
+  /** When the detector saw that it was over; absent: it is not, or the detector cannot tell. */
+  readonly overAt?: string;
 }
 
 /** gone: the Node object does not exist. leaving: it is ready, and announced to go away soon. */

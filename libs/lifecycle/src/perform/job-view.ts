@@ -5,6 +5,7 @@ import type { Admission } from '../admission/admission.ts';
 import type { Decision } from '../decide/decision.ts';
 import type { NodeNotice } from '../disruption/node-notices.ts';
 import type {
+  Finding,
   NodeCensus,
   NodeState,
   ObservedLauncher,
@@ -69,6 +70,8 @@ export interface JobView {
   readonly nodeRequestOf?: (job: TrainingJob) => ObservedNodeRequest | undefined;
   /** What is said of the nodes of the job's gang otherwise than when it was placed, in a sentence; absent: nobody looks. */
   readonly fabricChangeOf?: (job: TrainingJob) => string | undefined;
+  /** All that detectors see of the job's gang, acted on or not. */
+  findingsOf(job: TrainingJob): readonly Finding[];
   /** Who gets GPUs: one for all jobs of this process. */
   readonly admission: Admission;
   /** Where long searches of nodes are made; absent: in the look. */

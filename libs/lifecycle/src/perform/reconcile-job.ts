@@ -105,6 +105,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const verdicts = view.verdictsOf(job);
   const fabricChange = view.fabricChangeOf?.(job);
   const nodeRequest = view.nodeRequestOf?.(job);
+  const findings = view.findingsOf(job);
   const leaderTerm = view.leaderTerm();
   const { admission, nodeSearches } = view;
   const reserved = admission.reservedFor(job.metadata.uid);
@@ -157,6 +158,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       ...(verdicts.length === 0 ? {} : { verdicts }),
       ...(fabricChange === undefined ? {} : { fabricChange }),
       ...(nodeRequest === undefined ? {} : { nodeRequest }),
+      ...(findings.length === 0 ? {} : { findings }),
     },
     view.now(),
   );

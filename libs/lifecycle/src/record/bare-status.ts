@@ -1,4 +1,4 @@
-import type { Attempt, TrainingJobStatus } from '@coxswain/api-types';
+import type { Attempt, Incident, TrainingJobStatus } from '@coxswain/api-types';
 import { sameStatus } from './same-status.ts';
 
 const REFUSED =
@@ -9,12 +9,13 @@ const REFUSED =
  * decision stands on stays.
  */
 export function bareStatus(status: TrainingJobStatus): TrainingJobStatus {
-  const { plan, attempts, conditions, ...rest } = status;
+  const { plan, attempts, incidents, conditions, ...rest } = status;
   return {
     ...rest,
     summary: REFUSED,
     ...(plan === undefined ? {} : { plan: { ...plan, runnersUp: undefined, errorStatement: undefined } }),
     ...(attempts === undefined ? {} : { attempts: attempts.map(bareAttempt) }),
+    ...(incidents === undefined ? {} : { incidents: incidents.map(bareIncident) }),
     ...(conditions === undefined ? {} : { conditions: conditions.map((one) => ({ ...one, message: '' })) }),
   };
 }
@@ -23,6 +24,11 @@ function bareAttempt(attempt: Attempt): Attempt {
   const { incarnations } = attempt;
   const bare = incarnations?.map((one) => ({ ...one, message: undefined }));
   return { ...attempt, message: undefined, ...(bare === undefined ? {} : { incarnations: bare }) };
+}
+
+/** That it was noticed, and what was done, stays: of what was seen people read elsewhere. */
+function bareIncident(incident: Incident): Incident {
+  return { ...incident, message: '', evidence: undefined, operations: undefined };
 }
 
 /** Whether `held` says what was decided, with its texts or, where those were refused, without. */

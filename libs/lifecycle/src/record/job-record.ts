@@ -5,7 +5,9 @@ import {
   Condition,
   findCondition,
   GIVE_UPS,
+  Incident,
   isTrue,
+  MAX_INCIDENTS_IN_STATUS,
   MAX_ATTEMPTS_IN_STATUS,
   MAX_AVOIDED_NODES,
   type TrainingJob,
@@ -31,6 +33,8 @@ export interface JobRecord {
   readonly resumeFrom: TrainingJobStatus['resumeFrom'];
   /** Oldest first. At most the last one is not Ended. */
   readonly attempts: readonly Attempt[];
+  /** Oldest first. */
+  readonly incidents: readonly Incident[];
   /** Oldest first. */
   readonly avoidedNodes: readonly AvoidedNode[];
   /** Checkpoints of ended attempts whose objects the API server refuses, oldest first. */
@@ -83,6 +87,7 @@ function readRecord(job: TrainingJob): JobRecord {
     checkpoint: parsed(raw.checkpoint, shape.checkpoint),
     resumeFrom: parsed(raw.resumeFrom, shape.resumeFrom),
     attempts,
+    incidents: listOf(raw.incidents, Incident).slice(-MAX_INCIDENTS_IN_STATUS),
     avoidedNodes: listOf(raw.avoidedNodes, AvoidedNode).slice(-MAX_AVOIDED_NODES),
     unrecordedCheckpoints: listOf(raw.unrecordedCheckpoints, UnrecordedCheckpoint).slice(-MAX_UNRECORDED_CHECKPOINTS),
     // An end beside a gang that is under way was written by somebody else: nothing would stop that gang any more.

@@ -16,7 +16,7 @@ import type { NodeFacts } from '@coxswain/fabric';
 import { newestRestorable } from '@coxswain/checkpoint';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { PodReference } from '../decide/decision.ts';
-import type { NodeState, ObservedPlanning, ObservedPod, ObservedProgress, Verdict } from '../look/observed.ts';
+import type { Finding, NodeState, ObservedPlanning, ObservedPod, ObservedProgress, Verdict } from '../look/observed.ts';
 import type { Answer, Call, FailureCause } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
@@ -127,6 +127,7 @@ export class World implements Member {
   isPestered = false;
   /** What detectors say. */
   verdicts: readonly Verdict[] = [];
+  findings: readonly Finding[] = [];
   /** The engine tells its steps. */
   reportsSteps = false;
   /** Why the server will not have such a status of the job. */
@@ -525,6 +526,7 @@ export class World implements Member {
       preflightOf: () => undefined,
       trainedOf: () => undefined,
       verdictsOf: () => this.verdicts,
+      findingsOf: () => this.findings,
       planningOf: () => this.#planning,
       runtimeOf: () => undefined,
     };

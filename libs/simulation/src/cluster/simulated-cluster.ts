@@ -275,6 +275,7 @@ export class SimulatedCluster {
       preflightOf: () => undefined,
       trainedOf: () => undefined,
       verdictsOf: () => [],
+      findingsOf: () => [],
       admission: this.#admission,
       keptPlacementOf: () => undefined,
       progressOf: () => undefined,

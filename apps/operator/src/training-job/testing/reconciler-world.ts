@@ -73,6 +73,7 @@ export class ReconcilerWorld {
       preflightOf: () => undefined,
       trainedOf: () => undefined,
       verdictsOf: () => [],
+      findingsOf: () => [],
       // Nothing is known of these nodes' GPUs, so there is nothing to predict; what is asked is job-planner.spec.ts.
       planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
       runtimes: { runtimeOf: () => undefined, read: () => undefined },

@@ -1,0 +1,201 @@
+/** As which incident is a failure told? */
+import {
+  type Attempt,
+  type AttemptReason,
+  type Incident,
+  type IncidentAction,
+  type IncidentKind,
+  MAX_INCIDENT_EVIDENCE,
+  type PlacementSpec,
+  ranksOfPod,
+} from '@coxswain/api-types';
+import { worldSize } from '@coxswain/layout';
+import { safeText } from '@coxswain/safe-text';
+import type { FailedAttempt, Judged } from '../failure/judge-failure.ts';
+import { hasRunNothing } from '../failure/restart-budget.ts';
+import { type Facts, placementOf, podCount } from '../look/facts.ts';
+import { type JobRecord, liveAttempt } from '../record/job-record.ts';
+import {
+  betweenMs,
+  evidenceOf,
+  isAdvice,
+  isOfRun,
+  isOpen,
+  STANDS_STILL,
+  withEachIncident,
+  withIncident,
+} from './incident-record.ts';
+
+/** Of what is left out nothing has run: it waits, and is told as a wait. */
+const KIND_OF_REASON: Readonly<Partial<Record<AttemptReason, IncidentKind>>> = {
+  NodeLost: 'NodeLost',
+  PodLost: 'NodeLost',
+  Evicted: 'Evicted',
+  CheckpointUnreadable: 'CheckpointTrouble',
+  CheckpointIoError: 'CheckpointTrouble',
+  Condemned: 'Hang',
+  Hung: 'Hang',
+  TurnedAway: 'StartFailed',
+  PodNeverRan: 'StartFailed',
+  NotCreated: 'StartFailed',
+  NotScheduled: 'StartFailed',
+  NotStarted: 'StartFailed',
+  SecretMissing: 'StartFailed',
+  PreflightFailed: 'StartFailed',
+};
+
+/** A failure, how it was judged, and what follows it. */
+export interface NotedFailure extends FailedAttempt {
+  readonly judged: Pick<Judged, 'answer' | 'avoid' | 'judgement'>;
+  readonly inPods: boolean;
+}
+
+/**
+ * The record with that failure of the attempt under way as an incident: to be part of the write that records the failure, so that it is told once, whoever
+ * leads. What detectors had named before as the reason why the gang stands still is the same trouble and goes on as the same incident.
+ */
+export function withFailureNoted(
+  record: JobRecord,
+  failed: NotedFailure,
+  { facts, now }: { readonly facts: Facts; readonly now: Date },
+): JobRecord {
+  const attempt = liveAttempt(record);
+  const { reason } = failed.failure;
+  if (attempt === undefined || hasRunNothing(reason)) return record;
+  const at = now.toISOString();
+  const action = actionOf(failed);
+  const same = record.incidents.findLast((incident) => isOpen(incident) && isSameTrouble(incident, attempt, failed));
+  const drafted = incidentOf(record, failed, { attempt, facts, at });
+  const ended = withEachIncident(record, (incident) => {
+    if (incident === same || !isOpen(incident)) return incident;
+    return closedBy(incident, at);
+  });
+  // A run that failed before its first step trains no step again but those that the one before it had lost.
+  const lost = record.incidents.findLast((incident) => isOpen(incident) && !isAdvice(incident));
+  const inherited = drafted.step === undefined && lost !== undefined ? lossOf(lost) : {};
+  if (same === undefined) return withIncident(ended, { ...drafted, ...inherited, ...endOf(action, at) });
+  return withEachIncident(ended, (incident) =>
+    incident === same ? { ...joined(same, drafted), ...endOf(action, at) } : incident,
+  );
+}
+
+function actionOf({ judged, inPods }: NotedFailure): IncidentAction {
+  if (judged.answer === 'GiveUp') return 'GaveUp';
+  if (inPods) return 'RestartedInPods';
+  return judged.avoid === undefined ? 'RestartedInNewPods' : 'RestartedElsewhere';
+}
+
+/** A gang that stood still and then fails fails for that: whoever gave up waiting is a victim. And what could not be started again in its pods was counted before. */
+function isSameTrouble(incident: Incident, attempt: Attempt, { failure }: FailedAttempt): boolean {
+  if (!isAdvice(incident)) return failure.reason === 'NotReaped' && incident.action === 'RestartedInPods';
+  if (!isOfRun(incident, attempt)) return false;
+  if (STANDS_STILL.includes(incident.kind)) return true;
+  const isNamed = failure.rank !== undefined && incident.ranks?.includes(failure.rank) === true;
+  return failure.reason === 'Condemned' && (isNamed || incident.rank === failure.rank);
+}
+
+function closedBy(incident: Incident, at: string): Incident {
+  if (isAdvice(incident)) return { ...incident, outcome: 'RunEnded', closedAt: at };
+  const lostMs = betweenMs(incident.since ?? incident.noticedAt, at);
+  return { ...incident, outcome: 'FailedAgain', closedAt: at, ...(lostMs === undefined ? {} : { lostMs }) };
+}
+
+function lossOf({ step, stepMs }: Incident): Pick<Incident, 'step' | 'stepMs'> {
+  return { ...(step === undefined ? {} : { step }), ...(stepMs === undefined ? {} : { stepMs }) };
+}
+
+function endOf(action: IncidentAction, at: string): Partial<Incident> {
+  return { action, ...(action === 'GaveUp' ? { outcome: 'GivenUp' as const, closedAt: at } : {}) };
+}
+
+/** What was named first is what was wrong; what ended the run is evidence beside it. */
+function joined(
+  named: Incident,
+  { evidence = [], class: kind, blame, step, stepMs, since, message }: Incident,
+): Incident {
+  const ends = evidence.map(({ name, value }) => ({ name: `end.${name}`, value }));
+  const all = [...(named.evidence ?? []), { name: 'end', value: safeText(message, 256) }, ...ends];
+  return {
+    ...named,
+    ...(kind === undefined ? {} : { class: kind }),
+    ...(blame === undefined ? {} : { blame }),
+    ...(step === undefined ? {} : { step }),
+    ...(stepMs === undefined ? {} : { stepMs }),
+    ...(named.since === undefined && since !== undefined ? { since } : {}),
+    evidence: all.slice(0, MAX_INCIDENT_EVIDENCE),
+  };
+}
+
+function incidentOf(
+  record: JobRecord,
+  { failure, lastStep, judged }: NotedFailure,
+  { attempt, facts, at }: { readonly attempt: Attempt; readonly facts: Facts; readonly at: string },
+): Incident {
+  const { epoch, incarnation = 1, firstStep } = attempt;
+  const { judgement } = judged;
+  const since = firstStep === undefined ? attempt.startedAt : (record.progress?.reportedAt ?? firstStep.at);
+  const stepMs = meanStepMs(attempt, since, lastStep);
+  return {
+    id: `${epoch}.${incarnation}`,
+    kind: KIND_OF_REASON[failure.reason] ?? 'Crash',
+    epoch,
+    incarnation,
+    noticedAt: at,
+    since: chainedSince(record) ?? since,
+    message: safeText(failure.message.split('\n', 1)[0] ?? '', 1_000),
+    ...placeOf(facts, attempt, failure),
+    class: judgement.class,
+    blame: judgement.blame,
+    evidence: [
+      ...evidenceOf({
+        reason: failure.reason,
+        rule: judgement.rule,
+        exitCode: failure.crash.exitCode,
+        signal: failure.crash.signal,
+        lastLine: failure.crash.lastLines.findLast((line) => line.trim() !== ''),
+      }),
+    ],
+    gpus: worldSize(attempt.layout),
+    ...(lastStep === undefined ? {} : { step: lastStep }),
+    ...(stepMs === undefined ? {} : { stepMs }),
+    action: 'None',
+  };
+}
+
+/** Time that an incident before it has counted already is not counted again. */
+function chainedSince(record: JobRecord): string | undefined {
+  const isWaiting = record.incidents.some((incident) => isOpen(incident) && !isAdvice(incident));
+  const attempt = liveAttempt(record);
+  if (!isWaiting || attempt === undefined) return undefined;
+  return attempt.incarnations?.at(-1)?.endedAt ?? attempt.startedAt;
+}
+
+function meanStepMs({ firstStep }: Attempt, until: string, lastStep: number | undefined): number | undefined {
+  const steps = (lastStep ?? 0) - (firstStep?.step ?? 0);
+  const ms = betweenMs(firstStep?.at, until);
+  return firstStep === undefined || steps <= 0 || ms === undefined ? undefined : Math.round(ms / steps);
+}
+
+/** The rank that failed first, its node, and which GPU of its pod it has. */
+function placeOf(
+  facts: Facts,
+  attempt: Attempt,
+  { rank, where }: FailedAttempt['failure'],
+): Pick<Incident, 'rank' | 'node' | 'gpu'> {
+  const placement = placementOf(facts, attempt.epoch)?.spec;
+  const gpu = rank === undefined || placement === undefined ? -1 : indexInPod(placement, rank);
+  return {
+    ...(rank === undefined ? {} : { rank }),
+    ...(where === undefined ? {} : { node: where }),
+    ...(gpu < 0 ? {} : { gpu }),
+  };
+}
+
+/** -1: it is of none of the pods. */
+export function indexInPod(placement: PlacementSpec, rank: number): number {
+  for (let podIndex = 0; podIndex < podCount(placement); podIndex += 1) {
+    const index = ranksOfPod(placement, podIndex).indexOf(rank);
+    if (index >= 0) return index;
+  }
+  return -1;
+}

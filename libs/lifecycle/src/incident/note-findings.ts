@@ -1,0 +1,112 @@
+/** What detectors see of the run under way, whether or not it is acted on: which incidents are they? */
+import {
+  type Attempt,
+  type Incident,
+  MAX_INCIDENT_EVIDENCE,
+  MAX_INCIDENT_OPERATIONS,
+  MAX_INCIDENT_RANKS,
+} from '@coxswain/api-types';
+import { worldSize } from '@coxswain/layout';
+import { safeText } from '@coxswain/safe-text';
+import { type Facts, placementOf } from '../look/facts.ts';
+import { isOfFence } from '../look/incarnation.ts';
+import type { Finding } from '../look/observed.ts';
+import { type JobRecord, liveAttempt } from '../record/job-record.ts';
+import {
+  evidenceOf,
+  isAdvice,
+  isOfRun,
+  isOpen,
+  STANDS_STILL,
+  withEachIncident,
+  withIncident,
+} from './incident-record.ts';
+import { indexInPod } from './note-failure.ts';
+
+/** What was noticed of one run and is not over; of a run with more people know already that something is wrong. */
+const MAX_OPEN_OF_RUN = 6;
+
+/** What is told again is the same incident, also by another process; what comes back after it was over is another one. */
+export function recordFindings(record: JobRecord, facts: Facts): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Released') return record;
+  const found = (facts.observed.findings ?? []).filter((finding) => isOfRun(finding, attempt));
+  const newest = new Map(found.map((finding) => [baseId(finding), finding]));
+  return [...newest.values()].reduce((current, finding) => withFinding(current, finding, { attempt, facts }), record);
+}
+
+function withFinding(
+  record: JobRecord,
+  finding: Finding,
+  { attempt, facts }: { readonly attempt: Attempt; readonly facts: Facts },
+): JobRecord {
+  const base = baseId(finding);
+  const earlier = record.incidents.filter(({ id }) => id === base || id.startsWith(`${base}.n`));
+  const last = earlier.at(-1);
+  if (last !== undefined && isOpen(last)) {
+    const { overAt } = finding;
+    if (overAt === undefined || !isAdvice(last)) return record;
+    return withEachIncident(record, (one) => (one === last ? { ...last, outcome: 'Passed', closedAt: overAt } : one));
+  }
+  if (finding.overAt !== undefined || isKnownPast(last, finding)) return record;
+  if (record.incidents.filter((one) => isOpen(one) && isOfRun(one, attempt)).length >= MAX_OPEN_OF_RUN) return record;
+  const id = earlier.length === 0 ? base : `${base}.n${earlier.length + 1}`;
+  return withIncident(record, { id, ...incidentOf(record, finding, { attempt, facts }) });
+}
+
+function isKnownPast(last: Incident | undefined, { noticedAt }: Finding): boolean {
+  return last?.closedAt !== undefined && Date.parse(noticedAt) <= Date.parse(last.closedAt);
+}
+
+/** Who is named first for why a gang stands still may change as the others come to a halt; of all else each rank and group has its own. */
+function baseId({ epoch, incarnation, kind, ranks, group, node }: Finding): string {
+  const run = `${epoch}.${incarnation}`;
+  if (STANDS_STILL.includes(kind)) return `${run}-standsStill`;
+  const who = ranks.length > 0 ? `r${ranks.join('r')}` : (group ?? node ?? 'all');
+  return `${run}-${kind.charAt(0).toLowerCase()}${kind.slice(1)}-${who.replace(/[^A-Za-z0-9]/g, '').slice(0, 40) || 'all'}`;
+}
+
+function incidentOf(
+  record: JobRecord,
+  finding: Finding,
+  { attempt, facts }: { readonly attempt: Attempt; readonly facts: Facts },
+): Omit<Incident, 'id'> {
+  const { epoch, incarnation, kind, noticedAt, ranks, node, group, message, evidence, operations = [] } = finding;
+  const [rank] = ranks;
+  const placement = placementOf(facts, epoch)?.spec;
+  const gpu = ranks.length === 1 && rank !== undefined && placement !== undefined ? indexInPod(placement, rank) : -1;
+  const step = newestStep(record, facts, attempt);
+  const told = evidenceOf({ ...evidence, group });
+  return {
+    kind,
+    epoch,
+    incarnation,
+    noticedAt,
+    ...sinceOf(finding),
+    message: safeText(message, 1_000),
+    ...(rank === undefined ? {} : { rank }),
+    ...(ranks.length > 1 ? { ranks: ranks.slice(0, MAX_INCIDENT_RANKS) } : {}),
+    ...(node === undefined ? {} : { node }),
+    ...(gpu < 0 ? {} : { gpu }),
+    ...(told.length === 0 ? {} : { evidence: told.slice(0, MAX_INCIDENT_EVIDENCE) }),
+    ...(operations.length === 0 ? {} : { operations: operations.slice(0, MAX_INCIDENT_OPERATIONS) }),
+    gpus: worldSize(attempt.layout),
+    ...(step === undefined ? {} : { step }),
+    ...(finding.costMsPerStep === undefined ? {} : { costMsPerStep: Math.max(0, finding.costMsPerStep) }),
+    action: finding.isHarmless === true ? 'None' : 'Advised',
+  };
+}
+
+/** A wait began before it was long enough to be named. */
+function sinceOf({ noticedAt, evidence }: Finding): Pick<Incident, 'since'> {
+  const waitedMs = Number(evidence['waitedForMs'] ?? evidence['stoodMs']);
+  const atMs = Date.parse(noticedAt) - waitedMs;
+  return Number.isNaN(atMs) || waitedMs < 0 ? {} : { since: new Date(atMs).toISOString() };
+}
+
+function newestStep(record: JobRecord, { observed: { progress } }: Facts, attempt: Attempt): number | undefined {
+  const heard = progress !== undefined && isOfFence(progress, attempt) ? progress.step : -1;
+  const recorded = attempt.firstStep === undefined ? -1 : (record.progress?.step ?? -1);
+  const newest = Math.max(heard, recorded);
+  return newest < 0 ? undefined : newest;
+}
