@@ -14,6 +14,8 @@ import { FabricModule } from './fabric/fabric.module.ts';
 import { FabricResolvers } from './fabric/fabric.resolvers.ts';
 import { GoodputModule } from './goodput/goodput.module.ts';
 import { GoodputResolvers } from './goodput/goodput.resolvers.ts';
+import { IncidentsModule } from './incidents/incidents.module.ts';
+import { IncidentsResolvers } from './incidents/incidents.resolvers.ts';
 import { GraphqlModule } from './graphql/graphql.module.ts';
 import type { RootResolvers } from './graphql/root-resolvers.ts';
 import { IdempotencyKeyGuard } from './http/idempotency-key.guard.ts';
@@ -94,6 +96,7 @@ const FEATURES: readonly Type[] = [
   RenderingsModule,
   FabricModule,
   GoodputModule,
+  IncidentsModule,
   AuditModule,
   GraphqlModule,
   HealthModule,
@@ -111,6 +114,7 @@ export const FEATURE_RESOLVERS: readonly Type<RootResolvers>[] = [
   RenderingResolvers,
   FabricResolvers,
   GoodputResolvers,
+  IncidentsResolvers,
   AuditResolvers,
 ];
 

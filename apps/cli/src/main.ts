@@ -20,6 +20,7 @@ import { addReadingCommands } from './reading-commands.ts';
 import type { CliContext, Session } from './session.ts';
 import { OUTPUT_FORMATS, render, type OutputFormat } from './output.ts';
 import { addGoodputCommand } from './goodput-command.ts';
+import { addIncidentsCommand } from './incidents-command.ts';
 import { addGroupCommands } from './group-commands.ts';
 import { addSimulateCommand } from './simulate-command.ts';
 import { addSignInCommands } from './sign-in-commands.ts';
@@ -127,6 +128,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addImportCommand(program, session);
   addReadingCommands(program, session);
   addGoodputCommand(program, session);
+  addIncidentsCommand(program, session);
   addActingCommands(program, session);
   addLayoutCommands(program, session);
   addEngineCommands(program, session);

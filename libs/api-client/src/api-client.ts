@@ -11,6 +11,8 @@ import {
   Job,
   JobEvent,
   JobEventList,
+  type IncidentKind,
+  IncidentList,
   JobGoodput,
   JobList,
   JobRendering,
@@ -77,6 +79,15 @@ export type StreamedChange = { readonly lastEventId?: string | undefined } & (
 interface JobReference {
   readonly project: string;
   readonly id: string;
+}
+
+/** Which incidents. */
+export interface IncidentFilters {
+  readonly kind?: IncidentKind | undefined;
+  readonly state?: 'open' | 'over' | undefined;
+  readonly node?: string | undefined;
+  readonly pageSize?: number | undefined;
+  readonly pageToken?: string | undefined;
 }
 
 /** Which entries of the audit; times as text with their zone. */
@@ -289,6 +300,12 @@ export class ApiClient {
   }
 
   /** Where the GPU-seconds of the job went. */
+  /** What went wrong with jobs, newest first: of one, or of the project that is named. */
+  incidents(of: JobReference | { readonly project: string }, query: IncidentFilters = {}): Promise<IncidentList> {
+    const path = 'id' in of ? jobPath(of) : projectPath(of.project);
+    return this.#json(IncidentList, `${path}/incidents${search({ ...query })}`);
+  }
+
   goodput(reference: JobReference): Promise<JobGoodput> {
     return this.#json(JobGoodput, `${jobPath(reference)}/goodput`);
   }

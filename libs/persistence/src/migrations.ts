@@ -16,6 +16,7 @@ import { LetServiceAccountsIn1795410000000 } from '../../../migrations/202611230
 import { KeepKeysByCluster1795411200000 } from '../../../migrations/20261123052000-keep-keys-by-cluster.ts';
 import { IndexTheAuditByVerb1795411800000 } from '../../../migrations/20261123053000-index-the-audit-by-verb.ts';
 import { IndexWhatJobsLeaveBehind1795420800000 } from '../../../migrations/20261123080000-index-what-jobs-leave-behind.ts';
+import { RecordIncidents1795644000000 } from '../../../migrations/20261125220000-record-incidents.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -37,4 +38,5 @@ export const MIGRATIONS = [
   KeepKeysByCluster1795411200000,
   IndexTheAuditByVerb1795411800000,
   IndexWhatJobsLeaveBehind1795420800000,
+  RecordIncidents1795644000000,
 ] as const;

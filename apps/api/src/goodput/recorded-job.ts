@@ -6,6 +6,8 @@ import type { JobRow } from '../jobs/job-row.ts';
 
 /** Newest attempts that are counted; older ones are told by their number alone. */
 const MAX_COUNTED_ATTEMPTS = 2_000;
+/** Newest incidents that made steps longer. */
+const MAX_COUNTED_COSTS = 500;
 /** Newest checkpoints that are looked at for which runs saved. */
 const MAX_COUNTED_SAVES = 20_000;
 
@@ -25,6 +27,7 @@ export async function readRecordedJob(
     progress: status.progress,
     stepMsByEpoch,
     savedRuns,
+    stepCosts: await costsOf(sql, row.id),
     now,
   };
   return { job, attemptsLeftOut: Number(newest[0]?.in_all ?? 0) - newest.length };
@@ -67,6 +70,14 @@ async function meanStepTimes(sql: Sql, cluster: Cluster, uid: string): Promise<R
     [cluster.id, uid, month],
   );
   return new Map(found.rows.flatMap(({ epoch, step_ms: stepMs }) => (stepMs === null ? [] : [[epoch, stepMs]])));
+}
+
+async function costsOf(sql: Sql, jobId: string): Promise<RecordedJob['stepCosts']> {
+  const found = await sql.query<{ incident: RecordedJob['stepCosts'][number] }>(
+    `SELECT incident FROM incidents WHERE job_id = $1 AND incident ? 'costMsPerStep' ORDER BY noticed_at DESC LIMIT ${MAX_COUNTED_COSTS}`,
+    [jobId],
+  );
+  return found.rows.map(({ incident }) => incident);
 }
 
 /** A UID is no secret: an object of another namespace that carries it is somebody else’s. */

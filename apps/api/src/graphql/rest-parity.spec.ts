@@ -34,6 +34,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   'GET /v1/projects/{project}/jobs/{jobId}/ranks': 'ranks',
   'GET /v1/projects/{project}/jobs/{jobId}/checkpoints': 'checkpoints',
   'GET /v1/projects/{project}/jobs/{jobId}/goodput': 'goodput',
+  'GET /v1/projects/{project}/jobs/{jobId}/incidents': 'jobIncidents',
+  'GET /v1/projects/{project}/incidents': 'incidents',
   'GET /v1/projects/{project}/jobs/{jobId}/rendering': 'jobRendering',
   'POST /v1/projects/{project}/renderings': 'rendering',
   'GET /v1/projects/{project}/layouts': 'layouts',

@@ -297,6 +297,7 @@ export async function removeJobRecords(sql: Sql, cluster: Cluster, ids: readonly
        SELECT cluster_id, id, uid FROM jobs
         WHERE cluster_id = $1 AND id = ANY ($2::uuid[]) AND ${IS_GONE} AND NOT EXISTS (SELECT 1 FROM outbox WHERE job_id = jobs.id)
      ), events AS (DELETE FROM job_events o USING gone WHERE o.job_id = gone.id
+     ), troubles AS (DELETE FROM incidents o USING gone WHERE o.job_id = gone.id
      ), labels AS (DELETE FROM job_labels o USING gone WHERE o.cluster_id = gone.cluster_id AND o.job_id = gone.id
      ), words AS (DELETE FROM job_name_words o USING gone WHERE o.cluster_id = gone.cluster_id AND o.job_id = gone.id
      ), series AS (DELETE FROM job_series o USING gone WHERE o.cluster_id = gone.cluster_id AND o.job_uid = gone.uid

@@ -4,6 +4,7 @@ import { firstOf, type Sql, storableJson } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { DESIRED, type DesiredColumns, type RowState } from '../jobs/job-row.ts';
 import { shownLabels } from '../jobs/job-labels.ts';
+import { projectIncidents } from './incident-projection.ts';
 import { asksTheSame } from '../jobs/same-request.ts';
 import { notifyJobChanged } from '../jobs/job-changes.ts';
 import {
@@ -49,13 +50,14 @@ export async function projectJob(sql: Sql, cluster: Cluster, job: TrainingJob): 
        WHERE attempts.attempt IS DISTINCT FROM excluded.attempt`,
     [cluster.id, job.metadata.uid, storableJson(job.status?.attempts ?? [])],
   );
+  await projectIncidents(sql, cluster, { jobId, job });
   await notifyJobChanged(sql, jobId);
   return { jobId, changed: true };
 }
 
-/** What the row of a TrainingJob repeats of it; `row`: as it was, unless it is made with it. The attempts have a table of their own. */
+/** What the row of a TrainingJob repeats of it; `row`: as it was, unless it is made with it. Attempts and incidents have tables of their own. */
 export function resourceColumnsOf(job: TrainingJob, row: DesiredColumns | undefined): ResourceColumns {
-  const { attempts: _attempts, ...status }: Partial<TrainingJobStatus> = job.status ?? {};
+  const { attempts: _attempts, incidents: _incidents, ...status }: Partial<TrainingJobStatus> = job.status ?? {};
   const state = stateOf(job, row?.desired_delete === true);
   const labels = shownLabels(job.metadata.labels);
   return {

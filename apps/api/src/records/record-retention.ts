@@ -130,7 +130,8 @@ class Sweep {
       if (!(await this.#deleteAll(table, `${ofUid} AND deleted_at IS NOT NULL`, key))) return false;
     // Of a job that was refused, which may still be found in the cluster, they go with its row.
     const ids = old.flatMap(({ id, uid }) => (uid === null ? [] : [id]));
-    return this.#deleteAll('job_events', 'job_id = ANY ($1::uuid[])', [ids]);
+    const ofJob = 'job_id = ANY ($1::uuid[])';
+    return (await this.#deleteAll('incidents', ofJob, [ids])) && this.#deleteAll('job_events', ofJob, [ids]);
   }
 
   #deleteAll(table: string, where: string, parameters: readonly unknown[]): Promise<boolean> {

@@ -216,6 +216,8 @@ const KEYS_ACROSS_TENANTS = [
   // Of the installation.
   'clusters UNIQUE (name)',
   // The policy of the child asks whether the job is seen.
+  'incidents FOREIGN KEY (job_id) REFERENCES jobs(id)',
+  'incidents UNIQUE (job_id, key)',
   'job_events FOREIGN KEY (job_id) REFERENCES jobs(id)',
   'job_events UNIQUE (job_id, key)',
   'outbox FOREIGN KEY (job_id) REFERENCES jobs(id)',
@@ -288,6 +290,10 @@ const ROWS: readonly (readonly [statement: string, parameters: readonly string[]
   [
     "INSERT INTO idempotency_keys (cluster_id, principal, key, request_sha256, response) VALUES ($1, $2, 'key', 'x', '{}')",
     ['clusterId', 'principalId'],
+  ],
+  [
+    "INSERT INTO incidents (cluster_id, job_id, key, kind, noticed_at, is_open, incident) VALUES ($1, $2, 'k', 'Crash', now(), true, '{}')",
+    ['clusterId', 'jobId'],
   ],
   [
     "INSERT INTO job_events (job_id, key, type, severity, message, at) VALUES ($1, 'k', 't', 's', 'm', now())",

@@ -66,6 +66,7 @@ export const TABLE_ACCESS: Readonly<Record<string, TableAccess>> = {
     rows: `${OF_CLUSTER} AND principal = (SELECT scope_principal())`,
     reason: 'a key belongs to whoever sent it, in all of his projects of the cluster',
   },
+  incidents: { requests: 'read', rows: `${OF_CLUSTER} AND ${byJobId('incidents')}` },
   job_events: { requests: 'read', rows: byJobId('job_events') },
   job_labels: { requests: 'write', rows: byProject() },
   job_name_words: { requests: 'write', rows: byProject() },

@@ -1,0 +1,132 @@
+import { type Incident, type JobIncident, LABELS, type TrainingJob } from '@coxswain/api-types';
+import { aJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
+import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import { projectJob } from '../projection/job-projection.ts';
+import { MAX_INCIDENTS_OF_JOB } from '../projection/incident-projection.ts';
+import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+
+const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
+
+function anIncident(changes: Partial<Incident> = {}): Incident {
+  return {
+    id: '1.1',
+    kind: 'Crash',
+    epoch: 1,
+    incarnation: 1,
+    noticedAt: at(10),
+    message: 'Rank 1 exited.',
+    rank: 1,
+    node: 'node-a',
+    gpus: 4,
+    action: 'RestartedInPods',
+    ...changes,
+  };
+}
+
+let postgres: Postgres;
+let api: ApiUnderTest;
+let member: string;
+let foreign: string;
+let jobId: string;
+let resourceVersion = 100;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('incidents') });
+  member = await api.project('research');
+  foreign = await api.project('rivals');
+  jobId = (
+    await api.send('POST', '/v1/projects/research/jobs', { token: member, body: { name: 'tiny', spec: aJobSpec() } })
+  ).body.id;
+});
+afterAll(async () => {
+  await api?.close();
+  await postgres?.stop();
+});
+
+/** As the projector writes it when the resource holds these. */
+async function project(incidents: readonly Incident[]): Promise<void> {
+  const { database, cluster } = api.running.infrastructure;
+  resourceVersion += 1;
+  const metadata = { name: 'tiny', namespace: 'research', uid: 'uid-1', resourceVersion: `${resourceVersion}` };
+  const job = aTrainingJob({ metadata: { ...metadata, labels: { [LABELS.jobId]: jobId } } });
+  const told = { ...job, status: { ...job.status, epoch: 1, incidents } } as TrainingJob;
+  await database.transaction((sql) => projectJob(sql, cluster, told));
+}
+
+const ask = (path: string, token = member): Promise<TestAnswer> =>
+  api.send('GET', `/v1/projects/research/${path}`, { token });
+const idsOf = ({ body }: TestAnswer): readonly string[] => body.items.map(({ id }: JobIncident) => id);
+
+describe('incidents of a job', () => {
+  const slow = anIncident({ id: '1.1-slowRank-r3', kind: 'SlowRank', noticedAt: at(20), rank: 3, node: 'node-b' });
+
+  it('are none at first, newest first later, and each once however often the resource is projected', async () => {
+    expect((await ask(`jobs/${jobId}/incidents`)).body).toEqual({ items: [] });
+    await project([anIncident(), slow]);
+    await project([anIncident(), slow]);
+    const { status, body } = await ask(`jobs/${jobId}/incidents`);
+    expect(status).toBe(200);
+    expect(body.items).toEqual(
+      [slow, anIncident()].map((one) => ({ ...one, jobId, job: 'tiny', project: 'research' })),
+    );
+  });
+
+  it('stay when status keeps them no longer, and tell what came of them', async () => {
+    await project([{ ...slow, outcome: 'RunEnded', closedAt: at(30) }]);
+    const { body } = await ask('incidents');
+    expect(body.items).toMatchObject([{ id: slow.id, outcome: 'RunEnded' }, { id: '1.1' }]);
+  });
+
+  it.each<[string, readonly string[]]>([
+    ['incidents?kind=SlowRank', [slow.id]],
+    ['incidents?state=open', ['1.1']],
+    ['incidents?state=over', [slow.id]],
+    ['incidents?node=node-a', ['1.1']],
+    ['incidents?node=node-a&state=over', []],
+  ])('are found by %s', async (path, ids) => {
+    expect(idsOf(await ask(path))).toEqual(ids);
+  });
+
+  it('come in pages, whose tokens open no other list', async () => {
+    const first = await ask('incidents?pageSize=1');
+    const next = encodeURIComponent(first.body.nextPageToken);
+    expect([idsOf(first), idsOf(await ask(`incidents?pageSize=1&pageToken=${next}`))]).toEqual([[slow.id], ['1.1']]);
+    expect((await ask(`jobs/${jobId}/incidents?pageSize=1&pageToken=${next}`)).status).toBe(400);
+  });
+
+  it('are the same by GraphQL', async () => {
+    const query = `query ($id: ID!) { jobIncidents(project: "research", jobId: $id) { items { id kind rank node outcome job jobId } }
+      incidents(project: "research", kind: Crash) { items { id } } }`;
+    const { body } = await api.send('POST', '/graphql', { token: member, body: { query, variables: { id: jobId } } });
+    expect(body.data.jobIncidents.items).toMatchObject([
+      { id: slow.id, rank: 3, outcome: 'RunEnded' },
+      { id: '1.1', outcome: null },
+    ]);
+    expect(body.data.incidents.items).toEqual([{ id: '1.1' }]);
+  });
+
+  it('are nobody else’s', async () => {
+    expect((await ask('incidents', foreign)).status).toBe(404);
+    expect((await ask(`jobs/${jobId}/incidents`, foreign)).status).toBe(404);
+    const theirs = await api.send('GET', '/v1/projects/rivals/incidents', { token: foreign });
+    expect(theirs.body).toEqual({ items: [] });
+  });
+
+  it('are bounded: of a job the newest are kept', async () => {
+    for (let batch = 0; batch < 27; batch += 1) {
+      await project(
+        Array.from({ length: 20 }, (_, index) => {
+          const epoch = 2 + batch * 20 + index;
+          return anIncident({ id: `${epoch}.1`, epoch, noticedAt: at(100 + epoch) });
+        }),
+      );
+    }
+    const { database } = api.running.infrastructure;
+    const kept = await database.query<{ count: string; oldest: Date }>(
+      'SELECT count(*), min(noticed_at) AS oldest FROM incidents',
+    );
+    expect(Number(kept.rows[0]?.count)).toBe(MAX_INCIDENTS_OF_JOB);
+    expect(kept.rows[0]?.oldest.toISOString()).toBe(at(100 + 2 + 27 * 20 - MAX_INCIDENTS_OF_JOB));
+  });
+});

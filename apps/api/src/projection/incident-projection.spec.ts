@@ -1,0 +1,36 @@
+import { type Incident, MAX_INCIDENTS_IN_STATUS, type TrainingJob } from '@coxswain/api-types';
+import { aTrainingJob } from '@coxswain/api-types/testing';
+import { incidentsOf } from './incident-projection.ts';
+
+const INCIDENT: Incident = {
+  id: '1.1',
+  kind: 'Crash',
+  epoch: 1,
+  incarnation: 1,
+  noticedAt: '2026-01-01T00:00:00Z',
+  message: 'Rank 1 exited.',
+  gpus: 4,
+  action: 'RestartedInPods',
+};
+
+const holding = (incidents: unknown): TrainingJob => {
+  const job = aTrainingJob();
+  return { ...job, status: { ...job.status, incidents } as TrainingJob['status'] } as TrainingJob;
+};
+
+describe('incidents that a resource tells of', () => {
+  it.each<[string, unknown, readonly string[]]>([
+    ['are none where it has no status of them', undefined, []],
+    ['are none where somebody wrote something else', 'yesterday', []],
+    ['are those that can be read', [INCIDENT, { id: 7 }, null], ['1.1']],
+    ['are those with a time', [{ ...INCIDENT, noticedAt: 'yesterday' }], []],
+    ['are each one once', [INCIDENT, { ...INCIDENT, message: 'again' }], ['1.1']],
+    [
+      'are the newest that status may hold',
+      Array.from({ length: 50 }, (_, index) => ({ ...INCIDENT, id: `${index}.1` })),
+      Array.from({ length: MAX_INCIDENTS_IN_STATUS }, (_, index) => `${30 + index}.1`),
+    ],
+  ])('%s', (_sentence, told, ids) => {
+    expect(incidentsOf(holding(told)).map(({ id }) => id)).toEqual(ids);
+  });
+});

@@ -1,0 +1,53 @@
+/** Which incidents does a resource tell of, and how do they become rows? */
+import { Incident, MAX_INCIDENTS_IN_STATUS, type TrainingJob } from '@coxswain/api-types';
+import { type Sql, storableJson } from '@coxswain/persistence';
+import type { Cluster } from '../infrastructure/tokens.ts';
+
+/** Kept of a job; of more the oldest go. */
+export const MAX_INCIDENTS_OF_JOB = 500;
+
+/** Those that can be read: whoever may write the status may write anything, and one bad entry is nobody else's. */
+export function incidentsOf(job: TrainingJob): readonly Incident[] {
+  const told: unknown = job.status?.incidents;
+  if (!Array.isArray(told)) return [];
+  const read = told.slice(-MAX_INCIDENTS_IN_STATUS).flatMap((entry: unknown) => {
+    const { success, data } = Incident.safeParse(entry);
+    return success && !Number.isNaN(Date.parse(data.noticedAt)) ? [data] : [];
+  });
+  return [...new Map(read.map((incident) => [incident.id, incident])).values()];
+}
+
+/** Told again, an incident is the row that it was; one that is over stays over. */
+export async function projectIncidents(
+  sql: Sql,
+  cluster: Cluster,
+  { jobId, job }: { readonly jobId: string; readonly job: TrainingJob },
+): Promise<void> {
+  const incidents = incidentsOf(job);
+  if (incidents.length === 0) return;
+  const rows = incidents.map((incident) => ({
+    key: incident.id,
+    kind: incident.kind,
+    node: incident.node ?? null,
+    noticed_at: new Date(incident.noticedAt).toISOString(),
+    is_open: incident.outcome === undefined,
+    incident,
+  }));
+  const written = await sql.query(
+    `INSERT INTO incidents (cluster_id, job_id, key, kind, node, noticed_at, is_open, incident)
+     SELECT $1, $2, t.key, t.kind, t.node, t.noticed_at, t.is_open, t.incident
+       FROM jsonb_to_recordset($3::jsonb)
+         AS t (key text, kind text, node text, noticed_at timestamptz, is_open boolean, incident jsonb)
+     ON CONFLICT (job_id, key) DO UPDATE
+        SET kind = excluded.kind, node = excluded.node, is_open = excluded.is_open, incident = excluded.incident
+      WHERE incidents.incident IS DISTINCT FROM excluded.incident
+     RETURNING id`,
+    [cluster.id, jobId, storableJson(rows)],
+  );
+  if (written.rows.length === 0) return;
+  await sql.query(
+    `DELETE FROM incidents WHERE job_id = $1 AND id IN (
+       SELECT id FROM incidents WHERE job_id = $1 ORDER BY noticed_at DESC, id DESC OFFSET $2)`,
+    [jobId, MAX_INCIDENTS_OF_JOB],
+  );
+}
