@@ -30,6 +30,7 @@ function goodputOf(attempts: readonly Attempt[], overrides: Partial<RecordedJob>
     progress: undefined,
     stepMsByEpoch: new Map(),
     savedRuns: new Set(),
+    stepCosts: [],
     now: new Date(at(200)),
     ...overrides,
   };
@@ -51,6 +52,12 @@ describe('what was recorded of a job', () => {
       [failed],
       {},
       { initialisation: 80, productive: 400, infrastructureRecovery: 80 },
+    ],
+    [
+      'one with a rank that made each of its steps a quarter longer for 40 s',
+      [failed],
+      { stepCosts: [{ epoch: 1, incarnation: 1, noticedAt: at(50), closedAt: at(90), costMsPerStep: 250 }] },
+      { initialisation: 80, productive: 360, slow: 40, infrastructureRecovery: 80 },
     ],
     [
       'one that trains: up to the progress that was written last, and nobody knows what since',

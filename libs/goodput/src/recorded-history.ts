@@ -2,6 +2,7 @@
 import type { Attempt, EndedIncarnation, TrainingJobStatus } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import type { AttemptHistory, JobHistory, RunHistory } from './history.ts';
+import { slowMsOf, type StepCost } from './slow-cost.ts';
 
 /** What is kept of a job. Times as they were recorded: one that cannot be read counts as not known. */
 export interface RecordedJob {
@@ -16,6 +17,8 @@ export interface RecordedJob {
   readonly stepMsByEpoch: ReadonlyMap<number, number>;
   /** Runs that saved checkpoints, as {@link runKey} writes them. */
   readonly savedRuns: ReadonlySet<string>;
+  /** Incidents that made steps longer, as far as their detectors said by how much. */
+  readonly stepCosts: readonly StepCost[];
   /** The moment of the look. */
   readonly now: Date;
 }
@@ -45,10 +48,10 @@ function attemptHistory(
   { job, isNewest }: { readonly job: RecordedJob; readonly isNewest: boolean },
 ): AttemptHistory {
   const { epoch, incarnations = [], layout, outcome, startedAt, endedAt } = attempt;
-  const ofRun = (incarnation: number | undefined): Pick<RunHistory, 'stepMs' | 'hasSaved' | 'slowMs'> => ({
+  const ofRun = (run: RecordedRun): Pick<RunHistory, 'stepMs' | 'hasSaved' | 'slowMs'> => ({
     stepMs: job.stepMsByEpoch.get(epoch),
-    hasSaved: job.savedRuns.has(runKey(epoch, incarnation)),
-    slowMs: undefined,
+    hasSaved: job.savedRuns.has(runKey(epoch, run.incarnation)),
+    slowMs: slowOf(run, epoch, job),
   });
   const newest = { ...attempt, ...(isNewest ? progressOf(attempt, job) : {}) };
   return {
@@ -61,13 +64,13 @@ function attemptHistory(
     runs: [
       ...incarnations.map((run) => ({
         ...marksOf(run),
-        ...ofRun(run.incarnation),
+        ...ofRun(run),
         endedMs: momentOf(run.endedAt),
         end: 'failed' as const,
       })),
       {
         ...marksOf(newest),
-        ...ofRun(attempt.incarnation),
+        ...ofRun(newest),
         endedMs: momentOf(attempt.stoppingAt),
         end: endOf(attempt),
       },
@@ -79,6 +82,13 @@ function attemptHistory(
 function progressOf(attempt: Attempt, { progress }: RecordedJob): Pick<Attempt, 'lastStep' | 'lastStepAt'> {
   if (attempt.stage === 'Ended' || progress === undefined) return {};
   return { lastStep: Math.max(attempt.lastStep ?? 0, progress.step), lastStepAt: progress.reportedAt };
+}
+
+function slowOf(run: RecordedRun, epoch: number, { stepMsByEpoch, stepCosts }: RecordedJob): number | undefined {
+  const { firstStepMs: firstMs, lastStepMs: lastMs, firstStep = 0, lastStep = 0, incarnation } = marksOf(run);
+  if (firstMs === undefined || lastMs === undefined || stepCosts.length === 0) return undefined;
+  const stepMs = stepMsByEpoch.get(epoch) ?? (lastMs - firstMs) / (lastStep - firstStep);
+  return slowMsOf(stepCosts, { epoch, incarnation, firstMs, lastMs, stepMs });
 }
 
 type RecordedRun = Pick<
