@@ -12,6 +12,7 @@ import { formatBytes, formatDuration } from '@coxswain/units';
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, useMemo, useState, type ReactNode } from 'react';
 import { CurvePlot } from '../components/curve-plot.tsx';
+import { LifePanel } from '../components/life-panel.tsx';
 import { PlacedTraffic } from '../components/placed-traffic.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { RankMap } from '../components/rank-map.tsx';
@@ -74,6 +75,7 @@ export function JobPage({ project, id }: { readonly project: string; readonly id
         <CurvePlot title="Loss" data={loss} color="--curve-loss" format={formatLoss} marks={marks} />
         <CurvePlot title="Tokens/s" data={speed} color="--curve-speed" fromZero format={formatSpeed} marks={marks} />
       </div>
+      <LifePanel job={job} project={project} isFinished={FINISHED.has(job.state)} />
       <section className="panel">
         <h2>Ranks on nodes</h2>
         {ranks === undefined ? (
