@@ -130,6 +130,8 @@ describe('the dashboard', () => {
     await seen('.facts', /Epoch\s+1\.2/);
     await seen('table', /EngineFailed[\s\S]*rank 1 on node local-\S+ exited with/i);
     await seen('table', /after step \d+/);
+    await seen('[data-testid=incidents]', /Crash of rank 1 \(GPU \d of its pod\) on node local-\S+/);
+    await seen('[data-testid=incidents]', /The ranks are started again in their pods\./);
     await picture('3-restarted');
 
     await seen('.title .pill', /Complete/);
@@ -137,6 +139,12 @@ describe('the dashboard', () => {
       what: 'the last step on the curve',
     });
     await seen('.events', /CheckpointSaved/);
+    await seen('[data-testid=incidents]', /The job trained again.*were lost, with \d+ steps trained again/);
+    await seen('[data-testid=life]', /of GPU time were steps that counted; 1 incident\.[\s\S]*infrastructure recovery/);
+    expect(await page.getByTestId('life-bar').getAttribute('aria-label')).toMatch(/^The job’s life: [\d.]+ %/);
+    expect(await page.locator('.life-bar .spent-productive').count()).toBeGreaterThan(0);
+    await page.locator('.life-marks a').click();
+    expect(await page.locator('.incidents li:target').innerText()).toMatch(/^Crash of rank 1/);
     await seen('[data-testid=plan]', /Predicted by the planner\s+tp2 x dp2/);
     await seen('.facts', /Step time\s+[\d,.]+ ms\s+[\d,.]+ ms predicted, [+-]/);
     await picture('4-complete');

@@ -48,6 +48,19 @@ describe('a rank that is stopped and says nothing', () => {
     expect(failed.attempts[0]).toMatchObject({ reason: 'Condemned', charged: false });
     const again = await jobIn(project, job.id, ['Running'], { deadlineMs, and: ({ epoch }) => epoch === 2 });
     expect(again.attempts[1]?.resumedFrom?.step).toBeGreaterThanOrEqual(10);
+    const at = { project: project.name, id: job.id };
+    const [incident, ...others] = await waitFor(
+      async () => {
+        const { items } = await project.api.incidents(at);
+        return items[0]?.outcome === undefined ? undefined : items;
+      },
+      { what: 'the incident to be over', deadlineMs },
+    );
+    console.info(`lost ${Math.round((incident?.lostMs ?? 0) / 1000)} s; ${incident?.redoneSteps} steps again`);
+    expect(others).toEqual([]);
+    expect(incident).toMatchObject({ kind: 'Hang', rank: 3, action: 'RestartedElsewhere', outcome: 'Recovered' });
+    expect(incident?.node).toMatch(/^local-/);
+    expect(incident?.operations?.length).toBeGreaterThan(0);
     await project.api.cancel({ project: project.name, id: job.id });
     await jobIn(project, job.id, ['Cancelled'], { deadlineMs });
     expect(await brokenInvariants(system, project.name)).toEqual([]);

@@ -8,6 +8,7 @@ import { leadingClient } from './cluster/leading-client.ts';
 import type { Config } from './config/config.ts';
 import { FabricDesk } from './fabric/fabric-desk.ts';
 import { Announcer } from './process/announcer.ts';
+import { goodputTotals } from './process/goodput-totals.ts';
 import { startHealthServer, type HealthServer } from './process/health-server.ts';
 import { hungReasons } from './process/hung-reasons.ts';
 import { JobLoop } from './process/job-loop.ts';
@@ -123,6 +124,7 @@ class RunningOperator implements Operator {
       cachedJobs: () => this.#cache.jobs.cached.size,
       watchOutageSeconds: () => this.#cache.informers.longestOutageMs() / 1000,
       quarantinedJobs: () => this.#jobs.quarantined(),
+      goodput: () => goodputTotals(this.#cache.jobs.cached.list(), clock.now()),
     });
     this.#metrics = metrics;
     this.#cache = createClusterCache({

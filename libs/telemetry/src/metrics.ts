@@ -5,9 +5,16 @@ export interface Metrics {
   readonly registry: Registry;
   counter(spec: MetricSpec): Counter;
   gauge(spec: MetricSpec & { readonly collect?: () => number }): Gauge;
+  /** A figure for each of several labels, looked up when somebody asks; what is not told any more is gone. */
+  gauges(spec: MetricSpec & { readonly collect: () => readonly LabelledFigure[] }): void;
   histogram(spec: MetricSpec & { readonly buckets: readonly number[] }): Histogram;
   /** The exposition text, and its content type. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+export interface LabelledFigure {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
 }
 
 /** Name (with unit as suffix), meaning and label names of a metric. */
@@ -46,6 +53,16 @@ export function createMetrics(options: { readonly processMetrics?: boolean } = {
               },
             }),
       }),
+    gauges: ({ collect, ...spec }) => {
+      // The registry keeps it.
+      void new Gauge({
+        ...shared(spec),
+        collect(): void {
+          this.reset();
+          for (const { labels, value } of collect()) this.set({ ...labels }, value);
+        },
+      });
+    },
     histogram: (spec) => new Histogram({ ...shared(spec), buckets: [...spec.buckets] }),
     expose: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };

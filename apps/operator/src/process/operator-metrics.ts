@@ -1,5 +1,6 @@
 import type { KubeCounter, KubeMeasurement, KubeMetrics } from '@coxswain/kube';
 import { createMetrics, type Metrics } from '@coxswain/telemetry';
+import type { GoodputTotal } from './goodput-totals.ts';
 import type { SessionCount } from '../reports/session-ports.ts';
 
 /** Everything that the operator measures of itself. No label ever names a job, pod or rank: there are too many. */
@@ -23,6 +24,8 @@ export interface Gauges {
   /** The longest present outage of any watch. */
   readonly watchOutageSeconds: () => number;
   readonly quarantinedJobs: () => number;
+  /** Of the jobs in the cache. */
+  readonly goodput: () => readonly GoodputTotal[];
 }
 
 const COUNTERS: Readonly<Record<KubeCounter, { readonly help: string; readonly labelNames: readonly string[] }>> = {
@@ -92,6 +95,13 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     name: name('quarantined_jobs'),
     help: 'Jobs that were put aside because acting upon them failed again and again.',
     collect: gauges.quarantinedJobs,
+  });
+  metrics.gauges({
+    name: 'coxswain_goodput_gpu_seconds',
+    help: 'GPU-seconds that the jobs now in the cluster have held, by namespace and by what they went into; those of one namespace add up to all that they held.',
+    labelNames: ['namespace', 'category'],
+    collect: () =>
+      gauges.goodput().map(({ namespace, category, gpuSeconds }) => ({ labels: { namespace, category }, value: gpuSeconds })),
   });
   return {
     metrics,
