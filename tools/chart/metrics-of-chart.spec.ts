@@ -22,6 +22,7 @@ async function ofOperator(): Promise<readonly string[]> {
     cachedJobs: zero,
     watchOutageSeconds: zero,
     quarantinedJobs: zero,
+    goodput: () => [],
   });
   const { text } = await metrics.expose();
   return [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = '', kind = '']) => seriesOf(name, kind));
