@@ -164,9 +164,9 @@ const ROOTS = `type Query {
   "Where the GPU-seconds of a job went, each in exactly one category."
   goodput(project: String!, jobId: ID!): JobGoodput
   "What went wrong with the jobs of a project, newest first. state: open or over."
-  incidents(project: String!, kind: IncidentKind, state: String, node: String, pageSize: Int, pageToken: String): IncidentList
+  incidents(project: String!, kind: JobIncidentKind, state: String, node: String, pageSize: Int, pageToken: String): IncidentList
   "The same of one job."
-  jobIncidents(project: String!, jobId: ID!, kind: IncidentKind, state: String, node: String, pageSize: Int, pageToken: String): IncidentList
+  jobIncidents(project: String!, jobId: ID!, kind: JobIncidentKind, state: String, node: String, pageSize: Int, pageToken: String): IncidentList
   "What the job runs; before it is placed, what it would run."
   jobRendering(project: String!, jobId: ID!): JobRendering
   "What would be run for a layout, or why its engine refuses. Nothing runs, and nothing is kept."

@@ -60,7 +60,7 @@ describe('coxswain incidents', () => {
   Done:     The gang is made anew, and kept away from the nodes that are to blame.
   Came of:  The job trained again after what was done, or finished. Lost: 2 min 1 s (2 steps again).
   Last:     Rank 3 waits in no group (training, after step 12), for 1 min 1 s
-  Last:     Rank 0 waits in all_reduce 7 of group 2 (training, after step 12), for 1 min
+  Last:     Rank 0 waits in all_reduce 7 of group 2 (training, after step 12), for 1 min 0 s
   Evidence: waitedForMs 61000`);
   });
 

@@ -35,7 +35,9 @@ export function goodputTotals(jobs: Iterable<TrainingJob>, now: Date): readonly 
 
 function sharesOf({ metadata, status }: TrainingJob, now: Date): ReadonlyMap<GoodputCategory, number> {
   try {
-    const ended = ['Complete', 'Failed'].map((type) => findCondition(status?.conditions, type as 'Complete' | 'Failed'));
+    const ended = ['Complete', 'Failed'].map((type) =>
+      findCondition(status?.conditions, type as 'Complete' | 'Failed'),
+    );
     const finishedAt = ended.find((condition) => condition?.status === 'True')?.lastTransitionTime;
     const history = recordedHistory({
       createdAt: metadata.creationTimestamp,

@@ -101,7 +101,9 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     help: 'GPU-seconds that the jobs now in the cluster have held, by namespace and by what they went into; those of one namespace add up to all that they held.',
     labelNames: ['namespace', 'category'],
     collect: () =>
-      gauges.goodput().map(({ namespace, category, gpuSeconds }) => ({ labels: { namespace, category }, value: gpuSeconds })),
+      gauges
+        .goodput()
+        .map(({ namespace, category, gpuSeconds }) => ({ labels: { namespace, category }, value: gpuSeconds })),
   });
   return {
     metrics,
