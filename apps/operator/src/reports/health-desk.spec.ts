@@ -74,9 +74,9 @@ describe('what follows from a verdict', () => {
     ['with all others of its node is one node', { ranks: many.slice(0, 8) }, 0, 8],
     ['among many nodes is no cause', { ranks: many, nodes: ofNodes(5) }, 0, 0],
   ])('a slow rank %s', (_what, verdict, condemnedToday, culprits) => {
-    const { desk, hear, told } = aDesk(4, true, condemnedToday);
+    const { desk, hear } = aDesk(4, true, condemnedToday);
     hear(aVerdict({ ...SLOW, ...verdict }));
-    expect([desk.ofJob(JOB).length, told]).toEqual([culprits, ['slowRank']]);
+    expect([desk.ofJob(JOB).length, desk.findingsOf(JOB).map(({ kind }) => kind)]).toEqual([culprits, ['SlowRank']]);
   });
 
   it.each<[string, Partial<Verdict>]>([
@@ -86,9 +86,9 @@ describe('what follows from a verdict', () => {
     ['a slow link', { kind: 'slowLink', action: 'advise' }],
     ['storage that all wait for', { kind: 'sharedDataStall', action: 'advise', ranks: [] }],
   ])('of %s people are told, and nothing ends', (_what, verdict) => {
-    const { desk, hear, told } = aDesk();
+    const { desk, hear } = aDesk();
     hear(aVerdict({ evidence: {}, ...verdict }));
-    expect([desk.ofJob(JOB).length, told.length]).toEqual([0, 1]);
+    expect([desk.ofJob(JOB).length, desk.findingsOf(JOB).length]).toEqual([0, 1]);
   });
 
   it('of ranks that share one node, that many are named and the gang is not', () => {
