@@ -233,13 +233,12 @@ function withFailure(
   record: JobRecord,
   { failure, facts, now }: { failure: Failure; facts: Facts; now: Date },
 ): JobRecord {
-  const { epoch } = record;
   const lastStep = lastStepOfFailure(record, { failure, facts });
   const failed = { failure, ...lastStep };
   const judged = judgeFailure(record, failed, { facts, now });
   const { answer, charged, judgement, failures, avoid } = judged;
   const noted = withFailureNoted(record, { ...failed, judged, inPods: false }, { facts, now });
-  const avoiding = avoid === undefined ? noted : withAvoided(noted, { ...avoid, epoch }, facts, now);
+  const avoiding = avoid === undefined ? noted : withAvoided(noted, { ...avoid, epoch: record.epoch }, facts, now);
   const ended = withLastAttempt(avoiding, {
     stage: 'Stopping',
     stoppingAt: now.toISOString(),
@@ -250,10 +249,7 @@ function withFailure(
   });
   const answered = { ...withLastAttempt(ended, { answer, charged, judgement }), failures };
   if (answer === 'GiveUp') return answered;
-  const restarts = {
-    total: record.restarts.total + 1,
-    charged: record.restarts.charged + (charged ? 1 : 0),
-  };
+  const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
   const delayMs = restartDelayMs({ ...answered, restarts }, facts.restartPolicy);
   return { ...answered, restarts, notBefore: new Date(now.getTime() + delayMs).toISOString() };
 }
