@@ -16,7 +16,7 @@ export interface PauseHistory {
 const EVEN = 0.15;
 const LEAST_SHARE = 0.5;
 const RAREST_STEPS = 5;
-const LEAST_PAUSES = 5;
+const LEAST_PAUSES = 3;
 const KEPT_PAUSES = 8;
 /** Of few intervals some are even by chance. */
 const LEAST_INTERVALS = 24;
@@ -69,7 +69,7 @@ export function pauseHistory(ranks: number, { slow }: HealthSettings): PauseHist
         if (own.steps.length < LEAST_PAUSES) continue;
         const every = median(intervalsOf(own.steps));
         if (every < RAREST_STEPS) continue;
-        for (const interval of intervalsOf(own.steps)) offs.push(offEven(interval / every));
+        offs.push(...offsOf(intervalsOf(own.steps), every));
         if (areAlike(own.ms)) regular.push({ every, ms: median(own.ms) });
       }
       if (regular.length < LEAST_SHARE * ranks || offs.length < LEAST_INTERVALS || median(offs) > EVEN)
@@ -85,6 +85,12 @@ export function pauseHistory(ranks: number, { slow }: HealthSettings): PauseHist
 
 function intervalsOf(steps: readonly number[]): number[] {
   return steps.slice(1).map((step, index) => step - (steps[index] ?? 0));
+}
+
+/** Of an odd number one is the median itself, which says nothing of how even they are. */
+function offsOf(intervals: readonly number[], every: number): number[] {
+  const itself = intervals.length % 2 === 1 ? intervals.indexOf(every) : -1;
+  return intervals.filter((_, index) => index !== itself).map((interval) => offEven(interval / every));
 }
 
 function offEven(ratio: number): number {
