@@ -1,3 +1,4 @@
+import { runOf } from '../testing/invented-rows.ts';
 import { statedScaleOutGbPerS } from './cluster-of-row.ts';
 
 describe('bandwidth per GPU of a network as tables describe it', () => {
@@ -19,10 +20,32 @@ describe('bandwidth per GPU of a network as tables describe it', () => {
     ['NVL72 inside rack; InfiniBand/Ethernet 400-800G per GPU across', 4, undefined],
     ['InfiniBand; Data bandwidth for GPU-PCIe: 504 GB/s', 8, undefined],
     ['100GbE InfiniBand', 8, undefined],
+    ['1x Ethernet, 8x Quantum', 8, undefined],
+    ['1x Ethernet 100Gb/s, 8x Quantum-2 400Gb/s', 8, 50],
+    ['8x ConnectX-7 IB NDR 400Gb/s + 200Gb/s Ethernet NIC', 8, 50],
     ['RoCE RDMA', 8, undefined],
     ['Ethernet 25G', 8, 0.390625],
     ['', 8, undefined],
   ])('%s with %d GPUs per node: %s GB/s', (link, gpusPerNode, expected) => {
     expect(statedScaleOutGbPerS(link, gpusPerNode)).toBe(expected);
+  });
+});
+
+describe('the machines of a row', () => {
+  it.each([
+    ['1x Ethernet, 8x Quantum', 'infiniband', 50],
+    ['1x Ethernet 100Gb/s, 8x Quantum-2 400Gb/s', 'infiniband', 50],
+    ['2x Mellanox ConnectX-5 Ex 100Gb/s Ethernet', 'ethernet', 3.125],
+  ])('on %s speak %s', (inter_node_link, nicKind, scaleOutGbPerS) => {
+    expect(runOf({ gpu: 'H100-SXM5-80GB', inter_node_link }).cluster).toMatchObject({ nicKind, scaleOutGbPerS });
+  });
+
+  it.each([
+    ['H100-SXM5-80GB', 'h100-sxm5-80gb'],
+    ['H100-SXM5-96GB', 'h100-sxm5-96gb-500w'],
+    ['H100 96GB HBM2e (500 W)', 'h100-sxm5-96gb-500w'],
+    ['GH200-96GB', 'gh200-96gb'],
+  ])('with %s hold %s', (gpu, name) => {
+    expect(runOf({ gpu }).cluster.gpu.name).toBe(name);
   });
 });

@@ -81,13 +81,20 @@ export function statedScaleOutGbPerS(link: string, gpusPerNode: number): number 
   return (ports * rate) / 8 / gpusPerNode;
 }
 
+/** Names that only InfiniBand adapters and switches have. */
+const INFINIBAND_PART = /infiniband|quantum|\bIB\b|\b[EHNX]DR\b/i;
+
 /**
- * What carries training traffic in a description of a machine: the part after `Compute:`, before other figures. Undefined where only
- * storage or management networks are described, to which a `GbE` rate beside InfiniBand belongs too.
+ * What carries training traffic in a description of a machine: the part after `Compute:`, before other figures, or the InfiniBand ports of a
+ * list (`1x Ethernet, 8x Quantum`), whose Ethernet is for the host. Undefined where only storage or management networks are described, to
+ * which a `GbE` rate beside InfiniBand belongs too.
  */
 function computeNetwork(link: string): string | undefined {
   const named = /Compute:\s*([^;]+)/i.exec(link)?.[1];
   if (named !== undefined) return named;
+  const parts = link.split(/[,;+]/).map((part) => part.trim());
+  const ports = parts.filter((part) => /^\d+\s*x\b/i.test(part));
+  if (ports.length > 1) return ports.find((part) => INFINIBAND_PART.test(part)) ?? ports[0];
   if (/\bstorage\b|\bmanagement\b/i.test(link) || /GbE\b.*InfiniBand|InfiniBand.*GbE\b/i.test(link)) return undefined;
   return link.split(';')[0];
 }
@@ -105,7 +112,7 @@ function portsBefore(text: string): number {
 }
 
 function nicKindOf(link: string): NicKind | undefined {
-  if (/infiniband|\bIB\b|\bNDR\b|\bHDR\b/i.test(link)) return 'infiniband';
+  if (INFINIBAND_PART.test(link)) return 'infiniband';
   if (/roce/i.test(link)) return 'roce';
   if (/ethernet|gbe\b|dcn|\btcp\b/i.test(link)) return 'ethernet';
   return /omni.?path|slingshot|efa|rdma|ici/i.test(link) ? 'other' : undefined;

@@ -146,7 +146,7 @@ export function recipeMtpLayers({ engine, model }: StatedCells): number | undefi
 
 /** fp8 in MLPerf submissions where the GPU has it (a configuration named `_fp4` says otherwise); else bf16 where the GPU has that. */
 export function defaultPrecision({ engine, notes }: StatedCells, gpu: GpuFacts): Precision {
-  if (/config_\w*fp4/.test(notes) && gpu.fp4Tflops > 0) return 'nvfp4';
+  if (/config_[\w-]*fp4/.test(notes) && gpu.fp4Tflops > 0) return 'nvfp4';
   if (/mlperf/.test(familyOfEngine(engine)) && gpu.fp8Tflops > 0) return 'fp8';
   return GPUS_BEFORE_AMPERE.test(gpu.name) ? 'fp16' : 'bf16';
 }
@@ -158,9 +158,21 @@ export function hasFlashAttention({ engine, gpu }: StatedCells): boolean {
   return (timeOfEngine(engine) ?? undated) >= MODERN;
 }
 
-/** NVIDIA's and AMD's own lines call their libraries' fused attention; others use FlashAttention 1 or 2, written for Ampere. */
+const OWN_ATTENTION_FAMILIES = /^(megatron-core|moe-folding|amd mlperf|primus|maxtext)$/;
+/** Transformer Engine with cuDNN's attention for Hopper became what Megatron-LM runs with. */
+const MEGATRON_WITH_CUDNN = 2024;
+/** PyTorch 2.11 chooses cuDNN's attention on Hopper by itself (primitives_h100.json). */
+const PYTORCH_MINOR_WITH_CUDNN = 11;
+
+/**
+ * Whether attention runs kernels that were written for Ampere (FlashAttention 1 or 2). NVIDIA's and AMD's own lines call their libraries' fused attention,
+ * and so does Megatron-LM on Hopper unless it is older, which a row without a date is not: there was no Hopper then.
+ */
 export function hasAmpereFlashAttention(engine: string): boolean {
-  return !isNemoLine(engine) && !/^(megatron-core|moe-folding|amd mlperf|primus|maxtext)$/.test(familyOfEngine(engine));
+  const family = familyOfEngine(engine);
+  if (isNemoLine(engine) || OWN_ATTENTION_FAMILIES.test(family)) return false;
+  if (family === 'megatron-lm') return (timeOfEngine(engine) ?? MEGATRON_WITH_CUDNN) < MEGATRON_WITH_CUDNN;
+  return family !== 'pytorch' || Number(/\b2\.(\d+)/.exec(engine)?.[1] ?? 0) < PYTORCH_MINOR_WITH_CUDNN;
 }
 
 /** Megatron-Bridge's recipes of DeepSeek-V3 and Moonlight keep both moments in bf16 (precision-aware optimizer). */

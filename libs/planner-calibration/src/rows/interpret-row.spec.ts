@@ -156,6 +156,36 @@ describe('a row becomes a run', () => {
       (run) => [run.candidate.shardGroup, run.candidate.zeroImplementation],
       [8, 'deepspeed'],
     ],
+    [
+      'HSDP: sharded in a node, replicated across nodes',
+      { engine: 'TorchTitan (2025) HSDP', tp: '1', pp: '1', dp: '16', zero_stage: '' },
+      (run) => [run.candidate.zeroStage, run.candidate.shardGroup],
+      [3, 8],
+    ],
+    [
+      'HSDP beside tensor parallelism',
+      { engine: 'TorchTitan (2025)', notes: 'HSDP', tp: '2', pp: '1', dp: '8', zero_stage: '3' },
+      (run) => run.candidate.shardGroup,
+      4,
+    ],
+    [
+      'HSDP of a stated size',
+      { engine: 'TorchTitan (2025)', notes: 'HSDP, dp_shard=4', tp: '1', pp: '1', dp: '16', zero_stage: '3' },
+      (run) => run.candidate.shardGroup,
+      4,
+    ],
+    [
+      'checkpointing by operator: two layers in five',
+      { engine: 'TorchTitan (2025)', recompute: 'selective op', tp: '1', pp: '1', dp: '16' },
+      (run) => [run.candidate.recompute, run.candidate.recomputeLayersPerChunk, run.candidate.recomputeModules],
+      ['full', 10, []],
+    ],
+    [
+      'selective checkpointing that names no operators',
+      { engine: 'TorchTitan (2025)', recompute: 'selective', recompute_detail: 'core_attn' },
+      (run) => [run.candidate.recompute, run.candidate.recomputeModules],
+      ['selective', ['core_attn']],
+    ],
     ['asynchronous tensor parallelism', { notes: 'async TP' }, (run) => run.candidate.overlapTensor, true],
     [
       'data parallelism outermost',
@@ -180,6 +210,17 @@ describe('a row becomes a run', () => {
       'nvfp4',
     ],
     [
+      'fp4 by a name with hyphens',
+      {
+        engine: 'NeMo/MCore (MLPerf 5.1)',
+        gpu: 'B200-SXM',
+        precision: '',
+        notes: 'layout from config_1xXE9680Lx8B200-SXM-180GB-fp4.sh',
+      },
+      (run) => run.precision,
+      'nvfp4',
+    ],
+    [
       'CUDA graphs by the name of a configuration',
       { engine: 'NeMo/MCore (MLPerf 5.1)', notes: 'layout from config_DGXB200_8x8_cg.sh' },
       (run) => run.candidate.cudaGraphs,
@@ -190,6 +231,18 @@ describe('a row becomes a run', () => {
       { ...MOE_ENGINE, notes: "cuda_graph=transformer_engine:['attn', 'moe_router'], dispatcher=hybridep" },
       (run) => [run.candidate.cudaGraphs, run.candidate.dispatcher],
       ['partial', 'hybridep'],
+    ],
+    [
+      'CUDA graphs that are said to be partial',
+      { ...MOE_ENGINE, notes: 'partial CUDA graphs' },
+      (run) => run.candidate.cudaGraphs,
+      'partial',
+    ],
+    [
+      'CUDA graphs of named parts',
+      { ...MOE_ENGINE, notes: 'CUDA graphs (attn+moe_router), HybridEP' },
+      (run) => run.candidate.cudaGraphs,
+      'partial',
     ],
     [
       'CUDA graphs of no implementation',
@@ -241,6 +294,26 @@ describe('a row becomes a run', () => {
     });
     expect(run.candidate.stages?.map((stage) => stage.layers)).toEqual([...Array.from({ length: 15 }, () => 4), 1]);
     expect(runOf({ ...MOE, model: 'DeepSeek-V3', notes: 'w/o MTP' }).model.mtpLayers).toBe(0);
+  });
+
+  it.each([
+    ['inherits no multi-token prediction', 'truncated-depth proxy (4 layers)', 0],
+    ['has it where it is stated', 'truncated-depth proxy (4 layers); w/ MTP', 1],
+  ])('a proxy of a preset %s', (_, notes, mtpLayers) => {
+    const proxy = { ...MOE, layers: '4', heads: '128', kv_heads: '128', model: 'DeepSeek-V3-proxy-4L', ep: '8' };
+    expect(runOf({ ...proxy, tp: '1', pp: '1', dp: '16', notes }).model).toMatchObject({ layers: 4, mtpLayers });
+  });
+
+  it.each([
+    ['Megatron-LM', false],
+    ['Megatron-LM (2025)', false],
+    ['Megatron-LM (2022)', true],
+    ['Megatron-Core (23e00ed0, TE 2.11)', false],
+    ['Composer/PyTorch FSDP', true],
+    ['PyTorch 2.11 eager', false],
+    ['PyTorch 2.1', true],
+  ])('of %s runs attention written for Ampere: %s', (engine, expected) => {
+    expect(runOf({ engine, gpu: 'H100-SXM5-80GB' }).ampereFlashAttention ?? false).toBe(expected);
   });
 
   it('takes sizes from the model’s name where none are printed', () => {

@@ -128,7 +128,7 @@ function layoutOf(input: LayoutInput): CandidateLayout {
     context,
     pipeline,
     data,
-    shardGroup: shardGroupOf(facts, data * context),
+    shardGroup: shardGroupOf(facts, data * context, input.cluster.gpusPerNode / tensor),
     ...experts,
     sequenceParallel: tensor > 1 && filled.or(flagOf(cells), 'sp by engine', () => hasSequenceParallel(cells.engine)),
     contextAlgorithm: facts.contextAlgorithm ?? 'ring',
@@ -137,7 +137,7 @@ function layoutOf(input: LayoutInput): CandidateLayout {
     ...stagesOfRow(model, pipeline * schedule.chunks, facts),
     zeroStage,
     zeroImplementation: zeroImplementationOf(cells.engine, zeroStage),
-    ...recomputeOf(cells, facts, filled),
+    ...recomputeOf(input),
     offloadOptimizer: Math.min(1, facts.offloadOptimizer),
     offloadActivations: offloadedActivations(facts, model),
     offloadWeights: 0,
@@ -200,8 +200,9 @@ function expertFeatures(
   };
 }
 
-function shardGroupOf(facts: StatedFacts, ranks: number): number {
-  const stated = facts.shardGroup;
+/** Of `ranks` that hold the same weights, of which a node holds `inNode`: how many share one copy of the sharded states. */
+function shardGroupOf(facts: StatedFacts, ranks: number, inNode: number): number {
+  const stated = facts.shardGroup === 'node' ? inNode : facts.shardGroup;
   return stated !== undefined && stated > 0 && ranks % stated === 0 ? stated : ranks;
 }
 
@@ -218,11 +219,22 @@ function zeroStageOf(cells: StatedCells, filled: FilledValues): CandidateLayout[
   ) as CandidateLayout['zeroStage'];
 }
 
-function recomputeOf(
-  cells: StatedCells,
-  facts: StatedFacts,
-  filled: FilledValues,
-): Pick<CandidateLayout, 'recompute' | 'recomputeModules' | 'recomputeLayersPerChunk'> {
+type Recomputation = Pick<CandidateLayout, 'recompute' | 'recomputeModules' | 'recomputeLayersPerChunk'>;
+
+/** TorchTitan's selective checkpointing by operator (`selective op`). */
+function isByOperator({ recompute, recompute_detail }: StatedCells): boolean {
+  return /\bop\b/i.test(`${recompute} ${recompute_detail}`);
+}
+
+/** It keeps attention and every second matrix product and computes the others again, with all that is cheap: about as much as two layers in five. */
+const SHARE_BY_OPERATOR = 0.4;
+
+function recomputedByOperator({ layers }: ModelShape, { pipeline }: Degrees): Recomputation {
+  const recomputeLayersPerChunk = Math.max(1, Math.round((SHARE_BY_OPERATOR * layers) / pipeline));
+  return { recompute: 'full', recomputeModules: [], recomputeLayersPerChunk };
+}
+
+function recomputeOf({ cells, facts, filled, model, degrees }: LayoutInput): Recomputation {
   const stated = recomputeMode(cells.recompute);
   if (facts.recomputeLayersPerChunk !== undefined) {
     return { recompute: 'full', recomputeModules: [], recomputeLayersPerChunk: facts.recomputeLayersPerChunk };
@@ -238,6 +250,7 @@ function recomputeOf(
   }
   const mode = filled.or<CandidateLayout['recompute']>(stated, 'recompute = none', () => 'none');
   if (mode !== 'selective') return { recompute: mode, recomputeModules: [] };
+  if (isByOperator(cells)) return recomputedByOperator(model, degrees);
   const modules = facts.recomputeModules.length > 0 ? facts.recomputeModules : (['core_attn'] as const);
   return { recompute: 'selective', recomputeModules: modules };
 }

@@ -176,7 +176,12 @@ function mtpLayersOf(cells: StatedCells, known: ModelShape | undefined): number 
   const layout = /pp_layout=(\S+?)[;,]?(\s|$)/.exec(notes)?.[1];
   if (layout !== undefined) return layout.split('m').length - 1;
   if (/\bMTP\b/.test(notes)) return 1;
-  return recipeMtpLayers(cells) ?? known?.mtpLayers ?? 0;
+  return recipeMtpLayers(cells) ?? (isProxy(cells) ? 0 : (known?.mtpLayers ?? 0));
+}
+
+/** A cut-down stand-in for a model measures its layers: no layer that predicts further tokens, and no second loss, unless they are stated. */
+function isProxy({ model, notes }: StatedCells): boolean {
+  return /\bproxy\b/i.test(`${plainName(model)} ${notes}`);
 }
 
 function statedCount(notes: string, pattern: RegExp): number | undefined {

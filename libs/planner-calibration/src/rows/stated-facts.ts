@@ -32,7 +32,7 @@ export interface StatedFacts {
   readonly offloadsActivations: boolean;
   readonly loraRank: number | undefined;
   /** Ranks that share one copy of the sharded states; -1 for all. */
-  readonly shardGroup: number | undefined;
+  readonly shardGroup: number | 'node' | undefined;
   /** Bytes per parameter that the optimizer keeps besides the fp32 weights. */
   readonly momentBytes: number | undefined;
   /** Low-precision reductions of a sharded-data-parallel mode. */
@@ -56,7 +56,7 @@ export function statedFacts(cells: StatedCells): StatedFacts {
     overlapsCommunication: /communication overlap disabled|no overlap\b/i.test(notes) ? false : undefined,
     overlapTensor: /async(hronous)?[- ]TP|TP overlap on/i.test(`${engine} ${notes}`) || undefined,
     // Submissions whose configuration is named `..._dplast` put data parallelism outermost.
-    rankOrder: /config_\w*dplast|tp-pp-dp mapping/.test(notes) ? 'tp-cp-pp-dp' : undefined,
+    rankOrder: /config_[\w-]*dplast|tp-pp-dp mapping/.test(notes) ? 'tp-cp-pp-dp' : undefined,
     gradientBuckets: !/no gradient bucketing/i.test(notes),
     expertCapacity: capacityOf(notes),
     cudaGraphs: cudaGraphsOf(notes),
@@ -68,7 +68,7 @@ export function statedFacts(cells: StatedCells): StatedFacts {
     offloadedActivationLayers: numberIn(cells.offload_detail, /activation CPU offload of (\d+) layers?/),
     offloadsActivations: /activation CPU offload True/i.test(`${notes} ${cells.offload_detail}`),
     loraRank: /\bLoRA\b/i.test(`${engine} ${notes}`) ? (numberIn(notes, /rank[ =](\d+)/i) ?? 16) : undefined,
-    shardGroup: numberIn(notes, /optimizer states sharded over (-?\d+)/),
+    shardGroup: shardGroupOf(`${engine} ${notes}`),
     momentBytes: momentBytesOf(`${engine} ${notes}`),
     gradientBytes: gradientBytesOf(notes),
   };
@@ -120,6 +120,21 @@ function capacityOf(notes: string): number | undefined {
   return /token-?drop/i.test(notes) ? 1 : undefined;
 }
 
+/** `partial CUDA graphs`, `CUDA graphs (attn + moe_router)`, `TE-scoped CUDA graph`. */
+const PARTIAL_GRAPHS =
+  /\b(partial|scoped) CUDA graphs?\b|\bCUDA graphs? (of|for|over|\()\s*(parts|attn|attention|mamba|moe)/i;
+
+/**
+ * Fully sharded within a group and replicated across groups: `HSDP`, `dp_shard=8`, or InternEvo's words. Without a number the group is a node.
+ */
+function shardGroupOf(text: string): number | 'node' | undefined {
+  const stated = numberIn(text, /optimizer states sharded over (-?\d+)/) ?? numberIn(text, /dp_shard[ =:]+(\d+)/i);
+  if (stated !== undefined) return stated;
+  return /\bHSDP\b|hybrid[- _]shard/i.test(text)
+    ? (numberIn(text, /HSDP[^;,]*?\bshard(?:ed|s)?[ =](?:over )?(\d+)/i) ?? 'node')
+    : undefined;
+}
+
 function cudaGraphsOf(notes: string): CandidateLayout['cudaGraphs'] | undefined {
   const stated = /cuda_graph=(\w+):(\S+)/.exec(notes);
   if (stated !== null) {
@@ -130,8 +145,9 @@ function cudaGraphsOf(notes: string): CandidateLayout['cudaGraphs'] | undefined 
   const graphs = switchOf(notes, /CUDA graphs (on|off)/i);
   if (graphs !== undefined) return graphs ? 'full' : 'none';
   if (/full-iteratio/i.test(notes)) return 'full';
+  if (PARTIAL_GRAPHS.test(notes)) return 'partial';
   // Submissions name the configuration file after its options: `..._cg.sh` runs CUDA graphs, and so do those of the 8B benchmark.
-  return /\bCUDA graphs\b|config_\w*_(cg|8b)(_|\.)/.test(notes) ? 'full' : undefined;
+  return /\bCUDA graphs\b|config_[\w-]*_(cg|8b)(_|\.)/.test(notes) ? 'full' : undefined;
 }
 
 function flashAttentionOf(notes: string): boolean | undefined {
