@@ -7,7 +7,8 @@ import { fit, unfitted, type FitOptions, type FitRow } from './fit.ts';
 const OPTIONS: FitOptions = {
   fittedOn: 'invented rows',
   iterations: 20,
-  sd: { gpu: 0.3, family: 0.3, stack: 0.3 },
+  sd: { gpus: 0.3, families: 0.3, stacks: 0.3 },
+  releasesMove: ['compute'],
   noise: 0.02,
   freedom: 3,
 };

@@ -15,6 +15,7 @@ import {
   predictStepTime,
   TIME_CONSTANT_NAMES,
   TIME_CONSTANTS,
+  type AdjustmentName,
   type Adjustments,
   type Calibration,
   type RunFacts,
@@ -31,8 +32,10 @@ export interface FitRow {
 export interface FitOptions {
   readonly fittedOn: string;
   readonly iterations: number;
-  /** Prior standard deviations, in natural logarithm, of the multipliers of a GPU type, a family and a release. */
-  readonly sd: { readonly gpu: number; readonly family: number; readonly stack: number };
+  /** Prior standard deviations, in natural logarithm, of the multipliers of a chip, a family and a release. */
+  readonly sd: { readonly gpus: number; readonly families: number; readonly stacks: number };
+  /** What a release may move beyond its family. */
+  readonly releasesMove: readonly AdjustmentName[];
   /** Measurement noise, in natural logarithm, and degrees of freedom of its Student-t distribution. */
   readonly noise: number;
   readonly freedom: number;
@@ -100,16 +103,25 @@ function parametersFor(rows: readonly FitRow[], options: FitOptions): readonly P
     name,
     sd: TIME_CONSTANTS[name].sd,
   }));
-  const owners = (level: 'gpus' | 'families' | 'stacks', sd: number, of: (row: FitRow) => string): Parameter[] =>
-    [...new Set(rows.map(of))]
+  const owners = (
+    level: 'gpus' | 'families' | 'stacks',
+    names: readonly AdjustmentName[],
+    of: (row: FitRow) => string | undefined,
+  ): Parameter[] =>
+    [...new Set(rows.map(of).filter((owner) => owner !== undefined))]
       .sort()
-      .flatMap((owner) => ADJUSTMENT_NAMES.map((name): Parameter => ({ level, owner, name, sd })));
+      .flatMap((owner) => names.map((name): Parameter => ({ level, owner, name, sd: options.sd[level] })));
   return [
     ...shared,
-    ...owners('gpus', options.sd.gpu, (row) => row.run.cluster.gpu.silicon),
-    ...owners('families', options.sd.family, (row) => familyOfStack(row.run.stack)),
-    ...owners('stacks', options.sd.stack, (row) => row.run.stack),
+    ...owners('gpus', ADJUSTMENT_NAMES, (row) => row.run.cluster.gpu.silicon),
+    ...owners('families', ADJUSTMENT_NAMES, (row) => familyOfStack(row.run.stack)),
+    ...owners('stacks', options.releasesMove, releaseWithExperts),
   ];
+}
+
+/** Releases differ in what models with experts cost; of dense models groups of rows are predicted as well without them. */
+function releaseWithExperts({ run }: FitRow): string | undefined {
+  return run.model.experts === undefined || run.stack === familyOfStack(run.stack) ? undefined : run.stack;
 }
 
 function valueIn(calibration: Calibration, parameter: Parameter): number | undefined {

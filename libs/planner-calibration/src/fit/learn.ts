@@ -22,7 +22,8 @@ export function trainingRows(rows: readonly MeasuredRow[]): readonly TrainingRow
 }
 
 export const FIT_SETTINGS = {
-  sd: { gpu: 0.15, family: 0.15, stack: 0.1 },
+  sd: { gpus: 0.15, families: 0.15, stacks: 0.1 },
+  releasesMove: ['experts', 'host', 'compute'],
   noise: 0.04,
   freedom: 3,
 } as const satisfies Partial<FitOptions>;

@@ -1,7 +1,9 @@
 /** Which digits of fitted constants are worth keeping? */
 import type { Adjustments, Calibration } from '@coxswain/planner/calibration';
 
-/** Four digits are more than the data can tell; a multiplier within half a percent of 1 is left out. */
+const LEAST_CHANGE = 0.01;
+
+/** Four digits are more than the data can tell; a multiplier within one percent of 1 is left out. */
 export function rounded(calibration: Calibration): Calibration {
   const digits = (value: number): number => Number(value.toPrecision(4));
   const table = (owners: Readonly<Record<string, Adjustments>>): Record<string, Adjustments> =>
@@ -11,7 +13,7 @@ export function rounded(calibration: Calibration): Calibration {
           owner,
           Object.fromEntries(
             Object.entries(factors)
-              .filter(([, factor]) => Math.abs(Math.log(factor)) >= 0.005)
+              .filter(([, factor]) => Math.abs(Math.log(factor)) >= LEAST_CHANGE)
               .map(([name, factor]) => [name, digits(factor)]),
           ),
         ])

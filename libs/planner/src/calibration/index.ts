@@ -2,6 +2,6 @@ export { CalibrationErrors, type ErrorFigures } from './errors.ts';
 export { CALIBRATION } from './fitted.ts';
 export { Calibration, constantsFor, countConstants, familyOfStack } from './calibration.ts';
 export { ADJUSTMENT_NAMES, ADJUSTMENTS, TIME_CONSTANT_NAMES, TIME_CONSTANTS } from '../time/constants.ts';
-export type { Adjustments, TimeConstantName, TimeConstants } from '../time/constants.ts';
+export type { AdjustmentName, Adjustments, TimeConstantName, TimeConstants } from '../time/constants.ts';
 export { predictStepTime } from '../time/step-time.ts';
 export type { RunFacts } from '../facts.ts';
