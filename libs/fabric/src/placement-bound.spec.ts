@@ -47,8 +47,6 @@ describe('the least weighted bytes', () => {
   });
 
   it.each([
-    // Eight racks of ten: four rings of 16 are in two pieces each, and no two pieces of at least six share a rack.
-    ['rings of 16 on racks of 10', 4, 16, Array.from({ length: 80 }, (_, at) => [`l${at % 8}`, 's'])],
     // A ring leaves one unit on another leaf, wherever it is cut.
     ['rings of 4 on racks of 3', 2, 4, Array.from({ length: 12 }, (_, at) => [`l${at % 4}`, 's'])],
   ])('know that what a switch does not hold of a group lies on another: %s', (_sentence, pipeline, data, switches) => {
