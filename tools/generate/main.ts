@@ -11,6 +11,7 @@ import { generateGraphqlSchema } from './graphql.ts';
 import { generateHookFiles } from './hook-files.ts';
 import { generateJobWords } from './job-words.ts';
 import { generateLayoutPages } from './layouts.ts';
+import { generateCalibratePrograms } from './calibrate-programs.ts';
 import { generatePreflightProgram } from './preflight-program.ts';
 import { generateReference } from './reference.ts';
 
@@ -27,6 +28,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...generateFabricLabels(),
     ...generateControllerBugs(),
     ...generateAccessPage(),
+    ...generateCalibratePrograms(),
     ...generatePreflightProgram(),
     ...generateEnginePrograms(),
     ...generateHookFiles(),

@@ -56,9 +56,10 @@ export const FOLDER_ORDER = {
     'contract.ts',
     'stages.ts',
     'facts.ts',
+    'cluster-profile.ts',
   ],
   'libs/simulation': ['report', 'run', 'presets', 'cluster', 'kernel'],
-  'libs/planner-calibration': ['cross-validate', 'fit', 'score', 'rows'],
+  'libs/planner-calibration': ['cross-validate', 'fit', 'profile', 'score', 'rows'],
 };
 
 /** Zones of `import-x/no-restricted-paths` for one package: every folder is forbidden what stands above it. */

@@ -6,6 +6,7 @@ import { CliError } from './cli-error.ts';
 import { terminalAsker } from './asker.ts';
 import { addAuditCommand } from './audit-command.ts';
 import { addActingCommands } from './acting-commands.ts';
+import { addCalibrateCommand } from './calibrate-command.ts';
 import { addEngineCommands } from './engine-commands.ts';
 import { addFabricCommands } from './fabric-commands.ts';
 import { addHealthCommands } from './health-commands.ts';
@@ -133,6 +134,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addLayoutCommands(program, session);
   addEngineCommands(program, session);
   addPlannerCommands(program, session);
+  addCalibrateCommand(program, session);
   addPlaceCommand(program, session);
   addFabricCommands(program, session);
   addHealthCommands(program, session);

@@ -14,6 +14,7 @@ import {
 import { gpuOf } from '@coxswain/planner/presets';
 import { InvalidArgumentError } from 'commander';
 import type { z } from 'zod';
+import { readProfile } from './calibrate/profile-file.ts';
 import { CliError } from './cli-error.ts';
 import { plannedModel } from './planned-model.ts';
 import { assignments, positiveNumber, shareOfOne } from './quantities.ts';
@@ -33,6 +34,7 @@ export interface RequestOptions {
   readonly island?: Island[];
   readonly betweenIslandsGbps?: number;
   readonly usdPerGpuHour?: number;
+  readonly profile?: string;
   readonly globalBatch?: number;
   readonly seq?: number;
   readonly precision?: string;
@@ -116,6 +118,7 @@ function clusterOf(options: RequestOptions, file: Partial<ClusterInput> | undefi
       islands: options.island,
       betweenIslandsGbPerS: options.betweenIslandsGbps === undefined ? undefined : options.betweenIslandsGbps / BITS,
       usdPerGpuHour: options.usdPerGpuHour,
+      profile: options.profile === undefined ? undefined : readProfile(options.profile),
     }),
   };
   // What a file says is of any type until the request is checked as a whole.

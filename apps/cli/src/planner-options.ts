@@ -21,6 +21,7 @@ export function requestOptions(command: Command): Command {
       island,
     )
     .option('--between-islands-gbps <gbps>', 'network per GPU between islands', positiveNumber)
+    .option('--profile <file>', 'what `coxswain calibrate` measured of the cluster')
     .option('--usd-per-gpu-hour <usd>', 'price instead of the preset’s', positiveNumber)
     .option('--global-batch <samples>', 'samples per step', wholeNumber)
     .option('--seq <tokens>', 'tokens per sample', wholeNumber)

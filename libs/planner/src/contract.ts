@@ -1,6 +1,7 @@
 /** What a planner is asked and what it answers. Plain objects without unions or records, because GraphQL types are made from them. */
 import { MAX_PLANNED_GPUS, ModelShape, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
+import { ClusterProfile } from './cluster-profile.ts';
 import { NIC_KINDS, PRECISIONS, RANK_ORDERS, SCHEDULES } from './facts.ts';
 
 const degree = z.int().min(1).max(MAX_PLANNED_GPUS);
@@ -62,6 +63,7 @@ export const PlanCluster = z
     islands: z.array(PlanIsland).min(1).max(64).optional().describe('Absent: one network joins all nodes.'),
     betweenIslandsGbPerS: bandwidthGbPerS.optional().describe('Per GPU and direction.'),
     usdPerGpuHour: z.number().min(0).max(10_000).optional().describe('Absent: as the preset says.'),
+    profile: ClusterProfile.optional().describe('What was measured on this cluster; absent: what is usual.'),
   })
   .meta({ id: 'PlanCluster' });
 export type PlanCluster = z.infer<typeof PlanCluster>;

@@ -4,6 +4,7 @@
  * Callers build it from a layout and a model (`factsOfPlan`) or from a row of published measurements.
  */
 import type { ModelShape, RECOMPUTED_MODULES } from '@coxswain/layout';
+import type { ClusterProfile } from './cluster-profile.ts';
 
 export const PRECISIONS = ['fp32', 'fp16', 'bf16', 'fp8', 'mxfp8', 'nvfp4'] as const;
 /** fp8 is per-tensor scaling; mxfp8 block scaling with 32 elements; nvfp4 is fp4 with 16 elements. Attention and vocabulary stay in bf16. */
@@ -68,6 +69,8 @@ export interface ClusterFacts {
   }[];
   /** GB/s per GPU and direction between islands. */
   readonly betweenIslandsGbPerS?: number;
+  /** What was measured on this cluster; absent: what is usual for its GPUs. */
+  readonly profile?: ClusterProfile;
 }
 
 /** What one virtual stage holds; a pipeline has `pipeline * chunks` of them, in the order a sample passes through. */

@@ -28,6 +28,7 @@ export {
   WhyNotAnswer,
 } from './contract.ts';
 export type { AllowedChoices, MemoryVerdict, PinnedAxes, PlanRequestInput } from './contract.ts';
+export { ClusterProfile } from './cluster-profile.ts';
 export { newScheduleScratch } from './schedule/schedule-scratch.ts';
 export { timelineOf } from './schedule/simulate.ts';
 export type { PassKind, TimedPass } from './schedule/simulate.ts';

@@ -6,6 +6,8 @@ export function assumptionsOf({ request, run }: ResolvedRequest): string[] {
   const { cluster } = run;
   const asked = request.cluster;
   const assumed: string[] = [];
+  if (asked.profile !== undefined)
+    assumed.push(`constants as measured on this cluster (profile "${asked.profile.name}")`);
   if (asked.gpusPerNode === undefined)
     assumed.push(`${cluster.gpusPerNode} GPUs per node, as ${cluster.gpu.name} usually has`);
   if (asked.scaleOutGbPerS === undefined) {

@@ -1,5 +1,6 @@
 /** Which constants do predictions use, and how far off were they? */
 import { constantsFor } from './calibration.ts';
+import { withProfile } from './with-profile.ts';
 import { errorFor } from './errors.ts';
 import { CALIBRATION, ERRORS } from './fitted.ts';
 import type { RunFacts } from '../facts.ts';
@@ -7,7 +8,9 @@ import type { PredictionError } from '../contract.ts';
 import type { TimeConstants } from '../time/constants.ts';
 
 export function constantsOf(run: Pick<RunFacts, 'cluster' | 'stack'>): TimeConstants {
-  return constantsFor(CALIBRATION, run.cluster.gpu.silicon, run.stack);
+  const constants = constantsFor(CALIBRATION, run.cluster.gpu.silicon, run.stack);
+  const { profile } = run.cluster;
+  return profile === undefined ? constants : withProfile(constants, profile, run.stack);
 }
 
 export function errorOf(run: RunFacts): PredictionError {

@@ -1,5 +1,7 @@
 export { CalibrationErrors, type ErrorFigures } from './errors.ts';
+export { WHOLE_STEP, withProfile } from './with-profile.ts';
 export { CALIBRATION } from './fitted.ts';
+export { probeFormulas } from './probe-formulas.ts';
 export { Calibration, constantsFor, countConstants, familyOfStack } from './calibration.ts';
 export { ADJUSTMENT_NAMES, ADJUSTMENTS, TIME_CONSTANT_NAMES, TIME_CONSTANTS } from '../time/constants.ts';
 export type { AdjustmentName, Adjustments, TimeConstantName, TimeConstants } from '../time/constants.ts';

@@ -1,6 +1,8 @@
 /** What does a request mean? Its presets are looked up once, and everything that answers it reads what was found. */
 import { DomainError } from '@coxswain/domain-error';
 import type { ModelShape } from '@coxswain/layout';
+import { unknownConstantsOf } from '../calibration/with-profile.ts';
+import type { ClusterProfile } from '../cluster-profile.ts';
 import type { AllowedChoices, PlanCluster, PlanRequest } from '../contract.ts';
 import type { ClusterFacts, RunFacts } from '../facts.ts';
 import { GPU_PRESETS, modelOf, namedOf, type GpuPreset } from '../presets/index.ts';
@@ -79,6 +81,7 @@ function clusterOf(asked: PlanCluster, preset: GpuPreset, gpus: number): Cluster
     scaleOutGbPerS,
     nicKind,
     hostMemoryGibPerNode: (preset.hostMemoryGibPerNode * gpusPerNode) / preset.gpusPerNode,
+    ...(asked.profile === undefined ? {} : { profile: knownProfile(asked.profile) }),
   };
   if (asked.islands === undefined) return facts;
   return {
@@ -91,6 +94,14 @@ function clusterOf(asked: PlanCluster, preset: GpuPreset, gpus: number): Cluster
     })),
     ...(asked.betweenIslandsGbPerS === undefined ? {} : { betweenIslandsGbPerS: asked.betweenIslandsGbPerS }),
   };
+}
+
+/** @throws DomainError INVALID_REQUEST where it was measured for a planner with other constants. */
+function knownProfile(profile: ClusterProfile): ClusterProfile {
+  const [unknown] = unknownConstantsOf(profile);
+  if (unknown === undefined) return profile;
+  const detail = `"${unknown}" of profile "${profile.name}" is no constant of this planner: measure the cluster again with coxswain calibrate`;
+  throw new DomainError('INVALID_REQUEST', detail, [{ pointer: '/cluster/profile/factors', detail }]);
 }
 
 /** The first islands that hold `gpus` GPUs; the last of them may be used in part. */

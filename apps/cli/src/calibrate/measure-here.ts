@@ -1,0 +1,103 @@
+/** Measures the machine that the command runs on: as many ranks as asked for, each a process of the Python that is given. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CliError } from '../cli-error.ts';
+import programs from './programs.generated.json' with { type: 'json' };
+
+export interface LocalRanks {
+  readonly python: string;
+  readonly ranks: number;
+  /** Ranks of one node; ranks of this machine stand for several nodes where it is fewer. */
+  readonly ranksPerNode: number;
+  /** About how long to measure. */
+  readonly seconds: number;
+}
+
+/** Longest that ranks may take beyond what they measure: loading PyTorch, meeting, warming up. */
+const SPARE_MS = 10 * 60_000;
+const LAST_LINES = 3;
+
+/** What rank 0 wrote, as text. Throws a {@link CliError} with the last lines of the first rank that failed. */
+export async function measureHere(
+  asked: LocalRanks,
+  signal: AbortSignal,
+  say: (line: string) => void,
+): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'coxswain-calibrate-'));
+  try {
+    for (const { name, text } of programs.files) writeFileSync(join(directory, name), text);
+    const out = join(directory, 'measured.json');
+    const port = await freePort();
+    const over = new AbortController();
+    const limits = AbortSignal.any([signal, over.signal, AbortSignal.timeout(asked.seconds * 1_000 * 3 + SPARE_MS)]);
+    const ranks = Array.from({ length: asked.ranks }, (_, rank) =>
+      runRank({ ...asked, rank, port, directory, out }, limits, say),
+    );
+    // The others would wait for one that is gone.
+    await Promise.all(ranks).finally(() => over.abort());
+    return readFileSync(out, 'utf8');
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+interface Rank extends LocalRanks {
+  readonly rank: number;
+  readonly port: number;
+  readonly directory: string;
+  readonly out: string;
+}
+
+function runRank(
+  { python, rank, ranks, ranksPerNode, seconds, port, directory, out }: Rank,
+  signal: AbortSignal,
+  say: (line: string) => void,
+): Promise<void> {
+  const program = join(directory, programs.files[0]?.name ?? '');
+  const child = spawn(python, [program, '--seconds', String(seconds), '--out', out], {
+    signal,
+    killSignal: 'SIGKILL',
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      OMP_NUM_THREADS: '1',
+      ...process.env,
+      RANK: String(rank),
+      WORLD_SIZE: String(ranks),
+      LOCAL_RANK: String(rank),
+      LOCAL_WORLD_SIZE: String(ranksPerNode),
+      MASTER_ADDR: '127.0.0.1',
+      MASTER_PORT: String(port),
+    },
+  });
+  let lines: readonly string[] = [];
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    const told = text.split('\n').filter((line) => line.trim() !== '');
+    lines = [...lines, ...told].slice(-LAST_LINES);
+    if (rank === 0) told.forEach(say);
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', (error: NodeJS.ErrnoException) => reject(notStarted(python, error)));
+    child.once('close', (code, killedBy) => {
+      if (code === 0) resolve();
+      else
+        reject(new CliError(`Rank ${rank} ended with ${code ?? killedBy}: ${lines.join(' / ') || 'it wrote nothing'}`));
+    });
+  });
+}
+
+function notStarted(python: string, error: NodeJS.ErrnoException): Error {
+  if (error.code === 'ENOENT')
+    return new CliError(`There is no ${python}: name a Python that has PyTorch with --python.`);
+  return error;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

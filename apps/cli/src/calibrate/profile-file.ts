@@ -1,0 +1,14 @@
+/** Profiles of clusters in files: `coxswain calibrate` writes them, `plan`, `predict` and `why-not` read them. */
+import { brokenSchemaRule } from '@coxswain/layout';
+import { ClusterProfile } from '@coxswain/planner';
+import { CliError } from '../cli-error.ts';
+import { readDocument } from '../read-document.ts';
+
+export function readProfile(path: string): ClusterProfile {
+  const parsed = ClusterProfile.safeParse(readDocument(path), { reportInput: true });
+  if (parsed.success) return parsed.data;
+  const reasons = parsed.error.issues.map(
+    (issue) => `  ${issue.path.join('.') || 'profile'}: ${brokenSchemaRule(issue)}`,
+  );
+  throw new CliError(`${path} holds no profile as coxswain calibrate writes it:\n${reasons.join('\n')}`);
+}
