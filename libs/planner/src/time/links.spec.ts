@@ -9,7 +9,7 @@ import {
   type TimeConstantName,
   type TimeConstants,
 } from './constants.ts';
-import { allToAllS, collectiveS, handOverS } from './links.ts';
+import { allToAllS, collectiveS, collectivesS, handOverS } from './links.ts';
 import { type Group } from './tiers.ts';
 
 const START = Object.fromEntries(TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].start])) as Record<
@@ -74,7 +74,10 @@ describe('messages', () => {
   it('pass all nodes anew, each of them', () => {
     const slow = { ...NOMINAL, scaleOutLatencyS: 0.001 };
     const oneS = collectiveS(nodes(1024), { size: 128, stride: 8 }, GB, slow);
-    expect(collectiveS(nodes(1024), { size: 128, stride: 8 }, GB, slow, 5) - oneS).toBeCloseTo(4 * 127 * 0.001, 9);
+    expect(collectivesS(nodes(1024), { size: 128, stride: 8 }, { bytes: GB, messages: 5 }, slow) - oneS).toBeCloseTo(
+      4 * 127 * 0.001,
+      9,
+    );
   });
 });
 

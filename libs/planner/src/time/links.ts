@@ -69,27 +69,32 @@ function tiersOf(cluster: ClusterFacts, group: Group): Tiers {
 
 /**
  * Seconds of one reduce-scatter or all-gather in which every rank ends with, or starts from, `bytes` bytes; an all-reduce is two of them.
- * `messages`: how many collectives these bytes are cut into; each passes all nodes anew, while inside a node the next is under way already.
  *
  * Ring over the members: (n-1)/n * bytes through every link. Across nodes the members that share a node share its NICs, so that the ring
  * enters and leaves a node with as many NICs as it has members there (NCCL's rings), never faster than the links inside. One message passes the
  * members one after the other, so that its latency grows with the nodes and not with their logarithm.
  */
-export function collectiveS(
-  cluster: ClusterFacts,
-  group: Group,
-  bytes: number,
-  constants: TimeConstants,
-  messages = 1,
-): number {
+export function collectiveS(cluster: ClusterFacts, group: Group, bytes: number, constants: TimeConstants): number {
   if (group.size <= 1 || bytes <= 0) return 0;
   const { inDomain, inNode, nodes } = tiersOf(cluster, group);
   const up = inDomain > 1 ? scaleUpBytesPerS(cluster, constants) : Infinity;
   const host = inNode > inDomain ? hostLinkBytesPerS(cluster) : Infinity;
   const out = nodes > 1 ? inNode * scaleOutBytesPerS(cluster, group, nodes, constants) : Infinity;
   const moved = (bytes * (group.size - 1)) / group.size;
-  const startS = constants.collectiveLatencyS * (inNode - 1);
-  return moved / Math.min(up, host, out) + startS + messages * constants.scaleOutLatencyS * (nodes - 1);
+  const startS = constants.collectiveLatencyS * (inNode - 1) + constants.scaleOutLatencyS * (nodes - 1);
+  return moved / Math.min(up, host, out) + startS;
+}
+
+/** The same bytes cut into `messages` collectives: each passes all nodes anew, while inside a node the next is under way already. */
+export function collectivesS(
+  cluster: ClusterFacts,
+  group: Group,
+  { bytes, messages }: { readonly bytes: number; readonly messages: number },
+  constants: TimeConstants,
+): number {
+  if (group.size <= 1 || bytes <= 0) return 0;
+  const passesS = constants.scaleOutLatencyS * (tiersOf(cluster, group).nodes - 1);
+  return collectiveS(cluster, group, bytes, constants) + (messages - 1) * passesS;
 }
 
 /**

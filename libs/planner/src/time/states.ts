@@ -5,7 +5,7 @@ import { COEFFICIENTS, type TimeConstants } from './constants.ts';
 import { stateBytesOf, trainedShareOf } from './exchanged-bytes.ts';
 import { groupsOf } from './groups.ts';
 import { memoryS, softExcess, type KernelFacts } from './kernels.ts';
-import { collectiveS } from './links.ts';
+import { collectivesS } from './links.ts';
 import type { StageKind } from './stage-kinds.ts';
 import type { Group } from './tiers.ts';
 
@@ -89,10 +89,16 @@ export function shardedTrafficS(
   const groups = groupsOf(run.candidate);
   const bytes = stateBytesOf(run);
   const slow = run.candidate.zeroImplementation === 'deepspeed' ? constants.deepspeedGather : 1;
+  const { cluster } = run;
   const move = (each: number): number =>
     slow *
-    (collectiveS(run.cluster, groups.shard, parameters.dense * each, constants, units.dense) +
-      collectiveS(run.cluster, groups.expertData, parameters.experts * each, constants, units.experts));
+    (collectivesS(cluster, groups.shard, { bytes: parameters.dense * each, messages: units.dense }, constants) +
+      collectivesS(
+        cluster,
+        groups.expertData,
+        { bytes: parameters.experts * each, messages: units.experts },
+        constants,
+      ));
   return { gatherS: move(bytes.gathered), reduceS: move(bytes.reduced) };
 }
 
@@ -116,9 +122,11 @@ export function dataTrafficS(
   const whole = zeroStage === 3 ? groups.replicas : groups.dense;
   const expertWhole = zeroStage === 3 ? ALONE : groups.expertData;
   const shardedBy = zeroStage === 3 ? groups.shard.size : 1;
-  const move = (bytes: number): number =>
-    collectiveS(cluster, whole, (dense * bytes) / shardedBy, constants, bucketsOf(candidate, whole, dense)) +
-    collectiveS(cluster, expertWhole, experts * bytes, constants, bucketsOf(candidate, expertWhole, experts));
+  const buckets = bucketsOf(candidate, whole, dense);
+  const expertBuckets = bucketsOf(candidate, expertWhole, experts);
+  const move = (each: number): number =>
+    collectivesS(cluster, whole, { bytes: (dense * each) / shardedBy, messages: buckets }, constants) +
+    collectivesS(cluster, expertWhole, { bytes: experts * each, messages: expertBuckets }, constants);
   const often = zeroStage === 2 ? Math.max(1, microBatches(run)) : 1;
   const reduceS =
     move(reduced) *
