@@ -24,6 +24,7 @@ export const SCRIPTS = {
       'whether layouts that NVIDIA published are, as predicted, faster than the first answer',
     'planner:bench': 'how long the search takes, and whether it finds what trying every layout finds',
     'planner:fit': 'fit the constants again to the published measurements',
+    'planner:cases': 'what the planner answers in known situations, written to docs/reference/planner-cases.md',
     'planner:cross-validate': 'errors on measurements that the fit was not shown',
   },
   'Now and then': {

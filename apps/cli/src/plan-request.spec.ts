@@ -167,6 +167,11 @@ describe('what cannot be planned is refused in words', () => {
       () => ({ file: aFile('text.yaml', 'cluster: {gpu: h100, islands: many}\n') }),
       /cluster\.islands \(--island\): is "many"; /,
     ],
+    [
+      'a file of six million bytes',
+      () => ({ file: aFile('large.yaml', `# ${'x'.repeat(6_000_000)}`) }),
+      /has 5\.7 MiB; at most 2 MiB are read/,
+    ],
     ['an empty file', () => ({ file: aFile('empty.yaml', '') }), /is empty|holds no request/],
     [
       'a file that is no model',

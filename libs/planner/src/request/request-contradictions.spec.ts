@@ -2,58 +2,53 @@ import type { PlanRequestInput } from '../contract.ts';
 import { parsePlanRequest } from './parse-plan-request.ts';
 import { resolveRequest } from './resolved-request.ts';
 
-const resolve = (model: string, gpu: string, change: Partial<PlanRequestInput>) =>
+const resolve = ([model, gpu]: readonly [string, string], change: Partial<PlanRequestInput>) =>
   resolveRequest(
     parsePlanRequest({ model, cluster: { gpu, gpus: 64 }, globalBatchSize: 512, sequenceLength: 4096, ...change }),
   );
 
 describe('a request that contradicts itself', () => {
-  it.each<[string, string, string, Partial<PlanRequestInput>, string]>([
+  it.each<[string, [string, string], Partial<PlanRequestInput>, string]>([
     [
       'experts pinned on a model without',
-      'llama-3.1-8b',
-      'h100',
+      ['llama-3.1-8b', 'h100'],
       { pinned: { expert: 8 } },
       '/pinned/expert: expert 8 divides experts, and the model has none; leave it out',
     ],
     [
       'the tensor ranks of experts pinned on a model without',
-      'llama-3.1-8b',
-      'h100',
+      ['llama-3.1-8b', 'h100'],
       { pinned: { expertTensor: 2 } },
       '/pinned/expertTensor: expertTensor 2 divides experts, and the model has none; leave it out',
     ],
     [
       'a number that does not divide the experts',
-      'mixtral-8x7b',
-      'h100',
+      ['mixtral-8x7b', 'h100'],
       { pinned: { expert: 6 } },
       '/pinned/expert: expert 6 does not divide the 8 experts of the model; the nearest below is 4',
     ],
     [
       'four bits on Hopper',
-      'llama-3.1-8b',
-      'h100',
+      ['llama-3.1-8b', 'h100'],
       { precision: 'nvfp4' },
       '/precision: NVIDIA H100 SXM5 80 GB multiplies no nvfp4; it has fp32, fp16, bf16, fp8',
     ],
     [
       'eight bits on Ampere',
-      'llama-3.1-8b',
-      'a100',
+      ['llama-3.1-8b', 'a100'],
       { precision: 'fp8' },
       '/precision: NVIDIA A100 SXM4 80 GB multiplies no fp8; it has fp32, fp16, bf16',
     ],
-  ])('is refused with %s', (_, model, gpu, change, message) => {
-    expect(() => resolve(model, gpu, change)).toThrow(message);
+  ])('is refused with %s', (_, on, change, message) => {
+    expect(() => resolve(on, change)).toThrow(message);
   });
 
-  it.each<[string, string, string, Partial<PlanRequestInput>]>([
-    ['one expert rank of a model without experts', 'llama-3.1-8b', 'h100', { pinned: { expert: 1 } }],
-    ['expert ranks that divide', 'mixtral-8x7b', 'h100', { pinned: { expert: 4 } }],
-    ['eight bits on Hopper', 'llama-3.1-8b', 'h100', { precision: 'fp8' }],
-    ['four bits on Blackwell', 'llama-3.1-8b', 'b200', { precision: 'nvfp4' }],
-  ])('is no contradiction: %s', (_, model, gpu, change) => {
-    expect(() => resolve(model, gpu, change)).not.toThrow();
+  it.each<[string, [string, string], Partial<PlanRequestInput>]>([
+    ['one expert rank of a model without experts', ['llama-3.1-8b', 'h100'], { pinned: { expert: 1 } }],
+    ['expert ranks that divide', ['mixtral-8x7b', 'h100'], { pinned: { expert: 4 } }],
+    ['eight bits on Hopper', ['llama-3.1-8b', 'h100'], { precision: 'fp8' }],
+    ['four bits on Blackwell', ['llama-3.1-8b', 'b200'], { precision: 'nvfp4' }],
+  ])('is no contradiction: %s', (_, on, change) => {
+    expect(() => resolve(on, change)).not.toThrow();
   });
 });

@@ -1,0 +1,76 @@
+/** `npm run planner:cases`: what the planner answers in known situations, with what was published beside it, as a page. */
+import { parsePlanRequest, plan, type Plan, type PlanAnswer } from '@coxswain/planner';
+import { gpuOf, modelOf } from '@coxswain/planner/presets';
+import { choicesOf, formatCount, formatDegrees, formatGib, formatSeconds, formatShare } from '@coxswain/plan-report';
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
+import { SITUATIONS, type Situation } from './situations.ts';
+
+const TARGET = fileURLToPath(new URL('../../../docs/reference/planner-cases.md', import.meta.url));
+
+const HEAD = `# What the planner answers
+
+${SITUATIONS.length} situations, published jobs first, then everyday questions, with the planner's first answer and what was published beside it. \`npm run planner:cases\` writes this
+page (minutes of one core). Options that a person would have to give (engine, number format) are those of the published run; everything else is searched. A
+published layout was chosen by people who could run it, often for another release or reason, so a difference in layout is no error by itself; one in time that
+is larger than [the planner's error](planner-score.md) would be. FlashAttention is assumed, which runs of 2021 and 2022 did not have: they computed activations again and took
+longer.
+`;
+
+const sections: string[] = [];
+for (const [index, situation] of SITUATIONS.entries()) {
+  const answer = plan(parsePlanRequest(situation.request));
+  sections.push(sectionOf(index + 1, situation, answer));
+  process.stderr.write(`${index + 1} of ${SITUATIONS.length}: ${situation.title}\n`);
+}
+const page = [HEAD, ...sections].join('\n');
+writeFileSync(TARGET, await format(page, { ...(await resolveConfig(TARGET)), parser: 'markdown' }));
+
+function sectionOf(number: number, situation: Situation, answer: PlanAnswer): string {
+  const { title, published, expected } = situation;
+  return [
+    `## ${number}. ${title}`,
+    '',
+    `${questionOf(situation)}`,
+    '',
+    ...(answer.best === undefined ? nothing(answer) : [`- **Planner:** ${planLine(answer.best)}`]),
+    ...(answer.advice ?? []).map(({ sentence, plan: advised }) => `- **Advice:** ${sentence} (${shortLine(advised)})`),
+    ...(published === undefined
+      ? []
+      : [
+          `- **Published:** ${published.layout}: ${formatSeconds(published.stepS)} (${published.source})${beside(answer, published.stepS)}`,
+        ]),
+    ...(expected === undefined ? [] : [`- **Expected:** ${expected}`]),
+    '',
+  ].join('\n');
+}
+
+function questionOf({ request }: Situation): string {
+  const { cluster, globalBatchSize, sequenceLength, precision = 'bf16', stack = 'any engine' } = request;
+  const model = modelOf(request.model ?? '').title;
+  return `${model}, ${formatCount(cluster.gpus)} x ${gpuOf(cluster.gpu).title}, batch ${formatCount(globalBatchSize)} x ${formatCount(sequenceLength)} tokens, ${precision}, ${stack}.`;
+}
+
+function planLine(plan: Plan): string {
+  const { stepTimeS, modelFlopsUtilizationPct, peakGib, capacityGib } = plan.prediction;
+  return `${shortLine(plan)}: ${formatSeconds(stepTimeS)}, ${modelFlopsUtilizationPct.toFixed(0)} % of peak, ${formatGib(peakGib)} of ${formatGib(capacityGib)}`;
+}
+
+function shortLine(plan: Plan): string {
+  return `${formatDegrees(plan)}, ${choicesOf(plan)}`;
+}
+
+function nothing({ closest, whyNothing }: PlanAnswer): readonly string[] {
+  if (closest === undefined) return [`- **Planner:** ${whyNothing ?? 'no layout is legal'}`];
+  return [
+    `- **Planner:** nothing fits; the closest lacks ${formatGib(closest.exceedsGib)}: ${shortLine(closest.plan)}`,
+    ...closest.relax.map((way) => `- **To make it fit:** ${way}`),
+  ];
+}
+
+function beside({ best }: PlanAnswer, publishedS: number): string {
+  if (best === undefined) return '';
+  const ratio = best.prediction.stepTimeS / publishedS - 1;
+  return `; the planner's is ${formatShare(Math.abs(ratio))} ${ratio < 0 ? 'shorter' : 'longer'}`;
+}
