@@ -37,8 +37,10 @@ class Desk {
     seconds: number,
     stuck: readonly number[] = [],
     run = RUN,
-    silent: readonly number[] = [],
-    pace: (rank: number) => number = () => 1,
+    {
+      silent = [],
+      pace = () => 1,
+    }: { readonly silent?: readonly number[]; readonly pace?: (rank: number) => number } = {},
   ): Promise<void> {
     for (let second = 0; second < seconds; second += 1) {
       this.nowMs += 1_000;
@@ -100,7 +102,7 @@ describe('the watch over gangs', () => {
   it('takes a rank that has spoken and falls silent for unheard, whatever its launcher says of its process', async () => {
     const desk = new Desk();
     await desk.train(60);
-    await desk.train(120, [3], RUN, [3]);
+    await desk.train(120, [3], RUN, { silent: [3] });
     const found = desk.watch.take().filter(({ verdict }) => verdict.kind === 'hang');
     expect(found.at(-1)?.verdict).toMatchObject({ ranks: [3], action: 'evict', evidence: { cause: 'noTelemetry' } });
   });
@@ -133,14 +135,14 @@ describe('the watch over gangs', () => {
 
   it('names a rank whose own work takes longer, and blames nobody where all do', async () => {
     const slow = new Desk();
-    await slow.train(400, [], RUN, [], (rank) => (rank === 2 ? 1.5 : 1));
+    await slow.train(400, [], RUN, { pace: (rank) => (rank === 2 ? 1.5 : 1) });
     expect(named(slow.watch.take())).toEqual([
       ['slowRank', [2], 'b', 'advise'],
       ['slowRank', [2], 'b', 'evict'],
     ]);
     const uniform = new Desk();
     await uniform.train(200);
-    await uniform.train(400, [], RUN, [], () => 1.5);
+    await uniform.train(400, [], RUN, { pace: () => 1.5 });
     expect(uniform.watch.take().filter(({ verdict }) => verdict.ranks.length > 0)).toEqual([]);
   });
 
@@ -151,7 +153,7 @@ describe('the watch over gangs', () => {
     after.nowMs = 5_000_000;
     after.step = 300;
     // Launchers come back one after the other, and what they told last is minutes old.
-    await after.train(1, [], RUN, [0, 1, 2]);
+    await after.train(1, [], RUN, { silent: [0, 1, 2] });
     after.nowMs += 45_000;
     await after.train(120);
     expect(after.watch.take().filter(({ verdict }) => verdict.kind !== 'blind')).toEqual([]);

@@ -49,8 +49,8 @@ export function slowDetector(gang: Gang, settings: HealthSettings): SlowDetector
     const costly = costs.close(named, slowFor, atMs - (beganAtMs ?? atMs));
     const { lostMs } = costs;
     const drafts = [
-      ...told.slowRanks(named, slowFor, gang, atMs, { ...doubts, lostMs, isDue: false }),
-      ...told.slowRanks(costly, slowFor, gang, atMs, { ...doubts, lostMs, isDue: true }),
+      ...told.slowRanks(named, slowFor, { ...doubts, gang, atMs, lostMs, isDue: false }),
+      ...told.slowRanks(costly, slowFor, { ...doubts, gang, atMs, lostMs, isDue: true }),
     ];
 
     const data = dataWait(window, settings, gang.nodeOf);

@@ -17,12 +17,18 @@ export interface Doubts {
   readonly mayBeExpert: boolean;
 }
 
+/** When and in which gang, what it has cost, and whether that is enough to act. */
+export interface SlowRankContext extends Doubts {
+  readonly gang: Gang;
+  readonly atMs: number;
+  readonly lostMs: (rank: number) => number;
+  readonly isDue: boolean;
+}
+
 export function slowRanks(
   due: readonly number[],
   found: ReadonlyMap<number, Slow>,
-  gang: Gang,
-  atMs: number,
-  { lostMs, isDue, ...doubts }: Doubts & { readonly lostMs: (rank: number) => number; readonly isDue: boolean },
+  { gang, atMs, lostMs, isDue, ...doubts }: SlowRankContext,
 ): VerdictDraft[] {
   const nodes = Map.groupBy(due, (rank) => gang.nodeOf(rank) ?? `rank ${rank}`);
   const doubt = doubts.mayBeExpert
