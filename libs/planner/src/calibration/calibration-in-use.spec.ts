@@ -1,4 +1,4 @@
-import { gpuOf } from '../presets/index.ts';
+import { GPU_PRESETS, gpuOf } from '../presets/index.ts';
 import { aCluster, aModel, aRun } from '../testing/runs.ts';
 import { calibrationSentence, constantsOf, errorOf } from './calibration-in-use.ts';
 import { CALIBRATION, ERRORS } from './fitted.ts';
@@ -7,17 +7,17 @@ const EXPERTS = { count: 8, topK: 2, ffnHiddenSize: 8, sharedFfnHiddenSize: 0, d
 
 describe('the constants that predictions use', () => {
   it('are the shared ones for a GPU and an engine that nobody measured', () => {
-    const gpu = { ...gpuOf('h100'), name: 'a GPU of tomorrow' };
+    const gpu = { ...gpuOf('h100'), silicon: 'a chip of tomorrow' };
     expect(constantsOf({ cluster: aCluster(8, { gpu }), stack: 'an engine of tomorrow' })).toEqual(CALIBRATION.shared);
   });
 
-  it.each(Object.keys(CALIBRATION.gpus).map((name) => [name]))(
-    '%s is a GPU preset, so that its fit is found',
-    (name) => {
-      const gpu = gpuOf(name);
-      expect(gpu.name).toBe(name);
+  it.each(Object.keys(CALIBRATION.gpus).map((silicon) => [silicon]))(
+    '%s is the chip of a GPU preset, so that its fit is found',
+    (silicon) => {
+      const gpu = GPU_PRESETS.find((preset) => preset.silicon === silicon);
+      if (gpu === undefined) throw new Error(`no preset has the chip ${silicon}`);
       const own = constantsOf({ cluster: aCluster(8, { gpu }), stack: 'an engine of tomorrow' });
-      const differs = Object.values(CALIBRATION.gpus[name] ?? {}).some((factor) => factor !== 1);
+      const differs = Object.values(CALIBRATION.gpus[silicon] ?? {}).some((factor) => factor !== 1);
       expect(JSON.stringify(own) !== JSON.stringify(CALIBRATION.shared)).toBe(differs);
     },
   );
