@@ -15,6 +15,7 @@ describe('what a status records', () => {
       progress: undefined,
       checkpoint: undefined,
       attempts: [],
+      incidents: [],
       avoidedNodes: [],
       unrecordedCheckpoints: [],
       terminal: undefined,
