@@ -128,26 +128,6 @@ describe('bytes that cross', () => {
       ),
     );
   });
-
-  it('of 16,384 ranks with 64 ways of experts are known within 100 ms', () => {
-    const layout: ParallelLayout = {
-      tensorParallelDegree: 8,
-      pipelineParallelDegree: 8,
-      dataParallelDegree: 256,
-      expert: { expertParallelDegree: 64, expertTensorParallelDegree: 1 },
-    };
-    const traffic = assumedTraffic(layout);
-    const nodes = Array.from({ length: 2048 }, (_, index) =>
-      aFabricNode({ name: `n${index}`, switches: [`l${index >> 3}`, `s${index >> 7}`, `c${index >> 10}`] }),
-    );
-    const nodeOfRank = Array.from({ length: worldSize(layout) }, (_, rank) => `n${rank >> 3}`);
-    const tookMs = Array.from({ length: 5 }, () => {
-      const startedMs = performance.now();
-      crossingBytes(traffic, nodeOfRank, { nodes });
-      return performance.now() - startedMs;
-    });
-    expect(Math.min(...tookMs)).toBeLessThan(100);
-  });
 });
 
 describe('weights of boundaries', () => {

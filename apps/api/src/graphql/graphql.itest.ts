@@ -93,6 +93,18 @@ async function liveThrough(id: string): Promise<void> {
     files: 9,
     manifestSha256: 'a'.repeat(64),
   };
+  const incident = {
+    id: '1.1',
+    kind: 'Crash',
+    epoch: 1,
+    incarnation: 1,
+    noticedAt: '2026-01-01T00:00:10.000Z',
+    message: 'Rank 1 exited.',
+    rank: 1,
+    node: 'node-a',
+    gpus: 4,
+    action: 'RestartedInPods',
+  };
   const rows: readonly (readonly [string, readonly unknown[]])[] = [
     [`UPDATE jobs SET uid = $1, state = 'Running', status = $2 WHERE id = $3`, [UID, JSON.stringify(status), id]],
     [
@@ -108,6 +120,11 @@ async function liveThrough(id: string): Promise<void> {
       `INSERT INTO job_events (job_id, key, type, severity, epoch, message, at)
        VALUES ($1, 'a', 'Placed', 'info', 1, 'Placed on 2 nodes.', now()), ($1, 'b', 'RankFailed', 'error', 1, 'Rank 3 failed.', now())`,
       [id],
+    ],
+    [
+      `INSERT INTO incidents (cluster_id, job_id, key, kind, node, noticed_at, is_open, incident)
+       VALUES ($1, $2, '1.1', 'Crash', 'node-a', now(), true, $3)`,
+      [cluster.id, id, JSON.stringify(incident)],
     ],
     ['INSERT INTO series_gaps (cluster_id, boot_id, missed_frames) VALUES ($1, $2, NULL)', [cluster.id, 'boot']],
     [
@@ -202,6 +219,8 @@ const QUERIES: readonly (readonly [field: string, args: () => string, url: () =>
     () => `(${P}, jobId: "${jobId}", fromStep: 3, toStep: 18, maxPoints: 4)`,
     () => `/v1/projects/research/jobs/${jobId}/steps?fromStep=3&toStep=18&maxPoints=4`,
   ],
+  ['incidents', () => `(${P}, pageSize: 1)`, () => '/v1/projects/research/incidents?pageSize=1'],
+  ['jobIncidents', () => `(${P}, jobId: "${jobId}")`, () => `/v1/projects/research/jobs/${jobId}/incidents`],
   ['ranks', () => `(${P}, jobId: "${jobId}")`, () => `/v1/projects/research/jobs/${jobId}/ranks`],
   ['jobRendering', () => `(${P}, jobId: "${jobId}")`, () => `/v1/projects/research/jobs/${jobId}/rendering`],
   [
