@@ -15,17 +15,22 @@ interface Factor {
   readonly constants: readonly TimeConstantName[];
   /** Measured with plain PyTorch: an engine whose own constants are known launches its kernels otherwise. */
   readonly isOfHost?: true;
+  /** Priced at the bf16 rate whatever the precision is: in fp32 as many times slower is expected as linear layers are priced. */
+  readonly isPricedInBf16?: true;
 }
+
+/** fp32 on units that have bf16 products: an eighth of the rate (`kernels.ts` of the time model prices linear layers so). */
+const FP32_SLOWDOWN = 8;
 
 const FACTORS: readonly Factor[] = [
   { constants: ['gemmSlowdown'] },
   { constants: ['gemmRidge'] },
   { constants: ['gemmWave'] },
   { constants: ['gemmDepth'] },
-  { constants: ['flashSlowdown', 'unfusedSlowdown'] },
+  { constants: ['flashSlowdown', 'unfusedSlowdown'], isPricedInBf16: true },
   { constants: ['flashSequence'] },
   { constants: ['elementwiseFactor', 'scoresFactor'] },
-  { constants: ['vocabularySlowdown'] },
+  { constants: ['vocabularySlowdown'], isPricedInBf16: true },
   { constants: ['lossFactor', 'embeddingFactor'] },
   { constants: ['optimizerFactor'] },
   { constants: ['hostLayerS'], isOfHost: true },
@@ -58,9 +63,10 @@ export const PROFILE_SETTINGS = {
 /** A step counts as much as so many other probes: of these there are more, and in a step operations meet as they meet in training. */
 const STEP_IMPORTANCE = 4;
 
-/** What a fit minimises besides the settings: how often each probe counts. */
+/** What a fit minimises besides the settings: how often each probe counts, and around what each factor is expected, in natural logarithm. */
 interface Weighted extends ProfileSettings {
   readonly importance: readonly number[];
+  readonly expected: readonly number[];
 }
 
 /** A probe beside what the model says of it. */
@@ -90,7 +96,10 @@ export function fitProfile(
     const constants = moved(usual, at);
     return known.map((probe) => Math.log((predictProbe(probe, where, constants) ?? 1) / probe.seconds));
   };
-  const at = leastSquares(logsAt, { ...settings, importance });
+  const expected = FACTORS.map(({ isPricedInBf16 = false }) =>
+    isPricedInBf16 && where.precision === 'fp32' ? Math.log(FP32_SLOWDOWN) : 0,
+  );
+  const at = leastSquares(logsAt, { ...settings, importance, expected });
   const calibrated = moved(usual, at);
   return {
     profile: { name, factors: factorsOf(at) },
@@ -131,7 +140,7 @@ const FURTHEST = Math.log(9_999);
 const DIFFERENCE = 0.01;
 
 function leastSquares(logsAt: (at: readonly number[]) => number[], settings: Weighted): readonly number[] {
-  let at: readonly number[] = FACTORS.map(() => 0);
+  let at: readonly number[] = settings.expected;
   let logs = logsAt(at);
   let objective = objectiveOf(logs, at, settings);
   let damping = 0.01;
@@ -156,18 +165,22 @@ const clamp = (value: number, limit: number): number => Math.max(-limit, Math.mi
 const FREEDOM = 3;
 const weightOf = (log: number, noise: number): number => (FREEDOM + 1) / (FREEDOM + (log / noise) ** 2) / noise ** 2;
 
-function objectiveOf(logs: readonly number[], at: readonly number[], { sd, noise, importance }: Weighted): number {
+function objectiveOf(
+  logs: readonly number[],
+  at: readonly number[],
+  { sd, noise, importance, expected }: Weighted,
+): number {
   const misfit = logs.reduce(
     (sum, log, row) => sum + (importance[row] ?? 1) * ((FREEDOM + 1) / 2) * Math.log(1 + (log / noise) ** 2 / FREEDOM),
     0,
   );
-  return misfit + at.reduce((sum, value) => sum + 0.5 * (value / sd) ** 2, 0);
+  return misfit + at.reduce((sum, value, index) => sum + 0.5 * ((value - (expected[index] ?? 0)) / sd) ** 2, 0);
 }
 
 function stepOf(
   logsAt: (at: readonly number[]) => number[],
   { at, logs }: { readonly at: readonly number[]; readonly logs: readonly number[] },
-  { sd, noise, importance }: Weighted,
+  { sd, noise, importance, expected }: Weighted,
   damping: number,
 ): readonly number[] {
   const slopes = at.map((value, index) =>
@@ -177,7 +190,9 @@ function stepOf(
   const dot = (a: readonly number[], b: readonly number[]): number =>
     a.reduce((sum, value, row) => sum + value * (b[row] ?? 0) * (weights[row] ?? 0), 0);
   const normal = new Matrix(slopes.map((a) => slopes.map((b) => dot(a, b))));
-  const gradient = slopes.map((slope, index) => dot(slope, logs) + (at[index] ?? 0) / sd ** 2);
+  const gradient = slopes.map(
+    (slope, index) => dot(slope, logs) + ((at[index] ?? 0) - (expected[index] ?? 0)) / sd ** 2,
+  );
   for (let index = 0; index < at.length; index++)
     normal.set(index, index, (normal.get(index, index) + 1 / sd ** 2) * (1 + damping));
   return new CholeskyDecomposition(normal).solve(Matrix.columnVector(gradient)).to1DArray();
