@@ -1,6 +1,4 @@
-import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import fc from 'fast-check';
-import { assumedTraffic } from './assumed-traffic.ts';
 import { BOUNDARY_WEIGHTS, weightedBytes } from './boundary-weights.ts';
 import { crossingBytes } from './crossing-bytes.ts';
 import type { FabricNode } from './fabric.ts';
