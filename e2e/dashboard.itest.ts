@@ -63,6 +63,8 @@ async function seen(selector: string, want: RegExp): Promise<void> {
 async function lastStepOf(curve: 'Loss' | 'Tokens/s'): Promise<number> {
   const figure = page.locator('figure', { has: page.locator('figcaption', { hasText: curve }) });
   if ((await figure.locator('.u-over').count()) === 0) return -1;
+  // The mouse reaches what is in view.
+  await figure.scrollIntoViewIfNeeded();
   const box = await figure.locator('.u-over').boundingBox();
   if (box === null) return -1;
   await page.mouse.move(box.x + box.width - 2, box.y + box.height / 2);

@@ -22,7 +22,8 @@ export function LifePanel({
   const { api } = useSession();
   const at = { project, id: job.id };
   const { data, error } = useQuery({
-    queryKey: ['life', project, job.id, job.state, job.epoch],
+    // Not by state: a job that is Running again would be shown as it was when it ran before.
+    queryKey: ['life', project, job.id, isFinished],
     queryFn: async () => {
       const [goodput, incidents] = await Promise.all([
         api.goodput(at),
