@@ -18,6 +18,15 @@ interface Recording {
   isOver: boolean;
 }
 
+/** Its parent has to be there: with `recursive` Node asks for ever where a file system answers ENOENT for a folder that it does not let anybody make. */
+function makeDirectory(directory: string): void {
+  try {
+    mkdirSync(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
 export interface TraceRecorderOptions {
   readonly directory: string;
   readonly say: (sentence: string) => void;
@@ -40,7 +49,7 @@ export class TraceRecorder {
     const name = `${run.jobUid}-e${run.epoch}-i${run.incarnation}.jsonl`;
     if (!NAME.test(name)) return;
     try {
-      mkdirSync(directory, { recursive: true });
+      makeDirectory(directory);
       this.#makeRoom();
     } catch (error) {
       return say(`nothing is recorded in ${directory}: ${(error as Error).message}`);
