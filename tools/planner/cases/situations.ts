@@ -17,10 +17,9 @@ type Batch = readonly [samples: number, tokens: number];
 
 function request(
   model: string,
-  [gpu, gpus]: readonly [string, number],
+  [gpu, gpus, cluster = {}]: readonly [gpu: string, gpus: number, more?: Partial<Cluster>],
   [globalBatchSize, sequenceLength]: Batch,
   rest: Partial<PlanRequestInput> = {},
-  cluster: Partial<Cluster> = {},
 ): PlanRequestInput {
   return { model, globalBatchSize, sequenceLength, top: 2, ...rest, cluster: { gpu, gpus, ...cluster } };
 }
@@ -201,23 +200,41 @@ export const SITUATIONS: readonly Situation[] = [
   },
   {
     title: 'Llama 3.1 8B on 8 nodes of a tiny cluster over 10 Gb/s Ethernet',
-    request: request('llama-3.1-8b', ['a100', 16], [128, 4096], MEGATRON, {
-      gpusPerNode: 2,
-      scaleUpDomainGpus: 2,
-      scaleOutGbPerS: 0.625,
-      nicKind: 'ethernet',
-    }),
+    request: request(
+      'llama-3.1-8b',
+      [
+        'a100',
+        16,
+        {
+          gpusPerNode: 2,
+          scaleUpDomainGpus: 2,
+          scaleOutGbPerS: 0.625,
+          nicKind: 'ethernet',
+        },
+      ],
+      [128, 4096],
+      MEGATRON,
+    ),
     expected: 'a pipeline across the nodes, since gradients would take most of a step',
   },
   {
     title: 'GPT 39B over two islands of 256 A100, InfiniBand and RoCE, joined by 25 Gb/s',
-    request: request('gpt-39b', ['a100', 512], [1536, 2048], MEGATRON, {
-      islands: [
-        { gpus: 256, nicKind: 'infiniband' },
-        { gpus: 256, nicKind: 'roce' },
+    request: request(
+      'gpt-39b',
+      [
+        'a100',
+        512,
+        {
+          islands: [
+            { gpus: 256, nicKind: 'infiniband' },
+            { gpus: 256, nicKind: 'roce' },
+          ],
+          betweenIslandsGbPerS: 3.125,
+        },
       ],
-      betweenIslandsGbPerS: 3.125,
-    }),
+      [1536, 2048],
+      MEGATRON,
+    ),
     expected: 'the pipeline alone crosses the islands (Holmes)',
   },
   {
