@@ -113,7 +113,9 @@ export class Reporting {
       now: () => clock.now(),
       tell: ({ jobUid, verdict }) => {
         const gang = ports.newestGang(jobUid);
-        if (gang !== undefined && gang !== 'gone') parts.onVerdict(gang.job, verdict);
+        // Of ranks that have ended nothing is heard either, and all is well.
+        if (gang === undefined || gang === 'gone' || gang.attempt.endedAt !== undefined) return;
+        parts.onVerdict(gang.job, verdict);
       },
       knowsPhases: (jobUid) => {
         const gang = ports.newestGang(jobUid);
