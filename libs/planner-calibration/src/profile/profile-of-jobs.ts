@@ -1,6 +1,7 @@
 /** By which factor do the jobs of an engine on this cluster take longer than predicted? One number for each engine, from what ran. */
 import type { ClusterProfile } from '@coxswain/planner';
 import { familyOfStack, WHOLE_STEP } from '@coxswain/planner/calibration';
+import { errorPct, quantile } from '../score/error-statistics.ts';
 
 /** A job that was both predicted and measured. */
 export interface MeasuredJob {
@@ -50,14 +51,15 @@ const MAX_FACTORS = 128;
 const isUsable = ({ predictedMs, measuredMs }: MeasuredJob): boolean => predictedMs > 0 && measuredMs > 0;
 
 function calibrated(engine: string, jobs: readonly MeasuredJob[]): CalibratedEngine {
-  const errorPct = ({ predictedMs, measuredMs }: MeasuredJob, factor: number): number =>
-    100 * Math.abs((factor * predictedMs) / measuredMs - 1);
-  const leftOut = jobs.map((job, index) => errorPct(job, factorOf(jobs.filter((_, other) => other !== index))));
+  const errorSizePct = ({ predictedMs, measuredMs }: MeasuredJob, factor: number): number =>
+    Math.abs(errorPct({ predicted: factor * predictedMs, measured: measuredMs }));
+  const median = (values: readonly number[]): number => quantile(values, 0.5) ?? 0;
+  const leftOut = jobs.map((job, index) => errorSizePct(job, factorOf(jobs.filter((_, other) => other !== index))));
   return {
     engine,
     jobs: jobs.length,
     factor: factorOf(jobs),
-    medianBeforePct: median(jobs.map((job) => errorPct(job, 1))),
+    medianBeforePct: median(jobs.map((job) => errorSizePct(job, 1))),
     medianLeftOutPct: jobs.length < 2 ? undefined : median(leftOut),
   };
 }
@@ -65,11 +67,4 @@ function calibrated(engine: string, jobs: readonly MeasuredJob[]): CalibratedEng
 function factorOf(jobs: readonly MeasuredJob[]): number {
   const sum = jobs.reduce((total, { predictedMs, measuredMs }) => total + Math.log(measuredMs / predictedMs), 0);
   return Math.exp(sum / (jobs.length + PRIOR_JOBS));
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length / 2;
-  const above = sorted[Math.floor(middle)] ?? 0;
-  return Number.isInteger(middle) ? ((sorted[middle - 1] ?? 0) + above) / 2 : above;
 }
