@@ -7,6 +7,8 @@ import {
   CheckpointList,
   ClusterFabric,
   EngineList,
+  FabricChanges,
+  FabricSnapshotList,
   EngineRendering,
   GroupRole,
   GroupRoleCreate,
@@ -27,6 +29,7 @@ import {
   Project,
   ProjectCreate,
   ProjectLimitList,
+  RecordedFabric,
   ProjectList,
   RankMap,
   RenderingRequest,
@@ -80,6 +83,9 @@ const ANSWERS = [
   PlanAccuracy,
   EngineList,
   ClusterFabric,
+  FabricSnapshotList,
+  RecordedFabric,
+  FabricChanges,
   EngineRendering,
   JobRendering,
 ];
@@ -121,6 +127,12 @@ const ROOTS = `type Query {
   engines: EngineList
   "Every node with GPUs, where it sits, and which jobs hold it (administrators)."
   fabric: ClusterFabric
+  "When the fabric changed, newest first; until: the first is how it was then. Cluster administrators only."
+  fabricSnapshots(since: String, until: String, pageSize: Int, pageToken: String): FabricSnapshotList
+  "What the fabric looked like then. Cluster administrators only."
+  fabricSnapshot(snapshotId: ID!): RecordedFabric
+  "What changed since the snapshot before, or since another one. Cluster administrators only."
+  fabricChanges(snapshotId: ID!, since: ID): FabricChanges
   projects: ProjectList
   project(name: String!): Project
   "What the project may use of the API, and what of it is used now."

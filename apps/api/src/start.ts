@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { createKubeClient, type KubeClient } from '@coxswain/kube';
+import { createKubeClient, type KubeClient, systemClock } from '@coxswain/kube';
 import { createMetrics, type Logger, type Metrics } from '@coxswain/telemetry';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Infrastructure } from './app.module.ts';
@@ -8,6 +8,10 @@ import { removeOldAudit } from './audit/audit-retention.ts';
 import { Denials } from './auth/denials.ts';
 import { expiryOf } from './auth/token-expiry.ts';
 import type { Config } from './config/config.ts';
+import { FabricRecorder } from './fabric/fabric-recorder.ts';
+import { SeenNodes } from './fabric/seen-nodes.ts';
+import { removeOldSnapshots } from './fabric/snapshot-retention.ts';
+import { SnapshotStore } from './fabric/snapshot-store.ts';
 import { FeedReader } from './streams/feed-reader.ts';
 import { JobFanOut } from './streams/job-fan-out.ts';
 import { LiveJobs } from './streams/live-jobs.ts';
@@ -63,7 +67,7 @@ export async function startApi(config: Config, options: StartOptions): Promise<R
   const infrastructure = await buildInfrastructure(config, options);
   const { app, routes } = await createHttpServer(infrastructure);
   const parts: Part[] = [];
-  if (config.role !== 'worker') parts.push(startMirroring(infrastructure));
+  if (config.role !== 'worker') parts.push(startMirroring(infrastructure, app.get(SeenNodes, { strict: false })));
   if (config.role !== 'api') parts.push(startCarrying(infrastructure));
   infrastructure.liveJobs.start();
   infrastructure.denials.start();
@@ -88,7 +92,7 @@ export async function startApi(config: Config, options: StartOptions): Promise<R
 }
 
 /** The cluster is mirrored by one replica at a time. */
-function startMirroring(infrastructure: Infrastructure): Part {
+function startMirroring(infrastructure: Infrastructure, nodes: SeenNodes): Part {
   const { config, database, cluster, kube, logger, metrics, readiness } = infrastructure;
   const counters = seriesMetrics(metrics);
   let projector: Projector | undefined;
@@ -97,12 +101,20 @@ function startMirroring(infrastructure: Infrastructure): Part {
     projector = projecting;
     const store = new SeriesStore(database, cluster);
     const subscriber = new SeriesSubscriber({ operator: config.operator, store, logger, metrics: counters });
+    const recorder = new FabricRecorder({
+      nodes,
+      store: new SnapshotStore(database, cluster),
+      clock: systemClock,
+      logger,
+    });
     return [
       (signal) => projecting.run(signal),
+      (signal) => recorder.run(signal),
       (signal) => subscriber.run(signal),
       (signal) => removeExpired({ database, logger }, signal),
       (signal) => removeOldAudit({ database, cluster, retentionDays: config.auditRetentionDays, logger }, signal),
       (signal) => removeExpiredSeries({ database, cluster, logger, retention: config.seriesRetention }, signal),
+      (signal) => removeOldSnapshots({ database, cluster, logger, days: config.recordBounds.days }, signal),
       (signal) => removeOldRecords({ database, cluster, logger, bounds: config.recordBounds }, signal),
     ];
   });

@@ -1,8 +1,8 @@
 import type { AuditEntry } from '@coxswain/api-types';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '@coxswain/units';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { columns } from './output.ts';
 import type { Session } from './session.ts';
+import { instant, time } from './time-option.ts';
 import { wholeNumber } from './whole-number.ts';
 
 interface AuditOptions {
@@ -53,27 +53,6 @@ Examples:
   coxswain audit --since 24h --outcome denied
   coxswain audit --object research/tiny-gpt -o json
   coxswain audit --project -      # the whole cluster (its administrators)`;
-
-const UNITS_MS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
-/** JavaScript would take a mere 5 for May 2001. */
-const DATE = /^[0-9]{4}-[0-9]{2}-[0-9]{2}/;
-const AGO = /^([0-9]{1,6})([mhd])$/;
-
-/** Commander prints the option's name before the sentence. */
-function time(text: string): string {
-  if (AGO.test(text) || (DATE.test(text) && !Number.isNaN(Date.parse(text)))) return text;
-  throw new InvalidArgumentError(
-    `"${text}" is no time; write 2030-01-31T00:00:00Z, or 30m, 24h or 7d for so long ago.`,
-  );
-}
-
-function instant(text: string | undefined, now: Date): string | undefined {
-  if (text === undefined) return undefined;
-  const [, count = '', unit = ''] = AGO.exec(text) ?? [];
-  return count === ''
-    ? new Date(text).toISOString()
-    : new Date(now.getTime() - Number(count) * (UNITS_MS[unit] ?? 0)).toISOString();
-}
 
 function auditTable(items: readonly AuditEntry[]): string {
   if (items.length === 0) return 'No entries. What was done longer ago than the audit is kept is not there any more.';

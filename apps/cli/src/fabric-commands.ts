@@ -1,18 +1,22 @@
+import type { RecordedFabric } from '@coxswain/api-types';
 import {
   fabricProblems,
-  type FabricCapacity,
   type FabricNode,
   type FabricProblem,
   namedSwitch,
+  nodesOf,
   placeName,
   summarize,
 } from '@coxswain/fabric';
 import { fabricDrawing } from '@coxswain/plan-report';
 import { formatCount } from '@coxswain/units';
 import type { Command } from 'commander';
+import { CliError } from './cli-error.ts';
+import { addFabricHistoryCommands, snapshotAt, snapshotLine, TIME_FORM } from './fabric-history-commands.ts';
 import { columns, render } from './output.ts';
 import { clusterOptions, type ClusterOptions, type SeenCluster, seenCluster } from './seen-cluster.ts';
 import type { Session } from './session.ts';
+import { time } from './time-option.ts';
 import { replaceFile } from './write-file.ts';
 
 const STANDARD_OUTPUT = '-';
@@ -25,16 +29,20 @@ interface FabricAnswer {
   readonly problems: readonly FabricProblem[];
 }
 
-/** What connects the nodes of a cluster, as placement sees it; no server of ours is asked. */
+type ShowOptions = ClusterOptions & { readonly json?: true; readonly at?: string };
+
+/** What connects the nodes of a cluster, as placement sees it; no server of ours is asked but for what is recorded. */
 export function addFabricCommands(program: Command, session: Session): void {
   const fabric = program.command('fabric').description('what connects the nodes of a cluster, as placement sees it');
 
   clusterOptions(fabric.command('show'))
     .description('islands, spines and leaves with what is free, and what labels contradict')
     .option('--json', 'the same as --output json')
-    .action(async (options: ClusterOptions & { readonly json?: true }) => {
-      const answer = fabricAnswer(await seenCluster(options));
-      session.print(render(answer, options.json === true ? 'json' : session.outputFormat(), fabricText));
+    .option('--at <time>', `as the server recorded it (administrators): ${TIME_FORM}`, time)
+    .action(async ({ json, at, ...options }: ShowOptions) => {
+      const format = json === true ? 'json' : session.outputFormat();
+      if (at === undefined) session.print(render(fabricAnswer(await seenCluster(options)), format, fabricText));
+      else session.print(render(await recordedFabric(session, at, options), format, recordedText));
     });
 
   clusterOptions(fabric.command('draw'))
@@ -46,6 +54,16 @@ export function addFabricCommands(program: Command, session: Session): void {
       if (out === undefined || out === STANDARD_OUTPUT) session.print(svg.trimEnd());
       else replaceFile(out, svg);
     });
+
+  addFabricHistoryCommands(fabric, session);
+}
+
+async function recordedFabric(session: Session, at: string, options: ClusterOptions): Promise<RecordedFabric> {
+  const [other] = Object.keys(options);
+  if (other !== undefined)
+    throw new CliError(`--at shows what the server recorded, and takes no --${other}; leave one of the two out.`);
+  const { id } = await snapshotAt(session, at);
+  return session.connect().fabricSnapshot(id);
 }
 
 const DRAW_EXAMPLES = `
@@ -66,35 +84,59 @@ function fabricAnswer({ fabric, usedGpus, facts }: SeenCluster): FabricAnswer {
 const MOST_ROWS = 64;
 
 function fabricText({ summary, nodes, problems }: FabricAnswer): string {
-  const places = [...Map.groupBy(nodes, placeOf)].sort(([one], [other]) => (one < other ? -1 : 1));
-  const rows = places.slice(0, MOST_ROWS).map(([, members]) => rowOf(members));
-  const rest = places.length - rows.length;
   const free = nodes.reduce((sum, node) => sum + freeOf(node), 0);
   return [
     `${formatCount(summary.nodes, 'node')} with ${formatCount(summary.gpus, 'GPU')}, ${free.toLocaleString('en')} free; ${formatCount(summary.islandCount, 'island')}, ${formatCount(summary.nvlinkDomains, 'NVLink domain')} of several nodes`,
-    `${columns([['ISLAND', 'SPINE', 'LEAF', 'NODES', 'GPUS', 'FREE', 'GPU', 'NETWORK'], ...rows])}${rest === 0 ? '' : `\n… and ${rest} more; --json has every node`}`,
+    tableOf(nodes, freeOf),
     problems.map(({ message }) => `! ${message}`).join('\n'),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
 }
 
-function placeOf({ island, switches }: FabricNode): string {
+function recordedText({ snapshot, ...recorded }: RecordedFabric): string {
+  const nodes = nodesOf(recorded).map(({ name, gpus, place, hardware }) => ({
+    name,
+    gpus,
+    ...place,
+    ...{ gpuType: hardware.gpuType ?? undefined, nicType: hardware.nicType ?? undefined },
+    ...{ nicSpeedGbps: hardware.nicSpeedGbps ?? undefined, nicCount: hardware.nicCount ?? undefined },
+  }));
+  const { islands, nvlinkDomains } = snapshot;
+  const counted = `${formatCount(nodes.length, 'node')} with ${formatCount(snapshot.gpus, 'GPU')}; ${formatCount(islands, 'island')}, ${formatCount(nvlinkDomains, 'NVLink domain')} of several nodes`;
+  return [snapshotLine(snapshot), counted, tableOf(nodes)].join('\n\n');
+}
+
+/** What a table tells of nodes. */
+type ToldNode = Pick<FabricNode, 'gpus' | 'island' | 'switches'> & {
+  readonly [fact in 'gpuType' | 'nicType']?: string | undefined;
+} & { readonly [fact in 'nicSpeedGbps' | 'nicCount']?: number | undefined };
+
+/** A row for each leaf; without `freeOf` what is free is not told. */
+function tableOf<N extends ToldNode>(nodes: readonly N[], freeOf?: (node: N) => number): string {
+  const places = [...Map.groupBy(nodes, placeOf)].sort(([one], [other]) => (one < other ? -1 : 1));
+  const rows = places.slice(0, MOST_ROWS).map(([, members]) => rowOf(members, freeOf));
+  const rest = places.length - rows.length;
+  const free = freeOf === undefined ? [] : ['FREE'];
+  const table = columns([['ISLAND', 'SPINE', 'LEAF', 'NODES', 'GPUS', ...free, 'GPU', 'NETWORK'], ...rows]);
+  return `${table}${rest === 0 ? '' : `\n… and ${rest} more; --json has every node`}`;
+}
+
+function placeOf({ island, switches }: ToldNode): string {
   return [island, namedSwitch(switches, 1), namedSwitch(switches, 0)].join('\n');
 }
 
-function rowOf(members: FabricAnswer['nodes']): readonly string[] {
+function rowOf<N extends ToldNode>(members: readonly N[], freeOf?: (node: N) => number): readonly string[] {
   const [{ island = '', switches = [] } = {}] = members;
   const [leaf, spine] = [0, 1].map((tier) => namedSwitch(switches, tier));
-  const sum = (of: (node: FabricAnswer['nodes'][number]) => number): string =>
-    String(members.reduce((total, node) => total + of(node), 0));
+  const sum = (of: (node: N) => number): string => String(members.reduce((total, node) => total + of(node), 0));
   return [
     placeName(island),
     spine === undefined ? '-' : placeName(spine),
     leaf === undefined ? '-' : placeName(leaf),
     String(members.length),
     sum(({ gpus }) => gpus),
-    sum(freeOf),
+    ...(freeOf === undefined ? [] : [sum(freeOf)]),
     all(members, ({ gpuType }) => gpuType),
     all(members, networkOf),
   ];
@@ -104,13 +146,13 @@ function freeOf({ usable, gpus, usedGpus }: FabricAnswer['nodes'][number]): numb
   return usable ? Math.max(0, gpus - usedGpus) : 0;
 }
 
-function networkOf({ nicType, nicSpeedGbps, nicCount }: FabricCapacity['fabric']['nodes'][number]): string | undefined {
+function networkOf({ nicType, nicSpeedGbps, nicCount }: ToldNode): string | undefined {
   const speed = nicSpeedGbps === undefined ? '' : ` ${nicSpeedGbps} Gb/s`;
   return nicType === undefined ? undefined : `${nicCount === undefined ? '' : `${nicCount} x `}${nicType}${speed}`;
 }
 
 /** What all say, or that they differ. */
-function all(members: FabricAnswer['nodes'], of: (node: FabricNode) => string | undefined): string {
+function all(members: readonly ToldNode[], of: (node: ToldNode) => string | undefined): string {
   const said = new Set(members.map(of));
   return said.size > 1 ? 'several' : ([...said][0] ?? '-');
 }

@@ -12,6 +12,8 @@ import {
   JobEvent,
   JobEventList,
   type IncidentKind,
+  FabricChanges,
+  FabricSnapshotList,
   IncidentList,
   JobGoodput,
   JobList,
@@ -23,6 +25,7 @@ import {
   ProjectLimitList,
   ProjectList,
   RankMap,
+  RecordedFabric,
   SignInMethods,
   SignInToken,
   StepList,
@@ -86,6 +89,14 @@ export interface IncidentFilters {
   readonly kind?: IncidentKind | undefined;
   readonly state?: 'open' | 'over' | undefined;
   readonly node?: string | undefined;
+  readonly pageSize?: number | undefined;
+  readonly pageToken?: string | undefined;
+}
+
+/** Which snapshots of the fabric; times as text with their zone. */
+interface SnapshotFilters {
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
   readonly pageSize?: number | undefined;
   readonly pageToken?: string | undefined;
 }
@@ -299,13 +310,27 @@ export class ApiClient {
     return this.#json(CheckpointList, `${jobPath(reference)}/checkpoints`);
   }
 
-  /** Where the GPU-seconds of the job went. */
   /** What went wrong with jobs, newest first: of one, or of the project that is named. */
   incidents(of: JobReference | { readonly project: string }, query: IncidentFilters = {}): Promise<IncidentList> {
     const path = 'id' in of ? jobPath(of) : projectPath(of.project);
     return this.#json(IncidentList, `${path}/incidents${search({ ...query })}`);
   }
 
+  /** When the fabric of the cluster changed, newest first (administrators). */
+  fabricSnapshots(query: SnapshotFilters = {}): Promise<FabricSnapshotList> {
+    return this.#json(FabricSnapshotList, `/v1/fabric/snapshots${search({ ...query })}`);
+  }
+
+  fabricSnapshot(id: string): Promise<RecordedFabric> {
+    return this.#json(RecordedFabric, `/v1/fabric/snapshots/${encodeURIComponent(id)}`);
+  }
+
+  /** What changed since the snapshot before, or since the one that is given. */
+  fabricChanges(id: string, since?: string): Promise<FabricChanges> {
+    return this.#json(FabricChanges, `/v1/fabric/snapshots/${encodeURIComponent(id)}/changes${search({ since })}`);
+  }
+
+  /** Where the GPU-seconds of the job went. */
   goodput(reference: JobReference): Promise<JobGoodput> {
     return this.#json(JobGoodput, `${jobPath(reference)}/goodput`);
   }

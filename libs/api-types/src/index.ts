@@ -92,6 +92,15 @@ export {
   type FabricPlace,
   MAX_FABRIC_JOBS,
 } from './cluster-fabric.ts';
+export {
+  FabricChange,
+  FabricChanges,
+  FabricFactChange,
+  FabricSnapshot,
+  FabricSnapshotList,
+  RecordedFabric,
+  RecordedFabricNodes,
+} from './fabric-history.ts';
 export type { Checkpoint } from './checkpoint.ts';
 export { CheckpointFault, describeFault, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
 export type { CheckpointEvidence, CheckpointFaultOnNode } from './checkpoint-fault.ts';

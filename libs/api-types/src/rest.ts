@@ -56,6 +56,9 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * GET    …/jobs/{jobId}/rendering                             → JobRendering      (what it runs: arguments, files, environment; or why it cannot)
  * GET    /v1/engines                                          → EngineList
  * GET    /v1/fabric                                           → ClusterFabric     (every node with GPUs, where it sits, and which jobs hold it; administrators)
+ * GET    /v1/fabric/snapshots?since&until&pageSize&pageToken  → FabricSnapshotList (when it changed, newest first; fabric-history.ts; administrators)
+ * GET    /v1/fabric/snapshots/{snapshotId}                    → RecordedFabric    (what it looked like)
+ * GET    /v1/fabric/snapshots/{snapshotId}/changes?since      → FabricChanges     (since the one before, or since another one)
  * POST   /v1/projects/{project}/renderings RenderingRequest   → EngineRendering   (of any layout; nothing runs, and nothing is kept)
  * POST   /v1/projects/{project}/plans    PlanRequest          → StoredPlan        (Idempotency-Key optional, 201; what if: nothing runs)
  * GET    /v1/projects/{project}/plans?pageSize&pageToken      → PlanList

@@ -17,6 +17,7 @@ import { KeepKeysByCluster1795411200000 } from '../../../migrations/202611230520
 import { IndexTheAuditByVerb1795411800000 } from '../../../migrations/20261123053000-index-the-audit-by-verb.ts';
 import { IndexWhatJobsLeaveBehind1795420800000 } from '../../../migrations/20261123080000-index-what-jobs-leave-behind.ts';
 import { RecordIncidents1795644000000 } from '../../../migrations/20261125220000-record-incidents.ts';
+import { RecordFabrics1795660200000 } from '../../../migrations/20261126023000-record-fabrics.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -39,4 +40,5 @@ export const MIGRATIONS = [
   IndexTheAuditByVerb1795411800000,
   IndexWhatJobsLeaveBehind1795420800000,
   RecordIncidents1795644000000,
+  RecordFabrics1795660200000,
 ] as const;

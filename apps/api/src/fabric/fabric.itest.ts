@@ -7,11 +7,20 @@ import {
   NODE_LABELS,
   type Attempt,
   type ClusterFabric,
+  type FabricSnapshot,
   type RankMap,
 } from '@coxswain/api-types';
 import { aJobSpec } from '@coxswain/api-types/testing';
+import { recordedNode } from '@coxswain/fabric';
+import { aFabricNode } from '@coxswain/fabric/testing';
 import { type ControlPlane, type Postgres, startControlPlane, startPostgres, waitFor } from '@coxswain/local-cluster';
 import { type ApiUnderTest, startApiUnderTest } from '../testing/api-under-test.ts';
+import { anAdministrator } from '../testing/a-principal.ts';
+import type { Cluster } from '../infrastructure/tokens.ts';
+import { twoClusters } from '../testing/two-clusters.ts';
+import { FabricHistoryService } from './fabric-history.service.ts';
+import { removeSomeSnapshots } from './snapshot-retention.ts';
+import { type DigestedFabric, digested, SnapshotStore } from './snapshot-store.ts';
 
 const CRDS = resolve(import.meta.dirname, '../../../../charts/coxswain/definitions');
 const JOBS = '/v1/projects/research/jobs';
@@ -200,6 +209,139 @@ describe('the fabric of a cluster', () => {
     const again = { 'if-none-match': String(headers['etag']) };
     expect(await api.send('GET', '/v1/fabric', { token: api.adminToken, headers: again })).toMatchObject({
       status: 304,
+    });
+  });
+});
+
+describe('what the fabric of a cluster looked like', () => {
+  const SNAPSHOTS = '/v1/fabric/snapshots';
+  const asked = async (url: string): ReturnType<ApiUnderTest['send']> =>
+    api.send('GET', url, { token: api.adminToken });
+  /** The oldest one: what is said of nodes may have been recorded anew meanwhile. */
+  const first = async (): Promise<FabricSnapshot> =>
+    waitFor(async () => (await asked(SNAPSHOTS)).body.items.at(-1), { what: 'the first snapshot' });
+
+  it('is recorded by the API itself once it saw the nodes, for administrators alone', async () => {
+    const { id, ...snapshot } = await first();
+    expect(snapshot).toMatchObject({ nodes: 3, gpus: 24, islands: 1, changes: null, unrecordedLooks: 0 });
+    const whole = await asked(`${SNAPSHOTS}/${id}`);
+    expect(whole.body).toMatchObject({
+      snapshot: { id },
+      nodes: { names: ['node-a', 'node-b', 'node-c'], places: [0, 1, 1] },
+    });
+    const { body } = await asked(`${SNAPSHOTS}/${id}/changes?since=${id}`);
+    expect(body).toMatchObject({ before: { id }, came: 0, gone: 0, changed: 0, changes: [] });
+    for (const url of [SNAPSHOTS, `${SNAPSHOTS}/${id}`, `${SNAPSHOTS}/${id}/changes`])
+      expect(await api.send('GET', url, { token: member })).toMatchObject({ status: 403 });
+    expect(await asked(`${SNAPSHOTS}/no-such`)).toMatchObject({ status: 404 });
+    expect(await asked(`${SNAPSHOTS}?until=2000-01-01T00:00:00Z`)).toMatchObject({ status: 200, body: { items: [] } });
+  });
+
+  it('is told over GraphQL too', async () => {
+    const { id, takenAt, nodes } = await first();
+    const query = `{ fabricSnapshots(until: "${takenAt}", pageSize: 1) { items { id nodes changes { came } } }
+      fabricSnapshot(snapshotId: "${id}") { snapshot { id } nodes { names places } }
+      fabricChanges(snapshotId: "${id}") { before { id } came changes { kind nodeCount nodes } } }`;
+    const told = await api.send('POST', '/graphql', { token: api.adminToken, body: { query } });
+    expect(told.body).toEqual({
+      data: {
+        fabricSnapshots: { items: [{ id, nodes, changes: null }] },
+        fabricSnapshot: { snapshot: { id }, nodes: { names: ['node-a', 'node-b', 'node-c'], places: [0, 1, 1] } },
+        fabricChanges: {
+          before: null,
+          came: 3,
+          changes: [
+            { kind: 'came', nodeCount: 2, nodes: ['node-b', 'node-c'] },
+            { kind: 'came', nodeCount: 1, nodes: ['node-a'] },
+          ],
+        },
+      },
+    });
+  });
+
+  describe('in the database', () => {
+    const rack = (leaf: string, gpus = 8): DigestedFabric =>
+      digested(['a', 'b', 'c'].map((name) => recordedNode(aFabricNode({ name, gpus, switches: [leaf] }))));
+    let clusters: Awaited<ReturnType<typeof twoClusters>>;
+    beforeAll(async () => (clusters = await twoClusters(api.running.infrastructure.database)));
+    const serviceOf = (cluster: Cluster): FabricHistoryService => {
+      const { tenantDatabase, pageTokens } = api.running.infrastructure;
+      return new FabricHistoryService(tenantDatabase, cluster, pageTokens);
+    };
+    /** Of a cluster that nobody looks at by himself. */
+    const historyOf = (here: Cluster) => {
+      const { database } = api.running.infrastructure;
+      const history = serviceOf(here);
+      const count = async (table: string): Promise<number> =>
+        (await database.query(`SELECT FROM ${table} WHERE cluster_id = $1`, [here.id])).rows.length;
+      return {
+        store: new SnapshotStore(database, here),
+        /** So many hours pass. */
+        age: async (hours: number): Promise<void> => {
+          await database.query(
+            'UPDATE fabric_snapshots SET taken_at = taken_at - make_interval(hours => $2), seen_until = seen_until - make_interval(hours => $2) WHERE cluster_id = $1',
+            [here.id, hours],
+          );
+        },
+        chunks: () => count('fabric_chunks'),
+        sweep: (days: number, most?: number) => removeSomeSnapshots({ database, cluster: here, days }, most),
+        list: async (pageSize = 50) => (await history.list(anAdministrator(), { pageSize })).items,
+        history,
+      };
+    };
+
+    it('is recorded when it changed, not too often, with what changed; what is the same is kept once', async () => {
+      const { store, age, chunks, list, history } = historyOf(clusters.here);
+      const elsewhere = serviceOf(clusters.elsewhere);
+      expect(await store.record(rack('leaf-0'), 0)).toBe(true);
+      expect(await store.record(rack('leaf-1', 7), 0)).toBe(false);
+      expect(await store.record(rack('leaf-0'), 0)).toBe(true);
+      await age(1);
+      expect(await store.record(rack('leaf-1', 7), 4)).toBe(true);
+      await age(1);
+      expect(await store.record(rack('leaf-0'), 0)).toBe(true);
+      expect(await chunks()).toBe(2);
+      const [again, moved, before] = await list();
+      if (again === undefined || moved === undefined || before === undefined) throw new Error('there are three');
+      expect(before).toMatchObject({ changes: null, gpus: 24 });
+      expect(moved).toMatchObject({ changes: { came: 0, gone: 0, changed: 3 }, gpus: 21, unrecordedLooks: 4 });
+      expect(again).toMatchObject({ changes: { came: 0, gone: 0, changed: 3 }, gpus: 24, unrecordedLooks: 0 });
+      expect((await history.changes(anAdministrator(), moved.id, {})).changes).toEqual([
+        {
+          kind: 'changed',
+          nodeCount: 3,
+          nodes: ['a', 'b', 'c'],
+          facts: [
+            { fact: 'gpus', before: '8', after: '7' },
+            { fact: 'switches', before: 'leaf-0', after: 'leaf-1' },
+          ],
+        },
+      ]);
+      const since = { since: before.id };
+      expect(await history.changes(anAdministrator(), again.id, since)).toMatchObject({ changed: 0, changes: [] });
+      const then = await history.list(anAdministrator(), { pageSize: 1, until: moved.takenAt });
+      expect(then).toMatchObject({ items: [moved], nextPageToken: expect.any(String) });
+      expect((await elsewhere.list(anAdministrator(), { pageSize: 50 })).items).toEqual([]);
+      await expect(elsewhere.read(anAdministrator(), moved.id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    });
+
+    it('is kept for as long as records are, and so many times, with what no other one names; the newest always', async () => {
+      const { store, age, chunks, list, sweep } = historyOf(clusters.elsewhere);
+      for (const leaf of ['leaf-0', 'leaf-1', 'leaf-0', 'leaf-2']) {
+        await store.record(rack(leaf), 0);
+        await age(24);
+      }
+      expect(await sweep(30)).toBe(0);
+      expect(await sweep(0, 3)).toBe(1);
+      expect(await chunks()).toBe(3);
+      // One that another replaced a day ago held until then, however old it is.
+      expect(await sweep(2)).toBe(1);
+      expect(await chunks()).toBe(2);
+      await age(24 * 40);
+      const [newest] = await list();
+      expect(await sweep(30)).toBe(1);
+      expect(await list()).toEqual([newest]);
+      expect(await chunks()).toBe(1);
     });
   });
 });

@@ -2,6 +2,7 @@ import type { KubeClient } from '@coxswain/kube';
 import { Module } from '@nestjs/common';
 import { KUBE, STOPPING } from '../infrastructure/tokens.ts';
 import { FabricController } from './fabric.controller.ts';
+import { FabricHistoryService } from './fabric-history.service.ts';
 import { FabricResolvers } from './fabric.resolvers.ts';
 import { FabricService } from './fabric.service.ts';
 import { SeenNodes } from './seen-nodes.ts';
@@ -16,6 +17,7 @@ import { SeenNodes } from './seen-nodes.ts';
       useFactory: (kube: KubeClient, stopping: AbortSignal) => new SeenNodes({ kube, stopping }),
     },
     FabricService,
+    FabricHistoryService,
     FabricResolvers,
   ],
   exports: [SeenNodes, FabricResolvers],

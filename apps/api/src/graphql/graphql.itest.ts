@@ -234,10 +234,12 @@ const overRest = (field: string, url: string, as: string): Promise<TestAnswer> =
   return api.send(body === undefined ? 'GET' : 'POST', url, { token: as, ...(body === undefined ? {} : { body }) });
 };
 
+const OF_FABRIC = ['fabric', 'fabricSnapshots', 'fabricSnapshot', 'fabricChanges'];
+
 describe('a query', () => {
   it('has an equal for every field of Query', () => {
-    // The fabric takes an administrator and a cluster: fabric/fabric.itest.ts asks for it. Goodput is told up to now, which is another each time: goodput/goodput.itest.ts.
-    expect(new Set([...QUERIES.map(([field]) => field), 'fabric', 'goodput'])).toEqual(
+    // The fabric and its history take an administrator and a cluster: fabric/fabric.itest.ts asks for them. Goodput is told up to now, which is another each time: goodput/goodput.itest.ts.
+    expect(new Set([...QUERIES.map(([field]) => field), ...OF_FABRIC, 'goodput'])).toEqual(
       new Set(Object.keys(schema.getQueryType()?.getFields() ?? {})),
     );
   });

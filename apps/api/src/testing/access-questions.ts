@@ -113,6 +113,8 @@ function variablesOf({ name, args }: GraphQLField<unknown, unknown>, things: Thi
     if (arg.name === 'project' || (arg.name === 'name' && name === 'project')) variables[arg.name] = things.project;
     if (arg.name === 'id') variables['id'] = things[IDS[name] ?? 'jobId'];
     if (arg.name === 'jobId') variables['jobId'] = things.jobId;
+    // There is none: who may ask is told that, and nobody else is.
+    if (arg.name === 'snapshotId') variables['snapshotId'] = things.jobId;
     if (arg.name === 'labels') variables['labels'] = LABELS;
     if (arg.name === 'input') variables['input'] = inputOf(name, things);
   }

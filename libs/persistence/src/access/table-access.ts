@@ -22,6 +22,10 @@ const OF_CLUSTER = 'cluster_id = (SELECT scope_cluster())';
 const ANY_PROJECT = '(SELECT scope_is_whole_cluster())';
 const THE_PROJECTS = '((SELECT scope_projects())::uuid[])';
 
+/** Of the whole cluster or of nobody. */
+const OF_ADMINISTRATORS = `${OF_CLUSTER} AND ${ANY_PROJECT}`;
+const WHOLE_FABRIC = 'every node of the cluster, for its administrators';
+
 /** Tables with `cluster_id` and a column that names the project. */
 const byProject = (column = 'project_id'): string =>
   `${OF_CLUSTER} AND (${ANY_PROJECT} OR ${column} = ANY ${THE_PROJECTS})`;
@@ -60,6 +64,8 @@ export const TABLE_ACCESS: Readonly<Record<string, TableAccess>> = {
   },
   checkpoints: { requests: 'read', rows: BY_NAMESPACE },
   clusters: { requests: 'none', reason: 'read at the start of a process' },
+  fabric_chunks: { requests: 'read', rows: OF_ADMINISTRATORS, reason: WHOLE_FABRIC },
+  fabric_snapshots: { requests: 'read', rows: OF_ADMINISTRATORS, reason: WHOLE_FABRIC },
   group_roles: { requests: 'write', rows: byProject() },
   idempotency_keys: {
     requests: 'write',

@@ -1,0 +1,88 @@
+/** How does the API tell what the fabric of a cluster looked like, and what changed since? */
+import { z } from 'zod';
+import { FabricHardware, FabricNodes, FabricPlace } from './cluster-fabric.ts';
+
+const timestamp = z.string().meta({ format: 'date-time' });
+const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+/** What changed since the snapshot before. */
+const FabricChangeCounts = z
+  .object({
+    came: count.describe('Nodes that have GPUs and had none, or were not there.'),
+    gone: count,
+    changed: count.describe('Nodes of which something else is said.'),
+  })
+  .meta({ id: 'FabricChangeCounts' });
+
+export const FabricSnapshot = z
+  .object({
+    id: z.uuid(),
+    takenAt: timestamp.describe('When the fabric was first recorded like this.'),
+    seenUntil: timestamp.describe(
+      'Last look that found it like this, or at most ten minutes before. Between it and the next snapshot it changed, or nobody looked.',
+    ),
+    nodes: count.describe('Nodes with GPUs.'),
+    gpus: count,
+    islands: count,
+    nvlinkDomains: count.describe('NVLink domains of more than one node.'),
+    changes: FabricChangeCounts.nullable().describe(
+      'Since the snapshot before; null where there was none. Later they may be told of snapshots that are kept no longer.',
+    ),
+    unrecordedLooks: count.describe(
+      'Looks since the snapshot before that found another fabric than it and recorded none: it changed back and forth, or more often than is recorded.',
+    ),
+  })
+  .meta({ id: 'FabricSnapshot' });
+export type FabricSnapshot = z.infer<typeof FabricSnapshot>;
+
+export const FabricSnapshotList = z
+  .object({ items: z.array(FabricSnapshot), nextPageToken: z.string().optional().describe('Absent on the last page.') })
+  .meta({ id: 'FabricSnapshotList' });
+export type FabricSnapshotList = z.infer<typeof FabricSnapshotList>;
+
+/** All of one length; the same index is the same node. */
+export const RecordedFabricNodes = FabricNodes.omit({ usable: true }).meta({ id: 'RecordedFabricNodes' });
+export type RecordedFabricNodes = z.infer<typeof RecordedFabricNodes>;
+
+/** A snapshot whole, in the columns of ClusterFabric. Which nodes took pods then is not recorded, nor who held them. */
+export const RecordedFabric = z
+  .object({
+    snapshot: FabricSnapshot,
+    places: z.array(FabricPlace),
+    hardware: z.array(FabricHardware),
+    nodes: RecordedFabricNodes,
+  })
+  .meta({ id: 'RecordedFabric' });
+export type RecordedFabric = z.infer<typeof RecordedFabric>;
+
+export const FabricFactChange = z
+  .object({
+    fact: z.string().describe('gpus, island, nvlinkDomain, switches, nicType, ..., or the fact and ReadFrom.'),
+    before: z.string().nullable().describe('Null: nobody said.'),
+    after: z.string().nullable(),
+  })
+  .meta({ id: 'FabricFactChange' });
+export type FabricFactChange = z.infer<typeof FabricFactChange>;
+
+export const FabricChange = z
+  .object({
+    kind: z.enum(['came', 'gone', 'changed']),
+    nodeCount: count,
+    nodes: z.array(z.string()).describe('Their names; of many the first 64.'),
+    facts: z.array(FabricFactChange).describe('The same for each of these nodes.'),
+  })
+  .meta({ id: 'FabricChange' });
+export type FabricChange = z.infer<typeof FabricChange>;
+
+export const FabricChanges = z
+  .object({
+    before: FabricSnapshot.nullable().describe('Null: there is none before.'),
+    after: FabricSnapshot,
+    came: count,
+    gone: count,
+    changed: count,
+    changes: z.array(FabricChange).describe('Those of most nodes first.'),
+    hasMore: z.boolean().describe('There are more kinds of changes than these 200.'),
+  })
+  .meta({ id: 'FabricChanges' });
+export type FabricChanges = z.infer<typeof FabricChanges>;
