@@ -52,13 +52,15 @@ describe('options make a request', () => {
       'islands sum to the GPUs',
       {
         ...WITHOUT_GPUS,
-        island: island('gpus=128', island('gpus=256,gbps=200,nic=roce,speed=0.8')),
+        island: island('gpus=128', island('gpus=256,gpu=a100,gbps=200,nic=roce,speed=0.8')),
+        stagesInOneIsland: true,
       },
       {
         cluster: {
           gpus: 384,
+          stagesInOneIsland: true,
           islands: [
-            { gpus: 256, scaleOutGbPerS: 25, nicKind: 'roce', relativeSpeed: 0.8 },
+            { gpus: 256, gpu: 'a100-sxm4-80gb', scaleOutGbPerS: 25, nicKind: 'roce', relativeSpeed: 0.8 },
             { gpus: 128, relativeSpeed: 1 },
           ],
         },
@@ -191,6 +193,7 @@ describe('what cannot be planned is refused in words', () => {
     ['gbps=200', /does not say gpus=/],
     ['gpus=8,nic=carrier-pigeon', /"carrier-pigeon" is not one of infiniband/],
     ['gpus=many', /"many" is not a whole number/],
+    ['gpus=8,gpu=h1000', /h1000/],
   ])('island %s', (text, message) => {
     expect(() => island(text)).toThrow(message);
   });

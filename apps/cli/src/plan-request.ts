@@ -32,6 +32,7 @@ export interface RequestOptions {
   readonly nicGbps?: number;
   readonly nic?: NicKind;
   readonly island?: Island[];
+  readonly stagesInOneIsland?: true;
   readonly betweenIslandsGbps?: number;
   readonly usdPerGpuHour?: number;
   readonly profile?: string;
@@ -116,6 +117,7 @@ function clusterOf(options: RequestOptions, file: Partial<ClusterInput> | undefi
       scaleOutGbPerS: options.nicGbps === undefined ? undefined : options.nicGbps / BITS,
       nicKind: options.nic,
       islands: options.island,
+      stagesInOneIsland: options.stagesInOneIsland,
       betweenIslandsGbPerS: options.betweenIslandsGbps === undefined ? undefined : options.betweenIslandsGbps / BITS,
       usdPerGpuHour: options.usdPerGpuHour,
       profile: options.profile === undefined ? undefined : readProfile(options.profile),
@@ -154,6 +156,7 @@ const OPTION_OF: Readonly<Record<string, string>> = {
   'cluster.scaleUpDomainGpus': '--scale-up-domain',
   'cluster.nicKind': '--nic',
   'cluster.islands': '--island',
+  'cluster.stagesInOneIsland': '--stages-in-one-island',
   'cluster.betweenIslandsGbPerS': '--between-islands-gbps',
   'cluster.usdPerGpuHour': '--usd-per-gpu-hour',
   globalBatchSize: '--global-batch',
@@ -173,20 +176,22 @@ function explained(issue: z.core.$ZodIssue): string {
   return `  ${path === '' ? 'request' : path}${option === undefined ? '' : ` (${option})`}: ${brokenSchemaRule(issue)}`;
 }
 
-const ISLAND_KEYS = ['gpus', 'gbps', 'nic', 'speed'] as const;
+const ISLAND_KEYS = ['gpus', 'gpu', 'gbps', 'nic', 'speed'] as const;
 
-/** `gpus=256,gbps=200,nic=roce,speed=0.8` added to the islands so far. */
+/** `gpus=256,gpu=a100,gbps=200,nic=roce,speed=0.8` added to the islands so far. */
 export function island(text: string, islands: readonly Island[] = []): Island[] {
   const values = new Map(assignments(text, ISLAND_KEYS));
   const gpus = values.get('gpus');
   if (gpus === undefined) throw new InvalidArgumentError(`"${text}" does not say gpus=.`);
   const gbps = values.get('gbps');
   const nic = values.get('nic');
+  const gpu = values.get('gpu');
   const speed = values.get('speed');
   return [
     ...islands,
     {
       gpus: wholeNumber(gpus),
+      ...(gpu === undefined ? {} : { gpu: gpuOf(gpu).name }),
       ...(gbps === undefined ? {} : { scaleOutGbPerS: positiveNumber(gbps) / BITS }),
       ...(nic === undefined ? {} : { nicKind: oneOf(NIC_KINDS, nic) }),
       ...(speed === undefined ? {} : { relativeSpeed: positiveNumber(speed) }),

@@ -150,6 +150,8 @@ Examples:
   coxswain plan --model deepseek-v3 --gpu h800 --gpus 2048 --global-batch 15360 --seq 4096 --tokens 14.8T --deadline 60d --objective gpus
   coxswain plan --model gpt3-175b --gpu a100 --island gpus=256,nic=infiniband --island gpus=256,nic=roce --between-islands-gbps 25 \\
       --global-batch 1536 --seq 2048 --pin tp=8
+  coxswain plan --model llama-3.1-70b --gpu h100 --island gpus=320 --island gpus=192,gpu=a100,nic=roce,gbps=200 --stages-in-one-island \\
+      --global-batch 1024 --seq 8192 --stack megatron-lm
   coxswain plan -f request.yaml --json | jq .best.layout
   coxswain --project research plan -f request.yaml --save
 

@@ -17,9 +17,10 @@ export function requestOptions(command: Command): Command {
     .addOption(new Option('--nic <kind>', 'kind of network').choices(NIC_KINDS))
     .option(
       '--island <facts>',
-      'gpus=256[,gbps=200][,nic=roce][,speed=0.8]; once per island of unequal GPUs or networks',
+      'gpus=256[,gpu=a100][,gbps=200][,nic=roce][,speed=0.8]; once per island of unequal GPUs or networks',
       island,
     )
+    .option('--stages-in-one-island', 'no pipeline stage lies in two islands; islands may have GPUs over')
     .option('--between-islands-gbps <gbps>', 'network per GPU between islands', positiveNumber)
     .option('--profile <file>', 'what `coxswain calibrate` measured of the cluster')
     .option('--usd-per-gpu-hour <usd>', 'price instead of the preset’s', positiveNumber)

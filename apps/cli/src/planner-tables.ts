@@ -93,9 +93,15 @@ function paragraphs(parts: readonly (readonly string[])[]): string {
 function headline({ model, modelShape, cluster, globalBatchSize, sequenceLength, precision }: PlanRequest): string {
   const name = model === undefined ? (modelShape?.name ?? 'Model') : modelOf(model).title;
   return (
-    `${name} on ${formatCount(cluster.gpus)} x ${gpuOf(cluster.gpu).title}, ` +
+    `${name} on ${formatCount(cluster.gpus)} x ${gpuTitles(cluster)}, ` +
     `global batch ${formatCount(globalBatchSize)} x ${formatCount(sequenceLength)} tokens, ${precision}`
   );
+}
+
+/** `NVIDIA H100 … or NVIDIA A100 …` where islands have several. */
+function gpuTitles({ gpu, islands = [] }: PlanRequest['cluster']): string {
+  const names = islands.length === 0 ? [gpu] : islands.map((island) => island.gpu ?? gpu);
+  return [...new Set(names)].map((name) => gpuOf(name).title).join(' or ');
 }
 
 function planFacts(plan: Plan, width: WidthColumns): readonly string[] {
@@ -107,6 +113,7 @@ function planFacts(plan: Plan, width: WidthColumns): readonly string[] {
   const rows: (readonly [string, string])[] = [
     ['Layout', `${formatDegrees(plan)} on ${formatCount(plan.gpus)} GPUs`],
     ['', choicesOf(plan)],
+    ...(plan.whyStages === undefined ? [] : [['Islands', plan.whyStages] as const]),
     ['Step', `${formatSeconds(prediction.stepTimeS)} (${errorRange(prediction)})`],
     [
       'Speed',

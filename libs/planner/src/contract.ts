@@ -38,6 +38,7 @@ export type Objective = (typeof OBJECTIVES)[number];
 export const PlanIsland = z
   .strictObject({
     gpus: degree,
+    gpu: z.string().min(1).max(100).optional().describe('Name of a GPU preset. Absent: the GPU of the cluster.'),
     scaleOutGbPerS: bandwidthGbPerS.optional(),
     nicKind: z.enum(NIC_KINDS).optional(),
     relativeSpeed: z
@@ -45,7 +46,9 @@ export const PlanIsland = z
       .min(0.01)
       .max(100)
       .default(1)
-      .describe('Measured speed of one GPU relative to the first island; slower islands take fewer layers.'),
+      .describe(
+        'Measured speed of one GPU relative to what is predicted of its type; slower islands take fewer layers.',
+      ),
   })
   .meta({ id: 'PlanIsland', description: 'GPUs that share one network; islands reach each other over a slower one.' });
 export type PlanIsland = z.infer<typeof PlanIsland>;
@@ -62,6 +65,12 @@ export const PlanCluster = z
     nicKind: z.enum(NIC_KINDS).optional(),
     islands: z.array(PlanIsland).min(1).max(64).optional().describe('Absent: one network joins all nodes.'),
     betweenIslandsGbPerS: bandwidthGbPerS.optional().describe('Per GPU and direction.'),
+    stagesInOneIsland: z
+      .boolean()
+      .optional()
+      .describe(
+        'Each stage of a pipeline lies in one island whole, so that only pipelines cross; islands may then have more GPUs than are used. Absent: ranks fill islands in order.',
+      ),
     usdPerGpuHour: z.number().min(0).max(10_000).optional().describe('Absent: as the preset says.'),
     profile: ClusterProfile.optional().describe('What was measured on this cluster; absent: what is usual.'),
   })
@@ -168,9 +177,9 @@ export const PlanRequest = z
         'objective gpus asks for the fewest GPUs that meet a deadline; give tokens and deadlineHours',
       );
     }
-    const { islands, gpus } = request.cluster;
+    const { islands, gpus, stagesInOneIsland } = request.cluster;
     const inIslands = islands?.reduce((sum, island) => sum + island.gpus, 0) ?? gpus;
-    if (inIslands !== gpus) {
+    if (inIslands < gpus || (inIslands > gpus && stagesInOneIsland !== true)) {
       refuse(
         'cluster.islands',
         `islands hold ${inIslands} GPUs and cluster.gpus is ${gpus}; list every island, or correct cluster.gpus`,
@@ -244,6 +253,17 @@ export const Plan = z
     prediction: Prediction,
     costUsd: z.number().min(0).optional().describe('Of the whole training where tokens are given, else of one step.'),
     trainingHours: z.number().min(0).optional().describe('Where tokens are given.'),
+    stagesOfIslands: z
+      .array(count)
+      .max(64)
+      .optional()
+      .describe(
+        'How many consecutive stages each island of the request takes, in its order. Absent where the network has one island, or stages lie in several.',
+      ),
+    whyStages: z
+      .string()
+      .optional()
+      .describe('Told beside stagesOfIslands: which stages are where, and why they have the layers that they have.'),
   })
   .meta({ id: 'Plan' });
 export type Plan = z.infer<typeof Plan>;

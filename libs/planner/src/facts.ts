@@ -64,9 +64,17 @@ export interface ClusterFacts {
     readonly gpus: number;
     readonly scaleOutGbPerS: number;
     readonly nicKind: NicKind;
-    /** Speed of one GPU relative to the first island's; unequal islands take unequal shares of the layers. */
+    /** Absent: that of the cluster. */
+    readonly gpu?: GpuFacts;
+    /** Measured speed of one GPU relative to what is predicted of its type; unequal islands take unequal shares of the layers. */
     readonly relativeSpeed: number;
+    /** What is predicted of its type relative to the GPU of the cluster, by tensor degree: what the layers send each other counts in. Absent: the same. */
+    readonly speedByTensor?: Readonly<Record<number, number>>;
   }[];
+  /** Each stage lies in the first island that has room for it whole beside those before it, so that islands may have GPUs over; absent: ranks fill islands. */
+  readonly stagesInOneIsland?: true;
+  /** Index of the island that a group inside it is priced for; absent: the one with the slowest network. */
+  readonly seenFrom?: number;
   /** GB/s per GPU and direction between islands. */
   readonly betweenIslandsGbPerS?: number;
   /** What was measured on this cluster; absent: what is usual for its GPUs. */

@@ -6,6 +6,8 @@ import type { Plan } from '../contract.ts';
 import type { MeasuredLayout } from '../search/kept-layouts.ts';
 import { layoutOfCandidate } from '../request/layout-conversion.ts';
 import { predictRun } from './predict-run.ts';
+import { meanOverGpus } from '../time/islands.ts';
+import { whyStages } from './why-stages.ts';
 import { runOnGpus, stepsOf, type ResolvedRequest } from '../request/resolved-request.ts';
 
 const SECONDS_PER_HOUR = 3600;
@@ -17,7 +19,7 @@ export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, '
   const run = { ...base, candidate };
   const prediction = predictRun(run, request.memoryMarginShare);
   const hostGib = Math.ceil(predictMemory(run).hostBytesPerGpu / GIB_BYTES);
-  const usdPerGpuHour = request.cluster.usdPerGpuHour ?? base.cluster.gpu.usdPerHour;
+  const usdPerGpuHour = request.cluster.usdPerGpuHour ?? meanOverGpus(run, (gpu) => gpu.usdPerHour);
   const steps = request.tokens === undefined ? 1 : stepsOf(request, request.tokens);
   const hours = (steps * prediction.stepTimeS) / SECONDS_PER_HOUR;
   return {
@@ -27,6 +29,7 @@ export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, '
     prediction,
     costUsd: hours * gpus * usdPerGpuHour,
     ...(request.tokens === undefined ? {} : { trainingHours: hours }),
+    ...whyStages(run, resolved),
   };
 }
 

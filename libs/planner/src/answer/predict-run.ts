@@ -1,10 +1,11 @@
 /** What is predicted for one run, in the words of an answer. */
 import { GIB_BYTES } from '@coxswain/units';
-import type { RunFacts } from '../facts.ts';
+import type { GpuFacts, RunFacts } from '../facts.ts';
 import { predictMemory } from '../memory/predict-memory.ts';
 import type { RankMemory } from '../memory/rank-memory.ts';
 import { parametersOf } from '../memory/parameters.ts';
 import type { Prediction } from '../contract.ts';
+import { meanOverGpus } from '../time/islands.ts';
 import { STEP_PARTS, predictStepTime } from '../time/step-time.ts';
 import { constantsOf, errorOf } from '../calibration/calibration-in-use.ts';
 
@@ -28,7 +29,8 @@ export function predictRun(run: RunFacts, memoryMarginShare?: number): Predictio
   return {
     stepTimeS: time.stepTimeS,
     tokensPerSPerGpu,
-    modelFlopsUtilizationPct: (100 * tokensPerSPerGpu * modelFlopsPerToken(run)) / peakFlopsPerS(run),
+    modelFlopsUtilizationPct:
+      (100 * tokensPerSPerGpu * modelFlopsPerToken(run)) / meanOverGpus(run, (gpu) => peakFlopsPerS(gpu, run)),
     breakdown: STEP_PARTS.map((part) => ({ part, seconds: time.partsS[part] })).filter(({ seconds }) => seconds !== 0),
     memory: memory.stages.map((rank, stage) => ({
       stage,
@@ -68,8 +70,7 @@ function meanKeys({ model, sequenceLength }: Pick<RunFacts, 'model' | 'sequenceL
 }
 
 /** Of the format that matrix products run in. */
-function peakFlopsPerS({ precision, cluster }: RunFacts): number {
-  const { gpu } = cluster;
+function peakFlopsPerS(gpu: GpuFacts, { precision }: Pick<RunFacts, 'precision'>): number {
   if (precision === 'nvfp4' && gpu.fp4Tflops > 0) return gpu.fp4Tflops * TERA;
   const isFp8 = precision === 'fp8' || precision === 'mxfp8';
   return (isFp8 && gpu.fp8Tflops > 0 ? gpu.fp8Tflops : gpu.bf16Tflops) * TERA;

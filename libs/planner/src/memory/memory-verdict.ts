@@ -24,9 +24,14 @@ export function verdictOf(
   marginShare = memoryProfileOf(run.stack).marginShare,
 ): MemoryVerdict {
   const used = deviceUsedBytesOf(peakAllocatedBytes, run.stack);
-  const capacity = run.cluster.gpu.memoryGib * GIB_BYTES;
+  const capacity = memoryGibOf(run.cluster) * GIB_BYTES;
   if (used <= capacity * (1 - marginShare)) return 'fits';
   return peakAllocatedBytes + SMALLEST_CONTEXT_BYTES <= capacity * (1 + OVERFLOW_SHARE) ? 'tight' : 'doesNotFit';
+}
+
+/** Of one GPU; where islands have different ones that of the smallest, so that a layout that fits does so wherever its stages lie. */
+export function memoryGibOf({ gpu, islands = [] }: Pick<ClusterFacts, 'gpu' | 'islands'>): number {
+  return islands.length === 0 ? gpu.memoryGib : Math.min(...islands.map((island) => (island.gpu ?? gpu).memoryGib));
 }
 
 /** Of a host's memory, what the system, data loading and checkpoints on their way to storage leave to offloaded states. Assumption. */

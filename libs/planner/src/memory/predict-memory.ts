@@ -3,7 +3,7 @@ import { GIB_BYTES } from '@coxswain/units';
 import { microBatches, type RunFacts } from '../facts.ts';
 import type { MemoryVerdict } from '../contract.ts';
 import { memoryFactsOf } from './memory-facts.ts';
-import { deviceUsedBytesOf, hostCapacityBytesOf, verdictOf } from './memory-verdict.ts';
+import { deviceUsedBytesOf, hostCapacityBytesOf, memoryGibOf, verdictOf } from './memory-verdict.ts';
 import { pipelineLoadOf } from './pipeline-load.ts';
 import { rankMemoryOf, type RankMemory } from './rank-memory.ts';
 
@@ -51,7 +51,7 @@ export function predictMemory(run: RunFacts, options: MemoryOptions = {}): Memor
     0,
   );
   const peakAllocatedBytes = stages[worstStage]?.totalBytes ?? 0;
-  const capacityBytes = run.cluster.gpu.memoryGib * GIB_BYTES;
+  const capacityBytes = memoryGibOf(run.cluster) * GIB_BYTES;
   const deviceUsedBytes = deviceUsedBytesOf(peakAllocatedBytes, run.stack);
   const hostBytesPerGpu = stages.reduce((most, stage) => Math.max(most, stage.hostBytes), 0);
   const hostCapacityBytes = hostCapacityBytesOf(run.cluster);

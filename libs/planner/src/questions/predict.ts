@@ -8,6 +8,7 @@ import type { RunFacts } from '../facts.ts';
 import { candidateOfLayout } from '../request/layout-conversion.ts';
 import { layoutFactsOf } from '../request/layout-rule-facts.ts';
 import { resolveRequest, type RunBase } from '../request/resolved-request.ts';
+import { brokenStageOf } from '../request/whole-stages.ts';
 
 /**
  * Time and memory of one layout on the cluster of the request.
@@ -38,9 +39,12 @@ function legalRunOf(request: PlanRequest, asked: AskedLayout): RunFacts {
   return runOfLayout(run, asked);
 }
 
-/** Every rule that a layout breaks with the model, batch, engine and number of GPUs of a run. */
+/** Every rule that a layout breaks with the model, batch, engine, number of GPUs and islands of a run. */
 export function brokenRulesOf(run: RunBase, asked: AskedLayout): readonly LayoutViolation[] {
-  return layoutViolations(asked.layout, layoutFactsOf(run, asked.microBatchSize));
+  const broken = layoutViolations(asked.layout, layoutFactsOf(run, asked.microBatchSize));
+  if (broken.length > 0 || run.cluster.stagesInOneIsland !== true) return broken;
+  const ofIslands = brokenStageOf(run.cluster, runOfLayout(run, asked).candidate);
+  return ofIslands === undefined ? [] : [ofIslands];
 }
 
 /** The run of a legal layout. What the layout says of kernels stands before what the request assumes. */

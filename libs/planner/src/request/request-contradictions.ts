@@ -4,13 +4,17 @@ import type { ModelShape } from '@coxswain/layout';
 import type { PlanRequest } from '../contract.ts';
 import type { GpuFacts, Precision } from '../facts.ts';
 
+type NamedGpu = GpuFacts & { readonly title: string };
+
 interface AskedOf {
   readonly model: ModelShape;
-  readonly gpu: GpuFacts & { readonly title: string };
+  readonly gpu: NamedGpu;
+  /** Of each island. */
+  readonly islandGpus: readonly NamedGpu[];
 }
 
 export function contradictionsOf(request: PlanRequest, asked: AskedOf): readonly Violation[] {
-  return [...expertPins(request, asked.model), ...missingFormat(request.precision, asked.gpu)];
+  return [...expertPins(request, asked.model), ...missingFormat(request.precision, [asked.gpu, ...asked.islandGpus])];
 }
 
 function expertPins({ pinned }: PlanRequest, model: ModelShape): readonly Violation[] {
@@ -42,9 +46,10 @@ function divisorBeside(whole: number, wanted: number): string {
 }
 
 /** fp8 came with Hopper and MI300; formats scaled by block, mxfp8 and nvfp4, with the generation that multiplies four bits. */
-function missingFormat(precision: Precision, gpu: AskedOf['gpu']): readonly Violation[] {
+function missingFormat(precision: Precision, gpus: readonly NamedGpu[]): readonly Violation[] {
+  const gpu = gpus.find((one) => !formatsOf(one).includes(precision));
+  if (gpu === undefined) return [];
   const formats = formatsOf(gpu);
-  if (formats.includes(precision)) return [];
   return [
     {
       pointer: '/precision',

@@ -7,16 +7,25 @@ import type { AllowedChoices, PlanCluster, PlanRequest } from '../contract.ts';
 import type { ClusterFacts, RunFacts } from '../facts.ts';
 import { GPU_PRESETS, modelOf, namedOf, type GpuPreset } from '../presets/index.ts';
 import { choicesOfEngine, gradientBytesOf } from './engine-choices.ts';
+import { speedByTensorOf } from './island-speed.ts';
 import { contradictionsOf } from './request-contradictions.ts';
 
 export interface ResolvedRequest {
   /** What was asked. */
   readonly request: PlanRequest;
   readonly gpu: GpuPreset;
+  /** Of each island that was asked for. */
+  readonly islandGpus: readonly IslandGpu[];
   /** The run on all GPUs of the cluster. */
   readonly run: RunBase;
   /** What the caller allows and the engine can be told. */
   readonly allow: AllowedChoices;
+}
+
+/** What an island's own GPUs are, and how fast beside those of the cluster; absent: as fast. */
+interface IslandGpu {
+  readonly gpu: GpuPreset;
+  readonly speedByTensor?: Readonly<Record<number, number>> | undefined;
 }
 
 /** Everything about a run but its layout. */
@@ -35,28 +44,35 @@ export function resolveRequest(request: PlanRequest): ResolvedRequest {
   const { cluster } = request;
   const gpu = namedOf(GPU_PRESETS, cluster.gpu, 'GPU', '/cluster/gpu');
   const model = modelShapeOf(request);
-  const contradictions = contradictionsOf(request, { model, gpu });
+  const presets = (cluster.islands ?? []).map((island, index) =>
+    island.gpu === undefined ? gpu : namedOf(GPU_PRESETS, island.gpu, 'GPU', `/cluster/islands/${index}/gpu`),
+  );
+  const contradictions = contradictionsOf(request, { model, gpu, islandGpus: presets });
   if (contradictions.length > 0) {
     const told = contradictions.map(({ pointer, detail }) => `${pointer}: ${detail}`);
     throw new DomainError('INVALID_REQUEST', told.join('; '), contradictions);
   }
   const run: RunBase = {
     model,
-    cluster: clusterOf(cluster, gpu, cluster.gpus),
+    cluster: clusterOf(cluster, { gpu, islandGpus: [] }, cluster.gpus),
     stack: request.stack ?? UNNAMED_STACK,
     precision: request.precision,
-    flashAttention: hasFlashAttention(gpu),
+    flashAttention: [gpu, ...presets].every(hasFlashAttention),
     gradientBytes: gradientBytesOf(request.stack),
     loraRank: 0,
     globalBatchSize: request.globalBatchSize,
     sequenceLength: request.sequenceLength,
   };
-  return { request, gpu, run, allow: choicesOfEngine(request.stack, request.allow ?? {}) };
+  const islandGpus = presets.map((preset) => ({ gpu: preset, speedByTensor: speedByTensorOf(run, preset) }));
+  const allow = choicesOfEngine(request.stack, request.allow ?? {});
+  const withSpeeds = { ...run, cluster: clusterOf(cluster, { gpu, islandGpus }, cluster.gpus) };
+  return { request, gpu, islandGpus, run: withSpeeds, allow };
 }
 
 /** The same run on another number of GPUs: of several islands the first that hold so many. */
-export function runOnGpus({ request, gpu, run }: ResolvedRequest, gpus: number): RunBase {
-  return gpus === run.cluster.gpus ? run : { ...run, cluster: clusterOf(request.cluster, gpu, gpus) };
+export function runOnGpus(resolved: ResolvedRequest, gpus: number): RunBase {
+  const { request, run } = resolved;
+  return gpus === run.cluster.gpus ? run : { ...run, cluster: clusterOf(request.cluster, resolved, gpus) };
 }
 
 function modelShapeOf(request: PlanRequest): ModelShape {
@@ -69,7 +85,11 @@ function hasFlashAttention(gpu: GpuPreset): boolean {
   return !gpu.name.startsWith('v100');
 }
 
-function clusterOf(asked: PlanCluster, preset: GpuPreset, gpus: number): ClusterFacts {
+function clusterOf(
+  asked: PlanCluster,
+  { gpu: preset, islandGpus }: Pick<ResolvedRequest, 'gpu' | 'islandGpus'>,
+  gpus: number,
+): ClusterFacts {
   const gpusPerNode = Math.min(gpus, asked.gpusPerNode ?? preset.gpusPerNode);
   const scaleOutGbPerS = asked.scaleOutGbPerS ?? preset.nicGbps / BITS_PER_BYTE;
   const nicKind = asked.nicKind ?? preset.nicKind;
@@ -84,14 +104,21 @@ function clusterOf(asked: PlanCluster, preset: GpuPreset, gpus: number): Cluster
     ...(asked.profile === undefined ? {} : { profile: knownProfile(asked.profile) }),
   };
   if (asked.islands === undefined) return facts;
+  const used = asked.stagesInOneIsland === true ? asked.islands : islandsWithin(asked.islands, gpus);
   return {
     ...facts,
-    islands: islandsWithin(asked.islands, gpus).map((island) => ({
-      gpus: island.gpus,
-      scaleOutGbPerS: island.scaleOutGbPerS ?? scaleOutGbPerS,
-      nicKind: island.nicKind ?? nicKind,
-      relativeSpeed: island.relativeSpeed,
-    })),
+    islands: used.map((island, index) => {
+      const { speedByTensor } = islandGpus[index] ?? {};
+      return {
+        gpus: island.gpus,
+        scaleOutGbPerS: island.scaleOutGbPerS ?? scaleOutGbPerS,
+        nicKind: island.nicKind ?? nicKind,
+        ...(island.gpu === undefined ? {} : { gpu: islandGpus[index]?.gpu ?? preset }),
+        relativeSpeed: island.relativeSpeed,
+        ...(speedByTensor === undefined ? {} : { speedByTensor }),
+      };
+    }),
+    ...(asked.stagesInOneIsland === true ? { stagesInOneIsland: true as const } : {}),
     ...(asked.betweenIslandsGbPerS === undefined ? {} : { betweenIslandsGbPerS: asked.betweenIslandsGbPerS }),
   };
 }

@@ -1,11 +1,12 @@
 /** How are layers distributed over the stages of one layout so that the slowest stage is fastest? */
-import type { CandidateLayout, StagePart } from '../facts.ts';
+import type { CandidateLayout, RunFacts, StagePart } from '../facts.ts';
 import { balancedLayerCounts } from '../space/stage-partitions.ts';
 import { isVShaped, rankOfStage } from '../stages.ts';
-import { relativeSpeedOf } from '../time/pipeline-work.ts';
+import { islandsOfRank, relativeSpeedOf, seenFrom } from '../time/islands.ts';
+import { dataTrafficS, parametersPerLayer, type RankParameters } from '../time/states.ts';
 import { costKeyOf, type LayoutCosts } from './layout-costs.ts';
 import { remembered } from './memo.ts';
-import { runFactsOf, type SearchedRun } from './searched-run.ts';
+import { microBatchesOf, runFactsOf, type SearchedRun } from './searched-run.ts';
 
 export class BalancedStages {
   readonly #run: SearchedRun;
@@ -20,15 +21,43 @@ export class BalancedStages {
   }
 
   of(candidate: CandidateLayout): readonly StagePart[] {
-    const key = `${costKeyOf(candidate)}/${candidate.pipeline}/${candidate.chunks}/${isVShaped(candidate.schedule)}`;
+    const order = this.#run.base.cluster.islands === undefined ? '' : (candidate.rankOrder ?? '');
+    const key = `${costKeyOf(candidate)}/${candidate.pipeline}/${candidate.chunks}/${isVShaped(candidate.schedule)}/${order}`;
     return remembered(this.#balanced, key, () => {
       const { perKindS, embeddingS, endS } = this.#costs.wholeModel(candidate);
       const layersS = this.#run.parameters.kindOfLayer.map((kind) => perKindS[kind] ?? 0);
-      const facts = runFactsOf(this.#run, candidate);
-      const speeds = Array.from({ length: candidate.pipeline * candidate.chunks }, (_, stage) =>
-        relativeSpeedOf(facts, rankOfStage(candidate, stage)),
+      const ofRanks = this.#speedsOfRanks(candidate);
+      const speeds = Array.from(
+        { length: candidate.pipeline * candidate.chunks },
+        (_, stage) => ofRanks[rankOfStage(candidate, stage)] ?? 1,
       );
       return this.#stagesOf(balancedLayerCounts({ layersS, embeddingS, lossS: endS, speeds }));
+    });
+  }
+
+  /**
+   * Layers that a rank gets done in the time in which a rank of the cluster's GPU with the fastest network does one. A layer also has gradients to move once
+   * a step, which takes longer where the network of an island is slower; ZeRO stage 1 stands for all others.
+   */
+  #speedsOfRanks(candidate: CandidateLayout): readonly number[] {
+    const run = runFactsOf(this.#run, { ...candidate, zeroStage: 1, zeroImplementation: 'distopt' });
+    const ranks = Array.from({ length: candidate.pipeline }, (_, rank) => rank);
+    const speeds = ranks.map((rank) => relativeSpeedOf(run, rank));
+    if ((run.cluster.islands ?? []).length < 2) return speeds;
+    const { layers } = run.model;
+    const { totalS, forwardS, backwardS } = this.#costs.wholeModel(candidate);
+    const { pipeline } = candidate;
+    const held = heldByMeanRank(this.#run, run);
+    const windows = { forwardS: forwardS / pipeline, backwardS: backwardS / pipeline };
+    const trafficS = ranks.map((rank) =>
+      dataTrafficS(seenFrom(run, islandsOfRank(run, rank)), held, windows, this.#run.constants),
+    );
+    const leastS = Math.min(...trafficS);
+    const perMicroBatch = pipeline / layers / microBatchesOf(this.#run, candidate);
+    const layerS = totalS / layers;
+    return speeds.map((speed, rank) => {
+      const extraS = ((trafficS[rank] ?? leastS) - leastS) * perMicroBatch;
+      return layerS / (layerS / speed + extraS);
     });
   }
 
@@ -43,4 +72,15 @@ export class BalancedStages {
       }));
     });
   }
+}
+
+/** Parameters of an equal share of the layers. */
+function heldByMeanRank({ layersOfKind }: SearchedRun, run: RunFacts): RankParameters {
+  const held = { dense: 0, experts: 0 };
+  for (const [kind, { dense, experts }] of parametersPerLayer(run).entries()) {
+    const layers = (layersOfKind[kind] ?? 0) / run.candidate.pipeline;
+    held.dense += layers * dense;
+    held.experts += layers * experts;
+  }
+  return held;
 }

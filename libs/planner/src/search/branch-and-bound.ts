@@ -10,6 +10,7 @@ import type { CandidateLayout } from '../facts.ts';
 import {
   denseMeshesOf,
   expertGridsOf,
+  partitionsOf,
   candidateOfMesh,
   withPassGroup,
   withStates,
@@ -121,7 +122,7 @@ class BranchAndBound {
     this.#search = search;
     this.#incumbents = incumbents;
     this.#gpus = space.cluster.gpus;
-    this.#deciding = { space, models, partitions: new StagePartitions(space.model) };
+    this.#deciding = { space, models, partitions: new StagePartitions(space.model, partitionsOf(space)) };
     this.#legality = new LegalityCache(this.#deciding, models);
     this.#subspaces = new Subspaces(space);
   }

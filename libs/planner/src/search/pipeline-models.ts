@@ -8,8 +8,7 @@ import { firstRankMakespanBound, makespanLowerBound, type FirstRankOrders } from
 import { makespanOf } from '../schedule/makespan.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';
 import { newScheduleScratch } from '../schedule/schedule-scratch.ts';
-import { dataTrafficS } from '../time/states.ts';
-import { newWorkBuffers, pipelineWorkOf, scheduleInputOf } from '../time/pipeline-work.ts';
+import { newWorkBuffers, pipelineWorkOf, scheduleInputOf, workTrafficS } from '../time/pipeline-work.ts';
 import type { BlockCosts } from '../time/stage-cost.ts';
 import { stepSecondsOf } from '../time/step-time.ts';
 import type { PipelineModels } from './layout-models.ts';
@@ -53,7 +52,7 @@ export class PipelinePredictions {
     const leastS = makespanLowerBound(input);
     let filled: readonly FilledRank[] | undefined;
     const ranks = (): readonly FilledRank[] => (filled ??= this.#filledRanks(minMemory, memory));
-    const ownTransferS = dataTrafficS(this.#bounds.fewestTransfers(minMemory), work.held, work.windows, constants);
+    const ownTransferS = workTrafficS(this.#bounds.fewestTransfers(minMemory), work, constants);
     let makespanS: number | undefined;
     let closerS: number | undefined;
     const models = { constants, kernels };

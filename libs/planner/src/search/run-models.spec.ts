@@ -11,6 +11,7 @@ import { layoutOfCandidate } from '../request/layout-conversion.ts';
 import { layoutFactsOf } from '../request/layout-rule-facts.ts';
 import { parsePlanRequest } from '../request/parse-plan-request.ts';
 import { resolveRequest, type RunBase } from '../request/resolved-request.ts';
+import { brokenStageOf } from '../request/whole-stages.ts';
 import { spaceOf } from '../space/space-of-request.ts';
 import { searchLayouts } from './branch-and-bound.ts';
 import { decidedCandidate } from './decided-layout.ts';
@@ -58,6 +59,8 @@ const MODELS = {
 };
 const ISLANDS = [{ gpus: 8 }, { gpus: 8, relativeSpeed: 0.6, scaleOutGbPerS: 12 }];
 
+const FASTER = { gpus: 8, gpu: 'h100', scaleOutGbPerS: 12 };
+
 const resolvedOf = (model: keyof typeof MODELS, over: Partial<PlanRequestInput> = {}) =>
   resolveRequest(
     parsePlanRequest({
@@ -76,6 +79,7 @@ function plainModels(base: RunBase, models: LayoutModels): LayoutModels {
   const none = { timeS: 0, bytes: 0 };
   return {
     refusalOf: (candidate) =>
+      brokenStageOf(base.cluster, candidate) ??
       layoutViolations(layoutOfCandidate(candidate, base.model, 1), layoutFactsOf(base, candidate.microBatchSize))[0],
     degreeRefusalOf: (candidate) => models.degreeRefusalOf(candidate),
     balancedStages: (candidate) => models.balancedStages(candidate),
@@ -106,6 +110,11 @@ describe('the models of a run', () => {
       'dense',
       { zeroStage: 1, context: 1, offloadOptimizer: 0, microBatchSize: 1 },
       { cluster: { gpu: 'a100', gpus: 16, islands: ISLANDS, betweenIslandsGbPerS: 1 } },
+    ],
+    [
+      'dense',
+      { zeroStage: 1, context: 1, offloadOptimizer: 0, microBatchSize: 1 },
+      { cluster: { gpu: 'a100', gpus: 16, islands: [{ gpus: 12 }, FASTER], stagesInOneIsland: true } },
     ],
     ['with experts', { context: 1, microBatchSize: 1, offloadOptimizer: 0, tensor: 2 }, {}],
     [

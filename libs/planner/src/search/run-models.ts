@@ -5,6 +5,7 @@ import { memoryFactsOf, type MemoryFacts } from '../memory/memory-facts.ts';
 import { layoutOfCandidate } from '../request/layout-conversion.ts';
 import { layoutFactsOf } from '../request/layout-rule-facts.ts';
 import type { RunBase } from '../request/resolved-request.ts';
+import { brokenStageOf } from '../request/whole-stages.ts';
 import type { TimeConstants } from '../time/constants.ts';
 import { BalancedStages } from './balanced-stages.ts';
 import { blockS, LayoutCosts, type PassSeconds } from './layout-costs.ts';
@@ -37,11 +38,15 @@ export class RunModels implements LayoutModels {
   refusalOf(candidate: CandidateLayout): Refusal | undefined {
     // Host memory is requested from Kubernetes once a layout is chosen; any amount satisfies the rule that asks for one.
     const layout = layoutOfCandidate(candidate, this.#run.base.model, 1);
+    const broken = brokenStageOf(this.#run.base.cluster, candidate);
+    if (broken !== undefined) return { rule: broken.rule, message: broken.message };
     const [first] = layoutViolations(layout, this.#factsOf(candidate));
     return first === undefined ? undefined : { rule: first.rule, message: first.message };
   }
 
   degreeRefusalOf(candidate: CandidateLayout): Refusal | undefined {
+    const ofIslands = brokenStageOf(this.#run.base.cluster, candidate);
+    if (ofIslands !== undefined) return { rule: ofIslands.rule, message: ofIslands.message };
     const grid = { ...candidate, stages: candidate.stages?.map((stage) => stage) };
     const facts = this.#factsOf(candidate);
     const broken = gridRules.find((rule) => !rule.holds(grid, facts));

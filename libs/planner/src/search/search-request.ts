@@ -3,7 +3,7 @@ import { GIB_BYTES } from '@coxswain/units';
 import { constantsOf } from '../calibration/calibration-in-use.ts';
 import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
 import type { Objective } from '../contract.ts';
-import { deviceUsedBytesOf } from '../memory/memory-verdict.ts';
+import { deviceUsedBytesOf, memoryGibOf } from '../memory/memory-verdict.ts';
 import { memoryProfileOf } from '../memory/stack-memory-profile.ts';
 import { runOnGpus, stepsOf, type ResolvedRequest } from '../request/resolved-request.ts';
 import { gpuCountsOf } from '../space/gpu-counts.ts';
@@ -71,7 +71,7 @@ export function searchRequest(resolved: ResolvedRequest, goal: SearchGoal): Sear
 function limitsOf(resolved: ResolvedRequest): SearchLimits {
   const { cluster, stack } = resolved.run;
   const margin = resolved.request.memoryMarginShare ?? memoryProfileOf(stack).marginShare;
-  const usable = cluster.gpu.memoryGib * GIB_BYTES * (1 - margin);
+  const usable = memoryGibOf(cluster) * GIB_BYTES * (1 - margin);
   const none = deviceUsedBytesOf(0, stack);
   const perByte = (deviceUsedBytesOf(GIB_BYTES, stack) - none) / GIB_BYTES;
   return { peakBytes: (usable - none) / perByte, stepTimeS: deadlineStepTimeS(resolved) };

@@ -3,6 +3,7 @@ import type { CandidateLayout, RunFacts } from '../facts.ts';
 import { parametersOf, type ModelParameters } from '../memory/parameters.ts';
 import type { RunBase } from '../request/resolved-request.ts';
 import type { TimeConstants } from '../time/constants.ts';
+import { speedsOfIsland } from '../time/islands.ts';
 import { kernelFacts, type KernelFacts } from '../time/kernels.ts';
 
 export interface SearchedRun {
@@ -23,7 +24,7 @@ export function searchedRunOf(base: RunBase, constants: TimeConstants): Searched
   const { cluster, model } = base;
   const parameters = parametersOf(model);
   const { kinds, kindOfLayer } = parameters;
-  const speeds = (cluster.islands ?? []).map((island) => island.relativeSpeed);
+  const speeds = (cluster.islands ?? []).flatMap(speedsOfIsland);
   return {
     base,
     constants,

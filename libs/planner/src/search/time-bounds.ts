@@ -30,6 +30,8 @@ import {
   unitsOfLayers,
   type RankParameters,
 } from '../time/states.ts';
+import { seenFrom } from '../time/islands.ts';
+import { fastestNics } from '../time/links.ts';
 import { leastExposedS } from '../time/stage-cost.ts';
 import type { BusySeconds, PassSeconds } from './layout-costs.ts';
 import { microBatchesOf, runFactsOf, type SearchedRun } from './searched-run.ts';
@@ -73,7 +75,7 @@ export class TimeBounds {
   /** Least transfers of gradients and weights of a rank that holds an equal share of the layers. */
   leastTransferS(minMemory: CandidateLayout, whole: PassSeconds): number {
     const { base, parameters, constants } = this.#run;
-    const run = this.fewestTransfers(minMemory);
+    const run = seenFrom(this.fewestTransfers(minMemory), this.#fastestIsland());
     const windows = this.#widestWindows(minMemory, whole);
     const trafficS = (held: RankParameters): number => dataTrafficS(run, held, windows, constants);
     const { all, withExperts } = this.#meanParameters(minMemory);
@@ -87,6 +89,12 @@ export class TimeBounds {
       Math.min(denseS, trafficS({ dense: 0, experts: share })),
       trafficS({ dense: sure * withExperts.dense, experts: sure * withExperts.experts }),
     );
+  }
+
+  /** Whichever rank holds most, no island's network is faster. */
+  #fastestIsland(): readonly number[] {
+    const fastest = fastestNics(this.#run.base.cluster, this.#run.constants);
+    return fastest === undefined ? [] : [fastest];
   }
 
   /** The run with the ZeRO stage that transfers least of those that the branch leaves open. */

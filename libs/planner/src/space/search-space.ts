@@ -9,7 +9,8 @@
  *   divide leaves micro-batch 1, which the rules then refuse;
  * - where context > 1, of ring, all-gather and Ulysses the one with the fastest attention, as they take the same memory;
  * - rank order: tensor innermost and context inside data (it talks in every layer), with the pipeline anywhere; orders that put the same members
- *   of every group into every network tier count once; with experts the pipeline stays outermost, because both grids must fold inside one stage;
+ *   of every group into every network tier count once; with experts the pipeline stays outermost, because both grids must fold inside one stage, and so it does
+ *   where every stage has to lie in one island;
  * - ZeRO stage 0 to 3, where there is anything to shard; from stage 1 on the states of all data and context ranks, or only of those that share
  *   a tier (HSDP);
  * - recomputation by the named policies of `RECOMPUTE_POLICIES`; core attention only without FlashAttention;
@@ -198,7 +199,8 @@ function contextAlgorithmsOf(space: SpaceFacts, grid: DenseGrid): readonly Candi
 
 function rankOrdersOf(space: SpaceFacts, grid: DenseGrid): readonly RankOrder[] {
   const orders = choicesOf(space.pinned.rankOrder, space.allow.rankOrders, ORDERS_WITH_CONTEXT_INSIDE);
-  const folding = space.model.experts === undefined ? orders : orders.filter((order) => order.endsWith('pp'));
+  const isOutermost = space.model.experts !== undefined || space.cluster.stagesInOneIsland === true;
+  const folding = isOutermost ? orders.filter((order) => order.endsWith('pp')) : orders;
   return distinctRankOrders(grid, space.cluster, folding);
 }
 
@@ -280,9 +282,7 @@ export function pipelineChoicesOf(space: SpaceFacts, mesh: Pick<DenseMesh, 'pipe
   if (mesh.pipeline === 1) return [{ schedule: '1f1b', chunks: 1, partition: 'even' }];
   const perRank = Math.ceil(space.model.layers / mesh.pipeline);
   const evenOnly = allow.evenOnly === true;
-  const partitions = choicesOf(pinned.partition, allow.partitions, allow.partitions ?? USUAL_PARTITIONS).filter(
-    (partition) => !evenOnly || partition === 'even',
-  );
+  const partitions = partitionsOf(space);
   const choices: PipelineChoice[] = [];
   for (const schedule of choicesOf(pinned.schedule, allow.schedules, SCHEDULES)) {
     for (const chunks of chunksOf(schedule, perRank, pinned.chunks)) {
@@ -291,6 +291,13 @@ export function pipelineChoicesOf(space: SpaceFacts, mesh: Pick<DenseMesh, 'pipe
     }
   }
   return choices;
+}
+
+/** In the order of `PARTITIONS`, of which `StagePartitions` drops what is there already. */
+export function partitionsOf({ pinned, allow }: Pick<SpaceFacts, 'pinned' | 'allow'>): readonly Partition[] {
+  return choicesOf(pinned.partition, allow.partitions, allow.partitions ?? USUAL_PARTITIONS).filter(
+    (partition) => allow.evenOnly !== true || partition === 'even',
+  );
 }
 
 function chunksOf(schedule: Schedule, perRank: number, pinned: number | undefined): readonly number[] {

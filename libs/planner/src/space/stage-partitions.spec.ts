@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { StagePart } from '../facts.ts';
-import { balancedLayerCounts, StagePartitions, type StageWeights } from './stage-partitions.ts';
+import type { StageWeights } from './evened-stages.ts';
+import { balancedLayerCounts, StagePartitions } from './stage-partitions.ts';
 
 /** Layers of one second each on GPUs of equal speed, and ends that cost nothing. */
 function weights(layers: number, stages: number, overrides: Partial<StageWeights> = {}): StageWeights {
@@ -77,6 +78,12 @@ describe('balancedLayerCounts', () => {
     ['a loss worth two layers takes their place', weights(10, 4, { lossS: 2 }), [3, 3, 3, 1]],
     ['an embedding worth one layer too', weights(11, 4, { embeddingS: 1 }), [2, 3, 3, 3]],
     ['GPUs of half the speed take half the layers', weights(12, 4, { speeds: [1, 1, 0.5, 0.5] }), [4, 4, 2, 2]],
+    [
+      'of a slow GPU with one layer the others do not wait long: they share the rest',
+      weights(31, 4, { speeds: [1, 1, 1, 0.05] }),
+      [10, 10, 10, 1],
+    ],
+    ['a faster GPU takes more, and the others the same', weights(20, 4, { speeds: [1, 1, 1, 2] }), [4, 4, 4, 8]],
     ['a heavy layer stands alone', weights(0, 3, { layersS: [1, 1, 5, 1, 1] }), [2, 1, 2]],
     ['a loss heavier than all layers leaves its stage one of them', weights(6, 3, { lossS: 100 }), [1, 4, 1]],
     ['one stage takes all', weights(5, 1), [5]],
@@ -94,6 +101,34 @@ const parts = (counts: readonly number[]): readonly StagePart[] =>
     loss: stage === counts.length - 1,
     mtpLayers: 0,
   }));
+
+/** Sum of squared seconds of the stages. */
+function squaresOf(problem: StageWeights, counts: readonly number[]): number {
+  let from = 0;
+  return counts.reduce((sum, count, stage) => {
+    const ends = (stage === 0 ? problem.embeddingS : 0) + (stage === counts.length - 1 ? problem.lossS : 0);
+    const workS = problem.layersS.slice(from, from + count).reduce((all, layerS) => all + layerS, ends);
+    from += count;
+    return sum + (workS / (problem.speeds[stage] ?? 1)) ** 2;
+  }, 0);
+}
+
+describe('stages on GPUs of unequal speed', () => {
+  it('are the most even of all cuts whose slowest stage is no slower', () => {
+    fc.assert(
+      fc.property(problemsOf('layers'), (problem) => {
+        const counts = balancedLayerCounts(problem);
+        const { speeds, layersS } = problem;
+        fc.pre(speeds.some((speed) => speed !== speeds[0]));
+        const limitS = slowestS(problem, counts) * (1 + 1e-9);
+        const best = waysToCut(layersS.length, speeds.length)
+          .filter((ways) => slowestS(problem, ways) <= limitS)
+          .map((ways) => squaresOf(problem, ways));
+        expect(squaresOf(problem, counts)).toBeLessThanOrEqual(Math.min(...best) * (1 + 1e-9));
+      }),
+    );
+  });
+});
 
 describe('StagePartitions', () => {
   const never = (): readonly StagePart[] => {
@@ -171,5 +206,19 @@ describe('StagePartitions', () => {
   it('puts what predicts more tokens on the last stage', () => {
     const partition = new StagePartitions({ layers: 5, mtpLayers: 2 }).of(2, { chunks: 1, partition: 'even' }, never);
     expect(partition?.stages?.map((stage) => stage.mtpLayers)).toEqual([0, 2]);
+  });
+
+  it.each<[string, ('even' | 'vocabulary' | 'balanced')[], readonly number[], readonly number[] | undefined]>([
+    ['the even one is left out', ['even', 'balanced'], [4, 4, 4, 4], undefined],
+    [
+      'one as with counted ends is there where these are not searched',
+      ['even', 'balanced'],
+      [4, 5, 5, 2],
+      [4, 5, 5, 2],
+    ],
+    ['one as with counted ends is left out beside these', ['even', 'vocabulary', 'balanced'], [4, 5, 5, 2], undefined],
+  ])('of balanced cuts %s', (_, searched, counts, want) => {
+    const partitions = new StagePartitions({ layers: 16, mtpLayers: 0 }, searched);
+    expect(layersOf(partitions.of(4, { chunks: 1, partition: 'balanced' }, () => parts(counts)))).toEqual(want);
   });
 });

@@ -2,6 +2,8 @@
 import { MAX_LISTED_STAGES, type ModelShape } from '@coxswain/layout';
 import type { CandidateLayout, StagePart } from '../facts.ts';
 import { stagePartsOf } from '../stages.ts';
+import { PARTITIONS, type Partition } from '../contract.ts';
+import { evenedOut, type StageWeights } from './evened-stages.ts';
 import type { PipelineChoice } from './search-space.ts';
 
 type StagePartition = Pick<CandidateLayout, 'vocabulary' | 'stages'>;
@@ -9,16 +11,19 @@ type StagePartition = Pick<CandidateLayout, 'vocabulary' | 'stages'>;
 /** Distributions of one model's layers; equal ones are one object, so that models can keep what they know of it. */
 export class StagePartitions {
   readonly #model: Pick<ModelShape, 'layers' | 'mtpLayers'>;
+  readonly #searched: readonly Partition[];
   readonly #ruled = new Map<number, RuledPartitions>();
   readonly #balanced = new WeakMap<readonly StagePart[], { readonly partition: StagePartition | undefined }>();
 
-  constructor(model: Pick<ModelShape, 'layers' | 'mtpLayers'>) {
+  /** A cut that is also another one of `searched` counts once. */
+  constructor(model: Pick<ModelShape, 'layers' | 'mtpLayers'>, searched: readonly Partition[] = PARTITIONS) {
     this.#model = model;
+    this.#searched = searched;
   }
 
   /**
-   * The stages that a partition means, or undefined where it is the same as that of a partition before it in `PARTITIONS`, or would list more stages
-   * than a layout may.
+   * The stages that a partition means, or undefined where it is the same as the even one or as that of a searched partition before it in `PARTITIONS`, or would
+   * list more stages than a layout may.
    * `balancedStages` is asked only for 'balanced'; the same list has the same answer, however it is divided over ranks.
    */
   of(
@@ -33,8 +38,8 @@ export class StagePartitions {
     const known = this.#balanced.get(stages);
     if (known !== undefined) return known.partition;
     const layers = layersOf(stages);
-    const isKnown = layers === ruled.evenLayers || layers === ruled.vocabularyLayers;
-    const partition = isKnown ? undefined : listing(stages);
+    const isVocabulary = layers === ruled.vocabularyLayers && this.#searched.includes('vocabulary');
+    const partition = isVocabulary || layers === ruled.evenLayers ? undefined : listing(stages);
     this.#balanced.set(stages, { partition });
     return partition;
   }
@@ -81,23 +86,18 @@ function layersOf(stages: readonly StagePart[]): string {
   return stages.map((stage) => stage.layers).join();
 }
 
-/** What a stage costs, for `balancedStages`: seconds of one micro-batch. */
-export interface StageWeights {
-  /** One entry per layer. */
-  readonly layersS: readonly number[];
-  readonly embeddingS: number;
-  /** Output layer and loss, with everything that only the last stage does. */
-  readonly lossS: number;
-  /** Relative speed of the GPUs of each stage. */
-  readonly speeds: readonly number[];
-}
-
 /**
  * Contiguous stages of at least one layer each, such that the slowest is as fast as possible; within that, late stages are filled first,
- * because early ones hold more micro-batches in flight. Halving finds the least time for which the stages suffice, to a thousandth of a layer.
+ * because early ones hold more micro-batches in flight; on GPUs of unequal speed the others are evened out instead. Halving finds the least time for which the stages suffice, to a thousandth of a layer.
  * Exact where layers are alike or GPUs are; where both differ, filling each stage as far as it goes can leave a long layer to a slow stage.
  */
 export function balancedLayerCounts(weights: StageWeights): readonly number[] {
+  const counts = fastestCounts(weights);
+  const isUnequal = weights.speeds.some((speed) => speed !== weights.speeds[0]);
+  return isUnequal && weights.speeds.length <= weights.layersS.length ? evenedOut(weights, counts) : counts;
+}
+
+function fastestCounts(weights: StageWeights): readonly number[] {
   const { layersS, speeds, embeddingS, lossS } = weights;
   const totalS = layersS.reduce((sum, layerS) => sum + layerS, embeddingS + lossS);
   const longestS = Math.max(...layersS);

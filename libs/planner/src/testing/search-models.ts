@@ -9,6 +9,7 @@ import { orderOf } from '../search/layout-order.ts';
 import {
   denseMeshesOf,
   expertGridsOf,
+  partitionsOf,
   pipelineChoicesOf,
   candidateOfMesh,
   stateChoicesOf,
@@ -112,7 +113,7 @@ export function enumerateLayouts(
     readonly isWanted?: (candidate: CandidateLayout) => boolean;
   },
 ): Enumerated {
-  const partitions = new StagePartitions(space.model);
+  const partitions = new StagePartitions(space.model, partitionsOf(space));
   const possible: (MeasuredLayout & { readonly complexity: number })[] = [];
   let all = 0;
   let dense = 0;

@@ -16,13 +16,20 @@ function scaleOutBytesPerS(cluster: ClusterFacts, group: Group, domains: number,
   return nicBytesPerS(cluster, group, constants) / slowdown;
 }
 
-/** Of the NICs that a group talks over: those of its island, of the slowest island where all have such groups, or those between islands. */
+/** Of the NICs that a group talks over: those of the island that it is seen from, or else of the slowest one, or those between islands. */
 function nicBytesPerS(cluster: ClusterFacts, group: Group, constants: TimeConstants): number {
-  const { islands } = cluster;
+  const { islands, seenFrom } = cluster;
   if (islands === undefined || islands.length < 2) return nicsOf(cluster, constants);
   const slowest = Math.min(...islands.map((island) => nicsOf(island, constants)));
-  if (!crossesIslands(cluster, group)) return slowest;
+  if (!crossesIslands(cluster, group))
+    return seenFrom === undefined ? slowest : nicsOf(islands[seenFrom] ?? cluster, constants);
   return Math.min(slowest, (cluster.betweenIslandsGbPerS ?? Infinity) * GIGA);
+}
+
+/** Index of the island whose NICs are fastest; undefined where there is one network. */
+export function fastestNics({ islands = [] }: ClusterFacts, constants: TimeConstants): number | undefined {
+  const rates = islands.map((island) => nicsOf(island, constants));
+  return rates.length < 2 ? undefined : rates.indexOf(Math.max(...rates));
 }
 
 function nicsOf(

@@ -5,14 +5,7 @@ import { gpuOf } from '../presets/index.ts';
 import { aCluster, aModel, aRun } from '../testing/runs.ts';
 import { PARTS, type BlockCost } from './block-cost.ts';
 import { TIME_CONSTANT_NAMES, TIME_CONSTANTS, type TimeConstantName, type TimeConstants } from './constants.ts';
-import {
-  microBatchesOf,
-  newWorkBuffers,
-  pipelineWorkOf,
-  relativeSpeedOf,
-  scheduleInputOf,
-  type PipelineWork,
-} from './pipeline-work.ts';
+import { microBatchesOf, newWorkBuffers, pipelineWorkOf, scheduleInputOf, type PipelineWork } from './pipeline-work.ts';
 import { blockCostsOf, type BlockCosts } from './stage-cost.ts';
 
 const START = Object.fromEntries(TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].start])) as Record<
@@ -124,23 +117,6 @@ describe('the passes of a pipeline', () => {
     expect(hops(scheduleInputOf(run, kept, CONSTANTS, buffers).forwardHopS)).toEqual(
       hops(scheduleInputOf(run, fresh, CONSTANTS).forwardHopS),
     );
-  });
-});
-
-describe('the speed of a pipeline rank', () => {
-  const islands = [island(4, 1), island(8, 0.5), island(4, 2)];
-  it.each<[string, Partial<CandidateLayout>, number, number]>([
-    ['of the first island', { pipeline: 4, data: 4 }, 0, 1],
-    ['of the island where its first GPU is', { pipeline: 4, data: 4 }, 1, 0.5],
-    ['of the last one', { pipeline: 4, data: 4 }, 3, 2],
-    ['of the first island again where stages are neighbours', { pipeline: 4, data: 4, rankOrder: 'tp-pp-cp-dp' }, 3, 1],
-    ['of the last one beyond all GPUs', { pipeline: 4, data: 4 }, 9, 2],
-  ])('is that %s', (_sentence, layout, rank, want) => {
-    expect(relativeSpeedOf(runOf(layout, { islands }), rank)).toBe(want);
-  });
-
-  it('is 1 without islands', () => {
-    expect(relativeSpeedOf(runOf({ pipeline: 4 }), 3)).toBe(1);
   });
 });
 

@@ -5,23 +5,11 @@ import { isVShaped } from '../stages.ts';
 import type { TimeConstants } from './constants.ts';
 import { boundaryBytes } from './exchanged-bytes.ts';
 import { groupsOf } from './groups.ts';
+import { islandsOfRank, relativeSpeedOf, seenFrom } from './islands.ts';
 import { handOverS } from './links.ts';
 import { costOfKind, type BlockCosts, type StageCost, type StageInputs } from './stage-cost.ts';
 import { stageKindsOf, type StageKinds } from './stage-kinds.ts';
-import { heaviestRank, parametersPerLayer, type RankParameters } from './states.ts';
-
-/** Speed of the GPUs that a pipeline rank runs on, relative to the first island's. */
-export function relativeSpeedOf(run: RunFacts, rank: number): number {
-  const { islands } = run.cluster;
-  if (islands === undefined || islands.length === 0) return 1;
-  const first = rank * groupsOf(run.candidate).pipeline.stride;
-  let end = 0;
-  for (const island of islands) {
-    end += island.gpus;
-    if (first < end) return island.relativeSpeed;
-  }
-  return islands.at(-1)?.relativeSpeed ?? 1;
-}
+import { dataTrafficS, heaviestRank, parametersPerLayer, type RankParameters } from './states.ts';
 
 /** Times of the passes of one micro-batch, and what the ranks hold: nothing here depends on ZeRO stages below 3 or on offloaded optimizers. */
 export interface PipelineWork {
@@ -38,8 +26,15 @@ export interface PipelineWork {
   readonly slowestRank: number;
   /** Parameters on the rank that holds most. */
   readonly held: RankParameters;
+  /** The same on each island whose network is another, or on several of them together. Absent: there is one network. */
+  readonly heldIn?: readonly HeldInIslands[];
   /** Seconds per rank that computing gives transfers to hide behind. */
   readonly windows: { readonly forwardS: number; readonly backwardS: number };
+}
+
+interface HeldInIslands {
+  readonly islands: readonly number[];
+  readonly held: RankParameters;
 }
 
 /** Arrays that the work of one pipeline after another is written into. */
@@ -84,7 +79,8 @@ export function pipelineWorkOf(
   const dense = ranks.subarray(pipeline, 2 * pipeline);
   const experts = ranks.subarray(2 * pipeline, 3 * pipeline);
   const isFolded = isVShaped(schedule);
-  const hasIslands = (run.cluster.islands ?? []).length > 0;
+  const { islands = [] } = run.cluster;
+  const hasIslands = islands.length > 0;
   let forwardSumS = 0;
   let backwardSumS = 0;
   for (let stage = 0; stage < count; stage++) {
@@ -117,8 +113,37 @@ export function pipelineWorkOf(
     busyS: busyS[slowestRank] ?? 0,
     slowestRank,
     held: heaviestRank({ dense, experts }),
+    ...(islands.length < 2 ? {} : { heldIn: heldInIslands(run, { dense, experts }) }),
     windows: { forwardS: forwardSumS / pipeline, backwardS: backwardSumS / pipeline },
   };
+}
+
+/** Ranks that are in the same islands count together. */
+function heldInIslands(
+  run: RunFacts,
+  { dense, experts }: { readonly dense: Float64Array; readonly experts: Float64Array },
+): readonly HeldInIslands[] {
+  const heaviest = new Map<string, HeldInIslands>();
+  for (let rank = 0; rank < run.candidate.pipeline; rank++) {
+    const islands = islandsOfRank(run, rank);
+    const key = islands.join();
+    const held = { dense: dense[rank] ?? 0, experts: experts[rank] ?? 0 };
+    const before = heaviest.get(key)?.held ?? { dense: 0, experts: 0 };
+    if (held.dense + held.experts > before.dense + before.experts) heaviest.set(key, { islands, held });
+  }
+  return [...heaviest.values()];
+}
+
+/** What gradients and weights take on the rank that is longest at it: each island moves what its own stages hold over its own network. */
+export function workTrafficS(
+  run: RunFacts,
+  { held, heldIn, windows }: Pick<PipelineWork, 'held' | 'heldIn' | 'windows'>,
+  constants: TimeConstants,
+): number {
+  if (heldIn === undefined) return dataTrafficS(run, held, windows, constants);
+  return Math.max(
+    ...heldIn.map(({ islands, held: there }) => dataTrafficS(seenFrom(run, islands), there, windows, constants)),
+  );
 }
 
 function numbersOf(buffers: WorkBuffers | undefined, length: number): Float64Array {

@@ -6,15 +6,10 @@ import { rankOfStage } from '../stages.ts';
 import { PARTS, type Part } from './block-cost.ts';
 import type { TimeConstants } from './constants.ts';
 import { kernelFacts, type KernelFacts } from './kernels.ts';
-import {
-  microBatchesOf,
-  pipelineWorkOf,
-  relativeSpeedOf,
-  scheduleInputOf,
-  type PipelineWork,
-} from './pipeline-work.ts';
+import { relativeSpeedOf } from './islands.ts';
+import { microBatchesOf, pipelineWorkOf, scheduleInputOf, workTrafficS, type PipelineWork } from './pipeline-work.ts';
 import { blockCostsOf, type BlockCosts } from './stage-cost.ts';
-import { dataTrafficS, optimizerS } from './states.ts';
+import { optimizerS } from './states.ts';
 
 /** Parts of a step in the order they are shown. */
 export const STEP_PARTS = [
@@ -47,13 +42,13 @@ export interface StepSeconds {
 /** A step whose pipeline takes `makespanS`: with gradients, optimizer, fixed work, and waits that grow with the machine. */
 export function stepSecondsOf(
   run: RunFacts,
-  work: Pick<PipelineWork, 'held' | 'windows'>,
+  work: Pick<PipelineWork, 'held' | 'heldIn' | 'windows'>,
   makespanS: number,
   { constants, kernels }: { readonly constants: TimeConstants; readonly kernels: KernelFacts },
 ): StepSeconds {
   const { candidate, cluster } = run;
   const pipelineS = makespanS * (1 + constants.stageImbalance * Math.log2(candidate.pipeline));
-  const dataS = dataTrafficS(run, work.held, work.windows, constants);
+  const dataS = workTrafficS(run, work, constants);
   const stepOptimizerS = optimizerS(run, work.held, kernels);
   const nodes = Math.max(1, cluster.gpus / cluster.gpusPerNode);
   const worldS = (pipelineS + dataS + stepOptimizerS) * constants.jitterPerDoubling * Math.log2(nodes);

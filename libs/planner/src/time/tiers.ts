@@ -63,11 +63,13 @@ function spanOf({ size, stride, runs }: Group): number {
   return runs === undefined ? size * stride : (size / runs.length) * runs.stride;
 }
 
-/** Whether some group of this shape has members on two islands, which ranks fill in order. */
+/** Whether some group of this shape has members on two islands, which ranks fill in order, or of which each holds whole stages. */
 export function crossesIslands(cluster: ClusterFacts, group: Group): boolean {
+  const { islands = [], stagesInOneIsland } = cluster;
   const span = spanOf(group);
+  if (stagesInOneIsland === true) return span >= cluster.gpus && !islands.some(({ gpus }) => gpus >= cluster.gpus);
   let end = 0;
-  return (cluster.islands ?? []).some((island) => {
+  return islands.some((island) => {
     end += island.gpus;
     return end < cluster.gpus && end % span !== 0;
   });

@@ -1,0 +1,137 @@
+/** Which stages of a plan lie in which island, and why do they have the layers that they have? */
+import { constantsOf } from '../calibration/calibration-in-use.ts';
+import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
+import type { Plan } from '../contract.ts';
+import type { CandidateLayout, RunFacts } from '../facts.ts';
+import type { ResolvedRequest } from '../request/resolved-request.ts';
+import { BalancedStages } from '../search/balanced-stages.ts';
+import { LayoutCosts } from '../search/layout-costs.ts';
+import { searchedRunOf } from '../search/searched-run.ts';
+import { stagePartsOf, rankOfStage } from '../stages.ts';
+import { islandsOfRank, speedOfIsland } from '../time/islands.ts';
+import { predictStepTime } from '../time/step-time.ts';
+
+/** What may be chosen. */
+type Allowed = Pick<ResolvedRequest, 'allow' | 'request'>;
+type ToldStages = Pick<Plan, 'stagesOfIslands' | 'whyStages'>;
+
+/** Nothing where the network is one, where nothing is cut into stages, or where a stage lies in several islands. */
+export function whyStages(run: RunFacts, resolved: Allowed): ToldStages {
+  const { cluster, candidate } = run;
+  const { islands = [] } = cluster;
+  if (islands.length < 2 || candidate.pipeline === 1) return {};
+  const ofRanks = Array.from({ length: candidate.pipeline }, (_, rank) => islandsOfRank(run, rank));
+  if (ofRanks.some(({ length }) => length !== 1)) return {};
+  const counts = islands.map((_, index) => ofRanks.filter(([only]) => only === index).length);
+  return { stagesOfIslands: counts, whyStages: `${placesOf(run, counts)}${reasonOf(run, counts, resolved)}` };
+}
+
+/** `Stages 1 to 5 (11 or 12 layers each) are in island 1 (…), stages 6 to 8 (…) in island 2 (…)`. */
+function placesOf(run: RunFacts, counts: readonly number[]): string {
+  const layers = layersOfRanks(run);
+  let first = 0;
+  const places = counts.flatMap((count, index) => {
+    if (count === 0) return [];
+    const there = layers.slice(first, first + count);
+    const stages = count === 1 ? `stage ${first + 1}` : `stages ${first + 1} to ${first + count}`;
+    first += count;
+    const layersThere = `${rangeOf(there)} layers${count === 1 ? '' : ' each'}`;
+    return [
+      `${stages} (${layersThere}) ${first === count ? `${count === 1 ? 'is' : 'are'} ` : ''}in ${nameOf(run, index)}`,
+    ];
+  });
+  const sentence = places.join(', ');
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}
+
+function reasonOf(run: RunFacts, counts: readonly number[], resolved: Allowed): string {
+  const used = counts.flatMap((count, index) => (count > 0 ? [index] : []));
+  const differ = differencesOf(run, used);
+  if (differ === undefined)
+    return ': the islands are alike, so no stage has fewer layers than the ends of the model ask for.';
+  const even = withoutStages(run.candidate);
+  const evenS = stepOf(run, even);
+  if (run.candidate.stages !== undefined) {
+    const ownS = stepOf(run, run.candidate);
+    return `: ${differ}, so that even stages would take ${secondsOf(evenS)} a step instead of ${secondsOf(ownS)}.`;
+  }
+  const balancedS = stepOf(run, { ...even, stages: balancedOf(run) });
+  if (balancedS > evenS * WORTH_SAYING) return `: ${differ}, by too little to move layers.`;
+  const faster = `with layers by speed a step would take ${secondsOf(balancedS)} instead of ${secondsOf(evenS)}`;
+  if (mayBeUneven(resolved)) {
+    const isTied = balancedS * (1 + PAIRED_ERROR_PCT / 100) >= evenS;
+    return `: ${differ}; ${faster}${isTied ? ', which is less than predictions can tell apart' : ''}.`;
+  }
+  return `: ${differ}, but uneven stages may not be chosen (the engine takes none, or the request leaves none open); ${faster}.`;
+}
+
+/** Seconds of a step are shown in three digits. */
+const WORTH_SAYING = 0.999;
+
+function mayBeUneven({ allow, request: { pinned } }: Allowed): boolean {
+  if (allow.evenOnly === true || (pinned?.partition ?? 'balanced') !== 'balanced') return false;
+  return allow.partitions?.includes('balanced') ?? true;
+}
+
+/** What sets the islands that are used apart from the first of them; undefined where they are alike. */
+function differencesOf(
+  { candidate: { tensor }, cluster: { islands = [] } }: RunFacts,
+  used: readonly number[],
+): string | undefined {
+  const [first = 0, ...others] = used;
+  const speedOf = (index: number): number => {
+    const island = islands[index];
+    return island === undefined ? 1 : speedOfIsland(island, tensor);
+  };
+  const unequal = others.filter((index) => speedOf(index) !== speedOf(first));
+  if (unequal.length > 0) {
+    const speeds = unequal.map((index) => `of island ${index + 1} are ${(speedOf(index) / speedOf(first)).toFixed(2)}`);
+    return `GPUs ${speeds.join(' and ')} times as fast as those of island ${first + 1}`;
+  }
+  const networkOf = (index: number): string =>
+    `${islands[index]?.nicKind ?? ''}/${islands[index]?.scaleOutGbPerS ?? 0}`;
+  return others.every((index) => networkOf(index) === networkOf(first))
+    ? undefined
+    : 'their networks differ, over which each stage moves the gradients of its layers';
+}
+
+function nameOf({ cluster }: RunFacts, index: number): string {
+  const { islands = [], gpu } = cluster;
+  const island = islands[index];
+  const gbps = Math.round((island?.scaleOutGbPerS ?? 0) * BITS_PER_BYTE);
+  return `island ${index + 1} (${(island?.gpu ?? gpu).name}, ${island?.nicKind ?? ''} of ${gbps} Gb/s)`;
+}
+
+const BITS_PER_BYTE = 8;
+
+function layersOfRanks({ model, candidate }: RunFacts): readonly number[] {
+  const layers = Array.from({ length: candidate.pipeline }, () => 0);
+  for (const [stage, part] of stagePartsOf(model, candidate).entries()) {
+    const rank = rankOfStage(candidate, stage);
+    layers[rank] = (layers[rank] ?? 0) + part.layers;
+  }
+  return layers;
+}
+
+function rangeOf(counts: readonly number[]): string {
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  return least === most ? `${least}` : `${least} to ${most}`;
+}
+
+/** As even as possible, which is what a layout means that lists no stages. */
+function withoutStages({ stages: _stages, ...candidate }: CandidateLayout): CandidateLayout {
+  return candidate;
+}
+
+function balancedOf({ candidate, ...base }: RunFacts): NonNullable<CandidateLayout['stages']> {
+  const searched = searchedRunOf(base, constantsOf(base));
+  return new BalancedStages(searched, new LayoutCosts(searched)).of(candidate);
+}
+
+function stepOf(run: RunFacts, candidate: CandidateLayout): number {
+  return predictStepTime({ ...run, candidate }, constantsOf(run)).stepTimeS;
+}
+
+function secondsOf(seconds: number): string {
+  return `${seconds >= 100 ? seconds.toFixed(0) : seconds.toPrecision(3)} s`;
+}

@@ -1,0 +1,35 @@
+/** Does each stage of a pipeline find an island that holds it whole? */
+import type { LayoutViolation } from '@coxswain/layout';
+import type { CandidateLayout, ClusterFacts } from '../facts.ts';
+import { groupsOf } from '../time/groups.ts';
+import { wholeStagesOfIslands } from '../time/islands.ts';
+
+const RULE = 'stage-in-one-island';
+
+/** Undefined where every stage does, or none has to. */
+export function brokenStageOf(cluster: ClusterFacts, candidate: CandidateLayout): LayoutViolation | undefined {
+  const { islands = [], stagesInOneIsland, gpus } = cluster;
+  if (stagesInOneIsland !== true || islands.length === 0) return undefined;
+  const { pipeline } = candidate;
+  const stage = gpus / pipeline;
+  if (pipeline > 1 && groupsOf(candidate).pipeline.stride !== stage) {
+    return {
+      rule: RULE,
+      severity: 'error',
+      field: 'rankOrder',
+      message: `stages have to lie in one island each, and ranks in the order ${candidate.rankOrder ?? ''} spread them; put the pipeline last`,
+    };
+  }
+  const whole = wholeStagesOfIslands(cluster, candidate);
+  if (whole.reduce((sum, stages) => sum + stages, 0) === pipeline) return undefined;
+  const rooms = islands.map((island) => island.gpus).join(' and ');
+  const held = islands.map((island) => Math.floor(island.gpus / stage)).join(' + ');
+  return {
+    rule: RULE,
+    severity: 'error',
+    field: 'pipelineParallelDegree',
+    message:
+      `islands of ${rooms} GPUs hold ${held} whole stages of ${stage} GPUs, and the pipeline has ${pipeline}; ` +
+      'take a pipelineParallelDegree whose stages fit, or let more than pipelines cross islands',
+  };
+}
