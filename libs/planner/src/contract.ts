@@ -223,8 +223,34 @@ export const PredictionError = z
     p90AbsPct: z.number().min(0),
     n: count.describe('How many measurements.'),
   })
-  .meta({ id: 'PredictionError', description: 'How far predictions of this kind were from published measurements.' });
+  .meta({
+    id: 'PredictionError',
+    description:
+      'How far predictions of this kind were from published measurements that their constants were fitted without: all rows of one source, model and GPU are left out together.',
+  });
 export type PredictionError = z.infer<typeof PredictionError>;
+
+/** Rows that an interval can stand on, those that tell most first. */
+export const STANDS_ON = ['chip', 'engineFamily', 'allEngines', 'otherSources'] as const;
+
+export const PredictionInterval = z
+  .strictObject({
+    lowS: seconds,
+    highS: seconds,
+    coveragePct: z.number().min(0).max(100).describe('How many of a hundred such step times lie between the two.'),
+    standsOn: z
+      .enum(STANDS_ON)
+      .describe(
+        'chip: rows of this chip, engine family and kind of model (dense, experts). engineFamily: of the family and kind, since fewer than 20 are of the chip. allEngines: of the kind, since fewer than 20 are of the family. otherSources: of the kind, whole sources left out, since no constant was fitted on the engine.',
+      ),
+    rows: count.describe('How many rows that is.'),
+  })
+  .meta({
+    id: 'PredictionInterval',
+    description:
+      'Where the step time will lie, by how far off predictions were on published rows that were left out of the fit by whole groups. It holds the prediction.',
+  });
+export type PredictionInterval = z.infer<typeof PredictionInterval>;
 
 export const MEMORY_VERDICTS = ['fits', 'tight', 'doesNotFit'] as const;
 export type MemoryVerdict = (typeof MEMORY_VERDICTS)[number];
@@ -232,6 +258,7 @@ export type MemoryVerdict = (typeof MEMORY_VERDICTS)[number];
 export const Prediction = z
   .strictObject({
     stepTimeS: seconds,
+    interval: PredictionInterval.optional().describe('Absent in answers that were kept before there were intervals.'),
     tokensPerSPerGpu: z.number().min(0),
     modelFlopsUtilizationPct: z.number().min(0),
     breakdown: z.array(TimePart).describe('Parts of the step; they sum to stepTimeS.'),

@@ -6,10 +6,12 @@ import {
   learn,
   plannerPredictor,
   readMeasurements,
+  RECORDED_LEFT_OUT,
   reportLines,
   summaryLine,
   summaryOf,
   withScalarPerSource,
+  type RecordedLeftOut,
   type TrainingRow,
 } from '@coxswain/planner-calibration';
 import { parseArgs } from 'node:util';
@@ -25,7 +27,8 @@ last two lines are one JSON object each, as npm run planner:score prints it.
   --iterations N  steps of each fit (default: 12)
   --leave-out W   what is unknown to the constants that predict it: groups (default; rows of one source, model and GPU),
                   sources, model-families (of models with experts), rows (one row in N; their siblings stay, so errors look small)
-  --record        write the errors to libs/planner/src/calibration/errors.json, which predictions show beside their answers
+  --record        with groups or sources, and no file: write the error of each row to libs/planner-calibration/data/left_out_*.csv and
+                  those of rows that are alike to libs/planner/src/calibration/errors.json, from which answers take their intervals
 
 Without a file it reads libs/planner-calibration/data/*.csv.
 `;
@@ -64,11 +67,22 @@ async function main(argv: readonly string[]): Promise<void> {
   if (leaveOut === undefined) {
     throw new Error(`--leave-out ${values['leave-out']} is not known; choose from ${LEFT_OUT.join(', ')}`);
   }
+  const recordAs = values.record ? recordedAs(leaveOut, positionals) : undefined;
   const scored = crossValidate({ rows, qualities: new Set(['A', 'B']), folds, leaveOut, learn: learnFold });
   const rescaled = withScalarPerSource(scored);
   const report = reportLines(scored, summaryOf(scored), { by: ['file', 'source', 'kind'], worst: 0, files });
-  if (values.record && leaveOut === 'sources') await recordErrors('unknown', summaryOf(scored));
+  if (recordAs !== undefined) await recordErrors(recordAs, scored, summaryOf(scored));
   process.stdout.write([...report, summaryLine(summaryOf(scored)), summaryLine(summaryOf(rescaled)), ''].join('\n'));
+}
+
+/** Answers stand on what is recorded: the published rows of the repository, all of them. */
+function recordedAs(leaveOut: string, files: readonly string[]): RecordedLeftOut {
+  const known = RECORDED_LEFT_OUT.find((one) => one === leaveOut);
+  if (known === undefined) {
+    throw new Error(`--record with --leave-out ${leaveOut}: only ${RECORDED_LEFT_OUT.join(' and ')} are recorded`);
+  }
+  if (files.length > 0) throw new Error(`--record with ${files[0]}: leave files out, the repository's are recorded`);
+  return known;
 }
 
 function countOf(text: string, option: string): number {

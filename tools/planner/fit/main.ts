@@ -1,30 +1,21 @@
 /** `npm run planner:fit`: fits the constants of the time model to measured step times and writes them where the planner reads them. */
-import { countConstants, familyOfStack } from '@coxswain/planner/calibration';
-import {
-  filesOrRepository,
-  learn,
-  plannerPredictor,
-  readMeasurements,
-  rounded,
-  scoreRows,
-  summaryOf,
-  trainingRows,
-} from '@coxswain/planner-calibration';
+import { countConstants } from '@coxswain/planner/calibration';
+import { filesOrRepository, learn, readMeasurements, rounded, trainingRows } from '@coxswain/planner-calibration';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
-import { recordErrors } from '../record-errors.ts';
 
 const TARGET = fileURLToPath(new URL('../../../libs/planner/src/calibration/calibration.json', import.meta.url));
 const HELP = `npm run planner:fit -- [FILE.csv ...] [--iterations N] [--output FILE]
 
 Fits the constants of the planner's time model to the rows of quality A and B that have a step time, and writes them to
-libs/planner/src/calibration/calibration.json, with their errors beside them. The same files give the same constants. Without a
-file it reads libs/planner-calibration/data/*.csv. Takes about 20 s on a free core.
+libs/planner/src/calibration/calibration.json. The same files give the same constants. Without a file it reads
+libs/planner-calibration/data/*.csv. Takes about 20 s on a free core. Then record their errors, with which answers are given:
+npm run planner:cross-validate -- --record, and the same with --leave-out sources.
 
   --iterations N  steps of the fit (default: 16)
-  --output FILE   write the constants there instead, and no errors
+  --output FILE   write the constants there instead
 `;
 
 try {
@@ -64,11 +55,6 @@ async function main(argv: readonly string[]): Promise<void> {
   );
   const text = await format(JSON.stringify(calibration), { ...(await resolveConfig(TARGET)), parser: 'json' });
   writeFileSync(values.output, text);
-  if (values.output === TARGET) {
-    const scored = scoreRows(rows, plannerPredictor(calibration), new Set(['A', 'B']));
-    const families = new Set(training.map(({ run }) => familyOfStack(run.stack)));
-    await recordErrors('known', summaryOf(scored), [...families]);
-  }
   const counts = countConstants(calibration);
   process.stdout.write(
     `${counts.shared} shared constants, ${counts.perGpuType} multipliers of GPU types, ${counts.perStack} of software stacks\n`,

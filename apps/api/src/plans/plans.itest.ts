@@ -44,7 +44,10 @@ describe('a plan', () => {
   it('is made, kept and read again, and runs nothing', async () => {
     const made = await post(aPlanRequest());
     expect(made).toMatchObject({ status: 201, body: { project: 'research', request: { cluster: { gpus: 8 } } } });
-    expect(made.body.answer.best.prediction.stepTimeS).toBeGreaterThan(0);
+    const { stepTimeS, interval } = made.body.answer.best.prediction;
+    expect(interval.lowS).toBeGreaterThan(0);
+    expect(interval.lowS).toBeLessThan(stepTimeS);
+    expect(interval.highS).toBeGreaterThan(stepTimeS);
     expect(made.body.answer.plans).toHaveLength(3);
     expect((await get(`/${made.body.id}`)).body).toEqual(made.body);
     expect((await api.running.infrastructure.database.query('SELECT 1 FROM jobs')).rows).toEqual([]);
@@ -52,7 +55,7 @@ describe('a plan', () => {
 
   it('by GraphQL is the same, and the other door shows it', async () => {
     const { body } = await graphql(
-      'mutation ($input: PlanRequestInput!) { createPlan(project: "research", input: $input) { id answer { best { gpus microBatchSize } } } }',
+      'mutation ($input: PlanRequestInput!) { createPlan(project: "research", input: $input) { id answer { best { gpus microBatchSize prediction { interval { lowS highS standsOn rows } } } } } }',
       { input: aPlanRequest() },
     );
     expect(body.errors).toBeUndefined();

@@ -7,7 +7,7 @@ import { parametersOf } from '../memory/parameters.ts';
 import type { Prediction } from '../contract.ts';
 import { meanOverGpus } from '../time/islands.ts';
 import { STEP_PARTS, predictStepTime } from '../time/step-time.ts';
-import { constantsOf, errorOf } from '../calibration/calibration-in-use.ts';
+import { constantsOf, errorsOf } from '../calibration/calibration-in-use.ts';
 
 const TERA = 1e12;
 
@@ -41,7 +41,7 @@ export function predictRun(run: RunFacts, memoryMarginShare?: number): Predictio
     capacityGib: memory.capacityBytes / GIB_BYTES,
     verdict: memory.verdict,
     bubbleShare: Math.min(1, Math.max(0, time.bubbleShare)),
-    error: errorOf(run),
+    ...errorsOf(run, time.stepTimeS),
   };
 }
 

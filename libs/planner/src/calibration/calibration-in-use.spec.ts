@@ -1,7 +1,7 @@
 import { GPU_PRESETS, gpuOf } from '../presets/index.ts';
 import { aCluster, aModel, aRun } from '../testing/runs.ts';
-import { calibrationSentence, constantsOf, errorOf } from './calibration-in-use.ts';
-import { CALIBRATION, ERRORS } from './fitted.ts';
+import { calibrationSentence, constantsOf, errorsOf } from './calibration-in-use.ts';
+import { CALIBRATION } from './fitted.ts';
 
 const EXPERTS = { count: 8, topK: 2, ffnHiddenSize: 8, sharedFfnHiddenSize: 0, denseLayers: 0, latentSize: 0 };
 
@@ -31,46 +31,56 @@ describe('the constants that predictions use', () => {
   });
 });
 
-describe('the error that a prediction names', () => {
-  const [fitted = ''] = ERRORS.families;
+describe('the errors that a prediction names', () => {
+  const tomorrow = { ...gpuOf('h100'), silicon: 'a chip of tomorrow' };
 
-  it.each([
+  it.each<[string, Partial<Parameters<typeof aRun>[0]>, string, RegExp]>([
     [
-      'a dense model on a fitted engine',
-      fitted,
-      {},
-      ERRORS.known.dense,
-      'dense models that the constants were fitted on',
+      'a dense model',
+      { stack: 'megatron-lm 0.16', cluster: aCluster(8, { gpu: gpuOf('a100-80gb') }) },
+      'chip',
+      /dense models with megatron-lm on GA100 chips/,
     ],
     [
       'one with experts',
-      fitted,
-      { experts: EXPERTS },
-      ERRORS.known.moe,
-      'mixture-of-experts models that the constants',
+      { stack: 'megatron-bridge 26.04', model: aModel({ experts: EXPERTS }) },
+      'chip',
+      /with experts with megatron-bridge on GH100 chips/,
     ],
     [
-      'a dense model on another engine',
-      'other',
-      {},
-      ERRORS.unknown.dense,
-      'dense models from sources that were not fitted',
+      'a GPU that nobody measured',
+      { stack: 'megatron-lm 0.16', cluster: aCluster(8, { gpu: tomorrow }) },
+      'engineFamily',
+      /with megatron-lm on other chips too, since fewer than 20/,
     ],
+    ['an engine with few rows', { stack: 'deepspeed' }, 'allEngines', /with any engine, since fewer than 20/],
     [
-      'one with experts there',
-      'other',
-      { experts: EXPERTS },
-      ERRORS.unknown.moe,
-      'mixture-of-experts models from sources',
+      'an engine that was never fitted',
+      { stack: '<b>mine</b> 1.0' },
+      'otherSources',
+      /dense models whose whole source was left out, since none is of this engine/,
     ],
-  ])('is that of %s', (...[, stack, sizes, figures, basis]) => {
-    const error = errorOf(aRun({ stack, model: aModel(sizes) }));
-    expect(error).toMatchObject(figures);
-    expect(error.basis).toContain(basis);
+  ])('are, of %s, from rows as near as there are, which it names in words of ours', (_of, run, standsOn, basis) => {
+    const { error, interval } = errorsOf(aRun(run), 2);
+    expect(error.basis).toMatch(basis);
+    expect(interval).toMatchObject({ standsOn, coveragePct: 80, rows: error.n });
+    expect(interval.lowS).toBeLessThan(2);
+    expect(interval.highS).toBeGreaterThan(2);
   });
 
-  it('is larger where nothing was fitted', () => {
-    expect(ERRORS.unknown.dense.medianAbsPct).toBeGreaterThan(ERRORS.known.dense.medianAbsPct);
+  it('are wider where less is known', () => {
+    const widthOf = (run: Partial<Parameters<typeof aRun>[0]>): number => {
+      const { lowS, highS } = errorsOf(aRun(run), 1).interval;
+      return highS - lowS;
+    };
+    const known = { stack: 'megatron-lm', cluster: aCluster(8, { gpu: gpuOf('a100-80gb') }) };
+    expect(widthOf({ ...known, stack: 'an engine of tomorrow' })).toBeGreaterThan(widthOf(known));
+    expect(widthOf({ ...known, cluster: aCluster(8, { gpu: tomorrow }) })).toBeGreaterThan(widthOf(known));
+  });
+
+  it('grow with the step', () => {
+    const { lowS, highS } = errorsOf(aRun({}), 1).interval;
+    expect(errorsOf(aRun({}), 10).interval).toMatchObject({ lowS: lowS * 10, highS: highS * 10 });
   });
 
   it('stands beside what was fitted, in a sentence', () => {

@@ -1,10 +1,10 @@
 /** Which constants do predictions use, and how far off were they? */
 import { constantsFor } from './calibration.ts';
 import { withProfile } from './with-profile.ts';
-import { errorFor } from './errors.ts';
+import { basisOf, COVERAGE_PCT, errorsLike } from './errors.ts';
 import { CALIBRATION, ERRORS } from './fitted.ts';
 import type { RunFacts } from '../facts.ts';
-import type { PredictionError } from '../contract.ts';
+import type { PredictionError, PredictionInterval } from '../contract.ts';
 import type { TimeConstants } from '../time/constants.ts';
 
 export function constantsOf(run: Pick<RunFacts, 'cluster' | 'stack'>): TimeConstants {
@@ -13,8 +13,18 @@ export function constantsOf(run: Pick<RunFacts, 'cluster' | 'stack'>): TimeConst
   return profile === undefined ? constants : withProfile(constants, profile, run.stack);
 }
 
-export function errorOf(run: RunFacts): PredictionError {
-  return errorFor(ERRORS, { stack: run.stack, hasExperts: run.model.experts !== undefined });
+/** How far off such predictions were, and where the step time will lie: both from the same rows. */
+export function errorsOf(
+  run: RunFacts,
+  stepTimeS: number,
+): { readonly error: PredictionError; readonly interval: PredictionInterval } {
+  const { silicon: chip } = run.cluster.gpu;
+  const cell = errorsLike(ERRORS, { chip, stack: run.stack, hasExperts: run.model.experts !== undefined });
+  const { n, medianAbsPct, p90AbsPct, low, high, standsOn } = cell;
+  return {
+    error: { basis: basisOf(cell), medianAbsPct, p90AbsPct, n },
+    interval: { lowS: stepTimeS * low, highS: stepTimeS * high, coveragePct: COVERAGE_PCT, standsOn, rows: n },
+  };
 }
 
 export function calibrationSentence(): string {

@@ -1,33 +1,54 @@
-import { CalibrationErrors, errorFor } from './errors.ts';
+import { CalibrationErrors, errorsLike, type ErrorCell } from './errors.ts';
 import { ERRORS } from './fitted.ts';
 
-const figures = (medianAbsPct: number): CalibrationErrors['known']['dense'] => ({ n: 10, medianAbsPct, p90AbsPct: 99 });
+const cell = (n: number, name: Partial<ErrorCell> = {}): ErrorCell => ({
+  kind: 'dense',
+  n,
+  medianAbsPct: 1,
+  p90AbsPct: 2,
+  low: 0.9,
+  high: 1.1,
+  ...name,
+});
+const engineFamily = 'engine';
 const INVENTED: CalibrationErrors = {
-  families: ['engine'],
-  known: { dense: figures(1), moe: figures(2) },
-  unknown: { dense: figures(3), moe: figures(4) },
+  families: [engineFamily, 'rare'],
+  groupsLeftOut: [
+    cell(1),
+    cell(2, { kind: 'experts' }),
+    cell(3, { engineFamily }),
+    cell(4, { engineFamily, chip: 'gh100' }),
+    cell(5, { engineFamily, chip: 'gh100', kind: 'experts' }),
+  ],
+  sourcesLeftOut: [cell(6), cell(7, { kind: 'experts' })],
   pairedPct: 3,
 };
 
-describe('what a prediction says of its error', () => {
-  it.each([
-    ['is that of fitted dense rows for an engine that was fitted', 'engine 26.04', false, 1],
-    ['is that of fitted rows with experts for a model with experts', 'engine', true, 2],
-    ['is that of sources left out for an engine that was never fitted', 'other 1.0', false, 3],
-    ['is that of sources left out, with experts, for both', 'unnamed', true, 4],
-  ])('%s', (_sentence, stack, hasExperts, want) => {
-    expect(errorFor(INVENTED, { stack, hasExperts }).medianAbsPct).toBe(want);
+describe('what is known of a run is told by rows', () => {
+  it.each<[string, string, string, boolean, string, number]>([
+    ['of its chip, engine and kind', 'gh100', 'engine 26.04', false, 'chip', 4],
+    ['of its kind: with experts', 'gh100', 'engine', true, 'chip', 5],
+    ['of its engine, where the chip has no cell', 'gb100', 'engine', false, 'engineFamily', 3],
+    ['of its engine, where the chip is one that nobody knows', '', 'engine', false, 'engineFamily', 3],
+    ['of its kind, where the engine has no cell with experts', 'gb100', 'engine', true, 'allEngines', 2],
+    ['of its kind, where the engine has no cell', 'gh100', 'rare 1.0', false, 'allEngines', 1],
+    ['of sources left out whole, where the engine was not fitted', 'gh100', 'other 1.0', false, 'otherSources', 6],
+    ['of sources left out whole, with experts', 'gh100', 'unnamed', true, 'otherSources', 7],
+  ])('%s', (_sentence, chip, stack, hasExperts, standsOn, n) => {
+    expect(errorsLike(INVENTED, { chip, stack, hasExperts })).toMatchObject({ standsOn, n });
   });
 
   it('ships in the form of its schema, with rows behind every figure', () => {
     const shipped = CalibrationErrors.parse(ERRORS);
-    for (const { dense, moe } of [shipped.known, shipped.unknown]) {
-      expect(Math.min(dense.n, moe.n)).toBeGreaterThan(100);
-      expect(Math.min(dense.medianAbsPct, moe.medianAbsPct)).toBeGreaterThan(0);
+    for (const { n, medianAbsPct, low, high } of [...shipped.groupsLeftOut, ...shipped.sourcesLeftOut]) {
+      expect(n).toBeGreaterThanOrEqual(20);
+      expect(medianAbsPct).toBeGreaterThan(0);
+      expect(high - low).toBeGreaterThan(0.05);
     }
   });
 
   it('knows the difference between two layouts better than the time of either on machines that nobody measured', () => {
-    expect(ERRORS.pairedPct).toBeLessThan(ERRORS.unknown.dense.medianAbsPct / 2);
+    const unseen = errorsLike(ERRORS, { chip: 'gh100', stack: 'an engine of tomorrow', hasExperts: false });
+    expect(ERRORS.pairedPct).toBeLessThan(unseen.medianAbsPct / 2);
   });
 });

@@ -1,19 +1,43 @@
-/** How far were predictions from published measurements? */
+/** How far were predictions from published measurements that their constants had never seen? */
 import { z } from 'zod';
+import type { STANDS_ON } from '../contract.ts';
 import { familyOfStack } from './calibration.ts';
 
-const ErrorFigures = z.strictObject({
-  n: z.int().nonnegative(),
-  medianAbsPct: z.number().nonnegative(),
-  p90AbsPct: z.number().nonnegative(),
-});
-const ByKind = z.strictObject({ dense: ErrorFigures, moe: ErrorFigures });
+/** Of a hundred rows, those that lie within `low` and `high` of a cell. */
+export const COVERAGE_PCT = 80;
 
-/** Errors of step times, in percent of the measured time. */
+/** Rows below which a cell is none: the 10th and the 90th percentile of fewer are one or two rows each. */
+export const MIN_CELL_ROWS = 20;
+
+/** What models with experts cost is known far less than what dense ones do. */
+export const MODEL_KINDS = ['dense', 'experts'] as const;
+export type ModelKind = (typeof MODEL_KINDS)[number];
+
+/** Errors of rows that are alike, each predicted by constants that were fitted without it and all that was left out with it. */
+export const ErrorCell = z.strictObject({
+  kind: z.enum(MODEL_KINDS),
+  engineFamily: z.string().optional().describe('Absent: rows of all engines.'),
+  chip: z.string().optional().describe('`GpuFacts.silicon`; absent: rows of all chips.'),
+  n: z.int().positive().describe('Rows.'),
+  medianAbsPct: z.number().nonnegative().describe('Of the measured time.'),
+  p90AbsPct: z.number().nonnegative(),
+  low: z
+    .number()
+    .positive()
+    .max(1)
+    .describe('Measured over predicted time, which one row in ten is below; 1 where that were above 1.'),
+  high: z.number().min(1).describe('The same, which one row in ten is above; 1 where that were below 1.'),
+});
+export type ErrorCell = z.infer<typeof ErrorCell>;
+
 export const CalibrationErrors = z.strictObject({
   families: z.array(z.string()).describe('Families of engines that the constants were fitted on.'),
-  known: ByKind.describe('Rows that the constants were fitted on.'),
-  unknown: ByKind.describe('Rows of sources that the constants were not fitted on, by cross-validation.'),
+  groupsLeftOut: z
+    .array(ErrorCell)
+    .describe('Rows of one source, model and GPU left out together: what to expect of an engine that was fitted.'),
+  sourcesLeftOut: z
+    .array(ErrorCell)
+    .describe('All rows of a source left out together: what to expect of an engine that nobody fitted.'),
   pairedPct: z
     .number()
     .positive()
@@ -22,20 +46,51 @@ export const CalibrationErrors = z.strictObject({
     ),
 });
 export type CalibrationErrors = z.infer<typeof CalibrationErrors>;
-export type ErrorFigures = z.infer<typeof ErrorFigures>;
 
-/** What to expect of a prediction: the error on rows like it, in-sample for a family of engines that was fitted, else on sources never seen. */
-export function errorFor(
-  errors: CalibrationErrors,
-  run: { readonly stack: string; readonly hasExperts: boolean },
-): ErrorFigures & { readonly basis: string } {
-  const known = errors.families.includes(familyOfStack(run.stack));
-  const kind = run.hasExperts ? 'mixture-of-experts' : 'dense';
-  const figures = (known ? errors.known : errors.unknown)[run.hasExperts ? 'moe' : 'dense'];
-  return {
-    ...figures,
-    basis: known
-      ? `published step times of ${kind} models that the constants were fitted on`
-      : `published step times of ${kind} models from sources that were not fitted`,
-  };
+export interface RunLikeRows {
+  readonly chip: string;
+  readonly stack: string;
+  readonly hasExperts: boolean;
+}
+
+type StandsOn = (typeof STANDS_ON)[number];
+
+/**
+ * The rows that tell most about a run: of its chip, engine family and kind of model; where there are too few of them to be a cell, of its family
+ * and kind; then of its kind alone. Of a family that was never fitted, rows whose whole source was left out.
+ *
+ * @throws Error where not even the rows of its kind are recorded
+ */
+export function errorsLike(
+  { families, groupsLeftOut, sourcesLeftOut }: CalibrationErrors,
+  { chip, stack, hasExperts }: RunLikeRows,
+): ErrorCell & { readonly standsOn: StandsOn } {
+  const family = familyOfStack(stack);
+  const kind = hasExperts ? 'experts' : 'dense';
+  const cellOf = (cells: readonly ErrorCell[], engineFamily?: string, itsChip?: string): ErrorCell | undefined =>
+    cells.find((cell) => cell.kind === kind && cell.engineFamily === engineFamily && cell.chip === itsChip);
+  const candidates: readonly (readonly [StandsOn, ErrorCell | undefined])[] = families.includes(family)
+    ? [
+        ['chip', cellOf(groupsLeftOut, family, chip)],
+        ['engineFamily', cellOf(groupsLeftOut, family)],
+        ['allEngines', cellOf(groupsLeftOut)],
+      ]
+    : [['otherSources', cellOf(sourcesLeftOut)]];
+  for (const [standsOn, cell] of candidates) if (cell !== undefined) return { ...cell, standsOn };
+  throw new Error(`errors.json holds no errors of ${kind} models: record them with npm run planner:cross-validate`);
+}
+
+/** Names of the rows, for a reader: none of them comes from who asked. */
+export function basisOf({ kind, engineFamily, chip, standsOn }: ReturnType<typeof errorsLike>): string {
+  const models = kind === 'dense' ? 'dense models' : 'models with experts';
+  switch (standsOn) {
+    case 'chip':
+      return `step times of ${models} with ${engineFamily ?? ''} on ${(chip ?? '').toUpperCase()} chips`;
+    case 'engineFamily':
+      return `step times of ${models} with ${engineFamily ?? ''} on other chips too, since fewer than ${MIN_CELL_ROWS} are of this one`;
+    case 'allEngines':
+      return `step times of ${models} with any engine, since fewer than ${MIN_CELL_ROWS} are of this one`;
+    case 'otherSources':
+      return `step times of ${models} whose whole source was left out, since none is of this engine`;
+  }
 }

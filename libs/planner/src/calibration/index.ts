@@ -1,6 +1,13 @@
-export { CalibrationErrors, type ErrorFigures } from './errors.ts';
+export {
+  CalibrationErrors,
+  COVERAGE_PCT,
+  errorsLike,
+  MIN_CELL_ROWS,
+  type ErrorCell,
+  type ModelKind,
+} from './errors.ts';
 export { WHOLE_STEP, withProfile } from './with-profile.ts';
-export { CALIBRATION } from './fitted.ts';
+export { CALIBRATION, ERRORS } from './fitted.ts';
 export { probeFormulas } from './probe-formulas.ts';
 export { Calibration, constantsFor, countConstants, familyOfStack } from './calibration.ts';
 export { ADJUSTMENT_NAMES, ADJUSTMENTS, TIME_CONSTANT_NAMES, TIME_CONSTANTS } from '../time/constants.ts';

@@ -18,6 +18,7 @@ export function aStageMemory(stage: number, overrides: Partial<StageMemory> = {}
 export function aPrediction(overrides: Partial<Prediction> = {}): Prediction {
   return {
     stepTimeS: 10,
+    interval: { lowS: 9.2, highS: 11.4, coveragePct: 80, standsOn: 'chip', rows: 321 },
     tokensPerSPerGpu: 1638.4,
     modelFlopsUtilizationPct: 43.2,
     breakdown: [
@@ -36,7 +37,7 @@ export function aPrediction(overrides: Partial<Prediction> = {}): Prediction {
     capacityGib: 79.6,
     verdict: 'fits',
     bubbleShare: 0.07,
-    error: { basis: 'dense models on H100, sources left out', medianAbsPct: 4.2, p90AbsPct: 14, n: 321 },
+    error: { basis: 'step times of dense models with megatron-lm on GH100 chips', medianAbsPct: 4.2, p90AbsPct: 14, n: 321 },
     ...overrides,
   };
 }

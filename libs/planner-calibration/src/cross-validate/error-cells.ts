@@ -1,0 +1,74 @@
+/**
+ * How far off are predictions of runs that are alike?
+ *
+ * Rows of one source, model and GPU are siblings: what one of them is off, the others are off too. So the next run is no row drawn from its cell
+ * but a row of a group that nobody has seen, and a cell of five groups tells about it as much as five numbers do. The percentiles are therefore
+ * taken at Weibull's ranks, p (n + 1) of n groups. Where no cell has enough rows, what nobody has seen is a whole cell: each cell counts alike,
+ * whatever its size, and n is their number. Of whole sources left out each source counts alike.
+ */
+import { COVERAGE_PCT, MIN_CELL_ROWS, type CalibrationErrors, type ErrorCell } from '@coxswain/planner/calibration';
+import { weightedQuantiles } from '../score/weighted-quantile.ts';
+import type { LeftOutRow } from './left-out-row.ts';
+
+/** What counts as one: rows alike within it, or each of it alike. */
+interface Draws {
+  readonly drawOf: (row: LeftOutRow) => string;
+  readonly weigh: 'rows' | 'draws';
+}
+
+const GROUPS: Draws = { drawOf: ({ key }) => key, weigh: 'rows' };
+const CELLS: Draws = { drawOf: ({ engineFamily, chip }) => `${engineFamily} ${chip}`, weigh: 'draws' };
+const SOURCES: Draws = { drawOf: ({ key }) => key, weigh: 'draws' };
+
+export type CellErrors = Omit<CalibrationErrors, 'pairedPct'>;
+
+/** @param bySources the same rows, left out by whole sources */
+export function errorCells(byGroups: readonly LeftOutRow[], bySources: readonly LeftOutRow[]): CellErrors {
+  const whole = cells(byGroups, ({ kind }) => ({ kind }), CELLS);
+  const ofFamilies = cells(byGroups, ({ kind, engineFamily }) => ({ kind, engineFamily }), CELLS);
+  const ofChips = cells(byGroups, ({ kind, engineFamily, chip }) => ({ kind, engineFamily, chip }), GROUPS);
+  return {
+    families: [...new Set(byGroups.map(({ engineFamily }) => engineFamily))].sort(),
+    groupsLeftOut: [...whole, ...[...ofFamilies, ...ofChips].filter(({ n }) => n >= MIN_CELL_ROWS)],
+    sourcesLeftOut: [...cells(bySources, ({ kind }) => ({ kind }), SOURCES)],
+  };
+}
+
+type CellName = Pick<ErrorCell, 'kind' | 'engineFamily' | 'chip'>;
+
+function cells(rows: readonly LeftOutRow[], nameOf: (row: LeftOutRow) => CellName, draws: Draws): readonly ErrorCell[] {
+  const byName = Map.groupBy(rows, (row) => Object.values(nameOf(row)).join('|'));
+  return [...byName]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([, alike]) => (alike[0] === undefined ? [] : [{ ...nameOf(alike[0]), ...figuresOf(alike, draws) }]));
+}
+
+function figuresOf(rows: readonly LeftOutRow[], draws: Draws): Omit<ErrorCell, keyof CellName> {
+  const { weightOf, count } = weighing(rows, draws);
+  const quantilesOf = (valueOf: (ratio: number) => number): ((share: number) => number) =>
+    weightedQuantiles(rows.map((row) => ({ value: valueOf(row.measuredOverPredicted), weight: weightOf(row) })));
+  const errorPct = quantilesOf((ratio) => 100 * Math.abs(1 / ratio - 1));
+  const logarithm = quantilesOf(Math.log);
+  const outside = (1 - COVERAGE_PCT / 100) / 2;
+  return {
+    n: rows.length,
+    medianAbsPct: Number(errorPct(0.5).toFixed(1)),
+    p90AbsPct: Number(errorPct(0.9).toFixed(1)),
+    low: Number(Math.exp(Math.min(0, logarithm(weibullShare(outside, count)))).toPrecision(4)),
+    high: Number(Math.exp(Math.max(0, logarithm(weibullShare(1 - outside, count)))).toPrecision(4)),
+  };
+}
+
+/** Where `p (n + 1)` of n ranks lies among their middles, 0 to 1; outside of it where so few say nothing that far out. */
+function weibullShare(p: number, n: number): number {
+  return p + (p - 0.5) / n;
+}
+
+function weighing(
+  rows: readonly LeftOutRow[],
+  { drawOf, weigh }: Draws,
+): { readonly weightOf: (row: LeftOutRow) => number; readonly count: number } {
+  const sizes = new Map<string, number>();
+  for (const row of rows) sizes.set(drawOf(row), (sizes.get(drawOf(row)) ?? 0) + 1);
+  return { weightOf: (row) => (weigh === 'rows' ? 1 : 1 / (sizes.get(drawOf(row)) ?? 1)), count: sizes.size };
+}
