@@ -147,7 +147,10 @@ describe('the dashboard', () => {
     expect(await page.locator('.life-bar .spent-productive').count()).toBeGreaterThan(0);
     await page.locator('.life-marks a').click();
     expect(await page.locator('.incidents li:target').innerText()).toMatch(/^Crash of rank 1/);
-    await seen('[data-testid=plan]', /Predicted by the planner\s+tp2 x dp2/);
+    await seen(
+      '[data-testid=plan]',
+      /Predicted by the planner\s+tp2 x dp2[\s\S]* per step \(80 %: [\d.,]+ m?s to [\d.,]+ m?s\)/,
+    );
     await seen('.facts', /Step time\s+[\d,.]+ ms\s+[\d,.]+ ms predicted, [+-]/);
     await picture('4-complete');
     expect(await page.evaluate(() => performance.timeOrigin)).toBe(loadedAt);

@@ -199,6 +199,8 @@ function aPlannedJob(): Job {
       gpus: 4,
       fabric: '8 GPUs',
       layout,
+      predictedStepLowMs: 98,
+      predictedStepHighMs: 131,
       runnersUp,
       plannerVersion: '1',
       plannedAt: aJob().createdAt,

@@ -161,6 +161,10 @@ function planFacts({ plan, stepTime }: Job): (readonly [string, string])[] {
   const facts: (readonly [string, string])[] = [];
   if (stepTime !== null) facts.push(['Step time', stepTimeLine(stepTime)]);
   if (plan === null) return facts;
+  const { predictedStepLowMs: low, predictedStepHighMs: high } = plan;
+  if (low !== undefined && high !== undefined) {
+    facts.push(['Interval', `80 % of such steps take ${formatMs(low)} to ${formatMs(high)}`]);
+  }
   if (plan.predictedPeakBytes !== undefined) {
     facts.push([
       'Memory',

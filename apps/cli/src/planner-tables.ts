@@ -148,7 +148,7 @@ function factLines(facts: readonly (readonly [string, string])[], width: WidthCo
 
 function summary(prediction: Prediction): string {
   return (
-    `${formatSeconds(prediction.stepTimeS)}, ${formatCount(prediction.tokensPerSPerGpu)} tokens/s per GPU, ` +
+    `${formatSeconds(prediction.stepTimeS)} (${errorRange(prediction)}), ${formatCount(prediction.tokensPerSPerGpu)} tokens/s per GPU, ` +
     `${formatGib(prediction.peakGib)} of ${formatGib(prediction.capacityGib)} (${describeVerdict(prediction.verdict)})`
   );
 }

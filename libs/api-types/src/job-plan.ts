@@ -23,6 +23,12 @@ export const JobPlan = z
     layout: ParallelLayout.optional().describe('What the job runs on. Absent: refused.'),
     microBatchSize: counter.optional(),
     predictedStepMs: milliseconds.optional(),
+    predictedStepLowMs: milliseconds
+      .optional()
+      .describe(
+        'With predictedStepHighMs, where 80 of 100 such steps lie, by errors on published runs that were left out of the fit.',
+      ),
+    predictedStepHighMs: milliseconds.optional(),
     predictedPeakBytes: counter.optional(),
     gpuType: z.string().max(128).optional(),
     verdict: z.enum(MEMORY_VERDICTS).optional().describe('Whether predictedPeakBytes fits the GPU.'),

@@ -115,6 +115,8 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
       ['gpus', 'at least 0', 0, -1],
       ['fabric', 'at most 1024 characters', letters(1024), letters(1025)],
       ['predictedStepMs', 'at least 0', 0, -1],
+      ['predictedStepLowMs', 'at least 0', 0, -1],
+      ['predictedStepHighMs', 'at least 0', 0, -1],
       ['predictedPeakBytes', 'whole', 1, 1.5],
       ['gpuType', 'at most 128 characters', letters(128), letters(129)],
       ['verdict', 'one of the planner’s', 'doesNotFit', 'maybe'],

@@ -6,6 +6,11 @@ const gpu = { gpu: 'h100' };
 describe('what a status says of a prediction', () => {
   it.each([
     ['a step in milliseconds', { stepTimeS: 1.25 }, { predictedStepMs: 1_250 }],
+    [
+      'where the step will lie',
+      { interval: { lowS: 1.15, highS: 1.42345, coveragePct: 80, standsOn: 'chip' as const, rows: 31 } },
+      { predictedStepLowMs: 1_150, predictedStepHighMs: 1_423 },
+    ],
     ['no more digits than a prediction has', { stepTimeS: 0.123456789 }, { predictedStepMs: 123.5 }],
     ['a very short step', { stepTimeS: 0.000012345 }, { predictedStepMs: 0.01235 }],
     ['memory in whole bytes', { peakGib: 1.5 }, { predictedPeakBytes: 1_610_612_736 }],
@@ -21,7 +26,7 @@ describe('what a status says of a prediction', () => {
     [
       'how far such predictions were off',
       error,
-      'Such predictions were off by 4.0 % (median) and 12.5 % (9 of 10) on 31 measurements: published dense runs.',
+      'Such predictions were off by 4.0 % (median) and 12.5 % (9 of 10) on 31 measurements that their constants were fitted without: published dense runs.',
     ],
     [
       'that nobody measured such a thing',

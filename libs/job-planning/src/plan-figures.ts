@@ -6,7 +6,13 @@ import { GIB_BYTES, SECOND_MS } from '@coxswain/units';
 /** What a status says of a prediction. */
 export type Figures = Pick<
   JobPlan,
-  'predictedStepMs' | 'predictedPeakBytes' | 'gpuType' | 'verdict' | 'errorStatement'
+  | 'predictedStepMs'
+  | 'predictedStepLowMs'
+  | 'predictedStepHighMs'
+  | 'predictedPeakBytes'
+  | 'gpuType'
+  | 'verdict'
+  | 'errorStatement'
 >;
 
 /** Of the field in status. */
@@ -15,6 +21,7 @@ const MAX_ERROR_STATEMENT = 1024;
 export function figuresOf(prediction: Prediction, { gpu }: Pick<PlanCluster, 'gpu'>): Figures {
   return {
     predictedStepMs: toMs(prediction.stepTimeS),
+    ...intervalOf(prediction),
     predictedPeakBytes: toBytes(prediction.peakGib),
     gpuType: gpu,
     verdict: prediction.verdict,
@@ -31,11 +38,16 @@ export function toRunnerUp({ layout, microBatchSize, prediction }: Plan): NonNul
   };
 }
 
+function intervalOf({ interval }: Prediction): Pick<Figures, 'predictedStepLowMs' | 'predictedStepHighMs'> {
+  if (interval === undefined) return {};
+  return { predictedStepLowMs: toMs(interval.lowS), predictedStepHighMs: toMs(interval.highS) };
+}
+
 function errorStatementOf({ error }: Prediction): string {
   const { basis, medianAbsPct, p90AbsPct, n } = error;
   if (n === 0) return 'No published measurement says how far such predictions are off.';
   const off = `${medianAbsPct.toFixed(1)} % (median) and ${p90AbsPct.toFixed(1)} % (9 of 10)`;
-  return `Such predictions were off by ${off} on ${n} measurements: ${basis}.`;
+  return `Such predictions were off by ${off} on ${n} measurements that their constants were fitted without: ${basis}.`;
 }
 
 /** Four significant digits: more would claim an exactness that no prediction has. */

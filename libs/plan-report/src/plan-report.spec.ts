@@ -1,4 +1,4 @@
-import { PlanRequest, type PlanAnswer, type PlanRequestInput, type ScheduleInput } from '@coxswain/planner';
+import { PlanRequest, type Plan, type PlanAnswer, type PlanRequestInput, type ScheduleInput } from '@coxswain/planner';
 import { aPlan, aPlanAnswer, aPrediction, aStageMemory } from '@coxswain/planner/testing';
 import { planReport } from './plan-report.ts';
 
@@ -120,6 +120,12 @@ describe('the report is a page of its own', () => {
   });
 });
 
+function withoutInterval(): Plan {
+  const prediction = aPrediction();
+  delete prediction.interval;
+  return aPlan({ prediction });
+}
+
 describe('the report tells', () => {
   it.each<[string, RegExp, Shown?]>([
     ['what was asked', /Llama 3\.1 70B on 512 NVIDIA H100 SXM5 80 GB global batch 1,024 · 8,192 tokens per sample/],
@@ -129,12 +135,18 @@ describe('the report tells', () => {
       { request: { tokens: 15e12, deadlineHours: 720 } },
     ],
     ['the layout and its choices', /tp4 x dp64 x pp2 .*micro-batch 1, interleaved-1f1b x2, ZeRO-1, no recomputation/],
-    ['the step time with its error', /Step time 10\.0 s ± 4\.2 % median, 14 % at p90/],
+    ['the step time and where it will lie', /Step time 10\.0 s 80 %: 9\.20 s to 11\.4 s/],
+    [
+      'of an answer kept from before there were intervals, how far off such were',
+      /Step time 10\.0 s ± 4\.2 % median, 14 % at p90/,
+      { answer: { best: withoutInterval() } },
+    ],
     ['the verdict on memory', /62\.0 GiB fits in 79\.6 GiB/, { answer: { best: aPlan() } }],
     ['each part of a step with its share', /matrix products 5\.50 s, 55\.0 %/],
     ['how much slower the others are', /tp4 x dp64 x pp2 .* 512 10\.4 s \+4\.0 %/],
     ['what ruled out the rest', /heads-divide 9,600 tensorParallelDegree 16 does not divide keyValueHeads 8/],
     ['how large the search was', /51,234 combinations: 41,634 legal/],
+    ['where the step will lie, as a sentence', /With 80 % likelihood the step takes 9\.20 s to 11\.4 s\./],
     ['the error it was found to have', /off by 4\.2 % at the median and 14\.0 % for nine in ten \(321 measurements/],
     ['what was assumed', /8 GPUs per node as the preset says/],
     [

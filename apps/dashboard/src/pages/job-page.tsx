@@ -234,6 +234,12 @@ const VERDICT_WORDS: Readonly<Record<NonNullable<JobPlan['verdict']>, string>> =
   doesNotFit: 'does not fit',
 };
 
+/** Four of five such steps lie in it; nothing of a plan that was made before there were intervals. */
+function rangeOf({ predictedStepLowMs, predictedStepHighMs }: JobPlan): string {
+  if (predictedStepLowMs === undefined || predictedStepHighMs === undefined) return '';
+  return ` (80 %: ${formatMs(predictedStepLowMs)} to ${formatMs(predictedStepHighMs)})`;
+}
+
 /** What the planner said before the job started; nothing where it could say nothing. */
 function PlanPanel({ plan }: { readonly plan: JobPlan }): ReactNode {
   if (plan.layout === undefined || plan.predictedStepMs === undefined) return null;
@@ -246,8 +252,8 @@ function PlanPanel({ plan }: { readonly plan: JobPlan }): ReactNode {
     <section className="panel" data-testid="plan">
       <h2>{plan.chosenBy === 'Planner' ? 'Chosen by the planner' : 'Predicted by the planner'}</h2>
       <p>
-        {layout}: {formatMs(plan.predictedStepMs)} per step{memory}.
-        {plan.errorStatement !== undefined && <small> {plan.errorStatement}</small>}
+        {layout}: {formatMs(plan.predictedStepMs)} per step{rangeOf(plan)}
+        {memory}.{plan.errorStatement !== undefined && <small> {plan.errorStatement}</small>}
       </p>
       {plan.runnersUp !== undefined && (
         <p className="hint">
