@@ -37,7 +37,12 @@ export function aPrediction(overrides: Partial<Prediction> = {}): Prediction {
     capacityGib: 79.6,
     verdict: 'fits',
     bubbleShare: 0.07,
-    error: { basis: 'step times of dense models with megatron-lm on GH100 chips', medianAbsPct: 4.2, p90AbsPct: 14, n: 321 },
+    error: {
+      basis: 'step times of dense models with megatron-lm on GH100 chips',
+      medianAbsPct: 4.2,
+      p90AbsPct: 14,
+      n: 321,
+    },
     ...overrides,
   };
 }
