@@ -15,6 +15,7 @@ import {
   DEFINITIONS_NAMESPACE_RULES,
   DEFINITIONS_RULES,
   LET_GO_NAMESPACE_RULES,
+  LET_GO_LABEL_RULES,
   LET_GO_RULES,
   NAMESPACE_RULES as OPERATOR_NAMESPACE_RULES,
   RUNNING_JOBS_NAMESPACE_RULES,
@@ -126,6 +127,25 @@ describe('the chart', () => {
   ])('gives its %s exactly the rights that its code declares', (_what, name, cluster, namespace) => {
     expect(rights(rulesOf('ClusterRole', `coxswain-${name}`))).toEqual(rights(cluster));
     expect(rights(rulesOf('Role', `coxswain-${name}`))).toEqual(rights(namespace));
+  });
+
+  it('lets Nodes be patched only where they are kept in quarantine or labelled, and after an uninstall where they were labelled', async () => {
+    const rolesWith = async (...values: readonly string[]): Promise<(name: string) => ReturnType<typeof rights>> => {
+      const found = parseAllDocuments(await renderChart({ values })).map((document) => document.toJS() as Manifest);
+      return (name) =>
+        rights(found.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === name)?.rules ?? []);
+    };
+    const [off, labelled] = [
+      await rolesWith('operator.quarantine=Off'),
+      await rolesWith('operator.quarantine=Off', 'operator.publishFabricLabels=true'),
+    ];
+    const withoutPatch = OPERATOR_RULES.map((rule) =>
+      rule.resources.includes('nodes') ? { ...rule, verbs: rule.verbs.filter((verb) => verb !== 'patch') } : rule,
+    );
+    expect(off('coxswain-operator')).toEqual(rights(withoutPatch));
+    expect(labelled('coxswain-operator')).toEqual(rights(OPERATOR_RULES));
+    expect(off('coxswain-let-go')).toEqual(rights(LET_GO_RULES));
+    expect(labelled('coxswain-let-go')).toEqual(rights([...LET_GO_RULES, ...LET_GO_LABEL_RULES]));
   });
 
   it('gives the API exactly the rights that its code declares', () => {

@@ -3,6 +3,7 @@ import {
   FABRIC_NAME,
   type FabricResource,
   type FabricSpec,
+  PUBLISHED_LABELS,
   type TrainingJob,
 } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
@@ -71,6 +72,20 @@ describe('the Fabric resource on a real API server', () => {
         nodes: 2,
       },
     );
+  });
+
+  it('labels nodes with what was concluded where that is asked for, and reads nothing of it', async () => {
+    await world.node('node-a', 2, { [CLIQUE]: 'u.1', [PUBLISHED_LABELS.island]: 'a-lie' });
+    const labels = async (): Promise<Readonly<Record<string, string>>> =>
+      JSON.parse(await world.plane.kubectl(['get', 'node', 'node-a', '-o', 'jsonpath={.metadata.labels}']));
+    await world.operator({ environment: { COXSWAIN_PUBLISH_FABRIC_LABELS: 'true' } });
+    await waitFor(async () => (await labels())[PUBLISHED_LABELS.island] === 'unlabelled', {
+      what: 'the island that was concluded',
+    });
+    expect(await labels()).toMatchObject({
+      [CLIQUE]: 'u.1',
+      [PUBLISHED_LABELS.nvlinkDomain]: expect.stringMatching(/^u\.1\.[0-9a-f]{10}$/),
+    });
   });
 
   it('tells a job whose nodes are said to be elsewhere while it runs', async () => {

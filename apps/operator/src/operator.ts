@@ -160,9 +160,11 @@ class RunningOperator implements Operator {
       client,
       cache: this.#cache,
       clock,
+      publishesLabels: config.publishesFabricLabels,
       warn: (job, note) => this.#announcer.warnOfFabric(job, note),
       onNews: (key) => this.#jobs.wake(key, 'normal'),
-      onError: (error) => log.warn({ err: error }, 'the Fabric resource could not be kept; it is tried again'),
+      onError: (error) =>
+        log.warn({ err: error }, 'the Fabric resource, or labels of nodes, could not be kept; it is tried again'),
     });
     this.#quarantine = new QuarantineDesk({
       client,

@@ -34,7 +34,7 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   // What DRA drivers say of NICs and NVLink domains.
   { apiGroups: ['resource.k8s.io'], resources: ['resourceslices'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },
-  // Patch: the taint and annotation of a node in quarantine.
+  // Patch: taint and annotation of a node in quarantine, and labels of what was concluded of the fabric. Not given where the chart turns both off.
   { apiGroups: [''], resources: ['nodes'], verbs: [...READ, 'patch'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
@@ -44,6 +44,11 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
 export const LET_GO_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: ['list', 'patch', MANAGE] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'patch'] },
+];
+
+/** Besides where the operator labels Nodes (`operator.publishFabricLabels` of the chart): nobody else would take the labels away. */
+export const LET_GO_LABEL_RULES: readonly PolicyRule[] = [
+  { apiGroups: [''], resources: ['nodes'], verbs: ['list', 'patch'] },
 ];
 
 /** And in the release's own: it sees whether an operator leads still. */

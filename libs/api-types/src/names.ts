@@ -44,6 +44,18 @@ export const NODE_LABELS = {
   gpuType: 'fabric.coxswain.dev/gpu-type',
 } as const;
 
+/**
+ * Node labels by which the operator tells what it concluded of the fabric, where that is asked for (`operator.publishFabricLabels` of the chart). They are not
+ * those above: nobody of ours reads them.
+ */
+export const PUBLISHED_LABELS = {
+  island: 'topology.coxswain.dev/island',
+  nvlinkDomain: 'topology.coxswain.dev/nvlink-domain',
+  /** Then a number: the switch above the node in that tier, 0 the nearest. */
+  switchTierPrefix: 'topology.coxswain.dev/tier-',
+  nicType: 'topology.coxswain.dev/nic-type',
+} as const;
+
 /** What we read and write on Nodes beside the fabric. */
 export const NODE_MARKS = {
   /** Taint or annotation of an administrator: gangs save and move, at once or at the time that is its value. */

@@ -25,6 +25,7 @@ export { keptUnlessWorse, replaceNodes } from './replace.ts';
 export type { PlacedGang } from './replace.ts';
 export { withOverrides } from './overrides.ts';
 export { placesFromText, placesToText } from './recorded-places.ts';
+export { labelChange, publishedLabels, publishedOf } from './published-labels.ts';
 export { fabricProblems, MAX_FABRIC_PROBLEMS } from './problems.ts';
 export type { FabricProblem } from './problem.ts';
 export { draDevicesByNode, sliceOfNode } from './resource-slices.ts';

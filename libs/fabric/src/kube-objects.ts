@@ -1,13 +1,14 @@
 import { GPU_RESOURCE } from '@coxswain/api-types';
 import { deviceCount, isDevice } from './device-count.ts';
 import type { NodeFacts, Taint } from './fabric.ts';
+import { withoutPublished } from './published-labels.ts';
 
 /** An object of the API server, of which nothing is known for sure. */
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * What a v1 Node says; never throws, whatever is not of the expected shape counts as absent. Read from an API server its texts are safe as they are: of
- * names and labels that takes only ASCII letters, digits, dots, dashes, underscores and slashes.
+ * names and labels that takes only ASCII letters, digits, dots, dashes, underscores and slashes. What we published ourselves is left out.
  */
 export function factsOfNode(node: unknown): NodeFacts {
   const metadata = record(record(node)['metadata']);
@@ -18,7 +19,7 @@ export function factsOfNode(node: unknown): NodeFacts {
   const taints = list(spec['taints']).filter(repels).map(toTaint);
   return {
     name: text(metadata['name']),
-    labels: strings(metadata['labels']),
+    labels: withoutPublished(strings(metadata['labels'])),
     gpuCapacity: deviceCount(allocatable[GPU_RESOURCE]),
     schedulable: !isCordoned && taints.length === 0,
     ...(isCordoned ? { isCordoned } : {}),

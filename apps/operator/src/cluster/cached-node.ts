@@ -1,4 +1,4 @@
-import { areSameFacts, factsOfNode, type NodeFacts, withBoundedLabels } from '@coxswain/fabric';
+import { areSameFacts, factsOfNode, type NodeFacts, publishedOf, withBoundedLabels } from '@coxswain/fabric';
 import { type DisruptionNoticeRule, NODE_MARKS } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import type { KubeObject } from '@coxswain/kube';
@@ -16,6 +16,8 @@ export interface CachedNode extends KubeObject {
   readonly notices: readonly NodeNotice[];
   /** What stands in our annotation about its quarantine. */
   readonly quarantineNote?: string;
+  /** What stands there of our own conclusions; absent where nothing does. */
+  readonly published?: Readonly<Record<string, string>>;
 }
 
 /** The part of a Node that is kept; never throws, whatever is not of the expected shape counts as absent. */
@@ -40,6 +42,7 @@ export function toCachedNode(
     conditions: conditionsOf((node as { status?: { conditions?: unknown } | null }).status?.conditions),
     notices,
     ...quarantineNoteOf(node),
+    ...publishedPartOf(node),
     facts: asAnnounced(withBoundedLabels(factsOfNode(node)), notices),
   };
 }
@@ -51,6 +54,11 @@ function quarantineNoteOf(node: KubeObject): Pick<CachedNode, 'quarantineNote'> 
   const annotations = (node.metadata as { annotations?: Readonly<Record<string, unknown>> | null }).annotations;
   const note = annotations?.[NODE_MARKS.quarantine];
   return typeof note === 'string' ? { quarantineNote: note.slice(0, MAX_NOTE_CHARACTERS) } : {};
+}
+
+function publishedPartOf(node: KubeObject): Pick<CachedNode, 'published'> {
+  const published = publishedOf(node.metadata.labels ?? {});
+  return Object.keys(published).length === 0 ? {} : { published };
 }
 
 /** Of this node, at that moment; gone: there is none. */

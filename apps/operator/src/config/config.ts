@@ -167,6 +167,12 @@ const Environment = z.object({
     .describe(
       'Whose word keeps a node from every job: nobody’s, that of its own conditions, or of jobs of two namespaces too.',
     ),
+  COXSWAIN_PUBLISH_FABRIC_LABELS: z
+    .stringbool()
+    .default(false)
+    .describe(
+      'Whether Nodes carry labels topology.coxswain.dev/… of what was concluded of them; else such are taken away.',
+    ),
   COXSWAIN_CHECKPOINTS_KEPT: kept
     .default(DEFAULT_RETENTION.checkpoints)
     .describe('Checkpoint objects of a job that are kept, newest first; older ones are deleted, their files are not.'),
@@ -204,6 +210,7 @@ export interface Config {
   /** Beside the built-in ones. */
   readonly noticeRules: readonly DisruptionNoticeRule[];
   readonly quarantine: QuarantineMode;
+  readonly publishesFabricLabels: boolean;
   /** undefined: nodes that do not exist yet are not asked for. */
   readonly provisioningClass: string | undefined;
   readonly podNewsIntervalMs: number;
@@ -271,6 +278,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     },
     noticeRules: env.COXSWAIN_DISRUPTION_NOTICES,
     quarantine: env.COXSWAIN_QUARANTINE,
+    publishesFabricLabels: env.COXSWAIN_PUBLISH_FABRIC_LABELS,
     provisioningClass: env.COXSWAIN_PROVISIONING_CLASS === '' ? undefined : env.COXSWAIN_PROVISIONING_CLASS,
     podNewsIntervalMs: env.COXSWAIN_POD_NEWS_INTERVAL_MS,
     resyncIntervalMs: env.COXSWAIN_RESYNC_INTERVAL_MS,

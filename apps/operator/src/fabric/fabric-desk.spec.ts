@@ -22,6 +22,7 @@ class World {
     client: this.api,
     cache: this.script.cache,
     clock: this.script.clock,
+    publishesLabels: false,
     warn: (job, note) => this.warned.push(`${job.metadata.name}: ${note}`),
     onNews: (key) => this.news.push(key),
     onError: (error) => this.errors.push(error),

@@ -13,12 +13,15 @@ import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { fabricsPath } from '../cluster/paths.ts';
 import { DeviceReads } from './device-reads.ts';
 import { FabricSurvey } from './fabric-survey.ts';
+import { LabelDesk } from './label-desk.ts';
 
 /** What the desk is made of. `client` must refuse writes when this process does not lead. */
 export interface FabricDeskParts {
-  readonly client: Pick<KubeClient, 'get' | 'list' | 'create' | 'replace'>;
+  readonly client: Pick<KubeClient, 'get' | 'list' | 'create' | 'replace' | 'patch'>;
   readonly cache: Pick<ClusterCache, 'nodes' | 'stated' | 'placements' | 'jobs'>;
   readonly clock: Clock;
+  /** What is concluded of nodes is told by labels on them; else such labels are taken away. */
+  readonly publishesLabels: boolean;
   /** Labels changed under that job. Told once while they stay so. */
   readonly warn: (job: TrainingJob, note: string) => void;
   /** What is to be said of the job of that UID and key is another than before. */
@@ -42,10 +45,12 @@ export class FabricDesk {
   #told: ReadonlyMap<string, { readonly key: string; readonly message: string }> = new Map();
   #unreadable: string | undefined;
   readonly #devices: DeviceReads;
+  readonly #labels: LabelDesk;
 
   constructor(parts: FabricDeskParts) {
     this.#parts = parts;
-    const { client, clock, cache } = parts;
+    const { client, clock, cache, publishesLabels, onError } = parts;
+    this.#labels = new LabelDesk({ client, clock, isAsked: publishesLabels, onError });
     this.#devices = new DeviceReads({ client, clock, stated: cache.stated });
     this.#survey = new FabricSurvey(parts.cache);
   }
@@ -71,6 +76,7 @@ export class FabricDesk {
       // Somebody wrote meanwhile: another look is due.
       if (!isConflict(error)) this.#parts.onError(error);
     }
+    await this.#labels.look(this.#survey.graph().nodes, this.#parts.cache.nodes.list());
   }
 
   /** Undefined where its definition is not installed (yet). */

@@ -4,6 +4,7 @@ import { EXIT_CODES } from '../process/exit-codes.ts';
 import { readDefinitions } from './definition.ts';
 import { installDefinitions } from './install-definitions.ts';
 import { letGo } from './let-go.ts';
+import { removeLabels } from './remove-labels.ts';
 import { refuseRunningJobs } from './refuse-running-jobs.ts';
 import { refuseWhileLed } from './refuse-while-led.ts';
 import { underLease } from './under-lease.ts';
@@ -38,7 +39,8 @@ const COMMANDS: Readonly<Record<string, { readonly needs: readonly string[]; rea
     run: async (client, [lease = '']) => {
       await refuseWhileLed({ client, clock: systemClock, lease: placeOf(lease) });
       const { pods, jobs } = await letGo({ client, pause: () => delay(LET_GO_PAUSE_MS) });
-      return `let go of ${pods} pods and ${jobs} jobs`;
+      const nodes = await removeLabels({ client });
+      return `let go of ${pods} pods and ${jobs} jobs${nodes === 0 ? '' : `, and took our labels from ${nodes} nodes`}`;
     },
   },
 };

@@ -1,0 +1,106 @@
+/** Writes on Nodes what was concluded of them, where that is asked for; takes it away where it is not any more. */
+import { createHash } from 'node:crypto';
+import { type FabricNode, labelChange, publishedLabels } from '@coxswain/fabric';
+import { isConflict, isNotFound, KubeApiError, type Clock, type KubeClient } from '@coxswain/kube';
+import type { CachedNode } from '../cluster/cached-node.ts';
+import { nodesPath } from '../cluster/paths.ts';
+
+/** What the desk is made of. `client` must refuse writes when this process does not lead. */
+export interface LabelDeskParts {
+  readonly client: Pick<KubeClient, 'patch'>;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly isAsked: boolean;
+  readonly onError: (error: unknown) => void;
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Of one look, so that a producer that labels 10,000 nodes anew holds up nobody: they take ten minutes. */
+const MOST_WRITES = 100;
+const LOOK_BUDGET_MS = 2_000;
+/** Of one node, whoever else writes the same labels. */
+const BETWEEN_WRITES_MS = 60_000;
+/** Where this process has no right to. */
+const REFUSED_MS = 300_000;
+const NONE: Labels = {};
+
+export class LabelDesk {
+  readonly #parts: LabelDeskParts;
+  #wanted: { readonly of: ReadonlyMap<string, FabricNode>; readonly labels: ReadonlyMap<string, Labels> } | undefined;
+  /** What was wanted at the look before, as text: labels that come and go are not followed at every step. */
+  #before: ReadonlyMap<string, string> = new Map();
+  #writtenAtMs = new Map<string, number>();
+  #refusedUntilMs = -Infinity;
+
+  constructor(parts: LabelDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** Once. Of a node that is as it should be, nothing is written. */
+  async look(fabric: ReadonlyMap<string, FabricNode>, nodes: readonly CachedNode[]): Promise<void> {
+    const { clock } = this.#parts;
+    const beganAtMs = clock.monotonicMs();
+    if (beganAtMs < this.#refusedUntilMs) return;
+    const due = this.#due(fabric, nodes, beganAtMs);
+    for (const { node, change } of due.slice(0, MOST_WRITES)) {
+      const nowMs = clock.monotonicMs();
+      if (nowMs - beganAtMs > LOOK_BUDGET_MS || nowMs < this.#refusedUntilMs) return;
+      await this.#write(node, change);
+    }
+  }
+
+  #due(
+    fabric: ReadonlyMap<string, FabricNode>,
+    nodes: readonly CachedNode[],
+    nowMs: number,
+  ): readonly { readonly node: CachedNode; readonly change: NonNullable<ReturnType<typeof labelChange>> }[] {
+    const wanted = this.#parts.isAsked ? this.#wantedOf(fabric) : new Map<string, Labels>();
+    const before = this.#before;
+    const now = new Map<string, string>();
+    const writtenAtMs = new Map<string, number>();
+    const due = nodes.flatMap((node) => {
+      const { name } = node.metadata;
+      const change = labelChange(node.published ?? NONE, wanted.get(name) ?? NONE);
+      const lastMs = this.#writtenAtMs.get(name);
+      if (lastMs !== undefined) writtenAtMs.set(name, lastMs);
+      if (change === undefined) return [];
+      const text = JSON.stringify(change);
+      now.set(name, text);
+      const isSettled = before.get(name) === text;
+      return isSettled && nowMs - (lastMs ?? -Infinity) >= BETWEEN_WRITES_MS ? [{ node, change }] : [];
+    });
+    this.#before = now;
+    this.#writtenAtMs = writtenAtMs;
+    return due;
+  }
+
+  #wantedOf(fabric: ReadonlyMap<string, FabricNode>): ReadonlyMap<string, Labels> {
+    if (this.#wanted?.of === fabric) return this.#wanted.labels;
+    const digests = new Map<string, string>();
+    const digest = (text: string): string => {
+      const known = digests.get(text) ?? createHash('sha256').update(text).digest('hex');
+      digests.set(text, known);
+      return known;
+    };
+    const labels = new Map([...fabric].map(([name, node]) => [name, publishedLabels(node, digest)] as const));
+    this.#wanted = { of: fabric, labels };
+    return labels;
+  }
+
+  async #write({ metadata: { name, uid } }: CachedNode, labels: object): Promise<void> {
+    const { client, clock, onError } = this.#parts;
+    this.#writtenAtMs.set(name, clock.monotonicMs());
+    try {
+      // With its UID: what was concluded of a node is not said of another one that took its name.
+      await client.patch(
+        nodesPath(name),
+        { metadata: { ...(uid === undefined ? {} : { uid }), labels } },
+        { type: 'merge' },
+      );
+    } catch (error) {
+      if (error instanceof KubeApiError && error.status === 403)
+        this.#refusedUntilMs = clock.monotonicMs() + REFUSED_MS;
+      if (!isConflict(error) && !isNotFound(error)) onError(error);
+    }
+  }
+}

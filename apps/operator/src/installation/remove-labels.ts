@@ -1,0 +1,51 @@
+import { labelChange, publishedOf } from '@coxswain/fabric';
+import { isConflict, isNotFound, KubeApiError, type KubeClient, type KubeList, type KubeObject } from '@coxswain/kube';
+import { nodesPath } from '../cluster/paths.ts';
+
+/** A whole node is 20 kB and more. */
+const NODES_PER_PAGE = 100;
+const CALLS_AT_ONCE = 16;
+
+/** Takes the labels from Nodes by which the operator told what it concluded, for an uninstall; gives how many nodes had some. Where Nodes may not be read, none were written. */
+export async function removeLabels({
+  client,
+}: {
+  readonly client: Pick<KubeClient, 'list' | 'patch'>;
+}): Promise<number> {
+  let labelled = 0;
+  for (let next: string | undefined = ''; next !== undefined;) {
+    const page: KubeList<KubeObject> | undefined = await pageOf(client, next);
+    if (page === undefined) return labelled;
+    const ours = page.items.flatMap((node) => {
+      const labels = labelChange(publishedOf(node.metadata.labels ?? {}), {});
+      return labels === undefined ? [] : [{ node, labels }];
+    });
+    for (let start = 0; start < ours.length; start += CALLS_AT_ONCE)
+      await Promise.all(ours.slice(start, start + CALLS_AT_ONCE).map((one) => take(client, one)));
+    labelled += ours.length;
+    next = page.metadata.continue === '' ? undefined : page.metadata.continue;
+  }
+  return labelled;
+}
+
+async function pageOf(client: Pick<KubeClient, 'list'>, from: string): Promise<KubeList<KubeObject> | undefined> {
+  try {
+    return await client.list(nodesPath(), { limit: NODES_PER_PAGE, ...(from === '' ? {} : { continue: from }) });
+  } catch (error) {
+    if (error instanceof KubeApiError && error.status === 403) return undefined;
+    throw error;
+  }
+}
+
+async function take(
+  client: Pick<KubeClient, 'patch'>,
+  { node, labels }: { readonly node: KubeObject; readonly labels: object },
+): Promise<void> {
+  const { name, uid } = node.metadata;
+  try {
+    await client.patch(nodesPath(name), { metadata: { uid, labels } }, { type: 'merge' });
+  } catch (error) {
+    // Another node has its name, or none: whatever it carries was written by nobody of ours.
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
