@@ -31,6 +31,20 @@ export const JobPlan = z
     predictedStepHighMs: milliseconds.optional(),
     predictedPeakBytes: counter.optional(),
     gpuType: z.string().max(128).optional(),
+    stageGpus: z
+      .array(z.object({ stages: counter, gpuType: z.string().max(128) }))
+      .max(64)
+      .optional()
+      .describe(
+        'For which type of GPU consecutive stages of the layout are cut, where it is for several. Absent: all are of one.',
+      ),
+    whyStages: z
+      .string()
+      .max(1024)
+      .optional()
+      .describe(
+        'Which stages are in which island, and why they have the layers that they have, where the layout is for several islands.',
+      ),
     verdict: z.enum(MEMORY_VERDICTS).optional().describe('Whether predictedPeakBytes fits the GPU.'),
     runnersUp: z
       .array(

@@ -13,7 +13,7 @@
  * Both only where no island holds the whole gang.
  */
 import type { TrainingJobSpec } from '@coxswain/api-types';
-import type { FabricNode } from './fabric.ts';
+import type { FabricCapacity, FabricNode } from './fabric.ts';
 import type { AcrossIslands, GangShape } from './gang-shape.ts';
 import { byText, type IslandNodes, islandsFor } from './islands.ts';
 import { pack } from './pack.ts';
@@ -47,6 +47,19 @@ export function packWithin(
       return pack(shape, islandsFor(shape, joined, freeGpus), 'one');
     }
   }
+}
+
+/** For each class of NIC the islands whose nodes are all of it; only these can be joined without sockets. */
+export function capacitiesOfOneClass(capacity: FabricCapacity): readonly FabricCapacity[] {
+  const { nodes } = capacity.fabric;
+  const classOf = ({ nicType = '' }: FabricNode): string => nicType.toLowerCase();
+  const pure = [...Map.groupBy(nodes, ({ island }) => island).values()].filter(
+    (members) => new Set(members.map(classOf)).size === 1,
+  );
+  const byClass = Map.groupBy(pure.flat(), classOf);
+  return [...byClass]
+    .sort(([one], [other]) => byText(one, other))
+    .map(([, alike]) => ({ ...capacity, fabric: { ...capacity.fabric, nodes: alike } }));
 }
 
 /** Over islands of one class, the first by name that holds it. An island of several classes meets no other. */

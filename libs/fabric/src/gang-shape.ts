@@ -1,5 +1,6 @@
 import { groupsOfAxis, type ParallelLayout, worldSize } from '@coxswain/layout';
 import type { NodeDemand } from './node-demand.ts';
+import type { StageGpus } from './stage-gpus.ts';
 import type { LayoutTraffic } from './traffic.ts';
 
 /** A gang to be placed. */
@@ -13,6 +14,8 @@ export interface GangRequest {
   readonly batch?: { readonly globalBatchSize: number; readonly microBatchSize: number };
   /** What its ranks send each other; absent: that of a usual model. */
   readonly traffic?: LayoutTraffic;
+  /** Of which type of GPU consecutive stages are meant to be, where not all are of one; they add up to the pipeline. Absent: GPUs of one type if it has enough. */
+  readonly stageGpus?: readonly StageGpus[];
   /** Which groups may have members on two islands, where none holds the gang (`across-islands.ts`). Absent: never. */
   readonly acrossIslands?: AcrossIslands;
 }

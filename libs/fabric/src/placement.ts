@@ -1,5 +1,5 @@
 import { worldSize } from '@coxswain/layout';
-import { packWithin } from './across-islands.ts';
+import { capacitiesOfOneClass, packWithin } from './across-islands.ts';
 import { assumedTraffic } from './assumed-traffic.ts';
 import { capacitiesOfEqualNics, needsEqualNics, unequalNics, unequalNicsMessage } from './equal-nics.ts';
 import type { Fabric, FabricCapacity } from './fabric.ts';
@@ -7,6 +7,13 @@ import { type GangRequest, type GangShape, gangShape, ranksInDomain } from './ga
 import { leastCrossing } from './least-crossing.ts';
 import { freeGpusOf, nodesInReserve, openNodes } from './open-nodes.ts';
 import { boundByReserve, reserveSentence, withoutReserve } from './reserve.ts';
+import {
+  meantFor,
+  ranksPerPodOfSegments,
+  type SegmentedRequest,
+  stageSegments,
+  type StageSegment,
+} from './stage-segments.ts';
 import { whatHelps } from './what-helps.ts';
 import { needsOf, unsatisfiableMessage, waitingMessage } from './why-not.ts';
 
@@ -64,6 +71,8 @@ export function whyNotPlaced(request: GangRequest, capacity: FabricCapacity): Re
 }
 
 function findOn(request: GangRequest, capacity: FabricCapacity): PlacedOutcome | undefined {
+  const { stageGpus } = request;
+  if (stageGpus !== undefined) return findSegments({ ...request, stageGpus }, capacity);
   const { fabric } = capacity;
   const { acrossIslands = 'never', traffic = assumedTraffic(request.layout) } = request;
   const open = openNodes(capacity);
@@ -74,7 +83,51 @@ function findOn(request: GangRequest, capacity: FabricCapacity): PlacedOutcome |
   return undefined;
 }
 
+/** Each part on GPUs of its type, with one number of ranks per pod for all; parts whose NICs have to connect are in islands of one class. */
+function findSegments(request: SegmentedRequest, capacity: FabricCapacity): PlacedOutcome | undefined {
+  const within = request.acrossIslands === 'anyGroup' ? [capacity] : capacitiesOfOneClass(capacity);
+  for (const one of within) {
+    const segments = stageSegments(request, one);
+    for (const ranksPerPod of ranksPerPodOfSegments(segments, request, MAX_RANKS_PER_POD)) {
+      const found = segments.map((segment) => findSegment(segment, ranksPerPod));
+      const nodes = found.flatMap((part) => part ?? []);
+      if (found.every((part) => part !== undefined)) return { kind: 'placed', nodes, ranksPerPod };
+    }
+  }
+  return undefined;
+}
+
+/** Stages whole, where that is possible. */
+function findSegment(
+  { request, capacity }: Pick<StageSegment, 'request' | 'capacity'>,
+  ranksPerPod: number,
+): readonly string[] | undefined {
+  const part = { ...request, gpusPerNode: ranksPerPod };
+  if (request.acrossIslands !== 'anyGroup') return findOn(part, capacity)?.nodes;
+  return (findOn({ ...part, acrossIslands: 'pipeline' }, capacity) ?? findOn(part, capacity))?.nodes;
+}
+
+/** Of the first part that finds no nodes, what it would need. Changes to the layout help nobody: its stages are cut for these GPUs. */
+function explainedSegments(segments: readonly StageSegment[], request: GangRequest): RefusedOutcome {
+  const [ranksPerPod = 1] = ranksPerPodOfSegments(segments, request, MAX_RANKS_PER_POD);
+  const short = segments.find((segment) => findSegment(segment, ranksPerPod) === undefined);
+  if (short === undefined) {
+    const types = segments.map(meantFor).join(', ');
+    return {
+      kind: 'waiting',
+      message: `${types}, each of which has room, but not together in islands with NICs of one class.`,
+    };
+  }
+  const { capacity } = short;
+  const needs = needsOf(gangShape(short.request.layout, ranksPerPod));
+  const total = capacity.fabric.nodes.reduce((sum, { gpus }) => sum + gpus, 0);
+  const free = openNodes(capacity).reduce((sum, open) => sum + open.free, 0);
+  return { kind: 'waiting', message: `${meantFor(short)}. ${needs}; of ${total} such GPUs ${free} are free.` };
+}
+
 function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutcome {
+  const { stageGpus } = request;
+  if (stageGpus !== undefined) return explainedSegments(stageSegments({ ...request, stageGpus }, capacity), request);
   const { fabric } = capacity;
   const { acrossIslands = 'never' } = request;
   const shapes = shapesOf(request, fabric);

@@ -1,3 +1,4 @@
+import { worldSize } from '@coxswain/layout';
 import { assumedTraffic } from './assumed-traffic.ts';
 import type { FabricCapacity, FabricNode } from './fabric.ts';
 import { type AcrossIslands, type GangRequest, type GangShape, gangShape } from './gang-shape.ts';
@@ -6,6 +7,7 @@ import { nodesInReserve, openNodes } from './open-nodes.ts';
 import { breaksRule } from './placed-nodes.ts';
 import { costAround } from './replacement-cost.ts';
 import { capacityToReplace, withoutReserve } from './reserve.ts';
+import { stageSegments, type StageSegment } from './stage-segments.ts';
 import { offersFor, type SpareNode, type SpareOffer, tightestFor } from './spares.ts';
 
 /** Where a gang is: pod `i` on `nodes[i]`, with the ranks `[i * ranksPerPod, (i + 1) * ranksPerPod)`. */
@@ -24,6 +26,8 @@ const TOLERANCE = 0.1;
  * gang is to be placed anew.
  */
 export function replaceNodes(request: GangRequest, capacity: FabricCapacity, gang: PlacedGang): PlacedGang | undefined {
+  const { stageGpus } = request;
+  if (stageGpus !== undefined) return replaceSegments(stageSegments({ ...request, stageGpus }, capacity), gang);
   const shape = gangShape(request.layout, gang.ranksPerPod);
   const { gpusPerNode = gang.ranksPerPod } = request;
   if (gang.nodes.length !== shape.pods || Math.min(gpusPerNode, shape.worldSize) !== gang.ranksPerPod) return undefined;
@@ -33,6 +37,20 @@ export function replaceNodes(request: GangRequest, capacity: FabricCapacity, gan
   const whole = filled({ request: asItIs, shape, pools: poolsFor(capacity, gang, kept) }, kept);
   if (whole === undefined || breaksRule(asItIs, shape, whole)) return undefined;
   return { nodes: whole.map(({ name }) => name), ranksPerPod: gang.ranksPerPod };
+}
+
+/** Part by part, each with spares of its own type of GPU. */
+function replaceSegments(
+  segments: readonly StageSegment[],
+  { nodes, ranksPerPod }: PlacedGang,
+): PlacedGang | undefined {
+  const replaced = segments.map(({ request, capacity, firstRank }) => {
+    const first = firstRank / ranksPerPod;
+    const pods = worldSize(request.layout) / ranksPerPod;
+    return replaceNodes(request, capacity, { nodes: nodes.slice(first, first + pods), ranksPerPod });
+  });
+  if (replaced.some((one) => one === undefined)) return undefined;
+  return { nodes: replaced.flatMap((one) => one?.nodes ?? []), ranksPerPod };
 }
 
 /** Where any group may cross islands, and the gang is in one, it stays there: beyond, all of it would have to use sockets. */

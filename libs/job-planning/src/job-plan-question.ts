@@ -19,6 +19,8 @@ export interface JobPlanQuestion {
   /** What even an empty cluster keeps free; absent: nothing. */
   readonly reserve?: Reserve;
   readonly cluster: PlanCluster;
+  /** What nodes call the GPUs of each of its islands, where these are of several types. */
+  readonly gpuTypes?: readonly string[];
   /** What every answer says of itself. */
   readonly about: Pick<JobPlan, 'gpus' | 'runtime' | 'fabric' | 'plannerVersion'>;
 }
@@ -46,6 +48,7 @@ export function jobPlanning(
     gpus,
     gpusPerNode: spec.resources.gpusPerNode,
     acrossIslands: acrossIslandsOf(spec.resources),
+    mayMixGpus: own === undefined,
   });
   if (known === undefined || (own !== undefined && layoutRefusal(own) !== undefined)) return undefined;
   const about = {
@@ -68,6 +71,7 @@ export function jobPlanning(
       fabric,
       ...(reserve === undefined ? {} : { reserve }),
       cluster: known.cluster,
+      ...(known.gpuTypes === undefined ? {} : { gpuTypes: known.gpuTypes }),
       about,
     },
   };

@@ -94,6 +94,65 @@ describe('the cluster that a job is planned for', () => {
     );
   });
 
+  describe('of several types of GPU, none of which has enough', () => {
+    const fabric = {
+      nodes: [
+        ...nodes(3, { gpuType: 'NVIDIA-A100-SXM4-80GB', island: 'slow', nicType: 'roce', nicSpeedGbps: 200 }),
+        ...nodes(5, { island: 'fast' }),
+      ],
+    };
+    const mixing = { gpus: 64, mayMixGpus: true } as const;
+
+    it('is each type in an island of its own, with its network over sockets, and stages whole', () => {
+      expect(planCluster(fabric, { ...mixing, acrossIslands: 'anyGroup' })).toEqual({
+        cluster: {
+          gpu: 'h100-sxm5-80gb',
+          gpus: 64,
+          gpusPerNode: 8,
+          scaleUpDomainGpus: 8,
+          scaleOutGbPerS: 50,
+          nicKind: 'ethernet',
+          stagesInOneIsland: true,
+          islands: [
+            { gpus: 40, gpu: 'h100-sxm5-80gb', relativeSpeed: 1, nicKind: 'ethernet', scaleOutGbPerS: 50 },
+            { gpus: 24, gpu: 'a100-sxm4-80gb', relativeSpeed: 1, nicKind: 'ethernet', scaleOutGbPerS: 25 },
+          ],
+        },
+        gpuTypes: ['H100', 'NVIDIA-A100-SXM4-80GB'],
+        description:
+          '64 h100-sxm5-80gb and a100-sxm4-80gb GPUs, 8 per node, NVLink domains of 8; for 64: over TCP sockets, ' +
+          '40 h100-sxm5-80gb on ethernet of 400 Gb/s and 24 a100-sxm4-80gb on ethernet of 200 Gb/s',
+      });
+    });
+
+    it.each<[string, Partial<Parameters<typeof planCluster>[1]>]>([
+      ['the job may not have several islands', { acrossIslands: 'never' }],
+      ['the NICs cannot connect', { acrossIslands: 'pipeline' }],
+      ['one type has enough', { acrossIslands: 'anyGroup', gpus: 40 }],
+      ['all together have too few', { acrossIslands: 'anyGroup', gpus: 128 }],
+      ['the layout is written already', { acrossIslands: 'anyGroup', mayMixGpus: false }],
+    ])('is one type where %s', (_sentence, change) => {
+      const known = planCluster(fabric, { ...mixing, ...change });
+      expect(known).toMatchObject({ cluster: { gpu: 'h100-sxm5-80gb' } });
+      expect(known).not.toHaveProperty('gpuTypes');
+    });
+
+    it('is of the islands whose NICs connect, where these have both types', () => {
+      const connected = fabric.nodes.map((node) => ({ ...node, nicType: 'infiniband' }));
+      const known = planCluster({ nodes: connected }, { ...mixing, acrossIslands: 'pipeline' });
+      expect(known).toMatchObject({
+        cluster: { stagesInOneIsland: true, islands: [{ nicKind: 'infiniband' }, { nicKind: 'infiniband' }] },
+      });
+    });
+  });
+
+  it('has islands of one class whole, so that stages that do not fill one can leave some over', () => {
+    const two = [...nodes(5, { island: 'a' }), ...nodes(3, { island: 'b' })];
+    expect(planCluster({ nodes: two }, { gpus: 48, acrossIslands: 'pipeline' })).toMatchObject({
+      cluster: { stagesInOneIsland: true, islands: [{ gpus: 40 }, { gpus: 24 }] },
+    });
+  });
+
   it('is expected to grow when the job asks for more than there is', () => {
     expect(planCluster({ nodes: nodes(1) }, { gpus: 64 })).toMatchObject({ cluster: { gpus: 64 } });
   });

@@ -6,6 +6,8 @@ import { gpuOf } from '@coxswain/planner/presets';
 export interface KnownCluster {
   readonly cluster: PlanCluster;
   readonly description: string;
+  /** What nodes call the GPUs of each island, where these are of several types; absent: all are of one. */
+  readonly gpuTypes?: readonly string[];
 }
 
 /** Why nothing can be planned on a fabric that has GPUs. */
@@ -19,6 +21,8 @@ interface PlannedFor {
   readonly gpusPerNode?: number | undefined;
   /** Absent: never. */
   readonly acrossIslands?: AcrossIslands;
+  /** Whether stages can be cut for GPUs of several types, as a layout cannot that is written already. Absent: no. */
+  readonly mayMixGpus?: boolean;
 }
 
 /** Most islands that a plan is made for; further ones are left out, smallest first. */
@@ -54,40 +58,101 @@ export function planCluster(fabric: Fabric, request: PlannedFor): KnownCluster |
     };
   }
   const gpusPerNode = Math.min(request.gpusPerNode ?? Infinity, mostCommon(nodes.map((node) => node.gpus)));
-  const domains = [...groupsOf(nodes, (node) => node.nvlinkDomain).values()].map(gpusOf);
-  const islands = islandsFor(request, nodes);
+  const mixed = mixedParts(fabric.nodes, { ...request, gpusPerNode, largestType: gpuType });
+  const members = mixed?.flatMap((part) => part.nodes) ?? nodes;
+  const domains = [...groupsOf(members, (node) => node.nvlinkDomain).values()].map(gpusOf);
+  const islands = mixed?.map((part) => part.island) ?? islandsFor(request, nodes);
   const [largest] = islands;
+  const isWhole = mixed !== undefined || (request.acrossIslands === 'pipeline' && islands.length > 1);
   const cluster: PlanCluster = {
     gpu: preset,
     gpus: request.gpus,
     gpusPerNode,
-    scaleUpDomainGpus: mostCommon(domains),
+    scaleUpDomainGpus: mixed === undefined ? mostCommon(domains) : Math.min(...domains),
     ...(largest?.scaleOutGbPerS === undefined ? {} : { scaleOutGbPerS: largest.scaleOutGbPerS }),
     ...(largest?.nicKind === undefined ? {} : { nicKind: largest.nicKind }),
     ...(islands.length < 2 ? {} : { islands }),
+    ...(isWhole ? { stagesInOneIsland: true } : {}),
   };
-  const networks = islands.map((island) => `${island.gpus} on ${networkOf(island)}`).join(' and ');
+  const networks = islands
+    .map((island) => `${island.gpus}${island.gpu === undefined ? '' : ` ${island.gpu}`} on ${networkOf(island)}`)
+    .join(' and ');
   const sockets = request.acrossIslands === 'anyGroup' && islands.length > 1 ? 'over TCP sockets, ' : '';
+  const types = mixed === undefined ? preset : [...new Set(islands.map(({ gpu = preset }) => gpu))].join(' and ');
   const description =
-    `${total} ${preset} GPUs, ${gpusPerNode} per node, NVLink domains of ${mostCommon(domains)}; for ${request.gpus}: ${sockets}${networks}`.slice(
+    `${gpusOf(members)} ${types} GPUs, ${gpusPerNode} per node, NVLink domains of ${cluster.scaleUpDomainGpus ?? gpusPerNode}; for ${request.gpus}: ${sockets}${networks}`.slice(
       0,
       MAX_DESCRIPTION,
     );
-  return { cluster, description };
+  return { cluster, description, ...(mixed === undefined ? {} : { gpuTypes: mixed.map((part) => part.gpuType) }) };
 }
 
 /** Longest `fabric` of a plan in status. */
 const MAX_DESCRIPTION = 1024;
 
+/** Nodes of one island and one type of GPU. */
+interface MixedPart {
+  readonly island: PlanIsland;
+  readonly gpuType: string;
+  readonly nodes: readonly FabricNode[];
+}
+
+/**
+ * Where no type of GPU has enough for a job that may have several islands: of these islands, or of those of one NIC class, the nodes of every type that the planner knows, the type of which there is
+ * most first. Undefined where one type will do, or all together will not.
+ */
+function mixedParts(
+  all: readonly FabricNode[],
+  {
+    gpus,
+    gpusPerNode,
+    acrossIslands = 'never',
+    mayMixGpus = false,
+    largestType,
+  }: PlannedFor & {
+    readonly gpusPerNode: number;
+    readonly largestType: string;
+  },
+): readonly MixedPart[] | undefined {
+  if (!mayMixGpus || acrossIslands === 'never') return undefined;
+  const usable = all.filter((node) => node.gpus >= gpusPerNode && presetOf(node.gpuType ?? '') !== undefined);
+  const islands = [...groupsOf(usable, (node) => node.island).values()];
+  const joined = (acrossIslands === 'pipeline' ? ofLargestClass(islands) : islands).flat();
+  const byType = [...groupsOf(joined, (node) => node.gpuType ?? '')].sort(
+    ([a, nodesOfA], [b, nodesOfB]) =>
+      Number(b === largestType) - Number(a === largestType) || gpusOf(nodesOfB) - gpusOf(nodesOfA) || (a < b ? -1 : 1),
+  );
+  const holds = (nodes: readonly FabricNode[]): boolean => gpusOf(nodes) >= gpus;
+  if (byType.length < 2 || !holds(joined) || byType.some(([, nodes]) => holds(nodes))) return undefined;
+  const parts = byType.flatMap(([gpuType, nodes]) =>
+    bySize(groupsOf(nodes, (node) => node.island)).map((members) => ({
+      gpuType,
+      nodes: members,
+      island: {
+        gpus: gpusOf(members),
+        gpu: presetOf(gpuType) ?? gpuType,
+        relativeSpeed: 1,
+        ...nicOf(members),
+        ...(acrossIslands === 'anyGroup' ? { nicKind: 'ethernet' as const } : {}),
+      },
+    })),
+  );
+  return parts.length <= MAX_ISLANDS ? parts : undefined;
+}
+
+/** Largest first; of equal ones the first by name. */
+function bySize(groups: ReadonlyMap<string, readonly FabricNode[]>): readonly (readonly FabricNode[])[] {
+  return [...groups]
+    .sort(([a, nodesOfA], [b, nodesOfB]) => gpusOf(nodesOfB) - gpusOf(nodesOfA) || (a < b ? -1 : 1))
+    .map(([, members]) => members);
+}
+
 /** The largest islands that together hold the job and that it may have together; one where one does. */
 function islandsFor({ gpus, acrossIslands = 'never' }: PlannedFor, nodes: readonly FabricNode[]): PlanIsland[] {
-  const all = [...groupsOf(nodes, (node) => node.island)]
-    .sort(([a, nodesOfA], [b, nodesOfB]) => gpusOf(nodesOfB) - gpusOf(nodesOfA) || (a < b ? -1 : 1))
-    .slice(0, MAX_ISLANDS)
-    .map(([, members]) => members);
+  const all = bySize(groupsOf(nodes, (node) => node.island)).slice(0, MAX_ISLANDS);
   const [largest = []] = all;
   if (acrossIslands === 'never' || gpusOf(largest) >= gpus) return shared(gpus, [largest]);
-  if (acrossIslands === 'pipeline') return shared(gpus, ofLargestClass(all));
+  if (acrossIslands === 'pipeline') return whole(gpus, ofLargestClass(all));
   return shared(gpus, all).map((island) => ({ ...island, nicKind: 'ethernet' }));
 }
 
@@ -112,6 +177,16 @@ function shared(gpus: number, islands: readonly (readonly FabricNode[])[]): Plan
     left -= taken;
   }
   return chosen;
+}
+
+/** All GPUs of islands in their order, as many islands as hold what is asked for: stages that do not fill one leave some of it over. */
+function whole(gpus: number, islands: readonly (readonly FabricNode[])[]): PlanIsland[] {
+  const all = islands.map((members) => ({ gpus: gpusOf(members), relativeSpeed: 1, ...nicOf(members) }));
+  const missing = gpus - all.reduce((sum, island) => sum + island.gpus, 0);
+  // What is missing is expected beside the last of them.
+  return all.map((island, index) =>
+    missing > 0 && index === all.length - 1 ? { ...island, gpus: island.gpus + missing } : island,
+  );
 }
 
 function nicOf(nodes: readonly FabricNode[]): Pick<PlanIsland, 'nicKind' | 'scaleOutGbPerS'> {

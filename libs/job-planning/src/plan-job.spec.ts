@@ -1,7 +1,7 @@
 import { effectiveSpec, type JobPlan, type TrainingJobSpec } from '@coxswain/api-types';
 import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
 import { engineRefusal, layoutRefusal, renderEngine } from '@coxswain/engines';
-import type { FabricNode } from '@coxswain/fabric';
+import { type FabricNode, placeGang } from '@coxswain/fabric';
 import { aFabricNode } from '@coxswain/fabric/testing';
 import { worldSize } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
@@ -63,6 +63,56 @@ describe('a layout that is chosen', () => {
     expect(planned(spec, { isBounded: true })).toMatchObject({ gpus: 240, microBatchSize: 1 });
   });
 });
+
+describe('a layout for islands with GPUs of two types', () => {
+  const nodes = [
+    ...nodesOf(3, { gpus: 8, gpuType: 'A100', nicType: 'roce', nicSpeedGbps: 200, island: 'slow' }),
+    ...nodesOf(5, { gpus: 8, gpuType: 'H100', nicType: 'infiniband', nicSpeedGbps: 400, island: 'fast' }),
+  ].map((node, index) => ({ ...node, name: `node-${index}`, nvlinkDomain: `node-${index}` }));
+  const specFor = (engine: TrainingJobSpec['engine'], model: TrainingJobSpec['model']): TrainingJobSpec =>
+    aPlannedJobSpec({
+      gpus: 64,
+      engine,
+      model,
+      training: { steps: 10, globalBatchSize: 64, microBatchSize: 1 },
+      resources: { acrossIslands: 'Sockets' },
+    });
+
+  it('cuts the stages for the GPUs that they are meant for, says why, and the gang is placed so', () => {
+    const spec = specFor({ name: 'megatron-lm', image: 'i' }, { preset: 'llama-3.1-8b', sequenceLength: 8192 });
+    const answer = planned(spec, { nodes });
+    const { layout, stageGpus = [] } = answer ?? {};
+    expect(stageGpus.map(({ gpuType }) => gpuType)).toEqual(['H100', 'A100']);
+    const [first, second] = stageGpus.map(({ stages }) => stages);
+    expect((first ?? 0) + (second ?? 0)).toBe(layout?.pipelineParallelDegree);
+    const chunks = layout?.pipeline?.stages?.map(({ layers }) => layers) ?? [];
+    const onFast = chunks.filter((_, stage) => stage % (layout?.pipelineParallelDegree ?? 1) < (first ?? 0));
+    expect(sum(onFast) / (first ?? 1)).toBeGreaterThan((32 - sum(onFast)) / (second ?? 1));
+    expect(answer?.whyStages).toMatch(/GPUs of island 2 are 0\.\d\d times as fast .* even stages would take/);
+    expect(answer?.fabric).toMatch(/over TCP sockets, 40 h100-sxm5-80gb .* and 24 a100-sxm4-80gb/);
+    const outcome = placeGang(
+      { layout: layout ?? aLayout(), stageGpus, acrossIslands: 'anyGroup' },
+      { fabric: { nodes }, usedGpus: new Map() },
+    );
+    const types = new Map(nodes.map(({ name, gpuType }) => [name, gpuType]));
+    expect(outcome.kind === 'placed' ? outcome.nodes.map((name) => types.get(name)) : outcome).toEqual([
+      ...Array<string>(5).fill('H100'),
+      ...Array<string>(3).fill('A100'),
+    ]);
+  });
+
+  it('is even for an engine that knows no other, and says what that costs', () => {
+    const model = { layers: 32, hiddenSize: 4096, attentionHeads: 32, sequenceLength: 4096 };
+    const answer = planned(specFor({ name: 'reference', image: 'i' }, model), { nodes });
+    expect(answer?.layout?.pipeline?.stages).toBeUndefined();
+    expect(answer?.stageGpus?.map(({ stages }) => stages)).toEqual([5, 3]);
+    expect(answer?.whyStages).toMatch(/but uneven stages may not be chosen/);
+  });
+});
+
+function sum(values: readonly number[]): number {
+  return values.reduce((all, value) => all + value, 0);
+}
 
 describe('a layout for an engine that is told more than degrees', () => {
   const llama = { preset: 'llama-3.1-8b', sequenceLength: 8192 };

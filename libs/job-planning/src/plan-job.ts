@@ -25,7 +25,7 @@ export interface PlanJobOptions {
   readonly isBounded: boolean;
 }
 
-type Chosen = Figures & Pick<JobPlanAnswer, 'layout' | 'microBatchSize' | 'runnersUp'>;
+type Chosen = Figures & Pick<JobPlanAnswer, 'layout' | 'microBatchSize' | 'runnersUp' | 'stageGpus' | 'whyStages'>;
 
 /** How many layouts the planner is asked for: those that the engine or the fabric cannot do fall out. */
 const CONSIDERED = 50;
@@ -80,6 +80,7 @@ function choose(question: JobPlanQuestion, request: PlanRequest): Chosen | strin
     layout: best.layout,
     microBatchSize: best.microBatchSize,
     ...figuresOf(best.prediction, request.cluster),
+    ...stagesIn(question, best),
     ...(others.length === 0 ? {} : { runnersUp: others.slice(0, MAX_RUNNERS_UP).map(toRunnerUp) }),
   };
 }
@@ -142,10 +143,37 @@ function runnable(spec: TrainingJobSpec, one: Plan, told: Telling): readonly Pla
 }
 
 /** Why not even an empty cluster of this fabric can hold the gang; undefined when it can, or is only too small as yet. */
-function placementObstacle({ spec, fabric, reserve }: JobPlanQuestion, { layout }: Plan): string | undefined {
+function placementObstacle(question: JobPlanQuestion, plan: Plan): string | undefined {
+  const { spec, fabric, reserve } = question;
+  const { layout } = plan;
+  const { stageGpus } = stagesIn(question, plan);
   const { gpusPerNode } = spec.resources;
   const acrossIslands = acrossIslandsOf(spec.resources);
-  const request = { layout, acrossIslands, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) };
+  const request = {
+    layout,
+    acrossIslands,
+    ...(stageGpus === undefined ? {} : { stageGpus }),
+    ...(gpusPerNode === undefined ? {} : { gpusPerNode }),
+  };
   const outcome = placeGang(request, { fabric, usedGpus: new Map(), ...(reserve === undefined ? {} : { reserve }) });
   return outcome.kind === 'unsatisfiable' ? outcome.message : undefined;
+}
+
+/** Longest in status. */
+const MAX_WHY_STAGES = 1024;
+
+/** What is recorded of the stages of a plan over several islands: for which type of GPU each is meant, neighbours of one type together, and why. */
+function stagesIn({ gpuTypes = [] }: JobPlanQuestion, plan: Plan): Pick<JobPlanAnswer, 'stageGpus' | 'whyStages'> {
+  const stageGpus: { stages: number; gpuType: string }[] = [];
+  for (const [island, gpuType] of gpuTypes.entries()) {
+    const stages = plan.stagesOfIslands?.[island] ?? 0;
+    const last = stageGpus.at(-1);
+    if (stages === 0) continue;
+    if (last?.gpuType === gpuType) last.stages += stages;
+    else stageGpus.push({ stages, gpuType });
+  }
+  return {
+    ...(stageGpus.length === 0 ? {} : { stageGpus }),
+    ...(plan.whyStages === undefined ? {} : { whyStages: plan.whyStages.slice(0, MAX_WHY_STAGES) }),
+  };
 }

@@ -255,6 +255,7 @@ function PlanPanel({ plan }: { readonly plan: JobPlan }): ReactNode {
         {layout}: {formatMs(plan.predictedStepMs)} per step{rangeOf(plan)}
         {memory}.{plan.errorStatement !== undefined && <small> {plan.errorStatement}</small>}
       </p>
+      {plan.whyStages !== undefined && <p className="hint">{plan.whyStages}</p>}
       {plan.runnersUp !== undefined && (
         <p className="hint">
           Next best:{' '}

@@ -1,5 +1,13 @@
 import type { NodeFacts } from '@coxswain/fabric';
-import { type Condition, findCondition, NODE_LABELS, type TrainingJobStatus } from '@coxswain/api-types';
+import {
+  type Condition,
+  findCondition,
+  type JobPlan,
+  NODE_LABELS,
+  type TrainingJobSpec,
+  type TrainingJobStatus,
+} from '@coxswain/api-types';
+import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
 import type { NodeSearch } from '@coxswain/job-planning';
 import { decide } from '../decide/decide.ts';
 import type { Observed, ObservedNodeSearch } from '../look/observed.ts';
@@ -103,6 +111,54 @@ describe('a gang that no island of the network holds', () => {
     const job = aJob({ spec: { resources: { acrossIslands: 'Sockets' } } });
     expect(next(observe({ job }))).toMatchObject({ kind: 'placing' });
     expect(next(observe({ job }))).not.toHaveProperty('spec.network');
+  });
+});
+
+describe('a gang whose plan has stages for two types of GPU', () => {
+  const node = (name: string, gpuType: string) => aNode({ name, labels: { [NODE_LABELS.gpuType]: gpuType } });
+  const capacity = () => aCapacity([node('node-a', 'A100'), node('node-b', 'H100')]);
+  const layout = { tensorParallelDegree: 2, pipelineParallelDegree: 2, dataParallelDegree: 1 };
+  const stageGpus = [
+    { stages: 1, gpuType: 'H100' },
+    { stages: 1, gpuType: 'A100' },
+  ];
+  const plan: JobPlan = {
+    chosenBy: 'Planner',
+    gpus: 4,
+    fabric: 'f',
+    plannerVersion: '1',
+    plannedAt: '2026-01-01T00:00:00Z',
+    layout,
+  };
+  const resources = { acrossIslands: 'Sockets' } as const;
+  const chosen = aPlannedJobSpec({ gpus: 4, resources });
+  const placed = (planned: Partial<JobPlan>, spec: TrainingJobSpec = chosen) => {
+    const status = { epoch: 0, restarts: { total: 0, charged: 0 }, plan: { ...plan, ...planned } };
+    return next(observe({ capacity, job: { ...aJob({ status }), spec } }));
+  };
+
+  it.each<[string, Partial<JobPlan>, TrainingJobSpec | undefined, readonly string[]]>([
+    ['goes where its stages are meant to be', { stageGpus }, undefined, ['node-b', 'node-a']],
+    ['the other way round as well', { stageGpus: stageGpus.toReversed() }, undefined, ['node-a', 'node-b']],
+    [
+      'is placed as any other where the user wrote the layout',
+      { chosenBy: 'User', stageGpus },
+      aJobSpec({ layout, resources }),
+      ['node-a', 'node-b'],
+    ],
+  ])('%s', (_sentence, planned, spec, nodes) => {
+    expect(placed(planned, spec)).toMatchObject({ kind: 'placing', spec: { nodes } });
+  });
+
+  it('waits for the type that is missing, in its words', () => {
+    const missing = [
+      { stages: 1, gpuType: 'H100' },
+      { stages: 1, gpuType: 'B200' },
+    ];
+    expect(placed({ stageGpus: missing })).toMatchObject({
+      kind: 'waiting',
+      message: expect.stringMatching(/^Stage 2 is planned for B200 GPUs\. Needs 2 GPUs/) as string,
+    });
   });
 });
 

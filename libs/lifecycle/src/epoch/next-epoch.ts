@@ -146,6 +146,7 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
     acrossIslands: acrossIslandsOf(spec.resources),
     ...(gpusPerNode === undefined ? {} : { gpusPerNode }),
     ...batchOf(spec),
+    ...stageGpusOf(record, spec),
     ...(runtime.kind === 'usable' ? { demand: nodeDemandOf(runtime.snapshot.template) } : {}),
     ...(mayHaveReserve(record, facts, before) ? { replacing: facts.job.metadata.uid } : {}),
   };
@@ -187,6 +188,13 @@ function foundNodes(facts: Facts, search: NodeSearch): FoundNodes | (NextEpoch &
     case 'found':
       return observed.found;
   }
+}
+
+/** For which GPUs the stages of the plan are cut; a layout that the plan did not choose is for whatever there is. */
+function stageGpusOf({ plan }: JobRecord, { layout }: EffectiveSpec): Pick<GangRequest, 'stageGpus'> {
+  const { stageGpus } = plan ?? {};
+  const isChosen = plan?.chosenBy === 'Planner' && isSameLayout(plan.layout, layout);
+  return stageGpus === undefined || !isChosen ? {} : { stageGpus };
 }
 
 function batchOf({ training }: EffectiveSpec): Pick<GangRequest, 'batch'> {

@@ -13,7 +13,9 @@ export function bareStatus(status: TrainingJobStatus): TrainingJobStatus {
   return {
     ...rest,
     summary: REFUSED,
-    ...(plan === undefined ? {} : { plan: { ...plan, runnersUp: undefined, errorStatement: undefined } }),
+    ...(plan === undefined
+      ? {}
+      : { plan: { ...plan, runnersUp: undefined, errorStatement: undefined, whyStages: undefined } }),
     ...(attempts === undefined ? {} : { attempts: attempts.map(bareAttempt) }),
     ...(incidents === undefined ? {} : { incidents: incidents.map(bareIncident) }),
     ...(conditions === undefined ? {} : { conditions: conditions.map((one) => ({ ...one, message: '' })) }),
