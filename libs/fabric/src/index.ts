@@ -32,7 +32,6 @@ export { draDevicesByNode, sliceOfNode } from './resource-slices.ts';
 export type { SliceOfNode } from './resource-slices.ts';
 export { snapshotChunks } from './snapshot-chunks.ts';
 export { mayRecord, type RecordedBefore } from './snapshot-pace.ts';
-export type { StageGpus } from './stage-gpus.ts';
 export { summarize } from './summary.ts';
 export { trafficGroups } from './traffic-groups.ts';
 export type { TrafficGroupSet } from './traffic-groups.ts';

@@ -58,36 +58,32 @@ const layersOf = ({ layout }: Plan): readonly number[] => {
 };
 
 describe('a pipeline over several islands', () => {
-  it.each<[string, readonly Island[], readonly number[], readonly number[], RegExp]>([
+  it.each<[string, readonly Island[], Readonly<Record<'stages' | 'layers', readonly number[]>>, RegExp]>([
     [
       'equal islands take equal stages',
       [{ gpus: 32 }, { gpus: 32 }],
-      [4, 4],
-      [5, 5, 5, 5, 5, 5, 5, 5],
+      { stages: [4, 4], layers: [5, 5, 5, 5, 5, 5, 5, 5] },
       /^Stages 1 to 4 \(5 layers each\) are in island 1 \(h100-sxm5-80gb, infiniband of 400 Gb\/s\), stages 5 to 8 \(5 layers each\) in island 2 .*: the islands are alike/,
     ],
     [
       'islands of unequal size take unequal numbers of stages, which stay even',
       [{ gpus: 40 }, { gpus: 24 }],
-      [5, 3],
-      [5, 5, 5, 5, 5, 5, 5, 5],
+      { stages: [5, 3], layers: [5, 5, 5, 5, 5, 5, 5, 5] },
       /^Stages 1 to 5 .*, stages 6 to 8 .*: the islands are alike/,
     ],
     [
       'GPUs that are too few for one more stage stay idle',
       [{ gpus: 44 }, { gpus: 28 }],
-      [5, 3],
-      [5, 5, 5, 5, 5, 5, 5, 5],
+      { stages: [5, 3], layers: [5, 5, 5, 5, 5, 5, 5, 5] },
       /^Stages 1 to 5 .*, stages 6 to 8/,
     ],
     [
       'GPUs that were measured to be half as fast take half the layers',
       [{ gpus: 32 }, { gpus: 32, relativeSpeed: 0.5 }],
-      [4, 4],
-      [7, 7, 7, 7, 3, 3, 3, 3],
+      { stages: [4, 4], layers: [7, 7, 7, 7, 3, 3, 3, 3] },
       /GPUs of island 2 are 0\.50 times as fast as those of island 1, so that even stages would take \d+\.\d+ s a step instead of \d+\.\d+ s\.$/,
     ],
-  ])('%s', (_sentence, islands, stages, layers, why) => {
+  ])('%s', (_sentence, islands, { stages, layers }, why) => {
     const found = best(inEight(islands));
     expect(found.stagesOfIslands).toEqual(stages);
     expect(found.whyStages).toMatch(why);

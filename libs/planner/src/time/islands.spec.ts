@@ -53,15 +53,15 @@ describe('the islands of a pipeline rank', () => {
 });
 
 describe('islands that hold whole stages', () => {
-  it.each<[string, readonly number[], number, number, readonly number[]]>([
-    ['of unequal islands the larger takes more', [40, 24], 8, 64, [5, 3]],
-    ['GPUs that are too few for a stage stay idle', [44, 24], 8, 64, [5, 3]],
-    ['an island is filled before the next one begins', [48, 48], 8, 64, [6, 2]],
-    ['an island that holds no stage takes none', [40, 4, 24], 8, 64, [5, 0, 3]],
-    ['what has no room is missing', [40, 20], 8, 64, [5, 2]],
-  ])('%s: %j, %i stages of %i GPUs', (_sentence, sizes, pipeline, gpus, want) => {
-    const cluster = aCluster(gpus, { islands: sizes.map((size) => island(size)), stagesInOneIsland: true });
-    expect(wholeStagesOfIslands(cluster, { pipeline })).toEqual(want);
+  it.each<[string, readonly number[], readonly number[]]>([
+    ['of unequal islands the larger takes more', [40, 24], [5, 3]],
+    ['GPUs that are too few for a stage stay idle', [44, 24], [5, 3]],
+    ['an island is filled before the next one begins', [48, 48], [6, 2]],
+    ['an island that holds no stage takes none', [40, 4, 24], [5, 0, 3]],
+    ['what has no room is missing', [40, 20], [5, 2]],
+  ])('%s: eight stages of eight GPUs on %j', (_sentence, sizes, want) => {
+    const cluster = aCluster(64, { islands: sizes.map((size) => island(size)), stagesInOneIsland: true });
+    expect(wholeStagesOfIslands(cluster, { pipeline: 8 })).toEqual(want);
   });
 
   it('hold the stages in their order', () => {
