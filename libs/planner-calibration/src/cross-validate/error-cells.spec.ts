@@ -84,7 +84,7 @@ describe('the rows that an interval stands on', () => {
       'chip',
       30,
     ],
-  ])('%s', (_sentence, rows, question, standsOn, n) => {
+  ])('%s', (...[, rows, question, standsOn, n]) => {
     expect(asked(rows, question)).toMatchObject({ standsOn, n });
   });
 

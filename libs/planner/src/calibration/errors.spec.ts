@@ -34,7 +34,7 @@ describe('what is known of a run is told by rows', () => {
     ['of its kind, where the engine has no cell', 'gh100', 'rare 1.0', false, 'allEngines', 1],
     ['of sources left out whole, where the engine was not fitted', 'gh100', 'other 1.0', false, 'otherSources', 6],
     ['of sources left out whole, with experts', 'gh100', 'unnamed', true, 'otherSources', 7],
-  ])('%s', (_sentence, chip, stack, hasExperts, standsOn, n) => {
+  ])('%s', (...[, chip, stack, hasExperts, standsOn, n]) => {
     expect(errorsLike(INVENTED, { chip, stack, hasExperts })).toMatchObject({ standsOn, n });
   });
 
