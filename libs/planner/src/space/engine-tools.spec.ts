@@ -2,9 +2,10 @@ import { parsePlanRequest } from '../request/parse-plan-request.ts';
 import { resolveRequest } from '../request/resolved-request.ts';
 import type { PlanRequestInput } from '../contract.ts';
 import { gpuOf, modelOf } from '../presets/index.ts';
+import { aCandidate } from '../testing/candidates.ts';
 import { aCluster } from '../testing/runs.ts';
 import { PLAIN_TOOLS, toolsOf, type EngineTools } from './engine-tools.ts';
-import { candidateOfMesh, denseMeshesOf } from './search-space.ts';
+import { candidateOfMesh, denseMeshesOf, withStates } from './search-space.ts';
 import { spaceOf } from './space-of-request.ts';
 
 const on = (gpu: string, model: string, precision: 'bf16' | 'mxfp8' | 'nvfp4' = 'bf16') => ({
@@ -49,9 +50,33 @@ describe('what an expert turns on', () => {
       on('b200', 'qwen3-30b-a3b', 'mxfp8'),
       { cudaGraphs: 'full' },
     ],
+    [
+      'one graph of the whole step of a dense model on Blackwell, in any format',
+      'nemo mlperf 5.1',
+      on('gb200', 'llama-3.1-8b'),
+      { cudaGraphs: 'full' },
+    ],
+    [
+      'no graphs of a dense model on Hopper',
+      'megatron-bridge 26.04',
+      on('h100', 'llama-3.1-8b'),
+      { cudaGraphs: 'none' },
+    ],
     ["none of NVIDIA's kernels on AMD's GPUs", 'megatron-lm', on('mi300x', 'qwen3-30b-a3b'), PLAIN_TOOLS],
   ])('is %s', (_sentence, stack, situation, want) => {
     expect(toolsOf(stack, situation)).toMatchObject(want);
+  });
+
+  it.each([
+    ['stands beside activations that stay on the GPU', 0, 'full'],
+    ['is left where they are in host memory: a graph of a whole step cannot wait for them', 1, 'none'],
+  ])('as one graph of the whole step %s', (_sentence, offloadActivations, want) => {
+    const candidate = { ...aCandidate(), cudaGraphs: 'full' as const };
+    const states = { zeroStage: 1, shardGroup: 1, recompute: 'none', offloadOptimizer: 0, offloadActivations } as const;
+    expect(withStates(candidate, states, modelOf('llama-3.1-8b').model).cudaGraphs).toBe(want);
+    expect(withStates({ ...candidate, cudaGraphs: 'partial' }, states, modelOf('llama-3.1-8b').model).cudaGraphs).toBe(
+      'partial',
+    );
   });
 
   it('stands in every layout of the space, tensor overlap where tensor divides something and expert overlap without a pipeline', () => {

@@ -61,9 +61,13 @@ function fastestDispatcher({ model, cluster }: Situation): EngineTools['dispatch
   return isBlackwell(cluster) ? 'hybridep' : 'alltoall';
 }
 
-/** Of models with experts: the whole iteration in formats of 8 and 4 bits with block scales, parts of a layer else. */
+/**
+ * With experts the whole iteration in formats of 8 and 4 bits with block scales, parts of a layer else. Dense models the whole iteration, as the recipe of
+ * Llama 3 8B (25.11) and the submissions to MLPerf since 4.1 have it.
+ */
 function bridgeGraphs({ model, precision, cluster }: Situation): EngineTools['cudaGraphs'] {
-  if (model.experts === undefined || !isBlackwell(cluster)) return 'none';
+  if (!isBlackwell(cluster)) return 'none';
+  if (model.experts === undefined) return 'full';
   return precision === 'mxfp8' || precision === 'nvfp4' ? 'full' : 'partial';
 }
 

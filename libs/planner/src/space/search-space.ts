@@ -356,7 +356,13 @@ export function withStates(candidate: CandidateLayout, states: StateChoice, mode
     recomputeModules: modulesOf(states.recompute, model),
     offloadOptimizer: states.offloadOptimizer,
     offloadActivations: states.offloadActivations,
+    cudaGraphs: states.offloadActivations > 0 ? graphsBesideOffload(candidate.cudaGraphs) : candidate.cudaGraphs,
   };
+}
+
+/** A graph of a whole step cannot wait for activations that are in host memory. */
+function graphsBesideOffload(graphs: CandidateLayout['cudaGraphs']): CandidateLayout['cudaGraphs'] {
+  return graphs === 'full' ? 'none' : graphs;
 }
 
 /** The states of a branch of which the pipeline is not decided: half of the layers of a chunk are at least one. */
