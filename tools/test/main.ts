@@ -11,12 +11,14 @@ import {
   GENERATED,
   HOUSE,
   INTEGRATION,
+  lanesOf,
   LINT,
   needsOf,
   PYTHON,
   TYPECHECK,
   UNIT,
   type Part,
+  type PartContext,
 } from './parts.ts';
 import { describeFailures, summaryLine, total, type Tally } from './results.ts';
 import { stopRunning } from './run-supervised.ts';
@@ -75,13 +77,9 @@ async function runParts(parts: readonly Part[], filters: readonly string[]): Pro
   const started = performance.now();
   removeOldRuns();
   const directory = mkdtempSync(join(tmpdir(), RUN_PREFIX));
-  const tallies: Tally[] = [];
   // A part that the filters leave without tests is neither run nor set up for.
   const wanted = parts.filter((part) => part.files === undefined || chosenFiles(part, filters).length > 0);
-  for (const part of wanted) {
-    tallies.push(await runPart(part, { filters, directory }));
-  }
-  const all = total(tallies);
+  const all = total(await Promise.all(lanesOf(wanted).map((lane) => runLane(lane, { filters, directory }))));
   const failures =
     all.passed + all.failures.length === 0 ? [{ name: 'tests', message: 'there was none to run' }] : all.failures;
   if (failures.length === 0) {
@@ -96,6 +94,15 @@ async function runParts(parts: readonly Part[], filters: readonly string[]): Pro
   return failures.length === 0 ? 0 : 1;
 }
 
+/** One after the other. */
+async function runLane(parts: readonly Part[], context: PartContext): Promise<Tally> {
+  const tallies: Tally[] = [];
+  for (const part of parts) {
+    tallies.push(await runPart(part, context));
+  }
+  return total(tallies);
+}
+
 /** Logs of failed and killed runs are kept for a day. */
 function removeOldRuns(): void {
   for (const entry of readdirSync(tmpdir()).filter((name) => name.startsWith(RUN_PREFIX))) {
@@ -106,7 +113,7 @@ function removeOldRuns(): void {
   }
 }
 
-async function runPart(part: Part, context: { filters: readonly string[]; directory: string }): Promise<Tally> {
+async function runPart(part: Part, context: PartContext): Promise<Tally> {
   const started = performance.now();
   tell(`\n▶ ${part.name}`);
   const tally = await prepareAndRun(part, context).catch((error: unknown) => ({
@@ -117,7 +124,7 @@ async function runPart(part: Part, context: { filters: readonly string[]; direct
   return tally;
 }
 
-async function prepareAndRun(part: Part, context: { filters: readonly string[]; directory: string }): Promise<Tally> {
+async function prepareAndRun(part: Part, context: PartContext): Promise<Tally> {
   await ensureSetup({ only: needsOf(part, context.filters) });
   return part.run(context);
 }

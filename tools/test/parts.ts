@@ -19,6 +19,8 @@ export interface Part {
   readonly needs: readonly SetupPart[];
   /** Where its test files are; undefined where it looks at the tree as a whole. */
   readonly files: string | undefined;
+  /** It seldom computes: what it waits for are clocks, and programs that have nothing to do. */
+  readonly waits?: boolean;
   run(context: PartContext): Promise<Tally>;
 }
 
@@ -46,12 +48,23 @@ export const INTEGRATION = jestPart({
   suffix: 'itest',
   needs: USUAL_PARTS,
   workers: INTEGRATION_WORKERS,
+  waits: true,
 });
 /** `engines/**\/test_*.py`. */
 export const PYTHON: Part = { name: 'python', needs: ['python'], files: 'engines/**/test_*.py', run: runPython };
 
 /** Test files that need more than their part does. */
 const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = { 'e2e/real-engines.itest.ts': 'upstream-engines' };
+
+/**
+ * What runs side by side, each list in its order. The parts that wait leave most of the cores to those that compute,
+ * which have the lower priority in return: deadlines hold where somebody waits for them.
+ */
+export function lanesOf(parts: readonly Part[]): readonly (readonly Part[])[] {
+  const waiting = parts.filter(({ waits }) => waits === true);
+  const computing = parts.filter(({ waits }) => waits !== true);
+  return [waiting, computing].filter((lane) => lane.length > 0);
+}
 
 /** What must be set up before the test files of a part that the filters choose. */
 export function needsOf(part: Part, filters: readonly string[]): readonly SetupPart[] {
@@ -77,18 +90,24 @@ function commandPart(name: string, command: string, args: readonly string[]): Pa
     needs: [],
     files: undefined,
     run: async () => {
-      const exit = await runSupervised({ name, command, args });
+      const exit = await runSupervised({ name, command, args, yields: true });
       const passed = exit?.code === 0;
       return { passed: passed ? 1 : 0, failures: passed ? [] : [{ name, message: 'its messages are above' }] };
     },
   };
 }
 
-function jestPart(kind: { project: string; suffix: string; needs: readonly SetupPart[]; workers: number }): Part {
-  const { project, suffix, needs, workers } = kind;
+interface JestKind extends Pick<Part, 'needs' | 'waits'> {
+  readonly project: string;
+  readonly suffix: string;
+  readonly workers: number;
+}
+
+function jestPart({ project, suffix, needs, workers, waits = false }: JestKind): Part {
   return {
     name: project,
     needs,
+    waits,
     files: `{libs,apps,tools,migrations,e2e}/**/*.${suffix}.ts`,
     run: async ({ filters, directory }) => {
       const run = async (name: string, paths: readonly string[]): Promise<JestRun> => {
@@ -102,6 +121,7 @@ function jestPart(kind: { project: string; suffix: string; needs: readonly Setup
           ]),
           env: { COXSWAIN_RUN_DIR: join(directory, project) },
           report,
+          yields: !waits,
         });
         return { exit, json: existsSync(report) ? readFileSync(report, 'utf8') : undefined };
       };
@@ -140,6 +160,7 @@ async function runPython({ filters, directory }: PartContext): Promise<Tally> {
     // One thread per rank: ranks that share cores and spin for each other are many times slower.
     env: { PYTHONPATH: folders.join(':'), PYTHONDONTWRITEBYTECODE: '1', OMP_NUM_THREADS: '1' },
     report,
+    yields: true,
   });
   return withExit(existsSync(report) ? tallyOfJunit(readFileSync(report, 'utf8')) : undefined, 'pytest', exit);
 }
