@@ -14,13 +14,14 @@ export interface LocalRanks {
   readonly ranksPerNode: number;
   /** About how long to measure. */
   readonly seconds: number;
+  /** Longest that ranks may take beyond three times what they measure: loading PyTorch, meeting, warming up. */
+  readonly spareMs?: number;
 }
 
-/** Longest that ranks may take beyond what they measure: loading PyTorch, meeting, warming up. */
 const SPARE_MS = 10 * 60_000;
 const LAST_LINES = 3;
 
-/** What rank 0 wrote, as text. Throws a {@link CliError} with the last lines of the first rank that failed. */
+/** What rank 0 wrote, as text. Throws a {@link CliError} with the last lines of the first rank that failed, or where the ranks do not end. */
 export async function measureHere(
   asked: LocalRanks,
   signal: AbortSignal,
@@ -32,12 +33,18 @@ export async function measureHere(
     const out = join(directory, 'measured.json');
     const port = await freePort();
     const over = new AbortController();
-    const limits = AbortSignal.any([signal, over.signal, AbortSignal.timeout(asked.seconds * 1_000 * 3 + SPARE_MS)]);
+    const limitMs = asked.seconds * 1_000 * 3 + (asked.spareMs ?? SPARE_MS);
+    const deadline = AbortSignal.timeout(limitMs);
+    const limits = AbortSignal.any([signal, over.signal, deadline]);
     const ranks = Array.from({ length: asked.ranks }, (_, rank) =>
       runRank({ ...asked, rank, port, directory, out }, limits, say),
     );
     // The others would wait for one that is gone.
-    await Promise.all(ranks).finally(() => over.abort());
+    await Promise.all(ranks)
+      .catch((error: unknown) => {
+        throw deadline.aborted ? notEnded(asked, limitMs) : error;
+      })
+      .finally(() => over.abort());
     return readFileSync(out, 'utf8');
   } finally {
     rmSync(directory, { recursive: true, force: true });
@@ -86,6 +93,12 @@ function runRank(
         reject(new CliError(`Rank ${rank} ended with ${code ?? killedBy}: ${lines.join(' / ') || 'it wrote nothing'}`));
     });
   });
+}
+
+function notEnded({ ranks, seconds }: LocalRanks, limitMs: number): CliError {
+  return new CliError(
+    `${ranks} ranks were to measure for ${seconds} s and had not ended after ${Math.round(limitMs / 1_000)} s, so they were killed: ask for fewer --ranks or --seconds, or look whether something else keeps this machine busy.`,
+  );
 }
 
 function notStarted(python: string, error: NodeJS.ErrnoException): Error {
