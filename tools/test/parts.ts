@@ -26,7 +26,7 @@ export interface Part {
 
 /** More workers would fight over two cores, and tests with deadlines would lose. */
 const UNIT_WORKERS = 2;
-const INTEGRATION_WORKERS = 2;
+const INTEGRATION_WORKERS = 1;
 
 const bin = (name: string): string => join(ROOT, 'node_modules/.bin', name);
 

@@ -129,8 +129,8 @@ export async function startWorld({
       COXSWAIN_NAMESPACE: SYSTEM_NAMESPACE,
       COXSWAIN_IDENTITY: options.identity ?? 'operator',
       // Short, so that a hand-over need not be waited for; and not so short that a busy machine takes a leader's term away.
-      COXSWAIN_LEASE_DURATION_MS: '6000',
-      COXSWAIN_LEASE_RENEW_DEADLINE_MS: '5000',
+      COXSWAIN_LEASE_DURATION_MS: '10000',
+      COXSWAIN_LEASE_RENEW_DEADLINE_MS: '9000',
       COXSWAIN_LEASE_RETRY_PERIOD_MS: '300',
       COXSWAIN_REPORT_LISTEN_HOST: '127.0.0.1',
       COXSWAIN_REPORT_LISTEN_PORT: String(port),
