@@ -112,19 +112,6 @@ describe('the chart', () => {
     });
   });
 
-  it('has the operator record what ranks tell only where there is a volume for it', async () => {
-    expect(rendered).not.toContain('TRACE_DIRECTORY');
-    const values = [
-      'operator.health.traceVolume.persistentVolumeClaim.claimName=kept',
-      'operator.health.windowSeconds=30',
-    ];
-    const text = await renderChart({ values });
-    expect(text).toMatch(/COXSWAIN_HEALTH_WINDOW_MS\s+value: "30000"/);
-    const [, directory] = /COXSWAIN_HEALTH_TRACE_DIRECTORY\s+value: (\S+)/.exec(text) ?? [];
-    expect(text).toContain(`{ name: traces, mountPath: ${directory} }`);
-    expect(text).toMatch(/- name: traces\s+persistentVolumeClaim:\s+claimName: kept/);
-  });
-
   it('gives the operator exactly the rights that its code declares', () => {
     expect(rights(rulesOf('ClusterRole', 'coxswain-operator'))).toEqual(rights(OPERATOR_RULES));
     expect(rights(rulesOf('Role', 'coxswain-operator'))).toEqual(
