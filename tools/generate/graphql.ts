@@ -36,6 +36,13 @@ import {
   StepList,
   StoredLayout,
   StoredPlan,
+  Webhook,
+  WebhookCreate,
+  WebhookCreated,
+  WebhookDelivery,
+  WebhookDeliveryList,
+  WebhookList,
+  WebhookRotate,
   WhoAmI,
 } from '@coxswain/api-types';
 import { PlanRequest } from '@coxswain/planner/types';
@@ -65,6 +72,11 @@ const ANSWERS = [
   ProjectList,
   ApiTokenCreated,
   ApiTokenList,
+  Webhook,
+  WebhookCreated,
+  WebhookList,
+  WebhookDelivery,
+  WebhookDeliveryList,
   AuditList,
   GroupRole,
   GroupRoleList,
@@ -93,6 +105,8 @@ const REQUESTS = [
   ProjectCreate,
   ApiTokenCreate,
   ApiTokenRotate,
+  WebhookCreate,
+  WebhookRotate,
   GroupRoleCreate,
   JobCreate,
   JobResume,
@@ -139,6 +153,10 @@ const ROOTS = `type Query {
   projectLimits(project: String!): ProjectLimitList
   "Those that are good and those that expired in the last week, newest first; never their secrets."
   tokens(project: String!): ApiTokenList
+  "Endpoints that are told what happens to the project's jobs, newest first; never their secrets."
+  webhooks(project: String!): WebhookList
+  "What was sent to one of them, newest first."
+  webhookDeliveries(project: String!, id: ID!): WebhookDeliveryList
   "Who did what from where, and what was refused, newest first (administrators). Project \\"-\\": of the whole cluster. Times with their zone. pageSize: 1 to 500, default 50."
   audit(project: String!, since: String, until: String, principal: String, verb: String, object: String, outcome: AuditEntryOutcome, pageSize: Int, pageToken: String): AuditList
   "Groups of the issuer that have a role in the project; project \\"-\\": in the cluster."
@@ -194,6 +212,16 @@ type Mutation {
   rotateToken(project: String!, id: ID!, input: ApiTokenRotateInput): ApiTokenCreated
   "True: it is refused everywhere within seconds."
   revokeToken(project: String!, id: ID!): Boolean
+  "The signing secret is shown this once."
+  createWebhook(project: String!, input: WebhookCreateInput!): WebhookCreated
+  "A new secret; messages are signed with the old one too for a while."
+  rotateWebhook(project: String!, id: ID!, input: WebhookRotateInput): WebhookCreated
+  "Messages are sent again, also those that waited."
+  enableWebhook(project: String!, id: ID!): Webhook
+  "Queues a message that tells of nothing."
+  testWebhook(project: String!, id: ID!): WebhookDelivery
+  "True: it is told nothing more, and what was sent to it is forgotten."
+  removeWebhook(project: String!, id: ID!): Boolean
   "Give a group of the issuer a role, in place of the one that it had. Project \\"-\\": clusterAdmin, in the cluster."
   grantGroupRole(project: String!, input: GroupRoleCreateInput!, idempotencyKey: String): GroupRole
   "True: it has none any more."

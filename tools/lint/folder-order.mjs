@@ -11,12 +11,14 @@ export const FOLDER_ORDER = {
     'projection',
     'records',
     'series',
+    'messages',
     // what is done before a start
     'installation',
     // what is asked for
     'health',
     'streams',
     'sign-in',
+    'webhooks',
     'projects',
     'renderings',
     'jobs',

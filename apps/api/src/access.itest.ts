@@ -30,7 +30,14 @@ const tokens: Record<string, Partial<Record<Role, string>>> = {};
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  const unlimited = ['REQUESTS_PER_SECOND', 'CONCURRENT_REQUESTS', 'MAX_JOBS', 'MAX_LAYOUTS', 'MAX_TOKENS'];
+  const unlimited = [
+    'REQUESTS_PER_SECOND',
+    'CONCURRENT_REQUESTS',
+    'MAX_JOBS',
+    'MAX_LAYOUTS',
+    'MAX_TOKENS',
+    'MAX_WEBHOOKS',
+  ];
   databaseUrl = await postgres.createDatabase('access');
   api = await startApiUnderTest({
     databaseUrl,
@@ -74,7 +81,8 @@ async function freshThings(submitter = api.adminToken): Promise<Things> {
   const name = `thing-${++names}`;
   const job = await made<{ id: string }>(`/v1/projects/${OURS}/jobs`, { name, spec: aJobSpec() }, { token: submitter });
   const token = await made<{ id: string }>(`/v1/projects/${OURS}/tokens`, { name, role: 'viewer' });
-  return { project: OURS, jobId: job.id, tokenId: token.id, layoutId, planId };
+  const webhook = await made<{ id: string }>(`/v1/projects/${OURS}/webhooks`, { url: 'https://hooks.example.com/' });
+  return { project: OURS, jobId: job.id, tokenId: token.id, webhookId: webhook.id, layoutId, planId };
 }
 
 const read = new Map<string, Promise<Things>>();
@@ -93,6 +101,7 @@ const NOTHING: Things = {
   tokenId: ABSENT,
   layoutId: ABSENT,
   planId: ABSENT,
+  webhookId: ABSENT,
 };
 
 interface Answer {

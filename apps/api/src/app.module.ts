@@ -44,6 +44,7 @@ import {
   STOPPING,
   TENANT_DATABASE,
   type WallClock,
+  WEBHOOK_KEY,
 } from './infrastructure/tokens.ts';
 import { JobRelationResolvers } from './jobs/job-relation.resolvers.ts';
 import { JobResolvers } from './jobs/job.resolvers.ts';
@@ -62,6 +63,8 @@ import { LimitsModule } from './limits/limits.module.ts';
 import type { JobFanOut } from './streams/job-fan-out.ts';
 import type { LiveJobs } from './streams/live-jobs.ts';
 import { StreamsModule } from './streams/streams.module.ts';
+import { WebhooksModule } from './webhooks/webhooks.module.ts';
+import { WebhooksResolvers } from './webhooks/webhooks.resolvers.ts';
 
 /** What exists before Nest does: connections, clock, secrets. */
 export interface Infrastructure {
@@ -77,6 +80,8 @@ export interface Infrastructure {
   readonly pageTokens: PageTokens;
   /** Seals what browsers bring back from the issuer. */
   readonly signInKey: Uint8Array;
+  /** Seals the secrets that messages to endpoints are signed with. */
+  readonly webhookKey: Uint8Array;
   readonly readiness: Readiness;
   readonly liveJobs: LiveJobs;
   readonly fanOut: JobFanOut;
@@ -97,6 +102,7 @@ const FEATURES: readonly Type[] = [
   FabricModule,
   GoodputModule,
   IncidentsModule,
+  WebhooksModule,
   AuditModule,
   GraphqlModule,
   HealthModule,
@@ -115,6 +121,7 @@ export const FEATURE_RESOLVERS: readonly Type<RootResolvers>[] = [
   FabricResolvers,
   GoodputResolvers,
   IncidentsResolvers,
+  WebhooksResolvers,
   AuditResolvers,
 ];
 
@@ -137,6 +144,7 @@ export class AppModule {
       [PAGE_TOKENS, infrastructure.pageTokens],
       [SIGN_IN_DATABASE, infrastructure.database],
       [SIGN_IN_KEY, infrastructure.signInKey],
+      [WEBHOOK_KEY, infrastructure.webhookKey],
       [READINESS, infrastructure.readiness],
       [FAN_OUT, infrastructure.fanOut],
       [STOPPING, infrastructure.stopping.signal],

@@ -53,6 +53,7 @@ beforeAll(async () => {
     tokenId: await make('tokens', { name: 'there' }),
     layoutId: await make('layouts', { name: 'there', layout: { tensorParallelDegree: 2 } }),
     planId: await make('plans', aPlanRequest()),
+    webhookId: await make('webhooks', { url: 'https://hooks.example.com/' }),
   };
 });
 

@@ -23,6 +23,8 @@ import { openDatabases } from './infrastructure/databases.ts';
 import { ensureCluster, ensurePageTokenSecret } from './infrastructure/installation.ts';
 import type { WallClock } from './infrastructure/tokens.ts';
 import { removeExpired } from './http/key-expiry.ts';
+import { keepDeliveriesBounded } from './messages/delivery-retention.ts';
+import { MessageCarrier } from './messages/message-carrier.ts';
 import { ApplyQueue } from './outbox/apply-queue.ts';
 import { ClusterWriter } from './outbox/cluster-writer.ts';
 import { PostgresJobRowStore } from './outbox/job-row-store.ts';
@@ -68,7 +70,7 @@ export async function startApi(config: Config, options: StartOptions): Promise<R
   const { app, routes } = await createHttpServer(infrastructure);
   const parts: Part[] = [];
   if (config.role !== 'worker') parts.push(startMirroring(infrastructure, app.get(SeenNodes, { strict: false })));
-  if (config.role !== 'api') parts.push(startCarrying(infrastructure));
+  if (config.role !== 'api') parts.push(startCarrying(infrastructure), startTelling(infrastructure));
   infrastructure.liveJobs.start();
   infrastructure.denials.start();
   await app.listen(config.listen.port, config.listen.host);
@@ -112,6 +114,7 @@ function startMirroring(infrastructure: Infrastructure, nodes: SeenNodes): Part 
       (signal) => recorder.run(signal),
       (signal) => subscriber.run(signal),
       (signal) => removeExpired({ database, logger }, signal),
+      (signal) => keepDeliveriesBounded({ database, cluster, logger }, signal),
       (signal) => removeOldAudit({ database, cluster, retentionDays: config.auditRetentionDays, logger }, signal),
       (signal) => removeExpiredSeries({ database, cluster, logger, retention: config.seriesRetention }, signal),
       (signal) => removeOldSnapshots({ database, cluster, logger, days: config.recordBounds.days }, signal),
@@ -151,6 +154,20 @@ function startCarrying(infrastructure: Infrastructure): Part {
   return queue;
 }
 
+function startTelling({ config, database, cluster, webhookKey, clock, logger, metrics }: Infrastructure): Part {
+  const carrier = new MessageCarrier({
+    database,
+    cluster,
+    key: webhookKey,
+    rules: config.webhooks,
+    clock,
+    logger,
+    metrics,
+  });
+  carrier.start();
+  return carrier;
+}
+
 async function buildInfrastructure(config: Config, options: StartOptions): Promise<Infrastructure> {
   const { logger } = options;
   const { database, tenantDatabase } = await openDatabases(config, options);
@@ -181,6 +198,7 @@ async function buildInfrastructure(config: Config, options: StartOptions): Promi
     clock,
     pageTokens: new PageTokens(pageTokenSecret),
     signInKey: keyOf(pageTokenSecret, 'pending-sign-in'),
+    webhookKey: keyOf(pageTokenSecret, 'webhook-secrets'),
     readiness,
     liveJobs,
     fanOut: new JobFanOut({ reader: new FeedReader(tenantDatabase, cluster), live: liveJobs, logger }),

@@ -32,6 +32,7 @@ beforeAll(async () => {
     tokenId: await made('/v1/projects/research/tokens', { name: 'secret', role: 'viewer' }),
     layoutId: await made('/v1/projects/research/layouts', { name: 'secret', layout: { tensorParallelDegree: 4 } }),
     planId: await made('/v1/projects/research/plans', aPlanRequest()),
+    webhookId: await made('/v1/projects/research/webhooks', { url: 'https://hooks.example.com/' }),
   };
 });
 
@@ -48,7 +49,7 @@ it('begins with a role that no policy binds', async () => {
   expect(seen.rows).toHaveLength(1);
 });
 
-const routes = Object.keys(ROUTE_RULES).filter((route) => /\{(jobId|tokenId|layoutId|planId)\}/.test(route));
+const routes = Object.keys(ROUTE_RULES).filter((route) => /\{(jobId|tokenId|layoutId|planId|webhookId)\}/.test(route));
 
 it.each(routes)('%s finds nothing of another project, under its name or under the own one', async (route) => {
   for (const project of ['research', 'rivals']) {

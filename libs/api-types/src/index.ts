@@ -195,6 +195,23 @@ export {
   type ApiTokenRotateInput,
   DEFAULT_OVERLAP_SECONDS,
 } from './api-token.ts';
+export {
+  MAX_WEBHOOK_URL,
+  PERSON_REASONS,
+  Webhook,
+  WEBHOOK_EVENTS,
+  WEBHOOK_TEST,
+  WebhookCreate,
+  WebhookCreated,
+  WebhookDelivery,
+  WebhookDeliveryList,
+  WebhookList,
+  WebhookMessage,
+  WebhookRotate,
+  type WebhookCreateInput,
+  type WebhookEvent,
+  type WebhookRotateInput,
+} from './webhook.ts';
 export { AuditEntry, AuditList } from './audit.ts';
 export {
   AccuracyFigures,

@@ -7,6 +7,13 @@ export const EXAMPLE_TOKEN = { name: 'nightly', role: 'submitter' };
 
 export const EXAMPLE_ROTATION = { overlapSeconds: 3_600 };
 
+export const EXAMPLE_WEBHOOK = {
+  url: 'https://hooks.example.com/coxswain',
+  events: ['incident.opened', 'job.ended'],
+};
+
+export const EXAMPLE_WEBHOOK_ROTATION = { overlapSeconds: 3_600 };
+
 export const EXAMPLE_JOB = {
   name: 'tiny-gpt',
   labels: { team: 'vision' },

@@ -34,6 +34,13 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * GET    /v1/projects/{project}/tokens                        → ApiTokenList
  * DELETE /v1/projects/{project}/tokens/{tokenId}
  * POST   …/tokens/{tokenId}/rotate       ApiTokenRotate       → ApiTokenCreated   (the old one stays good for a while)
+ * GET    /v1/projects/{project}/webhooks                      → WebhookList       (webhook.ts)
+ * POST   /v1/projects/{project}/webhooks WebhookCreate        → WebhookCreated    (secret shown once)
+ * DELETE /v1/projects/{project}/webhooks/{webhookId}
+ * POST   …/webhooks/{webhookId}/rotate   WebhookRotate        → WebhookCreated    (messages carry two signatures for a while)
+ * POST   …/webhooks/{webhookId}/enable                        → Webhook
+ * POST   …/webhooks/{webhookId}/test                          → WebhookDelivery   (202)
+ * GET    …/webhooks/{webhookId}/deliveries                    → WebhookDeliveryList
  * GET    …/audit?since&until&principal&verb&object&outcome&pageSize&pageToken → AuditList (administrators; project - is the whole cluster)
  * POST   /v1/projects/{project}/jobs     JobCreate            → Job               (Idempotency-Key optional, 201; replay gives the same answer)
  * GET    /v1/projects/{project}/jobs?pageSize&pageToken&state&fields → JobList (summaries; fields=spec,plan,attempts,conditions adds details)
@@ -105,6 +112,7 @@ export const PROJECT_LIMITS = [
   'endedJobs',
   'layouts',
   'tokens',
+  'webhooks',
   'storedPlans',
   'jobRecords',
 ] as const;

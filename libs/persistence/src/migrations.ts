@@ -18,6 +18,7 @@ import { IndexTheAuditByVerb1795411800000 } from '../../../migrations/2026112305
 import { IndexWhatJobsLeaveBehind1795420800000 } from '../../../migrations/20261123080000-index-what-jobs-leave-behind.ts';
 import { RecordIncidents1795644000000 } from '../../../migrations/20261125220000-record-incidents.ts';
 import { RecordFabrics1795660200000 } from '../../../migrations/20261126023000-record-fabrics.ts';
+import { TellEndpoints1795662000000 } from '../../../migrations/20261126030000-tell-endpoints.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -41,4 +42,5 @@ export const MIGRATIONS = [
   IndexWhatJobsLeaveBehind1795420800000,
   RecordIncidents1795644000000,
   RecordFabrics1795660200000,
+  TellEndpoints1795662000000,
 ] as const;

@@ -7,6 +7,8 @@ export const ACTIONS = [
   'project.create',
   'token.read',
   'token.write',
+  'webhook.read',
+  'webhook.write',
   'audit.read',
   'group.read',
   'group.write',
@@ -34,7 +36,16 @@ export const ROLE_ACTIONS: Readonly<Record<Role, readonly Action[]>> = {
   viewer: READ,
   submitter: SUBMIT,
   operator: OPERATE,
-  admin: [...OPERATE, 'token.read', 'token.write', 'audit.read', 'group.read', 'group.write'],
+  admin: [
+    ...OPERATE,
+    'token.read',
+    'token.write',
+    'webhook.read',
+    'webhook.write',
+    'audit.read',
+    'group.read',
+    'group.write',
+  ],
   clusterAdmin: ACTIONS,
 };
 

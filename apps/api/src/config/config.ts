@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { ObjectName } from '@coxswain/api-types';
 import { listenHostOf } from '@coxswain/kube';
 import { LOG_LEVELS, type LogLevel } from '@coxswain/telemetry';
@@ -30,6 +31,14 @@ const list = z
 /** An address or range of IPv4 or IPv6, or a word of Fastify for several. */
 const PROXY =
   /^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9a-f]*:[0-9a-f:.]+)(?:\/[0-9]{1,3})?$|^(?:loopback|linklocal|uniquelocal)$/i;
+
+/** An address of IPv4 or IPv6 and how many of its bits count. */
+function isRange(text: string): boolean {
+  const [address = '', bits = '', ...rest] = text.split('/');
+  const version = isIP(address);
+  const most = version === 4 ? 32 : 128;
+  return version !== 0 && !address.includes('%') && rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most;
+}
 
 /** Every variable that the API reads, with its default and meaning. */
 const Environment = SignInEnvironment.extend({
@@ -121,6 +130,7 @@ const Environment = SignInEnvironment.extend({
   ),
   COXSWAIN_PROJECT_MAX_LAYOUTS: limit(500).describe('That one project keeps; 0: no limit.'),
   COXSWAIN_PROJECT_MAX_TOKENS: limit(100).describe('Of one project that are good; 0: no limit.'),
+  COXSWAIN_PROJECT_MAX_WEBHOOKS: limit(10).describe('Of one project; 0: no limit.'),
   COXSWAIN_PROJECT_MAX_PLANS: limit(8).describe(
     'Of one project that wait for the planner or are searched, in one replica; 0: no limit.',
   ),
@@ -152,6 +162,13 @@ const Environment = SignInEnvironment.extend({
     .describe(
       'Most heap of a search of a plan. Its process may hold 128 MiB beside that, and the process of short searches 256.',
     ),
+  COXSWAIN_WEBHOOK_ALLOW_HTTP: z
+    .stringbool()
+    .default(false)
+    .describe('Lets endpoints have URLs of http; everybody on the way reads what they are told.'),
+  COXSWAIN_WEBHOOK_ALLOWED_RANGES: list
+    .pipe(z.array(z.string().refine(isRange, 'must be ranges such as 10.1.0.0/16 or fd00::/8, separated by commas')))
+    .describe('Of addresses that are not public, to which messages may be sent all the same; empty: none.'),
   COXSWAIN_SERIES_STEPS_DAYS: days(30).describe(
     'Single steps of a job, after it ended; then its curve is drawn from levels. 0: for ever.',
   ),
@@ -210,6 +227,7 @@ export interface Config {
     readonly endedJobs: number;
     readonly layouts: number;
     readonly tokens: number;
+    readonly webhooks: number;
     readonly plans: number;
     readonly storedPlans: number;
     readonly jobRecords: number;
@@ -218,6 +236,8 @@ export interface Config {
     /** Never 0: it is memory that whoever does not read takes. */
     readonly unreadStreamKib: number;
   };
+  /** Where messages to endpoints may go beside https at public addresses. */
+  readonly webhooks: { readonly allowsHttp: boolean; readonly allowedRanges: readonly string[] };
   /** What one plan may take. */
   readonly planBudget: { readonly seconds: number; readonly memoryMib: number };
   /** After the end of a job; 0: for ever. */
@@ -267,12 +287,17 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       endedJobs: values.COXSWAIN_PROJECT_MAX_ENDED_JOBS,
       layouts: values.COXSWAIN_PROJECT_MAX_LAYOUTS,
       tokens: values.COXSWAIN_PROJECT_MAX_TOKENS,
+      webhooks: values.COXSWAIN_PROJECT_MAX_WEBHOOKS,
       plans: values.COXSWAIN_PROJECT_MAX_PLANS,
       storedPlans: values.COXSWAIN_PROJECT_MAX_STORED_PLANS,
       jobRecords: values.COXSWAIN_PROJECT_MAX_JOB_RECORDS,
       streams: values.COXSWAIN_PROJECT_MAX_STREAMS,
       streamsPerPrincipal: values.COXSWAIN_PRINCIPAL_MAX_STREAMS,
       unreadStreamKib: values.COXSWAIN_STREAM_UNREAD_KIB,
+    },
+    webhooks: {
+      allowsHttp: values.COXSWAIN_WEBHOOK_ALLOW_HTTP,
+      allowedRanges: values.COXSWAIN_WEBHOOK_ALLOWED_RANGES,
     },
     planBudget: { seconds: values.COXSWAIN_PLAN_SECONDS, memoryMib: values.COXSWAIN_PLAN_MEMORY_MIB },
     seriesRetention: {

@@ -66,6 +66,7 @@ export const UNREACHABLE_CONSTRAINTS: Readonly<Record<string, string>> = {
   api_tokens_tenant: 'as projects_tenant',
   jobs_uid: 'the projection looks the UID up first, under a lock',
   job_events_key: 'events are recorded with ON CONFLICT',
+  incidents_key: 'incidents are recorded with ON CONFLICT',
   job_labels_pkey: 'a trigger writes the labels of a job anew',
   job_name_words_pkey: 'a trigger writes the words of a name anew, each once',
   attempts_pkey: 'the projection writes attempts with ON CONFLICT',
@@ -79,6 +80,8 @@ export const UNREACHABLE_CONSTRAINTS: Readonly<Record<string, string>> = {
   job_series_month_check: 'the database itself says which month it is',
   rank_steps_pkey: 'series are written with ON CONFLICT',
   measured_step_times_pkey: 'measurements are written with ON CONFLICT',
+  webhooks_tenant: 'as projects_tenant',
+  webhook_deliveries_state: 'the API names no other states',
 };
 
 const FOREIGN_KEY_VIOLATION = '23503';

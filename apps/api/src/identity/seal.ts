@@ -10,15 +10,13 @@ export function keyOf(secret: string | Buffer, purpose: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', secret, '', `coxswain/${purpose}`, 32));
 }
 
-/** `facts` as text that says nothing without the key, and that `unseal` gives back until then. */
+/** `facts` as text that says nothing without the key, and that `unseal` gives back until then; without an end, for ever. */
 export function seal(
   facts: Readonly<Record<string, unknown>>,
-  { key, until }: { readonly key: Uint8Array; readonly until: Date },
+  { key, until }: { readonly key: Uint8Array; readonly until?: Date },
 ): Promise<string> {
-  return new EncryptJWT({ ...facts })
-    .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
-    .setExpirationTime(until)
-    .encrypt(key);
+  const sealing = new EncryptJWT({ ...facts }).setProtectedHeader({ alg: 'dir', enc: 'A256GCM' });
+  return (until === undefined ? sealing : sealing.setExpirationTime(until)).encrypt(key);
 }
 
 /** What was sealed; undefined when it was sealed with another key, changed, or is too old. */

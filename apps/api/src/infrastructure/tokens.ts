@@ -15,6 +15,8 @@ export const DENIALS = Symbol('denials');
 /** A Database of the system role, for what happens before it is known who asks: sessions, and the people whose they are. */
 export const SIGN_IN_DATABASE = Symbol('sign-in database');
 export const SIGN_IN_KEY = Symbol('sign-in key');
+/** Seals the secrets that messages to endpoints are signed with. */
+export const WEBHOOK_KEY = Symbol('webhook key');
 /** A signal: the process stops, and whatever goes on for as long as somebody reads ends. */
 export const STOPPING = Symbol('stopping');
 export const API_DOCUMENT = Symbol('OpenAPI document');

@@ -18,6 +18,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'infrastructure/installation.ts': 'at the start, before anybody asks',
   'http/key-expiry.ts': 'goes on by itself',
   'outbox/': 'carries jobs to the cluster',
+  'messages/': 'carries messages to endpoints',
   'projection/': 'mirrors the cluster',
   'records/': 'goes on by itself',
   'series/': 'stores series',

@@ -83,12 +83,32 @@ export interface VanishedJob extends NamedPlace {
   readonly seenUpTo: string;
 }
 
+/** A job that was there and is not. */
+export interface GoneJob {
+  readonly id: string;
+  /** False: it had ended before. */
+  readonly endsNow: boolean;
+  readonly summary: string;
+}
+
+interface GoneRow {
+  readonly id: string;
+  readonly summary: string;
+  readonly ends_now: boolean;
+}
+
+function toGoneJob({ id, summary, ends_now: endsNow }: GoneRow): GoneJob {
+  return { id, summary, endsNow };
+}
+
 /** Of a row that is no more than a record: its resource is gone, or was never made. */
 export const IS_GONE = "(deleted_at IS NOT NULL OR (state = 'Refused' AND uid IS NULL))";
 
 const TOUCHED = 'version = version + 1, updated_at = now()';
 const DELETED = `deleted_at = now(), state = 'Deleted', summary = 'The job was deleted.', applied_generation = generation,
   finished_at = coalesce(finished_at, now()), ${TOUCHED}`;
+/** Of a row that was marked {@link DELETED}: its end is that of the transaction, unless it had one. A job that is being deleted has none in its row. */
+const GONE = `id, summary, finished_at = now() AND coalesce(status ->> 'state', '') NOT IN ('Complete', 'Failed', 'Cancelled') AS ends_now`;
 const REFUSED = `state = 'Refused', applied_generation = generation, finished_at = now(), ${TOUCHED}`;
 
 /**
@@ -201,9 +221,13 @@ export async function refuseJob(sql: Sql, row: JobRow, sentence: string): Promis
   return refused.affected === 1;
 }
 
-/** For the cluster writer: the job's resource is gone, or was never made. A row that is deleted keeps its time. */
-export async function markJobDeleted(sql: Sql, row: JobRow): Promise<void> {
-  await sql.query(`UPDATE jobs SET ${DELETED} WHERE id = $1 AND deleted_at IS NULL`, [row.id]);
+/** For the cluster writer: the job's resource is gone, or was never made; gives the job unless it was marked before. A row that is deleted keeps its time. */
+export async function markJobDeleted(sql: Sql, row: JobRow): Promise<readonly GoneJob[]> {
+  const marked = await sql.query<GoneRow>(
+    `UPDATE jobs SET ${DELETED} WHERE id = $1 AND deleted_at IS NULL RETURNING ${GONE}`,
+    [row.id],
+  );
+  return marked.rows.map(toGoneJob);
 }
 
 /**
@@ -255,32 +279,35 @@ export async function releaseName(
   sql: Sql,
   cluster: Cluster,
   taken: NamedPlace & { readonly byUid: string; readonly sentence: string },
-): Promise<void> {
+): Promise<{ readonly gone: readonly GoneJob[]; readonly refusedIds: readonly string[] }> {
   const place = [cluster.id, taken.namespace, taken.name];
-  await sql.query(
-    `UPDATE jobs SET ${DELETED} WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND uid <> $4 AND deleted_at IS NULL`,
+  const gone = await sql.query<GoneRow>(
+    `UPDATE jobs SET ${DELETED}
+      WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND uid <> $4 AND deleted_at IS NULL RETURNING ${GONE}`,
     [...place, taken.byUid],
   );
-  await sql.query(
+  const refused = await sql.query<{ id: string }>(
     `UPDATE jobs SET summary = $4, ${REFUSED}
-      WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND uid IS NULL AND deleted_at IS NULL AND state <> 'Refused'`,
+      WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND uid IS NULL AND deleted_at IS NULL AND state <> 'Refused'
+      RETURNING id`,
     [...place, taken.sentence],
   );
+  return { gone: gone.rows.map(toGoneJob), refusedIds: refused.rows.map(({ id }) => id) };
 }
 
 /**
- * For the projection: marks the rows of that name whose resource is gone, and gives their ids. Compares UID and `resource_version`: the
+ * For the projection: marks the rows of that name whose resource is gone, and gives them. Compares UID and `resource_version`: the
  * object that is there, and rows that know more than was seen, are left alone.
  */
-export async function markVanishedJobs(sql: Sql, cluster: Cluster, gone: VanishedJob): Promise<readonly string[]> {
-  const marked = await sql.query<{ id: string }>(
+export async function markVanishedJobs(sql: Sql, cluster: Cluster, gone: VanishedJob): Promise<readonly GoneJob[]> {
+  const marked = await sql.query<GoneRow>(
     `UPDATE jobs SET ${DELETED}
       WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND uid IS NOT NULL AND deleted_at IS NULL
         AND ($4::text IS NULL OR uid <> $4) AND resource_version <= $5::numeric
-      RETURNING id`,
+      RETURNING ${GONE}`,
     [cluster.id, gone.namespace, gone.name, gone.presentUid ?? null, gone.seenUpTo],
   );
-  return marked.rows.map(({ id }) => id);
+  return marked.rows.map(toGoneJob);
 }
 
 /**

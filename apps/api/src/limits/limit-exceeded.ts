@@ -1,7 +1,17 @@
 import { DomainError } from '@coxswain/domain-error';
 
 /** Which limit of a project was met; the label of a metric. */
-export const LIMITS = ['rate', 'concurrency', 'jobs', 'endedJobs', 'layouts', 'tokens', 'plans', 'streams'] as const;
+export const LIMITS = [
+  'rate',
+  'concurrency',
+  'jobs',
+  'endedJobs',
+  'layouts',
+  'tokens',
+  'webhooks',
+  'plans',
+  'streams',
+] as const;
 export type Limit = (typeof LIMITS)[number];
 
 /** RATE_LIMITED, and when it is worth asking again. */

@@ -180,6 +180,7 @@ describe('what of the limits is used', () => {
       'endedJobs: 9 of 2000',
       'layouts: 7 of null',
       'tokens: 1 of 100',
+      'webhooks: 0 of 10',
       'storedPlans: 0 of 1000',
       'jobRecords: 12 of 5000',
     ]);

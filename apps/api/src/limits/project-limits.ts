@@ -12,7 +12,7 @@ import { type Limit, LimitExceeded, LIMITS } from './limit-exceeded.ts';
 import { HeldPlaces } from './held-places.ts';
 
 /** What a project can have many of. */
-type Made = 'jobs' | 'endedJobs' | 'layouts' | 'tokens';
+type Made = 'jobs' | 'endedJobs' | 'layouts' | 'tokens' | 'webhooks';
 type Counted = Made | 'storedPlans' | 'jobRecords';
 
 /** Counts no further than the limit, so that a project with many costs no more. */
@@ -23,6 +23,7 @@ const COUNTS: Readonly<Record<Counted, string>> = {
   layouts: 'SELECT 1 FROM layouts WHERE project_id = $1 LIMIT $2',
   tokens:
     'SELECT 1 FROM api_tokens WHERE project_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) LIMIT $2',
+  webhooks: 'SELECT 1 FROM webhooks WHERE project_id = $1 LIMIT $2',
   storedPlans: 'SELECT 1 FROM plans WHERE project_id = $1 LIMIT $2',
   jobRecords: `SELECT 1 FROM jobs WHERE project_id = $1 AND ${IS_GONE} LIMIT $2`,
 };
@@ -33,9 +34,10 @@ const REMEDIES: Readonly<Record<Made, string>> = {
     'jobs that have ended and are still in the cluster; delete those that are needed no longer (`coxswain delete --ended-before 30d` deletes many)',
   layouts: 'saved layouts; use one of them, or put the layout into the job',
   tokens: 'tokens that are good; revoke one first',
+  webhooks: 'webhooks; remove one first',
 };
 /** In the order in which they are told. */
-const COUNTED = ['jobs', 'endedJobs', 'layouts', 'tokens', 'storedPlans', 'jobRecords'] as const;
+const COUNTED = ['jobs', 'endedJobs', 'layouts', 'tokens', 'webhooks', 'storedPlans', 'jobRecords'] as const;
 /** Where a project may have more, or as many as it likes, it is told no greater number. */
 const TOLD_AT_MOST = 10_000;
 /** Objects go when somebody does something about them. */

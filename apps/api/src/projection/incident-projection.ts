@@ -2,6 +2,7 @@
 import { Incident, MAX_INCIDENTS_IN_STATUS, type TrainingJob } from '@coxswain/api-types';
 import { type Sql, storableJson } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
+import { type JobNews, newsOfIncident } from '../messages/job-news.ts';
 
 /** Kept of a job; of more the oldest go. */
 export const MAX_INCIDENTS_OF_JOB = 500;
@@ -17,14 +18,14 @@ export function incidentsOf(job: TrainingJob): readonly Incident[] {
   return [...new Map(read.map((incident) => [incident.id, incident])).values()];
 }
 
-/** Told again, an incident is the row that it was; one that is over stays over. */
+/** Told again, an incident is the row that it was; one that is over stays over. Gives what is new of them. The job’s row is locked. */
 export async function projectIncidents(
   sql: Sql,
   cluster: Cluster,
   { jobId, job }: { readonly jobId: string; readonly job: TrainingJob },
-): Promise<void> {
+): Promise<readonly JobNews[]> {
   const incidents = incidentsOf(job);
-  if (incidents.length === 0) return;
+  if (incidents.length === 0) return [];
   const rows = incidents.map((incident) => ({
     key: incident.id,
     kind: incident.kind,
@@ -33,7 +34,7 @@ export async function projectIncidents(
     is_open: incident.outcome === undefined,
     incident,
   }));
-  const written = await sql.query(
+  const written = await sql.query<{ before: Incident | null; incident: Incident }>(
     `INSERT INTO incidents (cluster_id, job_id, key, kind, node, noticed_at, is_open, incident)
      SELECT $1, $2, t.key, t.kind, t.node, t.noticed_at, t.is_open, t.incident
        FROM jsonb_to_recordset($3::jsonb)
@@ -41,13 +42,14 @@ export async function projectIncidents(
      ON CONFLICT (job_id, key) DO UPDATE
         SET kind = excluded.kind, node = excluded.node, is_open = excluded.is_open, incident = excluded.incident
       WHERE incidents.incident IS DISTINCT FROM excluded.incident
-     RETURNING id`,
+     RETURNING incident, (SELECT known.incident FROM incidents known WHERE known.id = incidents.id) AS before`,
     [cluster.id, jobId, storableJson(rows)],
   );
-  if (written.rows.length === 0) return;
+  if (written.rows.length === 0) return [];
   await sql.query(
     `DELETE FROM incidents WHERE job_id = $1 AND id IN (
        SELECT id FROM incidents WHERE job_id = $1 ORDER BY noticed_at DESC, id DESC OFFSET $2)`,
     [jobId, MAX_INCIDENTS_OF_JOB],
   );
+  return written.rows.flatMap(({ before, incident }) => newsOfIncident(before, incident));
 }

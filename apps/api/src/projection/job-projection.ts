@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { FINAL_JOB_STATES, LABELS, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
+import {
+  type Condition,
+  FINAL_JOB_STATES,
+  type JobState,
+  LABELS,
+  type TrainingJob,
+  type TrainingJobStatus,
+} from '@coxswain/api-types';
 import { firstOf, type Sql, storableJson } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { DESIRED, type DesiredColumns, type RowState } from '../jobs/job-row.ts';
@@ -8,6 +15,7 @@ import { projectIncidents } from './incident-projection.ts';
 import { asksTheSame } from '../jobs/same-request.ts';
 import { notifyJobChanged } from '../jobs/job-changes.ts';
 import {
+  type GoneJob,
   insertFoundJob,
   markVanishedJobs,
   releaseName,
@@ -16,6 +24,8 @@ import {
   writeResource,
 } from '../jobs/job-table.ts';
 import { isUuid } from '../http/ids.ts';
+import { newsOfJob } from '../messages/job-news.ts';
+import { tellWebhooks } from '../messages/tell-webhooks.ts';
 
 /** What became of a resource that was written to its row. */
 export interface ProjectedJob {
@@ -26,6 +36,9 @@ export interface ProjectedJob {
 
 interface KnownRow extends DesiredColumns {
   readonly id: string;
+  /** As the resource told it last; null: it told none. */
+  readonly told_state: JobState | null;
+  readonly conditions: readonly Condition[] | null;
   readonly deleted_at: Date | null;
   readonly uid: string | null;
 }
@@ -42,7 +55,8 @@ export async function projectJob(sql: Sql, cluster: Cluster, job: TrainingJob): 
   const jobId = known?.id ?? (await insertRow(sql, cluster, job));
   if (known !== undefined && known.deleted_at !== null) return { jobId, changed: false };
 
-  if (!(await writeResource(sql, jobId, resourceColumnsOf(job, known)))) return { jobId, changed: false };
+  const columns = resourceColumnsOf(job, known);
+  if (!(await writeResource(sql, jobId, columns))) return { jobId, changed: false };
   await sql.query(
     `INSERT INTO attempts (cluster_id, job_uid, epoch, attempt)
      SELECT $1, $2, (attempt ->> 'epoch')::integer, attempt FROM jsonb_array_elements($3::jsonb) AS attempt
@@ -50,7 +64,11 @@ export async function projectJob(sql: Sql, cluster: Cluster, job: TrainingJob): 
        WHERE attempts.attempt IS DISTINCT FROM excluded.attempt`,
     [cluster.id, job.metadata.uid, storableJson(job.status?.attempts ?? [])],
   );
-  await projectIncidents(sql, cluster, { jobId, job });
+  const ofIncidents = await projectIncidents(sql, cluster, { jobId, job });
+  const before = { state: known?.told_state ?? 'Queued', conditions: known?.conditions ?? [] };
+  const { state = 'Queued', conditions = [] }: Partial<TrainingJobStatus> = job.status ?? {};
+  const now = { state, conditions, summary: columns.summary };
+  await tellWebhooks(sql, jobId, [...ofIncidents, ...newsOfJob(before, now)]);
   await notifyJobChanged(sql, jobId);
   return { jobId, changed: true };
 }
@@ -76,7 +94,20 @@ export function resourceColumnsOf(job: TrainingJob, row: DesiredColumns | undefi
 
 /** Marks the rows of that name whose resource is gone. */
 export async function markJobGone(sql: Sql, cluster: Cluster, gone: VanishedJob): Promise<void> {
-  for (const id of await markVanishedJobs(sql, cluster, gone)) await notifyJobChanged(sql, id);
+  for (const job of await markVanishedJobs(sql, cluster, gone)) {
+    await notifyJobChanged(sql, job.id);
+    await tellOfDeletion(sql, job);
+  }
+}
+
+/** For whoever refuses a job. */
+export async function tellOfRefusal(sql: Sql, jobId: string, summary: string): Promise<void> {
+  await tellWebhooks(sql, jobId, [{ type: 'job.ended', state: 'Refused', summary }]);
+}
+
+/** What had ended is told of no more. */
+export async function tellOfDeletion(sql: Sql, { id, endsNow, summary }: GoneJob): Promise<void> {
+  if (endsNow) await tellWebhooks(sql, id, [{ type: 'job.ended', state: 'Deleted', summary }]);
 }
 
 /** One statement: between two, another worker could give the waiting row its UID, and neither would find it. */
@@ -84,7 +115,7 @@ async function rowOf(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<Know
   const { uid, namespace, name, labels } = job.metadata;
   const label = labels?.[LABELS.jobId];
   const found = await sql.query<KnownRow>(
-    `SELECT id, uid, deleted_at, ${DESIRED} FROM jobs
+    `SELECT id, uid, deleted_at, status ->> 'state' AS told_state, status -> 'conditions' AS conditions, ${DESIRED} FROM jobs
       WHERE cluster_id = $1 AND (uid = $2 OR (id = $3::uuid AND uid IS NULL AND namespace = $4 AND name = $5))
       ORDER BY uid NULLS LAST LIMIT 1 FOR UPDATE`,
     [cluster.id, uid, label !== undefined && isUuid(label) ? label : null, namespace, name],
@@ -95,7 +126,10 @@ async function rowOf(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<Know
 /** A job that we did not make. Whoever waits for the name has lost it; whoever had it is gone. */
 async function insertRow(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<string> {
   const { namespace = '', name, uid, creationTimestamp } = job.metadata;
-  await releaseName(sql, cluster, { namespace, name, byUid: uid, sentence: nameTakenSentence(name) });
+  const sentence = nameTakenSentence(name);
+  const { gone, refusedIds } = await releaseName(sql, cluster, { namespace, name, byUid: uid, sentence });
+  for (const other of gone) await tellOfDeletion(sql, other);
+  for (const other of refusedIds) await tellOfRefusal(sql, other, sentence);
   const id = randomUUID();
   await insertFoundJob(sql, cluster, {
     id,

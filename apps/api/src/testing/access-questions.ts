@@ -9,6 +9,7 @@ export interface Things {
   readonly tokenId: string;
   readonly layoutId: string;
   readonly planId: string;
+  readonly webhookId: string;
 }
 
 /** One request, over REST or GraphQL. */
@@ -28,6 +29,7 @@ const newProject = (): object => {
   return { name, namespaces: [name] };
 };
 const newToken: Input = () => ({ name: freshName() });
+const newWebhook: Input = () => ({ url: 'https://hooks.example.com/' });
 const newGroupRole: Input = () => ({ group: freshName(), role: 'viewer' });
 const newJob: Input = () => ({ name: freshName(), spec: aJobSpec() });
 const newLayout: Input = () => ({ layout: { tensorParallelDegree: 2 } });
@@ -41,6 +43,10 @@ const BODIES: Readonly<Record<string, Input>> = {
   'POST /v1/projects': newProject,
   'POST /v1/projects/{project}/tokens': newToken,
   'POST /v1/projects/{project}/tokens/{tokenId}/rotate': nothing,
+  'POST /v1/projects/{project}/webhooks': newWebhook,
+  'POST /v1/projects/{project}/webhooks/{webhookId}/rotate': nothing,
+  'POST /v1/projects/{project}/webhooks/{webhookId}/enable': nothing,
+  'POST /v1/projects/{project}/webhooks/{webhookId}/test': nothing,
   'POST /v1/sign-in/tokens': () => ({ idToken: 'none' }),
   'POST /v1/sign-out': nothing,
   'POST /v1/projects/{project}/group-roles': newGroupRole,
@@ -72,6 +78,8 @@ const INPUTS: Readonly<Record<string, Input>> = {
   createProject: newProject,
   createToken: newToken,
   rotateToken: nothing,
+  createWebhook: newWebhook,
+  rotateWebhook: nothing,
   grantGroupRole: newGroupRole,
   createJob: newJob,
   resumeJob: nothing,
@@ -86,6 +94,11 @@ const IDS: Readonly<Record<string, keyof Things>> = {
   layout: 'layoutId',
   rotateToken: 'tokenId',
   revokeToken: 'tokenId',
+  webhookDeliveries: 'webhookId',
+  rotateWebhook: 'webhookId',
+  enableWebhook: 'webhookId',
+  testWebhook: 'webhookId',
+  removeWebhook: 'webhookId',
 };
 
 /** The question that a field at the root is: `Query.jobs`, `Mutation.createJob`. */

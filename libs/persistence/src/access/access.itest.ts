@@ -346,6 +346,14 @@ const ROWS: readonly (readonly [statement: string, parameters: readonly string[]
     ['clusterId', 'principalId', 'projectId'],
   ],
   [
+    "INSERT INTO webhooks (id, cluster_id, project_id, url, events, sealed_secret) VALUES ($1, $2, $3, 'u', '{}', 's')",
+    ['jobId', 'clusterId', 'projectId'],
+  ],
+  [
+    "INSERT INTO webhook_deliveries (webhook_id, cluster_id, project_id, event, body) VALUES ($1, $2, $3, 'e', '{}')",
+    ['jobId', 'clusterId', 'projectId'],
+  ],
+  [
     "INSERT INTO plans (id, project_id, request, answer, planner_version) VALUES ($1, $2, '{}', '{}', 'v')",
     ['jobId', 'projectId'],
   ],

@@ -94,6 +94,8 @@ export const TABLE_ACCESS: Readonly<Record<string, TableAccess>> = {
   step_epochs: { requests: 'read', rows: byJobUid('step_epochs') },
   step_levels: { requests: 'read', rows: byJobUid('step_levels') },
   steps: { requests: 'read', rows: byJobUid('steps') },
+  webhook_deliveries: { requests: 'log', rows: byProject() },
+  webhooks: { requests: 'write', rows: byProject() },
 };
 
 /** Tables that no role but their owner may touch, and that therefore need no policy. */

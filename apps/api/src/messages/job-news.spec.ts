@@ -1,0 +1,99 @@
+import type { Condition, Incident, Job } from '@coxswain/api-types';
+import { type KnownJob, newsOfIncident, newsOfJob } from './job-news.ts';
+
+const condition = (type: string, reason: string, status: Condition['status'] = 'False'): Condition => ({
+  type,
+  reason,
+  status,
+  message: `${reason}.`,
+  observedGeneration: 1,
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+});
+const known = (state: Job['state'], ...conditions: readonly Condition[]): KnownJob => ({
+  state,
+  summary: `It is ${state}.`,
+  conditions,
+});
+const refused = condition('Accepted', 'LayoutInvalid');
+
+describe('of a job', () => {
+  it.each<[string, KnownJob, KnownJob, readonly string[]]>([
+    ['that runs on nothing is told', known('Running'), known('Running'), []],
+    ['that is new nothing is told', known('Queued'), known('Queued'), []],
+    ['that has just ended that is told', known('Running'), known('Failed'), ['job.ended Failed']],
+    ['that had ended nothing is told', known('Complete'), known('Complete'), []],
+    ['that is found when it has ended that is told', known('Queued'), known('Complete'), ['job.ended Complete']],
+    [
+      'that asks for a layout which is none, that is told',
+      known('Queued'),
+      known('Queued', refused),
+      ['job.needsPerson LayoutInvalid'],
+    ],
+    ['of which that was told it is not told again', known('Queued', refused), known('Queued', refused), []],
+    [
+      'that waits for a person for another reason, that is told',
+      known('Queued', refused),
+      known('Queued', condition('Accepted', 'EngineRefused')),
+      ['job.needsPerson EngineRefused'],
+    ],
+    [
+      'whose image cannot be had, that is told',
+      known('Starting'),
+      known('Starting', condition('Running', 'ImageUnavailable')),
+      ['job.needsPerson ImageUnavailable'],
+    ],
+    [
+      'that waits for GPUs nothing is told',
+      known('Queued'),
+      known('Queued', condition('Placed', 'WaitingForCapacity')),
+      [],
+    ],
+    [
+      'that is accepted nothing is told',
+      known('Queued'),
+      known('Queued', condition('Accepted', 'LayoutInvalid', 'True')),
+      [],
+    ],
+    [
+      'that ended while it waited for a person its end is told alone',
+      known('Queued'),
+      known('Cancelled', refused),
+      ['job.ended Cancelled'],
+    ],
+  ])('%s', (_sentence, before, now, want) => {
+    const told = newsOfJob(before, now).map((news) => {
+      if (news.type === 'job.ended') return `${news.type} ${news.state}`;
+      return news.type === 'job.needsPerson' ? `${news.type} ${news.condition.reason}` : news.type;
+    });
+    expect(told).toEqual(want);
+  });
+});
+
+describe('of an incident', () => {
+  const incident = (changes: Partial<Incident> = {}): Incident => ({
+    id: '1.1',
+    kind: 'Crash',
+    epoch: 1,
+    incarnation: 1,
+    noticedAt: '2026-01-01T00:00:00Z',
+    message: 'Rank 1 exited.',
+    gpus: 4,
+    action: 'Advised',
+    ...changes,
+  });
+  const acted = incident({ action: 'RestartedInPods' });
+  const over = incident({ action: 'RestartedInPods', outcome: 'Recovered' });
+
+  it.each<[string, Incident | null, Incident, readonly string[]]>([
+    ['that is noticed', null, incident(), ['opened']],
+    ['that is noticed and answered at once', null, acted, ['opened', 'acted']],
+    ['that is answered later', incident(), acted, ['acted']],
+    ['that is answered in another way later', acted, incident({ action: 'RestartedElsewhere' }), []],
+    ['that is over', acted, over, ['closed']],
+    ['that went away by itself', incident(), incident({ outcome: 'Passed' }), ['closed']],
+    ['that is told when all is over', null, over, ['opened', 'acted', 'closed']],
+    ['that is as it was', over, over, []],
+  ])('%s', (_sentence, before, now, want) => {
+    expect(newsOfIncident(before, now).map(({ type }) => type)).toEqual(want.map((word) => `incident.${word}`));
+  });
+});

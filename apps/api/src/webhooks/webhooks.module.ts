@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { WebhooksController } from './webhooks.controller.ts';
+import { WebhooksResolvers } from './webhooks.resolvers.ts';
+import { WebhooksService } from './webhooks.service.ts';
+
+/** Endpoints that are told what happens to the jobs of their project. */
+@Module({
+  controllers: [WebhooksController],
+  providers: [WebhooksService, WebhooksResolvers],
+  exports: [WebhooksResolvers],
+})
+export class WebhooksModule {}

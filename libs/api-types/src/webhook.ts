@@ -1,0 +1,145 @@
+/** Who is told when something happens to a project's jobs, of what, and in which words? */
+import { z } from 'zod';
+import type { CONDITION_REASONS, ConditionType } from './conditions.ts';
+import { Incident } from './incident.ts';
+import { EXAMPLE_WEBHOOK, EXAMPLE_WEBHOOK_ROTATION } from './request-examples.ts';
+import { Job } from './rest.ts';
+import { DEFAULT_OVERLAP_SECONDS } from './api-token.ts';
+
+const timestamp = z.string().meta({ format: 'date-time' });
+const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+/** What an endpoint can be told. */
+export const WEBHOOK_EVENTS = {
+  'incident.opened': 'Something went wrong with a job, or was noticed.',
+  'incident.acted': 'Something was done about an incident: ranks are started again, or the job is given up.',
+  'incident.closed': 'An incident is over; its outcome says what came of it.',
+  'job.needsPerson': 'A job goes on only when a person does something; the condition says what.',
+  'job.ended': 'A job is complete, failed or cancelled, or it was refused or deleted before.',
+} as const satisfies Record<string, string>;
+export type WebhookEvent = keyof typeof WEBHOOK_EVENTS;
+
+/** Sent on request alone, to any endpoint. */
+export const WEBHOOK_TEST = 'webhook.test';
+const EVENT_NAMES = Object.keys(WEBHOOK_EVENTS) as [WebhookEvent, ...WebhookEvent[]];
+
+/** Reasons of conditions that are not as they should be, and that only a person changes. */
+export const PERSON_REASONS: Readonly<
+  Partial<{ [T in ConditionType]: readonly (keyof (typeof CONDITION_REASONS)[T])[] }>
+> = {
+  Accepted: ['SpecInvalid', 'NoLayoutFits', 'LayoutInvalid', 'EngineRefused', 'RuntimeRefused'],
+  Placed: ['CheckpointsUnusable', 'PodsRefused'],
+  Running: ['ImageUnavailable', 'SecretMissing', 'PodStuck'],
+};
+
+export const MAX_WEBHOOK_URL = 2_048;
+
+export const WebhookCreate = z
+  .strictObject({
+    url: z
+      .string()
+      .min(1)
+      .max(MAX_WEBHOOK_URL)
+      .describe('Where messages are sent: https, without user, password and fragment, at a public address.'),
+    events: z
+      .array(z.enum(EVENT_NAMES))
+      .min(1)
+      .max(EVENT_NAMES.length)
+      .default([...EVENT_NAMES])
+      .describe('Absent: all.'),
+  })
+  .meta({ id: 'WebhookCreate', examples: [EXAMPLE_WEBHOOK] });
+export type WebhookCreate = z.infer<typeof WebhookCreate>;
+export type WebhookCreateInput = z.input<typeof WebhookCreate>;
+
+export const WebhookRotate = z
+  .strictObject({
+    overlapSeconds: z
+      .int()
+      .min(0)
+      .max(7 * 86_400)
+      .default(DEFAULT_OVERLAP_SECONDS)
+      .describe('For how long messages are signed with the old secret too; 0: not at all.'),
+  })
+  .meta({ id: 'WebhookRotate', examples: [EXAMPLE_WEBHOOK_ROTATION] });
+export type WebhookRotate = z.infer<typeof WebhookRotate>;
+export type WebhookRotateInput = z.input<typeof WebhookRotate>;
+
+export const Webhook = z
+  .object({
+    id: z.uuid(),
+    url: z.string(),
+    events: z.array(z.enum(EVENT_NAMES)),
+    state: z.enum(['active', 'disabled']).describe('disabled: nothing is sent until it is enabled again.'),
+    disabledReason: z.string().nullable(),
+    failures: counter.describe('Attempts in a row that failed, of all messages together.'),
+    failingSince: timestamp.nullable(),
+    waiting: counter.describe('Messages that have not arrived and are tried again.'),
+    leftOut: counter.describe('Messages that were never queued, because too many waited.'),
+    previousSecretUntil: timestamp.nullable().describe('Until then messages are signed with the secret before, too.'),
+    createdAt: timestamp,
+  })
+  .meta({ id: 'Webhook' });
+export type Webhook = z.infer<typeof Webhook>;
+
+export const WebhookCreated = Webhook.extend({
+  secret: z.string().describe('`whsec_` and base64. Shown once.'),
+}).meta({ id: 'WebhookCreated' });
+export type WebhookCreated = z.infer<typeof WebhookCreated>;
+
+export const WebhookList = z.object({ items: z.array(Webhook) }).meta({ id: 'WebhookList' });
+export type WebhookList = z.infer<typeof WebhookList>;
+
+export const WebhookDelivery = z
+  .object({
+    id: z.string().describe('As the header `webhook-id` has it: the same in each attempt.'),
+    event: z.string(),
+    state: z.enum(['waiting', 'delivered', 'failed']),
+    attempts: counter,
+    nextAttemptAt: timestamp.nullable().describe('null: it has ended.'),
+    lastOutcome: z
+      .string()
+      .nullable()
+      .describe('Of the last attempt: a status of HTTP, or why there was none. Never what the endpoint wrote.'),
+    createdAt: timestamp,
+    endedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'WebhookDelivery' });
+export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
+
+export const WebhookDeliveryList = z
+  .object({ items: z.array(WebhookDelivery).describe('Newest first, at most 200.') })
+  .meta({ id: 'WebhookDeliveryList' });
+export type WebhookDeliveryList = z.infer<typeof WebhookDeliveryList>;
+
+const ofJob = {
+  project: z.string(),
+  job: z.object({ id: z.uuid(), name: z.string(), namespace: z.string() }),
+};
+
+/** The body of a message, as Standard Webhooks lays it out. */
+export const WebhookMessage = z
+  .discriminatedUnion('type', [
+    z.object({
+      type: z.enum(['incident.opened', 'incident.acted', 'incident.closed']),
+      timestamp: timestamp.describe('When it was told to the API.'),
+      data: z.object({ ...ofJob, incident: Incident }),
+    }),
+    z.object({
+      type: z.literal('job.needsPerson'),
+      timestamp,
+      data: z.object({ ...ofJob, condition: z.object({ type: z.string(), reason: z.string(), message: z.string() }) }),
+    }),
+    z.object({
+      type: z.literal('job.ended'),
+      timestamp,
+      data: z.object({ ...ofJob, state: Job.shape.state, summary: z.string() }),
+    }),
+    z.object({
+      type: z.literal(WEBHOOK_TEST),
+      timestamp,
+      data: z.object({ project: z.string(), message: z.string() }),
+    }),
+  ])
+  .meta({ id: 'WebhookMessage' });
+export type WebhookMessage = z.infer<typeof WebhookMessage>;
