@@ -27,6 +27,7 @@ import { addSimulateCommand } from './simulate-command.ts';
 import { addSignInCommands } from './sign-in-commands.ts';
 import { openBrowser } from './open-browser.ts';
 import { addTokenCommands } from './token-commands.ts';
+import { addWebhookCommands } from './webhook-commands.ts';
 import { openProject } from './project-jobs.ts';
 import { credentialsPath, resolveServer, resolveSettings, type Settings, type SettingsFlags } from './settings.ts';
 
@@ -142,6 +143,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addPlansCommands(program, session);
   addProjectCommands(program, session);
   addTokenCommands(program, session);
+  addWebhookCommands(program, session);
   addAuditCommand(program, session);
   addSignInCommands(program, session);
   addGroupCommands(program, session);

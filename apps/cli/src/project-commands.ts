@@ -85,6 +85,7 @@ const MEANINGS: Readonly<Record<ProjectLimit['name'], string>> = {
   endedJobs: 'jobs that have ended and are still in the cluster',
   layouts: 'saved layouts',
   tokens: 'tokens that are good',
+  webhooks: 'webhooks',
   storedPlans: 'plans kept, the newest',
   jobRecords: 'records of jobs that are gone, the newest',
 };

@@ -31,6 +31,11 @@ import {
   StepList,
   StepPoint,
   StoredPlan,
+  Webhook,
+  WebhookCreated,
+  WebhookDelivery,
+  WebhookDeliveryList,
+  WebhookList,
   WhoAmI,
   type GroupRoleCreateInput,
   type SignInTrade,
@@ -40,6 +45,8 @@ import {
   type JobLabelChange,
   type JobOrder,
   type JobResume,
+  type WebhookCreateInput,
+  type WebhookRotateInput,
 } from '@coxswain/api-types';
 import type { PlanRequestInput } from '@coxswain/planner/types';
 import type { z } from 'zod';
@@ -127,6 +134,8 @@ export interface JobQuery {
 
 /** A token as its URL names it. */
 type TokenReference = JobReference;
+/** An endpoint as its URL names it. */
+type WebhookReference = JobReference;
 /** A stored plan as its URL names it. */
 type PlanReference = JobReference;
 
@@ -229,6 +238,35 @@ export class ApiClient {
 
   async revokeToken(token: TokenReference): Promise<void> {
     await this.#request(tokenPath(token), { method: 'DELETE' });
+  }
+
+  webhooks(project: string): Promise<WebhookList> {
+    return this.#json(WebhookList, `${projectPath(project)}/webhooks`);
+  }
+
+  createWebhook(project: string, body: WebhookCreateInput): Promise<WebhookCreated> {
+    return this.#json(WebhookCreated, `${projectPath(project)}/webhooks`, { method: 'POST', body });
+  }
+
+  /** A new secret; messages are signed with the old one too for a while. */
+  rotateWebhook(webhook: WebhookReference, body: WebhookRotateInput): Promise<WebhookCreated> {
+    return this.#json(WebhookCreated, `${webhookPath(webhook)}/rotate`, { method: 'POST', body });
+  }
+
+  enableWebhook(webhook: WebhookReference): Promise<Webhook> {
+    return this.#json(Webhook, `${webhookPath(webhook)}/enable`, { method: 'POST' });
+  }
+
+  testWebhook(webhook: WebhookReference): Promise<WebhookDelivery> {
+    return this.#json(WebhookDelivery, `${webhookPath(webhook)}/test`, { method: 'POST' });
+  }
+
+  webhookDeliveries(webhook: WebhookReference): Promise<WebhookDeliveryList> {
+    return this.#json(WebhookDeliveryList, `${webhookPath(webhook)}/deliveries`);
+  }
+
+  async removeWebhook(webhook: WebhookReference): Promise<void> {
+    await this.#request(webhookPath(webhook), { method: 'DELETE' });
   }
 
   /** The same idempotency key makes one job however often it is sent. */
@@ -480,6 +518,10 @@ function projectPath(project: string): string {
 
 function tokenPath({ project, id }: TokenReference): string {
   return `${projectPath(project)}/tokens/${encodeURIComponent(id)}`;
+}
+
+function webhookPath({ project, id }: WebhookReference): string {
+  return `${projectPath(project)}/webhooks/${encodeURIComponent(id)}`;
 }
 
 function jobPath({ project, id }: JobReference): string {
