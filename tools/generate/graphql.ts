@@ -1,3 +1,4 @@
+/* More than 400 lines, because every type and every field at the root of GraphQL is named here, beside the writer that they are written by. */
 import {
   AuditList,
   ApiTokenCreate,

@@ -196,7 +196,6 @@ export {
   DEFAULT_OVERLAP_SECONDS,
 } from './api-token.ts';
 export {
-  MAX_WEBHOOK_URL,
   PERSON_REASONS,
   Webhook,
   WEBHOOK_EVENTS,

@@ -32,7 +32,7 @@ export const PERSON_REASONS: Readonly<
   Running: ['ImageUnavailable', 'SecretMissing', 'PodStuck'],
 };
 
-export const MAX_WEBHOOK_URL = 2_048;
+const MAX_WEBHOOK_URL = 2_048;
 
 export const WebhookCreate = z
   .strictObject({
