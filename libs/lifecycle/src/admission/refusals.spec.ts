@@ -110,6 +110,8 @@ describe('a request that was refused', () => {
     expect(refusals.standing({ uid: 'b', request: structuredClone(request) }, 0)).toEqual(WAITING);
     expect(refusals.standing({ uid: 'c', request: { ...request, gpusPerNode: 4 } }, 0)).toBeUndefined();
     expect(refusals.standing({ uid: 'd', request: { ...request, replacing: 'd' } }, 0)).toBeUndefined();
+    const stageGpus = [{ stages: 1, gpuType: 'H100' }];
+    expect(refusals.standing({ uid: 'e', request: { ...request, stageGpus } }, 0)).toBeUndefined();
     expect(offer(refusals, ['b', 'never-seen'], 0)).toEqual(['never-seen']);
   });
 

@@ -142,10 +142,13 @@ function keyOf(request: GangRequest): string {
 }
 
 /** Traffic is no part of it: that says where a gang is best, not whether it fits. The batch is: the refusal names degrees that divide it. */
-function keyOfGpus({ gpusPerNode, acrossIslands = 'never', batch, layout, replacing }: GangRequest): string {
+function keyOfGpus(request: GangRequest): string {
+  const { gpusPerNode, acrossIslands = 'never', batch, layout, replacing, stageGpus } = request;
   const known = keys.get(layout) ?? new Map<string, string>();
   keys.set(layout, known);
-  const ways = [gpusPerNode, acrossIslands, batch?.globalBatchSize, batch?.microBatchSize, replacing].join(' ');
+  const types =
+    stageGpus === undefined ? '' : JSON.stringify(stageGpus.map(({ stages, gpuType }) => [stages, gpuType]));
+  const ways = [gpusPerNode, acrossIslands, batch?.globalBatchSize, batch?.microBatchSize, replacing, types].join(' ');
   const key = known.get(ways) ?? JSON.stringify([ways, layout]);
   known.set(ways, key);
   return key;
