@@ -8,7 +8,7 @@ import { BalancedStages } from '../search/balanced-stages.ts';
 import { LayoutCosts } from '../search/layout-costs.ts';
 import { searchedRunOf } from '../search/searched-run.ts';
 import { stagePartsOf, rankOfStage } from '../stages.ts';
-import { islandsOfRank, speedOfIsland } from '../time/islands.ts';
+import { islandsOfRanks, speedOfIsland } from '../time/islands.ts';
 import { predictStepTime } from '../time/step-time.ts';
 
 /** What may be chosen. */
@@ -20,7 +20,7 @@ export function whyStages(run: RunFacts, resolved: Allowed): ToldStages {
   const { cluster, candidate } = run;
   const { islands = [] } = cluster;
   if (islands.length < 2 || candidate.pipeline === 1) return {};
-  const ofRanks = Array.from({ length: candidate.pipeline }, (_, rank) => islandsOfRank(run, rank));
+  const ofRanks = islandsOfRanks(run);
   if (ofRanks.some(({ length }) => length !== 1)) return {};
   const counts = islands.map((_, index) => ofRanks.filter(([only]) => only === index).length);
   return { stagesOfIslands: counts, whyStages: `${placesOf(run, counts)}${reasonOf(run, counts, resolved)}` };

@@ -2,7 +2,7 @@
 import type { CandidateLayout, RunFacts, StagePart } from '../facts.ts';
 import { balancedLayerCounts } from '../space/stage-partitions.ts';
 import { isVShaped, rankOfStage } from '../stages.ts';
-import { islandsOfRank, relativeSpeedOf, seenFrom } from '../time/islands.ts';
+import { islandsOfRanks, relativeSpeedsOf, seenFrom } from '../time/islands.ts';
 import { dataTrafficS, parametersPerLayer, type RankParameters } from '../time/states.ts';
 import { costKeyOf, type LayoutCosts } from './layout-costs.ts';
 import { remembered } from './memo.ts';
@@ -41,16 +41,15 @@ export class BalancedStages {
    */
   #speedsOfRanks(candidate: CandidateLayout): readonly number[] {
     const run = runFactsOf(this.#run, { ...candidate, zeroStage: 1, zeroImplementation: 'distopt' });
-    const ranks = Array.from({ length: candidate.pipeline }, (_, rank) => rank);
-    const speeds = ranks.map((rank) => relativeSpeedOf(run, rank));
+    const speeds = relativeSpeedsOf(run);
     if ((run.cluster.islands ?? []).length < 2) return speeds;
     const { layers } = run.model;
     const { totalS, forwardS, backwardS } = this.#costs.wholeModel(candidate);
     const { pipeline } = candidate;
     const held = heldByMeanRank(this.#run, run);
     const windows = { forwardS: forwardS / pipeline, backwardS: backwardS / pipeline };
-    const trafficS = ranks.map((rank) =>
-      dataTrafficS(seenFrom(run, islandsOfRank(run, rank)), held, windows, this.#run.constants),
+    const trafficS = islandsOfRanks(run).map((islands) =>
+      dataTrafficS(seenFrom(run, islands), held, windows, this.#run.constants),
     );
     const leastS = Math.min(...trafficS);
     const perMicroBatch = pipeline / layers / microBatchesOf(this.#run, candidate);

@@ -1,7 +1,7 @@
 import type { CandidateLayout, ClusterFacts } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
 import { aCluster, aRun } from '../testing/runs.ts';
-import { islandsOfRank, meanOverGpus, relativeSpeedOf, wholeStagesOfIslands } from './islands.ts';
+import { islandsOfRanks, meanOverGpus, relativeSpeedsOf, wholeStagesOfIslands } from './islands.ts';
 
 const island = (gpus: number, relativeSpeed = 1) =>
   ({ gpus, relativeSpeed, scaleOutGbPerS: 50, nicKind: 'infiniband' }) as const;
@@ -34,21 +34,19 @@ describe('the islands of a pipeline rank', () => {
       0,
       [0, 1],
     ],
-    ['a rank beyond all GPUs is counted to the last', { pipeline: 4, data: 4 }, 9, [2]],
   ])('%s', (_sentence, candidate, rank, want) => {
     expect(
-      islandsOfRank(
+      islandsOfRanks(
         onIslands(
           candidate,
           sizes.map((gpus) => island(gpus)),
         ),
-        rank,
-      ),
+      )[rank],
     ).toEqual(want);
   });
 
   it('are none where the network is one', () => {
-    expect(islandsOfRank(aRun({ candidate: { pipeline: 4 } }), 3)).toEqual([]);
+    expect(islandsOfRanks(aRun({ candidate: { pipeline: 4 } }))).toEqual([]);
   });
 });
 
@@ -66,7 +64,7 @@ describe('islands that hold whole stages', () => {
 
   it('hold the stages in their order', () => {
     const run = onIslands({ pipeline: 8, data: 8 }, [island(44), island(24)], { stagesInOneIsland: true });
-    expect(Array.from({ length: 8 }, (_, rank) => islandsOfRank(run, rank)[0])).toEqual([0, 0, 0, 0, 0, 1, 1, 1]);
+    expect(islandsOfRanks(run).flat()).toEqual([0, 0, 0, 0, 0, 1, 1, 1]);
   });
 });
 
@@ -100,10 +98,10 @@ describe('the speed of a pipeline rank', () => {
       0.5,
     ],
   ])('is that %s', (_sentence, layout, rank, want) => {
-    expect(relativeSpeedOf(onIslands(layout, islands), rank)).toBe(want);
+    expect(relativeSpeedsOf(onIslands(layout, islands))[rank]).toBe(want);
   });
 
-  it('is 1 without islands', () => {
-    expect(relativeSpeedOf(aRun({ candidate: { pipeline: 4 } }), 3)).toBe(1);
+  it('is said of none without islands', () => {
+    expect(relativeSpeedsOf(aRun({ candidate: { pipeline: 4 } }))).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { isVShaped } from '../stages.ts';
 import type { TimeConstants } from './constants.ts';
 import { boundaryBytes } from './exchanged-bytes.ts';
 import { groupsOf } from './groups.ts';
-import { islandsOfRank, relativeSpeedOf, seenFrom } from './islands.ts';
+import { islandsOfRanks, relativeSpeedsOf, seenFrom } from './islands.ts';
 import { handOverS } from './links.ts';
 import { costOfKind, type BlockCosts, type StageCost, type StageInputs } from './stage-cost.ts';
 import { stageKindsOf, type StageKinds } from './stage-kinds.ts';
@@ -80,7 +80,7 @@ export function pipelineWorkOf(
   const experts = ranks.subarray(2 * pipeline, 3 * pipeline);
   const isFolded = isVShaped(schedule);
   const { islands = [] } = run.cluster;
-  const hasIslands = islands.length > 0;
+  const speeds = relativeSpeedsOf(run);
   let forwardSumS = 0;
   let backwardSumS = 0;
   for (let stage = 0; stage < count; stage++) {
@@ -88,7 +88,7 @@ export function pipelineWorkOf(
     if (cost === undefined) continue;
     const along = stage % pipeline;
     const rank = isFolded && stage >= pipeline ? pipeline - 1 - along : along;
-    const speed = hasIslands ? relativeSpeedOf(run, rank) : 1;
+    const speed = speeds[rank] ?? 1;
     const passesForwardS = (cost.forwardS + cost.offloadS) / speed;
     const passesBackwardS = (cost.backwardInputS + cost.offloadS) / speed;
     const weightS = cost.backwardWeightS / speed;
@@ -124,8 +124,7 @@ function heldInIslands(
   { dense, experts }: { readonly dense: Float64Array; readonly experts: Float64Array },
 ): readonly HeldInIslands[] {
   const heaviest = new Map<string, HeldInIslands>();
-  for (let rank = 0; rank < run.candidate.pipeline; rank++) {
-    const islands = islandsOfRank(run, rank);
+  for (const [rank, islands] of islandsOfRanks(run).entries()) {
     const key = islands.join();
     const held = { dense: dense[rank] ?? 0, experts: experts[rank] ?? 0 };
     const before = heaviest.get(key)?.held ?? { dense: 0, experts: 0 };

@@ -6,7 +6,7 @@ import { rankOfStage } from '../stages.ts';
 import { PARTS, type Part } from './block-cost.ts';
 import type { TimeConstants } from './constants.ts';
 import { kernelFacts, type KernelFacts } from './kernels.ts';
-import { relativeSpeedOf } from './islands.ts';
+import { relativeSpeedsOf } from './islands.ts';
 import { microBatchesOf, pipelineWorkOf, scheduleInputOf, workTrafficS, type PipelineWork } from './pipeline-work.ts';
 import { blockCostsOf, type BlockCosts } from './stage-cost.ts';
 import { optimizerS } from './states.ts';
@@ -86,7 +86,7 @@ export function predictStepTime(
 function addPartsOfRank(run: RunFacts, work: PipelineWork, partsS: Record<StepPart, number>): void {
   const { schedule, stages, slowestRank } = work;
   const shape = { pipeline: run.candidate.pipeline, schedule };
-  const times = microBatchesOf(run) / relativeSpeedOf(run, slowestRank);
+  const times = microBatchesOf(run) / (relativeSpeedsOf(run)[slowestRank] ?? 1);
   stages.kindOfStage.forEach((kind, stage) => {
     const cost = work.costs[kind];
     if (cost === undefined || rankOfStage(shape, stage) !== slowestRank) return;
