@@ -1,7 +1,15 @@
 /** `npm run planner:cases`: what the planner answers in known situations, with what was published beside it, as a page. */
 import { parsePlanRequest, plan, type Plan, type PlanAnswer } from '@coxswain/planner';
 import { gpuOf, modelOf } from '@coxswain/planner/presets';
-import { choicesOf, formatCount, formatDegrees, formatGib, formatSeconds, formatShare } from '@coxswain/plan-report';
+import {
+  choicesOf,
+  errorRange,
+  formatCount,
+  formatDegrees,
+  formatGib,
+  formatSeconds,
+  formatShare,
+} from '@coxswain/plan-report';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
@@ -14,7 +22,7 @@ const HEAD = `# What the planner answers
 ${SITUATIONS.length} situations, published jobs first, then everyday questions, with the planner's first answer and what was published beside it. \`npm run planner:cases\` writes this
 page (minutes of one core). Options that a person would have to give (engine, number format) are those of the published run; everything else is searched. A
 published layout was chosen by people who could run it, often for another release or reason, so a difference in layout is no error by itself; one in time that
-is larger than [the planner's error](planner-score.md) would be. FlashAttention is assumed, which runs of 2021 and 2022 did not have: they computed activations again and took
+lies outside [the interval](planner-score.md#how-far-off-an-answer-is), in which four of five such steps are, would be. FlashAttention is assumed, which runs of 2021 and 2022 did not have: they computed activations again and took
 longer.
 `;
 
@@ -53,8 +61,9 @@ function questionOf({ request }: Situation): string {
 }
 
 function planLine(plan: Plan): string {
-  const { stepTimeS, modelFlopsUtilizationPct, peakGib, capacityGib } = plan.prediction;
-  return `${shortLine(plan)}: ${formatSeconds(stepTimeS)}, ${modelFlopsUtilizationPct.toFixed(0)} % of peak, ${formatGib(peakGib)} of ${formatGib(capacityGib)}`;
+  const { prediction } = plan;
+  const { stepTimeS, modelFlopsUtilizationPct, peakGib, capacityGib } = prediction;
+  return `${shortLine(plan)}: ${formatSeconds(stepTimeS)} (${errorRange(prediction)}), ${modelFlopsUtilizationPct.toFixed(0)} % of peak, ${formatGib(peakGib)} of ${formatGib(capacityGib)}`;
 }
 
 function shortLine(plan: Plan): string {
@@ -71,6 +80,8 @@ function nothing({ closest, whyNothing }: PlanAnswer): readonly string[] {
 
 function beside({ best }: PlanAnswer, publishedS: number): string {
   if (best === undefined) return '';
-  const ratio = best.prediction.stepTimeS / publishedS - 1;
-  return `; the planner's is ${formatShare(Math.abs(ratio))} ${ratio < 0 ? 'shorter' : 'longer'}`;
+  const { stepTimeS, interval } = best.prediction;
+  const ratio = stepTimeS / publishedS - 1;
+  const lies = interval !== undefined && interval.lowS <= publishedS && publishedS <= interval.highS;
+  return `; the planner's is ${formatShare(Math.abs(ratio))} ${ratio < 0 ? 'shorter' : 'longer'}${lies ? '' : ', more than its interval'}`;
 }
