@@ -9,6 +9,8 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: [...READ, 'create', 'patch', 'delete'] },
   { apiGroups: [API_GROUP], resources: ['checkpoints', 'placements', 'fabrics'], verbs: [...READ] },
   { apiGroups: [''], resources: ['nodes'], verbs: [...READ] },
+  // What DRA drivers say of NICs and NVLink domains.
+  { apiGroups: ['resource.k8s.io'], resources: ['resourceslices'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
 ];

@@ -25,6 +25,24 @@ describe('fabric show', () => {
     expect(out).toMatch(/\nib-core-0 +ib-spine-0 +ib-leaf-01 +4 +32 +24 /);
   });
 
+  it('says where each fact was read, devices of ResourceSlices among them', async () => {
+    expect((await fabric('show', ...H100)).out).toMatch(
+      /\nFACT +READ FROM +NODES\nisland +network\.topology\.nvidia\.com\/core +16\n/,
+    );
+    const path = join(directory, 'slices.json');
+    const attributes = { 'dra.net/rdma': { bool: true }, 'dra.net/encapsulation': { string: 'infiniband' } };
+    const devices = [{ name: 'ib0', attributes }];
+    const spec = { driver: 'dra.net', nodeName: 'bare', pool: { name: 'bare', generation: 1 }, devices };
+    writeFileSync(path, JSON.stringify({ kind: 'ResourceSlice', metadata: { name: 'bare' }, spec }));
+    const bare = { kind: 'Node', metadata: { name: 'bare' }, status: { allocatable: { 'nvidia.com/gpu': '1' } } };
+    const nodes = join(directory, 'bare.json');
+    writeFileSync(nodes, JSON.stringify(bare));
+    expect((await fabric('show', '--nodes', nodes, '--slices', path)).out).toMatch(
+      /\nnicType +dra\.net\/encapsulation +1\n/,
+    );
+    expect((await fabric('show', '--nodes', nodes)).out).toContain('No label or device says anything of the fabric');
+  });
+
   it('counts NVLink domains of several nodes', async () => {
     const { out } = await fabric('show', '--nodes', join(CLUSTERS, 'gb200-nodes.json'));
     expect(out).toContain('36 nodes with 144 GPUs, 140 free; 1 island, 2 NVLink domains of several nodes');

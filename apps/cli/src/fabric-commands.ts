@@ -88,10 +88,21 @@ function fabricText({ summary, nodes, problems }: FabricAnswer): string {
   return [
     `${formatCount(summary.nodes, 'node')} with ${formatCount(summary.gpus, 'GPU')}, ${free.toLocaleString('en')} free; ${formatCount(summary.islandCount, 'island')}, ${formatCount(summary.nvlinkDomains, 'NVLink domain')} of several nodes`,
     tableOf(nodes, freeOf),
+    sourcesTable(summary.sources),
     problems.map(({ message }) => `! ${message}`).join('\n'),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+/** Where facts were read: labels, DRA attributes, device resources. */
+function sourcesTable(sources: FabricAnswer['summary']['sources']): string {
+  if (sources.length === 0)
+    return 'No label or device says anything of the fabric: docs/reference/fabric.md lists those that are read.';
+  return columns([
+    ['FACT', 'READ FROM', 'NODES'],
+    ...sources.map(({ fact, key, nodes }) => [fact, key, String(nodes)]),
+  ]);
 }
 
 function recordedText({ snapshot, ...recorded }: RecordedFabric): string {

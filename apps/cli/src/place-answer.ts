@@ -69,9 +69,19 @@ export function placeAnswer(question: PlaceQuestion, now: () => number): PlaceAn
   );
   const answer = { gpus: worldSize(layout), milliseconds: now() - startedMs, traffic: traffic.source };
   if (outcome.kind !== 'placed') {
-    return { placed: false, refusal: { kind: outcome.kind, message: outcome.message }, ...answer };
+    return { placed: false, refusal: { kind: outcome.kind, message: inOptions(outcome.message) }, ...answer };
   }
   return { placed: true, ...answer, placement: placed(question, outcome, traffic) };
+}
+
+/** What is a field of a job there is an option here. */
+function inOptions(message: string): string {
+  return message
+    .replaceAll('resources.gpusPerNode', '--gpus-per-node')
+    .replaceAll(/make the job( anew)? with /g, 'place it with ')
+    .replaceAll('resources.acrossIslands Pipeline', '--across-islands pipeline')
+    .replaceAll('resources.acrossIslands Sockets', '--across-islands any')
+    .replaceAll(', or Sockets at the speed', ', or any at the speed');
 }
 
 function placed(

@@ -133,6 +133,33 @@ const aNode = (name: string): object => ({
 });
 const without = { metadata: { name: 'a' }, kind: 'Node' };
 
+describe('a gang that does not fit', () => {
+  it.each<[string, object, readonly string[], RegExp]>([
+    [
+      'the option by which fewer GPUs of each node were asked for',
+      { tensorParallelDegree: 8, dataParallelDegree: 16 },
+      ['--gpus-per-node', '16'],
+      /--gpus-per-node 16 exceeds every node; .*Set --gpus-per-node to at most 8\.$/,
+    ],
+    [
+      'that whole nodes would do',
+      { tensorParallelDegree: 8, dataParallelDegree: 16 },
+      ['--gpus-per-node', '3'],
+      /Lower layout\.tensorParallelDegree to at most 3, or leave out --gpus-per-node\.$/,
+    ],
+    [
+      'what fits a cluster that is too small',
+      { tensorParallelDegree: 8, dataParallelDegree: 64 },
+      [],
+      /Needs 512 GPUs; the cluster has 128 in all\. It would start now if you lower layout\.dataParallelDegree from 64 to 15\.$/,
+    ],
+  ])('is told %s', async (_sentence, layout, argv, want) => {
+    const { out, code } = await place(layout, '--nodes', NODES, ...argv);
+    expect(out).toMatch(want);
+    expect(code).toBe(4);
+  });
+});
+
 describe('a file of nodes', () => {
   it.each<readonly [sentence: string, content: unknown, message: RegExp]>([
     ['is empty', '', /is empty; write it with kubectl get nodes -o json\.$/],
@@ -143,8 +170,8 @@ describe('a file of nodes', () => {
     ['holds pods', list({ kind: 'Pod', metadata: { name: 'p' } }), /items\[0\] is a Pod, and not a Node/],
     ['holds a typed list of pods', { kind: 'PodList', items: [] }, /holds a PodList, and not a List of Node objects/],
     ['holds a node without a name', list({ kind: 'Node' }), /items\[0\] has no metadata\.name/],
-    ['holds nobody', list(), /There are no nodes in/],
-    ['holds no GPU', list(without), /None of 1 node has GPUs in .*status\.allocatable must say nvidia\.com\/gpu/],
+    ['holds nobody', list(), /There are no nodes in .*`kubectl get nodes` says whether its cluster has some/],
+    ['holds no GPU', list(without), /None of 1 node in .* has GPUs: status\.allocatable must say nvidia\.com\/gpu/],
   ])('is refused where it %s', async (_sentence, content, message) => {
     const { code, err } = await place(LAYOUT, '--nodes', aFile('nodes.json', content));
     expect(err).toMatch(message);
@@ -171,9 +198,17 @@ describe('a file of nodes', () => {
     expect(err).toMatch(/cannot both be standard input/);
   });
 
+  it('is not given together with a cluster to ask', async () => {
+    const { err, code } = await place(LAYOUT, '--nodes', NODES, '--context', 'prod');
+    expect(err).toBe('--nodes gives the nodes, so that no cluster is asked: leave out --context, or --nodes.');
+    expect(code).toBe(1);
+  });
+
   it('is not needed where a kubeconfig names a cluster; one that is not there is told', async () => {
     const { err, code } = await place(LAYOUT, '--kubeconfig', join(directory, 'none.kubeconfig'));
-    expect(err).toMatch(/^Cannot ask the cluster: .*Give its nodes as a file with --nodes\.$/s);
+    expect(err).toMatch(
+      /^Cannot ask the cluster: .*[^.]\. Choose another with --kubeconfig or --context, or give its nodes as a file with --nodes\.$/s,
+    );
     expect(code).toBe(2);
   });
 });

@@ -8,7 +8,14 @@ import {
   usedGpusOf,
   useOfPod,
 } from '@coxswain/fabric';
-import { createKubeClient, KubeApiError, type KubeClient, type KubeObject, resourcePath } from '@coxswain/kube';
+import {
+  createKubeClient,
+  KubeApiError,
+  type KubeClient,
+  type KubeObject,
+  listPages,
+  resourcePath,
+} from '@coxswain/kube';
 import { formatCount } from '@coxswain/units';
 import type { Command } from 'commander';
 import { readKubeList } from './cluster-file.ts';
@@ -51,6 +58,9 @@ export async function seenCluster(options: ClusterOptions): Promise<SeenCluster>
     throw new CliError(`${named} cannot both be standard input; write one of them to a file.`);
   }
   if (options.nodes === undefined) return askCluster(options);
+  const ofCluster = (['kubeconfig', 'context'] as const).find((option) => options[option] !== undefined);
+  if (ofCluster !== undefined)
+    throw new CliError(`--nodes gives the nodes, so that no cluster is asked: leave out --${ofCluster}, or --nodes.`);
   const nodes = await readKubeList(options.nodes, 'Node');
   const pods = options.busy === undefined ? [] : await readKubeList(options.busy, 'Pod');
   const slices = options.slices === undefined ? [] : await readKubeList(options.slices, 'ResourceSlice');
@@ -71,8 +81,12 @@ function capacityOf({ nodes, pods, slices }: Objects, source: string): SeenClust
   });
   const fabric = fabricFromNodes(facts);
   if (fabric.nodes.length === 0) {
+    if (nodes.length === 0)
+      throw new CliError(
+        `There are no nodes in ${source}; \`kubectl get nodes\` says whether its cluster has some, and whether you may list them.`,
+      );
     throw new CliError(
-      `${nodes.length === 0 ? 'There are no nodes' : `None of ${formatCount(nodes.length, 'node')} has GPUs`} in ${source}: ` +
+      `None of ${formatCount(nodes.length, 'node')} in ${source} has GPUs: ` +
         'status.allocatable must say nvidia.com/gpu, which the device plugin or the GPU operator sets.',
     );
   }
@@ -80,7 +94,7 @@ function capacityOf({ nodes, pods, slices }: Objects, source: string): SeenClust
 }
 
 /** As many objects at once; each page is let go of when it is read. */
-const PAGE = 500;
+const PAGE_SIZE = 500;
 /** Bound, and neither ended nor failed. */
 const RUNNING = 'spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed';
 
@@ -97,7 +111,11 @@ async function askCluster({ kubeconfig, context, busy, slices: file }: ClusterOp
     return capacityOf({ nodes, pods, slices }, 'the cluster');
   } catch (error) {
     if (!(error instanceof KubeApiError)) throw error;
-    throw new CliError(`Cannot ask the cluster: ${error.message} Give its nodes as a file with --nodes.`, 2);
+    const why = error.message.replace(/[.\s]+$/, '');
+    throw new CliError(
+      `Cannot ask the cluster: ${why}. Choose another with --kubeconfig or --context, or give its nodes as a file with --nodes.`,
+      2,
+    );
   } finally {
     await client.close();
   }
@@ -128,15 +146,7 @@ async function listAll(
 ): Promise<readonly object[]> {
   const found: object[] = [];
   const path = resourcePath(typeof kind === 'string' ? { group: '', version: 'v1', plural: kind } : kind);
-  let next: string | undefined;
-  do {
-    const page = await client.list(path, {
-      limit: PAGE,
-      ...(next === undefined ? {} : { continue: next }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
-    });
-    found.push(...page.items.flatMap((item) => kept(item) ?? []));
-    next = page.metadata.continue;
-  } while (next !== undefined && next !== '');
+  const asked = { pageSize: PAGE_SIZE, ...(fieldSelector === undefined ? {} : { fieldSelector }) };
+  for await (const page of listPages(client, path, asked)) found.push(...page.flatMap((item) => kept(item) ?? []));
   return found;
 }

@@ -113,7 +113,7 @@ describe('a job with an administrator’s runtime', () => {
     const job = await world.job(await world.namespace(), 'tiny', onNodes);
     const { status } = await world.until(job, 'waiting', says('WaitingForCapacity'));
     expect(status?.summary).toBe(
-      `Needs 4 GPUs; the nodes that suit the job have 2 in all. 1 GPU node does not suit the job's runtime: 1 has 3 of 4 ${EFA}.`,
+      `Needs 4 GPUs; the nodes that suit the job have 2 in all. It would start now if you lower layout.dataParallelDegree from 2 to 1. 1 GPU node does not suit the job's runtime: 1 has 3 of 4 ${EFA}.`,
     );
     await world.plane.kubectl(['delete', 'node', 'efa-b']);
     await efaNode('efa-b', 4);

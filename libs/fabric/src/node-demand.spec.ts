@@ -76,7 +76,7 @@ describe('the nodes that a job’s pods can run on', () => {
     expect(placeGang({ layout: aLayout({ dataParallelDegree: 16 }) }, capacity)).toEqual({
       kind: 'waiting',
       message:
-        "Needs 16 GPUs; the nodes that suit the job have 8 in all. 1 GPU node does not suit the job's runtime: 1 has 31 of 32 vpc.amazonaws.com/efa.",
+        "Needs 16 GPUs; the nodes that suit the job have 8 in all. It would start now if you lower layout.dataParallelDegree from 16 to 8. 1 GPU node does not suit the job's runtime: 1 has 31 of 32 vpc.amazonaws.com/efa.",
     });
   });
 });

@@ -153,7 +153,11 @@ describe('why a gang is not placed', () => {
       name: 'the cluster is too small as yet',
       request: { layout: tp(2, { dataParallelDegree: 8 }) },
       capacity: aFabricCapacity(fourNodes),
-      want: { kind: 'waiting', message: 'Needs 16 GPUs; the cluster has 8 in all.' },
+      want: {
+        kind: 'waiting',
+        message:
+          'Needs 16 GPUs; the cluster has 8 in all. It would start now if you lower layout.dataParallelDegree from 8 to 2.',
+      },
     },
     {
       name: 'the cluster has no GPUs',

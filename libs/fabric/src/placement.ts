@@ -138,8 +138,6 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
   const wouldFit = shapes.find((shape) => packWithin(acrossIslands, shape, fabric.nodes, emptied) !== undefined);
   if (wouldFit !== undefined) {
     const free = freeGpusOf(open);
-    const helps = whatHelps({ request, capacity, shapesOf: (layout) => shapesOf({ ...request, layout }, fabric) });
-    const change = helps.length === 0 ? '' : ` It would start now if you ${helps.join(', or ')}.`;
     const message = waitingMessage(wouldFit, fabric.nodes, { free, acrossIslands });
     const { ranksPerPod } = wouldFit;
     const reserved =
@@ -149,14 +147,14 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
             ranksPerPod,
             isEnough: findNodes(request, withoutReserve(capacity)) !== undefined,
           });
-    return { kind: 'waiting', message: `${message}${reserved}${change}` };
+    return { kind: 'waiting', message: `${message}${reserved}${changeThatHelps(request, capacity)}` };
   }
   const total = fabric.nodes.reduce((sum, node) => sum + node.gpus, 0);
   const needed = worldSize(request.layout);
   if (total < needed) {
     return {
       kind: 'waiting',
-      message: `Needs ${needed} GPU${needed === 1 ? '' : 's'}; ${holder(capacity)} ${total} in all.`,
+      message: `Needs ${needed} GPU${needed === 1 ? '' : 's'}; ${holder(capacity)} ${total} in all.${changeThatHelps(request, capacity)}`,
     };
   }
   if (capacity.reserve !== undefined) {
@@ -167,6 +165,13 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
   }
   const mayHelp = shapes.some((shape) => packWithin('pipeline', shape, fabric.nodes, emptied) !== undefined);
   return { kind: 'unsatisfiable', message: unsatisfiableMessage(request, fabric, mayHelp) };
+}
+
+/** A sentence with a space before it; empty where no small change was found. */
+function changeThatHelps(request: GangRequest, capacity: FabricCapacity): string {
+  const { fabric } = capacity;
+  const helps = whatHelps({ request, capacity, shapesOf: (layout) => shapesOf({ ...request, layout }, fabric) });
+  return helps.length === 0 ? '' : ` It would start now if you ${helps.join(', or ')}.`;
 }
 
 function holder({ leftOut }: FabricCapacity): string {

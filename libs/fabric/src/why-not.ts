@@ -68,7 +68,7 @@ export function unsatisfiableMessage(request: GangRequest, fabric: Fabric, fitsA
   if (domain.gpus < tensorGroup) {
     return (
       `A tensor group needs ${count(tensorGroup, 'GPU')} in one NVLink domain; the largest, ${domain.name}, has ` +
-      `${domain.gpus}${perNode}. Lower layout.tensorParallelDegree to at most ${domain.gpus}.`
+      `${domain.gpus}${perNode}. Lower layout.tensorParallelDegree to at most ${domain.gpus}${orMorePerNode(request, fabric)}.`
     );
   }
   if (domain.gpus < ranksInDomain(layout)) {
@@ -101,6 +101,13 @@ export function unsatisfiableMessage(request: GangRequest, fabric: Fabric, fitsA
     `No set of nodes keeps each ${inner === 1 ? 'tensor group' : `group of ${ranksInDomain(layout)} (layout.sequence.ulyssesDegree ${inner})`} of ${formatLayout(layout)} in one NVLink domain${IN_ISLANDS[acrossIslands]}${perNode}; the largest domain, ${domain.name}, has ${count(domain.gpus, 'GPU')} and the largest island, ` +
     `${island.name}, ${island.gpus}. Choose degrees that divide these, or another resources.gpusPerNode.`
   );
+}
+
+/** Where whole nodes would do. */
+function orMorePerNode({ layout, gpusPerNode }: GangRequest, { nodes }: Fabric): string {
+  if (gpusPerNode === undefined) return '';
+  const whole = largestOf(nodes, ({ nvlinkDomain, island }) => `${nvlinkDomain}\n${island}`, nvlinkDomainOf);
+  return whole.gpus < layout.tensorParallelDegree ? '' : ', or leave out resources.gpusPerNode';
 }
 
 function nvlinkDomainOf(key: string): string {

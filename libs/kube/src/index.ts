@@ -18,6 +18,7 @@ export { EventRecorder } from './events.ts';
 export { InformerGroup } from './informer-group.ts';
 export { keyOf, splitKey } from './kube-object.ts';
 export type { KubeList, KubeObject } from './kube-object.ts';
+export { listPages } from './list-pages.ts';
 export { LeaderLease, NotLeadingError } from './leader-lease.ts';
 export type { CurrentLeader } from './leader-lease.ts';
 export { noMetrics } from './metrics.ts';

@@ -4,6 +4,7 @@ import { FakeClock, FakeKubeApi, settle } from '@coxswain/kube/testing';
 import { SeenNodes, type Sight } from './seen-nodes.ts';
 
 const NODES = '/api/v1/nodes';
+const SLICES = '/apis/resource.k8s.io/v1/resourceslices';
 const FABRICS = `/apis/${API_GROUP_VERSION}/fabrics`;
 
 function aFabric(name: string, spec: object): object {
@@ -90,6 +91,35 @@ describe('the nodes that the API sees', () => {
     expect(await later()).toEqual(['ib-7', 'ib-0']);
     await kube.delete(`${FABRICS}/${FABRIC_NAME}`, { uid: made.metadata.uid ?? '' });
     expect(await later()).toEqual(['ib-0', 'ib-0']);
+  });
+
+  it('are as DRA drivers say of their devices, which is read again after five minutes', async () => {
+    const kube = new FakeKubeApi();
+    await kube.create(NODES, aNode('a', ''));
+    const clique = (value: string): object => ({
+      apiVersion: 'resource.k8s.io/v1',
+      kind: 'ResourceSlice',
+      metadata: { name: 'a-gpus' },
+      spec: {
+        driver: 'gpu.nvidia.com',
+        nodeName: 'a',
+        pool: { name: 'a', generation: 1, resourceSliceCount: 1 },
+        devices: [{ name: 'gpu-0', attributes: { productName: { string: value } } }],
+      },
+    });
+    const made = (await kube.create(SLICES, clique('NVIDIA H100') as never)) as KubeObject;
+    const { look, clock } = seeing(kube);
+    const told = async (): Promise<unknown> => {
+      const [node] = (await look()).fabric?.nodes ?? [];
+      return [node?.gpuType, node?.readFrom?.gpuType];
+    };
+    expect(await told()).toEqual(['NVIDIA-H100', 'gpu.nvidia.com/productName']);
+    await kube.replace(`${SLICES}/a-gpus`, { ...clique('NVIDIA H200'), metadata: made.metadata } as never);
+    await clock.advance(200_000);
+    expect(await told()).toEqual(['NVIDIA-H100', 'gpu.nvidia.com/productName']);
+    await clock.advance(100_000);
+    await told();
+    expect(await told()).toEqual(['NVIDIA-H200', 'gpu.nvidia.com/productName']);
   });
 
   it('are drawn without overrides where those cannot be read', async () => {

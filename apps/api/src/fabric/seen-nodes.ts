@@ -12,6 +12,7 @@ import {
 } from '@coxswain/kube';
 import { collectionOf, sentenceOf } from '../cluster/resources.ts';
 import { identityOf, NodeWatch } from './node-watch.ts';
+import { SeenDevices } from './seen-devices.ts';
 
 /** What an administrator says of nodes; undefined where this release cannot read it. */
 interface SaidOfNodes extends KubeObject {
@@ -36,13 +37,14 @@ interface Parts {
 }
 
 /**
- * Nodes as this process sees them, with what the Fabric resource says of them. It begins to watch when somebody first asks, and goes on until the process
+ * Nodes as this process sees them, with what DRA drivers say of their devices and the Fabric resource says of them. It begins to watch when somebody first asks, and goes on until the process
  * stops: a replica that nobody asks for a fabric costs the API server nothing.
  */
 export class SeenNodes {
   readonly #parts: Parts;
   readonly #said = new ObjectCache<SaidOfNodes>();
   readonly #saidReflector: Reflector<SaidOfNodes>;
+  readonly #devices: SeenDevices;
   #nodes: NodeWatch | undefined;
   /** Keeps other labels, and takes over as soon as it has seen every node. */
   #nextNodes: NodeWatch | undefined;
@@ -55,6 +57,7 @@ export class SeenNodes {
 
   constructor({ kube, stopping, clock = systemClock }: Omit<Parts, 'clock'> & Partial<Parts>) {
     this.#parts = { kube, stopping, clock };
+    this.#devices = new SeenDevices({ kube, clock, onChange: () => (this.#hasChanged = true) });
     this.#said.onChange((change) => {
       if (change.object.metadata.name === FABRIC_NAME)
         this.#obey(change.kind === 'deleted' ? [] : change.object.overrides);
@@ -75,6 +78,7 @@ export class SeenNodes {
     const { clock, stopping } = this.#parts;
     const until = clock.monotonicMs() + patienceMs;
     for (;;) {
+      this.#devices.look();
       const nodes = this.#watch();
       if (this.#canDraw(nodes)) return { fabric: this.#draw(nodes), isStale: nodes.outageMs() > STALE_MS };
       const isLate = stopping.aborted || clock.monotonicMs() >= until;
@@ -86,10 +90,15 @@ export class SeenNodes {
     }
   }
 
-  /** What overrides choose by is waited for at first; later the picture before is good enough. */
+  /** What overrides choose by, and what drivers say, is waited for at first; later the picture before is good enough. */
   #canDraw(nodes: NodeWatch): boolean {
     const isSaid = this.#hasTriedSaid || this.#saidReflector.hasSynced();
-    return nodes.hasSynced() && isSaid && (this.#drawn !== undefined || this.#nextNodes === undefined);
+    return (
+      nodes.hasSynced() &&
+      isSaid &&
+      this.#devices.hasTried &&
+      (this.#drawn !== undefined || this.#nextNodes === undefined)
+    );
   }
 
   #watch(): NodeWatch {
@@ -136,7 +145,9 @@ export class SeenNodes {
     const drawn = this.#drawn;
     if (drawn !== undefined && (!this.#hasChanged || nowMs - drawn.atMs < RECOMPUTE_MS)) return drawn.fabric;
     this.#hasChanged = false;
-    const fabric = fabricFromNodes(nodes.facts().map((facts) => withOverrides(facts, this.#overrides)));
+    const fabric = fabricFromNodes(
+      nodes.facts().map((facts) => withOverrides(this.#devices.with(facts), this.#overrides)),
+    );
     this.#drawn = { fabric, atMs: nowMs };
     return fabric;
   }

@@ -1,13 +1,5 @@
 import { draDevicesByNode, sliceOfNode, type SliceOfNode } from '@coxswain/fabric';
-import {
-  isNotFound,
-  KubeApiError,
-  type Clock,
-  type KubeClient,
-  type KubeList,
-  type KubeObject,
-  resourcePath,
-} from '@coxswain/kube';
+import { isNotFound, KubeApiError, type Clock, type KubeClient, listPages, resourcePath } from '@coxswain/kube';
 import type { StatedFabric } from '../cluster/stated-fabric.ts';
 
 export interface DeviceReadsParts {
@@ -20,7 +12,7 @@ const PATH = resourcePath({ group: 'resource.k8s.io', version: 'v1', plural: 're
 /** NICs and NVLink domains do not come and go: a list of 10,000 nodes' devices is 100 MB, so it is no watch and made seldom. */
 const INTERVAL_MS = 300_000;
 /** A slice has at most 128 devices, of about a kilobyte. */
-const PAGE = 100;
+const PAGE_SIZE = 100;
 /** Several drivers on more nodes than there are. */
 const MOST_SLICES = 100_000;
 
@@ -45,13 +37,9 @@ export class DeviceReads {
   async #slices(): Promise<readonly SliceOfNode[]> {
     const slices: SliceOfNode[] = [];
     try {
-      for (let next: string | undefined = ''; next !== undefined && slices.length < MOST_SLICES;) {
-        const page: KubeList<KubeObject> = await this.#parts.client.list(PATH, {
-          limit: PAGE,
-          ...(next === '' ? {} : { continue: next }),
-        });
-        for (const slice of page.items) slices.push(...[sliceOfNode(slice) ?? []].flat());
-        next = page.metadata.continue === '' ? undefined : page.metadata.continue;
+      for await (const page of listPages(this.#parts.client, PATH, { pageSize: PAGE_SIZE })) {
+        slices.push(...page.flatMap((slice) => sliceOfNode(slice) ?? []));
+        if (slices.length >= MOST_SLICES) break;
       }
     } catch (error) {
       if (!isNotFound(error) && !(error instanceof KubeApiError && error.status === 403)) throw error;

@@ -1,5 +1,5 @@
 import { labelChange, publishedOf } from '@coxswain/fabric';
-import { isConflict, isNotFound, KubeApiError, type KubeClient, type KubeList, type KubeObject } from '@coxswain/kube';
+import { isConflict, isNotFound, KubeApiError, type KubeClient, type KubeObject, listPages } from '@coxswain/kube';
 import { nodesPath } from '../cluster/paths.ts';
 
 /** A whole node is 20 kB and more. */
@@ -13,28 +13,20 @@ export async function removeLabels({
   readonly client: Pick<KubeClient, 'list' | 'patch'>;
 }): Promise<number> {
   let labelled = 0;
-  for (let next: string | undefined = ''; next !== undefined;) {
-    const page: KubeList<KubeObject> | undefined = await pageOf(client, next);
-    if (page === undefined) return labelled;
-    const ours = page.items.flatMap((node) => {
-      const labels = labelChange(publishedOf(node.metadata.labels ?? {}), {});
-      return labels === undefined ? [] : [{ node, labels }];
-    });
-    for (let start = 0; start < ours.length; start += CALLS_AT_ONCE)
-      await Promise.all(ours.slice(start, start + CALLS_AT_ONCE).map((one) => take(client, one)));
-    labelled += ours.length;
-    next = page.metadata.continue === '' ? undefined : page.metadata.continue;
+  try {
+    for await (const page of listPages(client, nodesPath(), { pageSize: NODES_PER_PAGE })) {
+      const ours = page.flatMap((node) => {
+        const labels = labelChange(publishedOf(node.metadata.labels ?? {}), {});
+        return labels === undefined ? [] : [{ node, labels }];
+      });
+      for (let start = 0; start < ours.length; start += CALLS_AT_ONCE)
+        await Promise.all(ours.slice(start, start + CALLS_AT_ONCE).map((one) => take(client, one)));
+      labelled += ours.length;
+    }
+  } catch (error) {
+    if (!(error instanceof KubeApiError && error.status === 403)) throw error;
   }
   return labelled;
-}
-
-async function pageOf(client: Pick<KubeClient, 'list'>, from: string): Promise<KubeList<KubeObject> | undefined> {
-  try {
-    return await client.list(nodesPath(), { limit: NODES_PER_PAGE, ...(from === '' ? {} : { continue: from }) });
-  } catch (error) {
-    if (error instanceof KubeApiError && error.status === 403) return undefined;
-    throw error;
-  }
 }
 
 async function take(
