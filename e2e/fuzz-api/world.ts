@@ -126,6 +126,7 @@ async function inhabit(place: {
       const job = await post(`/v1/projects/${project}/jobs`, { name: 'kept', spec });
       const layout = await post(`/v1/projects/${project}/layouts`, { name: word, layout: { tensorParallelDegree: 2 } });
       const token = await post(`/v1/projects/${project}/tokens`, { name: word, role: 'viewer' });
+      const webhook = await post(`/v1/projects/${project}/webhooks`, { url: `https://hooks.example.com/${word}` });
       const plan = await post(`/v1/projects/${project}/plans`, {
         ...PLAN,
         modelShape: { ...PLAN.modelShape, name: word },
@@ -133,6 +134,7 @@ async function inhabit(place: {
       ids.learn('/v1/projects/{project}/jobs', [job.id]);
       ids.learn('/v1/projects/{project}/layouts', [layout.id]);
       ids.learn('/v1/projects/{project}/tokens', [token.id]);
+      ids.learn('/v1/projects/{project}/webhooks', [webhook.id]);
       ids.learn('/v1/projects/{project}/plans', [plan.id]);
       await liveThrough(database, { id: job.id, project, word });
     }

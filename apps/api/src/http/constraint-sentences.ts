@@ -80,6 +80,7 @@ export const UNREACHABLE_CONSTRAINTS: Readonly<Record<string, string>> = {
   job_series_month_check: 'the database itself says which month it is',
   rank_steps_pkey: 'series are written with ON CONFLICT',
   measured_step_times_pkey: 'measurements are written with ON CONFLICT',
+  fabric_chunks_pkey: 'the fabric is recorded with ON CONFLICT',
   webhooks_tenant: 'as projects_tenant',
   webhook_deliveries_state: 'the API names no other states',
 };

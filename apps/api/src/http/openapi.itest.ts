@@ -27,7 +27,9 @@ beforeAll(async () => {
   const job = await api.send('POST', '/v1/projects/research/jobs', { token, body: { name: 'held', spec: aJobSpec() } });
   await api.send('POST', `/v1/projects/research/jobs/${job.body.id}/suspend`, { token });
   const made = await api.send('POST', '/v1/projects/research/tokens', { token, body: { name: 'old' } });
-  parameters = { project: 'research', jobId: job.body.id, tokenId: made.body.id };
+  const url = 'https://hooks.example.com/';
+  const webhook = await api.send('POST', '/v1/projects/research/webhooks', { token, body: { url } });
+  parameters = { project: 'research', jobId: job.body.id, tokenId: made.body.id, webhookId: webhook.body.id };
 });
 
 afterAll(async () => {
