@@ -44,7 +44,11 @@ describe('a gang whose stages are cut for two types of GPU', () => {
     [
       'is within islands of one class where NICs have to connect',
       { acrossIslands: 'pipeline' },
-      [...mixed, ...nodes('b', 3, { ...a100, nicType: 'infiniband', island: 'other' })],
+      [
+        ...nodes('a', 3, { ...a100, nicType: 'infiniband' }),
+        ...nodes('h', 5, { ...h100, nicType: 'roce' }),
+        ...nodes('b', 3, { ...a100, island: 'other' }),
+      ],
       [...fast, ...slow],
     ],
   ])('%s', (_sentence, change, fabric, want) => {
