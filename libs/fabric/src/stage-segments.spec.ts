@@ -47,7 +47,7 @@ describe('a gang whose stages are cut for two types of GPU', () => {
       [
         ...nodes('a', 3, { ...a100, nicType: 'infiniband' }),
         ...nodes('h', 5, { ...h100, nicType: 'roce' }),
-        ...nodes('b', 3, { ...a100, island: 'other' }),
+        ...nodes('b', 3, { ...a100, island: 'z' }),
       ],
       [...fast, ...slow],
     ],
