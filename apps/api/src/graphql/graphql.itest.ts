@@ -234,6 +234,7 @@ const overRest = (field: string, url: string, as: string): Promise<TestAnswer> =
   return api.send(body === undefined ? 'GET' : 'POST', url, { token: as, ...(body === undefined ? {} : { body }) });
 };
 
+/** For administrators of a cluster. */
 const OF_FABRIC = ['fabric', 'fabricSnapshots', 'fabricSnapshot', 'fabricChanges'];
 
 describe('a query', () => {

@@ -88,6 +88,8 @@ const INPUTS: Readonly<Record<string, Input>> = {
   rendering: aRendering,
 };
 
+const NO_SNAPSHOT = '00000000-0000-4000-8000-000000000000';
+
 /** Which thing a field's argument `id` names; others name a job. */
 const IDS: Readonly<Record<string, keyof Things>> = {
   plan: 'planId',
@@ -126,8 +128,8 @@ function variablesOf({ name, args }: GraphQLField<unknown, unknown>, things: Thi
     if (arg.name === 'project' || (arg.name === 'name' && name === 'project')) variables[arg.name] = things.project;
     if (arg.name === 'id') variables['id'] = things[IDS[name] ?? 'jobId'];
     if (arg.name === 'jobId') variables['jobId'] = things.jobId;
-    // There is none: who may ask is told that, and nobody else is.
-    if (arg.name === 'snapshotId') variables['snapshotId'] = things.jobId;
+    // Of the cluster, and not there: who may ask is told that, and nobody else is.
+    if (arg.name === 'snapshotId') variables['snapshotId'] = NO_SNAPSHOT;
     if (arg.name === 'labels') variables['labels'] = LABELS;
     if (arg.name === 'input') variables['input'] = inputOf(name, things);
   }
