@@ -24,7 +24,7 @@ export interface ClaimedMessage {
 
 /**
  * Takes the endpoint that was served longest ago and has a message that is due, and the oldest such message of it. The attempt counts from now on, whatever
- * becomes of this process. One attempt at a time for each endpoint, over all replicas; endpoints of `busyProjects` are left for later.
+ * becomes of this process. The lock lets others queue messages meanwhile. One attempt at a time for each endpoint, over all replicas; endpoints of `busyProjects` are left for later.
  */
 export async function claimMessage(
   database: Database,
@@ -34,21 +34,22 @@ export async function claimMessage(
   return firstOf(await database.query<ClaimedMessage>(CLAIM, [cluster.id, busyProjects, LEASE_S]));
 }
 
+/** What is asked of a message is asked again as it is changed: between the look and the lock another replica may have sent it. */
 const CLAIM = `
   WITH chosen AS (
     SELECT w.id FROM webhooks w
      WHERE w.cluster_id = $1 AND w.disabled_at IS NULL AND (w.leased_until IS NULL OR w.leased_until < now()) AND w.project_id <> ALL ($2::uuid[])
        AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.state = 'waiting' AND d.next_attempt_at <= now())
-     ORDER BY w.served_at NULLS FIRST, w.id LIMIT 1 FOR UPDATE SKIP LOCKED
+     ORDER BY w.served_at NULLS FIRST, w.id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
   ), due AS (
     SELECT d.id FROM webhook_deliveries d JOIN chosen ON chosen.id = d.webhook_id
      WHERE d.state = 'waiting' AND d.next_attempt_at <= now() ORDER BY d.created_at, d.id LIMIT 1
   ), claimed AS (
     UPDATE webhook_deliveries d SET attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => $3)
-      FROM due WHERE d.id = due.id RETURNING d.id, d.webhook_id, d.attempts, d.body
+      FROM due WHERE d.id = due.id AND d.state = 'waiting' AND d.next_attempt_at <= now() RETURNING d.id, d.webhook_id, d.attempts, d.body
   ), leased AS (
     UPDATE webhooks w SET leased_until = now() + make_interval(secs => $3), served_at = now()
-      FROM chosen WHERE w.id = chosen.id RETURNING w.*
+      FROM claimed WHERE w.id = claimed.webhook_id RETURNING w.*
   )
   SELECT c.id, c.attempts, c.body, l.id AS webhook_id, l.project_id, l.url, l.sealed_secret,
          CASE WHEN l.previous_secret_until > now() THEN l.sealed_previous_secret END AS sealed_previous_secret, l.failures, l.failing_since
@@ -56,7 +57,7 @@ const CLAIM = `
 
 /**
  * Records what came of an attempt and gives the endpoint back. False where a later attempt has begun, as after a pause that was longer than the lease, or where
- * the endpoint is gone: then nothing is written.
+ * the endpoint is gone: then nothing is written. A message that has ended keeps its history, and no text.
  */
 export async function recordAttempt(
   database: Database,
@@ -67,7 +68,7 @@ export async function recordAttempt(
   return database.transaction(async (sql) => {
     const recorded = await sql.query(
       `UPDATE webhook_deliveries
-          SET state = $3, last_outcome = $4, ended_at = CASE WHEN $3 = 'waiting' THEN NULL ELSE now() END,
+          SET state = $3, last_outcome = $4, body = CASE WHEN $3 = 'waiting' THEN body ELSE '' END, ended_at = CASE WHEN $3 = 'waiting' THEN NULL ELSE now() END,
               next_attempt_at = now() + make_interval(secs => coalesce($5::double precision, 0) / 1000)
         WHERE id = $1 AND attempts = $2 AND state = 'waiting'`,
       [id, attempts, message.state, outcome, waitMs],
