@@ -281,6 +281,19 @@ describe('an endpoint', () => {
     expect(typesOf(endpoint)).toEqual(['webhook.test']);
   });
 
+  it('of which many messages wait gets each once, in their order, from whichever replica', async () => {
+    const endpoint = await anEndpoint();
+    await sql(
+      `INSERT INTO webhook_deliveries (cluster_id, project_id, webhook_id, event, body, created_at)
+       SELECT cluster_id, project_id, id, 'job.ended', jsonb_build_object('type', n::text), now() + make_interval(secs => n / 1000.0)
+         FROM webhooks, generate_series(1, 100) AS n WHERE id = $1`,
+      [endpoint.id],
+    );
+    await seen(endpoint, 100);
+    expect(typesOf(endpoint)).toEqual(Array.from({ length: 100 }, (_, index) => `${index + 1}`));
+    expect(endpoint.came).toHaveLength(100);
+  });
+
   it('of which too many messages wait is told no more, and how many were left out', async () => {
     await aJob('many');
     const endpoint = await anEndpoint(['job.ended']);
