@@ -26,6 +26,7 @@ let token: string;
 let foreignToken: string;
 let jobId: string;
 let planId: string;
+let webhookId: string;
 let layoutId: string;
 
 beforeAll(async () => {
@@ -46,6 +47,8 @@ beforeAll(async () => {
   layoutId = (await send('POST', '/layouts', { name: 'wide', layout: { tensorParallelDegree: 4 } })).body.id;
   await liveThrough(jobId);
   planId = (await api.send('POST', '/v1/projects/research/plans', { token, body: aPlanRequest() })).body.id;
+  webhookId = (await send('POST', '/webhooks', { url: 'https://hooks.example.com/' })).body.id;
+  await send('POST', `/webhooks/${webhookId}/test`, {});
 });
 
 afterAll(async () => {
@@ -190,6 +193,12 @@ const QUERIES: readonly (readonly [field: string, args: () => string, url: () =>
   ['project', () => '(name: "research")', () => '/v1/projects/research'],
   ['projectLimits', () => `(${P})`, () => '/v1/projects/research/limits'],
   ['tokens', () => `(${P})`, () => '/v1/projects/research/tokens'],
+  ['webhooks', () => `(${P})`, () => '/v1/projects/research/webhooks'],
+  [
+    'webhookDeliveries',
+    () => `(${P}, id: "${webhookId}")`,
+    () => `/v1/projects/research/webhooks/${webhookId}/deliveries`,
+  ],
   ['audit', () => `(${P})`, () => '/v1/projects/research/audit'],
   [
     'audit',
