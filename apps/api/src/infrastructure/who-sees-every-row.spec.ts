@@ -16,6 +16,8 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'start.ts': 'starts what goes on by itself',
   'infrastructure/databases.ts': 'opens it',
   'infrastructure/installation.ts': 'at the start, before anybody asks',
+  'fabric/snapshot-retention.ts': 'goes on by itself',
+  'fabric/snapshot-store.ts': 'records the fabric, which is of no project, for the recorder that goes on by itself',
   'http/key-expiry.ts': 'goes on by itself',
   'outbox/': 'carries jobs to the cluster',
   'messages/': 'carries messages to endpoints',
