@@ -109,7 +109,7 @@ const victims: Readonly<Record<string, (job: Job) => Promise<() => Promise<unkno
 
 const moments: readonly Moment[] = ['submitted', 'placed', 'created', 'released', 'running', 'saved'];
 /** API and worker have a part in a job's beginning and in what is told of it: how far the operator has got in between is all the same to them. */
-const momentsOfOthers: readonly Moment[] = ['submitted', 'created', 'running'];
+const momentsOfOthers: readonly Moment[] = ['submitted', 'running'];
 
 const deaths = Object.keys(victims).flatMap((victim) =>
   (victim === 'leading operator' ? moments : momentsOfOthers).map((moment) => ({ victim, moment })),

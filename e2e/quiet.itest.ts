@@ -4,9 +4,9 @@ import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-clust
 import { sleeperSpec } from './support/jobs.ts';
 import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
 
-const FINISHED_JOBS = 20;
+const FINISHED_JOBS = 10;
 const RUNNING_JOBS = 5;
-const WATCH_MS = 60_000;
+const WATCH_MS = 40_000;
 const PROGRESS_EVERY_MS = 15_000;
 /** Nothing is delayed for longer than this. */
 const SETTLED_MS = 10_000;

@@ -119,7 +119,8 @@ function jestPart({ project, suffix, needs, workers, waits = false }: JestKind):
             ...[`--maxWorkers=${workers}`, '--json', `--outputFile=${report}`],
             ...['--passWithNoTests', ...paths],
           ]),
-          env: { COXSWAIN_RUN_DIR: join(directory, project) },
+          // Programs are started thousands of times from sources: what was stripped and compiled once is there for the next.
+          env: { COXSWAIN_RUN_DIR: join(directory, project), NODE_COMPILE_CACHE: join(directory, 'compiled') },
           report,
           yields: !waits,
         });
