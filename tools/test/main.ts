@@ -29,7 +29,8 @@ const HELP = `npm test [-- options] [path ...]
 Sets up what the tests need and runs them. The last line is "N passed, N failed"; a test that is skipped, and a file
 that does not load, count as failed.
 
-  path            only test files whose path contains it
+  path            only test files whose path contains it; those that take minutes each (npm run campaign -- long-tests)
+                  run only where a path names them
   --unit          only the unit tests (they need nothing but Node)
   --integration   only the integration tests (Postgres, Kubernetes, PyTorch)
   --python        only the tests of the engines
