@@ -57,7 +57,13 @@ export const PYTHON: Part = { name: 'python', needs: ['python'], files: 'engines
 const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = { 'e2e/real-engines.itest.ts': 'upstream-engines' };
 
 /** Proofs that take minutes each: run where a path names them, and by `npm run campaign -- long-tests`, so that the rest ends while somebody waits for it. */
-export const LONG_TESTS: readonly string[] = ['e2e/elastic.itest.ts', 'e2e/kills.itest.ts', 'e2e/quiet.itest.ts'];
+export const LONG_TESTS: readonly string[] = [
+  'e2e/elastic.itest.ts',
+  'e2e/kills.itest.ts',
+  'e2e/outages.itest.ts',
+  'e2e/quiet.itest.ts',
+  'e2e/real-engines.itest.ts',
+];
 
 /**
  * What runs side by side, each list in its order. The parts that wait leave most of the cores to those that compute,
@@ -78,7 +84,9 @@ export function needsOf(part: Part, filters: readonly string[]): readonly SetupP
 export function chosenFiles(part: Part, filters: readonly string[]): string[] {
   const exclude = ['**/node_modules/**', '**/dist/**'];
   const paths = part.files === undefined ? [] : globSync(part.files, { cwd: ROOT, exclude });
-  return paths.filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter))).sort();
+  const isChosen = (path: string): boolean =>
+    filters.length === 0 ? !LONG_TESTS.includes(path) : filters.some((filter) => path.includes(filter));
+  return paths.filter(isChosen).sort();
 }
 
 /** What Node is told so that Jest runs the tests of `project`, with Jest's own `options`. */
