@@ -4,9 +4,9 @@ import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-clust
 import { sleeperSpec } from './support/jobs.ts';
 import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
 
-const FINISHED_JOBS = 10;
+const FINISHED_JOBS = 50;
 const RUNNING_JOBS = 5;
-const WATCH_MS = 40_000;
+const WATCH_MS = 60_000;
 const PROGRESS_EVERY_MS = 15_000;
 /** Nothing is delayed for longer than this. */
 const SETTLED_MS = 10_000;
@@ -46,7 +46,7 @@ beforeAll(async () => {
   system = await startSystem({ audit: true });
   project = await createProject(system, 'quiet');
   const layout = { layout: { tensorParallelDegree: 1 } };
-  // Without a claim for checkpoints and with the shortest life: all of them end soon, a few at a time on eight GPUs.
+  // Without a claim for checkpoints and with the shortest life: fifty of them end soon, a few at a time on eight GPUs.
   const short = await Promise.all(
     Array.from({ length: FINISHED_JOBS }, (_, index) =>
       submit(project, `done-${index}`, sleeperSpec({ steps: 1, stepMs: 1 }, layout)),

@@ -13,10 +13,12 @@ import {
   INTEGRATION,
   lanesOf,
   LINT,
+  LONG_TESTS,
   needsOf,
   PYTHON,
   TYPECHECK,
   UNIT,
+  type Choice,
   type Part,
   type PartContext,
 } from './parts.ts';
@@ -29,13 +31,13 @@ const HELP = `npm test [-- options] [path ...]
 Sets up what the tests need and runs them. The last line is "N passed, N failed"; a test that is skipped, and a file
 that does not load, count as failed.
 
-  path            only test files whose path contains it; those that take minutes each (npm run campaign -- long-tests)
-                  run only where a path names them
+  path            only test files whose path contains it
   --unit          only the unit tests (they need nothing but Node)
   --integration   only the integration tests (Postgres, Kubernetes, PyTorch)
   --python        only the tests of the engines
   --watch         the unit tests, and again whenever a file changes, until Ctrl-C
-  --ci            everything, and also lint, the house rules, format and whether generated files are up to date
+  --ci            lint, the house rules, format and whether generated files are up to date; and all tests but those that
+                  take minutes each, unless a path names them (npm run campaign -- long-tests)
   --help          this text
 `;
 
@@ -71,16 +73,17 @@ async function main(): Promise<number> {
   const everything = positionals.length > 0 ? [UNIT, PYTHON, INTEGRATION] : [TYPECHECK, UNIT, PYTHON, INTEGRATION];
   const parts =
     chosen.length > 0 ? chosen : values.ci === true ? [LINT, HOUSE, FORMAT, GENERATED, ...everything] : everything;
-  return runParts(parts, positionals);
+  const without = values.ci === true && positionals.length === 0 ? LONG_TESTS : [];
+  return runParts(parts, { filters: positionals, without });
 }
 
-async function runParts(parts: readonly Part[], filters: readonly string[]): Promise<number> {
+async function runParts(parts: readonly Part[], choice: Choice): Promise<number> {
   const started = performance.now();
   removeOldRuns();
   const directory = mkdtempSync(join(tmpdir(), RUN_PREFIX));
   // A part that the filters leave without tests is neither run nor set up for.
-  const wanted = parts.filter((part) => part.files === undefined || chosenFiles(part, filters).length > 0);
-  const all = total(await Promise.all(lanesOf(wanted).map((lane) => runLane(lane, { filters, directory }))));
+  const wanted = parts.filter((part) => part.files === undefined || chosenFiles(part, choice).length > 0);
+  const all = total(await Promise.all(lanesOf(wanted).map((lane) => runLane(lane, { ...choice, directory }))));
   const failures =
     all.passed + all.failures.length === 0 ? [{ name: 'tests', message: 'there was none to run' }] : all.failures;
   if (failures.length === 0) {
@@ -90,7 +93,10 @@ async function runParts(parts: readonly Part[], filters: readonly string[]): Pro
     tell(describeFailures(failures, (span) => complaintsDuring(runs, span, MOST_COMPLAINTS)));
     tell(`Logs and reports are kept in ${directory}`);
   }
-  tell([`All of it took ${secondsSince(started)}.`, ...(all.notes ?? [])].join(' '));
+  const { without = [] } = choice;
+  const left =
+    without.length === 0 ? [] : [`Not run here, but by npm run campaign -- long-tests: ${without.join(', ')}.`];
+  tell([`All of it took ${secondsSince(started)}.`, ...left, ...(all.notes ?? [])].join(' '));
   process.stdout.write(`${summaryLine({ passed: all.passed, failures })}\n`);
   return failures.length === 0 ? 0 : 1;
 }
@@ -126,7 +132,7 @@ async function runPart(part: Part, context: PartContext): Promise<Tally> {
 }
 
 async function prepareAndRun(part: Part, context: PartContext): Promise<Tally> {
-  await ensureSetup({ only: needsOf(part, context.filters) });
+  await ensureSetup({ only: needsOf(part, context) });
   return part.run(context);
 }
 

@@ -1,4 +1,16 @@
-import { INTEGRATION, lanesOf, LINT, PYTHON, TYPECHECK, UNIT, type Part } from './parts.ts';
+import {
+  chosenFiles,
+  INTEGRATION,
+  lanesOf,
+  LINT,
+  LONG_TESTS,
+  needsOf,
+  PYTHON,
+  TYPECHECK,
+  UNIT,
+  type Choice,
+  type Part,
+} from './parts.ts';
 
 describe('what runs side by side', () => {
   const cases: readonly [string, readonly Part[], readonly (readonly Part[])[]][] = [
@@ -10,5 +22,28 @@ describe('what runs side by side', () => {
 
   it.each(cases)('%s', (_, parts, lanes) => {
     expect(lanesOf(parts)).toEqual(lanes);
+  });
+});
+
+describe('the files of a run', () => {
+  const longIn = (choice: Choice): readonly string[] =>
+    chosenFiles(INTEGRATION, choice).filter((path) => LONG_TESTS.includes(path));
+
+  it('are all of them unless somebody says otherwise, with what the longest need', () => {
+    expect(longIn({ filters: [] })).toEqual(LONG_TESTS);
+    expect(needsOf(INTEGRATION, { filters: [] })).toContain('upstream-engines');
+  });
+
+  it('are not those that are left to another run, and what those need is not set up', () => {
+    const choice = { filters: [], without: LONG_TESTS };
+    expect(longIn(choice)).toEqual([]);
+    expect(chosenFiles(INTEGRATION, choice)).toHaveLength(
+      chosenFiles(INTEGRATION, { filters: [] }).length - LONG_TESTS.length,
+    );
+    expect(needsOf(INTEGRATION, choice)).not.toContain('upstream-engines');
+  });
+
+  it('are those whose path is named in part', () => {
+    expect(longIn({ filters: ['e2e/kill'] })).toEqual(['e2e/kills.itest.ts']);
   });
 });

@@ -5,10 +5,16 @@ import { USUAL_PARTS, type SetupPart } from '../setup/ensure-setup.ts';
 import { crashesIn, describeCrashes, tallyOfJest, tallyOfJunit, total, type Tally } from './results.ts';
 import { ROOT, runSupervised } from './run-supervised.ts';
 
-/** What a part is given. */
-export interface PartContext {
-  /** Only tests whose path contains one of these; all when empty. */
+/** Which test files a run is of. */
+export interface Choice {
+  /** Only those whose path contains one of these; all when empty. */
   readonly filters: readonly string[];
+  /** Paths of those that are left to another run. */
+  readonly without?: readonly string[];
+}
+
+/** What a part is given. */
+export interface PartContext extends Choice {
   /** For reports and logs; removed when everything passed. */
   readonly directory: string;
 }
@@ -19,7 +25,7 @@ export interface Part {
   readonly needs: readonly SetupPart[];
   /** Where its test files are; undefined where it looks at the tree as a whole. */
   readonly files: string | undefined;
-  /** It seldom computes: what it waits for are clocks, and programs that have nothing to do. */
+  /** Its tests wait for clocks and for other programs, under deadlines. */
   readonly waits?: boolean;
   run(context: PartContext): Promise<Tally>;
 }
@@ -56,7 +62,7 @@ export const PYTHON: Part = { name: 'python', needs: ['python'], files: 'engines
 /** Test files that need more than their part does. */
 const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = { 'e2e/real-engines.itest.ts': 'upstream-engines' };
 
-/** Proofs that take minutes each: run where a path names them, and by `npm run campaign -- long-tests`, so that the rest ends while somebody waits for it. */
+/** Tests that take minutes each. CI leaves them to `npm run campaign -- long-tests`, so that it ends while somebody waits for it. */
 export const LONG_TESTS: readonly string[] = [
   'e2e/elastic.itest.ts',
   'e2e/kills.itest.ts',
@@ -66,8 +72,8 @@ export const LONG_TESTS: readonly string[] = [
 ];
 
 /**
- * What runs side by side, each list in its order. The parts that wait leave most of the cores to those that compute,
- * which have the lower priority in return: deadlines hold where somebody waits for them.
+ * What runs side by side, each list in its order. The parts that wait leave some of the cores to those that only
+ * compute, which have the lower priority in return: deadlines are to hold.
  */
 export function lanesOf(parts: readonly Part[]): readonly (readonly Part[])[] {
   const waiting = parts.filter(({ waits }) => waits === true);
@@ -75,18 +81,17 @@ export function lanesOf(parts: readonly Part[]): readonly (readonly Part[])[] {
   return [waiting, computing].filter((lane) => lane.length > 0);
 }
 
-/** What must be set up before the test files of a part that the filters choose. */
-export function needsOf(part: Part, filters: readonly string[]): readonly SetupPart[] {
-  return [...part.needs, ...chosenFiles(part, filters).flatMap((file) => NEEDS_OF_FILES[file] ?? [])];
+/** What must be set up before those test files of a part that are chosen. */
+export function needsOf(part: Part, choice: Choice): readonly SetupPart[] {
+  return [...part.needs, ...chosenFiles(part, choice).flatMap((file) => NEEDS_OF_FILES[file] ?? [])];
 }
 
-/** The test files of a part that the filters choose; a filter is a piece of a path. */
-export function chosenFiles(part: Part, filters: readonly string[]): string[] {
+/** The test files of a part that are chosen, from the root of the repository. */
+export function chosenFiles(part: Part, { filters, without = [] }: Choice): string[] {
   const exclude = ['**/node_modules/**', '**/dist/**'];
   const paths = part.files === undefined ? [] : globSync(part.files, { cwd: ROOT, exclude });
-  const isChosen = (path: string): boolean =>
-    filters.length === 0 ? !LONG_TESTS.includes(path) : filters.some((filter) => path.includes(filter));
-  return paths.filter(isChosen).sort();
+  const isNamed = (path: string): boolean => filters.length === 0 || filters.some((filter) => path.includes(filter));
+  return paths.filter((path) => isNamed(path) && !without.includes(path)).sort();
 }
 
 /** What Node is told so that Jest runs the tests of `project`, with Jest's own `options`. */
@@ -108,11 +113,6 @@ function commandPart(name: string, command: string, args: readonly string[]): Pa
   };
 }
 
-function leavingOut(files: readonly string[]): readonly string[] {
-  const patterns = ['/node_modules/', ...files.map((file) => `/${file.replaceAll('.', '\\.')}$`)];
-  return patterns.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
-}
-
 interface JestKind extends Pick<Part, 'needs' | 'waits'> {
   readonly project: string;
   readonly suffix: string;
@@ -120,12 +120,12 @@ interface JestKind extends Pick<Part, 'needs' | 'waits'> {
 }
 
 function jestPart({ project, suffix, needs, workers, waits = false }: JestKind): Part {
-  return {
+  const part: Part = {
     name: project,
     needs,
     waits,
     files: `{libs,apps,tools,migrations,e2e}/**/*.${suffix}.ts`,
-    run: async ({ filters, directory }) => {
+    run: async ({ directory, ...choice }) => {
       const run = async (name: string, paths: readonly string[]): Promise<JestRun> => {
         const report = join(directory, `${name}.json`);
         const exit = await runSupervised({
@@ -133,7 +133,7 @@ function jestPart({ project, suffix, needs, workers, waits = false }: JestKind):
           command: process.execPath,
           args: jestArguments(project, [
             ...[`--maxWorkers=${workers}`, '--json', `--outputFile=${report}`],
-            ...['--passWithNoTests', ...(paths.length === 0 ? leavingOut(LONG_TESTS) : paths)],
+            ...['--runTestsByPath', ...paths],
           ]),
           // Programs are started thousands of times from sources: what was stripped and compiled once is there for the next.
           env: { COXSWAIN_RUN_DIR: join(directory, project), NODE_COMPILE_CACHE: join(directory, 'compiled') },
@@ -142,7 +142,7 @@ function jestPart({ project, suffix, needs, workers, waits = false }: JestKind):
         });
         return { exit, json: existsSync(report) ? readFileSync(report, 'utf8') : undefined };
       };
-      const { exit, json } = await run(project, filters);
+      const { exit, json } = await run(project, chosenFiles(part, choice));
       const crashes = json === undefined ? [] : crashesIn(json);
       if (json === undefined || crashes.length === 0) {
         return withExit(json === undefined ? undefined : tallyOfJest(json), `jest ${project}`, exit);
@@ -157,6 +157,7 @@ function jestPart({ project, suffix, needs, workers, waits = false }: JestKind):
       ]);
     },
   };
+  return part;
 }
 
 interface JestRun {
@@ -165,8 +166,8 @@ interface JestRun {
   readonly json: string | undefined;
 }
 
-async function runPython({ filters, directory }: PartContext): Promise<Tally> {
-  const files = chosenFiles(PYTHON, filters);
+async function runPython({ directory, ...choice }: PartContext): Promise<Tally> {
+  const files = chosenFiles(PYTHON, choice);
   mkdirSync(directory, { recursive: true });
   const report = join(directory, 'python.xml');
   const folders = globSync('engines/*/', { cwd: ROOT }).map((folder) => join(ROOT, folder));
