@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '@coxswain/persistence';
 import type { Logger } from '@coxswain/telemetry';
+import { HOUR_MS } from '@coxswain/units';
+import { sweepRegularly } from '../infrastructure/regular-sweeps.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { lockSnapshots } from './snapshot-store.ts';
 
-const EVERY_MS = 3_600_000;
 /** Of a fabric that never rests, those of a hundred days. */
 const MOST_SNAPSHOTS = 5_000;
 const AT_ONCE = 1_000;
@@ -18,18 +18,10 @@ export interface SnapshotRetentionParts {
 }
 
 /** Removes snapshots of the fabric that are kept no longer, at the start and once an hour, until `signal` aborts. */
-export async function removeOldSnapshots(parts: SnapshotRetentionParts, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      while ((await removeSomeSnapshots(parts)) === AT_ONCE) if (signal.aborted) return;
-    } catch (error) {
-      parts.logger.warn(
-        { reason: (error as Error).message },
-        'old snapshots of the fabric were not removed; trying later',
-      );
-    }
-    await delay(EVERY_MS, undefined, { signal }).catch(() => undefined);
-  }
+export function removeOldSnapshots(parts: SnapshotRetentionParts, signal: AbortSignal): Promise<void> {
+  const sweep = async (): Promise<boolean> => (await removeSomeSnapshots(parts)) === AT_ONCE;
+  const failed = 'old snapshots of the fabric were not removed; trying later';
+  return sweepRegularly({ everyMs: HOUR_MS, sweep, logger: parts.logger, failed }, signal);
 }
 
 /** Those that are too old or too many, with what no other one names, and gives how many there were. The newest always stays: it tells what is there now. */

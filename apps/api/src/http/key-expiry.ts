@@ -1,27 +1,26 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Database, Sql } from '@coxswain/persistence';
 import type { Logger } from '@coxswain/telemetry';
+import { HOUR_MS } from '@coxswain/units';
 import { removeEndedSessions } from '../auth/sessions.ts';
+import { sweepRegularly } from '../infrastructure/regular-sweeps.ts';
 import { IDEMPOTENCY_LIFETIME } from './idempotency.ts';
 
-const EVERY_MS = 3_600_000;
 /** So many at once, that a table which nobody tidied for long is not locked for long. */
 const BATCH = 10_000;
 
 /** Removes Idempotency-Keys that count no more and sessions that ended, at the start and once an hour, until `signal` aborts. */
-export async function removeExpired(
+export function removeExpired(
   parts: { readonly database: Database; readonly logger: Logger },
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      while ((await removeSomeExpiredKeys(parts.database)) === BATCH) if (signal.aborted) return;
-      while ((await removeEndedSessions(parts.database, BATCH)) === BATCH) if (signal.aborted) return;
-    } catch (error) {
-      parts.logger.warn({ reason: (error as Error).message }, 'what has expired was not removed; trying later');
-    }
-    await delay(EVERY_MS, undefined, { signal }).catch(() => undefined);
-  }
+  const { database, logger } = parts;
+  const sweep = async (): Promise<boolean> => {
+    const keys = await removeSomeExpiredKeys(database);
+    const sessions = await removeEndedSessions(database, BATCH);
+    return keys === BATCH || sessions === BATCH;
+  };
+  const failed = 'what has expired was not removed; trying later';
+  return sweepRegularly({ everyMs: HOUR_MS, sweep, logger, failed }, signal);
 }
 
 /** Removes at most {@link BATCH} of them and gives how many there were. */

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { MINUTE_MS } from '@coxswain/units';
 import type { Database } from '@coxswain/persistence';
 import type { Logger } from '@coxswain/telemetry';
+import { MINUTE_MS } from '@coxswain/units';
+import { sweepRegularly } from '../infrastructure/regular-sweeps.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { removeOldDeliveries } from './delivery-rows.ts';
 
@@ -10,16 +10,11 @@ const EVERY_MS = 10 * MINUTE_MS;
 const BATCH = 1_000;
 
 /** Removes messages that are kept no longer, at the start and each ten minutes, until `signal` aborts. */
-export async function keepDeliveriesBounded(
+export function keepDeliveriesBounded(
   { database, cluster, logger }: { readonly database: Database; readonly cluster: Cluster; readonly logger: Logger },
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      while ((await removeOldDeliveries(database, cluster, BATCH)) === BATCH) if (signal.aborted) return;
-    } catch (error) {
-      logger.warn({ reason: (error as Error).message }, 'old messages to endpoints were not removed; trying later');
-    }
-    await delay(EVERY_MS, undefined, { signal }).catch(() => undefined);
-  }
+  const sweep = async (): Promise<boolean> => (await removeOldDeliveries(database, cluster, BATCH)) === BATCH;
+  const failed = 'old messages to endpoints were not removed; trying later';
+  return sweepRegularly({ everyMs: EVERY_MS, sweep, logger, failed }, signal);
 }

@@ -1,13 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '@coxswain/persistence';
 import type { Logger } from '@coxswain/telemetry';
+import { MINUTE_MS } from '@coxswain/units';
+import { sweepRegularly } from '../infrastructure/regular-sweeps.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { notifyJobChanged } from '../jobs/job-changes.ts';
 import { removeJobRecords } from '../jobs/job-table.ts';
 import { deleteSomeRows, ROWS_AT_ONCE } from '../series/series-rows.ts';
 import { findOldRecords, type OldRecord, RECORDS_AT_ONCE, type RecordBounds } from './old-records.ts';
 
-const EVERY_MS = 60_000;
 /** Statements of one sweep that delete rows; the next sweep, which follows at once, goes on. A job that trained takes two or more, of others a hundred go by ten. */
 const MOST_STATEMENTS = 2_000;
 
@@ -20,18 +20,16 @@ export interface RecordRetentionParts {
 }
 
 /** Removes what is kept no longer of jobs of this cluster that are gone, at the start and once a minute, until `signal` aborts. */
-export async function removeOldRecords(parts: RecordRetentionParts, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      const { removed, isDone } = await sweepRecords(parts, signal);
-      if (removed > 0) parts.logger.info({ removed }, 'removed records of jobs that are gone');
-      // Where nothing could be removed, as of rows that somebody holds, another sweep at once would remove nothing either.
-      if (!isDone && removed > 0) continue;
-    } catch (error) {
-      parts.logger.warn({ reason: (error as Error).message }, 'records of jobs were not removed; trying later');
-    }
-    await delay(EVERY_MS, undefined, { signal }).catch(() => undefined);
-  }
+export function removeOldRecords(parts: RecordRetentionParts, signal: AbortSignal): Promise<void> {
+  const { logger } = parts;
+  const sweep = async (): Promise<boolean> => {
+    const { removed, isDone } = await sweepRecords(parts, signal);
+    if (removed > 0) logger.info({ removed }, 'removed records of jobs that are gone');
+    // Where nothing could be removed, as of rows that somebody holds, another sweep at once would remove nothing either.
+    return !isDone && removed > 0;
+  };
+  const failed = 'records of jobs were not removed; trying later';
+  return sweepRegularly({ everyMs: MINUTE_MS, sweep, logger, failed }, signal);
 }
 
 /** One sweep of at most so many statements that delete; gives how many records it removed, and whether it came to its end. */

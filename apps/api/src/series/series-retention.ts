@@ -1,11 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, firstOf } from '@coxswain/persistence';
 import type { Logger } from '@coxswain/telemetry';
+import { HOUR_MS } from '@coxswain/units';
 import type { Config } from '../config/config.ts';
+import { sweepRegularly } from '../infrastructure/regular-sweeps.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { deleteSomeRows } from './series-rows.ts';
 
-const EVERY_MS = 3_600_000;
 /** Jobs that one look removes something of; the next look goes on. */
 const JOBS_AT_ONCE = 100;
 /** Statements of one sweep that delete rows; the next sweep goes on. */
@@ -28,15 +28,13 @@ export interface RetentionParts {
 }
 
 /** Removes series of this cluster that are kept no longer, at the start and once an hour, until `signal` aborts. */
-export async function removeExpiredSeries(parts: RetentionParts, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await sweepSeries(parts, signal);
-    } catch (error) {
-      parts.logger.warn({ reason: (error as Error).message }, 'series were not removed; trying later');
-    }
-    await delay(EVERY_MS, undefined, { signal }).catch(() => undefined);
-  }
+export function removeExpiredSeries(parts: RetentionParts, signal: AbortSignal): Promise<void> {
+  const sweep = async (): Promise<boolean> => {
+    await sweepSeries(parts, signal);
+    return false;
+  };
+  const failed = 'series were not removed; trying later';
+  return sweepRegularly({ everyMs: HOUR_MS, sweep, logger: parts.logger, failed }, signal);
 }
 
 /** One bounded sweep. A month in which nothing counts any more is dropped as a whole; of others the rows of ended jobs are deleted. */
