@@ -1,4 +1,11 @@
-import { BOUNDARIES, type Boundary, type FabricNode, type GroupReach, placeName } from '@coxswain/fabric';
+import {
+  BOUNDARIES,
+  type Boundary,
+  type FabricNode,
+  type GroupReach,
+  isInOwnDomain,
+  placeName,
+} from '@coxswain/fabric';
 import { formatLayout, type ParallelLayout } from '@coxswain/layout';
 import { formatSeconds } from '@coxswain/plan-report';
 import { formatBytes, formatCount } from '@coxswain/units';
@@ -45,7 +52,7 @@ function podTable(pods: readonly Pod[], nodes: readonly FabricNode[]): string {
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const rows = pods.slice(0, MOST_PODS).map(({ node, first, last }) => {
     const { island = '', switches = [], nvlinkDomain = '' } = byName.get(node) ?? {};
-    const domain = nvlinkDomain === `node:${node}` ? '-' : placeName(nvlinkDomain);
+    const domain = isInOwnDomain({ name: node, nvlinkDomain }) ? '-' : placeName(nvlinkDomain);
     const above = switches.slice(0, 2).map(placeName).join(' < ');
     return [
       first === last ? `${first}` : `${first}-${last}`,

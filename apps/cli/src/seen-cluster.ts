@@ -4,6 +4,7 @@ import {
   fabricFromNodes,
   type FabricCapacity,
   type NodeFacts,
+  RESOURCE_SLICES,
   sliceOfNode,
   usedGpusOf,
   useOfPod,
@@ -129,18 +130,16 @@ function usePart(pod: KubeObject): object | undefined {
 /** Clusters before 1.34 serve none of that version, and who may list nodes need not be allowed to list them: what drivers say is then not known. */
 async function listSlices(client: KubeClient): Promise<readonly object[]> {
   try {
-    return await listAll(client, SLICES, (slice) => slice);
+    return await listAll(client, RESOURCE_SLICES, (slice) => slice);
   } catch (error) {
     if (error instanceof KubeApiError && [403, 404].includes(error.status)) return [];
     throw error;
   }
 }
 
-const SLICES = { group: 'resource.k8s.io', version: 'v1', plural: 'resourceslices' };
-
 async function listAll(
   client: KubeClient,
-  kind: string | typeof SLICES,
+  kind: string | typeof RESOURCE_SLICES,
   kept: (object: KubeObject) => object | undefined,
   fieldSelector?: string,
 ): Promise<readonly object[]> {

@@ -4,6 +4,7 @@ import { namesOfIslands } from './island-names.ts';
 import { type NodeReading, readingsOf } from './node-reading.ts';
 import type { Said } from './said.ts';
 import { namesOfSwitches } from './switch-names.ts';
+import { ownDomainOf } from './own-domain.ts';
 
 /** The fabric that the nodes' labels describe. Nodes without GPUs are left out; of two nodes of one name the later one counts. */
 export function fabricFromNodes(nodes: readonly NodeFacts[]): Fabric {
@@ -19,8 +20,7 @@ export function fabricFromNodes(nodes: readonly NodeFacts[]): Fabric {
 
 function toFabricNode(reading: NodeReading, place: Pick<FabricNode, 'island' | 'switches'>): FabricNode {
   const { node, nvlinkDomain, nvlinkSubDomain, nicType, nicSpeedGbps, nicCount, gpuType } = reading;
-  // A label's value cannot contain a colon, so no label can claim another node's own domain.
-  const domain = nvlinkDomain === undefined ? `node:${node.name}` : told(nvlinkDomain);
+  const domain = nvlinkDomain === undefined ? ownDomainOf(node.name) : told(nvlinkDomain);
   const readFrom = provenance(reading);
   return {
     name: node.name,

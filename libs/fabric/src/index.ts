@@ -16,6 +16,7 @@ export { areSameFacts, selectedKeys, withBoundedLabels, withFabricLabels } from 
 export { columnsOf, type NodeColumns, nodesOf, type RecordedNode, recordedNode } from './node-columns.ts';
 export { isSchedulable, nodesFor } from './node-demand.ts';
 export type { NodeDemand } from './node-demand.ts';
+export { isInOwnDomain } from './own-domain.ts';
 export { namedSwitch, ownNameOf, placeName } from './place-name.ts';
 export { leastWeightedBytes } from './placement-bound.ts';
 export { findNodes, placeGang, whyNotPlaced } from './placement.ts';
@@ -28,8 +29,14 @@ export { placesFromText, placesToText } from './recorded-places.ts';
 export { labelChange, publishedLabels, publishedOf } from './published-labels.ts';
 export { fabricProblems, MAX_FABRIC_PROBLEMS } from './problems.ts';
 export type { FabricProblem } from './problem.ts';
-export { draDevicesByNode, sliceOfNode } from './resource-slices.ts';
-export type { SliceOfNode } from './resource-slices.ts';
+export {
+  draDevicesByNode,
+  ListedSlices,
+  RESOURCE_SLICES,
+  sliceOfNode,
+  SLICES_INTERVAL_MS,
+  SLICES_PER_PAGE,
+} from './resource-slices.ts';
 export { snapshotChunks } from './snapshot-chunks.ts';
 export { mayRecord, type RecordedBefore } from './snapshot-pace.ts';
 export { summarize } from './summary.ts';

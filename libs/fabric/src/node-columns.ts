@@ -1,6 +1,7 @@
 /** How are many nodes told in few bytes? As columns, where places and hardware that several share are told once. */
 import type { FabricHardware, FabricPlace, RecordedFabricNodes } from '@coxswain/api-types';
 import type { FabricNode } from './fabric.ts';
+import { isInOwnDomain } from './own-domain.ts';
 
 /** What is known of a node's place and hardware, whether or not it takes pods. */
 export interface RecordedNode {
@@ -49,9 +50,9 @@ export function nodesOf({ nodes, places, hardware }: NodeColumns): readonly Reco
   }));
 }
 
-function placeOf({ name, island, nvlinkDomain, switches }: FabricNode): FabricPlace {
-  const isAlone = nvlinkDomain === `node:${name}`;
-  return { island, nvlinkDomain: isAlone ? null : nvlinkDomain, switches: [...switches] };
+function placeOf(node: FabricNode): FabricPlace {
+  const { island, nvlinkDomain, switches } = node;
+  return { island, nvlinkDomain: isInOwnDomain(node) ? null : nvlinkDomain, switches: [...switches] };
 }
 
 function hardwareOf({ gpuType, nicType, nicSpeedGbps, nicCount, readFrom = {} }: FabricNode): FabricHardware {

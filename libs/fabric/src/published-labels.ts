@@ -1,6 +1,7 @@
 /** What is concluded of a node, as labels for people and for other schedulers. Nothing of ours reads them back: a conclusion that feeds itself would outlive what it was drawn from. */
 import { labelValueProblem, PUBLISHED_LABELS } from '@coxswain/api-types';
 import type { FabricNode } from './fabric.ts';
+import { isInOwnDomain } from './own-domain.ts';
 import { namedSwitch, ownNameOf } from './place-name.ts';
 
 /** Switches of the dialects, zone and region. */
@@ -24,11 +25,11 @@ export type Digest = (text: string) => string;
  * Two nodes carry the same value exactly if they are in the same place. What nobody names has no label: a node that is an NVLink domain of its own, a switch
  * that no label of a producer names.
  */
-export function publishedLabels({ name, island, nvlinkDomain, nicType, switches }: FabricNode, digest: Digest): Labels {
-  const isAlone = nvlinkDomain === `node:${name}`;
+export function publishedLabels(node: FabricNode, digest: Digest): Labels {
+  const { island, nvlinkDomain, nicType, switches } = node;
   const said: readonly (readonly [string, string | undefined])[] = [
     [PUBLISHED_LABELS.island, island],
-    [PUBLISHED_LABELS.nvlinkDomain, isAlone ? undefined : nvlinkDomain],
+    [PUBLISHED_LABELS.nvlinkDomain, isInOwnDomain(node) ? undefined : nvlinkDomain],
     [PUBLISHED_LABELS.nicType, nicType],
     ...switches
       .slice(0, MOST_TIERS)

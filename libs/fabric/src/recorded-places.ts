@@ -1,6 +1,7 @@
 /** How is it kept with a Placement what its gang counted on, so that another leader can tell that it changed? */
 import { type RecordedPlace, RecordedPlaces } from '@coxswain/api-types';
 import type { FabricNode } from './fabric.ts';
+import { ownDomainOf } from './own-domain.ts';
 import { type Place, placesOf } from './gang-changes.ts';
 
 /** Of an annotation; all of an object's together may have 256 KiB. */
@@ -41,16 +42,11 @@ export function placesFromText(nodes: readonly string[], written: string | undef
 }
 
 function toRecorded({ name, nvlinkDomain, island, nicType }: Place): RecordedPlace {
-  return [nvlinkDomain === ownDomain(name) ? null : nvlinkDomain, island, nicType ?? null];
+  return [nvlinkDomain === ownDomainOf(name) ? null : nvlinkDomain, island, nicType ?? null];
 }
 
 function toPlace(name: string, [nvlinkDomain, island, nicType]: RecordedPlace): Place {
-  return { name, nvlinkDomain: nvlinkDomain ?? ownDomain(name), island, ...(nicType === null ? {} : { nicType }) };
-}
-
-/** As `fabricFromNodes` calls that of a node of which none is told. */
-function ownDomain(name: string): string {
-  return `node:${name}`;
+  return { name, nvlinkDomain: nvlinkDomain ?? ownDomainOf(name), island, ...(nicType === null ? {} : { nicType }) };
 }
 
 function parsed(written: string): unknown {

@@ -19,6 +19,15 @@ const WITH_SPACES: ReadonlySet<string> = new Set(['gpu.nvidia.com/productName'])
 /** A slice may hold 128, and a node has no more that matter. */
 const MOST_DEVICES = 256;
 
+/** What is read here, as Kubernetes names it. */
+export const RESOURCE_SLICES = { group: 'resource.k8s.io', version: 'v1', plural: 'resourceslices' };
+/** A slice has at most 128 devices, of about a kilobyte. */
+export const SLICES_PER_PAGE = 100;
+/** NICs and NVLink domains do not come and go: a list of 10,000 nodes' devices is 100 MB, so it is no watch, and read seldom. */
+export const SLICES_INTERVAL_MS = 300_000;
+/** Several drivers on more nodes than there are. */
+const MOST_SLICES = 100_000;
+
 /** As much of a ResourceSlice as the fabric is read from. */
 export interface SliceOfNode {
   readonly nodeName: string;
@@ -43,6 +52,22 @@ export function sliceOfNode(slice: unknown): SliceOfNode | undefined {
     generation,
     devices: devices.filter((device) => Object.keys(device).length > 0).slice(0, MOST_DEVICES),
   };
+}
+
+/** What a list of slices says that is read page by page. */
+export class ListedSlices {
+  readonly #slices: SliceOfNode[] = [];
+
+  /** False: what follows is not worth its bytes. */
+  take(page: readonly unknown[]): boolean {
+    this.#slices.push(...page.flatMap((slice) => sliceOfNode(slice) ?? []));
+    return this.#slices.length < MOST_SLICES;
+  }
+
+  /** As {@link draDevicesByNode}. */
+  devicesByNode(): ReadonlyMap<string, readonly DraAttributes[]> {
+    return draDevicesByNode(this.#slices);
+  }
 }
 
 /** Devices by node. Of a pool the slices of its newest generation count: older ones are about to be deleted. */

@@ -1,7 +1,6 @@
+import { HOUR_MS, MINUTE_MS } from '@coxswain/units';
 import { mayRecord, MOST_BYTES_PER_HOUR, MOST_IN_DAY, MOST_IN_HOUR, type RecordedBefore } from './snapshot-pace.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 const AT_EASE: RecordedBefore = { msSinceLast: HOUR_MS, lastBytes: 2_000, inLastHour: 1, inLastDay: 3 };
 
 describe('whether a fabric that changed may be recorded', () => {

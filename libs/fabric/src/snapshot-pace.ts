@@ -1,4 +1,5 @@
 /** How often may a fabric be recorded, however often it changes? */
+import { HOUR_MS, MINUTE_MS } from '@coxswain/units';
 
 /** What was recorded of a cluster before. */
 export interface RecordedBefore {
@@ -9,13 +10,12 @@ export interface RecordedBefore {
   readonly inLastDay: number;
 }
 
-const LEAST_MS = 60_000;
+const LEAST_MS = MINUTE_MS;
 /** A tenth of what 10,000 nodes are when everything that is said of them changes. */
 export const MOST_BYTES_PER_HOUR = 262_144;
 export const MOST_IN_HOUR = 12;
 /** Records that are kept are as many as so many days of labels that never rest have. */
 export const MOST_IN_DAY = 48;
-const HOUR_MS = 3_600_000;
 
 /** Whether another snapshot may be written: each waits for the bytes of the one before, so that on average no hour has more of them than it may. */
 export function mayRecord({ msSinceLast, lastBytes, inLastHour, inLastDay }: RecordedBefore): boolean {

@@ -1,5 +1,5 @@
 /** Where does each part of a fabric stand in the picture? Boxes in each other, laid out in shelves. */
-import { type FabricNode, namedSwitch, placeName } from '@coxswain/fabric';
+import { type FabricNode, isInOwnDomain, namedSwitch, placeName } from '@coxswain/fabric';
 
 export const WIDTH = 1240;
 const MARGIN = 16;
@@ -56,7 +56,7 @@ const LEVELS: readonly Level[] = [
   ({ island }) => ['island', island],
   switchAt(1, 'spine'),
   switchAt(0, 'leaf'),
-  ({ nvlinkDomain, name }) => (nvlinkDomain === `node:${name}` ? undefined : ['NVLink', nvlinkDomain]),
+  (node) => (isInOwnDomain(node) ? undefined : ['NVLink', node.nvlinkDomain]),
 ];
 
 /** Boxes of all nodes; of more than `MOST_NODES` a bar for each leaf, or spine, or island, whichever are few enough. */

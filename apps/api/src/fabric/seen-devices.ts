@@ -1,13 +1,12 @@
-import { type DraAttributes, draDevicesByNode, type NodeFacts, sliceOfNode, type SliceOfNode } from '@coxswain/fabric';
+import {
+  type DraAttributes,
+  ListedSlices,
+  type NodeFacts,
+  RESOURCE_SLICES,
+  SLICES_INTERVAL_MS,
+  SLICES_PER_PAGE,
+} from '@coxswain/fabric';
 import { type Clock, type KubeClient, listPages, resourcePath } from '@coxswain/kube';
-
-const SLICES = resourcePath({ group: 'resource.k8s.io', version: 'v1', plural: 'resourceslices' });
-/** As seldom as the operator: of 10,000 nodes these are 100 MB. */
-const INTERVAL_MS = 300_000;
-/** A slice has at most 128 devices, of about a kilobyte. */
-const PAGE_SIZE = 100;
-/** Several drivers on more nodes than there are. */
-const MOST_SLICES = 100_000;
 
 export interface SeenDevicesParts {
   readonly kube: Pick<KubeClient, 'list'>;
@@ -36,7 +35,7 @@ export class SeenDevices {
   /** Begins to read where that is due, and does not wait for it. */
   look(): void {
     const nowMs = this.#parts.clock.monotonicMs();
-    if (this.#isReading || nowMs - this.#beganAtMs < INTERVAL_MS) return;
+    if (this.#isReading || nowMs - this.#beganAtMs < SLICES_INTERVAL_MS) return;
     this.#beganAtMs = nowMs;
     this.#isReading = true;
     void this.#read()
@@ -54,12 +53,11 @@ export class SeenDevices {
   }
 
   async #read(): Promise<void> {
-    const slices: SliceOfNode[] = [];
-    for await (const page of listPages(this.#parts.kube, SLICES, { pageSize: PAGE_SIZE })) {
-      slices.push(...page.flatMap((slice) => sliceOfNode(slice) ?? []));
-      if (slices.length >= MOST_SLICES) break;
-    }
-    const ofNode = draDevicesByNode(slices);
+    const listed = new ListedSlices();
+    const asked = { pageSize: SLICES_PER_PAGE };
+    for await (const page of listPages(this.#parts.kube, resourcePath(RESOURCE_SLICES), asked))
+      if (!listed.take(page)) break;
+    const ofNode = listed.devicesByNode();
     const text = JSON.stringify([...ofNode]);
     if (text === this.#text) return;
     this.#text = text;

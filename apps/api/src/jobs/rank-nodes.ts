@@ -1,5 +1,5 @@
 import type { RankMap, RankNode, RankPlace } from '@coxswain/api-types';
-import type { Fabric, FabricNode } from '@coxswain/fabric';
+import { type Fabric, type FabricNode, isInOwnDomain } from '@coxswain/fabric';
 
 type Facts = Omit<RankNode, 'name'>;
 
@@ -23,7 +23,7 @@ export function withSeenNodes({ items, ...map }: RankMap, fabric: Fabric | undef
 }
 
 function factsOf(recorded: RankPlace, seen: FabricNode | undefined): Facts {
-  const domain = seen === undefined || seen.nvlinkDomain === `node:${seen.name}` ? undefined : seen.nvlinkDomain;
+  const domain = seen === undefined || isInOwnDomain(seen) ? undefined : seen.nvlinkDomain;
   return {
     nvlinkDomain: domain ?? recorded.nvlinkDomain,
     island: seen?.island ?? recorded.island,

@@ -1,4 +1,10 @@
-import { draDevicesByNode, sliceOfNode, type SliceOfNode } from '@coxswain/fabric';
+import {
+  type DraAttributes,
+  ListedSlices,
+  RESOURCE_SLICES,
+  SLICES_INTERVAL_MS,
+  SLICES_PER_PAGE,
+} from '@coxswain/fabric';
 import { isNotFound, KubeApiError, type Clock, type KubeClient, listPages, resourcePath } from '@coxswain/kube';
 import type { StatedFabric } from '../cluster/stated-fabric.ts';
 
@@ -7,14 +13,6 @@ export interface DeviceReadsParts {
   readonly stated: Pick<StatedFabric, 'replaceDevices'>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
-
-const PATH = resourcePath({ group: 'resource.k8s.io', version: 'v1', plural: 'resourceslices' });
-/** NICs and NVLink domains do not come and go: a list of 10,000 nodes' devices is 100 MB, so it is no watch and made seldom. */
-const INTERVAL_MS = 300_000;
-/** A slice has at most 128 devices, of about a kilobyte. */
-const PAGE_SIZE = 100;
-/** Several drivers on more nodes than there are. */
-const MOST_SLICES = 100_000;
 
 /** Reads from time to time what DRA drivers publish of the devices of nodes, and keeps what says something of the fabric. */
 export class DeviceReads {
@@ -29,22 +27,21 @@ export class DeviceReads {
   async look(): Promise<void> {
     const { clock, stated } = this.#parts;
     const nowMs = clock.monotonicMs();
-    if (nowMs - this.#readAtMs < INTERVAL_MS) return;
+    if (nowMs - this.#readAtMs < SLICES_INTERVAL_MS) return;
     this.#readAtMs = nowMs;
-    stated.replaceDevices(draDevicesByNode(await this.#slices()));
+    stated.replaceDevices(await this.#devices());
   }
 
-  async #slices(): Promise<readonly SliceOfNode[]> {
-    const slices: SliceOfNode[] = [];
+  async #devices(): Promise<ReadonlyMap<string, readonly DraAttributes[]>> {
+    const listed = new ListedSlices();
+    const asked = { pageSize: SLICES_PER_PAGE };
     try {
-      for await (const page of listPages(this.#parts.client, PATH, { pageSize: PAGE_SIZE })) {
-        slices.push(...page.flatMap((slice) => sliceOfNode(slice) ?? []));
-        if (slices.length >= MOST_SLICES) break;
-      }
+      for await (const page of listPages(this.#parts.client, resourcePath(RESOURCE_SLICES), asked))
+        if (!listed.take(page)) break;
     } catch (error) {
       if (!isNotFound(error) && !(error instanceof KubeApiError && error.status === 403)) throw error;
-      return [];
+      return new Map();
     }
-    return slices;
+    return listed.devicesByNode();
   }
 }
