@@ -1,6 +1,6 @@
 import type { AuditEntry } from '@coxswain/api-types';
 import { type Command, Option } from 'commander';
-import { columns } from './output.ts';
+import { columns, utcText } from './output.ts';
 import type { Session } from './session.ts';
 import { instant, time } from './time-option.ts';
 import { wholeNumber } from './whole-number.ts';
@@ -57,7 +57,7 @@ Examples:
 function auditTable(items: readonly AuditEntry[]): string {
   if (items.length === 0) return 'No entries. What was done longer ago than the audit is kept is not there any more.';
   const rows = items.map((entry) => [
-    entry.at.slice(0, 19).replace('T', ' '),
+    utcText(entry.at),
     entry.principal ?? '-',
     entry.verb,
     entry.outcome === 'allowed' ? 'allowed' : `denied ${entry.reason ?? ''}${timesCell(entry)}`.trim(),

@@ -10,6 +10,7 @@ import {
 } from '@coxswain/planner-calibration/profile';
 import { gpuOf } from '@coxswain/planner/presets';
 import { type Command, Option } from 'commander';
+import { BITS_PER_BYTE } from '@coxswain/units';
 import { measureHere } from './calibrate/measure-here.ts';
 import { readProfile } from './calibrate/profile-file.ts';
 import { enginesText, probesText } from './calibrate/profile-text.ts';
@@ -36,7 +37,6 @@ interface CalibrateOptions {
   readonly force?: true;
 }
 
-const BITS = 8;
 const CPU = 'simulated';
 
 /** `coxswain calibrate`: what the planner should know of one cluster, from probes or from jobs that ran. */
@@ -116,7 +116,7 @@ function fittedTo(measured: ClusterMeasurement, options: CalibrateOptions, now: 
       measured.ranks,
       Math.max(measured.ranksPerNode, gpu.name === CPU ? 1 : gpu.scaleUpDomainGpus),
     ),
-    scaleOutGbPerS: (options.nicGbps ?? gpu.nicGbps) / BITS,
+    scaleOutGbPerS: (options.nicGbps ?? gpu.nicGbps) / BITS_PER_BYTE,
     nicKind: options.nic ?? gpu.nicKind,
   };
   const day = now.toISOString().slice(0, 10);

@@ -2,7 +2,7 @@ import type { FabricChange, FabricChanges, FabricSnapshot } from '@coxswain/api-
 import { formatCount } from '@coxswain/units';
 import type { Command } from 'commander';
 import { CliError } from './cli-error.ts';
-import { columns } from './output.ts';
+import { columns, utcText } from './output.ts';
 import type { Session } from './session.ts';
 import { instant, time } from './time-option.ts';
 import { wholeNumber } from './whole-number.ts';
@@ -59,13 +59,13 @@ export async function snapshotAt(session: Session, at: string): Promise<FabricSn
   const [snapshot] = items;
   if (snapshot !== undefined) return snapshot;
   throw new CliError(
-    `Nothing is recorded of the fabric as it was ${utc(until)} UTC; \`coxswain fabric history\` lists what is.`,
+    `Nothing is recorded of the fabric as it was ${utcText(until)} UTC; \`coxswain fabric history\` lists what is.`,
   );
 }
 
 /** How a snapshot is told of above its table. */
 export function snapshotLine({ takenAt, seenUntil }: FabricSnapshot): string {
-  return `As recorded ${utc(takenAt)} UTC, and last seen so ${utc(seenUntil)} UTC.`;
+  return `As recorded ${utcText(takenAt)} UTC, and last seen so ${utcText(seenUntil)} UTC.`;
 }
 
 const HISTORY_EXAMPLES = `
@@ -82,8 +82,8 @@ Examples:
 function historyTable(items: readonly FabricSnapshot[]): string {
   if (items.length === 0) return 'Nothing is recorded of the fabric in that time.';
   const rows = items.map((one) => [
-    utc(one.takenAt),
-    utc(one.seenUntil),
+    utcText(one.takenAt),
+    utcText(one.seenUntil),
     ...[one.nodes, one.gpus, one.islands, one.nvlinkDomains].map(String),
     ...[one.changes?.came, one.changes?.gone, one.changes?.changed].map((count) => String(count ?? '-')),
     one.unrecordedLooks === 0 ? '' : `${formatCount(one.unrecordedLooks, 'look')} before saw it otherwise`,
@@ -95,8 +95,8 @@ function historyTable(items: readonly FabricSnapshot[]): string {
 }
 
 function changesText({ before, after, came, gone, changed, changes, hasMore }: FabricChanges): string {
-  const since = before === null ? 'nothing is recorded before' : `since ${utc(before.takenAt)} UTC`;
-  const head = `${utc(after.takenAt)} UTC, ${since}: ${formatCount(came, 'node')} came, ${gone} went, ${changed} changed.`;
+  const since = before === null ? 'nothing is recorded before' : `since ${utcText(before.takenAt)} UTC`;
+  const head = `${utcText(after.takenAt)} UTC, ${since}: ${formatCount(came, 'node')} came, ${gone} went, ${changed} changed.`;
   const more = hasMore ? ['There are more kinds of changes than these.'] : [];
   return [head, ...changes.map(changeText), ...more].join('\n\n');
 }
@@ -118,7 +118,3 @@ function changeText({ kind, nodeCount, nodes, facts }: FabricChange): string {
 }
 
 const shown = (value: string | null): string => (value === null ? 'nobody says' : value);
-
-function utc(at: string): string {
-  return at.slice(0, 19).replace('T', ' ');
-}

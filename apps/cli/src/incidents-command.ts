@@ -10,7 +10,7 @@ import {
 } from '@coxswain/api-types';
 import { formatDuration } from '@coxswain/units';
 import { type Command, Option } from 'commander';
-import { columns } from './output.ts';
+import { columns, utcText } from './output.ts';
 import type { Session } from './session.ts';
 import { wholeNumber } from './whole-number.ts';
 
@@ -44,7 +44,7 @@ export function addIncidentsCommand(program: Command, session: Session): void {
 function incidentTable(items: readonly JobIncident[]): string {
   if (items.length === 0) return 'No incidents.';
   const rows = items.map((one) => [
-    shortTime(one.noticedAt),
+    utcText(one.noticedAt),
     one.job,
     incidentWords(one.kind),
     one.rank === undefined ? '-' : `${one.rank}`,
@@ -66,7 +66,7 @@ function paragraph(incident: JobIncident): readonly string[] {
   const lost = lostOf(incident);
   const cameOf = outcome === undefined ? 'It is not over.' : INCIDENT_OUTCOMES[outcome];
   return [
-    `${shortTime(noticedAt)}  ${incidentSubject(incident)}  [${id}]`,
+    `${utcText(noticedAt)}  ${incidentSubject(incident)}  [${id}]`,
     `  Seen:     ${message}`,
     `  Done:     ${INCIDENT_ACTIONS[action]}`,
     `  Came of:  ${cameOf}${lost === undefined ? '' : ` Lost: ${lost}.`}`,
@@ -81,8 +81,4 @@ function lostOf({ lostMs, redoneSteps = 0 }: JobIncident): string | undefined {
   if (lostMs === undefined) return undefined;
   const again = redoneSteps === 0 ? '' : ` (${redoneSteps} steps again)`;
   return `${formatDuration(lostMs)}${again}`;
-}
-
-function shortTime(at: string): string {
-  return at.slice(0, 19).replace('T', ' ');
 }

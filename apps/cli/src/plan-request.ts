@@ -14,6 +14,7 @@ import {
 import { gpuOf } from '@coxswain/planner/presets';
 import { InvalidArgumentError } from 'commander';
 import type { z } from 'zod';
+import { BITS_PER_BYTE } from '@coxswain/units';
 import { readProfile } from './calibrate/profile-file.ts';
 import { CliError } from './cli-error.ts';
 import { plannedModel } from './planned-model.ts';
@@ -57,8 +58,6 @@ export interface ReadRequest {
   /** What the model's file left open. */
   readonly assumed: readonly string[];
 }
-
-const BITS = 8;
 
 /**
  * The request that options and file make, options first. `known` comes before the file: what a layout file says of its job.
@@ -114,11 +113,12 @@ function clusterOf(options: RequestOptions, file: Partial<ClusterInput> | undefi
       gpus: options.gpus,
       gpusPerNode: options.gpusPerNode,
       scaleUpDomainGpus: options.scaleUpDomain,
-      scaleOutGbPerS: options.nicGbps === undefined ? undefined : options.nicGbps / BITS,
+      scaleOutGbPerS: options.nicGbps === undefined ? undefined : options.nicGbps / BITS_PER_BYTE,
       nicKind: options.nic,
       islands: options.island,
       stagesInOneIsland: options.stagesInOneIsland,
-      betweenIslandsGbPerS: options.betweenIslandsGbps === undefined ? undefined : options.betweenIslandsGbps / BITS,
+      betweenIslandsGbPerS:
+        options.betweenIslandsGbps === undefined ? undefined : options.betweenIslandsGbps / BITS_PER_BYTE,
       usdPerGpuHour: options.usdPerGpuHour,
       profile: options.profile === undefined ? undefined : readProfile(options.profile),
     }),
@@ -192,7 +192,7 @@ export function island(text: string, islands: readonly Island[] = []): Island[] 
     {
       gpus: wholeNumber(gpus),
       ...(gpu === undefined ? {} : { gpu: gpuOf(gpu).name }),
-      ...(gbps === undefined ? {} : { scaleOutGbPerS: positiveNumber(gbps) / BITS }),
+      ...(gbps === undefined ? {} : { scaleOutGbPerS: positiveNumber(gbps) / BITS_PER_BYTE }),
       ...(nic === undefined ? {} : { nicKind: oneOf(NIC_KINDS, nic) }),
       ...(speed === undefined ? {} : { relativeSpeed: positiveNumber(speed) }),
     },

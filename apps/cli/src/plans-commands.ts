@@ -1,7 +1,7 @@
 import type { AccuracyFigures, MeasuredPrediction, PlanAccuracy, PlanSummary } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import type { Command } from 'commander';
-import { columns, formatMs, signed } from './output.ts';
+import { columns, formatMs, signed, utcText } from './output.ts';
 import { planText } from './planner-tables.ts';
 import type { Session } from './session.ts';
 
@@ -50,7 +50,7 @@ function planTable(items: readonly PlanSummary[]): string {
     `${plan.gpus} x ${plan.gpu}`,
     plan.layout === null ? 'nothing fits' : formatLayout(plan.layout),
     plan.predictedStepMs === null ? '-' : formatMs(plan.predictedStepMs),
-    plan.createdAt.slice(0, 19).replace('T', ' '),
+    utcText(plan.createdAt),
     plan.id,
   ]);
   return columns([['MODEL', 'GPUS', 'LAYOUT', 'STEP', 'ASKED (UTC)', 'ID'], ...rows]);

@@ -8,7 +8,7 @@ import {
 } from '@coxswain/api-types';
 import { type Command, Option } from 'commander';
 import { CliError } from './cli-error.ts';
-import { columns } from './output.ts';
+import { columns, utcText } from './output.ts';
 import type { Session } from './session.ts';
 import { wholeNumber } from './whole-number.ts';
 
@@ -139,17 +139,13 @@ function notesOf({ url, disabledReason, leftOut }: Webhook): readonly string[] {
 function deliveryTable(items: readonly WebhookDelivery[]): string {
   if (items.length === 0) return 'Nothing was sent to it yet.';
   const rows = items.map((one) => [
-    shortTime(one.createdAt),
+    utcText(one.createdAt),
     one.event,
     one.state,
     `${one.attempts}`,
     one.lastOutcome ?? '-',
-    one.nextAttemptAt === null ? '-' : shortTime(one.nextAttemptAt),
+    one.nextAttemptAt === null ? '-' : utcText(one.nextAttemptAt),
     one.id,
   ]);
   return columns([['MADE (UTC)', 'EVENT', 'STATE', 'ATTEMPTS', 'LAST', 'NEXT (UTC)', 'ID'], ...rows]);
-}
-
-function shortTime(at: string): string {
-  return at.slice(0, 19).replace('T', ' ');
 }

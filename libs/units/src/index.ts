@@ -8,6 +8,8 @@ export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
+/** Networks are sold in bits and used in bytes. */
+export const BITS_PER_BYTE = 8;
 export const KIB_BYTES = 1024;
 export const MIB_BYTES = 1024 * KIB_BYTES;
 export const GIB_BYTES = 1024 * MIB_BYTES;

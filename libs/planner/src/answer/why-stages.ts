@@ -1,4 +1,5 @@
 /** Which stages of a plan lie in which island, and why do they have the layers that they have? */
+import { BITS_PER_BYTE } from '@coxswain/units';
 import { constantsOf } from '../calibration/calibration-in-use.ts';
 import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
 import type { Plan } from '../contract.ts';
@@ -101,8 +102,6 @@ function nameOf({ cluster }: RunFacts, index: number): string {
   const gbps = Math.round((island?.scaleOutGbPerS ?? 0) * BITS_PER_BYTE);
   return `island ${index + 1} (${(island?.gpu ?? gpu).name}, ${island?.nicKind ?? ''} of ${gbps} Gb/s)`;
 }
-
-const BITS_PER_BYTE = 8;
 
 function layersOfRanks({ model, candidate }: RunFacts): readonly number[] {
   const layers = Array.from({ length: candidate.pipeline }, () => 0);

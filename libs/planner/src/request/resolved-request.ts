@@ -1,6 +1,7 @@
 /** What does a request mean? Its presets are looked up once, and everything that answers it reads what was found. */
 import { DomainError } from '@coxswain/domain-error';
 import type { ModelShape } from '@coxswain/layout';
+import { BITS_PER_BYTE } from '@coxswain/units';
 import { unknownConstantsOf } from '../calibration/with-profile.ts';
 import type { ClusterProfile } from '../cluster-profile.ts';
 import type { AllowedChoices, PlanCluster, PlanRequest } from '../contract.ts';
@@ -33,8 +34,6 @@ export type RunBase = Omit<RunFacts, 'candidate'>;
 
 /** Stands for any engine where a request names none. */
 export const UNNAMED_STACK = 'unnamed';
-
-const BITS_PER_BYTE = 8;
 
 /**
  * @throws DomainError INVALID_REQUEST for a preset that does not exist, with the nearest names, and for words that contradict the model or the
