@@ -1,5 +1,5 @@
 import { type Incident, type JobIncident, LABELS, type TrainingJob } from '@coxswain/api-types';
-import { aJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
+import { aJobSpec, anIncident, aTrainingJob } from '@coxswain/api-types/testing';
 import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { projectJob } from '../projection/job-projection.ts';
 import { MAX_INCIDENTS_OF_JOB } from '../projection/incident-projection.ts';
@@ -7,21 +7,8 @@ import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testin
 
 const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
 
-function anIncident(changes: Partial<Incident> = {}): Incident {
-  return {
-    id: '1.1',
-    kind: 'Crash',
-    epoch: 1,
-    incarnation: 1,
-    noticedAt: at(10),
-    message: 'Rank 1 exited.',
-    rank: 1,
-    node: 'node-a',
-    gpus: 4,
-    action: 'RestartedInPods',
-    ...changes,
-  };
-}
+const onNodeA = (changes: Partial<Incident> = {}): Incident =>
+  anIncident({ noticedAt: at(10), rank: 1, node: 'node-a', ...changes });
 
 let postgres: Postgres;
 let api: ApiUnderTest;
@@ -59,17 +46,15 @@ const ask = (path: string, token = member): Promise<TestAnswer> =>
 const idsOf = ({ body }: TestAnswer): readonly string[] => body.items.map(({ id }: JobIncident) => id);
 
 describe('incidents of a job', () => {
-  const slow = anIncident({ id: '1.1-slowRank-r3', kind: 'SlowRank', noticedAt: at(20), rank: 3, node: 'node-b' });
+  const slow = onNodeA({ id: '1.1-slowRank-r3', kind: 'SlowRank', noticedAt: at(20), rank: 3, node: 'node-b' });
 
   it('are none at first, newest first later, and each once however often the resource is projected', async () => {
     expect((await ask(`jobs/${jobId}/incidents`)).body).toEqual({ items: [] });
-    await project([anIncident(), slow]);
-    await project([anIncident(), slow]);
+    await project([onNodeA(), slow]);
+    await project([onNodeA(), slow]);
     const { status, body } = await ask(`jobs/${jobId}/incidents`);
     expect(status).toBe(200);
-    expect(body.items).toEqual(
-      [slow, anIncident()].map((one) => ({ ...one, jobId, job: 'tiny', project: 'research' })),
-    );
+    expect(body.items).toEqual([slow, onNodeA()].map((one) => ({ ...one, jobId, job: 'tiny', project: 'research' })));
   });
 
   it('stay when status keeps them no longer, and tell what came of them', async () => {
@@ -118,7 +103,7 @@ describe('incidents of a job', () => {
       await project(
         Array.from({ length: 20 }, (_, index) => {
           const epoch = 2 + batch * 20 + index;
-          return anIncident({ id: `${epoch}.1`, epoch, noticedAt: at(100 + epoch) });
+          return onNodeA({ id: `${epoch}.1`, epoch, noticedAt: at(100 + epoch) });
         }),
       );
     }

@@ -1,4 +1,5 @@
 import type { Condition, Incident, Job } from '@coxswain/api-types';
+import { anIncident } from '@coxswain/api-types/testing';
 import { type KnownJob, newsOfIncident, newsOfJob } from './job-news.ts';
 
 const condition = (type: string, reason: string, status: Condition['status'] = 'False'): Condition => ({
@@ -70,17 +71,7 @@ describe('of a job', () => {
 });
 
 describe('of an incident', () => {
-  const incident = (changes: Partial<Incident> = {}): Incident => ({
-    id: '1.1',
-    kind: 'Crash',
-    epoch: 1,
-    incarnation: 1,
-    noticedAt: '2026-01-01T00:00:00Z',
-    message: 'Rank 1 exited.',
-    gpus: 4,
-    action: 'Advised',
-    ...changes,
-  });
+  const incident = (changes: Partial<Incident> = {}): Incident => anIncident({ action: 'Advised', ...changes });
   const acted = incident({ action: 'RestartedInPods' });
   const over = incident({ action: 'RestartedInPods', outcome: 'Recovered' });
 

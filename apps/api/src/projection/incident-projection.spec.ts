@@ -1,17 +1,8 @@
-import { type Incident, MAX_INCIDENTS_IN_STATUS, type TrainingJob } from '@coxswain/api-types';
-import { aTrainingJob } from '@coxswain/api-types/testing';
+import { MAX_INCIDENTS_IN_STATUS, type TrainingJob } from '@coxswain/api-types';
+import { anIncident, aTrainingJob } from '@coxswain/api-types/testing';
 import { incidentsOf } from './incident-projection.ts';
 
-const INCIDENT: Incident = {
-  id: '1.1',
-  kind: 'Crash',
-  epoch: 1,
-  incarnation: 1,
-  noticedAt: '2026-01-01T00:00:00Z',
-  message: 'Rank 1 exited.',
-  gpus: 4,
-  action: 'RestartedInPods',
-};
+const INCIDENT = anIncident();
 
 const holding = (incidents: unknown): TrainingJob => {
   const job = aTrainingJob();

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Incident, LABELS, type TrainingJob } from '@coxswain/api-types';
-import { aJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
+import { aJobSpec, anIncident, aTrainingJob } from '@coxswain/api-types/testing';
 import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
 import { createMetrics } from '@coxswain/telemetry';
 import { claimMessage, KEPT_DAYS, MOST_KEPT_OF_ENDPOINT, removeOldDeliveries } from '../messages/delivery-rows.ts';
@@ -110,20 +110,6 @@ async function project(name: string, status: Partial<TrainingJob['status']>, uid
 const jobIds: Record<string, string> = {};
 async function aJob(name: string): Promise<void> {
   jobIds[name] = (await send('POST', '/v1/projects/research/jobs', { name, spec: aJobSpec() })).body.id;
-}
-
-function anIncident(changes: Partial<Incident> = {}): Incident {
-  return {
-    id: '1.1',
-    kind: 'Crash',
-    epoch: 1,
-    incarnation: 1,
-    noticedAt: '2026-01-01T00:00:00Z',
-    message: 'Rank 1 exited.',
-    gpus: 4,
-    action: 'RestartedInPods',
-    ...changes,
-  };
 }
 
 const seen = (endpoint: Endpoint, count: number): Promise<true> =>

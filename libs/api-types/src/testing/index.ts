@@ -6,7 +6,7 @@ import type { EffectiveSpec } from '../effective-spec.ts';
 import { aJobSpec } from './spec.ts';
 
 export { aJobSpec, aPlannedJobSpec } from './spec.ts';
-export { aCheckpointRecord, aJob, aJobEvent, anAttempt, aRankPlace, aStepPoint } from './rest.ts';
+export { aCheckpointRecord, aJob, aJobEvent, anAttempt, anIncident, aRankPlace, aStepPoint } from './rest.ts';
 
 /** A job as the API server would hand it out: no status yet, generation 1. */
 export function aTrainingJob(

@@ -1,5 +1,6 @@
 import type { CheckpointRecord, Job, JobEvent, RankPlace, StepPoint } from '../rest.ts';
 import type { Attempt } from '../attempt.ts';
+import type { Incident } from '../incident.ts';
 import type { TrainingJobSpecInput } from '../training-job-spec.ts';
 import { stepsOf } from '../training-spec.ts';
 import { aJobSpec } from './spec.ts';
@@ -127,5 +128,20 @@ export function aCheckpointRecord(overrides: Partial<CheckpointRecord> = {}): Ch
     createdAt: AT,
     deletedAt: null,
     ...overrides,
+  };
+}
+
+/** A crash that was answered by a restart. */
+export function anIncident(changes: Partial<Incident> = {}): Incident {
+  return {
+    id: '1.1',
+    kind: 'Crash',
+    epoch: 1,
+    incarnation: 1,
+    noticedAt: '2026-01-01T00:00:00Z',
+    message: 'Rank 1 exited.',
+    gpus: 4,
+    action: 'RestartedInPods',
+    ...changes,
   };
 }
