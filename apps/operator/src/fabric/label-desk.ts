@@ -60,9 +60,12 @@ export class LabelDesk {
     const writtenAtMs = new Map<string, number>();
     const due = nodes.flatMap((node) => {
       const { name } = node.metadata;
-      const change = labelChange(node.published ?? NONE, wanted.get(name) ?? NONE);
       const lastMs = this.#writtenAtMs.get(name);
       if (lastMs !== undefined) writtenAtMs.set(name, lastMs);
+      const labels = wanted.get(name);
+      // Every node, where nobody asks for labels.
+      if (node.published === undefined && labels === undefined) return [];
+      const change = labelChange(node.published ?? NONE, labels ?? NONE);
       if (change === undefined) return [];
       const text = JSON.stringify(change);
       now.set(name, text);
