@@ -1,7 +1,7 @@
 import type { FabricChanges, FabricSnapshotList, RecordedFabric } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import { columnsOf, fabricChanges } from '@coxswain/fabric';
-import type { Sql, TenantDatabase } from '@coxswain/persistence';
+import { firstOf, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import { highestRoleOf, type Principal } from '../auth/principal.ts';
 import { scopeOf } from '../auth/project-scope.ts';
@@ -89,7 +89,7 @@ export class FabricHistoryService {
       `SELECT ${SNAPSHOT_COLUMNS} FROM fabric_snapshots WHERE cluster_id = $1 AND id = $2`,
       [this.#cluster.id, isUuid(id) ? id : null],
     );
-    const [row] = found.rows;
+    const row = firstOf(found);
     if (row === undefined)
       throw new DomainError(
         'NOT_FOUND',
@@ -100,7 +100,7 @@ export class FabricHistoryService {
 
   async #before(sql: Sql, { at_text: at, id }: SnapshotRow): Promise<SnapshotRow | undefined> {
     const found = await sql.query<SnapshotRow>(NEWEST, [this.#cluster.id, null, null, at, id, 1]);
-    return found.rows[0];
+    return firstOf(found);
   }
 }
 

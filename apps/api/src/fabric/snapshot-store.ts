@@ -7,7 +7,7 @@ import {
   type RecordedNode,
   snapshotChunks,
 } from '@coxswain/fabric';
-import { type Database, type Sql, storableJson } from '@coxswain/persistence';
+import { type Database, firstOf, type Sql, storableJson } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { type FabricCounts, nodesOfSnapshot } from './snapshot-rows.ts';
 
@@ -103,7 +103,7 @@ export class SnapshotStore {
          FROM fabric_snapshots WHERE cluster_id = $1 ORDER BY taken_at DESC, id DESC LIMIT 1`,
       [this.#cluster.id],
     );
-    return found.rows[0];
+    return firstOf(found);
   }
 
   /** Gives how many bytes of JSON were not there yet. */
