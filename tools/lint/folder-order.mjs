@@ -17,6 +17,7 @@ export const FOLDER_ORDER = {
     // what is asked for
     'health',
     'streams',
+    'stacks',
     'sign-in',
     'webhooks',
     'projects',
@@ -40,7 +41,7 @@ export const FOLDER_ORDER = {
   'apps/dashboard': ['pages', 'components', 'fabric', 'plans', 'job'],
   'apps/local-node': ['node', 'pod', 'container', 'settings', 'kube'],
   'apps/operator': ['installation', 'process', 'reports', 'training-job', 'cluster', 'config'],
-  'libs/health': ['watch', 'hang', 'loss', 'slow', 'gang', 'verdict', 'trace', 'settings.ts'],
+  'libs/health': ['watch', 'hang', 'loss', 'slow', 'gang', 'stacks', 'verdict', 'trace', 'settings.ts'],
   // a pass; what is decided; what launchers are told; which epoch comes next; what is told of what went wrong; what went wrong; who gets GPUs; what is seen; what status records
   'libs/lifecycle': ['perform', 'decide', 'launchers', 'epoch', 'incident', 'failure', 'admission', 'look', 'record'],
   'libs/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],

@@ -68,6 +68,21 @@ export {
   type RankOperation,
 } from './incident.ts';
 export { JobPlan } from './job-plan.ts';
+export {
+  JobStacks,
+  MAX_FRAME_CHARACTERS,
+  MAX_STACK_FRAMES,
+  MAX_STACKS_OF_POD,
+  MAX_THREAD_NAME_CHARACTERS,
+  PodStacks,
+  RANK_SILENCES,
+  type RankSilence,
+  SilentRanks,
+  silenceWords,
+  StackGroup,
+  STACKS_WITHIN_MS,
+  ThreadStack,
+} from './stacks.ts';
 export { JOB_STATES, JobState, TrainingJobStatus } from './training-job.ts';
 export { ObjectName } from './field-names.ts';
 export { describeSecrets, placeOf, SECRET_PREFIX } from './secret-references.ts';
@@ -136,7 +151,7 @@ export { Engine, EngineList } from './engine-facts.ts';
 export { ENGINES_WITH_RECIPES, ENGINES_WITHOUT_PROGRAM } from './engine-spec.ts';
 export { ENGINE_NAMES, ENGINE_RELEASES } from './engine-names.ts';
 export type { EngineName } from './engine-names.ts';
-export { formatRanks, parseRanks } from './rank-ranges.ts';
+export { formatRanks, parseRanks, rankIsIn } from './rank-ranges.ts';
 export { RecordedPlaces } from './recorded-places.ts';
 export type { RecordedPlace } from './recorded-places.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
@@ -183,6 +198,7 @@ export {
   SeriesFrame,
   StepFrame,
   TerminationCause,
+  STACKS_PATH,
 } from './report-protocol.ts';
 export type { LauncherState, SavedCheckpoint, StepReport } from './report-protocol.ts';
 export {

@@ -22,3 +22,11 @@ export function parseRanks(text: string, most: number): readonly number[] {
     return Array.from({ length: Math.max(0, Math.min(last - first + 1, most)) }, (_, index) => first + index);
   });
 }
+
+/** Whether such a text says that rank. */
+export function rankIsIn(rank: number, text: string): boolean {
+  return text.split(',').some((range) => {
+    const [first = Number.NaN, last = first] = range === '' ? [] : range.split('-').map(Number);
+    return first <= rank && rank <= last;
+  });
+}

@@ -6,6 +6,7 @@ import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightReport } from './preflight.ts';
 import { RANK_RANGES } from './rank-ranges.ts';
 import { ProcessGroup, RankWatermarks } from './rank-watermarks.ts';
+import { PodStacks } from './stacks.ts';
 import { TrainedFacts } from './trained-facts.ts';
 import { durationMs, rank, RankTimings } from './rank-timings.ts';
 
@@ -26,6 +27,8 @@ export const UNREACHABLE_LEADER_HEADER = 'coxswain-unreachable-leader';
 export const REPLICA_URL_HEADER = 'coxswain-replica-url';
 /** NDJSON stream of {@link SeriesFrame}s for the API, on the same port. `?bootId=…&after=N` resumes. */
 export const SERIES_PATH = '/v1/series';
+/** Where the API asks for the stacks of a job, on the same port: `POST ?jobUid=…`, with `&rank=N` for the pod of one rank. Answers JobStacks, or a problem. */
+export const STACKS_PATH = '/v1/stacks';
 export const MAX_REPORT_BYTES = 262_144;
 /** A pod's termination message is cut at 4096 bytes by the kubelet; the cause must fit. */
 export const MAX_TERMINATION_MESSAGE_BYTES = 4096;
@@ -178,6 +181,8 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
   z.strictObject({ ...envelope, kind: z.literal('preflight'), report: PreflightReport }),
   /** What the first rank of the pod to tell really trains; said again on each connection. One of each pod and incarnation is looked at. */
   z.strictObject({ ...envelope, kind: z.literal('trained'), rank, facts: TrainedFacts }),
+  /** To an operator that has asked; sent once, also where it can be of nobody. */
+  z.strictObject({ ...envelope, kind: z.literal('stacks'), stacks: PodStacks }),
   z.strictObject({ ...envelope, kind: z.literal('checkpointSaved'), checkpoint: SavedCheckpoint }),
   /**
    * The ranks of the incarnation that the envelope names are gone, down to the last process. With a cause where one of them failed by itself;
@@ -212,6 +217,12 @@ export const OperatorMessage = z.discriminatedUnion('kind', [
   }),
   /** Which optional parts of messages this operator reads, by the names above; said after the welcome. What is not named is not to be sent. */
   z.strictObject({ kind: z.literal('listensTo'), parts: z.array(z.string().max(32)).max(16) }),
+  /** Tell in the middle of what the ranks of the pod are, in a message `stacks` of at most so many bytes. A launcher of the release before says nothing. */
+  z.strictObject({
+    kind: z.literal('stacksWanted'),
+    request: counter,
+    maxBytes: z.int().min(4_096).max(MAX_REPORT_BYTES),
+  }),
   z.strictObject({ kind: z.literal('ack'), sequence: counter }),
   /** The connection closes after it. notLeader: try `leaderUrl`, else the next address. staleEpoch: exit with `fenced`. Others: back off. */
   z.strictObject({

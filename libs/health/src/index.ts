@@ -5,6 +5,8 @@ export { firstMatch } from './crash/line-pattern.ts';
 export type { NodeCondition } from './crash/node-conditions.ts';
 export { fingerprintOf } from './crash/traceback.ts';
 export { HEALTH_SETTINGS } from './settings.ts';
+export { type GroupedStacks, type StackBounds, StackGathering } from './stacks/gather-stacks.ts';
+export { mostAndOdd, stackEvidence } from './stacks/odd-stacks.ts';
 export { readHeader, readRecord, unknownRank } from './trace/read-line.ts';
 export { MAX_TRACE_LINE_CHARACTERS, type TraceHeader, type TraceRecord } from './trace/records.ts';
 export type { Verdict, Verdict as HealthVerdict } from './verdict/verdict.ts';

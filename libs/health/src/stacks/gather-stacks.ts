@@ -1,0 +1,127 @@
+/** Which ranks are in the middle of the same, and of which does nobody know it? */
+import {
+  formatRanks,
+  MAX_FRAME_CHARACTERS,
+  MAX_RANKS_PER_POD,
+  MAX_STACK_FRAMES,
+  MAX_THREAD_NAME_CHARACTERS,
+  type JobStacks,
+  type RankSilence,
+  type SilentRanks,
+  type StackGroup,
+  type ThreadStack,
+} from '@coxswain/api-types';
+import { cutText, safeText } from '@coxswain/safe-text';
+
+/** How much is kept. Of what is beyond it only the ranks are told. */
+export interface StackBounds {
+  /** Different stacks of first threads, and of other threads. */
+  readonly firstThreads: number;
+  readonly otherThreads: number;
+}
+
+export type GroupedStacks = Pick<JobStacks, 'groups' | 'silent' | 'leftOut'>;
+
+interface Group {
+  readonly stack: ThreadStack;
+  readonly ranks: number[];
+}
+
+interface Silent extends Pick<SilentRanks, 'why' | 'node'> {
+  readonly ranks: number[];
+}
+
+/**
+ * Takes what ranks and launchers tell, in the order in which it comes. They are not trusted: text is made safe, of one line and no longer than it may be. What
+ * the ranks of one pod tell is to be added together, so that one that is told twice counts once.
+ */
+export class StackGathering {
+  readonly #bounds: StackBounds;
+  readonly #groups = new Map<string, Group>();
+  readonly #kinds = { firstThreads: 0, otherThreads: 0 };
+  readonly #silent = new Map<string, Silent>();
+  readonly #leftOut = new Set<number>();
+
+  constructor(bounds: StackBounds) {
+    this.#bounds = bounds;
+  }
+
+  add(ranks: readonly number[], told: ThreadStack): void {
+    const stack = safeStack(told);
+    const key = JSON.stringify(stack);
+    const known = this.#groups.get(key);
+    if (known !== undefined) return addNew(known.ranks, ranks);
+    const kind = stack.isMain ? 'firstThreads' : 'otherThreads';
+    if (this.#kinds[kind] >= this.#bounds[kind]) return this.leaveOut(ranks);
+    this.#kinds[kind] += 1;
+    this.#groups.set(key, { stack, ranks: [...new Set(ranks)] });
+  }
+
+  addSilent(ranks: readonly number[], why: RankSilence, node?: string): void {
+    const key = `${why} ${node ?? ''}`;
+    const silent = this.#silent.get(key) ?? { why, ...(node === undefined ? {} : { node }), ranks: [] };
+    this.#silent.set(key, silent);
+    addNew(silent.ranks, ranks);
+  }
+
+  /** Something of these is not told. */
+  leaveOut(ranks: readonly number[]): void {
+    for (const rank of ranks) this.#leftOut.add(rank);
+  }
+
+  /** First threads before others, those of most ranks first; stacks and the ranks beside them have so many UTF-16 code units together. */
+  result(mostCharacters: number): GroupedStacks {
+    const leftOut = new Set(this.#leftOut);
+    let left = mostCharacters;
+    const groups = [...this.#groups.values()].sort(byFrequency).flatMap(({ stack, ranks }): readonly StackGroup[] => {
+      const group = { ...stack, ranks: inOrder(ranks), rankCount: ranks.length };
+      left -= charactersOf(group);
+      if (left >= 0) return [group];
+      for (const rank of ranks) leftOut.add(rank);
+      return [];
+    });
+    const silent = [...this.#silent.values()].sort((one, other) => first(one) - first(other));
+    return {
+      groups,
+      silent: silent.map((one) => ({ ...one, ranks: inOrder(one.ranks) })),
+      leftOut: inOrder([...leftOut]),
+    };
+  }
+}
+
+/** A line of its own, whatever it was called. */
+function oneLine(text: string, most: number): string {
+  return cutText(safeText(text).replaceAll(/\s+/g, ' ').trim(), most);
+}
+
+function safeStack({ thread, isMain, frames, isCut }: ThreadStack): ThreadStack {
+  return {
+    thread: oneLine(thread, MAX_THREAD_NAME_CHARACTERS),
+    isMain,
+    frames: frames.slice(0, MAX_STACK_FRAMES).map((frame) => oneLine(frame, MAX_FRAME_CHARACTERS)),
+    ...(isCut === true || frames.length > MAX_STACK_FRAMES ? { isCut: true } : {}),
+  };
+}
+
+/** Those of a pod come together: whoever is there already is among the last. */
+function addNew(known: number[], ranks: readonly number[]): void {
+  const newest = known.slice(-MAX_RANKS_PER_POD);
+  for (const rank of new Set(ranks)) if (!newest.includes(rank)) known.push(rank);
+}
+
+function byFrequency(one: Group, other: Group): number {
+  const isOther = Number(!one.stack.isMain) - Number(!other.stack.isMain);
+  return isOther || other.ranks.length - one.ranks.length || first(one) - first(other);
+}
+
+function first({ ranks }: { readonly ranks: readonly number[] }): number {
+  return ranks.reduce((least, rank) => Math.min(least, rank), Infinity);
+}
+
+function inOrder(ranks: readonly number[]): string {
+  return formatRanks(ranks.toSorted((one, other) => one - other));
+}
+
+function charactersOf({ thread, frames, ranks }: StackGroup): number {
+  return frames.reduce((sum, frame) => sum + frame.length, thread.length + ranks.length);
+}
