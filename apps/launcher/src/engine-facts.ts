@@ -1,4 +1,4 @@
-import { ProcessGroup, RankWatermark, TrainedFacts } from '@coxswain/api-types';
+import { ProcessGroup, RankWatermark, ThreadStack, TrainedFacts } from '@coxswain/api-types';
 import { z } from 'zod';
 
 /**
@@ -60,10 +60,15 @@ export const EngineFact = z.discriminatedUnion('kind', [
     processGroups: z.array(ProcessGroup).max(32).optional().catch(undefined),
   }),
   TrainedFacts.extend({ kind: z.literal('trained') }),
+  /** In the middle of what the process is, because it was asked. */
+  z.object({ kind: z.literal('stacks'), request: step, threads: z.array(ThreadStack).max(64) }),
   /** The hook's queue was full: so many facts are missing. */
   z.object({ kind: z.literal('reportsDropped'), count: step }),
 ]);
 export type EngineFact = z.infer<typeof EngineFact>;
+export type StacksFact = Extract<EngineFact, { kind: 'stacks' }>;
+/** What is told without being asked. */
+export type ToldFact = Exclude<EngineFact, StacksFact>;
 export type StepFact = Extract<EngineFact, { kind: 'step' }>;
 export type HeartbeatFact = Extract<EngineFact, { kind: 'heartbeat' }>;
 export type SavedFact = Extract<EngineFact, { kind: 'checkpointSaved' }>;

@@ -125,6 +125,11 @@ export class Gang {
     return this.#processes.flatMap(({ ranks, exit }) => ranks.map((rank) => ({ rank, alive: exit === undefined })));
   }
 
+  /** As {@link FactServer.askForStacks}. */
+  askForStacks(rank: number, request: number): number | undefined {
+    return this.#place?.facts.askForStacks(rank, request);
+  }
+
   /** What the rank wrote last, with the others of its process; of a pod's only process where no rank is named. */
   lastLinesOf(rank: number | undefined): readonly string[] {
     const writer =

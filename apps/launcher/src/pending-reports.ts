@@ -59,6 +59,7 @@ export class PendingReports {
     switch (draft.kind) {
       case 'hello':
       case 'steps':
+      case 'stacks':
         throw new Error(`${draft.kind} belongs to a connection, not to the pending reports`);
       case 'heartbeat':
         this.#items = this.#items.filter((item) => item.draft.kind !== 'heartbeat');

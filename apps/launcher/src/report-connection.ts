@@ -7,6 +7,7 @@ import {
   REPORT_PATH,
   UNREACHABLE_LEADER_HEADER,
   type LauncherMessage,
+  type PodStacks,
 } from '@coxswain/api-types';
 import WebSocket from 'ws';
 import type { Draft, PendingReports } from './pending-reports.ts';
@@ -34,6 +35,9 @@ export type Order = Extract<
   { kind: 'rendezvous' | 'assignment' | 'endRanks' | 'preflightBoard' | 'preflightDone' }
 >;
 
+/** The operator asks in the middle of what the ranks are. */
+export type StacksWanted = Omit<Extract<OperatorMessage, { kind: 'stacksWanted' }>, 'kind'>;
+
 export interface ReportConnectionOptions {
   readonly urls: readonly string[];
   /** PEM of the authority that signed the endpoint's certificate; the system's own when absent. */
@@ -51,6 +55,8 @@ export interface ReportConnectionOptions {
   /** Steps that are never told, since the start. */
   readonly skippedSteps: () => number;
   readonly onOrder: (message: Order) => void;
+  /** Must not reject. */
+  readonly stacks: (wanted: StacksWanted) => Promise<PodStacks>;
   readonly onStaleEpoch: (message: string) => void;
   readonly say: (sentence: string) => void;
   /** In [0, 1): spreads the launchers of a gang over time. */
@@ -287,6 +293,9 @@ export class ReportConnection {
       case 'preflightDone':
         this.#options.onOrder(message);
         return;
+      case 'stacksWanted':
+        void this.#answer(message);
+        return;
       case 'pace':
         this.#pace = message;
         this.#options.onPace(message.stepsPerSecond);
@@ -300,6 +309,13 @@ export class ReportConnection {
         if (this.#options.pending.isSettled) this.#onSettled?.();
         return;
     }
+  }
+
+  /** Whoever asks on another connection asks anew. */
+  async #answer(wanted: StacksWanted): Promise<void> {
+    const socket = this.#socket;
+    const stacks = await this.#options.stacks(wanted);
+    if (socket !== undefined && socket === this.#socket) this.#send(socket, { kind: 'stacks', stacks });
   }
 
   #refused(

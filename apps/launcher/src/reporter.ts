@@ -12,12 +12,12 @@ import {
   type TerminationCause,
 } from '@coxswain/api-types';
 import { lookAtSaved, wasSilence } from './checkpoint-look.ts';
-import type { EngineFact, SavedFact } from './engine-facts.ts';
+import type { SavedFact, ToldFact } from './engine-facts.ts';
 import type { StepWords } from './engine-run.ts';
 import { OneAfterTheOther } from './one-after-the-other.ts';
 import { PendingReports, type Draft } from './pending-reports.ts';
 import type { PreflightBoard } from './preflight/preflight-process.ts';
-import { ReportConnection, type Order } from './report-connection.ts';
+import { ReportConnection, type Order, type ReportConnectionOptions } from './report-connection.ts';
 import { formatAddress, type RendezvousAddress } from './rendezvous.ts';
 import { RanksNow } from './ranks-now.ts';
 import type { Settings } from './settings.ts';
@@ -36,14 +36,12 @@ const MOST_WAITING_LOOKS = 32;
 /** Looks at a saved checkpoint while the file server answers nothing: 10 minutes of it by default, and each leaves a process behind. */
 const MOST_LOOKS = 5;
 
-export interface ReporterOptions {
+export interface ReporterOptions extends Pick<ReportConnectionOptions, 'stacks' | 'say' | 'onStaleEpoch'> {
   readonly settings: Settings;
   readonly bootId: string;
   readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
-  readonly onStaleEpoch: (message: string) => void;
   /** The ranks that run are to go. */
   readonly onEndRanks: (message: string) => void;
-  readonly say: (sentence: string) => void;
   readonly stepWords?: StepWords;
 }
 
@@ -174,7 +172,7 @@ export class Reporter {
     this.#heartbeat();
   }
 
-  accept(rank: number, fact: EngineFact): void {
+  accept(rank: number, fact: ToldFact): void {
     switch (fact.kind) {
       case 'step':
         this.#ranks.stepDone(rank, fact.step, performance.now());
@@ -243,7 +241,7 @@ export class Reporter {
   }
 
   #connect(): ReportConnection {
-    const { settings, bootId, say, onStaleEpoch } = this.#options;
+    const { settings, bootId, say, onStaleEpoch, stacks } = this.#options;
     return new ReportConnection({
       urls: settings.reportUrls,
       ca: settings.reportCa,
@@ -272,6 +270,7 @@ export class Reporter {
         this.#heartbeat();
       },
       onOrder: (order) => this.#obey(order),
+      stacks,
       onStaleEpoch,
       say,
       random: Math.random,

@@ -19,6 +19,7 @@ import { lookAround } from './preflight/look-around.ts';
 import { freePort, parseAddress, type RendezvousAddress } from './rendezvous.ts';
 import { Reporter } from './reporter.ts';
 import type { Settings } from './settings.ts';
+import { AskedRanks } from './stacks/asked-ranks.ts';
 import { StopSignals } from './stop-signals.ts';
 import { clearTerminationMessage, fitCause, writeTerminationMessage } from './termination.ts';
 import { checkpointVerdict, makesRoom, plainVerdict, type Verdict } from './verdict.ts';
@@ -49,6 +50,10 @@ export async function run({ settings, command, environment }: RunOptions): Promi
   /** A verdict from outside the ranks. */
   const early = Promise.withResolvers<Verdict>();
   const ranks: Ranks = { gang: undefined, silent: undefined };
+  const asked = new AskedRanks({
+    alive: () => ranks.gang?.alive ?? [],
+    ask: (rank, request) => ranks.gang?.askForStacks(rank, request),
+  });
   const reporter: Reporter = new Reporter({
     settings,
     bootId,
@@ -56,6 +61,7 @@ export async function run({ settings, command, environment }: RunOptions): Promi
     stepWords: stepWordsOf(environment),
     alive: () => ranks.gang?.alive ?? [],
     onStaleEpoch: (message) => early.resolve(plainVerdict('fenced', `the operator refused this epoch: ${message}`)),
+    stacks: (wanted) => asked.take(wanted),
     onEndRanks: (message) => ranks.gang?.kill(endedByOrder(message)),
   });
   const newGang = (assignment: RankAssignment): Gang =>
@@ -67,7 +73,7 @@ export async function run({ settings, command, environment }: RunOptions): Promi
       environment: { ...environment, ...placesOf(assignment, settings) },
       stdout,
       stderr,
-      onFact: (rank, fact) => reporter.accept(rank, fact),
+      onFact: (rank, fact) => (fact.kind === 'stacks' ? asked.hear(rank, fact) : reporter.accept(rank, fact)),
       onStepLine: (rank, line) => {
         ranks.silent?.stepPrinted();
         reporter.acceptLine(rank, line);

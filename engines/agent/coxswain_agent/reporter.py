@@ -4,6 +4,8 @@ A thread of its own connects and writes. When the launcher reads slowly the queu
 first, because a step is one of many while a saved checkpoint is told only once. Dropped facts are counted and the count
 is sent with the next chance. When the launcher closes the connection reporting stops for good; the training goes on.
 
+The launcher asks one thing: in the middle of what the process is. A second thread waits for that, and answers between the facts.
+
 Python 3.8 and later: the launcher carries this file into images of others, for the hook.
 """
 
@@ -21,10 +23,13 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable, Optional
 
+from . import stacks
+
 REPORT_SOCKET_VARIABLE = 'COXSWAIN_REPORT_SOCKET'
 BOOT_ID_VARIABLE = 'COXSWAIN_BOOT_ID'
 HELLO_TIMEOUT_SECONDS = 10.0
 MAX_ANSWER_BYTES = 4096
+MAX_REQUEST_BYTES = 65_536
 DEFAULT_CAPACITY = 1024
 
 Connect = Callable[[], Optional[socket.socket]]
@@ -183,18 +188,42 @@ class Reporter:
         connection = self._connect() if self._connect is not None else None
         if connection is not None:
             self._connection = connection
+            listening = threading.Thread(target=self._answer_all, args=(connection,), name='coxswain-asked', daemon=True)
+            listening.start()
             while (line := self._next_line()) is not None:
                 try:
                     connection.sendall(line)
                 except OSError:
                     break
             self._connection = None
-            connection.close()
+            _hang_up(connection)
         with self._changed:
             self._is_open = False
             self._queue.clear()
             self._dropped_untold = 0
             self._changed.notify_all()
+
+    def _answer_all(self, connection: socket.socket) -> None:
+        """Until the launcher has no more to ask. What is asked in words that nobody knows here is left alone."""
+        unread = b''
+        while True:
+            try:
+                read = connection.recv(MAX_ANSWER_BYTES)
+            except OSError:
+                return
+            *lines, unread = (unread + read).split(b'\n')
+            for line in lines:
+                self._answer(line)
+            if not read or len(unread) > MAX_REQUEST_BYTES:
+                return
+
+    def _answer(self, line: bytes) -> None:
+        try:
+            asked = json.loads(line)
+            if asked.get('kind') == 'stacksWanted':
+                self._put({'kind': 'stacks', 'request': asked['request'], 'threads': stacks.take()})
+        except (ValueError, AttributeError, KeyError, RuntimeError):
+            pass  # A thread that comes or goes while it is looked at is no reason to fall silent: it is asked again.
 
     def _forget_in_child(self) -> None:
         """In a process that was forked the parent speaks on, and who held the lock then is not here to give it back."""
@@ -259,7 +288,8 @@ def _say_hello(path: str, hello: dict[str, Any]) -> socket.socket | None:
         connection.settimeout(HELLO_TIMEOUT_SECONDS)
         connection.connect(path)
         connection.sendall(_line(hello))
-        with connection.makefile('rb') as answers:
+        # Unbuffered: what the launcher asks after it must not be read with it.
+        with connection.makefile('rb', buffering=0) as answers:
             answer = json.loads(answers.readline(MAX_ANSWER_BYTES))
         if answer.get('kind') == 'welcome':
             connection.settimeout(None)
@@ -268,6 +298,15 @@ def _say_hello(path: str, hello: dict[str, Any]) -> socket.socket | None:
         pass
     connection.close()
     return None
+
+
+def _hang_up(connection: socket.socket) -> None:
+    """The thread that waits for questions would keep it open."""
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass  # The launcher has gone.
+    connection.close()
 
 
 def _line(fact: Mapping[str, Any]) -> bytes:

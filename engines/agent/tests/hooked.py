@@ -29,7 +29,9 @@ def lay_out_hook(folder: Path) -> Path:
 class Told:
     """Listens as a launcher would: one connection of each rank and hook at a time is welcome. `facts` has what each said, hello first."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, asks_after: str | None = None) -> None:
+        """`asks_after`: of which kind a fact of a hook is after which its stacks are wanted, once."""
+        self._asks_after = asks_after
         self.path = folder / 'facts'
         self.connections: list[list[Fact]] = []
         self._speaking: set[tuple[int, str]] = set()
@@ -77,8 +79,13 @@ class Told:
             file.flush()
             if not is_first:
                 return
+            is_asked = False
             for line in file:
                 lines.append(json.loads(line))
+                if lines[-1]['kind'] == self._asks_after and not is_asked:
+                    is_asked = True
+                    file.write('{"kind":"newer"}\nno JSON\n{"kind":"stacksWanted","request":7}\n')
+                    file.flush()
             self._speaking.discard(who)
 
 
@@ -91,12 +98,13 @@ def run_hooked(
     environment: dict[str, str] | None = None,
     path: tuple[Path, ...] = (),
     python: str = sys.executable,
+    asks_after: str | None = None,
 ) -> tuple[Told, list[subprocess.CompletedProcess[str]]]:
     """Runs `program` once a rank, and gives what was told and how each ended. `path`: further folders on PYTHONPATH."""
     hook = lay_out_hook(folder / 'hook')
     script = folder / 'program.py'
     script.write_text(program)
-    told = Told(folder)
+    told = Told(folder, asks_after)
     with socket.socket() as probe:
         probe.bind(('127.0.0.1', 0))
         port = probe.getsockname()[1]

@@ -175,3 +175,29 @@ describe('the socket of facts', () => {
     await closed;
   });
 });
+
+describe('a rank that is asked for its stacks', () => {
+  /** Hooks of rank 4 speak, and each gives the questions that it reads. */
+  async function hooks(...kinds: readonly string[]): Promise<{ server: FactServer; read: readonly Promise<string>[] }> {
+    const { server } = await aServer();
+    const sockets: Socket[] = [];
+    for (const hook of kinds) sockets.push((await say(server, hello({ hook }))).socket);
+    const read = sockets.map(async (socket) => String(((await once(socket, 'data')) as [Buffer])[0]));
+    return { server, read };
+  }
+  const QUESTION = '{"kind":"stacksWanted","request":7}\n';
+
+  it.each<[string, readonly string[], number]>([
+    ['is asked by the hook beside the engine', ['engine', 'sitecustomize'], 1],
+    ['is asked by the engine itself where there is no other', ['engine'], 0],
+  ])('%s', async (_sentence, kinds, asked) => {
+    const { server, read } = await hooks(...kinds);
+    expect(server.askForStacks(4, 7)).toBe(10);
+    expect(await read[asked]).toBe(QUESTION);
+  });
+
+  it('is not asked where no hook speaks for it', async () => {
+    const { server } = await hooks('engine');
+    expect(server.askForStacks(5, 7)).toBeUndefined();
+  });
+});

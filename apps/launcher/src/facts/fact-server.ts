@@ -48,6 +48,13 @@ export type Hello = z.infer<typeof Hello>;
 
 /** What a connection is told after its first line. Nobody needs to read it; who does knows that it was heard. */
 export type HelloAnswer = { readonly kind: 'welcome' } | { readonly kind: 'refused'; readonly why: string };
+/** What is asked of it later. A hook of the release before reads nothing more. */
+interface Question {
+  readonly kind: 'stacksWanted';
+  readonly request: number;
+}
+/** Questions that a hook has not read; it gets no more of them then. */
+const MAX_UNREAD_BYTES = 4_096;
 
 export interface FactServerOptions {
   /** Of the socket, in a directory that belongs to this launcher alone. */
@@ -112,6 +119,14 @@ export class FactServer {
   /** Ranks that were believed at least once. */
   get heard(): ReadonlySet<number> {
     return this.#heard;
+  }
+
+  /** Asks the rank in the middle of what it is, and gives the process that is asked; undefined where no hook speaks for it. */
+  askForStacks(rank: number, request: number): number | undefined {
+    const ofRank = [...this.#connections].filter(({ told }) => told?.rank === rank);
+    const asked = ofRank.find(({ told }) => told?.hook === 'sitecustomize') ?? ofRank[0];
+    asked?.ask({ kind: 'stacksWanted', request });
+    return asked?.told?.pid;
   }
 
   /** Reads what those that are gone have left, however fast they wrote it; whoever is still there is cut off after `deadlineMs`. */
@@ -227,6 +242,10 @@ class Connection {
     this.#socket.destroy();
   }
 
+  ask(question: Question): void {
+    if (this.#socket.writableLength < MAX_UNREAD_BYTES) this.#write(question);
+  }
+
   #read(chunk: Buffer): void {
     const lines = this.#splitter.push(chunk);
     for (const line of lines) {
@@ -241,17 +260,17 @@ class Connection {
     const answer = this.#options.onHello(line);
     if (typeof answer === 'string') {
       this.#isRefused = true;
-      this.#answer({ kind: 'refused', why: answer });
+      this.#write({ kind: 'refused', why: answer });
       this.#socket.destroySoon();
       return;
     }
     clearTimeout(this.#helloTimer);
     this.#told = answer;
-    this.#answer({ kind: 'welcome' });
+    this.#write({ kind: 'welcome' });
   }
 
-  #answer(answer: HelloAnswer): void {
-    this.#socket.write(`${JSON.stringify(answer)}\n`);
+  #write(line: HelloAnswer | Question): void {
+    this.#socket.write(`${JSON.stringify(line)}\n`);
   }
 
   #rest(bytes: number): void {

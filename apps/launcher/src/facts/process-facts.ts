@@ -23,11 +23,20 @@ export const realProcesses: ProcessFacts = {
   },
 };
 
-/** Parent of a process; 0 where it has ended. The name of the program stands in brackets and may hold anything. */
+/** Parent of a process; 0 where it has ended. */
 export function parentOf(pid: number): number {
+  return Number(statOf(pid)[1] ?? 0);
+}
+
+/** `R`, `S`, `D`, `T`, ... as proc(5) has them; undefined where it has ended. */
+export function stateOf(pid: number): string | undefined {
+  return statOf(pid)[0] || undefined;
+}
+
+/** From the state on: the name of the program before it stands in brackets and may hold anything. */
+function statOf(pid: number): readonly string[] {
   const stat = read(pid, 'stat') ?? '';
-  const [, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return Number(parent ?? 0);
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 function read(pid: number, name: 'environ' | 'stat'): string | undefined {

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { POD_ENV } from '@coxswain/api-types';
+import { POD_ENV, type PodStacks } from '@coxswain/api-types';
 import { findEnginePython } from '@coxswain/local-cluster';
 import { anAuthority, aWholeGang, FakeOperator, obliging } from '../testing/fake-operator.ts';
 import { LauncherProcess } from '../testing/launcher-process.ts';
@@ -18,6 +18,11 @@ for _ in range(${STEPS}):
     model(torch.ones(2, 8)).sum().backward()
     optimizer.step()
     time.sleep(0.1)
+def forgets_the_barrier():
+    time.sleep(2)
+if torch.distributed.get_rank() == 1:
+    forgets_the_barrier()
+torch.distributed.barrier()
 torch.distributed.destroy_process_group()
 `;
 
@@ -33,6 +38,15 @@ afterEach(async () => {
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
+const WANTED = { kind: 'stacksWanted', maxBytes: 65_536 } as const;
+const firstThreads = ({ groups }: PodStacks): readonly (readonly [string, readonly string[]])[] =>
+  groups.filter(({ isMain }) => isMain).map(({ ranks, frames }) => [ranks, frames]);
+const isIn = (stacks: PodStacks, ranks: string, name: string): boolean =>
+  firstThreads(stacks).some(([of, frames]) => of === ranks && frames.some((frame) => frame.startsWith(`${name} (`)));
+/** One waits for the other, which is elsewhere. */
+const areThere = (stacks: PodStacks): boolean =>
+  isIn(stacks, '0', 'barrier') && isIn(stacks, '1', 'forgets_the_barrier');
+
 /** Two ranks of one pod, and the operator that hears of them. */
 async function train(
   engine: readonly string[],
@@ -45,6 +59,10 @@ async function train(
       isFirst = false;
       return connection.close();
     }
+    // Until both have come as far as they get.
+    if (message.kind === 'step' && message.report.step === STEPS) connection.send({ ...WANTED, request: 1 });
+    if (message.kind === 'stacks' && !areThere(message.stacks))
+      connection.send({ ...WANTED, request: message.stacks.request + 1 });
     return obliging(message, connection, self);
   });
   disposals.push(() => operator.stop());
@@ -70,25 +88,39 @@ describe('a program that knows nothing of the launcher', () => {
       [PYTHON, ...torchrun, ...meeting, program],
       { [POD_ENV.engineRun]: JSON.stringify({ startedBy: 'torchrun' }) },
     ],
-  ])('%s is seen in its steps and in what it really trains, also by who leads next', async (_, engine, environment) => {
-    const { operator, launcher } = await train(engine, environment);
-    const trained = operator.ofKind('trained');
-    expect(trained.length).toBeGreaterThan(1);
-    for (const { facts } of trained) {
-      expect(facts).toMatchObject({
-        worldSize: 2,
-        backend: 'gloo',
-        wrappers: ['torch.nn.parallel.distributed.DistributedDataParallel'],
-        parameters: 64,
-        optimizedParameters: 64,
-      });
-    }
-    const steps = operator.ofKind('step').map(({ report }) => report);
-    expect(steps.at(-1)).toMatchObject({ step: STEPS, loss: null, ranks: [{ rank: 0 }, { rank: 1 }] });
-    expect(launcher.stderr).not.toMatch(/No hook/);
-    expect(launcher.stderr).not.toMatch(/were no facts|were of no rank/);
-    expect(operator.violations).toEqual([]);
-  });
+  ])(
+    '%s is seen in its steps, in what it really trains, and in what each rank is in the middle of, also by who leads next',
+    async (_, engine, environment) => {
+      const { operator, launcher } = await train(engine, environment);
+      const trained = operator.ofKind('trained');
+      expect(trained.length).toBeGreaterThan(1);
+      for (const { facts } of trained) {
+        expect(facts).toMatchObject({
+          worldSize: 2,
+          backend: 'gloo',
+          wrappers: ['torch.nn.parallel.distributed.DistributedDataParallel'],
+          parameters: 64,
+          optimizedParameters: 64,
+        });
+      }
+      const steps = operator.ofKind('step').map(({ report }) => report);
+      expect(steps.at(-1)).toMatchObject({ step: STEPS, loss: null, ranks: [{ rank: 0 }, { rank: 1 }] });
+      const stacks = operator.ofKind('stacks').at(-1)?.stacks;
+      const [waits, forgets] = stacks === undefined ? [] : firstThreads(stacks);
+      expect([waits?.[0], waits?.[1]]).toEqual([
+        '0',
+        expect.arrayContaining([expect.stringMatching(/^barrier \(torch\/distributed\//)]),
+      ]);
+      expect([forgets?.[0], forgets?.[1][0]]).toEqual([
+        '1',
+        expect.stringMatching(/^forgets_the_barrier \(.*train\.py:\d+\)$/),
+      ]);
+      expect(stacks?.silent).toEqual([]);
+      expect(launcher.stderr).not.toMatch(/No hook/);
+      expect(launcher.stderr).not.toMatch(/were no facts|were of no rank/);
+      expect(operator.violations).toEqual([]);
+    },
+  );
 
   it.each([['-I'], ['-S']])('under python %s is not seen, and the log says so', async (flag) => {
     const { operator, launcher } = await train([PYTHON, flag, '-c', 'pass']);
