@@ -24,7 +24,7 @@ function aRoster(): IngestAnswer<'rosterOf'> {
     ranks: `${index * RANKS_PER_POD}-${(index + 1) * RANKS_PER_POD - 1}`,
   }));
   const layout = { tensorParallelDegree: 8, pipelineParallelDegree: 16, dataParallelDegree: 128 };
-  return { epoch: 1, layout, nodes };
+  return { namespace: 'research', epoch: 1, layout, nodes };
 }
 
 /** What the cluster knows of pod `pod-N`. */

@@ -1,10 +1,11 @@
 import type { RankWatermark } from '@coxswain/api-types';
 import { aLayout } from '@coxswain/layout/testing';
 import { readHeader, readRecord, watchHealth } from '@coxswain/health';
-import { type GangRoster, HealthWatch, type HealthWord, type RunOfRanks } from './health-watch.ts';
+import { type GangRoster, HealthWatch, type HealthWord, type RunOfRanks, type StacksOfRun } from './health-watch.ts';
 
 const RUN: RunOfRanks = { jobUid: 'job-1', epoch: 1, incarnation: 1 };
 const ROSTER: GangRoster = {
+  namespace: 'team',
   epoch: 1,
   layout: aLayout({ dataParallelDegree: 4 }),
   nodes: [
@@ -21,7 +22,7 @@ class Desk {
   step = 0;
   readonly watch: HealthWatch;
 
-  constructor(records?: ConstructorParameters<typeof HealthWatch>[0]['records']) {
+  constructor(records?: ConstructorParameters<typeof HealthWatch>[0]['records'], stacks?: StacksOfRun) {
     this.watch = new HealthWatch({
       monotonicMs: () => this.nowMs,
       rosterOf: () => {
@@ -29,6 +30,7 @@ class Desk {
         return Promise.resolve(this.roster);
       },
       ...(records === undefined ? {} : { records }),
+      ...(stacks === undefined ? {} : { stacks }),
     });
   }
 
@@ -180,6 +182,37 @@ describe('the watch over gangs', () => {
     });
     expect(told.length).toBeGreaterThan(1);
     expect(again).toEqual(told);
+  });
+
+  it('asks once in the middle of what the ranks of a gang are that stands still, and tells nothing of it before that is known', async () => {
+    const asked: unknown[] = [];
+    const known = Promise.withResolvers<Readonly<Record<string, string>>>();
+    const desk = new Desk(undefined, ({ jobUid, epoch }, ranks) => {
+      asked.push([jobUid, epoch, ranks]);
+      return known.promise;
+    });
+    await desk.train(60);
+    await desk.train(120, [3]);
+    expect(desk.watch.take()).toEqual([]);
+    known.resolve({ 'stack of rank 3': 'next_batch (data.py:3)' });
+    await known.promise;
+    await Promise.resolve();
+    const told = desk.watch.take();
+    expect(named(told)).toEqual([
+      ['hang', [3], 'b', 'advise'],
+      ['hang', [3], 'b', 'evict'],
+    ]);
+    const [first, second] = told.map(({ verdict }) => verdict.evidence);
+    expect(first).toMatchObject({ 'stack of rank 3': 'next_batch (data.py:3)', waitedForMs: expect.any(Number) });
+    expect(second).not.toHaveProperty('stack of rank 3');
+    expect(asked).toEqual([['job-1', 1, [3]]]);
+  });
+
+  it('asks nobody of whom a rank is slow', async () => {
+    const asked: unknown[] = [];
+    const desk = new Desk(undefined, async () => ({ asked: String(asked.push(1)) }));
+    await desk.train(400, [], RUN, { pace: (rank) => (rank === 2 ? 1.5 : 1) });
+    expect([desk.watch.take().length > 0, asked]).toEqual([true, []]);
   });
 
   it('forgets a job that is gone', async () => {

@@ -10,6 +10,8 @@ const MAX_GROUPS = 131_072;
 const REPORT_EVERY_MS = 10_000;
 /** Who is in a gang is asked again after so long where it was not known. */
 const ASK_AGAIN_MS = 5_000;
+/** Verdicts of which it is worth to know in the middle of what the ranks are. */
+const STANDS_STILL: readonly Verdict['kind'][] = ['hang', 'networkHang', 'desync'];
 /** Verdicts of one kind that are told of a run; a run that gets more is looked at by people already. */
 const MAX_VERDICTS = 16;
 
@@ -22,6 +24,7 @@ export interface RunOfRanks {
 
 /** How its ranks are divided, and which run where. */
 export interface GangRoster {
+  readonly namespace: string;
   readonly epoch: number;
   readonly layout: ParallelLayout;
   readonly nodes: readonly { readonly node: string; readonly ranks: string }[];
@@ -44,7 +47,13 @@ interface Watched extends RunOfRanks {
   /** The newest word of each. */
   readonly marks: Map<number, RankWatermark>;
   readonly verdicts: Map<Verdict['kind'], number>;
+  /** What is told once it is known in the middle of what the ranks are; undefined where nobody asks. */
+  held: HealthWord[] | undefined;
+  hasAsked: boolean;
 }
+
+/** In the middle of what the ranks of a run are, of those first that are named. Takes some seconds and no longer, and must not reject. */
+export type StacksOfRun = (run: RunOfRanks, ranks: readonly number[]) => Promise<Readonly<Record<string, string>>>;
 
 /** Keeps what was told for later. */
 interface Records {
@@ -65,6 +74,7 @@ export class HealthWatch {
   readonly #watched = new Map<string, Watched>();
   readonly #records: Records | undefined;
   readonly #windowMs: number;
+  readonly #stacks: StacksOfRun | undefined;
   #words: HealthWord[] = [];
 
   constructor(parts: {
@@ -75,7 +85,10 @@ export class HealthWatch {
     /** Of detectors that compare ranks. Absent: as they are meant. */
     readonly windowMs?: number;
     readonly records?: Records;
+    /** Absent: nobody is asked. */
+    readonly stacks?: StacksOfRun;
   }) {
+    this.#stacks = parts.stacks;
     this.#records = parts.records;
     this.#windowMs = parts.windowMs ?? HEALTH_SETTINGS.slow.windowMs;
     this.#now = parts.monotonicMs;
@@ -150,6 +163,8 @@ export class HealthWatch {
       speaking: new Set<number>(),
       marks: new Map<number, RankWatermark>(),
       verdicts: new Map<Verdict['kind'], number>(),
+      held: undefined,
+      hasAsked: false,
     };
     this.#watched.set(jobUid, watched);
     return watched;
@@ -187,8 +202,26 @@ export class HealthWatch {
       verdicts.set(verdict.kind, told + 1);
       if (told >= MAX_VERDICTS) continue;
       const operations = lastOperations(verdict, marks);
-      this.#words.push({ jobUid, epoch, incarnation, verdict, operations });
+      this.#tell(watched, { jobUid, epoch, incarnation, verdict, operations });
     }
+  }
+
+  /** The first time that a run stands still its ranks are asked in the middle of what they are. Nothing of the run is told meanwhile, so that all comes in order. */
+  #tell(watched: Watched, word: HealthWord): void {
+    if (watched.held !== undefined) watched.held.push(word);
+    else if (this.#stacks === undefined || watched.hasAsked || !STANDS_STILL.includes(word.verdict.kind))
+      this.#words.push(word);
+    else void this.#tellWithStacks(watched, word, this.#stacks);
+  }
+
+  async #tellWithStacks(watched: Watched, word: HealthWord, stacks: StacksOfRun): Promise<void> {
+    const held: HealthWord[] = [];
+    watched.held = held;
+    watched.hasAsked = true;
+    const { verdict } = word;
+    const evidence = { ...verdict.evidence, ...(await stacks(watched, verdict.ranks)) };
+    watched.held = undefined;
+    this.#words.push({ ...word, verdict: { ...verdict, evidence } }, ...held);
   }
 }
 

@@ -15,6 +15,7 @@ import { Rendezvous } from './rendezvous.ts';
 import { startReportServer } from './report-server.ts';
 import type { PreflightWord, SessionCount, TrainedWord } from './session-ports.ts';
 import { SeriesRing } from './series-ring.ts';
+import { StackRequests } from './stack-requests.ts';
 import { TraceRecorder } from './trace-recorder.ts';
 import { WaitingLaunchers } from './waiting-launchers.ts';
 
@@ -41,19 +42,23 @@ const records =
   directory === undefined
     ? undefined
     : new TraceRecorder({ directory, say: (sentence) => process.stderr.write(`coxswain: ${sentence}\n`) });
+const rendezvous = new Rendezvous();
+const stacks = new StackRequests({ rendezvous, rosterOf: (jobUid) => ports.rosterOf(jobUid), clock });
 const health = new HealthWatch({
   monotonicMs: () => clock.monotonicMs(),
   rosterOf: (jobUid) => ports.rosterOf(jobUid),
   windowMs: start.healthWindowMs,
   ...(records === undefined ? {} : { records }),
+  stacks: (run, ranks) => stacks.evidenceOf(run, ranks),
 });
 const heard = new HeardPods();
-const rendezvous = new Rendezvous();
 const words = new LauncherWords();
 let preflights: PreflightWord[] = [];
 /** The newest of each pod: no more than there are. */
 const trained = new Map<string, TrainedWord>();
 let counts: Partial<Record<SessionCount, number>> = {};
+
+const readers = { authenticator, readers: start.seriesReaders, leadership: () => ports.leadership() };
 
 const server = await startReportServer({
   listenHost: start.listenHost,
@@ -62,13 +67,8 @@ const server = await startReportServer({
   serving: start.serving,
   clock,
   silenceMs: start.silenceMs,
-  series: {
-    ring: series,
-    authenticator,
-    readers: start.seriesReaders,
-    leadership: () => ports.leadership(),
-    clock,
-  },
+  series: { ...readers, ring: series, clock },
+  stacks: { ...readers, requests: stacks },
   sessions: {
     ports,
     authenticator,
@@ -78,6 +78,7 @@ const server = await startReportServer({
     heard: (pod) => heard.note(pod),
     said: (word) => words.note(word),
     lookedAt: (word) => void preflights.push(word),
+    stacks: (pod, told) => stacks.hear(pod, told),
     trained: (word) => void trained.set(`${word.jobUid} ${word.podIndex}`, word),
     rendezvous,
     waiting: new WaitingLaunchers(),
@@ -149,6 +150,7 @@ function receive(message: ToIngest): void {
       return rendezvous.tell(message, message.message);
     case 'forget':
       progress.forget(message.jobUid);
+      stacks.forget(message.jobUid);
       return health.forget(message.jobUid);
     case 'certificate':
       return server.useCertificate(message.serving);

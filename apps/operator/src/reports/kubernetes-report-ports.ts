@@ -115,12 +115,13 @@ export class KubernetesReportPorts {
   roster(jobUid: string): GangRoster | undefined {
     const gang = this.newestGang(jobUid);
     if (gang === undefined || gang === 'gone') return undefined;
-    const { attempt, placement } = gang;
+    const { job, attempt, placement } = gang;
+    const { namespace = '' } = job.metadata;
     const nodes = placement.nodes.map((node, podIndex) => ({
       node,
       ranks: formatRanks(ranksOfPod(placement, podIndex)),
     }));
-    return { epoch: attempt.epoch, layout: attempt.layout, nodes };
+    return { namespace, epoch: attempt.epoch, layout: attempt.layout, nodes };
   }
 
   /** The job is gone. */

@@ -1,5 +1,5 @@
 /** What is in a frame of a launcher, before anything is made of it? */
-import { LauncherMessage } from '@coxswain/api-types';
+import { LauncherMessage, MAX_RANKS_PER_POD, parseRanks, type PodStacks } from '@coxswain/api-types';
 import { parseForeignJson } from '@coxswain/safe-text';
 import type { ReportingPod } from './session-ports.ts';
 
@@ -12,14 +12,28 @@ export function parseFrame(frame: string): LauncherMessage | undefined {
   }
 }
 
+/** Why a pod is not the one that its launcher says it is in; undefined where it is. */
+export function whyAnother(
+  found: ReportingPod,
+  { jobUid, epoch, podIndex }: Pick<ReportingPod, 'jobUid' | 'epoch' | 'podIndex'>,
+): string | undefined {
+  if (found.jobUid === jobUid && found.epoch === epoch && found.podIndex === podIndex) return undefined;
+  return `the pod is index ${found.podIndex} of epoch ${found.epoch} of job ${found.jobUid}, not ${podIndex} of ${epoch} of ${jobUid}`;
+}
+
 /** Whether a message speaks of no ranks but those of the pod. */
 export function ranksAreOf(message: LauncherMessage, pod: ReportingPod): boolean {
   const areOurs = ({ ranks }: { readonly ranks: readonly { readonly rank: number }[] }): boolean =>
     ranks.every(({ rank }) => pod.ranks.includes(rank));
   if (message.kind === 'steps') return message.reports.every(areOurs);
   if (message.kind === 'step') return areOurs(message.report);
+  if (message.kind === 'stacks') return stackRanks(message.stacks).every((rank) => pod.ranks.includes(rank));
   if (message.kind === 'trained') return pod.ranks.includes(message.rank);
   return message.kind !== 'heartbeat' || (areOurs(message) && areOurs({ ranks: message.watermarks ?? [] }));
+}
+
+function stackRanks({ groups, silent, leftOut }: PodStacks): readonly number[] {
+  return [...groups, ...silent, { ranks: leftOut }].flatMap(({ ranks }) => parseRanks(ranks, MAX_RANKS_PER_POD));
 }
 
 /** A launcher that knows of none runs the first. */

@@ -6,7 +6,7 @@ export interface Gang {
   readonly epoch: number;
 }
 
-type OrderKind = 'rendezvous' | 'assignment' | 'endRanks' | 'preflightBoard' | 'preflightDone';
+type OrderKind = 'rendezvous' | 'assignment' | 'endRanks' | 'preflightBoard' | 'preflightDone' | 'stacksWanted';
 type BoardMessage = Extract<OperatorMessage, { kind: 'preflightBoard' }>;
 
 /** A pod's launcher that is connected. */
@@ -74,6 +74,11 @@ export class Rendezvous {
     for (const member of this.#gangs.get(keyOf(pod))?.members ?? []) {
       if (member.podUid === pod.podUid) member.send(message);
     }
+  }
+
+  /** Launchers of the gang that are connected now, one of each pod. */
+  membersOf(gang: Gang): readonly RendezvousMember[] {
+    return [...(this.#gangs.get(keyOf(gang))?.members ?? [])];
   }
 
   /** The gang's epoch is over: everybody of it is told so and sent away. */

@@ -1,5 +1,6 @@
+import { request } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
-import { REPORT_PATH } from '@coxswain/api-types';
+import { REPORT_PATH, STACKS_PATH } from '@coxswain/api-types';
 import { FakeClock } from '@coxswain/kube/testing';
 import WebSocket from 'ws';
 import type { Authentication } from './authenticator.ts';
@@ -10,6 +11,7 @@ import { Rendezvous } from './rendezvous.ts';
 import { startReportServer, type ReportServer } from './report-server.ts';
 import type { ReportPorts } from './session-ports.ts';
 import { SeriesRing } from './series-ring.ts';
+import type { StackAnswer, StackQuestion } from './stack-requests.ts';
 import { WaitingLaunchers } from './waiting-launchers.ts';
 
 const pod = {
@@ -55,7 +57,11 @@ afterEach(async () => {
 });
 
 async function serve(
-  options: { readonly authenticate?: () => Promise<Authentication>; readonly most?: number } = {},
+  options: {
+    readonly authenticate?: () => Promise<Authentication>;
+    readonly most?: number;
+    readonly stacks?: (question: StackQuestion) => StackAnswer;
+  } = {},
 ): Promise<void> {
   clock = new FakeClock();
   const authenticator = { authenticate: options.authenticate ?? (() => Promise.resolve(known)) };
@@ -69,6 +75,12 @@ async function serve(
     silenceMs: 60_000,
     unidentified: { most: options.most ?? 10, helloWithinMs: 10_000 },
     series: { ring: series, authenticator, readers: [], leadership: () => ports.leadership(), clock },
+    stacks: {
+      authenticator,
+      readers: ['u'],
+      leadership: () => ports.leadership(),
+      requests: { take: async (question) => options.stacks?.(question) ?? { kind: 'noGang' } },
+    },
     sessions: {
       ports,
       authenticator,
@@ -82,6 +94,7 @@ async function serve(
       said: () => undefined,
       lookedAt: () => undefined,
       trained: () => undefined,
+      stacks: () => undefined,
       now: () => clock.now(),
       sleep: async () => undefined,
       count: () => undefined,
@@ -205,5 +218,58 @@ describe('a place of the report endpoint', () => {
     await one.closed;
     expect(caller.socket.readyState).toBe(WebSocket.OPEN);
     expect(server.connections).toBe(1);
+  });
+});
+
+/** Asks for stacks as the API does. */
+async function askForStacks(query: string, headers: Readonly<Record<string, string>>): Promise<[number, object]> {
+  const answered = Promise.withResolvers<[number, object]>();
+  const url = `https://127.0.0.1:${server.port}${STACKS_PATH}${query}`;
+  const sent = request(url, { method: 'POST', ca: ca.certPem, headers, agent: false }, (response) => {
+    let text = '';
+    response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    response.on('end', () => answered.resolve([response.statusCode ?? 0, JSON.parse(text) as object]));
+  });
+  sent.on('error', answered.reject);
+  sent.end();
+  return answered.promise;
+}
+
+describe('stacks', () => {
+  const TAKEN: StackAnswer = {
+    kind: 'taken',
+    stacks: { takenAt: '2026-01-01T00:00:00Z', epoch: 1, rankCount: 2, groups: [], silent: [], leftOut: '' },
+  };
+  const TOKEN = { authorization: 'Bearer token' };
+  const api: Authentication = { kind: 'authenticated', identity: { username: 'u', namespace: 'system' } };
+  const stranger: Authentication = { kind: 'authenticated', identity: { username: 'another', namespace: 'system' } };
+
+  it.each<[string, string, Readonly<Record<string, string>>, Authentication, StackAnswer, number, object]>([
+    ['are answered to the API', '?jobUid=a-1', TOKEN, api, TAKEN, 200, TAKEN.stacks],
+    ['are told to nobody without a token', '?jobUid=a-1', {}, api, TAKEN, 401, { status: 401 }],
+    ['are told to no other account', '?jobUid=a-1', TOKEN, stranger, TAKEN, 403, { title: 'another may not ask here' }],
+    ['are of one job', '', TOKEN, api, TAKEN, 400, { title: expect.stringMatching(/ask with jobUid/) }],
+    ['are of a rank that can be', '?jobUid=a&rank=-1', TOKEN, api, TAKEN, 400, { status: 400 }],
+    ['are of a job that is there', '?jobUid=a', TOKEN, api, { kind: 'noGang' }, 404, { status: 404 }],
+    [
+      'are to be asked for later where they were a moment ago',
+      '?jobUid=a&rank=3',
+      TOKEN,
+      api,
+      { kind: 'later', why: 'asked', againInMs: 12.5 },
+      429,
+      { againInMs: 13 },
+    ],
+    // eslint-disable-next-line max-params -- a row of the table
+  ])('%s', async (_sentence, query, headers, who, answer, status, want) => {
+    const questions: StackQuestion[] = [];
+    const stacks = (question: StackQuestion): StackAnswer => {
+      questions.push(question);
+      return answer;
+    };
+    await serve({ authenticate: () => Promise.resolve(who), stacks });
+    expect(await askForStacks(query, headers)).toMatchObject([status, want]);
+    expect(questions.length).toBe([200, 404, 429].includes(status) ? 1 : 0);
+    if (status === 429) expect(questions).toEqual([{ jobUid: 'a', rank: 3 }]);
   });
 });

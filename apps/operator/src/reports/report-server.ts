@@ -8,6 +8,7 @@ import {
   REPLICA_URL_HEADER,
   REPORT_PATH,
   SERIES_PATH,
+  STACKS_PATH,
   UNREACHABLE_LEADER_HEADER,
 } from '@coxswain/api-types';
 import type { Clock } from '@coxswain/kube';
@@ -17,6 +18,7 @@ import { fairShareOf, type FairShare } from './fair-share.ts';
 import { ReportSession } from './report-session.ts';
 import type { SessionContext } from './session-ports.ts';
 import { serveSeries, type SeriesAccess } from './series-stream.ts';
+import { serveStacks, type StacksAccess } from './serve-stacks.ts';
 import { Throttle } from './throttle.ts';
 import { cutOffUnlessRead, sendTo } from './unread-bytes.ts';
 import { UnidentifiedPlaces, type UnidentifiedLimits } from './unidentified-places.ts';
@@ -30,13 +32,14 @@ export interface ReportServerOptions {
   readonly serving: KeyPair;
   readonly sessions: SessionContext;
   readonly series: SeriesAccess;
+  readonly stacks: StacksAccess;
   readonly clock: Clock;
   /** A connection that says nothing for so long is cut; the launcher comes back. It says nothing about the gang. */
   readonly silenceMs: number;
   readonly unidentified?: UnidentifiedLimits;
 }
 
-/** The TLS port for launchers and for the API's series stream. */
+/** The TLS port for launchers, and for the API's series stream and questions. */
 export interface ReportServer {
   readonly port: number;
   /** Connections of launchers now. */
@@ -211,13 +214,17 @@ function route(
   response: ServerResponse,
 ): void {
   response.on('error', () => undefined);
-  if (request.method === 'GET' && pathOf(request) === SERIES_PATH) {
-    const onIdentified = (): void => strangers.leave(keyOf(request.socket));
-    const token = bearerOf(request);
-    serveSeries(options.series, { request, response, token, onIdentified }).catch(() => response.destroy());
-    return;
+  const onIdentified = (): void => strangers.leave(keyOf(request.socket));
+  const call = { request, response, token: bearerOf(request), onIdentified };
+  const path = `${request.method} ${pathOf(request)}`;
+  if (path === `GET ${SERIES_PATH}`) {
+    serveSeries(options.series, call).catch(() => response.destroy());
+  } else if (path === `POST ${STACKS_PATH}`) {
+    serveStacks(options.stacks, call).catch(() => response.destroy());
+  } else {
+    response.writeHead(404, { 'content-type': 'text/plain' });
+    response.end(`there is ${REPORT_PATH}, ${SERIES_PATH} and ${STACKS_PATH}\n`);
   }
-  response.writeHead(404, { 'content-type': 'text/plain' }).end(`there is ${REPORT_PATH} and ${SERIES_PATH}\n`);
 }
 
 /** The same for a connection and for what TLS makes of it. */

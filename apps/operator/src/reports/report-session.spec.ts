@@ -86,6 +86,7 @@ function aDesk(shared: Partial<SessionContext> = {}, connection: Partial<Session
     said: () => undefined,
     lookedAt: () => undefined,
     trained: () => undefined,
+    stacks: () => undefined,
     series: new SeriesRing({ bootId: 'operator' }),
     deduplicator: new MessageDeduplicator(),
     now: () => new Date('2026-01-01T00:00:00Z'),
@@ -594,6 +595,35 @@ describe('what a rank really trains', () => {
     await desk.say({ kind: 'hello' });
     await desk.say({ kind: 'trained', ...said });
     expect(words).toEqual(isTaken ? [{ jobUid: 'job-1', epoch: 3, incarnation: 1, podIndex: 0, ...said }] : []);
+    expect(desk.counts.includes('malformed')).toBe(!isTaken);
+  });
+});
+
+describe('in the middle of what ranks are', () => {
+  const group = { thread: 'MainThread', isMain: true, frames: ['step (train.py:1)'], ranks: '0' };
+  const told = { request: 7, groups: [group], silent: [], leftOut: '' };
+
+  it.each<[string, object, boolean]>([
+    ['is passed on as that of the pod whose token it has', told, true],
+    ['is not taken of a rank of another pod', { ...told, groups: [{ ...group, ranks: '0,64' }] }, false],
+    [
+      'is not taken where a rank of another pod is silent',
+      { ...told, silent: [{ ranks: '64', why: 'noHook' }] },
+      false,
+    ],
+    ['is not taken in words that nobody knows', { ...told, silent: [{ ranks: '0', why: 'asleep' }] }, false],
+    ['is not taken where it is too much', { ...told, groups: Array(257).fill(group) }, false],
+    [
+      'is not taken of more functions than may be',
+      { ...told, groups: [{ ...group, frames: Array(65).fill('f') }] },
+      false,
+    ],
+  ])('%s', async (_, stacks, isTaken) => {
+    const words: unknown[] = [];
+    const desk = aDesk({ stacks: (pod, said) => void words.push([pod, said]) });
+    await desk.say({ kind: 'hello' });
+    await desk.say({ kind: 'stacks', stacks });
+    expect(words).toEqual(isTaken ? [[{ jobUid: 'job-1', epoch: 3, podIndex: 0 }, told]] : []);
     expect(desk.counts.includes('malformed')).toBe(!isTaken);
   });
 });

@@ -6,7 +6,7 @@ import {
   type StepReport,
 } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
-import { incarnationOf, isHostAndPort, parseFrame, ranksAreOf } from './launcher-frames.ts';
+import { incarnationOf, isHostAndPort, parseFrame, ranksAreOf, whyAnother } from './launcher-frames.ts';
 import type {
   Pace,
   ReportingPod,
@@ -195,14 +195,8 @@ export class ReportSession {
     const found = await this.#context.ports.findPod(pod);
     if (found === 'unavailable') return this.#refused('notReady', 'the pod cannot be looked up at the moment');
     if (found === 'unknown') return this.#refused('unknownPod', `${pod.namespace}/${pod.name} is not a pod of a gang`);
-    const { jobUid, epoch, podIndex } = hello;
-    if (found.jobUid !== jobUid || found.epoch !== epoch || found.podIndex !== podIndex) {
-      return this.#refused(
-        'unauthenticated',
-        `the pod is index ${found.podIndex} of epoch ${found.epoch} of job ${found.jobUid}, not ${podIndex} of ${epoch} of ${jobUid}`,
-      );
-    }
-    return found;
+    const why = whyAnother(found, hello);
+    return why === undefined ? found : this.#refused('unauthenticated', why);
   }
 
   async #handle(message: Exclude<LauncherMessage, { kind: 'hello' }>): Promise<void> {
@@ -250,6 +244,9 @@ export class ReportSession {
         return true;
       case 'trained':
         this.#context.trained({ jobUid, epoch, podIndex, incarnation, rank: message.rank, facts: message.facts });
+        return true;
+      case 'stacks':
+        this.#context.stacks({ jobUid, epoch, podIndex }, message.stacks);
         return true;
       case 'resumed':
         progress.recordResumed({ ...pod, incarnation }, message.step);

@@ -1,17 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { REPORT_TOKEN_AUDIENCE } from '@coxswain/api-types';
 import type { Clock } from '@coxswain/kube';
-import type { Authenticator } from './authenticator.ts';
-import type { ReportPorts } from './session-ports.ts';
+import { denialOf, type ReaderAccess, refuse } from './reader-access.ts';
 import type { SeriesRing } from './series-ring.ts';
 
 /** Who may read the series, and from where. */
-export interface SeriesAccess {
+export interface SeriesAccess extends ReaderAccess {
   readonly ring: SeriesRing;
-  readonly authenticator: Authenticator;
-  /** User names as the API server spells them. */
-  readonly readers: readonly string[];
-  readonly leadership: ReportPorts['leadership'];
   readonly clock: Clock;
 }
 
@@ -33,11 +27,7 @@ export async function serveSeries(
 ): Promise<void> {
   const { request, response, token } = call;
   const denied = await denialOf(access, token);
-  if (denied !== undefined) {
-    response.writeHead(denied.status, { 'content-type': 'application/problem+json' });
-    response.end(JSON.stringify(denied));
-    return;
-  }
+  if (denied !== undefined) return refuse(response, denied);
   call.onIdentified();
   const query = new URL(request.url ?? '/', 'https://operator').searchParams;
   const after = Number(query.get('after') ?? Number.NaN);
@@ -76,26 +66,4 @@ export async function serveSeries(
   });
   cancelKeepalive = access.clock.setTimer(KEEPALIVE_MS, keepAlive);
   pump();
-}
-
-interface Denial {
-  readonly status: number;
-  readonly title: string;
-  readonly leaderUrl?: string;
-}
-
-async function denialOf(access: SeriesAccess, token: string | undefined): Promise<Denial | undefined> {
-  if (token === undefined) return { status: 401, title: 'present a service account token as bearer' };
-  // A token made for us alone is better; one for the API server is what a program outside the cluster has.
-  const made = await access.authenticator.authenticate(token, [REPORT_TOKEN_AUDIENCE]);
-  const answer = made.kind === 'refused' ? await access.authenticator.authenticate(token, []) : made;
-  if (answer.kind === 'unavailable') return { status: 503, title: 'the token cannot be checked at the moment' };
-  if (answer.kind === 'refused') return { status: 401, title: 'the token is not valid' };
-  if (!access.readers.includes(answer.identity.username)) {
-    return { status: 403, title: `${answer.identity.username} may not read the series` };
-  }
-  const leadership = access.leadership();
-  if (leadership.leading) return undefined;
-  const { leaderUrl } = leadership;
-  return { status: 503, title: 'another replica leads', ...(leaderUrl === undefined ? {} : { leaderUrl }) };
 }

@@ -1,5 +1,5 @@
 /** What does a session of a launcher's connection need of the cluster, and of what all sessions share? */
-import type { OperatorMessage, PreflightReport, SavedCheckpoint, TrainedFacts } from '@coxswain/api-types';
+import type { OperatorMessage, PodStacks, PreflightReport, SavedCheckpoint, TrainedFacts } from '@coxswain/api-types';
 import type { Authenticator } from './authenticator.ts';
 import type { HealthWatch } from './health-watch.ts';
 import type { LauncherWord } from './launcher-words.ts';
@@ -88,6 +88,11 @@ export interface SessionContext {
   readonly said: (word: LauncherWord) => void;
   /** A pod has told what it is, before its first rank. */
   readonly lookedAt: (word: PreflightWord) => void;
+  /** A launcher that was asked has told in the middle of what its ranks are. */
+  readonly stacks: (
+    pod: { readonly jobUid: string; readonly epoch: number; readonly podIndex: number },
+    stacks: PodStacks,
+  ) => void;
   /** A pod has told what its ranks really train. */
   readonly trained: (word: TrainedWord) => void;
   readonly health: Pick<HealthWatch, 'heartbeat' | 'step'>;

@@ -1,0 +1,44 @@
+/** Who may read beside the launchers on their port: the API alone. */
+import type { ServerResponse } from 'node:http';
+import { REPORT_TOKEN_AUDIENCE } from '@coxswain/api-types';
+import type { Authenticator } from './authenticator.ts';
+import type { ReportPorts } from './session-ports.ts';
+
+export interface ReaderAccess {
+  readonly authenticator: Authenticator;
+  /** User names as the API server spells them. */
+  readonly readers: readonly string[];
+  readonly leadership: ReportPorts['leadership'];
+}
+
+/** Why somebody gets no answer. */
+export interface Denial {
+  readonly status: number;
+  readonly title: string;
+  readonly leaderUrl?: string;
+  /** So soon it is worth asking again. */
+  readonly againInMs?: number;
+}
+
+/** Undefined: the reader may ask, and is answered here. */
+export async function denialOf(access: ReaderAccess, token: string | undefined): Promise<Denial | undefined> {
+  if (token === undefined) return { status: 401, title: 'present a service account token as bearer' };
+  // A token made for us alone is better; one for the API server is what a program outside the cluster has.
+  const made = await access.authenticator.authenticate(token, [REPORT_TOKEN_AUDIENCE]);
+  const answer = made.kind === 'refused' ? await access.authenticator.authenticate(token, []) : made;
+  if (answer.kind === 'unavailable') return { status: 503, title: 'the token cannot be checked at the moment' };
+  if (answer.kind === 'refused') return { status: 401, title: 'the token is not valid' };
+  if (!access.readers.includes(answer.identity.username)) {
+    return { status: 403, title: `${answer.identity.username} may not ask here` };
+  }
+  const leadership = access.leadership();
+  if (leadership.leading) return undefined;
+  const { leaderUrl } = leadership;
+  return { status: 503, title: 'another replica leads', ...(leaderUrl === undefined ? {} : { leaderUrl }) };
+}
+
+/** As problem+json (RFC 9457). */
+export function refuse(response: ServerResponse, denied: Denial): void {
+  response.writeHead(denied.status, { 'content-type': 'application/problem+json' });
+  response.end(JSON.stringify(denied));
+}

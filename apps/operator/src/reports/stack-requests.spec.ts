@@ -1,0 +1,206 @@
+import type { OperatorMessage, PodStacks, ThreadStack } from '@coxswain/api-types';
+import { FakeClock } from '@coxswain/kube/testing';
+import { aLayout } from '@coxswain/layout/testing';
+import type { GangRoster } from './health-watch.ts';
+import { Rendezvous } from './rendezvous.ts';
+import { StackRequests, type StackAnswer } from './stack-requests.ts';
+
+const main = (...frames: string[]): ThreadStack => ({ thread: 'MainThread', isMain: true, frames });
+const NOTHING: Omit<PodStacks, 'request'> = { groups: [], silent: [], leftOut: '' };
+
+/** Two pods of two ranks, and a spare. */
+const ROSTER: GangRoster = {
+  namespace: 'team',
+  epoch: 3,
+  layout: aLayout({ dataParallelDegree: 4 }),
+  nodes: [
+    { node: 'gpu-a', ranks: '0-1' },
+    { node: 'gpu-b', ranks: '2-3' },
+    { node: 'gpu-c', ranks: '' },
+  ],
+};
+
+class Desk {
+  readonly clock = new FakeClock();
+  readonly rendezvous = new Rendezvous();
+  /** What launchers were asked. */
+  readonly asked: Extract<OperatorMessage, { kind: 'stacksWanted' }>[] = [];
+  roster: GangRoster | undefined = ROSTER;
+  readonly requests = new StackRequests({
+    rendezvous: this.rendezvous,
+    rosterOf: (jobUid) => Promise.resolve(jobUid === 'gone' ? undefined : this.roster),
+    clock: this.clock,
+  });
+
+  /** The launcher of that pod comes. */
+  connect(podIndex: number, jobUid = 'job-1'): void {
+    this.rendezvous.join(
+      { jobUid, epoch: 3 },
+      {
+        podIndex,
+        podUid: `pod-${podIndex}`,
+        send: (message) => void (message.kind === 'stacksWanted' && this.asked.push(message)),
+        refuse: () => undefined,
+        replace: () => undefined,
+      },
+    );
+  }
+
+  answer(podIndex: number, told: Partial<PodStacks> = {}, { jobUid = 'job-1', epoch = 3 } = {}): void {
+    const request = this.asked.at(-1)?.request ?? 0;
+    this.requests.hear({ jobUid, epoch, podIndex }, { request, ...NOTHING, ...told });
+  }
+
+  /** The question has reached the launchers. */
+  async ask(
+    question: Parameters<StackRequests['take']>[0] = { jobUid: 'job-1' },
+  ): Promise<{ readonly answer: Promise<StackAnswer> }> {
+    const answer = this.requests.take(question);
+    await Promise.resolve();
+    await Promise.resolve();
+    return { answer };
+  }
+}
+
+async function stacksOf(answer: Promise<StackAnswer>): Promise<object> {
+  const taken = await answer;
+  if (taken.kind !== 'taken') throw new Error(`it is ${taken.kind}`);
+  const { groups, silent, leftOut, rankCount, epoch } = taken.stacks;
+  return {
+    groups: groups.map(({ ranks, frames }) => `${ranks}: ${frames.join(' < ')}`),
+    silent,
+    leftOut,
+    rankCount,
+    epoch,
+  };
+}
+
+describe('the stacks of a job', () => {
+  it('are of all pods together, and of whom nobody knows anything it is said', async () => {
+    const desk = new Desk();
+    desk.connect(0);
+    desk.connect(1);
+    const { answer } = await desk.ask();
+    desk.answer(1, { groups: [{ ...main('wait (a.py:1)'), ranks: '3' }], silent: [{ ranks: '2', why: 'stopped' }] });
+    desk.answer(0, { groups: [{ ...main('wait (a.py:1)'), ranks: '0' }] });
+    expect(await stacksOf(answer)).toEqual({
+      groups: ['0,3: wait (a.py:1)'],
+      silent: [
+        { ranks: '1', why: 'notRunning', node: 'gpu-a' },
+        { ranks: '2', why: 'stopped', node: 'gpu-b' },
+      ],
+      leftOut: '',
+      rankCount: 4,
+      epoch: 3,
+    });
+  });
+
+  it('do not wait for launchers that are away, and for others no longer than 8 s', async () => {
+    const desk = new Desk();
+    desk.connect(0);
+    const { answer } = await desk.ask();
+    await desk.clock.advance(8_000);
+    expect(await stacksOf(answer)).toMatchObject({
+      silent: [
+        { ranks: '0-1', why: 'launcherSilent', node: 'gpu-a' },
+        { ranks: '2-3', why: 'notConnected', node: 'gpu-b' },
+      ],
+    });
+    desk.answer(0, { groups: [{ ...main('late'), ranks: '0-1' }] });
+  });
+
+  it('of one rank are asked of its pod alone', async () => {
+    const desk = new Desk();
+    desk.connect(0);
+    desk.connect(1);
+    const { answer } = await desk.ask({ jobUid: 'job-1', rank: 2 });
+    expect(desk.asked.length).toBe(1);
+    desk.answer(1, { groups: [{ ...main('a'), ranks: '2-3' }] });
+    expect(await stacksOf(answer)).toMatchObject({ groups: ['2-3: a'], silent: [], rankCount: 2 });
+  });
+
+  it.each<[string, Parameters<Desk['answer']>]>([
+    ['another epoch', [0, { groups: [{ ...main('x'), ranks: '0' }] }, { epoch: 2 }]],
+    ['another job', [0, { groups: [{ ...main('x'), ranks: '0' }] }, { jobUid: 'job-2' }]],
+    ['another question', [0, { request: 99, groups: [{ ...main('x'), ranks: '0' }] }]],
+    ['a pod that was not asked', [2, { groups: [{ ...main('x'), ranks: '0' }] }]],
+  ])('take no answer of %s', async (_sentence, given) => {
+    const desk = new Desk();
+    desk.connect(0);
+    const { answer } = await desk.ask();
+    desk.answer(...given);
+    desk.answer(0, { groups: [{ ...main('own'), ranks: '0-1' }] });
+    desk.answer(0, { groups: [{ ...main('again'), ranks: '0-1' }] });
+    expect(await stacksOf(answer)).toMatchObject({ groups: ['0-1: own'] });
+  });
+
+  it('of a large gang leave every pod less room', async () => {
+    const desk = new Desk();
+    const nodes = Array.from({ length: 2_048 }, (_, pod) => ({ node: `n${pod}`, ranks: `${8 * pod}-${8 * pod + 7}` }));
+    desk.connect(0);
+    await desk.ask();
+    desk.roster = { ...ROSTER, nodes };
+    desk.connect(0, 'large');
+    await desk.ask({ jobUid: 'large' });
+    expect(desk.asked.map(({ maxBytes }) => maxBytes)).toEqual([196_608, 8_192]);
+  });
+});
+
+describe('whoever asks', () => {
+  it.each<[string, Parameters<StackRequests['take']>[0], StackAnswer]>([
+    ['of a job without a gang is told so', { jobUid: 'gone' }, { kind: 'noGang' }],
+    [
+      'of a rank that there is not is told how many there are',
+      { jobUid: 'job-1', rank: 4 },
+      { kind: 'noSuchRank', rankCount: 4 },
+    ],
+  ])('%s', async (_sentence, question, want) => {
+    expect(await new Desk().requests.take(question)).toEqual(want);
+  });
+
+  it('the same while it is under way gets the same answer, and something else is to come again', async () => {
+    const desk = new Desk();
+    desk.connect(0);
+    const [first, second, third] = [await desk.ask(), await desk.ask(), await desk.ask({ jobUid: 'job-1', rank: 0 })];
+    desk.answer(0);
+    expect(await third.answer).toEqual({ kind: 'later', why: 'busy', againInMs: 1_000 });
+    expect(await first.answer).toBe(await second.answer);
+    expect(desk.asked.length).toBe(1);
+  });
+
+  it('of a job that was asked a moment ago is to come again, later where many pods answer; an incident is not', async () => {
+    const desk = new Desk();
+    await (
+      await desk.ask()
+    ).answer;
+    await desk.clock.advance(500);
+    expect(await (await desk.ask()).answer).toEqual({ kind: 'later', why: 'asked', againInMs: 1_500 });
+    expect(await desk.requests.evidenceOf({ jobUid: 'job-1', epoch: 3 }, [1])).toEqual({
+      'stack of ranks 0-1': 'none: the launcher of its pod is not connected',
+    });
+    await desk.clock.advance(2_000);
+    desk.roster = { ...ROSTER, nodes: Array.from({ length: 2_000 }, (_, rank) => ({ node: 'n', ranks: `${rank}` })) };
+    await (
+      await desk.ask()
+    ).answer;
+    expect(await (await desk.ask()).answer).toMatchObject({ againInMs: 10_000 });
+    desk.requests.forget('job-1');
+    expect((await (await desk.ask()).answer).kind).toBe('taken');
+  });
+
+  it('of an epoch that is over gets no evidence of the next', async () => {
+    expect(await new Desk().requests.evidenceOf({ jobUid: 'job-1', epoch: 2 }, [1])).toEqual({});
+  });
+
+  it('keeps no other namespace waiting: of one, three jobs are asked at a time', async () => {
+    const desk = new Desk();
+    const jobs = ['job-1', 'job-2', 'job-3', 'job-4'];
+    for (const jobUid of jobs) desk.connect(0, jobUid);
+    const answers: Promise<StackAnswer>[] = [];
+    for (const jobUid of jobs) answers.push((await desk.ask({ jobUid })).answer);
+    expect(await answers[3]).toMatchObject({ kind: 'later', why: 'busy' });
+    desk.roster = { ...ROSTER, namespace: 'others' };
+    await desk.ask({ jobUid: 'job-4' });
+    expect(desk.asked.length).toBe(4);
+  });
+});
