@@ -19,6 +19,7 @@ import {
   JobEventList,
   IncidentList,
   JobGoodput,
+  JobStacks,
   JobList,
   JOB_ORDERS,
   JobRendering,
@@ -88,6 +89,7 @@ const ANSWERS = [
   RankMap,
   CheckpointList,
   JobGoodput,
+  JobStacks,
   IncidentList,
   StoredLayout,
   LayoutList,
@@ -239,6 +241,8 @@ type Mutation {
   cancelJob(project: String!, id: ID!, specVersion: SafeInt): Job
   "True: the job is being deleted; its record stays."
   deleteJob(project: String!, id: ID!, specVersion: SafeInt): Boolean
+  "In the middle of what its ranks are now; nothing is changed. With a rank, its pod alone is asked."
+  takeStacks(project: String!, id: ID!, rank: Int): JobStacks
   "Validate a layout and keep it."
   createLayout(project: String!, input: LayoutCreateInput!, idempotencyKey: String): StoredLayout
   "Ask what if; nothing runs. An idempotency key makes a repetition safe."

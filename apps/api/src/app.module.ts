@@ -62,6 +62,8 @@ import { SignInModule } from './sign-in/sign-in.module.ts';
 import { LimitsModule } from './limits/limits.module.ts';
 import type { JobFanOut } from './streams/job-fan-out.ts';
 import type { LiveJobs } from './streams/live-jobs.ts';
+import { StacksModule } from './stacks/stacks.module.ts';
+import { StacksResolvers } from './stacks/stacks.resolvers.ts';
 import { StreamsModule } from './streams/streams.module.ts';
 import { WebhooksModule } from './webhooks/webhooks.module.ts';
 import { WebhooksResolvers } from './webhooks/webhooks.resolvers.ts';
@@ -102,6 +104,7 @@ const FEATURES: readonly Type[] = [
   FabricModule,
   GoodputModule,
   IncidentsModule,
+  StacksModule,
   WebhooksModule,
   AuditModule,
   GraphqlModule,
@@ -121,6 +124,7 @@ export const FEATURE_RESOLVERS: readonly Type<RootResolvers>[] = [
   FabricResolvers,
   GoodputResolvers,
   IncidentsResolvers,
+  StacksResolvers,
   WebhooksResolvers,
   AuditResolvers,
 ];

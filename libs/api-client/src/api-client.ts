@@ -18,6 +18,7 @@ import {
   JobGoodput,
   JobList,
   JobRendering,
+  JobStacks,
   type JobSummary,
   PlanAccuracy,
   PlanList,
@@ -342,6 +343,11 @@ export class ApiClient {
   /** What it runs, or why it cannot. */
   rendering(reference: JobReference): Promise<JobRendering> {
     return this.#json(JobRendering, `${jobPath(reference)}/rendering`);
+  }
+
+  /** In the middle of what its ranks are now; with a rank, those of its pod. */
+  stacks(reference: JobReference, query: { readonly rank?: number | undefined } = {}): Promise<JobStacks> {
+    return this.#json(JobStacks, `${jobPath(reference)}/stacks${search(query)}`, { method: 'POST' });
   }
 
   checkpoints(reference: JobReference): Promise<CheckpointList> {

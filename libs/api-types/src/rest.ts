@@ -60,6 +60,7 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * GET    /v1/projects/{project}/incidents?…                    → IncidentList      (of all its jobs)
  * GET    …/jobs/{jobId}/goodput                               → JobGoodput        (where its GPU-seconds went; goodput.ts)
  * GET    …/jobs/{jobId}/logs?rank&attempt&tailLines&follow      text/plain; what the attempt recorded where the pod is gone
+ * POST   …/jobs/{jobId}/stacks?rank                           → JobStacks         (what its ranks are in the middle of; stacks.ts)
  * GET    …/jobs/{jobId}/rendering                             → JobRendering      (what it runs: arguments, files, environment; or why it cannot)
  * GET    /v1/engines                                          → EngineList
  * GET    /v1/fabric                                           → ClusterFabric     (every node with GPUs, where it sits, and which jobs hold it; administrators)

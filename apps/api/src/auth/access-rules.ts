@@ -91,6 +91,7 @@ export const ROUTE_RULES: Readonly<Record<string, AccessRule>> = {
   'GET /v1/projects/{project}/jobs/{jobId}/incidents': 'job.read',
   'GET /v1/projects/{project}/incidents': 'job.read',
   'GET /v1/projects/{project}/jobs/{jobId}/logs': 'job.read',
+  'POST /v1/projects/{project}/jobs/{jobId}/stacks': 'job.read',
   'GET /v1/projects/{project}/jobs/{jobId}/rendering': 'job.read',
   'POST /v1/projects/{project}/renderings': 'layout.read',
   'GET /v1/projects/{project}/layouts': 'layout.read',
@@ -151,6 +152,7 @@ export const FIELD_RULES: Readonly<Record<string, AccessRule>> = {
   'Mutation.resumeJob': CHANGE_JOB,
   'Mutation.cancelJob': CHANGE_JOB,
   'Mutation.deleteJob': CHANGE_JOB,
+  'Mutation.takeStacks': 'job.read',
   'Mutation.createLayout': 'layout.write',
   'Mutation.createPlan': 'plan.write',
 };

@@ -45,6 +45,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'GET /v1/projects/{project}/jobs/{jobId}/checkpoints': 'checkpoints',
   'GET /v1/projects/{project}/jobs/{jobId}/goodput': 'goodput',
   'GET /v1/projects/{project}/jobs/{jobId}/incidents': 'jobIncidents',
+  'POST /v1/projects/{project}/jobs/{jobId}/stacks': 'takeStacks',
   'GET /v1/projects/{project}/incidents': 'incidents',
   'GET /v1/projects/{project}/jobs/{jobId}/rendering': 'jobRendering',
   'POST /v1/projects/{project}/renderings': 'rendering',

@@ -115,3 +115,34 @@ describe('incidents of a job', () => {
     expect(kept.rows[0]?.oldest.toISOString()).toBe(at(100 + 2 + 27 * 20 - MAX_INCIDENTS_OF_JOB));
   });
 });
+
+describe('stacks of a job', () => {
+  const take = (id: string, token = member): Promise<TestAnswer> =>
+    api.send('POST', `/v1/projects/research/jobs/${id}/stacks?rank=3`, { token });
+
+  it('are not to be had of one that was not placed, nor where no operator answers; who has asked is recorded', async () => {
+    const body = { name: 'unplaced', spec: aJobSpec() };
+    const { id } = (await api.send('POST', '/v1/projects/research/jobs', { token: member, body })).body;
+    expect(await take(id)).toMatchObject({
+      status: 409,
+      body: { code: 'CONFLICT', detail: expect.stringMatching(/^job "unplaced" is \w+, and no rank of it runs/) },
+    });
+    expect(await take(jobId)).toMatchObject({
+      status: 503,
+      body: { code: 'UNAVAILABLE', detail: expect.stringMatching(/^the operator does not answer \(no address/) },
+    });
+    const query = `mutation ($id: ID!) { takeStacks(project: "research", id: $id) { rankCount } }`;
+    const asked = await api.send('POST', '/graphql', { token: member, body: { query, variables: { id: jobId } } });
+    expect(asked.body.errors[0]).toMatchObject({ extensions: { code: 'UNAVAILABLE' } });
+    const { database } = api.running.infrastructure;
+    const recorded = await database.query(`SELECT target, detail FROM audit WHERE action = 'job.stacks' ORDER BY id`);
+    expect(recorded.rows).toEqual([
+      { target: 'research/tiny', detail: { rank: 3 } },
+      { target: 'research/tiny', detail: {} },
+    ]);
+  });
+
+  it('are nobody else’s', async () => {
+    expect((await take(jobId, foreign)).status).toBe(404);
+  });
+});

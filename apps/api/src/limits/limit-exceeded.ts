@@ -11,6 +11,7 @@ export const LIMITS = [
   'webhooks',
   'plans',
   'streams',
+  'stacks',
 ] as const;
 export type Limit = (typeof LIMITS)[number];
 

@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SERIES_PATH, SeriesFrame, type StepFrame } from '@coxswain/api-types';
 import { isUnavailable } from '@coxswain/persistence';
 import type { Logger, Metrics } from '@coxswain/telemetry';
+import { refusalOf, requestOperator } from '../cluster/operator-endpoint.ts';
 import type { Config } from '../config/config.ts';
 import type { SeriesStore } from './series-store.ts';
 import { type Gap, StreamPosition } from './stream-position.ts';
@@ -89,7 +88,7 @@ export class SeriesSubscriber {
     };
     try {
       const response = await this.#connect(url, both);
-      if (response.statusCode !== 200) return await leaderNamedBy(response);
+      if (response.statusCode !== 200) return (await refusalOf(response)).leaderUrl ?? notAnswered(response);
       heard();
       this.#parts.logger.info({ url }, 'reading series');
       for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
@@ -103,27 +102,14 @@ export class SeriesSubscriber {
     }
   }
 
-  async #connect(url: string, signal: AbortSignal): Promise<IncomingMessage> {
-    const { operator } = this.#parts;
-    const [ca, token] = await Promise.all([
-      operator.caFile === undefined ? undefined : readFile(operator.caFile, 'utf8'),
-      operator.tokenFile === undefined ? undefined : readFile(operator.tokenFile, 'utf8'),
-    ]);
+  #connect(url: string, signal: AbortSignal): Promise<IncomingMessage> {
     const target = new URL(SERIES_PATH, url);
     const { resumeAfter } = this.#position;
     if (resumeAfter !== undefined) {
       target.searchParams.set('bootId', resumeAfter.bootId);
       target.searchParams.set('after', String(resumeAfter.sequence));
     }
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const headers = {
-      accept: 'application/x-ndjson',
-      ...(token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }),
-    };
-    const sent = httpsRequest(target, { signal, headers, agent: false, ...(ca === undefined ? {} : { ca }) }, resolve);
-    sent.on('error', reject);
-    sent.end();
-    return promise;
+    return requestOperator(this.#parts.operator, { method: 'GET', target, accept: 'application/x-ndjson', signal });
   }
 
   #take(line: string): void {
@@ -202,19 +188,8 @@ function parseFrame(line: string): SeriesFrame | undefined {
   }
 }
 
-async function leaderNamedBy(response: IncomingMessage): Promise<string | undefined> {
-  let text = '';
-  for await (const chunk of response) {
-    text += String(chunk);
-    if (text.length > 16_384) break;
-  }
-  try {
-    const { leaderUrl } = JSON.parse(text) as { readonly leaderUrl?: unknown };
-    if (typeof leaderUrl === 'string' && leaderUrl.startsWith('https://')) return leaderUrl;
-  } catch {
-    // Not ours; the status alone is told.
-  }
-  throw new Error(`the operator answered ${response.statusCode ?? 0}`);
+function notAnswered({ statusCode }: IncomingMessage): never {
+  throw new Error(`the operator answered ${statusCode ?? 0}`);
 }
 
 function waitForAbort(signal: AbortSignal): Promise<void> {

@@ -1,0 +1,69 @@
+import { FINAL_JOB_STATES, type JobStacks } from '@coxswain/api-types';
+import { DomainError } from '@coxswain/domain-error';
+import { Inject, Injectable } from '@nestjs/common';
+import { recordAudit } from '../auth/audit.ts';
+import type { Principal } from '../auth/principal.ts';
+import type { Config } from '../config/config.ts';
+import { CONFIG } from '../infrastructure/tokens.ts';
+import type { JobRow } from '../jobs/job-row.ts';
+import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
+import { LimitExceeded } from '../limits/limit-exceeded.ts';
+import { operatorStacks, type OperatorStacks } from './operator-stacks.ts';
+
+/** Of which rank, and until when somebody waits. */
+export interface StacksRequest {
+  /** Its pod alone is asked then. */
+  readonly rank?: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * In the middle of what the ranks of a job are now, as they say when they are asked. Whoever may read its logs may ask: names of functions, files and lines
+ * stand in a traceback as well, and no value is told. Nothing of it is kept; that somebody has asked is.
+ */
+@Injectable()
+export class StacksService {
+  readonly #operator: Config['operator'];
+  readonly #jobs: JobsService;
+
+  constructor(@Inject(CONFIG) config: Config, @Inject(JobsService) jobs: JobsService) {
+    this.#operator = config.operator;
+    this.#jobs = jobs;
+  }
+
+  /** CONFLICT where no rank runs; RATE_LIMITED where it was asked a moment ago; UNAVAILABLE where the operator does not answer. */
+  async take(principal: Principal, address: JobAddress, { rank, signal }: StacksRequest): Promise<JobStacks> {
+    const { row, uid } = await this.#jobs.reading(principal, address, async (sql, job) => {
+      const asked = { row: job, uid: uidOfRunning(job) };
+      await recordAudit(sql, principal, {
+        action: 'job.stacks',
+        target: `${job.namespace}/${job.name}`,
+        projectId: job.project_id,
+        ...(rank === undefined ? {} : { detail: { rank } }),
+      });
+      return asked;
+    });
+    return stacksIn(await operatorStacks(this.#operator, { jobUid: uid, rank }, signal), row);
+  }
+}
+
+function uidOfRunning({ uid, name, state }: JobRow): string {
+  if (uid !== null && !FINAL_JOB_STATES.has(state)) return uid;
+  const instead = uid === null ? 'ask again when it runs' : 'what its ranks wrote last is in their logs';
+  throw new DomainError('CONFLICT', `job "${name}" is ${state}, and no rank of it runs: ${instead}`);
+}
+
+function stacksIn(answer: OperatorStacks, { name, state }: JobRow): JobStacks {
+  if (answer.kind === 'taken') return answer.stacks;
+  if (answer.kind === 'unreachable')
+    throw new DomainError('UNAVAILABLE', `the operator does not answer (${answer.why}); try again in a few seconds`);
+  const { status, title, againInMs = 1_000 } = answer;
+  if (status === 429)
+    throw new LimitExceeded('stacks', `${title ?? 'too many ask'}; ask again in a moment`, againInMs / 1_000);
+  if (status !== 404)
+    throw new DomainError('UNAVAILABLE', `the operator answered ${status}${title === undefined ? '' : ` (${title})`}`);
+  // Whoever does not know the question tells no problem.
+  if (title === undefined)
+    throw new DomainError('UNAVAILABLE', 'the operator is of a release that takes no stacks: upgrade it');
+  throw new DomainError('CONFLICT', `job "${name}" is ${state}: ${title}`);
+}
