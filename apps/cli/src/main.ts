@@ -23,6 +23,7 @@ import { OUTPUT_FORMATS, render, type OutputFormat } from './output.ts';
 import { addGoodputCommand } from './goodput-command.ts';
 import { addIncidentsCommand } from './incidents-command.ts';
 import { addGroupCommands } from './group-commands.ts';
+import { addStacksCommand } from './stacks-command.ts';
 import { addSimulateCommand } from './simulate-command.ts';
 import { addSignInCommands } from './sign-in-commands.ts';
 import { openBrowser } from './open-browser.ts';
@@ -131,6 +132,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addReadingCommands(program, session);
   addGoodputCommand(program, session);
   addIncidentsCommand(program, session);
+  addStacksCommand(program, session);
   addActingCommands(program, session);
   addLayoutCommands(program, session);
   addEngineCommands(program, session);
