@@ -33,6 +33,15 @@ describe('a rank that is stopped and says nothing', () => {
     const job = await submit(project, 'stopped', gptSpec(steps));
     const running = await jobIn(project, job.id, ['Running'], { deadlineMs, and: (seen) => seen.checkpoint !== null });
     const stopped = await findRank(system, { namespace: project.name, jobUid: running.uid ?? '', rank: 3 });
+    const at = { project: project.name, id: job.id };
+    const before = await project.api.stacks(at);
+    console.info(
+      `before: ${before.groups.map(({ ranks, thread, frames }) => `${ranks} ${thread}: ${frames[0]}`).join('; ')}`,
+    );
+    expect(before).toMatchObject({ epoch: 1, rankCount: 4, silent: [], leftOut: '' });
+    const firsts = before.groups.filter(({ isMain }) => isMain);
+    expect(firsts.reduce((sum, { rankCount }) => sum + rankCount, 0)).toBe(4);
+    expect(firsts.every(({ frames }) => frames.some((frame) => /^Trainer\.|^train/.test(frame)))).toBe(true);
     process.kill(stopped.pid, 'SIGSTOP');
     const stoppedAtMs = performance.now();
     const told = await waitFor(toldOfHealth, { what: 'the rank to be named', deadlineMs: NAMED_WITHIN_MS });
@@ -48,7 +57,6 @@ describe('a rank that is stopped and says nothing', () => {
     expect(failed.attempts[0]).toMatchObject({ reason: 'Condemned', charged: false });
     const again = await jobIn(project, job.id, ['Running'], { deadlineMs, and: ({ epoch }) => epoch === 2 });
     expect(again.attempts[1]?.resumedFrom?.step).toBeGreaterThanOrEqual(10);
-    const at = { project: project.name, id: job.id };
     const [incident, ...others] = await waitFor(
       async () => {
         const { items } = await project.api.incidents(at);
@@ -61,6 +69,10 @@ describe('a rank that is stopped and says nothing', () => {
     expect(incident).toMatchObject({ kind: 'Hang', rank: 3, action: 'RestartedElsewhere', outcome: 'Recovered' });
     expect(incident?.node).toMatch(/^local-/);
     expect(incident?.operations?.length).toBeGreaterThan(0);
+    const stacks = incident?.evidence?.filter(({ name }) => name.startsWith('stack of ')) ?? [];
+    console.info(stacks.map(({ name, value }) => `${name}: ${value}`).join('\n'));
+    expect(stacks[0]).toEqual({ name: 'stack of rank 3', value: 'none: its process is stopped by a signal (state T)' });
+    expect(stacks.length).toBeGreaterThan(1);
     await project.api.cancel({ project: project.name, id: job.id });
     await jobIn(project, job.id, ['Cancelled'], { deadlineMs });
     expect(await brokenInvariants(system, project.name)).toEqual([]);
