@@ -15,39 +15,93 @@ export interface SlabQuestion {
   readonly operations: number;
 }
 
-/** Rounds without progress after which steps are halved, and how often. */
-const PATIENCE = 15;
-const MOST_HALVINGS = 10;
-/** Progress is this share of what is missing. */
-const PROGRESS = 1e-4;
+/** Of what is missing to `known`, the share by which the first step would bring the bound nearer if it were as steep all the way. */
+const FIRST_STEP = 0.5;
+const LONGEST_STEP = 2;
+/** Shorter ones bring nothing that counts. */
+const SHORTEST_STEP = 1e-4;
+/** Steps grow by this after one that went well, and shrink by the other after so many that did not. */
+const LONGER = 1.1;
+const SHORTER = 0.66;
+const PATIENCE = 10;
+/** Of the surplus that is gone against, at most this is the last round's; the rest is what rounds before had. */
+const NEWEST_SHARE = 0.1;
 
 /**
  * The most weighted bytes that any placement keeps below switches, as prices for the pieces of slabs show it. Any prices give a bound; better ones are
- * looked for by going against the pieces of which switches take more than slabs are cut into (Polyak's subgradient steps towards `known`). Infinite
- * where there is no room. Proof: docs/reference/placement.md.
+ * looked for from the best so far, by going against the pieces of which switches take more than slabs are cut into, in the mean of many rounds: those of
+ * one round alone lead back and forth across a ridge (volume algorithm, F. Barahona and R. Anbil, Math. Programming 87, 2000). Infinite where there is
+ * no room. Proof: docs/reference/placement.md.
  */
 export function mostKeptBySlabs(question: SlabQuestion): number {
   const { slabs, known } = question;
   const search = { ...question, largest: largestPieces(question.tree), active: activeLevels(question) };
-  let prices: SlabPrices = TREE_LEVELS.map(() => new Float64Array(slabs.slabUnits + 1));
-  let best = { most: Infinity, prices };
-  let step = 1;
-  let waited = 0;
-  for (let left = question.operations; left > 0; left -= roundOperations(search)) {
-    const { most, surplus } = priced(search, prices);
-    waited = most < best.most - PROGRESS * (best.most - known) ? 0 : waited + 1;
-    if (most < best.most) best = { most, prices };
-    if (best.most <= known || surplus === undefined) break;
-    if (waited > PATIENCE) {
-      step /= 2;
-      waited = 0;
-      if (step < 2 ** -MOST_HALVINGS) break;
-      prices = best.prices;
-      continue;
-    }
-    prices = moved(prices, surplus, step * (most - known));
+  const descent = newDescent(
+    search,
+    TREE_LEVELS.map(() => new Float64Array(slabs.slabUnits + 1)),
+  );
+  const perRound = roundOperations(search);
+  for (let left = question.operations - perRound; left > 0 && descent.most > known; left -= perRound) {
+    const length = descent.mean === undefined ? 0 : inner(descent.mean, descent.mean);
+    if (descent.mean === undefined || length === 0 || descent.step < SHORTEST_STEP) break;
+    const far = (descent.step * (descent.most - known)) / length;
+    takeRound(descent, search, moved(descent.prices, descent.mean, far));
   }
-  return best.most;
+  return descent.most;
+}
+
+/** By level and size: pieces that slabs are cut into beyond those that switches take. */
+type Surplus = readonly Float64Array[];
+
+interface Descent {
+  /** The best so far. */
+  prices: SlabPrices;
+  most: number;
+  /** Undefined once prices were found at which nothing is left over: none are better. */
+  mean: Surplus | undefined;
+  step: number;
+  /** Rounds since the last change of the step or of the best. */
+  waited: number;
+}
+
+function newDescent(search: Search, prices: SlabPrices): Descent {
+  const { most, surplus } = priced(search, prices);
+  return { prices, most, mean: surplus, step: FIRST_STEP, waited: 0 };
+}
+
+function takeRound(descent: Descent, search: Search, prices: SlabPrices): void {
+  const { most, surplus } = priced(search, prices);
+  const { mean } = descent;
+  descent.mean = mean === undefined || surplus === undefined ? undefined : mixed(mean, surplus);
+  if (most < descent.most) {
+    descent.most = most;
+    descent.prices = prices;
+    descent.waited = 0;
+    const isStraightOn = mean !== undefined && surplus !== undefined && inner(mean, surplus) > 0;
+    if (isStraightOn) descent.step = Math.min(LONGEST_STEP, descent.step * LONGER);
+  } else if (++descent.waited >= PATIENCE) {
+    descent.step *= SHORTER;
+    descent.waited = 0;
+  }
+}
+
+/** The mean with as much of the newest as makes it shortest, within bounds. */
+function mixed(mean: Surplus, newest: Surplus): Surplus {
+  const both = inner(mean, newest);
+  const apart = inner(mean, mean) - 2 * both + inner(newest, newest);
+  const ideal = apart <= 0 ? NEWEST_SHARE : (inner(mean, mean) - both) / apart;
+  const share = Math.min(NEWEST_SHARE, Math.max(NEWEST_SHARE / 10, ideal));
+  return mean.map((ofLevel, level) =>
+    ofLevel.map((pieces, size) => (1 - share) * pieces + share * (newest[level]?.[size] ?? 0)),
+  );
+}
+
+function inner(one: Surplus, other: Surplus): number {
+  return one.reduce(
+    (sum, ofLevel, level) =>
+      sum + ofLevel.reduce((part, pieces, size) => part + pieces * (other[level]?.[size] ?? 0), 0),
+    0,
+  );
 }
 
 interface Search extends SlabQuestion {
@@ -72,8 +126,8 @@ function roundOperations({ slabs, tree, units, active }: Search): number {
 
 interface Priced {
   readonly most: number;
-  /** By level and size: pieces that slabs are cut into beyond those that switches take; undefined where there are none. */
-  readonly surplus: readonly Float64Array[] | undefined;
+  /** Undefined where there is none. */
+  readonly surplus: Surplus | undefined;
 }
 
 /** The bound at these prices: what switches keep at most once they have paid, and what slabs cost at most. */
@@ -104,12 +158,6 @@ function takeAway(surplus: readonly Float64Array[], { taken }: Split, tables: re
 }
 
 /** Dearer where slabs are cut into fewer such pieces than switches take. */
-function moved(prices: SlabPrices, surplus: readonly Float64Array[], missing: number): SlabPrices {
-  const length = surplus.reduce(
-    (sum, ofLevel) => sum + ofLevel.reduce((squares, pieces) => squares + pieces ** 2, 0),
-    0,
-  );
-  return prices.map((ofLevel, level) =>
-    ofLevel.map((price, size) => price - (missing / length) * (surplus[level]?.[size] ?? 0)),
-  );
+function moved(prices: SlabPrices, surplus: Surplus, far: number): SlabPrices {
+  return prices.map((ofLevel, level) => ofLevel.map((price, size) => price - far * (surplus[level]?.[size] ?? 0)));
 }
