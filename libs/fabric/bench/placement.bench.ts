@@ -21,14 +21,26 @@ import { type BenchGang, GANGS, SMALL_GANG } from './gangs.ts';
 import { firstFit, kaiSegments, kueueTopology } from './peers.ts';
 import { unchangeableBytes } from './unchangeable-bytes.ts';
 
-const { values } = parseArgs({ options: { seeds: { type: 'string', default: '20' }, help: { type: 'boolean' } } });
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '20' },
+    first: { type: 'string', default: '1' },
+    row: { type: 'string', default: '' },
+    each: { type: 'boolean' },
+    help: { type: 'boolean' },
+  },
+});
 if (values.help === true) {
-  process.stdout.write(
-    'npm run placement:bench [-- --seeds N]   N loads of each fabric; 20 unless said. Forty take some minutes, and 200 five times that.\n',
-  );
+  process.stdout.write(`npm run placement:bench [-- --seeds N] [--first SEED] [--row TEXT] [--each]
+  --seeds N     N loads of each fabric; 20 unless said. 200 take hours.
+  --first SEED  the first of them; 1 unless said
+  --row TEXT    only rows with this in their name, such as "tree of 4 x 8 x 16, 85 %, Llama-70B", and nothing beside rows
+  --each        every load of a row in a line of its own, as JSON
+`);
   process.exit();
 }
 const SEEDS = Number(values.seeds);
+const FIRST_SEED = Number(values.first);
 const LOADS = [0.3, 0.6, 0.85] as const;
 const UNITS_TOGETHER = [1, 2, 4, 8, 16] as const;
 const FABRICS: readonly BenchFabric[] = [
@@ -108,9 +120,13 @@ interface Row {
 const EQUAL = 1 + 1e-9;
 
 function rowOf(fabric: BenchFabric, load: number, gang: BenchGang): Row {
-  const found = Array.from({ length: SEEDS }, (_, seed) =>
-    caseOf(gang, loaded(fabric, load, seed + 1), fabric.gpusPerNode),
-  );
+  const found = Array.from({ length: SEEDS }, (_, at) => {
+    const seed = FIRST_SEED + at;
+    const one = caseOf(gang, loaded(fabric, load, seed), fabric.gpusPerNode);
+    if (values.each === true)
+      console.log(JSON.stringify({ fabric: fabric.name, load, gang: gang.name, seed, found: one }));
+    return one;
+  });
   const cases = found.filter((one) => one !== undefined && one !== 'refused');
   const sum = (of: (one: Case) => number): number => cases.reduce((total, one) => total + of(one), 0);
   const bound = sum((one) => one.bound);
@@ -258,24 +274,23 @@ const rows: Row[] = [];
 for (const fabric of FABRICS) {
   for (const load of LOADS) {
     for (const gang of GANGS) {
+      const title = `${fabric.name}, ${100 * load} %, ${gang.name}`;
+      if (!title.includes(values.row)) continue;
       const row = rowOf(fabric, load, gang);
       tell(row);
       rows.push(row);
     }
   }
 }
-const small = smallFabrics();
-const racks = racksUsed();
-const large = largeOnes();
+const beside = values.row !== '' ? {} : { small: smallFabrics(), racks: racksUsed(), large: largeOnes() };
 const missed = rows.filter(
   (row) => row.worse > 0 || row.split > 0 || row.refused > 0 || (row.closed !== null && row.closed < 0.8),
 );
 console.log(
   JSON.stringify({
     seeds: SEEDS,
-    small,
-    racks,
-    large,
+    firstSeed: FIRST_SEED,
+    ...beside,
     rowsBelowBar: missed.map(({ fabric, load, gang, closed }) => ({ fabric, load, gang, closed })),
     rows,
   }),
