@@ -1,13 +1,15 @@
 import { divisorsOf } from '@coxswain/layout';
 import { bestSplit, type Split, splitOperations, weightedAtLevels } from './best-split.ts';
+import { arrangementCost, type BinDistances, distancesBetween } from './bin-distances.ts';
 import { gangUnits, type GangUnits, type UnitGraph, unitGraph } from './gang-units.ts';
 import type { AcrossIslands, GangShape } from './gang-shape.ts';
 import { bytesBetweenUnits, mostKept } from './most-kept.ts';
-import { type Arrangement, arrangementCost, distancesBetween, improved } from './swaps.ts';
+import type { Arrangement } from './swap-search.ts';
+import { improved } from './swaps.ts';
 import { COST_WITHIN_LEVEL, type SwitchNode, switchTree, type SwitchTree, TREE_LEVELS } from './switch-tree.ts';
 import type { OpenNode } from './open-nodes.ts';
 import type { LayoutTraffic } from './traffic.ts';
-import { type UnitGrid, unitGrid, withRingsCutTwice } from './unit-grid.ts';
+import { type UnitAxis, type UnitGrid, unitGrid, withRingsCutTwice } from './unit-grid.ts';
 import { packLines } from './pack-lines.ts';
 import { lineOrders, unitOrders } from './unit-orders.ts';
 
@@ -22,8 +24,9 @@ export interface ArrangeQuestion {
 const MOST_UNITS_WITH_TABLE = 4_600;
 const MOST_SPLIT_OPERATIONS = 400_000_000;
 const MOST_EXTRA_OPERATIONS = 30_000_000;
-const MOST_SWAP_OPERATIONS = 6_400_000;
-const SWAP_OPERATIONS_PER_PAIR = 1_600;
+const FEWEST_SWAP_OPERATIONS = 6_400_000;
+const MOST_SWAP_OPERATIONS = 25_600_000;
+const SWAP_OPERATIONS_PER_PAIR = 6_400;
 const MOST_DEAL_OPERATIONS = 8_000_000;
 const OPERATIONS_PER_BIN_OF_LINE = 10;
 const MOST_SPLITS = 24;
@@ -44,21 +47,44 @@ export function arrange(question: ArrangeQuestion): readonly string[] | undefine
   const [widest] = splits;
   if (widest === undefined) return undefined;
   const graph = unitGraph(units);
-  const dealer = { units, tree, graph, acrossIslands };
+  const distances = distancesBetween(tree);
+  const dealer = { units, tree, graph, distances, acrossIslands };
   const least = (COST_WITHIN_LEVEL.at(-1) ?? 0) * bytesBetweenUnits(grid) - widest.keptWeighted;
   const islands = tree.above[TREE_LEVELS.indexOf('island')];
   const mayTrade = (one: number, other: number): boolean =>
     acrossIslands === 'anyGroup' || islands?.[one] === islands?.[other];
-  const operations = Math.min(MOST_SWAP_OPERATIONS, SWAP_OPERATIONS_PER_PAIR * units.count ** 2) / HEATS.length;
+  const operations = swapOperations(units.count, splits.length * splitOperations(tree, units.count)) / HEATS.length;
   const starts = [bestPacking(dealer, splits, grid), bestDeal(dealer, splits, unitOrders(grid, units.count))];
-  const axes = shape.restPods > 0 ? [] : grid.axes.filter(({ degree }) => degree > 1);
+  const axes = shape.restPods > 0 ? [] : linesOf(grid);
   const limits = { operations: operations / starts.length, mayTrade, least, axes };
-  const given = { graph, tree, distance: distancesBetween(tree) };
+  const given = { graph, distances };
   const arranged = starts
     .filter(({ cost }) => cost < Infinity)
     .map((start) => HEATS.reduce((best, heat) => improved(best, given, { ...limits, heat }), start))
     .reduce((best, one) => (one.cost < best.cost * (1 - 1e-9) ? one : best));
   return nodesOf(shape, tree, arranged.binOf);
+}
+
+/** Along which groups lie: each axis, and several together where they are one next to the other. */
+function linesOf({ axes, terms }: UnitGrid): readonly UnitAxis[] {
+  const single = axes.filter(({ degree }) => degree > 1);
+  const joined = terms.flatMap(({ axes: indexes }) => {
+    const [first, ...others] = indexes.flatMap((index) => axes[index] ?? []).filter(({ degree }) => degree > 1);
+    if (first === undefined || others.length === 0) return [];
+    let { degree } = first;
+    for (const other of others) {
+      if (other.stride !== first.stride * degree) return [];
+      degree *= other.degree;
+    }
+    return [{ stride: first.stride, degree }];
+  });
+  return [...single, ...joined];
+}
+
+/** Large gangs on large fabrics took their time to be split; what that took they have less for swaps. */
+function swapOperations(units: number, taken: number): number {
+  const left = Math.max(FEWEST_SWAP_OPERATIONS, MOST_SWAP_OPERATIONS - taken);
+  return Math.min(left, SWAP_OPERATIONS_PER_PAIR * units ** 2);
 }
 
 /**
@@ -106,12 +132,13 @@ interface Dealer {
   readonly units: GangUnits;
   readonly tree: SwitchTree;
   readonly graph: UnitGraph;
+  readonly distances: BinDistances;
   readonly acrossIslands: AcrossIslands;
 }
 
 /** The cheapest of all splits dealt out in all orders. */
 function bestDeal(dealer: Dealer, splits: readonly Split[], orders: readonly Int32Array[]): Arrangement {
-  const { graph, tree } = dealer;
+  const { graph, tree, distances } = dealer;
   const perDeal = graph.neighbour.length + graph.first.length;
   let left = MOST_DEAL_OPERATIONS;
   let best: Arrangement = { binOf: new Int32Array(), cost: Infinity };
@@ -121,7 +148,7 @@ function bestDeal(dealer: Dealer, splits: readonly Split[], orders: readonly Int
         left -= perDeal;
         if (left < 0 && best.cost < Infinity) return best;
         const binOf = dealt({ ...dealer, unitsOfBin }, bins, order);
-        const cost = arrangementCost(graph, tree, binOf);
+        const cost = arrangementCost(graph, distances, binOf);
         if (cost < best.cost * (1 - 1e-9)) best = { binOf, cost };
       }
     }
@@ -131,7 +158,7 @@ function bestDeal(dealer: Dealer, splits: readonly Split[], orders: readonly Int
 
 /** The cheapest of all splits with lines kept whole. Whole lines may be no whole stages, so not where islands want these. */
 function bestPacking(
-  { tree, graph, acrossIslands, units }: Dealer,
+  { tree, graph, distances, acrossIslands, units }: Dealer,
   splits: readonly Split[],
   grid: UnitGrid,
 ): Arrangement {
@@ -147,7 +174,7 @@ function bestPacking(
         (OPERATIONS_PER_BIN_OF_LINE * tree.bins.length * units.count) / size;
       if (left < 0) return best;
       const binOf = packLines({ tree, unitsOfBin, order, size });
-      const cost = arrangementCost(graph, tree, binOf);
+      const cost = arrangementCost(graph, distances, binOf);
       if (cost < best.cost * (1 - 1e-9)) best = { binOf, cost };
     }
   }
@@ -221,7 +248,7 @@ function dealt(
   for (const { inside, room } of byIsland) {
     const last = first + room;
     const begin = first;
-    const ordered = order.filter((unit) => unit >= begin && unit < last);
+    const ordered = room === order.length ? order : order.filter((unit) => unit >= begin && unit < last);
     let at = 0;
     for (const bin of inside) {
       const end = at + (unitsOfBin[bin] ?? 0);

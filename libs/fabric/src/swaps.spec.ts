@@ -1,11 +1,12 @@
 import { aLayout } from '@coxswain/layout/testing';
 import fc from 'fast-check';
 import { assumedTraffic } from './assumed-traffic.ts';
+import { arrangementCost, distancesBetween } from './bin-distances.ts';
 import { gangShape } from './gang-shape.ts';
 import { gangUnits, unitGraph } from './gang-units.ts';
 import { placementCost } from './least-crossing.ts';
 import { fixedBytes } from './lower-bound.ts';
-import { arrangementCost, distancesBetween, improved } from './swaps.ts';
+import { improved } from './swaps.ts';
 import { switchTree } from './switch-tree.ts';
 import { aFabricNode } from './testing/index.ts';
 import { unitGrid } from './unit-grid.ts';
@@ -50,10 +51,11 @@ describe('trading units', () => {
         );
         const places = tree.bins.flatMap(({ index, room }) => Array.from({ length: room }, () => index));
         const binOf = Int32Array.from(places.slice(0, units.count));
-        const start = { binOf, cost: arrangementCost(graph, tree, binOf) };
+        const distances = distancesBetween(tree);
+        const start = { binOf, cost: arrangementCost(graph, distances, binOf) };
         const found = improved(
           start,
-          { graph, tree, distance: distancesBetween(tree) },
+          { graph, distances },
           {
             operations: 4_000,
             mayTrade: () => true,
