@@ -112,7 +112,7 @@ function placed(
     ranks,
     crossingBytes: crossing,
     weightedBytes: bytes,
-    lowerBoundWeightedBytes: leastWeightedBytes({ layout, traffic, acrossIslands }, ranksPerPod, capacity, bytes),
+    lowerBoundWeightedBytes: leastWeightedBytes({ layout, traffic, acrossIslands }, ranksPerPod, capacity, nodes),
     groups: groupReach(traffic, nodeOfRank, fabric),
     ...(step === undefined ? {} : { step }),
   };

@@ -37,6 +37,7 @@ export {
   SLICES_INTERVAL_MS,
   SLICES_PER_PAGE,
 } from './resource-slices.ts';
+export { type StageGpus, stageGpusProblem } from './stage-gpus.ts';
 export { snapshotChunks } from './snapshot-chunks.ts';
 export { mayRecord, type RecordedBefore } from './snapshot-pace.ts';
 export { summarize } from './summary.ts';

@@ -2,10 +2,11 @@ import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
 import fc from 'fast-check';
 import { assumedTraffic } from './assumed-traffic.ts';
+import { BOUNDARY_WEIGHTS } from './boundary-weights.ts';
 import type { FabricNode } from './fabric.ts';
 import { type AcrossIslands, gangShape } from './gang-shape.ts';
 import { leastCrossing, placementCost } from './least-crossing.ts';
-import { fixedBytes, lowerBound } from './lower-bound.ts';
+import { bytesBetweenRuns, fixedBytes, lowerBound } from './lower-bound.ts';
 import { openNodes } from './open-nodes.ts';
 import { bestPlacementCost } from './testing/best-placement.ts';
 import { aFabricCapacity, aFabricNode } from './testing/index.ts';
@@ -90,5 +91,55 @@ describe('the lower bound', () => {
       { numRuns: 50 },
     );
     expect(placed).toBeGreaterThan(10);
+  });
+
+  interface TightCase {
+    /** Free nodes below each leaf, spine by spine. */
+    readonly rooms: readonly (readonly number[])[];
+    readonly layout: Parameters<typeof aLayout>[0];
+    /** How far the search may be above the bound, beyond what no place changes. */
+    readonly most: number;
+  }
+
+  it.each<[sentence: string, fabric: TightCase]>([
+    [
+      'knows into how few spines rings have to be cut, and how many of their neighbours then share none',
+      {
+        rooms: [[3], [12], [7], [10], [3]],
+        layout: { pipelineParallelDegree: 4, dataParallelDegree: 8 },
+        most: 1.08,
+      },
+    ],
+    [
+      'is met where one ring of eight has to be cut, and which one is the question',
+      {
+        rooms: [
+          [1, 2, 1, 2, 3, 3, 7],
+          [1, 3, 1, 2, 4, 4],
+          [5, 3, 1, 9, 1],
+          [2, 3, 4, 1, 4, 2, 2, 4],
+        ],
+        layout: { pipelineParallelDegree: 8, contextParallelDegree: 2, dataParallelDegree: 4 },
+        most: 1 + 1e-9,
+      },
+    ],
+  ])('%s', (_sentence, { rooms, layout: degrees, most }) => {
+    const places = rooms.flatMap((leaves, spine) =>
+      leaves.flatMap((room, leaf) => Array.from({ length: room }, () => [`l${spine}/${leaf}`, `s${spine}`])),
+    );
+    const nodes = places.map((switches, index) => aFabricNode({ name: `n${index}`, switches }));
+    const layout = aLayout({ tensorParallelDegree: 8, ...degrees });
+    const shape = gangShape(layout, 8);
+    const traffic = assumedTraffic(layout);
+    const fabric = { nodes };
+    const open = openNodes(aFabricCapacity(nodes));
+    const found = leastCrossing({ shape, traffic, acrossIslands: 'never', open, fabric });
+    const cost = placementCost({ shape, traffic, fabric }, found ?? []);
+    const bound = lowerBound({ shape, traffic, acrossIslands: 'never', open, known: cost });
+    // Each node is a domain of its own.
+    const still =
+      fixedBytes(shape, traffic) + BOUNDARY_WEIGHTS.nvlinkDomain * bytesBetweenRuns(traffic, shape.ranksPerPod);
+    expect(bound).toBeLessThanOrEqual(cost);
+    expect((cost - still) / (bound - still)).toBeLessThanOrEqual(most);
   });
 });

@@ -63,10 +63,33 @@ describe('the least weighted bytes', () => {
       (_, rank) => placed.nodes[Math.floor(rank / 8)] ?? '',
     );
     const has = weightedBytes(crossingBytes(assumedTraffic(layout), nodeOfRank, capacity.fabric));
-    const [byCount, byPieces] = [undefined, has].map((known) =>
+    const [byCount, byPieces] = [undefined, placed.nodes].map((known) =>
       leastWeightedBytes({ layout }, placed.ranksPerPod, capacity, known),
     );
     expect(byCount).toBeLessThan(has * (1 - 1e-6));
     expect((byPieces ?? 0) / has).toBeCloseTo(1, 9);
+  });
+
+  it('are those of parts on their types of GPU, where stages are planned for several', () => {
+    const nodes = ['H100', 'A100'].flatMap((gpuType) =>
+      Array.from({ length: 6 }, (_, index) => ({
+        ...aFabricNode({ name: `${gpuType}-${index}`, switches: [`${gpuType}/${index % 2}`, gpuType] }),
+        gpuType,
+      })),
+    );
+    const layout: ParallelLayout = { tensorParallelDegree: 8, pipelineParallelDegree: 4, dataParallelDegree: 3 };
+    const request = {
+      layout,
+      acrossIslands: 'anyGroup' as const,
+      stageGpus: ['H100', 'A100'].map((gpuType) => ({ stages: 2, gpuType })),
+    };
+    const placed = placeGang(request, aFabricCapacity(nodes));
+    if (placed.kind !== 'placed') throw new Error(placed.message);
+    const nodeOfRank = Array.from({ length: 96 }, (_, rank) => placed.nodes[Math.floor(rank / 8)] ?? '');
+    const has = weightedBytes(crossingBytes(assumedTraffic(layout), nodeOfRank, { nodes }));
+    const least = leastWeightedBytes(request, placed.ranksPerPod, aFabricCapacity(nodes), placed.nodes);
+    expect(least).toBeLessThan(has);
+    // All that is missing is the way between the parts, from one island's root to the other's, and what ends of the pipeline exchange.
+    expect(least).toBeGreaterThan(0.9 * has);
   });
 });

@@ -1,20 +1,46 @@
 import { assumedTraffic } from './assumed-traffic.ts';
 import type { FabricCapacity } from './fabric.ts';
 import { type GangRequest, gangShape } from './gang-shape.ts';
-import { lowerBound } from './lower-bound.ts';
+import { placementCost } from './least-crossing.ts';
+import { fixedBytes, lowerBound } from './lower-bound.ts';
 import { openNodes } from './open-nodes.ts';
+import { type SegmentedRequest, stageSegments, withoutCutRings } from './stage-segments.ts';
+import type { LayoutTraffic } from './traffic.ts';
 
 /**
  * The least weighted bytes that any placement of the gang with so many ranks in a pod could have now, as `weightedBytes` counts them. None need reach it;
- * docs/reference/placement.md says how it is proved. `known`: weighted bytes of a placement that there is, which the bound is brought up to if it can be.
+ * docs/reference/placement.md says how it is proved. `known`: nodes, pod by pod, of a placement that there is; the bound is brought up to what it costs,
+ * if it can be.
  */
 export function leastWeightedBytes(
   request: GangRequest,
   ranksPerPod: number,
   capacity: FabricCapacity,
-  known?: number,
+  known?: readonly string[],
 ): number {
-  const { layout, traffic = assumedTraffic(layout), acrossIslands = 'never' } = request;
-  const question = { shape: gangShape(layout, ranksPerPod), traffic, open: openNodes(capacity), acrossIslands };
-  return lowerBound(known === undefined ? question : { ...question, known });
+  const { layout, traffic = assumedTraffic(layout), acrossIslands = 'never', stageGpus } = request;
+  if (stageGpus !== undefined) return leastOfSegments({ ...request, traffic, stageGpus }, ranksPerPod, capacity, known);
+  const shape = gangShape(layout, ranksPerPod);
+  const question = { shape, traffic, open: openNodes(capacity), acrossIslands };
+  if (known === undefined) return lowerBound(question);
+  return lowerBound({ ...question, known: placementCost({ shape, traffic, fabric: capacity.fabric }, known) });
+}
+
+/** What each part costs at least on nodes of its type, and what parts send each other over GPUs and nodes, which is the same wherever they are. */
+function leastOfSegments(
+  request: SegmentedRequest & { readonly traffic: LayoutTraffic },
+  ranksPerPod: number,
+  capacity: FabricCapacity,
+  known: readonly string[] | undefined,
+): number {
+  const { layout, traffic, ...rest } = request;
+  const parts = stageSegments({ ...rest, layout, traffic: withoutCutRings(traffic, request) }, capacity);
+  let least = fixedBytes(gangShape(layout, ranksPerPod), traffic);
+  for (const { request: part, capacity: own, firstRank } of parts) {
+    const shape = gangShape(part.layout, ranksPerPod);
+    const firstPod = firstRank / ranksPerPod;
+    const nodes = known?.slice(firstPod, firstPod + shape.pods);
+    least += leastWeightedBytes(part, ranksPerPod, own, nodes) - fixedBytes(shape, part.traffic ?? traffic);
+  }
+  return least;
 }

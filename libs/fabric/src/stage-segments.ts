@@ -68,6 +68,21 @@ function withStages({ pipeline: _cut, ...layout }: ParallelLayout, stages: numbe
   return { ...layout, pipelineParallelDegree: stages };
 }
 
+/** Without the rings and all-to-alls that have members in several parts: within one of them they are no such groups. */
+export function withoutCutRings(
+  { byKind, ...rest }: LayoutTraffic,
+  { layout, stageGpus }: SegmentedRequest,
+): LayoutTraffic {
+  const ranksOfStage = worldSize(layout) / layout.pipelineParallelDegree;
+  const partOfStage = stageGpus.flatMap(({ stages }, part) => Array.from({ length: stages }, () => part));
+  const partOf = (rank: number): number => partOfStage[Math.floor(rank / ranksOfStage)] ?? 0;
+  const isWhole = (group: readonly number[]): boolean => new Set(group.map(partOf)).size === 1;
+  return {
+    ...rest,
+    byKind: byKind.map((kind) => (kind.pattern === 'chain' ? kind : { ...kind, groups: kind.groups.filter(isWhole) })),
+  };
+}
+
 /** What ranks of the part send each other; the hand-over to the next part crosses whatever lies between, wherever both are. */
 function trafficWithin({ byKind, ...rest }: LayoutTraffic, firstRank: number, ranks: number): LayoutTraffic {
   const isInside = (rank: number): boolean => rank >= firstRank && rank < firstRank + ranks;
