@@ -1,5 +1,5 @@
 import { ModelShape, readLayout, type DeviceMesh, type JobLayout, type LayoutDocument } from '@coxswain/layout';
-import { AskedLayout, type PlanRequestInput } from '@coxswain/planner';
+import { AskedLayout, Plan, type PlanRequestInput } from '@coxswain/planner';
 import { CliError } from './cli-error.ts';
 import { NOTHING_FITS } from './ask-planner.ts';
 import { readDocument } from './read-document.ts';
@@ -8,6 +8,8 @@ export interface LayoutFile {
   readonly asked: AskedLayout;
   /** What the file says of the job besides its layout. */
   readonly known: Partial<PlanRequestInput>;
+  /** Of a plan over islands with different GPUs: for which of them its stages are cut. */
+  readonly stageGpus?: NonNullable<Plan['stageGpus']>;
 }
 
 /** What the command line says of a layout file; it comes first. */
@@ -37,7 +39,22 @@ export function readLayoutFile(path: string, choice: LayoutChoice = {}): LayoutF
     throw new CliError(
       `The micro-batch size of ${path} is ${JSON.stringify(microBatchSize)}, and must be a whole number of samples from 1; give --micro-batch.`,
     );
-  return { asked: { layout, microBatchSize }, known: knownOf(document) };
+  const stageGpus = stageGpusOf(ofPlan, path);
+  return {
+    asked: { layout, microBatchSize },
+    known: knownOf(document),
+    ...(stageGpus === undefined ? {} : { stageGpus }),
+  };
+}
+
+function stageGpusOf(ofPlan: unknown, path: string): Plan['stageGpus'] {
+  if (typeof ofPlan !== 'object' || ofPlan === null || !('stageGpus' in ofPlan)) return undefined;
+  const { data } = Plan.shape.stageGpus.safeParse(ofPlan.stageGpus);
+  if (data === undefined)
+    throw new CliError(
+      `stageGpus of ${path} must be a list of stages and gpu, such as [{"stages": 5, "gpu": "h100-sxm5-80gb"}]; leave it as \`coxswain plan --json\` prints it.`,
+    );
+  return data;
 }
 
 /** The layout of a file with what it says beside it; of a job of several, that of one role. */

@@ -10,9 +10,10 @@ import {
   leastWeightedBytes,
   type LayoutTraffic,
   placeGang,
+  type StageGpus,
   weightedBytes,
 } from '@coxswain/fabric';
-import { layoutTraffic, placedCluster } from '@coxswain/job-planning';
+import { layoutTraffic, placedCluster, placedClusterOfParts } from '@coxswain/job-planning';
 import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import { type AskedLayout, type PlanRequest, predict } from '@coxswain/planner';
 
@@ -22,6 +23,8 @@ export interface PlaceQuestion {
   readonly gpusPerNode?: number;
   readonly acrossIslands: AcrossIslands;
   readonly capacity: FabricCapacity;
+  /** Absent: GPUs of one type. */
+  readonly stageGpus?: readonly StageGpus[];
   /** Absent: bytes of a usual model are assumed, and no time is predicted. */
   readonly model?: { readonly request: PlanRequest; readonly asked: AskedLayout; readonly namesGpu: boolean };
 }
@@ -60,18 +63,28 @@ export interface StepHere {
 
 /** Where the gang goes, and what that costs. Throws what the planner refuses. `now` is read before and after the search alone. */
 export function placeAnswer(question: PlaceQuestion, now: () => number): PlaceAnswer {
-  const { layout, capacity, gpusPerNode, acrossIslands, model } = question;
+  const { layout, capacity, model } = question;
   const traffic = model === undefined ? assumedTraffic(layout) : layoutTraffic(model.request, model.asked);
   const startedMs = now();
-  const outcome = placeGang(
-    { layout, traffic, acrossIslands, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) },
-    capacity,
-  );
+  const outcome = placeGang(gangOf(question, traffic), capacity);
   const answer = { gpus: worldSize(layout), milliseconds: now() - startedMs, traffic: traffic.source };
   if (outcome.kind !== 'placed') {
     return { placed: false, refusal: { kind: outcome.kind, message: inOptions(outcome.message) }, ...answer };
   }
   return { placed: true, ...answer, placement: placed(question, outcome, traffic) };
+}
+
+function gangOf(
+  { layout, acrossIslands, gpusPerNode, stageGpus }: PlaceQuestion,
+  traffic: LayoutTraffic,
+): Parameters<typeof placeGang>[0] {
+  return {
+    layout,
+    traffic,
+    acrossIslands,
+    ...(gpusPerNode === undefined ? {} : { gpusPerNode }),
+    ...(stageGpus === undefined ? {} : { stageGpus }),
+  };
 }
 
 /** What is a field of a job there is an option here. */
@@ -85,10 +98,11 @@ function inOptions(message: string): string {
 }
 
 function placed(
-  { layout, capacity, acrossIslands, model }: PlaceQuestion,
+  question: PlaceQuestion,
   { nodes, ranksPerPod }: { readonly nodes: readonly string[]; readonly ranksPerPod: number },
   traffic: LayoutTraffic,
 ): Placed {
+  const { layout, capacity, model, stageGpus } = question;
   const { fabric } = capacity;
   const ranks = Array.from({ length: worldSize(layout) }, (_, rank) => ({
     rank,
@@ -105,28 +119,34 @@ function placed(
       : stepHere(
           model,
           nodes.flatMap((name) => byName.get(name) ?? []),
-          ranksPerPod,
+          { ranksPerPod, stageGpus, layout },
         );
   return {
     ranksPerPod,
     ranks,
     crossingBytes: crossing,
     weightedBytes: bytes,
-    lowerBoundWeightedBytes: leastWeightedBytes({ layout, traffic, acrossIslands }, ranksPerPod, capacity, nodes),
+    lowerBoundWeightedBytes: leastWeightedBytes(gangOf(question, traffic), ranksPerPod, capacity, nodes),
     groups: groupReach(traffic, nodeOfRank, fabric),
     ...(step === undefined ? {} : { step }),
   };
+}
+
+interface Laid {
+  readonly layout: ParallelLayout;
+  readonly ranksPerPod: number;
+  readonly stageGpus: readonly StageGpus[] | undefined;
 }
 
 /** The planner's prediction for the network between these nodes; undefined where nobody says which GPUs they have. */
 function stepHere(
   { request, asked, namesGpu }: NonNullable<PlaceQuestion['model']>,
   nodes: readonly FabricNode[],
-  ranksPerPod: number,
+  laid: Laid,
 ): StepHere | undefined {
-  const { gpus } = request.cluster;
-  const named = namesGpu ? nodes.map((node) => ({ ...node, gpuType: request.cluster.gpu })) : nodes;
-  const here = placedCluster(named, { gpus: gpus ?? 0, ranksPerPod });
+  const isOfOne = namesGpu && laid.stageGpus === undefined;
+  const named = isOfOne ? nodes.map((node) => ({ ...node, gpuType: request.cluster.gpu })) : nodes;
+  const here = clusterHere(named, laid);
   if (here === undefined) return undefined;
   const { scaleUpDomainGpus, scaleOutGbPerS } = here.cluster;
   return {
@@ -137,4 +157,21 @@ function stepHere(
     },
     leftOut: here.leftOut,
   };
+}
+
+function clusterHere(
+  nodes: readonly FabricNode[],
+  { layout, ranksPerPod, stageGpus }: Laid,
+): ReturnType<typeof placedCluster> {
+  const gpus = worldSize(layout);
+  if (stageGpus === undefined) return placedCluster(nodes, { gpus, ranksPerPod });
+  const perStage = gpus / layout.pipelineParallelDegree;
+  let first = 0;
+  const parts = stageGpus.map(({ stages }) => {
+    const ofPart = stages * perStage;
+    const pods = ofPart / ranksPerPod;
+    first += pods;
+    return { gpus: ofPart, nodes: nodes.slice(first - pods, first) };
+  });
+  return placedClusterOfParts(parts, ranksPerPod);
 }

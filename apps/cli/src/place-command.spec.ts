@@ -126,12 +126,106 @@ describe('place', () => {
 });
 
 const list = (...items: readonly object[]): object => ({ kind: 'List', apiVersion: 'v1', items });
-const aNode = (name: string): object => ({
+const aNode = (name: string, labels: Readonly<Record<string, string>> = {}): object => ({
   kind: 'Node',
-  metadata: { name },
+  metadata: { name, labels },
   status: { allocatable: { 'nvidia.com/gpu': '8' }, conditions: [{ type: 'Ready', status: 'True' }] },
 });
 const without = { metadata: { name: 'a' }, kind: 'Node' };
+
+/** Two nodes of H100 on InfiniBand and two of A100 on RoCE. */
+const twoTypes = list(
+  ...['NVIDIA-H100-80GB-HBM3', 'NVIDIA-A100-SXM4-80GB'].flatMap((gpu) =>
+    ['a', 'b'].map((name) => {
+      const isFast = gpu.includes('H100');
+      return aNode(`${isFast ? 'fast' : 'slow'}-${name}`, {
+        'nvidia.com/gpu.product': gpu,
+        'fabric.coxswain.dev/nic-type': isFast ? 'infiniband' : 'roce',
+        'fabric.coxswain.dev/nic-speed-gbps': isFast ? '400' : '200',
+        'network.topology.nvidia.com/leaf': isFast ? 'ib' : 'ro',
+      });
+    }),
+  ),
+);
+/** As `coxswain plan --json | jq .best` prints it, of what is read here. */
+const PLAN = {
+  layout: { tensorParallelDegree: 8, pipelineParallelDegree: 4 },
+  microBatchSize: 1,
+  prediction: {},
+  stageGpus: [
+    { stages: 2, gpu: 'a100-sxm4-80gb' },
+    { stages: 2, gpu: 'h100-sxm5-80gb' },
+  ],
+};
+
+describe('stages that are cut for several types of GPU', () => {
+  const placeStages = (plan: object, ...argv: readonly string[]): ReturnType<typeof place> =>
+    place(plan, '--nodes', aFile('types.json', twoTypes), '--across-islands', 'any', ...argv);
+  const nodesOf = ({ out }: OfflineOutcome): readonly string[] => {
+    const { placement } = JSON.parse(out) as Answer;
+    return (placement?.ranks ?? []).filter(({ rank }) => rank % 8 === 0).map(({ node }) => node.slice(0, 4));
+  };
+
+  it.each<[sentence: string, plan: object, argv: readonly string[], nodes: readonly string[]]>([
+    ['are on the types that the plan says', PLAN, [], ['slow', 'slow', 'fast', 'fast']],
+    ['as an option says it too', PLAN.layout, ['--stage-gpus', '2=a100,2=h100'], ['slow', 'slow', 'fast', 'fast']],
+    ['which comes first', PLAN, ['--stage-gpus', '2=h100,2=a100'], ['fast', 'fast', 'slow', 'slow']],
+    [
+      'in the words of the nodes as well',
+      PLAN,
+      ['--stage-gpus', '1=NVIDIA-A100-SXM4-80GB,2=h100,1=a100'],
+      ['slow', 'fast', 'fast', 'slow'],
+    ],
+  ])('%s', async (_sentence, plan, argv, nodes) => {
+    expect(nodesOf(await placeStages(plan, ...argv, '--json'))).toEqual(nodes);
+  });
+
+  it('are faster the more layers the fast ones have, and no placement is better where each part is', async () => {
+    const cut = (...layers: readonly number[]): object => {
+      const stages = layers.map((count, at) => ({
+        layers: count,
+        ...(at === 0 ? { embedding: true } : {}),
+        ...(at === 3 ? { loss: true } : {}),
+      }));
+      return { ...PLAN, layout: { ...PLAN.layout, pipeline: { schedule: '1f1b', stages } } };
+    };
+    const answers = [cut(20, 20, 20, 20), cut(10, 10, 30, 30)].map((plan) => placeStages(plan, ...MODEL, '--json'));
+    const [even, bySpeed] = (await Promise.all(answers)).map(({ out }) => (JSON.parse(out) as Answer).placement);
+    expect(bySpeed?.step?.stepTimeS).toBeLessThan(0.8 * (even?.step?.stepTimeS ?? 0));
+    expect((even?.weightedBytes ?? 0) / (even?.lowerBoundWeightedBytes ?? 1)).toBeCloseTo(1, 9);
+  });
+
+  it.each<[sentence: string, plan: object, argv: readonly string[], want: RegExp, code: number]>([
+    ['too few stages', PLAN, ['--stage-gpus', '3=h100'], /^GPUs are named for 3 stages, and .*Degree is 4: name/, 1],
+    ['no such GPUs', PLAN, ['--stage-gpus', '4=b200'], /no node has such GPUs: nodes have NVIDIA-A100.*HBM3\.$/, 1],
+    ['no number', PLAN, ['--stage-gpus', 'all=h100'], /--stage-gpus.*"all" is not a whole number/, 1],
+    ['no type', PLAN, ['--stage-gpus', '4'], /"4" is not <stages>=<gpu>, such as 5=h100/, 1],
+    [
+      'a plan that was changed by hand',
+      { ...PLAN, stageGpus: { h100: 4 } },
+      [],
+      /stageGpus of .* must be a list of stages and gpu/,
+      1,
+    ],
+    [
+      'stages side by side',
+      { ...PLAN, layout: { ...PLAN.layout, dataParallelDegree: 1, rankOrder: ['pipeline', 'tensor'] } },
+      [],
+      /rankOrder puts ranks of several stages side by side/,
+      1,
+    ],
+  ])('are refused with %s', async (_sentence, plan, argv, want, code) => {
+    const outcome = await placeStages(plan, ...argv);
+    expect(outcome.err).toMatch(want);
+    expect(outcome.code).toBe(code);
+  });
+
+  it('wait where NICs of two classes would have to connect, and are told how they need not', async () => {
+    const { out, code } = await place(PLAN, '--nodes', aFile('types.json', twoTypes));
+    expect(out).toMatch(/NICs of one class: place it with --across-islands any, at the speed of TCP\.$/);
+    expect(code).toBe(4);
+  });
+});
 
 describe('a gang that does not fit', () => {
   it.each<[string, object, readonly string[], RegExp]>([

@@ -2,6 +2,7 @@ import { isDomainError } from '@coxswain/domain-error';
 import type { AcrossIslands, Fabric } from '@coxswain/fabric';
 import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import { type DrawnGang, fabricDrawing } from '@coxswain/plan-report';
+import type { Plan } from '@coxswain/planner';
 import { Option, type Command } from 'commander';
 import { CliError } from './cli-error.ts';
 import { largestOf } from './largest-of.ts';
@@ -13,6 +14,7 @@ import { readRequest, type RequestOptions } from './plan-request.ts';
 import { layoutOptions, requestOptions } from './planner-options.ts';
 import { render } from './output.ts';
 import type { Session } from './session.ts';
+import { stageGpus, stagesToPlace } from './stage-gpus.ts';
 import { clusterOptions, type ClusterOptions, seenCluster } from './seen-cluster.ts';
 import { replaceFile } from './write-file.ts';
 
@@ -25,6 +27,7 @@ interface PlaceOptions extends RequestOptions, ClusterOptions {
   readonly acrossIslands: keyof typeof ACROSS_ISLANDS;
   readonly microBatch?: number;
   readonly role?: string;
+  readonly stageGpus?: NonNullable<Plan['stageGpus']>;
   readonly draw?: string;
   readonly json?: true;
 }
@@ -41,6 +44,11 @@ export function addPlaceCommand(program: Command, session: Session): void {
       )
         .choices(Object.keys(ACROSS_ISLANDS))
         .default('never'),
+    )
+    .option(
+      '--stage-gpus <stages=gpu,...>',
+      'types of GPU of consecutive stages, such as 5=h100,3=a100 (default: what a plan in the file says, else one type)',
+      stageGpus,
     )
     .option('--draw <file>', 'also write the fabric with the gang on it as a picture in SVG')
     .addHelpText('after', EXAMPLES)
@@ -68,11 +76,14 @@ async function readQuestion(options: PlaceOptions): Promise<PlaceQuestion> {
   const file = readLayoutFile(options.layout, options);
   const capacity = await seenCluster(options);
   const model = inPlainWords(() => readModel(options, file, capacity.fabric));
+  const { layout } = file.asked;
+  const stages = stagesToPlace(options.stageGpus ?? file.stageGpus, layout, capacity.fabric.nodes);
   return {
-    layout: file.asked.layout,
+    layout,
     acrossIslands: ACROSS_ISLANDS[acrossIslands],
     capacity,
     ...(gpusPerNode === undefined ? {} : { gpusPerNode }),
+    ...(stages === undefined ? {} : { stageGpus: stages }),
     ...(model === undefined ? {} : { model }),
   };
 }
@@ -115,5 +126,8 @@ Examples:
   coxswain place --nodes nodes.json --layout layout.yaml --model llama-3.1-70b --global-batch 512 --seq 8192
   coxswain place --nodes nodes.json --layout layout.yaml --draw gang.svg
   coxswain place --layout layout.yaml --gpus-per-node 4 --json | jq .placement.ranks
+  coxswain plan --model llama-3.1-70b --gpu h100 --island gpus=320 --island gpus=192,gpu=a100,nic=roce,gbps=200 --stages-in-one-island \
+    --global-batch 1024 --seq 8192 --stack megatron-lm --json | jq .best > best.json
+  coxswain place --nodes nodes.json --layout best.json --across-islands any
 
 Exit code 4: it cannot be placed now, or at all.`;

@@ -1,4 +1,5 @@
 import { assumedTraffic } from './assumed-traffic.ts';
+import { leastBetweenParts } from './between-parts.ts';
 import type { FabricCapacity } from './fabric.ts';
 import { type GangRequest, gangShape } from './gang-shape.ts';
 import { placementCost } from './least-crossing.ts';
@@ -26,7 +27,7 @@ export function leastWeightedBytes(
   return lowerBound({ ...question, known: placementCost({ shape, traffic, fabric: capacity.fabric }, known) });
 }
 
-/** What each part costs at least on nodes of its type, and what parts send each other over GPUs and nodes, which is the same wherever they are. */
+/** What each part costs at least on nodes of its type, and what parts send each other at least. */
 function leastOfSegments(
   request: SegmentedRequest & { readonly traffic: LayoutTraffic },
   ranksPerPod: number,
@@ -35,7 +36,8 @@ function leastOfSegments(
 ): number {
   const { layout, traffic, ...rest } = request;
   const parts = stageSegments({ ...rest, layout, traffic: withoutCutRings(traffic, request) }, capacity);
-  let least = fixedBytes(gangShape(layout, ranksPerPod), traffic);
+  const apart = parts.map(({ firstRank, capacity: { fabric } }) => ({ firstRank, nodes: fabric.nodes }));
+  let least = fixedBytes(gangShape(layout, ranksPerPod), traffic) + leastBetweenParts(traffic, apart);
   for (const { request: part, capacity: own, firstRank } of parts) {
     const shape = gangShape(part.layout, ranksPerPod);
     const firstPod = firstRank / ranksPerPod;

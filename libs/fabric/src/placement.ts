@@ -115,7 +115,7 @@ function explainedSegments(segments: readonly StageSegment[], request: GangReque
     const types = segments.map(meantFor).join(', ');
     return {
       kind: 'waiting',
-      message: `${types}, each of which has room, but not together in islands with NICs of one class.`,
+      message: `${types}, each of which has room, but not together in islands with NICs of one class: make the job anew with resources.acrossIslands Sockets, at the speed of TCP.`,
     };
   }
   const { capacity } = short;

@@ -45,6 +45,34 @@ export function placedCluster(
   };
 }
 
+/**
+ * The cluster of a gang whose parts, each of so many consecutive stages and pods, are on nodes of several types of GPU: an island for each, with stages in
+ * one island whole. Undefined where the planner does not know the GPUs of one.
+ */
+export function placedClusterOfParts(
+  parts: readonly { readonly nodes: readonly FabricNode[]; readonly gpus: number }[],
+  ranksPerPod: number,
+): PlacedCluster | undefined {
+  const known = parts.flatMap(({ nodes, gpus }) => placedCluster(nodes, { gpus, ranksPerPod }) ?? []);
+  const [first] = known;
+  if (first === undefined || known.length < parts.length) return undefined;
+  const islands = known.map(({ cluster: { gpu, gpus, scaleOutGbPerS, nicKind } }) => ({
+    gpu,
+    gpus,
+    relativeSpeed: 1,
+    ...(scaleOutGbPerS === undefined ? {} : { scaleOutGbPerS }),
+    ...(nicKind === undefined ? {} : { nicKind }),
+  }));
+  const cluster: PlanCluster = {
+    ...first.cluster,
+    gpus: islands.reduce((sum, { gpus }) => sum + gpus, 0),
+    scaleUpDomainGpus: Math.min(...known.map(({ cluster: { scaleUpDomainGpus = ranksPerPod } }) => scaleUpDomainGpus)),
+    islands,
+    stagesInOneIsland: true,
+  };
+  return { cluster, leftOut: [...new Set(known.flatMap(({ leftOut }) => leftOut))] };
+}
+
 /** GB/s per GPU of the slowest NICs; of a node that does not say how many it has, one per GPU. */
 function slowestNetwork(nodes: readonly FabricNode[]): number | undefined {
   const speeds = nodes.flatMap(({ nicSpeedGbps, nicCount, gpus }) =>

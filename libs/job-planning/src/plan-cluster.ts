@@ -1,6 +1,6 @@
 import type { AcrossIslands, Fabric, FabricNode } from '@coxswain/fabric';
 import { NIC_KINDS, type PlanCluster, type PlanIsland } from '@coxswain/planner';
-import { gpuOf } from '@coxswain/planner/presets';
+import { presetOf } from './preset-of.ts';
 
 /** The part of a fabric that a job is planned for. `description` says it in one line, and is equal where the rest is. */
 export interface KnownCluster {
@@ -201,14 +201,6 @@ function nicOf(nodes: readonly FabricNode[]): Pick<PlanIsland, 'nicKind' | 'scal
 function networkOf({ nicKind, scaleOutGbPerS }: PlanIsland): string {
   const speed = scaleOutGbPerS === undefined ? '' : ` of ${scaleOutGbPerS * GBPS_PER_GB_PER_S} Gb/s`;
   return `${nicKind ?? 'a usual network'}${speed}`;
-}
-
-function presetOf(gpuType: string): string | undefined {
-  try {
-    return gpuOf(gpuType).name;
-  } catch {
-    return undefined;
-  }
 }
 
 function gpusOf(nodes: readonly FabricNode[]): number {

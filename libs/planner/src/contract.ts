@@ -287,6 +287,13 @@ export const Plan = z
       .describe(
         'How many consecutive stages each island of the request takes, in its order. Absent where the network has one island, or stages lie in several.',
       ),
+    stageGpus: z
+      .array(z.strictObject({ stages: count, gpu: z.string().describe('Name of a GPU preset.') }))
+      .max(64)
+      .optional()
+      .describe(
+        'Told beside stagesOfIslands where these have several types of GPU: for which of them consecutive stages are cut.',
+      ),
     whyStages: z
       .string()
       .optional()

@@ -14,7 +14,7 @@ import { predictStepTime } from '../time/step-time.ts';
 
 /** What may be chosen. */
 type Allowed = Pick<ResolvedRequest, 'allow' | 'request'>;
-type ToldStages = Pick<Plan, 'stagesOfIslands' | 'whyStages'>;
+type ToldStages = Pick<Plan, 'stagesOfIslands' | 'stageGpus' | 'whyStages'>;
 
 /** Nothing where the network is one, where nothing is cut into stages, or where a stage lies in several islands. */
 export function whyStages(run: RunFacts, resolved: Allowed): ToldStages {
@@ -24,7 +24,27 @@ export function whyStages(run: RunFacts, resolved: Allowed): ToldStages {
   const ofRanks = islandsOfRanks(run);
   if (ofRanks.some(({ length }) => length !== 1)) return {};
   const counts = islands.map((_, index) => ofRanks.filter(([only]) => only === index).length);
-  return { stagesOfIslands: counts, whyStages: `${placesOf(run, counts)}${reasonOf(run, counts, resolved)}` };
+  return {
+    stagesOfIslands: counts,
+    ...gpusOfStages(run, counts),
+    whyStages: `${placesOf(run, counts)}${reasonOf(run, counts, resolved)}`,
+  };
+}
+
+/** Neighbours of one type together; nothing where all are of one. */
+function gpusOfStages(
+  { cluster: { islands = [], gpu } }: RunFacts,
+  counts: readonly number[],
+): Pick<Plan, 'stageGpus'> {
+  const stageGpus: { stages: number; gpu: string }[] = [];
+  for (const [index, stages] of counts.entries()) {
+    const { name } = islands[index]?.gpu ?? gpu;
+    const last = stageGpus.at(-1);
+    if (stages === 0) continue;
+    if (last?.gpu === name) last.stages += stages;
+    else stageGpus.push({ stages, gpu: name });
+  }
+  return stageGpus.length < 2 ? {} : { stageGpus };
 }
 
 /** `Stages 1 to 5 (11 or 12 layers each) are in island 1 (…), stages 6 to 8 (…) in island 2 (…)`. */

@@ -87,6 +87,8 @@ describe('a pipeline over several islands', () => {
     const found = best(inEight(islands));
     expect(found.stagesOfIslands).toEqual(stages);
     expect(found.whyStages).toMatch(why);
+    // All are of one type.
+    expect(found.stageGpus).toBeUndefined();
     expect(layersOf(found).toSorted()).toEqual(layers.toSorted());
   });
 
@@ -94,6 +96,10 @@ describe('a pipeline over several islands', () => {
     const found = best(inEight([{ gpus: 40 }, { gpus: 24, gpu: 'a100', nicKind: 'roce', scaleOutGbPerS: 25 }]));
     const layers = layersOf(found);
     expect(found.stagesOfIslands).toEqual([5, 3]);
+    expect(found.stageGpus).toEqual([
+      { stages: 5, gpu: 'h100-sxm5-80gb' },
+      { stages: 3, gpu: 'a100-sxm4-80gb' },
+    ]);
     expect(Math.min(...layers.slice(0, 5))).toBeGreaterThan(Math.max(...layers.slice(5)));
     expect(found.whyStages).toMatch(
       /in island 2 \(a100-sxm4-80gb, roce of 200 Gb\/s\): GPUs of island 2 are 0\.\d\d times/,
