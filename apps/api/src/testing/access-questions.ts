@@ -55,6 +55,7 @@ const BODIES: Readonly<Record<string, Input>> = {
   'POST /v1/projects/{project}/jobs/{jobId}/suspend': nothing,
   'POST /v1/projects/{project}/jobs/{jobId}/resume': nothing,
   'POST /v1/projects/{project}/jobs/{jobId}/cancel': nothing,
+  'POST /v1/projects/{project}/jobs/{jobId}/stacks': nothing,
   'POST /v1/projects/{project}/layouts': newLayout,
   'POST /v1/projects/{project}/plans': () => aPlanRequest(),
   'POST /v1/projects/{project}/renderings': aRendering,
