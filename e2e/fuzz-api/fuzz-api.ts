@@ -31,7 +31,11 @@ const ENOUGH_FOR_ALL = 10_000;
 /** After so many the run ends: they are often of one kind. */
 const MAX_VIOLATIONS = 20;
 /** Answered otherwise for a reason that is no fault: there is no cluster, so the process is never ready; and a process lives or does not answer. */
-const NEVER_WELL = new Set(['GET /readyz']);
+const NEVER_WELL = new Set([
+  'GET /readyz',
+  // No rank runs there that could be asked.
+  ...['POST /v1/projects/{project}/jobs/{jobId}/stacks', 'mutation takeStacks'],
+]);
 const NEVER_REFUSED = new Set([
   ...['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json'],
   // A browser is sent on, whatever it brought.

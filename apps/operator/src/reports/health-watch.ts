@@ -221,6 +221,8 @@ export class HealthWatch {
     const { verdict } = word;
     const evidence = { ...verdict.evidence, ...(await stacks(watched, verdict.ranks)) };
     watched.held = undefined;
+    // The job is gone, or its ranks were started again meanwhile.
+    if (this.#watched.get(watched.jobUid) !== watched) return;
     this.#words.push({ ...word, verdict: { ...verdict, evidence } }, ...held);
   }
 }

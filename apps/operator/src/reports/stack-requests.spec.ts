@@ -142,7 +142,7 @@ describe('the stacks of a job', () => {
     desk.roster = { ...ROSTER, nodes };
     desk.connect(0, 'large');
     await desk.ask({ jobUid: 'large' });
-    expect(desk.asked.map(({ maxBytes }) => maxBytes)).toEqual([196_608, 8_192]);
+    expect(desk.asked.map(({ maxBytes }) => maxBytes)).toEqual([196_608, 12_288]);
   });
 });
 

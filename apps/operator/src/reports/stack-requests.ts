@@ -13,7 +13,7 @@ const WITHIN_MS = STACKS_WITHIN_MS + 3_000;
 /** From the start of one question about a job to that of the next. Answers of 2,048 pods keep this thread busy for a second. */
 const PAUSE_MS = { least: 2_000, perPod: 5 } as const;
 /** Of the frames of all pods together, divided among them; none gets more than it could send, and none so little that one stack does not fit. */
-const BYTES = { inAll: 16_777_216, least: 8_192, most: 196_608 } as const;
+const BYTES = { inAll: 25_165_824, least: 8_192, most: 196_608 } as const;
 const BOUNDS: StackBounds = { firstThreads: 512, otherThreads: 256 };
 /** Of an answer. */
 const MOST_CHARACTERS = 1_048_576;
