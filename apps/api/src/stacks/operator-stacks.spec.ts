@@ -73,7 +73,7 @@ describe('the operator that is asked for stacks', () => {
   });
 
   it('is the leader that a follower names, and is asked once', async () => {
-    expect(await ask([{ status: 503, body: LEADER_IS_1() }, TAKEN], [urlOf(0), urlOf(1)])).toMatchObject({
+    expect(await ask([{ status: 503, body: LEADER_IS_1() }, TAKEN], [urlOf(0)])).toMatchObject({
       kind: 'taken',
     });
     expect(replicas.map(({ asked }) => asked.length)).toEqual([1, 1]);

@@ -208,6 +208,30 @@ describe('the watch over gangs', () => {
     expect(asked).toEqual([['job-1', 1, [3]]]);
   });
 
+  it('asks no second time when it is told that something is done about the hang', async () => {
+    const asked: unknown[] = [];
+    const desk = new Desk(undefined, async () => ({ asked: String(asked.push(1)) }));
+    await desk.train(60);
+    await desk.train(120, [3]);
+    expect(named(desk.watch.take())).toEqual([
+      ['hang', [3], 'b', 'advise'],
+      ['hang', [3], 'b', 'evict'],
+    ]);
+    expect(asked.length).toBe(1);
+  });
+
+  it('tells nothing of a job that went while its ranks were asked', async () => {
+    const known = Promise.withResolvers<Readonly<Record<string, string>>>();
+    const desk = new Desk(undefined, () => known.promise);
+    await desk.train(60);
+    await desk.train(120, [3]);
+    desk.watch.forget('job-1');
+    known.resolve({});
+    await known.promise;
+    await Promise.resolve();
+    expect(desk.watch.take()).toEqual([]);
+  });
+
   it('asks nobody of whom a rank is slow', async () => {
     const asked: unknown[] = [];
     const desk = new Desk(undefined, async () => ({ asked: String(asked.push(1)) }));
