@@ -188,8 +188,7 @@ class Reporter:
         connection = self._connect() if self._connect is not None else None
         if connection is not None:
             self._connection = connection
-            listening = threading.Thread(target=self._answer_all, args=(connection,), name='coxswain-asked', daemon=True)
-            listening.start()
+            self._listen(connection)
             while (line := self._next_line()) is not None:
                 try:
                     connection.sendall(line)
@@ -202,6 +201,13 @@ class Reporter:
             self._queue.clear()
             self._dropped_untold = 0
             self._changed.notify_all()
+
+    def _listen(self, connection: socket.socket) -> None:
+        """Facts come first: a program that is about to end, or may have no more threads, is merely never asked."""
+        try:
+            threading.Thread(target=self._answer_all, args=(connection,), name='coxswain-asked', daemon=True).start()
+        except RuntimeError:
+            pass
 
     def _answer_all(self, connection: socket.socket) -> None:
         """Until the launcher has no more to ask. What is asked in words that nobody knows here is left alone."""
@@ -222,8 +228,8 @@ class Reporter:
             asked = json.loads(line)
             if asked.get('kind') == 'stacksWanted':
                 self._put({'kind': 'stacks', 'request': asked['request'], 'threads': stacks.take()})
-        except (ValueError, AttributeError, KeyError, RuntimeError):
-            pass  # A thread that comes or goes while it is looked at is no reason to fall silent: it is asked again.
+        except Exception:
+            pass  # Whatever a program has made of its path or its threads: it is asked again, and nothing of ours ends in it.
 
     def _forget_in_child(self) -> None:
         """In a process that was forked the parent speaks on, and who held the lock then is not here to give it back."""

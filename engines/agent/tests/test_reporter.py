@@ -77,6 +77,22 @@ def test_facts_arrive_in_order_one_json_object_a_line(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_facts_are_told_where_no_further_thread_can_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == 'coxswain-asked':
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, 'start', refuse)
+    launcher = Launcher(tmp_path / 'facts', {'kind': 'welcome'})
+    reporter = Reporter.from_environment(launcher.environment)
+    reporter.resumed(4)
+    reporter.close()
+    assert [fact['kind'] for fact in launcher.told()] == ['hello', 'resumed']
+
+
 def test_a_reader_that_does_not_read_never_blocks_the_training_and_loses_steps_only() -> None:
     reading, writing = socket.socketpair()
     reporter = Reporter(lambda: writing, capacity=50)

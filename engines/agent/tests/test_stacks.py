@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from coxswain_agent import stacks
+from coxswain_agent import Reporter, stacks
 from hooked import run_hooked
 
 TWO_RANKS = """
@@ -107,6 +107,21 @@ def test_names_are_anything_and_the_answer_is_a_line_of_json_in_its_bounds(name:
     assert '\n' not in line and len(line.encode()) <= stacks.MAX_BYTES + 2
     assert told[0]['isMain'] is True
     assert max(len(frame) for thread in told for frame in thread['frames']) <= 256
+
+
+def test_a_path_that_cannot_be_read_is_no_end_of_the_answer_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Odd:
+        def __str__(self) -> str:
+            raise OSError
+
+    reporter, told = Reporter(None), []
+    monkeypatch.setattr(reporter, '_put', told.append)
+    with monkeypatch.context() as broken:
+        broken.setattr('sys.path', [Odd()])
+        reporter._answer(b'{"kind":"stacksWanted","request":1}')
+    for line in (b'', b'7', b'{"kind":"newer"}', b'{"kind":"stacksWanted"}', b'{"kind":"stacksWanted","request":2}'):
+        reporter._answer(line)
+    assert [(fact['request'], fact['threads'][0]['thread']) for fact in told] == [(2, 'MainThread')]
 
 
 def test_a_rank_that_waits_in_a_collective_answers_and_so_does_the_one_for_which_it_waits(tmp_path: Path) -> None:
