@@ -33,6 +33,28 @@ async function aReceiver(
 const post = (url: string, changes: Partial<PostOptions> = {}): Promise<Answer> =>
   postMessage({ url, headers: { 'webhook-id': 'msg_1' }, body: '{"a":1}' }, { ...here, ...changes });
 
+describe('an endpoint that asks to be left alone', () => {
+  it.each<[string, Record<string, string>, number | undefined]>([
+    ['for seconds', { 'retry-after': '120' }, 120_000],
+    [
+      'until a date, by its own clock',
+      { date: 'Fri, 01 Jan 2027 00:00:00 GMT', 'retry-after': 'Fri, 01 Jan 2027 00:10:00 GMT' },
+      600_000,
+    ],
+    [
+      'until a date that is over',
+      { date: 'Fri, 01 Jan 2027 00:00:00 GMT', 'retry-after': 'Thu, 31 Dec 2026 00:00:00 GMT' },
+      undefined,
+    ],
+    ['in words', { 'retry-after': 'later' }, undefined],
+    ['for less than nothing', { 'retry-after': '-5' }, undefined],
+  ])('is heard: %s', async (_sentence, headers, retryAfterMs) => {
+    const { port } = await aReceiver((_request, response) => response.writeHead(503, headers).end());
+    const want = retryAfterMs === undefined ? { status: 503 } : { status: 503, retryAfterMs };
+    expect(await post(`http://127.0.0.1:${port}/`)).toEqual(want);
+  });
+});
+
 describe('an address that messages must not reach', () => {
   it.each<[string, readonly string[]]>([
     ['this machine', ['127.0.0.2']],

@@ -1,6 +1,12 @@
 /** How does a message reach an endpoint, and nothing else? */
 import { Resolver } from 'node:dns/promises';
-import { type ClientRequest, type IncomingMessage, request as requestHttp, type RequestOptions } from 'node:http';
+import {
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as requestHttp,
+  type RequestOptions,
+} from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
 import { addressJudge } from '../webhooks/address-rules.ts';
@@ -47,7 +53,7 @@ export async function postMessage(message: OutgoingMessage, options: PostOptions
     if (addresses.length === 0) return { trouble: 'its name has no address' };
     const allowed = addresses.filter(addressJudge(rules.allowedRanges));
     if (allowed.length === 0) return { trouble: 'its address is private, of this machine or reserved' };
-    return { status: await statusOf(url, message, { allowed, signal }) };
+    return await answerOf(url, message, { allowed, signal });
   } catch (error) {
     return { trouble: timeout.aborted ? `no answer within ${attemptMs / 1000} s` : troubleWords(error) };
   }
@@ -70,11 +76,11 @@ async function resolveName(name: string): Promise<readonly string[]> {
   return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
 }
 
-function statusOf(
+function answerOf(
   url: URL,
   { headers, body }: OutgoingMessage,
   { allowed, signal }: { readonly allowed: readonly string[]; readonly signal: AbortSignal },
-): Promise<number> {
+): Promise<Answer> {
   const options: RequestOptions = {
     method: 'POST',
     agent: false,
@@ -90,10 +96,19 @@ function statusOf(
     const call: ClientRequest = url.protocol === 'http:' ? requestHttp(url, options) : requestHttps(url, options);
     call.on('error', reject);
     call.on('response', (answer) => {
-      readAway(answer).then(() => resolve(answer.statusCode ?? 0), reject);
+      readAway(answer).then(() => resolve({ status: answer.statusCode ?? 0, ...retryAfterOf(answer.headers) }), reject);
     });
     call.end(body);
   });
+}
+
+/** RFC 9110, 10.2.3: seconds, or a date, which is read by the clock of the endpoint that wrote it. */
+function retryAfterOf({
+  'retry-after': asked = '',
+  date = '',
+}: IncomingHttpHeaders): Pick<Extract<Answer, { readonly status: number }>, 'retryAfterMs'> {
+  const ms = /^\d{1,9}$/.test(asked) ? 1_000 * Number(asked) : Date.parse(asked) - Date.parse(date);
+  return ms > 0 ? { retryAfterMs: ms } : {};
 }
 
 /** Until its end or its bound; what was written is nobody’s business. */

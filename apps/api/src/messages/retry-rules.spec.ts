@@ -44,6 +44,16 @@ describe('a message that does not arrive', () => {
     expect(waitMs(attempts, random)).toBe(want);
   });
 
+  it.each<[string, number, Answer, number]>([
+    ['an hour where it is asked for', 1, { status: 429, retryAfterMs: HOUR_MS }, HOUR_MS],
+    ['the same of an endpoint that is down for so long', 3, { status: 503, retryAfterMs: HOUR_MS }, HOUR_MS],
+    ['not for a year', 1, { status: 503, retryAfterMs: 8_760 * HOUR_MS }, 6 * HOUR_MS],
+    ['no shorter than without', 9, { status: 429, retryAfterMs: 1_000 }, 17_280_000],
+    ['as ever where another status says it', 1, { status: 500, retryAfterMs: HOUR_MS }, 4_000],
+  ])('waits %s', (_sentence, attempts, answer, want) => {
+    expect(waitMs(attempts, 0, answer)).toBe(want);
+  });
+
   it('disables its endpoint where nothing else arrives either, and says for how long', () => {
     const { at, after } = life({ status: 503 });
     expect(at.at(-1)).toBe(59_600);

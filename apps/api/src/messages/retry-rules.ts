@@ -1,8 +1,8 @@
 /** When is a message tried again, and when is it, or its endpoint, given up? */
 import { HOUR_MS } from '@coxswain/units';
 
-/** What came of an attempt; no status: nobody answered, and `trouble` says why. */
-export type Answer = { readonly status: number } | { readonly trouble: string };
+/** What came of an attempt; no status: nobody answered, and `trouble` says why. `retryAfterMs`: how long the endpoint asks to be left alone. */
+export type Answer = { readonly status: number; readonly retryAfterMs?: number } | { readonly trouble: string };
 
 /** An endpoint as it was before the attempt. */
 export interface EndpointRun {
@@ -44,15 +44,25 @@ export function afterAttempt(
     return { message: { state: 'delivered' }, endpoint: { failures: 0, failingSince: null, disabledReason: null } };
   const run = { failures: endpoint.failures + 1, failingSince: endpoint.failingSince ?? now };
   return {
-    message: attempts >= MOST_ATTEMPTS ? { state: 'failed' } : { state: 'waiting', waitMs: waitMs(attempts, random) },
+    message:
+      attempts >= MOST_ATTEMPTS ? { state: 'failed' } : { state: 'waiting', waitMs: waitMs(attempts, random, answer) },
     endpoint: { ...run, disabledReason: reasonToDisable(run, answer, now) },
   };
 }
 
-/** Whole milliseconds until the next attempt after so many. */
-export function waitMs(attempts: number, random: number): number {
+/** Whole milliseconds until the next attempt after so many: not before an endpoint that is too busy asks for it, nor so late that its messages are given up. */
+export function waitMs(attempts: number, random: number, answer?: Answer): number {
   const plain = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * FACTOR ** (attempts - 1));
-  return Math.round(plain * (1 - JITTER + 2 * JITTER * random));
+  const waited = plain * (1 - JITTER + 2 * JITTER * random);
+  return Math.round(Math.max(waited, Math.min(LONGEST_WAIT_MS, askedMs(answer) * (1 + JITTER * random))));
+}
+
+const TOO_MANY_REQUESTS = 429;
+const UNAVAILABLE = 503;
+
+function askedMs(answer: Answer | undefined): number {
+  if (answer === undefined || !('status' in answer)) return 0;
+  return answer.status === TOO_MANY_REQUESTS || answer.status === UNAVAILABLE ? (answer.retryAfterMs ?? 0) : 0;
 }
 
 function hasArrived(answer: Answer): boolean {
