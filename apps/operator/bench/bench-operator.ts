@@ -67,6 +67,16 @@ export class BenchOperator {
     };
   }
 
+  /** Rejects when the operator ends by itself before `work` does: it is not started again here, so that nothing would come of waiting. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    const ended = this.#handle.exited.then(() => {
+      throw new Error(
+        `the operator ended while it was measured (its log says why; on a busy machine it loses its lease): ${this.#handle.logPath}`,
+      );
+    });
+    return Promise.race([work, ended]);
+  }
+
   async stop(): Promise<void> {
     await this.#handle.stop({ graceMs: 20_000 });
   }

@@ -110,7 +110,7 @@ async function oneGang(
     const before = operator.usage();
     const startedMs = performance.now();
     const { metadata } = await cluster.job(namespace, 'gang', pods);
-    await running.until(pods, PATIENCE_MS, progress);
+    await operator.during(running.until(pods, PATIENCE_MS, progress));
     const seconds = (performance.now() - startedMs) / 1_000;
     await untilRunning(cluster, namespace);
     const cpuMsPerPod = (operator.usage().cpuMs - before.cpuMs) / pods;

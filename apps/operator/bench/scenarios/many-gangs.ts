@@ -23,7 +23,7 @@ export const manyGangs: Scenario = {
       const startedMs = performance.now();
       await operator.loopLagMs();
       await Promise.all(namespaces.map((namespace) => cluster.job(namespace, 'gang', pods)));
-      await running.until(gangs * pods, PATIENCE_MS, progress);
+      await operator.during(running.until(gangs * pods, PATIENCE_MS, progress));
       const seconds = (performance.now() - startedMs) / 1_000;
       const { cpuMs, peakResidentMiB } = operator.usage();
       return [

@@ -20,7 +20,7 @@ export const settled: Scenario = {
     const running = RunningPods.watch(cluster, namespace);
     try {
       await cluster.job(namespace, 'runs', pods);
-      await running.until(pods, 120_000, progress);
+      await operator.during(running.until(pods, 120_000, progress));
       await cluster.job(namespace, 'waits', 2 * cluster.nodeNames.length);
       await delay(SETTLES_MS);
       progress(`looks on for ${seconds} s, the lease left out`);
