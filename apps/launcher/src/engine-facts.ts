@@ -1,4 +1,4 @@
-import { ProcessGroup, RankWatermark, ThreadStack, TrainedFacts } from '@coxswain/api-types';
+import { NotFinite, ProcessGroup, RankWatermark, ThreadStack, TrainedFacts } from '@coxswain/api-types';
 import { z } from 'zod';
 
 /**
@@ -25,6 +25,7 @@ export const EngineFact = z.discriminatedUnion('kind', [
       .refine((timings) => Object.keys(timings).length <= 32),
     learningRate: number,
     gradNorm: number,
+    notFinite: NotFinite.optional().catch(undefined),
   }),
   z.object({ kind: z.literal('resumed'), step }),
   z.object({

@@ -34,6 +34,8 @@ describe('a fact of an engine', () => {
     ['a step without optional values', '{"kind":"step","step":3,"stepTimeMs":1}', true],
     ['a step that names a rank, which the pipe knows better', '{"kind":"step","step":3,"stepTimeMs":1,"rank":7}', true],
     ['a loss that is no number', '{"kind":"step","step":3,"stepTimeMs":1,"loss":NaN}', false],
+    ['a loss that is told as none', '{"kind":"step","step":3,"stepTimeMs":1,"notFinite":{"loss":"NaN"}}', true],
+    ['a word that a later hook may say', '{"kind":"step","step":3,"stepTimeMs":1,"notFinite":{"loss":"soon"}}', true],
     ['a loss beyond all bounds', '{"kind":"step","step":3,"stepTimeMs":1,"loss":1e40}', false],
     ['a step before the first', '{"kind":"step","step":-1,"stepTimeMs":1}', false],
     ['half a step', '{"kind":"step","step":1.5,"stepTimeMs":1}', false],

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  LISTENS_TO_NOT_FINITE,
   LISTENS_TO_WATERMARKS,
   MAX_RANKS_PER_POD,
   parseRanks,
@@ -362,7 +363,9 @@ export class Reporter {
   #tell(report: StepReport | undefined): void {
     if (report === undefined) return;
     this.#hasToldStep = true;
-    this.#add({ kind: 'step', report });
+    const { notFinite, ...point } = report;
+    const isSaid = notFinite !== undefined && this.#connection.listensTo(LISTENS_TO_NOT_FINITE);
+    this.#add({ kind: 'step', report: isSaid ? report : point });
   }
 
   /** A step says more than that somebody lives. */

@@ -69,6 +69,26 @@ describe('a launcher and its operator', () => {
     expect(operator.violations).toEqual([]);
   });
 
+  it.each([
+    ['an operator that listens to it', true, { loss: 'NaN' }],
+    ['one that does not, which hears of the step all the same', false, undefined],
+  ])('tell that a loss is no number to %s', async (_who, listens, want) => {
+    const operator = await anOperator((message, connection, self) => {
+      obliging(message, connection, self);
+      if (message.kind === 'hello' && listens) connection.send({ kind: 'listensTo', parts: ['notFinite'] });
+    });
+    const launcher = await launch([operator.url], {
+      engine: `echo '${step(1, { notFinite: { loss: 'NaN' } })}' >&3; ${UNTIL_END}`,
+    });
+    await eventually('the step', () => operator.ofKind('step').length > 0);
+    writeFileSync(launcher.path('end'), '');
+    await launcher.exited;
+    const [told] = operator.ofKind('step');
+    expect(told?.report).toMatchObject({ step: 1, loss: null });
+    expect(told?.report.notFinite).toEqual(want);
+    expect(operator.violations).toEqual([]);
+  });
+
   it('say hello with the token, beat, tell steps of all local ranks as one, and part with the cause', async () => {
     const operator = await anOperator();
     operator.assignmentOf = () => aWholeGang(2);

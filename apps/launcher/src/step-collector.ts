@@ -1,4 +1,4 @@
-import type { StepReport } from '@coxswain/api-types';
+import type { NotFinite, StepReport } from '@coxswain/api-types';
 import type { StepFact } from './engine-facts.ts';
 import type { StepLine } from './step-lines/step-line.ts';
 
@@ -62,7 +62,7 @@ export class StepCollector {
     const step = told.step ?? this.#newestToldOf();
     const open = step === undefined ? undefined : this.#at(step, nowMs);
     if (step === undefined || open === undefined) return [];
-    if (open.line === undefined || (open.line.told.loss === null && told.loss !== null)) open.line = { rank, told };
+    if (open.line === undefined || (!knowsLoss(open.line.told) && knowsLoss(told))) open.line = { rank, told };
     return this.#settle(step, open);
   }
 
@@ -108,7 +108,7 @@ export class StepCollector {
 
   #awaitsLine({ facts, line }: OpenStep): boolean {
     if (!this.#hasLines) return false;
-    return (line === undefined || line.told.loss === null) && [...facts.values()].every(({ loss }) => loss === null);
+    return !(line !== undefined && knowsLoss(line.told)) && ![...facts.values()].some(knowsLoss);
   }
 
   #patienceMs(open: OpenStep): number {
@@ -135,6 +135,29 @@ export class StepCollector {
   }
 }
 
+/** Also that it is no number. */
+function knowsLoss({
+  loss,
+  notFinite,
+}: {
+  readonly loss: number | null;
+  readonly notFinite?: NotFinite | undefined;
+}): boolean {
+  return loss !== null || notFinite?.loss !== undefined;
+}
+
+/** By the word of whoever says it; a figure that another one knows as a number is one. */
+function notFiniteOf(
+  report: Pick<StepReport, 'loss' | 'gradNorm'>,
+  told: readonly (NotFinite | undefined)[],
+): Pick<StepReport, 'notFinite'> {
+  const said = (['loss', 'gradNorm'] as const).flatMap((field) => {
+    const word = report[field] === null ? told.find((one) => one?.[field] !== undefined)?.[field] : undefined;
+    return word === undefined ? [] : [[field, word] as const];
+  });
+  return said.length === 0 ? {} : { notFinite: Object.fromEntries(said) };
+}
+
 function toReport(step: number, { facts, line }: OpenStep): StepReport {
   const byRank = [...facts].sort(([one], [other]) => one - other);
   const first = (field: 'loss' | 'tokens' | 'learningRate' | 'gradNorm'): number | null =>
@@ -145,7 +168,7 @@ function toReport(step: number, { facts, line }: OpenStep): StepReport {
     line === undefined || line.told.stepTimeMs === null
       ? []
       : [{ rank: line.rank, stepTimeMs: Math.max(0, line.told.stepTimeMs), timingsMs: {} }];
-  return {
+  const report = {
     step,
     loss: first('loss') ?? told?.loss ?? null,
     tokens: first('tokens'),
@@ -153,4 +176,5 @@ function toReport(step: number, { facts, line }: OpenStep): StepReport {
     gradNorm: first('gradNorm') ?? told?.gradNorm ?? null,
     ranks: timed.length > 0 ? timed : printed,
   };
+  return { ...report, ...notFiniteOf(report, [...byRank.map(([, fact]) => fact.notFinite), told?.notFinite]) };
 }

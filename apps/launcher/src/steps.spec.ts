@@ -139,6 +139,31 @@ describe('what an engine prints of a step', () => {
   });
 });
 
+describe('a figure that is no finite number', () => {
+  it('is told by its word, without waiting for a line that knows better', () => {
+    const collector = new StepCollector(2, { hasLines: true });
+    collector.push(0, aFact(1));
+    const [told] = collector.push(1, aFact(1, { notFinite: { loss: 'NaN', gradNorm: 'Infinity' } }));
+    expect(told).toMatchObject({ loss: null, gradNorm: null, notFinite: { loss: 'NaN', gradNorm: 'Infinity' } });
+  });
+
+  it('is that of the line where hooks do not know it', () => {
+    const collector = new StepCollector(1, { hasLines: true });
+    collector.push(0, aFact(1));
+    expect(collector.note(0, aLine(1, null, { notFinite: { loss: '-Infinity' } }))).toMatchObject([
+      { step: 1, loss: null, notFinite: { loss: '-Infinity' } },
+    ]);
+  });
+
+  it('is a number where another rank knows one', () => {
+    const collector = new StepCollector(2);
+    collector.push(0, aFact(1, { notFinite: { loss: 'NaN' } }));
+    const [told] = collector.push(1, aFact(1, { loss: 2 }));
+    expect(told).toMatchObject({ loss: 2 });
+    expect(told).not.toHaveProperty('notFinite');
+  });
+});
+
 describe('the throttle', () => {
   it('lets a slow training through untouched', () => {
     const throttle = new StepThrottle<number>(0);

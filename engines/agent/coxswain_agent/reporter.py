@@ -88,8 +88,9 @@ class Reporter:
         """One optimizer step is done.
 
         `step` counts from 1; `tokens` are those of this step over the whole gang; `loss` is the mean over them, None on
-        a rank that does not know it; `timings_ms` are disjoint parts of `step_time_ms` on this rank.
+        a rank that does not know it; a figure that is no finite number is told as such; `timings_ms` are disjoint parts of `step_time_ms` on this rank.
         """
+        not_finite = {name: word for name, word in (('loss', _not_finite(loss)), ('gradNorm', _not_finite(grad_norm))) if word}
         self._put(
             {
                 'kind': 'step',
@@ -101,6 +102,7 @@ class Reporter:
                 'timingsMs': {name: round(value, 3) for name, value in (timings_ms or {}).items()},
                 'learningRate': _finite(learning_rate),
                 'gradNorm': _finite(grad_norm),
+                **({'notFinite': not_finite} if not_finite else {}),
             }
         )
 
@@ -320,5 +322,14 @@ def _line(fact: Mapping[str, Any]) -> bytes:
 
 
 def _finite(value: float | None) -> float | None:
-    """JSON knows neither NaN nor infinity; a diverged loss is told as null."""
+    """JSON knows neither NaN nor infinity; they are told as null, and by their word beside it."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def _not_finite(value: float | None) -> str | None:
+    """The word of JavaScript for a figure that is not finite."""
+    if value is None or math.isfinite(value):
+        return None
+    if math.isnan(value):
+        return 'NaN'
+    return 'Infinity' if value > 0 else '-Infinity'

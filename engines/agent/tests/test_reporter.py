@@ -151,13 +151,19 @@ def test_a_launcher_that_is_gone_ends_the_reports_and_not_the_training() -> None
     reporter.close()
 
 
-def test_a_loss_that_is_no_number_is_told_as_null() -> None:
+def test_figures_that_are_not_finite_are_told_by_their_word() -> None:
     reading, writing = socket.socketpair()
     reporter = Reporter(lambda: writing)
     a_step(reporter, 1, loss=float('nan'), grad_norm=float('inf'))
+    a_step(reporter, 2, loss=float('-inf'), grad_norm=None)
+    a_step(reporter, 3, loss=1.5, grad_norm=2.5)
     reporter.close()
-    (fact,) = read_all(reading)
-    assert (fact['loss'], fact['gradNorm']) == (None, None)
+    facts = read_all(reading)
+    assert [(fact['loss'], fact['gradNorm'], fact.get('notFinite')) for fact in facts] == [
+        (None, None, {'loss': 'NaN', 'gradNorm': 'Infinity'}),
+        (None, None, {'loss': '-Infinity'}),
+        (1.5, 2.5, None),
+    ]
 
 
 def test_a_phase_inside_another_pauses_it() -> None:

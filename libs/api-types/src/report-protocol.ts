@@ -125,14 +125,26 @@ const envelope = {
   rendezvous: z.string().max(255).nullable(),
 };
 
-/** What a pod knows of a step, on its way from launcher to operator and on to the API. Null: none of its ranks knows. */
-export const StepReport = z.strictObject({
+/** What a figure that is no finite number is; JSON has no word for it. */
+const notFinite = z.enum(['NaN', 'Infinity', '-Infinity']);
+/** Which figures of a step are known, and are no finite numbers. */
+export const NotFinite = z.strictObject({ loss: notFinite.optional(), gradNorm: notFinite.optional() });
+export type NotFinite = z.infer<typeof NotFinite>;
+
+/** What a pod knows of a step that is kept as a point of its curve. Null: none of its ranks knows, or it is no finite number. */
+const StepPoint = z.strictObject({
   step: counter,
   loss: finite.nullable(),
   tokens: counter.nullable().describe('Of the whole step, over all ranks of the job.'),
   learningRate: finite.nullable(),
   gradNorm: finite.nullable(),
   ranks: RankTimings,
+});
+
+/** What a pod knows of a step, on its way from launcher to operator. */
+export const StepReport = StepPoint.extend({
+  /** To an operator that listens to it. */
+  notFinite: NotFinite.optional(),
 });
 export type StepReport = z.infer<typeof StepReport>;
 
@@ -144,6 +156,8 @@ export const MAX_STEPS_PER_FRAME = 64;
 
 /** What an operator may say that it listens to: `watermarks` and `processGroups` of a heartbeat. One of the release before says nothing, and would drop the message for them. */
 export const LISTENS_TO_WATERMARKS = 'watermarks';
+/** The same of `notFinite` of a step. */
+export const LISTENS_TO_NOT_FINITE = 'notFinite';
 /** Of the ranks of one pod. */
 export const MAX_GROUPS_PER_HEARTBEAT = 256;
 
@@ -245,7 +259,7 @@ export const StepFrame = z.strictObject({
   namespace: z.string(),
   jobName: z.string(),
   epoch: counter,
-  ...StepReport.shape,
+  ...StepPoint.shape,
   stepTimeMs: durationMs.describe('Of the slowest rank of the pod.'),
 });
 export type StepFrame = z.infer<typeof StepFrame>;

@@ -1,5 +1,5 @@
-/** What does an engine print of a step? Each form is that of the engine's own source; a number that is not finite is not known. */
-import type { EngineRun } from '@coxswain/api-types';
+/** What does an engine print of a step? Each form is that of the engine's own source. */
+import type { EngineRun, NotFinite } from '@coxswain/api-types';
 
 export interface StepLine {
   /** Null: the engine prints none. */
@@ -8,6 +8,8 @@ export interface StepLine {
   readonly gradNorm: number | null;
   readonly learningRate: number | null;
   readonly stepTimeMs: number | null;
+  /** Which of them are printed, and are no finite numbers; they are null above. */
+  readonly notFinite?: NotFinite;
 }
 
 export interface StepForm {
@@ -33,6 +35,7 @@ export const STEP_FORMS: Readonly<Record<NonNullable<EngineRun['stepLines']>, St
         gradNorm: numberAfter(text, ' grad norm: '),
         learningRate: numberAfter(text, ' learning rate: '),
         stepTimeMs: numberAfter(text, ' elapsed time per iteration (ms): '),
+        ...notFiniteOf({ loss: wordAfter(text, ' lm loss: '), gradNorm: wordAfter(text, ' grad norm: ') }),
       };
     },
   },
@@ -47,7 +50,9 @@ export const STEP_FORMS: Readonly<Record<NonNullable<EngineRun['stepLines']>, St
       if (step === undefined) return undefined;
       const loss = numberAfter(text, 'loss:');
       const gradNorm = numberAfter(text, 'grad_norm:');
-      return { step: Number(step), loss: loss === -1 ? null : loss, gradNorm, learningRate: null, stepTimeMs: null };
+      const words = notFiniteOf({ loss: wordAfter(text, 'loss:'), gradNorm: wordAfter(text, 'grad_norm:') });
+      const known = { step: Number(step), loss: loss === -1 ? null : loss, gradNorm };
+      return { ...known, learningRate: null, stepTimeMs: null, ...words };
     },
   },
   /**
@@ -78,6 +83,7 @@ export const STEP_FORMS: Readonly<Record<NonNullable<EngineRun['stepLines']>, St
         gradNorm: numberAfter(text, "'grad_norm': "),
         learningRate: numberAfter(text, "'learning_rate': "),
         stepTimeMs: null,
+        ...notFiniteOf({ loss: wordAfter(text, "'loss': "), gradNorm: wordAfter(text, "'grad_norm': ") }),
       };
     },
   },
@@ -94,4 +100,27 @@ function numberAfter(text: string, name: string): number | null {
     [];
   const number = Number(digits);
   return Number.isFinite(number) && Math.abs(number) <= 1e30 ? number : null;
+}
+
+/** As Python and C print them, in letters of either case. */
+const NOT_FINITE: Readonly<Record<string, NotFinite['loss']>> = {
+  nan: 'NaN',
+  '-nan': 'NaN',
+  inf: 'Infinity',
+  '+inf': 'Infinity',
+  '-inf': '-Infinity',
+};
+
+/** What stands behind the first `name` where it is the word of a figure that is not finite. */
+function wordAfter(text: string, name: string): NotFinite['loss'] {
+  const at = text.indexOf(name);
+  if (at === -1) return undefined;
+  const behind = text.slice(at + name.length, at + name.length + LONGEST_NUMBER);
+  const [, word = ''] = /^[ ']*([-+]?(?:nan|inf))(?![a-z])/i.exec(behind) ?? [];
+  return NOT_FINITE[word.toLowerCase()];
+}
+
+function notFiniteOf({ loss, gradNorm }: NotFinite): Pick<StepLine, 'notFinite'> {
+  if (loss === undefined && gradNorm === undefined) return {};
+  return { notFinite: { ...(loss && { loss }), ...(gradNorm && { gradNorm }) } };
 }

@@ -101,6 +101,16 @@ describe('the watch over gangs', () => {
     expect(desk.watch.take()).toEqual([]);
   });
 
+  it('tells of a loss that is no number', async () => {
+    const desk = new Desk();
+    await desk.train(30);
+    const report = { step: 31, loss: null, tokens: null, learningRate: null, gradNorm: null, ranks: [] };
+    desk.watch.step(RUN, { ...report, notFinite: { loss: 'NaN' } });
+    expect(desk.watch.take().map(({ verdict: { kind, message } }) => [kind, message])).toEqual([
+      ['badLoss', 'Step 31: loss is NaN, no number. Pause, and try once more from the last checkpoint.'],
+    ]);
+  });
+
   it('takes a rank that has spoken and falls silent for unheard, whatever its launcher says of its process', async () => {
     const desk = new Desk();
     await desk.train(60);

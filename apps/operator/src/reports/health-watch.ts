@@ -116,9 +116,11 @@ export class HealthWatch {
     }
   }
 
-  step(run: RunOfRanks, { step, loss, gradNorm, ranks }: StepReport): void {
+  step(run: RunOfRanks, { step, notFinite, ranks, ...told }: StepReport): void {
     const watched = this.#watchedOf(run);
     if (watched === undefined) return;
+    const loss = notFinite?.loss ?? told.loss;
+    const gradNorm = notFinite?.gradNorm ?? told.gradNorm;
     this.#observe(watched, { kind: 'step', atMs: this.#now(), step, loss, gradNorm, ranks });
   }
 

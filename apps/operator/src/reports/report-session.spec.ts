@@ -136,7 +136,7 @@ describe('a report session', () => {
     await desk.say({ kind: 'hello' });
     expect(desk.said).toEqual([
       { kind: 'welcome', leaderTerm: 7 },
-      { kind: 'listensTo', parts: ['watermarks'] },
+      { kind: 'listensTo', parts: ['watermarks', 'notFinite'] },
       { kind: 'ack', sequence: 1 },
     ]);
   });
@@ -370,7 +370,7 @@ describe('a report session', () => {
   it('tells a launcher when it is welcome what it listens to, and takes it', async () => {
     const desk = aDesk();
     await desk.say({ kind: 'hello' });
-    expect(desk.said[1]).toEqual({ kind: 'listensTo', parts: ['watermarks'] });
+    expect(desk.said[1]).toEqual({ kind: 'listensTo', parts: ['watermarks', 'notFinite'] });
     const watermark = { step: 1, phase: 'training', phaseAgeMs: 1, groups: [] } as const;
     await desk.say({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 0, ...watermark }] });
     await desk.say({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 4_000, ...watermark }] });

@@ -1,4 +1,5 @@
 import {
+  LISTENS_TO_NOT_FINITE,
   LISTENS_TO_WATERMARKS,
   REPORT_TOKEN_AUDIENCE,
   type LauncherMessage,
@@ -162,7 +163,7 @@ export class ReportSession {
     this.#noteContact(found);
     const leadership = this.#context.ports.leadership();
     this.#link.send({ kind: 'welcome', leaderTerm: leadership.leading ? leadership.term : 0 });
-    this.#link.send({ kind: 'listensTo', parts: [LISTENS_TO_WATERMARKS] });
+    this.#link.send({ kind: 'listensTo', parts: [LISTENS_TO_WATERMARKS, LISTENS_TO_NOT_FINITE] });
     this.#leave = this.#context.rendezvous.join(found, {
       podIndex: found.podIndex,
       podUid: hello.podUid,
@@ -278,7 +279,8 @@ export class ReportSession {
     }
     const { jobUid, namespace, jobName, epoch } = pod;
     const stepTimeMs = report.ranks.reduce((slowest, rank) => Math.max(slowest, rank.stepTimeMs), 0);
-    const step = { at, jobUid, namespace, jobName, epoch, stepTimeMs, ...report };
+    const { notFinite: _, ...point } = report;
+    const step = { at, jobUid, namespace, jobName, epoch, stepTimeMs, ...point };
     series.append(step);
     health.step(pod, report);
     this.#context.count('step');
