@@ -4,10 +4,11 @@ import { walk } from './walk.ts';
 type Told = readonly [group: string, operation: string, started: number, completed: number, bytes?: number];
 
 /** Ranks 0 to 3: tensor groups a = 0,1 and b = 2,3, data groups c = 0,2 and d = 1,3, all in w. */
+const NAMES: Readonly<Record<string, string>> = { a: 'tensor', b: 'tensor', c: 'data', d: 'data', w: 'world' };
 const GROUPS = new Map(
   Object.entries({ a: [0, 1], b: [2, 3], c: [0, 2], d: [1, 3], w: [0, 1, 2, 3] }).map(([group, ranks]) => [
     group,
-    { group, name: group, ranks },
+    { group, name: NAMES[group] ?? group, ranks },
   ]),
 );
 
@@ -92,6 +93,28 @@ describe('from a rank that waits', () => {
         [['w', 'all_reduce', 3, 2]],
       ),
       { kind: 'skipped', missing: [{ rank: 1, group: 'a' }] },
+    ],
+    [
+      'round a circle of groups of two, to the one that has done less than those beside it',
+      standing(
+        [
+          ['w', 'all_reduce', 10, 9],
+          ['a', 'all_reduce', 5, 5],
+        ],
+        [
+          ['w', 'all_reduce', 10, 9],
+          ['a', 'all_reduce', 5, 5],
+        ],
+        [
+          ['w', 'all_reduce', 9, 9],
+          ['b', 'all_reduce', 5, 4],
+        ],
+        [
+          ['w', 'all_reduce', 10, 9],
+          ['b', 'all_reduce', 4, 4],
+        ],
+      ),
+      { kind: 'skipped', missing: [{ rank: 3, group: 'b' }] },
     ],
     [
       'to a group of which all have begun',

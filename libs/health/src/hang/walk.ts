@@ -64,9 +64,39 @@ export function walk(from: Missing, standing: Standing): WalkOutcome {
   if (sinks.size > 0) return { kind: 'sinks', missing: [...sinks.values()] };
   // Most engines go on after a send, so that one that nobody has received need not be what holds the sender.
   if (senders.size > 0) return { kind: 'sinks', missing: [...senders.values()] };
-  // Those who left a call out are few, and all others of their group wait there; in every other group of the circle many are missing.
-  passed.sort((a, b) => a.missing.length - b.missing.length);
-  return { kind: 'skipped', missing: passed[0]?.missing ?? [] };
+  // Those who left a call out are few, and all others of their group wait there; in every other group of the circle many are missing. In a group of
+  // two one is missing on either side, and only those who stand beside them can say who has done less than they.
+  const doubts = passed.map(({ missing }) => ({
+    missing,
+    isBehind: missing.every((one) => isBehindPeers(one, standing)),
+  }));
+  doubts.sort((a, b) => Number(b.isBehind) - Number(a.isBehind) || a.missing.length - b.missing.length);
+  return { kind: 'skipped', missing: doubts[0]?.missing ?? [] };
+}
+
+/**
+ * Whether most of those that wait in the same operation as this rank have done more than it has in groups that are called as the one where it is
+ * missing: ranks that run one program have done the same by the same line of it.
+ */
+function isBehindPeers({ rank, group }: Missing, { groups, watermarkOf }: Standing): boolean {
+  const name = groups.get(group)?.name;
+  const own = watermarkOf(rank);
+  if (name === undefined || own === undefined) return false;
+  const done = ({ groups: marks }: RankWatermark): number =>
+    marks.reduce((sum, mark) => sum + (groups.get(mark.group)?.name === name ? mark.started : 0), 0);
+  const peers = waitsOf(own).flatMap((wait) =>
+    (groups.get(wait.group)?.ranks ?? []).flatMap((member) => {
+      const watermark = member === rank ? undefined : watermarkOf(member);
+      const waits = watermark !== undefined && waitsOf(watermark).some((one) => isSamePlace(one, wait));
+      return waits ? [watermark] : [];
+    }),
+  );
+  const ahead = peers.filter((peer) => done(peer) > done(own)).length;
+  return ahead > peers.length / 2;
+}
+
+function isSamePlace(one: Mark, other: Mark): boolean {
+  return one.group === other.group && one.completed === other.completed;
 }
 
 function waitsElsewhere({ rank }: Missing, { watermarkOf }: Standing): (Missing & { readonly operation: string })[] {
