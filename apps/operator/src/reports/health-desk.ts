@@ -152,9 +152,9 @@ function costOf({ kind, evidence }: HealthWord['verdict']): number | undefined {
   return (kind === 'slowRank' || kind === 'slowJob') && ms > 0 ? ms : undefined;
 }
 
-/** The node is said where there is one: people look there. */
+/** The node is said where there is one, and it may be to blame: people look there. */
 function withNode(word: HealthWord): HealthWord {
   const { verdict } = word;
-  if (verdict.node === undefined) return word;
+  if (verdict.node === undefined || verdict.kind === 'desync') return word;
   return { ...word, verdict: { ...verdict, message: `${verdict.message} Node ${verdict.node}.` } };
 }

@@ -12,6 +12,9 @@ const GROUPS = new Map(
   ]),
 );
 
+/** As programs make them that call their groups nothing. */
+const UNNAMED = new Map([...GROUPS].map(([group, { ranks }]) => [group, { group, name: group, ranks }]));
+
 function standing(...told: readonly (readonly Told[] | undefined)[]) {
   const watermarks = told.map((groups, rank): RankWatermark | undefined =>
     groups === undefined
@@ -34,6 +37,27 @@ function standing(...told: readonly (readonly Told[] | undefined)[]) {
   );
   return { groups: GROUPS, watermarkOf: (rank: number) => watermarks[rank] };
 }
+
+/** Rank 3 did not wait for rank 2, which waits for it. */
+const A_PAIR_APART = standing(
+  [
+    ['w', 'all_reduce', 10, 9],
+    ['a', 'all_reduce', 5, 5],
+  ],
+  [
+    ['w', 'all_reduce', 10, 9],
+    ['a', 'all_reduce', 5, 5],
+  ],
+  [
+    ['w', 'all_reduce', 9, 9],
+    ['b', 'all_reduce', 5, 4],
+  ],
+  [
+    ['w', 'all_reduce', 10, 9],
+    ['b', 'all_reduce', 4, 4],
+  ],
+);
+const FORGETFUL = { kind: 'skipped', missing: [{ rank: 3, group: 'b' }] };
 
 describe('from a rank that waits', () => {
   it.each<[string, ReturnType<typeof standing>, object]>([
@@ -94,28 +118,8 @@ describe('from a rank that waits', () => {
       ),
       { kind: 'skipped', missing: [{ rank: 1, group: 'a' }] },
     ],
-    [
-      'round a circle of groups of two, to the one that has done less than those beside it',
-      standing(
-        [
-          ['w', 'all_reduce', 10, 9],
-          ['a', 'all_reduce', 5, 5],
-        ],
-        [
-          ['w', 'all_reduce', 10, 9],
-          ['a', 'all_reduce', 5, 5],
-        ],
-        [
-          ['w', 'all_reduce', 9, 9],
-          ['b', 'all_reduce', 5, 4],
-        ],
-        [
-          ['w', 'all_reduce', 10, 9],
-          ['b', 'all_reduce', 4, 4],
-        ],
-      ),
-      { kind: 'skipped', missing: [{ rank: 3, group: 'b' }] },
-    ],
+    ['round a circle of groups of two, to the one that has done less than those beside it', A_PAIR_APART, FORGETFUL],
+    ['the same way where nobody named a group', { ...A_PAIR_APART, groups: UNNAMED }, FORGETFUL],
     [
       'to a group of which all have begun',
       standing([['a', 'all_reduce', 5, 4]], [['a', 'all_reduce', 5, 4]], [], []),

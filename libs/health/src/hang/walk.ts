@@ -75,15 +75,15 @@ export function walk(from: Missing, standing: Standing): WalkOutcome {
 }
 
 /**
- * Whether most of those that wait in the same operation as this rank have done more than it has in groups that are called as the one where it is
- * missing: ranks that run one program have done the same by the same line of it.
+ * Whether most of those that wait in the same operation as this rank have done more than it has in groups like the one where it is missing: ranks
+ * that run one program have done the same by the same line of it.
  */
 function isBehindPeers({ rank, group }: Missing, { groups, watermarkOf }: Standing): boolean {
-  const name = groups.get(group)?.name;
+  const like = groups.get(group);
   const own = watermarkOf(rank);
-  if (name === undefined || own === undefined) return false;
+  if (like === undefined || own === undefined) return false;
   const done = ({ groups: marks }: RankWatermark): number =>
-    marks.reduce((sum, mark) => sum + (groups.get(mark.group)?.name === name ? mark.started : 0), 0);
+    marks.reduce((sum, mark) => sum + (isAlike(groups.get(mark.group), like) ? mark.started : 0), 0);
   const peers = waitsOf(own).flatMap((wait) =>
     (groups.get(wait.group)?.ranks ?? []).flatMap((member) => {
       const watermark = member === rank ? undefined : watermarkOf(member);
@@ -93,6 +93,13 @@ function isBehindPeers({ rank, group }: Missing, { groups, watermarkOf }: Standi
   );
   const ahead = peers.filter((peer) => done(peer) > done(own)).length;
   return ahead > peers.length / 2;
+}
+
+/** Called the same; or called nothing, so that the name is its own, and of as many members. */
+function isAlike(one: GangGroup | undefined, other: GangGroup): boolean {
+  if (one === undefined) return false;
+  const areUnnamed = one.name === one.group && other.name === other.group;
+  return one.name === other.name || (areUnnamed && one.ranks.length === other.ranks.length);
 }
 
 function isSamePlace(one: Mark, other: Mark): boolean {
