@@ -31,6 +31,10 @@ class StepTimer:
             self._charge()
             self._open.pop()
 
+    def so_far_ms(self, *names: str) -> float:
+        """Milliseconds in these phases together since the last `take_ms`, those that are open left out."""
+        return sum(self._seconds[name] for name in names) * 1e3
+
     def take_ms(self) -> dict[str, float]:
         """Milliseconds per phase since the last call; starts again from zero."""
         taken = {name: seconds * 1e3 for name, seconds in self._seconds.items()}

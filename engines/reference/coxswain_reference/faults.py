@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from coxswain_reference.errors import WrongRequest
 
-KINDS = ('exit', 'traceback', 'sigkill', 'hang')
+KINDS = ('exit', 'traceback', 'sigkill', 'hang', 'slow')
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong on which rank at the beginning of which step.
+    """What goes wrong on which rank at the beginning of which step; of `slow`, from that step on.
 
     With an epoch it goes wrong once, in the first incarnation of its ranks;
     `epoch` None means in every epoch and incarnation.
@@ -27,13 +27,16 @@ class Fault:
     kind: str
     code: int = 1
     epoch: int | None = None
+    # Of `slow`: by how much of its time the rank computes longer.
+    share: float = 0.5
 
     def happens(self, *, rank: int, step: int, epoch: int | None, incarnation: int) -> bool:
         is_now = self.epoch is None or (self.epoch, incarnation) == (epoch, 1)
-        return is_now and (self.rank, self.step) == (rank, step)
+        at_step = step >= self.step if self.kind == 'slow' else step == self.step
+        return is_now and self.rank == rank and at_step
 
     def perform(self) -> None:
-        """Does not return, except by raising for `traceback`."""
+        """Does not return, except by raising for `traceback`. Not for `slow`, which ends nothing."""
         if self.kind == 'exit':
             os._exit(self.code)
         if self.kind == 'sigkill':

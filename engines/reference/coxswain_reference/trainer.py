@@ -99,6 +99,7 @@ class Trainer:
             micro_batches = self._micro_batches()
         training = self._settings.training
         loss = self._pipeline.forward_backward(micro_batches, 1.0 / (len(micro_batches) * self._groups.data.size))
+        self._compute_longer_on_purpose(step)
         with self._timer.phase('optimizer'):
             gradients = self._optimizer.reduce_gradients()
             result = self._agree(step, loss, self._optimizer.squared_norm(gradients))
@@ -141,14 +142,28 @@ class Trainer:
         activations = Activations(shape, compute_dtype(training.precision), self._device)
         return Pipeline(self._stage, self._groups.pipeline, activations, self._timer)
 
-    def _fail_on_purpose(self, step: int) -> None:
+    def _fault_of(self, step: int) -> Fault | None:
         process, fault = self._settings.process, self._fault
         if fault is None or not fault.happens(
             rank=process.rank, step=step, epoch=process.epoch, incarnation=process.incarnation
         ):
+            return None
+        return fault
+
+    def _fail_on_purpose(self, step: int) -> None:
+        fault = self._fault_of(step)
+        if fault is None or fault.kind == 'slow':
             return
         self._reporter.wait_until_written(timeout_seconds=1.0)
         fault.perform()
+
+    def _compute_longer_on_purpose(self, step: int) -> None:
+        fault = self._fault_of(step)
+        if fault is None or fault.kind != 'slow':
+            return
+        computed_ms = self._timer.so_far_ms('forward', 'backward')
+        with self._timer.phase('backward'):
+            time.sleep(fault.share * computed_ms / 1e3)
 
     def _tell(self, result: StepResult, step_time_ms: float) -> None:
         settings, step = self._settings, self._progress.step

@@ -7,6 +7,7 @@ import os
 import pickle
 import shutil
 import socket
+import statistics
 import tempfile
 from pathlib import Path
 
@@ -60,6 +61,17 @@ def test_a_fault_of_an_epoch_happens_in_its_first_incarnation_alone(incarnation:
     where = {'rank': 0, 'step': 4, 'incarnation': incarnation}
     assert Fault(rank=0, step=4, kind='exit', epoch=3).happens(epoch=3, **where) is want
     assert Fault(rank=0, step=4, kind='exit').happens(epoch=3, **where)
+
+
+def test_a_rank_that_is_to_be_slow_computes_longer_from_that_step_on_and_trains_to_its_end(tmp_path: Path) -> None:
+    fault = {'ENGINE_FAULT': json.dumps({'rank': 0, 'step': 6, 'kind': 'slow', 'share': 9})}
+    with Gang(tmp_path, (1, 1, 1), steps=10, environment=fault) as gang:
+        assert gang.wait() == [0]
+    ratios = [
+        step['timingsMs']['backward'] / step['timingsMs']['forward'] for step in gang.ranks[0].of_kind('step')
+    ]
+    assert len(ratios) == 10
+    assert min(ratios[5:]) > 2 * statistics.median(ratios[1:5])
 
 
 def test_a_taken_port_ends_rank_0_with_71_and_a_sentence(tmp_path: Path) -> None:
