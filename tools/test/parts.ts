@@ -64,6 +64,7 @@ const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = { 'e2e/real-engines.
 
 /** Tests that take minutes each. CI leaves them to `npm run campaign -- long-tests`, so that it ends while somebody waits for it. */
 export const LONG_TESTS: readonly string[] = [
+  'e2e/detectors.itest.ts',
   'e2e/elastic.itest.ts',
   'e2e/kills.itest.ts',
   'e2e/outages.itest.ts',

@@ -1,6 +1,8 @@
 """A plain script for torchrun: DDP over a small network, saved by PyTorch's distributed checkpoints. It knows nothing of Coxswain but two directories.
 
     torchrun plain_ddp.py 12 4     (steps, steps between checkpoints)
+
+STEP_DELAY_MS slows it down, so that there is time to meet it; with a LEARNING_RATE of 1e37 its weights overflow, and its loss is no number.
 """
 
 import os
@@ -19,7 +21,7 @@ def main(steps: int, save_every: int) -> None:
     dist.init_process_group('gloo')
     torch.manual_seed(SEED)
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.Tanh()))
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=float(os.environ.get('LEARNING_RATE', '1e-3')))
     state = {'model': model.state_dict(), 'step': torch.zeros(1, dtype=torch.int64)}
     resume = os.environ.get('COXSWAIN_RESUME_FROM')
     if resume is not None:
