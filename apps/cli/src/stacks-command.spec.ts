@@ -89,7 +89,7 @@ The answer was full: of ranks 5 something is left out. Ask for one with --rank.`
       '',
       /asked\.\n\nrank 0 \(1 of 8\)\n {4}a \(a\.py:1\)\n\nrank 1 \(1 of 8\)\n {4}b \(b\.py:1\)$/,
     ],
-  ])('%s', async (_sentence, options, changes, query, want) => {
+  ])('%s', async (...[, options, changes, query, want]) => {
     const { code, out } = await ask(`stacks tiny-gpt ${options}`, { ...TAKEN, ...changes }, query);
     expect(code).toBe(0);
     expect(out).toMatch(want);
