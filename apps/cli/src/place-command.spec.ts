@@ -195,29 +195,27 @@ describe('stages that are cut for several types of GPU', () => {
     expect((even?.weightedBytes ?? 0) / (even?.lowerBoundWeightedBytes ?? 1)).toBeCloseTo(1, 9);
   });
 
-  it.each<[sentence: string, plan: object, argv: readonly string[], want: RegExp, code: number]>([
-    ['too few stages', PLAN, ['--stage-gpus', '3=h100'], /^GPUs are named for 3 stages, and .*Degree is 4: name/, 1],
-    ['no such GPUs', PLAN, ['--stage-gpus', '4=b200'], /no node has such GPUs: nodes have NVIDIA-A100.*HBM3\.$/, 1],
-    ['no number', PLAN, ['--stage-gpus', 'all=h100'], /--stage-gpus.*"all" is not a whole number/, 1],
-    ['no type', PLAN, ['--stage-gpus', '4'], /"4" is not <stages>=<gpu>, such as 5=h100/, 1],
+  it.each<[sentence: string, plan: object, argv: readonly string[], want: RegExp]>([
+    ['too few stages', PLAN, ['--stage-gpus', '3=h100'], /^GPUs are named for 3 stages, and .*Degree is 4: name/],
+    ['no such GPUs', PLAN, ['--stage-gpus', '4=b200'], /no node has such GPUs: nodes have NVIDIA-A100.*HBM3\.$/],
+    ['no number', PLAN, ['--stage-gpus', 'all=h100'], /--stage-gpus.*"all" is not a whole number/],
+    ['no type', PLAN, ['--stage-gpus', '4'], /"4" is not <stages>=<gpu>, such as 5=h100/],
     [
       'a plan that was changed by hand',
       { ...PLAN, stageGpus: { h100: 4 } },
       [],
       /stageGpus of .* must be a list of stages and gpu/,
-      1,
     ],
     [
       'stages side by side',
       { ...PLAN, layout: { ...PLAN.layout, dataParallelDegree: 1, rankOrder: ['pipeline', 'tensor'] } },
       [],
       /rankOrder puts ranks of several stages side by side/,
-      1,
     ],
-  ])('are refused with %s', async (_sentence, plan, argv, want, code) => {
+  ])('are refused with %s', async (_sentence, plan, argv, want) => {
     const outcome = await placeStages(plan, ...argv);
     expect(outcome.err).toMatch(want);
-    expect(outcome.code).toBe(code);
+    expect(outcome.code).toBe(1);
   });
 
   it('wait where NICs of two classes would have to connect, and are told how they need not', async () => {
