@@ -1,5 +1,5 @@
 /**
- * `npm run placement:bench [-- --seeds N]`: weighted bytes of placements beside a lower bound and beside how others place; the last line is one JSON object.
+ * `npm run placement:bench [-- --seeds N]` (`--help` has more): weighted bytes of placements beside a lower bound and beside how others place; the last line is one JSON object.
  *
  * Figures are of what a placement can change: weighted bytes less those that cross GPUs, nodes and one-node domains wherever the pods are. `x bound`
  * columns are sums over the seeds, divided by the sum of the bounds. `closed` is the share of the way from the best of the others, chosen anew for
@@ -27,15 +27,17 @@ const { values } = parseArgs({
     first: { type: 'string', default: '1' },
     row: { type: 'string', default: '' },
     each: { type: 'boolean' },
+    beside: { type: 'boolean' },
     help: { type: 'boolean' },
   },
 });
 if (values.help === true) {
-  process.stdout.write(`npm run placement:bench [-- --seeds N] [--first SEED] [--row TEXT] [--each]
+  process.stdout.write(`npm run placement:bench [-- --seeds N] [--first SEED] [--row TEXT] [--each] [--beside]
   --seeds N     N loads of each fabric; 20 unless said. 200 take hours.
   --first SEED  the first of them; 1 unless said
   --row TEXT    only rows with this in their name, such as "tree of 4 x 8 x 16, 85 %, Llama-70B", and nothing beside rows
   --each        every load of a row in a line of its own, as JSON
+  --beside      no rows: small fabrics against every placement, racks used, large gangs
 `);
   process.exit();
 }
@@ -275,14 +277,15 @@ for (const fabric of FABRICS) {
   for (const load of LOADS) {
     for (const gang of GANGS) {
       const title = `${fabric.name}, ${100 * load} %, ${gang.name}`;
-      if (!title.includes(values.row)) continue;
+      if (values.beside === true || !title.includes(values.row)) continue;
       const row = rowOf(fabric, load, gang);
       tell(row);
       rows.push(row);
     }
   }
 }
-const beside = values.row !== '' ? {} : { small: smallFabrics(), racks: racksUsed(), large: largeOnes() };
+const beside =
+  values.row !== '' && values.beside !== true ? {} : { small: smallFabrics(), racks: racksUsed(), large: largeOnes() };
 const missed = rows.filter(
   (row) => row.worse > 0 || row.split > 0 || row.refused > 0 || (row.closed !== null && row.closed < 0.8),
 );
