@@ -43,14 +43,17 @@ const aGang: fc.Arbitrary<{ readonly layout: ParallelLayout; readonly ranksPerPo
     { tp: 2, cp: 2, dp: 3, pp: 1, ranksPerPod: 2 },
     { tp: 1, cp: 1, dp: 2, pp: 3, ranksPerPod: 2 },
     { tp: 1, cp: 1, dp: 7, pp: 1, ranksPerPod: 2 },
+    { tp: 1, cp: 3, dp: 2, pp: 1, ranksPerPod: 1, isDataInside: true },
+    { tp: 1, cp: 2, dp: 3, pp: 1, ranksPerPod: 1, isDataInside: true },
   )
-  .map(({ tp, cp, dp, pp, ranksPerPod }) => ({
+  .map(({ tp, cp, dp, pp, ranksPerPod, ...order }) => ({
     ranksPerPod,
     layout: aLayout({
       tensorParallelDegree: tp,
       ...(cp === 1 ? {} : { contextParallelDegree: cp }),
       dataParallelDegree: dp,
       pipelineParallelDegree: pp,
+      ...('isDataInside' in order ? { rankOrder: ['tensor', 'data', 'context', 'pipeline'] } : {}),
     }),
   }));
 const across = fc.constantFrom<AcrossIslands[]>('never', 'pipeline', 'anyGroup');
@@ -84,6 +87,8 @@ describe('the lower bound', () => {
           expect(byCount).toBeLessThanOrEqual(bound);
           expect(bound).toBeLessThanOrEqual(best * (1 + 1e-9));
           expect(best).toBeLessThanOrEqual(cost * (1 + 1e-9));
+          // A ring that leaves a domain and comes back runs another way than the search counts.
+          if (layout.rankOrder !== undefined) return;
           const fixed = fixedBytes(shape, traffic);
           expect(cost - fixed).toBeLessThanOrEqual((best - fixed) * 1.05 + 1);
         },

@@ -78,7 +78,8 @@ function crossingBySlabs(
   { byCount, known }: { readonly byCount: number; readonly known: number },
 ): number {
   const between = weightedBytesBetween(grid);
-  const ways = waysToSlice(grid);
+  const isEachAlone = tree.bins.every(({ level }) => level > 0);
+  const ways = waysToSlice(grid, isEachAlone);
   let most = byCount;
   for (const slabs of ways) {
     if (most * EQUAL >= known) break;
@@ -90,7 +91,7 @@ function crossingBySlabs(
 }
 
 /** A slab for each set of axes along which groups lie, those with the most bytes first, and the other axes in every order. */
-function waysToSlice(grid: UnitGrid): readonly SlabGrid[] {
+function waysToSlice(grid: UnitGrid, isEachAlone: boolean): readonly SlabGrid[] {
   const long = grid.axes.flatMap(({ degree }, axis) => (degree > 1 ? [axis] : []));
   const bytesOf = new Map<string, number>();
   for (const { axes, bytes } of grid.terms) {
@@ -102,7 +103,9 @@ function waysToSlice(grid: UnitGrid): readonly SlabGrid[] {
     .map(([key]) => key.split(',').map(Number))
     .filter((within) => within.length < long.length)
     .flatMap((within) =>
-      permutations(long.filter((axis) => !within.includes(axis))).map((piled) => slabGrid(grid, within, piled)),
+      permutations(long.filter((axis) => !within.includes(axis))).map((piled) =>
+        slabGrid(grid, { within, piled, isEachAlone }),
+      ),
     );
 }
 

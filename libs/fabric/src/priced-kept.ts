@@ -1,3 +1,4 @@
+import { keptExactly, MOST_POINTS } from './kept-exactly.ts';
 import { addLines, gainsOf, mostKept, withLayer } from './most-kept.ts';
 import type { GridTerm, UnitGrid } from './unit-grid.ts';
 
@@ -22,7 +23,11 @@ export interface PricedKept {
   readonly piecesOf: (x: number) => readonly number[];
 }
 
-export function slabGrid(grid: UnitGrid, within: readonly number[], piled: readonly number[]): SlabGrid {
+/** `isEachAlone`: no two units share an NVLink domain. */
+export function slabGrid(
+  grid: UnitGrid,
+  { within, piled, isEachAlone }: Pick<SlabGrid, 'within' | 'piled'> & { readonly isEachAlone: boolean },
+): SlabGrid {
   const degreeOf = (axis: number): number => grid.axes[axis]?.degree ?? 1;
   const slabUnits = within.reduce((product, axis) => product * degreeOf(axis), 1);
   const inside = grid.terms
@@ -35,7 +40,7 @@ export function slabGrid(grid: UnitGrid, within: readonly number[], piled: reado
     piled,
     slabUnits,
     slabs: piled.reduce((product, axis) => product * degreeOf(axis), 1),
-    keptOfSlab: mostKept(slab, slabUnits),
+    keptOfSlab: isEachAlone && slabUnits <= MOST_POINTS ? keptExactly(slab) : mostKept(slab, slabUnits),
   };
 }
 
