@@ -7,7 +7,7 @@ import { fit, unfitted, type FitOptions, type FitRow } from './fit.ts';
 const OPTIONS: FitOptions = {
   fittedOn: 'invented rows',
   iterations: 20,
-  sd: { gpus: 0.3, families: 0.3, stacks: 0.3 },
+  sd: { gpus: 0.3, siblings: 0.1, families: 0.3, stacks: 0.3 },
   releasesMove: ['compute'],
   noise: 0.02,
   freedom: 3,
@@ -61,6 +61,22 @@ describe('a fit', () => {
     const fitted = fit(rows, OPTIONS);
     expect(worstError(rows, fitted)).toBeLessThan(0.02);
     expect(fitted.gpus['ga100']?.compute ?? 1).toBeGreaterThan(fitted.gpus['gh100']?.compute ?? 1);
+  });
+
+  it('takes a chip that it never saw for its sibling', () => {
+    const gpu = (run: RunFacts): RunFacts['cluster']['gpu'] => ({ ...run.cluster.gpu, silicon: 'gb100' });
+    const runs = RUNS.filter((run) => run.cluster.gpu.silicon === 'gh100').map((run) => ({
+      ...run,
+      cluster: { ...run.cluster, gpu: gpu(run) },
+    }));
+    const slow: Calibration = { ...unfitted(), gpus: { gb100: { compute: 1.3 } } };
+    const fitted = fit(
+      runs.map((run) => ({ run, measuredS: secondsOf(run, slow), weight: 1 })),
+      OPTIONS,
+    );
+    const { gb100 = {}, gb110 = {} } = fitted.gpus;
+    expect(gb110.compute ?? 1).toBeGreaterThan(1);
+    expect(gb110.compute ?? 1).toBeLessThanOrEqual(gb100.compute ?? 1);
   });
 
   it('gives the same constants for the same rows', () => {

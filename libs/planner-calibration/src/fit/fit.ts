@@ -7,6 +7,7 @@
  */
 import { newScheduleScratch } from '@coxswain/planner';
 import { CholeskyDecomposition, Matrix } from 'ml-matrix';
+import { architectureOf, withArchitectures } from './architectures.ts';
 import {
   ADJUSTMENT_NAMES,
   ADJUSTMENTS,
@@ -16,7 +17,6 @@ import {
   TIME_CONSTANT_NAMES,
   TIME_CONSTANTS,
   type AdjustmentName,
-  type Adjustments,
   type Calibration,
   type RunFacts,
   type TimeConstantName,
@@ -33,7 +33,13 @@ export interface FitOptions {
   readonly fittedOn: string;
   readonly iterations: number;
   /** Prior standard deviations, in natural logarithm, of the multipliers of a chip, a family and a release. */
-  readonly sd: { readonly gpus: number; readonly families: number; readonly stacks: number };
+  readonly sd: {
+    readonly gpus: number;
+    /** Of a chip around the chips of its own architecture. */
+    readonly siblings: number;
+    readonly families: number;
+    readonly stacks: number;
+  };
   /** What a release may move beyond its family. */
   readonly releasesMove: readonly AdjustmentName[];
   /** Measurement noise, in natural logarithm, and degrees of freedom of its Student-t distribution. */
@@ -43,8 +49,11 @@ export interface FitOptions {
   readonly onIteration?: (iteration: number, objective: number) => void;
 }
 
+/** What a parameter belongs to; `architectures` are the chips' own common part, and a calibration holds them multiplied. */
+type Level = 'shared' | 'architectures' | 'gpus' | 'families' | 'stacks';
+
 interface Parameter {
-  readonly level: 'shared' | 'gpus' | 'families' | 'stacks';
+  readonly level: Level;
   readonly owner: string;
   readonly name: string;
   readonly sd: number;
@@ -104,19 +113,25 @@ function parametersFor(rows: readonly FitRow[], options: FitOptions): readonly P
     sd: TIME_CONSTANTS[name].sd,
   }));
   const owners = (
-    level: 'gpus' | 'families' | 'stacks',
+    level: Exclude<Level, 'shared'>,
     names: readonly AdjustmentName[],
     of: (row: FitRow) => string | undefined,
   ): Parameter[] =>
     [...new Set(rows.map(of).filter((owner) => owner !== undefined))]
       .sort()
-      .flatMap((owner) => names.map((name): Parameter => ({ level, owner, name, sd: options.sd[level] })));
+      .flatMap((owner) => names.map((name): Parameter => ({ level, owner, name, sd: sdOf(level, owner, options) })));
   return [
     ...shared,
+    ...owners('architectures', ADJUSTMENT_NAMES, (row) => architectureOf(row.run.cluster.gpu.silicon)),
     ...owners('gpus', ADJUSTMENT_NAMES, (row) => row.run.cluster.gpu.silicon),
     ...owners('families', ADJUSTMENT_NAMES, (row) => familyOfStack(row.run.stack)),
     ...owners('stacks', options.releasesMove, releaseWithExperts),
   ];
+}
+
+function sdOf(level: Exclude<Level, 'shared'>, owner: string, { sd }: FitOptions): number {
+  if (level === 'architectures') return sd.gpus;
+  return level === 'gpus' && architectureOf(owner) !== undefined ? sd.siblings : sd[level];
 }
 
 /** Releases differ in what models with experts cost; of dense models groups of rows are predicted as well without them. */
@@ -125,6 +140,7 @@ function releaseWithExperts({ run }: FitRow): string | undefined {
 }
 
 function valueIn(calibration: Calibration, parameter: Parameter): number | undefined {
+  if (parameter.level === 'architectures') return undefined;
   const value =
     parameter.level === 'shared'
       ? calibration.shared[parameter.name as TimeConstantName]
@@ -136,6 +152,7 @@ function calibrationOf(parameters: readonly Parameter[], at: readonly number[], 
   const base = unfitted();
   const shared = { ...base.shared };
   const levels = {
+    architectures: {} as Record<string, Record<string, number>>,
     gpus: {} as Record<string, Record<string, number>>,
     families: {} as Record<string, Record<string, number>>,
     stacks: {} as Record<string, Record<string, number>>,
@@ -145,11 +162,8 @@ function calibrationOf(parameters: readonly Parameter[], at: readonly number[], 
     if (parameter.level === 'shared') shared[parameter.name as TimeConstantName] = value;
     else (levels[parameter.level][parameter.owner] ??= {})[parameter.name] = value;
   });
-  return {
-    fittedOn,
-    shared,
-    ...(levels as unknown as Record<'gpus' | 'families' | 'stacks', Record<string, Adjustments>>),
-  };
+  const { architectures, gpus, families, stacks } = levels;
+  return { fittedOn, shared, gpus: withArchitectures(gpus, architectures), families, stacks };
 }
 
 /** Parameters that a row depends on: the index of each, and the constants it multiplies. */
@@ -160,7 +174,13 @@ function placesOf(row: FitRow, parameters: readonly Parameter[]): Places {
   const places: { index: number; constants: readonly number[] }[] = [];
   parameters.forEach(({ level, owner, name }, index) => {
     if (level === 'shared') places.push({ index, constants: [constantIndex(name)] });
-    const mine = { gpus: row.run.cluster.gpu.silicon, families: familyOfStack(row.run.stack), stacks: row.run.stack };
+    const { silicon } = row.run.cluster.gpu;
+    const mine = {
+      architectures: architectureOf(silicon),
+      gpus: silicon,
+      families: familyOfStack(row.run.stack),
+      stacks: row.run.stack,
+    };
     if (level !== 'shared' && mine[level] === owner) {
       const moved: readonly TimeConstantName[] = ADJUSTMENTS[name as keyof typeof ADJUSTMENTS];
       places.push({ index, constants: moved.map(constantIndex) });

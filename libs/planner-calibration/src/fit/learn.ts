@@ -22,7 +22,7 @@ export function trainingRows(rows: readonly MeasuredRow[]): readonly TrainingRow
 }
 
 export const FIT_SETTINGS = {
-  sd: { gpus: 0.15, families: 0.15, stacks: 0.1 },
+  sd: { gpus: 0.15, siblings: 0.05, families: 0.15, stacks: 0.1 },
   releasesMove: ['experts', 'host', 'compute'],
   noise: 0.04,
   freedom: 3,
