@@ -149,7 +149,12 @@ export interface CandidateLayout {
   /** Tokens an expert takes relative to an even share; absent: dropless. */
   readonly expertCapacity?: number;
   readonly cudaGraphs: 'none' | 'partial' | 'full';
+  /** What partial graphs hold; absent: all of it. */
+  readonly graphedParts?: readonly GraphedPart[];
 }
+
+/** Attention, the mixers of state-space layers, and what of an expert layer has fixed shapes: the router and what prepares the dispatch. */
+export type GraphedPart = 'attention' | 'stateSpace' | 'router';
 
 /** One training run: what a prediction is made for. */
 export interface RunFacts {
@@ -164,6 +169,10 @@ export interface RunFacts {
   readonly gradientBytes: 2 | 4;
   /** Bytes per parameter of the optimizer's moments; absent: 8, both of Adam in fp32 (2 with 8-bit Adam, 4 in bf16). */
   readonly momentBytes?: number;
+  /** The router spreads tokens evenly over experts, as benchmarks make it; absent: as it has learnt to. */
+  readonly balancedRouting?: true;
+  /** Steps after which the engine collects Python's garbage, while all GPUs wait; absent: too many to matter. */
+  readonly stepsPerCollection?: number;
   /** Only low-rank adapters are trained: no weight gradients of frozen matrices. */
   readonly loraRank: number;
   readonly candidate: CandidateLayout;

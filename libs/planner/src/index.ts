@@ -3,6 +3,7 @@ export type {
   ClusterFacts,
   GpuFacts,
   CandidateLayout,
+  GraphedPart,
   NicKind,
   Precision,
   RankOrder,

@@ -250,6 +250,18 @@ describe('a row becomes a run', () => {
       (run) => run.candidate.cudaGraphs,
       'none',
     ],
+    [
+      'experts that SimuMax pads to an even share',
+      { ...MOE, notes: 'SimuMax predicted 343.59 ms (-6.28%)' },
+      (run) => run.candidate.expertCapacity,
+      1,
+    ],
+    [
+      'what partial CUDA graphs hold',
+      { ...MOE, notes: "cuda_graph=transformer_engine:['mamba', 'moe_router', 'moe_preprocess']" },
+      (run) => run.candidate.graphedParts,
+      ['stateSpace', 'router'],
+    ],
     ['dropped tokens', { ...MOE, notes: 'tokendrop; router force-balanced' }, (run) => run.candidate.expertCapacity, 1],
     [
       'no dropped tokens',

@@ -7,17 +7,22 @@ import {
   defaultPrecision,
   defaultZeroStage,
   gradientBytesOf,
-  recipeMomentBytes,
   hasAmpereFlashAttention,
   hasFlashAttention,
   hasSequenceParallel,
   isNemoLine,
   overlapsOf,
   rankOrderOf,
-  recipeDefaults,
-  recipeRecompute,
   zeroImplementationOf,
 } from './engine-defaults.ts';
+import {
+  hasBalancedRouting,
+  recipeDefaults,
+  recipeMomentBytes,
+  recipeRecompute,
+  recipeStepsPerCollection,
+  type RecipeDefaults,
+} from './recipes.ts';
 import { FilledValues, Unpredicted } from './filled-values.ts';
 import type { MeasuredRow, StatedCells } from './measured-row.ts';
 import { modelOfRow } from './model-of-row.ts';
@@ -58,6 +63,8 @@ function runOf(cells: StatedCells, filled: FilledValues): RunFacts {
     gradientBytes: facts.gradientBytes ?? gradientBytesOf(cells.engine, precision),
     ...momentBytesOf(cells, facts),
     loraRank: facts.loraRank ?? 0,
+    ...(hasBalancedRouting(cells) ? { balancedRouting: true } : {}),
+    ...collectionsOf(cells),
     candidate,
     globalBatchSize: degrees.globalBatchSize,
     sequenceLength: neededNumber(cells, 'seq_len'),
@@ -67,6 +74,11 @@ function runOf(cells: StatedCells, filled: FilledValues): RunFacts {
 function momentBytesOf(cells: StatedCells, facts: StatedFacts): Pick<RunFacts, 'momentBytes'> {
   const momentBytes = facts.momentBytes ?? recipeMomentBytes(cells);
   return momentBytes === undefined ? {} : { momentBytes };
+}
+
+function collectionsOf(cells: StatedCells): Pick<RunFacts, 'stepsPerCollection'> {
+  const stepsPerCollection = recipeStepsPerCollection(cells);
+  return stepsPerCollection === undefined ? {} : { stepsPerCollection };
 }
 
 interface Degrees {
@@ -143,7 +155,7 @@ function layoutOf(input: LayoutInput): CandidateLayout {
     offloadWeights: 0,
     microBatchSize,
     ...overlapsOf(cells, facts),
-    ...expertFeatures(input, { expert: experts.expert, chunks: schedule.chunks }),
+    ...expertFeatures(input, { expert: experts.expert, chunks: schedule.chunks, tensor }),
   };
 }
 
@@ -183,21 +195,28 @@ function expertDegrees({
 
 function expertFeatures(
   { cells, facts, filled, model, cluster }: LayoutInput,
-  { expert, chunks }: Pick<CandidateLayout, 'expert' | 'chunks'>,
-): Pick<CandidateLayout, 'dispatcher' | 'expertCapacity' | 'cudaGraphs' | 'overlapExpert'> {
+  { expert, chunks, tensor }: Pick<CandidateLayout, 'expert' | 'chunks' | 'tensor'>,
+): Pick<CandidateLayout, 'dispatcher' | 'expertCapacity' | 'cudaGraphs' | 'graphedParts' | 'overlapExpert'> {
   const recipe = recipeDefaults(cells, {
     hasExperts: model.experts !== undefined,
     isHybrid: model.layerPattern !== undefined,
     expertsSpanNodes: expert > cluster.gpusPerNode,
     isInterleaved: chunks > 1,
+    splitsTensors: tensor > 1,
   });
   const dispatcher = model.experts === undefined ? 'alltoall' : facts.dispatcher;
   return {
     dispatcher: filled.or(dispatcher, 'dispatcher, graphs and overlap by release', () => recipe.dispatcher),
     ...(facts.expertCapacity === undefined ? {} : { expertCapacity: facts.expertCapacity }),
     cudaGraphs: facts.cudaGraphs ?? recipe.cudaGraphs,
+    ...graphedPartsOf(facts, recipe),
     overlapExpert: facts.overlapExpert ?? recipe.overlapExpert,
   };
+}
+
+function graphedPartsOf(facts: StatedFacts, recipe: RecipeDefaults): Pick<CandidateLayout, 'graphedParts'> {
+  const graphedParts = facts.graphedParts ?? (facts.cudaGraphs === undefined ? recipe.graphedParts : undefined);
+  return graphedParts === undefined ? {} : { graphedParts };
 }
 
 /** Of `ranks` that hold the same weights, of which a node holds `inNode`: how many share one copy of the sharded states. */

@@ -1,11 +1,11 @@
 /** The model of a row: its printed sizes, what its name implies, and rules for the rest. */
 import { ModelShape } from '@coxswain/layout';
 import { neededNumber, wholeNumber } from './cells.ts';
-import { recipeMtpLayers } from './engine-defaults.ts';
 import type { FilledValues } from './filled-values.ts';
 import { Unpredicted } from './filled-values.ts';
 import { knownModelOf, plainName } from './known-model.ts';
 import type { StatedCells } from './measured-row.ts';
+import { recipeMtpLayers } from './recipes.ts';
 import { familyOfEngine, timeOfEngine } from './stack-of-engine.ts';
 
 const GATED_FAMILIES =

@@ -39,6 +39,65 @@ describe('recipes of Megatron-Bridge', () => {
     expect(features(runOf({ ...moe, ...change }))).toEqual(expected);
   });
 
+  const undated = { engine: 'Megatron-Bridge/MCore (2026)', ...h100 };
+  const small = { gpus: '16', tp: '1', dp: '16', ep: '16', pp: '1' };
+
+  it.each<[string, Record<string, string>, unknown]>([
+    [
+      'Moonlight on eight GPUs: all-to-all, unbalanced, and garbage collected every five steps',
+      {
+        ...undated,
+        ...small,
+        model: 'Moonlight-16B-A3B',
+        gpus: '8',
+        tp: '2',
+        dp: '4',
+        ep: '8',
+        experts: '64',
+        topk: '6',
+      },
+      ['alltoall', 'none', false, undefined, 5, false],
+    ],
+    [
+      'Moonlight on sixteen: HybridEP, overlapped',
+      { ...undated, ...small, model: 'Moonlight-16B-A3B', ep: '8', experts: '64', topk: '6' },
+      ['hybridep', 'none', true, undefined, 5, false],
+    ],
+    [
+      'Qwen3-30B-A3B: HybridEP and graphs of the router',
+      { ...undated, ...small, notes: 'balanced routing' },
+      ['hybridep', 'partial', false, true, undefined, true],
+    ],
+    [
+      'the canonical one, which overlaps besides',
+      { ...undated, ...small, notes: 'canonical recipe; balanced routing' },
+      ['hybridep', 'partial', true, true, undefined, true],
+    ],
+    [
+      'one whose router was left alone',
+      { ...undated, ...small, notes: 'natural routing' },
+      ['hybridep', 'partial', false, undefined, undefined, true],
+    ],
+  ])('for Hopper: %s', (_, change, expected) => {
+    const run = runOf({ ...moe, ...change });
+    const { balancedRouting, stepsPerCollection, candidate } = run;
+    expect([...(features(run) as []), balancedRouting, stepsPerCollection, candidate.overlapTensor]).toEqual(expected);
+  });
+
+  it('for Hopper: hybrids in graphs of attention and mixers, not of the router', () => {
+    const sizes = { layers: '', hidden: '', heads: '', kv_heads: '', ffn_hidden: '', vocab: '', experts: '', topk: '' };
+    const run = runOf({ ...moe, ...undated, ...small, ...sizes, ep: '8', model: 'Nemotron-3-Nano-30B-A3B' });
+    expect([run.candidate.cudaGraphs, run.candidate.graphedParts]).toEqual(['partial', ['attention', 'stateSpace']]);
+  });
+
+  it.each([
+    ['a table of Megatron-Bridge', { ...of('26.04') }, true],
+    ['a note that says so', { engine: 'NeMo 25.04', notes: 'router force-balanced, dropless' }, true],
+    ['nothing of the kind', { engine: 'NeMo 25.04' }, undefined],
+  ])('spread tokens evenly by %s', (_, change, expected) => {
+    expect(runOf({ ...moe, ...h100, ...change }).balancedRouting).toBe(expected);
+  });
+
   it('hold hybrids in partial graphs and give the large ones two passes of multi-token prediction', () => {
     const sizes = { layers: '', hidden: '', heads: '', kv_heads: '', ffn_hidden: '', vocab: '', experts: '', topk: '' };
     const run = runOf({ ...moe, ...nvl72, ...of('26.06'), ...sizes, model: 'Nemotron-3-Super-120B-A12B' });

@@ -4,6 +4,7 @@ describe('the stack that an engine names', () => {
   it.each([
     ['Megatron-Bridge/MCore (NeMo container 26.04.01)', 'megatron-bridge 26.04'],
     ['Megatron-Bridge/MCore (mid-2026)', 'megatron-bridge 26.06'],
+    ['Megatron-Bridge/MCore (2026)', 'megatron-bridge'],
     ['Megatron-LM (2021)', 'megatron-lm 2021'],
     ['Megatron-LM PTD-P (2021)', 'megatron-lm 2021'],
     ['Megatron-LM + zero-bubble / ZB-2p', 'zero-bubble'],

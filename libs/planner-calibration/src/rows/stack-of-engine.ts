@@ -47,7 +47,7 @@ export function familyOfEngine(engine: string): string {
 /** Family and release, `megatron-bridge 26.04`; only the family where the engine states no release. */
 export function stackOfEngine(engine: string): string {
   const family = familyOfEngine(engine);
-  const release = releaseOf(engine);
+  const release = releaseOf(engine, family);
   return release === undefined ? family : `${family} ${release}`;
 }
 
@@ -62,7 +62,10 @@ export function timeOfEngine(engine: string): number | undefined {
   return 2000 + Number(container[1]) + (container[2] === 'x' ? 0 : (Number(container[2]) - 1) / 12);
 }
 
-function releaseOf(engine: string): string | undefined {
+/** Families whose releases have months: a year alone names none of them. */
+const MONTHLY_FAMILIES = /^(megatron-bridge|nemo)$/;
+
+function releaseOf(engine: string, family: string): string | undefined {
   const text = engine.toLowerCase();
   const midYear = /mid-20(\d\d)/.exec(text)?.[1];
   return (
@@ -70,6 +73,6 @@ function releaseOf(engine: string): string | undefined {
     /\b(2[0-9]\.(?:0[1-9]|1[0-2]|x))/.exec(text)?.[1] ??
     (midYear === undefined ? undefined : `${midYear}.06`) ??
     /\(v(\d+\.\d+)/.exec(text)?.[1] ??
-    /\b(20\d\d)\b/.exec(text)?.[1]
+    (MONTHLY_FAMILIES.test(family) ? undefined : /\b(20\d\d)\b/.exec(text)?.[1])
   );
 }

@@ -2,7 +2,7 @@
  * Facts of a layout that tables keep in free text: `engine`, `notes`, `recompute_detail`, `offload_detail`. Only what a user would state
  * about a run is read here; results that a note prints are not.
  */
-import type { CandidateLayout, RankOrder, RecomputeModule, Schedule } from '@coxswain/planner';
+import type { CandidateLayout, GraphedPart, RankOrder, RecomputeModule, Schedule } from '@coxswain/planner';
 import type { StatedCells } from './measured-row.ts';
 
 /** Undefined where nothing is stated. */
@@ -23,6 +23,8 @@ export interface StatedFacts {
   readonly gradientBuckets: boolean;
   readonly expertCapacity: number | undefined;
   readonly cudaGraphs: CandidateLayout['cudaGraphs'] | undefined;
+  /** What partial CUDA graphs hold. */
+  readonly graphedParts: readonly GraphedPart[] | undefined;
   readonly flashAttention: boolean | undefined;
   readonly contextAlgorithm: CandidateLayout['contextAlgorithm'] | undefined;
   readonly recomputeModules: readonly RecomputeModule[];
@@ -60,6 +62,7 @@ export function statedFacts(cells: StatedCells): StatedFacts {
     gradientBuckets: !/no gradient bucketing/i.test(notes),
     expertCapacity: capacityOf(notes),
     cudaGraphs: cudaGraphsOf(notes),
+    graphedParts: graphedPartsOf(notes),
     flashAttention: flashAttentionOf(notes),
     contextAlgorithm: contextAlgorithmOf(`${engine} ${notes}`),
     recomputeModules: recomputeModulesOf(cells.recompute_detail),
@@ -117,8 +120,11 @@ function dispatcherOf(notes: string): CandidateLayout['dispatcher'] | undefined 
 function capacityOf(notes: string): number | undefined {
   const stated = numberIn(notes, /capacity factor (\d+(?:\.\d+)?)/i);
   if (stated !== undefined) return stated;
-  return /token-?drop/i.test(notes) ? 1 : undefined;
+  return /token-?drop/i.test(notes) || SIMUMAX.test(notes) ? 1 : undefined;
 }
+
+/** SimuMax measures with `--moe-expert-capacity-factor 1 --moe-pad-expert-input-to-capacity` (simu_tools/megatron_scripts of its repository). */
+const SIMUMAX = /\bSimuMax predicted\b/;
 
 /** `partial CUDA graphs`, `CUDA graphs (attn + moe_router)`, `TE-scoped CUDA graph`. */
 const PARTIAL_GRAPHS =
@@ -148,6 +154,21 @@ function cudaGraphsOf(notes: string): CandidateLayout['cudaGraphs'] | undefined 
   if (PARTIAL_GRAPHS.test(notes)) return 'partial';
   // Submissions name the configuration file after its options: `..._cg.sh` runs CUDA graphs, and so do those of the 8B benchmark.
   return /\bCUDA graphs\b|config_[\w-]*_(cg|8b)(_|\.)/.test(notes) ? 'full' : undefined;
+}
+
+/** By the names of Megatron-Core's `cuda_graph_scope`. */
+const GRAPHED_PARTS: readonly (readonly [RegExp, GraphedPart])[] = [
+  [/\battn\b|attention/, 'attention'],
+  [/\bmamba\b/, 'stateSpace'],
+  [/\bmoe_router\b/, 'router'],
+];
+
+/** Of `cuda_graph=transformer_engine:['attn', 'moe_router', 'moe_preprocess']` or `CUDA graphs (attn + mamba)`. */
+function graphedPartsOf(notes: string): readonly GraphedPart[] | undefined {
+  const scope = /cuda_graph=\w+:\[([^\]]+)\]/.exec(notes)?.[1] ?? /CUDA graphs? \(([^)]+)\)/.exec(notes)?.[1];
+  if (scope === undefined) return undefined;
+  const parts = GRAPHED_PARTS.flatMap(([words, part]) => (words.test(scope) ? [part] : []));
+  return parts.length === 0 ? undefined : parts;
 }
 
 function flashAttentionOf(notes: string): boolean | undefined {

@@ -40,7 +40,7 @@ export interface BlockInputs {
   readonly tokens: number;
   /** Ways that norms, residuals and dropout are divided. */
   readonly sequenceWays: number;
-  /** Host time that CUDA graphs leave. */
+  /** Host time that CUDA graphs leave of this kind of block. */
   readonly hostShare: number;
 }
 

@@ -11,6 +11,7 @@ import {
   type BlockInputs,
   type Work,
 } from './block-cost.ts';
+import type { CandidateLayout, RunFacts } from '../facts.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
 import { expertTokenBytes, routedTokensOf } from './exchanged-bytes.ts';
 import { mlpWork } from './feed-forward.ts';
@@ -28,7 +29,7 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
   const work = noWork();
   const toExperts = routedTokensOf(run, inputs.tokens);
   const { tokens, width, routed } = toExperts;
-  const balance = candidate.expertCapacity === undefined ? busiestRank(experts.count, candidate.expert, constants) : 1;
+  const balance = candidate.expertCapacity === undefined ? busiestRank(run, routed, constants) : 1;
   const localExperts = Math.max(1, experts.count / candidate.expert);
   const rows = routed * candidate.expertTensor * balance;
   const inner = (experts.ffnHiddenSize / candidate.expertTensor) * (model.gatedMlp ? 2 : 1);
@@ -71,18 +72,34 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
   }
   aroundBlock(inputs, work);
   if (candidate.tensor > 1 && experts.sharedFfnHiddenSize > 0) tensorTraffic(inputs, work, inputs.tokens);
-  work.hostS +=
-    constants.hostExpertS * inputs.hostShare * (candidate.expertCapacity === undefined ? 1 : constants.hostCapacity);
+  work.hostS += inputs.hostShare * launchS(candidate, constants);
   return costOf(inputs, work);
 }
 
 /**
- * Rows of the busiest of `ranks` ranks over the mean. Experts draw unequal numbers of tokens: over the experts of one rank that evens out with their
- * number, and the largest of n draws from a normal distribution lies about sqrt(2 ln n) deviations above the mean. One rank with all experts has
- * nobody to wait for.
+ * Seconds to launch router, dispatch and experts of one layer forward, without CUDA graphs. With a fixed capacity nobody asks how many tokens came; a
+ * pipeline that overlaps its all-to-all launches another pass while it waits for that.
  */
-function busiestRank(experts: number, ranks: number, { imbalance }: TimeConstants): number {
-  return 1 + imbalance * Math.sqrt((2 * Math.log(ranks) * ranks) / experts);
+function launchS(
+  { dispatcher, expertCapacity, overlapExpert, pipeline }: CandidateLayout,
+  constants: TimeConstants,
+): number {
+  if (expertCapacity !== undefined) return constants.hostExpertS * constants.hostCapacity;
+  if (overlapExpert && pipeline > 1) return constants.hostExpertS * constants.hostOverlapped;
+  const isOnHost = dispatcher === 'alltoall' || dispatcher === 'allgather';
+  return constants.hostExpertS * (isOnHost ? constants.hostAlltoall : 1);
+}
+
+/**
+ * Rows of the busiest rank over the mean. Experts draw unequal numbers of tokens: over the experts of one rank that evens out with their
+ * number, and the largest of n draws from a normal distribution lies about sqrt(2 ln n) deviations above the mean. One rank with all experts has
+ * nobody to wait for. A router that is made to spread them evenly draws at random: then the deviation is that of a count, one over its root.
+ */
+function busiestRank(run: RunFacts, routed: number, { imbalance }: TimeConstants): number {
+  const { experts = 1, ranks } = { experts: run.model.experts?.count, ranks: run.candidate.expert };
+  const rowsPerExpert = Math.max(1, (routed * ranks) / experts);
+  const deviation = run.balancedRouting === true ? 1 / Math.sqrt(rowsPerExpert) : imbalance;
+  return 1 + deviation * Math.sqrt((2 * Math.log(ranks) * ranks) / experts);
 }
 
 /** Tokens to their experts and back: two all-to-alls forward, two backward. */

@@ -1,5 +1,5 @@
 /** What does one micro-batch cost on a stage of the pipeline? Blocks added up, with the traffic that runs beside them. */
-import type { RunFacts } from '../facts.ts';
+import type { GraphedPart, RunFacts } from '../facts.ts';
 import { attentionBlock } from './attention.ts';
 import { addCost, noCost, PARTS, type BlockCost, type BlockInputs, type Part } from './block-cost.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
@@ -28,20 +28,31 @@ const BYTES = 2;
 
 function blockInputs(run: RunFacts, constants: TimeConstants): BlockInputs {
   const { candidate } = run;
-  const hostShare =
-    candidate.cudaGraphs === 'full'
-      ? constants.graphsFull
-      : candidate.cudaGraphs === 'partial'
-        ? constants.graphsPartial
-        : 1;
   return {
     run,
     kernels: kernelFacts(run.cluster.gpu, run.precision, constants),
     constants,
     tokens: tokensPerRank(run),
     sequenceWays: candidate.sequenceParallel ? candidate.tensor : 1,
-    hostShare,
+    hostShare: 1,
   };
+}
+
+/** The same for blocks of one kind. Attention and mixers are graphs as a whole; a layer of experts keeps dispatch and experts outside. */
+function inputsOf(inputs: BlockInputs, part: GraphedPart | undefined): BlockInputs {
+  return { ...inputs, hostShare: hostLeft(inputs.run.candidate, part, inputs.constants) };
+}
+
+function hostLeft(
+  { cudaGraphs, graphedParts }: RunFacts['candidate'],
+  part: GraphedPart | undefined,
+  constants: TimeConstants,
+): number {
+  if (cudaGraphs === 'full') return constants.graphsFull;
+  if (cudaGraphs === 'none') return 1;
+  if (part === undefined) return constants.graphsPartial;
+  if (graphedParts?.includes(part) === false) return 1;
+  return part === 'router' ? constants.graphsPartial : constants.graphsFull;
 }
 
 export function blockCostsOf(run: RunFacts, constants: TimeConstants): BlockCosts {
@@ -54,10 +65,10 @@ export function blockCostsOf(run: RunFacts, constants: TimeConstants): BlockCost
   const ways = shardedOverPipeline ? candidate.pipeline : 1;
   const dense = pattern === undefined ? model.experts === undefined || model.experts.denseLayers > 0 : has('-');
   return {
-    attention: attentionBlock(inputs),
-    denseMlp: dense ? denseMlpBlock(inputs) : NO_COST,
-    expertMlp: model.experts === undefined ? NO_COST : expertBlock(inputs),
-    stateSpace: has('ML') ? stateSpaceBlock(inputs) : NO_COST,
+    attention: attentionBlock(inputsOf(inputs, 'attention')),
+    denseMlp: dense ? denseMlpBlock(inputsOf(inputs, undefined)) : NO_COST,
+    expertMlp: model.experts === undefined ? NO_COST : expertBlock(inputsOf(inputs, 'router')),
+    stateSpace: has('ML') ? stateSpaceBlock(inputsOf(inputs, 'stateSpace')) : NO_COST,
     embedding: embeddingCost(inputs, ways),
     loss: lossCost(inputs, ways),
   };

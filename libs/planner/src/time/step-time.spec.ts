@@ -126,6 +126,16 @@ describe('the time of a step', () => {
       { model: 'qwen3-30b-a3b', candidate: { data: 8, expert: 8 } },
     ],
     [
+      'tokens that are spread evenly over experts are faster than tokens that the router sends where it likes',
+      { model: 'qwen3-30b-a3b', candidate: { data: 8, expert: 8 }, facts: { balancedRouting: true } },
+      { model: 'qwen3-30b-a3b', candidate: { data: 8, expert: 8 } },
+    ],
+    [
+      'collecting garbage after five steps costs more than after a hundred',
+      { candidate: { data: 8 }, facts: { stepsPerCollection: 100 } },
+      { candidate: { data: 8 }, facts: { stepsPerCollection: 5 } },
+    ],
+    [
       'a context group of two halves neither more nor less than the attention it shares',
       { candidate: { context: 2, data: 4 }, facts: { sequenceLength: 65_536 } },
       { candidate: { data: 4 }, facts: { sequenceLength: 65_536 } },

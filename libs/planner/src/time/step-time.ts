@@ -52,7 +52,8 @@ export function stepSecondsOf(
   const stepOptimizerS = optimizerS(run, work.held, kernels);
   const nodes = Math.max(1, cluster.gpus / cluster.gpusPerNode);
   const worldS = (pipelineS + dataS + stepOptimizerS) * constants.jitterPerDoubling * Math.log2(nodes);
-  const fixedS = constants.stepOverheadS + worldS;
+  const garbageS = run.stepsPerCollection === undefined ? 0 : constants.garbageS / run.stepsPerCollection;
+  const fixedS = constants.stepOverheadS + garbageS + worldS;
   const seconds = pipelineS + dataS + stepOptimizerS + fixedS;
   return { pipelineS, dataS, optimizerS: stepOptimizerS, fixedS, stepTimeS: seconds };
 }
