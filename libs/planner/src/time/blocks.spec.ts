@@ -327,46 +327,6 @@ describe('the passes of a block', () => {
     expect(costs(machine({}), launching).denseMlp.forwardS).toBeCloseTo(want, 9);
   });
 
-  it.each<[string, keyof BlockCosts, Changes, number]>([
-    ['a layer of experts', 'expertMlp', {}, 1],
-    ['one whose host counts tokens itself', 'expertMlp', { candidate: { dispatcher: 'alltoall' } }, 1.5],
-    [
-      'one with a fixed capacity, which nobody counts',
-      'expertMlp',
-      { candidate: { dispatcher: 'alltoall', expertCapacity: 1 } },
-      0.25,
-    ],
-    ['one that a pipeline overlaps, in pieces', 'expertMlp', { candidate: { overlapExpert: true, pipeline: 2 } }, 2],
-    [
-      'one that a pipeline overlaps, whoever counts meanwhile',
-      'expertMlp',
-      { candidate: { dispatcher: 'alltoall', overlapExpert: true, pipeline: 2 } },
-      2,
-    ],
-    ['one that is overlapped without a pipeline', 'expertMlp', { candidate: { overlapExpert: true } }, 1],
-    ['one whose router is a graph', 'expertMlp', { candidate: { cudaGraphs: 'partial' } }, 0.8],
-    ['attention that is a graph', 'attention', { candidate: { cudaGraphs: 'partial' } }, 0.05],
-    ['a mixer that is one', 'stateSpace', { candidate: { cudaGraphs: 'partial' } }, 0.07],
-    [
-      'attention beside graphs of the router',
-      'attention',
-      { candidate: { cudaGraphs: 'partial', graphedParts: ['router'] } },
-      0.5,
-    ],
-    [
-      'experts beside graphs of attention and mixers',
-      'expertMlp',
-      { candidate: { cudaGraphs: 'partial', graphedParts: ['attention', 'stateSpace'] } },
-      1,
-    ],
-  ])('are launched in shares of what a layer takes: %s', (_sentence, block, { candidate }, want) => {
-    const hosts = { hostLayerS: 1, hostExpertS: 1, hostAlltoall: 1.5, hostOverlapped: 2, hostCapacity: 0.25 };
-    const constants = { ...hosts, graphsPartial: 0.8, graphsFull: 0.1 };
-    const model = block === 'stateSpace' ? MAMBA : MOE;
-    const dispatched = { dispatcher: 'hybridep' as const, ...candidate };
-    expect(costs(machine({}), { model, constants, candidate: dispatched })[block].forwardS).toBeCloseTo(want, 9);
-  });
-
   it('launch the forward kernels once more where a block is computed again', () => {
     const constants = { hostLayerS: 1, hostBackward: 1.5 };
     const plain = costs(machine({}), { constants }).denseMlp;

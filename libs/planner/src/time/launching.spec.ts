@@ -1,0 +1,61 @@
+/** What the host needs to launch a block, on a machine whose GPU needs nothing. */
+import type { CandidateLayout } from '../facts.ts';
+import { gpuOf } from '../presets/index.ts';
+import { aCluster, aModel, aRun } from '../testing/runs.ts';
+import { TIME_CONSTANT_NAMES, type TimeConstantName, type TimeConstants } from './constants.ts';
+import { blockCostsOf, type BlockCosts } from './stage-cost.ts';
+
+const FAST = 1e30;
+const GPU = { ...gpuOf('h100'), bf16Tflops: FAST, memoryTbPerS: FAST, scaleUpGbPerS: FAST };
+const CONSTANTS: TimeConstants = {
+  ...(Object.fromEntries(TIME_CONSTANT_NAMES.map((name) => [name, 0])) as Record<TimeConstantName, number>),
+  gemmSlowdown: 1,
+  hostLayerS: 1,
+  hostExpertS: 1,
+  hostAlltoall: 1.5,
+  hostOverlapped: 2,
+  hostCapacity: 0.25,
+  graphsPartial: 0.8,
+  graphsFull: 0.1,
+};
+const EXPERTS = { count: 4, topK: 2, ffnHiddenSize: 8, sharedFfnHiddenSize: 0, denseLayers: 0, latentSize: 0 };
+const MIXERS = {
+  layerPattern: 'M-M-M-M-',
+  stateSpace: { stateSize: 4, heads: 4, headDim: 8, groups: 2, convKernel: 4 },
+};
+
+describe('launching a block forward', () => {
+  it.each<[string, keyof BlockCosts, Partial<CandidateLayout>, number]>([
+    ['a layer of experts', 'expertMlp', {}, 1],
+    ['one whose host counts tokens itself', 'expertMlp', { dispatcher: 'alltoall' }, 1.5],
+    [
+      'one with a fixed capacity, which nobody counts',
+      'expertMlp',
+      { dispatcher: 'alltoall', expertCapacity: 1 },
+      0.25,
+    ],
+    ['one that a pipeline overlaps, in pieces', 'expertMlp', { overlapExpert: true, pipeline: 2 }, 2],
+    [
+      'one that a pipeline overlaps, whoever counts meanwhile',
+      'expertMlp',
+      { dispatcher: 'alltoall', overlapExpert: true, pipeline: 2 },
+      2,
+    ],
+    ['one that is overlapped without a pipeline', 'expertMlp', { overlapExpert: true }, 1],
+    ['one whose router is a graph', 'expertMlp', { cudaGraphs: 'partial' }, 0.8],
+    ['attention that is a graph', 'attention', { cudaGraphs: 'partial' }, 0.05],
+    ['a mixer that is one', 'stateSpace', { cudaGraphs: 'partial' }, 0.07],
+    ['attention beside graphs of the router', 'attention', { cudaGraphs: 'partial', graphedParts: ['router'] }, 0.5],
+    [
+      'experts beside graphs of attention and mixers',
+      'expertMlp',
+      { cudaGraphs: 'partial', graphedParts: ['attention', 'stateSpace'] },
+      1,
+    ],
+  ])('takes a share of what a layer does: %s', (_sentence, block, changes, want) => {
+    const model = aModel(block === 'stateSpace' ? MIXERS : { experts: EXPERTS });
+    const candidate = { dispatcher: 'hybridep' as const, ...changes };
+    const costs = blockCostsOf(aRun({ model, cluster: aCluster(8, { gpu: GPU }), candidate }), CONSTANTS);
+    expect(costs[block].forwardS).toBeCloseTo(want, 9);
+  });
+});
