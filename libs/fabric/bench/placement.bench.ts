@@ -18,6 +18,7 @@ import { placeGang } from '../src/placement.ts';
 import { bestPlacementCost } from '../src/testing/best-placement.ts';
 import { type BenchFabric, loaded, mixed, nvl72, randomFrom, tree, uneven } from './fabrics.ts';
 import { type BenchGang, GANGS, SMALL_GANG } from './gangs.ts';
+import { ODD_ROWS } from './odd-rows.ts';
 import { firstFit, kaiSegments, kueueTopology } from './peers.ts';
 import { unchangeableBytes } from './unchangeable-bytes.ts';
 
@@ -28,15 +29,17 @@ const { values } = parseArgs({
     row: { type: 'string', default: '' },
     each: { type: 'boolean' },
     beside: { type: 'boolean' },
+    odd: { type: 'boolean' },
     help: { type: 'boolean' },
   },
 });
 if (values.help === true) {
-  process.stdout.write(`npm run placement:bench [-- --seeds N] [--first SEED] [--row TEXT] [--each] [--beside]
+  process.stdout.write(`npm run placement:bench [-- --seeds N] [--first SEED] [--row TEXT] [--each] [--beside | --odd]
   --seeds N     N loads of each fabric; 20 unless said. 200 take hours.
   --first SEED  the first of them; 1 unless said
   --row TEXT    only rows with this in their name, such as "tree of 4 x 8 x 16, 85 %, Llama-70B", and nothing beside rows
   --each        every load of a row in a line of its own, as JSON
+  --odd         fabrics as nobody would build them instead, a tenth taken
   --beside      no rows: small fabrics against every placement, racks used, large gangs
 `);
   process.exit();
@@ -277,15 +280,23 @@ for (const fabric of FABRICS) {
   for (const load of LOADS) {
     for (const gang of GANGS) {
       const title = `${fabric.name}, ${100 * load} %, ${gang.name}`;
-      if (values.beside === true || !title.includes(values.row)) continue;
+      if (values.beside === true || values.odd === true || !title.includes(values.row)) continue;
       const row = rowOf(fabric, load, gang);
       tell(row);
       rows.push(row);
     }
   }
 }
+if (values.odd === true) {
+  for (const { fabric, gang } of ODD_ROWS) {
+    const row = rowOf(fabric, 0.1, gang);
+    tell(row);
+    rows.push(row);
+  }
+}
+const isOfRows = values.row !== '' || values.odd === true;
 const beside =
-  values.row !== '' && values.beside !== true ? {} : { small: smallFabrics(), racks: racksUsed(), large: largeOnes() };
+  isOfRows && values.beside !== true ? {} : { small: smallFabrics(), racks: racksUsed(), large: largeOnes() };
 const missed = rows.filter(
   (row) => row.worse > 0 || row.split > 0 || row.refused > 0 || (row.closed !== null && row.closed < 0.8),
 );
