@@ -19,11 +19,20 @@ const GPU = BOUNDARIES.indexOf('gpu');
 const NODE = BOUNDARIES.indexOf('node');
 const DOMAIN = BOUNDARIES.indexOf('nvlinkDomain');
 
+/** Of lists of nodes, which nobody changes: each placement that is weighed asks for those of its fabric. */
+const known = new WeakMap<readonly FabricNode[], FabricTiers>();
+
 /**
  * A tier of switches that no node of the fabric tells is crossed between islands alone. Where some tell it, a node that does not is taken to be below
  * one of its own, which it shares with those that share its farthest switch: nothing says that it is near anyone else.
  */
 export function tiersOf({ nodes }: Fabric): FabricTiers {
+  const tiers = known.get(nodes) ?? lookUp(nodes);
+  known.set(nodes, tiers);
+  return tiers;
+}
+
+function lookUp(nodes: readonly FabricNode[]): FabricTiers {
   const told = nodes.reduce((most, { switches }) => Math.max(most, switches.length), 0);
   const below = Array.from({ length: SWITCH_TIERS }, (_, tier) => (node: FabricNode): string => {
     const known = tier < told ? (node.switches[tier] ?? `\n${node.switches.at(-1) ?? node.name}`) : '';
@@ -40,11 +49,11 @@ export function tiersOf({ nodes }: Fabric): FabricTiers {
 }
 
 function classesOf(nodes: readonly FabricNode[], nameOf: (node: FabricNode) => string): ClassOfNode {
-  const known = new Map<string, number>();
+  const indexes = new Map<string, number>();
   return Int32Array.from(nodes, (node) => {
     const name = nameOf(node);
-    const index = known.get(name) ?? known.size;
-    known.set(name, index);
+    const index = indexes.get(name) ?? indexes.size;
+    indexes.set(name, index);
     return index;
   });
 }
