@@ -36,6 +36,8 @@ def take() -> list[dict[str, Any]]:
         for ident, frame in frames.items()
         if not names.get(ident, '').startswith(OWN_THREADS)
     ]
+    # This very frame is among them, so that it would hold them, with all that their threads hold, until the next collection of garbage.
+    frames.clear()
     seen.sort(key=lambda thread: (not thread['isMain'], thread['thread']))
     return _fitting(seen[:MAX_THREADS])
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 import time
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +56,30 @@ def waiting(body: Callable[[threading.Event], None], name: str) -> Iterator[None
 def of(name: str) -> dict[str, Any]:
     (found,) = [thread for thread in stacks.take() if thread['thread'] == name]
     return found
+
+
+class Tensor:
+    """What a step holds."""
+
+
+def test_nothing_that_a_thread_holds_is_kept_though_nobody_collects_garbage() -> None:
+    held: list[weakref.ref[Tensor]] = []
+    asked = threading.Event()
+
+    def step(over: threading.Event) -> None:
+        tensor = Tensor()
+        held.append(weakref.ref(tensor))
+        asked.set()
+        over.wait()
+
+    gc.disable()
+    try:
+        with waiting(step, 'trains'):
+            asked.wait()
+            assert of('trains')['frames']
+        assert held[0]() is None
+    finally:
+        gc.enable()
 
 
 def test_the_first_thread_comes_first_and_others_say_where_they_wait_innermost_first() -> None:
