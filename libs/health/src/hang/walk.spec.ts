@@ -149,4 +149,24 @@ describe('from a rank that waits', () => {
     const from = standings.watermarkOf(0)?.groups[0]?.group ?? '';
     expect(walk({ rank: 0, group: from }, standings)).toEqual(outcome);
   });
+
+  it('the walk goes round a circle to the one that all wait for, though a stage has done less than another in groups of one name', () => {
+    const groups = new Map([
+      ['w', { group: 'w', name: 'world', ranks: [0, 1, 2, 3, 4, 5, 6, 7] }],
+      ['x', { group: 'x', name: 'data', ranks: [0, 1, 2, 3] }],
+      ['y', { group: 'y', name: 'data', ranks: [4, 5, 6, 7] }],
+    ]);
+    const waits = (data: 'x' | 'y', calls: number): Told[] => [
+      ['w', 'all_reduce', 10, 9],
+      [data, 'all_reduce', calls, calls],
+    ];
+    const ahead: Told[] = [
+      ['w', 'all_reduce', 9, 9],
+      ['y', 'all_reduce', 11, 10],
+    ];
+    const first = [0, 1, 2, 3].map(() => waits('x', 20));
+    const second = [5, 6, 7].map(() => waits('y', 10));
+    const standings = { ...standing(...first, ahead, ...second), groups };
+    expect(walk({ rank: 0, group: 'w' }, standings)).toEqual({ kind: 'skipped', missing: [{ rank: 4, group: 'w' }] });
+  });
 });

@@ -64,14 +64,29 @@ export function walk(from: Missing, standing: Standing): WalkOutcome {
   if (sinks.size > 0) return { kind: 'sinks', missing: [...sinks.values()] };
   // Most engines go on after a send, so that one that nobody has received need not be what holds the sender.
   if (senders.size > 0) return { kind: 'sinks', missing: [...senders.values()] };
-  // Those who left a call out are few, and all others of their group wait there; in every other group of the circle many are missing. In a group of
-  // two one is missing on either side, and only those who stand beside them can say who has done less than they.
-  const doubts = passed.map(({ missing }) => ({
-    missing,
-    isBehind: missing.every((one) => isBehindPeers(one, standing)),
-  }));
-  doubts.sort((a, b) => Number(b.isBehind) - Number(a.isBehind) || a.missing.length - b.missing.length);
-  return { kind: 'skipped', missing: doubts[0]?.missing ?? [] };
+  return { kind: 'skipped', missing: leftOutBy(passed, standing) };
+}
+
+/** Of more places, or of more that are missing at one, it is not asked what their peers have done. */
+const FEW = 8;
+/** Of a rank that are asked. */
+const MOST_PEERS = 64;
+
+/**
+ * Those who left a call out are few, and all others of their group wait there; in every other group of the circle many are missing. Only where as few
+ * are missing on either side, as of groups of two, it is for those who stand beside them to say who has done less than they.
+ */
+function leftOutBy(
+  passed: readonly { readonly missing: readonly Missing[] }[],
+  standing: Standing,
+): readonly Missing[] {
+  const fewest = passed.reduce((least, { missing }) => Math.min(least, missing.length), Infinity);
+  const doubts = passed.filter(({ missing }) => missing.length === fewest);
+  const isAsked = doubts.length > 1 && doubts.length <= FEW && fewest <= FEW;
+  const behind = isAsked
+    ? doubts.find(({ missing }) => missing.every((one) => isBehindPeers(one, standing)))
+    : undefined;
+  return (behind ?? doubts[0])?.missing ?? [];
 }
 
 /**
@@ -84,15 +99,22 @@ function isBehindPeers({ rank, group }: Missing, { groups, watermarkOf }: Standi
   if (like === undefined || own === undefined) return false;
   const done = ({ groups: marks }: RankWatermark): number =>
     marks.reduce((sum, mark) => sum + (isAlike(groups.get(mark.group), like) ? mark.started : 0), 0);
-  const peers = waitsOf(own).flatMap((wait) =>
-    (groups.get(wait.group)?.ranks ?? []).flatMap((member) => {
-      const watermark = member === rank ? undefined : watermarkOf(member);
-      const waits = watermark !== undefined && waitsOf(watermark).some((one) => isSamePlace(one, wait));
-      return waits ? [watermark] : [];
-    }),
-  );
-  const ahead = peers.filter((peer) => done(peer) > done(own)).length;
-  return ahead > peers.length / 2;
+  const mine = done(own);
+  const peers = peersOf(own, { groups, watermarkOf });
+  return peers.filter((peer) => done(peer) > mine).length > peers.length / 2;
+}
+
+/** Some of those that wait where this rank does. */
+function peersOf(own: RankWatermark, { groups, watermarkOf }: Standing): readonly RankWatermark[] {
+  const peers: RankWatermark[] = [];
+  for (const wait of waitsOf(own)) {
+    for (const member of groups.get(wait.group)?.ranks ?? []) {
+      if (peers.length === MOST_PEERS) return peers;
+      const watermark = member === own.rank ? undefined : watermarkOf(member);
+      if (watermark !== undefined && waitsOf(watermark).some((one) => isSamePlace(one, wait))) peers.push(watermark);
+    }
+  }
+  return peers;
 }
 
 /** Called the same; or called nothing, so that the name is its own, and of as many members. */
