@@ -24,6 +24,8 @@ interface Asking {
 }
 
 const FIRST_THREADS = 64;
+/** Several times what the longest answer holds. */
+const MOST_CHARACTERS = 1_048_576;
 /** Each time that an answer is too long it is made anew so much shorter. */
 const SHORTER = 0.7;
 const SILENCE_OF_STATE: Readonly<Record<string, RankSilence>> = {
@@ -65,6 +67,7 @@ export class AskedRanks {
     const gathering = new StackGathering({
       firstThreads: FIRST_THREADS,
       otherThreads: MAX_STACKS_OF_POD - FIRST_THREADS,
+      characters: MOST_CHARACTERS,
     });
     const asking: Asking = {
       request: (this.#requests += 1),

@@ -221,7 +221,8 @@ export class HealthWatch {
     watched.held = held;
     watched.hasAsked = true;
     const { verdict } = word;
-    const evidence = { ...verdict.evidence, ...(await stacks(watched, verdict.ranks)) };
+    const told = await stacks(watched, verdict.ranks).catch(() => ({}));
+    const evidence = { ...verdict.evidence, ...told };
     watched.held = undefined;
     // The job is gone, or its ranks were started again meanwhile.
     if (this.#watched.get(watched.jobUid) !== watched) return;

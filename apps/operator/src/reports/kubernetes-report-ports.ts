@@ -111,11 +111,12 @@ export class KubernetesReportPorts {
     return { job, attempt, placement, podUidOf };
   }
 
-  /** Which ranks of the job's newest gang run where, as far as it is seen at the moment. */
+  /** Which ranks of the job's newest gang run where, as far as it is seen at the moment. Of one that is over none does. */
   roster(jobUid: string): GangRoster | undefined {
     const gang = this.newestGang(jobUid);
     if (gang === undefined || gang === 'gone') return undefined;
     const { job, attempt, placement } = gang;
+    if (attempt.endedAt !== undefined) return undefined;
     const { namespace = '' } = job.metadata;
     const nodes = placement.nodes.map((node, podIndex) => ({
       node,

@@ -188,6 +188,27 @@ describe('whoever asks', () => {
     expect((await (await desk.ask()).answer).kind).toBe('taken');
   });
 
+  it('of a hang are waited for while people ask for one rank of it, and while others of its namespace are asked', async () => {
+    const desk = new Desk();
+    for (const jobUid of ['job-1', 'job-2', 'job-3', 'job-4']) desk.connect(0, jobUid);
+    for (const jobUid of ['job-2', 'job-3']) await desk.ask({ jobUid });
+    const byHand = await desk.ask({ jobUid: 'job-1', rank: 0 });
+    const evidence = desk.requests.evidenceOf({ jobUid: 'job-1', epoch: 3 }, [1]);
+    const ofAnother = desk.requests.evidenceOf({ jobUid: 'job-4', epoch: 3 }, [1]);
+    await desk.clock.advance(0);
+    expect(desk.asked.length).toBe(4);
+    desk.requests.hear(
+      { jobUid: 'job-1', epoch: 3, podIndex: 0 },
+      { request: desk.asked[2]?.request ?? 0, ...NOTHING, groups: [{ ...main('wait (a.py:1)'), ranks: '0-1' }] },
+    );
+    await byHand.answer;
+    await desk.clock.advance(500);
+    expect(desk.asked.length).toBe(5);
+    await desk.clock.advance(8_000);
+    expect(Object.keys(await evidence)).toEqual(['stack of ranks 0-1']);
+    expect(Object.keys(await ofAnother).length).toBeGreaterThan(0);
+  });
+
   it('of an epoch that is over gets no evidence of the next', async () => {
     expect(await new Desk().requests.evidenceOf({ jobUid: 'job-1', epoch: 2 }, [1])).toEqual({});
   });

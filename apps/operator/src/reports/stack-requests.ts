@@ -8,15 +8,20 @@ import type { Rendezvous } from './rendezvous.ts';
 /** Questions under way, each of which may hold some megabytes, and of one namespace: nobody waits for others' jobs. */
 const MOST_AT_ONCE = 12;
 const MOST_OF_NAMESPACE = 3;
+/** Beyond these, for incidents: whoever keeps all others busy does not keep a hang from its stacks. */
+const FOR_INCIDENTS = 4;
+/** An incident waits so long for a place, and looks so often. */
+const INCIDENT_WAITS_MS = 4_000;
+const INCIDENT_LOOKS_MS = 500;
 /** Launchers wait for their ranks; then their answers have to arrive, which on a busy connection takes a second or two. */
 const WITHIN_MS = STACKS_WITHIN_MS + 3_000;
 /** From the start of one question about a job to that of the next. Answers of 2,048 pods keep this thread busy for a second. */
 const PAUSE_MS = { least: 2_000, perPod: 5 } as const;
 /** Of the frames of all pods together, divided among them; none gets more than it could send, and none so little that one stack does not fit. */
 const BYTES = { inAll: 25_165_824, least: 8_192, most: 196_608 } as const;
-const BOUNDS: StackBounds = { firstThreads: 512, otherThreads: 256 };
 /** Of an answer. */
 const MOST_CHARACTERS = 1_048_576;
+const BOUNDS: StackBounds = { firstThreads: 512, otherThreads: 256, characters: 2 * MOST_CHARACTERS };
 
 /** Which job, and whether one rank of it alone is asked for: then its pod alone is asked. */
 export interface StackQuestion {
@@ -83,16 +88,24 @@ export class StackRequests {
     const underWay = this.#underWay.get(question.jobUid);
     if (underWay?.rank === question.rank && underWay?.epoch === roster.epoch) return underWay.answer;
     const paused = isPaced ? this.#whenAgain(question.jobUid) : undefined;
-    if (underWay !== undefined || this.#isBusy(roster.namespace)) return LATER_BUSY;
+    if (underWay !== undefined || this.#isBusy(roster.namespace, isPaced ? 0 : FOR_INCIDENTS)) return LATER_BUSY;
     return paused ?? this.#ask({ ...question, namespace: roster.namespace, epoch: roster.epoch }, asked);
   }
 
-  /** For an incident that names `ranks`, without regard to when people asked last; nothing where they cannot be had now, or another epoch has begun. */
+  /**
+   * For an incident that names `ranks`, without regard to when people asked last; waits a few seconds for who asks now. Nothing where they cannot be had,
+   * or another epoch has begun.
+   */
   async evidenceOf(
     { jobUid, epoch }: Pick<RunOfRanks, 'jobUid' | 'epoch'>,
     ranks: readonly number[],
   ): Promise<Readonly<Record<string, string>>> {
-    const answer = await this.#take({ jobUid }, { isPaced: false });
+    const untilMs = this.#clock.monotonicMs() + INCIDENT_WAITS_MS;
+    let answer = await this.#take({ jobUid }, { isPaced: false });
+    while (answer.kind === 'later' && this.#clock.monotonicMs() < untilMs) {
+      await new Promise<void>((resolve) => this.#clock.setTimer(INCIDENT_LOOKS_MS, resolve));
+      answer = await this.#take({ jobUid }, { isPaced: false });
+    }
     return answer.kind === 'taken' && answer.stacks.epoch === epoch ? stackEvidence(answer.stacks, ranks) : {};
   }
 
@@ -132,10 +145,10 @@ export class StackRequests {
     return againInMs > 0 ? { kind: 'later', why: 'asked', againInMs } : undefined;
   }
 
-  #isBusy(namespace: string): boolean {
+  #isBusy(namespace: string, more: number): boolean {
     const all = [...this.#underWay.values()];
     const ofNamespace = all.filter((one) => one.namespace === namespace);
-    return all.length >= MOST_AT_ONCE || ofNamespace.length >= MOST_OF_NAMESPACE;
+    return all.length >= MOST_AT_ONCE + more || ofNamespace.length >= MOST_OF_NAMESPACE + more;
   }
 
   #ask(

@@ -1,7 +1,7 @@
 import type { ThreadStack } from '@coxswain/api-types';
 import { type StackBounds, StackGathering } from './gather-stacks.ts';
 
-const WIDE: StackBounds = { firstThreads: 8, otherThreads: 8 };
+const WIDE: StackBounds = { firstThreads: 8, otherThreads: 8, characters: 100_000 };
 const PLENTY = 100_000;
 
 const main = (...frames: string[]): ThreadStack => ({ thread: 'MainThread', isMain: true, frames });
@@ -82,7 +82,7 @@ describe('what there is no room for', () => {
 
   it('is left out by number, of first threads and others by themselves, and its ranks are told', () => {
     const told = gathered([...each, [[7], other('loader', 'get (queue.py:1)')]], {
-      bounds: { firstThreads: 3, otherThreads: 1 },
+      bounds: { firstThreads: 3, otherThreads: 1, characters: 100_000 },
     });
     expect([told.groups.length, told.leftOut]).toEqual([4, '3']);
   });
@@ -103,6 +103,18 @@ describe('what there is no room for', () => {
   });
 });
 
+it('a stack that no rank says is none, and what would be too much together is left out', () => {
+  const gathering = new StackGathering({ ...WIDE, characters: 150 });
+  gathering.add([], main('nobody'));
+  gathering.addSilent([], 'stopped');
+  gathering.add([1], main('a'));
+  gathering.add([2], main('b'.repeat(100)));
+  gathering.add([3], main('a'));
+  const { groups, silent, leftOut } = gathering.result(PLENTY);
+  expect(groups.map(({ ranks }) => ranks)).toEqual(['1,3']);
+  expect([silent, leftOut]).toEqual([[], '2']);
+});
+
 describe('ranks of which there is no stack', () => {
   it('are told by why and node, the first rank first', () => {
     const gathering = new StackGathering(WIDE);
@@ -119,7 +131,7 @@ describe('ranks of which there is no stack', () => {
 });
 
 it('a job of 16,384 ranks that are all in the middle of something else, with 300 threads each, stays within its bounds', () => {
-  const gathering = new StackGathering({ firstThreads: 512, otherThreads: 256 });
+  const gathering = new StackGathering({ firstThreads: 512, otherThreads: 256, characters: 2_097_152 });
   for (let rank = 0; rank < 16_384; rank += 1) {
     gathering.add([rank], main(`step (train.py:${rank})`, 'x'.repeat(250)));
     if (rank % 64 === 0)

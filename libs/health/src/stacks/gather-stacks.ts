@@ -18,6 +18,8 @@ export interface StackBounds {
   /** Different stacks of first threads, and of other threads. */
   readonly firstThreads: number;
   readonly otherThreads: number;
+  /** UTF-16 code units of all stacks together, which may be more than are told: what comes first need not be what most say. */
+  readonly characters: number;
 }
 
 export type GroupedStacks = Pick<JobStacks, 'groups' | 'silent' | 'leftOut'>;
@@ -39,6 +41,7 @@ export class StackGathering {
   readonly #bounds: StackBounds;
   readonly #groups = new Map<string, Group>();
   readonly #kinds = { firstThreads: 0, otherThreads: 0 };
+  #characters = 0;
   readonly #silent = new Map<string, Silent>();
   readonly #leftOut = new Set<number>();
 
@@ -46,18 +49,23 @@ export class StackGathering {
     this.#bounds = bounds;
   }
 
+  /** What no rank says is left alone. */
   add(ranks: readonly number[], told: ThreadStack): void {
+    if (ranks.length === 0) return;
     const stack = safeStack(told);
     const key = JSON.stringify(stack);
     const known = this.#groups.get(key);
     if (known !== undefined) return addNew(known.ranks, ranks);
     const kind = stack.isMain ? 'firstThreads' : 'otherThreads';
-    if (this.#kinds[kind] >= this.#bounds[kind]) return this.leaveOut(ranks);
+    const isFull = this.#characters + key.length > this.#bounds.characters;
+    if (isFull || this.#kinds[kind] >= this.#bounds[kind]) return this.leaveOut(ranks);
     this.#kinds[kind] += 1;
+    this.#characters += key.length;
     this.#groups.set(key, { stack, ranks: [...new Set(ranks)] });
   }
 
   addSilent(ranks: readonly number[], why: RankSilence, node?: string): void {
+    if (ranks.length === 0) return;
     const key = `${why} ${node ?? ''}`;
     const silent = this.#silent.get(key) ?? { why, ...(node === undefined ? {} : { node }), ranks: [] };
     this.#silent.set(key, silent);
