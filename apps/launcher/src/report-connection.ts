@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  LISTENS_TO_NOT_FINITE,
   MAX_REPORT_BYTES,
   OperatorMessage,
   REPLICA_URL_HEADER,
@@ -8,6 +9,7 @@ import {
   UNREACHABLE_LEADER_HEADER,
   type LauncherMessage,
   type PodStacks,
+  type StepReport,
 } from '@coxswain/api-types';
 import WebSocket from 'ws';
 import type { Draft, PendingReports } from './pending-reports.ts';
@@ -115,8 +117,17 @@ export class ReportConnection {
     while (this.#isWelcome && this.#socket !== undefined && this.#socket.bufferedAmount < MAX_IN_FLIGHT_BYTES) {
       const draft = pending.take(this.#sequence + 1, this.#howStepsGo());
       if (draft === undefined) return;
-      this.#send(this.#socket, draft.kind === 'steps' ? this.#noteGathered(draft) : draft);
+      const said = this.#asHeard(draft);
+      this.#send(this.#socket, said.kind === 'steps' ? this.#noteGathered(said) : said);
     }
+  }
+
+  /** Without what the operator at the other end does not read: what waited may go to another than was there when it was made. */
+  #asHeard(draft: Draft): Draft {
+    if (this.listensTo(LISTENS_TO_NOT_FINITE)) return draft;
+    const plain = ({ notFinite: _, ...report }: StepReport): StepReport => report;
+    if (draft.kind === 'step') return { ...draft, report: plain(draft.report) };
+    return draft.kind === 'steps' ? { ...draft, reports: draft.reports.map(plain) } : draft;
   }
 
   #howStepsGo(): 'each' | 'gathered' | 'later' {

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  LISTENS_TO_NOT_FINITE,
   LISTENS_TO_WATERMARKS,
   MAX_RANKS_PER_POD,
   parseRanks,
@@ -363,9 +362,7 @@ export class Reporter {
   #tell(report: StepReport | undefined): void {
     if (report === undefined) return;
     this.#hasToldStep = true;
-    const { notFinite, ...point } = report;
-    const isSaid = notFinite !== undefined && this.#connection.listensTo(LISTENS_TO_NOT_FINITE);
-    this.#add({ kind: 'step', report: isSaid ? report : point });
+    this.#add({ kind: 'step', report });
   }
 
   /** A step says more than that somebody lives. */
