@@ -54,7 +54,7 @@ export function afterAttempt(
 export function waitMs(attempts: number, random: number, answer?: Answer): number {
   const plain = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * FACTOR ** (attempts - 1));
   const waited = plain * (1 - JITTER + 2 * JITTER * random);
-  return Math.round(Math.max(waited, Math.min(LONGEST_WAIT_MS, askedMs(answer) * (1 + JITTER * random))));
+  return Math.round(Math.max(waited, Math.min(LONGEST_WAIT_MS, askedMs(answer)) * (1 + JITTER * random)));
 }
 
 const TOO_MANY_REQUESTS = 429;
