@@ -47,7 +47,7 @@ def _thread(name: str, is_main: bool, frame: Optional[FrameType]) -> dict[str, A
     while frame is not None and len(functions) < MAX_FRAMES:
         functions.append(_words(frame))
         frame = frame.f_back
-    told: dict[str, Any] = {'thread': str(name)[:MAX_THREAD_NAME], 'isMain': is_main, 'frames': functions}
+    told: dict[str, Any] = {'thread': _units(str(name), slice(0, MAX_THREAD_NAME)), 'isMain': is_main, 'frames': functions}
     if frame is not None:
         told['isCut'] = True
     return told
@@ -56,7 +56,15 @@ def _thread(name: str, is_main: bool, frame: Optional[FrameType]) -> dict[str, A
 def _words(frame: FrameType) -> str:
     code = frame.f_code
     function = getattr(code, 'co_qualname', code.co_name)
-    return '{} ({}:{})'.format(function[-MAX_FUNCTION:], _short(code.co_filename)[-MAX_FILE:], frame.f_lineno)
+    file = _units(_short(code.co_filename), slice(-MAX_FILE, None))
+    return '{} ({}:{})'.format(_units(function, slice(-MAX_FUNCTION, None)), file, frame.f_lineno)
+
+
+def _units(text: str, part: slice) -> str:
+    """A part of it in UTF-16 code units, of which the launcher counts how long a text is."""
+    wide = text.encode('utf-16-le', 'surrogatepass')
+    start, stop = (None if end is None else 2 * end for end in (part.start, part.stop))
+    return wide[start:stop].decode('utf-16-le', 'ignore')
 
 
 def _short(path: str) -> str:

@@ -58,6 +58,14 @@ def of(name: str) -> dict[str, Any]:
     return found
 
 
+def test_a_name_of_characters_that_take_two_units_is_cut_by_units() -> None:
+    name = 'n' + 40 * '\U0001f6a3'
+    with waiting(lambda over: over.wait() and None, name):
+        (told,) = [thread['thread'] for thread in stacks.take() if thread['thread'].startswith('n\U0001f6a3')]
+    assert told == 'n' + 31 * '\U0001f6a3'
+    assert len(told.encode('utf-16-le')) // 2 <= 64
+
+
 class Tensor:
     """What a step holds."""
 
