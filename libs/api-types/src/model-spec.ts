@@ -102,6 +102,7 @@ export const ModelSpec = z
     learnedPositions: MODEL_SIZES.learnedPositions.optional(),
     attentionWindow: MODEL_SIZES.attentionWindow.optional(),
     windowedLayers: MODEL_SIZES.windowedLayers.optional(),
+    attentionSinks: MODEL_SIZES.attentionSinks.optional(),
     mtpLayers: MODEL_SIZES.mtpLayers.optional(),
     experts: MODEL_SIZES.experts,
     latentAttention: MODEL_SIZES.latentAttention,

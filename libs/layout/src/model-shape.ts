@@ -23,6 +23,9 @@ export const MODEL_SIZES = {
   learnedPositions: count.describe('Rows of a learned position table; 0 for rotary or none.'),
   attentionWindow: count.describe('Tokens of a sliding window; 0 for full attention.'),
   windowedLayers: count.describe('How many attention layers use the window.'),
+  attentionSinks: z
+    .boolean()
+    .describe('Each head learns a score that the softmax adds to those of the keys: GPT-OSS and its kin.'),
   mtpLayers: count.describe('Multi-token-prediction layers after the last layer.'),
   experts: z
     .strictObject({
@@ -70,6 +73,7 @@ export const ModelShape = z
     learnedPositions: MODEL_SIZES.learnedPositions.default(0),
     attentionWindow: MODEL_SIZES.attentionWindow.default(0),
     windowedLayers: MODEL_SIZES.windowedLayers.default(0),
+    attentionSinks: MODEL_SIZES.attentionSinks.default(false),
     mtpLayers: MODEL_SIZES.mtpLayers.default(0),
   })
   .superRefine(({ layers, layerPattern, stateSpace, experts }, context) => {

@@ -31,6 +31,7 @@ const WORDS: readonly EngineWord[] = [
   { word: 'model.learnedPositions', to: '--position-embedding-type, --max-position-embeddings' },
   { word: 'model.attentionWindow', to: '--window-size' },
   { word: 'model.windowedLayers', to: '--window-attn-skip-freq' },
+  { word: 'model.attentionSinks', to: '--softmax-type' },
   { word: 'model.mtpLayers', to: '--mtp-num-layers' },
   {
     word: 'model.experts',

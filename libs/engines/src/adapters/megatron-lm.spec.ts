@@ -63,6 +63,7 @@ describe('a job of Megatron-LM', () => {
       capability('checkpoints beside training'),
       '--async-save --use-persistent-ckpt-worker',
     ],
+    ['that the softmax learns sinks', capability('attention sinks'), '--softmax-type learnable'],
     ['weighted data', capability('weighted data'), '--data-path 0.3 /coxswain/data/a 1 /coxswain/data/b'],
     ['a pattern of layers with its program', capability('a pattern of layers'), 'python3 pretrain_mamba.py'],
     [
@@ -194,6 +195,25 @@ it('variables that contradict the layout are refused', () => {
     rule: 'variables-agree-with-job',
     why: 'this layout needs CUDA_DEVICE_MAX_CONNECTIONS=1',
   });
+});
+
+it.each<[string, Change, object]>([
+  [
+    'on a ring of context',
+    capability('ring of context'),
+    { rule: 'sinks-need-ulysses', field: 'layout.sequence.contextAlgorithm' },
+  ],
+  [
+    'beside a softmax without them',
+    ({ layout }) => Object.assign(layout, { kernel: { softmax: 'off-by-one' } }),
+    { rule: 'sinks-are-learnt', field: 'layout.kernel.softmax' },
+  ],
+])('attention sinks are refused %s', (_where, change, refusal) => {
+  const rendering = render((draft) => {
+    change(draft);
+    capability('attention sinks')(draft);
+  });
+  expect(rendering).toMatchObject(refusal);
 });
 
 it('a variable that overrides the networks of groups is refused', () => {

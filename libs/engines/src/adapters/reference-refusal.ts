@@ -88,6 +88,7 @@ const ONE_VALUE: readonly (readonly [keyof ModelShape, (model: ModelShape) => un
   ['learnedPositions', () => 0],
   ['attentionWindow', () => 0],
   ['windowedLayers', () => 0],
+  ['attentionSinks', () => false],
   ['mtpLayers', () => 0],
   ['experts', () => undefined],
   ['latentAttention', () => undefined],

@@ -9,7 +9,7 @@ export function kernelWords(asked: Asked): readonly Told[] {
     ...precisionWords(asked),
     ...attentionWords(kernel),
     ...maskWords(asked, kernel),
-    ...(kernel.softmax === undefined ? [] : flag('layout.kernel.softmax', '--softmax-type', kernel.softmax)),
+    ...softmaxWords(asked, kernel),
     ...graphWords(asked, kernel),
     ...deterministicWords(kernel),
   ];
@@ -77,6 +77,29 @@ function maskWords({ program, shape }: Asked, { attentionMask: mask }: Kernel): 
       ? 'start pretrain_bert.py by engine.command'
       : 'leave kernel.attentionMask out; documents are told apart by --reset-attention-mask and --reset-position-ids in engine.args',
   );
+}
+
+/** A model with attention sinks has a softmax that learns them, which Transformer Engine divides over context ranks by heads alone. */
+function softmaxWords({ layout, shape }: Asked, { softmax }: Kernel): readonly Told[] {
+  const field = 'layout.kernel.softmax';
+  const told = softmax === undefined ? [] : flag(field, '--softmax-type', softmax);
+  if (shape?.attentionSinks !== true || softmax === 'learnable') return [...told, ...kept('model.attentionSinks')];
+  if (softmax !== undefined)
+    return refuse(
+      'sinks-are-learnt',
+      field,
+      `layout.kernel.softmax is ${softmax}, and that of a model with attention sinks is learnable`,
+      'leave kernel.softmax out',
+    );
+  const algorithm = layout.sequence?.perLayerKind?.attention ?? layout.sequence?.contextAlgorithm ?? 'ring';
+  if ((layout.contextParallelDegree ?? 1) > 1 && algorithm !== 'ulysses')
+    return refuse(
+      'sinks-need-ulysses',
+      'layout.sequence.contextAlgorithm',
+      `attention sinks do not go with contextAlgorithm ${algorithm}`,
+      'use ulysses, or contextParallelDegree 1',
+    );
+  return flag('model.attentionSinks', '--softmax-type', 'learnable');
 }
 
 /** Graphs of a whole step cannot look for NaN in between (validate_args); where they are told changed in core_v0.18. */

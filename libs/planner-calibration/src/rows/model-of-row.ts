@@ -35,7 +35,10 @@ export function modelOfRow(cells: StatedCells, filled: FilledValues): ModelShape
 }
 
 /** Everything but sizes, experts and name. */
-type Kind = Omit<ModelShape, keyof Sizes | 'experts' | 'name' | 'mtpLayers' | 'attentionWindow' | 'windowedLayers'>;
+type Kind = Omit<
+  ModelShape,
+  keyof Sizes | 'experts' | 'name' | 'mtpLayers' | 'attentionWindow' | 'windowedLayers' | 'attentionSinks'
+>;
 
 function kindOfRow(cells: StatedCells, sizes: Sizes): Kind {
   const name = plainName(cells.model);

@@ -361,6 +361,8 @@ describe('what a file leaves open', () => {
     ['Mistral attends to a window in every layer', 'Mistral-7B-v0.1', { attentionWindow: 4096, windowedLayers: 32 }],
     ['Gemma 2 in every second layer', 'gemma-2-9b', { attentionWindow: 4096, windowedLayers: 21 }],
     ['GPT-OSS in the layers it lists', 'gpt-oss-20b', { attentionWindow: 128, windowedLayers: 12 }],
+    ['GPT-OSS learns sinks', 'gpt-oss-20b', { attentionSinks: true }],
+    ['Gemma 2 has windows and no sinks', 'gemma-2-9b', { attentionSinks: false }],
     ['Qwen2 has its window switched off', 'Qwen2-7B', { attentionWindow: 0, windowedLayers: 0 }],
     ['GPT-2 ties its output and learns positions', 'gpt2', { tiedEmbeddings: true, learnedPositions: 1024 }],
     ['Falcon 7B has one group of keys and values', 'falcon-7b', { keyValueHeads: 1 }],

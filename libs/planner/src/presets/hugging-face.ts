@@ -22,6 +22,7 @@ interface Traits {
   readonly gatedMlp?: boolean;
   readonly rmsNorm?: boolean;
   readonly linearBias?: boolean;
+  readonly attentionSinks?: boolean;
   /** Default of `tie_word_embeddings` in the configuration class. */
   readonly tiedEmbeddings?: boolean;
   readonly learnedPositions?: boolean;
@@ -67,7 +68,7 @@ const FAMILIES: ReadonlyMap<string, Family> = new Map<string, Family>([
   ].map((type): [string, Family] => [type, LLAMA_LIKE]),
   ['deepseek_v32', noting('sparse attention is planned as full attention', LLAMA_LIKE)],
   ['glm_moe_dsa', noting('sparse attention is planned as full attention', LLAMA_LIKE)],
-  ['gpt_oss', decoder({ linearBias: true })],
+  ['gpt_oss', decoder({ linearBias: true, attentionSinks: true })],
   ['gemma', decoder({ tiedEmbeddings: true, headDim: 256 })],
   ['gemma2', decoder({ tiedEmbeddings: true, headDim: 256, fullAttentionEvery: 2 })],
   ['gemma3_text', decoder({ tiedEmbeddings: true, headDim: 256, fullAttentionEvery: 6 })],
@@ -160,6 +161,7 @@ function decoder(traits: Traits): Family {
       learnedPositions: traits.learnedPositions === true ? keys.count('n_positions', 'max_position_embeddings') : 0,
       mtpLayers: keys.optional('num_nextn_predict_layers', 'mtp_num_hidden_layers') ?? 0,
       ...windowOf(keys, layers, traits.fullAttentionEvery),
+      attentionSinks: traits.attentionSinks ?? false,
       ...latentAttentionOf(keys),
       ...(experts === undefined ? {} : { experts }),
       ...(experts === undefined || sparseStepOf(keys) === 1 ? {} : blocksOf(keys, { layers, experts })),

@@ -661,7 +661,7 @@ export const MODEL_PRESETS: readonly ModelPreset[] = [
   maxText({ scale: 1024, layers: 128, hiddenSize: 16_384, heads: 256, ffnHiddenSize: 114_688 }),
 ];
 
-/** Every second layer attends to a window of 128 tokens; biases everywhere. */
+/** Every second layer attends to a window of 128 tokens; biases and attention sinks everywhere. */
 function gptOss({ layers, experts }: { readonly layers: number; readonly experts: number }): Sizes {
   return {
     ...llama({
@@ -676,6 +676,7 @@ function gptOss({ layers, experts }: { readonly layers: number; readonly experts
     linearBias: true,
     attentionWindow: 128,
     windowedLayers: layers / 2,
+    attentionSinks: true,
     experts: { count: experts, topK: 4, ffnHiddenSize: 2880 },
   };
 }

@@ -78,7 +78,7 @@ function attentionCore(inputs: BlockInputs, work: Work, shape: AttentionHeads): 
     const slow =
       constants.flashSlowdown *
       (run.ampereFlashAttention === true && run.cluster.gpu.fp8Tflops > 0 ? constants.flashForAmpere : 1) *
-      (windowed > 0 ? constants.flashWindow : 1) *
+      (model.attentionSinks ? constants.flashSinks : 1) *
       (1 + constants.flashHead / head) *
       (1 + constants.flashSequence / sequenceLength);
     forwardS = (flops / kernels.ceilingFlopsPerS) * slow + memoryS(kernels, tokens * heads * (queryDim + valueDim) * 6);

@@ -145,6 +145,22 @@ const FLOPS: readonly Row[] = [
     (1 + 5 / 2) * 2 * 8 * 3.5 * 4 * (4 + 4),
   ],
   [
+    'takes five times as long with attention sinks, inside a window too',
+    'flops',
+    'attention',
+    'attention',
+    { model: { attentionWindow: 4, windowedLayers: 8, attentionSinks: true }, constants: { flashSinks: 5 } },
+    5 * (1 + 5 / 2) * 2 * 8 * (4 - 4 / 4) * 4 * (4 + 4),
+  ],
+  [
+    'pays nothing for sinks that it has not, whatever its window',
+    'flops',
+    'attention',
+    'attention',
+    { model: { attentionWindow: 4, windowedLayers: 8 }, constants: { flashSinks: 5 } },
+    (1 + 5 / 2) * 2 * 8 * (4 - 4 / 4) * 4 * (4 + 4),
+  ],
+  [
     'meets all keys in parts, which mask afterwards',
     'flops',
     'attention',

@@ -5,7 +5,7 @@ import { CALIBRATION } from '../calibration/fitted.ts';
 import { RANK_ORDERS, type CandidateLayout, type ClusterFacts, type GpuFacts, type RunFacts } from '../facts.ts';
 import { GPU_PRESETS, gpuOf, modelOf } from '../presets/index.ts';
 import { aCandidate } from '../testing/candidates.ts';
-import { aCluster } from '../testing/runs.ts';
+import { aCluster, aRun } from '../testing/runs.ts';
 import { predictStepTime } from './step-time.ts';
 
 const STACKS = ['megatron-bridge', 'megatron-lm 2021', 'deepspeed', 'torchtitan', 'unnamed'];
@@ -176,6 +176,45 @@ describe('more work never takes less time on one layout', () => {
         expect(secondsOf(change(run, times))).toBeGreaterThanOrEqual(secondsOf(run) / SAME);
       }),
     );
+  });
+});
+
+describe('a window of attention', () => {
+  const sequences = fc.constantFrom(128, 1000, 4096, 32_768);
+  const windowed = (run: RunFacts, sequenceLength: number, attentionWindow: number, windowedLayers: number): number =>
+    secondsOf({ ...run, sequenceLength, model: { ...run.model, attentionWindow, windowedLayers } });
+  const layersOf = ({ model }: RunFacts): fc.Arbitrary<number> => fc.integer({ min: 0, max: model.layers });
+  const runAndLayers = runs.chain((run) => fc.tuple(fc.constant(run), layersOf(run)));
+
+  it('at least as long as the sequence changes nothing', () => {
+    fc.assert(
+      fc.property(runAndLayers, sequences, fc.nat(100_000), ([run, layers], sequence, more) => {
+        const seconds = windowed(run, sequence, sequence + more, layers);
+        expect(seconds / windowed(run, sequence, 0, 0)).toBeCloseTo(1, 9);
+      }),
+    );
+  });
+
+  it('is never slower where it is shorter, or where more layers have it', () => {
+    fc.assert(
+      fc.property(
+        fc.tuple(runAndLayers, sequences, fc.integer({ min: 1, max: 40_000 }), fc.nat(40_000)),
+        ([[run, layers], sequence, window, more]) => {
+          const seconds = windowed(run, sequence, window, layers);
+          expect(seconds).toBeLessThanOrEqual(windowed(run, sequence, window + more, layers) * SAME);
+          expect(windowed(run, sequence, window, run.model.layers)).toBeLessThanOrEqual(seconds * SAME);
+        },
+      ),
+    );
+  });
+
+  it('of 4,096 of 32,768 tokens makes a step of Llama 3.1 8B shorter, and sinks alone make it longer', () => {
+    const seconds = (change: Partial<RunFacts['model']> = {}): number =>
+      secondsOf(aRun({ model: { ...DENSE, ...change }, stack: 'megatron-bridge', sequenceLength: 32_768 }));
+    const window = { attentionWindow: 4096, windowedLayers: DENSE.layers };
+    expect(seconds(window)).toBeLessThan(0.9 * seconds());
+    expect(seconds({ attentionSinks: true })).toBeGreaterThan(1.2 * seconds());
+    expect(seconds({ ...window, attentionSinks: true })).toBeLessThan(seconds({ attentionSinks: true }));
   });
 });
 

@@ -45,6 +45,7 @@ const NOT_HAD: readonly (readonly [keyof ModelShape, (shape: ModelShape) => bool
   ['dropout', ({ dropout }) => !dropout],
   ['learnedPositions', ({ learnedPositions }) => learnedPositions === 0],
   ['windowedLayers', ({ windowedLayers }) => windowedLayers === 0],
+  ['attentionSinks', ({ attentionSinks }) => !attentionSinks],
   ['mtpLayers', ({ mtpLayers }) => mtpLayers === 0],
   ['stateSpace', ({ stateSpace }) => stateSpace === undefined],
   ['layerPattern', ({ layerPattern }) => layerPattern === undefined],

@@ -162,6 +162,7 @@ export const CAPABILITIES: Readonly<Record<string, Change>> = {
   }),
   'a table of positions': model({ learnedPositions: 4096, rmsNorm: false, linearBias: true }),
   'a window of attention': model({ attentionWindow: 512, windowedLayers: 6 }),
+  'attention sinks': model({ attentionWindow: 512, windowedLayers: 4, attentionSinks: true }),
   'a pattern of layers': model({
     layerPattern: 'M*-MM*-M',
     stateSpace: { stateSize: 64, heads: 16, headDim: 64, groups: 8 },
