@@ -125,7 +125,7 @@ describe('place', () => {
   });
 });
 
-const list = (...items: readonly object[]): object => ({ kind: 'List', apiVersion: 'v1', items });
+const list = (...items: readonly object[]) => ({ kind: 'List', apiVersion: 'v1', items });
 const aNode = (name: string, labels: Readonly<Record<string, string>> = {}): object => ({
   kind: 'Node',
   metadata: { name, labels },
@@ -163,18 +163,29 @@ describe('stages that are cut for several types of GPU', () => {
     place(plan, '--nodes', aFile('types.json', twoTypes), '--across-islands', 'any', ...argv);
   const nodesOf = ({ out }: OfflineOutcome): readonly string[] => {
     const { placement } = JSON.parse(out) as Answer;
-    return (placement?.ranks ?? []).filter(({ rank }) => rank % 8 === 0).map(({ node }) => node.slice(0, 4));
+    return (placement?.ranks ?? []).filter(({ rank }) => rank % 8 === 0).map(({ node }) => node);
   };
 
   it.each<[sentence: string, plan: object, argv: readonly string[], nodes: readonly string[]]>([
-    ['are on the types that the plan says', PLAN, [], ['slow', 'slow', 'fast', 'fast']],
-    ['as an option says it too', PLAN.layout, ['--stage-gpus', '2=a100,2=h100'], ['slow', 'slow', 'fast', 'fast']],
-    ['which comes first', PLAN, ['--stage-gpus', '2=h100,2=a100'], ['fast', 'fast', 'slow', 'slow']],
+    ['are on the types that the plan says', PLAN, [], ['slow-a', 'slow-b', 'fast-a', 'fast-b']],
+    [
+      'as an option says it too',
+      PLAN.layout,
+      ['--stage-gpus', '2=a100,2=h100'],
+      ['slow-a', 'slow-b', 'fast-a', 'fast-b'],
+    ],
+    ['which comes first', PLAN, ['--stage-gpus', '2=h100,2=a100'], ['fast-a', 'fast-b', 'slow-a', 'slow-b']],
+    [
+      'each on a node of its own, where neighbours are of one type',
+      PLAN,
+      ['--stage-gpus', '1=h100,1=h100,2=a100'],
+      ['fast-a', 'fast-b', 'slow-a', 'slow-b'],
+    ],
     [
       'in the words of the nodes as well',
       PLAN,
       ['--stage-gpus', '1=NVIDIA-A100-SXM4-80GB,2=h100,1=a100'],
-      ['slow', 'fast', 'fast', 'slow'],
+      ['slow-a', 'fast-a', 'fast-b', 'slow-b'],
     ],
   ])('%s', async (_sentence, plan, argv, nodes) => {
     expect(nodesOf(await placeStages(plan, ...argv, '--json'))).toEqual(nodes);
@@ -216,6 +227,16 @@ describe('stages that are cut for several types of GPU', () => {
     const outcome = await placeStages(plan, ...argv);
     expect(outcome.err).toMatch(want);
     expect(outcome.code).toBe(1);
+  });
+
+  it('wait for the node that a type lacks, even where each of its parts has room alone', async () => {
+    const oneSlow = { ...twoTypes, items: twoTypes.items.slice(0, 3) };
+    const argv = ['--across-islands', 'any', '--stage-gpus', '1=a100,2=h100,1=a100'];
+    const { out, code } = await place(PLAN, '--nodes', aFile('one-slow.json', oneSlow), ...argv);
+    expect(out).toMatch(
+      /waits: Stages 1 and 4 are planned for NVIDIA-A100-SXM4-80GB GPUs\. Needs 16 GPUs as 2 nodes with 8 free each; of 8 such GPUs 8 are free\.$/,
+    );
+    expect(code).toBe(4);
   });
 
   it('wait where NICs of two classes would have to connect, and are told how they need not', async () => {

@@ -27,6 +27,15 @@ function freeNodes({ fabric, usedGpus }: FabricCapacity): readonly OpenNode[] {
   }));
 }
 
+/** The same with these nodes taken whole: every pod has a node of its own. */
+export function withTaken(capacity: FabricCapacity, names: readonly string[]): FabricCapacity {
+  const taken = new Set(names);
+  const whole = capacity.fabric.nodes.filter(({ name }) => taken.has(name));
+  if (whole.length === 0) return capacity;
+  const usedGpus = new Map([...capacity.usedGpus, ...whole.map(({ name, gpus }) => [name, gpus] as const)]);
+  return { ...capacity, usedGpus };
+}
+
 /** What a node could give, looked up by its name. */
 export function freeGpusOf(open: readonly OpenNode[]): (node: FabricNode) => number {
   const free = new Map(open.map((one) => [one.node.name, one.free]));

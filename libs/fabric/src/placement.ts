@@ -5,7 +5,7 @@ import { capacitiesOfEqualNics, needsEqualNics, unequalNics, unequalNicsMessage 
 import type { Fabric, FabricCapacity } from './fabric.ts';
 import { type GangRequest, type GangShape, gangShape, ranksInDomain } from './gang-shape.ts';
 import { leastCrossing } from './least-crossing.ts';
-import { freeGpusOf, nodesInReserve, openNodes } from './open-nodes.ts';
+import { freeGpusOf, nodesInReserve, openNodes, withTaken } from './open-nodes.ts';
 import { boundByReserve, reserveSentence, withoutReserve } from './reserve.ts';
 import {
   meantFor,
@@ -13,9 +13,10 @@ import {
   type SegmentedRequest,
   stageSegments,
   type StageSegment,
+  withStages,
 } from './stage-segments.ts';
 import { whatHelps } from './what-helps.ts';
-import { needsOf, unsatisfiableMessage, waitingMessage } from './why-not.ts';
+import { needsOf, notTogether, unsatisfiableMessage, waitingMessage } from './why-not.ts';
 
 /**
  * waiting: an empty cluster would hold it, or the cluster is too small as yet. unsatisfiable: GPUs enough, but no set of nodes keeps the
@@ -89,12 +90,29 @@ function findSegments(request: SegmentedRequest, capacity: FabricCapacity): Plac
   for (const one of within) {
     const segments = stageSegments(request, one);
     for (const ranksPerPod of ranksPerPodOfSegments(segments, request, MAX_RANKS_PER_POD)) {
-      const found = segments.map((segment) => findSegment(segment, ranksPerPod));
-      const nodes = found.flatMap((part) => part ?? []);
-      if (found.every((part) => part !== undefined)) return { kind: 'placed', nodes, ranksPerPod };
+      const { nodes, short } = findTogether(segments, ranksPerPod);
+      if (short === undefined) return { kind: 'placed', nodes, ranksPerPod };
     }
   }
   return undefined;
+}
+
+interface FoundTogether {
+  readonly nodes: readonly string[];
+  /** The first that finds no nodes beside the others. */
+  readonly short?: StageSegment;
+}
+
+/** Parts of one type share what there is of it: none has a node that another has. The largest, which suits the fewest islands, chooses first. */
+function findTogether(segments: readonly StageSegment[], ranksPerPod: number): FoundTogether {
+  const found = new Map<StageSegment, readonly string[]>();
+  for (const segment of segments.toSorted((one, other) => other.stages - one.stages)) {
+    const capacity = withTaken(segment.capacity, [...found.values()].flat());
+    const nodes = findSegment({ ...segment, capacity }, ranksPerPod);
+    if (nodes === undefined) return { nodes: [], short: segment };
+    found.set(segment, nodes);
+  }
+  return { nodes: segments.flatMap((segment) => found.get(segment) ?? []) };
 }
 
 /** Stages whole, where that is possible. */
@@ -107,22 +125,28 @@ function findSegment(
   return (findOn({ ...part, acrossIslands: 'pipeline' }, capacity) ?? findOn(part, capacity))?.nodes;
 }
 
-/** Of the first part that finds no nodes, what it would need. Changes to the layout help nobody: its stages are cut for these GPUs. */
+/** Of the first part that finds no nodes, what all of its type would need. Changes to the layout help nobody: its stages are cut for these GPUs. */
 function explainedSegments(segments: readonly StageSegment[], request: GangRequest): RefusedOutcome {
   const [ranksPerPod = 1] = ranksPerPodOfSegments(segments, request, MAX_RANKS_PER_POD);
-  const short = segments.find((segment) => findSegment(segment, ranksPerPod) === undefined);
+  const { short } = findTogether(segments, ranksPerPod);
   if (short === undefined) {
-    const types = segments.map(meantFor).join(', ');
+    const types = segments.map((segment) => meantFor([segment])).join(', ');
     return {
       kind: 'waiting',
       message: `${types}, each of which has room, but not together in islands with NICs of one class: make the job anew with resources.acrossIslands Sockets, at the speed of TCP.`,
     };
   }
-  const { capacity } = short;
-  const needs = needsOf(gangShape(short.request.layout, ranksPerPod));
-  const total = capacity.fabric.nodes.reduce((sum, { gpus }) => sum + gpus, 0);
-  const free = openNodes(capacity).reduce((sum, open) => sum + open.free, 0);
-  return { kind: 'waiting', message: `${meantFor(short)}. ${needs}; of ${total} such GPUs ${free} are free.` };
+  const alike = segments.filter(({ gpuType }) => gpuType === short.gpuType);
+  const { nodes } = short.capacity.fabric;
+  const stages = alike.reduce((sum, part) => sum + part.stages, 0);
+  const shape = gangShape(withStages(request.layout, stages), ranksPerPod);
+  const total = nodes.reduce((sum, { gpus }) => sum + gpus, 0);
+  const open = openNodes(short.capacity);
+  const free = open.reduce((sum, one) => sum + one.free, 0);
+  const isApart = open.filter((one) => one.free >= ranksPerPod).length >= shape.pods;
+  const apart = isApart ? `, but ${notTogether(shape.layout, request.acrossIslands)}` : '';
+  const message = `${meantFor(alike)}. ${needsOf(shape)}; of ${total} such GPUs ${free} are free${apart}.`;
+  return { kind: 'waiting', message };
 }
 
 function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutcome {

@@ -3,7 +3,7 @@ import { assumedTraffic } from './assumed-traffic.ts';
 import type { FabricCapacity, FabricNode } from './fabric.ts';
 import { type AcrossIslands, type GangRequest, type GangShape, gangShape } from './gang-shape.ts';
 import { placementCost } from './least-crossing.ts';
-import { nodesInReserve, openNodes } from './open-nodes.ts';
+import { nodesInReserve, openNodes, withTaken } from './open-nodes.ts';
 import { breaksRule } from './placed-nodes.ts';
 import { costAround } from './replacement-cost.ts';
 import { capacityToReplace, withoutReserve } from './reserve.ts';
@@ -39,18 +39,23 @@ export function replaceNodes(request: GangRequest, capacity: FabricCapacity, gan
   return { nodes: whole.map(({ name }) => name), ranksPerPod: gang.ranksPerPod };
 }
 
-/** Part by part, each with spares of its own type of GPU. */
+/** Part by part, each with spares of its own type of GPU, and of these none that another part has or was given. */
 function replaceSegments(
   segments: readonly StageSegment[],
   { nodes, ranksPerPod }: PlacedGang,
 ): PlacedGang | undefined {
-  const replaced = segments.map(({ request, capacity, firstRank }) => {
+  const parts = segments.map(({ request, firstRank }) => {
     const first = firstRank / ranksPerPod;
-    const pods = worldSize(request.layout) / ranksPerPod;
-    return replaceNodes(request, capacity, { nodes: nodes.slice(first, first + pods), ranksPerPod });
+    return nodes.slice(first, first + worldSize(request.layout) / ranksPerPod);
   });
-  if (replaced.some((one) => one === undefined)) return undefined;
-  return { nodes: replaced.flatMap((one) => one?.nodes ?? []), ranksPerPod };
+  for (const [part, { request, capacity }] of segments.entries()) {
+    const ofOthers = parts.flatMap((others, other) => (other === part ? [] : others));
+    const own = { nodes: parts[part] ?? [], ranksPerPod };
+    const replaced = replaceNodes(request, withTaken(capacity, ofOthers), own);
+    if (replaced === undefined) return undefined;
+    parts[part] = [...replaced.nodes];
+  }
+  return { nodes: parts.flat(), ranksPerPod };
 }
 
 /** Where any group may cross islands, and the gang is in one, it stays there: beyond, all of it would have to use sockets. */

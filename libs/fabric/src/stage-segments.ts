@@ -57,14 +57,18 @@ export function ranksPerPodOfSegments(
   return choices.filter((size) => ranks.every((count) => count % size === 0));
 }
 
-/** `Stages 1 to 5 are planned for H100 GPUs`. */
-export function meantFor({ firstStage, stages, gpuType }: StageSegment): string {
-  const those = stages === 1 ? `Stage ${firstStage} is` : `Stages ${firstStage} to ${firstStage + stages - 1} are`;
-  return `${those} planned for ${gpuType} GPUs`;
+/** `Stages 1 to 5 are planned for H100 GPUs`, of parts for one type of GPU. */
+export function meantFor(alike: readonly StageSegment[]): string {
+  const numbers = alike.map(({ firstStage, stages }) =>
+    stages === 1 ? `${firstStage}` : `${firstStage} to ${firstStage + stages - 1}`,
+  );
+  const listed = numbers.join(', ').replace(/, ([^,]*)$/, ' and $1');
+  const stages = alike.length === 1 && alike[0]?.stages === 1 ? `Stage ${listed} is` : `Stages ${listed} are`;
+  return `${stages} planned for ${alike[0]?.gpuType ?? 'unknown'} GPUs`;
 }
 
 /** Placement looks at degrees; how layers lie on stages is told to the engine alone. */
-function withStages({ pipeline: _cut, ...layout }: ParallelLayout, stages: number): ParallelLayout {
+export function withStages({ pipeline: _cut, ...layout }: ParallelLayout, stages: number): ParallelLayout {
   return { ...layout, pipelineParallelDegree: stages };
 }
 

@@ -23,7 +23,12 @@ export function waitingMessage(
   const needs = `${needsOf(shape)}; `;
   const has = `${free} of ${total} GPUs are free, on ${count(ableNodes, 'node')} with ${shape.ranksPerPod} or more`;
   if (ableNodes < shape.pods) return `${needs}${has}.`;
-  return `${needs}${has}, but not together: ${inDomain(shape.layout)} need one NVLink domain${ISLANDS_TOO[acrossIslands]}.`;
+  return `${needs}${has}, but ${notTogether(shape.layout, acrossIslands)}.`;
+}
+
+/** What keeps nodes apart that are enough by number. */
+export function notTogether(layout: ParallelLayout, acrossIslands: AcrossIslands = 'never'): string {
+  return `not together: ${inDomain(layout)} need one NVLink domain${ISLANDS_TOO[acrossIslands]}`;
 }
 
 export function needsOf({ worldSize: ranks, pods, ranksPerPod }: GangShape): string {
