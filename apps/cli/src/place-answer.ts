@@ -102,7 +102,7 @@ function placed(
   { nodes, ranksPerPod }: { readonly nodes: readonly string[]; readonly ranksPerPod: number },
   traffic: LayoutTraffic,
 ): Placed {
-  const { layout, capacity, model, stageGpus } = question;
+  const { layout, capacity, model, stageGpus, acrossIslands } = question;
   const { fabric } = capacity;
   const ranks = Array.from({ length: worldSize(layout) }, (_, rank) => ({
     rank,
@@ -119,7 +119,7 @@ function placed(
       : stepHere(
           model,
           nodes.flatMap((name) => byName.get(name) ?? []),
-          { ranksPerPod, stageGpus, layout },
+          { ranksPerPod, stageGpus, layout, acrossIslands },
         );
   return {
     ranksPerPod,
@@ -136,6 +136,7 @@ interface Laid {
   readonly layout: ParallelLayout;
   readonly ranksPerPod: number;
   readonly stageGpus: readonly StageGpus[] | undefined;
+  readonly acrossIslands: AcrossIslands;
 }
 
 /** The planner's prediction for the network between these nodes; undefined where nobody says which GPUs they have. */
@@ -161,10 +162,10 @@ function stepHere(
 
 function clusterHere(
   nodes: readonly FabricNode[],
-  { layout, ranksPerPod, stageGpus }: Laid,
+  { layout, ranksPerPod, stageGpus, acrossIslands }: Laid,
 ): ReturnType<typeof placedCluster> {
   const gpus = worldSize(layout);
-  if (stageGpus === undefined) return placedCluster(nodes, { gpus, ranksPerPod });
+  if (stageGpus === undefined) return placedCluster(nodes, { gpus, ranksPerPod, acrossIslands });
   const perStage = gpus / layout.pipelineParallelDegree;
   let first = 0;
   const parts = stageGpus.map(({ stages }) => {
@@ -173,5 +174,5 @@ function clusterHere(
     first += pods;
     return { gpus: ofPart, nodes: nodes.slice(first - pods, first) };
   });
-  return placedClusterOfParts(parts, ranksPerPod);
+  return placedClusterOfParts(parts, { ranksPerPod, acrossIslands });
 }

@@ -1,6 +1,6 @@
 import type { FabricNode } from '@coxswain/fabric';
 import { aFabricNode } from '@coxswain/fabric/testing';
-import { placedCluster } from './placed-cluster.ts';
+import { placedCluster, placedClusterOfParts } from './placed-cluster.ts';
 
 /** Nodes of 8 H100s, one for each letter: its NVLink domain, or `.` for one of its own. */
 function nodes(domains: string, parts: Partial<FabricNode> = {}): readonly FabricNode[] {
@@ -50,6 +50,26 @@ describe('the cluster of a placement', () => {
   ])('says what is left out: %s', (_sentence, placed, want) => {
     expect(clusterOf(placed)?.leftOut.join(' ')).toMatch(want);
   });
+
+  it.each([
+    ['anyGroup', 'roce', 'ethernet', /in 2 islands, over TCP sockets: what the way between them costs is left out/],
+    ['pipeline', 'roce', 'roce', /in 2 islands: what the way/],
+    ['anyGroup', 'infiniband', 'infiniband', /^Switches [^.]*\.( No label [^.]*\.)?$/],
+  ] as const)(
+    'uses sockets where it may and is in several islands: %s, the other %s',
+    (acrossIslands, island, nic, said) => {
+      const here = nodes('..', { nicType: 'infiniband', island: 'infiniband' });
+      const there = nodes('..', { nicType: island, island, gpuType: 'NVIDIA-A100-SXM4-80GB' });
+      const parts = [here, there].map((one) => ({ nodes: one, gpus: 16 }));
+      const ofParts = placedClusterOfParts(parts, { ranksPerPod: 8, acrossIslands });
+      expect(ofParts?.cluster.islands?.[1]?.nicKind).toBe(nic);
+      expect(ofParts?.leftOut.join(' ')).toMatch(said);
+      const alike = [...here, ...there.map((node) => ({ ...node, gpuType: 'NVIDIA-H100-80GB-HBM3' }))];
+      const ofOne = placedCluster(alike, { gpus: 32, ranksPerPod: 8, acrossIslands });
+      expect(ofOne?.cluster.nicKind === 'ethernet').toBe(nic === 'ethernet');
+      expect(ofOne?.leftOut.join(' ')).toMatch(said);
+    },
+  );
 
   it('is none where nobody knows the GPUs', () => {
     expect(clusterOf(nodes('..', { gpuType: 'abacus' }))).toBeUndefined();

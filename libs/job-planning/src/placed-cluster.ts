@@ -1,4 +1,4 @@
-import type { FabricNode } from '@coxswain/fabric';
+import type { AcrossIslands, FabricNode } from '@coxswain/fabric';
 import type { PlanCluster } from '@coxswain/planner';
 import { planCluster } from './plan-cluster.ts';
 
@@ -18,14 +18,41 @@ const GBPS_PER_GB_PER_S = 8;
  */
 export function placedCluster(
   nodes: readonly FabricNode[],
-  { gpus, ranksPerPod }: { readonly gpus: number; readonly ranksPerPod: number },
+  { acrossIslands = 'never', ...held }: HeldRanks & { readonly acrossIslands?: AcrossIslands },
 ): PlacedCluster | undefined {
+  const here = clusterOf(nodes, held);
+  if (here === undefined) return undefined;
+  const { nicKind, leftOut } = betweenIslands(nodes, acrossIslands);
+  return { cluster: { ...here.cluster, ...nicKind }, leftOut: [...here.leftOut, ...leftOut] };
+}
+
+interface HeldRanks {
+  readonly gpus: number;
+  readonly ranksPerPod: number;
+}
+
+/** A gang that may use sockets does so on every rank once it is in several islands, whatever NICs its nodes have. */
+function betweenIslands(
+  nodes: readonly FabricNode[],
+  acrossIslands: AcrossIslands,
+): { readonly nicKind: Pick<PlanCluster, 'nicKind'>; readonly leftOut: readonly string[] } {
+  const islands = new Set(nodes.map(({ island }) => island)).size;
+  if (islands < 2) return { nicKind: {}, leftOut: [] };
+  const isOverSockets = acrossIslands === 'anyGroup';
+  const sockets = isOverSockets ? ', over TCP sockets' : '';
+  return {
+    nicKind: isOverSockets ? { nicKind: 'ethernet' } : {},
+    leftOut: [`The gang is in ${islands} islands${sockets}: what the way between them costs is left out.`],
+  };
+}
+
+/** The same whatever lies between islands. */
+function clusterOf(nodes: readonly FabricNode[], { gpus, ranksPerPod }: HeldRanks): PlacedCluster | undefined {
   const placed = nodes.map((node, pod) => ({ ...node, gpus: Math.min(ranksPerPod, gpus - pod * ranksPerPod) }));
   const known = planCluster({ nodes: placed }, { gpus, gpusPerNode: ranksPerPod });
   if (known === undefined || 'problem' in known) return undefined;
   const { islands: _islands, ...cluster } = known.cluster;
   const slowest = slowestNetwork(placed);
-  const islands = new Set(nodes.map(({ island }) => island)).size;
   return {
     cluster: {
       ...cluster,
@@ -34,7 +61,6 @@ export function placedCluster(
     },
     leftOut: [
       'Switches are taken to be as fast as the NICs: what shared and oversubscribed links cost is left out.',
-      ...(islands > 1 ? [`The gang is in ${islands} islands: what the way between them costs is left out.`] : []),
       ...(slowest === undefined
         ? ['No label says how fast the NICs are: those that usually come with the GPUs are assumed.']
         : []),
@@ -51,26 +77,32 @@ export function placedCluster(
  */
 export function placedClusterOfParts(
   parts: readonly { readonly nodes: readonly FabricNode[]; readonly gpus: number }[],
-  ranksPerPod: number,
+  { ranksPerPod, acrossIslands }: Pick<HeldRanks, 'ranksPerPod'> & { readonly acrossIslands: AcrossIslands },
 ): PlacedCluster | undefined {
-  const known = parts.flatMap(({ nodes, gpus }) => placedCluster(nodes, { gpus, ranksPerPod }) ?? []);
+  const known = parts.flatMap(({ nodes, gpus }) => clusterOf(nodes, { gpus, ranksPerPod }) ?? []);
   const [first] = known;
   if (first === undefined || known.length < parts.length) return undefined;
+  const between = betweenIslands(
+    parts.flatMap(({ nodes }) => nodes),
+    acrossIslands,
+  );
   const islands = known.map(({ cluster: { gpu, gpus, scaleOutGbPerS, nicKind } }) => ({
     gpu,
     gpus,
     relativeSpeed: 1,
     ...(scaleOutGbPerS === undefined ? {} : { scaleOutGbPerS }),
     ...(nicKind === undefined ? {} : { nicKind }),
+    ...between.nicKind,
   }));
   const cluster: PlanCluster = {
     ...first.cluster,
+    ...between.nicKind,
     gpus: islands.reduce((sum, { gpus }) => sum + gpus, 0),
     scaleUpDomainGpus: Math.min(...known.map(({ cluster: { scaleUpDomainGpus = ranksPerPod } }) => scaleUpDomainGpus)),
     islands,
     stagesInOneIsland: true,
   };
-  return { cluster, leftOut: [...new Set(known.flatMap(({ leftOut }) => leftOut))] };
+  return { cluster, leftOut: [...new Set(known.flatMap(({ leftOut }) => leftOut)), ...between.leftOut] };
 }
 
 /** GB/s per GPU of the slowest NICs; of a node that does not say how many it has, one per GPU. */
