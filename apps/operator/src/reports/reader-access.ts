@@ -1,5 +1,5 @@
 /** Who may read beside the launchers on their port: the API alone. */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { REPORT_TOKEN_AUDIENCE } from '@coxswain/api-types';
 import type { Authenticator } from './authenticator.ts';
 import type { ReportPorts } from './session-ports.ts';
@@ -20,8 +20,27 @@ export interface Denial {
   readonly againInMs?: number;
 }
 
-/** Undefined: the reader may ask, and is answered here. */
-export async function denialOf(access: ReaderAccess, token: string | undefined): Promise<Denial | undefined> {
+/** Somebody asks. */
+export interface ReaderCall {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly token: string | undefined;
+  /** The reader may read. */
+  readonly onIdentified: () => void;
+}
+
+/** Whether the reader may ask, and is to be answered here; who may not was told why. */
+export async function isAdmitted(
+  access: ReaderAccess,
+  { response, token, onIdentified }: Omit<ReaderCall, 'request'>,
+): Promise<boolean> {
+  const denied = await denialOf(access, token);
+  if (denied === undefined) onIdentified();
+  else refuse(response, denied);
+  return denied === undefined;
+}
+
+async function denialOf(access: ReaderAccess, token: string | undefined): Promise<Denial | undefined> {
   if (token === undefined) return { status: 401, title: 'present a service account token as bearer' };
   // A token made for us alone is better; one for the API server is what a program outside the cluster has.
   const made = await access.authenticator.authenticate(token, [REPORT_TOKEN_AUDIENCE]);

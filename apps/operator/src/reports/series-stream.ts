@@ -1,6 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@coxswain/kube';
-import { denialOf, type ReaderAccess, refuse } from './reader-access.ts';
+import { isAdmitted, type ReaderAccess, type ReaderCall } from './reader-access.ts';
 import type { SeriesRing } from './series-ring.ts';
 
 /** Who may read the series, and from where. */
@@ -15,20 +14,9 @@ const KEEPALIVE_MS = 10_000;
  * The newline-delimited stream of steps: `?bootId=…&after=N` goes on after frame N. It ends when this replica stops leading; a
  * follower answers 503 with `leaderUrl`. A reader that is too slow skips frames, which it sees by their numbers.
  */
-export async function serveSeries(
-  access: SeriesAccess,
-  call: {
-    readonly request: IncomingMessage;
-    readonly response: ServerResponse;
-    readonly token: string | undefined;
-    /** The reader may read. */
-    readonly onIdentified: () => void;
-  },
-): Promise<void> {
-  const { request, response, token } = call;
-  const denied = await denialOf(access, token);
-  if (denied !== undefined) return refuse(response, denied);
-  call.onIdentified();
+export async function serveSeries(access: SeriesAccess, call: ReaderCall): Promise<void> {
+  if (!(await isAdmitted(access, call))) return;
+  const { request, response } = call;
   const query = new URL(request.url ?? '/', 'https://operator').searchParams;
   const after = Number(query.get('after') ?? Number.NaN);
   const cursor = access.ring.cursor({

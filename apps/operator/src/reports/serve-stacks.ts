@@ -1,6 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MAX_WORLD_SIZE } from '@coxswain/layout';
-import { type Denial, denialOf, type ReaderAccess, refuse } from './reader-access.ts';
+import { type Denial, isAdmitted, type ReaderAccess, type ReaderCall, refuse } from './reader-access.ts';
 import type { StackAnswer, StackQuestion, StackRequests } from './stack-requests.ts';
 
 /** Who may ask for stacks, and of whom. */
@@ -9,20 +8,9 @@ export interface StacksAccess extends ReaderAccess {
 }
 
 /** `?jobUid=…&rank=N` answers {@link JobStacks} within some seconds, or a problem; a follower answers 503 with `leaderUrl`. */
-export async function serveStacks(
-  access: StacksAccess,
-  call: {
-    readonly request: IncomingMessage;
-    readonly response: ServerResponse;
-    readonly token: string | undefined;
-    /** The reader may read. */
-    readonly onIdentified: () => void;
-  },
-): Promise<void> {
-  const { request, response, token } = call;
-  const denied = await denialOf(access, token);
-  if (denied !== undefined) return refuse(response, denied);
-  call.onIdentified();
+export async function serveStacks(access: StacksAccess, call: ReaderCall): Promise<void> {
+  if (!(await isAdmitted(access, call))) return;
+  const { request, response } = call;
   const question = questionOf(request.url ?? '/');
   if (question === undefined) return refuse(response, MALFORMED);
   const answer = await access.requests.take(question);
