@@ -35,7 +35,7 @@ export const STEP_FORMS: Readonly<Record<NonNullable<EngineRun['stepLines']>, St
         gradNorm: numberAfter(text, ' grad norm: '),
         learningRate: numberAfter(text, ' learning rate: '),
         stepTimeMs: numberAfter(text, ' elapsed time per iteration (ms): '),
-        ...notFiniteOf({ loss: wordAfter(text, ' lm loss: '), gradNorm: wordAfter(text, ' grad norm: ') }),
+        ...notFiniteIn(text, { loss: ' lm loss: ', gradNorm: ' grad norm: ' }),
       };
     },
   },
@@ -50,8 +50,8 @@ export const STEP_FORMS: Readonly<Record<NonNullable<EngineRun['stepLines']>, St
       if (step === undefined) return undefined;
       const loss = numberAfter(text, 'loss:');
       const gradNorm = numberAfter(text, 'grad_norm:');
-      const words = notFiniteOf({ loss: wordAfter(text, 'loss:'), gradNorm: wordAfter(text, 'grad_norm:') });
       const known = { step: Number(step), loss: loss === -1 ? null : loss, gradNorm };
+      const words = notFiniteIn(text, { loss: 'loss:', gradNorm: 'grad_norm:' });
       return { ...known, learningRate: null, stepTimeMs: null, ...words };
     },
   },
@@ -83,7 +83,7 @@ export const STEP_FORMS: Readonly<Record<NonNullable<EngineRun['stepLines']>, St
         gradNorm: numberAfter(text, "'grad_norm': "),
         learningRate: numberAfter(text, "'learning_rate': "),
         stepTimeMs: null,
-        ...notFiniteOf({ loss: wordAfter(text, "'loss': "), gradNorm: wordAfter(text, "'grad_norm': ") }),
+        ...notFiniteIn(text, { loss: "'loss': ", gradNorm: "'grad_norm': " }),
       };
     },
   },
@@ -91,13 +91,15 @@ export const STEP_FORMS: Readonly<Record<NonNullable<EngineRun['stepLines']>, St
 
 const LONGEST_NUMBER = 40;
 
+/** What stands behind the first `name`; nothing where it is not there. */
+function behind(text: string, name: string): string {
+  const at = text.indexOf(name);
+  return at === -1 ? '' : text.slice(at + name.length, at + name.length + LONGEST_NUMBER);
+}
+
 /** The number behind the first `name`, in quotation marks or not. */
 function numberAfter(text: string, name: string): number | null {
-  const at = text.indexOf(name);
-  if (at === -1) return null;
-  const [, digits] =
-    /^[ ']*([-+]?\d[\d.]*(?:[eE][-+]?\d+)?)/.exec(text.slice(at + name.length, at + name.length + LONGEST_NUMBER)) ??
-    [];
+  const [, digits] = /^[ ']*([-+]?\d[\d.]*(?:[eE][-+]?\d+)?)/.exec(behind(text, name)) ?? [];
   const number = Number(digits);
   return Number.isFinite(number) && Math.abs(number) <= 1e30 ? number : null;
 }
@@ -113,14 +115,14 @@ const NOT_FINITE: Readonly<Record<string, NotFinite['loss']>> = {
 
 /** What stands behind the first `name` where it is the word of a figure that is not finite. */
 function wordAfter(text: string, name: string): NotFinite['loss'] {
-  const at = text.indexOf(name);
-  if (at === -1) return undefined;
-  const behind = text.slice(at + name.length, at + name.length + LONGEST_NUMBER);
-  const [, word = ''] = /^[ ']*([-+]?(?:nan|inf))(?![a-z])/i.exec(behind) ?? [];
+  const [, word = ''] = /^[ ']*([-+]?(?:nan|inf))(?![a-z])/i.exec(behind(text, name)) ?? [];
   return NOT_FINITE[word.toLowerCase()];
 }
 
-function notFiniteOf({ loss, gradNorm }: NotFinite): Pick<StepLine, 'notFinite'> {
+/** Of the figures behind these names. */
+function notFiniteIn(text: string, names: Readonly<Record<keyof NotFinite, string>>): Pick<StepLine, 'notFinite'> {
+  const loss = wordAfter(text, names.loss);
+  const gradNorm = wordAfter(text, names.gradNorm);
   if (loss === undefined && gradNorm === undefined) return {};
   return { notFinite: { ...(loss && { loss }), ...(gradNorm && { gradNorm }) } };
 }
