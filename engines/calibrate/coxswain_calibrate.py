@@ -89,8 +89,9 @@ def _gpu_steps():
 class Clock:
     """Times what all ranks do at once, over and over: who shares cores, links or power is timed as it shares them."""
 
-    def __init__(self, device, per_probe_s):
+    def __init__(self, device, per_probe_s, now=time.perf_counter):
         self._device = device
+        self._now = now
         self._window_s = per_probe_s / WINDOWS
 
     def seconds(self, work):
@@ -103,12 +104,12 @@ class Clock:
 
     def _timed(self, work, calls):
         dist.barrier()
-        began = time.perf_counter()
+        began = self._now()
         for _ in range(calls):
             work()
         if self._device.type == 'cuda':
             torch.cuda.synchronize()
-        return max(time.perf_counter() - began, 1e-9)
+        return max(self._now() - began, 1e-9)
 
     def _agreed(self, calls):
         """As few as any rank asks for: some of them talk to each other, so all make as many."""

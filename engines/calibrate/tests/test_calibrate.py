@@ -5,12 +5,18 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
+import torch.distributed as dist
 
 ENGINES = Path(__file__).parents[2]
 PROGRAM = ENGINES / 'calibrate' / 'coxswain_calibrate.py'
+sys.path[:0] = [str(ENGINES / 'calibrate'), str(ENGINES / 'preflight')]
+
+from coxswain_calibrate import Clock  # noqa: E402 - needs the path above
 
 
 @pytest.fixture(scope='module')
@@ -60,9 +66,36 @@ def test_steps_are_measured_alone_and_divided(measured: dict) -> None:
     assert divisions == {(1, 1), (1, 2), (2, 1)}
 
 
-def test_larger_products_take_longer(measured: dict) -> None:
-    squares = sorted((p['m'], p['seconds']) for p in measured['probes'] if p['kind'] == 'product' and p['m'] == p['k'])
-    assert [seconds for _, seconds in squares] == sorted(seconds for _, seconds in squares)
+def test_products_of_every_shape_are_measured(measured: dict) -> None:
+    shapes = [(p['m'], p['n'], p['k']) for p in measured['probes'] if p['kind'] == 'product']
+    assert shapes == [(128, 128, 128), (256, 256, 256), (512, 512, 512), (512, 128, 64), (1024, 256, 128)]
+
+
+@pytest.fixture
+def alone() -> Iterator[None]:
+    dist.init_process_group('gloo', store=dist.HashStore(), rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+@pytest.mark.parametrize(
+    ('calls_s', 'seconds'),
+    [
+        pytest.param([0.01], 0.01, id='work that always takes as long is that long, however many calls a window has'),
+        pytest.param([3.0], 3.0, id='work that is longer than its window is called once in each'),
+        pytest.param([9.0, 0.2, 0.1, 5.0, 0.3], 0.3, id='a warming call and one slow window of three are not the answer'),
+    ],
+)
+@pytest.mark.usefixtures('alone')
+def test_a_probe_is_the_seconds_of_one_call(calls_s: list[float], seconds: float) -> None:
+    now_s = 0.0
+    left = iter(calls_s)
+
+    def work() -> None:
+        nonlocal now_s
+        now_s += next(left, calls_s[-1])
+
+    assert Clock(torch.device('cpu'), 0.3, lambda: now_s).seconds(work) == pytest.approx(seconds, rel=1e-5)
 
 
 def test_a_program_without_ranks_says_what_it_lacks() -> None:

