@@ -9,6 +9,7 @@ export const SCRIPTS = {
     check: 'format, lint, types, unit tests: what to run before each commit',
     test: 'every test; -- --unit NAME for the unit tests of one place, -- --watch NAME to run them again on each change',
     generate: 'write again what is generated: custom resources, GraphQL schema, reference pages',
+    'docs:commands': 'write again what pages show of the commands that they name',
     format: 'format every file',
     lint: 'rules, import borders and format, without changing anything',
     typecheck: 'types of the whole tree',

@@ -313,9 +313,12 @@ function trustText(shown: Prediction | undefined, answer: PlanAnswer, width: Wid
   ];
 }
 
+/** Sums of floating-point numbers differ by less where nothing differs. */
+const TOLD_S = 1e-6;
+
 function differenceLines(difference: readonly TimePart[]): readonly string[] {
   const rows = difference
-    .filter(({ seconds }) => seconds !== 0)
+    .filter(({ seconds }) => Math.abs(seconds) >= TOLD_S)
     .map(({ part, seconds }) => [
       `${INDENT}${labelOfPart(part)}`,
       `${seconds > 0 ? '+' : ''}${formatSeconds(seconds)}`,
