@@ -8,6 +8,7 @@ import { counter, milliseconds, timestamp } from './status-fields.ts';
 export const INCIDENT_KINDS = {
   Crash: 'A rank, or the launcher of a pod, ended although it was to go on.',
   NodeLost: 'A node or a pod of the gang went away.',
+  NodeLeaving: 'A node of the gang was announced to go away.',
   Evicted: 'The cluster took a pod away: eviction, preemption, drain.',
   StartFailed:
     'The gang did not come up: pods refused or not started, a Secret missing, a preflight that names a node.',
@@ -32,6 +33,7 @@ export const INCIDENT_ACTIONS = {
   RestartedInPods: 'The ranks are started again in their pods.',
   RestartedInNewPods: 'The gang is made anew.',
   RestartedElsewhere: 'The gang is made anew, and kept away from the nodes that are to blame.',
+  Moved: 'The gang saved and stopped, and goes on on other nodes.',
   GaveUp: 'The job is ended: the message says what a person must look at.',
 } as const satisfies Record<string, string>;
 export type IncidentAction = keyof typeof INCIDENT_ACTIONS;

@@ -36,6 +36,7 @@ const ACTED: ReadonlySet<IncidentAction> = new Set<IncidentAction>([
   'RestartedInPods',
   'RestartedInNewPods',
   'RestartedElsewhere',
+  'Moved',
   'GaveUp',
 ]);
 

@@ -57,6 +57,30 @@ describe('a gang of which a node is about to go away', () => {
     expect(world.violations).toEqual([]);
   });
 
+  it('is an incident with who announced it, which is over where training goes on', () => {
+    const world = aTrainingWorld(['node-a', 'node-b', 'node-c']);
+    const [leaving] = world.pods.map(({ nodeName }) => nodeName);
+    world.apply({ kind: 'announce', pick: ['node-a', 'node-b', 'node-c'].indexOf(leaving ?? '') });
+    turn(world, 2);
+    const incident = {
+      id: '1.1-nodeLeaving',
+      kind: 'NodeLeaving',
+      node: leaving,
+      action: 'Moved',
+      gpus: 4,
+      evidence: [
+        { name: 'rule', value: 'maintenance' },
+        { name: 'mark', value: 'taint of the world' },
+      ],
+    };
+    expect(world.job?.status?.incidents).toMatchObject([incident]);
+    expect(world.job?.status?.incidents?.[0]?.outcome).toBeUndefined();
+    turn(world, 120);
+    expect(world.job?.status?.incidents).toMatchObject([
+      { ...incident, outcome: 'Recovered', redoneSteps: expect.any(Number), lostMs: expect.any(Number) },
+    ]);
+  });
+
   it('says who announced it', () => {
     const world = aTrainingWorld(['node-a', 'node-b', 'node-c']);
     world.apply({ kind: 'announce', pick: 0 });

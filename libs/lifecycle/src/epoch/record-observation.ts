@@ -11,10 +11,11 @@ import { withFailureNoted } from '../incident/note-failure.ts';
 import { missingIndices, missingPodNames, podsOf } from '../look/gang.ts';
 import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../look/incarnation.ts';
 import type { ObservedPod, ObservedProgress } from '../look/observed.ts';
-import { canMove, leavingNodes, whyLeaving } from '../disruption/leaving-nodes.ts';
 import { isToGrow } from './elastic.ts';
+import { lastStepOf, toldStep } from './last-step.ts';
 import { MOST_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
+import { recordMove } from './record-move.ts';
 import { recordPreflight } from './record-preflight.ts';
 import { recordTrained } from './record-trained.ts';
 import { lastStepAt, recordMarks, withPace } from './run-marks.ts';
@@ -285,24 +286,6 @@ function recordStopRequest(record: JobRecord, facts: Facts, now: Date): JobRecor
   });
 }
 
-/** A gang of which a node is about to go away saves while it can, and goes on elsewhere. */
-function recordMove(record: JobRecord, facts: Facts, now: Date): JobRecord {
-  const attempt = liveAttempt(record);
-  if (attempt?.stage !== 'Released' || !canMove(facts)) return record;
-  const nodes = leavingNodes(facts, attempt);
-  if (nodes.length === 0) return record;
-  const avoiding = withAvoided(record, { nodes, reason: 'Leaving', epoch: attempt.epoch }, facts, now);
-  return withLastAttempt(avoiding, {
-    stage: 'Stopping',
-    stoppingAt: now.toISOString(),
-    outcome: 'Moved',
-    reason: 'NodeLeaving',
-    message: safeText(whyLeaving(facts, nodes), 8_000),
-    charged: false,
-    ...lastStepOf(record, facts),
-  });
-}
-
 /** A gang on fewer GPUs than the job asks for makes way for one on all of them, once it has saved. */
 function recordGrowth(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
@@ -378,21 +361,6 @@ function isComplete(facts: Facts, attempt: Attempt): boolean {
 
 function isFinished(facts: Facts, attempt: Attempt): boolean {
   return isComplete(facts, attempt) && podsOf(facts, attempt.epoch).every((pod) => pod.phase === 'Succeeded');
-}
-
-function lastStepOf(record: JobRecord, facts: Facts): { readonly lastStep?: number } {
-  const { progress } = facts.observed;
-  const attempt = liveAttempt(record);
-  if (attempt === undefined) return {};
-  const exits = podsOf(facts, attempt.epoch).map((pod) => toldStep(pod, attempt));
-  const reported = progress !== undefined && isOfFence(progress, attempt) ? progress.step : -1;
-  const lastStep = Math.max(reported, attempt.lastStep ?? -1, ...exits);
-  return lastStep < 0 ? {} : { lastStep };
-}
-
-/** What a pod that has ended says of the current incarnation; -1: nothing. */
-function toldStep({ exit }: ObservedPod, attempt: Attempt): number {
-  return isOfFence(exit?.cause, attempt) ? (exit?.cause?.lastStep ?? -1) : -1;
 }
 
 function isFiniteNumber(value: number | undefined): value is number {

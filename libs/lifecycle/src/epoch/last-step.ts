@@ -1,0 +1,22 @@
+/** How far is the run under way, as far as anybody has said? */
+import type { Attempt } from '@coxswain/api-types';
+import type { Facts } from '../look/facts.ts';
+import { podsOf } from '../look/gang.ts';
+import { isOfFence } from '../look/incarnation.ts';
+import type { ObservedPod } from '../look/observed.ts';
+import { type JobRecord, liveAttempt } from '../record/job-record.ts';
+
+export function lastStepOf(record: JobRecord, facts: Facts): { readonly lastStep?: number } {
+  const { progress } = facts.observed;
+  const attempt = liveAttempt(record);
+  if (attempt === undefined) return {};
+  const exits = podsOf(facts, attempt.epoch).map((pod) => toldStep(pod, attempt));
+  const reported = progress !== undefined && isOfFence(progress, attempt) ? progress.step : -1;
+  const lastStep = Math.max(reported, attempt.lastStep ?? -1, ...exits);
+  return lastStep < 0 ? {} : { lastStep };
+}
+
+/** What a pod that has ended says of the current incarnation; -1: nothing. */
+export function toldStep({ exit }: ObservedPod, attempt: Attempt): number {
+  return isOfFence(exit?.cause, attempt) ? (exit?.cause?.lastStep ?? -1) : -1;
+}

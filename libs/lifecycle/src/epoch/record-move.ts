@@ -1,0 +1,62 @@
+/** Is a gang to save and stop, because a node of it is about to go away, and what is told of it? */
+import type { Attempt, Incident } from '@coxswain/api-types';
+import { worldSize } from '@coxswain/layout';
+import { safeText } from '@coxswain/safe-text';
+import { canMove, leavingNodes, whyLeaving } from '../disruption/leaving-nodes.ts';
+import { withAvoided } from '../failure/avoided-nodes.ts';
+import { evidenceOf, withIncident } from '../incident/incident-record.ts';
+import type { Facts } from '../look/facts.ts';
+import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
+import { lastStepOf } from './last-step.ts';
+
+/** It saves while it can, and goes on elsewhere; the incident is part of the same write, and ends where training goes on. */
+export function recordMove(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Released' || !canMove(facts)) return record;
+  const nodes = leavingNodes(facts, attempt);
+  if (nodes.length === 0) return record;
+  const avoiding = withAvoided(record, { nodes, reason: 'Leaving', epoch: attempt.epoch }, facts, now);
+  const last = lastStepOf(record, facts);
+  const told = withIncident(avoiding, incidentOf({ attempt, facts, nodes, now, step: last.lastStep }));
+  return withLastAttempt(told, {
+    stage: 'Stopping',
+    stoppingAt: now.toISOString(),
+    outcome: 'Moved',
+    reason: 'NodeLeaving',
+    message: safeText(whyLeaving(facts, nodes), 8_000),
+    charged: false,
+    ...last,
+  });
+}
+
+function incidentOf(about: {
+  readonly attempt: Attempt;
+  readonly facts: Facts;
+  readonly nodes: readonly string[];
+  readonly now: Date;
+  readonly step: number | undefined;
+}): Incident {
+  const { attempt, facts, nodes, now, step } = about;
+  const { epoch, incarnation = 1, layout } = attempt;
+  const [first = ''] = nodes;
+  const notice = facts.observed.noticeOf?.(first);
+  const evidence = evidenceOf({
+    rule: notice?.rule,
+    mark: notice?.mark,
+    begins: notice?.beginsAtMs === undefined ? undefined : new Date(notice.beginsAtMs).toISOString(),
+    ...(nodes.length === 1 ? {} : { nodes: nodes.length }),
+  });
+  return {
+    id: `${epoch}.${incarnation}-nodeLeaving`,
+    kind: 'NodeLeaving',
+    epoch,
+    incarnation,
+    noticedAt: now.toISOString(),
+    message: safeText(whyLeaving(facts, nodes), 1_000),
+    node: first,
+    ...(evidence.length === 0 ? {} : { evidence: [...evidence] }),
+    gpus: worldSize(layout),
+    ...(step === undefined ? {} : { step }),
+    action: 'Moved',
+  };
+}
