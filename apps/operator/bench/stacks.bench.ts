@@ -8,6 +8,7 @@
 import { LauncherMessage, MAX_STACK_FRAMES, type OperatorMessage, type PodStacks } from '@coxswain/api-types';
 import { systemClock } from '@coxswain/kube';
 import { parseFrame } from '../src/reports/launcher-frames.ts';
+import { fairShareOf } from '../src/reports/fair-share.ts';
 import { Rendezvous } from '../src/reports/rendezvous.ts';
 import { StackRequests } from '../src/reports/stack-requests.ts';
 
@@ -77,7 +78,12 @@ async function measure(name: string, tell: Tell): Promise<void> {
   const nodes = Array.from({ length: PODS }, (_, pod) => ({ node: `node-${pod}`, ranks: ranksOf(pod) }));
   const layout = { tensorParallelDegree: 8, pipelineParallelDegree: 1, dataParallelDegree: PODS };
   const roster = { namespace: 'team', epoch: 1, layout, nodes };
-  const requests = new StackRequests({ rendezvous, rosterOf: () => Promise.resolve(roster), clock: systemClock });
+  const requests = new StackRequests({
+    rendezvous,
+    rosterOf: () => Promise.resolve(roster),
+    clock: systemClock,
+    kilobytesPerSecond: () => fairShareOf(PODS).kilobytes.perSecond,
+  });
   const wanted: Wanted[] = [];
   for (let podIndex = 0; podIndex < PODS; podIndex += 1) {
     const send = (message: OperatorMessage): void => void (message.kind === 'stacksWanted' && wanted.push(message));

@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createKubeClient, sleep, systemClock } from '@coxswain/kube';
 import { TokenReviewAuthenticator } from './authenticator.ts';
+import { fairShareOf } from './fair-share.ts';
 import { HealthWatch } from './health-watch.ts';
 import { HeardPods } from './heard-pods.ts';
 import { sharedMonotonicMs, type FromIngest, type IngestStart, type ToIngest } from './ingest-messages.ts';
@@ -43,7 +44,12 @@ const records =
     ? undefined
     : new TraceRecorder({ directory, say: (sentence) => process.stderr.write(`coxswain: ${sentence}\n`) });
 const rendezvous = new Rendezvous();
-const stacks = new StackRequests({ rendezvous, rosterOf: (jobUid) => ports.rosterOf(jobUid), clock });
+const stacks = new StackRequests({
+  rendezvous,
+  rosterOf: (jobUid) => ports.rosterOf(jobUid),
+  clock,
+  kilobytesPerSecond: () => fairShareOf(server.connections).kilobytes.perSecond,
+});
 const health = new HealthWatch({
   monotonicMs: () => clock.monotonicMs(),
   rosterOf: (jobUid) => ports.rosterOf(jobUid),

@@ -26,10 +26,12 @@ class Desk {
   /** What launchers were asked. */
   readonly asked: Extract<OperatorMessage, { kind: 'stacksWanted' }>[] = [];
   roster: GangRoster | undefined = ROSTER;
+  kilobytesPerSecond = 2_048;
   readonly requests = new StackRequests({
     rendezvous: this.rendezvous,
     rosterOf: (jobUid) => Promise.resolve(jobUid === 'gone' ? undefined : this.roster),
     clock: this.clock,
+    kilobytesPerSecond: () => this.kilobytesPerSecond,
   });
 
   /** The launcher of that pod comes. */
@@ -186,6 +188,39 @@ describe('whoever asks', () => {
     expect(await (await desk.ask()).answer).toMatchObject({ againInMs: 10_000 });
     desk.requests.forget('job-1');
     expect((await (await desk.ask()).answer).kind).toBe('taken');
+  });
+
+  it.each([
+    ['soon where few launchers share the thread', 2_048, 0],
+    ['in a minute where thousands do: its heartbeats come beside them', 4, 60_000],
+  ])('of one rank, whose pod has said much, are taken again %s', async (_sentence, kilobytesPerSecond, leastMs) => {
+    const desk = new Desk();
+    desk.kilobytesPerSecond = kilobytesPerSecond;
+    desk.connect(0);
+    const { answer } = await desk.ask({ jobUid: 'job-1', rank: 0 });
+    const groups = Array.from({ length: 120 }, (_, at) => ({
+      ...main(`${at}`, ...Array.from({ length: 5 }, () => 'f'.repeat(200))),
+      ranks: '0-1',
+    }));
+    desk.answer(0, { groups });
+    expect((await answer).kind).toBe('taken');
+    await desk.clock.advance(2_000);
+    const { answer: later } = await desk.ask({ jobUid: 'job-1', rank: 1 });
+    desk.answer(0);
+    const again = await later;
+    expect(again.kind === 'later' ? again.againInMs : 0).toBeGreaterThanOrEqual(leastMs);
+    expect(again.kind).toBe(leastMs === 0 ? 'taken' : 'later');
+  });
+
+  it('beyond what a launcher was told that it may send are left out, and its ranks are named', async () => {
+    const desk = new Desk();
+    desk.connect(0);
+    desk.connect(1);
+    const { answer } = await desk.ask();
+    const frames = Array.from({ length: 60 }, () => 'f'.repeat(250));
+    desk.answer(0, { groups: Array.from({ length: 20 }, (_, at) => ({ ...main(`${at}`, ...frames), ranks: '0-1' })) });
+    desk.answer(1, { groups: [{ ...main('wait (a.py:1)'), ranks: '2-3' }] });
+    expect(await stacksOf(answer)).toMatchObject({ groups: ['2-3: wait (a.py:1)'], leftOut: '0-1', silent: [] });
   });
 
   it('of a hang are waited for while people ask for one rank of it, and while others of its namespace are asked', async () => {

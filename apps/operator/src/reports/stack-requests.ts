@@ -19,6 +19,8 @@ const WITHIN_MS = STACKS_WITHIN_MS + 3_000;
 const PAUSE_MS = { least: 2_000, perPod: 5 } as const;
 /** Of the frames of all pods together, divided among them; none gets more than it could send, and none so little that one stack does not fit. */
 const BYTES = { inAll: 25_165_824, least: 8_192, most: 196_608 } as const;
+/** Of what a launcher may send, for answers. */
+const SHARE_OF_RATE = 0.5;
 /** Of an answer. */
 const MOST_CHARACTERS = 1_048_576;
 const BOUNDS: StackBounds = { firstThreads: 512, otherThreads: 256, characters: 2 * MOST_CHARACTERS };
@@ -50,6 +52,9 @@ interface Asking extends StackQuestion {
   /** Pods that have not answered. */
   readonly waiting: Map<number, Pod>;
   readonly gathering: StackGathering;
+  /** What each may send, and the most that one sent. */
+  readonly maxBytes: number;
+  largestBytes: number;
   readonly answered: PromiseWithResolvers<void>;
   answer: Promise<StackAnswer>;
 }
@@ -58,6 +63,7 @@ export class StackRequests {
   readonly #rendezvous: Pick<Rendezvous, 'membersOf'>;
   readonly #rosterOf: (jobUid: string) => Promise<GangRoster | undefined>;
   readonly #clock: Pick<Clock, 'now' | 'monotonicMs' | 'setTimer'>;
+  readonly #kilobytesPerSecond: () => number;
   readonly #underWay = new Map<string, Asking>();
   /** When a job may be asked again. */
   readonly #notBeforeMs = new Map<string, number>();
@@ -68,7 +74,10 @@ export class StackRequests {
     /** Must not reject. */
     readonly rosterOf: (jobUid: string) => Promise<GangRoster | undefined>;
     readonly clock: Pick<Clock, 'now' | 'monotonicMs' | 'setTimer'>;
+    /** That one launcher may send: what is faster is read later, its heartbeats with it. */
+    readonly kilobytesPerSecond: () => number;
   }) {
+    this.#kilobytesPerSecond = parts.kilobytesPerSecond;
     this.#rendezvous = parts.rendezvous;
     this.#rosterOf = parts.rosterOf;
     this.#clock = parts.clock;
@@ -120,6 +129,13 @@ export class StackRequests {
     if (pod === undefined) return;
     asking.waiting.delete(podIndex);
     const { gathering } = asking;
+    const bytes = Buffer.byteLength(JSON.stringify({ groups, silent, leftOut }));
+    asking.largestBytes = Math.max(asking.largestBytes, bytes);
+    if (bytes > asking.maxBytes) {
+      // It was told how much may come of it; what is more would be held for everybody who asks.
+      gathering.leaveOut(pod.ranks);
+      return this.#noteAnswered(asking);
+    }
     const told = new Set<number>();
     const ranksOf = (text: string): readonly number[] => {
       const ranks = parseRanks(text, MAX_RANKS_PER_POD);
@@ -131,7 +147,11 @@ export class StackRequests {
     gathering.leaveOut(ranksOf(leftOut));
     const untold = pod.ranks.filter((rank) => !told.has(rank));
     if (untold.length > 0) gathering.addSilent(untold, 'notRunning', pod.node);
-    if (asking.waiting.size === 0) asking.answered.resolve();
+    this.#noteAnswered(asking);
+  }
+
+  #noteAnswered({ waiting, answered }: Asking): void {
+    if (waiting.size === 0) answered.resolve();
   }
 
   /** The job is gone. */
@@ -161,6 +181,8 @@ export class StackRequests {
       request: (this.#requests += 1),
       waiting: new Map(),
       gathering: new StackGathering(BOUNDS),
+      maxBytes: Math.min(BYTES.most, Math.max(BYTES.least, Math.floor(BYTES.inAll / pods.length))),
+      largestBytes: 0,
       answered: Promise.withResolvers(),
       answer: Promise.resolve({ kind: 'noGang' }),
     };
@@ -172,7 +194,7 @@ export class StackRequests {
   }
 
   #tellLaunchers(asking: Asking, pods: readonly Pod[]): void {
-    const maxBytes = Math.min(BYTES.most, Math.max(BYTES.least, Math.floor(BYTES.inAll / pods.length)));
+    const { maxBytes } = asking;
     const members = new Map(this.#rendezvous.membersOf(asking).map((member) => [member.podIndex, member]));
     for (const pod of pods) {
       const member = members.get(pod.podIndex);
@@ -191,9 +213,18 @@ export class StackRequests {
     cancel();
     for (const { ranks, node } of waiting.values()) gathering.addSilent(ranks, 'launcherSilent', node);
     if (this.#underWay.get(jobUid) === asking) this.#underWay.delete(jobUid);
+    this.#restAfter(asking);
     const { groups, silent, leftOut } = gathering.result(MOST_CHARACTERS);
     const takenAt = this.#clock.now().toISOString();
     return { kind: 'taken', stacks: { takenAt, ...about, groups: [...groups], silent: [...silent], leftOut } };
+  }
+
+  /** Long answers take half of what their launchers may send, however often people ask: heartbeats come beside them. */
+  #restAfter({ jobUid, largestBytes }: Asking): void {
+    if (!this.#notBeforeMs.has(jobUid)) return;
+    const restMs = (largestBytes / 1_024 / (SHARE_OF_RATE * this.#kilobytesPerSecond())) * 1_000;
+    const known = this.#notBeforeMs.get(jobUid) ?? 0;
+    this.#notBeforeMs.set(jobUid, Math.max(known, this.#clock.monotonicMs() + restMs));
   }
 }
 

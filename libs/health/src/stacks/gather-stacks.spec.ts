@@ -116,6 +116,17 @@ it('a stack that no rank says is none, and what would be too much together is le
 });
 
 describe('ranks of which there is no stack', () => {
+  it('are told together where they are on more than eight nodes, whatever the others say', () => {
+    const gathering = new StackGathering(WIDE);
+    for (let pod = 0; pod < 2_048; pod += 1)
+      gathering.addSilent([2 * pod, 2 * pod + 1], 'launcherSilent', `gpu-${pod}`);
+    gathering.addSilent([9_000], 'stopped', 'gpu-x');
+    expect(gathering.result(PLENTY).silent).toEqual([
+      { why: 'launcherSilent', ranks: '0-4095' },
+      { why: 'stopped', ranks: '9000', node: 'gpu-x' },
+    ]);
+  });
+
   it('are told by why and node, the first rank first', () => {
     const gathering = new StackGathering(WIDE);
     gathering.addSilent([5], 'noHook', 'gpu-a');

@@ -88,13 +88,23 @@ export class StackGathering {
       for (const rank of ranks) leftOut.add(rank);
       return [];
     });
-    const silent = [...this.#silent.values()].sort((one, other) => first(one) - first(other));
+    const silent = together([...this.#silent.values()]).toSorted((one, other) => first(one) - first(other));
     return {
       groups,
       silent: silent.map((one) => ({ ...one, ranks: inOrder(one.ranks) })),
       leftOut: inOrder([...leftOut]),
     };
   }
+}
+
+/** Of more nodes than people read by name those that are silent for one reason are said together. */
+const MOST_NODES = 8;
+
+function together(silent: readonly Silent[]): readonly Silent[] {
+  const byWhy = Map.groupBy(silent, ({ why }) => why);
+  return [...byWhy].flatMap(([why, ofNodes]) =>
+    ofNodes.length <= MOST_NODES ? ofNodes : [{ why, ranks: ofNodes.flatMap(({ ranks }) => ranks) }],
+  );
 }
 
 /** A line of its own, whatever it was called. */
