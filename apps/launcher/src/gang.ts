@@ -10,7 +10,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { CheckpointFaultFact, EngineFact } from './engine-facts.ts';
 import { EngineProcess } from './engine-process.ts';
 import { commandOf, engineRunOf, type Variables } from './engine-run.ts';
-import type { Hello } from './facts/fact-server.ts';
+import type { FactServer, Hello } from './facts/fact-server.ts';
 import { withPythonPath } from './hook/install-hook.ts';
 import { IncarnationPlace } from './incarnation-place.ts';
 import type { LogSink } from './log-relay.ts';
@@ -125,9 +125,9 @@ export class Gang {
     return this.#processes.flatMap(({ ranks, exit }) => ranks.map((rank) => ({ rank, alive: exit === undefined })));
   }
 
-  /** As {@link FactServer.askForStacks}. */
-  askForStacks(rank: number, request: number): number | undefined {
-    return this.#place?.facts.askForStacks(rank, request);
+  /** Where its ranks tell facts and are asked; undefined before they are started. */
+  get facts(): FactServer | undefined {
+    return this.#place?.facts;
   }
 
   /** What the rank wrote last, with the others of its process; of a pod's only process where no rank is named. */

@@ -4,7 +4,8 @@ A thread of its own connects and writes. When the launcher reads slowly the queu
 first, because a step is one of many while a saved checkpoint is told only once. Dropped facts are counted and the count
 is sent with the next chance. When the launcher closes the connection reporting stops for good; the training goes on.
 
-The launcher asks one thing: in the middle of what the process is. A second thread waits for that, and answers between the facts.
+The launcher asks two things: in the middle of what the process is, and that the ranks save now. A second thread waits for that; it answers the first between the
+facts, and keeps the second for the engine, which looks at `save_asked` after each step.
 
 Python 3.8 and later: the launcher carries this file into images of others, for the hook.
 """
@@ -41,6 +42,7 @@ class Reporter:
 
     def __init__(self, connect: Connect | None, capacity: int = DEFAULT_CAPACITY) -> None:
         """`connect` is called once, by the thread that writes; None gives a reporter that says nothing."""
+        self._save_asked = 0
         self._connect = connect
         self._is_open = connect is not None
         self._capacity = capacity
@@ -57,17 +59,28 @@ class Reporter:
             self._thread.start()
 
     @staticmethod
-    def from_environment(environment: Mapping[str, str] = os.environ, *, hook: str = 'engine') -> Reporter:
+    def from_environment(
+        environment: Mapping[str, str] = os.environ, *, hook: str = 'engine', saves_when_asked: bool = False
+    ) -> Reporter:
         """A reporter on the socket that COXSWAIN_REPORT_SOCKET names; a silent one where there is no launcher.
 
-        `hook`: 'engine' where the engine itself calls, 'sitecustomize' where it is watched from beside.
+        `hook`: 'engine' where the engine itself calls, 'sitecustomize' where it is watched from beside. `saves_when_asked`: the engine
+        looks at `save_asked`; where it does not, nobody asks.
         """
-        return Reporter(launcher_socket(environment, hook=hook))
+        return Reporter(launcher_socket(environment, hook=hook, saves_when_asked=saves_when_asked))
 
     @property
     def dropped(self) -> int:
         """How many facts were dropped so far."""
         return self._dropped
+
+    @property
+    def save_asked(self) -> int:
+        """The newest request to save before the next save is due, from 1; 0: none yet.
+
+        One rank of the gang is asked. An engine has its ranks agree, saves once for each new number, and trains on.
+        """
+        return self._save_asked
 
     def resumed(self, step: int) -> None:
         """The state after `step` optimizer steps was loaded from a checkpoint."""
@@ -230,6 +243,8 @@ class Reporter:
             asked = json.loads(line)
             if asked.get('kind') == 'stacksWanted':
                 self._put({'kind': 'stacks', 'request': asked['request'], 'threads': stacks.take()})
+            elif asked.get('kind') == 'saveWanted':
+                self._save_asked = max(self._save_asked, int(asked['request']))
         except Exception:
             pass  # Whatever a program has made of its path or its threads: it is asked again, and nothing of ours ends in it.
 
@@ -271,7 +286,7 @@ def _forget_in_child() -> None:
 os.register_at_fork(after_in_child=_forget_in_child)
 
 
-def launcher_socket(environment: Mapping[str, str], *, hook: str) -> Connect | None:
+def launcher_socket(environment: Mapping[str, str], *, hook: str, saves_when_asked: bool = False) -> Connect | None:
     """How this process reaches its launcher as its rank, or None where it has none. `hook`: who speaks, 'engine' or 'sitecustomize'."""
     path, boot_id = environment.get(REPORT_SOCKET_VARIABLE), environment.get(BOOT_ID_VARIABLE)
     rank = environment.get('RANK', '')
@@ -285,6 +300,7 @@ def launcher_socket(environment: Mapping[str, str], *, hook: str) -> Connect | N
         'rank': int(rank),
         'hook': hook,
         'python': platform.python_version(),
+        'reads': ['stacks', 'saves'] if saves_when_asked else ['stacks'],
     }
     return lambda: _say_hello(path, hello)
 

@@ -52,6 +52,27 @@ class Launcher:
             self.lines += [json.loads(line) for line in file]
 
 
+@pytest.mark.parametrize(('saves', 'reads'), [(False, ['stacks']), (True, ['stacks', 'saves'])])
+def test_a_hook_says_which_questions_it_answers(saves: bool, reads: list[str], tmp_path: Path) -> None:
+    launcher = Launcher(tmp_path / 'facts', {'kind': 'welcome'})
+    Reporter.from_environment(launcher.environment, saves_when_asked=saves).close()
+    assert launcher.told()[0]['reads'] == reads
+
+
+def test_the_newest_request_to_save_is_kept_for_the_engine_whatever_else_is_said() -> None:
+    reporter = Reporter(None)
+    assert reporter.save_asked == 0
+    for line in (
+        b'{"kind":"saveWanted","request":2}',
+        b'{"kind":"saveWanted","request":1}',
+        b'{"kind":"saveWanted"}',
+        b'{"kind":"saveWanted","request":"many"}',
+        b'{"kind":"newer","request":9}',
+    ):
+        reporter._answer(line)
+    assert reporter.save_asked == 2
+
+
 def test_facts_arrive_in_order_one_json_object_a_line(tmp_path: Path) -> None:
     launcher = Launcher(tmp_path / 'facts', {'kind': 'welcome'})
     reporter = Reporter.from_environment(launcher.environment)
@@ -63,6 +84,7 @@ def test_facts_arrive_in_order_one_json_object_a_line(tmp_path: Path) -> None:
     assert hello.pop('python')
     assert hello == {
         'kind': 'hello', 'version': 1, 'pid': os.getpid(), 'bootId': 'a-boot', 'rank': 3, 'hook': 'engine',
+        'reads': ['stacks'],
     }  # fmt: skip
     assert facts == [
         {'kind': 'resumed', 'step': 4},

@@ -20,6 +20,8 @@ export const RANK_SILENCES = {
     'its process waits in the kernel and cannot be interrupted (state D): a file server or a device does not answer',
   noHook:
     'no hook speaks for it: it has neither joined a process group nor taken a step yet, or runs without the hook (python -I or -S, no PyTorch)',
+  olderHook:
+    'it did not answer: its engine brings a coxswain_agent of a release that does not say whether it answers such questions, so that nothing follows from its silence',
   notRunning: 'its process is not running',
   notConnected: 'the launcher of its pod is not connected',
   launcherSilent:

@@ -192,12 +192,47 @@ describe('a rank that is asked for its stacks', () => {
     ['is asked by the engine itself where there is no other', ['engine'], 0],
   ])('%s', async (_sentence, kinds, asked) => {
     const { server, read } = await hooks(...kinds);
-    expect(server.askForStacks(4, 7)).toBe(10);
+    expect(server.askForStacks(4, 7)).toEqual({ pid: 10, saysItAnswers: false });
     expect(await read[asked]).toBe(QUESTION);
+  });
+
+  it('is known to answer where its hook has said so', async () => {
+    const { server } = await aServer();
+    await say(server, hello({ hook: 'engine', reads: ['stacks', 'what a later one knows'] }));
+    expect(server.askForStacks(4, 7)).toEqual({ pid: 10, saysItAnswers: true });
   });
 
   it('is not asked where no hook speaks for it', async () => {
     const { server } = await hooks('engine');
     expect(server.askForStacks(5, 7)).toBeUndefined();
+  });
+});
+
+describe('a rank that is asked to save', () => {
+  it.each<[string, readonly (readonly [string, readonly string[] | undefined])[], string, string | undefined]>([
+    ['reads it where its engine has said that it does', [['engine', ['stacks', 'saves']]], 'asked', 'engine'],
+    [
+      'reads it from its engine, not the hook beside it',
+      [
+        ['sitecustomize', ['saves']],
+        ['engine', ['saves']],
+      ],
+      'asked',
+      'engine',
+    ],
+    ['is not asked where its engine has said nothing of it', [['engine', undefined]], 'cannot', undefined],
+    ['is not asked where the hook beside it is all that speaks', [['sitecustomize', ['stacks']]], 'silent', undefined],
+  ])('%s', async (_sentence, hooks, want, reader) => {
+    const { server } = await aServer();
+    const read = new Map<string, Promise<string>>();
+    for (const [hook, reads] of hooks) {
+      const { socket } = await say(server, hello({ hook, ...(reads === undefined ? {} : { reads }) }));
+      read.set(
+        hook,
+        once(socket, 'data').then(([chunk]) => String(chunk)),
+      );
+    }
+    expect(server.askToSave(4, 3)).toBe(want);
+    if (reader !== undefined) expect(await read.get(reader)).toBe('{"kind":"saveWanted","request":3}\n');
   });
 });

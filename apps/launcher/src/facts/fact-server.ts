@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { LAUNCHER_ENV } from '../settings.ts';
 import { LineSplitter, type Line } from '../line-splitter.ts';
 import { MAX_FACT_BYTES, parseFact, type EngineFact } from '../engine-facts.ts';
+import type { SaveAsked } from '../save-requests.ts';
 import { realProcesses, type ProcessFacts } from './process-facts.ts';
 
 /** How long a connection may stay without a word of who it is. */
@@ -43,6 +44,8 @@ const Hello = z.object({
     .max(2 ** 31),
   hook: z.enum(HOOKS),
   python: z.string().max(64).optional(),
+  /** Which questions it answers; absent: one of a release that says nothing of it, which may know `stacks`. What is not known here is left alone. */
+  reads: z.array(z.string().max(32)).max(16).optional(),
 });
 export type Hello = z.infer<typeof Hello>;
 
@@ -50,8 +53,13 @@ export type Hello = z.infer<typeof Hello>;
 export type HelloAnswer = { readonly kind: 'welcome' } | { readonly kind: 'refused'; readonly why: string };
 /** What is asked of it later. A hook of the release before reads nothing more. */
 interface Question {
-  readonly kind: 'stacksWanted';
+  readonly kind: 'stacksWanted' | 'saveWanted';
   readonly request: number;
+}
+/** A process that was asked, and whether its hook has said that it answers such questions. */
+export interface AskedProcess {
+  readonly pid: number;
+  readonly saysItAnswers: boolean;
 }
 /** Questions that a hook has not read; it gets no more of them then. */
 const MAX_UNREAD_BYTES = 4_096;
@@ -122,11 +130,24 @@ export class FactServer {
   }
 
   /** Asks the rank in the middle of what it is, and gives the process that is asked; undefined where no hook speaks for it. */
-  askForStacks(rank: number, request: number): number | undefined {
-    const ofRank = [...this.#connections].filter(({ told }) => told?.rank === rank);
+  askForStacks(rank: number, request: number): AskedProcess | undefined {
+    const ofRank = this.#connectionsOf(rank);
     const asked = ofRank.find(({ told }) => told?.hook === 'sitecustomize') ?? ofRank[0];
     asked?.ask({ kind: 'stacksWanted', request });
-    return asked?.told?.pid;
+    return asked?.told && { pid: asked.told.pid, saysItAnswers: asked.told.reads?.includes('stacks') ?? false };
+  }
+
+  /** Asks the engine of that rank to save, with all ranks, and to train on. */
+  askToSave(rank: number, request: number): SaveAsked {
+    const engine = this.#connectionsOf(rank).find(({ told }) => told?.hook === 'engine');
+    if (engine === undefined) return 'silent';
+    if (engine.told?.reads?.includes('saves') !== true) return 'cannot';
+    engine.ask({ kind: 'saveWanted', request });
+    return 'asked';
+  }
+
+  #connectionsOf(rank: number): readonly Connection[] {
+    return [...this.#connections].filter(({ told }) => told?.rank === rank);
   }
 
   /** Reads what those that are gone have left, however fast they wrote it; whoever is still there is cut off after `deadlineMs`. */

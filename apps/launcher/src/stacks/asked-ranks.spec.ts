@@ -9,6 +9,8 @@ function aPod(
   parts: {
     readonly hookless?: readonly number[];
     readonly ended?: readonly number[];
+    /** Their hooks have not said that they answer. */
+    readonly older?: readonly number[];
     readonly states?: Readonly<Record<number, string | undefined>>;
     readonly withinMs?: number;
   } = {},
@@ -17,14 +19,14 @@ function aPod(
   readonly requests: number[];
   readonly answer: (rank: number, ...threads: ThreadStack[]) => void;
 } {
-  const { hookless = [], ended = [], states = {}, withinMs = 60_000 } = parts;
+  const { hookless = [], ended = [], older = [], states = {}, withinMs = 60_000 } = parts;
   const requests: number[] = [];
   const asked = new AskedRanks({
     alive: () => [4, 5, 6, 7].map((rank) => ({ rank, alive: !ended.includes(rank) })),
     ask: (rank, request) => {
       if (hookless.includes(rank)) return undefined;
       requests.push(request);
-      return 100 + rank;
+      return { pid: 100 + rank, saysItAnswers: !older.includes(rank) };
     },
     stateOf: (pid) => (pid in states ? states[pid] : 'S'),
     withinMs,
@@ -60,6 +62,16 @@ describe('ranks that are asked', () => {
     ['has ended meanwhile', undefined, 'notRunning'],
   ])('are not waited for by more than they may take: one that %s', async (_sentence, state, why) => {
     const { asked, answer } = aPod({ states: { 106: state }, withinMs: 1 });
+    const taken = asked.take({ request: 1, maxBytes: ROOM });
+    for (const rank of [4, 5, 7]) answer(rank, main('a'));
+    expect((await taken).silent).toEqual([{ why, ranks: '6' }]);
+  });
+
+  it.each([
+    ['is not called stuck', 'S', 'olderHook'],
+    ['is stopped all the same', 'T', 'stopped'],
+  ])('whose hook has not said that it answers: one that is silent %s', async (_sentence, state, why) => {
+    const { asked, answer } = aPod({ older: [6, 7], states: { 106: state }, withinMs: 1 });
     const taken = asked.take({ request: 1, maxBytes: ROOM });
     for (const rank of [4, 5, 7]) answer(rank, main('a'));
     expect((await taken).silent).toEqual([{ why, ranks: '6' }]);

@@ -2,6 +2,7 @@
 import { MAX_STACKS_OF_POD, type PodStacks, type RankSilence, STACKS_WITHIN_MS } from '@coxswain/api-types';
 import { type GroupedStacks, StackGathering } from '@coxswain/health';
 import type { StacksFact } from '../engine-facts.ts';
+import type { AskedProcess } from '../facts/fact-server.ts';
 import { stateOf } from '../facts/process-facts.ts';
 import type { StacksWanted } from '../report-connection.ts';
 
@@ -9,7 +10,7 @@ export interface AskedRanksParts {
   /** Of this pod; none before the first are started. */
   readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
   /** Asks the rank, and gives the process that is asked; undefined where no hook speaks for it. */
-  readonly ask: (rank: number, request: number) => number | undefined;
+  readonly ask: (rank: number, request: number) => AskedProcess | undefined;
   /** Of a process, as proc(5) has it. */
   readonly stateOf?: (pid: number) => string | undefined;
   readonly withinMs?: number;
@@ -18,7 +19,7 @@ export interface AskedRanksParts {
 interface Asking {
   readonly request: number;
   /** Processes of the ranks that have not answered. */
-  readonly waiting: Map<number, number>;
+  readonly waiting: Map<number, AskedProcess>;
   readonly gathering: StackGathering;
   readonly answered: PromiseWithResolvers<void>;
 }
@@ -77,19 +78,21 @@ export class AskedRanks {
     };
     this.#asking = asking;
     for (const { rank, alive } of this.#parts.alive()) {
-      const pid = alive ? this.#parts.ask(rank, asking.request) : undefined;
-      if (pid === undefined) gathering.addSilent([rank], alive ? 'noHook' : 'notRunning');
-      else asking.waiting.set(rank, pid);
+      const asked = alive ? this.#parts.ask(rank, asking.request) : undefined;
+      if (asked === undefined) gathering.addSilent([rank], alive ? 'noHook' : 'notRunning');
+      else asking.waiting.set(rank, asked);
     }
     if (asking.waiting.size > 0) await within(this.#parts.withinMs ?? STACKS_WITHIN_MS, asking.answered.promise);
-    for (const [rank, pid] of asking.waiting) gathering.addSilent([rank], this.#whySilent(pid));
+    for (const [rank, asked] of asking.waiting) gathering.addSilent([rank], this.#whySilent(asked));
     this.#asking = undefined;
     return gathering;
   }
 
-  #whySilent(pid: number): RankSilence {
+  /** What the kernel says of it comes first. Who never said that it answers is not said to be stuck. */
+  #whySilent({ pid, saysItAnswers }: AskedProcess): RankSilence {
     const state = (this.#parts.stateOf ?? stateOf)(pid);
-    return state === undefined ? 'notRunning' : (SILENCE_OF_STATE[state] ?? 'noAnswer');
+    if (state === undefined) return 'notRunning';
+    return SILENCE_OF_STATE[state] ?? (saysItAnswers ? 'noAnswer' : 'olderHook');
   }
 }
 
