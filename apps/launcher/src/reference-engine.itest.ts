@@ -126,6 +126,27 @@ describe('the reference engine under the launcher', () => {
     expect(run.launcher.cause()).toMatchObject({ kind: 'stopped', unreportedCheckpoints: [] });
   });
 
+  it('saves once for what the operator asks before a save is due, however often it is said, and trains on', async () => {
+    const run = await train('asked', { steps: 1_000_000 });
+    await waitFor(() => steps(run).length >= 3, { what: 'three steps', deadlineMs: 300_000 });
+    const wanted = { kind: 'saveWanted', epoch: 1, incarnation: 1, request: 1, why: 'A node is suspect.' } as const;
+    const [connection] = run.operator.connections;
+    connection?.send({ ...wanted, incarnation: 2, request: 9 });
+    for (let time = 0; time < 3; time += 1) connection?.send(wanted);
+    const saves = (): readonly number[] =>
+      run.operator.ofKind('checkpointSaved').map(({ checkpoint: { step } }) => step);
+    await waitFor(() => saves().length > 0, { what: 'a checkpoint', deadlineMs: 60_000 });
+    const [saved = 0] = saves();
+    await waitFor(() => (steps(run).at(-1)?.step ?? 0) >= saved + 3, { what: 'steps beyond it', deadlineMs: 60_000 });
+    expect(saves()).toEqual([saved]);
+    run.launcher.child.kill('SIGTERM');
+    expect(await exitOf(run)).toBe(75);
+    expect(run.launcher.stderr).toMatch(
+      /asks for a save before the next one is due: A node is suspect\. Rank 0 was told/,
+    );
+    expect(run.operator.violations).toEqual([]);
+  });
+
   it('is told killed, with the rank and the signal, when its rank is killed', async () => {
     const fault = JSON.stringify({ rank: 0, step: 4, kind: 'sigkill' });
     const run = await train('killed', {}, { environment: { ENGINE_FAULT: fault } });

@@ -34,7 +34,7 @@ const MAX_IN_FLIGHT_BYTES = 262_144;
 /** What the operator has launchers do, or tells them of their gang. */
 export type Order = Extract<
   OperatorMessage,
-  { kind: 'rendezvous' | 'assignment' | 'endRanks' | 'preflightBoard' | 'preflightDone' }
+  { kind: 'rendezvous' | 'assignment' | 'endRanks' | 'saveWanted' | 'preflightBoard' | 'preflightDone' }
 >;
 
 /** The operator asks in the middle of what the ranks are. */
@@ -300,6 +300,7 @@ export class ReportConnection {
       case 'rendezvous':
       case 'assignment':
       case 'endRanks':
+      case 'saveWanted':
       case 'preflightBoard':
       case 'preflightDone':
         this.#options.onOrder(message);

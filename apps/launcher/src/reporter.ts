@@ -42,6 +42,8 @@ export interface ReporterOptions extends Pick<ReportConnectionOptions, 'stacks' 
   readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
   /** The ranks that run are to go. */
   readonly onEndRanks: (message: string) => void;
+  /** The ranks that run are to save now; said again and again. */
+  readonly onSaveWanted: (wanted: Extract<Order, { kind: 'saveWanted' }>) => void;
   readonly stepWords?: StepWords;
 }
 
@@ -278,21 +280,22 @@ export class Reporter {
   }
 
   #obey(order: Order): void {
-    const { settings, onEndRanks } = this.#options;
+    const { settings, onEndRanks, onSaveWanted } = this.#options;
+    if ('epoch' in order && order.epoch !== settings.epoch) return;
     switch (order.kind) {
       case 'rendezvous':
         this.#place = { incarnation: order.incarnation ?? 1, address: order.address };
         break;
       case 'preflightBoard':
-        if (order.epoch !== settings.epoch) return;
         this.#board = { address: order.address, key: order.key };
         break;
       case 'preflightDone':
-        if (order.epoch !== settings.epoch) return;
         this.#isPreflightDone = true;
         break;
       case 'endRanks':
-        if (order.epoch === settings.epoch) this.#endRanks(order);
+        return this.#endRanks(order);
+      case 'saveWanted':
+        if (order.incarnation === this.#running) onSaveWanted(order);
         return;
       case 'assignment':
         if (order.assignment.epoch !== settings.epoch) return;

@@ -19,6 +19,7 @@ import { lookAround } from './preflight/look-around.ts';
 import { freePort, parseAddress, type RendezvousAddress } from './rendezvous.ts';
 import { Reporter } from './reporter.ts';
 import type { Settings } from './settings.ts';
+import { SaveRequests } from './save-requests.ts';
 import { AskedRanks } from './stacks/asked-ranks.ts';
 import { StopSignals } from './stop-signals.ts';
 import { clearTerminationMessage, fitCause, writeTerminationMessage } from './termination.ts';
@@ -52,7 +53,12 @@ export async function run({ settings, command, environment }: RunOptions): Promi
   const ranks: Ranks = { gang: undefined, silent: undefined };
   const asked = new AskedRanks({
     alive: () => ranks.gang?.alive ?? [],
-    ask: (rank, request) => ranks.gang?.askForStacks(rank, request),
+    ask: (rank, request) => ranks.gang?.facts?.askForStacks(rank, request),
+  });
+  const saves = new SaveRequests({
+    firstRank: () => ranks.gang?.alive.find(({ alive }) => alive)?.rank,
+    ask: (rank, request) => ranks.gang?.facts?.askToSave(rank, request) ?? 'silent',
+    say,
   });
   const reporter: Reporter = new Reporter({
     settings,
@@ -63,6 +69,7 @@ export async function run({ settings, command, environment }: RunOptions): Promi
     onStaleEpoch: (message) => early.resolve(plainVerdict('fenced', `the operator refused this epoch: ${message}`)),
     stacks: (wanted) => asked.take(wanted),
     onEndRanks: (message) => ranks.gang?.kill(endedByOrder(message)),
+    onSaveWanted: (wanted) => saves.hear(wanted),
   });
   const newGang = (assignment: RankAssignment): Gang =>
     new Gang({

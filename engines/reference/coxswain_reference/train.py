@@ -21,7 +21,7 @@ def main() -> int:
     """Trains, and gives the exit code. A failure is one sentence on stderr, or a traceback where no reason is known."""
     stop = StopRequest()
     stop.watch()
-    reporter = Reporter.from_environment()
+    reporter = Reporter.from_environment(saves_when_asked=True)
     try:
         return _train(reporter, stop)
     except EngineError as error:

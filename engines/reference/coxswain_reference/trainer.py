@@ -32,6 +32,7 @@ class StepResult:
     gradient_norm: float
     learning_rate: float
     stop_asked: bool
+    save_asked: bool
 
 
 class Trainer:
@@ -42,6 +43,7 @@ class Trainer:
         self._reporter = reporter
         self._stop = stop
         self._fault = fault
+        self._save_answered = 0
         self._timer = StepTimer(PHASES)
         self._device = device_of(settings.process.local_rank, torch.cuda.device_count())
         if self._device.type == 'cuda':
@@ -83,7 +85,10 @@ class Trainer:
                 time.sleep(self._settings.step_delay_ms / 1e3)
             if result.stop_asked:
                 break
-            if self._settings.save_every and self._progress.step % self._settings.save_every == 0:
+            is_due = self._settings.save_every and self._progress.step % self._settings.save_every == 0
+            if result.save_asked:
+                self._say(f'asked to save: saving after step {self._progress.step} and training on')
+            if is_due or result.save_asked:
                 self._writer.start(self._optimizer, self._progress)
         if self._progress.step not in (self._writer.last_step, resumed_at):
             self._writer.start(self._optimizer, self._progress)
@@ -113,13 +118,21 @@ class Trainer:
         return result
 
     def _agree(self, step: int, loss: float, squared_norm: torch.Tensor) -> StepResult:
-        """One sum over all ranks gives the loss, the gradient norm, and whether any rank was asked to stop."""
+        """One sum over all ranks gives the loss, the gradient norm, and whether any rank was asked to stop, or to save and go on."""
         is_told_here = self._settings.layout.is_last_stage and self._groups.tensor.index == 0
-        own = [float(squared_norm), loss if is_told_here else 0.0, float(self._stop.is_asked)]
+        save_asked = self._reporter.save_asked
+        asks_anew, self._save_answered = save_asked > self._save_answered, save_asked
+        own = [float(squared_norm), loss if is_told_here else 0.0, float(self._stop.is_asked), float(asks_anew)]
         total = self._groups.world.all_reduce(torch.tensor(own, dtype=torch.float64, device=self._device)).tolist()
         training = self._settings.training
         rate = learning_rate(step, training)
-        return StepResult(loss=total[1], gradient_norm=math.sqrt(total[0]), learning_rate=rate, stop_asked=total[2] > 0)
+        return StepResult(
+            loss=total[1],
+            gradient_norm=math.sqrt(total[0]),
+            learning_rate=rate,
+            stop_asked=total[2] > 0,
+            save_asked=total[3] > 0,
+        )
 
     def _micro_batches(self) -> list[MicroBatch]:
         settings, training = self._settings, self._settings.training

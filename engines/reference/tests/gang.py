@@ -42,6 +42,7 @@ class Rank:
 
     process: subprocess.Popen[bytes]
     facts: list[dict[str, Any]] = field(default_factory=list)
+    connection: socket.socket | None = None
 
     def of_kind(self, kind: str) -> list[dict[str, Any]]:
         return [fact for fact in self.facts if fact['kind'] == kind]
@@ -100,6 +101,12 @@ class Gang:
     def terminate(self, rank: int) -> None:
         self.ranks[rank].process.send_signal(signal.SIGTERM)
 
+    def ask_to_save(self, rank: int, request: int) -> None:
+        """As the launcher asks; the rank has reported something."""
+        connection = self.ranks[rank].connection
+        assert connection is not None
+        connection.sendall(json.dumps({'kind': 'saveWanted', 'request': request}).encode() + b'\n')
+
     def log(self, rank: int) -> str:
         """What a rank wrote to stdout and stderr."""
         return (self._folder / f'log-{rank}').read_text()
@@ -143,6 +150,7 @@ class Gang:
             lines.readline()
             lines.write('{"kind":"welcome"}\n')
             lines.flush()
+            rank.connection = connection
             for line in lines:
                 with self._changed:
                     rank.facts.append(json.loads(line))

@@ -28,6 +28,24 @@ def test_one_sigterm_to_any_rank_stops_all_at_one_step_with_their_state_saved(tm
     assert f'stopped as asked after step {saved["step"]}' in gang.log(0)
 
 
+def test_a_request_to_any_rank_saves_all_at_one_step_once_and_the_training_goes_on(tmp_path: Path) -> None:
+    with Gang(tmp_path, (2, 1, 2), steps=100_000) as gang:
+        gang.wait_until(lambda: len(gang.ranks[2].of_kind('step')) >= 3)
+        for request in (1, 1, 1):
+            gang.ask_to_save(2, request)
+        gang.wait_until(lambda: bool(gang.ranks[0].of_kind('checkpointSaved')))
+        (saved,) = gang.ranks[0].of_kind('checkpointSaved')
+        gang.wait_until(lambda: gang.ranks[0].of_kind('step')[-1]['step'] >= saved['step'] + 3)
+        assert gang.ranks[0].of_kind('checkpointSaved') == [saved]
+        gang.ask_to_save(2, 2)
+        gang.wait_until(lambda: len(gang.ranks[0].of_kind('checkpointSaved')) == 2)
+        gang.terminate(0)
+        assert gang.wait() == [75] * 4
+    assert saved['step'] >= 3
+    assert read_manifest(gang.save_dir / saved['directory']).step == saved['step']
+    assert f'asked to save: saving after step {saved["step"]} and training on' in gang.log(0)
+
+
 def test_a_second_sigterm_ends_a_rank_at_once_though_its_peer_hangs(tmp_path: Path) -> None:
     fault = {'ENGINE_FAULT': json.dumps({'rank': 1, 'step': 3, 'kind': 'hang'})}
     with Gang(tmp_path, (2, 1, 1), steps=100, environment=fault) as gang:

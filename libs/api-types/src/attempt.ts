@@ -33,6 +33,32 @@ export const AttemptPace = z
   })
   .meta({ id: 'AttemptPace' });
 
+/** Suspicions for which an attempt is asked to save early: one that has more is looked at by people already. */
+export const MAX_SAVE_SUSPICIONS = 16;
+
+/** That ranks were asked to save before their next save was due, because something was seen that often comes before a failure. Decided in libs/lifecycle. */
+export const EarlySave = z
+  .object({
+    request: counter.min(1).describe('Counts up within the attempt: who was asked the same before does nothing.'),
+    incarnation: counter.min(1).describe('Which run of the ranks was asked.'),
+    askedAt: timestamp,
+    afterStep: counter.describe('Newest step that was known then.'),
+    why: z.string().max(512).describe('What was seen, in a sentence.'),
+    suspicions: z
+      .array(z.string().max(128))
+      .max(MAX_SAVE_SUSPICIONS)
+      .describe('For which this attempt has been asked so far; each asks once.'),
+    outcome: z
+      .enum(['Saved', 'NotSaved'])
+      .optional()
+      .describe(
+        'Saved: a checkpoint of that step or a later one came. NotSaved: none did in 10 minutes. Absent: neither yet.',
+      ),
+    savedStep: counter.optional(),
+  })
+  .meta({ id: 'EarlySave' });
+export type EarlySave = z.infer<typeof EarlySave>;
+
 const reason = z.enum(Object.keys(ATTEMPT_REASONS) as [AttemptReason, ...AttemptReason[]]);
 
 const ResumedFrom = z.object({
@@ -154,6 +180,7 @@ export const Attempt = z
       .optional()
       .describe('After how many steps it saves and why, in a sentence. Absent: as checkpoint.everySteps says.'),
     pace: AttemptPace.optional().describe('Absent: no step was told, or recorded by an earlier release.'),
+    earlySave: EarlySave.optional().describe('The newest save that was asked of its ranks. Absent: none was.'),
     prediction: AttemptPrediction.optional().describe('Absent: nothing could be predicted.'),
   })
   .meta({ id: 'Attempt' });

@@ -33,7 +33,15 @@ export {
 export { type FailureJudgement, FailureTally, GIVE_UPS } from './failure-record.ts';
 export type { OwnerReference } from './metadata.ts';
 export { ATTEMPT_REASONS, type AttemptReason } from './attempt-reasons.ts';
-export { Attempt, AttemptPrediction, MAX_ATTEMPTS_IN_STATUS, MAX_ENDED_INCARNATIONS, nameOfRun } from './attempt.ts';
+export {
+  Attempt,
+  AttemptPrediction,
+  EarlySave,
+  MAX_ATTEMPTS_IN_STATUS,
+  MAX_ENDED_INCARNATIONS,
+  MAX_SAVE_SUSPICIONS,
+  nameOfRun,
+} from './attempt.ts';
 export { DisruptionNoticeRule, MAX_NOTICE_RULES } from './disruption-notice.ts';
 export { AVOIDED_NODE_REASONS, AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
 export type { AvoidedNodeReason } from './avoided-node.ts';

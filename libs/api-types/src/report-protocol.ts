@@ -215,6 +215,17 @@ export const OperatorMessage = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('assignment'), assignment: RankAssignment }),
   /** End the ranks of that incarnation without saving, and say `reaped`. */
   z.strictObject({ kind: z.literal('endRanks'), epoch: counter, incarnation, message: z.string().max(1024) }),
+  /**
+   * Have the ranks save at the next step at which they agree, and train on. Said to the pod of rank 0, and again on every reconnection; a request that is no later
+   * than one before it in that incarnation is none. A launcher of the release before says and does nothing, as one whose engine cannot be asked.
+   */
+  z.strictObject({
+    kind: z.literal('saveWanted'),
+    epoch: counter,
+    incarnation,
+    request: counter.min(1),
+    why: z.string().max(512),
+  }),
   /** Address of rank 0, repeated on every (re)connection once known. Without an incarnation: of the first. */
   z.strictObject({ kind: z.literal('rendezvous'), address: z.string().max(255), incarnation: incarnation.optional() }),
   z.strictObject({ kind: z.literal('preflightBoard'), epoch: counter, ...board }),

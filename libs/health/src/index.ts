@@ -3,6 +3,7 @@ export { LOG_PATTERNS } from './crash/log-patterns.ts';
 export { classifyCrash, type CrashFacts, type CrashJudgement } from './crash/classify-crash.ts';
 export { firstMatch } from './crash/line-pattern.ts';
 export type { NodeCondition } from './crash/node-conditions.ts';
+export { signsOfFailure } from './crash/suspect-node.ts';
 export { fingerprintOf } from './crash/traceback.ts';
 export { HEALTH_SETTINGS } from './settings.ts';
 export { type GroupedStacks, type StackBounds, StackGathering } from './stacks/gather-stacks.ts';

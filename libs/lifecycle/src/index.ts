@@ -5,11 +5,13 @@ export type { Condemnation } from './failure/checkpoint-trouble.ts';
 export { isBeyondTraining } from './failure/unreported-checkpoints.ts';
 export type { Decision, LiveRead, PodReference } from './decide/decision.ts';
 export { NOTICE_RULES } from './disruption/notice-table.ts';
-export { dueNotice, type NodeNotice, noticesOfNode } from './disruption/node-notices.ts';
+export { comingNotice, dueNotice, type NodeNotice, noticesOfNode } from './disruption/node-notices.ts';
+export { SAVE_AHEAD_MS } from './disruption/suspicions.ts';
 export { jobEvents } from './decide/job-events.ts';
 export { assignmentOf } from './launchers/assignment.ts';
 export { isPauseOver, launcherOrders } from './launchers/launcher-orders.ts';
 export type { LauncherOrder, PlacedLauncher } from './launchers/launcher-orders.ts';
+export { saveOrder } from './launchers/save-order.ts';
 export { gangName, gangOfPod, podName, podOfName } from './look/names.ts';
 export type {
   Finding,

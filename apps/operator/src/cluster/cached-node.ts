@@ -1,6 +1,6 @@
 import { areSameFacts, factsOfNode, type NodeFacts, publishedOf, withBoundedLabels } from '@coxswain/fabric';
 import { type DisruptionNoticeRule, NODE_MARKS } from '@coxswain/api-types';
-import type { NodeCondition } from '@coxswain/health';
+import { type NodeCondition, signsOfFailure } from '@coxswain/health';
 import type { KubeObject } from '@coxswain/kube';
 import { dueNotice, type NodeNotice, type NodeState, NOTICE_RULES, noticesOfNode } from '@coxswain/lifecycle';
 import { cutText } from '@coxswain/safe-text';
@@ -96,4 +96,10 @@ function bootIdOf(uid: string | undefined, boot: unknown): string {
 
 export function sameFacts(one: CachedNode, other: CachedNode): boolean {
   return areSameFacts(one.facts, other.facts) && JSON.stringify(one.notices) === JSON.stringify(other.notices);
+}
+
+/** Whether its conditions tell of the same faults; what they say of pressures comes and goes. */
+export function sameFaults(one: CachedNode, other: CachedNode): boolean {
+  const signs = ({ conditions }: CachedNode): string => JSON.stringify(signsOfFailure(conditions));
+  return signs(one) === signs(other);
 }

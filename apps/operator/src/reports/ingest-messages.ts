@@ -49,6 +49,8 @@ export interface NewestEpoch {
   readonly isFenced: boolean;
   /** Newest of that epoch. */
   readonly incarnation: number;
+  /** Newest save that its ranks were asked for before it was due; absent: none. */
+  readonly saveRequest?: number;
 }
 
 /** What only the loop's thread can tell or do. */
@@ -102,7 +104,7 @@ export interface LauncherMail {
   readonly jobUid: string;
   readonly epoch: number;
   readonly podUid: string;
-  readonly message: Extract<OperatorMessage, { kind: 'assignment' | 'endRanks' | 'preflightDone' }>;
+  readonly message: Extract<OperatorMessage, { kind: 'assignment' | 'endRanks' | 'saveWanted' | 'preflightDone' }>;
 }
 
 /** From the loop's thread. */

@@ -94,7 +94,9 @@ export class KubernetesReportPorts {
     const job = this.#jobOf(jobUid);
     if (job === undefined) return { epoch: undefined, isFenced: false, incarnation: 1 };
     const epoch = job.status?.epoch ?? 0;
-    return { epoch, isFenced: isFencedIn(job, epoch), incarnation: attemptOf(job, epoch)?.incarnation ?? 1 };
+    const { incarnation = 1, earlySave } = attemptOf(job, epoch) ?? {};
+    const asked = earlySave === undefined ? {} : { saveRequest: earlySave.request };
+    return { epoch, isFenced: isFencedIn(job, epoch), incarnation, ...asked };
   }
 
   /** The job's newest attempt with its placement, as far as the cache has both, or that the job is gone; for those who may ask again. */

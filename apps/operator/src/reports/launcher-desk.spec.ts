@@ -1,4 +1,4 @@
-import type { Attempt } from '@coxswain/api-types';
+import type { Attempt, EarlySave } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { LauncherDesk, type NewestGang, type RankMail } from './launcher-desk.ts';
@@ -59,11 +59,20 @@ function aDesk(): Desk {
 }
 
 function toLine(message: RankMail['message']): string {
+  if (message.kind === 'saveWanted') return `save ${message.request}`;
   return message.kind === 'endRanks' ? `end ${message.incarnation}` : `begin ${message.assignment.incarnation}`;
 }
 
 const reaped = { state: 'reaped', incarnation: 1 } as const;
 const running = { state: 'running', incarnation: 1 } as const;
+const SAVE: EarlySave = {
+  request: 1,
+  incarnation: 1,
+  askedAt: '2026-01-01T00:19:00Z',
+  afterStep: 40,
+  why: 'A node is suspect.',
+  suspicions: ['a'],
+};
 
 describe('the desk of launchers', () => {
   it('gives each its ranks as it comes, again when it comes back, and not when it has them', () => {
@@ -132,6 +141,24 @@ describe('the desk of launchers', () => {
     expect(desk.sent()).toEqual(['pod-0: begin 1']);
     desk.desk.hear([word(0)]);
     expect(desk.sent()).toEqual(['pod-0: begin 1']);
+  });
+
+  it('has the ranks save when status records that they are to, through the launcher of rank 0, and again where that comes back', () => {
+    const desk = aDesk();
+    desk.desk.hear([word(0, running), word(1, running)]);
+    desk.record({ earlySave: SAVE });
+    desk.desk.look('job-1');
+    desk.desk.lookAgain();
+    desk.desk.hear([word(1, running)]);
+    expect(desk.sent()).toEqual(['pod-0: save 1']);
+    desk.desk.hear([word(0, running)]);
+    expect(desk.sent()).toEqual(['pod-0: save 1']);
+    desk.record({ earlySave: { ...SAVE, request: 2 } });
+    desk.desk.look('job-1');
+    expect(desk.sent()).toEqual(['pod-0: save 2']);
+    desk.record({ earlySave: { ...SAVE, request: 2, outcome: 'Saved' } });
+    desk.desk.hear([word(0, running)]);
+    expect(desk.sent()).toEqual([]);
   });
 
   it('counts one launcher for each pod: that of the pod which the cluster has under its name', () => {

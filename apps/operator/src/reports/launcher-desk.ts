@@ -5,6 +5,7 @@ import {
   launcherOrders,
   type LauncherOrder,
   type PlacedLauncher,
+  saveOrder,
 } from '@coxswain/lifecycle';
 import type { LauncherMail } from './ingest-messages.ts';
 import type { LauncherWord } from './launcher-words.ts';
@@ -38,7 +39,7 @@ const TELL_AGAIN_MS = 5_000;
 const NOTHING: ReadonlyMap<string, PlacedLauncher> = new Map();
 
 /**
- * What every launcher last said of its ranks, and what it is therefore told: its ranks, or to end those of an earlier incarnation. A process that
+ * What every launcher last said of its ranks, and what it is therefore told: its ranks, to end those of an earlier incarnation, or to have them save now. A process that
  * has just begun to lead knows nobody, and learns it from whoever connects. What is told stands on the job's status as it is seen; a launcher that
  * has gone further does nothing then.
  */
@@ -118,6 +119,8 @@ export class LauncherDesk {
       if (order.kind === 'assign') this.#said.get(jobUid)?.given.set(podUid, attempt.incarnation ?? 1);
       if (message !== undefined) this.#tell({ jobUid, epoch: attempt.epoch, podUid, message });
     }
+    const save = saveOrder({ attempt, placement, launchers });
+    if (save !== undefined) this.#tell({ jobUid, epoch: attempt.epoch, ...save });
   }
 
   /** The job is gone. */
@@ -139,8 +142,9 @@ export class LauncherDesk {
   /** Says nothing that was said a moment ago already. */
   #tell(mail: RankMail): void {
     const { jobUid, epoch, podUid, message } = mail;
-    const incarnation = message.kind === 'endRanks' ? message.incarnation : message.assignment.incarnation;
-    const what = `${message.kind} ${epoch} ${incarnation}`;
+    const incarnation = message.kind === 'assignment' ? message.assignment.incarnation : message.incarnation;
+    const request = message.kind === 'saveWanted' ? message.request : 0;
+    const what = `${message.kind} ${epoch} ${incarnation} ${request}`;
     const told = this.#said.get(jobUid)?.told;
     const nowMs = this.#monotonicMs();
     const before = told?.get(podUid);

@@ -21,7 +21,8 @@ export class NewestEpochs {
     const changed = [...this.#told.values()].flatMap((told) => {
       const newest = { jobUid: told.jobUid, ...this.#look(told.jobUid) };
       const isSame = newest.epoch === told.epoch && newest.incarnation === told.incarnation;
-      return isSame && newest.isFenced === told.isFenced ? [] : [newest];
+      const isAsked = newest.saveRequest !== told.saveRequest;
+      return isSame && newest.isFenced === told.isFenced && !isAsked ? [] : [newest];
     });
     for (const newest of changed) {
       if (newest.epoch === undefined) this.#told.delete(newest.jobUid);

@@ -6,7 +6,8 @@ export interface Gang {
   readonly epoch: number;
 }
 
-type OrderKind = 'rendezvous' | 'assignment' | 'endRanks' | 'preflightBoard' | 'preflightDone' | 'stacksWanted';
+type OrderKind =
+  'rendezvous' | 'assignment' | 'endRanks' | 'saveWanted' | 'preflightBoard' | 'preflightDone' | 'stacksWanted';
 type BoardMessage = Extract<OperatorMessage, { kind: 'preflightBoard' }>;
 
 /** A pod's launcher that is connected. */

@@ -1,6 +1,14 @@
 import { LABELS, type Checkpoint, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { isNotFound, type KubeClient, type KubeList, type KubeObject } from '@coxswain/kube';
-import { dueNotice, type LiveRead, type NodeNotice, type NodeState, type ObservedPod } from '@coxswain/lifecycle';
+import {
+  comingNotice,
+  dueNotice,
+  type LiveRead,
+  type NodeNotice,
+  type NodeState,
+  type ObservedPod,
+  SAVE_AHEAD_MS,
+} from '@coxswain/lifecycle';
 import { nodeStateOf, type CachedNode } from '../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod } from '../cluster/cached-pod.ts';
 import { toCachedPlacement } from '../cluster/cached-placements.ts';
@@ -54,6 +62,11 @@ export class JobReads {
 
   noticeOf(name: string): NodeNotice | undefined {
     return dueNotice(this.#cache.nodes.get(name)?.notices ?? [], this.#now());
+  }
+
+  comingNoticeOf(name: string): NodeNotice | undefined {
+    const notices = this.#cache.nodes.get(name)?.notices ?? [];
+    return comingNotice(notices, { now: this.#now(), withinMs: SAVE_AHEAD_MS });
   }
 
   async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {

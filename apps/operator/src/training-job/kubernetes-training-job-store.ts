@@ -106,6 +106,10 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     return this.#reads.noticeOf(node);
   }
 
+  comingNoticeOf(node: string): NodeNotice | undefined {
+    return this.#reads.comingNoticeOf(node);
+  }
+
   async writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob> {
     const { name, namespace } = job.metadata;
     const path = trainingJobsPath({ namespace, name });

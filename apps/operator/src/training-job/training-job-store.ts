@@ -48,6 +48,8 @@ export interface TrainingJobStore {
   nodeConditionsOf(node: string): readonly NodeCondition[];
   /** Who says that node is about to go away; undefined when nobody does, or it is not seen. */
   noticeOf(node: string): NodeNotice | undefined;
+  /** Who says that node will go away, not yet so soon that its gangs leave; undefined when nobody does. */
+  comingNoticeOf(node: string): NodeNotice | undefined;
   /**
    * Reads from the API server the job, every pod that it owns, the pods of those names and the Placement whoever owns them, and the
    * nodes, whose states are the answer. `findJob`, `podsOf` and `placementsOf` show what was read from then on, and show no more what is not there.

@@ -78,6 +78,7 @@ export class TrainingJobReconciler {
       bootIdOf: (node) => store.bootIdOf(node),
       nodeConditionsOf: (node) => store.nodeConditionsOf(node),
       noticeOf: (node) => store.noticeOf(node),
+      comingNoticeOf: (node) => store.comingNoticeOf(node),
       heardMsOf,
       launchersOf,
       preflightOf: options.preflightOf,

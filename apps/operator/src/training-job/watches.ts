@@ -1,7 +1,7 @@
 import type { TrainingJob } from '@coxswain/api-types';
 import type { Admission } from '@coxswain/lifecycle';
 import { keyOf, type CacheChange, type Clock, type KubeObject, type QueuePriority } from '@coxswain/kube';
-import { sameFacts, type CachedNode } from '../cluster/cached-node.ts';
+import { type CachedNode, sameFacts, sameFaults } from '../cluster/cached-node.ts';
 import type { CachedPod } from '../cluster/cached-pod.ts';
 import { type ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB, BY_NODE, BY_UID } from '../cluster/indexes.ts';
@@ -112,11 +112,12 @@ export class Watches {
 
   #onNode(change: CacheChange<CachedNode>): void {
     const { object } = change;
-    if (change.kind === 'updated' && sameFacts(change.previous, object)) return;
+    const isSame = change.kind === 'updated' && sameFacts(change.previous, object);
+    if (isSame && sameFaults(change.previous, object)) return;
     for (const { gang } of this.#parts.cache.pods.cached.byIndex(BY_NODE, object.metadata.name)) {
       if (gang !== undefined) this.wake(gang.jobUid);
     }
-    this.#wakeWaiting('nodes');
+    if (!isSame) this.#wakeWaiting('nodes');
   }
 
   /** Whoever waits for nodes waits for freed GPUs too, so of several kinds of news within the delay the wider one counts. */

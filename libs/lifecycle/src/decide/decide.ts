@@ -3,6 +3,7 @@ import type { Acceptance } from '../epoch/acceptance.ts';
 import { actionsOf } from './actions-of.ts';
 import { isRecordedAs } from '../record/bare-status.ts';
 import type { Action, Decision } from './decision.ts';
+import { earlySaveDueMs } from '../epoch/early-save.ts';
 import type { UnwrittenPlacement } from '../look/facts.ts';
 import { eventsSince } from './job-events.ts';
 import { liveAttempt, recordOf } from '../record/job-record.ts';
@@ -138,6 +139,7 @@ function nextLookMs(situation: Situation): number | undefined {
     attempt !== undefined && hasFreshProgress(record, facts) ? progressDueMs(record, now) : [],
     attempt === undefined ? [] : (silenceDueMs(facts, attempt) ?? []),
     checkpointRetriesMs(record, facts),
+    earlySaveDueMs(record, facts, now) ?? [],
     waitsOf(situation).map((wait) => remainingMs(facts, wait)),
   ].flat();
   const futureMs = dueMs.filter((ms) => ms > 0);

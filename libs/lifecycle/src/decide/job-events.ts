@@ -17,6 +17,7 @@ import {
   type TrainingJobStatus,
 } from '@coxswain/api-types';
 import { formatLayout, worldSize } from '@coxswain/layout';
+import { EARLY_SAVE_INTERVAL_MS } from '../epoch/early-save.ts';
 import { factsOf, type Facts, placementOf, podCount } from '../look/facts.ts';
 import { type JobRecord, recordedConditions, recordOf } from '../record/job-record.ts';
 
@@ -30,6 +31,8 @@ export const JOB_EVENT_TYPES = [
   'Started',
   'Running',
   'Resumed',
+  'SaveAsked',
+  'SaveMissed',
   'CheckpointSaved',
   'CheckpointDamaged',
   'IncidentNoticed',
@@ -152,6 +155,7 @@ function attemptEvents(
       ...restartInPods(epoch, one, (incarnations[index + 1] ?? attempt).resumedFrom),
     ]),
     ...runEvents({ ...attempt, gang }),
+    ...saveEvents(attempt),
     ...endEvents(attempt),
   ];
 }
@@ -174,6 +178,22 @@ function runEvents(
   const resumed = event('Resumed', { epoch, at, message: `Training goes on ${describePoint(resumedFrom)}.` });
   const told = resumedFrom === undefined ? [running] : [running, resumed];
   return incarnation === 1 ? told : told.map((one) => ofIncarnation(incarnation, one));
+}
+
+/** That the ranks were asked to save before their next save was due; the save itself is told as every other. */
+function saveEvents({ epoch, earlySave }: Attempt): readonly DerivedJobEvent[] {
+  if (earlySave === undefined) return [];
+  const { request, askedAt, afterStep, why, outcome } = earlySave;
+  const message = `The ranks are asked to save now, after step ${afterStep}, and train on. ${why}`;
+  const asked = event('SaveAsked', { epoch, at: askedAt, severity: 'warning', message });
+  const at = new Date(Date.parse(askedAt) + EARLY_SAVE_INTERVAL_MS);
+  const missed = event('SaveMissed', {
+    epoch,
+    at: Number.isNaN(at.getTime()) ? askedAt : at.toISOString(),
+    severity: 'warning',
+    message: `No checkpoint came of what the ranks were asked after step ${afterStep}: the engine cannot be asked, launcher or coxswain_agent are of a release that does not know the question, or the save takes longer. The launcher's log says which.`,
+  });
+  return [asked, ...(outcome === 'NotSaved' ? [missed] : [])].map((one) => ({ ...one, key: `${one.key}/${request}` }));
 }
 
 /** That the ranks failed, and are started again in the same pods. */

@@ -1,6 +1,6 @@
 import { DisruptionNoticeRule } from '@coxswain/api-types';
 import fc from 'fast-check';
-import { dueNotice, noticesOfNode } from './node-notices.ts';
+import { comingNotice, dueNotice, type NodeNotice, noticesOfNode } from './node-notices.ts';
 import { NOTICE_RULES } from './notice-table.ts';
 
 const NOW = new Date('2026-11-25T12:00:00Z');
@@ -112,5 +112,25 @@ describe('who says that a node is about to go away', () => {
       expect(DisruptionNoticeRule.parse(rule)).toEqual(rule);
       expect(source).not.toBe('');
     }
+  });
+});
+
+describe('a notice that is not due', () => {
+  const MINUTE_MS = 60_000;
+  const inMinutes = (minutes: number): NodeNotice => ({
+    rule: `in ${minutes}`,
+    mark: 'annotation m',
+    beginsAtMs: NOW.getTime() + minutes * MINUTE_MS,
+  });
+
+  it.each<[string, readonly NodeNotice[], string | undefined]>([
+    ['is coming within the hour', [inMinutes(40)], 'in 40'],
+    ['is the first of several', [inMinutes(50), inMinutes(20)], 'in 20'],
+    ['is none when gangs leave for it already', [inMinutes(15)], undefined],
+    ['is none where it is further away', [inMinutes(61)], undefined],
+    ['is none where it is past', [inMinutes(-5)], undefined],
+    ['is none where it says no time: it is due', [{ rule: 'now', mark: 'taint t' }], undefined],
+  ])('%s', (_sentence, notices, want) => {
+    expect(comingNotice(notices, { now: NOW, withinMs: 60 * MINUTE_MS })?.rule).toBe(want);
   });
 });

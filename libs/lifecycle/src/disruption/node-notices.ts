@@ -36,6 +36,18 @@ export function dueNotice(notices: readonly NodeNotice[], now: Date): NodeNotice
   });
 }
 
+/** What will ask gangs to leave, and how soon that begins, where it begins within `withinMs`; none where it is due. */
+export function comingNotice(
+  notices: readonly NodeNotice[],
+  { now, withinMs }: { readonly now: Date; readonly withinMs: number },
+): NodeNotice | undefined {
+  const coming = notices.filter(({ beginsAtMs }) => {
+    const inMs = (beginsAtMs ?? 0) - now.getTime();
+    return inMs > LEAVE_BEFORE_MS && inMs <= withinMs;
+  });
+  return coming.toSorted((one, other) => (one.beginsAtMs ?? 0) - (other.beginsAtMs ?? 0))[0];
+}
+
 /** `aws-spot (taint aws-node-termination-handler/spot-itn)` */
 export function describeNotice({ rule, mark, beginsAtMs }: NodeNotice): string {
   const when = beginsAtMs === undefined ? '' : `, from ${new Date(beginsAtMs).toISOString()}`;

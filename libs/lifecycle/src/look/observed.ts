@@ -91,10 +91,12 @@ export interface Observed {
   readonly nodeCensus?: () => NodeCensus;
   /** Which boot of a node this is, as its kubelet says; another one means that it was booted again or replaced. */
   readonly bootIdOf?: (node: string) => string | undefined;
-  /** Conditions of a Node that are True, without Ready; only asked where something failed. */
+  /** Conditions of a Node that are True, without Ready. */
   readonly nodeConditionsOf?: (node: string) => readonly NodeCondition[];
   /** Who says that a Node is about to go away; only asked of nodes that are leaving, for what people are told. */
   readonly noticeOf?: (node: string) => NodeNotice | undefined;
+  /** Who says that a Node will go away, not yet so soon that its gangs leave. Absent: nobody does. */
+  readonly comingNoticeOf?: (node: string) => NodeNotice | undefined;
   /** What detectors (of stragglers, of hangs) say of the gang. One of another epoch says nothing. */
   readonly verdicts?: readonly Verdict[];
   /** What detectors see of the gang, whether or not it is acted on. One of another run says nothing. */

@@ -56,6 +56,8 @@ export interface JobView {
   nodeConditionsOf(node: string): readonly NodeCondition[];
   /** Who says that node is about to go away; undefined when nobody does, or it is not seen. */
   noticeOf(node: string): NodeNotice | undefined;
+  /** Who says that node will go away, not yet so soon that its gangs leave; undefined when nobody does, or it is not seen. */
+  comingNoticeOf(node: string): NodeNotice | undefined;
   /** How long ago the launcher of each pod of the job was heard, in milliseconds, by the pod's UID. */
   heardMsOf(job: TrainingJob): ReadonlyMap<string, number>;
   /** What the launchers of the job's newest epoch last said of their ranks, by their pods' UIDs. */

@@ -135,6 +135,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       bootIdOf: (node) => view.bootIdOf(node),
       nodeConditionsOf: (node) => view.nodeConditionsOf(node),
       noticeOf: (node) => view.noticeOf(node),
+      comingNoticeOf: (node) => view.comingNoticeOf(node),
       heardMs: view.heardMsOf(job),
       launchers: view.launchersOf(job),
       elapsedMs: view.stopwatches.elapsed(job.metadata.uid, view.monotonicMs()),

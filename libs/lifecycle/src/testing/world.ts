@@ -14,8 +14,10 @@ import {
 } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import { newestRestorable } from '@coxswain/checkpoint';
+import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { PodReference } from '../decide/decision.ts';
+import type { NodeNotice } from '../disruption/node-notices.ts';
 import type { Finding, NodeState, ObservedPlanning, ObservedPod, ObservedProgress, Verdict } from '../look/observed.ts';
 import type { Answer, Call, FailureCause } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
@@ -128,6 +130,9 @@ export class World implements Member {
   /** What detectors say. */
   verdicts: readonly Verdict[] = [];
   findings: readonly Finding[] = [];
+  /** What Nodes say of themselves, and who says that one will go away later. */
+  readonly nodeConditions = new Map<string, readonly NodeCondition[]>();
+  readonly comingNotices = new Map<string, NodeNotice>();
   /** The engine tells its steps. */
   reportsSteps = false;
   /** Why the server will not have such a status of the job. */
@@ -514,8 +519,9 @@ export class World implements Member {
         return { nodes: states.length, notReady: states.filter((state) => state === 'notReady').length };
       },
       bootIdOf: () => undefined,
-      nodeConditionsOf: () => [],
+      nodeConditionsOf: (node) => this.nodeConditions.get(node) ?? [],
       noticeOf: () => ({ rule: 'maintenance', mark: 'taint of the world' }),
+      comingNoticeOf: (node) => this.comingNotices.get(node),
       heardMsOf: () => this.#launchers.heardMs(this.now.getTime()),
       launchersOf: (job) => this.#launchers.heard(job.status?.attempts?.at(-1)?.incarnation),
       timeouts: {},

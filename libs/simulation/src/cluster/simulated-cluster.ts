@@ -269,6 +269,7 @@ export class SimulatedCluster {
       nodeCensus: () => this.nodes.census(),
       nodeConditionsOf: () => [],
       noticeOf: () => undefined,
+      comingNoticeOf: () => undefined,
       bootIdOf: (node) => this.nodes.bootIdOf(node),
       heardMsOf: () => this.pods.heardMs(),
       launchersOf: () => this.pods.launchers,

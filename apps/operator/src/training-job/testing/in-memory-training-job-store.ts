@@ -13,12 +13,14 @@ import {
 import type { NodeCondition } from '@coxswain/health';
 import { isAlreadyExists, isConflict, isNotFound, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
 import {
+  comingNotice,
   dueNotice,
   isRecordedPlacement,
   type LiveRead,
   type NodeCensus,
   type NodeNotice,
   type NodeState,
+  SAVE_AHEAD_MS,
   type ObservedPod,
   type PodReference,
 } from '@coxswain/lifecycle';
@@ -117,6 +119,12 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   noticeOf(name: string): NodeNotice | undefined {
     const node = this.#cluster.get('Node', name);
     return node === undefined ? undefined : dueNotice(toCachedNode(node).notices, NO_TIME);
+  }
+
+  comingNoticeOf(name: string): NodeNotice | undefined {
+    const node = this.#cluster.get('Node', name);
+    const notices = node === undefined ? [] : toCachedNode(node).notices;
+    return comingNotice(notices, { now: NO_TIME, withinMs: SAVE_AHEAD_MS });
   }
 
   async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {

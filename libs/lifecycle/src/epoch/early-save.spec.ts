@@ -1,0 +1,206 @@
+import { type Attempt, FINALIZER, type IncidentKind, NODE_LABELS, type TrainingJobSpec } from '@coxswain/api-types';
+import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
+import { jobEvents } from '../decide/job-events.ts';
+import { aNode, World } from '../testing/index.ts';
+import { EARLY_SAVE_INTERVAL_MS, openSaveRequest, type SaveQuestion, whetherToSave } from './early-save.ts';
+
+const MINUTE_MS = 60_000;
+const ill = { key: 'gpu-7 KernelDeadlock', says: 'Node gpu-7 has condition KernelDeadlock' };
+const slow = { key: '1.1-slowRank-r3', says: 'Slow rank of rank 3' };
+
+const aQuestion = (more: Partial<SaveQuestion> = {}): SaveQuestion => ({
+  engine: 'reference',
+  keepsCheckpoints: true,
+  suspicions: [ill],
+  askedFor: [],
+  sinceAskedMs: undefined,
+  isOpen: false,
+  unsavedSteps: 60,
+  stepMs: 10_000,
+  stallMs: 5_000,
+  ...more,
+});
+
+describe('a gang is asked to save before its save is due', () => {
+  it.each<[string, Partial<SaveQuestion>]>([
+    ['where a node of it is suspect and ten minutes would be trained again', {}],
+    ['for each of several suspicions together', { suspicions: [ill, slow] }],
+    [
+      'again for another suspicion, once the last request is old',
+      { suspicions: [ill, slow], askedFor: [ill.key], sinceAskedMs: EARLY_SAVE_INTERVAL_MS },
+    ],
+    ['where no save was measured, from the first step on', { stallMs: undefined, unsavedSteps: 1 }],
+    ['where a save costs nothing, after some seconds', { stallMs: 0, unsavedSteps: 1 }],
+    ['by an engine of a program that nobody knows: it says itself whether it can be asked', { engine: 'command' }],
+    ['where the last request was written by a clock that is ahead', { askedFor: [slow.key], sinceAskedMs: -MINUTE_MS }],
+  ])('%s', (_when, more) => {
+    const { suspicions, askedFor } = aQuestion(more);
+    expect(whetherToSave(aQuestion(more))).toEqual({
+      kind: 'ask',
+      about: suspicions.filter(({ key }) => !askedFor.includes(key)),
+    });
+  });
+
+  it.each<[string, Partial<SaveQuestion>, string]>([
+    ['where nothing is suspect', { suspicions: [] }, 'nothing new was seen'],
+    [
+      'twice for one suspicion, however long it lasts',
+      { askedFor: [ill.key], sinceAskedMs: 1e9 },
+      'nothing new was seen',
+    ],
+    [
+      'for more suspicions than are kept',
+      { askedFor: Array.from({ length: 16 }, (_, at) => `${at}`) },
+      'nothing new was seen',
+    ],
+    ['where the job keeps no checkpoints', { keepsCheckpoints: false }, 'the job keeps no checkpoints'],
+    [
+      'where its engine saves by its own count of steps alone: Megatron-LM',
+      { engine: 'megatron-lm' },
+      'the engine cannot be asked',
+    ],
+    ['nor TorchTitan', { engine: 'torchtitan' }, 'the engine cannot be asked'],
+    ['while the save before has not come', { isOpen: true, sinceAskedMs: MINUTE_MS }, 'it was asked already'],
+    ['where every step is saved', { unsavedSteps: 0 }, 'every step is saved'],
+    [
+      'where a checkpoint is three minutes old and a save holds training up for 5 s',
+      { unsavedSteps: 18 },
+      'the last checkpoint is too young',
+    ],
+    [
+      'where one is ten minutes old and a save takes two minutes',
+      { stallMs: 120_000 },
+      'the last checkpoint is too young',
+    ],
+  ])('not %s', (_when, more, why) => {
+    expect(whetherToSave(aQuestion(more))).toEqual({ kind: 'leave', why });
+  });
+
+  it('not for a second suspicion right after the first, but then', () => {
+    const question = aQuestion({ suspicions: [ill, slow], askedFor: [ill.key], sinceAskedMs: 4 * MINUTE_MS });
+    expect(whetherToSave(question)).toEqual({ kind: 'later', inMs: 6 * MINUTE_MS });
+  });
+});
+
+/** Trains four GPUs on two nodes of two, and has saved step 10. */
+function aTrainingWorld(spec: Partial<TrainingJobSpec> = {}): World {
+  const job = aTrainingJob({ metadata: { finalizers: [FINALIZER] } });
+  const labels = { ...aNode().labels, [NODE_LABELS.gpuType]: 'h100' };
+  const world = new World({ ...job, spec: aPlannedJobSpec({ gpus: 4, ...spec }) }, { gpuCapacity: 2, labels }, [
+    'node-a',
+    'node-b',
+    'node-c',
+  ]);
+  world.reportsSteps = true;
+  turn(world, 20);
+  world.apply({ kind: 'saveCheckpoint', pick: 10 });
+  turn(world, 5);
+  return world;
+}
+
+function turn(world: World, times: number, ms = 1_000): void {
+  for (let look = 0; look < times; look += 1) {
+    world.reconcile();
+    world.tick(ms);
+  }
+}
+
+const newest = ({ job }: World): Attempt => job?.status?.attempts?.at(-1) as Attempt;
+const nodeOf = ({ pods }: World): string => pods[0]?.nodeName ?? '';
+
+describe('what is recorded of it', () => {
+  const deadlock = { type: 'KernelDeadlock', status: 'True' };
+
+  it('is a request with what was seen, once, also by who leads next; and that a checkpoint came of it', () => {
+    const world = aTrainingWorld();
+    expect(newest(world).earlySave).toBeUndefined();
+    world.nodeConditions.set(nodeOf(world), [deadlock]);
+    turn(world, 1);
+    const asked = newest(world).earlySave;
+    expect(asked).toMatchObject({
+      request: 1,
+      incarnation: 1,
+      why: `Node ${nodeOf(world)} has condition KernelDeadlock.`,
+    });
+    expect(openSaveRequest(newest(world))).toEqual(asked);
+    world.apply({ kind: 'crash', afterWrites: 0 });
+    turn(world, 30);
+    expect(newest(world).earlySave).toEqual(asked);
+    const { step = 0 } = world.job?.status?.progress ?? {};
+    world.apply({ kind: 'saveCheckpoint', pick: step });
+    turn(world, 2);
+    const saved = newest(world).earlySave;
+    expect(saved).toMatchObject({ request: 1, outcome: 'Saved' });
+    expect(openSaveRequest(newest(world))).toBeUndefined();
+    turn(world, 60, 30_000);
+    expect(newest(world).earlySave).toEqual(saved);
+    expect(world.violations).toEqual([]);
+  });
+
+  it('is that none came, after ten minutes, and nobody is asked again for it', () => {
+    const world = aTrainingWorld();
+    world.nodeConditions.set(nodeOf(world), [deadlock]);
+    turn(world, 30, 30_000);
+    expect(newest(world).earlySave).toMatchObject({ request: 1, outcome: 'NotSaved' });
+    turn(world, 30, 30_000);
+    expect(newest(world).earlySave).toMatchObject({ request: 1, outcome: 'NotSaved' });
+  });
+
+  it.each<[string, IncidentKind, boolean]>([
+    ['is asked for where a rank is slow', 'SlowRank', true],
+    ['is asked for where a link is slow', 'SlowLink', true],
+    ['is not where the work is divided unevenly', 'Imbalance', false],
+    ['is not where a loss is no number: it is not worth keeping', 'BadLoss', false],
+    ['is not where the gang stands still: nobody can save', 'NetworkHang', false],
+  ])('of incidents: %s', (_sentence, kind, isAsked) => {
+    const world = aTrainingWorld();
+    const noticedAt = world.now.toISOString();
+    world.findings = [{ epoch: 1, incarnation: 1, kind, noticedAt, ranks: [3], message: 'It is so.', evidence: {} }];
+    turn(world, 3);
+    expect(newest(world).earlySave !== undefined).toBe(isAsked);
+  });
+
+  it('is asked for ahead of a node that will go away in half an hour, while the gang stays', () => {
+    const world = aTrainingWorld();
+    const beginsAtMs = world.now.getTime() + 1_800_000;
+    world.comingNotices.set(nodeOf(world), { rule: 'maintenance', mark: 'annotation m', beginsAtMs });
+    turn(world, 3);
+    expect(newest(world)).toMatchObject({
+      stage: 'Released',
+      earlySave: { why: expect.stringMatching(/will go away: maintenance \(annotation m, from /) },
+    });
+  });
+
+  it('is nothing where the gang leaves that node now: leaving saves', () => {
+    const world = aTrainingWorld();
+    const node = nodeOf(world);
+    world.nodeConditions.set(node, [{ type: 'CSPMaintenance', status: 'True' }]);
+    world.apply({ kind: 'announce', pick: ['node-a', 'node-b', 'node-c'].indexOf(node) });
+    turn(world, 1);
+    expect(newest(world)).toMatchObject({ stage: 'Stopping', outcome: 'Moved' });
+    expect(newest(world).earlySave).toBeUndefined();
+  });
+
+  it('is nothing of a node that is not the gang’s', () => {
+    const world = aTrainingWorld();
+    const others = ['node-a', 'node-b', 'node-c'].filter(
+      (node) => !world.pods.some(({ nodeName }) => nodeName === node),
+    );
+    for (const node of others) world.nodeConditions.set(node, [deadlock]);
+    turn(world, 3);
+    expect(newest(world).earlySave).toBeUndefined();
+  });
+
+  it('is told as events, each once', () => {
+    const world = aTrainingWorld();
+    world.nodeConditions.set(nodeOf(world), [deadlock]);
+    turn(world, 40, 30_000);
+    const { job, checkpoints, placements } = world;
+    const events = job === undefined ? [] : jobEvents({ job, checkpoints, placements });
+    const told = events.filter(({ type }) => type === 'SaveAsked' || type === 'SaveMissed');
+    expect(told.map(({ type, key }) => [type, key])).toEqual([
+      ['SaveAsked', 'e1/SaveAsked/1'],
+      ['SaveMissed', 'e1/SaveMissed/1'],
+    ]);
+  });
+});

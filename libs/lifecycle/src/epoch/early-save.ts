@@ -1,0 +1,176 @@
+/** Are the ranks of a gang to save now, before their next save is due, because something was seen that often comes before a failure? */
+import { type Attempt, type EarlySave, type EngineName, MAX_SAVE_SUSPICIONS } from '@coxswain/api-types';
+import { bestSaveIntervalMs } from '@coxswain/checkpoint';
+import { safeText } from '@coxswain/safe-text';
+import { type Suspicion, suspicionsOf } from '../disruption/suspicions.ts';
+import { newestUsable } from '../failure/resume-point.ts';
+import type { Facts } from '../look/facts.ts';
+import { isOfFence } from '../look/incarnation.ts';
+import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
+
+/** Between two requests of an attempt, and for how long a checkpoint is waited for: the saves of the largest models take minutes. */
+export const EARLY_SAVE_INTERVAL_MS = 600_000;
+
+/**
+ * Until a gang fails of which something was seen, as far as a save is weighed: an assumption, since nobody has published it. What the weighing asks of it is little:
+ * four times as long makes twice the work that has to be at stake.
+ */
+const SUSPECT_MTTF_MS = 3_600_000;
+
+/** None of these can be told to save and train on: their checkpoints come of their own counts of steps, and a signal saves and ends them. */
+const ENGINES_THAT_CANNOT: readonly EngineName[] = [
+  'megatron-lm',
+  'megatron-bridge',
+  'torchtitan',
+  'deepspeed',
+  'hugging-face',
+];
+
+/** What the answer stands on. */
+export interface SaveQuestion {
+  readonly engine: EngineName;
+  /** The job keeps checkpoints. */
+  readonly keepsCheckpoints: boolean;
+  /** Suspicions that there are, in order, and those for which this attempt was asked before. */
+  readonly suspicions: readonly Suspicion[];
+  readonly askedFor: readonly string[];
+  /** Since it was asked last; undefined: never. */
+  readonly sinceAskedMs: number | undefined;
+  /** It was asked, and neither a checkpoint nor the end of the wait for it has come. */
+  readonly isOpen: boolean;
+  /** Beyond the newest checkpoint that a restart could begin from, and how long such a step takes; undefined: not measured. */
+  readonly unsavedSteps: number;
+  readonly stepMs: number | undefined;
+  /** How long a save holds training up; undefined: none was measured. */
+  readonly stallMs: number | undefined;
+}
+
+export type SaveAnswer =
+  | { readonly kind: 'ask'; readonly about: readonly Suspicion[] }
+  | { readonly kind: 'leave'; readonly why: string }
+  /** The last request is too young. */
+  | { readonly kind: 'later'; readonly inMs: number };
+
+/**
+ * A save is asked for where what would be trained again is more than what a save is worth by Young and Daly, for a gang that fails within the hour. Where no save was
+ * measured there is none of this run, and the first one says what it costs.
+ */
+export function whetherToSave(question: SaveQuestion): SaveAnswer {
+  const { suspicions, askedFor, sinceAskedMs, unsavedSteps, stepMs, stallMs } = question;
+  const news = suspicions.filter(({ key }) => !askedFor.includes(key)).slice(0, MAX_SAVE_SUSPICIONS - askedFor.length);
+  if (news.length === 0) return leave('nothing new was seen');
+  if (!question.keepsCheckpoints) return leave('the job keeps no checkpoints');
+  if (ENGINES_THAT_CANNOT.includes(question.engine)) return leave('the engine cannot be asked');
+  if (question.isOpen) return leave('it was asked already');
+  // A request of a time to come was written by another clock, and holds nothing up.
+  if (sinceAskedMs !== undefined && sinceAskedMs >= 0 && sinceAskedMs < EARLY_SAVE_INTERVAL_MS)
+    return { kind: 'later', inMs: EARLY_SAVE_INTERVAL_MS - sinceAskedMs };
+  if (unsavedSteps < 1) return leave('every step is saved');
+  if (stallMs !== undefined && stepMs !== undefined) {
+    const worthMs = bestSaveIntervalMs({ stallMs: Math.max(1, stallMs), meanTimeToFailureMs: SUSPECT_MTTF_MS });
+    if (unsavedSteps * stepMs < worthMs) return leave('the last checkpoint is too young');
+  }
+  return { kind: 'ask', about: news };
+}
+
+function leave(why: string): SaveAnswer {
+  return { kind: 'leave', why };
+}
+
+/** The record with what came of the last request, or with a new one: launchers are told of it once it is recorded. */
+export function recordEarlySave(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Released' || attempt.firstStep === undefined) return record;
+  const { earlySave } = attempt;
+  const closed = earlySave === undefined ? undefined : withOutcome(earlySave, { attempt, facts, now });
+  if (closed !== earlySave) return withLastAttempt(record, { ...(closed === undefined ? {} : { earlySave: closed }) });
+  const step = stepOf(record, facts, attempt);
+  const answer = whetherToSave(questionOf(record, { facts, attempt, now, step }));
+  return answer.kind === 'ask'
+    ? withLastAttempt(record, { earlySave: requestOf(attempt, { about: answer.about, now, step }) })
+    : record;
+}
+
+/** How long until it is to be looked at for this alone; undefined: not for this. */
+export function earlySaveDueMs(record: JobRecord, facts: Facts, now: Date): number | undefined {
+  const attempt = liveAttempt(record);
+  const earlySave = attempt?.earlySave;
+  if (attempt?.stage !== 'Released' || attempt.firstStep === undefined || earlySave === undefined) return undefined;
+  if (isOpenRequest(earlySave, attempt)) return EARLY_SAVE_INTERVAL_MS - sinceMs(earlySave, now);
+  const answer = whetherToSave(questionOf(record, { facts, attempt, now, step: stepOf(record, facts, attempt) }));
+  return answer.kind === 'later' ? answer.inMs : undefined;
+}
+
+/** The request that launchers are to be told of; undefined: none, or what came of it is known, or it was of an earlier run of the ranks. */
+export function openSaveRequest(attempt: Attempt): EarlySave | undefined {
+  const { stage, earlySave } = attempt;
+  return stage === 'Released' && earlySave !== undefined && isOpenRequest(earlySave, attempt) ? earlySave : undefined;
+}
+
+function isOpenRequest({ outcome, incarnation }: EarlySave, attempt: Attempt): boolean {
+  return outcome === undefined && incarnation === (attempt.incarnation ?? 1);
+}
+
+function withOutcome(
+  earlySave: EarlySave,
+  { attempt, facts, now }: { readonly attempt: Attempt; readonly facts: Facts; readonly now: Date },
+): EarlySave {
+  if (!isOpenRequest(earlySave, attempt)) return earlySave;
+  const saved = facts.checkpoints.filter(({ spec }) => isOfFence(spec, attempt) && spec.step >= earlySave.afterStep);
+  if (saved.length > 0) {
+    return { ...earlySave, outcome: 'Saved', savedStep: Math.min(...saved.map(({ spec }) => spec.step)) };
+  }
+  return sinceMs(earlySave, now) >= EARLY_SAVE_INTERVAL_MS ? { ...earlySave, outcome: 'NotSaved' } : earlySave;
+}
+
+/** What was written by another clock is over. */
+function sinceMs({ askedAt }: EarlySave, now: Date): number {
+  const ms = now.getTime() - Date.parse(askedAt);
+  return ms >= 0 ? ms : EARLY_SAVE_INTERVAL_MS;
+}
+
+function requestOf(
+  { incarnation = 1, earlySave }: Attempt,
+  { about, now, step }: { readonly about: readonly Suspicion[]; readonly now: Date; readonly step: number },
+): EarlySave {
+  const [first] = about;
+  const more = about.length === 1 ? '' : ` (and ${about.length - 1} more)`;
+  return {
+    request: (earlySave?.request ?? 0) + 1,
+    incarnation,
+    askedAt: now.toISOString(),
+    afterStep: step,
+    why: safeText(`${first?.says ?? ''}${more}.`, 512),
+    suspicions: [...(earlySave?.suspicions ?? []), ...about.map(({ key }) => key)],
+  };
+}
+
+/** Newest that is known of the run; what was saved of it was trained. */
+function stepOf(record: JobRecord, { observed: { progress } }: Facts, attempt: Attempt): number {
+  const heard = progress !== undefined && isOfFence(progress, attempt) ? progress.step : 0;
+  return Math.max(heard, record.progress?.step ?? 0, attempt.firstStep?.step ?? 0);
+}
+
+function questionOf(
+  record: JobRecord,
+  about: { readonly facts: Facts; readonly attempt: Attempt; readonly now: Date; readonly step: number },
+): SaveQuestion {
+  const { facts, attempt, now, step } = about;
+  const { spec } = facts;
+  const { earlySave } = attempt;
+  const from = Math.max(newestUsable(record, facts)?.spec.step ?? 0, attempt.resumedFrom?.step ?? 0);
+  const paces = record.attempts.flatMap(({ pace }) => (pace === undefined ? [] : [pace]));
+  const timed = paces.findLast(({ steps }) => steps > 0);
+  const saved = paces.findLast(({ saves }) => saves > 0);
+  return {
+    engine: spec?.engine.name ?? 'command',
+    keepsCheckpoints: spec?.checkpoint !== undefined,
+    suspicions: suspicionsOf(record, facts, attempt),
+    askedFor: earlySave?.suspicions ?? [],
+    sinceAskedMs: earlySave === undefined ? undefined : now.getTime() - Date.parse(earlySave.askedAt),
+    isOpen: earlySave !== undefined && isOpenRequest(earlySave, attempt),
+    unsavedSteps: step - from,
+    stepMs: timed === undefined ? undefined : timed.inStepsMs / timed.steps,
+    stallMs: saved === undefined ? undefined : saved.betweenStepsMs / saved.saves,
+  };
+}
