@@ -3,6 +3,7 @@ import { bestSplit, type Split, splitOperations, weightedAtLevels } from './best
 import { arrangementCost, type BinDistances, distancesBetween } from './bin-distances.ts';
 import { gangUnits, type GangUnits, type UnitGraph, unitGraph } from './gang-units.ts';
 import type { AcrossIslands, GangShape } from './gang-shape.ts';
+import { levelRooms, mostBesideOthers } from './level-rooms.ts';
 import { bytesBetweenUnits, mostKept } from './most-kept.ts';
 import type { Arrangement } from './swap-search.ts';
 import { improved } from './swaps.ts';
@@ -20,8 +21,8 @@ export interface ArrangeQuestion {
   readonly acrossIslands: AcrossIslands;
 }
 
-/** A table of kept bytes takes units * units operations; larger gangs are split by a rule of thumb. */
-const MOST_UNITS_WITH_TABLE = 4_600;
+/** A table of kept bytes takes units * (units of the roomiest switch) operations; larger gangs are split by a rule of thumb. */
+const MOST_TABLE_ENTRIES = 4_600 ** 2;
 const MOST_SPLIT_OPERATIONS = 400_000_000;
 const MOST_EXTRA_OPERATIONS = 30_000_000;
 const FEWEST_SWAP_OPERATIONS = 6_400_000;
@@ -43,13 +44,11 @@ export function arrange(question: ArrangeQuestion): readonly string[] | undefine
   const tree = switchTree(shape, open);
   if (tree.root.room < units.count || splitOperations(tree, units.count) > MOST_SPLIT_OPERATIONS) return undefined;
   const grid = unitGrid(units);
-  const splits = splitsToTry(units, tree, { grid, acrossIslands });
-  const [widest] = splits;
-  if (widest === undefined) return undefined;
+  const { splits, least } = splitsToTry(units, tree, { grid, acrossIslands });
+  if (splits.length === 0) return undefined;
   const graph = unitGraph(units);
   const distances = distancesBetween(tree);
   const dealer = { units, tree, graph, distances, acrossIslands };
-  const least = (COST_WITHIN_LEVEL.at(-1) ?? 0) * bytesBetweenUnits(grid) - widest.keptWeighted;
   const islands = tree.above[TREE_LEVELS.indexOf('island')];
   const mayTrade = (one: number, other: number): boolean =>
     acrossIslands === 'anyGroup' || islands?.[one] === islands?.[other];
@@ -87,6 +86,13 @@ function swapOperations(units: number, taken: number): number {
   return Math.min(left, SWAP_OPERATIONS_PER_PAIR * units ** 2);
 }
 
+interface SplitsToTry {
+  /** Empty where there is no room. */
+  readonly splits: readonly Split[];
+  /** No arrangement costs less. */
+  readonly least: number;
+}
+
 /**
  * The split that keeps most by the table, and those that keep whole lines together on switches of some level: how well lines fit into what is free is
  * what the table does not know.
@@ -95,31 +101,38 @@ function splitsToTry(
   units: GangUnits,
   tree: SwitchTree,
   { grid, acrossIslands }: { readonly grid: UnitGrid; readonly acrossIslands: AcrossIslands },
-): readonly Split[] {
-  const kept = keptTable(grid, units.count);
+): SplitsToTry {
+  const rooms = levelRooms(tree);
+  const largest = mostBesideOthers(rooms, units.count);
+  const hasTable = units.count * largest <= MOST_TABLE_ENTRIES;
+  const all = { units: units.count, bytes: hasTable ? bytesBetweenUnits(grid) : units.count ** 2 };
+  const kept = hasTable ? mostKept(grid, largest) : Float64Array.from({ length: largest + 1 }, (_, x) => x * x);
   const question = {
     tree,
     units: units.count,
-    kept: weightedAtLevels(kept),
+    kept: weightedAtLevels(kept, rooms, all),
     islandTakes: islandRule(units, acrossIslands),
-    waste: wasteIn(kept),
+    waste: wasteIn(all.bytes),
   };
   const widest = bestSplit(question);
-  if (widest === undefined) return [];
+  if (widest === undefined) return { splits: [], least: 0 };
   const most = Math.min(MOST_SPLITS, Math.floor(MOST_EXTRA_OPERATIONS / splitOperations(tree, units.count)));
   const multiples = divisorsOf(units.count)
     .filter((size) => size > 1 && size < units.count)
     .flatMap((size) => [0, 1, 2].map((level) => ({ level, units: size })))
     .filter(({ level, units: size }) => tree.bins.length > 1 && roomAt(tree.root, level) >= size)
     .slice(0, Math.max(0, most - 1));
-  const isLarge = units.count > MOST_UNITS_WITH_TABLE || most < 4;
+  const isLarge = !hasTable || most < 4;
   const others = [
-    ...(isLarge ? [] : [0.5, 0]).map((share) =>
-      bestSplit({ ...question, kept: weightedAtLevels(mostKept(withRingsCutTwice(grid, share), units.count)) }),
-    ),
+    ...(isLarge ? [] : [0.5, 0]).map((share) => {
+      const counted = withRingsCutTwice(grid, share);
+      const between = { units: units.count, bytes: bytesBetweenUnits(counted) };
+      return bestSplit({ ...question, kept: weightedAtLevels(mostKept(counted, largest), rooms, between) });
+    }),
     ...multiples.map((one) => bestSplit({ ...question, multiples: one })),
   ];
-  return [widest, ...others.filter((split) => split !== undefined)];
+  const least = hasTable ? (COST_WITHIN_LEVEL.at(-1) ?? 0) * all.bytes - widest.keptWeighted : 0;
+  return { splits: [widest, ...others.filter((split) => split !== undefined)], least };
 }
 
 /** Of the roomiest switch of a level. */
@@ -194,15 +207,9 @@ export function islandRule({ count, unitsPerRow }: GangUnits, acrossIslands: Acr
   }
 }
 
-function keptTable(grid: UnitGrid, units: number): Float64Array {
-  return units <= MOST_UNITS_WITH_TABLE
-    ? mostKept(grid, units)
-    : Float64Array.from({ length: units + 1 }, (_, x) => x * x);
-}
-
 /** Whole switches are worth keeping, and small remainders are worth less than large ones; never worth a byte that crosses. */
-function wasteIn(kept: Float64Array): (node: SwitchNode, x: number) => number {
-  const unit = 1e-9 * Math.max(1, kept.at(-1) ?? 0);
+function wasteIn(allBytes: number): (node: SwitchNode, x: number) => number {
+  const unit = 1e-9 * Math.max(1, allBytes);
   return ({ room, wholeRoom, bin }, x) => {
     const breaksWhole = room === wholeRoom && x < room ? 1 : 0;
     const remainder = (room - x) / (room + 1);
@@ -212,17 +219,27 @@ function wasteIn(kept: Float64Array): (node: SwitchNode, x: number) => number {
 
 /** Bins in which units are dealt out, switch by switch: as they are named, and the fullest switches first. */
 function binOrders({ root }: SwitchTree, unitsOfBin: Int32Array): readonly (readonly number[])[] {
-  const inside = (node: SwitchNode): number =>
-    node.bin === undefined
-      ? node.children.reduce((sum, child) => sum + inside(child), 0)
-      : (unitsOfBin[node.bin.index] ?? 0);
-  const walk = (node: SwitchNode, sign: number): readonly number[] => {
-    if (node.bin !== undefined) return (unitsOfBin[node.bin.index] ?? 0) > 0 ? [node.bin.index] : [];
-    const sized = node.children.map((child) => ({ child, units: inside(child) })).filter(({ units }) => units > 0);
-    if (sign !== 0) sized.sort((one, other) => sign * (one.units - other.units));
-    return sized.flatMap(({ child }) => walk(child, sign));
-  };
-  return [walk(root, -1), walk(root, 1), walk(root, 0)];
+  const filled = filledBelow(root, unitsOfBin);
+  return filled === undefined ? [] : [-1, 1, 0].map((sign) => binsIn(filled, sign));
+}
+
+interface Filled {
+  readonly units: number;
+  readonly bin: number | undefined;
+  /** Those that take any. */
+  readonly children: readonly Filled[];
+}
+
+function filledBelow({ bin, children }: SwitchNode, unitsOfBin: Int32Array): Filled | undefined {
+  const below = children.flatMap((child) => filledBelow(child, unitsOfBin) ?? []);
+  const units = bin === undefined ? below.reduce((sum, child) => sum + child.units, 0) : (unitsOfBin[bin.index] ?? 0);
+  return units === 0 ? undefined : { units, bin: bin?.index, children: below };
+}
+
+function binsIn({ bin, children }: Filled, sign: number): readonly number[] {
+  if (bin !== undefined) return [bin];
+  const sorted = sign === 0 ? children : children.toSorted((one, other) => sign * (one.units - other.units));
+  return sorted.flatMap((child) => binsIn(child, sign));
 }
 
 interface Deal {

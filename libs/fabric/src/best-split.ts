@@ -1,4 +1,5 @@
 import { BOUNDARY_WEIGHTS } from './boundary-weights.ts';
+import type { LevelRoom } from './level-rooms.ts';
 import { type SwitchNode, type SwitchTree, TREE_LEVELS } from './switch-tree.ts';
 
 export interface SplitQuestion {
@@ -26,38 +27,93 @@ export interface Split {
   readonly taken: readonly { readonly node: SwitchNode; readonly units: number }[];
 }
 
-/** The same bytes kept at every level, weighted as each weighs them. */
-export function weightedAtLevels(kept: Float64Array): readonly Float64Array[] {
-  return TREE_LEVELS.map((boundary) => kept.map((bytes) => BOUNDARY_WEIGHTS[boundary] * bytes));
+/** All units of a gang together, and the bytes that they exchange. */
+export interface AllUnits {
+  readonly units: number;
+  readonly bytes: number;
+}
+
+/** The same bytes kept at every level, weighted as each weighs them; of a switch that holds all units whatever they do, those of all alone. */
+export function weightedAtLevels(
+  kept: Float64Array,
+  rooms: readonly LevelRoom[],
+  { units, bytes }: AllUnits,
+): readonly Float64Array[] {
+  return TREE_LEVELS.map((boundary, level) => {
+    const weight = BOUNDARY_WEIGHTS[boundary];
+    return rooms[level]?.holdsAll === true
+      ? keptByAll({ units, bytes: weight * bytes })
+      : kept.map((some) => weight * some);
+  });
+}
+
+/** What a switch keeps that takes all units, there being no other: no number of them but the last is ever asked for. */
+export function keptByAll({ units, bytes }: AllUnits): Float64Array {
+  const kept = new Float64Array(units + 1);
+  kept[units] = bytes;
+  return kept;
 }
 
 /** How many units go below each switch so that most weighted bytes can stay there; undefined where there is no room. */
 export function bestSplit(question: SplitQuestion): Split | undefined {
-  const solved = solve(question, question.tree.root);
+  const { root } = question.tree;
+  const solved = solve({ ...question, known: new Map() }, root);
   const keptWeighted = solved.best[question.units] ?? -Infinity;
   if (keptWeighted === -Infinity) return undefined;
   const unitsOfBin = new Int32Array(question.tree.bins.length);
   const taken: { node: SwitchNode; units: number }[] = [];
-  hand(solved, question.units, { unitsOfBin, taken });
+  hand({ node: root, solved }, question.units, { unitsOfBin, taken });
   return { keptWeighted, unitsOfBin, taken };
 }
 
-/** Operations that a split of these takes. */
+/** Operations that a split of these takes at most. */
 export function splitOperations(tree: SwitchTree, units: number): number {
   return (tree.root.room + tree.bins.length) * units;
 }
 
+/** Operations that {@link bestSplit} takes: what each kind of switch's children are joined in. */
+export function joinOperations({ root }: SwitchTree, units: number): number {
+  let operations = 0;
+  const seen = new Set<number>();
+  const visit = (node: SwitchNode): void => {
+    if (seen.has(node.kind)) return;
+    seen.add(node.kind);
+    let before = 1;
+    for (const child of withRoom(node)) {
+      const own = Math.min(units, child.room) + 1;
+      operations += own * before;
+      before = Math.min(units, before + own - 2) + 1;
+      visit(child);
+    }
+  };
+  visit(root);
+  return operations;
+}
+
 interface Solved {
-  readonly node: SwitchNode;
   /** By units. */
   readonly best: Float64Array;
+  /** Of those that have room. */
   readonly children: readonly Solved[];
   /** Of each child: how many of `x` units of it and those before it are its own. */
   readonly own: readonly Int32Array[];
 }
 
-function solve(question: SplitQuestion, node: SwitchNode): Solved {
-  const children = node.children.filter(({ room }) => room > 0).map((child) => solve(question, child));
+interface Solving extends SplitQuestion {
+  /** By kind of switch. */
+  readonly known: Map<number, Solved>;
+}
+
+function solve(question: Solving, node: SwitchNode): Solved {
+  const before = question.known.get(node.kind);
+  if (before !== undefined) return before;
+  const solved = solveAnew(question, node);
+  question.known.set(node.kind, solved);
+  return solved;
+}
+
+function solveAnew(question: Solving, node: SwitchNode): Solved {
+  const children = withRoom(node).map((child) => solve(question, child));
   const own: Int32Array[] = [];
   let best = new Float64Array([0]);
   if (node.bin !== undefined) best = new Float64Array(Math.min(question.units, node.room) + 1);
@@ -67,7 +123,11 @@ function solve(question: SplitQuestion, node: SwitchNode): Solved {
     best = joined.best;
   }
   for (let x = 0; x < best.length; x++) best[x] = (best[x] ?? 0) + worth(question, node, x);
-  return { node, best, children, own };
+  return { best, children, own };
+}
+
+function withRoom({ children }: SwitchNode): readonly SwitchNode[] {
+  return children.filter(({ room }) => room > 0);
 }
 
 /** What this switch itself adds. */
@@ -103,18 +163,20 @@ function join(
 }
 
 function hand(
-  { node, children, own }: Solved,
+  { node, solved: { children, own } }: { readonly node: SwitchNode; readonly solved: Solved },
   units: number,
   into: { readonly unitsOfBin: Int32Array; readonly taken: { node: SwitchNode; units: number }[] },
 ): void {
   if (units === 0) return;
   into.taken.push({ node, units });
   if (node.bin !== undefined) into.unitsOfBin[node.bin.index] = units;
+  const below = withRoom(node);
   let left = units;
   for (let at = children.length - 1; at >= 0; at--) {
     const mine = own[at]?.[left] ?? 0;
-    const child = children[at];
-    if (child !== undefined) hand(child, mine, into);
+    const child = below[at];
+    const solved = children[at];
+    if (child !== undefined && solved !== undefined) hand({ node: child, solved }, mine, into);
     left -= mine;
   }
 }

@@ -3,6 +3,7 @@ import { bestSplit, weightedAtLevels } from './best-split.ts';
 import { BOUNDARY_WEIGHTS } from './boundary-weights.ts';
 import { gangUnits } from './gang-units.ts';
 import type { AcrossIslands, GangShape } from './gang-shape.ts';
+import { levelRooms, mostBesideOthers } from './level-rooms.ts';
 import { bytesBetweenUnits, mostKept, permutations } from './most-kept.ts';
 import { openByType } from './open-by-type.ts';
 import type { OpenNode } from './open-nodes.ts';
@@ -53,9 +54,11 @@ interface Setting {
 
 /** What crosses because only so many units are below each switch; 0 where there is no room. */
 function crossingByCount({ grid, tree, units, islandTakes }: Setting): number {
+  const rooms = levelRooms(tree);
+  const largest = mostBesideOthers(rooms, units);
   const bounds = SHARES_PAIR_BY_PAIR.map((share) => {
     const counted = withRingsCutTwice(grid, share);
-    const kept = weightedAtLevels(mostKept(counted, units));
+    const kept = weightedAtLevels(mostKept(counted, largest), rooms, { units, bytes: bytesBetweenUnits(counted) });
     const split = bestSplit({ tree, units, kept, islandTakes });
     return split === undefined ? 0 : weightedBytesBetween(counted) - split.keptWeighted;
   });

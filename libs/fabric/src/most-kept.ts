@@ -107,16 +107,16 @@ export function withLayer(
   { kept, widest, gain }: { readonly kept: Float64Array; readonly widest: number; readonly gain: number },
 ): Float64Array<ArrayBuffer> {
   const columns = kept.length;
-  const best = new Float64Array(above.length).fill(-Infinity);
-  best[0] = 0;
+  const best = new Float64Array(above.length);
+  best.fill(-Infinity, 1, columns);
   for (let width = 1; width <= widest; width++) {
     const here = width * columns;
-    const narrower = here - columns;
     const own = (kept[width] ?? 0) + width * gain;
-    for (let x = 0; x < columns; x++) {
-      const without = best[narrower + x] ?? -Infinity;
-      const withIt = x < width ? -Infinity : own + (above[here + x - width] ?? -Infinity);
-      best[here + x] = Math.max(without, withIt);
+    best.copyWithin(here, here - columns, here - columns + Math.min(width, columns));
+    for (let x = width; x < columns; x++) {
+      const without = best[here - columns + x] ?? -Infinity;
+      const withIt = own + (above[here + x - width] ?? -Infinity);
+      best[here + x] = withIt > without ? withIt : without;
     }
   }
   return best;

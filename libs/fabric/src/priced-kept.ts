@@ -50,7 +50,7 @@ export function pricedOperations({ grid, piled, slabUnits }: SlabGrid, largest: 
   let operations = 0;
   for (const axis of piled) {
     const degree = grid.axes[axis]?.degree ?? 1;
-    operations += layer * degree * (largest + 1);
+    operations += (Math.min(layer, largest) + 1) * degree * (largest + 1);
     layer *= degree;
   }
   return operations;

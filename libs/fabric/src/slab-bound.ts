@@ -1,8 +1,10 @@
-import { bestSplit, type Split, splitOperations } from './best-split.ts';
+import { bestSplit, joinOperations, keptByAll, type Split } from './best-split.ts';
 import { BOUNDARY_WEIGHTS } from './boundary-weights.ts';
+import { type LevelRoom, levelRooms } from './level-rooms.ts';
+import { bytesBetweenUnits } from './most-kept.ts';
 import { type PricedKept, pricedKept, pricedOperations, type SlabGrid } from './priced-kept.ts';
-import { dearestCut, largestPieces, type SlabPrices } from './slab-prices.ts';
-import { type SwitchNode, type SwitchTree, TREE_LEVELS } from './switch-tree.ts';
+import { cutOperations, dearestCut, type SlabPrices } from './slab-prices.ts';
+import { type SwitchTree, TREE_LEVELS } from './switch-tree.ts';
 
 export interface SlabQuestion {
   readonly slabs: SlabGrid;
@@ -35,12 +37,13 @@ const NEWEST_SHARE = 0.1;
  */
 export function mostKeptBySlabs(question: SlabQuestion): number {
   const { slabs, known } = question;
-  const search = { ...question, largest: largestPieces(question.tree), active: activeLevels(question) };
+  const search = newSearch(question);
+  const perRound = roundOperations(search);
+  if (perRound > question.operations) return Infinity;
   const descent = newDescent(
     search,
     TREE_LEVELS.map(() => new Float64Array(slabs.slabUnits + 1)),
   );
-  const perRound = roundOperations(search);
   for (let left = question.operations - perRound; left > 0 && descent.most > known; left -= perRound) {
     const length = descent.mean === undefined ? 0 : inner(descent.mean, descent.mean);
     if (descent.mean === undefined || length === 0 || descent.step < SHORTEST_STEP) break;
@@ -105,23 +108,41 @@ function inner(one: Surplus, other: Surplus): number {
 }
 
 interface Search extends SlabQuestion {
+  readonly rooms: readonly LevelRoom[];
+  /** Units of the largest piece of each level; infinite where pieces have no price. */
   readonly largest: readonly number[];
-  readonly active: readonly boolean[];
+  /** Tables of the levels where pieces have no price. */
+  readonly unpriced: readonly (PricedKept | undefined)[];
 }
 
-/** Levels of which the tree has several switches: elsewhere there is nothing to be cut. */
-function activeLevels({ tree }: SlabQuestion): readonly boolean[] {
-  const switches = TREE_LEVELS.map(() => 0);
-  const visit = ({ level, room, bin, children }: SwitchNode): void => {
-    if (level < switches.length && room > 0 && bin?.level !== 1) switches[level] = (switches[level] ?? 0) + 1;
-    children.forEach(visit);
-  };
-  visit(tree.root);
-  return switches.map((count) => count > 1);
+/** Where a level has one switch or none there is nothing to be cut. */
+function isPriced({ switches, holdsAll }: LevelRoom): boolean {
+  return switches > 1 && !holdsAll;
 }
 
-function roundOperations({ slabs, tree, units, active }: Search): number {
-  return active.filter(Boolean).length * pricedOperations(slabs, units) + splitOperations(tree, units);
+function newSearch(question: SlabQuestion): Search {
+  const { slabs, tree, units } = question;
+  const rooms = levelRooms(tree);
+  const all = bytesBetweenUnits(slabs.grid);
+  const unpriced = rooms.map((room, level): PricedKept | undefined => {
+    if (isPriced(room)) return undefined;
+    const weight = BOUNDARY_WEIGHTS[TREE_LEVELS[level] ?? 'gpu'];
+    if (room.holdsAll) return { kept: keptByAll({ units, bytes: weight * all }), piecesOf: () => [] };
+    return pricedKept(slabs, weight, new Float64Array(slabs.slabUnits + 1), columnsOf(room, units));
+  });
+  const largest = rooms.map((room) => (isPriced(room) ? room.largest : Infinity));
+  return { ...question, rooms, largest, unpriced };
+}
+
+/** No switch of the level takes more. */
+function columnsOf({ largest }: LevelRoom, units: number): number {
+  return Math.min(units, Math.max(1, largest));
+}
+
+function roundOperations({ slabs, tree, units, rooms, largest }: Search): number {
+  const tables = rooms.filter(isPriced).map((room) => pricedOperations(slabs, columnsOf(room, units)));
+  const cuts = cutOperations(largest, slabs.slabUnits);
+  return tables.reduce((sum, operations) => sum + operations, cuts + joinOperations(tree, units));
 }
 
 interface Priced {
@@ -130,19 +151,22 @@ interface Priced {
   readonly surplus: Surplus | undefined;
 }
 
+const NO_PRICES = new Float64Array();
+
 /** The bound at these prices: what switches keep at most once they have paid, and what slabs cost at most. */
 function priced(search: Search, prices: SlabPrices): Priced {
-  const { slabs, tree, units, islandTakes, largest } = search;
-  const tables = prices.map((ofLevel, level) =>
-    pricedKept(slabs, BOUNDARY_WEIGHTS[TREE_LEVELS[level] ?? 'gpu'], ofLevel, units),
-  );
+  const { slabs, tree, units, islandTakes, largest, rooms, unpriced } = search;
+  const tables = rooms.map((room, level) => {
+    const weight = BOUNDARY_WEIGHTS[TREE_LEVELS[level] ?? 'gpu'];
+    return unpriced[level] ?? pricedKept(slabs, weight, prices[level] ?? NO_PRICES, columnsOf(room, units));
+  });
   const kept = tables.map((table) => table.kept);
   const split = bestSplit({ tree, units, kept, alone: -(prices[0]?.[1] ?? 0), islandTakes });
   if (split === undefined) return { most: Infinity, surplus: undefined };
   const cut = dearestCut(prices, largest, slabs.slabUnits);
   const surplus = cut.pieces.map((ofLevel) => Float64Array.from(ofLevel, (pieces) => slabs.slabs * pieces));
   takeAway(surplus, split, tables);
-  search.active.forEach((isActive, level) => isActive || surplus[level]?.fill(0));
+  rooms.forEach((room, level) => isPriced(room) || surplus[level]?.fill(0));
   const most = split.keptWeighted + slabs.slabs * cut.price;
   return { most, surplus: surplus.some((ofLevel) => ofLevel.some((pieces) => pieces !== 0)) ? surplus : undefined };
 }

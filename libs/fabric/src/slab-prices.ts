@@ -1,5 +1,3 @@
-import { type SwitchNode, type SwitchTree, TREE_LEVELS } from './switch-tree.ts';
-
 /**
  * What a piece of a slab costs the switch that it lies on, in weighted bytes, by level and by units of the piece. A slab is one of the equal parts
  * of the gang's grid along some of its axes, such as the ranks of one stage.
@@ -13,23 +11,18 @@ export interface DearestCut {
   readonly pieces: readonly Int32Array[];
 }
 
-/** Units of the largest piece that a switch of each level has room for. */
-export function largestPieces({ root }: SwitchTree): readonly number[] {
-  const largest = TREE_LEVELS.map(() => 1);
-  const visit = ({ level, room, bin, children }: SwitchNode): void => {
-    // Domains that lie in one bin hold one unit each.
-    if (level < largest.length && bin?.level !== 1) largest[level] = Math.max(largest[level] ?? 1, room);
-    children.forEach(visit);
-  };
-  visit(root);
-  return largest;
-}
-
-/** Each level cuts the pieces of the level above it further, down to NVLink domains; no piece is larger than the roomiest switch of its level. */
+/**
+ * Each level cuts the pieces of the level above it further, down to NVLink domains; no piece is larger than the roomiest switch of its level. Levels
+ * without prices where `largest` is infinite cut nothing.
+ */
 export function dearestCut(prices: SlabPrices, largest: readonly number[], slabUnits: number): DearestCut {
   let inside = new Float64Array(slabUnits + 1);
   const first: Int32Array[] = [];
   prices.forEach((ofLevel, level) => {
+    if (largest[level] === Infinity) {
+      first.push(Int32Array.from(inside, (_, units) => units));
+      return;
+    }
     const best = new Float64Array(slabUnits + 1).fill(-Infinity);
     const piece = new Int32Array(slabUnits + 1);
     best[0] = 0;
@@ -45,6 +38,13 @@ export function dearestCut(prices: SlabPrices, largest: readonly number[], slabU
     inside = best;
   });
   return { price: inside[slabUnits] ?? 0, pieces: piecesOf(first, slabUnits) };
+}
+
+/** Operations of {@link dearestCut}. */
+export function cutOperations(largest: readonly number[], slabUnits: number): number {
+  return largest
+    .filter((room) => room !== Infinity)
+    .reduce((sum, room) => sum + slabUnits * Math.min(room, slabUnits), 0);
 }
 
 function piecesOf(first: readonly Int32Array[], slabUnits: number): readonly Int32Array[] {

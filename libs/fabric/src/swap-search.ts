@@ -100,8 +100,11 @@ export interface SwapSearch extends SwapSetting {
   readonly alone: Int32Array;
   readonly random: () => number;
   cost: number;
-  best: Int32Array;
+  readonly best: Int32Array;
   bestCost: number;
+  /** Units that moved since the best was found, perhaps several times; where there are more than it holds, `movedCount` is larger. */
+  readonly moved: Int32Array;
+  movedCount: number;
   operations: number;
 }
 
@@ -121,8 +124,10 @@ export function newSearch(start: Arrangement, { graph, distances }: SwapSetting,
     used: tree.bins.flatMap(({ index }) => ((members.count[index] ?? 0) > 0 ? [index] : [])),
     random: seededRandom(0x2545f491),
     cost: start.cost,
-    best: start.binOf,
+    best: start.binOf.slice(),
     bestCost: start.cost,
+    moved: new Int32Array(binOf.length),
+    movedCount: 0,
     operations: 0,
   };
 }
@@ -136,7 +141,7 @@ export interface Trade {
 }
 
 /** What it costs more that a unit is in `to` instead of `from`, all others standing where they do. */
-function costOfMove({ graph, distances, binOf }: SwapSearch, { unit, from, to }: Omit<Trade, 'other'>): number {
+function costOfMove({ graph, distances, binOf }: SwapSearch, unit: number, from: number, to: number): number {
   const { first, neighbour, bytes } = graph;
   let cost = 0;
   const end = first[unit + 1] ?? 0;
@@ -150,10 +155,10 @@ function costOfMove({ graph, distances, binOf }: SwapSearch, { unit, from, to }:
 /** What the trade costs, or saves where it is negative. */
 export function deltaOf(search: SwapSearch, { unit, from, to, other }: Trade): number {
   const { graph, distances } = search;
-  let delta = costOfMove(search, { unit, from, to });
+  let delta = costOfMove(search, unit, from, to);
   search.operations += 2 * ((graph.first[unit + 1] ?? 0) - (graph.first[unit] ?? 0));
   if (other === undefined) return delta;
-  delta += costOfMove(search, { unit: other, from: to, to: from });
+  delta += costOfMove(search, other, to, from);
   const end = graph.first[other + 1] ?? 0;
   search.operations += 2 * (end - (graph.first[other] ?? 0));
   // Between the two nothing changes but which is where; above each was taken to come to where the other still is.
@@ -165,15 +170,23 @@ export function deltaOf(search: SwapSearch, { unit, from, to, other }: Trade): n
   return delta;
 }
 
-export function trade({ binOf, members }: SwapSearch, { unit, from, to, other }: Trade): void {
+export function trade(search: SwapSearch, { unit, from, to, other }: Trade): void {
+  const { members } = search;
   leave(members, unit, from);
   if (other !== undefined) {
     leave(members, other, to);
     join(members, other, from);
-    binOf[other] = from;
+    stand(search, other, from);
   }
   join(members, unit, to);
-  binOf[unit] = to;
+  stand(search, unit, to);
+}
+
+function stand(search: SwapSearch, unit: number, bin: number): void {
+  const { moved, movedCount } = search;
+  search.binOf[unit] = bin;
+  if (movedCount < moved.length) moved[movedCount] = unit;
+  search.movedCount++;
 }
 
 export function roomIn({ tree, members }: SwapSearch, bin: number): number {
@@ -190,7 +203,20 @@ export function settle(search: SwapSearch, delta: number): void {
   search.cost += delta;
   if (search.cost >= search.bestCost * (1 - 1e-9)) return;
   search.bestCost = search.cost;
-  search.best = search.binOf.slice();
+  keepAsBest(search);
+}
+
+/** Few units move between one best and the next, so that these are cheaper to copy than all. */
+function keepAsBest(search: SwapSearch): void {
+  const { best, binOf, moved, movedCount } = search;
+  if (movedCount > moved.length) best.set(binOf);
+  else {
+    for (let at = 0; at < movedCount; at++) {
+      const unit = moved[at] ?? 0;
+      best[unit] = binOf[unit] ?? 0;
+    }
+  }
+  search.movedCount = 0;
 }
 
 /** Numbers in [0, 1), the same for one seed (xorshift32, G. Marsaglia 2003). */

@@ -66,12 +66,8 @@ function tradeRuns(search: SwapSearch, temperature: number): void {
   const axis = limits.axes[Math.floor(random() * limits.axes.length)];
   if (axis === undefined) return;
   const length = 2 + Math.floor(random() * (axis.degree - 1));
-  const startOf = (unit: number): number => {
-    const digit = Math.floor(unit / axis.stride) % axis.degree;
-    return unit - Math.max(0, digit + length - axis.degree) * axis.stride;
-  };
-  const one = startOf(Math.floor(random() * binOf.length));
-  const other = startOf(Math.floor(random() * binOf.length));
+  const one = startOfRun(axis, length, Math.floor(random() * binOf.length));
+  const other = startOfRun(axis, length, Math.floor(random() * binOf.length));
   const done: Trade[] = [];
   let delta = 0;
   let mayGo = one !== other;
@@ -91,6 +87,12 @@ function tradeRuns(search: SwapSearch, temperature: number): void {
   else undo(search, done);
 }
 
+/** Of a run of that length with the unit in it, as far along the axis as there is room for the rest. */
+function startOfRun({ stride, degree }: UnitAxis, length: number, unit: number): number {
+  const digit = Math.floor(unit / stride) % degree;
+  return unit - Math.max(0, digit + length - degree) * stride;
+}
+
 /**
  * What of a line is in one bin, or its end from a unit on, goes where there is room for it, into bins that nobody uses too: a line that is cut elsewhere
  * may let the rest lie beside a neighbour.
@@ -101,10 +103,13 @@ function movePiece(search: SwapSearch, temperature: number): void {
   const axis = limits.axes[Math.floor(random() * limits.axes.length)];
   if (axis === undefined) return;
   const unit = Math.floor(random() * binOf.length);
-  const piece = pieceOf(search, unit, { ...axis, classOf: search.alone });
+  const side = sideOf(random);
   const from = binOf[unit] ?? 0;
   const to = random() < 0.5 ? targetOf(search, unit) : Math.floor(random() * tree.bins.length);
-  if (to === from || roomIn(search, to) < piece.length || !limits.mayTrade(from, to)) return;
+  const room = roomIn(search, to);
+  if (to === from || room === 0 || !limits.mayTrade(from, to)) return;
+  const piece = pieceOf(search, unit, { ...axis, classOf: search.alone, side, most: room });
+  if (piece === undefined) return;
   const done: Trade[] = [];
   const delta = moved(search, { units: piece, to, done });
   if (isTaken(search, delta, temperature)) settle(search, delta);
@@ -130,23 +135,34 @@ function undo(search: SwapSearch, done: Trade[]): void {
   for (const { unit, from, to, other } of done.reverse()) trade(search, { unit, from: to, to: from, other });
 }
 
-/** Units in the class of `unit` along the axis, one next to the other and round its end: those before it, those after it, or all. */
-function pieceOf(
-  { binOf, random }: SwapSearch,
-  unit: number,
-  { degree, stride, classOf }: UnitAxis & { readonly classOf: Int32Array },
-): number[] {
+/** Of a unit in its line: those before it and itself, it and those after it, or both. */
+type Side = 'before' | 'after' | 'both';
+const SIDES: readonly Side[] = ['before', 'after', 'both'];
+
+function sideOf(random: () => number): Side {
+  return SIDES[Math.floor(random() * SIDES.length)] ?? 'both';
+}
+
+interface PieceAsked extends UnitAxis {
+  readonly classOf: Int32Array;
+  readonly side: Side;
+  /** Longer ones are not wanted. */
+  readonly most: number;
+}
+
+/** Units in the class of `unit` along the axis, one next to the other and round its end; undefined where they are more than `most`. */
+function pieceOf({ binOf }: SwapSearch, unit: number, asked: PieceAsked): number[] | undefined {
+  const { degree, stride, classOf, side, most } = asked;
   const digit = Math.floor(unit / stride) % degree;
   const first = unit - digit * stride;
   const at = (step: number): number => first + ((digit + step + degree) % degree) * stride;
   const here = classOf[binOf[unit] ?? 0];
   const isHere = (step: number): boolean => classOf[binOf[at(step)] ?? 0] === here;
-  const part = Math.floor(random() * 3);
   let begin = 0;
   let end = 1;
-  if (part !== 0) while (end < degree && isHere(end)) end++;
-  if (part !== 1) while (end - begin < degree && isHere(begin - 1)) begin--;
-  return Array.from({ length: end - begin }, (_, step) => at(begin + step));
+  if (side !== 'before') while (end < degree && end <= most && isHere(end)) end++;
+  if (side !== 'after') while (end - begin < degree && end - begin <= most && isHere(begin - 1)) begin--;
+  return end - begin > most ? undefined : Array.from({ length: end - begin }, (_, step) => at(begin + step));
 }
 
 /** What of a line lies below one switch goes below another one, into the room that its bins have, cut as little as that lets it. */
@@ -161,7 +177,7 @@ function moveBetweenSwitches(search: SwapSearch, temperature: number): void {
   const { classOf, binsOf } = level;
   const from = binOf[unit] ?? 0;
   if (classOf[target] === classOf[from] || !limits.mayTrade(from, target)) return;
-  const piece = pieceOf(search, unit, { ...axis, classOf });
+  const piece = pieceOf(search, unit, { ...axis, classOf, side: sideOf(random), most: Infinity }) ?? [];
   const bins = binsOf.get(classOf[target] ?? 0) ?? [];
   const done: Trade[] = [];
   let delta = 0;

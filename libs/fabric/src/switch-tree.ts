@@ -20,6 +20,8 @@ export interface SwitchNode {
   readonly room: number;
   /** Units that it would hold with every node free. */
   readonly wholeRoom: number;
+  /** The same number: the same room, divided in the same way, so that whatever is best on one is best on the other. */
+  readonly kind: number;
   readonly children: readonly SwitchNode[];
   /** Of those without children. */
   readonly bin?: Bin;
@@ -53,7 +55,7 @@ export function switchTree(shape: GangShape, open: readonly OpenNode[]): SwitchT
     .filter(({ node, free }) => free > 0 || node.gpus >= shape.ranksPerPod)
     .sort((left, right) => left.free - right.free || byText(left.node.name, right.node.name));
   const keys = keysOfLevels(able.map(({ node }) => node));
-  const builder: Builder = { shape, keys, bins: [] };
+  const builder: Builder = { shape, keys, bins: [], kinds: new Map() };
   const all = able.map((one, at) => ({ ...one, at }));
   const root = below(builder, all, TREE_LEVELS.length);
   return { root, bins: builder.bins, above: levelsAbove(root, builder.bins.length) };
@@ -67,13 +69,22 @@ interface Builder {
   readonly shape: GangShape;
   readonly keys: readonly (readonly string[])[];
   readonly bins: Bin[];
+  readonly kinds: Map<string, number>;
+}
+
+function kindOf({ kinds }: Builder, words: string): number {
+  const known = kinds.get(words) ?? kinds.size;
+  kinds.set(words, known);
+  return known;
 }
 
 function below(builder: Builder, nodes: readonly Placed[], level: number): SwitchNode {
   const groups = Map.groupBy(nodes, ({ at }) => builder.keys[level - 1]?.[at] ?? '');
   const sorted = [...groups].sort(([left], [right]) => byText(left, right)).map(([, members]) => members);
   const children = level === 1 ? binsOf(builder, sorted) : sorted.map((members) => below(builder, members, level - 1));
-  return { level, children, ...roomOf(children) };
+  const { room, wholeRoom } = roomOf(children);
+  const kinds = children.filter((child) => child.room > 0).map(({ kind }) => kind);
+  return { level, children, room, wholeRoom, kind: kindOf(builder, `${level}/${wholeRoom}: ${kinds.join()}`) };
 }
 
 function roomOf(children: readonly SwitchNode[]): Pick<SwitchNode, 'room' | 'wholeRoom'> {
@@ -103,7 +114,8 @@ interface SizedDomain {
   readonly wholeRoom: number;
 }
 
-function binOf({ shape, bins }: Builder, domains: readonly SizedDomain[]): SwitchNode {
+function binOf(builder: Builder, domains: readonly SizedDomain[]): SwitchNode {
+  const { shape, bins } = builder;
   const level = (domains[0]?.wholeRoom ?? 0) > 1 ? 0 : 1;
   const slots = domains
     .flatMap(({ able, room }) =>
@@ -117,7 +129,8 @@ function binOf({ shape, bins }: Builder, domains: readonly SizedDomain[]): Switc
   const bin = { index: bins.length, level, room: slots.length, slots: names, leftGpus };
   bins.push(bin);
   const wholeRoom = domains.reduce((sum, domain) => sum + domain.wholeRoom, 0);
-  return { level: 0, room: slots.length, wholeRoom, children: [], bin };
+  const kind = kindOf(builder, `bin ${level}/${wholeRoom}: ${leftGpus.join()}`);
+  return { level: 0, room: slots.length, wholeRoom, kind, children: [], bin };
 }
 
 /** Names of each node's domain and switches, from the domain up; each is told apart by what is above it. */
