@@ -75,6 +75,25 @@ describe('fabric show', () => {
     expect(summary).toMatchObject({ nodes: 16, gpus: 128, switches: [4, 2, 1] });
   });
 
+  it('says why nodes that do not say on which network they are count as apart, and says nothing where none or all do not', async () => {
+    const path = join(directory, 'some.json');
+    const show = async (...labels: readonly object[]): Promise<string> => {
+      const items = labels.map((said, at) => ({
+        kind: 'Node',
+        metadata: { name: `n${at}`, labels: said },
+        status: { allocatable: { 'nvidia.com/gpu': '8' }, conditions: [{ type: 'Ready', status: 'True' }] },
+      }));
+      writeFileSync(path, JSON.stringify({ kind: 'List', items }));
+      return (await fabric('show', '--nodes', path)).out;
+    };
+    const core = { 'network.topology.nvidia.com/core': 'c0' };
+    expect(await show(core, {}, {})).toMatch(
+      /\nNo label of 2 of 3 nodes says on which network they are, so they count as apart .* island network\.topology\.nvidia\.com\/core=c0\. Where they do, give them the label network\.topology\.nvidia\.com\/core=c0 too, or all of them one fabric\.coxswain\.dev\/nic-island\.$/,
+    );
+    expect(await show(core, core)).not.toContain('No label of');
+    expect(await show({}, {})).not.toContain('No label of');
+  });
+
   it('tells what labels contradict', async () => {
     const path = join(directory, 'split.json');
     const node = (name: string, island: string): object => ({

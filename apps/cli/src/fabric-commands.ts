@@ -7,6 +7,7 @@ import {
   nodesOf,
   placeName,
   summarize,
+  unlabelledSentence,
 } from '@coxswain/fabric';
 import { fabricDrawing } from '@coxswain/plan-report';
 import { formatCount } from '@coxswain/units';
@@ -27,6 +28,8 @@ interface FabricAnswer {
   /** `usedGpus`: what pods take of it. */
   readonly nodes: readonly (FabricNode & { readonly usedGpus: number })[];
   readonly problems: readonly FabricProblem[];
+  /** Why nodes that do not say on which network they are count as apart; absent where none are beside others that do. */
+  readonly unlabelled?: string;
 }
 
 type ShowOptions = ClusterOptions & { readonly json?: true; readonly at?: string };
@@ -73,22 +76,25 @@ Example:
   coxswain fabric draw --nodes nodes.json --busy pods.json --out fabric.svg`;
 
 function fabricAnswer({ fabric, usedGpus, facts }: SeenCluster): FabricAnswer {
+  const unlabelled = unlabelledSentence(fabric);
   return {
     summary: summarize(fabric),
     nodes: fabric.nodes.map((node) => ({ ...node, usedGpus: usedGpus.get(node.name) ?? 0 })),
     problems: fabricProblems(facts),
+    ...(unlabelled === undefined ? {} : { unlabelled }),
   };
 }
 
 /** More leaves than these are told as a number; all nodes are in JSON. */
 const MOST_ROWS = 64;
 
-function fabricText({ summary, nodes, problems }: FabricAnswer): string {
+function fabricText({ summary, nodes, problems, unlabelled = '' }: FabricAnswer): string {
   const free = nodes.reduce((sum, node) => sum + freeOf(node), 0);
   return [
     `${formatCount(summary.nodes, 'node')} with ${formatCount(summary.gpus, 'GPU')}, ${free.toLocaleString('en')} free; ${formatCount(summary.islandCount, 'island')}, ${formatCount(summary.nvlinkDomains, 'NVLink domain')} of several nodes`,
     tableOf(nodes, freeOf),
     sourcesTable(summary.sources),
+    unlabelled,
     problems.map(({ message }) => `! ${message}`).join('\n'),
   ]
     .filter((part) => part !== '')

@@ -223,6 +223,18 @@ describe('stages that are cut for several types of GPU', () => {
       [],
       /rankOrder puts ranks of several stages side by side/,
     ],
+    [
+      'GPUs of one type beside those of an option',
+      PLAN.layout,
+      ['--stage-gpus', '2=a100,2=h100', '--gpu', 'h100'],
+      /^--gpu h100 names one type .* and --stage-gpus 2=a100,2=h100 names .* Leave one of the two out\.$/,
+    ],
+    [
+      'GPUs of one type beside those of the plan',
+      PLAN,
+      ['--gpu', 'h100'],
+      /^--gpu h100 names .* and stageGpus of .*layout\.json \(2=a100-sxm4-80gb,2=h100-sxm5-80gb\) names .* Leave out --gpu, or/,
+    ],
   ])('are refused with %s', async (_sentence, plan, argv, want) => {
     const outcome = await placeStages(plan, ...argv);
     expect(outcome.err).toMatch(want);
@@ -236,6 +248,23 @@ describe('stages that are cut for several types of GPU', () => {
     expect(out).toMatch(
       /waits: Stages 1 and 4 are planned for NVIDIA-A100-SXM4-80GB GPUs\. Needs 16 GPUs as 2 nodes with 8 free each; of 8 such GPUs 8 are free\.$/,
     );
+    expect(code).toBe(4);
+  });
+
+  it.each<[sentence: string, gpusPerNode: string, want: RegExp]>([
+    [
+      'that cut a part unevenly, which is the true reason',
+      '3',
+      /cannot be placed: Stages 1 to 2 are planned for NVIDIA-A100-SXM4-80GB GPUs, which are 16 ranks, and --gpus-per-node 3 does not divide them: .* Set --gpus-per-node to 1 or 2 or 4 or 8, or leave it out\.$/,
+    ],
+    [
+      'that no node of their type has',
+      '16',
+      /Stages 1 to 2 are planned for .* GPUs\. --gpus-per-node 16 exceeds every node; the largest, slow-a, has 8 GPUs\. Set --gpus-per-node to at most 8\.$/,
+    ],
+  ])('cannot be placed as pods %s', async (_sentence, gpusPerNode, want) => {
+    const { out, code } = await placeStages(PLAN, '--gpus-per-node', gpusPerNode);
+    expect(out).toMatch(want);
     expect(code).toBe(4);
   });
 
@@ -270,6 +299,28 @@ describe('a gang that does not fit', () => {
     const { out, code } = await place(layout, '--nodes', NODES, ...argv);
     expect(out).toMatch(want);
     expect(code).toBe(4);
+  });
+});
+
+describe('nodes of which some do not say on which network they are', () => {
+  const core = { 'network.topology.nvidia.com/core': 'c0' };
+  const nodesOf = (...labels: readonly object[]): string =>
+    aFile('some.json', list(...labels.map((said, at) => aNode(`n${at}`, said as Readonly<Record<string, string>>))));
+  const two = { tensorParallelDegree: 8, dataParallelDegree: 2 };
+
+  it.each<[sentence: string, nodes: readonly object[], want: RegExp]>([
+    [
+      'are called apart where the gang would fit on one network',
+      [core, {}],
+      /cannot be placed: .* No label of 1 of 2 nodes says on which network they are, so they count as apart from the others: .* Where they do, give them the label network\.topology\.nvidia\.com\/core=c0 too, or all of them one fabric\.coxswain\.dev\/nic-island\.$/,
+    ],
+    [
+      'or be given the island that the others are declared to be in',
+      [{ 'fabric.coxswain.dev/nic-island': 'east' }, {}],
+      /give them the label fabric\.coxswain\.dev\/nic-island=east, or that island in the Fabric resource\.$/,
+    ],
+  ])('%s', async (_sentence, nodes, want) => {
+    expect((await place(two, '--nodes', nodesOf(...nodes))).out).toMatch(want);
   });
 });
 

@@ -74,6 +74,7 @@ function drawnGang(layout: ParallelLayout, { placement }: PlaceAnswer): DrawnGan
 async function readQuestion(options: PlaceOptions): Promise<PlaceQuestion> {
   const { gpusPerNode, acrossIslands } = options;
   const file = readLayoutFile(options.layout, options);
+  refuseGpuBesideStages(options, file.stageGpus);
   const capacity = await seenCluster(options);
   const model = inPlainWords(() => readModel(options, file, capacity.fabric));
   const { layout } = file.asked;
@@ -86,6 +87,23 @@ async function readQuestion(options: PlaceOptions): Promise<PlaceQuestion> {
     ...(stages === undefined ? {} : { stageGpus: stages }),
     ...(model === undefined ? {} : { model }),
   };
+}
+
+/** Who names GPUs for parts of the pipeline has named all of them. */
+function refuseGpuBesideStages(
+  { gpu, layout, stageGpus: asked }: PlaceOptions,
+  planned: PlaceOptions['stageGpus'],
+): void {
+  const stages = asked ?? planned;
+  if (gpu === undefined || stages === undefined) return;
+  const named = stages.map(({ stages: count, gpu: type }) => `${count}=${type}`).join(',');
+  const where = asked === undefined ? `stageGpus of ${layout} (${named})` : `--stage-gpus ${named}`;
+  throw new CliError(
+    `--gpu ${gpu} names one type of GPU for all stages, and ${where} names one for each part of the pipeline. ` +
+      (asked === undefined
+        ? `Leave out --gpu, or take stageGpus out of the file to place all stages on GPUs of one type.`
+        : 'Leave one of the two out.'),
+  );
 }
 
 /** Bytes do not depend on the GPUs, but a request names some. */

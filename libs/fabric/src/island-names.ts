@@ -3,6 +3,11 @@ import type { NodeReading } from './node-reading.ts';
 /** Name of the island that holds every node that says neither a NIC fabric nor, where there are several, a class of NICs. */
 const UNLABELLED_ISLAND = 'unlabelled';
 
+/** Whether nobody says on which network the nodes of the island are, whatever class of NICs they have. */
+export function isUnlabelled(island: string): boolean {
+  return island === UNLABELLED_ISLAND || island.startsWith(`${UNLABELLED_ISLAND}:`);
+}
+
 /**
  * The island of each node, in the order of the readings: the declared one, else what is below one root of the switch tree and has one class of
  * NICs, since InfiniBand and RoCE cannot connect. Below a root where one class alone is told, all nodes have it: labels come node by node. Where

@@ -15,8 +15,9 @@ import {
   type StageSegment,
   withStages,
 } from './stage-segments.ts';
+import { onOneNetwork, unlabelledSentence } from './unlabelled-nodes.ts';
 import { whatHelps } from './what-helps.ts';
-import { needsOf, notTogether, unsatisfiableMessage, waitingMessage } from './why-not.ts';
+import { exceedsEveryNode, needsOf, notTogether, unsatisfiableMessage, waitingMessage } from './why-not.ts';
 
 /**
  * waiting: an empty cluster would hold it, or the cluster is too small as yet. unsatisfiable: GPUs enough, but no set of nodes keeps the
@@ -127,6 +128,8 @@ function findSegment(
 
 /** Of the first part that finds no nodes, what all of its type would need. Changes to the layout help nobody: its stages are cut for these GPUs. */
 function explainedSegments(segments: readonly StageSegment[], request: GangRequest): RefusedOutcome {
+  const asked = podsOfSegmentsProblem(segments, request);
+  if (asked !== undefined) return { kind: 'unsatisfiable', message: asked };
   const [ranksPerPod = 1] = ranksPerPodOfSegments(segments, request, MAX_RANKS_PER_POD);
   const { short } = findTogether(segments, ranksPerPod);
   if (short === undefined) {
@@ -147,6 +150,29 @@ function explainedSegments(segments: readonly StageSegment[], request: GangReque
   const apart = isApart ? `, but ${notTogether(shape.layout, request.acrossIslands)}` : '';
   const message = `${meantFor(alike)}. ${needsOf(shape)}; of ${total} such GPUs ${free} are free${apart}.`;
   return { kind: 'waiting', message };
+}
+
+/** Why no part can be cut into pods of as many ranks as are asked for; undefined where nobody asks, or all can. */
+function podsOfSegmentsProblem(
+  segments: readonly StageSegment[],
+  { gpusPerNode, ...request }: GangRequest,
+): string | undefined {
+  if (gpusPerNode === undefined) return undefined;
+  const tooSmall = segments.map(({ capacity: { fabric } }) =>
+    fabric.nodes.length === 0 ? undefined : exceedsEveryNode(gpusPerNode, fabric.nodes),
+  );
+  const at = segments.findIndex(({ request: { layout } }, index) => {
+    return worldSize(layout) % gpusPerNode !== 0 || tooSmall[index] !== undefined;
+  });
+  const segment = segments[at];
+  if (segment === undefined) return undefined;
+  const ranks = worldSize(segment.request.layout);
+  if (ranks % gpusPerNode === 0) return `${meantFor([segment])}. ${tooSmall[at] ?? ''}`;
+  const choices = ranksPerPodOfSegments(segments, request, MAX_RANKS_PER_POD).toReversed();
+  return (
+    `${meantFor([segment])}, which are ${ranks} ranks, and resources.gpusPerNode ${gpusPerNode} does not divide them: each such part has nodes of its own. ` +
+    `Set resources.gpusPerNode to ${choices.join(' or ')}, or leave it out.`
+  );
 }
 
 function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutcome {
@@ -188,7 +214,20 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
       return { kind: 'unsatisfiable', message: boundByReserve(needsOf(shape), capacity.reserve) };
   }
   const mayHelp = shapes.some((shape) => packWithin('pipeline', shape, fabric.nodes, emptied) !== undefined);
-  return { kind: 'unsatisfiable', message: unsatisfiableMessage(request, fabric, mayHelp) };
+  const message = `${unsatisfiableMessage(request, fabric, mayHelp)}${unlabelledIfBinding(request, fabric)}`;
+  return { kind: 'unsatisfiable', message };
+}
+
+/** A sentence with a space before it, where an empty cluster would hold the gang if all of its nodes were on one network. */
+function unlabelledIfBinding(request: GangRequest, fabric: Fabric): string {
+  const joined = onOneNetwork(fabric);
+  if (joined === undefined) return '';
+  const { acrossIslands = 'never' } = request;
+  const all = freeGpusOf(openNodes(emptyCapacity({ fabric: joined, usedGpus: new Map() })));
+  const fits = shapesOf(request, joined).some(
+    (shape) => packWithin(acrossIslands, shape, joined.nodes, all) !== undefined,
+  );
+  return fits ? ` ${unlabelledSentence(fabric) ?? ''}` : '';
 }
 
 /** A sentence with a space before it; empty where no small change was found. */

@@ -43,6 +43,12 @@ describe('what would let a gang start now', () => {
       want: 'resources.acrossIslands Pipeline',
     },
     {
+      name: 'a label, where nodes do not say on which network they are',
+      request: tp8(3),
+      capacity: aFabricCapacity([...nodes('a', 3), ...nodes('b', 2, { island: 'unlabelled' })], { 'a-0': 8 }),
+      want: 'have nodes that do not say on which network they are on that of the others (where they are, give them the label fabric.coxswain.dev/nic-island=ib, or',
+    },
+    {
       name: 'fewer data ranks that divide the batch',
       request: { ...tp8(4), batch: { globalBatchSize: 64, microBatchSize: 1 } },
       capacity: aFabricCapacity(nodes('n', 4), { 'n-2': 8 }),

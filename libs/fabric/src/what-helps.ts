@@ -5,6 +5,7 @@ import type { FabricCapacity, FabricNode } from './fabric.ts';
 import type { GangRequest, GangShape } from './gang-shape.ts';
 import { byText } from './islands.ts';
 import { freeGpusOf, openNodes } from './open-nodes.ts';
+import { joinByLabel, onOneNetwork } from './unlabelled-nodes.ts';
 
 export interface Refused {
   readonly request: GangRequest;
@@ -18,7 +19,9 @@ export interface Refused {
  * said of other jobs is the nodes that they would have to leave: who they are is not known here.
  */
 export function whatHelps(refused: Refused): readonly string[] {
-  return [nodesToFree(refused), fewerReplicas(refused), moreIslands(refused)].filter((change) => change !== undefined);
+  return [nodesToFree(refused), fewerReplicas(refused), labels(refused), moreIslands(refused)].filter(
+    (change) => change !== undefined,
+  );
 }
 
 function fits(
@@ -132,6 +135,14 @@ function isWhole({ expert, dataParallelShardDegree = 1, ...layout }: ParallelLay
 /** Whether every replica still takes as many whole micro-batches as the others. */
 function dividesBatch({ batch }: GangRequest, dataParallelDegree: number): boolean {
   return batch === undefined || batch.globalBatchSize % (batch.microBatchSize * dataParallelDegree) === 0;
+}
+
+/** Nodes that do not say on which network they are might be on that of the others. */
+function labels(refused: Refused): string | undefined {
+  const { request, capacity } = refused;
+  const fabric = onOneNetwork(capacity.fabric);
+  if (fabric === undefined || !fits(refused, request, { ...capacity, fabric })) return undefined;
+  return `have nodes that do not say on which network they are on that of the others (where they are, ${joinByLabel(capacity.fabric)})`;
 }
 
 function moreIslands(refused: Refused): string | undefined {

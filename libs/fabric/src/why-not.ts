@@ -58,13 +58,8 @@ function inDomain(layout: ParallelLayout): string {
  */
 export function unsatisfiableMessage(request: GangRequest, fabric: Fabric, fitsAsPipeline: boolean): string {
   const { layout, gpusPerNode } = request;
-  const largestNode = largestOf(fabric.nodes, (node) => node.name);
-  if (gpusPerNode !== undefined && gpusPerNode > largestNode.gpus) {
-    return (
-      `resources.gpusPerNode ${gpusPerNode} exceeds every node; the largest, ${largestNode.name}, has ` +
-      `${count(largestNode.gpus, 'GPU')}. Set resources.gpusPerNode to at most ${largestNode.gpus}.`
-    );
-  }
+  const tooMany = gpusPerNode === undefined ? undefined : exceedsEveryNode(gpusPerNode, fabric.nodes);
+  if (tooMany !== undefined) return tooMany;
   const usable = fabric.nodes.map((node) => ({ ...node, gpus: Math.min(node.gpus, gpusPerNode ?? node.gpus) }));
   const domain = largestOf(usable, (node) => `${node.nvlinkDomain}\n${node.island}`, nvlinkDomainOf);
   const tensorGroup = layout.tensorParallelDegree;
@@ -105,6 +100,16 @@ export function unsatisfiableMessage(request: GangRequest, fabric: Fabric, fitsA
   return (
     `No set of nodes keeps each ${inner === 1 ? 'tensor group' : `group of ${ranksInDomain(layout)} (layout.sequence.ulyssesDegree ${inner})`} of ${formatLayout(layout)} in one NVLink domain${IN_ISLANDS[acrossIslands]}${perNode}; the largest domain, ${domain.name}, has ${count(domain.gpus, 'GPU')} and the largest island, ` +
     `${island.name}, ${island.gpus}. Choose degrees that divide these, or another resources.gpusPerNode.`
+  );
+}
+
+/** Undefined where some node has as many. There are nodes. */
+export function exceedsEveryNode(gpusPerNode: number, nodes: readonly FabricNode[]): string | undefined {
+  const largest = largestOf(nodes, (node) => node.name);
+  if (gpusPerNode <= largest.gpus) return undefined;
+  return (
+    `resources.gpusPerNode ${gpusPerNode} exceeds every node; the largest, ${largest.name}, has ` +
+    `${count(largest.gpus, 'GPU')}. Set resources.gpusPerNode to at most ${largest.gpus}.`
   );
 }
 
