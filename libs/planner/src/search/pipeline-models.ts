@@ -84,12 +84,18 @@ export class PipelinePredictions {
   /** Meshes that differ in what crosses which network often have the same passes: a schedule is simulated once for all of them. */
   #makespanS(candidate: CandidateLayout, input: ScheduleInput): number {
     const key = [
-      ...[input.schedule, input.pipeline, input.chunks, input.microBatches, input.p2p, input.forwardHopS[0] ?? 0],
+      ...[input.schedule, input.pipeline, input.chunks, input.microBatches, input.p2p, hopsKeyOf(input)],
       ...[input.forwardS, input.backwardInputS, input.backwardWeightS].flatMap((seconds) => [...new Set(seconds)]),
       candidate.stages?.map(({ layers }) => layers).join(',') ?? candidate.vocabulary,
     ].join('/');
     return remembered(this.#makespans, key, () => makespanOf(input, this.#scratch));
   }
+}
+
+/** Hand-overs are all alike but where islands have networks of their own. */
+function hopsKeyOf({ forwardHopS: hops }: ScheduleInput): string {
+  const [first = 0] = hops;
+  return hops.every((hopS) => hopS === first) ? String(first) : hops.join();
 }
 
 /** Infinity where the host has not room for what is offloaded: no GPU memory makes up for that. */

@@ -9,7 +9,7 @@ import {
   type TimeConstantName,
   type TimeConstants,
 } from './constants.ts';
-import { allToAllS, collectiveS, collectivesS, handOverS } from './links.ts';
+import { allToAllS, collectiveS, collectivesS, handOversS, handOverS } from './links.ts';
 import { type Group } from './tiers.ts';
 
 const START = Object.fromEntries(TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].start])) as Record<
@@ -159,7 +159,6 @@ describe('handing 1 GB to the next stage, averaged over the boundaries', () => {
     ['inside a node takes its links', nodes(8), { size: 4, stride: 2 }, 1 / 400],
     ['across nodes takes a NIC', nodes(64), { size: 4, stride: 8 }, 1 / 50],
     ['of 4 stages on 2 nodes crosses once', nodes(16), { size: 4, stride: 4 }, (2 / 400 + 1 / 50) / 3],
-    ['of 4 nodes on 2 islands crosses their border once', ISLANDS, { size: 4, stride: 8 }, (2 / 50 + 1 / 5) / 3],
   ])('%s', (_sentence, cluster, group, want) => {
     expect(handOverS(cluster, group, GB, NOMINAL)).toBeCloseTo(want, 9);
   });
@@ -168,6 +167,53 @@ describe('handing 1 GB to the next stage, averaged over the boundaries', () => {
     const hop = { ...NOMINAL, pipelineHopS: 0.5 };
     expect(handOverS(nodes(8), { size: 1, stride: 1 }, GB, hop)).toBe(0);
     expect(handOverS(nodes(8), { size: 2, stride: 1 }, GB, hop)).toBeCloseTo(0.5 + 1 / 400, 9);
+  });
+});
+
+describe('hand-overs of 1 GB from each rank to the next, over islands', () => {
+  /** Four stages of a node each. */
+  const STAGES = { size: 4, stride: 8 };
+  const unequal = { ...ISLANDS, islands: [island(16, 50), island(16, 20)] };
+  it.each<[string, ClusterFacts, readonly (readonly number[])[], readonly number[]]>([
+    [
+      'take what lies between islands at their border alone',
+      ISLANDS,
+      [[0], [0], [1], [1]],
+      [1 / 50, 1 / 5, 1 / 50, 1 / 5],
+    ],
+    ['take the network of their own island', unequal, [[0], [0], [1], [1]], [1 / 50, 1 / 5, 1 / 20, 1 / 5]],
+    [
+      'are as slow as the slower island at a border that is fast',
+      { ...unequal, betweenIslandsGbPerS: 100 },
+      [[0], [0], [1], [1]],
+      [1 / 50, 1 / 20, 1 / 20, 1 / 20],
+    ],
+    [
+      'wait for those ranks of a stage in two islands that cross',
+      unequal,
+      [[0], [0, 1], [1], [1]],
+      [1 / 5, 1 / 5, 1 / 20, 1 / 5],
+    ],
+  ])('%s', (_sentence, cluster, islandsOfRanks, want) => {
+    const seconds = handOversS(cluster, { group: STAGES, islandsOfRanks }, GB, NOMINAL);
+    expect(seconds.map((one) => one.toFixed(9))).toEqual(want.map((one) => one.toFixed(9)));
+  });
+
+  it('stay in an island, the slower one for which the others wait, where stages of a replica lie side by side', () => {
+    const beside = { ...unequal, islands: [island(16, 50), island(16, 20)] };
+    const everywhere = [0, 1].map(() => [0, 1]);
+    expect(
+      handOversS(beside, { group: { size: 2, stride: 8 }, islandsOfRanks: everywhere }, GB, NOMINAL)[0],
+    ).toBeCloseTo(1 / 20, 9);
+  });
+
+  it('are those of one network where both islands are alike and nothing slower lies between', () => {
+    const alike = { ...ISLANDS, betweenIslandsGbPerS: 50 };
+    const group = { size: 8, stride: 4 };
+    const islandsOfRanks = [0, 0, 0, 0, 1, 1, 1, 1].map((one) => [one]);
+    const seconds = handOversS(alike, { group, islandsOfRanks }, GB, NOMINAL);
+    const meanS = seconds.slice(0, -1).reduce((sum, one) => sum + one, 0) / 7;
+    expect(meanS).toBeCloseTo(handOverS(nodes(32), group, GB, NOMINAL), 9);
   });
 });
 

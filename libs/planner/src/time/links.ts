@@ -128,25 +128,73 @@ export function allToAllS(
 }
 
 /**
- * Seconds to hand `bytes` bytes from every rank of one pipeline stage to the next, averaged over the boundaries: some lie inside a scale-up
- * domain, some between two of a node, some between two nodes, and as many as there are borders of islands between these.
+ * Seconds to hand `bytes` bytes from every rank of one pipeline stage to the next on one network, averaged over the boundaries: some lie inside a scale-up
+ * domain, some between two of a node, some between two nodes.
  */
 export function handOverS(cluster: ClusterFacts, group: Group, bytes: number, constants: TimeConstants): number {
   if (group.size <= 1) return 0;
+  const bytesPerS = scaleOutBytesPerS(cluster, { size: 1, stride: 1 }, 1, constants);
+  return meanHandOverS(cluster, boundariesOf(cluster, group, 0), { bytes, bytesPerS }, constants);
+}
+
+/** A pipeline, and the islands in which each of its ranks has GPUs. */
+interface PipelineInIslands {
+  readonly group: Group;
+  readonly islandsOfRanks: readonly (readonly number[])[];
+}
+
+/**
+ * The same where there are several islands, from each rank to the next and from the last to the first: between ranks of one island over its network, in the
+ * mean as above; else over the slower of their networks and what lies between islands. Ends in several islands fare as their worst pair.
+ */
+export function handOversS(
+  cluster: ClusterFacts,
+  { group, islandsOfRanks }: PipelineInIslands,
+  bytes: number,
+  constants: TimeConstants,
+): readonly number[] {
+  if (group.size <= 1) return islandsOfRanks.map(() => 0);
+  const mayCross = crossesIslands(cluster, group);
+  const ends = islandsOfRanks.map((islands, rank) => {
+    const next = islandsOfRanks[(rank + 1) % islandsOfRanks.length] ?? [];
+    const touched = [...new Set([...islands, ...next])];
+    return { touched, isBorder: mayCross && touched.length > 1 };
+  });
+  const borders = ends.slice(0, -1).filter(({ isBorder }) => isBorder).length;
+  const inside = boundariesOf(cluster, group, borders);
+  return ends.map(({ touched, isBorder }) => {
+    const nics = touched.flatMap((index) => cluster.islands?.[index] ?? []).map((island) => nicsOf(island, constants));
+    const between = isBorder ? (cluster.betweenIslandsGbPerS ?? Infinity) * GIGA : Infinity;
+    const bytesPerS = Math.min(...nics, between) / constants.scaleOutSlowdown;
+    const boundaries = isBorder ? { up: 0, host: 0, out: 1 } : inside;
+    return meanHandOverS(cluster, boundaries, { bytes, bytesPerS }, constants);
+  });
+}
+
+/** How many boundaries between stages lie inside a scale-up domain, between two of a node, and between nodes. */
+interface Boundaries {
+  readonly up: number;
+  readonly host: number;
+  readonly out: number;
+}
+
+/** All but those between islands, which lie between nodes. */
+function boundariesOf(cluster: ClusterFacts, group: Group, borders: number): Boundaries {
   const { inDomain, nodes } = tiersOf(cluster, group);
-  const boundaries = group.size - 1;
   const leavingDomain = Math.ceil(group.size / inDomain) - 1;
   const crossing = nodes - 1;
-  const borders = crossesIslands(cluster, group) ? Math.min(crossing, (cluster.islands ?? []).length - 1) : 0;
-  const alone = { size: 1, stride: 1 };
-  const upS = bytes / scaleUpBytesPerS(cluster, constants);
-  const hostS = leavingDomain === crossing ? 0 : bytes / hostLinkBytesPerS(cluster);
-  const outS = crossing === 0 ? 0 : bytes / scaleOutBytesPerS(cluster, alone, 1, constants);
-  const betweenS = borders === 0 ? 0 : bytes / scaleOutBytesPerS(cluster, group, 1, constants);
-  const sumS =
-    upS * (boundaries - leavingDomain) +
-    hostS * (leavingDomain - crossing) +
-    outS * (crossing - borders) +
-    betweenS * borders;
-  return sumS / boundaries + constants.pipelineHopS;
+  const up = Math.max(0, Math.min(group.size - 1 - leavingDomain, group.size - 1 - borders));
+  return { up, host: leavingDomain - crossing, out: Math.max(0, crossing - borders) };
+}
+
+function meanHandOverS(
+  cluster: ClusterFacts,
+  { up, host, out }: Boundaries,
+  { bytes, bytesPerS }: { readonly bytes: number; readonly bytesPerS: number },
+  constants: TimeConstants,
+): number {
+  const upS = up === 0 ? 0 : bytes / scaleUpBytesPerS(cluster, constants);
+  const hostS = host === 0 ? 0 : bytes / hostLinkBytesPerS(cluster);
+  const outS = out === 0 ? 0 : bytes / bytesPerS;
+  return (upS * up + hostS * host + outS * out) / Math.max(1, up + host + out) + constants.pipelineHopS;
 }

@@ -120,6 +120,40 @@ describe('the passes of a pipeline', () => {
   });
 });
 
+describe('hand-overs over two islands, of 2 GB/s and of 1', () => {
+  const GPUS = { gpus: 2, relativeSpeed: 1, nicKind: 'infiniband' } as const;
+  const islands = [
+    { ...GPUS, scaleOutGbPerS: 2 },
+    { ...GPUS, scaleOutGbPerS: 1 },
+  ];
+  /** Nanoseconds of the 256 bytes that are handed over, were every stage a node of its own. */
+  const [fast, slow] = [256 / 2, 256];
+  const nodes = { gpus: 4, gpusPerNode: 1, scaleUpDomainGpus: 1, islands };
+
+  it.each<[sentence: string, layout: Partial<CandidateLayout>, nanoseconds: readonly number[]]>([
+    ['each take the network that both stages share, and the slower one at the border', {}, [fast, slow, slow]],
+    [
+      'go round where stages are interleaved',
+      { schedule: 'interleaved-1f1b', chunks: 2 },
+      [fast, slow, slow, slow, fast, slow, slow],
+    ],
+    [
+      'come back the way they went where the schedule is shaped like a V',
+      { schedule: 'zbv', chunks: 2 },
+      [fast, slow, slow, NaN, slow, slow, fast],
+    ],
+  ])('%s', (_sentence, layout, nanoseconds) => {
+    const run = runOf({ pipeline: 4, ...layout }, nodes, { layers: 8 });
+    const constants = { ...CONSTANTS, scaleOutSlowdown: 1 };
+    const hops = [...scheduleInputOf(run, workOf(run), constants).forwardHopS];
+    // Nothing follows the last stage, and at the turn of a V both stages are of one rank.
+    const told = nanoseconds.map((_, stage) =>
+      Number.isNaN(nanoseconds[stage]) ? NaN : Math.round(1e9 * (hops[stage] ?? 0)),
+    );
+    expect(told).toEqual(nanoseconds);
+  });
+});
+
 describe('what a schedule is simulated from', () => {
   const inputOf = (layout: Partial<CandidateLayout>): ReturnType<typeof scheduleInputOf> => {
     const run = runOf(layout);

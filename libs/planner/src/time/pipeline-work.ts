@@ -6,7 +6,7 @@ import type { TimeConstants } from './constants.ts';
 import { boundaryBytes } from './exchanged-bytes.ts';
 import { groupsOf } from './groups.ts';
 import { islandsOfRanks, relativeSpeedsOf, seenFrom } from './islands.ts';
-import { handOverS } from './links.ts';
+import { handOversS, handOverS } from './links.ts';
 import { costOfKind, type BlockCosts, type StageCost, type StageInputs } from './stage-cost.ts';
 import { stageKindsOf, type StageKinds } from './stage-kinds.ts';
 import { dataTrafficS, heaviestRank, parametersPerLayer, type RankParameters } from './states.ts';
@@ -40,7 +40,6 @@ interface HeldInIslands {
 /** Arrays that the work of one pipeline after another is written into. */
 export interface WorkBuffers {
   numbers: Float64Array;
-  /** All alike. */
   hopsS: Float64Array;
 }
 
@@ -164,12 +163,8 @@ export function scheduleInputOf(
   buffers?: WorkBuffers,
 ): ScheduleInput {
   const { schedule, forwardS, backwardInputS, backwardWeightS } = work;
-  const { candidate, cluster } = run;
-  const hops = hopsOf(
-    handOverS(cluster, groupsOf(candidate).pipeline, boundaryBytes(run), constants),
-    forwardS.length,
-    buffers,
-  );
+  const { candidate } = run;
+  const hops = hopsOf(run, work, constants, buffers);
   return {
     schedule,
     pipeline: candidate.pipeline,
@@ -184,11 +179,28 @@ export function scheduleInputOf(
   };
 }
 
-function hopsOf(hopS: number, count: number, buffers: WorkBuffers | undefined): Float64Array {
-  if (buffers === undefined) return new Float64Array(count).fill(hopS);
-  if (buffers.hopsS.length < count) buffers.hopsS = new Float64Array(2 * count).fill(hopS);
-  else if (buffers.hopsS[0] !== hopS) buffers.hopsS.fill(hopS);
-  return buffers.hopsS;
+/** Seconds from each virtual stage to the next. */
+function hopsOf(
+  run: RunFacts,
+  { schedule, forwardS: { length: count } }: Pick<PipelineWork, 'schedule' | 'forwardS'>,
+  constants: TimeConstants,
+  buffers: WorkBuffers = newWorkBuffers(),
+): Float64Array {
+  const { cluster, candidate } = run;
+  const group = groupsOf(candidate).pipeline;
+  const bytes = boundaryBytes(run);
+  if (buffers.hopsS.length < count) buffers.hopsS = new Float64Array(2 * count);
+  const hops = buffers.hopsS.subarray(0, count);
+  if ((cluster.islands ?? []).length < 2) return hops.fill(handOverS(cluster, group, bytes, constants));
+  const { pipeline } = candidate;
+  const byRank = handOversS(cluster, { group, islandsOfRanks: islandsOfRanks(run) }, bytes, constants);
+  for (let stage = 0; stage < count; stage++) {
+    const along = stage % pipeline;
+    // On the way back the ends of a hand-over are those of the way there.
+    const isBack = isVShaped(schedule) && stage >= pipeline;
+    hops[stage] = byRank[isBack ? Math.max(0, pipeline - 2 - along) : along] ?? 0;
+  }
+  return hops;
 }
 
 /** Several chunks on plain 1F1B are the interleaved schedule; one chunk on the interleaved schedule is plain 1F1B. */
