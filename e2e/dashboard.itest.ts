@@ -170,6 +170,9 @@ describe('the dashboard', () => {
     await page.getByRole('link', { name: 'Coxswain' }).click();
     await page.getByRole('link', { name: 'held' }).click();
     await seen('.title .pill', /Running/);
+    await page.getByRole('button', { name: 'Ask the ranks' }).click();
+    await seen('[data-testid=stacks]', /4 ranks of epoch 1 asked at[\s\S]*No stack:\s+Ranks? 0/);
+    await picture('7-stacks');
     await page.getByRole('button', { name: 'Suspend' }).click();
     await seen('.title .pill', /Suspended/);
     await page.getByRole('button', { name: 'Resume' }).click();
@@ -205,7 +208,7 @@ describe('the dashboard', () => {
     await page.goto(`${system.apiUrl}/fabric#token=${system.adminToken}`);
     await seen('main', /\d+ nodes?: \d+ GPUs held by jobs, \d+ free/);
     await page.locator('.fabric-map canvas').waitFor();
-    await picture('7-fabric');
+    await picture('8-fabric');
   });
 
   it('gave the browser nothing to complain about: no error, no broken policy, no resource from elsewhere', () => {

@@ -1,4 +1,11 @@
-import { type JobStacks, rankIsIn, silenceWords, STACKS_WITHIN_MS, type StackGroup } from '@coxswain/api-types';
+import {
+  type JobStacks,
+  rankIsIn,
+  silenceWords,
+  type StackGroup,
+  stackHolders,
+  STACKS_WITHIN_MS,
+} from '@coxswain/api-types';
 import { mostAndOdd } from '@coxswain/health';
 import type { Command } from 'commander';
 import { utcText } from './output.ts';
@@ -70,12 +77,10 @@ function threadsHint(others: readonly StackGroup[]): readonly string[] {
 }
 
 /** As py-spy and pstack print it: the innermost function first. */
-function groupText({ ranks, rankCount, thread, isMain, frames, isCut }: StackGroup, of: number): string {
-  const who = `${rankCount === 1 ? 'rank' : 'ranks'} ${ranks}`;
-  const how = of === 1 ? '' : ` (${rankCount} of ${of})`;
-  const which = isMain ? '' : `, thread ${thread}`;
+function groupText(group: StackGroup, of: number): string {
+  const { frames, isCut } = group;
   return [
-    `${who}${how}${which}`,
+    stackHolders(group, of),
     ...frames.map((frame) => `    ${frame}`),
     ...(isCut === true ? ['    … functions further out are left out'] : []),
   ].join('\n');

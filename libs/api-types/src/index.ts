@@ -87,6 +87,7 @@ export {
   type RankSilence,
   SilentRanks,
   silenceWords,
+  stackHolders,
   StackGroup,
   STACKS_WITHIN_MS,
   ThreadStack,

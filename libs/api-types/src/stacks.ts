@@ -91,3 +91,9 @@ export function silenceWords({ ranks, why, node }: SilentRanks): string {
   const who = /^\d+$/.test(ranks) ? `Rank ${ranks}` : `Ranks ${ranks}`;
   return `${who}${node === undefined ? '' : ` on node ${node}`}: ${RANK_SILENCES[why]}`;
 }
+
+/** `ranks 0-4 (5 of 8), thread loader`: whose stack it is, of so many that were asked. */
+export function stackHolders({ ranks, rankCount, thread, isMain }: StackGroup, of: number): string {
+  const who = `${rankCount === 1 ? 'rank' : 'ranks'} ${ranks}`;
+  return `${who}${of === 1 ? '' : ` (${rankCount} of ${of})`}${isMain ? '' : `, thread ${thread}`}`;
+}

@@ -10,13 +10,15 @@ import {
 import { formatLayout } from '@coxswain/layout';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import { useQuery } from '@tanstack/react-query';
-import { Fragment, useMemo, useState, type ReactNode } from 'react';
+import { Fragment, useMemo, type ReactNode } from 'react';
 import { CurvePlot } from '../components/curve-plot.tsx';
+import { JobActions } from '../components/job-actions.tsx';
 import { LifePanel } from '../components/life-panel.tsx';
 import { PlacedTraffic } from '../components/placed-traffic.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { RankMap } from '../components/rank-map.tsx';
 import { Rendering } from '../components/rendering.tsx';
+import { StacksPanel } from '../components/stacks-panel.tsx';
 import { StatePill } from '../components/state-pill.tsx';
 import { epochStarts, rangeColumnsOf } from '../job/curve.ts';
 import { liveProgress, type LiveProgress } from '../job/live-progress.ts';
@@ -53,13 +55,14 @@ export function JobPage({ project, id }: { readonly project: string; readonly id
       </p>
     );
   }
+  const isFinished = FINISHED.has(job.state);
   return (
     <>
       <title>{`${job.name} · ${job.state} · Coxswain`}</title>
       <div className="title">
         <h1>{job.name}</h1>
         <StatePill state={job.state} />
-        <Actions job={job} project={project} onChange={setJob} />
+        <JobActions job={job} project={project} isFinished={isFinished} onChange={setJob} />
       </div>
       <p className={isBad(job.state) ? 'sentence problem' : 'sentence'} data-testid="summary">
         {job.summary}
@@ -75,7 +78,8 @@ export function JobPage({ project, id }: { readonly project: string; readonly id
         <CurvePlot title="Loss" data={loss} color="--curve-loss" format={formatLoss} marks={marks} />
         <CurvePlot title="Tokens/s" data={speed} color="--curve-speed" fromZero format={formatSpeed} marks={marks} />
       </div>
-      <LifePanel job={job} project={project} isFinished={FINISHED.has(job.state)} />
+      <LifePanel job={job} project={project} isFinished={isFinished} />
+      <StacksPanel job={job} project={project} isFinished={isFinished} />
       <section className="panel">
         <h2>Ranks on nodes</h2>
         {ranks === undefined ? (
@@ -119,55 +123,6 @@ function WhatIsRun({ job, project }: { readonly job: Job; readonly project: stri
         <Rendering rendering={data} />
       )}
     </section>
-  );
-}
-
-interface ActionsProps {
-  readonly job: Job;
-  readonly project: string;
-  readonly onChange: (job: Job) => void;
-}
-
-function Actions({ job, project, onChange }: ActionsProps): ReactNode {
-  const { api, me } = useSession();
-  const [problem, setProblem] = useState<string>();
-  const [isBusy, setIsBusy] = useState(false);
-  if (me.role === 'viewer' || FINISHED.has(job.state)) return null;
-  const at = { project, id: job.id };
-  const act = (action: () => Promise<Job>) => () => {
-    setProblem(undefined);
-    setIsBusy(true);
-    action()
-      .then(onChange, (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)))
-      .finally(() => setIsBusy(false));
-  };
-  return (
-    <span className="actions">
-      {job.spec.suspend ? (
-        <button type="button" disabled={isBusy} onClick={act(() => api.resume(at))}>
-          Resume
-        </button>
-      ) : (
-        <button type="button" disabled={isBusy} onClick={act(() => api.suspend(at))}>
-          Suspend
-        </button>
-      )}
-      <button
-        type="button"
-        className="danger"
-        disabled={isBusy}
-        onClick={() => {
-          if (confirm(`Stop ${job.name} for good? Its checkpoints stay.`)) act(() => api.cancel(at))();
-        }}
-      >
-        Cancel
-      </button>
-      {problem !== undefined && (
-        <span className="problem" role="alert">
-          {problem}
-        </span>
-      )}
-    </span>
   );
 }
 
