@@ -26,6 +26,20 @@ describe('a plan in few words', () => {
       'micro-batch 1, 1f1b, 5 to 6 layers a stage, ZeRO-0, no recomputation',
     ],
     [
+      'stages that hold an end of the model and no layer',
+      {
+        pipelineParallelDegree: 16,
+        pipeline: {
+          stages: [
+            { layers: 0, embedding: true },
+            ...Array.from({ length: 14 }, () => ({ layers: 1 })),
+            { layers: 0, loss: true },
+          ],
+        },
+      },
+      'micro-batch 1, 1f1b, 1 layer a stage, embedding and output in stages without layers, ZeRO-0, no recomputation',
+    ],
+    [
       'context parallelism',
       { contextParallelDegree: 8, sequence: { contextAlgorithm: 'ulysses' } },
       'micro-batch 1, context by ulysses, ZeRO-0, no recomputation',

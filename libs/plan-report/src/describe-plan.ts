@@ -33,12 +33,26 @@ function scheduleOf({ pipelineParallelDegree, pipeline }: ParallelLayout): reado
   return [chunks > 1 ? `${schedule} x${chunks}` : schedule, ...uneven];
 }
 
-/** `20+20+21+19 layers`; long pipelines say how much their stages differ. */
-function unevenStagesOf(stages: readonly { readonly layers: number }[]): string {
+/** `20+20+21+19 layers`; long pipelines say how much their stages differ, and which hold no layer but an end of the model. */
+function unevenStagesOf(stages: readonly ListedStage[]): string {
   const layers = stages.map((stage) => stage.layers);
   if (layers.length <= 8) return `${layers.join('+')} layers`;
-  const [least, most] = [Math.min(...layers), Math.max(...layers)];
-  return least === most ? `${most} layers a stage` : `${least} to ${most} layers a stage`;
+  const [least, most] = [Math.min(...layers.filter((count) => count > 0)), Math.max(...layers)];
+  const counted = least === most ? plural(most) : `${least} to ${plural(most)}`;
+  return [`${counted} a stage`, ...endsAlone(stages)].join(', ');
+}
+
+type ListedStage = NonNullable<NonNullable<ParallelLayout['pipeline']>['stages']>[number];
+
+function plural(layers: number): string {
+  return layers === 1 ? '1 layer' : `${layers} layers`;
+}
+
+function endsAlone(stages: readonly ListedStage[]): readonly string[] {
+  const ends = stages.flatMap(({ layers, embedding, loss }) =>
+    layers > 0 ? [] : [embedding === true ? 'embedding' : loss === true ? 'output' : 'nothing'],
+  );
+  return ends.length === 0 ? [] : [`${ends.join(' and ')} in ${ends.length === 1 ? 'a stage' : 'stages'} without layers`];
 }
 
 function contextOf({ contextParallelDegree = 1, sequence }: ParallelLayout): readonly string[] {
