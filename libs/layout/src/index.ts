@@ -7,6 +7,7 @@ export { MODEL_SIZES, ModelShape } from './model-shape.ts';
 export { coordinatesOfRank, groupsOfAxis } from './rank-map.ts';
 export { LAYOUT_ENGINES } from './layout-facts.ts';
 export type { LayoutEngine, LayoutFacts } from './layout-facts.ts';
+export { algorithmOf, servesSoftmax, softmaxOf } from './rules/context-algorithm-of.ts';
 export { gridRules } from './rules/grid-rules.ts';
 export { layoutFindings, layoutRules, layoutViolations } from './layout-rules.ts';
 export type { LayoutViolation } from './layout-rules.ts';

@@ -67,6 +67,8 @@ export interface LayoutFacts {
   readonly latentAttention?: object | undefined;
   readonly stateSpace?: { readonly heads: number; readonly groups: number } | undefined;
   readonly layerPattern?: string | undefined;
+  /** Heads learn a score of their own, so that the softmax is not the vanilla one. */
+  readonly attentionSinks?: boolean | undefined;
   readonly globalBatchSize?: number | undefined;
   readonly microBatchSize?: number | undefined;
   /** Tokens per sample. */

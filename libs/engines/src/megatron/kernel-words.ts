@@ -1,4 +1,5 @@
 /** How are kernels and number formats told to Megatron-LM? */
+import { algorithmOf, servesSoftmax } from '@coxswain/layout';
 import { type Asked, flag, kept, note, refuse, type Told, variable } from './told.ts';
 
 type Kernel = NonNullable<Asked['layout']['kernel']>;
@@ -91,8 +92,8 @@ function softmaxWords({ layout, shape }: Asked, { softmax }: Kernel): readonly T
       `layout.kernel.softmax is ${softmax}, and that of a model with attention sinks is learnable`,
       'leave kernel.softmax out',
     );
-  const algorithm = layout.sequence?.perLayerKind?.attention ?? layout.sequence?.contextAlgorithm ?? 'ring';
-  if ((layout.contextParallelDegree ?? 1) > 1 && algorithm !== 'ulysses')
+  const algorithm = algorithmOf(layout, 'attention');
+  if ((layout.contextParallelDegree ?? 1) > 1 && !servesSoftmax(algorithm, 'learnable'))
     return refuse(
       'sinks-need-ulysses',
       'layout.sequence.contextAlgorithm',

@@ -71,6 +71,13 @@ const broken: readonly RuleCase[] = [
     waysOut: [{ layout: { sequence: { contextAlgorithm: 'ulysses' } } }],
   },
   {
+    rule: 'otherSoftmaxNeedsUlysses',
+    layout: { contextParallelDegree: 4 },
+    facts: { attentionSinks: true },
+    message: 'contextAlgorithm ring does not go with the learnt softmax of a model with attentionSinks; use ulysses',
+    waysOut: [{ layout: { sequence: { contextAlgorithm: 'ulysses' } } }],
+  },
+  {
     rule: 'flashAttentionTakesHeadDim',
     layout: { kernel: { attention: 'flash' } },
     facts: { headDim: 257 },

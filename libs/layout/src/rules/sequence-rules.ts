@@ -1,6 +1,6 @@
 import { nearestDivisor } from '../nearest.ts';
 import { broken, brokenIf, MEGATRON_FAMILY, type OptionRule } from './option-rule.ts';
-import { algorithmOf, isRing, isStateAlgorithm } from './context-algorithm-of.ts';
+import { algorithmOf, isRing, isStateAlgorithm, servesSoftmax, softmaxOf } from './context-algorithm-of.ts';
 
 const MEGATRON = 'Megatron-LM';
 
@@ -71,15 +71,21 @@ export const sequenceRules: readonly OptionRule[] = [
   {
     name: 'otherSoftmaxNeedsUlysses',
     source: 'Transformer Engine',
-    statement: 'with context parallelism a softmax other than vanilla needs ulysses',
-    check: (layout) => {
-      const softmax = layout.kernel?.softmax ?? 'vanilla';
+    statement: 'with context parallelism a softmax other than vanilla, as that of a model with attentionSinks is, needs ulysses',
+    check: (layout, facts) => {
+      const asked = layout.kernel?.softmax;
       const algorithm = algorithmOf(layout, 'attention');
-      if ((layout.contextParallelDegree ?? 1) === 1 || softmax === 'vanilla' || algorithm === 'ulysses') return [];
-      return broken(
-        'kernel/softmax',
-        `kernel.softmax ${softmax} does not go with contextAlgorithm ${algorithm}; use ulysses`,
-      );
+      const softmax = asked ?? softmaxOf(facts);
+      if ((layout.contextParallelDegree ?? 1) === 1 || servesSoftmax(algorithm, softmax)) return [];
+      return asked === undefined
+        ? broken(
+            'sequence/contextAlgorithm',
+            `contextAlgorithm ${algorithm} does not go with the learnt softmax of a model with attentionSinks; use ulysses`,
+          )
+        : broken(
+            'kernel/softmax',
+            `kernel.softmax ${asked} does not go with contextAlgorithm ${algorithm}; use ulysses`,
+          );
     },
   },
   {

@@ -6,7 +6,7 @@
  * and its micro-batches, other rules through the pipeline alone; and states through whether there is a pipeline, and what is sharded over
  * how many. A rule that reads other choices together needs a key here: `run-models.spec.ts` compares the search with judging every whole layout.
  */
-import { MAX_PLANNED_GPUS } from '@coxswain/layout';
+import { MAX_PLANNED_GPUS, servesSoftmax, softmaxOf } from '@coxswain/layout';
 import type { CandidateLayout } from '../facts.ts';
 import {
   candidateOfMesh,
@@ -54,7 +54,7 @@ export class LegalityCache<States extends object> {
   }
 
   denseRefusal(mesh: DenseMesh): Refusal | undefined {
-    const plain: Mesh = { ...mesh, ...NO_EXPERTS, contextAlgorithm: 'ring', rankOrder: 'tp-cp-dp-pp' };
+    const plain: Mesh = { ...mesh, ...NO_EXPERTS, contextAlgorithm: this.#anyAlgorithm(), rankOrder: 'tp-cp-dp-pp' };
     const grid = gridKeyOf(mesh);
     return (
       this.#meshRefusal(`${grid}/b${mesh.microBatchSize}`, plain) ??
@@ -64,7 +64,7 @@ export class LegalityCache<States extends object> {
 
   expertRefusal(mesh: Mesh): Refusal | undefined {
     const key = `${gridKeyOf(mesh)}/e${mesh.expert}/${mesh.expertTensor}/${mesh.rankOrder}`;
-    return this.#meshRefusal(key, { ...mesh, contextAlgorithm: 'ring' });
+    return this.#meshRefusal(key, { ...mesh, contextAlgorithm: this.#anyAlgorithm() });
   }
 
   pipelineRefusal(mesh: Mesh, { choice, index }: Numbered<PipelineChoice>): Refusal | undefined {
@@ -92,6 +92,11 @@ export class LegalityCache<States extends object> {
     return refusalIn(slotsOf(this.#states, states), (index * 4 + shape) * 2 + (replicas > 1 ? 1 : 0), () =>
       this.#models.refusalOf(withStates(this.#plainCandidate(mesh), choice, this.#deciding.space.model)),
     );
+  }
+
+  /** One that no rule refuses by itself: of a softmax that a ring does not serve, the other. */
+  #anyAlgorithm(): DenseMesh['contextAlgorithm'] {
+    return servesSoftmax('ring', softmaxOf(this.#deciding.space.model)) ? 'ring' : 'ulysses';
   }
 
   #meshRefusal(key: string, mesh: Mesh): Refusal | undefined {

@@ -50,6 +50,7 @@ const MODELS = {
     mtpLayers: 1,
     experts: { count: 8, topK: 2, ffnHiddenSize: 4096, denseLayers: 1, sharedFfnHiddenSize: 2048 },
   }),
+  'with attention sinks': ModelShape.parse({ ...SMALL, attentionSinks: true }),
   hybrid: ModelShape.parse({
     ...SMALL,
     layers: 6,
@@ -122,6 +123,7 @@ describe('the models of a run', () => {
       { pipeline: 2, recompute: 'norms', context: 1, microBatchSize: 2 },
       { objective: 'memory', precision: 'fp16' },
     ],
+    ['with attention sinks', { zeroStage: 1, offloadOptimizer: 0, microBatchSize: 1 }, {}],
     ['hybrid', { context: 1, tensor: 2, microBatchSize: 1 }, { allow: { zeroStages: [0, 1] } }],
   ])(
     'let the search of a %s model with %j %j find what predicting every layout finds',

@@ -3,11 +3,13 @@
  *
  * For one model, batch and number of GPUs the space is every combination of
  *
- * - tensor x context x pipeline x data = GPUs, each a divisor of it, with no more stages than layers;
+ * - tensor x context x pipeline x data = GPUs, each a divisor of it, with no more stages than layers, and tensor groups that lie whole in a scale-up domain,
+ *   or in a node where that is larger: placement puts no others;
  * - expert (divisors of the number of experts) and expert tensor (1, or as many as tensor), for models with experts;
  * - micro-batch: every divisor of a replica's batch up to 8, and beyond that the powers of two up to 64; a batch that data parallelism does not
  *   divide leaves micro-batch 1, which the rules then refuse;
- * - where context > 1, of ring, all-gather and Ulysses the one with the fastest attention, as they take the same memory;
+ * - where context > 1, of ring, all-gather and Ulysses, as far as they serve the softmax of the model, the one with the fastest attention, as they take the same
+ *   memory;
  * - rank order: tensor innermost and context inside data (it talks in every layer), with the pipeline anywhere; orders that put the same members
  *   of every group into every network tier count once; with experts the pipeline stays outermost, because both grids must fold inside one stage, and so it does
  *   where every stage has to lie in one island;
@@ -27,7 +29,7 @@
  * kernels of the engine that are best for the model and the GPU (`engine-tools.ts`).
  * The search never answers with anything outside of this space, and with nothing less than the best inside it.
  */
-import { divisorsOf, type ModelShape } from '@coxswain/layout';
+import { divisorsOf, servesSoftmax, softmaxOf, type ModelShape } from '@coxswain/layout';
 import {
   RANK_ORDERS,
   SCHEDULES,
@@ -46,6 +48,7 @@ import {
   type RecomputePolicy,
 } from '../contract.ts';
 import { isVShaped } from '../stages.ts';
+import { staysInDomain } from '../time/tiers.ts';
 import { PLAIN_TOOLS, type EngineTools } from './engine-tools.ts';
 import { modulesOf } from './recomputed-modules.ts';
 import { denseRanksInTiers, distinctRankOrders } from './rank-tiers.ts';
@@ -153,6 +156,7 @@ function denseGridsOf(space: SpaceFacts): readonly DenseGrid[] {
   const isOpen = (value: number, wanted: number | undefined): boolean => wanted === undefined || wanted === value;
   for (const tensor of divisorsOf(gpus)) {
     if (!isOpen(tensor, pinned.tensor)) continue;
+    if (pinned.tensor === undefined && !staysInDomain(space.cluster, { size: tensor, stride: 1 })) continue;
     for (const context of divisorsOf(gpus / tensor)) {
       if (!isOpen(context, pinned.context)) continue;
       for (const pipeline of divisorsOf(gpus / (tensor * context))) {
@@ -194,7 +198,9 @@ function microBatchSizesOf(space: SpaceFacts, grid: DenseGrid): readonly number[
 
 function contextAlgorithmsOf(space: SpaceFacts, grid: DenseGrid): readonly CandidateLayout['contextAlgorithm'][] {
   if (grid.context === 1) return ['ring'];
-  return choicesOf(space.pinned.contextAlgorithm, space.allow.contextAlgorithms, CONTEXT_ALGORITHMS);
+  const choices = choicesOf(space.pinned.contextAlgorithm, space.allow.contextAlgorithms, CONTEXT_ALGORITHMS);
+  const serving = choices.filter((algorithm) => servesSoftmax(algorithm, softmaxOf(space.model)));
+  return serving.length === 0 ? choices : serving;
 }
 
 function rankOrdersOf(space: SpaceFacts, grid: DenseGrid): readonly RankOrder[] {

@@ -58,6 +58,12 @@ export function membersPerDomain(cluster: ClusterFacts, group: Group): number {
   return membersPerBlock(group, domainGpusOf(cluster));
 }
 
+/** Whether every group of this shape lies whole in one scale-up domain, or in one node where that is larger. */
+export function staysInDomain(cluster: ClusterFacts, group: Group): boolean {
+  const block = Math.max(domainGpusOf(cluster), Math.min(cluster.gpusPerNode, cluster.gpus));
+  return membersPerBlock(group, block) === group.size;
+}
+
 /** Ranks from the first to behind the last member of the groups that tile the ranks together. */
 function spanOf({ size, stride, runs }: Group): number {
   return runs === undefined ? size * stride : (size / runs.length) * runs.stride;
