@@ -208,10 +208,6 @@ export const COEFFICIENTS = {
   adapterGradientShare: 0.1,
   /** Parameters that low-rank adapters train, over all. Assumption; the memory model counts them by rank. */
   adapterTrainedShare: 0.01,
-  /** Bytes of offloaded activations per token and element of the hidden state: about six tensors of two bytes. Assumption. */
-  offloadedBytesPerHidden: 12,
-  /** The same per element of the MLP: about three tensors of two bytes. Assumption. */
-  offloadedBytesPerFfn: 6,
   /** Parameters of a layer over the square of its hidden size: 4 of attention and 8 of an MLP four times as wide (2104.04473, section 5.1). */
   parametersPerSquaredHidden: 12,
   /** Bytes that a CPU's Adam reads and writes per parameter: fp32 weight and two moments. Gradients and weights over PCIe come on top. */

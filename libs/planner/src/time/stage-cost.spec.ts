@@ -165,11 +165,23 @@ describe('transfers beside the passes of a stage', () => {
   const offloaded = (candidate: Partial<CandidateLayout>) =>
     stageCosts({ candidate, constants: { offloadExposed: 0.5 } }).map(({ offloadS }) => offloadS);
 
-  it('offload 12 bytes per token and hidden element and 6 per element of the MLP, half of which passes cannot hide', () => {
-    const movedS = (8 * 8 * (16 * 12 + 32 * 6)) / 1e9;
+  it('offload what the memory model says that layers keep, half of which passes cannot hide', () => {
+    const perToken = 2 * 16 * (2 + 2) + 2 * 2 * (4 + 2) * 4 + 4 * 4 + 32 * (2 * 2 + 2);
+    const movedS = (8 * 8 * perToken) / 1e9;
     expect(offloaded({ offloadActivations: 1 })[0]).toBeCloseTo(0.5 * movedS, 12);
     expect(offloaded({ offloadActivations: 0.5 })[0]).toBeCloseTo(0.25 * movedS, 12);
     expect(offloaded({})).toEqual([0]);
+  });
+
+  it('offload every copy of a token that goes to an expert', () => {
+    const dense = offloaded({ offloadActivations: 1 })[0] ?? 0;
+    const experts = { count: 4, topK: 4, ffnHiddenSize: 32, sharedFfnHiddenSize: 0, denseLayers: 0, latentSize: 0 };
+    const [routed] = stageCosts({
+      model: { experts },
+      candidate: { offloadActivations: 1 },
+      constants: { offloadExposed: 0.5 },
+    });
+    expect(routed?.offloadS ?? 0).toBeGreaterThan(2 * dense);
   });
 
   it('move the weights of offloaded layers: 12 h^2 of 2 bytes each', () => {

@@ -1,5 +1,7 @@
 /** What does one micro-batch cost on a stage of the pipeline? Blocks added up, with the traffic that runs beside them. */
 import type { GraphedPart, RunFacts } from '../facts.ts';
+import { activationFactsOf, layerActivationsOf } from '../memory/activations.ts';
+import { parametersOf } from '../memory/parameters.ts';
 import { attentionBlock } from './attention.ts';
 import { addCost, noCost, PARTS, type BlockCost, type BlockInputs, type Part } from './block-cost.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
@@ -146,19 +148,24 @@ export function leastExposedS(computeS: number, trafficS: number, constants: Tim
 }
 
 /** Activations or weights that move over PCIe while the passes run. */
-function offloadExposedS(run: RunFacts, costs: BlockCost, layers: number, constants: TimeConstants): number {
+function offloadExposedS(run: RunFacts, costs: BlockCost, kind: StageKind, constants: TimeConstants): number {
   const { candidate, cluster, model } = run;
   if (candidate.offloadActivations === 0 && candidate.offloadWeights === 0) return 0;
-  const tokens = (candidate.microBatchSize * run.sequenceLength) / candidate.context / candidate.tensor;
-  const activationBytes =
-    candidate.offloadActivations *
-    layers *
-    tokens *
-    (model.hiddenSize * COEFFICIENTS.offloadedBytesPerHidden + model.ffnHiddenSize * COEFFICIENTS.offloadedBytesPerFfn);
-  const parameters = layers * COEFFICIENTS.parametersPerSquaredHidden * model.hiddenSize * model.hiddenSize;
+  const activationBytes = candidate.offloadActivations * activationBytesOf(run, kind);
+  const parameters = kind.layers * COEFFICIENTS.parametersPerSquaredHidden * model.hiddenSize * model.hiddenSize;
   const weightBytes = candidate.offloadWeights * parameters * BYTES;
   const movedS = (activationBytes + weightBytes) / (cluster.gpu.pcieGbPerS * 1e9);
   return constants.offloadExposed * movedS + softExcess(movedS - costs.forwardS, COEFFICIENTS.bend * movedS);
+}
+
+/** What the layers of a stage keep of one micro-batch, as the memory model counts it: what leaves GPU memory has to pass the link to the host. */
+function activationBytesOf(run: RunFacts, { layersOfKind }: Pick<StageKind, 'layersOfKind'>): number {
+  const facts = activationFactsOf(run);
+  return parametersOf(run.model).kinds.reduce(
+    (bytes, kind, index) =>
+      bytes + (layersOfKind[index] ?? 0) * layerActivationsOf(run.model, kind, facts).kept,
+    0,
+  );
 }
 
 /** Passes of one micro-batch on the stages of one kind, what they hold, and where their time goes. */
@@ -189,5 +196,5 @@ export function costOfKind(inputs: StageInputs, kind: StageKind): StageCost {
   const layers = parametersOfLayers(kind, perLayer);
   if (candidate.zeroStage === 3) addShardedTraffic(inputs, kind, cost, layers);
   const held = { ...layers, dense: layers.dense + parametersOfEnds(run, kind) };
-  return { ...cost, ...held, offloadS: offloadExposedS(run, cost, kind.layers, constants) };
+  return { ...cost, ...held, offloadS: offloadExposedS(run, cost, kind, constants) };
 }
