@@ -2,6 +2,7 @@
 import { divisorsOf } from '@coxswain/layout';
 import type { CandidateLayout } from '../facts.ts';
 import type { BlockCost } from '../time/block-cost.ts';
+import { groupsOf } from '../time/groups.ts';
 import { blockCostsOf, type BlockCosts } from '../time/stage-cost.ts';
 import { remembered } from './memo.ts';
 import { runFactsOf, type SearchedRun } from './searched-run.ts';
@@ -71,7 +72,7 @@ export class LayoutCosts {
 export function costKeyOf(candidate: CandidateLayout): string {
   const { recompute, recomputeModules, recomputeLayersPerChunk: block } = candidate;
   const mesh = `${candidate.tensor}/${candidate.context}/${candidate.expert}/${candidate.expertTensor}/${candidate.microBatchSize}`;
-  const order = candidate.context > 1 ? `${candidate.contextAlgorithm}/${candidate.rankOrder ?? ''}` : '';
+  const order = candidate.context > 1 ? `${candidate.contextAlgorithm}/${groupsOf(candidate).context.stride}` : '';
   const again = recompute === 'selective' ? recomputeModules.join() : recompute;
   const hidden = candidate.overlapExpert ? '/hidden' : '';
   return `${mesh}/${order}/${again}${hidden}${block === undefined ? '' : `/${block}/${candidate.pipeline * candidate.chunks}`}`;

@@ -13,7 +13,8 @@ import {
 import { COEFFICIENTS } from './constants.ts';
 import { attentionHeadsOf, headExchangeBytes, keyValueBytes, type AttentionHeads } from './exchanged-bytes.ts';
 import { gemmS, memoryS, softExcess } from './kernels.ts';
-import { collectiveS } from './links.ts';
+import { groupsOf } from './groups.ts';
+import { collectiveS, dealS, ringS } from './links.ts';
 
 /** Megatron's fused softmax kernel takes four rows of scores per block and refuses other counts (megatron/model/fused_softmax.py). */
 const SOFTMAX_BATCHES = 4;
@@ -113,16 +114,17 @@ function attentionCore(inputs: BlockInputs, work: Work, shape: AttentionHeads): 
 function contextTraffic(inputs: BlockInputs, work: Work, core: AttentionHeads & { readonly forwardS: number }): void {
   const { run, constants, tokens } = inputs;
   const { candidate, cluster } = run;
-  const group = { size: candidate.context, stride: candidate.tensor };
+  const group = groupsOf(candidate).context;
+  const ownBytes = keyValueBytes(tokens, core);
   if (candidate.contextAlgorithm === 'ulysses') {
-    work.contextTrafficS += 2 * collectiveS(cluster, group, headExchangeBytes(tokens, core), constants);
+    work.contextTrafficS += 2 * dealS(cluster, group, headExchangeBytes(tokens, core), constants);
     return;
   }
-  const exchangeS = collectiveS(cluster, group, keyValueBytes(tokens, core) * candidate.context, constants);
   if (candidate.contextAlgorithm === 'allgather') {
-    work.contextTrafficS += exchangeS;
+    work.contextTrafficS += collectiveS(cluster, group, ownBytes * candidate.context, constants);
     return;
   }
+  const exchangeS = ringS(cluster, group, ownBytes, constants);
   const hidden = constants.contextOverlap * core.forwardS;
   work.contextTrafficS += softExcess(exchangeS - hidden, COEFFICIENTS.ringBend * exchangeS);
 }

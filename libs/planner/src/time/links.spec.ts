@@ -9,7 +9,7 @@ import {
   type TimeConstantName,
   type TimeConstants,
 } from './constants.ts';
-import { allToAllS, collectiveS, collectivesS, handOversS, handOverS } from './links.ts';
+import { allToAllS, collectiveS, collectivesS, dealS, handOversS, handOverS, ringS } from './links.ts';
 import { type Group } from './tiers.ts';
 
 const START = Object.fromEntries(TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].start])) as Record<
@@ -37,6 +37,10 @@ const island = (gpus: number, scaleOutGbPerS = 50) =>
   ({ gpus, scaleOutGbPerS, nicKind: 'infiniband', relativeSpeed: 1 }) as const;
 /** Two islands of two nodes, 5 GB/s between them. */
 const ISLANDS = nodes(32, { islands: [island(16), island(16)], betweenIslandsGbPerS: 5 });
+
+/** Pairs of cards with a bridge of 300 GB/s, 64 GB/s of PCIe beyond it. */
+const BRIDGED = nodes(64, { gpu: { ...gpuOf('h100-pcie'), scaleUpGbPerS: 300, pcieGbPerS: 64 }, scaleUpDomainGpus: 2 });
+const HOST_GB_PER_S = 64 / COEFFICIENTS.hostLinkSlowdown;
 
 describe('a collective of 1 GB at nominal rates', () => {
   it.each<[string, ClusterFacts, Group, number]>([
@@ -70,6 +74,29 @@ describe('a collective of 1 GB at nominal rates', () => {
   });
 });
 
+describe('1 GB of every rank at nominal rates', () => {
+  it.each<[string, typeof ringS, ClusterFacts, Group, number]>([
+    ['passes the 3 others of a ring over the links of a node', ringS, nodes(64), { size: 4, stride: 2 }, 3 / 400],
+    ['passes 63 others, one NIC a node taking each step', ringS, nodes(64), { size: 64, stride: 1 }, 63 / 50],
+    ['takes the NICs between islands where the ring crosses them', ringS, ISLANDS, { size: 32, stride: 1 }, 31 / 5],
+    ['is dealt to the 3 others over the links of a node', dealS, nodes(64), { size: 4, stride: 2 }, 3 / 4 / 400],
+    ['leaves a node over the NIC of its rank', dealS, nodes(64), { size: 16, stride: 1 }, 8 / 16 / 50],
+    [
+      'goes through the host where that is slower',
+      dealS,
+      { ...BRIDGED, scaleOutGbPerS: 1000 },
+      { size: 8, stride: 1 },
+      6 / 8 / HOST_GB_PER_S,
+    ],
+  ])('%s', (_sentence, secondsOf, cluster, group, want) => {
+    expect(secondsOf(cluster, group, GB, NOMINAL)).toBeCloseTo(want, 9);
+  });
+
+  it('is nothing for one rank alone', () => {
+    expect([ringS, dealS].map((secondsOf) => secondsOf(nodes(8), { size: 1, stride: 1 }, GB, NOMINAL))).toEqual([0, 0]);
+  });
+});
+
 describe('messages', () => {
   it('pass all nodes anew, each of them', () => {
     const slow = { ...NOMINAL, scaleOutLatencyS: 0.001 };
@@ -80,10 +107,6 @@ describe('messages', () => {
     );
   });
 });
-
-/** Pairs of cards with a bridge of 300 GB/s, 64 GB/s of PCIe beyond it. */
-const BRIDGED = nodes(64, { gpu: { ...gpuOf('h100-pcie'), scaleUpGbPerS: 300, pcieGbPerS: 64 }, scaleUpDomainGpus: 2 });
-const HOST_GB_PER_S = 64 / COEFFICIENTS.hostLinkSlowdown;
 
 describe('a node of several scale-up domains', () => {
   it.each<[string, number, number]>([

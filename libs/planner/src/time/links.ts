@@ -92,7 +92,38 @@ export function collectiveS(cluster: ClusterFacts, group: Group, bytes: number, 
   return moved / Math.min(up, host, out) + startS;
 }
 
-/** The same bytes cut into `messages` collectives: each passes all nodes anew, while inside a node the next is under way already. */
+/**
+ * Seconds until `bytes` bytes of every rank have passed all members of a ring, each rank handing them to the next: ring attention.
+ *
+ * Of the members that share a node one hands over to the next node, over the NIC beside it: a step takes as long as its slowest link, however many
+ * NICs the node has.
+ */
+export function ringS(cluster: ClusterFacts, group: Group, bytes: number, constants: TimeConstants): number {
+  if (group.size <= 1 || bytes <= 0) return 0;
+  const { inDomain, inNode, nodes } = tiersOf(cluster, group);
+  const up = inDomain > 1 ? scaleUpBytesPerS(cluster, constants) : Infinity;
+  const host = inNode > inDomain ? hostLinkBytesPerS(cluster) : Infinity;
+  const out = nodes > 1 ? scaleOutBytesPerS(cluster, group, 1, constants) : Infinity;
+  const startS = constants.collectiveLatencyS * (inNode - 1) + constants.scaleOutLatencyS * (nodes - 1);
+  return ((group.size - 1) * bytes) / Math.min(up, host, out) + startS;
+}
+
+/**
+ * Seconds in which every rank deals `bytes` bytes out evenly to the members of its group, itself among them: heads by Ulysses. What leaves a node
+ * takes the NIC of the rank that sends it, while the rest moves inside.
+ */
+export function dealS(cluster: ClusterFacts, group: Group, bytes: number, constants: TimeConstants): number {
+  if (group.size <= 1 || bytes <= 0) return 0;
+  const { inDomain, inNode, nodes } = tiersOf(cluster, group);
+  const toRank = bytes / group.size;
+  const upS = ((inDomain - 1) * toRank) / scaleUpBytesPerS(cluster, constants);
+  const hostS = inNode > inDomain ? ((inNode - inDomain) * toRank) / hostLinkBytesPerS(cluster) : 0;
+  const outS = nodes > 1 ? ((group.size - inNode) * toRank) / scaleOutBytesPerS(cluster, group, nodes, constants) : 0;
+  const startS = constants.collectiveLatencyS * (inNode - 1) + constants.scaleOutLatencyS * (nodes - 1);
+  return Math.max(upS, hostS, outS) + startS;
+}
+
+/** The bytes of `collectiveS` cut into `messages` collectives: each passes all nodes anew, while inside a node the next is under way already. */
 export function collectivesS(
   cluster: ClusterFacts,
   group: Group,
