@@ -196,7 +196,7 @@ const TRAFFIC: readonly Row[] = [
     'traffic',
     'expertMlp',
     'expertTraffic',
-    { model: MOE, candidate: { data: 4, expert: 4 } },
+    { model: MOE, candidate: { data: 4, expert: 4, expertCapacity: 1 } },
     4 * 16 * 16 * 2 * (3 / 4),
   ],
   [
@@ -204,7 +204,7 @@ const TRAFFIC: readonly Row[] = [
     'traffic',
     'expertMlp',
     'expertTraffic',
-    { model: MOE, candidate: { data: 4, expert: 4, dispatcher: 'deepep' } },
+    { model: MOE, candidate: { data: 4, expert: 4, expertCapacity: 1, dispatcher: 'deepep' } },
     4 * 8 * 16 * 2 * 4 * (1 - (3 / 4) ** 2),
   ],
   [

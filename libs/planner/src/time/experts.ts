@@ -93,12 +93,14 @@ function launchS(
 /**
  * Rows of the busiest rank over the mean. Experts draw unequal numbers of tokens: over the experts of one rank that evens out with their
  * number, and the largest of n draws from a normal distribution lies about sqrt(2 ln n) deviations above the mean. One rank with all experts has
- * nobody to wait for. A router that is made to spread them evenly draws at random: then the deviation is that of a count, one over its root.
+ * nobody to wait for. Drawing at random alone gives the deviation of a count, one over its root, which is all where a router is made to spread tokens
+ * evenly; one left alone has its likings on top.
  */
 function busiestRank(run: RunFacts, routed: number, { imbalance }: TimeConstants): number {
   const { experts = 1, ranks } = { experts: run.model.experts?.count, ranks: run.candidate.expert };
   const rowsPerExpert = Math.max(1, (routed * ranks) / experts);
-  const deviation = run.balancedRouting === true ? 1 / Math.sqrt(rowsPerExpert) : imbalance;
+  const drawn = 1 / Math.sqrt(rowsPerExpert);
+  const deviation = run.balancedRouting === true ? drawn : Math.hypot(imbalance, drawn);
   return 1 + deviation * Math.sqrt((2 * Math.log(ranks) * ranks) / experts);
 }
 

@@ -131,6 +131,19 @@ describe('the time of a step', () => {
       { model: 'qwen3-30b-a3b', candidate: { data: 8, expert: 8 } },
     ],
     [
+      'and be they 64 rows an expert',
+      {
+        model: 'qwen3-30b-a3b',
+        candidate: { data: 8, expert: 8 },
+        facts: { balancedRouting: true, sequenceLength: 128, globalBatchSize: 8 },
+      },
+      {
+        model: 'qwen3-30b-a3b',
+        candidate: { data: 8, expert: 8 },
+        facts: { sequenceLength: 128, globalBatchSize: 8 },
+      },
+    ],
+    [
       'collecting garbage after five steps costs more than after a hundred',
       { candidate: { data: 8 }, facts: { stepsPerCollection: 100 } },
       { candidate: { data: 8 }, facts: { stepsPerCollection: 5 } },
