@@ -52,7 +52,9 @@ function endsAlone(stages: readonly ListedStage[]): readonly string[] {
   const ends = stages.flatMap(({ layers, embedding, loss }) =>
     layers > 0 ? [] : [embedding === true ? 'embedding' : loss === true ? 'output' : 'nothing'],
   );
-  return ends.length === 0 ? [] : [`${ends.join(' and ')} in ${ends.length === 1 ? 'a stage' : 'stages'} without layers`];
+  return ends.length === 0
+    ? []
+    : [`${ends.join(' and ')} in ${ends.length === 1 ? 'a stage' : 'stages'} without layers`];
 }
 
 function contextOf({ contextParallelDegree = 1, sequence }: ParallelLayout): readonly string[] {

@@ -71,7 +71,8 @@ export const sequenceRules: readonly OptionRule[] = [
   {
     name: 'otherSoftmaxNeedsUlysses',
     source: 'Transformer Engine',
-    statement: 'with context parallelism a softmax other than vanilla, as that of a model with attentionSinks is, needs ulysses',
+    statement:
+      'with context parallelism a softmax other than vanilla, as that of a model with attentionSinks is, needs ulysses',
     check: (layout, facts) => {
       const asked = layout.kernel?.softmax;
       const algorithm = algorithmOf(layout, 'attention');

@@ -62,21 +62,13 @@ describe('tensor groups', () => {
   it.each<[string, SpaceFacts, readonly number[]]>([
     ['stay in a node of 8 GPUs', aSpace({ cluster: aCluster(64) }), [1, 2, 4, 8]],
     ['fill a node evenly: 3 and 6 of 8 would cross', aSpace({ cluster: aCluster(48) }), [1, 2, 4, 8]],
-    [
-      'take a node of several domains whole',
-      aSpace({ cluster: aCluster(16, { scaleUpDomainGpus: 2 }) }),
-      [1, 2, 4, 8],
-    ],
+    ['take a node of several domains whole', aSpace({ cluster: aCluster(16, { scaleUpDomainGpus: 2 }) }), [1, 2, 4, 8]],
     [
       'reach over nodes inside a larger domain',
       aSpace({ model: wide, cluster: aCluster(144, { gpusPerNode: 4, scaleUpDomainGpus: 72 }) }),
       [1, 2, 3, 4, 6, 8, 9, 12, 18, 24, 36, 72],
     ],
-    [
-      'go where somebody pins them',
-      aSpace({ cluster: aCluster(64), pinned: { tensor: 16 } }),
-      [16],
-    ],
+    ['go where somebody pins them', aSpace({ cluster: aCluster(64), pinned: { tensor: 16 } }), [16]],
   ])('%s', (_, space, want) => {
     expect(tensors(space)).toEqual(want);
   });
@@ -96,7 +88,11 @@ describe('context algorithms', () => {
   it.each<[string, SpaceFacts, readonly string[]]>([
     ['of a vanilla softmax are all', aSpace(), ['allgather', 'ring', 'ulysses']],
     ['of a learnt softmax are those that split heads', aSpace({ model: sinks }), ['ulysses']],
-    ['that are pinned stay, for the rules to refuse', aSpace({ model: sinks, pinned: { contextAlgorithm: 'ring' } }), ['ring']],
+    [
+      'that are pinned stay, for the rules to refuse',
+      aSpace({ model: sinks, pinned: { contextAlgorithm: 'ring' } }),
+      ['ring'],
+    ],
   ])('%s', (_, space, want) => {
     expect(algorithms(space)).toEqual(want);
   });

@@ -240,7 +240,12 @@ const FLOPS: readonly Row[] = [
     'matrixProducts',
     { model: MOE, candidate: { data: 2, expert: 2 }, constants: { imbalance: 0.25 } },
     (1 + Math.hypot(0.25, Math.sqrt(1 / 8)) * Math.sqrt((2 * Math.log(2) * 2) / MOE.experts.count)) *
-      3 * 2 * (8 * 2) * 16 * 8 * 3,
+      3 *
+      2 *
+      (8 * 2) *
+      16 *
+      8 *
+      3,
   ],
   [
     'has few where the router is made to spread them: 2 x 8 x 2 rows over 4 experts, and the deviation of a count',

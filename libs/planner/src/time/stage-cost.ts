@@ -162,8 +162,7 @@ function offloadExposedS(run: RunFacts, costs: BlockCost, kind: StageKind, const
 function activationBytesOf(run: RunFacts, { layersOfKind }: Pick<StageKind, 'layersOfKind'>): number {
   const facts = activationFactsOf(run);
   return parametersOf(run.model).kinds.reduce(
-    (bytes, kind, index) =>
-      bytes + (layersOfKind[index] ?? 0) * layerActivationsOf(run.model, kind, facts).kept,
+    (bytes, kind, index) => bytes + (layersOfKind[index] ?? 0) * layerActivationsOf(run.model, kind, facts).kept,
     0,
   );
 }
