@@ -181,6 +181,21 @@ describe('what is recorded of it', () => {
     expect(newest(world).earlySave).toBeUndefined();
   });
 
+  it('is nothing where the gang ends in the same look: suspended, or with the rank that is slow condemned', () => {
+    const suspended = aTrainingWorld();
+    suspended.nodeConditions.set(nodeOf(suspended), [deadlock]);
+    suspended.apply({ kind: 'suspend' });
+    turn(suspended, 3);
+    const condemned = aTrainingWorld();
+    condemned.nodeConditions.set(nodeOf(condemned), [deadlock]);
+    condemned.verdicts = [{ epoch: 1, about: { kind: 'rank', rank: 3 }, message: 'Rank 3 is slow.' }];
+    turn(condemned, 1);
+    for (const world of [suspended, condemned]) {
+      expect(world.job?.status?.attempts?.[0]?.outcome).toBeDefined();
+      expect(world.job?.status?.attempts?.[0]?.earlySave).toBeUndefined();
+    }
+  });
+
   it('is nothing of a node that is not the gang’s', () => {
     const world = aTrainingWorld();
     const others = ['node-a', 'node-b', 'node-c'].filter(

@@ -3,8 +3,10 @@ import { type Attempt, type EarlySave, type EngineName, MAX_SAVE_SUSPICIONS } fr
 import { bestSaveIntervalMs } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
 import { type Suspicion, suspicionsOf } from '../disruption/suspicions.ts';
+import { failureOf } from '../failure/failure.ts';
 import { newestUsable } from '../failure/resume-point.ts';
-import type { Facts } from '../look/facts.ts';
+import { type Facts, isTerminal } from '../look/facts.ts';
+import { podsOf } from '../look/gang.ts';
 import { isOfFence } from '../look/incarnation.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 
@@ -86,9 +88,15 @@ export function recordEarlySave(record: JobRecord, facts: Facts, now: Date): Job
   if (closed !== earlySave) return withLastAttempt(record, { ...(closed === undefined ? {} : { earlySave: closed }) });
   const step = stepOf(record, facts, attempt);
   const answer = whetherToSave(questionOf(record, { facts, attempt, now, step }));
-  return answer.kind === 'ask'
+  return answer.kind === 'ask' && goesOn(facts, attempt)
     ? withLastAttempt(record, { earlySave: requestOf(attempt, { about: answer.about, now, step }) })
     : record;
+}
+
+/** What ends in this very look is asked for nothing: it saves and stops, or there is nobody left to save. */
+function goesOn(facts: Facts, attempt: Attempt): boolean {
+  const isStopAsked = facts.deleting || facts.cancel || facts.suspend;
+  return !isStopAsked && !podsOf(facts, attempt.epoch).some(isTerminal) && failureOf(facts, attempt) === undefined;
 }
 
 /** How long until it is to be looked at for this alone; undefined: not for this. */
