@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TrainingJobSpec } from '@coxswain/api-types';
+import { NODE_MARKS, TrainingJobSpec } from '@coxswain/api-types';
 import { findRank, LOCAL_IMAGES, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec, sleeperSpec, UNTIL_STOPPED, type SleeperOptions } from './support/jobs.ts';
@@ -78,6 +78,28 @@ describe('what is not the job’s fault', () => {
     expect(new Set(places.flat().map(({ node }) => node)).size).toBe(4);
     const done = await Promise.all(jobs.map((job) => jobIn(project, job.id, ['Complete'])));
     expect(done.map(({ epoch }) => epoch)).toEqual([1, 1]);
+  });
+});
+
+describe('a gang of which something is seen that often comes before a failure', () => {
+  it('saves at once, by no schedule, is asked once, and stays', async () => {
+    // Neither a save by schedule nor an end: whatever is saved was asked for.
+    const job = await submit(project, 'suspect', sleeperSpec({ steps: UNTIL_STOPPED, saveEvery: UNTIL_STOPPED }));
+    await jobIn(project, job.id, ['Running'], { and: ({ progress }) => (progress?.step ?? 0) >= 1 });
+    const node = (await ranksOf(project, { id: job.id, count: 4 }))[0]?.node ?? '';
+    const inHalfAnHour = new Date(Date.now() + 1_800_000).toISOString();
+    await system.plane.kubectl(['annotate', 'node', node, `${NODE_MARKS.maintenance}=${inHalfAnHour}`]);
+    const saved = await jobIn(project, job.id, ['Running'], {
+      and: ({ attempts }) => attempts[0]?.earlySave?.outcome !== undefined,
+    });
+    await system.plane.kubectl(['annotate', 'node', node, `${NODE_MARKS.maintenance}-`]);
+    const [attempt] = saved.attempts;
+    expect(attempt).toMatchObject({ epoch: 1, stage: 'Released', earlySave: { request: 1, outcome: 'Saved' } });
+    expect(attempt?.earlySave?.why).toContain(`Node ${node} will go away: maintenance`);
+    const { items } = await project.api.checkpoints({ project: project.name, id: job.id });
+    expect(items.map(({ step }) => step)).toEqual([attempt?.earlySave?.savedStep]);
+    await project.api.cancel({ project: project.name, id: job.id });
+    await jobIn(project, job.id, ['Cancelled']);
   });
 });
 

@@ -71,6 +71,7 @@ class Sleeper:
         self._step = 0
         self._tokens = 0
         self._saved_step = 0
+        self._save_answered = 0
 
     def run(self) -> int:
         self._meet()
@@ -118,7 +119,10 @@ class Sleeper:
         )
         if step % self._options.log_every == 0:
             self._say(f'step {step} loss {loss_at(step):.4f}')
-        if self._options.save_every and step % self._options.save_every == 0:
+        # Rank 0 saves for all, and is whom the launcher asks.
+        save_asked = self._reporter.save_asked
+        asks_anew, self._save_answered = save_asked > self._save_answered, save_asked
+        if asks_anew or (self._options.save_every and step % self._options.save_every == 0):
             self._save()
 
     def _save(self) -> None:
@@ -170,7 +174,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 def main() -> int:
     """Runs one rank and gives its exit code."""
     stop = StopRequest()
-    reporter = Reporter.from_environment()
+    reporter = Reporter.from_environment(saves_when_asked=True)
     try:
         return Sleeper(_parse(sys.argv[1:]), reporter, stop).run()
     except Ending as ending:
