@@ -1,4 +1,5 @@
 import type { FabricChange, FabricChanges, FabricSnapshot } from '@coxswain/api-types';
+import { changeSentence, factSaid } from '@coxswain/fabric';
 import { formatCount } from '@coxswain/units';
 import type { Command } from 'commander';
 import { CliError } from './cli-error.ts';
@@ -101,20 +102,7 @@ function changesText({ before, after, came, gone, changed, changes, hasMore }: F
   return [head, ...changes.map(changeText), ...more].join('\n\n');
 }
 
-const WORDS = { came: 'came', gone: 'went', changed: 'changed' } as const;
-/** More are told as a number; all that the server names are in JSON. */
-const MOST_NAMES = 4;
-
-function changeText({ kind, nodeCount, nodes, facts }: FabricChange): string {
-  const named = nodes.slice(0, MOST_NAMES).join(', ');
-  const more = nodeCount > MOST_NAMES ? ` and ${(nodeCount - MOST_NAMES).toLocaleString('en')} more` : '';
-  const rows = facts.map(({ fact, before, after }) => [
-    `  ${fact}`,
-    kind === 'changed' ? `${shown(before)} -> ${shown(after)}` : shown(before ?? after),
-  ]);
-  return [`${formatCount(nodeCount, 'node')} ${WORDS[kind]}: ${named}${more}`, columns(rows)]
-    .filter((part) => part !== '')
-    .join('\n');
+function changeText({ facts, ...change }: FabricChange): string {
+  const rows = facts.map(({ fact, ...said }) => [`  ${fact}`, factSaid(change.kind, said, '->')]);
+  return [changeSentence(change), columns(rows)].filter((part) => part !== '').join('\n');
 }
-
-const shown = (value: string | null): string => (value === null ? 'nobody says' : value);

@@ -3,6 +3,7 @@ export { assumedTraffic } from './assumed-traffic.ts';
 export { FABRIC_LABELS } from './dialects.ts';
 export { weightedBytes } from './boundary-weights.ts';
 export { crossingBytes } from './crossing-bytes.ts';
+export { changeSentence, factSaid } from './change-sentence.ts';
 export { deviceCount, isDevice } from './device-count.ts';
 export type { DraAttributes, Fabric, FabricCapacity, FabricNode, NodeFacts, Reserve } from './fabric.ts';
 export { type ChangeCounts, fabricChanges } from './fabric-changes.ts';

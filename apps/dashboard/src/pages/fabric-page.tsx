@@ -4,6 +4,7 @@ import { formatCount } from '@coxswain/units';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
 import { Link } from 'wouter';
+import { FabricHistory } from '../components/fabric-history.tsx';
 import { FabricMap } from '../components/fabric-map.tsx';
 import { FabricTable } from '../components/fabric-table.tsx';
 import { distinctColor } from '../distinct-color.ts';
@@ -103,6 +104,7 @@ function Fabric({ fabric }: { readonly fabric: ClusterFabric }): ReactNode {
           <FabricTable islands={inIsland} onChoose={setChosenName} />
         </section>
       </div>
+      <FabricHistory />
     </>
   );
 }

@@ -1,0 +1,24 @@
+/** How is a kind of change of the fabric said in a line? */
+import type { FabricChange } from '@coxswain/api-types';
+import { formatCount } from '@coxswain/units';
+
+const WORDS = { came: 'came', gone: 'went', changed: 'changed' } as const;
+/** More names are told as a number. */
+const MOST_NAMES = 4;
+
+/** `3 nodes changed: a, b, c`. */
+export function changeSentence({ kind, nodeCount, nodes }: Omit<FabricChange, 'facts'>): string {
+  const named = nodes.slice(0, MOST_NAMES).join(', ');
+  const more = nodeCount > MOST_NAMES ? ` and ${(nodeCount - MOST_NAMES).toLocaleString('en')} more` : '';
+  return `${formatCount(nodeCount, 'node')} ${WORDS[kind]}: ${named}${more}`;
+}
+
+/** What was said before and is said after; of nodes that came or went what is said of them. */
+export function factSaid(
+  kind: FabricChange['kind'],
+  { before, after }: Pick<FabricChange['facts'][number], 'before' | 'after'>,
+  arrow: string,
+): string {
+  const shown = (value: string | null): string => value ?? 'nobody says';
+  return kind === 'changed' ? `${shown(before)} ${arrow} ${shown(after)}` : shown(before ?? after);
+}
