@@ -50,7 +50,7 @@ export function rankOrderOf(engine: string): RankOrder | undefined {
  * MLPerf submissions, by MegaScale and by Megatron-Core since 2024, or where `async TP` is stated.
  */
 export function overlapsOf(
-  { engine, model, precision }: StatedCells,
+  { engine, model, gpu, precision }: StatedCells,
   facts: StatedFacts,
 ): Pick<CandidateLayout, 'overlapTensor' | 'overlapGradReduce' | 'overlapParamGather'> {
   const family = familyOfEngine(engine);
@@ -60,15 +60,24 @@ export function overlapsOf(
   return {
     overlapTensor:
       facts.overlapTensor ??
-      (allowed && overlapsTensor(engine, family) && precision !== 'nvfp4' && !isMoonlight(model)),
+      (allowed &&
+        overlapsTensor(engine, family) &&
+        precision !== 'nvfp4' &&
+        !recipeKeepsTensorTraffic(family, { model, gpu })),
     overlapGradReduce: data,
     overlapParamGather: data,
   };
 }
 
-/** Whose recipe turns it off (`tp_comm_overlap=False`, src/megatron/bridge/recipes/moonlight/h100/moonlight_16b.py). */
-function isMoonlight(model: string): boolean {
-  return /moonlight/i.test(model);
+/**
+ * Recipes of Megatron-Bridge that turn it off or never on: `tp_comm_overlap=False` for Moonlight, DeepSeek and Kimi (src/megatron/bridge/recipes, v0.4.0) and for
+ * Qwen3-235B-A22B on Hopper (scripts/performance/configs/qwen/qwen3_llm_pretrain.py, v0.2.0 to v0.4.0); Nemotron 3 Super and Ultra have no
+ * `comm_overlap` at all (recipes/nemotronh, v0.5.1).
+ */
+function recipeKeepsTensorTraffic(family: string, { model, gpu }: Pick<StatedCells, 'model' | 'gpu'>): boolean {
+  if (family !== 'megatron-bridge') return false;
+  if (/qwen-?3-235b/i.test(model)) return /\bH[12]00/i.test(gpu);
+  return /moonlight|deepseek|kimi|nemotron[- _]?3[- _]?(super|ultra)/i.test(model);
 }
 
 function overlapsTensor(engine: string, family: string): boolean {

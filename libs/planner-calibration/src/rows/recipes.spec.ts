@@ -90,6 +90,18 @@ describe('recipes of Megatron-Bridge', () => {
     expect([run.candidate.cudaGraphs, run.candidate.graphedParts]).toEqual(['partial', ['attention', 'stateSpace']]);
   });
 
+  it.each<[string, Record<string, string>, boolean]>([
+    ['Nemotron 3 Super', { ...nvl72, model: 'Nemotron-3-Super-120B-A12B' }, false],
+    ['DeepSeek-V3', { ...h100, model: 'DeepSeek-V3' }, false],
+    ['Qwen3-235B-A22B on Hopper', { ...h100, model: 'Qwen3-235B-A22B' }, false],
+    ['Qwen3-235B-A22B elsewhere', { ...nvl72, model: 'Qwen3-235B-A22B' }, true],
+    ['any other', { ...h100, model: 'Mixtral-8x7B' }, true],
+  ])('of %s overlap tensor traffic: %j', (_, change, expected) => {
+    const sizes = { layers: '', hidden: '', heads: '', kv_heads: '', ffn_hidden: '', vocab: '', experts: '', topk: '' };
+    const split = { tp: '2', dp: '32', ep: '8' };
+    expect(runOf({ ...moe, ...of('26.04'), ...sizes, ...split, ...change }).candidate.overlapTensor).toBe(expected);
+  });
+
   it.each([
     ['a table of Megatron-Bridge', { ...of('26.04') }, true],
     ['a note that says so', { engine: 'NeMo 25.04', notes: 'router force-balanced, dropless' }, true],
