@@ -88,7 +88,7 @@ describe('fabric show', () => {
     };
     const core = { 'network.topology.nvidia.com/core': 'c0' };
     expect(await show(core, {}, {})).toMatch(
-      /\nNo label of 2 of 3 nodes says on which network they are, so they count as apart .* island network\.topology\.nvidia\.com\/core=c0\. Where they do, give them the label network\.topology\.nvidia\.com\/core=c0 too, or all of them one fabric\.coxswain\.dev\/nic-island\.$/,
+      /\nNo label of 2 of 3 nodes says on which network they are, so they count as apart .* island network\.topology\.nvidia\.com\/core=c0\. Where they do, give them the label network\.topology\.nvidia\.com\/core=c0 too, or all nodes one fabric\.coxswain\.dev\/nic-island\.$/,
     );
     expect(await show(core, core)).not.toContain('No label of');
     expect(await show({}, {})).not.toContain('No label of');

@@ -312,7 +312,7 @@ describe('nodes of which some do not say on which network they are', () => {
     [
       'are called apart where the gang would fit on one network',
       [core, {}],
-      /cannot be placed: .* No label of 1 of 2 nodes says on which network they are, so they count as apart from the others: .* Where they do, give them the label network\.topology\.nvidia\.com\/core=c0 too, or all of them one fabric\.coxswain\.dev\/nic-island\.$/,
+      /cannot be placed: .* No label of 1 of 2 nodes says on which network they are, so they count as apart from the others: .* Where they do, give them the label network\.topology\.nvidia\.com\/core=c0 too, or all nodes one fabric\.coxswain\.dev\/nic-island\.$/,
     ],
     [
       'or be given the island that the others are declared to be in',

@@ -13,7 +13,7 @@ export function unlabelledSentence(fabric: Fabric): string | undefined {
   if (other === undefined || without.size === 0) return undefined;
   return (
     `No label of ${without.size} of ${fabric.nodes.length} nodes says on which network they are, so they count as apart from the others: ` +
-    `nothing says that their NICs reach those of island ${other.island}. Where they do, ${asTheOthers(other)}.`
+    `nothing says that their NICs reach those of island ${other.island}. Where they do, ${asTheOthers(other, 'them')}.`
   );
 }
 
@@ -25,10 +25,10 @@ export function onOneNetwork(fabric: Fabric): Fabric | undefined {
   return { nodes: fabric.nodes.map((node) => (without.has(node) ? { ...node, island } : node)) };
 }
 
-/** What to do with such nodes so that they count as on the network that most say; empty where none are. */
+/** What to do with such nodes so that they count as on the network that most say; empty where nobody says any. */
 export function joinByLabel(fabric: Fabric): string {
   const { other } = apartIn(fabric);
-  return other === undefined ? '' : asTheOthers(other);
+  return other === undefined ? '' : asTheOthers(other, 'nodes that do not say on which network they are');
 }
 
 interface Apart {
@@ -52,12 +52,12 @@ function apartIn({ nodes }: Fabric): Apart {
   return { other, without: new Set(nodes.filter((node) => isUnlabelled(node.island) && isOfClass(node))) };
 }
 
-function asTheOthers({ island, readFrom }: FabricNode): string {
+function asTheOthers({ island, readFrom }: FabricNode, them: string): string {
   const ours = NODE_LABELS.nicIsland;
   const isDeclared = readFrom?.island === undefined || readFrom.island.endsWith(ours);
   // Behind a colon stands the class of NICs, which labels of their own say.
   const [label = island] = island.split(':');
   return isDeclared
-    ? `give them the label ${ours}=${island}, or that island in the Fabric resource`
-    : `give them the label ${label} too, or all of them one ${ours}`;
+    ? `give ${them} the label ${ours}=${island}, or that island in the Fabric resource`
+    : `give ${them} the label ${label} too, or all nodes one ${ours}`;
 }

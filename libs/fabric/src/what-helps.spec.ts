@@ -46,7 +46,7 @@ describe('what would let a gang start now', () => {
       name: 'a label, where nodes do not say on which network they are',
       request: tp8(3),
       capacity: aFabricCapacity([...nodes('a', 3), ...nodes('b', 2, { island: 'unlabelled' })], { 'a-0': 8 }),
-      want: 'have nodes that do not say on which network they are on that of the others (where they are, give them the label fabric.coxswain.dev/nic-island=ib, or',
+      want: 'give nodes that do not say on which network they are the label fabric.coxswain.dev/nic-island=ib, or that island in the Fabric resource, where they are on that of the others',
     },
     {
       name: 'fewer data ranks that divide the batch',

@@ -142,7 +142,7 @@ function labels(refused: Refused): string | undefined {
   const { request, capacity } = refused;
   const fabric = onOneNetwork(capacity.fabric);
   if (fabric === undefined || !fits(refused, request, { ...capacity, fabric })) return undefined;
-  return `have nodes that do not say on which network they are on that of the others (where they are, ${joinByLabel(capacity.fabric)})`;
+  return `${joinByLabel(capacity.fabric)}, where they are on that of the others`;
 }
 
 function moreIslands(refused: Refused): string | undefined {
