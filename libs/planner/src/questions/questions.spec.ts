@@ -171,7 +171,7 @@ describe('why not', () => {
   it.each<[string, AskedLayout, Partial<PlanRequestInput>, RegExp]>([
     ['illegal', ask({ tensorParallelDegree: 3 }), {}, /3/],
     ['worse', ask(), {}, /% worse: .* s per step against .*; most of it /],
-    ['worse', ask(), { objective: 'memory' }, /GiB per GPU against/],
+    ['worse', ask({ tensorParallelDegree: 2, dataParallelDegree: 4 }), { objective: 'memory' }, /GiB per GPU against/],
     ['doesNotFit', ask({}, 64), { sequenceLength: 16_384 }, /stage \d needs .* of .* GiB, most of it/],
   ])('%s', (verdict, asked, over, reason) => {
     const answer = whyNot({ ...REQUEST, ...over }, asked);

@@ -88,7 +88,8 @@ describe('1 GB of every rank at nominal rates', () => {
       { size: 8, stride: 1 },
       6 / 8 / HOST_GB_PER_S,
     ],
-  ])('%s', (_sentence, secondsOf, cluster, group, want) => {
+  ])('%s', (...row) => {
+    const [, secondsOf, cluster, group, want] = row;
     expect(secondsOf(cluster, group, GB, NOMINAL)).toBeCloseTo(want, 9);
   });
 
