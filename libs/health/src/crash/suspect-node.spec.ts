@@ -13,12 +13,15 @@ describe('a node is suspect', () => {
       [79],
     ],
     [
-      'for XID 94, which asks for a reset sooner or later though the process may be all that ends',
+      'for XID 94, a contained memory error, though the process may be all that ends',
       'GpuMemWatch',
-      '',
+      'ErrorCode:94 PCI:0000:02:00',
       'GpuMemoryError',
-      [],
+      [94],
     ],
+    ['for XID 63, a row of memory that was remapped', 'GpuMemWatch', 'ErrorCode:63', 'GpuMemoryError', [63]],
+    ['for an XID that the table does not know', 'XidCriticalError', 'ErrorCode:171', 'GpuFault', [171]],
+    ['for a watch of its memory that names no XID', 'GpuMemWatch', '', 'GpuMemoryError', []],
     [
       'for an XID of the program beside one of the GPU',
       'SysLogsXIDError',

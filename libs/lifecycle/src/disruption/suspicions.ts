@@ -12,6 +12,8 @@ import { describeNotice } from './node-notices.ts';
 export interface Suspicion {
   /** The same as long as it is the same, whoever leads: at most 128 characters. */
   readonly key: string;
+  /** What kind of thing was seen, the same on every node: a condition, a rule of notices, a kind of incident. */
+  readonly kind: string;
   /** A sentence without its full stop. */
   readonly says: string;
 }
@@ -33,8 +35,11 @@ export function suspicionsOf(record: JobRecord, facts: Facts, attempt: Attempt):
 function ofIncidents({ incidents }: JobRecord, attempt: Attempt): readonly Suspicion[] {
   return incidents
     .filter((one) => isOpen(one) && isOfRun(one, attempt) && SUSPECT_KINDS.includes(one.kind) && one.action !== 'None')
-    .map((one) => ({ key: one.id, says: incidentSubject(one) }));
+    .map((one) => ({ key: one.id.replace(RECURRENCE, ''), kind: one.kind, says: incidentSubject(one) }));
 }
+
+/** By which an incident that comes again is told from the one before: to be slow again is no other suspicion. */
+const RECURRENCE = /\.n\d+$/;
 
 function nodesOf(facts: Facts, attempt: Attempt): readonly string[] {
   const placed = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
@@ -51,6 +56,7 @@ function ofNode(facts: Facts, node: string): readonly Suspicion[] {
   return [
     ...signs.map(({ type, xids }) => ({
       key: keyOf(node, type),
+      kind: type,
       says: `Node ${node} has condition ${type}${xids.length === 0 ? '' : ` (XID ${xids.join(', ')})`}`,
     })),
     ...(notice === undefined
@@ -58,6 +64,7 @@ function ofNode(facts: Facts, node: string): readonly Suspicion[] {
       : [
           {
             key: keyOf(node, `${notice.rule} ${notice.beginsAtMs ?? 0}`),
+            kind: notice.rule,
             says: `Node ${node} will go away: ${describeNotice(notice)}`,
           },
         ]),

@@ -5,8 +5,8 @@ import { aNode, World } from '../testing/index.ts';
 import { EARLY_SAVE_INTERVAL_MS, openSaveRequest, type SaveQuestion, whetherToSave } from './early-save.ts';
 
 const MINUTE_MS = 60_000;
-const ill = { key: 'gpu-7 KernelDeadlock', says: 'Node gpu-7 has condition KernelDeadlock' };
-const slow = { key: '1.1-slowRank-r3', says: 'Slow rank of rank 3' };
+const ill = { key: 'gpu-7 KernelDeadlock', kind: 'KernelDeadlock', says: 'Node gpu-7 has condition KernelDeadlock' };
+const slow = { key: '1.1-slowRank-r3', kind: 'SlowRank', says: 'Slow rank of rank 3' };
 
 const aQuestion = (more: Partial<SaveQuestion> = {}): SaveQuestion => ({
   engine: 'reference',
@@ -62,27 +62,28 @@ describe('a gang is asked to save before its save is due', () => {
     ['nor TorchTitan', { engine: 'torchtitan' }, 'the engine cannot be asked'],
     ['while the save before has not come', { isOpen: true, sinceAskedMs: MINUTE_MS }, 'it was asked already'],
     ['where every step is saved', { unsavedSteps: 0 }, 'every step is saved'],
-    [
-      'where a checkpoint is three minutes old and a save holds training up for 5 s',
-      { unsavedSteps: 18 },
-      'the last checkpoint is too young',
-    ],
-    [
-      'where one is ten minutes old and a save takes two minutes',
-      { stallMs: 120_000 },
-      'the last checkpoint is too young',
-    ],
+    ['of a kind that was asked for as a whole', { askedFor: ['all KernelDeadlock'] }, 'nothing new was seen'],
   ])('not %s', (_when, more, why) => {
     expect(whetherToSave(aQuestion(more))).toEqual({ kind: 'leave', why });
   });
 
-  it('not for a second suspicion right after the first, but then', () => {
-    const question = aQuestion({ suspicions: [ill, slow], askedFor: [ill.key], sinceAskedMs: 4 * MINUTE_MS });
-    expect(whetherToSave(question)).toEqual({ kind: 'later', inMs: 6 * MINUTE_MS });
+  it.each<[string, Partial<SaveQuestion>, number]>([
+    [
+      'for a second suspicion right after the first',
+      { suspicions: [ill, slow], askedFor: [ill.key], sinceAskedMs: 4 * MINUTE_MS },
+      360_000,
+    ],
+    ['where a checkpoint is two minutes old and a save holds training up for 5 s', { unsavedSteps: 12 }, 65_000],
+    ['where no step was timed', { stepMs: undefined }, 185_000],
+    ['where a checkpoint is ten minutes old and a save takes two minutes', { stallMs: 120_000 }, 251_000],
+  ])('not yet %s, but then', (_when, more, inMs) => {
+    const answer = whetherToSave(aQuestion(more));
+    expect(answer.kind).toBe('later');
+    expect(Math.abs((answer as { readonly inMs: number }).inMs - inMs)).toBeLessThan(15_000);
   });
 });
 
-/** Trains four GPUs on two nodes of two, and has saved step 10. */
+/** Trains four GPUs on two nodes of two; half an hour ago it saved step 10. */
 function aTrainingWorld(spec: Partial<TrainingJobSpec> = {}): World {
   const job = aTrainingJob({ metadata: { finalizers: [FINALIZER] } });
   const labels = { ...aNode().labels, [NODE_LABELS.gpuType]: 'h100' };
@@ -94,7 +95,7 @@ function aTrainingWorld(spec: Partial<TrainingJobSpec> = {}): World {
   world.reportsSteps = true;
   turn(world, 20);
   world.apply({ kind: 'saveCheckpoint', pick: 10 });
-  turn(world, 5);
+  turn(world, 30, 60_000);
   return world;
 }
 
@@ -204,6 +205,25 @@ describe('what is recorded of it', () => {
     for (const node of others) world.nodeConditions.set(node, [deadlock]);
     turn(world, 3);
     expect(newest(world).earlySave).toBeUndefined();
+  });
+
+  it('is one for a whole rack of the same kind, which leaves room for what is seen later', () => {
+    const many = Array.from({ length: 18 }, (_, at) => ({
+      key: `gpu-${at} NvlinkWatch`,
+      kind: 'NvlinkWatch',
+      says: 'N',
+    }));
+    expect(whetherToSave(aQuestion({ suspicions: many }))).toEqual({ kind: 'ask', about: many });
+  });
+
+  it('is asked for again of ranks that were started again in their pods beside the same node', () => {
+    const world = aTrainingWorld();
+    world.nodeConditions.set(nodeOf(world), [deadlock]);
+    turn(world, 1);
+    expect(newest(world).earlySave).toMatchObject({ request: 1, incarnation: 1 });
+    world.apply({ kind: 'failRank', step: 0, pick: 0 });
+    turn(world, 40, 60_000);
+    expect(newest(world)).toMatchObject({ incarnation: 2, earlySave: { request: 2, incarnation: 2 } });
   });
 
   it('is told as events, each once', () => {

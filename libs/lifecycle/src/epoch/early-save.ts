@@ -5,6 +5,7 @@ import { safeText } from '@coxswain/safe-text';
 import { type Suspicion, suspicionsOf } from '../disruption/suspicions.ts';
 import { failureOf } from '../failure/failure.ts';
 import { newestUsable } from '../failure/resume-point.ts';
+import { meanStepMs } from '../incident/note-failure.ts';
 import { type Facts, isTerminal } from '../look/facts.ts';
 import { podsOf } from '../look/gang.ts';
 import { isOfFence } from '../look/incarnation.ts';
@@ -18,6 +19,15 @@ export const EARLY_SAVE_INTERVAL_MS = 600_000;
  * four times as long makes twice the work that has to be at stake.
  */
 const SUSPECT_MTTF_MS = 3_600_000;
+
+/** More of one kind at once, as an alarm of a whole rack, are asked for as one, so that they leave room for what is seen later. */
+const MOST_OF_KIND = 3;
+
+/** What is no longer seen, and was asked for longer ago, may ask again when it comes back. */
+const FORGOTTEN_MS = 86_400_000;
+
+/** By how much clocks of two leaders may differ. */
+const CLOCK_SKEW_MS = 60_000;
 
 /** None of these can be told to save and train on: their checkpoints come of their own counts of steps, and a signal saves and ends them. */
 const ENGINES_THAT_CANNOT: readonly EngineName[] = [
@@ -33,7 +43,7 @@ export interface SaveQuestion {
   readonly engine: EngineName;
   /** The job keeps checkpoints. */
   readonly keepsCheckpoints: boolean;
-  /** Suspicions that there are, in order, and those for which this attempt was asked before. */
+  /** Suspicions that there are, in order, and keys (or `allOf` kinds) for which the ranks were asked before. */
   readonly suspicions: readonly Suspicion[];
   readonly askedFor: readonly string[];
   /** Since it was asked last; undefined: never. */
@@ -50,17 +60,18 @@ export interface SaveQuestion {
 export type SaveAnswer =
   | { readonly kind: 'ask'; readonly about: readonly Suspicion[] }
   | { readonly kind: 'leave'; readonly why: string }
-  /** The last request is too young. */
+  /** The last request, or the newest checkpoint, is too young. */
   | { readonly kind: 'later'; readonly inMs: number };
 
 /**
- * A save is asked for where what would be trained again is more than what a save is worth by Young and Daly, for a gang that fails within the hour. Where no save was
- * measured there is none of this run, and the first one says what it costs.
+ * A save is asked for where what would be trained again is more than what a save is worth by Young and Daly, for a gang that fails within the hour. Where less is at
+ * stake it is looked at again when it may be so much. Where no save was measured there is none of this run, and the first one says what it costs.
  */
 export function whetherToSave(question: SaveQuestion): SaveAnswer {
   const { suspicions, askedFor, sinceAskedMs, unsavedSteps, stepMs, stallMs } = question;
-  const news = suspicions.filter(({ key }) => !askedFor.includes(key)).slice(0, MAX_SAVE_SUSPICIONS - askedFor.length);
-  if (news.length === 0) return leave('nothing new was seen');
+  const news = suspicions.filter((one) => !isAskedFor(one, askedFor));
+  if (news.length === 0 || askedFor.length + keysOf(news).length > MAX_SAVE_SUSPICIONS)
+    return leave('nothing new was seen');
   if (!question.keepsCheckpoints) return leave('the job keeps no checkpoints');
   if (ENGINES_THAT_CANNOT.includes(question.engine)) return leave('the engine cannot be asked');
   if (question.isOpen) return leave('it was asked already');
@@ -68,11 +79,42 @@ export function whetherToSave(question: SaveQuestion): SaveAnswer {
   if (sinceAskedMs !== undefined && sinceAskedMs >= 0 && sinceAskedMs < EARLY_SAVE_INTERVAL_MS)
     return { kind: 'later', inMs: EARLY_SAVE_INTERVAL_MS - sinceAskedMs };
   if (unsavedSteps < 1) return leave('every step is saved');
-  if (stallMs !== undefined && stepMs !== undefined) {
-    const worthMs = bestSaveIntervalMs({ stallMs: Math.max(1, stallMs), meanTimeToFailureMs: SUSPECT_MTTF_MS });
-    if (unsavedSteps * stepMs < worthMs) return leave('the last checkpoint is too young');
-  }
+  const missingMs = stallMs === undefined ? 0 : worthOf(stallMs) - unsavedSteps * (stepMs ?? 0);
+  if (missingMs > 0) return { kind: 'later', inMs: missingMs };
   return { kind: 'ask', about: news };
+}
+
+/** Of training, beyond the newest checkpoint. */
+function worthOf(stallMs: number): number {
+  return bestSaveIntervalMs({ stallMs: Math.max(1, stallMs), meanTimeToFailureMs: SUSPECT_MTTF_MS });
+}
+
+function isAskedFor({ key, kind }: Suspicion, askedFor: readonly string[]): boolean {
+  return askedFor.includes(key) || askedFor.includes(allOf(kind));
+}
+
+/** By which they are known as asked for. */
+function keysOf(news: readonly Suspicion[]): readonly string[] {
+  return [...Map.groupBy(news, ({ kind }) => kind)].flatMap(([kind, ofKind]) =>
+    ofKind.length > MOST_OF_KIND ? [allOf(kind)] : ofKind.map(({ key }) => key),
+  );
+}
+
+function allOf(kind: string): string {
+  return safeText(`all ${kind}`, 128);
+}
+
+/** Of what was asked for: all for a day, and then what is still seen. */
+function rememberedOf(
+  earlySave: EarlySave | undefined,
+  suspicions: readonly Suspicion[],
+  now: Date,
+): EarlySave['suspicions'] {
+  if (earlySave === undefined) return [];
+  const seen = new Set(suspicions.flatMap(({ key, kind }) => [key, allOf(kind)]));
+  return now.getTime() - Date.parse(earlySave.askedAt) < FORGOTTEN_MS
+    ? earlySave.suspicions
+    : earlySave.suspicions.filter((key) => seen.has(key));
 }
 
 function leave(why: string): SaveAnswer {
@@ -87,10 +129,11 @@ export function recordEarlySave(record: JobRecord, facts: Facts, now: Date): Job
   const closed = earlySave === undefined ? undefined : withOutcome(earlySave, { attempt, facts, now });
   if (closed !== earlySave) return withLastAttempt(record, { ...(closed === undefined ? {} : { earlySave: closed }) });
   const step = stepOf(record, facts, attempt);
-  const answer = whetherToSave(questionOf(record, { facts, attempt, now, step }));
-  return answer.kind === 'ask' && goesOn(facts, attempt)
-    ? withLastAttempt(record, { earlySave: requestOf(attempt, { about: answer.about, now, step }) })
-    : record;
+  const question = questionOf(record, { facts, attempt, now, step });
+  const answer = whetherToSave(question);
+  if (answer.kind !== 'ask' || !goesOn(facts, attempt)) return record;
+  const { askedFor } = question;
+  return withLastAttempt(record, { earlySave: requestOf(attempt, { about: answer.about, askedFor, now, step }) });
 }
 
 /** What ends in this very look is asked for nothing: it saves and stops, or there is nobody left to save. */
@@ -131,16 +174,22 @@ function withOutcome(
   return sinceMs(earlySave, now) >= EARLY_SAVE_INTERVAL_MS ? { ...earlySave, outcome: 'NotSaved' } : earlySave;
 }
 
-/** What was written by another clock is over. */
+/** What was written by a clock that is far ahead is over. */
 function sinceMs({ askedAt }: EarlySave, now: Date): number {
   const ms = now.getTime() - Date.parse(askedAt);
-  return ms >= 0 ? ms : EARLY_SAVE_INTERVAL_MS;
+  return ms >= -CLOCK_SKEW_MS ? Math.max(0, ms) : EARLY_SAVE_INTERVAL_MS;
 }
 
 function requestOf(
   { incarnation = 1, earlySave }: Attempt,
-  { about, now, step }: { readonly about: readonly Suspicion[]; readonly now: Date; readonly step: number },
+  asked: {
+    readonly about: readonly Suspicion[];
+    readonly askedFor: readonly string[];
+    readonly now: Date;
+    readonly step: number;
+  },
 ): EarlySave {
+  const { about, askedFor, now, step } = asked;
   const [first] = about;
   const more = about.length === 1 ? '' : ` (and ${about.length - 1} more)`;
   return {
@@ -149,7 +198,7 @@ function requestOf(
     askedAt: now.toISOString(),
     afterStep: step,
     why: safeText(`${first?.says ?? ''}${more}.`, 512),
-    suspicions: [...(earlySave?.suspicions ?? []), ...about.map(({ key }) => key)],
+    suspicions: [...askedFor, ...keysOf(about)],
   };
 }
 
@@ -170,15 +219,16 @@ function questionOf(
   const paces = record.attempts.flatMap(({ pace }) => (pace === undefined ? [] : [pace]));
   const timed = paces.findLast(({ steps }) => steps > 0);
   const saved = paces.findLast(({ saves }) => saves > 0);
+  const suspicions = suspicionsOf(record, facts, attempt);
   return {
     engine: spec?.engine.name ?? 'command',
     keepsCheckpoints: spec?.checkpoint !== undefined,
-    suspicions: suspicionsOf(record, facts, attempt),
-    askedFor: earlySave?.suspicions ?? [],
+    suspicions,
+    askedFor: rememberedOf(earlySave, suspicions, now),
     sinceAskedMs: earlySave === undefined ? undefined : now.getTime() - Date.parse(earlySave.askedAt),
     isOpen: earlySave !== undefined && isOpenRequest(earlySave, attempt),
     unsavedSteps: step - from,
-    stepMs: timed === undefined ? undefined : timed.inStepsMs / timed.steps,
+    stepMs: timed === undefined ? meanStepMs(attempt, now.toISOString(), step) : timed.inStepsMs / timed.steps,
     stallMs: saved === undefined ? undefined : saved.betweenStepsMs / saved.saves,
   };
 }

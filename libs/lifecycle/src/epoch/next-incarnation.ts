@@ -42,9 +42,11 @@ export function withNextIncarnation(
   const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
   const noted = withFailureNoted(record, { ...failed, judged, inPods: true }, { facts, now });
   const counted = { ...noted, restarts, failures };
-  const { runningAt: _, restoredAt: __, firstStep: ___, ...rest } = attempt;
+  const { runningAt: _, restoredAt: __, firstStep: ___, earlySave, ...rest } = attempt;
   const next: Attempt = {
     ...rest,
+    // On a node that is as suspect as it was the new ranks are asked as well; the number of the request goes on.
+    ...(earlySave === undefined ? {} : { earlySave: { ...earlySave, suspicions: [] } }),
     incarnation: (attempt.incarnation ?? 1) + 1,
     incarnations: [
       ...(attempt.incarnations ?? []),

@@ -5,6 +5,7 @@ import { safeText } from '@coxswain/safe-text';
 import { canMove, leavingNodes, whyLeaving } from '../disruption/leaving-nodes.ts';
 import { withAvoided } from '../failure/avoided-nodes.ts';
 import { evidenceOf, withIncident } from '../incident/incident-record.ts';
+import { meanStepMs } from '../incident/note-failure.ts';
 import type { Facts } from '../look/facts.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 import { lastStepOf } from './last-step.ts';
@@ -39,6 +40,7 @@ function incidentOf(about: {
   const { attempt, facts, nodes, now, step } = about;
   const { epoch, incarnation = 1, layout } = attempt;
   const [first = ''] = nodes;
+  const stepMs = meanStepMs(attempt, now.toISOString(), step);
   const notice = facts.observed.noticeOf?.(first);
   const evidence = evidenceOf({
     rule: notice?.rule,
@@ -57,6 +59,7 @@ function incidentOf(about: {
     ...(evidence.length === 0 ? {} : { evidence: [...evidence] }),
     gpus: worldSize(layout),
     ...(step === undefined ? {} : { step }),
+    ...(stepMs === undefined ? {} : { stepMs }),
     action: 'Moved',
   };
 }

@@ -170,7 +170,7 @@ function chainedSince(record: JobRecord): string | undefined {
   return attempt.incarnations?.at(-1)?.endedAt ?? attempt.startedAt;
 }
 
-function meanStepMs({ firstStep }: Attempt, until: string, lastStep: number | undefined): number | undefined {
+export function meanStepMs({ firstStep }: Attempt, until: string, lastStep: number | undefined): number | undefined {
   const steps = (lastStep ?? 0) - (firstStep?.step ?? 0);
   const ms = betweenMs(firstStep?.at, until);
   return firstStep === undefined || steps <= 0 || ms === undefined ? undefined : Math.round(ms / steps);
