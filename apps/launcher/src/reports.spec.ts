@@ -304,8 +304,8 @@ describe('a checkpoint that was saved', () => {
     const engine = `${UNTIL_END.replace('end', 'facts')}; cat facts >&3; ${UNTIL_END}`;
     const directory = mkdtempSync(join(tmpdir(), 'coxswain-hang-'));
     const environment = {
-      // A look is a process of its own, and a busy machine takes seconds to start one.
-      COXSWAIN_MOUNT_PATIENCE_SECONDS: '6',
+      // A look is a process of its own: with less patience a busy machine, which takes seconds to start one, gives up each of them.
+      COXSWAIN_MOUNT_PATIENCE_SECONDS: '20',
       NODE_OPTIONS: whereLooked(directory, hangsOnce(directory)),
     };
     const launcher = await launch([operator.url], { engine, environment });
