@@ -33,6 +33,12 @@ describe('what the layout rules say of a spec', () => {
       ['pipeline/vocabulary'],
     ],
     [
+      'a learnt softmax is a matter of the engine’s own kernels',
+      { preset: 'gpt-oss-20b' },
+      { contextParallelDegree: 2 },
+      [],
+    ],
+    [
       'experts that are said count',
       { ...model, experts },
       { expert: { expertParallelDegree: 3, expertTensorParallelDegree: 1 } },

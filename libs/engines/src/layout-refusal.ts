@@ -10,7 +10,9 @@ export function brokenLayoutRules({ layout, model, training }: EffectiveSpec): r
   if (model === undefined || training === undefined) return layoutViolations(layout, {});
   const { globalBatchSize, microBatchSize = DEFAULT_MICRO_BATCH_SIZE } = training;
   const { sequenceLength } = model;
-  return layoutViolations(layout, { ...modelOfJob(model)?.said, sequenceLength, globalBatchSize, microBatchSize });
+  // What a learnt softmax goes with is a matter of kernels: engines that have those of Transformer Engine refuse it themselves.
+  const said = { ...modelOfJob(model)?.said, attentionSinks: undefined };
+  return layoutViolations(layout, { ...said, sequenceLength, globalBatchSize, microBatchSize });
 }
 
 /** What to do about a rule of layouts, whose sentence names the nearest legal value where there is one. */
