@@ -50,8 +50,11 @@ export function ranksPerPodOfSegments(
   most: number,
 ): readonly number[] {
   const ranks = segments.map(({ request }) => worldSize(request.layout));
-  const sizes = segments.flatMap(({ capacity }) => capacity.fabric.nodes.map(({ gpus }) => gpus));
-  const largest = Math.min(most, ...ranks, Math.max(1, ...sizes));
+  // A pod of each part has to find a node of its type.
+  const sizes = segments.map(({ capacity }) =>
+    capacity.fabric.nodes.reduce((size, { gpus }) => Math.max(size, gpus), 1),
+  );
+  const largest = Math.min(most, ...ranks, ...sizes);
   const choices =
     gpusPerNode === undefined ? Array.from({ length: largest }, (_, index) => largest - index) : [gpusPerNode];
   return choices.filter((size) => ranks.every((count) => count % size === 0));

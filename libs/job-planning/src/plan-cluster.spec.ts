@@ -56,6 +56,14 @@ describe('the cluster that a job is planned for', () => {
     expect(planCluster({ nodes: fabric }, { gpus: 8 })).toMatchObject({ cluster: want });
   });
 
+  it.each([
+    ['NVLink ends at what the pod has of its node', nodes(4), 2],
+    ['of nodes in one NVLink domain each gives as much', nodes(4, { nvlinkDomain: 'rack', gpus: 4 }), 8],
+  ] as const)('with fewer GPUs a pod than a node has, %s', (_sentence, fabric, scaleUpDomainGpus) => {
+    const asked = { gpus: 8, gpusPerNode: 2 };
+    expect(planCluster({ nodes: fabric }, asked)).toMatchObject({ cluster: { gpusPerNode: 2, scaleUpDomainGpus } });
+  });
+
   describe('of several islands, where the largest does not hold the job', () => {
     const roce = nodes(1, { island: 'roce-0', nicType: 'roce' });
     const fabric = { nodes: [...roce, ...nodes(2), ...nodes(1, { island: 'ib-2', nicType: 'InfiniBand' })] };

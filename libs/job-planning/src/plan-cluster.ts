@@ -60,7 +60,10 @@ export function planCluster(fabric: Fabric, request: PlannedFor): KnownCluster |
   const gpusPerNode = Math.min(request.gpusPerNode ?? Infinity, mostCommon(nodes.map((node) => node.gpus)));
   const mixed = mixedParts(fabric.nodes, { ...request, gpusPerNode, largestType: gpuType });
   const members = mixed?.flatMap((part) => part.nodes) ?? nodes;
-  const domains = [...groupsOf(members, (node) => node.nvlinkDomain).values()].map(gpusOf);
+  // Of each node a pod has no more than it asks for: its neighbours there are of other gangs.
+  const domains = [...groupsOf(members, (node) => node.nvlinkDomain).values()].map((domain) =>
+    domain.reduce((sum, { gpus }) => sum + Math.min(gpus, gpusPerNode), 0),
+  );
   const islands = mixed?.map((part) => part.island) ?? islandsFor(request, nodes);
   const [largest] = islands;
   const isWhole = mixed !== undefined || (request.acrossIslands === 'pipeline' && islands.length > 1);

@@ -1,6 +1,7 @@
 import type { GridPoint } from '../grid-point.ts';
 import type { LayoutFacts } from '../layout-facts.ts';
 import { divisorsOf, nearest, nearestMultiple } from '../nearest.ts';
+import { servesSoftmax, softmaxOf } from './context-algorithm-of.ts';
 import { divides, type GridRule, wholePart } from './grid-rule.ts';
 
 const MEGATRON = 'Megatron-LM';
@@ -57,14 +58,16 @@ export const contextDegreeRules: readonly GridRule[] = [
     explain: (point, facts) => {
       const legal = divisorsOf(point.context).filter((ways) => headsDividedBy(point, facts, ways));
       const inner = legal.at(-1) ?? 1;
+      const ring =
+        inner > 1
+          ? `, or use contextAlgorithm ulysses-ring with ulyssesDegree ${inner} and a ring of ${point.context / inner}`
+          : ', or use contextAlgorithm ring';
       return {
         field: 'contextParallelDegree',
         message:
           `contextParallelDegree ${point.context} with contextAlgorithm ulysses does not divide ${localHeads(point, facts)}; ` +
           `the largest of its divisors that does is ${inner}` +
-          (inner > 1
-            ? `, or use contextAlgorithm ulysses-ring with ulyssesDegree ${inner} and a ring of ${point.context / inner}`
-            : ', or use contextAlgorithm ring'),
+          (servesSoftmax('ring', softmaxOf(facts)) ? ring : ''),
       };
     },
   },

@@ -33,6 +33,16 @@ describe('the cluster of a request', () => {
       { gpusPerNode: 4, scaleUpDomainGpus: 72 },
     ],
     ['has no node larger than itself', { gpus: 4 }, { gpusPerNode: 4, scaleUpDomainGpus: 4 }],
+    [
+      'has no NVLink beyond the part of a node that it has',
+      { gpusPerNode: 4 },
+      { gpusPerNode: 4, scaleUpDomainGpus: 4 },
+    ],
+    [
+      'has the rack’s NVLink also with a part of each node',
+      { gpu: 'gb200-nvl72', gpus: 144, gpusPerNode: 2 },
+      { gpusPerNode: 2, scaleUpDomainGpus: 72 },
+    ],
     ['keeps to what is stated', { gpusPerNode: 4, scaleUpDomainGpus: 32 }, { gpusPerNode: 4, scaleUpDomainGpus: 32 }],
     ['takes a stated network', { scaleOutGbPerS: 12.5, nicKind: 'roce' }, { scaleOutGbPerS: 12.5, nicKind: 'roce' }],
   ])('%s', (_, cluster, want) => {
@@ -53,6 +63,29 @@ describe('the cluster of a request', () => {
         { gpus: 24, scaleOutGbPerS: 25, nicKind: 'ethernet', relativeSpeed: 0.5 },
       ],
     });
+  });
+});
+
+describe('a lone island', () => {
+  it.each<[string, Partial<PlanRequestInput['cluster']>, object]>([
+    [
+      'is the cluster, with its own network',
+      { scaleOutGbPerS: 1, islands: [{ gpus: 64, scaleOutGbPerS: 25, nicKind: 'roce' }] },
+      { scaleOutGbPerS: 25, nicKind: 'roce' },
+    ],
+    [
+      'that says nothing of its network has that of the cluster',
+      { scaleOutGbPerS: 1, islands: [{ gpus: 64 }] },
+      { scaleOutGbPerS: 1, nicKind: 'infiniband' },
+    ],
+  ])('%s', (_, cluster, want) => {
+    expect(clusterOf(cluster)).toMatchObject(want);
+  });
+
+  it('is also what fewer GPUs leave of several', () => {
+    const islands = [{ gpus: 32, scaleOutGbPerS: 25 }, { gpus: 32 }];
+    expect(runOnGpus(resolved({}, { gpus: 64, islands }), 32).cluster).toMatchObject({ scaleOutGbPerS: 25 });
+    expect(runOnGpus(resolved({}, { gpus: 64, islands }), 48).cluster).toMatchObject({ scaleOutGbPerS: 50 });
   });
 });
 

@@ -84,26 +84,48 @@ function hasFlashAttention(gpu: GpuPreset): boolean {
   return !gpu.name.startsWith('v100');
 }
 
+/** NVLink that ends at the board of a node ends at a smaller part of it too; that of a rack does not. */
+function usualDomainOf(
+  { gpusPerNode, scaleUpDomainGpus }: Pick<GpuPreset, 'gpusPerNode' | 'scaleUpDomainGpus'>,
+  wantedPerNode: number,
+): number {
+  return scaleUpDomainGpus <= gpusPerNode ? Math.min(scaleUpDomainGpus, wantedPerNode) : scaleUpDomainGpus;
+}
+
+type PlanIsland = NonNullable<PlanCluster['islands']>[number];
+
+function usedIslands({ islands = [], stagesInOneIsland }: PlanCluster, gpus: number): readonly PlanIsland[] {
+  return stagesInOneIsland === true ? islands : islandsWithin(islands, gpus);
+}
+
+/** What an island says of its network. */
+function stated(island: PlanIsland | undefined): Pick<PlanIsland, 'scaleOutGbPerS' | 'nicKind'> {
+  const { scaleOutGbPerS, nicKind } = island ?? {};
+  return { ...(scaleOutGbPerS === undefined ? {} : { scaleOutGbPerS }), ...(nicKind === undefined ? {} : { nicKind }) };
+}
+
 function clusterOf(
   asked: PlanCluster,
   { gpu: preset, islandGpus }: Pick<ResolvedRequest, 'gpu' | 'islandGpus'>,
   gpus: number,
 ): ClusterFacts {
   const gpusPerNode = Math.min(gpus, asked.gpusPerNode ?? preset.gpusPerNode);
-  const scaleOutGbPerS = asked.scaleOutGbPerS ?? preset.nicGbps / BITS_PER_BYTE;
-  const nicKind = asked.nicKind ?? preset.nicKind;
+  const used = usedIslands(asked, gpus);
+  // A lone island is the cluster.
+  const network = used.length === 1 ? { ...asked, ...stated(used[0]) } : asked;
+  const scaleOutGbPerS = network.scaleOutGbPerS ?? preset.nicGbps / BITS_PER_BYTE;
+  const nicKind = network.nicKind ?? preset.nicKind;
   const facts: ClusterFacts = {
     gpu: preset,
     gpus,
     gpusPerNode,
-    scaleUpDomainGpus: Math.min(gpus, asked.scaleUpDomainGpus ?? preset.scaleUpDomainGpus),
+    scaleUpDomainGpus: Math.min(gpus, asked.scaleUpDomainGpus ?? usualDomainOf(preset, gpusPerNode)),
     scaleOutGbPerS,
     nicKind,
     hostMemoryGibPerNode: (preset.hostMemoryGibPerNode * gpusPerNode) / preset.gpusPerNode,
     ...(asked.profile === undefined ? {} : { profile: knownProfile(asked.profile) }),
   };
   if (asked.islands === undefined) return facts;
-  const used = asked.stagesInOneIsland === true ? asked.islands : islandsWithin(asked.islands, gpus);
   return {
     ...facts,
     islands: used.map((island, index) => {

@@ -94,8 +94,10 @@ export class LegalityCache<States extends object> {
     );
   }
 
-  /** One that no rule refuses by itself: of a softmax that a ring does not serve, the other. */
+  /** The one that is asked for; else one that no rule refuses by itself: of a softmax that a ring does not serve, the other. */
   #anyAlgorithm(): DenseMesh['contextAlgorithm'] {
+    const { contextAlgorithm } = this.#deciding.space.pinned;
+    if (contextAlgorithm !== undefined) return contextAlgorithm;
     return servesSoftmax('ring', softmaxOf(this.#deciding.space.model)) ? 'ring' : 'ulysses';
   }
 

@@ -44,7 +44,11 @@ function branchesOf(
   pinned: PinnedAxes,
   over: Partial<PlanRequestInput>,
 ): readonly Branch[] {
-  const request = { modelShape: MODELS[model], cluster: { gpu: 'a100', gpus: 8, gpusPerNode: 4 }, globalBatchSize: 24 };
+  const request = {
+    modelShape: MODELS[model],
+    cluster: { gpu: 'a100', gpus: 8, gpusPerNode: 4, scaleUpDomainGpus: 8 },
+    globalBatchSize: 24,
+  };
   const resolved = resolveRequest(parsePlanRequest({ ...request, sequenceLength: 2048, pinned, ...over }));
   const base = resolved.run;
   const space = spaceOf(resolved, base);

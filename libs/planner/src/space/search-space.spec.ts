@@ -68,6 +68,11 @@ describe('tensor groups', () => {
       aSpace({ model: wide, cluster: aCluster(144, { gpusPerNode: 4, scaleUpDomainGpus: 72 }) }),
       [1, 2, 3, 4, 6, 8, 9, 12, 18, 24, 36, 72],
     ],
+    [
+      'go where three pinned degrees leave no other',
+      aSpace({ cluster: aCluster(16), pinned: { context: 1, pipeline: 1, data: 1 } }),
+      [16],
+    ],
     ['go where somebody pins them', aSpace({ cluster: aCluster(64), pinned: { tensor: 16 } }), [16]],
   ])('%s', (_, space, want) => {
     expect(tensors(space)).toEqual(want);

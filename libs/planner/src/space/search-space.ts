@@ -154,9 +154,12 @@ function denseGridsOf(space: SpaceFacts): readonly DenseGrid[] {
   const grids: DenseGrid[] = [];
   const isWanted = (grid: DenseGrid): boolean => space.allow.evenOnly !== true || isEvenGrid(space, grid);
   const isOpen = (value: number, wanted: number | undefined): boolean => wanted === undefined || wanted === value;
+  // Three degrees say the fourth.
+  const isAsked =
+    pinned.tensor !== undefined || [pinned.context, pinned.pipeline, pinned.data].every((one) => one !== undefined);
   for (const tensor of divisorsOf(gpus)) {
     if (!isOpen(tensor, pinned.tensor)) continue;
-    if (pinned.tensor === undefined && !staysInDomain(space.cluster, { size: tensor, stride: 1 })) continue;
+    if (!isAsked && !staysInDomain(space.cluster, { size: tensor, stride: 1 })) continue;
     for (const context of divisorsOf(gpus / tensor)) {
       if (!isOpen(context, pinned.context)) continue;
       for (const pipeline of divisorsOf(gpus / (tensor * context))) {

@@ -173,6 +173,13 @@ describe('transfers beside the passes of a stage', () => {
     expect(offloaded({})).toEqual([0]);
   });
 
+  it('offload all of the layers that are not among those computed again', () => {
+    const [none = 0] = offloaded({ offloadActivations: 1 });
+    const [all = 0] = offloaded({ offloadActivations: 1, recompute: 'full' });
+    const block = { offloadActivations: 1, recompute: 'full', recomputeLayersPerChunk: 2 } as const;
+    expect(offloaded(block)[0]).toBeCloseTo((2 * all + 6 * none) / 8, 12);
+  });
+
   it('offload every copy of a token that goes to an expert', () => {
     const dense = offloaded({ offloadActivations: 1 })[0] ?? 0;
     const experts = { count: 4, topK: 4, ffnHiddenSize: 32, sharedFfnHiddenSize: 0, denseLayers: 0, latentSize: 0 };

@@ -1,11 +1,11 @@
 /** What does one micro-batch cost on a stage of the pipeline? Blocks added up, with the traffic that runs beside them. */
-import type { GraphedPart, RunFacts } from '../facts.ts';
+import type { CandidateLayout, GraphedPart, RunFacts } from '../facts.ts';
 import { activationFactsOf, layerActivationsOf } from '../memory/activations.ts';
 import { parametersOf } from '../memory/parameters.ts';
 import { attentionBlock } from './attention.ts';
 import { addCost, noCost, PARTS, type BlockCost, type BlockInputs, type Part } from './block-cost.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
-import { tokensPerRank } from './exchanged-bytes.ts';
+import { recomputedLayersShare, tokensPerRank } from './exchanged-bytes.ts';
 import { expertBlock } from './experts.ts';
 import { denseMlpBlock } from './feed-forward.ts';
 import { kernelFacts, softExcess } from './kernels.ts';
@@ -160,11 +160,17 @@ function offloadExposedS(run: RunFacts, costs: BlockCost, kind: StageKind, const
 
 /** What the layers of a stage keep of one micro-batch, as the memory model counts it: what leaves GPU memory has to pass the link to the host. */
 function activationBytesOf(run: RunFacts, { layersOfKind }: Pick<StageKind, 'layersOfKind'>): number {
+  const { recompute } = run.candidate;
   const facts = activationFactsOf(run);
-  return parametersOf(run.model).kinds.reduce(
-    (bytes, kind, index) => bytes + (layersOfKind[index] ?? 0) * layerActivationsOf(run.model, kind, facts).kept,
-    0,
-  );
+  const keptBy = (how: CandidateLayout['recompute']): number =>
+    parametersOf(run.model).kinds.reduce(
+      (bytes, kind, index) =>
+        bytes + (layersOfKind[index] ?? 0) * layerActivationsOf(run.model, kind, { ...facts, recompute: how }).kept,
+      0,
+    );
+  if (recompute !== 'full') return keptBy(recompute);
+  const fully = recomputedLayersShare(run);
+  return fully * keptBy('full') + (fully === 1 ? 0 : (1 - fully) * keptBy('none'));
 }
 
 /** Passes of one micro-batch on the stages of one kind, what they hold, and where their time goes. */
