@@ -1,5 +1,6 @@
 /** Do the runtimes that we show place and make pods on nodes like those of their platform, as far as an API server and a scheduler can tell? */
 import type { TrainingJob } from '@coxswain/api-types';
+import { waitFor } from '@coxswain/local-cluster';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -215,7 +216,8 @@ describe('a runtime with a ComputeDomain', () => {
     await suspend(true);
     await world.until(job, 'suspended', ({ status }) => status?.state === 'Suspended');
     await world.until(job, 'ended', ({ status }) => status?.attempts?.at(-1)?.stage === 'Ended');
-    expect(await domainsOf(namespace)).toEqual([]);
+    // It goes with the last pod, once the end is recorded.
+    await waitFor(async () => (await domainsOf(namespace)).length === 0, { what: 'its domain to go' });
     await suspend(false);
     await world.until(job, 'begun again', ({ status }) => status?.epoch === 2);
     const second = await only();
