@@ -1,8 +1,9 @@
 import { type Attempt, FINALIZER, type IncidentKind, NODE_LABELS, type TrainingJobSpec } from '@coxswain/api-types';
 import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { jobEvents } from '../decide/job-events.ts';
+import type { Finding } from '../look/observed.ts';
 import { aNode, World } from '../testing/index.ts';
-import { EARLY_SAVE_INTERVAL_MS, openSaveRequest, type SaveQuestion, whetherToSave } from './early-save.ts';
+import { EARLY_SAVE_INTERVAL_MS, keysOf, openSaveRequest, type SaveQuestion, whetherToSave } from './early-save.ts';
 
 const MINUTE_MS = 60_000;
 const ill = { key: 'gpu-7 KernelDeadlock', kind: 'KernelDeadlock', says: 'Node gpu-7 has condition KernelDeadlock' };
@@ -207,13 +208,60 @@ describe('what is recorded of it', () => {
     expect(newest(world).earlySave).toBeUndefined();
   });
 
-  it('is one for a whole rack of the same kind, which leaves room for what is seen later', () => {
-    const many = Array.from({ length: 18 }, (_, at) => ({
+  it.each([
+    ['three of a kind are each known', 3, ['gpu-0 NvlinkWatch', 'gpu-1 NvlinkWatch', 'gpu-2 NvlinkWatch', ill.key]],
+    [
+      'a whole rack of a kind is known as one, which leaves room for what is seen later',
+      18,
+      ['all NvlinkWatch', ill.key],
+    ],
+  ])('of suspicions %s', (_sentence, count, keys) => {
+    const alarmed = Array.from({ length: count }, (_, at) => ({
       key: `gpu-${at} NvlinkWatch`,
       kind: 'NvlinkWatch',
       says: 'N',
     }));
-    expect(whetherToSave(aQuestion({ suspicions: many }))).toEqual({ kind: 'ask', about: many });
+    expect(keysOf([...alarmed, ill])).toEqual(keys);
+  });
+
+  it.each([
+    ['comes back within the day', 12, 1],
+    ['comes back a day later', 25, 2],
+  ])('is asked for once more only where what has gone away %s', (_when, hours, request) => {
+    const world = aTrainingWorld();
+    world.nodeConditions.set(nodeOf(world), [deadlock]);
+    turn(world, 30, 30_000);
+    world.nodeConditions.delete(nodeOf(world));
+    turn(world, 2, (hours / 2) * 3_600_000);
+    turn(world, 1);
+    world.nodeConditions.set(nodeOf(world), [deadlock]);
+    turn(world, 2);
+    expect(newest(world)).toMatchObject({ stage: 'Released', earlySave: { request } });
+  });
+
+  it('is no other one for a rank that is slow again', () => {
+    const world = aTrainingWorld();
+    const slowNow = (): Finding => {
+      const noticedAt = world.now.toISOString();
+      return {
+        epoch: 1,
+        incarnation: 1,
+        kind: 'SlowRank',
+        noticedAt,
+        ranks: [3],
+        message: 'It is slow.',
+        evidence: {},
+      };
+    };
+    const first = slowNow();
+    world.findings = [first];
+    turn(world, 30, 30_000);
+    world.findings = [{ ...first, overAt: world.now.toISOString() }];
+    turn(world, 2);
+    world.findings = [slowNow()];
+    turn(world, 30, 30_000);
+    expect(world.job?.status?.incidents?.map(({ id }) => id)).toContain('1.1-slowRank-r3.n2');
+    expect(newest(world).earlySave).toMatchObject({ request: 1 });
   });
 
   it('is asked for again of ranks that were started again in their pods beside the same node', () => {

@@ -70,8 +70,7 @@ export type SaveAnswer =
 export function whetherToSave(question: SaveQuestion): SaveAnswer {
   const { suspicions, askedFor, sinceAskedMs, unsavedSteps, stepMs, stallMs } = question;
   const news = suspicions.filter((one) => !isAskedFor(one, askedFor));
-  if (news.length === 0 || askedFor.length + keysOf(news).length > MAX_SAVE_SUSPICIONS)
-    return leave('nothing new was seen');
+  if (news.length === 0 || askedFor.length >= MAX_SAVE_SUSPICIONS) return leave('nothing new was seen');
   if (!question.keepsCheckpoints) return leave('the job keeps no checkpoints');
   if (ENGINES_THAT_CANNOT.includes(question.engine)) return leave('the engine cannot be asked');
   if (question.isOpen) return leave('it was asked already');
@@ -93,8 +92,8 @@ function isAskedFor({ key, kind }: Suspicion, askedFor: readonly string[]): bool
   return askedFor.includes(key) || askedFor.includes(allOf(kind));
 }
 
-/** By which they are known as asked for. */
-function keysOf(news: readonly Suspicion[]): readonly string[] {
+/** By which they are known as asked for: each by its key, and more than three of a kind by `all` and the kind. */
+export function keysOf(news: readonly Suspicion[]): readonly string[] {
   return [...Map.groupBy(news, ({ kind }) => kind)].flatMap(([kind, ofKind]) =>
     ofKind.length > MOST_OF_KIND ? [allOf(kind)] : ofKind.map(({ key }) => key),
   );
@@ -104,17 +103,12 @@ function allOf(kind: string): string {
   return safeText(`all ${kind}`, 128);
 }
 
-/** Of what was asked for: all for a day, and then what is still seen. */
-function rememberedOf(
-  earlySave: EarlySave | undefined,
-  suspicions: readonly Suspicion[],
-  now: Date,
-): EarlySave['suspicions'] {
-  if (earlySave === undefined) return [];
+/** With what it was asked for: all of it for a day, and then what is still seen. The same request where nothing is forgotten. */
+function remembered(earlySave: EarlySave, suspicions: readonly Suspicion[], now: Date): EarlySave {
+  if (now.getTime() - Date.parse(earlySave.askedAt) < FORGOTTEN_MS) return earlySave;
   const seen = new Set(suspicions.flatMap(({ key, kind }) => [key, allOf(kind)]));
-  return now.getTime() - Date.parse(earlySave.askedAt) < FORGOTTEN_MS
-    ? earlySave.suspicions
-    : earlySave.suspicions.filter((key) => seen.has(key));
+  const kept = earlySave.suspicions.filter((key) => seen.has(key));
+  return kept.length === earlySave.suspicions.length ? earlySave : { ...earlySave, suspicions: kept };
 }
 
 function leave(why: string): SaveAnswer {
@@ -126,14 +120,16 @@ export function recordEarlySave(record: JobRecord, facts: Facts, now: Date): Job
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Released' || attempt.firstStep === undefined) return record;
   const { earlySave } = attempt;
-  const closed = earlySave === undefined ? undefined : withOutcome(earlySave, { attempt, facts, now });
-  if (closed !== earlySave) return withLastAttempt(record, { ...(closed === undefined ? {} : { earlySave: closed }) });
+  if (earlySave !== undefined) {
+    const closed = withOutcome(earlySave, { attempt, facts, now });
+    const known = remembered(closed, suspicionsOf(record, facts, attempt), now);
+    if (known !== earlySave) return withLastAttempt(record, { earlySave: known });
+  }
   const step = stepOf(record, facts, attempt);
-  const question = questionOf(record, { facts, attempt, now, step });
-  const answer = whetherToSave(question);
-  if (answer.kind !== 'ask' || !goesOn(facts, attempt)) return record;
-  const { askedFor } = question;
-  return withLastAttempt(record, { earlySave: requestOf(attempt, { about: answer.about, askedFor, now, step }) });
+  const answer = whetherToSave(questionOf(record, { facts, attempt, now, step }));
+  return answer.kind === 'ask' && goesOn(facts, attempt)
+    ? withLastAttempt(record, { earlySave: requestOf(attempt, { about: answer.about, now, step }) })
+    : record;
 }
 
 /** What ends in this very look is asked for nothing: it saves and stops, or there is nobody left to save. */
@@ -182,14 +178,8 @@ function sinceMs({ askedAt }: EarlySave, now: Date): number {
 
 function requestOf(
   { incarnation = 1, earlySave }: Attempt,
-  asked: {
-    readonly about: readonly Suspicion[];
-    readonly askedFor: readonly string[];
-    readonly now: Date;
-    readonly step: number;
-  },
+  { about, now, step }: { readonly about: readonly Suspicion[]; readonly now: Date; readonly step: number },
 ): EarlySave {
-  const { about, askedFor, now, step } = asked;
   const [first] = about;
   const more = about.length === 1 ? '' : ` (and ${about.length - 1} more)`;
   return {
@@ -198,7 +188,7 @@ function requestOf(
     askedAt: now.toISOString(),
     afterStep: step,
     why: safeText(`${first?.says ?? ''}${more}.`, 512),
-    suspicions: [...askedFor, ...keysOf(about)],
+    suspicions: [...(earlySave?.suspicions ?? []), ...keysOf(about)].slice(0, MAX_SAVE_SUSPICIONS),
   };
 }
 
@@ -219,12 +209,11 @@ function questionOf(
   const paces = record.attempts.flatMap(({ pace }) => (pace === undefined ? [] : [pace]));
   const timed = paces.findLast(({ steps }) => steps > 0);
   const saved = paces.findLast(({ saves }) => saves > 0);
-  const suspicions = suspicionsOf(record, facts, attempt);
   return {
     engine: spec?.engine.name ?? 'command',
     keepsCheckpoints: spec?.checkpoint !== undefined,
-    suspicions,
-    askedFor: rememberedOf(earlySave, suspicions, now),
+    suspicions: suspicionsOf(record, facts, attempt),
+    askedFor: earlySave?.suspicions ?? [],
     sinceAskedMs: earlySave === undefined ? undefined : now.getTime() - Date.parse(earlySave.askedAt),
     isOpen: earlySave !== undefined && isOpenRequest(earlySave, attempt),
     unsavedSteps: step - from,
