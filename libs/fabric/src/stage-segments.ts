@@ -50,11 +50,11 @@ export function ranksPerPodOfSegments(
   most: number,
 ): readonly number[] {
   const ranks = segments.map(({ request }) => worldSize(request.layout));
-  // A pod of each part has to find a node of its type.
-  const sizes = segments.map(({ capacity }) =>
-    capacity.fabric.nodes.reduce((size, { gpus }) => Math.max(size, gpus), 1),
+  // A pod of each part has to find a node of its type; a part that has no nodes at all waits, whatever its pods are.
+  const sizes = segments.flatMap(({ capacity: { fabric } }) =>
+    fabric.nodes.length === 0 ? [] : [fabric.nodes.reduce((size, { gpus }) => Math.max(size, gpus), 1)],
   );
-  const largest = Math.min(most, ...ranks, ...sizes);
+  const largest = Math.min(most, ...ranks, ...(sizes.length === 0 ? [1] : sizes));
   const choices =
     gpusPerNode === undefined ? Array.from({ length: largest }, (_, index) => largest - index) : [gpusPerNode];
   return choices.filter((size) => ranks.every((count) => count % size === 0));
