@@ -49,10 +49,10 @@ export const EarlySave = z
       .max(MAX_SAVE_SUSPICIONS)
       .describe('For which this attempt has been asked so far; each asks once.'),
     outcome: z
-      .enum(['Saved', 'NotSaved'])
+      .enum(['Saved', 'NotSaved', 'RanksEnded'])
       .optional()
       .describe(
-        'Saved: a checkpoint of that step or a later one came. NotSaved: none did in 10 minutes. Absent: neither yet.',
+        'Saved: a checkpoint of that step or a later one came. NotSaved: none did in 10 minutes. RanksEnded: they ended before either. Absent: none of these yet.',
       ),
     savedStep: counter.optional(),
   })

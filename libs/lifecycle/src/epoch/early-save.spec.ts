@@ -274,6 +274,75 @@ describe('what is recorded of it', () => {
     expect(newest(world)).toMatchObject({ incarnation: 2, earlySave: { request: 2, incarnation: 2 } });
   });
 
+  describe('once the ranks have ended before a save came', () => {
+    const first = ({ job }: World): Attempt => job?.status?.attempts?.[0] as Attempt;
+    const askedWorld = (): World => {
+      const world = aTrainingWorld();
+      world.nodeConditions.set(nodeOf(world), [deadlock]);
+      turn(world, 1);
+      expect(newest(world).earlySave).toMatchObject({ request: 1 });
+      expect(newest(world).earlySave?.outcome).toBeUndefined();
+      return world;
+    };
+
+    it.each<[string, (world: World) => void, Partial<Attempt>]>([
+      ['by a suspend', (world) => world.apply({ kind: 'suspend' }), { outcome: 'Suspended' }],
+      ['by a cancel, which ends the job', (world) => world.apply({ kind: 'cancel' }), { outcome: 'Cancelled' }],
+      [
+        'by a failure that another epoch answers',
+        (world) => world.apply({ kind: 'exit', code: 1, pick: 0 }),
+        { outcome: 'Failed', answer: 'Restart' },
+      ],
+    ])('%s, none is waited for', (_how, end, ended) => {
+      const world = askedWorld();
+      end(world);
+      turn(world, 15, 20_000);
+      expect(first(world)).toMatchObject({
+        stage: 'Ended',
+        ...ended,
+        earlySave: { request: 1, outcome: 'RanksEnded' },
+      });
+      const told = first(world).earlySave;
+      turn(world, 5, 300_000);
+      expect(first(world).earlySave).toEqual(told);
+      expect(world.violations).toEqual([]);
+    });
+
+    it('what they saved because they were stopped is what was asked for', () => {
+      const world = askedWorld();
+      const { afterStep = 0 } = newest(world).earlySave ?? {};
+      world.apply({ kind: 'suspend' });
+      turn(world, 1);
+      expect(first(world)).toMatchObject({ stage: 'Stopping', earlySave: { request: 1 } });
+      world.apply({ kind: 'saveCheckpoint', pick: afterStep });
+      turn(world, 15, 20_000);
+      expect(first(world)).toMatchObject({ outcome: 'Suspended', earlySave: { outcome: 'Saved' } });
+      expect(first(world).earlySave?.savedStep).toBeGreaterThanOrEqual(afterStep);
+    });
+
+    it('in pods that stay, the request of the ended run is over before the next run is asked', () => {
+      const world = askedWorld();
+      world.apply({ kind: 'failRank', step: 0, pick: 0 });
+      const seen: unknown[] = [];
+      for (let look = 0; look < 40; look += 1) {
+        turn(world, 1, 60_000);
+        const { incarnation, earlySave } = newest(world);
+        if (incarnation === 2 && earlySave?.incarnation === 1) seen.push(earlySave.outcome);
+      }
+      expect(new Set(seen)).toEqual(new Set(['RanksEnded']));
+      expect(newest(world)).toMatchObject({ incarnation: 2, earlySave: { request: 2, incarnation: 2 } });
+    });
+
+    it('no event says that the engine could not save', () => {
+      const world = askedWorld();
+      world.apply({ kind: 'suspend' });
+      turn(world, 15, 60_000);
+      const { job, checkpoints, placements } = world;
+      const events = job === undefined ? [] : jobEvents({ job, checkpoints, placements });
+      expect(events.filter(({ type }) => type.startsWith('Save')).map(({ type }) => type)).toEqual(['SaveAsked']);
+    });
+  });
+
   it('is told as events, each once', () => {
     const world = aTrainingWorld();
     world.nodeConditions.set(nodeOf(world), [deadlock]);

@@ -158,16 +158,40 @@ function isOpenRequest({ outcome, incarnation }: EarlySave, attempt: Attempt): b
   return outcome === undefined && incarnation === (attempt.incarnation ?? 1);
 }
 
+/** The record with an end to what the ranks of an ended attempt were asked: everything that they saved is known by then. */
+export function recordEndOfEarlySave(record: JobRecord, facts: Facts): JobRecord {
+  const attempt = record.attempts.at(-1);
+  if (attempt?.stage !== 'Ended' || attempt.earlySave?.outcome !== undefined) return record;
+  const earlySave = endedSave(attempt, facts);
+  return earlySave === undefined ? record : withLastAttempt(record, { earlySave });
+}
+
+/** What the ranks were asked, now that they have ended; what they saved because they were stopped is a save as well. undefined: they were asked nothing. */
+export function endedSave(attempt: Attempt, facts: Facts): EarlySave | undefined {
+  const { earlySave } = attempt;
+  if (earlySave === undefined || earlySave.outcome !== undefined) return earlySave;
+  return savedOf(earlySave, { attempt, facts }) ?? { ...earlySave, outcome: 'RanksEnded' };
+}
+
 function withOutcome(
   earlySave: EarlySave,
   { attempt, facts, now }: { readonly attempt: Attempt; readonly facts: Facts; readonly now: Date },
 ): EarlySave {
   if (!isOpenRequest(earlySave, attempt)) return earlySave;
-  const saved = facts.checkpoints.filter(({ spec }) => isOfFence(spec, attempt) && spec.step >= earlySave.afterStep);
-  if (saved.length > 0) {
-    return { ...earlySave, outcome: 'Saved', savedStep: Math.min(...saved.map(({ spec }) => spec.step)) };
-  }
-  return sinceMs(earlySave, now) >= EARLY_SAVE_INTERVAL_MS ? { ...earlySave, outcome: 'NotSaved' } : earlySave;
+  const notSaved = { ...earlySave, outcome: 'NotSaved' as const };
+  const given = sinceMs(earlySave, now) >= EARLY_SAVE_INTERVAL_MS ? notSaved : earlySave;
+  return savedOf(earlySave, { attempt, facts }) ?? given;
+}
+
+/** With the first checkpoint that holds all that was known to be trained when it was asked; undefined: there is none yet. */
+function savedOf(
+  earlySave: EarlySave,
+  { attempt, facts }: { readonly attempt: Attempt; readonly facts: Facts },
+): EarlySave | undefined {
+  const asked = { epoch: attempt.epoch, incarnation: earlySave.incarnation };
+  const saved = facts.checkpoints.filter(({ spec }) => isOfFence(spec, asked) && spec.step >= earlySave.afterStep);
+  if (saved.length === 0) return undefined;
+  return { ...earlySave, outcome: 'Saved', savedStep: Math.min(...saved.map(({ spec }) => spec.step)) };
 }
 
 /** What was written by a clock that is far ahead is over. */

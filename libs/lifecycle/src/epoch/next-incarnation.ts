@@ -17,6 +17,7 @@ import { isAlive, launcherOf } from '../look/incarnation.ts';
 import type { ObservedPod } from '../look/observed.ts';
 import type { Wait } from '../look/waits.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
+import { endedSave } from './early-save.ts';
 import { lastStepAt } from './run-marks.ts';
 
 /**
@@ -42,7 +43,8 @@ export function withNextIncarnation(
   const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
   const noted = withFailureNoted(record, { ...failed, judged, inPods: true }, { facts, now });
   const counted = { ...noted, restarts, failures };
-  const { runningAt: _, restoredAt: __, firstStep: ___, earlySave, ...rest } = attempt;
+  const { runningAt: _, restoredAt: __, firstStep: ___, ...rest } = attempt;
+  const earlySave = endedSave(attempt, facts);
   const next: Attempt = {
     ...rest,
     // On a node that is as suspect as it was the new ranks are asked as well; the number of the request goes on.

@@ -11,7 +11,7 @@ import { withFailureNoted } from '../incident/note-failure.ts';
 import { missingIndices, missingPodNames, podsOf } from '../look/gang.ts';
 import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../look/incarnation.ts';
 import type { ObservedPod, ObservedProgress } from '../look/observed.ts';
-import { recordEarlySave } from './early-save.ts';
+import { recordEarlySave, recordEndOfEarlySave } from './early-save.ts';
 import { isToGrow } from './elastic.ts';
 import { lastStepOf, toldStep } from './last-step.ts';
 import { MOST_LOST_EPOCHS } from './next-epoch.ts';
@@ -57,6 +57,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordHangingPods,
   forgetAvoided,
   recordEnd,
+  recordEndOfEarlySave,
   recordTerminal,
   closeIncidents,
 ];

@@ -39,6 +39,7 @@ describe('who is to have the ranks save', () => {
     ['where nothing was asked for', { earlySave: undefined } as object, {}],
     ['where a checkpoint came', { earlySave: { ...asked, outcome: 'Saved' } }, {}],
     ['where none came in time', { earlySave: { ...asked, outcome: 'NotSaved' } }, {}],
+    ['where those ranks ended first', { earlySave: { ...asked, outcome: 'RanksEnded' } }, {}],
     ['where an earlier run of the ranks was asked', { incarnation: 2 }, { incarnation: 2 }],
     ['of a gang that stops', { stage: 'Stopping' }, {}],
     ['before its launcher runs those ranks', {}, { state: 'waiting', incarnation: 0 }],
