@@ -99,8 +99,12 @@ async function loadAll(load: Load): Promise<void> {
   process.send?.('welcome');
 }
 
-/** Resolves when the launcher is welcome; it tells steps from then on. */
-function launch(podIndex: number, { port, ca, stepsPerSecond, keepsPace }: Load): Promise<void> {
+/** Resolves when the launcher is welcome; it tells steps from then on. Turned away for the moment it comes again, as real ones do. */
+async function launch(podIndex: number, load: Load): Promise<void> {
+  while (!(await isWelcome(podIndex, load))) await delay(1_000 + Math.random() * 1_000);
+}
+
+function isWelcome(podIndex: number, { port, ca, stepsPerSecond, keepsPace }: Load): Promise<boolean> {
   const socket = new WebSocket(`wss://127.0.0.1:${port}${REPORT_PATH}`, {
     ca,
     headers: { authorization: `Bearer pod-${podIndex}` },
@@ -139,11 +143,15 @@ function launch(podIndex: number, { port, ca, stepsPerSecond, keepsPace }: Load)
     );
     socket.on('message', (data: Buffer) => {
       const message = JSON.parse(data.toString()) as OperatorMessage;
-      if (message.kind === 'refused') reject(new Error(message.message));
+      if (message.kind === 'refused') {
+        if (message.code === 'notReady') resolve(false);
+        else reject(new Error(message.message));
+        socket.close();
+      }
       if (message.kind === 'pace' && keepsPace) Object.assign(pace, message);
       if (message.kind !== 'welcome') return;
       setTimeout(tell, Math.random() * 2_000);
-      resolve();
+      resolve(true);
     });
     socket.on('error', reject);
   });

@@ -1,5 +1,5 @@
 import type { KubeObject } from '@coxswain/kube';
-import { nodeStateOf, toCachedNode } from './cached-node.ts';
+import { nodeStateOf, sameFaults, toCachedNode } from './cached-node.ts';
 
 describe('of the conditions of a node', () => {
   const kept = (conditions: unknown): unknown =>
@@ -29,6 +29,31 @@ describe('of the conditions of a node', () => {
       message: 'x'.repeat(9_999),
     }));
     expect(JSON.stringify(kept(many)).length).toBeLessThan(10_000);
+  });
+});
+
+describe('whether conditions of a node tell of the same faults', () => {
+  const aNode = (...conditions: readonly object[]) =>
+    toCachedNode({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'n' },
+      status: { conditions: conditions.map((condition) => ({ status: 'True', ...condition })) },
+    } as KubeObject);
+  const deadlock = { type: 'KernelDeadlock' };
+  const xid = (code: number): object => ({ type: 'SysLogsXIDError', message: `ErrorCode:${code}` });
+
+  it.each<[string, readonly object[], readonly object[], boolean]>([
+    ['of none and none they do', [], [], true],
+    ['a new one is other', [], [deadlock], false],
+    ['one that has gone is other', [deadlock], [], false],
+    ['one that holds no longer is other', [deadlock], [{ ...deadlock, status: 'False' }], false],
+    ['pressures and signs of life tell of none', [deadlock], [deadlock, { type: 'DiskPressure' }], true],
+    ['another error of the same condition is other', [xid(79)], [xid(48)], false],
+    ['errors of the program are none of the node', [], [xid(13)], true],
+    ['heartbeats change nothing', [deadlock], [{ ...deadlock, lastHeartbeatTime: '2026-11-25T12:00:00Z' }], true],
+  ])('%s', (_sentence, before, after, same) => {
+    expect(sameFaults(aNode(...before), aNode(...after))).toBe(same);
   });
 });
 

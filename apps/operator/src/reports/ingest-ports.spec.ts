@@ -92,6 +92,20 @@ describe('which epochs the loop tells of', () => {
     expect(epochs.changes()).toEqual([{ ...newest, epoch: undefined }]);
     expect(epochs.changes()).toEqual([]);
   });
+
+  it('tells of a job whose ranks are to save, and again where they are asked once more, though its epoch is the same', () => {
+    const looked = { epoch: 3, isFenced: false, incarnation: 1 };
+    let saveRequest: number | undefined;
+    const epochs = new NewestEpochs(() => (saveRequest === undefined ? looked : { ...looked, saveRequest }));
+    expect(epochs.follow('job-1')).toEqual(newest);
+    for (const request of [1, 2]) {
+      saveRequest = request;
+      expect(epochs.changes()).toEqual([{ ...newest, saveRequest: request }]);
+      expect(epochs.changes()).toEqual([]);
+    }
+    saveRequest = undefined;
+    expect(epochs.changes()).toEqual([newest]);
+  });
 });
 
 /** Whatever waits for a promise that is settled has gone on. */

@@ -35,6 +35,7 @@ function aWorld(stage: Attempt['stage'] = 'Released') {
   const findPod = (named = name) => ports.findPod(whose(named));
   const isKnown = (named = name, uid = `uid-of-${named}`) => ports.isKnownPod({ ...whose(named), uid });
   const gang = () => ports.newestGang(job.metadata.uid);
+  const newest = () => ports.newestEpoch(job.metadata.uid);
   const deletePlacement = (): void => {
     for (const one of script.cache.placements.cached.list())
       script.cache.placements.cached.remove({
@@ -42,7 +43,7 @@ function aWorld(stage: Attempt['stage'] = 'Released') {
         metadata: { ...one.metadata, resourceVersion: '99' },
       } as typeof one & KubeObject);
   };
-  return { script, job, name, findPod, isKnown, gang, deletePlacement };
+  return { script, job, name, findPod, isKnown, gang, newest, deletePlacement };
 }
 
 describe('the launcher of a gang', () => {
@@ -87,6 +88,34 @@ describe('the launcher of a gang', () => {
   it('is told to ask later where nobody has seen the Placement, as long as its gang is up', async () => {
     expect(await aWorld().findPod()).toBe('unavailable');
     expect(await aWorld('Ended').findPod()).toBe('unknown');
+  });
+});
+
+describe('what is told of a job whenever it changes', () => {
+  const SAVE = { request: 2, incarnation: 1, askedAt: '2026-01-01T00:00:00Z', afterStep: 9, why: '', suspicions: [] };
+
+  it.each<[string, Partial<Attempt>, object]>([
+    ['is its epoch and which run of the ranks it is', { incarnation: 3 }, { incarnation: 3 }],
+    ['is the number of the save that its ranks were asked for last', { earlySave: SAVE }, { saveRequest: 2 }],
+    [
+      'is that number also when a checkpoint came of it: another one is news, its outcome is none',
+      { earlySave: { ...SAVE, outcome: 'Saved' } },
+      { saveRequest: 2 },
+    ],
+  ])('%s', (_sentence, change, want) => {
+    const { script, job, newest } = aWorld();
+    const [first] = job.status?.attempts ?? [];
+    const attempts = first === undefined ? [] : [{ ...first, ...change }];
+    script.job('tiny', { status: { epoch: 1, restarts: { total: 0, charged: 0 }, attempts } });
+    expect(newest()).toEqual({ epoch: 1, isFenced: false, incarnation: 1, ...want });
+  });
+
+  it('is no save of an attempt before the newest', () => {
+    const { script, job, newest } = aWorld();
+    const [first] = job.status?.attempts ?? [];
+    const attempts = first === undefined ? [] : [{ ...first, stage: 'Ended' as const, earlySave: SAVE }];
+    script.job('tiny', { status: { epoch: 2, restarts: { total: 1, charged: 1 }, attempts } });
+    expect(newest()).not.toHaveProperty('saveRequest');
   });
 });
 

@@ -13,6 +13,9 @@ interface NodeScript {
   readonly ready?: boolean;
   readonly note?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Types of conditions that hold, beside Ready. */
+  readonly conditions?: readonly string[];
 }
 
 /** The operator's cache as its watches would fill it: each call is one event. Nothing here speaks to a cluster. */
@@ -81,15 +84,21 @@ export class CacheScript {
 
   /** A node with two GPUs, new or changed. */
   node(name: string, options: NodeScript = {}): void {
-    const { gpus = 2, ready = true, note = '', labels = {} } = options;
+    const { gpus = 2, ready = true, note = '', labels = {}, annotations = {}, conditions = [] } = options;
     this.cache.nodes.upsert(
       toCachedNode({
         apiVersion: 'v1',
         kind: 'Node',
-        metadata: { name, uid: `uid-of-${name}`, resourceVersion: this.#next(), labels, annotations: { note } },
+        metadata: {
+          ...{ name, uid: `uid-of-${name}`, resourceVersion: this.#next(), labels },
+          annotations: { note, ...annotations },
+        },
         status: {
           allocatable: { [GPU_RESOURCE]: String(gpus) },
-          conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }],
+          conditions: [
+            { type: 'Ready', status: ready ? 'True' : 'False' },
+            ...conditions.map((type) => ({ type, status: 'True', message: note })),
+          ],
         },
       } as KubeObject),
     );

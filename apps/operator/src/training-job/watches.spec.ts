@@ -153,6 +153,24 @@ describe('which jobs look again because of a change', () => {
       ({ script }) => script.node('node-a', { ready: false }),
       ['runs normal', 'waits normal'],
     ],
+    [
+      'a condition of a node that tells of a fault: jobs with pods on it alone, for it frees nothing',
+      ({ script }) => script.node('node-a', { conditions: ['KernelDeadlock'] }),
+      ['runs normal'],
+    ],
+    [
+      'a condition of a node that tells of none, as memory that runs short: nobody',
+      ({ script }) => script.node('node-a', { conditions: ['MemoryPressure'] }),
+      [],
+    ],
+    [
+      'a fault that a node tells again with other words: jobs with pods on it, once',
+      ({ script }) => {
+        script.node('node-a', { conditions: ['KernelDeadlock'] });
+        script.node('node-a', { conditions: ['KernelDeadlock'], note: 'still' });
+      },
+      ['runs normal'],
+    ],
     ['a node’s sign of life, which changes nothing: nobody', ({ script }) => script.node('node-a', { note: 'x' }), []],
   ])('%s', async (_sentence, change, want) => {
     const world = aWatchedCluster();
