@@ -96,13 +96,25 @@ describe('a real GPT that goes on with fewer GPUs', () => {
     expect(worst).toBeLessThan(LOSS_TOLERANCE);
   });
 
-  it('leaves a node that is announced to go away: it saves, moves, and trains as if nothing had been', async () => {
+  it('saves ahead of a node that will go away and stays; leaves it when it is to go, and trains as if nothing had been', async () => {
     lose();
-    const job = await submit(project, 'moved', spec(4));
+    const { checkpoint, ...given } = spec(4);
+    if (checkpoint === undefined) throw new Error('the job keeps no checkpoints');
+    // It saves by no schedule: whatever is saved was asked for.
+    const job = await submit(project, 'moved', { ...given, checkpoint: { ...checkpoint, everySteps: 1_000 } });
     await jobIn(project, job.id, ['Running'], { deadlineMs, and: ({ progress }) => (progress?.step ?? 0) > 2 });
     const places = await ranksOf(project, { id: job.id, count: 4 });
     const node = places[0]?.node ?? '';
-    await system.plane.kubectl(['annotate', 'node', node, `${NODE_MARKS.maintenance}=now`]);
+    const inHalfAnHour = new Date(Date.now() + 1_800_000).toISOString();
+    await system.plane.kubectl(['annotate', 'node', node, `${NODE_MARKS.maintenance}=${inHalfAnHour}`]);
+    const saved = await jobIn(project, job.id, ['Running'], {
+      deadlineMs,
+      and: ({ attempts }) => attempts[0]?.earlySave?.outcome !== undefined,
+    });
+    expect(saved.attempts).toMatchObject([{ stage: 'Released', earlySave: { request: 1, outcome: 'Saved' } }]);
+    expect(saved.attempts[0]?.earlySave?.why).toContain(node);
+    expect(saved.checkpoint?.step).toBe(saved.attempts[0]?.earlySave?.savedStep);
+    await system.plane.kubectl(['annotate', '--overwrite', 'node', node, `${NODE_MARKS.maintenance}=now`]);
     const done = await jobIn(project, job.id, ['Complete'], { deadlineMs });
     await system.plane.kubectl(['annotate', 'node', node, `${NODE_MARKS.maintenance}-`]);
     expect(gangs(done)).toEqual([
@@ -113,6 +125,11 @@ describe('a real GPT that goes on with fewer GPUs', () => {
     // It saved where it stood, by no schedule, and lost no step.
     expect(done.attempts[1]?.resumedFrom?.step).toBe(done.attempts[0]?.lastStep);
     expect(done.attempts[0]?.message).toContain(node);
+    const { items } = await project.api.incidents({ project: project.name, id: job.id });
+    // Beside it a rank may have been slow: it is a real machine.
+    expect(items.filter(({ kind }) => kind === 'NodeLeaving')).toMatchObject([
+      { node, action: 'Moved', outcome: 'Recovered', redoneSteps: 0 },
+    ]);
     const after = await ranksOf(project, { id: job.id, count: 4 });
     expect(after.map((place) => place.node)).not.toContain(node);
     const seen = await curve(job.id);
