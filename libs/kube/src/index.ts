@@ -28,7 +28,7 @@ export { resourcePath } from './paths.ts';
 export { EVERY_ADDRESS, listenHostOf, urlHostOf } from './pod-address.ts';
 export type { PolicyRule } from './policy-rule.ts';
 export { Reflector } from './reflector.ts';
-export type { ReflectorProblem } from './reflector.ts';
+export type { ReflectorOptions, ReflectorProblem } from './reflector.ts';
 export { ObjectCache } from './object-cache.ts';
 export type { CacheChange } from './object-cache.ts';
 export { passGuard } from './transport.ts';

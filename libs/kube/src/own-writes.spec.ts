@@ -30,6 +30,18 @@ describe('our own writes over a cache', () => {
     expect(versions(writes.view('job-1', cache.list()))).toEqual(['u1@9']);
   });
 
+  it('are found by their state until an event has told of it', () => {
+    const { cache, writes } = setUp();
+    writes.remember('job-1', pod(7));
+    expect([writes.answered('u1', '7'), writes.answered('u1', '6'), writes.answered('u2', '7')]).toEqual([
+      pod(7),
+      undefined,
+      undefined,
+    ]);
+    cache.upsert(pod(7));
+    expect(writes.answered('u1', '7')).toBeUndefined();
+  });
+
   it('outdo a cache that is behind', () => {
     const { cache, writes } = setUp();
     cache.upsert(pod(5));

@@ -52,6 +52,12 @@ export class OwnWrites<T extends KubeObject> {
     return cached?.metadata.uid === uid ? this.newest(cached) : this.#written.get(uid)?.object;
   }
 
+  /** The object of that UID in just that state, where a write or a live read answered it and no event has told of it or of a later one yet. */
+  answered(uid: string, resourceVersion: string): T | undefined {
+    const object = this.#written.get(uid)?.object;
+    return object?.metadata.resourceVersion === resourceVersion ? object : undefined;
+  }
+
   /** The server said that the object of this UID is gone for good. */
   rememberGone(uid: string): void {
     this.#forget(uid);

@@ -146,6 +146,23 @@ describe('C9: a watch that repeats, replays or reorders', () => {
   });
 });
 
+describe('what was read before', () => {
+  it('is told by the beginning of a line of a real server, and is not read again', async () => {
+    const namespace = await aNamespace();
+    const asked: string[] = [];
+    const { cache, ...reflected } = reflect(configMaps(namespace), {
+      known: (uid, resourceVersion) => {
+        asked.push(`${uid}@${resourceVersion}`);
+        return undefined;
+      },
+    });
+    await synced({ cache, ...reflected });
+    const { metadata } = await world.direct.create<ConfigMap>(configMaps(namespace), aConfigMap('m-0', {}));
+    await sees({ cache, ...reflected }, `${namespace}/m-0`);
+    expect(asked).toContain(`${metadata.uid}@${metadata.resourceVersion}`);
+  });
+});
+
 describe('C10: a line that is truncated, huge or foreign', () => {
   it.each([1, 9, 40, 120, 200])(
     'loses nothing when an event is cut at byte %i by a reset, a close or a newline',

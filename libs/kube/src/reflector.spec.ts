@@ -230,6 +230,31 @@ describe('a reflector', () => {
     await stop();
   });
 
+  it('takes over what is kept of a state that was read as the answer to a write, and does not read it again', async () => {
+    const event = (version: number): WatchStep => {
+      const { kind, apiVersion, metadata } = anObject('three', { version });
+      return { send: anEvent('MODIFIED', { kind, apiVersion, metadata }) };
+    };
+    const answered = { ...anObject('three', { version: 13 }), kept: 'of the answer' };
+    const script = new ScriptedWatch({ lists: [[one]], watches: [[event(13), event(14)]] });
+    const trimmed: (string | undefined)[] = [];
+    const cache = new ObjectCache<KubeObject>();
+    const seen: unknown[] = [];
+    cache.onChange(({ object }) => void seen.push(object));
+    const { clock, failures, stop } = await start(script, {
+      cache,
+      known: (uid, version) => (uid === 'uid-three' && version === '13' ? answered : undefined),
+      trim: (object) => {
+        trimmed.push(object.metadata.resourceVersion);
+        return object;
+      },
+    });
+    await clock.advance(1);
+    expect([seen[1], cache.resourceVersion]).toEqual([answered, '14']);
+    expect([trimmed, failures]).toEqual([['11', '14'], []]);
+    await stop();
+  });
+
   it('ends within a turn when it is stopped during its first list, and leaves no timer', async () => {
     const never = new ScriptedWatch({ lists: [[one]] });
     never.list = (_path, options) =>

@@ -13,7 +13,7 @@ import { DEFAULT_TUNING, type ReflectorTuning } from './reflector-tuning.ts';
 import { compareResourceVersions, newerResourceVersion } from './resource-version.ts';
 import type { ObjectCache } from './object-cache.ts';
 import type { WatchLine } from './watch-lines.ts';
-import { errorOfEvent, OversizedLine, isIdentified, linesOf, parseWatchLine } from './watch-lines.ts';
+import { errorOfEvent, headOf, OversizedLine, isIdentified, linesOf, parseWatchLine } from './watch-lines.ts';
 
 /*
  * How a reflector keeps a cache equal to a collection.
@@ -66,6 +66,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly cache: ObjectCache<T>;
   /** Makes an object smaller before it is kept; managedFields are gone already. Must keep metadata. May change its argument. */
   readonly trim?: (object: T) => T;
+  /** What is kept of that state of an object where somebody has read it already, as the answer to a write of ours: its event is not parsed then. */
+  readonly known?: (uid: string, resourceVersion: string) => T | undefined;
   /**
    * How the collection is listed. `pages` (default): answers of `pageSize` objects. `stream`: object by object at the head of the watch
    * (`sendInitialEvents`), in less memory and with shorter pauses; by pages where the server cannot.
@@ -293,7 +295,7 @@ export class Reflector<T extends KubeObject> {
         if (signal.aborted) return { relist: false };
         this.#alive();
         events += 1;
-        const parsed = parseWatchLine<T>(line);
+        const parsed = this.#knownEvent(line) ?? parseWatchLine<T>(line);
         const next =
           listing !== undefined && isListing() ? this.#performListing(listing, parsed) : this.#perform(parsed);
         // The limit of a list is no limit of a watch.
@@ -334,7 +336,7 @@ export class Reflector<T extends KubeObject> {
   #performListing({ objects, begun }: StreamedList<T>, line: WatchLine<T>): Next | undefined {
     if (line.kind === 'event') {
       this.#metrics.count('reflector_events_total', this.#labels({ type: line.type }));
-      const object = this.#ingest(line.object);
+      const object = line.isKept === true ? line.object : this.#ingest(line.object);
       if (object === undefined) return undefined;
       if (line.type === 'DELETED') objects.delete(keyOf(object));
       else objects.set(keyOf(object), object);
@@ -357,7 +359,7 @@ export class Reflector<T extends KubeObject> {
         return undefined;
       case 'event':
         this.#metrics.count('reflector_events_total', this.#labels({ type: line.type }));
-        return this.#performEvent(line.type, line.object);
+        return this.#performEvent(line);
       case 'error': {
         const error = errorOfEvent(line.status);
         const relist = isGone(error);
@@ -368,11 +370,21 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  #performEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', raw: T): Next | undefined {
+  /** The event of a line, where what it brings is kept already. */
+  #knownEvent(line: string): WatchEvent<T> | undefined {
+    const { known } = this.#options;
+    const head = known === undefined ? undefined : headOf(line);
+    const object = head === undefined ? undefined : known?.(head.uid, head.resourceVersion);
+    return head === undefined || object === undefined
+      ? undefined
+      : { kind: 'event', type: head.type, object, isKept: true };
+  }
+
+  #performEvent({ type, object: raw, isKept }: WatchEvent<T>): Next | undefined {
     const version = raw.metadata.resourceVersion ?? '';
     const order = compareResourceVersions(version, this.#position);
     if (order !== undefined && order <= 0) return this.#repetition(type, raw);
-    const object = this.#ingest(raw);
+    const object = isKept === true ? raw : this.#ingest(raw);
     if (object === undefined) return undefined;
     if (type === 'DELETED') this.#options.cache.remove(object);
     else this.#options.cache.upsert(object);
@@ -472,6 +484,8 @@ const SHORT_WATCH_MS = 1_000;
 
 /** A watch that held for so long was a healthy one. */
 const STEADY_WATCH_MS = 2_000;
+
+type WatchEvent<T extends KubeObject> = Extract<WatchLine<T>, { readonly kind: 'event' }>;
 
 /** What comes after a step: a list or a watch, after a pause when something failed. */
 interface Next {

@@ -4,7 +4,13 @@ import { parseObject } from './parse-object.ts';
 
 /** What one line of a watch turned out to be. */
 export type WatchLine<T extends KubeObject> =
-  | { readonly kind: 'event'; readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
+  | {
+      readonly kind: 'event';
+      readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+      readonly object: T;
+      /** It was not read again: the object is what is kept of it. */
+      readonly isKept?: true;
+    }
   /** `endsList`: of a list that is streamed, everything has been sent. */
   | { readonly kind: 'bookmark'; readonly resourceVersion: string; readonly endsList: boolean }
   | { readonly kind: 'error'; readonly status: unknown }
@@ -73,6 +79,26 @@ export function parseWatchLine<T extends KubeObject>(line: string): WatchLine<T>
     return { kind: 'malformed', why: 'an event whose object lacks name, uid or resourceVersion' };
   return { kind: 'event', type, object: object as T };
 }
+
+/** Which state of which object a line tells of. */
+export interface LineHead {
+  readonly type: 'ADDED' | 'MODIFIED';
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+/**
+ * What the beginning of a line says, told without parsing it; undefined where it does not begin as an API server writes built-in objects, or
+ * is no change of one that is there. It is read from the first character on, so that no text inside of the object can pass for it.
+ */
+export function headOf(line: string): LineHead | undefined {
+  const [, type, uid, resourceVersion] = HEAD.exec(line) ?? [];
+  if (uid === undefined || resourceVersion === undefined) return undefined;
+  return { type: type === 'ADDED' ? 'ADDED' : 'MODIFIED', uid, resourceVersion };
+}
+
+const HEAD =
+  /^\{"type":"(ADDED|MODIFIED)","object":\{"kind":"\w{1,63}","apiVersion":"[\w./-]{1,253}","metadata":\{"name":"[^"\\]{1,253}",(?:"generateName":"[^"\\]{1,253}",)?(?:"namespace":"[^"\\]{1,63}",)?"uid":"([^"\\]{1,64})","resourceVersion":"(\d{1,20})"/;
 
 /** Whether a value from the wire has the metadata without which it cannot be kept. */
 export function isIdentified(object: unknown): object is KubeObject {

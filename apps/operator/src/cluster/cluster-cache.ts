@@ -14,6 +14,7 @@ import {
   type KubeClient,
   type KubeMetrics,
   type KubeObject,
+  type ReflectorOptions,
   type ReflectorProblem,
 } from '@coxswain/kube';
 import { CachedPlacements, toCachedPlacement } from './cached-placements.ts';
@@ -55,23 +56,38 @@ export function createClusterCache(options: {
   const { client, clock, random, metrics, onProblem } = options;
   const reflect = <T extends KubeObject>(
     collectionPath: string,
-    trim?: (object: T) => T,
+    { trim, known }: Pick<ReflectorOptions<T>, 'trim' | 'known'> = {},
   ): [ObjectCache<T>, Reflector<T>] => {
     const cache = new ObjectCache<T>({ onProblem, metrics });
     const onError = (problem: ReflectorProblem): void => onProblem(problem);
     // 10,240 pods of 20 kB: at most 247 MiB, by pages 347 (bench/first-look.bench.ts).
     const shared = { client, collectionPath, cache, clock, random, metrics, onError, listing: 'stream' as const };
-    return [cache, new Reflector<T>({ ...shared, ...(trim === undefined ? {} : { trim }) })];
+    return [
+      cache,
+      new Reflector<T>({
+        ...shared,
+        ...(trim === undefined ? {} : { trim }),
+        ...(known === undefined ? {} : { known }),
+      }),
+    ];
   };
   const [jobs, jobsReflector] = reflect<TrainingJob & KubeObject>(trainingJobsPath());
   const jobsAndOurs = new OwnWrites(jobs, clock);
-  const [placements, placementsReflector] = reflect<Placement & KubeObject>(placementsPath(), (placement) =>
-    toCachedPlacement(placement, jobsAndOurs),
-  );
+  const [placements, placementsReflector] = reflect<Placement & KubeObject>(placementsPath(), {
+    trim: (placement) => toCachedPlacement(placement, jobsAndOurs),
+  });
   const [checkpoints, checkpointsReflector] = reflect<Checkpoint & KubeObject>(checkpointsPath());
   // One watch for all pods: a gang's for their state, everybody's for the GPUs that they hold.
-  const [pods, podsReflector] = reflect<CachedPod>(podsPath(), (pod) => toCachedPod(pod));
-  const [nodes, nodesReflector] = reflect<CachedNode>(nodesPath(), readNode);
+  const [pods, podsReflector] = reflect<CachedPod>(podsPath(), {
+    trim: (pod) => toCachedPod(pod),
+    // Of a gang's start every other event tells what the answer to a write of ours has told. What a watch would keep less of is read again.
+    known: (uid, resourceVersion): CachedPod | undefined => {
+      const answered = podsAndOurs.answered(uid, resourceVersion);
+      return answered?.gang?.ownerUid === undefined ? undefined : answered;
+    },
+  });
+  const podsAndOurs: OwnWrites<CachedPod> = new OwnWrites(pods, clock);
+  const [nodes, nodesReflector] = reflect<CachedNode>(nodesPath(), { trim: readNode });
   jobs.addIndex(BY_UID, (job) => [job.metadata.uid]);
   placements.addIndex(BY_JOB, (placement) => [placement.spec.jobUid]);
   checkpoints.addIndex(BY_JOB, (checkpoint) => [checkpoint.spec.jobUid]);
@@ -81,7 +97,7 @@ export function createClusterCache(options: {
     jobs: jobsAndOurs,
     placements: new CachedPlacements({ cached: placements, jobs: jobsAndOurs, client, clock, onProblem }),
     checkpoints: new OwnWrites(checkpoints, clock),
-    pods: new OwnWrites(pods, clock),
+    pods: podsAndOurs,
     nodes,
     readNode,
     stated: new StatedFabric(),
