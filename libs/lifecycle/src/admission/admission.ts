@@ -308,12 +308,25 @@ function allPods({ nodes }: PlacementSpec): readonly number[] {
 
 /** GPUs that these pods of a placement take on each of their nodes. */
 function gpusByNode(placement: PlacementSpec, podIndices: readonly number[]): ReadonlyMap<string, number> {
+  const counts = rankCounts(placement);
   const gpus = new Map<string, number>();
   for (const podIndex of podIndices) {
     const node = placement.nodes[podIndex];
-    if (node !== undefined) gpus.set(node, (gpus.get(node) ?? 0) + ranksOfPod(placement, podIndex).length);
+    if (node !== undefined) gpus.set(node, (gpus.get(node) ?? 0) + (counts[podIndex] ?? 0));
   }
   return gpus;
+}
+
+/** A placement never changes, and while a gang's pods wait for the scheduler each look asks. */
+const countsOf = new WeakMap<PlacementSpec, readonly number[]>();
+
+/** Ranks of each pod, in the order of pods. */
+function rankCounts(placement: PlacementSpec): readonly number[] {
+  const known = countsOf.get(placement);
+  if (known !== undefined) return known;
+  const counts = placement.nodes.map((_node, podIndex) => ranksOfPod(placement, podIndex).length);
+  countsOf.set(placement, counts);
+  return counts;
 }
 
 function once<T>(ask: () => T): () => T {

@@ -1,6 +1,6 @@
 import type { Attempt } from '@coxswain/api-types';
-import { type Facts, isTerminal, nodeStateOf, placementOf } from '../look/facts.ts';
-import { missingIndices, podsOf } from '../look/gang.ts';
+import { type Facts, nodeStateOf } from '../look/facts.ts';
+import { nodesOf, podsOf } from '../look/gang.ts';
 import { fenceOf, isOfFence } from '../look/incarnation.ts';
 import type { NodeCensus } from '../look/observed.ts';
 import { isOver, type Wait } from '../look/waits.ts';
@@ -84,17 +84,6 @@ function stallWait({ observed: { progress } }: Facts, attempt: Attempt): Wait {
   const step = progress !== undefined && isOfFence(progress, attempt) ? progress.step : 'none';
   const fence = incarnation === 1 ? `e${epoch}` : `e${epoch}i${incarnation}`;
   return { key: `${fence}/stalled/${step}`, limitMs: NO_PROGRESS_MS };
-}
-
-/** Nodes on which the attempt's pods run, or are to run. */
-function nodesOf(facts: Facts, attempt: Attempt): readonly string[] {
-  const placed = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
-  const pods = podsOf(facts, attempt.epoch).filter((pod) => !isTerminal(pod));
-  const nodes = [
-    ...pods.map((pod) => pod.nodeName ?? placed[pod.podIndex]),
-    ...missingIndices(facts, attempt).map((podIndex) => placed[podIndex]),
-  ];
-  return [...new Set(nodes.filter((node) => node !== undefined))].toSorted();
 }
 
 function silentNodes(facts: Facts, attempt: Attempt, nodes: readonly string[]): readonly string[] {

@@ -1,5 +1,5 @@
 import type { Attempt } from '@coxswain/api-types';
-import { type Facts, placementOf, podCount } from './facts.ts';
+import { type Facts, isTerminal, placementOf, podCount } from './facts.ts';
 import { podName } from './names.ts';
 import type { ObservedPod } from './observed.ts';
 
@@ -8,6 +8,7 @@ type FoundInLook<T> = WeakMap<Facts, Map<number, T>>;
 
 const gangs: FoundInLook<readonly ObservedPod[]> = new WeakMap();
 const missing: FoundInLook<readonly number[]> = new WeakMap();
+const nodes: FoundInLook<readonly string[]> = new WeakMap();
 
 function oncePerLook<T>(found: FoundInLook<T>, facts: Facts, epoch: number, findOut: () => T): T {
   const byEpoch = found.get(facts) ?? new Map<number, T>();
@@ -30,6 +31,19 @@ export function missingIndices(facts: Facts, attempt: Attempt): readonly number[
     if (placement === undefined) return [];
     const present = new Set(podsOf(facts, attempt.epoch).map((pod) => pod.podIndex));
     return Array.from({ length: podCount(placement.spec) }, (_, index) => index).filter((index) => !present.has(index));
+  });
+}
+
+/** Nodes on which the attempt's pods run, or are to run. */
+export function nodesOf(facts: Facts, attempt: Attempt): readonly string[] {
+  return oncePerLook(nodes, facts, attempt.epoch, () => {
+    const placed = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
+    const pods = podsOf(facts, attempt.epoch).filter((pod) => !isTerminal(pod));
+    const used = [
+      ...pods.map((pod) => pod.nodeName ?? placed[pod.podIndex]),
+      ...missingIndices(facts, attempt).map((podIndex) => placed[podIndex]),
+    ];
+    return [...new Set(used.filter((node) => node !== undefined))].toSorted();
   });
 }
 
