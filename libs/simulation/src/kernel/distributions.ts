@@ -16,6 +16,17 @@ export function logNormal(stream: RandomStream, { median, sigma }: { median: num
   return median * Math.exp(sigma * standardNormal(stream));
 }
 
+/** Of which nothing lies beyond `least` and `most`: what does is drawn again, and taken for the nearer of them where a hundred draws did. */
+export function logNormalWithin(
+  stream: RandomStream,
+  about: { readonly median: number; readonly sigma: number },
+  [least, most]: readonly [least: number, most: number],
+): number {
+  let drawn = logNormal(stream, about);
+  for (let again = 1; again < 100 && (drawn < least || drawn > most); again += 1) drawn = logNormal(stream, about);
+  return Math.min(most, Math.max(least, drawn));
+}
+
 /** By Marsaglia and Tsang ("A simple method for generating gamma variables", ACM TOMS 26(3), 2000); below shape 1 by their boost. */
 export function gamma(stream: RandomStream, { shape, mean }: { shape: number; mean: number }): number {
   const isSmall = shape < 1;

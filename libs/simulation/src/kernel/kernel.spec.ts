@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { exponential, gamma, logNormal, weibull } from './distributions.ts';
+import { exponential, gamma, logNormal, logNormalWithin, weibull } from './distributions.ts';
 import { EventQueue } from './event-queue.ts';
 import { RandomStream } from './random-stream.ts';
 import { VirtualTime } from './virtual-time.ts';
@@ -78,6 +78,24 @@ describe('distributions', () => {
     const stream = new RandomStream(3, 'median');
     const below = drawn(20_000, () => logNormal(stream, { median: 60, sigma: 0.7 })).filter((value) => value < 60);
     expect(below.length / 20_000).toBeCloseTo(0.5, 1.5);
+  });
+
+  const within = (bounds: readonly [number, number], count: number): readonly number[] => {
+    const stream = new RandomStream(4, 'bounds');
+    return drawn(count, () => logNormalWithin(stream, { median: 60, sigma: 0.7 }, bounds));
+  };
+
+  it('a log-normal within bounds lies within them, as often below its median as above where they are as far from it', () => {
+    const values = within([30, 120], 2_000);
+    expect(Math.min(...values)).toBeGreaterThanOrEqual(30);
+    expect(Math.max(...values)).toBeLessThanOrEqual(120);
+    expect(values.filter((value) => value < 60).length / 2_000).toBeCloseTo(0.5, 1);
+  });
+
+  it('a log-normal within bounds is the nearer of them where it could never lie between, and any where there are none', () => {
+    expect([...within([1e9, 2e9], 3), ...within([0, 1e-9], 3)]).toEqual([1e9, 1e9, 1e9, 1e-9, 1e-9, 1e-9]);
+    const free = new RandomStream(4, 'bounds');
+    expect(within([0, Infinity], 20)).toEqual(drawn(20, () => logNormal(free, { median: 60, sigma: 0.7 })));
   });
 });
 

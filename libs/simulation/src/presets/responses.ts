@@ -7,6 +7,8 @@ import type { FaultKind } from './failures.ts';
 export interface Detector {
   /** From the fault to the verdict, median. */
   readonly seconds: number;
+  /** It waits for a time without progress: the verdict comes after exactly so long, and not sooner or later by chance. */
+  readonly isTimeout?: boolean;
   /** Faults that it does not see; the watchdog of the framework does. */
   readonly missProbability: number;
   /** Verdicts on healthy nodes per day and 16,384 GPUs. Each costs a save and a swap. */
@@ -19,6 +21,8 @@ export interface Response {
   readonly detectors: Readonly<Record<FaultKind, Detector>>;
   /** From the verdict to the node, or to knowing that it is none, median. */
   readonly locateSeconds: Readonly<Record<FaultKind, number>>;
+  /** Least and most that was published of it; what is drawn beyond is drawn again. Absent: nothing was. */
+  readonly locateWithinSeconds?: Readonly<Partial<Record<FaultKind, readonly [least: number, most: number]>>>;
   /** process: ranks again in their pods. swap: a gang with another node. Both until the first step, median. */
   readonly restartSeconds: { readonly process: number; readonly swap: number };
   /** Training between two saves. */
@@ -49,6 +53,11 @@ function detectors(
   return { crash: of('crash', 0), hang: of('hang', falseAlarmsPerDay), sdc: of('sdc', 0) };
 }
 
+/** Hangs are noticed by a time without progress. */
+function withTimeout(of: Readonly<Record<FaultKind, Detector>>): Readonly<Record<FaultKind, Detector>> {
+  return { ...of, hang: { ...of.hang, isTimeout: true } };
+}
+
 export const RESPONSES = {
   llama3: {
     source:
@@ -76,9 +85,10 @@ export const RESPONSES = {
   },
   byterobust: {
     source:
-      'ByteRobust (arXiv 2509.16293, tables 3, 6, 7 and 8): found after a minute, located in 2 to 15, swapped in 109 s, hot updates in 55 s, a save of 0.03 s with each step (read as 10 s). Fitted: 3 % of incidents take a person 5 h.',
-    detectors: detectors({ crash: MINUTE, hang: 10 * MINUTE, sdc: 30 * MINUTE }),
+      'ByteRobust (arXiv 2509.16293, tables 3, 6, 7 and 8): what ends by itself is found after a minute and located in 2 to 15, what hangs is found by 10 min without traffic; swapped in 109 s, hot updates in 55 s, a save of 0.03 s with each step (read as 10 s). Fitted: 3 % of incidents take a person 5 h.',
+    detectors: withTimeout(detectors({ crash: MINUTE, hang: 10 * MINUTE, sdc: 30 * MINUTE })),
     locateSeconds: { crash: 4 * MINUTE, hang: 8 * MINUTE, sdc: 60 * MINUTE },
+    locateWithinSeconds: { crash: [2 * MINUTE, 15 * MINUTE] },
     restartSeconds: { process: 55, swap: 109 },
     checkpointIntervalSeconds: 10,
     checkpointStallSeconds: 0.03,

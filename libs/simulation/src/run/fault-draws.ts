@@ -1,5 +1,5 @@
 /** Which fault is next, whom does it strike, and how long does each answer to it take? All that is left to chance, each from a stream of its own. */
-import { exponential, gamma, logNormal } from '../kernel/distributions.ts';
+import { exponential, gamma, logNormal, logNormalWithin } from '../kernel/distributions.ts';
 import { RandomStream } from '../kernel/random-stream.ts';
 import { type Cause, type FailurePreset, SHAPES } from '../presets/failures.ts';
 import { type Response, WATCHDOG_SECONDS } from '../presets/responses.ts';
@@ -111,12 +111,13 @@ export class FaultDraws {
   }
 
   #times({ kind }: Cause, takesPerson: boolean): Pick<Fault, 'detectMs' | 'locateMs' | 'processMs' | 'swapMs'> {
-    const { detectors, locateSeconds, manual } = this.#response;
-    const { seconds, missProbability } = detectors[kind];
+    const { detectors, locateSeconds, locateWithinSeconds, manual } = this.#response;
+    const { seconds, isTimeout = false, missProbability } = detectors[kind];
     const { detections, locations } = this.#streams;
     const isMissed = detections.happens(missProbability);
-    const noticed = logNormal(detections, { median: seconds, sigma: SHAPES.sigma.detect });
-    const located = logNormal(locations, { median: locateSeconds[kind], sigma: SHAPES.sigma.locate });
+    const noticed = logNormal(detections, { median: seconds, sigma: isTimeout ? 0 : SHAPES.sigma.detect });
+    const about = { median: locateSeconds[kind], sigma: SHAPES.sigma.locate };
+    const located = logNormalWithin(locations, about, locateWithinSeconds?.[kind] ?? [0, Infinity]);
     return {
       detectMs: 1000 * (isMissed ? Math.max(WATCHDOG_SECONDS, noticed) : noticed),
       locateMs: 1000 * (located + (takesPerson ? manual.seconds : 0)),

@@ -22,7 +22,13 @@ const DAY_MS = 24 * HOUR_MS;
 
 export function llama3Rows(seeds: number): readonly Row[] {
   const runs = runsOf(FAILURES.llama3, RESPONSES.llama3, seeds);
-  const seldom = { ...RESPONSES.llama3, checkpointIntervalSeconds: 1_800 };
+  const { locateSeconds, restartSeconds } = RESPONSES.llama3;
+  const seldomAndLater = {
+    ...RESPONSES.llama3,
+    checkpointIntervalSeconds: 1_800,
+    locateSeconds: { ...locateSeconds, crash: locateSeconds.crash + 60 },
+    restartSeconds: { ...restartSeconds, swap: restartSeconds.swap + 60 },
+  };
   const faults = perRun(runs, isFault);
   const planned = perRun(runs, ({ kind }) => kind === 'planned');
   const hours = 54 * 24;
@@ -33,11 +39,12 @@ export function llama3Rows(seeds: number): readonly Row[] {
     row('L2', 'hours between all', '2.78', hours / (faults + planned), [2.5, 3.06], true),
     row('L3', 'effective', '> 0.90', mean(runs, effectiveOf), [0.9, 0.93], true),
     row('L4', 'days of 54 without an interruption', 'none', mean(runs, emptyDays), [0, 1], false),
+    // Not published: a model of a serial job found it, with faults that take 13.1 min on the mean instead of 10.8. Without lemons, and no fault comes back.
     row(
       'L5',
-      'effective with a save each 30 min',
-      '0.84 (model)',
-      mean(runsOf(FAILURES.llama3, seldom, seeds), effectiveOf),
+      'effective, saves each 30 min, found and swapped a minute later',
+      '0.842 (model)',
+      mean(runsOf(FAILURES.llama3, seldomAndLater, seeds), effectiveOf),
       [0.82, 0.86],
       false,
     ),
