@@ -161,6 +161,8 @@ const A_PLAN_SUMMARY = {
   gpus: 64,
   layout: aLayout({ tensorParallelDegree: 8, dataParallelDegree: 8 }),
   predictedStepMs: 1234,
+  predictedStepLowMs: 1100,
+  predictedStepHighMs: 1500,
   plannerVersion: '1',
   createdAt: '2026-01-01T00:00:00Z',
 };
@@ -364,10 +366,21 @@ describe('reading', () => {
       /^No job has been both predicted and measured yet\.\n$/,
     ],
     [
-      'plans list shows what was asked',
+      'plans list shows what was asked, and where 80 of 100 such steps lie',
       ['plans', 'list'],
       { ...ME, 'GET /v1/projects/research/plans': { json: { items: [A_PLAN_SUMMARY] } } },
-      /^MODEL +GPUS[\s\S]*llama +64 x h100 +tp8 x dp8 +1,230 ms +2026-01-01 00:00:00/,
+      /^MODEL +GPUS[\s\S]*llama +64 x h100 +tp8 x dp8 +1,230 ms +1,100 ms to 1,500 ms +2026-01-01 00:00:00/,
+    ],
+    [
+      'plans list shows plans that were kept before there were intervals',
+      ['plans', 'list'],
+      {
+        ...ME,
+        'GET /v1/projects/research/plans': {
+          json: { items: [{ ...A_PLAN_SUMMARY, predictedStepLowMs: undefined, predictedStepHighMs: undefined }] },
+        },
+      },
+      /llama +64 x h100 +tp8 x dp8 +1,230 ms +- +2026-01-01 00:00:00/,
     ],
     [
       'plans get shows a plan as it was answered',

@@ -50,10 +50,17 @@ function planTable(items: readonly PlanSummary[]): string {
     `${plan.gpus} x ${plan.gpu}`,
     plan.layout === null ? 'nothing fits' : formatLayout(plan.layout),
     plan.predictedStepMs === null ? '-' : formatMs(plan.predictedStepMs),
+    intervalText(plan),
     utcText(plan.createdAt),
     plan.id,
   ]);
-  return columns([['MODEL', 'GPUS', 'LAYOUT', 'STEP', 'ASKED (UTC)', 'ID'], ...rows]);
+  return columns([['MODEL', 'GPUS', 'LAYOUT', 'STEP', '80 OF 100 IN', 'ASKED (UTC)', 'ID'], ...rows]);
+}
+
+/** Where such steps lie. Plans that were kept before there were intervals have none. */
+function intervalText({ predictedStepLowMs, predictedStepHighMs }: PlanSummary): string {
+  if (predictedStepLowMs === undefined || predictedStepHighMs === undefined) return '-';
+  return `${formatMs(predictedStepLowMs)} to ${formatMs(predictedStepHighMs)}`;
 }
 
 function accuracyReport({ overall, groups, items }: PlanAccuracy): string {

@@ -459,6 +459,13 @@ export const PlanSummary = z
     gpus: counter,
     layout: ParallelLayout.nullable().describe('null: no layout fits.'),
     predictedStepMs: z.number().nullable(),
+    predictedStepLowMs: z
+      .number()
+      .optional()
+      .describe(
+        'With predictedStepHighMs, where 80 of 100 such steps lie. Absent: no layout fits, or the answer was kept before there were intervals.',
+      ),
+    predictedStepHighMs: z.number().optional(),
     plannerVersion: z.string(),
     createdAt: timestamp,
   })

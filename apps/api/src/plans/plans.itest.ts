@@ -3,6 +3,7 @@ import type { StepFrame } from '@coxswain/api-types';
 import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';
 import { aLayout } from '@coxswain/layout/testing';
 import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import { SECOND_MS } from '@coxswain/units';
 import { SeriesStore } from '../series/series-store.ts';
 import { aPlanRequest } from '../testing/a-plan-request.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
@@ -101,6 +102,33 @@ describe('a plan', () => {
     } while (pageToken !== '');
     expect(seen.length).toBeGreaterThanOrEqual(3);
     expect(seen).toEqual(seen.toSorted().reverse());
+  });
+
+  it('is listed with the interval that it was answered with, or without one where it was kept before there were any', async () => {
+    const { id, answer } = (await post(aPlanRequest())).body;
+    const listed = async (): Promise<object> =>
+      (await get('')).body.items.find((item: { id: string }) => item.id === id);
+    const { stepTimeS, interval } = answer.best.prediction;
+    expect(await listed()).toMatchObject({
+      predictedStepMs: stepTimeS * SECOND_MS,
+      predictedStepLowMs: interval.lowS * SECOND_MS,
+      predictedStepHighMs: interval.highS * SECOND_MS,
+    });
+    const { body } = await graphql(
+      '{ plans(project: "research") { items { id predictedStepLowMs predictedStepHighMs } } }',
+      {},
+    );
+    expect(body.data.plans.items).toContainEqual({
+      id,
+      predictedStepLowMs: interval.lowS * SECOND_MS,
+      predictedStepHighMs: interval.highS * SECOND_MS,
+    });
+    await api.running.infrastructure.database.query(
+      `UPDATE plans SET answer = answer #- '{best,prediction,interval}' WHERE id = $1`,
+      [id],
+    );
+    expect(await listed()).toMatchObject({ predictedStepMs: stepTimeS * SECOND_MS });
+    expect(await listed()).not.toHaveProperty('predictedStepLowMs');
   });
 
   it.each([

@@ -13,6 +13,7 @@ import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import { firstOf, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { PLANNER_VERSION } from '@coxswain/planner';
 import type { PlanAnswer, PlanRequest } from '@coxswain/planner/types';
+import { SECOND_MS } from '@coxswain/units';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
 import type { Action } from '../auth/roles.ts';
@@ -57,6 +58,9 @@ interface SummaryRow {
   /** Null: no layout fits. */
   readonly layout: ParallelLayout | null;
   readonly step_time_s: number | null;
+  /** Null as well in answers that were kept before there were intervals. */
+  readonly step_low_s: number | null;
+  readonly step_high_s: number | null;
 }
 
 interface MeasuredRow {
@@ -190,7 +194,9 @@ export class PlansService {
               pl.request ->> 'model' AS model, pl.request -> 'modelShape' ->> 'name' AS model_name,
               pl.request -> 'cluster' ->> 'gpu' AS gpu, (pl.request -> 'cluster' ->> 'gpus')::integer AS gpus,
               pl.answer -> 'best' -> 'layout' AS layout,
-              (pl.answer -> 'best' -> 'prediction' ->> 'stepTimeS')::float8 AS step_time_s
+              (pl.answer -> 'best' -> 'prediction' ->> 'stepTimeS')::float8 AS step_time_s,
+              (pl.answer -> 'best' -> 'prediction' -> 'interval' ->> 'lowS')::float8 AS step_low_s,
+              (pl.answer -> 'best' -> 'prediction' -> 'interval' ->> 'highS')::float8 AS step_high_s
          FROM plans pl JOIN projects p ON p.id = pl.project_id
         WHERE p.cluster_id = $1 AND ($2::uuid IS NULL OR p.id = $2)
           AND ($3::timestamptz IS NULL OR (pl.created_at, pl.id) < ($3::timestamptz, $4::uuid))
@@ -289,10 +295,17 @@ function toSummary(row: SummaryRow): PlanSummary {
     gpu: row.gpu,
     gpus: row.gpus,
     layout: row.layout,
-    predictedStepMs: row.step_time_s === null ? null : row.step_time_s * 1000,
+    predictedStepMs: row.step_time_s === null ? null : row.step_time_s * SECOND_MS,
+    ...intervalOf(row),
     plannerVersion: row.planner_version,
     createdAt: row.created_at.toISOString(),
   };
+}
+
+function intervalOf(row: SummaryRow): Pick<PlanSummary, 'predictedStepLowMs' | 'predictedStepHighMs'> {
+  const { step_low_s: lowS, step_high_s: highS } = row;
+  if (lowS === null || highS === null) return {};
+  return { predictedStepLowMs: lowS * SECOND_MS, predictedStepHighMs: highS * SECOND_MS };
 }
 
 /** Attempts are what the cluster holds, and whoever may write a status there may write nonsense: that is left out. */
