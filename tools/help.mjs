@@ -24,6 +24,7 @@ export const SCRIPTS = {
     'planner:against-published':
       'whether layouts that NVIDIA published are, as predicted, faster than the first answer',
     'planner:bench': 'how long the search takes, and whether it finds what trying every layout finds',
+    'planner:gpu-counts': 'how long answers take for 200 numbers of GPUs between 1 and 65,536; -- --samples N',
     'planner:fit': 'fit the constants again to the published measurements',
     'planner:cases': 'what the planner answers in known situations, written to docs/reference/planner-cases.md',
     'planner:cross-validate': 'errors on measurements that the fit was not shown',
