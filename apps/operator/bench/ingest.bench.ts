@@ -26,7 +26,11 @@ interface Load {
 }
 
 if (process.send === undefined) await serve(Number(process.argv[2] ?? 2_048), Number(process.argv[3] ?? 30));
-else process.once('message', (load: Load) => void loadAll(load));
+else {
+  process.once('message', (load: Load) => void loadAll(load));
+  // Without whom they report to they would go on for ever.
+  process.once('disconnect', () => process.exit());
+}
 
 async function serve(launchers: number, seconds: number): Promise<void> {
   const ca = await createAuthority(new Date());
