@@ -5,6 +5,7 @@ import {
   crossingBytes,
   type FabricCapacity,
   type FabricNode,
+  gpusOf,
   groupReach,
   type GroupReach,
   leastWeightedBytes,
@@ -63,8 +64,8 @@ export interface StepHere {
 
 /** Where the gang goes, and what that costs. Throws what the planner refuses. `now` is read before and after the search alone. */
 export function placeAnswer(question: PlaceQuestion, now: () => number): PlaceAnswer {
-  const { layout, capacity, model } = question;
-  const traffic = model === undefined ? assumedTraffic(layout) : layoutTraffic(model.request, model.asked);
+  const { layout, capacity } = question;
+  const traffic = trafficToPlace(question);
   const startedMs = now();
   const outcome = placeGang(gangOf(question, traffic), capacity);
   const answer = { gpus: worldSize(layout), milliseconds: now() - startedMs, traffic: traffic.source };
@@ -72,6 +73,14 @@ export function placeAnswer(question: PlaceQuestion, now: () => number): PlaceAn
     return { placed: false, refusal: { kind: outcome.kind, message: inOptions(outcome.message) }, ...answer };
   }
   return { placed: true, ...answer, placement: placed(question, outcome, traffic) };
+}
+
+/** Without a group where there are fewer GPUs than ranks: nothing will be placed, and traffic of many ranks takes long to make. */
+function trafficToPlace({ layout, capacity, model }: PlaceQuestion): LayoutTraffic {
+  if (worldSize(layout) > gpusOf(capacity.fabric.nodes)) {
+    return { byKind: [], source: model === undefined ? 'assumed' : 'planned' };
+  }
+  return model === undefined ? assumedTraffic(layout) : layoutTraffic(model.request, model.asked);
 }
 
 function gangOf(

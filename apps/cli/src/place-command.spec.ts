@@ -275,33 +275,6 @@ describe('stages that are cut for several types of GPU', () => {
   });
 });
 
-describe('a gang that does not fit', () => {
-  it.each<[string, object, readonly string[], RegExp]>([
-    [
-      'the option by which fewer GPUs of each node were asked for',
-      { tensorParallelDegree: 8, dataParallelDegree: 16 },
-      ['--gpus-per-node', '16'],
-      /--gpus-per-node 16 exceeds every node; .*Set --gpus-per-node to at most 8\.$/,
-    ],
-    [
-      'that whole nodes would do',
-      { tensorParallelDegree: 8, dataParallelDegree: 16 },
-      ['--gpus-per-node', '3'],
-      /Lower layout\.tensorParallelDegree to at most 3, or leave out --gpus-per-node\.$/,
-    ],
-    [
-      'what fits a cluster that is too small',
-      { tensorParallelDegree: 8, dataParallelDegree: 64 },
-      [],
-      /Needs 512 GPUs; the cluster has 128 in all\. It would start now if you lower layout\.dataParallelDegree from 64 to 15\.$/,
-    ],
-  ])('is told %s', async (_sentence, layout, argv, want) => {
-    const { out, code } = await place(layout, '--nodes', NODES, ...argv);
-    expect(out).toMatch(want);
-    expect(code).toBe(4);
-  });
-});
-
 describe('nodes of which some do not say on which network they are', () => {
   const core = { 'network.topology.nvidia.com/core': 'c0' };
   const nodesOf = (...labels: readonly object[]): string =>

@@ -1,6 +1,6 @@
 import { isDomainError } from '@coxswain/domain-error';
 import type { AcrossIslands, Fabric } from '@coxswain/fabric';
-import { type ParallelLayout, worldSize } from '@coxswain/layout';
+import { formatLayout, layoutViolations, MAX_PLANNED_GPUS, type ParallelLayout, worldSize } from '@coxswain/layout';
 import { type DrawnGang, fabricDrawing } from '@coxswain/plan-report';
 import type { Plan } from '@coxswain/planner';
 import { Option, type Command } from 'commander';
@@ -74,6 +74,7 @@ function drawnGang(layout: ParallelLayout, { placement }: PlaceAnswer): DrawnGan
 async function readQuestion(options: PlaceOptions): Promise<PlaceQuestion> {
   const { gpusPerNode, acrossIslands } = options;
   const file = readLayoutFile(options.layout, options);
+  refuseTooManyRanks(options.layout, file.asked.layout);
   refuseGpuBesideStages(options, file.stageGpus);
   const capacity = await seenCluster(options);
   const model = inPlainWords(() => readModel(options, file, capacity.fabric));
@@ -87,6 +88,14 @@ async function readQuestion(options: PlaceOptions): Promise<PlaceQuestion> {
     ...(stages === undefined ? {} : { stageGpus: stages }),
     ...(model === undefined ? {} : { model }),
   };
+}
+
+/** Before nodes are read: there is no cluster for it. As many ranks as can be planned for can be placed. */
+function refuseTooManyRanks(path: string, layout: ParallelLayout): void {
+  const broken = layoutViolations(layout, { mostRanks: MAX_PLANNED_GPUS });
+  const tooMany = broken.find(({ rule }) => rule === 'worldSizeWithinLimit');
+  if (tooMany === undefined) return;
+  throw new CliError(`${path} divides by ${formatLayout(layout)}: ${tooMany.message}.`, NOTHING_FITS);
 }
 
 /** Who names GPUs for parts of the pipeline has named all of them. */

@@ -93,3 +93,8 @@ export interface FabricCapacity {
   /** Why nodes with GPUs are not in the fabric, in a sentence; absent where all are. */
   readonly leftOut?: string;
 }
+
+/** Taken ones too. */
+export function gpusOf(nodes: readonly FabricNode[]): number {
+  return nodes.reduce((sum, { gpus }) => sum + gpus, 0);
+}

@@ -41,3 +41,7 @@ export function freeGpusOf(open: readonly OpenNode[]): (node: FabricNode) => num
   const free = new Map(open.map((one) => [one.node.name, one.free]));
   return ({ name }) => free.get(name) ?? 0;
 }
+
+export function gpusFreeOf(open: readonly OpenNode[]): number {
+  return open.reduce((sum, { free }) => sum + free, 0);
+}

@@ -159,6 +159,25 @@ describe('why a gang is not placed', () => {
           'Needs 16 GPUs; the cluster has 8 in all. It would start now if you lower layout.dataParallelDegree from 8 to 2.',
       },
     },
+    ...[
+      {
+        name: 'there are far more ranks than GPUs',
+        pipelineParallelDegree: 1,
+        lower: ' It would start now if you lower layout.dataParallelDegree from 65536 to 4.',
+      },
+      { name: 'there are more ranks than anything could list', pipelineParallelDegree: 65_536, lower: '' },
+    ].map(({ name, pipelineParallelDegree, lower }) => ({
+      name,
+      request: {
+        layout: tp(2, { pipelineParallelDegree, dataParallelDegree: 65_536 }),
+        acrossIslands: 'anyGroup',
+      } as const,
+      capacity: aFabricCapacity(fourNodes),
+      want: {
+        kind: 'waiting',
+        message: `Needs ${2 * 65_536 * pipelineParallelDegree} GPUs; the cluster has 8 in all.${lower}`,
+      },
+    })),
     {
       name: 'the cluster has no GPUs',
       request: { layout: tp(1) },

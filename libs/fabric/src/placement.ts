@@ -2,10 +2,10 @@ import { worldSize } from '@coxswain/layout';
 import { capacitiesOfOneClass, packWithin } from './across-islands.ts';
 import { assumedTraffic } from './assumed-traffic.ts';
 import { capacitiesOfEqualNics, needsEqualNics, unequalNics, unequalNicsMessage } from './equal-nics.ts';
-import type { Fabric, FabricCapacity } from './fabric.ts';
+import { type Fabric, type FabricCapacity, gpusOf } from './fabric.ts';
 import { type GangRequest, type GangShape, gangShape, ranksInDomain } from './gang-shape.ts';
 import { leastCrossing } from './least-crossing.ts';
-import { freeGpusOf, nodesInReserve, openNodes, withTaken } from './open-nodes.ts';
+import { freeGpusOf, gpusFreeOf, nodesInReserve, openNodes, withTaken } from './open-nodes.ts';
 import { boundByReserve, reserveSentence, withoutReserve } from './reserve.ts';
 import {
   meantFor,
@@ -76,8 +76,10 @@ function findOn(request: GangRequest, capacity: FabricCapacity): PlacedOutcome |
   const { stageGpus } = request;
   if (stageGpus !== undefined) return findSegments({ ...request, stageGpus }, capacity);
   const { fabric } = capacity;
-  const { acrossIslands = 'never', traffic = assumedTraffic(request.layout) } = request;
   const open = openNodes(capacity);
+  // Traffic of many more ranks than there is room for would take minutes to make, and more memory than there is.
+  if (worldSize(request.layout) > gpusFreeOf(open)) return undefined;
+  const { acrossIslands = 'never', traffic = assumedTraffic(request.layout) } = request;
   for (const shape of shapesOf(request, fabric)) {
     const nodes = leastCrossing({ shape, traffic, acrossIslands, open, fabric });
     if (nodes !== undefined) return { kind: 'placed', nodes, ranksPerPod: shape.ranksPerPod };
@@ -143,9 +145,9 @@ function explainedSegments(segments: readonly StageSegment[], request: GangReque
   const { nodes } = short.capacity.fabric;
   const stages = alike.reduce((sum, part) => sum + part.stages, 0);
   const shape = gangShape(withStages(request.layout, stages), ranksPerPod);
-  const total = nodes.reduce((sum, { gpus }) => sum + gpus, 0);
+  const total = gpusOf(nodes);
   const open = openNodes(short.capacity);
-  const free = open.reduce((sum, one) => sum + one.free, 0);
+  const free = gpusFreeOf(open);
   const isApart = open.filter((one) => one.free >= ranksPerPod).length >= shape.pods;
   const apart = isApart ? `, but ${notTogether(shape.layout, request.acrossIslands)}` : '';
   const message = `${meantFor(alike)}. ${needsOf(shape)}; of ${total} such GPUs ${free} are free${apart}.`;
@@ -179,6 +181,14 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
   const { stageGpus } = request;
   if (stageGpus !== undefined) return explainedSegments(stageSegments({ ...request, stageGpus }, capacity), request);
   const { fabric } = capacity;
+  const total = gpusOf(fabric.nodes);
+  const needed = worldSize(request.layout);
+  if (total < needed) {
+    return {
+      kind: 'waiting',
+      message: `Needs ${needed} GPU${needed === 1 ? '' : 's'}; ${holder(capacity)} ${total} in all.${changeThatHelps(request, capacity)}`,
+    };
+  }
   const { acrossIslands = 'never' } = request;
   const shapes = shapesOf(request, fabric);
   const open = openNodes(capacity);
@@ -198,14 +208,6 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
             isEnough: findNodes(request, withoutReserve(capacity)) !== undefined,
           });
     return { kind: 'waiting', message: `${message}${reserved}${changeThatHelps(request, capacity)}` };
-  }
-  const total = fabric.nodes.reduce((sum, node) => sum + node.gpus, 0);
-  const needed = worldSize(request.layout);
-  if (total < needed) {
-    return {
-      kind: 'waiting',
-      message: `Needs ${needed} GPU${needed === 1 ? '' : 's'}; ${holder(capacity)} ${total} in all.${changeThatHelps(request, capacity)}`,
-    };
   }
   if (capacity.reserve !== undefined) {
     const all = freeGpusOf(openNodes(withoutReserve(emptyCapacity(capacity))));

@@ -1,5 +1,5 @@
 import type { FabricStatus } from '@coxswain/api-types';
-import { FABRIC_FACTS, type Fabric, type FabricNode } from './fabric.ts';
+import { FABRIC_FACTS, type Fabric, type FabricNode, gpusOf } from './fabric.ts';
 
 /** Islands and sources beyond so many are not listed; the number of islands is told whole. */
 const MOST_LISTED = 64;
@@ -22,10 +22,6 @@ export function summarize({ nodes }: Fabric): Omit<FabricStatus, 'problems' | 'c
     nodesWithoutSwitches: nodes.filter(({ switches }) => switches.length === 0).length,
     sources: sourcesOf(nodes),
   };
-}
-
-function gpusOf(nodes: readonly FabricNode[]): number {
-  return nodes.reduce((sum, { gpus }) => sum + gpus, 0);
 }
 
 function countTier(nodes: readonly FabricNode[], tier: number): number {

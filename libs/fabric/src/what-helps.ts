@@ -1,7 +1,7 @@
-import type { ParallelLayout } from '@coxswain/layout';
+import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import { packWithin } from './across-islands.ts';
 import { capacitiesOfEqualNics, needsEqualNics, unequalNics } from './equal-nics.ts';
-import type { FabricCapacity, FabricNode } from './fabric.ts';
+import { type FabricCapacity, type FabricNode, gpusOf } from './fabric.ts';
 import type { GangRequest, GangShape } from './gang-shape.ts';
 import { byText } from './islands.ts';
 import { freeGpusOf, openNodes } from './open-nodes.ts';
@@ -19,9 +19,10 @@ export interface Refused {
  * said of other jobs is the nodes that they would have to leave: who they are is not known here.
  */
 export function whatHelps(refused: Refused): readonly string[] {
-  return [nodesToFree(refused), fewerReplicas(refused), labels(refused), moreIslands(refused)].filter(
-    (change) => change !== undefined,
-  );
+  const { request, capacity } = refused;
+  const isTooLarge = worldSize(request.layout) > gpusOf(capacity.fabric.nodes);
+  const changes = isTooLarge ? [fewerReplicas] : [nodesToFree, fewerReplicas, labels, moreIslands];
+  return changes.map((change) => change(refused)).filter((change) => change !== undefined);
 }
 
 function fits(
@@ -105,10 +106,11 @@ function leastThat(will: (number: number) => boolean, most: number): number | un
 function fewerReplicas(refused: Refused): string | undefined {
   const { request, capacity } = refused;
   const { layout } = request;
-  const degrees = Array.from(
-    { length: layout.dataParallelDegree - 1 },
-    (_, less) => layout.dataParallelDegree - 1 - less,
-  ).filter((degree) => isWhole({ ...layout, dataParallelDegree: degree }) && dividesBatch(request, degree));
+  const ofOne = worldSize(layout) / layout.dataParallelDegree;
+  const most = Math.min(layout.dataParallelDegree - 1, Math.floor(gpusOf(capacity.fabric.nodes) / ofOne));
+  const degrees = Array.from({ length: most }, (_, less) => most - less).filter(
+    (degree) => isWhole({ ...layout, dataParallelDegree: degree }) && dividesBatch(request, degree),
+  );
   const fitsAt = (index: number): boolean => {
     const dataParallelDegree = degrees[index - 1] ?? 1;
     return fits(refused, { ...request, layout: { ...layout, dataParallelDegree } }, capacity);
