@@ -30,6 +30,9 @@ export interface Taint {
   readonly effect: string;
 }
 
+/** Why a node takes no pods of gangs. One that is not ready may be cordoned and tainted as well. */
+export type WhyUnusable = 'notReady' | 'cordoned' | 'tainted' | 'cordonedAndTainted';
+
 /** A node that has GPUs. Names of domains and islands carry the producer of the label, so that two producers never name the same one. */
 export interface FabricNode {
   readonly name: string;
@@ -54,6 +57,8 @@ export interface FabricNode {
   readonly gpuType?: string;
   /** Ready and schedulable. An unusable node counts for what the cluster could hold, not for what is free. */
   readonly usable: boolean;
+  /** Absent where it is usable, or left out for reasons of a job's own. */
+  readonly whyUnusable?: WhyUnusable;
   /** Where each fact was read: the key of a label, of a DRA attribute or of a device resource. Facts that nobody states have none. */
   readonly readFrom?: Provenance;
 }

@@ -1,5 +1,8 @@
 import { NODE_LABELS } from '@coxswain/api-types';
 import { fabricFromNodes, type NodeFacts } from './index.ts';
+import type { Taint } from './fabric.ts';
+
+const aTaint = (key: string): Taint => ({ key, value: '', effect: 'NoSchedule' });
 
 function aNode(overrides: Partial<NodeFacts> = {}): NodeFacts {
   return { name: 'n1', labels: {}, gpuCapacity: 8, schedulable: true, ready: true, ...overrides };
@@ -57,11 +60,22 @@ describe('the fabric that labels describe', () => {
   });
 
   it.each([
-    { name: 'ready and schedulable', facts: {}, want: true },
-    { name: 'not ready', facts: { ready: false }, want: false },
-    { name: 'cordoned', facts: { schedulable: false }, want: false },
-  ])('a node that is $name is usable: $want', ({ facts, want }) => {
-    expect(fabricFromNodes([aNode(facts)]).nodes[0]?.usable).toBe(want);
+    { name: 'ready and schedulable', facts: {}, want: undefined },
+    { name: 'not ready', facts: { ready: false, schedulable: false, isCordoned: true }, want: 'notReady' },
+    { name: 'tainted', facts: { schedulable: false, taints: [aTaint('gone/bad')] }, want: 'tainted' },
+    {
+      name: 'cordoned, which is a taint as well',
+      facts: { schedulable: false, isCordoned: true, taints: [aTaint('node.kubernetes.io/unschedulable')] },
+      want: 'cordoned',
+    },
+    {
+      name: 'cordoned, and has a taint of another',
+      facts: { schedulable: false, isCordoned: true, taints: [aTaint('gone/bad')] },
+      want: 'cordonedAndTainted',
+    },
+  ] as const)('a node that is $name: $want', ({ facts, want }) => {
+    const [node] = fabricFromNodes([aNode(facts)]).nodes;
+    expect([node?.usable, node?.whyUnusable]).toEqual([want === undefined, want]);
   });
 
   it('leaves out nodes without GPUs and sorts the others by name', () => {

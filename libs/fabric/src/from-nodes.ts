@@ -1,5 +1,5 @@
 import { FABRIC_NAME, NODE_LABELS } from '@coxswain/api-types';
-import type { Fabric, FabricNode, NodeFacts, Provenance } from './fabric.ts';
+import type { Fabric, FabricNode, NodeFacts, Provenance, WhyUnusable } from './fabric.ts';
 import { namesOfIslands } from './island-names.ts';
 import { type NodeReading, readingsOf } from './node-reading.ts';
 import type { Said } from './said.ts';
@@ -22,6 +22,7 @@ function toFabricNode(reading: NodeReading, place: Pick<FabricNode, 'island' | '
   const { node, nvlinkDomain, nvlinkSubDomain, nicType, nicSpeedGbps, nicCount, gpuType } = reading;
   const domain = nvlinkDomain === undefined ? ownDomainOf(node.name) : told(nvlinkDomain);
   const readFrom = provenance(reading);
+  const whyUnusable = whyUnusableOf(node);
   return {
     name: node.name,
     gpus: node.gpuCapacity,
@@ -32,9 +33,20 @@ function toFabricNode(reading: NodeReading, place: Pick<FabricNode, 'island' | '
     ...(nicSpeedGbps === undefined ? {} : { nicSpeedGbps: nicSpeedGbps.value }),
     ...(nicCount === undefined ? {} : { nicCount: nicCount.value }),
     ...(gpuType === undefined ? {} : { gpuType: gpuType.value }),
-    usable: node.ready && node.schedulable,
+    usable: whyUnusable === undefined,
+    ...(whyUnusable === undefined ? {} : { whyUnusable }),
     ...(Object.keys(readFrom).length === 0 ? {} : { readFrom }),
   };
+}
+
+/** Whoever is cordoned gets a taint that says so. */
+const TAINT_OF_CORDON = 'node.kubernetes.io/unschedulable';
+
+function whyUnusableOf({ ready, schedulable, isCordoned, taints = [] }: NodeFacts): WhyUnusable | undefined {
+  if (!ready) return 'notReady';
+  if (schedulable) return undefined;
+  if (isCordoned !== true) return 'tainted';
+  return taints.every(({ key }) => key === TAINT_OF_CORDON) ? 'cordoned' : 'cordonedAndTainted';
 }
 
 /** Values of different producers are never equal: everything but our own label is spelled `<key>=<value>`. */

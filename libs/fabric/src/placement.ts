@@ -16,6 +16,7 @@ import {
   withStages,
 } from './stage-segments.ts';
 import { onOneNetwork, unlabelledSentence } from './unlabelled-nodes.ts';
+import { unusableSentence } from './unusable-nodes.ts';
 import { whatHelps } from './what-helps.ts';
 import { exceedsEveryNode, needsOf, notTogether, unsatisfiableMessage, waitingMessage } from './why-not.ts';
 
@@ -150,7 +151,7 @@ function explainedSegments(segments: readonly StageSegment[], request: GangReque
   const free = gpusFreeOf(open);
   const isApart = open.filter((one) => one.free >= ranksPerPod).length >= shape.pods;
   const apart = isApart ? `, but ${notTogether(shape.layout, request.acrossIslands)}` : '';
-  const message = `${meantFor(alike)}. ${needsOf(shape)}; of ${total} such GPUs ${free} are free${apart}.`;
+  const message = `${meantFor(alike)}. ${needsOf(shape)}; of ${total} such GPUs ${free} are free${apart}.${unusableSentence(nodes)}`;
   return { kind: 'waiting', message };
 }
 
@@ -207,7 +208,10 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
             ranksPerPod,
             isEnough: findNodes(request, withoutReserve(capacity)) !== undefined,
           });
-    return { kind: 'waiting', message: `${message}${reserved}${changeThatHelps(request, capacity)}` };
+    return {
+      kind: 'waiting',
+      message: `${message}${unusableSentence(fabric.nodes)}${reserved}${changeThatHelps(request, capacity)}`,
+    };
   }
   if (capacity.reserve !== undefined) {
     const all = freeGpusOf(openNodes(withoutReserve(emptyCapacity(capacity))));

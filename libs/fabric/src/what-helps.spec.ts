@@ -49,6 +49,33 @@ describe('what would let a gang start now', () => {
       want: 'give nodes that do not say on which network they are the label fabric.coxswain.dev/nic-island=ib, or that island in the Fabric resource, where they are on that of the others',
     },
     {
+      name: 'a node that takes pods again, of those that take none and are named',
+      request: tp8(5),
+      capacity: aFabricCapacity([
+        ...nodes('n', 4),
+        ...nodes('c', 4, { usable: false, whyUnusable: 'cordoned' }),
+        ...nodes('t', 1, { usable: false, whyUnusable: 'tainted' }),
+        ...nodes('r', 2, { usable: false, whyUnusable: 'notReady' }),
+      ]),
+      want: 'with 8 or more. 56 are on nodes that take no pods: c-0, c-1, c-2 and 1 more are cordoned; t-0 is tainted; r-0, r-1 are not ready. It would start now if you uncordon 1 node (c-0), or lower layout.dataParallelDegree from 5 to 4.',
+    },
+    {
+      name: 'cordons and taints together, where neither is enough',
+      request: tp8(4),
+      capacity: aFabricCapacity([
+        ...nodes('n', 2),
+        ...nodes('c', 1, { usable: false, whyUnusable: 'cordoned' }),
+        ...nodes('t', 1, { usable: false, whyUnusable: 'tainted' }),
+      ]),
+      want: 'if you uncordon 1 node (c-0) and remove the taints of 1 node (t-0), or lower',
+    },
+    {
+      name: 'nothing but fewer ranks, where only unready nodes lack',
+      request: tp8(2),
+      capacity: aFabricCapacity([...nodes('n', 1), ...nodes('r', 1, { usable: false, whyUnusable: 'notReady' })]),
+      want: '8 are on nodes that take no pods: r-0 is not ready. It would start now if you lower layout.dataParallelDegree from 2 to 1.',
+    },
+    {
       name: 'fewer data ranks that divide the batch',
       request: { ...tp8(4), batch: { globalBatchSize: 64, microBatchSize: 1 } },
       capacity: aFabricCapacity(nodes('n', 4), { 'n-2': 8 }),

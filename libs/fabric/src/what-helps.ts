@@ -4,8 +4,10 @@ import { capacitiesOfEqualNics, needsEqualNics, unequalNics } from './equal-nics
 import { type FabricCapacity, type FabricNode, gpusOf } from './fabric.ts';
 import type { GangRequest, GangShape } from './gang-shape.ts';
 import { byText } from './islands.ts';
+import { leastThat } from './least-that.ts';
 import { freeGpusOf, openNodes } from './open-nodes.ts';
 import { joinByLabel, onOneNetwork } from './unlabelled-nodes.ts';
+import { nodesToLetIn } from './unusable-nodes.ts';
 
 export interface Refused {
   readonly request: GangRequest;
@@ -21,7 +23,7 @@ export interface Refused {
 export function whatHelps(refused: Refused): readonly string[] {
   const { request, capacity } = refused;
   const isTooLarge = worldSize(request.layout) > gpusOf(capacity.fabric.nodes);
-  const changes = isTooLarge ? [fewerReplicas] : [nodesToFree, fewerReplicas, labels, moreIslands];
+  const changes = isTooLarge ? [fewerReplicas] : [nodesToFree, nodesThatTakePods, fewerReplicas, labels, moreIslands];
   return changes.map((change) => change(refused)).filter((change) => change !== undefined);
 }
 
@@ -89,17 +91,8 @@ function fewestFreed(refused: Refused, nodes: readonly FabricNode[]): readonly F
   return count === undefined ? [] : nodes.slice(0, count);
 }
 
-/** The least number from 1 on that will do, where more of it always does too; undefined where the most does not. */
-function leastThat(will: (number: number) => boolean, most: number): number | undefined {
-  if (most < 1 || !will(most)) return undefined;
-  let enough = most;
-  let tooFew = 0;
-  while (enough - tooFew > 1) {
-    const middle = Math.floor((enough + tooFew) / 2);
-    if (will(middle)) enough = middle;
-    else tooFew = middle;
-  }
-  return enough;
+function nodesThatTakePods(refused: Refused): string | undefined {
+  return nodesToLetIn(refused.capacity, (capacity) => fits(refused, refused.request, capacity));
 }
 
 /** The most data ranks for which there is room. */
