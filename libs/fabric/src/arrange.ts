@@ -7,7 +7,14 @@ import { levelRooms, mostBesideOthers } from './level-rooms.ts';
 import { bytesBetweenUnits, mostKept } from './most-kept.ts';
 import type { Arrangement } from './swap-search.ts';
 import { improved } from './swaps.ts';
-import { COST_WITHIN_LEVEL, type SwitchNode, switchTree, type SwitchTree, TREE_LEVELS } from './switch-tree.ts';
+import {
+  COST_WITHIN_LEVEL,
+  type DomainOf,
+  type SwitchNode,
+  switchTree,
+  type SwitchTree,
+  TREE_LEVELS,
+} from './switch-tree.ts';
 import type { OpenNode } from './open-nodes.ts';
 import type { LayoutTraffic } from './traffic.ts';
 import { type UnitAxis, type UnitGrid, unitGrid, withRingsCutTwice } from './unit-grid.ts';
@@ -19,6 +26,7 @@ export interface ArrangeQuestion {
   readonly traffic: LayoutTraffic;
   readonly open: readonly OpenNode[];
   readonly acrossIslands: AcrossIslands;
+  readonly domainOf: DomainOf;
 }
 
 /** A table of kept bytes takes units * (units of the roomiest switch) operations; larger gangs are split by a rule of thumb. */
@@ -39,9 +47,9 @@ const HEATS = [0.05, 0.4] as const;
  * is too large to be split like that.
  */
 export function arrange(question: ArrangeQuestion): readonly string[] | undefined {
-  const { shape, traffic, open, acrossIslands } = question;
+  const { shape, traffic, open, acrossIslands, domainOf } = question;
   const units = gangUnits(shape, traffic);
-  const tree = switchTree(shape, open);
+  const tree = switchTree(shape, open, domainOf);
   if (tree.root.room < units.count || splitOperations(tree, units.count) > MOST_SPLIT_OPERATIONS) return undefined;
   const grid = unitGrid(units);
   const { splits, least } = splitsToTry(units, tree, { grid, acrossIslands });

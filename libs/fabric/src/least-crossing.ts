@@ -7,6 +7,7 @@ import type { AcrossIslands, GangShape } from './gang-shape.ts';
 import { byText, islandsFor } from './islands.ts';
 import { openByType } from './open-by-type.ts';
 import { freeGpusOf, type OpenNode } from './open-nodes.ts';
+import { domainBelowSwitches, domainInIsland, type DomainOf, wholeDomain } from './switch-tree.ts';
 import type { LayoutTraffic } from './traffic.ts';
 
 export interface PlacementQuestion {
@@ -34,9 +35,23 @@ function placementsOn(question: PlacementQuestion): readonly (readonly string[])
   const packed = packWithin(acrossIslands, shape, nodes, freeGpusOf(open));
   if (packed === undefined) return [];
   const within = withinIslandsOf(question, packed);
-  const arranged = arrange(within);
-  const found = arranged !== undefined && keepsTogether(within, arranged) ? [arranged, packed] : [packed];
+  const arranged = partings(within).flatMap((domainOf) => {
+    const nodes = arrange({ ...within, domainOf });
+    return nodes !== undefined && keepsTogether(within, nodes) ? [nodes] : [];
+  });
+  const found = [...arranged, packed];
   return shape.lastPodRanks < shape.ranksPerPod ? [...found, ...withLastPodApart(within)] : found;
+}
+
+/**
+ * What counts as a domain in a search. Members of one that say different switches, as a node does that has been labelled in part, make these switches
+ * one for the search, which then takes far nodes for near ones; so it is told the other way round as well, and what each finds is judged by what it costs.
+ */
+function partings({ shape, open, acrossIslands }: PlacementQuestion): readonly [DomainOf, ...DomainOf[]] {
+  const widest = acrossIslands === 'never' ? domainInIsland : wholeDomain;
+  const nodes = open.filter(({ free }) => free >= shape.ranksPerPod).map(({ node }) => node);
+  const domains = (domainOf: DomainOf): number => new Set(nodes.map(domainOf)).size;
+  return domains(widest) === domains(domainBelowSwitches) ? [widest] : [widest, domainBelowSwitches];
 }
 
 /** As the packing that fits: in one island if one holds the gang, else in those that may be joined to the ones that it took. */
@@ -62,6 +77,7 @@ const MOST_PLACES_OF_LAST_POD = 8;
 /** Placements whose smaller last pod is on a node that is too small for the others: of nodes that have the same place on the tightest one. */
 function withLastPodApart(question: PlacementQuestion): readonly (readonly string[])[] {
   const { ranksPerPod, lastPodRanks } = question.shape;
+  const [domainOf] = partings(question);
   const able = question.open
     .filter(({ free }) => free >= lastPodRanks && free < ranksPerPod)
     .sort((left, right) => left.free - right.free || byText(left.node.name, right.node.name));
@@ -72,7 +88,7 @@ function withLastPodApart(question: PlacementQuestion): readonly (readonly strin
   return [...places.values()].slice(0, MOST_PLACES_OF_LAST_POD).flatMap(([small]) => {
     if (small === undefined) return [];
     const open = question.open.map((one) => (one === small ? { ...one, free: ranksPerPod } : one));
-    const nodes = [...(arrange({ ...question, open }) ?? [])];
+    const nodes = [...(arrange({ ...question, open, domainOf }) ?? [])];
     const at = nodes.indexOf(small.node.name);
     if (at >= 0) [nodes[at], nodes[nodes.length - 1]] = [nodes.at(-1) ?? '', small.node.name];
     return nodes.length > 0 && keepsTogether(question, nodes) ? [nodes] : [];

@@ -46,15 +46,30 @@ export interface SwitchTree {
   readonly above: readonly Int32Array[];
 }
 
+/** Nodes with the same answer count as one NVLink domain. */
+export type DomainOf = (node: FabricNode) => string;
+
+export const wholeDomain: DomainOf = ({ nvlinkDomain }) => nvlinkDomain;
+
+/** A domain whose members lie in several islands is several, where no gang may lie in more than one. */
+export const domainInIsland: DomainOf = ({ nvlinkDomain, island }) => `${nvlinkDomain}\n${island}`;
+
+/** So is one whose members say different switches. */
+export const domainBelowSwitches: DomainOf = (node) =>
+  `${domainInIsland(node)}\n${node.switches.map((name) => name ?? '').join('\n')}`;
+
 /**
  * The switches above nodes that can take a full pod of the gang. Members of an NVLink domain meet there, so switches that share a domain are taken for
  * one: their tree then never says that something crosses which does not.
  */
-export function switchTree(shape: GangShape, open: readonly OpenNode[]): SwitchTree {
+export function switchTree(shape: GangShape, open: readonly OpenNode[], domainOf: DomainOf = wholeDomain): SwitchTree {
   const able = open
     .filter(({ node, free }) => free > 0 || node.gpus >= shape.ranksPerPod)
     .sort((left, right) => left.free - right.free || byText(left.node.name, right.node.name));
-  const keys = keysOfLevels(able.map(({ node }) => node));
+  const keys = keysOfLevels(
+    able.map(({ node }) => node),
+    domainOf,
+  );
   const builder: Builder = { shape, keys, bins: [], kinds: new Map() };
   const all = able.map((one, at) => ({ ...one, at }));
   const root = below(builder, all, TREE_LEVELS.length);
@@ -134,7 +149,7 @@ function binOf(builder: Builder, domains: readonly SizedDomain[]): SwitchNode {
 }
 
 /** Names of each node's domain and switches, from the domain up; each is told apart by what is above it. */
-function keysOfLevels(nodes: readonly FabricNode[]): readonly (readonly string[])[] {
+function keysOfLevels(nodes: readonly FabricNode[], domainOf: DomainOf): readonly (readonly string[])[] {
   const told = nodes.reduce((most, { switches }) => Math.max(most, switches.length), 0);
   const tier = ({ name, switches }: FabricNode, at: number): string =>
     at < told ? (switches[at] ?? `\n${switches.at(-1) ?? name}`) : '';
@@ -142,8 +157,7 @@ function keysOfLevels(nodes: readonly FabricNode[]): readonly (readonly string[]
   const core = nodes.map((node, at) => `${island[at] ?? ''}\n${tier(node, 2)}`);
   const spine = nodes.map((node, at) => `${core[at] ?? ''}\n${tier(node, 1)}`);
   const leaf = nodes.map((node, at) => `${spine[at] ?? ''}\n${tier(node, 0)}`);
-  const domain = nodes.map((node) => node.nvlinkDomain);
-  return joined([domain, leaf, spine, core, island]);
+  return joined([nodes.map(domainOf), leaf, spine, core, island]);
 }
 
 /** Each level's names, where those that share a name of the level below have one name too. */
