@@ -211,7 +211,32 @@ describe('why a gang is not placed', () => {
       want: {
         kind: 'unsatisfiable',
         message: expect.stringMatching(
-          /each data group in one island among those of one NIC class; the largest domain/,
+          /each data group in one island among those of one NIC class; the largest domain, d1, has 4 GPUs and the largest island, ib, 4\. Islands bind: NICs of different classes \(infiniband, roce\) cannot connect\. Lower a degree, or make the job with resources\.acrossIslands Sockets, at the speed of TCP\. It would start now if you make the job anew with resources\.acrossIslands Sockets, at the speed of TCP\.$/,
+        ) as string,
+      },
+    },
+    {
+      name: 'islands are of two NIC classes, and fewer data ranks would fit one',
+      request: {
+        layout: tp(2, { pipelineParallelDegree: 2, dataParallelDegree: 2 }),
+        acrossIslands: 'pipeline',
+      },
+      capacity: aFabricCapacity(ofTwoClasses),
+      want: {
+        kind: 'unsatisfiable',
+        message: expect.stringContaining(
+          'It would start now if you lower layout.dataParallelDegree from 2 to 1, or make the job anew with resources.acrossIslands Sockets',
+        ) as string,
+      },
+    },
+    {
+      name: 'no island is large enough, and one is for fewer data ranks',
+      request: { layout: tp(2, { dataParallelDegree: 4 }) },
+      capacity: aFabricCapacity(fourNodes),
+      want: {
+        kind: 'unsatisfiable',
+        message: expect.stringMatching(
+          /or make the job with resources.acrossIslands Sockets .* It would start now if you lower layout.dataParallelDegree from 4 to 2\.$/,
         ) as string,
       },
     },
@@ -228,7 +253,7 @@ describe('why a gang is not placed', () => {
       want: {
         kind: 'unsatisfiable',
         message:
-          'The data groups of a pipeline stage need 8 GPUs in one island; the largest, ib, has 4. Lower layout.dataParallelDegree to at most 2, or raise layout.pipelineParallelDegree in its place.',
+          'The data groups of a pipeline stage need 8 GPUs in one island; the largest, ib, has 4. Lower layout.dataParallelDegree to at most 2, or raise layout.pipelineParallelDegree in its place. It would start now if you lower layout.dataParallelDegree from 4 to 2, or make the job anew with resources.acrossIslands Sockets, at the speed of TCP.',
       },
     },
     {
@@ -238,7 +263,7 @@ describe('why a gang is not placed', () => {
       want: {
         kind: 'unsatisfiable',
         message:
-          'The data groups of a pipeline stage need 8 GPUs in one island; the largest, ib, has 4. Lower layout.dataParallelDegree to at most 1, or raise layout.pipelineParallelDegree in its place.',
+          'The data groups of a pipeline stage need 8 GPUs in one island; the largest, ib, has 4. Lower layout.dataParallelDegree to at most 1, or raise layout.pipelineParallelDegree in its place. It would start now if you lower layout.dataParallelDegree from 2 to 1, or make the job anew with resources.acrossIslands Sockets, at the speed of TCP.',
       },
     },
     {
@@ -248,7 +273,7 @@ describe('why a gang is not placed', () => {
       want: {
         kind: 'unsatisfiable',
         message:
-          'The data groups of a pipeline stage need 8 GPUs in one island; the largest, ib, has 4. Lower layout.contextParallelDegree, or raise layout.pipelineParallelDegree in its place.',
+          'The data groups of a pipeline stage need 8 GPUs in one island; the largest, ib, has 4. Lower layout.contextParallelDegree, or raise layout.pipelineParallelDegree in its place. It would start now if you make the job anew with resources.acrossIslands Sockets, at the speed of TCP.',
       },
     },
     {

@@ -3,7 +3,7 @@ import { capacitiesOfOneClass, packWithin } from './across-islands.ts';
 import { assumedTraffic } from './assumed-traffic.ts';
 import { capacitiesOfEqualNics, needsEqualNics, unequalNics, unequalNicsMessage } from './equal-nics.ts';
 import { type Fabric, type FabricCapacity, gpusOf } from './fabric.ts';
-import { type GangRequest, type GangShape, gangShape, ranksInDomain } from './gang-shape.ts';
+import { type AcrossIslands, type GangRequest, type GangShape, gangShape, ranksInDomain } from './gang-shape.ts';
 import { leastCrossing } from './least-crossing.ts';
 import { freeGpusOf, gpusFreeOf, nodesInReserve, openNodes, withTaken } from './open-nodes.ts';
 import { boundByReserve, reserveSentence, withoutReserve } from './reserve.ts';
@@ -17,7 +17,7 @@ import {
 } from './stage-segments.ts';
 import { onOneNetwork, unlabelledSentence } from './unlabelled-nodes.ts';
 import { unusableSentence } from './unusable-nodes.ts';
-import { whatHelps } from './what-helps.ts';
+import { type Refused, whatHelps, whatHelpsAtAll } from './what-helps.ts';
 import { exceedsEveryNode, needsOf, notTogether, unsatisfiableMessage, waitingMessage } from './why-not.ts';
 
 /**
@@ -219,8 +219,10 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
     if (shape !== undefined)
       return { kind: 'unsatisfiable', message: boundByReserve(needsOf(shape), capacity.reserve) };
   }
-  const mayHelp = shapes.some((shape) => packWithin('pipeline', shape, fabric.nodes, emptied) !== undefined);
-  const message = `${unsatisfiableMessage(request, fabric, mayHelp)}${unlabelledIfBinding(request, fabric)}`;
+  const fitsAcross = (across: AcrossIslands): boolean =>
+    shapes.some((shape) => packWithin(across, shape, fabric.nodes, emptied) !== undefined);
+  const crossing = { asPipeline: fitsAcross('pipeline'), overSockets: fitsAcross('anyGroup') };
+  const message = `${unsatisfiableMessage(request, fabric, crossing)}${changeThatHelps(request, capacity, whatHelpsAtAll)}${unlabelledIfBinding(request, fabric)}`;
   return { kind: 'unsatisfiable', message };
 }
 
@@ -237,9 +239,13 @@ function unlabelledIfBinding(request: GangRequest, fabric: Fabric): string {
 }
 
 /** A sentence with a space before it; empty where no small change was found. */
-function changeThatHelps(request: GangRequest, capacity: FabricCapacity): string {
+function changeThatHelps(
+  request: GangRequest,
+  capacity: FabricCapacity,
+  changes: (refused: Refused) => readonly string[] = whatHelps,
+): string {
   const { fabric } = capacity;
-  const helps = whatHelps({ request, capacity, shapesOf: (layout) => shapesOf({ ...request, layout }, fabric) });
+  const helps = changes({ request, capacity, shapesOf: (layout) => shapesOf({ ...request, layout }, fabric) });
   return helps.length === 0 ? '' : ` It would start now if you ${helps.join(', or ')}.`;
 }
 

@@ -27,6 +27,19 @@ export function whatHelps(refused: Refused): readonly string[] {
   return changes.map((change) => change(refused)).filter((change) => change !== undefined);
 }
 
+/**
+ * The same for a gang that not even an empty cluster would hold: freeing nodes is no help. Where no island is large enough and none may be crossed, its
+ * refusal itself says what crossing takes.
+ */
+export function whatHelpsAtAll(refused: Refused): readonly string[] {
+  const { gpusPerNode = 0 } = refused.request;
+  // Fewer ranks than a pod was to have would fit, and that is not what was asked.
+  if (refused.capacity.fabric.nodes.every(({ gpus }) => gpus < gpusPerNode)) return [];
+  const isCrossingSaid = (refused.request.acrossIslands ?? 'never') === 'never';
+  const changes = isCrossingSaid ? [fewerReplicas] : [fewerReplicas, moreIslands];
+  return changes.map((change) => change(refused)).filter((change) => change !== undefined);
+}
+
 function fits(
   { shapesOf }: Refused,
   { layout, acrossIslands = 'never' }: GangRequest,

@@ -53,10 +53,14 @@ function inDomain(layout: ParallelLayout): string {
 }
 
 /**
- * Why not even an empty cluster holds the gang, and what to change. The first broken rule is named. `fitsAsPipeline`: it would hold it if stages were
- * in several islands.
+ * Why not even an empty cluster holds the gang, and what to change. The first broken rule is named. `fits`: whether it would hold it if stages were
+ * in several islands, or all ranks used sockets.
  */
-export function unsatisfiableMessage(request: GangRequest, fabric: Fabric, fitsAsPipeline: boolean): string {
+export function unsatisfiableMessage(
+  request: GangRequest,
+  fabric: Fabric,
+  fits: { readonly asPipeline: boolean; readonly overSockets: boolean },
+): string {
   const { layout, gpusPerNode } = request;
   const tooMany = gpusPerNode === undefined ? undefined : exceedsEveryNode(gpusPerNode, fabric.nodes);
   if (tooMany !== undefined) return tooMany;
@@ -82,7 +86,7 @@ export function unsatisfiableMessage(request: GangRequest, fabric: Fabric, fitsA
   const { acrossIslands = 'never' } = request;
   const island = largestOf(usable, (node) => node.island);
   if (acrossIslands === 'never' && island.gpus < worldSize(layout)) {
-    const pipeline = fitsAsPipeline ? 'Pipeline where islands of one NIC class reach each other, or ' : '';
+    const pipeline = fits.asPipeline ? 'Pipeline where islands of one NIC class reach each other, or ' : '';
     return (
       `The gang needs ${count(worldSize(layout), 'GPU')} in one island; the largest, ${island.name}, has ${island.gpus}${perNode}. Ask for at most ` +
       `${island.gpus}, or make the job with resources.acrossIslands ${pipeline}Sockets at the speed of TCP.`
@@ -99,8 +103,20 @@ export function unsatisfiableMessage(request: GangRequest, fabric: Fabric, fitsA
   }
   return (
     `No set of nodes keeps each ${inner === 1 ? 'tensor group' : `group of ${ranksInDomain(layout)} (layout.sequence.ulyssesDegree ${inner})`} of ${formatLayout(layout)} in one NVLink domain${IN_ISLANDS[acrossIslands]}${perNode}; the largest domain, ${domain.name}, has ${count(domain.gpus, 'GPU')} and the largest island, ` +
-    `${island.name}, ${island.gpus}. Choose degrees that divide these, or another resources.gpusPerNode.`
+    `${island.name}, ${island.gpus}. ${whatBinds(request, fabric, fits.overSockets)}`
   );
+}
+
+/** Islands, where the gang would fit but for them; else its groups. */
+function whatBinds({ acrossIslands }: GangRequest, { nodes }: Fabric, fitsOverSockets: boolean): string {
+  if (!fitsOverSockets)
+    return 'Lower a degree, so that whole groups fit into these, or set another resources.gpusPerNode.';
+  const classes = [...new Set(nodes.flatMap(({ nicType }) => nicType?.toLowerCase() ?? []))].sort();
+  const apart =
+    acrossIslands === 'pipeline' && classes.length > 1
+      ? `Islands bind: NICs of different classes (${classes.join(', ')}) cannot connect`
+      : 'Islands bind: each alone is too small';
+  return `${apart}. Lower a degree, or make the job with resources.acrossIslands Sockets, at the speed of TCP.`;
 }
 
 /** Undefined where some node has as many. There are nodes. */
