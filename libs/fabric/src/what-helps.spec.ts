@@ -30,6 +30,15 @@ describe('what would let a gang start now', () => {
       want: 'free 2 nodes of island ib (n-3, n-1)',
     },
     {
+      name: 'no half of a domain that another one does without',
+      request: { ...tp8(1), gpusPerNode: 4 },
+      capacity: aFabricCapacity(
+        ['b', 'c'].flatMap((domain) => nodes(domain, 2, { gpus: 4, nvlinkDomain: domain })),
+        { 'b-0': 1, 'b-1': 4, 'c-0': 2, 'c-1': 2 },
+      ),
+      want: 'free 2 nodes of island ib (c-0, c-1)',
+    },
+    {
       name: 'several islands of one class',
       request: tp8(2, 2),
       capacity: aFabricCapacity(

@@ -87,7 +87,8 @@ function nodesToFree(refused: Refused): string | undefined {
     .filter((one) => one.nodes.length > 0)
     .sort((one, other) => one.nodes.length - other.nodes.length)[0];
   if (found === undefined) return undefined;
-  const { island, nodes } = found;
+  const { island } = found;
+  const nodes = withoutNeedless(refused, found.nodes);
   const named = nodes.slice(0, MOST_NAMED).map(({ name }) => name);
   const more = nodes.length > MOST_NAMED ? ` and ${nodes.length - MOST_NAMED} more` : '';
   return `free ${nodes.length} node${nodes.length === 1 ? '' : 's'} of island ${island} (${named.join(', ')}${more})`;
@@ -95,13 +96,25 @@ function nodesToFree(refused: Refused): string | undefined {
 
 /** The shortest beginning of the list that is enough; empty where all of it is not. */
 function fewestFreed(refused: Refused, nodes: readonly FabricNode[]): readonly FabricNode[] {
-  const fitsWith = (count: number): boolean => {
-    const usedGpus = new Map(refused.capacity.usedGpus);
-    for (const { name } of nodes.slice(0, count)) usedGpus.delete(name);
-    return fits(refused, refused.request, { ...refused.capacity, usedGpus });
-  };
-  const count = leastThat(fitsWith, nodes.length);
+  const count = leastThat((first) => fitsWithout(refused, nodes.slice(0, first)), nodes.length);
   return count === undefined ? [] : nodes.slice(0, count);
+}
+
+function fitsWithout(refused: Refused, freed: readonly FabricNode[]): boolean {
+  const usedGpus = new Map(refused.capacity.usedGpus);
+  for (const { name } of freed) usedGpus.delete(name);
+  return fits(refused, refused.request, { ...refused.capacity, usedGpus });
+}
+
+/** Each such look costs as much as a placement without a search. */
+const MOST_LEFT_OUT = 16;
+
+/** Without those that need not be freed beside the others: what comes first may be the half of a domain whose other half is not among them. */
+function withoutNeedless(refused: Refused, nodes: readonly FabricNode[]): readonly FabricNode[] {
+  return nodes.slice(0, MOST_LEFT_OUT).reduce((kept, node) => {
+    const others = kept.filter((one) => one !== node);
+    return others.length > 0 && fitsWithout(refused, others) ? others : kept;
+  }, nodes);
 }
 
 function nodesThatTakePods(refused: Refused): string | undefined {
