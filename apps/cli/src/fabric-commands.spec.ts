@@ -90,6 +90,12 @@ describe('fabric show', () => {
     expect(await show(core, {}, {})).toMatch(
       /\nNo label of 2 of 3 nodes says on which network they are, so they count as apart .* island network\.topology\.nvidia\.com\/core=c0\. Where they do, give them the label network\.topology\.nvidia\.com\/core=c0 too, or all nodes one fabric\.coxswain\.dev\/nic-island\.$/,
     );
+    const infiniband = { ...core, 'fabric.coxswain.dev/nic-type': 'infiniband' };
+    const roce = { ...core, 'fabric.coxswain.dev/nic-type': 'roce' };
+    expect(await show(infiniband, infiniband, roce, {})).toMatch(
+      /\nNo label of 1 of 4 nodes .* give them the labels network\.topology\.nvidia\.com\/core=c0 and fabric\.coxswain\.dev\/nic-type=infiniband too, or all nodes one fabric\.coxswain\.dev\/nic-island\.$/,
+    );
+    expect(await show(infiniband, infiniband, roce, infiniband)).not.toContain('No label of');
     expect(await show(core, core)).not.toContain('No label of');
     expect(await show({}, {})).not.toContain('No label of');
   });

@@ -55,9 +55,11 @@ function apartIn({ nodes }: Fabric): Apart {
 function asTheOthers({ island, readFrom }: FabricNode, them: string): string {
   const ours = NODE_LABELS.nicIsland;
   const isDeclared = readFrom?.island === undefined || readFrom.island.endsWith(ours);
-  // Behind a colon stands the class of NICs, which labels of their own say.
-  const [label = island] = island.split(':');
+  // Where classes of NICs are told apart below one root, the name of the island has the class behind a colon, and a node needs both to be in it.
+  const [label = island, nicType] = island.split(':');
+  const labels =
+    nicType === undefined ? `the label ${label} too` : `the labels ${label} and ${NODE_LABELS.nicType}=${nicType} too`;
   return isDeclared
     ? `give ${them} the label ${ours}=${island}, or that island in the Fabric resource`
-    : `give ${them} the label ${label} too, or all nodes one ${ours}`;
+    : `give ${them} ${labels}, or all nodes one ${ours}`;
 }
