@@ -211,6 +211,23 @@ describe('the dashboard', () => {
     await picture('8-fabric');
   });
 
+  it('tells since when the fabric looks so', async () => {
+    const history = page.locator('section', { has: page.getByRole('heading', { name: 'What it looked like' }) });
+    // It is recorded once two looks, half a minute apart, have seen the same, and read when somebody asks.
+    await waitFor(
+      async () => {
+        await history.getByRole('button', { name: 'show when it changed' }).click();
+        await history.locator('table, .empty, .problem').waitFor();
+        const text = await history.innerText();
+        if (/\d+\s+\d+\s+\d+\s+the first that is kept/.test(text)) return true;
+        await history.getByRole('button', { name: 'hide' }).click();
+        return false;
+      },
+      { what: 'the first snapshot of the fabric', deadlineMs: 120_000, intervalMs: 1_000 },
+    );
+    await picture('9-fabric-history');
+  });
+
   it('gave the browser nothing to complain about: no error, no broken policy, no resource from elsewhere', () => {
     expect(complaints).toEqual([]);
   });
