@@ -2,8 +2,10 @@ import type { ParallelLayout } from '@coxswain/layout';
 import { assumedTraffic } from './assumed-traffic.ts';
 import { weightedBytes } from './boundary-weights.ts';
 import { crossingBytes } from './crossing-bytes.ts';
+import { openNodes } from './open-nodes.ts';
 import { leastWeightedBytes } from './placement-bound.ts';
 import { placeGang } from './placement.ts';
+import { bestPlacementCost } from './testing/best-placement.ts';
 import { aFabricCapacity, aFabricNode } from './testing/index.ts';
 
 const LAYOUT: ParallelLayout = { tensorParallelDegree: 8, pipelineParallelDegree: 2, dataParallelDegree: 2 };
@@ -30,6 +32,25 @@ describe('the least weighted bytes', () => {
     const nodeOfRank = Array.from({ length: 32 }, (_, rank) => placed.nodes[Math.floor(rank / 8)] ?? '');
     const has = weightedBytes(crossingBytes(assumedTraffic(LAYOUT), nodeOfRank, capacity.fabric));
     expect(leastWeightedBytes({ layout: LAYOUT }, placed.ranksPerPod, capacity) / has).toBeCloseTo(1, 9);
+  });
+
+  it.each<[string, Omit<ParallelLayout, 'tensorParallelDegree'> & { readonly tensorParallelDegree?: number }, number]>([
+    ['three stages and a bit in each of three pods', { pipelineParallelDegree: 4, dataParallelDegree: 3 }, 6],
+    ['four pods for six replicas of four stages', { pipelineParallelDegree: 4, dataParallelDegree: 6 }, 8],
+    ['a stage and a half in a pod', { tensorParallelDegree: 2, pipelineParallelDegree: 4, dataParallelDegree: 3 }, 8],
+  ])('are what the best of all placements has where few pods cut stages: %s', (_sentence, degrees, count) => {
+    const layout: ParallelLayout = { tensorParallelDegree: 1, ...degrees };
+    const nodes = Array.from({ length: count }, (_, at) =>
+      aFabricNode({ name: `n${at}`, gpus: 4, switches: [`l${Math.floor(at / 2)}`, `s${Math.floor(at / 4)}`] }),
+    );
+    const capacity = aFabricCapacity(nodes, { n1: 4 });
+    const placed = placeGang({ layout }, capacity);
+    if (placed.kind !== 'placed') throw new Error(placed.message);
+    const { ranksPerPod } = placed;
+    const best = bestPlacementCost({ layout, traffic: assumedTraffic(layout) }, ranksPerPod, openNodes(capacity));
+    const least = leastWeightedBytes({ layout }, ranksPerPod, capacity, placed.nodes);
+    expect(least / (best ?? 0)).toBeCloseTo(1, 9);
+    expect(leastWeightedBytes({ layout }, ranksPerPod, capacity)).toBeLessThan(least * 0.9);
   });
 
   it('are those of one type of GPU where one has enough, since gangs are not mixed then', () => {

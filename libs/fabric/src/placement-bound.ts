@@ -1,11 +1,14 @@
 import { assumedTraffic } from './assumed-traffic.ts';
+import { bestOfAll } from './best-placement.ts';
 import { leastBetweenParts } from './between-parts.ts';
 import type { FabricCapacity } from './fabric.ts';
-import { type GangRequest, gangShape } from './gang-shape.ts';
+import { type AcrossIslands, type GangRequest, gangShape, type GangShape } from './gang-shape.ts';
 import { placementCost } from './least-crossing.ts';
 import { fixedBytes, lowerBound } from './lower-bound.ts';
-import { openNodes } from './open-nodes.ts';
+import { openByType } from './open-by-type.ts';
+import { type OpenNode, openNodes } from './open-nodes.ts';
 import { type SegmentedRequest, stageSegments, withoutCutRings } from './stage-segments.ts';
+import { domainBelowSwitches, type DomainOf, wholeDomain } from './switch-tree.ts';
 import type { LayoutTraffic } from './traffic.ts';
 
 /**
@@ -24,7 +27,48 @@ export function leastWeightedBytes(
   const shape = gangShape(layout, ranksPerPod);
   const question = { shape, traffic, open: openNodes(capacity), acrossIslands };
   if (known === undefined) return lowerBound(question);
-  return lowerBound({ ...question, known: placementCost({ shape, traffic, fabric: capacity.fabric }, known) });
+  const cost = placementCost({ shape, traffic, fabric: capacity.fabric }, known);
+  const least = lowerBound({ ...question, known: cost });
+  return least * EQUAL >= cost ? least : Math.max(least, leastOfAll({ ...request, traffic }, question) ?? 0);
+}
+
+const EQUAL = 1 + 1e-9;
+/** Of more pods there are too many placements. */
+const MOST_PODS_TRIED = 8;
+/** Half a second, or so. */
+const MOST_LOOKS = 100_000;
+
+interface BoundedGang {
+  readonly shape: GangShape;
+  readonly open: readonly OpenNode[];
+  readonly acrossIslands: AcrossIslands;
+}
+
+/** What the best placement costs, where these are so few that each can be looked at: of pods that cut stages the bound knows little. */
+function leastOfAll(
+  request: GangRequest & { readonly traffic: LayoutTraffic },
+  { shape, open, acrossIslands }: BoundedGang,
+): number | undefined {
+  if (shape.pods > MOST_PODS_TRIED || areDomainsSplit(open)) return undefined;
+  const sets = openByType({ shape, open, acrossIslands });
+  let least = Infinity;
+  for (const alike of sets) {
+    // Several islands only where no single one holds the gang.
+    for (const islands of new Set(['never', acrossIslands] as const)) {
+      const asked = { ...request, acrossIslands: islands };
+      const { cost, isWhole } = bestOfAll(asked, shape.ranksPerPod, alike, MOST_LOOKS / sets.length);
+      if (!isWhole) return undefined;
+      least = Math.min(least, cost ?? Infinity);
+      if (cost !== undefined) break;
+    }
+  }
+  return least === Infinity ? undefined : least;
+}
+
+/** Whether members of a domain say different switches. */
+function areDomainsSplit(open: readonly OpenNode[]): boolean {
+  const count = (domainOf: DomainOf): number => new Set(open.map(({ node }) => domainOf(node))).size;
+  return count(wholeDomain) < count(domainBelowSwitches);
 }
 
 /** What each part costs at least on nodes of its type, and what parts send each other at least. */

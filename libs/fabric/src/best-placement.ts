@@ -1,0 +1,116 @@
+import type { FabricNode } from './fabric.ts';
+import { gangShape, type GangRequest, type GangShape, ranksInDomain } from './gang-shape.ts';
+import { placementCost } from './least-crossing.ts';
+import type { OpenNode } from './open-nodes.ts';
+import type { LayoutTraffic } from './traffic.ts';
+
+export interface BestOfAll {
+  /** Weighted bytes of the best placement; undefined: none was found. */
+  readonly cost: number | undefined;
+  /** Every placement was looked at. */
+  readonly isWhole: boolean;
+}
+
+/** What pricing a placement takes, in looks at a node. */
+const LOOKS_PER_PLACEMENT = 10;
+
+/**
+ * The best placement there is, by trying every one. Nodes that differ in nothing but their names are tried once, and so are switches and domains that
+ * nobody is below yet and that look alike; so a domain has to be below one switch of each tier. For a handful of pods: `most` is how many times a
+ * node is looked at for a pod before it is given up.
+ */
+export function bestOfAll(
+  request: GangRequest & { readonly traffic: LayoutTraffic },
+  ranksPerPod: number,
+  open: readonly OpenNode[],
+  most: number,
+): BestOfAll {
+  const shape = gangShape(request.layout, ranksPerPod);
+  const fabric = { nodes: open.map(({ node }) => node) };
+  const kindOf = kinds(open);
+  let best: number | undefined;
+  let left = most;
+  const price = (chosen: readonly FabricNode[]): void => {
+    left -= LOOKS_PER_PLACEMENT;
+    const nodes = chosen.map(({ name }) => name);
+    best = Math.min(best ?? Infinity, placementCost({ shape, traffic: request.traffic, fabric }, nodes));
+  };
+  const choose = (chosen: readonly OpenNode[]): void => {
+    const nodes = chosen.map(({ node }) => node);
+    if (chosen.length === shape.pods) return price(nodes);
+    const tried = new Set<string>();
+    for (const one of open) {
+      if (left <= 0) return;
+      left -= 1;
+      if (chosen.includes(one) || !mayFollow({ shape, request }, nodes, one)) continue;
+      const kind = kindOf(one, chosen);
+      if (tried.has(kind)) continue;
+      tried.add(kind);
+      choose([...chosen, one]);
+    }
+  };
+  choose([]);
+  return { cost: best, isWhole: left > 0 };
+}
+
+/** What tells a node from others beside those that are chosen: names of the places where some are, and how the first place without any is made up. */
+function kinds(open: readonly OpenNode[]): (one: OpenNode, chosen: readonly OpenNode[]) => string {
+  const places = new Map(open.map((one) => [one, placesOf(one)]));
+  const inside = new Map<string, OpenNode[]>();
+  for (const [one, keys] of places) for (const key of keys) inside.set(key, [...(inside.get(key) ?? []), one]);
+  const looks = new Map<string, string>();
+  const lookOf = (key: string, tier: number): string => {
+    const known = looks.get(key);
+    if (known !== undefined) return known;
+    const nodes = inside.get(key) ?? [];
+    const below = new Set(nodes.map((one) => places.get(one)?.[tier + 1]));
+    const parts = [...below].map((next) =>
+      next === undefined ? String(nodes.map(({ free }) => free).sort()) : lookOf(next, tier + 1),
+    );
+    const look = `(${parts.sort().join()})`;
+    looks.set(key, look);
+    return look;
+  };
+  return (one, chosen) => {
+    const keys = places.get(one) ?? [];
+    const empty = keys.findIndex((key) => !chosen.some((other) => inside.get(key)?.includes(other)));
+    return empty < 0
+      ? `${keys.at(-1) ?? ''} ${one.free}`
+      : `${keys[empty - 1] ?? ''} ${lookOf(keys[empty] ?? '', empty)} ${pathLook(keys.slice(empty + 1), empty + 1, lookOf)} ${one.free}`;
+  };
+}
+
+/** Which of the places inside it is, by how they are made up. */
+function pathLook(keys: readonly string[], tier: number, lookOf: (key: string, tier: number) => string): string {
+  return keys.map((key, at) => lookOf(key, tier + at)).join(' ');
+}
+
+/** Far to near, each named with those around it. Domains of several nodes are below one leaf each. */
+function placesOf({ node: { island, switches, nvlinkDomain } }: OpenNode): readonly string[] {
+  const path = [island, ...switches.toReversed(), nvlinkDomain];
+  return path.map((_, at) => path.slice(0, at + 1).join('\n'));
+}
+
+/** Whether the next pod may be there: room, and its tensor groups and stages together, by the ranks of each group. */
+function mayFollow(
+  { shape, request }: { readonly shape: GangShape; readonly request: GangRequest },
+  chosen: readonly FabricNode[],
+  { node, free }: OpenNode,
+): boolean {
+  const pod = chosen.length;
+  const first = pod * shape.ranksPerPod;
+  const last = Math.min(shape.worldSize, first + shape.ranksPerPod) - 1;
+  if (free <= last - first) return false;
+  const nodeOf = (rank: number): FabricNode | undefined => chosen[Math.floor(rank / shape.ranksPerPod)];
+  const together = (size: number, alike: (other: FabricNode) => boolean): boolean => {
+    const before = nodeOf(first - (first % size));
+    return first % size === 0 || before === undefined || alike(before);
+  };
+  const { layout, acrossIslands } = request;
+  const stage = shape.worldSize / layout.pipelineParallelDegree;
+  const ranksOfIsland = { never: shape.worldSize, pipeline: stage, anyGroup: 1 }[acrossIslands ?? 'pipeline'];
+  return (
+    together(ranksInDomain(layout), (other) => other.nvlinkDomain === node.nvlinkDomain) &&
+    together(ranksOfIsland, (other) => other.island === node.island)
+  );
+}
