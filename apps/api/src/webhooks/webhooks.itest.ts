@@ -214,7 +214,12 @@ describe('an endpoint', () => {
     await sql("UPDATE webhooks SET leased_until = now() - interval '1 s' WHERE id = $1", [endpoint.id]);
     await makeDue(endpoint.id);
     await seen(endpoint, 1);
-    expect((await deliveriesOf(endpoint.id))[0]).toMatchObject({ state: 'delivered', attempts: 2 });
+    // It is recorded once the receiver has answered, a moment after it came there.
+    const delivery = await waitFor(
+      async () => (await deliveriesOf(endpoint.id)).find((one: { state: string }) => one.state !== 'waiting'),
+      { what: 'what became of the message' },
+    );
+    expect(delivery).toMatchObject({ state: 'delivered', attempts: 2 });
   });
 
   it('whose secret is rotated gets both signatures for as long as was said', async () => {
