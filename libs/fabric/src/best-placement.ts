@@ -56,24 +56,31 @@ export function bestOfAll(
 /** What tells a node from others beside those that are chosen: names of the places where some are, and how the first place without any is made up. */
 function kinds(open: readonly OpenNode[]): (one: OpenNode, chosen: readonly OpenNode[]) => string {
   const places = new Map(open.map((one) => [one, placesOf(one)]));
-  const inside = new Map<string, OpenNode[]>();
-  for (const [one, keys] of places) for (const key of keys) inside.set(key, [...(inside.get(key) ?? []), one]);
+  const all = [...places].flatMap(([one, keys]) => keys.map((key) => ({ key, one })));
+  const inside = Map.groupBy(all, ({ key }) => key);
   const looks = new Map<string, string>();
+  // The look of a place with ten thousand nodes is long, and is part of the kind of each of them.
+  const shorts = new Map<string, string>();
+  const shortOf = (look: string): string => {
+    const short = shorts.get(look) ?? `#${shorts.size}`;
+    shorts.set(look, short);
+    return short;
+  };
   const lookOf = (key: string, tier: number): string => {
     const known = looks.get(key);
     if (known !== undefined) return known;
-    const nodes = inside.get(key) ?? [];
+    const nodes = (inside.get(key) ?? []).map(({ one }) => one);
     const below = new Set(nodes.map((one) => places.get(one)?.[tier + 1]));
     const parts = [...below].map((next) =>
       next === undefined ? String(nodes.map(({ free }) => free).sort()) : lookOf(next, tier + 1),
     );
-    const look = `(${parts.sort().join()})`;
+    const look = shortOf(parts.sort().join());
     looks.set(key, look);
     return look;
   };
   return (one, chosen) => {
     const keys = places.get(one) ?? [];
-    const empty = keys.findIndex((key) => !chosen.some((other) => inside.get(key)?.includes(other)));
+    const empty = keys.findIndex((key) => !chosen.some((other) => places.get(other)?.includes(key)));
     return empty < 0
       ? `${keys.at(-1) ?? ''} ${one.free}`
       : `${keys[empty - 1] ?? ''} ${lookOf(keys[empty] ?? '', empty)} ${pathLook(keys.slice(empty + 1), empty + 1, lookOf)} ${one.free}`;

@@ -7,7 +7,7 @@ import type { AcrossIslands, GangShape } from './gang-shape.ts';
 import { byText, islandsFor } from './islands.ts';
 import { openByType } from './open-by-type.ts';
 import { freeGpusOf, type OpenNode } from './open-nodes.ts';
-import { domainBelowSwitches, domainInIsland, type DomainOf, wholeDomain } from './switch-tree.ts';
+import { areDomainsSplit, domainBelowSwitches, type DomainOf, domainsWithin } from './switch-tree.ts';
 import type { LayoutTraffic } from './traffic.ts';
 
 export interface PlacementQuestion {
@@ -44,14 +44,13 @@ function placementsOn(question: PlacementQuestion): readonly (readonly string[])
 }
 
 /**
- * What counts as a domain in a search. Members of one that say different switches, as a node does that has been labelled in part, make these switches
- * one for the search, which then takes far nodes for near ones; so it is told the other way round as well, and what each finds is judged by what it costs.
+ * What counts as a domain in a search. Members of one that say different switches make these switches one for the search, which then takes far nodes
+ * for near ones; so it is told the other way round as well, and what each finds is judged by what it costs.
  */
-function partings({ shape, open, acrossIslands }: PlacementQuestion): readonly [DomainOf, ...DomainOf[]] {
-  const widest = acrossIslands === 'never' ? domainInIsland : wholeDomain;
+function partings({ shape, open, acrossIslands }: PlacementQuestion): readonly DomainOf[] {
+  const widest = domainsWithin(acrossIslands);
   const nodes = open.filter(({ free }) => free >= shape.ranksPerPod).map(({ node }) => node);
-  const domains = (domainOf: DomainOf): number => new Set(nodes.map(domainOf)).size;
-  return domains(widest) === domains(domainBelowSwitches) ? [widest] : [widest, domainBelowSwitches];
+  return areDomainsSplit(nodes, widest) ? [widest, domainBelowSwitches] : [widest];
 }
 
 /** As the packing that fits: in one island if one holds the gang, else in those that may be joined to the ones that it took. */
@@ -77,7 +76,7 @@ const MOST_PLACES_OF_LAST_POD = 8;
 /** Placements whose smaller last pod is on a node that is too small for the others: of nodes that have the same place on the tightest one. */
 function withLastPodApart(question: PlacementQuestion): readonly (readonly string[])[] {
   const { ranksPerPod, lastPodRanks } = question.shape;
-  const [domainOf] = partings(question);
+  const domainOf = domainsWithin(question.acrossIslands);
   const able = question.open
     .filter(({ free }) => free >= lastPodRanks && free < ranksPerPod)
     .sort((left, right) => left.free - right.free || byText(left.node.name, right.node.name));

@@ -9,7 +9,7 @@ import { openByType } from './open-by-type.ts';
 import type { OpenNode } from './open-nodes.ts';
 import { type SlabGrid, slabGrid } from './priced-kept.ts';
 import { mostKeptBySlabs } from './slab-bound.ts';
-import { COST_WITHIN_LEVEL, domainInIsland, switchTree, type SwitchTree, wholeDomain } from './switch-tree.ts';
+import { COST_WITHIN_LEVEL, domainsWithin, switchTree, type SwitchTree } from './switch-tree.ts';
 import type { LayoutTraffic } from './traffic.ts';
 import { type UnitGrid, unitGrid, withRingsCutTwice } from './unit-grid.ts';
 
@@ -36,7 +36,7 @@ function boundOn({ shape, traffic, open, acrossIslands, known }: BoundQuestion):
   const units = gangUnits(shape, traffic);
   const setting = {
     grid: unitGrid(units),
-    tree: switchTree(shape, open, acrossIslands === 'never' ? domainInIsland : wholeDomain),
+    tree: switchTree(shape, open, domainsWithin(acrossIslands)),
     units: units.count,
     islandTakes: islandRule(units, acrossIslands),
   };

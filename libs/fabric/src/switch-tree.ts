@@ -1,5 +1,5 @@
 import type { FabricNode } from './fabric.ts';
-import type { GangShape } from './gang-shape.ts';
+import type { AcrossIslands, GangShape } from './gang-shape.ts';
 import { byText } from './islands.ts';
 import type { OpenNode } from './open-nodes.ts';
 import { BOUNDARY_WEIGHTS } from './boundary-weights.ts';
@@ -51,12 +51,21 @@ export type DomainOf = (node: FabricNode) => string;
 
 export const wholeDomain: DomainOf = ({ nvlinkDomain }) => nvlinkDomain;
 
+const domainInIsland: DomainOf = ({ nvlinkDomain, island }) => `${nvlinkDomain}\n${island}`;
+
 /** A domain whose members lie in several islands is several, where no gang may lie in more than one. */
-export const domainInIsland: DomainOf = ({ nvlinkDomain, island }) => `${nvlinkDomain}\n${island}`;
+export function domainsWithin(acrossIslands: AcrossIslands): DomainOf {
+  return acrossIslands === 'never' ? domainInIsland : wholeDomain;
+}
 
 /** So is one whose members say different switches. */
 export const domainBelowSwitches: DomainOf = (node) =>
   `${domainInIsland(node)}\n${node.switches.map((name) => name ?? '').join('\n')}`;
+
+/** Whether members of one such domain say different switches, as a node does that has been labelled in part. */
+export function areDomainsSplit(nodes: readonly FabricNode[], domainOf: DomainOf): boolean {
+  return new Set(nodes.map(domainOf)).size < new Set(nodes.map(domainBelowSwitches)).size;
+}
 
 /**
  * The switches above nodes that can take a full pod of the gang. Members of an NVLink domain meet there, so switches that share a domain are taken for
