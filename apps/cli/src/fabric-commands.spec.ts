@@ -65,6 +65,41 @@ describe('fabric show', () => {
     expect((await fabric('show', '--nodes', path)).out).toMatch(/\nunlabelled +- +l1 +1 .*\nunlabelled +s1 +- +2 /);
   });
 
+  it('tells of GPUs that count for nothing, and so does place', async () => {
+    const node = (name: string, gpus: unknown): object => ({
+      kind: 'Node',
+      metadata: { name },
+      status: { allocatable: { 'nvidia.com/gpu': gpus }, conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+    const files = ['nodes', 'pods', 'layout'].map((name) => join(directory, `uncounted-${name}.json`));
+    const [nodes = '', pods = '', layout = ''] = files;
+    const items = [node('a', '8'), node('b', '8.5'), node('c', '1M'), node('a', '8000m')];
+    writeFileSync(nodes, JSON.stringify({ kind: 'List', items }));
+    const spec = { nodeName: 'a', containers: [{ resources: { limits: { 'nvidia.com/gpu': 'NaN' } } }] };
+    const pod = { kind: 'Pod', metadata: { namespace: 'n', name: 'p' }, spec, status: { phase: 'Running' } };
+    writeFileSync(pods, JSON.stringify(pod));
+    writeFileSync(layout, JSON.stringify({ tensorParallelDegree: 8, dataParallelDegree: 1 }));
+    const cluster = ['--nodes', nodes, '--busy', pods];
+    const shown = await fabric('show', ...cluster);
+    const placed = await runOffline({}, 'place', ...cluster, '--layout', layout);
+    expect([shown.code, placed.code]).toEqual([0, 0]);
+    for (const { out } of [shown, placed]) {
+      expect(out).toMatch(/^! resources of a container of pod n\/p ask for "NaN" of nvidia\.com\/gpu/m);
+      expect(out).toMatch(/^! status\.allocatable\["nvidia\.com\/gpu"\] of b is "8\.5"/m);
+      expect(out).toMatch(/^! status\.allocatable\["nvidia\.com\/gpu"\] of c is "1M"/m);
+      expect(out).toMatch(/^! metadata\.name of more than one node is a:/m);
+    }
+    const { problems } = JSON.parse((await runOffline({}, 'place', ...cluster, '--layout', layout, '--json')).out) as {
+      readonly problems: readonly { readonly kind: string }[];
+    };
+    expect(problems.map(({ kind }) => kind).sort()).toEqual([
+      ...Array.from({ length: 3 }, () => 'GpusNotCounted'),
+      'NamedTwice',
+    ]);
+    writeFileSync(nodes, JSON.stringify(node('b', '8.5')));
+    expect((await fabric('show', '--nodes', nodes)).err).toContain('of b is "8.5", which is no whole number');
+  });
+
   it('prints every node, and what it was read from, as JSON', async () => {
     const { out } = await fabric('show', ...H100, '--json');
     const { nodes, summary } = JSON.parse(out) as {

@@ -14,7 +14,7 @@ import { formatCount } from '@coxswain/units';
 import type { Command } from 'commander';
 import { CliError } from './cli-error.ts';
 import { addFabricHistoryCommands, snapshotAt, snapshotLine, TIME_FORM } from './fabric-history-commands.ts';
-import { columns, render } from './output.ts';
+import { columns, problemLines, render } from './output.ts';
 import { clusterOptions, type ClusterOptions, type SeenCluster, seenCluster } from './seen-cluster.ts';
 import type { Session } from './session.ts';
 import { time } from './time-option.ts';
@@ -75,12 +75,12 @@ A gang on it is drawn by coxswain place --draw.
 Example:
   coxswain fabric draw --nodes nodes.json --busy pods.json --out fabric.svg`;
 
-function fabricAnswer({ fabric, usedGpus, facts }: SeenCluster): FabricAnswer {
+function fabricAnswer({ fabric, usedGpus, facts, podProblems }: SeenCluster): FabricAnswer {
   const unlabelled = unlabelledSentence(fabric);
   return {
     summary: summarize(fabric),
     nodes: fabric.nodes.map((node) => ({ ...node, usedGpus: usedGpus.get(node.name) ?? 0 })),
-    problems: fabricProblems(facts),
+    problems: [...podProblems, ...fabricProblems(facts)],
     ...(unlabelled === undefined ? {} : { unlabelled }),
   };
 }
@@ -95,7 +95,7 @@ function fabricText({ summary, nodes, problems, unlabelled = '' }: FabricAnswer)
     tableOf(nodes, freeOf),
     sourcesTable(summary.sources),
     unlabelled,
-    problems.map(({ message }) => `! ${message}`).join('\n'),
+    problemLines(problems),
   ]
     .filter((part) => part !== '')
     .join('\n\n');

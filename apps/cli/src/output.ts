@@ -33,6 +33,11 @@ export function columns(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => line(row).trimEnd()).join('\n');
 }
 
+/** What is wrong with what was read, a line each. */
+export function problemLines(problems: readonly { readonly message: string }[]): string {
+  return problems.map(({ message }) => `! ${message}`).join('\n');
+}
+
 /** `2030-01-31T12:00:00.000Z` as `2030-01-31 12:00:00`, for where it is said that this is UTC. */
 export function utcText(at: string): string {
   return at.slice(0, 19).replace('T', ' ');

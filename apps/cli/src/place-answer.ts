@@ -5,6 +5,7 @@ import {
   crossingBytes,
   type FabricCapacity,
   type FabricNode,
+  type FabricProblem,
   gpusOf,
   groupReach,
   type GroupReach,
@@ -24,6 +25,8 @@ export interface PlaceQuestion {
   readonly gpusPerNode?: number;
   readonly acrossIslands: AcrossIslands;
   readonly capacity: FabricCapacity;
+  /** Of what was read: GPUs and names that count for nothing. */
+  readonly problems?: readonly FabricProblem[];
   /** Absent: GPUs of one type. */
   readonly stageGpus?: readonly StageGpus[];
   /** Absent: bytes of a usual model are assumed, and no time is predicted. */
@@ -39,6 +42,8 @@ export interface PlaceAnswer {
   readonly milliseconds: number;
   readonly traffic: LayoutTraffic['source'];
   readonly placement?: Placed;
+  /** What nodes and pods say of GPUs, or of a name that is taken, and that counts for nothing; absent where there is none. */
+  readonly problems?: readonly FabricProblem[];
 }
 
 export interface Placed {
@@ -64,15 +69,16 @@ export interface StepHere {
 
 /** Where the gang goes, and what that costs. Throws what the planner refuses. `now` is read before and after the search alone. */
 export function placeAnswer(question: PlaceQuestion, now: () => number): PlaceAnswer {
-  const { layout, capacity } = question;
+  const { layout, capacity, problems = [] } = question;
+  const told = problems.length === 0 ? {} : { problems };
   const traffic = trafficToPlace(question);
   const startedMs = now();
   const outcome = placeGang(gangOf(question, traffic), capacity);
   const answer = { gpus: worldSize(layout), milliseconds: now() - startedMs, traffic: traffic.source };
   if (outcome.kind !== 'placed') {
-    return { placed: false, refusal: { kind: outcome.kind, message: inOptions(outcome.message) }, ...answer };
+    return { placed: false, refusal: { kind: outcome.kind, message: inOptions(outcome.message) }, ...answer, ...told };
   }
-  return { placed: true, ...answer, placement: placed(question, outcome, traffic) };
+  return { placed: true, ...answer, placement: placed(question, outcome, traffic), ...told };
 }
 
 /** Without a group where there are fewer GPUs than ranks: nothing will be placed, and traffic of many ranks takes long to make. */

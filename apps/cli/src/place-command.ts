@@ -1,5 +1,5 @@
 import { isDomainError } from '@coxswain/domain-error';
-import type { AcrossIslands, Fabric } from '@coxswain/fabric';
+import { type AcrossIslands, type Fabric, uncountedNodes } from '@coxswain/fabric';
 import { formatLayout, layoutViolations, MAX_PLANNED_GPUS, type ParallelLayout, worldSize } from '@coxswain/layout';
 import { type DrawnGang, fabricDrawing } from '@coxswain/plan-report';
 import type { Plan } from '@coxswain/planner';
@@ -84,6 +84,7 @@ async function readQuestion(options: PlaceOptions): Promise<PlaceQuestion> {
     layout,
     acrossIslands: ACROSS_ISLANDS[acrossIslands],
     capacity,
+    problems: [...uncountedNodes(capacity.facts), ...capacity.podProblems],
     ...(gpusPerNode === undefined ? {} : { gpusPerNode }),
     ...(stages === undefined ? {} : { stageGpus: stages }),
     ...(model === undefined ? {} : { model }),

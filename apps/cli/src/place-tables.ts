@@ -9,7 +9,7 @@ import {
 import { formatLayout, type ParallelLayout } from '@coxswain/layout';
 import { formatSeconds } from '@coxswain/plan-report';
 import { formatBytes, formatCount } from '@coxswain/units';
-import { columns } from './output.ts';
+import { columns, problemLines } from './output.ts';
 import type { Placed, PlaceAnswer } from './place-answer.ts';
 
 /** More pods than these are told as a number; all are in JSON. */
@@ -17,11 +17,12 @@ const MOST_PODS = 32;
 
 /** A placement as a person reads it: where, which groups reach how far, what crosses what, how long a step takes. */
 export function placeText(answer: PlaceAnswer, layout: ParallelLayout, nodes: readonly FabricNode[]): string {
-  const { placement, refusal, gpus, milliseconds } = answer;
+  const { placement, refusal, gpus, milliseconds, problems = [] } = answer;
   const shown = formatLayout(layout);
   if (placement === undefined) {
     const verdict = refusal?.kind === 'waiting' ? 'waits' : 'cannot be placed';
-    return `${shown} on ${formatCount(gpus, 'GPU')} ${verdict}: ${refusal?.message ?? ''}`;
+    const told = `${shown} on ${formatCount(gpus, 'GPU')} ${verdict}: ${refusal?.message ?? ''}`;
+    return [told, problemLines(problems)].filter((part) => part !== '').join('\n\n');
   }
   const pods = podsOf(placement);
   const took = milliseconds < 1 ? 'under 1 ms' : `${Math.round(milliseconds)} ms`;
@@ -31,6 +32,7 @@ export function placeText(answer: PlaceAnswer, layout: ParallelLayout, nodes: re
     groupTable(placement.groups),
     crossingTable(answer, placement),
     stepText(placement),
+    problemLines(problems),
   ]
     .filter((part) => part !== '')
     .join('\n\n');

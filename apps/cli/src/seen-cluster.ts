@@ -2,10 +2,13 @@ import {
   draDevicesByNode,
   factsOfNode,
   fabricFromNodes,
+  fabricProblems,
   type FabricCapacity,
+  type FabricProblem,
   type NodeFacts,
   RESOURCE_SLICES,
   sliceOfNode,
+  uncountedPods,
   usedGpusOf,
   useOfPod,
 } from '@coxswain/fabric';
@@ -49,6 +52,8 @@ export function clusterOptions(command: Command): Command {
 /** What is free, and what the nodes say. */
 export interface SeenCluster extends FabricCapacity {
   readonly facts: readonly NodeFacts[];
+  /** What pods say that counts for nothing. */
+  readonly podProblems: readonly FabricProblem[];
 }
 
 /** Nodes with GPUs, and what pods take of them. Throws a {@link CliError} where there is none. */
@@ -88,10 +93,11 @@ function capacityOf({ nodes, pods, slices }: Objects, source: string): SeenClust
       );
     throw new CliError(
       `None of ${formatCount(nodes.length, 'node')} in ${source} has GPUs: ` +
-        'status.allocatable must say nvidia.com/gpu, which the device plugin or the GPU operator sets.',
+        (fabricProblems(facts)[0]?.message ??
+          'status.allocatable must say nvidia.com/gpu, which the device plugin or the GPU operator sets.'),
     );
   }
-  return { fabric, usedGpus: usedGpusOf(pods), facts };
+  return { fabric, usedGpus: usedGpusOf(pods), facts, podProblems: uncountedPods(pods) };
 }
 
 /** As many objects at once; each page is let go of when it is read. */

@@ -1,3 +1,5 @@
+import { quantityOf } from '@coxswain/units';
+
 /**
  * Whether a resource is a device, such as a NIC or a GPU: it has a domain, and that is not Kubernetes' own. Processors, memory and the like are none.
  * Source: k8s.io/kubernetes/pkg/apis/core/v1/helper, IsExtendedResourceName.
@@ -7,10 +9,16 @@ export function isDevice(resource: string): boolean {
   return name !== undefined && !domain.endsWith('kubernetes.io');
 }
 
-/** A whole number of devices from a resource quantity such as `8` or `8k`; 0 when it is absent or no number. */
+/**
+ * Devices of a resource quantity such as `8`, `8k` or `8000m`; undefined where it is no whole number of them. The API server takes whole numbers alone for devices, and
+ * answers `8000m` and `8.0` as `8` (k8s.io/apimachinery, resource.Quantity; ValidateResourceQuantityValue); a file may say anything.
+ */
+export function wholeDevices(quantity: unknown): number | undefined {
+  const count = typeof quantity === 'string' ? quantityOf(quantity) : quantity;
+  return Number.isSafeInteger(count) && (count as number) >= 0 ? (count as number) : undefined;
+}
+
+/** The same; 0 when it is absent or no such number. */
 export function deviceCount(quantity: unknown): number {
-  if (typeof quantity === 'number') return Number.isSafeInteger(quantity) && quantity > 0 ? quantity : 0;
-  if (typeof quantity !== 'string') return 0;
-  const [, digits, unit = ''] = /^([0-9]{1,9})(k|M)?$/.exec(quantity) ?? [];
-  return digits === undefined ? 0 : Number(digits) * { '': 1, k: 1e3, M: 1e6 }[unit as '' | 'k' | 'M'];
+  return wholeDevices(quantity) ?? 0;
 }

@@ -6,6 +6,8 @@ export interface NodeFacts {
   readonly labels: Readonly<Record<string, string>>;
   /** Allocatable GPUs. */
   readonly gpuCapacity: number;
+  /** What it says that it has of them where that is no number that a node can have: it counts as having none. */
+  readonly unreadGpus?: string;
   /** Not cordoned, and without a taint that a gang's pod does not tolerate. */
   readonly schedulable: boolean;
   readonly isCordoned?: true;

@@ -43,6 +43,7 @@ export { type StageGpus, stageGpusProblem } from './stage-gpus.ts';
 export { snapshotChunks } from './snapshot-chunks.ts';
 export { mayRecord, type RecordedBefore } from './snapshot-pace.ts';
 export { summarize } from './summary.ts';
+export { uncountedNodes, uncountedPods } from './uncounted.ts';
 export { unlabelledSentence } from './unlabelled-nodes.ts';
 export { trafficGroups } from './traffic-groups.ts';
 export type { TrafficGroupSet } from './traffic-groups.ts';

@@ -1,5 +1,5 @@
 import { GPU_RESOURCE } from '@coxswain/api-types';
-import { deviceCount, isDevice } from './device-count.ts';
+import { deviceCount, isDevice, wholeDevices } from './device-count.ts';
 import type { NodeFacts, Taint } from './fabric.ts';
 import { withoutPublished } from './published-labels.ts';
 
@@ -20,13 +20,36 @@ export function factsOfNode(node: unknown): NodeFacts {
   return {
     name: text(metadata['name']),
     labels: withoutPublished(strings(metadata['labels'])),
-    gpuCapacity: deviceCount(allocatable[GPU_RESOURCE]),
+    ...gpusOfNode(allocatable[GPU_RESOURCE]),
     schedulable: !isCordoned && taints.length === 0,
     ...(isCordoned ? { isCordoned } : {}),
     ...(taints.length === 0 ? {} : { taints }),
     ...devicesOf(allocatable),
     ready: list(status['conditions']).some(({ type, status: holds }) => type === 'Ready' && holds === 'True'),
   };
+}
+
+/**
+ * No machine has as many; 8 GPUs in 7 parts each (MIG), or shared by time among a hundred pods, are fewer. What says more is mistaken, and would draw gangs to itself.
+ */
+export const MAX_GPUS_PER_NODE = 1_024;
+
+function gpusOfNode(quantity: unknown): Pick<NodeFacts, 'gpuCapacity' | 'unreadGpus'> {
+  const gpus = isAbsent(quantity) ? 0 : wholeDevices(quantity);
+  if (gpus !== undefined && gpus <= MAX_GPUS_PER_NODE) return { gpuCapacity: gpus };
+  return { gpuCapacity: 0, unreadGpus: shown(quantity) };
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+const MOST_SHOWN = 40;
+
+/** As it stands in JSON, short and of plain characters: whoever writes a file writes anything. */
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? JSON.stringify(value.slice(0, MOST_SHOWN)) : JSON.stringify(value);
+  return text.slice(0, MOST_SHOWN + 2).replaceAll(/[^\x20-\x7e]/g, '?');
 }
 
 /** A gang's pods tolerate the taint by which GPU nodes keep other pods away. PreferNoSchedule repels nobody. */
@@ -50,6 +73,8 @@ export interface PodUse {
   /** Absent while it is bound to none. */
   readonly nodeName?: string;
   readonly gpus: number;
+  /** What one of its containers asks for, where that is no number of GPUs: it counts as taking none. */
+  readonly unreadGpus?: string;
   /** Its containers have ended for good, and their GPUs are free again. */
   readonly isOver: boolean;
 }
@@ -61,20 +86,31 @@ export function useOfPod(pod: unknown): PodUse {
   const phase = record(record(pod)['status'])['phase'];
   return {
     ...(nodeName === '' ? {} : { nodeName }),
-    gpus: gpusOf(spec),
+    ...gpusOf(spec),
     isOver: phase === 'Succeeded' || phase === 'Failed',
   };
 }
 
+/** `namespace/name` */
+export function nameOfPod(pod: unknown): string {
+  const { namespace, name } = record(record(pod)['metadata']);
+  return [text(namespace), text(name)].filter((part) => part !== '').join('/');
+}
+
 /** Init containers run before the others, one after the other: the larger of both needs is what the scheduler reserves. */
-function gpusOf(spec: Fields): number {
-  const needs = (containers: unknown): number[] =>
+function gpusOf(spec: Fields): Pick<PodUse, 'gpus' | 'unreadGpus'> {
+  const needs = (containers: unknown): readonly unknown[] =>
     list(containers).map((container) => {
       const { requests, limits } = record(container['resources']);
-      return deviceCount(record(requests)[GPU_RESOURCE] ?? record(limits)[GPU_RESOURCE]);
+      return record(requests)[GPU_RESOURCE] ?? record(limits)[GPU_RESOURCE];
     });
-  const together = needs(spec['containers']).reduce((sum, gpus) => sum + gpus, 0);
-  return Math.max(together, ...needs(spec['initContainers']));
+  const [all, first] = [needs(spec['containers']), needs(spec['initContainers'])];
+  const together = all.reduce<number>((sum, quantity) => sum + deviceCount(quantity), 0);
+  const unread = [...all, ...first].find((quantity) => !isAbsent(quantity) && wholeDevices(quantity) === undefined);
+  return {
+    gpus: Math.max(together, ...first.map(deviceCount)),
+    ...(unread === undefined ? {} : { unreadGpus: shown(unread) }),
+  };
 }
 
 /** GPUs that pods take, by node. */

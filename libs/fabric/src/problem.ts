@@ -6,6 +6,8 @@ export const FABRIC_PROBLEM_KINDS = [
   'SwitchOfTwoParents',
   'CircleOfSwitches',
   'NicsDisagree',
+  'GpusNotCounted',
+  'NamedTwice',
   'Unreadable',
   'ChangedUnderJob',
 ] as const;
@@ -22,7 +24,14 @@ const MOST_NAMES = 3;
 
 /** `n1, n2, n3 and 7 more` */
 export function listed(readings: readonly NodeReading[]): string {
-  const names = readings.slice(0, MOST_NAMES).map(({ node }) => node.name);
-  const more = readings.length - names.length;
+  return listedNames(readings.map(({ node }) => node.name));
+}
+
+/** Of the API server's objects none is longer; in a file it may be. */
+export const MOST_NAME_CHARACTERS = 253;
+
+export function listedNames(all: readonly string[]): string {
+  const names = all.slice(0, MOST_NAMES).map((name) => name.slice(0, MOST_NAME_CHARACTERS));
+  const more = all.length - names.length;
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
 }

@@ -76,6 +76,18 @@ describe('what contradicts itself', () => {
       ['n1'],
     ],
     [
+      'a number of GPUs that is none',
+      [{ labels: {}, gpuCapacity: 0, unreadGpus: '"8.5"' }, {}, { labels: {}, gpuCapacity: 0, unreadGpus: '"8.5"' }],
+      'status.allocatable["nvidia.com/gpu"] of n1, n3 is "8.5", which is no whole number from 0 to 1,024: as many GPUs as a node can have. Counted as no GPUs',
+      ['n1', 'n3'],
+    ],
+    [
+      'two nodes of one name',
+      [{ labels: {}, name: 'twin' }, {}, { labels: {}, name: 'twin', gpuCapacity: 4 }],
+      'metadata.name of more than one node is twin: names of nodes are unique. Of each the last in the list counts',
+      ['twin'],
+    ],
+    [
       'a value that is none',
       [topograph('\u001b[2J')],
       'Label fabric.topograph.run/tier-0 of n1 is no value that a label can have',

@@ -7,6 +7,7 @@ import { type NodeReading, readingsOf } from './node-reading.ts';
 import { listed, type FabricProblem } from './problem.ts';
 import { firstSaid, isReadable } from './said.ts';
 import { switchProblems } from './switch-problems.ts';
+import { uncountedNodes } from './uncounted.ts';
 
 /** More are not told: whoever writes labels decides how many there are. */
 export const MAX_FABRIC_PROBLEMS = 32;
@@ -18,6 +19,7 @@ export const MAX_FABRIC_PROBLEMS = 32;
 export function fabricProblems(nodes: readonly NodeFacts[]): readonly FabricProblem[] {
   const readings = readingsOf(nodes);
   return [
+    ...uncountedNodes(nodes),
     ...domainsOverIslands(readings),
     ...producersOfDomainsDisagree(readings),
     ...switchProblems(readings),

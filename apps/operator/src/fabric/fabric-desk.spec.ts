@@ -119,6 +119,24 @@ describe('the Fabric resource', () => {
     expect(world.fabric()?.status).toMatchObject({ nodes: 0 });
   });
 
+  it('tells of a number of GPUs that is none, and of the next one', async () => {
+    const world = new World();
+    world.script.node('node-a', { gpus: 8 });
+    for (const gpus of [8.5, 1e6]) {
+      world.script.node('node-b', { gpus });
+      await world.desk.look();
+      expect(world.fabric()?.status).toMatchObject({
+        nodes: 1,
+        problems: [
+          { kind: 'GpusNotCounted', nodes: ['node-b'], message: expect.stringContaining(`"${gpus}"`) as string },
+        ],
+      });
+    }
+    world.script.node('node-b', { gpus: 8 });
+    await world.desk.look();
+    expect(world.fabric()?.status).toMatchObject({ nodes: 2, problems: [] });
+  });
+
   it('tells contradictions, and when they began', async () => {
     const world = new World();
     const inIsland = (name: string, island: string): void =>

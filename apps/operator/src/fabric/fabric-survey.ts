@@ -103,6 +103,7 @@ export class FabricSurvey {
 function saysOtherwise({ facts: then }: CachedNode, { facts: now }: CachedNode): boolean {
   return (
     then.gpuCapacity !== now.gpuCapacity ||
+    then.unreadGpus !== now.unreadGpus ||
     JSON.stringify([then.labels, then.devices]) !== JSON.stringify([now.labels, now.devices])
   );
 }
