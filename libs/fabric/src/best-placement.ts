@@ -1,123 +1,136 @@
-import type { FabricNode } from './fabric.ts';
-import { gangShape, type GangRequest, type GangShape, ranksInDomain } from './gang-shape.ts';
-import { placementCost } from './least-crossing.ts';
+import { weightedBytes } from './boundary-weights.ts';
+import { crossingBytes } from './crossing-bytes.ts';
+import type { Fabric } from './fabric.ts';
+import { type AcrossIslands, type GangShape, ranksInDomain } from './gang-shape.ts';
+import { bytesBetweenRuns, fixedBytes } from './lower-bound.ts';
 import type { OpenNode } from './open-nodes.ts';
+import { type Place, placeTree } from './place-tree.ts';
+import { trafficOfFirstPods } from './pod-traffic.ts';
+import { areDomainsSplit, wholeDomain } from './switch-tree.ts';
 import type { LayoutTraffic } from './traffic.ts';
 
+/** A gang of few pods, and where it may be. */
+export interface FewPods {
+  readonly shape: GangShape;
+  readonly traffic: LayoutTraffic;
+  readonly acrossIslands: AcrossIslands;
+  readonly open: readonly OpenNode[];
+  /** By which crossing bytes are judged. */
+  readonly fabric: Fabric;
+  /** Weighted bytes of a placement that there is. */
+  readonly known: number;
+}
+
 export interface BestOfAll {
-  /** Weighted bytes of the best placement; undefined: none was found. */
-  readonly cost: number | undefined;
-  /** Every placement was looked at. */
+  /** Weighted bytes of the best that was found, or `known`. */
+  readonly cost: number;
+  /** Node by pod; absent: nothing that was looked at is cheaper than what is known. */
+  readonly nodes?: readonly string[];
+  /** Nothing is cheaper: all placements were looked at. */
   readonly isWhole: boolean;
 }
 
-/** What pricing a placement takes, in looks at a node. */
-const LOOKS_PER_PLACEMENT = 10;
+/** Of more pods there are too many placements. */
+const MOST_PODS = 8;
+
+/** Whether all placements can be looked at: so few pods, and each domain below one switch of each tier. */
+export function canTryAll({ shape, open }: Pick<FewPods, 'shape' | 'open'>): boolean {
+  return (
+    shape.pods <= MOST_PODS &&
+    !areDomainsSplit(
+      open.map(({ node }) => node),
+      wholeDomain,
+    )
+  );
+}
 
 /**
- * The best placement there is, by trying every one. Nodes that differ in nothing but their names are tried once, and so are switches and domains that
- * nobody is below yet and that look alike; so a domain has to be below one switch of each tier. For a handful of pods: `most` is how many times a
- * node is looked at for a pod before it is given up.
+ * The best placement there is, where {@link canTryAll} and so many tries are enough. Every placement is looked at, but
+ *
+ * - places that look alike and have no pod yet are tried once (`place-tree.ts`);
+ * - what the first pods send each other between their nodes costs no less when the others follow: of a ring whose last members are left out those that
+ *   become neighbours are no farther from each other than both are from what was between them. So pods that already cost as much as the best that is
+ *   known are not continued.
+ *
+ * `mostTries`: beginnings that are priced.
  */
-export function bestOfAll(
-  request: GangRequest & { readonly traffic: LayoutTraffic },
-  ranksPerPod: number,
-  open: readonly OpenNode[],
-  most: number,
-): BestOfAll {
-  const shape = gangShape(request.layout, ranksPerPod);
-  const fabric = { nodes: open.map(({ node }) => node) };
-  const kindOf = kinds(open);
-  let best: number | undefined;
-  let left = most;
-  const price = (chosen: readonly FabricNode[]): void => {
-    left -= LOOKS_PER_PLACEMENT;
-    const nodes = chosen.map(({ name }) => name);
-    best = Math.min(best ?? Infinity, placementCost({ shape, traffic: request.traffic, fabric }, nodes));
-  };
-  const choose = (chosen: readonly OpenNode[]): void => {
-    const nodes = chosen.map(({ node }) => node);
-    if (chosen.length === shape.pods) return price(nodes);
-    const tried = new Set<string>();
-    for (const one of open) {
-      if (left <= 0) return;
-      left -= 1;
-      if (chosen.includes(one) || !mayFollow({ shape, request }, nodes, one)) continue;
-      const kind = kindOf(one, chosen);
-      if (tried.has(kind)) continue;
-      tried.add(kind);
-      choose([...chosen, one]);
+export function bestOfAll(question: FewPods, mostTries: number): BestOfAll {
+  const { shape } = question;
+  const beyondNodes = pricer(question);
+  const mayBe = rulesOf(question);
+  const root = placeTree(shape, question.open, question.fabric);
+  const fixed = fixedBytes(shape, question.traffic);
+  const used = new Map<Place, number>();
+  let best: Pick<BestOfAll, 'cost' | 'nodes'> = { cost: question.known };
+  let tries = 0;
+  /** Domains of the pods so far, and their nodes. */
+  const follow = (domains: readonly Place[], nodes: readonly string[]): void => {
+    const isLast = domains.length === shape.pods - 1;
+    for (const path of pathsTo(root, used, isLast)) {
+      const domain = path.at(-1);
+      if (domain === undefined || !mayBe(domains, domain)) continue;
+      if (++tries > mostTries) return;
+      const chosen = [...nodes, domain.nodes[used.get(domain) ?? 0] ?? ''];
+      const cost = fixed + beyondNodes(chosen);
+      if (cost * EQUAL >= best.cost) continue;
+      if (isLast) best = { cost, nodes: chosen };
+      else {
+        for (const place of path) used.set(place, (used.get(place) ?? 0) + 1);
+        follow([...domains, domain], chosen);
+        for (const place of path) used.set(place, (used.get(place) ?? 0) - 1);
+      }
     }
   };
-  choose([]);
-  return { cost: best, isWhole: left > 0 };
+  follow([], []);
+  return { ...best, isWhole: tries <= mostTries };
 }
 
-/** What tells a node from others beside those that are chosen: names of the places where some are, and how the first place without any is made up. */
-function kinds(open: readonly OpenNode[]): (one: OpenNode, chosen: readonly OpenNode[]) => string {
-  const places = new Map(open.map((one) => [one, placesOf(one)]));
-  const all = [...places].flatMap(([one, keys]) => keys.map((key) => ({ key, one })));
-  const inside = Map.groupBy(all, ({ key }) => key);
-  const looks = new Map<string, string>();
-  // The look of a place with ten thousand nodes is long, and is part of the kind of each of them.
-  const shorts = new Map<string, string>();
-  const shortOf = (look: string): string => {
-    const short = shorts.get(look) ?? `#${shorts.size}`;
-    shorts.set(look, short);
-    return short;
-  };
-  const lookOf = (key: string, tier: number): string => {
-    const known = looks.get(key);
-    if (known !== undefined) return known;
-    const nodes = (inside.get(key) ?? []).map(({ one }) => one);
-    const below = new Set(nodes.map((one) => places.get(one)?.[tier + 1]));
-    const parts = [...below].map((next) =>
-      next === undefined ? String(nodes.map(({ free }) => free).sort()) : lookOf(next, tier + 1),
-    );
-    const look = shortOf(parts.sort().join());
-    looks.set(key, look);
-    return look;
-  };
-  return (one, chosen) => {
-    const keys = places.get(one) ?? [];
-    const empty = keys.findIndex((key) => !chosen.some((other) => places.get(other)?.includes(key)));
-    return empty < 0
-      ? `${keys.at(-1) ?? ''} ${one.free}`
-      : `${keys[empty - 1] ?? ''} ${lookOf(keys[empty] ?? '', empty)} ${pathLook(keys.slice(empty + 1), empty + 1, lookOf)} ${one.free}`;
-  };
+const EQUAL = 1 + 1e-9;
+
+/** The ways down to domains with room for one more pod: through places that have pods, and one of each look that has none. */
+function pathsTo(place: Place, used: ReadonlyMap<Place, number>, isLast: boolean): readonly (readonly Place[])[] {
+  if (place.inside.length === 0) {
+    const room = isLast ? place.nodes.length : place.roomy;
+    return (used.get(place) ?? 0) < room ? [[place]] : [];
+  }
+  const paths: (readonly Place[])[] = [];
+  for (const alike of place.inside) {
+    for (const one of alike) {
+      for (const path of pathsTo(one, used, isLast)) paths.push([place, ...path]);
+      // Those that have pods stand first.
+      if ((used.get(one) ?? 0) === 0) break;
+    }
+  }
+  return paths;
 }
 
-/** Which of the places inside it is, by how they are made up. */
-function pathLook(keys: readonly string[], tier: number, lookOf: (key: string, tier: number) => string): string {
-  return keys.map((key, at) => lookOf(key, tier + at)).join(' ');
-}
-
-/** Far to near, each named with those around it. Domains of several nodes are below one leaf each. */
-function placesOf({ node: { island, switches, nvlinkDomain } }: OpenNode): readonly string[] {
-  const path = [island, ...switches.toReversed(), nvlinkDomain];
-  return path.map((_, at) => path.slice(0, at + 1).join('\n'));
-}
-
-/** Whether the next pod may be there: room, and its tensor groups and stages together, by the ranks of each group. */
-function mayFollow(
-  { shape, request }: { readonly shape: GangShape; readonly request: GangRequest },
-  chosen: readonly FabricNode[],
-  { node, free }: OpenNode,
-): boolean {
-  const pod = chosen.length;
-  const first = pod * shape.ranksPerPod;
-  const last = Math.min(shape.worldSize, first + shape.ranksPerPod) - 1;
-  if (free <= last - first) return false;
-  const nodeOf = (rank: number): FabricNode | undefined => chosen[Math.floor(rank / shape.ranksPerPod)];
-  const together = (size: number, alike: (other: FabricNode) => boolean): boolean => {
-    const before = nodeOf(first - (first % size));
-    return first % size === 0 || before === undefined || alike(before);
-  };
-  const { layout, acrossIslands } = request;
-  const stage = shape.worldSize / layout.pipelineParallelDegree;
-  const ranksOfIsland = { never: shape.worldSize, pipeline: stage, anyGroup: 1 }[acrossIslands ?? 'pipeline'];
-  return (
-    together(ranksInDomain(layout), (other) => other.nvlinkDomain === node.nvlinkDomain) &&
-    together(ranksOfIsland, (other) => other.island === node.island)
+/** What the first pods send each other costs where they are on these nodes, but for what crosses nodes wherever they are. */
+function pricer({ shape, traffic, open, fabric }: FewPods): (nodes: readonly string[]) => number {
+  const ofFirst = trafficOfFirstPods(shape, traffic);
+  const domains = Map.groupBy(
+    open.filter(({ free }) => free >= shape.lastPodRanks),
+    ({ node }) => node.nvlinkDomain,
   );
+  const isEachAlone = [...domains.values()].every((members) => members.length === 1);
+  // Then it crosses domains wherever the others go.
+  const overDomains = isEachAlone ? bytesBetweenRuns(traffic, shape.ranksPerPod) : undefined;
+  return (nodes) => {
+    const crossing = crossingBytes(ofFirst[nodes.length] ?? traffic, nodes, fabric);
+    return weightedBytes({ ...crossing, gpu: 0, node: 0, nvlinkDomain: overDomains ?? crossing.nvlinkDomain });
+  };
+}
+
+/** Whether the next pod may be there: its tensor groups in one domain and what may not cross islands in one island, by the ranks of each group. */
+function rulesOf({ shape, acrossIslands }: FewPods): (domains: readonly Place[], next: Place) => boolean {
+  const { layout, ranksPerPod, worldSize } = shape;
+  const stage = worldSize / layout.pipelineParallelDegree;
+  const ranksOfIsland = { never: worldSize, pipeline: stage, anyGroup: 1 }[acrossIslands];
+  return (domains, next) => {
+    const first = domains.length * ranksPerPod;
+    const before = (size: number): Place | undefined =>
+      first % size === 0 ? undefined : domains[Math.floor((first - (first % size)) / ranksPerPod)];
+    return (
+      (before(ranksInDomain(layout)) ?? next) === next && (before(ranksOfIsland)?.island ?? next.island) === next.island
+    );
+  };
 }

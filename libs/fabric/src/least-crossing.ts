@@ -1,5 +1,6 @@
 import { packWithin } from './across-islands.ts';
 import { arrange } from './arrange.ts';
+import { bestOfAll, canTryAll } from './best-placement.ts';
 import { weightedBytes } from './boundary-weights.ts';
 import { crossingBytes } from './crossing-bytes.ts';
 import type { Fabric } from './fabric.ts';
@@ -39,8 +40,23 @@ function placementsOn(question: PlacementQuestion): readonly (readonly string[])
     const nodes = arrange({ ...within, domainOf });
     return nodes !== undefined && keepsTogether(within, nodes) ? [nodes] : [];
   });
-  const found = [...arranged, packed];
-  return shape.lastPodRanks < shape.ranksPerPod ? [...found, ...withLastPodApart(within)] : found;
+  const apart = shape.lastPodRanks < shape.ranksPerPod ? withLastPodApart(within) : [];
+  const found = [...arranged, packed, ...apart];
+  return [...found, ...betterOfFewPods(within, found)];
+}
+
+/** Each is a beginning of a placement, of which some ten thousand are priced in a tenth of a second. */
+const MOST_TRIES = 5_000;
+
+/** One that is cheaper than these, of a gang of so few pods that all placements can be looked at: what cuts stages is no grid of units for the search. */
+function betterOfFewPods(
+  question: PlacementQuestion,
+  found: readonly (readonly string[])[],
+): readonly (readonly string[])[] {
+  if (!canTryAll(question)) return [];
+  const known = Math.min(...found.map((nodes) => placementCost(question, nodes)));
+  const { nodes } = bestOfAll({ ...question, known }, MOST_TRIES);
+  return nodes !== undefined && keepsTogether(question, nodes) ? [nodes] : [];
 }
 
 /**

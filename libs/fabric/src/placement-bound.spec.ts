@@ -1,4 +1,4 @@
-import type { ParallelLayout } from '@coxswain/layout';
+import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import { assumedTraffic } from './assumed-traffic.ts';
 import { weightedBytes } from './boundary-weights.ts';
 import { crossingBytes } from './crossing-bytes.ts';
@@ -52,6 +52,30 @@ describe('the least weighted bytes', () => {
     expect(least / (best ?? 0)).toBeCloseTo(1, 9);
     expect(leastWeightedBytes({ layout }, ranksPerPod, capacity)).toBeLessThan(least * 0.9);
   });
+
+  it.each<[string, Pick<ParallelLayout, 'pipelineParallelDegree' | 'dataParallelDegree'>, number]>([
+    ['leaves of ten', { pipelineParallelDegree: 4, dataParallelDegree: 6 }, 10],
+    ['leaves of two, whose search alone ends half above', { pipelineParallelDegree: 5, dataParallelDegree: 6 }, 2],
+  ])(
+    'are what the placement has where few pods cut stages, on a thousand nodes alike: %s',
+    (_sentence, degrees, per) => {
+      const layout: ParallelLayout = { tensorParallelDegree: 1, ...degrees };
+      const nodes = Array.from({ length: 1_000 }, (_, at) => {
+        const leaf = Math.floor(at / per);
+        return aFabricNode({ name: `n${at}`, gpus: 4, switches: [`l${leaf}`, `s${Math.floor(leaf / 2)}`] });
+      });
+      const capacity = aFabricCapacity(nodes);
+      const placed = placeGang({ layout }, capacity);
+      if (placed.kind !== 'placed') throw new Error(placed.message);
+      const { ranksPerPod } = placed;
+      const nodeOfRank = Array.from(
+        { length: worldSize(layout) },
+        (_, rank) => placed.nodes[Math.floor(rank / 4)] ?? '',
+      );
+      const has = weightedBytes(crossingBytes(assumedTraffic(layout), nodeOfRank, capacity.fabric));
+      expect(leastWeightedBytes({ layout }, ranksPerPod, capacity, placed.nodes) / has).toBeCloseTo(1, 9);
+    },
+  );
 
   it('are those of one type of GPU where one has enough, since gangs are not mixed then', () => {
     const nodes = Array.from({ length: 8 }, (_, index) => ({

@@ -1,14 +1,14 @@
+import { packWithin } from './across-islands.ts';
 import { assumedTraffic } from './assumed-traffic.ts';
-import { bestOfAll } from './best-placement.ts';
+import { bestOfAll, canTryAll, type FewPods } from './best-placement.ts';
 import { leastBetweenParts } from './between-parts.ts';
 import type { FabricCapacity } from './fabric.ts';
-import { type AcrossIslands, type GangRequest, gangShape, type GangShape } from './gang-shape.ts';
+import { type GangRequest, gangShape } from './gang-shape.ts';
 import { placementCost } from './least-crossing.ts';
 import { fixedBytes, lowerBound } from './lower-bound.ts';
 import { openByType } from './open-by-type.ts';
-import { type OpenNode, openNodes } from './open-nodes.ts';
+import { freeGpusOf, openNodes } from './open-nodes.ts';
 import { type SegmentedRequest, stageSegments, withoutCutRings } from './stage-segments.ts';
-import { areDomainsSplit, wholeDomain } from './switch-tree.ts';
 import type { LayoutTraffic } from './traffic.ts';
 
 /**
@@ -29,41 +29,29 @@ export function leastWeightedBytes(
   if (known === undefined) return lowerBound(question);
   const cost = placementCost({ shape, traffic, fabric: capacity.fabric }, known);
   const least = lowerBound({ ...question, known: cost });
-  return least * EQUAL >= cost ? least : Math.max(least, leastOfAll({ ...request, traffic }, question) ?? 0);
+  if (least * EQUAL >= cost) return least;
+  return Math.max(least, leastOfFewPods({ ...question, fabric: capacity.fabric, known: cost }) ?? 0);
 }
 
 const EQUAL = 1 + 1e-9;
-/** Of more pods there are too many placements. */
-const MOST_PODS_TRIED = 8;
-/** 0.2 to 0.7 s of an idle core, the most at ten thousand nodes. */
-const MOST_LOOKS = 100_000;
-
-interface BoundedGang {
-  readonly shape: GangShape;
-  readonly open: readonly OpenNode[];
-  readonly acrossIslands: AcrossIslands;
-}
+const MOST_TRIES = 30_000;
 
 /** What the best placement costs, where these are so few that each can be looked at: of pods that cut stages the bound knows little. */
-function leastOfAll(
-  request: GangRequest & { readonly traffic: LayoutTraffic },
-  { shape, open, acrossIslands }: BoundedGang,
-): number | undefined {
-  const nodes = open.map(({ node }) => node);
-  if (shape.pods > MOST_PODS_TRIED || areDomainsSplit(nodes, wholeDomain)) return undefined;
+function leastOfFewPods(question: FewPods): number | undefined {
+  const { shape, open, acrossIslands, known } = question;
+  if (!canTryAll(question)) return undefined;
   const sets = openByType({ shape, open, acrossIslands });
-  let least = Infinity;
+  let least = known;
   for (const alike of sets) {
     // Several islands only where no single one holds the gang.
-    for (const islands of new Set(['never', acrossIslands] as const)) {
-      const asked = { ...request, acrossIslands: islands };
-      const { cost, isWhole } = bestOfAll(asked, shape.ranksPerPod, alike, MOST_LOOKS / sets.length);
-      if (!isWhole) return undefined;
-      least = Math.min(least, cost ?? Infinity);
-      if (cost !== undefined) break;
-    }
+    const ofType = alike.map(({ node }) => node);
+    const holdsIt = packWithin('never', shape, ofType, freeGpusOf(alike)) !== undefined;
+    const asked = { ...question, open: alike, acrossIslands: holdsIt ? 'never' : acrossIslands } as const;
+    const { cost, isWhole } = bestOfAll(asked, MOST_TRIES / sets.length);
+    if (!isWhole) return undefined;
+    least = Math.min(least, cost);
   }
-  return least === Infinity ? undefined : least;
+  return least;
 }
 
 /** What each part costs at least on nodes of its type, and what parts send each other at least. */
