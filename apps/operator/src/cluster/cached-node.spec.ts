@@ -32,6 +32,24 @@ describe('of the conditions of a node', () => {
   });
 });
 
+describe('since when a node is ready', () => {
+  const sinceOf = (conditions: unknown): unknown =>
+    toCachedNode({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, status: { conditions } } as KubeObject)
+      .readySince;
+  const ready = { type: 'Ready', status: 'True', lastTransitionTime: '2026-11-25T12:00:00Z' };
+
+  it.each<[string, unknown, unknown]>([
+    ['is when its condition last changed', [{ type: 'DiskPressure', status: 'False' }, ready], '2026-11-25T12:00:00Z'],
+    ['is nothing of one that is not ready', [{ ...ready, status: 'False' }], undefined],
+    ['is nothing where it does not say', [{ type: 'Ready', status: 'True' }], undefined],
+    ['is nothing where it says nonsense', [null, { ...ready, lastTransitionTime: 7 }], undefined],
+    ['is cut where it is longer than any time', [{ ...ready, lastTransitionTime: 'x'.repeat(99) }], 'x'.repeat(40)],
+    ['is nothing of a node without conditions', undefined, undefined],
+  ])('%s', (_sentence, conditions, want) => {
+    expect(sinceOf(conditions)).toBe(want);
+  });
+});
+
 describe('whether conditions of a node tell of the same faults', () => {
   const aNode = (...conditions: readonly object[]) =>
     toCachedNode({

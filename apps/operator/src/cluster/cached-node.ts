@@ -10,6 +10,8 @@ export interface CachedNode extends KubeObject {
   readonly facts: NodeFacts;
   /** Which boot of which Node object this is, as far as its kubelet said; another one means another start of the machine. */
   readonly bootId: string;
+  /** Since when condition Ready is True; absent where it is not, or does not say. */
+  readonly readySince?: string;
   /** Conditions that are True, without Ready: what a failure there may have come of. */
   readonly conditions: readonly NodeCondition[];
   /** Who says that it is about to go away. */
@@ -39,7 +41,8 @@ export function toCachedNode(
       uid,
       (node as { status?: { nodeInfo?: { bootID?: unknown } | null } | null }).status?.nodeInfo?.bootID,
     ),
-    conditions: conditionsOf((node as { status?: { conditions?: unknown } | null }).status?.conditions),
+    conditions: conditionsOf(rawConditionsOf(node)),
+    ...readySinceOf(rawConditionsOf(node)),
     notices,
     ...quarantineNoteOf(node),
     ...publishedPartOf(node),
@@ -78,8 +81,24 @@ function asAnnounced(facts: NodeFacts, notices: readonly NodeNotice[]): NodeFact
 const MOST_CONDITIONS = 16;
 const MAX_MESSAGE_CHARACTERS = 512;
 
-function conditionsOf(raw: unknown): readonly NodeCondition[] {
-  const all: readonly unknown[] = Array.isArray(raw) ? raw : [];
+function rawConditionsOf(node: KubeObject): readonly unknown[] {
+  const raw = (node as { status?: { conditions?: unknown } | null }).status?.conditions;
+  return Array.isArray(raw) ? raw : [];
+}
+
+/** Longer than any time is. */
+const MAX_TIME_CHARACTERS = 40;
+
+function readySinceOf(all: readonly unknown[]): Pick<CachedNode, 'readySince'> {
+  for (const one of all) {
+    const { type, status, lastTransitionTime } = (one ?? {}) as Readonly<Record<string, unknown>>;
+    if (type !== 'Ready' || status !== 'True' || typeof lastTransitionTime !== 'string') continue;
+    return { readySince: lastTransitionTime.slice(0, MAX_TIME_CHARACTERS) };
+  }
+  return {};
+}
+
+function conditionsOf(all: readonly unknown[]): readonly NodeCondition[] {
   const held = all.flatMap((one): readonly NodeCondition[] => {
     const { type, status, message } = (one ?? {}) as { type?: unknown; status?: unknown; message?: unknown };
     if (typeof type !== 'string' || status !== 'True' || type === 'Ready') return [];

@@ -98,6 +98,10 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     return this.#cache.nodes.get(node)?.bootId;
   }
 
+  readySinceOf(node: string): string | undefined {
+    return this.#cache.nodes.get(node)?.readySince;
+  }
+
   nodeConditionsOf(node: string): readonly NodeCondition[] {
     return this.#cache.nodes.get(node)?.conditions ?? [];
   }

@@ -44,6 +44,8 @@ export interface TrainingJobStore {
   nodeCensus(): NodeCensus;
   /** Which boot of that node this is; undefined when the cache has no such node. */
   bootIdOf(node: string): string | undefined;
+  /** Since when that node is ready, as it says; undefined when it is not, does not say, or the cache has no such node. */
+  readySinceOf(node: string): string | undefined;
   /** Conditions of that node that hold, without Ready; none when the cache has no such node. */
   nodeConditionsOf(node: string): readonly NodeCondition[];
   /** Who says that node is about to go away; undefined when nobody does, or it is not seen. */

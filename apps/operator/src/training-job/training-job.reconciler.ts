@@ -76,6 +76,7 @@ export class TrainingJobReconciler {
       nodeStates: (names) => store.nodeStates(names),
       nodeCensus: () => store.nodeCensus(),
       bootIdOf: (node) => store.bootIdOf(node),
+      readySinceOf: (node) => store.readySinceOf(node),
       nodeConditionsOf: (node) => store.nodeConditionsOf(node),
       noticeOf: (node) => store.noticeOf(node),
       comingNoticeOf: (node) => store.comingNoticeOf(node),

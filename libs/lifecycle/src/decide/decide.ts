@@ -92,7 +92,7 @@ function provenOrAsked(
 function whatToRead(situation: Situation, decided: Parameters<typeof needsProof>[1]): Action | undefined {
   // Checkpoints first: a live read of the gang is good for the very next decision alone.
   if (needsCheckpoints(situation, decided)) return { kind: 'readCheckpoints' };
-  return !situation.facts.isProven && needsProof(situation, decided) ? readLive(situation) : undefined;
+  return !situation.facts.isProven && needsProof(situation, decided) ? readLive(situation, decided.before) : undefined;
 }
 
 function announced({ facts }: Situation, status: TrainingJobStatus): Decision['events'] {

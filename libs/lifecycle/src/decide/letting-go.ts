@@ -12,7 +12,7 @@ import type { Situation } from './situation.ts';
 export function lettingGo(situation: Situation): readonly Action[] {
   const { facts } = situation;
   if (!facts.deleting || !facts.hasFinalizer) return [];
-  if (!facts.isProven) return [readLive(situation)];
+  if (!facts.isProven) return [readLive(situation, situation.record)];
   const live = facts.pods.filter((pod) => isLive(facts, pod));
   if (live.length > 0) return deletePods(live, facts.gracePeriodSeconds);
   const held = facts.pods.filter((pod) => pod.held).map(toReference);

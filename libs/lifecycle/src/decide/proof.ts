@@ -4,6 +4,7 @@ import { type Facts, isLive } from '../look/facts.ts';
 import { missingPodNames, podsOf } from '../look/gang.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import type { Situation } from './situation.ts';
+import { nodesToGrowOnto } from '../epoch/growth.ts';
 import { missingPlacementName } from '../epoch/unwritten-placement.ts';
 
 /**
@@ -27,8 +28,8 @@ export function needsProof(
   return goesOn || kinds.some((kind) => HARMFUL.includes(kind)) || misses(situation);
 }
 
-/** What nobody asked for: a failure, and nodes that are about to go away. */
-const ENDED_ON_EVIDENCE: readonly Attempt['outcome'][] = ['Failed', 'Moved'];
+/** What nobody asked for: a failure, nodes that are about to go away, and nodes that have come. */
+const ENDED_ON_EVIDENCE: readonly Attempt['outcome'][] = ['Failed', 'Moved', 'Resized'];
 
 /** Whether the record moves on in a way that cannot be taken back: an attempt or one of its incarnations fails, or is said to be over. */
 function isHarmful(before: JobRecord, { attempts }: JobRecord): boolean {
@@ -90,11 +91,12 @@ function misses({ record, facts }: Situation): boolean {
 /** Names that may have been taken by a stranger, to be looked up one by one: one of them is enough to know. */
 const MOST_NAMES = 8;
 
-/** The read that proves or disproves what is seen. */
-export function readLive({ record, facts }: Situation): Action {
+/** The read that proves or disproves what is seen. `before`: as it is recorded. */
+export function readLive({ record, facts, now }: Situation, before: JobRecord): Action {
   const attempt = liveAttempt(record);
   const podNames = attempt === undefined ? [] : missingNames(facts, attempt).slice(0, MOST_NAMES);
-  const nodes = [...facts.observed.nodeStates].flatMap(([name, state]) => (state === 'ready' ? [] : [name]));
+  const doubtful = [...facts.observed.nodeStates].flatMap(([name, state]) => (state === 'ready' ? [] : [name]));
+  const nodes = [...new Set([...doubtful, ...nodesToGrowOnto(before, record, { facts, now })])];
   const placement = missingPlacementName(record, facts);
   return {
     kind: 'readLive',

@@ -1,4 +1,5 @@
-import { roomToGrow, shortOfGpus } from '../epoch/elastic.ts';
+import { shortOfGpus } from '../epoch/elastic.ts';
+import { roomToGrow } from '../epoch/growth.ts';
 import { waitsForCapacity } from '../admission/waits-for.ts';
 import { avoidedWait } from '../failure/avoided-nodes.ts';
 import { fenceWait } from '../look/facts.ts';
@@ -13,7 +14,7 @@ import type { Wait } from '../look/waits.ts';
 
 /** Everything about the job that has consequences when it lasts, as of this look. */
 export function waitsOf(situation: Situation): readonly Wait[] {
-  const { record, facts } = situation;
+  const { record, facts, now } = situation;
   const fences = facts.pods.flatMap((pod) => fenceWait(facts, pod) ?? []);
   if (record.terminal !== undefined) return fences;
   const attempt = liveAttempt(record);
@@ -23,7 +24,7 @@ export function waitsOf(situation: Situation): readonly Wait[] {
     ...(isUp ? nodeWaits(facts, attempt) : []),
     ...(attempt === undefined ? [] : stepWaits(facts, attempt)),
     ...[hasNoRoom(situation) ? (shortOfGpus(record, facts) ?? []) : []].flat(),
-    ...[roomToGrow(record, facts) ?? []].flat(),
+    ...[roomToGrow(record, facts, now)?.wait ?? []].flat(),
     ...[restartDelay(record, facts) ?? []].flat(),
     ...[pauseInPods(record, facts) ?? []].flat(),
     ...record.avoidedNodes.map((avoided) => avoidedWait(avoided, facts)),

@@ -1,15 +1,14 @@
 /** On how many GPUs does a job go on that may run on fewer than it asks for? */
-import { type Attempt, type JobPlan, type TrainingJobSpec } from '@coxswain/api-types';
+import type { JobPlan, TrainingJobSpec } from '@coxswain/api-types';
 import { capacityWithout } from '@coxswain/job-planning';
-import { worldSize } from '@coxswain/layout';
 import type { Facts } from '../look/facts.ts';
 import { isOver, type Wait } from '../look/waits.ts';
-import { type JobRecord, liveAttempt } from '../record/job-record.ts';
+import type { JobRecord } from '../record/job-record.ts';
 
 /** A job that says from how many to how many GPUs it runs on. */
 type ElasticSpec = TrainingJobSpec & { readonly gpus: number; readonly minGpus: number };
 
-function elasticSpec({ spec }: Facts): ElasticSpec | undefined {
+export function elasticSpec({ spec }: Facts): ElasticSpec | undefined {
   return spec?.gpus === undefined || spec.minGpus === undefined ? undefined : (spec as ElasticSpec);
 }
 
@@ -47,28 +46,6 @@ export function elasticPlan(
   return answer.gpus > before.gpus ? { ...before, forEpoch: epoch + 1 } : { ...before, noLayoutFor: answer.gpus };
 }
 
-/** The gang runs on fewer GPUs than the job asks for, and all of those would be there: how long they have to be. */
-export function roomToGrow(record: JobRecord, facts: Facts): Wait | undefined {
-  const spec = elasticSpec(facts);
-  const attempt = liveAttempt(record);
-  if (spec === undefined || attempt?.stage !== 'Released' || attempt.runningAt === undefined) return undefined;
-  const missing = spec.gpus - worldSize(attempt.layout);
-  if (missing <= 0 || freeGpus(record, facts) < missing || facts.observed.doOthersWait?.() === true) return undefined;
-  return { key: `e${attempt.epoch}/room-to-grow`, limitMs: facts.timeouts.growMs };
-}
-
-/** Whether the gang has just saved a checkpoint, and there is room for more of it: then a restart loses least. */
-export function isToGrow(record: JobRecord, facts: Facts): boolean {
-  const wait = roomToGrow(record, facts);
-  if (wait === undefined || !isOver(facts, wait)) return false;
-  const saved = record.checkpoint?.step ?? -1;
-  return saved > (facts.job.status?.checkpoint?.step ?? -1) && saved > resumedAt(liveAttempt(record));
-}
-
-function resumedAt(attempt: Attempt | undefined): number {
-  return attempt?.resumedFrom?.step ?? -1;
-}
-
 /** Those of fewer copies of the model, as the layout divides it; and halves, where there is one copy or no layout. */
 function fewerGpus({ minGpus, training }: ElasticSpec, plan: JobPlan, free: number): number | undefined {
   const { layout, gpus, noLayoutFor = Infinity } = plan;
@@ -84,10 +61,20 @@ function fewerGpus({ minGpus, training }: ElasticSpec, plan: JobPlan, free: numb
   return possible.length === 0 ? undefined : Math.max(...possible);
 }
 
-/** GPUs that nobody holds, this job's own pods included, on nodes that it may use. */
-function freeGpus({ avoidedNodes }: JobRecord, facts: Facts): number {
+/** A node that the job may use, and GPUs of it that nobody holds, this job's own pods included. */
+export interface FreeNode {
+  readonly name: string;
+  readonly gpus: number;
+}
+
+export function freeNodes({ avoidedNodes }: JobRecord, facts: Facts): readonly FreeNode[] {
   const { fabric, usedGpus } = capacityWithout(facts.capacity(), avoidedNodes);
   return fabric.nodes
     .filter(({ usable }) => usable)
-    .reduce((sum, { name, gpus }) => sum + Math.max(0, gpus - (usedGpus.get(name) ?? 0)), 0);
+    .map(({ name, gpus }) => ({ name, gpus: gpus - (usedGpus.get(name) ?? 0) }))
+    .filter(({ gpus }) => gpus > 0);
+}
+
+function freeGpus(record: JobRecord, facts: Facts): number {
+  return freeNodes(record, facts).reduce((sum, { gpus }) => sum + gpus, 0);
 }

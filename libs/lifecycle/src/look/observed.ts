@@ -91,6 +91,8 @@ export interface Observed {
   readonly nodeCensus?: () => NodeCensus;
   /** Which boot of a node this is, as its kubelet says; another one means that it was booted again or replaced. */
   readonly bootIdOf?: (node: string) => string | undefined;
+  /** Since when a Node is ready, as it says: told apart from other such moments, and compared with no clock. Absent: it is not, or does not say. */
+  readonly readySinceOf?: (node: string) => string | undefined;
   /** Conditions of a Node that are True, without Ready. */
   readonly nodeConditionsOf?: (node: string) => readonly NodeCondition[];
   /** Who says that a Node is about to go away; only asked of nodes that are leaving, for what people are told. */

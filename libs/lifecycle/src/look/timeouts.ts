@@ -38,7 +38,8 @@ export interface Timeouts {
  *   hangs in a driver for a minute hangs for good.
  * - Avoided: an hour outlasts ten restarts in a row, and hides no node from a job for good.
  * - Shrink: to wait pays as long as it takes less than to shrink and to grow back, two restarts of one to two minutes each.
- * - Grow: a node that has come back and fails again does so within minutes; and each growth costs a restart.
+ * - Grow: a node that has come back and fails again does so within minutes; and each growth costs a restart. Doubled
+ *   by each of the last day that did not last (epoch/growth.ts).
  */
 export const DEFAULT_TIMEOUTS: Timeouts = {
   nodeGraceMs: 120_000,

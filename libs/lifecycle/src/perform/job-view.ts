@@ -52,6 +52,8 @@ export interface JobView {
   nodeCensus(): NodeCensus;
   /** Which boot of that node this is; undefined when it is not seen. */
   bootIdOf(node: string): string | undefined;
+  /** Since when that node is ready, as it says; undefined when it is not, does not say or is not seen. */
+  readySinceOf(node: string): string | undefined;
   /** Conditions of that node that hold, without Ready; none when it is not seen. */
   nodeConditionsOf(node: string): readonly NodeCondition[];
   /** Who says that node is about to go away; undefined when nobody does, or it is not seen. */

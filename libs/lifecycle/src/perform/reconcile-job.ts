@@ -133,6 +133,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       nodeStates: new Map([...seenStates, ...(proof?.nodeStates ?? [])]),
       nodeCensus: () => view.nodeCensus(),
       bootIdOf: (node) => view.bootIdOf(node),
+      readySinceOf: (node) => view.readySinceOf(node),
       nodeConditionsOf: (node) => view.nodeConditionsOf(node),
       noticeOf: (node) => view.noticeOf(node),
       comingNoticeOf: (node) => view.comingNoticeOf(node),

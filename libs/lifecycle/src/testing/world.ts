@@ -133,6 +133,8 @@ export class World implements Member {
   /** What Nodes say of themselves, and who says that one will go away later. */
   readonly nodeConditions = new Map<string, readonly NodeCondition[]>();
   readonly comingNotices = new Map<string, NodeNotice>();
+  /** Since when Nodes are ready, as they say. */
+  readonly readySince = new Map<string, string>();
   /** The engine tells its steps. */
   reportsSteps = false;
   /** Why the server will not have such a status of the job. */
@@ -519,6 +521,7 @@ export class World implements Member {
         return { nodes: states.length, notReady: states.filter((state) => state === 'notReady').length };
       },
       bootIdOf: () => undefined,
+      readySinceOf: (node) => this.readySince.get(node),
       nodeConditionsOf: (node) => this.nodeConditions.get(node) ?? [],
       noticeOf: () => ({ rule: 'maintenance', mark: 'taint of the world' }),
       comingNoticeOf: (node) => this.comingNotices.get(node),

@@ -271,6 +271,8 @@ export class SimulatedCluster {
       noticeOf: () => undefined,
       comingNoticeOf: () => undefined,
       bootIdOf: (node) => this.nodes.bootIdOf(node),
+      // What boots again is another boot, and is ready since.
+      readySinceOf: (node) => this.nodes.bootIdOf(node),
       heardMsOf: () => this.pods.heardMs(),
       launchersOf: () => this.pods.launchers,
       preflightOf: () => undefined,

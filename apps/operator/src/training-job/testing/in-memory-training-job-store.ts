@@ -111,6 +111,11 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     return node === undefined ? undefined : toCachedNode(node).bootId;
   }
 
+  readySinceOf(name: string): string | undefined {
+    const node = this.#cluster.get('Node', name);
+    return node === undefined ? undefined : toCachedNode(node).readySince;
+  }
+
   nodeConditionsOf(name: string): readonly NodeCondition[] {
     const node = this.#cluster.get('Node', name);
     return node === undefined ? [] : toCachedNode(node).conditions;

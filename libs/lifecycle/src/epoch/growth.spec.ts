@@ -1,0 +1,127 @@
+import { type Attempt, FINALIZER, NODE_LABELS } from '@coxswain/api-types';
+import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
+import { worldSize } from '@coxswain/layout';
+import { aLayout } from '@coxswain/layout/testing';
+import { aNode, World } from '../testing/index.ts';
+import { anAttempt } from '../testing/jobs.ts';
+import { growthsUndone } from './growth.ts';
+
+const NOW = new Date('2026-01-02T00:00:00Z');
+const TEN_MINUTES_OF_LOOKS = 10;
+
+function turn(world: World, times: number, ms: number): void {
+  for (let look = 0; look < times; look += 1) {
+    world.reconcile();
+    world.tick(ms);
+  }
+}
+
+const gangs = ({ job }: World): readonly (readonly [number, string | undefined])[] =>
+  (job?.status?.attempts ?? []).map(({ layout, outcome, reason }) => [worldSize(layout), reason ?? outcome]);
+
+/** Trains on one of two nodes since the other one was lost; that is back, and is avoided no more. */
+function aShrunkenWorld(): World {
+  const job = aTrainingJob({ metadata: { finalizers: [FINALIZER] } });
+  const labels = { ...aNode().labels, [NODE_LABELS.gpuType]: 'h100' };
+  const spec = aPlannedJobSpec({ gpus: 4, minGpus: 2 });
+  const world = new World({ ...job, spec }, { gpuCapacity: 2, labels }, ['node-a', 'node-b']);
+  world.reportsSteps = true;
+  turn(world, 20, 1_000);
+  world.apply({ kind: 'saveCheckpoint', pick: 10 });
+  turn(world, 2, 1_000);
+  shrink(world);
+  return world;
+}
+
+/** The node is lost, its job goes on without, and an hour after it came back it is avoided no more. */
+function shrink(world: World): void {
+  world.apply({ kind: 'loseNode', pick: 1 });
+  turn(world, 80, 5_000);
+  world.apply({ kind: 'restoreNodes' });
+  turn(world, 61, 60_000);
+}
+
+let saved = 4_000;
+
+/** Another checkpoint is saved, after so many minutes. */
+function saveAfter(world: World, minutes: number): void {
+  turn(world, minutes, 60_000);
+  saved += 1_000;
+  world.apply({ kind: 'saveCheckpoint', pick: saved });
+  turn(world, 20, 5_000);
+}
+
+describe('a gang on fewer GPUs makes way for more', () => {
+  it('when their node has been ready for ten minutes', () => {
+    const world = aShrunkenWorld();
+    world.readySince.set('node-b', '2026-01-01T00:10:00Z');
+    saveAfter(world, TEN_MINUTES_OF_LOOKS + 1);
+    expect(gangs(world)).toEqual([
+      [4, 'NodeLost'],
+      [2, 'GpusFree'],
+      [4, undefined],
+    ]);
+    expect(world.violations).toEqual([]);
+  });
+
+  it('not for a node that was gone in between, though nobody saw it gone', () => {
+    const world = aShrunkenWorld();
+    world.readySince.set('node-b', '2026-01-01T00:10:00Z');
+    turn(world, TEN_MINUTES_OF_LOOKS - 1, 60_000);
+    world.readySince.set('node-b', '2026-01-01T01:20:00Z');
+    saveAfter(world, 2);
+    expect(gangs(world)).toHaveLength(2);
+    saveAfter(world, TEN_MINUTES_OF_LOOKS);
+    expect(gangs(world)).toHaveLength(3);
+  });
+
+  it('not onto a node that a cache still shows, and that is gone', () => {
+    const world = aShrunkenWorld();
+    turn(world, TEN_MINUTES_OF_LOOKS + 1, 60_000);
+    world.apply({ kind: 'saveCheckpoint', pick: 9_000 });
+    world.apply({ kind: 'loseNode', pick: 1 });
+    world.apply({ kind: 'staleLook', looksAgo: 1, of: ['nodes'] });
+    turn(world, 1, 5_000);
+    expect(gangs(world)).toHaveLength(2);
+    expect(world.job?.status?.attempts?.at(-1)).toMatchObject({ stage: 'Released' });
+    expect(world.violations).toEqual([]);
+  });
+
+  it('after twice the wait where it had made way in vain, whoever leads meanwhile', () => {
+    const world = aShrunkenWorld();
+    saveAfter(world, TEN_MINUTES_OF_LOOKS + 1);
+    expect(gangs(world)).toHaveLength(3);
+    shrink(world);
+    expect(gangs(world).map(([size]) => size)).toEqual([4, 2, 4, 2]);
+    world.apply({ kind: 'crash', afterWrites: 0 });
+    saveAfter(world, TEN_MINUTES_OF_LOOKS + 3);
+    expect(gangs(world)).toHaveLength(4);
+    saveAfter(world, TEN_MINUTES_OF_LOOKS);
+    expect(gangs(world).map(([size]) => size)).toEqual([4, 2, 4, 2, 4]);
+  });
+});
+
+describe('growths that did not last', () => {
+  const attempt = (gpus: number, changes: Partial<Attempt> = {}): Attempt => ({
+    ...anAttempt(),
+    layout: aLayout({ dataParallelDegree: gpus }),
+    startedAt: '2026-01-01T12:00:00Z',
+    ...changes,
+  });
+  const resized = { outcome: 'Resized' } as const;
+  const earlier = { startedAt: '2025-12-31T12:00:00Z' };
+
+  it.each<[string, readonly Attempt[], number]>([
+    ['none where the gang never grew', [attempt(4), attempt(2)], 0],
+    ['none where it grew and still is so large', [attempt(4), attempt(2, resized), attempt(4)], 0],
+    ['none where it has made way and nothing followed', [attempt(4), attempt(2, resized)], 0],
+    ['one where it shrank again', [attempt(2, resized), attempt(4), attempt(2)], 1],
+    ['one where it failed at full size first', [attempt(2, resized), attempt(4), attempt(4), attempt(2)], 1],
+    ['one where no more came of it', [attempt(2, resized), attempt(2)], 1],
+    ['two of two', [attempt(2, resized), attempt(4), attempt(2, resized), attempt(4), attempt(2)], 2],
+    ['none where that was more than a day ago', [attempt(2, resized), attempt(4), attempt(2, earlier)], 0],
+    ['one where another clock wrote it', [attempt(2, resized), attempt(2, { startedAt: '2026-02-01T00:00:00Z' })], 1],
+  ])('are %s', (_what, attempts, expected) => {
+    expect(growthsUndone({ attempts }, NOW)).toBe(expected);
+  });
+});
