@@ -72,6 +72,11 @@ class CheckpointWriter:
         """The gloo group of all ranks that saving uses; free between `wait` and `start`."""
         return self._group
 
+    @property
+    def is_saving(self) -> bool:
+        """Whether this rank's part of a save still goes on."""
+        return self._thread is not None and self._thread.is_alive()
+
     def start(self, optimizer: ShardedAdamW, progress: Progress) -> None:
         """Copies the state and begins to write it; first waits for the save before, if that still goes on."""
         self.wait()

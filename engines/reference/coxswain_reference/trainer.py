@@ -43,6 +43,7 @@ class Trainer:
         self._reporter = reporter
         self._stop = stop
         self._fault = fault
+        self._save_known = 0
         self._save_answered = 0
         self._timer = StepTimer(PHASES)
         self._device = device_of(settings.process.local_rank, torch.cuda.device_count())
@@ -89,11 +90,16 @@ class Trainer:
             if result.save_asked:
                 self._say(f'asked to save: saving after step {self._progress.step} and training on')
             if is_due or result.save_asked:
-                self._writer.start(self._optimizer, self._progress)
+                self._save()
         if self._progress.step not in (self._writer.last_step, resumed_at):
-            self._writer.start(self._optimizer, self._progress)
+            self._save()
         self._writer.wait()
         return self._report_end()
+
+    def _save(self) -> None:
+        """Begins to save what is trained by now, which answers whatever was asked before this step was agreed on."""
+        self._save_answered = self._save_known
+        self._writer.start(self._optimizer, self._progress)
 
     def _step(self) -> StepResult:
         step = self._progress.step + 1
@@ -120,8 +126,9 @@ class Trainer:
     def _agree(self, step: int, loss: float, squared_norm: torch.Tensor) -> StepResult:
         """One sum over all ranks gives the loss, the gradient norm, and whether any rank was asked to stop, or to save and go on."""
         is_told_here = self._settings.layout.is_last_stage and self._groups.tensor.index == 0
-        save_asked = self._reporter.save_asked
-        asks_anew, self._save_answered = save_asked > self._save_answered, save_asked
+        self._save_known = self._reporter.save_asked
+        # One save at a time. What is asked while one goes on is passed on when that has ended, so that nobody waits for it.
+        asks_anew = self._save_known > self._save_answered and not self._writer.is_saving
         own = [float(squared_norm), loss if is_told_here else 0.0, float(self._stop.is_asked), float(asks_anew)]
         total = self._groups.world.all_reduce(torch.tensor(own, dtype=torch.float64, device=self._device)).tolist()
         training = self._settings.training

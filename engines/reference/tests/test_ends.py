@@ -46,6 +46,28 @@ def test_a_request_to_any_rank_saves_all_at_one_step_once_and_the_training_goes_
     assert f'asked to save: saving after step {saved["step"]} and training on' in gang.log(0)
 
 
+def test_a_request_during_a_save_holds_nobody_up_and_is_answered_by_a_save_of_its_own(tmp_path: Path) -> None:
+    module = (str(Path(__file__).with_name('held_save.py')),)
+    with Gang(tmp_path, (1, 1, 2), steps=100_000, module=module) as gang:
+        steps = gang.ranks[0].of_kind
+        gang.wait_until(lambda: len(steps('step')) >= 2)
+        gang.ask_to_save(0, 1)
+        gang.wait_until(lambda: all((tmp_path / f'held-{rank}').exists() for rank in (0, 1)))
+        gang.ask_to_save(0, 2)
+        asked_at = steps('step')[-1]['step']
+        gang.wait_until(lambda: steps('step')[-1]['step'] >= asked_at + 10)
+        assert steps('checkpointSaved') == []
+        (tmp_path / 'go-on').touch()
+        gang.wait_until(lambda: len(steps('checkpointSaved')) == 2)
+        first, second = (saved['step'] for saved in steps('checkpointSaved'))
+        gang.wait_until(lambda: steps('step')[-1]['step'] >= second + 3)
+        assert len(steps('checkpointSaved')) == 2
+        gang.terminate(0)
+        assert gang.wait() == [75] * 2
+    assert first <= asked_at
+    assert second >= asked_at + 10
+
+
 def test_a_second_sigterm_ends_a_rank_at_once_though_its_peer_hangs(tmp_path: Path) -> None:
     fault = {'ENGINE_FAULT': json.dumps({'rank': 1, 'step': 3, 'kind': 'hang'})}
     with Gang(tmp_path, (2, 1, 1), steps=100, environment=fault) as gang:
