@@ -48,6 +48,21 @@ describe('what a status records', () => {
     expect(recordIn({ attempts }).attempts).toEqual([anAttempt()]);
   });
 
+  it('forgets a request to save that ended in a word of a later release, and keeps its gang', () => {
+    const earlySave = {
+      request: 2,
+      incarnation: 1,
+      askedAt: '2026-01-01T00:00:00Z',
+      afterStep: 10,
+      why: 'A node is suspect.',
+      suspicions: ['node-a'],
+    };
+    const attempts = [{ ...anAttempt(), earlySave: { ...earlySave, outcome: 'OfALaterRelease' } }];
+    expect(recordIn({ attempts }).attempts).toEqual([anAttempt()]);
+    const known = { ...anAttempt(), earlySave: { ...earlySave, outcome: 'RanksEnded' } };
+    expect(recordIn({ attempts: [known] }).attempts).toEqual([known]);
+  });
+
   it('keeps the newest twenty of more attempts', () => {
     const attempts = Array.from({ length: 25 }, (_, index) => anAttempt({ epoch: index + 1 }));
     expect(recordIn({ attempts }).attempts.map(({ epoch }) => epoch)).toEqual(
