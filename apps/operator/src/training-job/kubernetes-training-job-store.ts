@@ -1,3 +1,4 @@
+// A little over 400 lines: every read and write that the reconciler makes of the cluster, each of them a few lines.
 import {
   API_GROUP_VERSION,
   FINALIZER,
