@@ -161,3 +161,62 @@ describe('the profile of four CPU ranks', () => {
     expect(errors({ ...request, cluster: { ...request.cluster, profile } })).toBeLessThan(0.6 * errors(request));
   });
 });
+
+/** One GPU; the jobs were measured in the same minutes by `engines/measure`, in eager PyTorch, and are in no probe (examples/calibration/README.md). */
+describe('the profile of one H100', () => {
+  const file = resolve(import.meta.dirname, '../../../../examples/calibration/one-h100.json');
+  const measured = ClusterMeasurement.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const cluster: ClusterFacts = { ...H100.cluster, gpus: 1, gpusPerNode: 1, scaleUpDomainGpus: 1 };
+  const where = { cluster, precision: measured.precision, flashAttention: true };
+  const { profile } = fitProfile('here', measured.probes, where, PROFILE_SETTINGS.gpu);
+
+  type Shape = NonNullable<PlanRequestInput['modelShape']>;
+  const gpt = (layers: number, hiddenSize: number, attentionHeads: number): Shape => ({
+    ...{ layers, hiddenSize, ffnHiddenSize: 4 * hiddenSize, attentionHeads, keyValueHeads: attentionHeads },
+    ...{ headDim: hiddenSize / attentionHeads, vocabularySize: 50_304, tiedEmbeddings: true },
+    ...{ rmsNorm: false, linearBias: true, gatedMlp: false, dropout: false },
+  });
+  const LLAMA = { rmsNorm: true, linearBias: false, gatedMlp: true, dropout: false } as const;
+  const TINY_LLAMA: Shape = {
+    ...{ layers: 22, hiddenSize: 2048, ffnHiddenSize: 5632, attentionHeads: 32, keyValueHeads: 4, headDim: 64 },
+    ...{ ...LLAMA, vocabularySize: 32_000, tiedEmbeddings: false },
+  };
+  const LLAMA_1B: Shape = {
+    ...{ layers: 16, hiddenSize: 2048, ffnHiddenSize: 8192, attentionHeads: 32, keyValueHeads: 8, headDim: 64 },
+    ...{ ...LLAMA, vocabularySize: 128_256, tiedEmbeddings: true },
+  };
+  const LLAMA_3B: Shape = {
+    ...{ layers: 28, hiddenSize: 3072, ffnHiddenSize: 8192, attentionHeads: 24, keyValueHeads: 8, headDim: 128 },
+    ...{ ...LLAMA, vocabularySize: 128_256, tiedEmbeddings: true },
+  };
+  const cases: readonly [says: string, shape: Shape, tokens: number, samples: number, measuredMs: number][] = [
+    ['GPT-760M', gpt(24, 1536, 16), 2048, 4, 113.9],
+    ['GPT-1.3B', gpt(24, 2048, 16), 2048, 4, 169.8],
+    ['GPT-2.7B', gpt(32, 2560, 32), 2048, 2, 201.5],
+    ['TinyLlama-1.1B', TINY_LLAMA, 4096, 2, 164.7],
+    ['Llama-3.2-1B', LLAMA_1B, 4096, 2, 180.9],
+    ['Llama-3.2-3B', LLAMA_3B, 2048, 1, 161.1],
+  ];
+  function errorPct(what: (typeof cases)[number], isCalibrated: boolean): number {
+    const [, modelShape, sequenceLength, samples, measuredMs] = what;
+    const known = parsePlanRequest({
+      modelShape,
+      cluster: { gpu: 'h100', gpus: 1, gpusPerNode: 1, ...(isCalibrated ? { profile } : {}) },
+      globalBatchSize: samples,
+      sequenceLength,
+      precision: 'bf16',
+      stack: 'reference',
+    });
+    const { stepTimeS } = predict(known, { layout: ParallelLayout.parse({}), microBatchSize: samples });
+    return 100 * Math.abs((1_000 * stepTimeS) / measuredMs - 1);
+  }
+
+  it.each(cases)('predicts %s within ten percent', (...what) => {
+    expect(errorPct(what, true)).toBeLessThan(10);
+  });
+
+  it('does so much better than what is usual', () => {
+    const sum = (isCalibrated: boolean): number => cases.reduce((all, what) => all + errorPct(what, isCalibrated), 0);
+    expect(sum(true)).toBeLessThan(0.7 * sum(false));
+  });
+});
