@@ -126,6 +126,32 @@ describe('from a rank that waits', () => {
       { kind: 'nobodyMissing', group: 'a' },
     ],
     [
+      'on from a group of which all have called, to one that a host ran ahead of',
+      standing(
+        [['c', 'all_reduce', 5, 4]],
+        [['d', 'all_reduce', 4, 4]],
+        [
+          ['c', 'all_reduce', 5, 4],
+          ['b', 'all_reduce', 6, 5],
+        ],
+        [['b', 'all_reduce', 5, 5]],
+      ),
+      { kind: 'sinks', missing: [{ rank: 3, group: 'b' }] },
+    ],
+    [
+      'to the group of which all have called, where all of them have called all that they wait in',
+      standing(
+        [['c', 'all_reduce', 5, 4]],
+        [],
+        [
+          ['c', 'all_reduce', 5, 4],
+          ['b', 'all_reduce', 6, 5],
+        ],
+        [['b', 'all_reduce', 6, 5]],
+      ),
+      { kind: 'nobodyMissing', group: 'c' },
+    ],
+    [
       'to members with unlike operations at one place',
       standing(
         [['w', 'all_reduce', 3, 2]],

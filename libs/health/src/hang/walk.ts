@@ -31,7 +31,7 @@ export type WalkOutcome =
       readonly odd: readonly number[];
       readonly calls: readonly [string, string];
     }
-  /** All of the group have begun, none is through. */
+  /** All of the group have begun, none is through, and none of them waits elsewhere for one that is missing. */
   | { readonly kind: 'nobodyMissing'; readonly group: string };
 
 /** The operations in which a rank waits: begun, and not complete. */
@@ -45,12 +45,19 @@ export function walk(from: Missing, standing: Standing): WalkOutcome {
   const senders = new Map<number, Missing>();
   const passed: { readonly missing: readonly Missing[] }[] = [];
   const open: Missing[] = [from];
+  let complete: Extract<WalkOutcome, { kind: 'nobodyMissing' }> | undefined;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const place = placeOf(next, standing);
+    if (place === undefined || seen.has(place)) continue;
+    seen.add(place);
     const found = lookAt(next, standing);
     if (found === undefined) continue;
-    if (found.kind !== 'missing') return found;
-    if (seen.has(found.key)) continue;
-    seen.add(found.key);
+    if (found.kind === 'unlike') return found;
+    if (found.kind === 'nobodyMissing') {
+      complete ??= found;
+      open.push(...otherWaitsIn(found.group, standing));
+      continue;
+    }
     passed.push(found);
     for (const missing of found.missing) {
       const waits = waitsElsewhere(missing, standing);
@@ -62,6 +69,7 @@ export function walk(from: Missing, standing: Standing): WalkOutcome {
     }
   }
   if (sinks.size > 0) return { kind: 'sinks', missing: [...sinks.values()] };
+  if (complete !== undefined) return complete;
   // Most engines go on after a send, so that one that nobody has received need not be what holds the sender.
   if (senders.size > 0) return { kind: 'sinks', missing: [...senders.values()] };
   return { kind: 'skipped', missing: leftOutBy(passed, standing) };
@@ -134,8 +142,23 @@ function waitsElsewhere({ rank }: Missing, { watermarkOf }: Standing): (Missing 
   return waitsOf(watermark).map(({ group, operation }) => ({ rank, group, operation }));
 }
 
+/**
+ * What else the members of a group wait in. A host that runs ahead of its GPU has called what the GPU has not come to, and NCCL does not tell that apart
+ * unless it is timed: then everybody seems to be there, and who is not is missing where one of them was before.
+ */
+function otherWaitsIn(group: string, standing: Standing): readonly Missing[] {
+  const members = standing.groups.get(group)?.ranks ?? [];
+  return members.flatMap((rank) => waitsElsewhere({ rank, group }, standing).filter((wait) => wait.group !== group));
+}
+
+/** Where a rank waits: all that wait in one operation of a group see the same. */
+function placeOf({ rank, group }: Missing, { watermarkOf }: Standing): string | undefined {
+  const own = markOf(watermarkOf(rank), group);
+  return own === undefined ? undefined : `${group} ${own.completed + 1}`;
+}
+
 type Look =
-  | { readonly kind: 'missing'; readonly key: string; readonly missing: readonly Missing[] }
+  | { readonly kind: 'missing'; readonly missing: readonly Missing[] }
   | Extract<WalkOutcome, { kind: 'unlike' | 'nobodyMissing' }>;
 
 /** Who is missing where this rank waits. Undefined for a group that was never declared. */
@@ -154,7 +177,7 @@ function lookAt({ rank, group }: Missing, { groups, watermarkOf }: Standing): Lo
   const unlike = unlikeCalls(group, there);
   if (unlike !== undefined) return unlike;
   if (missing.length === 0) return { kind: 'nobodyMissing', group };
-  return { kind: 'missing', key: `${group} ${front}`, missing };
+  return { kind: 'missing', missing };
 }
 
 function markOf(watermark: RankWatermark | undefined, group: string): Mark | undefined {
