@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,8 @@ def lay_out_hook(folder: Path) -> Path:
 class Told:
     """Listens as a launcher would: one connection of each rank and hook at a time is welcome. `facts` has what each said, hello first."""
 
-    def __init__(self, folder: Path, asks_after: str | None = None) -> None:
-        """`asks_after`: of which kind a fact of a hook is after which its stacks are wanted, once."""
+    def __init__(self, folder: Path, asks_after: Callable[[Fact], bool] = lambda _: False) -> None:
+        """`asks_after`: after which fact of a hook its stacks are wanted, once."""
         self._asks_after = asks_after
         self.path = folder / 'facts'
         self.connections: list[list[Fact]] = []
@@ -82,7 +83,7 @@ class Told:
             is_asked = False
             for line in file:
                 lines.append(json.loads(line))
-                if lines[-1]['kind'] == self._asks_after and not is_asked:
+                if not is_asked and self._asks_after(lines[-1]):
                     is_asked = True
                     file.write('{"kind":"newer"}\nno JSON\n{"kind":"stacksWanted","request":7}\n')
                     file.flush()
@@ -98,7 +99,7 @@ def run_hooked(
     environment: dict[str, str] | None = None,
     path: tuple[Path, ...] = (),
     python: str = sys.executable,
-    asks_after: str | None = None,
+    asks_after: Callable[[Fact], bool] = lambda _: False,
 ) -> tuple[Told, list[subprocess.CompletedProcess[str]]]:
     """Runs `program` once a rank, and gives what was told and how each ended. `path`: further folders on PYTHONPATH."""
     hook = lay_out_hook(folder / 'hook')

@@ -159,7 +159,7 @@ def test_a_path_that_cannot_be_read_is_no_end_of_the_answer_after_it(monkeypatch
 
 
 def test_a_rank_that_waits_in_a_collective_answers_and_so_does_the_one_for_which_it_waits(tmp_path: Path) -> None:
-    told, ended = run_hooked(tmp_path, TWO_RANKS, ranks=2, asks_after='resumed')
+    told, ended = run_hooked(tmp_path, TWO_RANKS, ranks=2, asks_after=lambda fact: fact['kind'] == 'resumed')
     assert [one.returncode for one in ended] == [0, 0]
     answers = [told.of_rank(rank, 'stacks') for rank in range(2)]
     assert [[answer['request'] for answer in one] for one in answers] == [[7], [7]]

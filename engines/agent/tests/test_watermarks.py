@@ -15,6 +15,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'hook'))
 from coxswain_hook.phase import phase_of  # noqa: E402
 from coxswain_hook.watermarks import Watermarks, rank_set  # noqa: E402
 
+RECORDED = json.loads((Path(__file__).parent / 'recorded_of_nccl.json').read_text())['stands']
+"""What the recorder of NCCL held on an H100, by what was the matter, for each of two ranks (`bench/on_a_gpu.py`)."""
+
 TORCH = '/usr/lib/python3/site-packages/torch/'
 C10D = f'{TORCH}distributed/distributed_c10d.py'
 
@@ -147,7 +150,36 @@ def test_the_recorder_is_asked_ever_less_often() -> None:
     assert place.dumps == 13
 
 
-def test_what_has_not_begun_on_the_device_is_seen_with_nccl() -> None:
+LATE = 'a rank comes 15 s late to a collective'
+BEHIND_A_KERNEL = 'a kernel before a collective takes long on one rank'
+TIMED = 'the same, and the recorder times'
+# Of ranks 0 and 1: called, begun on the device, complete.
+SEEN_OF_NCCL = {
+    # Where collectives are not timed nobody is told what has begun, and what was called is taken for begun.
+    LATE: [(4, 4, 3), (3, 3, 3)],
+    BEHIND_A_KERNEL: [(4, 4, 3), (4, 4, 3)],
+    TIMED: [(4, 4, 3), (4, 3, 3)],
+    'each is in another operation': [(4, 4, 3), None],
+}
+
+
+@pytest.mark.parametrize(('what', 'rank'), [(what, rank) for what in SEEN_OF_NCCL for rank in range(2)])
+def test_of_what_nccl_recorded_is_read_how_far_a_rank_is_when(what: str, rank: int) -> None:
+    seen, recorded = SEEN_OF_NCCL[what][rank], RECORDED[what][rank]
+    if seen is None:
+        # It had gone on with what the other did not send, and was over before it was asked.
+        assert recorded is None
+        return
+    place = Place('nccl')
+    place.entries, place.tensor.count = recorded['entries'], seen[0]
+    place.look()
+    told = place.look(6)['1']
+    assert (told['enqueued'], told['started'], told['completed']) == seen
+    if seen[0] > seen[2]:
+        assert (told['operation'], told['bytes']) == ('all_reduce', 4 * 1024 * 1024)
+
+
+def test_what_is_called_and_not_begun_is_told_apart_where_nccl_times() -> None:
     place = Place('nccl')
     place.world.count = 7
     nccl = {'profiling_name': 'nccl:_all_gather_base'}
@@ -186,6 +218,8 @@ CALLS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     'a collective of all': ('all_reduce', {'group': None}, '0', {'operation': 'all_reduce', 'completed': 4}),
     'a collective of a group': ('barrier', {'group': Group('1')}, '1', {'operation': 'barrier', 'completed': 1}),
     'one that receives': ('recv', {'group': None, 'src': 3}, '0/1-3', PAIR),
+    # As NCCL stands there until the other has come for the first time, in PyTorch 2.11.
+    'one that receives by way of irecv': ('irecv', {'group': None, 'src': 3}, '0/1-3', PAIR),
     'one that sends in its group': ('send', {'group': Group('1'), 'group_dst': 0}, '1/0-1', {'operation': 'send'}),
     'no operation': ('new_group', {}, '0', {'completed': 5}),
 }

@@ -42,15 +42,22 @@ def read(texts):
     for text in texts:
         if len(text) > MAX_DUMP_BYTES:
             continue
-        for entry in sorted(json.loads(text).get('entries') or (), key=lambda one: one.get('record_id', 0)):
-            _take(flights, entry)
+        entries = sorted(json.loads(text).get('entries') or (), key=lambda one: one.get('record_id', 0))
+        are_begins_told = any(_is_begin_told(entry) for entry in entries)
+        for entry in entries:
+            _take(flights, entry, are_begins_told)
     return flights
 
 
-def _take(flights, entry):
+def _is_begin_told(entry):
+    """NCCL is asked what has begun on the device only where collectives are timed (TORCH_NCCL_ENABLE_TIMING), which is not so by default."""
+    return entry.get('state') == 'started' or bool(entry.get('time_discovered_started_ns'))
+
+
+def _take(flights, entry, are_begins_told):
     group = (entry.get('process_group') or [''])[0]
     flight = flights.setdefault(group, Flight())
-    backend, _, operation = str(entry.get('profiling_name', '')).partition(':')
+    operation = str(entry.get('profiling_name', '')).partition(':')[2]
     is_over = entry.get('retired') or entry.get('state') == 'completed'
     if entry.get('is_p2p'):
         words = operation.split()
@@ -59,8 +66,7 @@ def _take(flights, entry):
         return
     flight.newest = max(flight.newest, int(entry.get('collective_seq_id', 0)))
     if not is_over:
-        # Gloo tells of no beginning.
-        has_begun = backend == 'gloo' or entry.get('state') == 'started'
+        has_begun = entry.get('state') == 'started' or not are_begins_told
         flight.collectives.append((operation.lstrip('_') or 'unknown', _bytes(entry), has_begun))
 
 

@@ -16,7 +16,8 @@ MAX_OPERATION = 32
 MAX_RANKS_TEXT = 8192
 STANDS_AFTER_SECONDS = 5.0
 LONGEST_LOOK_SECONDS = 60.0
-BETWEEN_TWO = ('send', 'recv')
+# By the function in which a rank stands. `recv` of PyTorch before 2.15 calls `irecv`; with NCCL both stand there until the other has come for the first time.
+BETWEEN_TWO = {'send': 'send', 'recv': 'recv', 'isend': 'send', 'irecv': 'recv'}
 # Functions of torch.distributed that wait for the other members by themselves; those of objects are made of them.
 COLLECTIVES = (
     'all_gather', 'all_gather_into_tensor', 'all_reduce', 'all_to_all', 'all_to_all_single', 'barrier', 'broadcast', 'gather', 'monitored_barrier',
@@ -150,7 +151,7 @@ class Watermarks:
         if operation in BETWEEN_TWO:
             other = _other_of(arguments, group)
             if other is not None:
-                self._wait_for(group, other, operation, 0)
+                self._wait_for(group, other, BETWEEN_TWO[operation], 0)
         elif operation in COLLECTIVES and group.enqueued > 0:
             group.completed = group.enqueued - 1
             group.operation, group.bytes = operation, 0
