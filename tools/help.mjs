@@ -34,6 +34,7 @@ export const SCRIPTS = {
       'how few bytes placements send over switches, beside a lower bound and beside how others place; -- --seeds N',
     'health:bench':
       'what the detectors of hangs and slow ranks find, miss and say wrongly on generated traces; -- --seeds N',
+    'health:group-verdicts': 'how often the nodes of a group would be replaced wrongly; -- --seeds N',
     'health:clean-days': 'how often ranks of a clean job of 16,384 are accused; -- --days N --step-sec N',
     'simulate:validate': 'simulated weeks beside what was published of real ones, some minutes; -- --seeds N',
     'fabric-page:bench':

@@ -2,6 +2,7 @@ import { gangOf } from '../gang/gang.ts';
 import { HEALTH_SETTINGS } from '../settings.ts';
 import { generateTrace } from '../testing/generate-trace.ts';
 import { HOSTILE, SCENARIOS } from '../testing/scenario.ts';
+import type { TraceSize } from '../testing/trace-size.ts';
 import type { Verdict } from '../verdict/verdict.ts';
 import { hangDetector } from './hang-detector.ts';
 
@@ -13,13 +14,21 @@ const SMALL = {
   onsetMs: 250_000,
 };
 
+/** One copy of the model for each node. */
+const SPREAD = {
+  ...SMALL,
+  layout: { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 12 },
+  ranksPerNode: 1,
+};
+
 function judged(
   name: string,
   seed: number,
+  size: TraceSize = SMALL,
 ): { readonly verdicts: readonly Verdict[]; readonly ranks: readonly number[] } {
   const scenario = [...SCENARIOS, ...HOSTILE].find((one) => one.name === name);
   if (scenario === undefined) throw new Error(`no scenario ${name}`);
-  const { header, records, truth } = generateTrace(scenario, seed, SMALL);
+  const { header, records, truth } = generateTrace(scenario, seed, size);
   const gang = gangOf(header);
   const detector = hangDetector(gang, HEALTH_SETTINGS);
   const verdicts: Verdict[] = [];
@@ -65,6 +74,32 @@ describe('a job that stands still', () => {
     ]);
     expect(verdicts[0]?.group).toMatch(/^data-/);
   });
+
+  it.each([
+    ['of sixteen ranks on four nodes', SMALL, 2, /^node-000\d, node-000\d$/],
+    ['of twelve ranks on nodes of their own', SPREAD, 12, /^undefined$/],
+  ])(
+    '%s by a dead link says on how many nodes the group is, and on which where they are few',
+    (_of, size, nodes, names) => {
+      const { verdicts } = judged('dead link', 1, size);
+      expect(verdicts).toHaveLength(2);
+      for (const { nodes: blamed, evidence } of verdicts) {
+        expect([blamed, evidence['groupNodes']]).toEqual([[], nodes]);
+        expect(String(evidence['groupNodeNames'])).toMatch(names);
+      }
+    },
+  );
+
+  it.each(['link that heals after 90 s', 'link between stages, heals after 90 s'])(
+    'for a while (%s) is told and ends nothing, and is over when it goes on',
+    (name) => {
+      const { verdicts } = judged(name, 1);
+      expect(verdicts.map(({ kind, action }) => [kind, action])).toEqual([
+        ['networkHang', 'advise'],
+        ['networkHang', 'advise'],
+      ]);
+    },
+  );
 });
 
 describe('a job that goes on', () => {

@@ -5,6 +5,9 @@ import type { Patience } from './patience.ts';
 import type { Standings, Wait } from './standings.ts';
 import { type Missing, waitsOf, walk, type WalkOutcome } from './walk.ts';
 
+/** Of a group on no more nodes these are named: an incident holds 256 characters of them, and who has more to look at begins with halves. */
+const MAX_SUSPECT_NODES = 4;
+
 type Named = Pick<VerdictDraft, 'kind' | 'ranks' | 'message' | 'confidence' | 'evidence'> & {
   readonly group?: string;
   /** What is done when the wait has lasted as long as it may. */
@@ -58,7 +61,7 @@ function inWords(outcome: WalkOutcome, wait: Wait, view: HangView): readonly Nam
     case 'unlike':
       return [nameUnlike(outcome)];
     case 'nobodyMissing':
-      return allWaitLong(outcome.group, wait, view) ? [nameNetwork(outcome.group)] : [];
+      return allWaitLong(outcome.group, wait, view) ? [nameNetwork(outcome.group, view.gang)] : [];
   }
 }
 
@@ -141,14 +144,30 @@ function nameUnlike({ group, odd, calls }: Extract<WalkOutcome, { kind: 'unlike'
   };
 }
 
-function nameNetwork(group: string): Named {
+/** Its nodes are told and none is blamed: one of them is bad, or what lies between them. */
+function nameNetwork(group: string, gang: Gang): Named {
+  const suspects = suspectNodes(group, gang);
   return {
     kind: 'networkHang',
     ranks: [],
     group,
-    message: `All members of group ${group} have begun one operation and none is through it: the network between them, or one of their NICs. Test its pairs.`,
+    message: `All members of group ${group} have begun one operation and none is through it: the network between them, or one of their NICs. Test its pairs${nodesInWords(suspects)}.`,
     confidence: 0.7,
-    evidence: { cause: 'nobodyMissing' },
+    evidence: { cause: 'nobodyMissing', ...suspects },
     thenAction: 'advise',
   };
+}
+
+function nodesInWords({ groupNodes, groupNodeNames }: ReturnType<typeof suspectNodes>): string {
+  if (groupNodes === undefined) return '';
+  return groupNodeNames === undefined ? `, on ${groupNodes} nodes` : `, on ${groupNodeNames}`;
+}
+
+/** Where the group's members run: how many nodes, and their names where they are few enough to look at. */
+function suspectNodes(group: string, gang: Gang): Readonly<Record<string, number | string>> {
+  const members = gang.groups.get(group)?.ranks ?? [];
+  const nodes = [...new Set(members.flatMap((rank) => gang.nodeOf(rank) ?? []))];
+  if (nodes.length === 0) return {};
+  const names = nodes.length > MAX_SUSPECT_NODES ? {} : { groupNodeNames: nodes.join(', ') };
+  return { groupNodes: nodes.length, ...names };
 }

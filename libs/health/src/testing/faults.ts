@@ -52,7 +52,8 @@ export function faultsOf(ground: Ground): FaultState {
       return Array.from({ length: model.ranks }, (_, rank) => rank).filter((rank) => nodeOf(rank) === nodeOf(victim));
     return BLAMES_RANK.has(kind) ? [victim] : [];
   });
-  const dead = model.groups.findIndex(({ name, ranks }) => name === 'data' && ranks.includes(victims[0] ?? 0));
+  const deadName = scenario.faults[0]?.group ?? 'data';
+  const dead = model.groups.findIndex(({ name, ranks }) => name === deadName && ranks.includes(victims[0] ?? 0));
   const phases = Array.from({ length: model.ranks }, () => random.below(PAUSE_EVERY_STEPS));
   const offsets = Array.from({ length: model.ranks }, () => 1 + 0.02 * random.normal());
   let lengths: readonly number[] = [];
@@ -86,6 +87,7 @@ export function faultsOf(ground: Ground): FaultState {
       case 'kill':
       case 'skip':
       case 'deadLink':
+      case 'healingLink':
         return () => 1;
     }
   };
@@ -127,6 +129,7 @@ export function faultsOf(ground: Ground): FaultState {
         pace: (rank, part) => paces.reduce((product, pace) => product * pace(rank, part), 1),
         transfer: (group) => {
           if (kinds.includes('deadLink') && stopsNow && group === dead) return Infinity;
+          if (kinds.includes('healingLink') && stopsNow && group === dead) return scenario.faults[0]?.factor ?? 1;
           const slow = scenario.faults.findIndex(({ kind }) => kind === 'slowLink');
           if (!active || slow === -1) return 1;
           const one = model.groups[group];

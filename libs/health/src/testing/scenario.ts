@@ -11,6 +11,7 @@ export interface Fault {
     | 'kill'
     | 'skip'
     | 'deadLink'
+    | 'healingLink'
     | 'hostData'
     | 'sharedData'
     | 'stage'
@@ -20,6 +21,8 @@ export interface Fault {
     | 'uniform';
   /** Slowdown as a multiple, where it is one. */
   readonly factor?: number;
+  /** Name of the groups one of which has the dead or healing link; `data` unless told. */
+  readonly group?: string;
 }
 
 export interface Scenario {
@@ -103,6 +106,22 @@ export const HOSTILE: readonly Scenario[] = [
   { name: 'silent hang, a fifth of reports lost', faults: [{ kind: 'freeze' }], expected: HANG, lost: 0.2 },
   { name: 'clean, reports up to 8 s late', faults: [], expected: [], arrivesLateMs: 8_000 },
   { name: 'silent hang, reports up to 8 s late', faults: [{ kind: 'freeze' }], expected: HANG, arrivesLateMs: 8_000 },
+  {
+    name: 'dead link between stages',
+    faults: [{ kind: 'deadLink', group: 'activations' }],
+    expected: ['networkHang'],
+  },
+  // 180 ms and 6 ms of transfer, once: a minute and a half.
+  {
+    name: 'link that heals after 90 s',
+    faults: [{ kind: 'healingLink', factor: 500 }],
+    expected: ['networkHang'],
+  },
+  {
+    name: 'link between stages, heals after 90 s',
+    faults: [{ kind: 'healingLink', factor: 15_000, group: 'activations' }],
+    expected: ['networkHang'],
+  },
   {
     name: 'slow compute 5 % (below the gate)',
     faults: [{ kind: 'slowCompute', factor: 1.05 }],
