@@ -6,18 +6,20 @@ import {
   type FabricCapacity,
   type FabricNode,
   type FabricProblem,
-  gpusOf,
   groupReach,
   type GroupReach,
   leastWeightedBytes,
   type LayoutTraffic,
   placeGang,
   type StageGpus,
+  trafficOf,
   weightedBytes,
 } from '@coxswain/fabric';
 import { layoutTraffic, placedCluster, placedClusterOfParts } from '@coxswain/job-planning';
-import { type ParallelLayout, worldSize } from '@coxswain/layout';
+import { formatLayout, type ParallelLayout, worldSize } from '@coxswain/layout';
 import { type AskedLayout, type PlanRequest, predict } from '@coxswain/planner';
+
+type GangRequest = Parameters<typeof placeGang>[0];
 
 /** A gang to be placed, and what is known of its model. */
 export interface PlaceQuestion {
@@ -38,6 +40,8 @@ export interface PlaceAnswer {
   readonly placed: boolean;
   /** Why it is not placed, and what to change. */
   readonly refusal?: { readonly kind: 'waiting' | 'unsatisfiable'; readonly message: string };
+  /** Its degrees, such as `tp8 x dp4 x pp2`. */
+  readonly layout: string;
   readonly gpus: number;
   readonly milliseconds: number;
   readonly traffic: LayoutTraffic['source'];
@@ -69,33 +73,27 @@ export interface StepHere {
 
 /** Where the gang goes, and what that costs. Throws what the planner refuses. `now` is read before and after the search alone. */
 export function placeAnswer(question: PlaceQuestion, now: () => number): PlaceAnswer {
-  const { layout, capacity, problems = [] } = question;
+  const { layout, capacity, model, problems = [] } = question;
   const told = problems.length === 0 ? {} : { problems };
-  const traffic = trafficToPlace(question);
+  const gang = gangOf(question);
   const startedMs = now();
-  const outcome = placeGang(gangOf(question, traffic), capacity);
-  const answer = { gpus: worldSize(layout), milliseconds: now() - startedMs, traffic: traffic.source };
+  const outcome = placeGang(gang, capacity);
+  const answer = {
+    layout: formatLayout(layout),
+    gpus: worldSize(layout),
+    milliseconds: now() - startedMs,
+    traffic: model === undefined ? 'assumed' : 'planned',
+  } as const;
   if (outcome.kind !== 'placed') {
     return { placed: false, refusal: { kind: outcome.kind, message: inOptions(outcome.message) }, ...answer, ...told };
   }
-  return { placed: true, ...answer, placement: placed(question, outcome, traffic), ...told };
+  return { placed: true, ...answer, placement: placed(question, gang, outcome), ...told };
 }
 
-/** Without a group where there are fewer GPUs than ranks: nothing will be placed, and traffic of many ranks takes long to make. */
-function trafficToPlace({ layout, capacity, model }: PlaceQuestion): LayoutTraffic {
-  if (worldSize(layout) > gpusOf(capacity.fabric.nodes)) {
-    return { byKind: [], source: model === undefined ? 'assumed' : 'planned' };
-  }
-  return model === undefined ? assumedTraffic(layout) : layoutTraffic(model.request, model.asked);
-}
-
-function gangOf(
-  { layout, acrossIslands, gpusPerNode, stageGpus }: PlaceQuestion,
-  traffic: LayoutTraffic,
-): Parameters<typeof placeGang>[0] {
+function gangOf({ layout, acrossIslands, gpusPerNode, stageGpus, model }: PlaceQuestion): GangRequest {
   return {
     layout,
-    traffic,
+    traffic: () => (model === undefined ? assumedTraffic(layout) : layoutTraffic(model.request, model.asked)),
     acrossIslands,
     ...(gpusPerNode === undefined ? {} : { gpusPerNode }),
     ...(stageGpus === undefined ? {} : { stageGpus }),
@@ -114,9 +112,10 @@ function inOptions(message: string): string {
 
 function placed(
   question: PlaceQuestion,
+  gang: GangRequest,
   { nodes, ranksPerPod }: { readonly nodes: readonly string[]; readonly ranksPerPod: number },
-  traffic: LayoutTraffic,
 ): Placed {
+  const traffic = trafficOf(gang);
   const { layout, capacity, model, stageGpus, acrossIslands } = question;
   const { fabric } = capacity;
   const ranks = Array.from({ length: worldSize(layout) }, (_, rank) => ({
@@ -141,7 +140,7 @@ function placed(
     ranks,
     crossingBytes: crossing,
     weightedBytes: bytes,
-    lowerBoundWeightedBytes: leastWeightedBytes(gangOf(question, traffic), ranksPerPod, capacity, nodes),
+    lowerBoundWeightedBytes: leastWeightedBytes(gang, ranksPerPod, capacity, nodes),
     groups: groupReach(traffic, nodeOfRank, fabric),
     ...(step === undefined ? {} : { step }),
   };

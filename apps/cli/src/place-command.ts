@@ -54,9 +54,16 @@ export function addPlaceCommand(program: Command, session: Session): void {
     .addHelpText('after', EXAMPLES)
     .action(async (options: PlaceOptions) => {
       if (options.draw === '-') throw new CliError('--draw needs a file: the answer goes to standard output.');
-      const question = await readQuestion(options);
-      const answer = inPlainWords(() => placeAnswer(question, () => performance.now()));
       const format = options.json === true ? 'json' : session.outputFormat();
+      const file = readLayoutFile(options.layout, options);
+      const tooMany = tooManyRanks(options.layout, file.asked.layout);
+      if (tooMany !== undefined) {
+        if (format === 'table') throw new CliError(tooMany.refusal.message, NOTHING_FITS);
+        session.print(render(tooMany, format, () => ''));
+        return session.setExitCode(NOTHING_FITS);
+      }
+      const question = await readQuestion(options, file);
+      const answer = inPlainWords(() => placeAnswer(question, () => performance.now()));
       const { layout, capacity } = question;
       session.print(render(answer, format, () => placeText(answer, layout, capacity.fabric.nodes)));
       if (options.draw !== undefined) replaceFile(options.draw, fabricDrawing(capacity, drawnGang(layout, answer)));
@@ -71,10 +78,8 @@ function drawnGang(layout: ParallelLayout, { placement }: PlaceAnswer): DrawnGan
   return { layout, ranksPerPod, nodes: ranks.filter(({ rank }) => rank % ranksPerPod === 0).map(({ node }) => node) };
 }
 
-async function readQuestion(options: PlaceOptions): Promise<PlaceQuestion> {
+async function readQuestion(options: PlaceOptions, file: ReturnType<typeof readLayoutFile>): Promise<PlaceQuestion> {
   const { gpusPerNode, acrossIslands } = options;
-  const file = readLayoutFile(options.layout, options);
-  refuseTooManyRanks(options.layout, file.asked.layout);
   refuseGpuBesideStages(options, file.stageGpus);
   const capacity = await seenCluster(options);
   const model = inPlainWords(() => readModel(options, file, capacity.fabric));
@@ -91,12 +96,17 @@ async function readQuestion(options: PlaceOptions): Promise<PlaceQuestion> {
   };
 }
 
-/** Before nodes are read: there is no cluster for it. As many ranks as can be planned for can be placed. */
-function refuseTooManyRanks(path: string, layout: ParallelLayout): void {
+/** What is answered before nodes are read: there is no cluster for it. As many ranks as can be planned for can be placed. */
+function tooManyRanks(
+  path: string,
+  layout: ParallelLayout,
+): Pick<Required<PlaceAnswer>, 'placed' | 'refusal' | 'layout' | 'gpus'> | undefined {
   const broken = layoutViolations(layout, { mostRanks: MAX_PLANNED_GPUS });
   const tooMany = broken.find(({ rule }) => rule === 'worldSizeWithinLimit');
-  if (tooMany === undefined) return;
-  throw new CliError(`${path} divides by ${formatLayout(layout)}: ${tooMany.message}.`, NOTHING_FITS);
+  if (tooMany === undefined) return undefined;
+  const degrees = formatLayout(layout);
+  const message = `${path} divides by ${degrees}: ${tooMany.message}.`;
+  return { placed: false, refusal: { kind: 'unsatisfiable', message }, layout: degrees, gpus: worldSize(layout) };
 }
 
 /** Who names GPUs for parts of the pipeline has named all of them. */

@@ -55,6 +55,42 @@ describe('a gang that does not fit', () => {
   });
 });
 
+it('is told as JSON with its degrees, however many ranks it has', async () => {
+  const pp = 65_536;
+  for (const [layout, degrees, gpus] of [
+    [{ tensorParallelDegree: 8, dataParallelDegree: 8192 }, 'tp8 x dp8192', 65_536],
+    [{ tensorParallelDegree: 8, dataParallelDegree: 2, pipelineParallelDegree: pp }, 'tp8 x dp2 x pp65536', 16 * pp],
+  ] as const) {
+    const { out, code } = await place(layout, '--nodes', NODES, '--json');
+    expect(JSON.parse(out)).toMatchObject({ placed: false, layout: degrees, gpus });
+    expect((JSON.parse(out) as { readonly refusal: unknown }).refusal).toEqual({
+      kind: gpus === 65_536 ? 'waiting' : 'unsatisfiable',
+      message: expect.stringContaining(gpus === 65_536 ? 'has 128 in all' : `divides by ${degrees}:`) as string,
+    });
+    expect(code).toBe(4);
+  }
+});
+
+it('is told of sockets once, where islands bind', async () => {
+  const file = aFile('islands.json', {
+    kind: 'List',
+    items: ['infiniband', 'infiniband', 'roce', 'roce'].map((nic, at) => ({
+      kind: 'Node',
+      metadata: {
+        name: `n${at}`,
+        labels: { 'fabric.coxswain.dev/nic-island': nic, 'fabric.coxswain.dev/nic-type': nic },
+      },
+      status: { allocatable: { 'nvidia.com/gpu': '8' }, conditions: [{ type: 'Ready', status: 'True' }] },
+    })),
+  });
+  for (const across of ['never', 'pipeline']) {
+    const layout = { tensorParallelDegree: 8, pipelineParallelDegree: 4, dataParallelDegree: 1 };
+    const { out, code } = await place(layout, '--nodes', file, '--across-islands', across);
+    expect(out.match(/--across-islands any|or any at the speed of TCP/g)).toHaveLength(1);
+    expect(code).toBe(4);
+  }
+});
+
 describe('a layout of more ranks than can be planned for', () => {
   it.each<[sentence: string, layout: object, want: RegExp]>([
     [

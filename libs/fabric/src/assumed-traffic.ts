@@ -1,4 +1,5 @@
 import type { ParallelLayout } from '@coxswain/layout';
+import type { GangRequest } from './gang-shape.ts';
 import { trafficGroups, type TrafficGroupSet } from './traffic-groups.ts';
 import type { GroupTraffic, LayoutTraffic, TrafficKind, TrafficPattern } from './traffic.ts';
 
@@ -26,6 +27,16 @@ const ASSUMED: readonly AssumedGroup[] = [
 ];
 
 const GIGA = 1e9;
+
+const MADE = new WeakMap<() => LayoutTraffic, LayoutTraffic>();
+
+/** What the gang's ranks send each other, made once. Whoever asks has seen that there are GPUs for them. */
+export function trafficOf({ layout, traffic }: Pick<GangRequest, 'layout' | 'traffic'>): LayoutTraffic {
+  if (typeof traffic !== 'function') return traffic ?? assumedTraffic(layout);
+  const made = MADE.get(traffic) ?? traffic();
+  MADE.set(traffic, made);
+  return made;
+}
 
 /** Traffic of a layout whose model nobody named: its own groups, and the bytes of a usual model. */
 export function assumedTraffic(layout: ParallelLayout): LayoutTraffic {

@@ -12,8 +12,11 @@ export interface GangRequest {
   readonly demand?: NodeDemand;
   /** Samples of a step, and of a pass of one replica; absent: not known, and any data-parallel degree counts as one that could be chosen. */
   readonly batch?: { readonly globalBatchSize: number; readonly microBatchSize: number };
-  /** What its ranks send each other; absent: that of a usual model. */
-  readonly traffic?: LayoutTraffic;
+  /**
+   * What its ranks send each other, or how to make it where it is needed: of many more ranks than there are GPUs that takes minutes, and more memory than
+   * there is. Absent: that of a usual model.
+   */
+  readonly traffic?: LayoutTraffic | (() => LayoutTraffic);
   /** Of which type of GPU consecutive stages are meant to be, where not all are of one; they add up to the pipeline. Absent: GPUs of one type if it has enough. */
   readonly stageGpus?: readonly StageGpus[];
   /** Which groups may have members on two islands, where none holds the gang (`across-islands.ts`). Absent: never. */

@@ -1,5 +1,5 @@
 export { acrossIslandsOf } from './across-islands.ts';
-export { assumedTraffic } from './assumed-traffic.ts';
+export { assumedTraffic, trafficOf } from './assumed-traffic.ts';
 export { FABRIC_LABELS } from './dialects.ts';
 export { weightedBytes } from './boundary-weights.ts';
 export { crossingBytes } from './crossing-bytes.ts';

@@ -1,5 +1,5 @@
 import { packWithin } from './across-islands.ts';
-import { assumedTraffic } from './assumed-traffic.ts';
+import { trafficOf } from './assumed-traffic.ts';
 import { bestOfAll, canTryAll, type FewPods } from './best-placement.ts';
 import { leastBetweenParts } from './between-parts.ts';
 import type { FabricCapacity } from './fabric.ts';
@@ -22,7 +22,8 @@ export function leastWeightedBytes(
   capacity: FabricCapacity,
   known?: readonly string[],
 ): number {
-  const { layout, traffic = assumedTraffic(layout), acrossIslands = 'never', stageGpus } = request;
+  const { layout, acrossIslands = 'never', stageGpus } = request;
+  const traffic = trafficOf(request);
   if (stageGpus !== undefined) return leastOfSegments({ ...request, traffic, stageGpus }, ranksPerPod, capacity, known);
   const shape = gangShape(layout, ranksPerPod);
   const question = { shape, traffic, open: openNodes(capacity), acrossIslands };
@@ -69,7 +70,7 @@ function leastOfSegments(
     const shape = gangShape(part.layout, ranksPerPod);
     const firstPod = firstRank / ranksPerPod;
     const nodes = known?.slice(firstPod, firstPod + shape.pods);
-    least += leastWeightedBytes(part, ranksPerPod, own, nodes) - fixedBytes(shape, part.traffic ?? traffic);
+    least += leastWeightedBytes(part, ranksPerPod, own, nodes) - fixedBytes(shape, trafficOf(part));
   }
   return least;
 }

@@ -1,6 +1,6 @@
 import type { ParallelLayout } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
-import { type FabricCapacity, type FabricNode, placeGang } from './index.ts';
+import { assumedTraffic, type FabricCapacity, type FabricNode, type LayoutTraffic, placeGang } from './index.ts';
 import { type GangRequest } from './gang-shape.ts';
 import { aFabricCapacity, aFabricNode } from './testing/index.ts';
 
@@ -211,7 +211,7 @@ describe('why a gang is not placed', () => {
       want: {
         kind: 'unsatisfiable',
         message: expect.stringMatching(
-          /each data group in one island among those of one NIC class; the largest domain, d1, has 4 GPUs and the largest island, ib, 4\. Islands bind: NICs of different classes \(infiniband, roce\) cannot connect\. Lower a degree, or make the job with resources\.acrossIslands Sockets, at the speed of TCP\. It would start now if you make the job anew with resources\.acrossIslands Sockets, at the speed of TCP\.$/,
+          /each data group in one island among those of one NIC class; the largest domain, d1, has 4 GPUs and the largest island, ib, 4\. Islands bind: NICs of different classes \(infiniband, roce\) cannot connect\. It would start now if you make the job anew with resources\.acrossIslands Sockets, at the speed of TCP\.$/,
         ) as string,
       },
     },
@@ -311,5 +311,28 @@ describe('why a gang is not placed', () => {
   ];
   it.each(cases)('$name', ({ request, capacity, want }) => {
     expect(placeGang(request, capacity)).toMatchObject(want);
+  });
+});
+
+describe('traffic that is made where it is needed', () => {
+  it('is made once where there are GPUs enough, and never where there are not', () => {
+    let made = 0;
+    const request = (dataParallelDegree: number): GangRequest => {
+      const layout = { tensorParallelDegree: 8, pipelineParallelDegree: 1, dataParallelDegree };
+      const traffic = (): LayoutTraffic => {
+        made++;
+        return assumedTraffic(layout);
+      };
+      return { layout, traffic };
+    };
+    const capacity = aFabricCapacity([aFabricNode({ name: 'a' }), aFabricNode({ name: 'b' })]);
+    expect([placeGang(request(3), capacity).kind, made]).toEqual(['waiting', 0]);
+    expect([placeGang(request(2), aFabricCapacity(capacity.fabric.nodes, { a: 1 })).kind, made]).toEqual([
+      'waiting',
+      0,
+    ]);
+    const one = request(2);
+    expect([placeGang(one, capacity).kind, made]).toEqual(['placed', 1]);
+    expect([placeGang(one, capacity).kind, made]).toEqual(['placed', 1]);
   });
 });

@@ -1,6 +1,6 @@
 import { worldSize } from '@coxswain/layout';
 import { capacitiesOfOneClass, packWithin } from './across-islands.ts';
-import { assumedTraffic } from './assumed-traffic.ts';
+import { trafficOf } from './assumed-traffic.ts';
 import { capacitiesOfEqualNics, needsEqualNics, unequalNics, unequalNicsMessage } from './equal-nics.ts';
 import { type Fabric, type FabricCapacity, gpusOf } from './fabric.ts';
 import { type AcrossIslands, type GangRequest, type GangShape, gangShape, ranksInDomain } from './gang-shape.ts';
@@ -17,7 +17,7 @@ import {
 } from './stage-segments.ts';
 import { onOneNetwork, unlabelledSentence } from './unlabelled-nodes.ts';
 import { unusableSentence } from './unusable-nodes.ts';
-import { type Refused, whatHelps, whatHelpsAtAll } from './what-helps.ts';
+import { type Refused, USE_SOCKETS, whatHelps, whatHelpsAtAll, whatHelpsTooLarge } from './what-helps.ts';
 import { exceedsEveryNode, needsOf, notTogether, unsatisfiableMessage, waitingMessage } from './why-not.ts';
 
 /**
@@ -78,9 +78,10 @@ function findOn(request: GangRequest, capacity: FabricCapacity): PlacedOutcome |
   if (stageGpus !== undefined) return findSegments({ ...request, stageGpus }, capacity);
   const { fabric } = capacity;
   const open = openNodes(capacity);
-  // Traffic of many more ranks than there is room for would take minutes to make, and more memory than there is.
-  if (worldSize(request.layout) > gpusFreeOf(open)) return undefined;
-  const { acrossIslands = 'never', traffic = assumedTraffic(request.layout) } = request;
+  // Before traffic is made.
+  if (lacksGpus(request, gpusFreeOf(open))) return undefined;
+  const { acrossIslands = 'never' } = request;
+  const traffic = trafficOf(request);
   for (const shape of shapesOf(request, fabric)) {
     const nodes = leastCrossing({ shape, traffic, acrossIslands, open, fabric });
     if (nodes !== undefined) return { kind: 'placed', nodes, ranksPerPod: shape.ranksPerPod };
@@ -178,16 +179,22 @@ function podsOfSegmentsProblem(
   );
 }
 
+/** Whether a gang has more ranks than so many GPUs. */
+function lacksGpus({ layout }: GangRequest, gpus: number): boolean {
+  return worldSize(layout) > gpus;
+}
+
 function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutcome {
   const { stageGpus } = request;
   if (stageGpus !== undefined) return explainedSegments(stageSegments({ ...request, stageGpus }, capacity), request);
   const { fabric } = capacity;
   const total = gpusOf(fabric.nodes);
-  const needed = worldSize(request.layout);
-  if (total < needed) {
+  if (lacksGpus(request, total)) {
+    const needed = worldSize(request.layout);
+    const helps = changesThatHelp(request, capacity, whatHelpsTooLarge);
     return {
       kind: 'waiting',
-      message: `Needs ${needed} GPU${needed === 1 ? '' : 's'}; ${holder(capacity)} ${total} in all.${changeThatHelps(request, capacity)}`,
+      message: `Needs ${needed} GPU${needed === 1 ? '' : 's'}; ${holder(capacity)} ${total} in all.${startsNowIf(helps)}`,
     };
   }
   const { acrossIslands = 'never' } = request;
@@ -210,7 +217,7 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
           });
     return {
       kind: 'waiting',
-      message: `${message}${unusableSentence(fabric.nodes)}${reserved}${changeThatHelps(request, capacity)}`,
+      message: `${message}${unusableSentence(fabric.nodes)}${reserved}${startsNowIf(changesThatHelp(request, capacity, whatHelps))}`,
     };
   }
   if (capacity.reserve !== undefined) {
@@ -221,8 +228,13 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
   }
   const fitsAcross = (across: AcrossIslands): boolean =>
     shapes.some((shape) => packWithin(across, shape, fabric.nodes, emptied) !== undefined);
-  const crossing = { asPipeline: fitsAcross('pipeline'), overSockets: fitsAcross('anyGroup') };
-  const message = `${unsatisfiableMessage(request, fabric, crossing)}${changeThatHelps(request, capacity, whatHelpsAtAll)}${unlabelledIfBinding(request, fabric)}`;
+  const helps = changesThatHelp(request, capacity, whatHelpsAtAll);
+  const crossing = {
+    asPipeline: fitsAcross('pipeline'),
+    overSockets: fitsAcross('anyGroup'),
+    isToldToUseSockets: helps.includes(USE_SOCKETS),
+  };
+  const message = `${unsatisfiableMessage(request, fabric, crossing)}${startsNowIf(helps)}${unlabelledIfBinding(request, fabric)}`;
   return { kind: 'unsatisfiable', message };
 }
 
@@ -238,14 +250,17 @@ function unlabelledIfBinding(request: GangRequest, fabric: Fabric): string {
   return fits ? ` ${unlabelledSentence(fabric) ?? ''}` : '';
 }
 
-/** A sentence with a space before it; empty where no small change was found. */
-function changeThatHelps(
+function changesThatHelp(
   request: GangRequest,
   capacity: FabricCapacity,
-  changes: (refused: Refused) => readonly string[] = whatHelps,
-): string {
+  changes: (refused: Refused) => readonly string[],
+): readonly string[] {
   const { fabric } = capacity;
-  const helps = changes({ request, capacity, shapesOf: (layout) => shapesOf({ ...request, layout }, fabric) });
+  return changes({ request, capacity, shapesOf: (layout) => shapesOf({ ...request, layout }, fabric) });
+}
+
+/** A sentence with a space before it; empty where no small change was found. */
+function startsNowIf(helps: readonly string[]): string {
   return helps.length === 0 ? '' : ` It would start now if you ${helps.join(', or ')}.`;
 }
 

@@ -1,5 +1,5 @@
 import { worldSize } from '@coxswain/layout';
-import { assumedTraffic } from './assumed-traffic.ts';
+import { trafficOf } from './assumed-traffic.ts';
 import type { FabricCapacity, FabricNode } from './fabric.ts';
 import { type AcrossIslands, type GangRequest, type GangShape, gangShape } from './gang-shape.ts';
 import { placementCost } from './least-crossing.ts';
@@ -74,7 +74,7 @@ export function keptUnlessWorse(
 ): PlacedGang {
   const types = new Map(fabric.nodes.map(({ name, gpuType }) => [name, gpuType]));
   const typesOf = ({ nodes }: PlacedGang): number => new Set(nodes.map((name) => types.get(name))).size;
-  const traffic = request.traffic ?? assumedTraffic(request.layout);
+  const traffic = trafficOf(request);
   const cost = ({ nodes, ranksPerPod }: PlacedGang): number =>
     placementCost({ shape: gangShape(request.layout, ranksPerPod), traffic, fabric }, nodes);
   return typesOf(kept) <= typesOf(anew) && cost(kept) <= cost(anew) * (1 + TOLERANCE) ? kept : anew;

@@ -1,5 +1,5 @@
 /** What do the groups of a few pods cost, for each choice of nodes for these? Only ranks that share a group with them are looked at. */
-import { assumedTraffic } from './assumed-traffic.ts';
+import { trafficOf } from './assumed-traffic.ts';
 import { weightedBytes } from './boundary-weights.ts';
 import { crossingBytes } from './crossing-bytes.ts';
 import type { FabricNode } from './fabric.ts';
@@ -8,10 +8,11 @@ import type { GroupTraffic } from './traffic.ts';
 
 /** Weighted bytes of every group that has a rank of these pods, where they get the nodes that are given, pod for pod. Pods without a node are left out. */
 export function costAround(
-  { layout, traffic = assumedTraffic(layout) }: GangRequest,
+  request: GangRequest,
   { ranksPerPod }: GangShape,
   { nodes, pods }: { readonly nodes: readonly (FabricNode | undefined)[]; readonly pods: readonly number[] },
 ): (chosen: readonly FabricNode[]) => number {
+  const traffic = trafficOf(request);
   const moved = new Set(pods);
   const podOf = (rank: number): number => Math.floor(rank / ranksPerPod);
   const compact = new Map<number, number>();

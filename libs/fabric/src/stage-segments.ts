@@ -1,5 +1,6 @@
 /** Where does each part of a pipeline go whose stages are meant for several types of GPU? Each part is a gang of its own, on the nodes of its type. */
 import { worldSize, type ParallelLayout } from '@coxswain/layout';
+import { trafficOf } from './assumed-traffic.ts';
 import type { FabricCapacity } from './fabric.ts';
 import type { GangRequest } from './gang-shape.ts';
 import type { StageGpus } from './stage-gpus.ts';
@@ -28,7 +29,9 @@ export function stageSegments(request: SegmentedRequest, capacity: FabricCapacit
     const part = {
       ...rest,
       layout: withStages(layout, stages),
-      ...(traffic === undefined ? {} : { traffic: trafficWithin(traffic, firstRank, stages * ranksOfStage) }),
+      ...(traffic === undefined
+        ? {}
+        : { traffic: () => trafficWithin(trafficOf({ layout, traffic }), firstRank, stages * ranksOfStage) }),
     };
     const nodes = capacity.fabric.nodes.filter((node) => node.gpuType === gpuType);
     const leftOut = `Nodes with other GPUs than ${gpuType} do not suit these stages.`;

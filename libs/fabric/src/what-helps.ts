@@ -21,10 +21,14 @@ export interface Refused {
  * said of other jobs is the nodes that they would have to leave: who they are is not known here.
  */
 export function whatHelps(refused: Refused): readonly string[] {
-  const { request, capacity } = refused;
-  const isTooLarge = worldSize(request.layout) > gpusOf(capacity.fabric.nodes);
-  const changes = isTooLarge ? [fewerReplicas] : [nodesToFree, nodesThatTakePods, fewerReplicas, labels, moreIslands];
+  const changes = [nodesToFree, nodesThatTakePods, fewerReplicas, labels, moreIslands];
   return changes.map((change) => change(refused)).filter((change) => change !== undefined);
+}
+
+/** The same for a gang of more ranks than there are GPUs. */
+export function whatHelpsTooLarge(refused: Refused): readonly string[] {
+  const change = fewerReplicas(refused);
+  return change === undefined ? [] : [change];
 }
 
 /**
@@ -166,13 +170,14 @@ function labels(refused: Refused): string | undefined {
   return `${joinByLabel(capacity.fabric)}, where they are on that of the others`;
 }
 
+/** One of the changes. */
+export const USE_SOCKETS = 'make the job anew with resources.acrossIslands Sockets, at the speed of TCP';
+
 function moreIslands(refused: Refused): string | undefined {
   const { request, capacity } = refused;
   if (request.acrossIslands === 'anyGroup') return undefined;
   if (request.acrossIslands !== 'pipeline' && fits(refused, { ...request, acrossIslands: 'pipeline' }, capacity)) {
     return 'make the job anew with resources.acrossIslands Pipeline, if its islands reach each other';
   }
-  return fits(refused, { ...request, acrossIslands: 'anyGroup' }, capacity)
-    ? 'make the job anew with resources.acrossIslands Sockets, at the speed of TCP'
-    : undefined;
+  return fits(refused, { ...request, acrossIslands: 'anyGroup' }, capacity) ? USE_SOCKETS : undefined;
 }

@@ -54,12 +54,12 @@ function inDomain(layout: ParallelLayout): string {
 
 /**
  * Why not even an empty cluster holds the gang, and what to change. The first broken rule is named. `fits`: whether it would hold it if stages were
- * in several islands, or all ranks used sockets.
+ * in several islands, or all ranks used sockets, and whether another sentence says that these would do.
  */
 export function unsatisfiableMessage(
   request: GangRequest,
   fabric: Fabric,
-  fits: { readonly asPipeline: boolean; readonly overSockets: boolean },
+  fits: { readonly asPipeline: boolean; readonly overSockets: boolean; readonly isToldToUseSockets: boolean },
 ): string {
   const { layout, gpusPerNode } = request;
   const tooMany = gpusPerNode === undefined ? undefined : exceedsEveryNode(gpusPerNode, fabric.nodes);
@@ -103,19 +103,23 @@ export function unsatisfiableMessage(
   }
   return (
     `No set of nodes keeps each ${inner === 1 ? 'tensor group' : `group of ${ranksInDomain(layout)} (layout.sequence.ulyssesDegree ${inner})`} of ${formatLayout(layout)} in one NVLink domain${IN_ISLANDS[acrossIslands]}${perNode}; the largest domain, ${domain.name}, has ${count(domain.gpus, 'GPU')} and the largest island, ` +
-    `${island.name}, ${island.gpus}. ${whatBinds(request, fabric, fits.overSockets)}`
+    `${island.name}, ${island.gpus}. ${whatBinds(request, fabric, fits)}`
   );
 }
 
 /** Islands, where the gang would fit but for them; else its groups. */
-function whatBinds({ acrossIslands }: GangRequest, { nodes }: Fabric, fitsOverSockets: boolean): string {
-  if (!fitsOverSockets)
-    return 'Lower a degree, so that whole groups fit into these, or set another resources.gpusPerNode.';
+function whatBinds(
+  { acrossIslands }: GangRequest,
+  { nodes }: Fabric,
+  { overSockets, isToldToUseSockets }: { readonly overSockets: boolean; readonly isToldToUseSockets: boolean },
+): string {
+  if (!overSockets) return 'Lower a degree, so that whole groups fit into these, or set another resources.gpusPerNode.';
   const classes = [...new Set(nodes.flatMap(({ nicType }) => nicType?.toLowerCase() ?? []))].sort();
   const apart =
     acrossIslands === 'pipeline' && classes.length > 1
       ? `Islands bind: NICs of different classes (${classes.join(', ')}) cannot connect`
       : 'Islands bind: each alone is too small';
+  if (isToldToUseSockets) return `${apart}.`;
   return `${apart}. Lower a degree, or make the job with resources.acrossIslands Sockets, at the speed of TCP.`;
 }
 

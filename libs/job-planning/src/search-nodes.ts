@@ -5,10 +5,12 @@ import {
   type FabricCapacity,
   findNodes,
   keptUnlessWorse,
+  type LayoutTraffic,
   type PlacedGang,
   placeGang,
   type PlacementOutcome,
   replaceNodes,
+  trafficOf,
   whyNotPlaced,
 } from '@coxswain/fabric';
 import { jobTraffic, type SpecOfTraffic } from './job-traffic.ts';
@@ -38,9 +40,11 @@ export type FoundNodes =
  */
 export function searchNodes(search: NodeSearch, capacity: FabricCapacity): FoundNodes {
   const { layout } = search.spec;
-  const traffic = jobTraffic(search.spec) ?? assumedTraffic(layout);
+  const traffic = (): LayoutTraffic => jobTraffic(search.spec) ?? assumedTraffic(layout);
   const outcome = placeAvoiding({ ...search.request, traffic }, capacity, search);
-  return outcome.kind === 'placed' ? { ...outcome, where: whyHere(traffic, outcome, capacity.fabric) } : outcome;
+  return outcome.kind === 'placed'
+    ? { ...outcome, where: whyHere(trafficOf({ layout, traffic }), outcome, capacity.fabric) }
+    : outcome;
 }
 
 /** The same for searches that find the same of the same capacity. */
