@@ -5,7 +5,6 @@ export { weightedBytes } from './boundary-weights.ts';
 export { crossingBytes } from './crossing-bytes.ts';
 export { changeSentence, factSaid } from './change-sentence.ts';
 export { deviceCount, isDevice } from './device-count.ts';
-export { gpusOf } from './fabric.ts';
 export type { DraAttributes, Fabric, FabricCapacity, FabricNode, NodeFacts, Reserve } from './fabric.ts';
 export { type ChangeCounts, fabricChanges } from './fabric-changes.ts';
 export { fabricFromNodes } from './from-nodes.ts';
