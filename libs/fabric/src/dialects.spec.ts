@@ -1,4 +1,6 @@
 import { NODE_LABELS } from '@coxswain/api-types';
+import { assumedTraffic } from './assumed-traffic.ts';
+import { crossingBytes } from './crossing-bytes.ts';
 import type { FabricNode } from './fabric.ts';
 import { fabricOf, type Labels, topograph } from './testing/labelled-nodes.ts';
 
@@ -188,7 +190,12 @@ describe('switches above nodes, as their producers write them', () => {
   it('of nodes that say their zone alone, those of one zone are nearer', () => {
     const zone = 'topology.kubernetes.io/zone';
     const nodes = fabricOf({ [zone]: 'a' }, { [zone]: 'a' }, { [zone]: 'b' }, {});
-    expect(nodes.map((node) => node.switches)).toEqual([['zone=a'], ['zone=a'], ['zone=b'], []]);
+    expect(nodes.map((node) => node.switches)).toEqual([
+      ['zone=a/?node:n1', 'zone=a'],
+      ['zone=a/?node:n2', 'zone=a'],
+      ['zone=b/?node:n3', 'zone=b'],
+      [],
+    ]);
     expect(new Set(nodes.map((node) => node.island))).toEqual(new Set(['unlabelled']));
   });
 
@@ -226,6 +233,45 @@ describe('switches above nodes, as their producers write them', () => {
   ])('%s', (_sentence, one, other, want) => {
     const [first, second] = fabricOf(one, other);
     expect(tiersApart(first, second)).toBe(want);
+  });
+
+  it.each<[string, readonly Labels[], readonly (readonly string[])[]]>([
+    [
+      'a spine alone',
+      [{ [`${NVIDIA}/spine`]: 's' }, { [`${NVIDIA}/spine`]: 's' }],
+      [
+        ['topograph-0:spine=s/?node:n1', 'topograph-0:spine=s'],
+        ['topograph-0:spine=s/?node:n2', 'topograph-0:spine=s'],
+      ],
+    ],
+    [
+      'the third tier alone, beside nodes of another producer that tell two',
+      [{ 'fabric.topograph.run/tier-2': 'c' }, { [`${NVIDIA}/leaf`]: 'l', [`${NVIDIA}/spine`]: 's' }],
+      [
+        ['topograph:tier-2=c/?node:n1/?node:n1', 'topograph:tier-2=c/?node:n1', 'topograph:tier-2=c'],
+        ['topograph-0:spine=s/topograph-0:leaf=l', 'topograph-0:spine=s'],
+      ],
+    ],
+    [
+      "Oracle's local block, which is the leaf where no rack is told",
+      [{ 'oci.oraclecloud.com/rdma.local_block_id': 'b' }],
+      [['oci:rdma.local_block_id=b']],
+    ],
+    [
+      "Oracle's network block alone",
+      [{ 'oci.oraclecloud.com/rdma.network_block_id': 'b' }],
+      [['oci:rdma.network_block_id=b/?node:n1', 'oci:rdma.network_block_id=b']],
+    ],
+  ])('%s says nothing of the leaf, which is then the own of each node', (_sentence, nodes, want) => {
+    expect(fabricOf(...nodes).map(({ switches }) => switches)).toEqual(want);
+  });
+
+  it('between nodes whose spine alone is told, bytes cross leaves', () => {
+    const nodes = fabricOf({ [`${NVIDIA}/spine`]: 's' }, { [`${NVIDIA}/spine`]: 's' });
+    const layout = { tensorParallelDegree: 8, pipelineParallelDegree: 1, dataParallelDegree: 2 };
+    const nodeOfRank = Array.from({ length: 16 }, (_, rank) => (rank < 8 ? 'n1' : 'n2'));
+    const { nvlinkDomain, leaf, spine } = crossingBytes(assumedTraffic(layout), nodeOfRank, { nodes });
+    expect([leaf > 0, leaf, spine]).toEqual([true, nvlinkDomain, 0]);
   });
 
   it('a node that tells less stands at the same tiers as the others', () => {

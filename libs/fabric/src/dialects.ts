@@ -16,6 +16,8 @@ export interface SwitchDialect {
   readonly tiers: readonly (readonly string[])[];
   /** Keys that name a whole NIC fabric, most trusted first: what is below one value of it is an island. */
   readonly roots: readonly string[];
+  /** Index of the tier that is the leaf switch, where nearer ones say in which rack a node stands; absent: the first. */
+  readonly leaf?: number;
   /** Values are names of switches, whatever the tier; absent: they may be numbers that each tier counts anew. */
   readonly names?: 'ofSwitches';
 }
@@ -61,6 +63,7 @@ export const SWITCH_DIALECTS: readonly SwitchDialect[] = [
   },
   {
     producer: 'oci',
+    leaf: 1,
     tiers: [
       ['oci.oraclecloud.com/host.rack_id', 'oke.dra.net/rackId'],
       ['oci.oraclecloud.com/rdma.local_block_id', 'oke.dra.net/localBlockId'],

@@ -1,5 +1,6 @@
 import type { FabricStatus } from '@coxswain/api-types';
 import { FABRIC_FACTS, type Fabric, type FabricNode, gpusOf } from './fabric.ts';
+import { namedSwitch } from './place-name.ts';
 
 /** Islands and sources beyond so many are not listed; the number of islands is told whole. */
 const MOST_LISTED = 64;
@@ -25,7 +26,7 @@ export function summarize({ nodes }: Fabric): Omit<FabricStatus, 'problems' | 'c
 }
 
 function countTier(nodes: readonly FabricNode[], tier: number): number {
-  return new Set(nodes.flatMap(({ switches }) => switches[tier] ?? [])).size;
+  return new Set(nodes.flatMap(({ switches }) => namedSwitch(switches, tier) ?? [])).size;
 }
 
 function sourcesOf(nodes: readonly FabricNode[]): FabricStatus['sources'] {

@@ -6,12 +6,14 @@ import type { Said } from './said.ts';
  * `region=eu/zone=a/topograph:tier-1=s1/tier-0=l1`: so a leaf below two spines is two leaves, two producers never name the same switch, and a
  * circle cannot be spelled.
  *
- * Tiers stand at the same place for every node that says anything: a tier that nobody of a producer names is left out, one that this node
- * alone does not name is the node's (or its nearer switch's) own, because closeness is claimed only where it is said.
+ * Tiers stand at the same place for every node that says anything. A tier that this node alone does not name is the node's (or its nearer switch's)
+ * own, because closeness is claimed only where it is said; so is each from the leaf to the nearest that somebody names: nodes that tell a spine alone, or
+ * a zone, are below leaves of their own. Others that nobody of a producer names are left out.
  */
 export function namesOfSwitches(readings: readonly NodeReading[]): readonly (readonly string[])[] {
   const tiersOf = tiersByProducer(readings);
-  const depth = Math.max(0, ...[...tiersOf.values()].map((tiers) => tiers.length));
+  // A zone is beyond some leaf, even where no producer speaks of switches.
+  const depth = Math.max(1, ...[...tiersOf.values()].map((tiers) => tiers.length));
   const placesTold = [0, 1].filter((index) => readings.some(({ places }) => places[index] !== undefined));
   return readings.map((reading) => {
     const { switches, places, node } = reading;
@@ -26,16 +28,23 @@ export function namesOfSwitches(readings: readonly NodeReading[]): readonly (rea
   });
 }
 
-/** Which tiers of each producer some node names. */
+/** Which tiers of each producer some node names, and those nearer than all of them down to the leaf. */
 function tiersByProducer(readings: readonly NodeReading[]): ReadonlyMap<string, readonly number[]> {
-  const named = new Map<string, Set<number>>();
+  const named = new Map<string, { readonly leaf: number; readonly tiers: Set<number> }>();
   for (const { switches } of readings) {
     if (switches === undefined) continue;
-    const tiers = named.get(switches.dialect.producer) ?? new Set();
-    for (const [tier, said] of switches.tiers.entries()) if (said !== undefined) tiers.add(tier);
-    named.set(switches.dialect.producer, tiers);
+    const { producer, leaf = 0 } = switches.dialect;
+    const known = named.get(producer) ?? { leaf, tiers: new Set() };
+    for (const [tier, said] of switches.tiers.entries()) if (said !== undefined) known.tiers.add(tier);
+    named.set(producer, known);
   }
-  return new Map([...named].map(([producer, tiers]) => [producer, [...tiers].sort((one, other) => one - other)]));
+  return new Map([...named].map(([producer, { leaf, tiers }]) => [producer, withNearer(leaf, tiers)]));
+}
+
+function withNearer(leaf: number, named: ReadonlySet<number>): readonly number[] {
+  const nearest = Math.min(...named);
+  const nearer = Array.from({ length: Math.max(0, nearest - leaf) }, (_, at) => leaf + at);
+  return [...nearer, ...named].sort((one, other) => one - other);
 }
 
 /** Without what is not known at the far end. */

@@ -20,6 +20,11 @@ describe('why ranks sit where they do', () => {
       /^In 2 racks of one island: a step sends [\d.]+ \w+ between nodes, [\d.]+ \w+ of it between racks\.$/,
     ],
     ['one rack', said(below('a'), below('a')), /^In one rack of one island: a step sends [\d.]+ \w+ between nodes\.$/],
+    [
+      'no racks where spines alone are told',
+      said(below('s/?node:n0', 's'), below('s/?node:n1', 's')),
+      /^In one island: a step sends [\d.]+ \w+ between nodes\.$/,
+    ],
     ['racks that nobody tells', said({}, {}), /^In one island: a step sends [\d.]+ \w+ between nodes\.$/],
     [
       'an NVLink domain of several nodes',

@@ -1,6 +1,6 @@
 /** Why do ranks sit where they do, in a sentence? What they are near to, and what they send over what lies between. */
 import type { Fabric, FabricNode, LayoutTraffic, PlacedGang } from '@coxswain/fabric';
-import { crossingBytes } from '@coxswain/fabric';
+import { crossingBytes, namedSwitch } from '@coxswain/fabric';
 import { formatBytes } from '@coxswain/units';
 
 /** Longest in status. */
@@ -17,7 +17,7 @@ export function whyHere(traffic: LayoutTraffic, { nodes, ranksPerPod }: PlacedGa
   const assumed = traffic.source === 'assumed' ? ', if it is like a usual model' : '';
   const parts = [
     `${formatBytes(bytes.node)} between nodes`,
-    ...(hasSwitches(members) && bytes.leaf > 0 ? [`${formatBytes(bytes.leaf)} of it between racks`] : []),
+    ...(areLeavesTold(members) && bytes.leaf > 0 ? [`${formatBytes(bytes.leaf)} of it between racks`] : []),
     ...(bytes.island > 0 ? [`${formatBytes(bytes.island)} between islands`] : []),
   ];
   return `${placeOf(members)}: a step sends ${parts.join(', ')}${assumed}.`.slice(0, MOST_CHARACTERS);
@@ -27,12 +27,13 @@ function placeOf(nodes: readonly FabricNode[]): string {
   const islands = counted(nodes, ({ island }) => island, 'island');
   const domains = counted(nodes, ({ nvlinkDomain }) => nvlinkDomain, 'NVLink domain');
   const near = new Set(nodes.map(({ nvlinkDomain }) => nvlinkDomain)).size < nodes.length ? `${domains}, ` : '';
-  const racks = hasSwitches(nodes) ? `${counted(nodes, ({ switches }) => switches[0] ?? '', 'rack')} of ` : '';
+  const racks = areLeavesTold(nodes) ? `${counted(nodes, ({ switches }) => switches[0] ?? '', 'rack')} of ` : '';
   return `In ${near}${racks}${islands}`;
 }
 
-function hasSwitches(nodes: readonly FabricNode[]): boolean {
-  return nodes.every(({ switches }) => switches.length > 0);
+/** A node whose spine or zone alone is told sits in some rack that nobody names. */
+function areLeavesTold(nodes: readonly FabricNode[]): boolean {
+  return nodes.every(({ switches }) => namedSwitch(switches, 0) !== undefined);
 }
 
 function counted(nodes: readonly FabricNode[], nameOf: (node: FabricNode) => string, noun: string): string {
