@@ -44,6 +44,8 @@ describe('a job that stands still', () => {
     ['silent hang', 'hang', 'rankMissing'],
     ['frozen process', 'hang', 'noTelemetry'],
     ['skipped collective', 'desync', 'skippedCollective'],
+    ['silent hang, hosts ahead of GPUs', 'hang', 'rankMissing'],
+    ['skipped collective, hosts ahead of GPUs', 'desync', 'skippedCollective'],
     ['silent hang, a fifth of reports lost', 'hang', 'rankMissing'],
     ['silent hang, reports up to 8 s late', 'hang', 'rankMissing'],
   ])('by a %s is told as %s of the right rank (%s), first as advice, then to be acted on', (name, kind, cause) => {

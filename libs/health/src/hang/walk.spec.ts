@@ -152,6 +152,20 @@ describe('from a rank that waits', () => {
       { kind: 'nobodyMissing', group: 'c' },
     ],
     [
+      'from a group of which all have called, to the one that came there with a call less than the others of its group',
+      {
+        ...standing(
+          ...[5, 5, 4].map((calls): Told[] => [
+            ['w', 'all_reduce', 10, 9],
+            ['t', 'all_reduce', calls, 4],
+          ]),
+          [['w', 'all_reduce', 10, 9]],
+        ),
+        groups: new Map([...GROUPS, ['t', { group: 't', name: 'tensor', ranks: [0, 1, 2] }]]),
+      },
+      { kind: 'skipped', missing: [{ rank: 2, group: 't' }] },
+    ],
+    [
       'to members with unlike operations at one place',
       standing(
         [['w', 'all_reduce', 3, 2]],

@@ -45,7 +45,7 @@ export function walk(from: Missing, standing: Standing): WalkOutcome {
   const senders = new Map<number, Missing>();
   const passed: { readonly missing: readonly Missing[] }[] = [];
   const open: Missing[] = [from];
-  let complete: Extract<WalkOutcome, { kind: 'nobodyMissing' }> | undefined;
+  const complete: string[] = [];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const place = placeOf(next, standing);
     if (place === undefined || seen.has(place)) continue;
@@ -54,7 +54,7 @@ export function walk(from: Missing, standing: Standing): WalkOutcome {
     if (found === undefined) continue;
     if (found.kind === 'unlike') return found;
     if (found.kind === 'nobodyMissing') {
-      complete ??= found;
+      complete.push(found.group);
       open.push(...otherWaitsIn(found.group, standing));
       continue;
     }
@@ -69,7 +69,11 @@ export function walk(from: Missing, standing: Standing): WalkOutcome {
     }
   }
   if (sinks.size > 0) return { kind: 'sinks', missing: [...sinks.values()] };
-  if (complete !== undefined) return complete;
+  const [group] = complete;
+  if (group !== undefined) {
+    const left = passed.find(({ missing }) => haveLeftOut(missing, new Set(complete), standing));
+    return left === undefined ? { kind: 'nobodyMissing', group } : { kind: 'skipped', missing: left.missing };
+  }
   // Most engines go on after a send, so that one that nobody has received need not be what holds the sender.
   if (senders.size > 0) return { kind: 'sinks', missing: [...senders.values()] };
   return { kind: 'skipped', missing: leftOutBy(passed, standing) };
@@ -95,6 +99,29 @@ function leftOutBy(
     ? doubts.find(({ missing }) => missing.every((one) => isBehindPeers(one, standing)))
     : undefined;
   return (behind ?? doubts[0])?.missing ?? [];
+}
+
+/**
+ * Whether those who are missing at a place stand with all others of that group in a call that nobody is missing in: the same program went by there with one
+ * call less. Only where they are fewer than the others can it be said which is right; of as many, by those who stand beside them.
+ */
+function haveLeftOut(missing: readonly Missing[], complete: ReadonlySet<string>, standing: Standing): boolean {
+  const { groups, watermarkOf } = standing;
+  const [first] = missing;
+  if (first === undefined || missing.length > FEW) return false;
+  const absent = new Set(missing.map(({ rank }) => rank));
+  const others = (groups.get(first.group)?.ranks ?? []).filter((rank) => !absent.has(rank));
+  const isClear =
+    missing.length < others.length ||
+    (missing.length === others.length && missing.every((one) => isBehindPeers(one, standing)));
+  if (!isClear) return false;
+  const placesOf = (rank: number): readonly Mark[] => {
+    const watermark = watermarkOf(rank);
+    return watermark === undefined ? [] : waitsOf(watermark).filter(({ group }) => complete.has(group));
+  };
+  return placesOf(first.rank).some((place) =>
+    [...absent, ...others.slice(0, MOST_PEERS)].every((rank) => placesOf(rank).some((one) => isSamePlace(one, place))),
+  );
 }
 
 /**

@@ -84,6 +84,7 @@ function worldOf({ model, scenario, random, faults }: Plot, step: number, nowMs:
     pace: (rank: number, part: string) => (paces[rank] ?? 1) * now.pace(rank, part),
     transfer: (group: number) => (linkNoise[group] ?? 1) * now.transfer(group),
     freezesAt: now.freezesAt,
+    hostsRunAhead: scenario.hostsRunAhead === true,
   };
 }
 

@@ -10,6 +10,8 @@ export interface StepWorld {
   readonly transfer: (group: number) => number;
   /** Index of the call that a rank never begins. */
   readonly freezesAt: (rank: number) => number | undefined;
+  /** Whether hosts call operations before their GPUs come to them. */
+  readonly hostsRunAhead: boolean;
 }
 
 export interface OperationTime {
@@ -29,6 +31,8 @@ export interface RankStep {
   endedMs: number;
   readonly parts: Record<string, number>;
   readonly operations: OperationTime[];
+  /** What its host has called in a step that stands still, and its GPU not come to. */
+  readonly called: readonly OperationTime[];
   /** Where a phase that is no training begins and ends. */
   readonly saving: [number, number] | undefined;
 }
@@ -57,14 +61,34 @@ export function runStep(
   const meetings = new Map<string, Meeting>();
   const runners = Array.from({ length: model.ranks }, (_, rank): Runner => {
     const beganMs = startsMs[rank] ?? 0;
-    const step: RankStep = { rank, beganMs, endedMs: Infinity, parts: {}, operations: [], saving: undefined };
+    const step: RankStep = {
+      rank,
+      beganMs,
+      endedMs: Infinity,
+      parts: {},
+      operations: [],
+      called: [],
+      saving: undefined,
+    };
     return { step, calls: world.program(rank), next: 0, nowMs: beganMs, saving: undefined };
   });
   const open = [...runners];
   for (let runner = open.pop(); runner !== undefined; runner = open.pop()) {
     open.push(...goOn(runner, { model, world, meetings, counts, runners }));
   }
-  return runners.map(({ step, saving }) => ({ ...step, saving }));
+  return runners.map((runner) => ({
+    ...runner.step,
+    saving: runner.saving,
+    called: world.hostsRunAhead ? calledAhead(runner, world.freezesAt(runner.step.rank)) : [],
+  }));
+}
+
+/** A host calls all of a step without waiting for its GPU, but for the one that does not go on. */
+function calledAhead({ step, calls, next }: Runner, freezesAt: number | undefined): readonly OperationTime[] {
+  if (freezesAt === next) return [];
+  return calls
+    .slice(next, freezesAt)
+    .flatMap((call) => (call.kind === 'operation' ? [{ ...call, beganMs: step.beganMs, endedMs: Infinity }] : []));
 }
 
 interface Ground {

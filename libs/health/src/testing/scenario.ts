@@ -39,6 +39,8 @@ export interface Scenario {
   readonly lost?: number;
   /** Up to so long after its time a rank's reports arrive. */
   readonly arrivesLateMs?: number;
+  /** Whether hosts call a step's operations before their GPUs come to them, and nobody tells which have begun: NCCL as it runs by default. */
+  readonly hostsRunAhead?: boolean;
   /** Whether ranks tell the work of their steps. */
   readonly tellsWork?: boolean;
 }
@@ -56,6 +58,20 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'frozen process', faults: [{ kind: 'kill' }], expected: HANG },
   { name: 'skipped collective', faults: [{ kind: 'skip' }], expected: ['desync'] },
   { name: 'dead link', faults: [{ kind: 'deadLink' }], expected: ['networkHang'] },
+  { name: 'silent hang, hosts ahead of GPUs', faults: [{ kind: 'freeze' }], expected: HANG, hostsRunAhead: true },
+  { name: 'frozen process, hosts ahead of GPUs', faults: [{ kind: 'kill' }], expected: HANG, hostsRunAhead: true },
+  {
+    name: 'skipped collective, hosts ahead of GPUs',
+    faults: [{ kind: 'skip' }],
+    expected: ['desync'],
+    hostsRunAhead: true,
+  },
+  {
+    name: 'dead link, hosts ahead of GPUs',
+    faults: [{ kind: 'deadLink' }],
+    expected: ['networkHang'],
+    hostsRunAhead: true,
+  },
   { name: 'data stall of a host', faults: [{ kind: 'hostData' }], expected: ['hostDataStall'] },
   { name: 'data stall of storage', faults: [{ kind: 'sharedData' }], expected: ['sharedDataStall'] },
   { name: 'uneven pipeline', faults: [{ kind: 'stage', factor: 1.25 }], expected: ['stageImbalance'] },

@@ -39,7 +39,8 @@ export function tellStep({ scenario, model, size, random, faults }: Plot): Telle
   const watermark = (ran: RankStep, step: number, atMs: number): RankWatermark => {
     const before = histories[ran.rank] ?? new Map<number, GroupHistory>();
     const byGroup = Map.groupBy(
-      ran.operations.filter(({ beganMs }) => beganMs <= atMs),
+      // NCCL that is not timed tells all that is called as begun.
+      [...ran.operations, ...ran.called].filter(({ beganMs }) => beganMs <= atMs),
       ({ group }) => group,
     );
     const all = new Set([...before.keys(), ...byGroup.keys()]);
