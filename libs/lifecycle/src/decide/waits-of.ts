@@ -1,5 +1,5 @@
 import { shortOfGpus } from '../epoch/elastic.ts';
-import { roomToGrow } from '../epoch/growth.ts';
+import { roomsToGrow } from '../epoch/growth.ts';
 import { waitsForCapacity } from '../admission/waits-for.ts';
 import { avoidedWait } from '../failure/avoided-nodes.ts';
 import { fenceWait } from '../look/facts.ts';
@@ -24,7 +24,7 @@ export function waitsOf(situation: Situation): readonly Wait[] {
     ...(isUp ? nodeWaits(facts, attempt) : []),
     ...(attempt === undefined ? [] : stepWaits(facts, attempt)),
     ...[hasNoRoom(situation) ? (shortOfGpus(record, facts) ?? []) : []].flat(),
-    ...[roomToGrow(record, facts, now)?.wait ?? []].flat(),
+    ...roomsToGrow(record, facts, now).map(({ wait }) => wait),
     ...[restartDelay(record, facts) ?? []].flat(),
     ...[pauseInPods(record, facts) ?? []].flat(),
     ...record.avoidedNodes.map((avoided) => avoidedWait(avoided, facts)),

@@ -19,23 +19,23 @@ function turn(world: World, times: number, ms: number): void {
 const gangs = ({ job }: World): readonly (readonly [number, string | undefined])[] =>
   (job?.status?.attempts ?? []).map(({ layout, outcome, reason }) => [worldSize(layout), reason ?? outcome]);
 
-/** Trains on one of two nodes since the other one was lost; that is back, and is avoided no more. */
-function aShrunkenWorld(): World {
+/** Trains on one node of two since the other ones were lost; these are back, and avoided no more. */
+function aShrunkenWorld(...others: readonly string[]): World {
   const job = aTrainingJob({ metadata: { finalizers: [FINALIZER] } });
   const labels = { ...aNode().labels, [NODE_LABELS.gpuType]: 'h100' };
   const spec = aPlannedJobSpec({ gpus: 4, minGpus: 2 });
-  const world = new World({ ...job, spec }, { gpuCapacity: 2, labels }, ['node-a', 'node-b']);
+  const world = new World({ ...job, spec }, { gpuCapacity: 2, labels }, ['node-a', 'node-b', ...others]);
   world.reportsSteps = true;
   turn(world, 20, 1_000);
   world.apply({ kind: 'saveCheckpoint', pick: 10 });
   turn(world, 2, 1_000);
-  shrink(world);
+  shrink(world, others);
   return world;
 }
 
-/** The node is lost, its job goes on without, and an hour after it came back it is avoided no more. */
-function shrink(world: World): void {
-  world.apply({ kind: 'loseNode', pick: 1 });
+/** The second node is lost, with what could stand in for it; the job goes on without, and an hour after they came back none is avoided. */
+function shrink(world: World, others: readonly string[] = []): void {
+  world.apply({ kind: 'loseRack', nodes: ['node-b', ...others] });
   turn(world, 80, 5_000);
   world.apply({ kind: 'restoreNodes' });
   turn(world, 61, 60_000);
@@ -72,6 +72,16 @@ describe('a gang on fewer GPUs makes way for more', () => {
     saveAfter(world, 2);
     expect(gangs(world)).toHaveLength(2);
     saveAfter(world, TEN_MINUTES_OF_LOOKS);
+    expect(gangs(world)).toHaveLength(3);
+  });
+
+  it('when another node of those that it would take is taken, and one that has been ready for as long is there', () => {
+    const world = aShrunkenWorld('node-c');
+    world.readySince.set('node-b', '2026-01-01T00:10:00Z');
+    world.readySince.set('node-c', '2026-01-01T00:20:00Z');
+    turn(world, TEN_MINUTES_OF_LOOKS - 1, 60_000);
+    world.apply({ kind: 'loseNode', pick: 1 });
+    saveAfter(world, 3);
     expect(gangs(world)).toHaveLength(3);
   });
 

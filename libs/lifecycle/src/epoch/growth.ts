@@ -18,50 +18,52 @@ const MOST_ASKED_NODES = 64;
 /** Later than every time: a node that does not say since when it is ready counts as the youngest. */
 const UNKNOWN = 'unknown';
 
+/** Others take and leave nodes meanwhile: so many sets of nodes are timed side by side, so that one that loses a node need not begin anew. */
+const MOST_ROOMS = 16;
+
 /** The GPUs that are missing are there. */
 export interface RoomToGrow {
   /** How long they have to be. */
   readonly wait: Wait;
-  /** On which nodes, those that have been ready for longest; the youngest last. */
-  readonly nodes: readonly string[];
+  /** The youngest of the nodes that they are on, 64 at most. */
+  readonly youngestNodes: readonly string[];
 }
 
 /**
- * The gang runs on fewer GPUs than the job asks for, and all of those would be there. The wait is named for the moment at which the youngest of their nodes became
- * ready: a node that was gone in between, seen or not, begins it anew. That moment is another clock's and is compared with none.
+ * The gang runs on fewer GPUs than the job asks for, and all of those would be there: on the nodes that have been ready for longest, and again on these with
+ * the next younger ones. Each wait is named for the moment at which the youngest node of its set became ready: a node that was gone in between, seen or not, is
+ * in a younger set. That moment is another clock's, and compared with none of ours.
  */
-export function roomToGrow(record: JobRecord, facts: Facts, now: Date): RoomToGrow | undefined {
+export function roomsToGrow(record: JobRecord, facts: Facts, now: Date): readonly RoomToGrow[] {
   const spec = elasticSpec(facts);
   const attempt = liveAttempt(record);
-  if (spec === undefined || attempt?.stage !== 'Released' || attempt.runningAt === undefined) return undefined;
+  if (spec === undefined || attempt?.stage !== 'Released' || attempt.runningAt === undefined) return [];
   const missing = spec.gpus - worldSize(attempt.layout);
-  if (missing <= 0 || facts.observed.doOthersWait?.() === true) return undefined;
+  if (missing <= 0 || facts.observed.doOthersWait?.() === true) return [];
   const ready = freeNodes(record, facts).filter(({ name }) => nodeStateOf(facts, name) === 'ready');
-  const chosen = steadiest(ready, missing, facts);
-  if (chosen === undefined) return undefined;
   const limitMs = facts.timeouts.growMs * 2 ** Math.min(MOST_DOUBLINGS, growthsUndone(record, now));
-  return {
-    wait: { key: `e${attempt.epoch}/room-to-grow/${chosen.youngest}`, limitMs },
-    nodes: chosen.nodes,
-  };
+  return steadiest(ready, missing, facts).map(({ readySince, youngestNodes }) => ({
+    wait: { key: `e${attempt.epoch}/room-to-grow/${readySince}`, limitMs },
+    youngestNodes,
+  }));
 }
 
-/** Whether the gang has just saved a checkpoint, and there is room for more of it: then a restart loses least. */
-export function isToGrow(record: JobRecord, facts: Facts, now: Date): boolean {
+/** Where the gang has just saved a checkpoint, so that a restart loses least: the room that has been there for long enough. */
+export function roomToTake(record: JobRecord, facts: Facts, now: Date): RoomToGrow | undefined {
   const saved = record.checkpoint?.step ?? -1;
-  if (saved <= (facts.job.status?.checkpoint?.step ?? -1) || saved <= resumedAt(liveAttempt(record))) return false;
-  const room = roomToGrow(record, facts, now);
-  return room !== undefined && isOver(facts, room.wait);
+  const hasSaved = saved > (facts.job.status?.checkpoint?.step ?? -1) && saved > resumedAt(liveAttempt(record));
+  return hasSaved ? roomsToGrow(record, facts, now).find(({ wait }) => isOver(facts, wait)) : undefined;
 }
 
 /** Nodes that are to be read live before the gang makes way for more: a cache may show one as ready that is gone again. None where it does not make way. */
 export function nodesToGrowOnto(
   before: JobRecord,
   after: JobRecord,
-  about: { facts: Facts; now: Date },
+  { facts, now }: { readonly facts: Facts; readonly now: Date },
 ): readonly string[] {
   const makesWay = after.attempts.at(-1)?.outcome === 'Resized' && liveAttempt(before)?.stage === 'Released';
-  return makesWay ? (roomToGrow(before, about.facts, about.now)?.nodes ?? []).slice(-MOST_ASKED_NODES) : [];
+  if (!makesWay) return [];
+  return roomsToGrow(before, facts, now).find(({ wait }) => isOver(facts, wait))?.youngestNodes ?? [];
 }
 
 /** Growths of the last day that did not last, as attempts tell: what made way for more was followed by no more, or by fewer again. */
@@ -82,20 +84,23 @@ function resumedAt(attempt: Attempt | undefined): number {
   return attempt?.resumedFrom?.step ?? -1;
 }
 
-/** As many nodes as have the GPUs, those first that have been ready for longest; undefined where all together have too few. */
+/** Sets of nodes that have so many GPUs, by the moment at which the youngest of the set became ready; the oldest set first. */
 function steadiest(
   free: readonly FreeNode[],
   gpus: number,
   { observed }: Facts,
-): { readonly nodes: readonly string[]; readonly youngest: string } | undefined {
-  const dated = free.map((node) => ({ ...node, since: observed.readySinceOf?.(node.name) ?? UNKNOWN }));
-  dated.sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
-  const nodes: string[] = [];
-  let left = gpus;
-  for (const { name, gpus: there, since } of dated) {
-    nodes.push(name);
-    left -= there;
-    if (left <= 0) return { nodes, youngest: since };
-  }
-  return undefined;
+): readonly { readonly readySince: string; readonly youngestNodes: readonly string[] }[] {
+  const bySince = Map.groupBy(free, ({ name }) => observed.readySinceOf?.(name) ?? UNKNOWN);
+  const names: string[] = [];
+  let there = 0;
+  return [...bySince.keys()]
+    .sort()
+    .flatMap((readySince) => {
+      for (const node of bySince.get(readySince) ?? []) {
+        names.push(node.name);
+        there += node.gpus;
+      }
+      return there < gpus ? [] : [{ readySince, youngestNodes: names.slice(-MOST_ASKED_NODES) }];
+    })
+    .slice(0, MOST_ROOMS);
 }

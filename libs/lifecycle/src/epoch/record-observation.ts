@@ -12,7 +12,7 @@ import { missingIndices, missingPodNames, podsOf } from '../look/gang.ts';
 import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../look/incarnation.ts';
 import type { ObservedPod, ObservedProgress } from '../look/observed.ts';
 import { recordEarlySave, recordEndOfEarlySave } from './early-save.ts';
-import { isToGrow } from './growth.ts';
+import { roomToTake } from './growth.ts';
 import { lastStepOf, toldStep } from './last-step.ts';
 import { MOST_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
@@ -292,7 +292,7 @@ function recordStopRequest(record: JobRecord, facts: Facts, now: Date): JobRecor
 /** A gang on fewer GPUs than the job asks for makes way for one on all of them, once it has saved. */
 function recordGrowth(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
-  if (attempt?.stage !== 'Released' || !isToGrow(record, facts, now)) return record;
+  if (attempt?.stage !== 'Released' || roomToTake(record, facts, now) === undefined) return record;
   const wanted = facts.spec?.gpus ?? 0;
   return withLastAttempt(record, {
     stage: 'Stopping',
