@@ -25,11 +25,13 @@ function judged(
   name: string,
   seed: number,
   size: TraceSize = SMALL,
+  nodeOf: (name: string) => string = (name) => name,
 ): { readonly verdicts: readonly Verdict[]; readonly ranks: readonly number[] } {
   const scenario = [...SCENARIOS, ...HOSTILE].find((one) => one.name === name);
   if (scenario === undefined) throw new Error(`no scenario ${name}`);
   const { header, records, truth } = generateTrace(scenario, seed, size);
-  const gang = gangOf(header);
+  const nodes = header.nodes.map((one) => ({ ...one, node: nodeOf(one.node) }));
+  const gang = gangOf({ ...header, nodes });
   const detector = hangDetector(gang, HEALTH_SETTINGS);
   const verdicts: Verdict[] = [];
   for (const record of records) {
@@ -91,6 +93,14 @@ describe('a job that stands still', () => {
       }
     },
   );
+
+  it('by a dead link names no nodes where an incident would cut their names', () => {
+    const { verdicts } = judged('dead link', 1, SMALL, (name) => name.padEnd(200, 'x'));
+    expect(verdicts.map(({ evidence }) => [evidence['groupNodes'], evidence['groupNodeNames']])).toEqual([
+      [2, undefined],
+      [2, undefined],
+    ]);
+  });
 
   it.each(['link that heals after 90 s', 'link between stages, heals after 90 s'])(
     'for a while (%s) is told and ends nothing, and is over when it goes on',

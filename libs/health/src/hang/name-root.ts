@@ -5,8 +5,10 @@ import type { Patience } from './patience.ts';
 import type { Standings, Wait } from './standings.ts';
 import { type Missing, waitsOf, walk, type WalkOutcome } from './walk.ts';
 
-/** Of a group on no more nodes these are named: an incident holds 256 characters of them, and who has more to look at begins with halves. */
+/** Of a group on no more nodes these are named; who has more to look at begins with halves. */
 const MAX_SUSPECT_NODES = 4;
+/** As much as an incident holds of a value: a name that is cut may be another node's. */
+const MAX_NAMES_CHARACTERS = 256;
 
 type Named = Pick<VerdictDraft, 'kind' | 'ranks' | 'message' | 'confidence' | 'evidence'> & {
   readonly group?: string;
@@ -168,6 +170,7 @@ function suspectNodes(group: string, gang: Gang): Readonly<Record<string, number
   const members = gang.groups.get(group)?.ranks ?? [];
   const nodes = [...new Set(members.flatMap((rank) => gang.nodeOf(rank) ?? []))];
   if (nodes.length === 0) return {};
-  const names = nodes.length > MAX_SUSPECT_NODES ? {} : { groupNodeNames: nodes.join(', ') };
-  return { groupNodes: nodes.length, ...names };
+  const names = nodes.join(', ');
+  const isTold = nodes.length <= MAX_SUSPECT_NODES && names.length <= MAX_NAMES_CHARACTERS;
+  return { groupNodes: nodes.length, ...(isTold ? { groupNodeNames: names } : {}) };
 }
