@@ -153,7 +153,7 @@ function nameNetwork(group: string, gang: Gang): Named {
     kind: 'networkHang',
     ranks: [],
     group,
-    message: `All members of group ${group} have begun one operation and none is through it: the network between them, or one of their NICs. Test its pairs${nodesInWords(suspects)}.`,
+    message: `All members of group ${group} have called one operation and none is through it: the network between them, one of their NICs, or what a GPU does before it. Test its pairs${nodesInWords(suspects)}.`,
     confidence: 0.7,
     evidence: { cause: 'nobodyMissing', ...suspects },
     thenAction: 'advise',
