@@ -18,7 +18,7 @@ import {
 import type { OpenNode } from './open-nodes.ts';
 import type { LayoutTraffic } from './traffic.ts';
 import { type UnitAxis, type UnitGrid, unitGrid, withRingsCutTwice } from './unit-grid.ts';
-import { packLines } from './pack-lines.ts';
+import { cutsLines, packLines } from './pack-lines.ts';
 import { lineOrders, unitOrders } from './unit-orders.ts';
 
 export interface ArrangeQuestion {
@@ -187,17 +187,19 @@ function bestPacking(
   let left = MOST_DEAL_OPERATIONS;
   if (acrossIslands === 'pipeline') return best;
   const lines = lineOrders(grid, units.count);
-  for (const { unitsOfBin } of splits) {
-    for (const { order, size } of lines) {
-      left -=
-        graph.neighbour.length +
-        graph.first.length +
-        (OPERATIONS_PER_BIN_OF_LINE * tree.bins.length * units.count) / size;
-      if (left < 0) return best;
-      const binOf = packLines({ tree, unitsOfBin, order, size });
-      const cost = arrangementCost(graph, distances, binOf);
-      if (cost < best.cost * (1 - 1e-9)) best = { binOf, cost };
-    }
+  const ways = (['inOrder', 'wholeFirst'] as const).flatMap((deal) =>
+    splits.flatMap(({ unitsOfBin }) => lines.map((line) => ({ ...line, unitsOfBin, deal, tree }))),
+  );
+  for (const way of ways) {
+    if (way.deal === 'wholeFirst' && !cutsLines(way)) continue;
+    left -=
+      graph.neighbour.length +
+      graph.first.length +
+      (OPERATIONS_PER_BIN_OF_LINE * tree.bins.length * units.count) / way.size;
+    if (left < 0) return best;
+    const binOf = packLines(way);
+    const cost = arrangementCost(graph, distances, binOf);
+    if (cost < best.cost * (1 - 1e-9)) best = { binOf, cost };
   }
   return best;
 }

@@ -8,27 +8,39 @@ export interface LineQuestion {
   readonly order: Int32Array;
   /** Units of a line. */
   readonly size: number;
+  /**
+   * Which units go below which switch. `inOrder`: one switch after the other takes the next ones. `wholeFirst`: each takes whole lines first, and what it
+   * takes beyond comes last, so that one unit too many on the first switch does not cut every line.
+   */
+  readonly deal: 'inOrder' | 'wholeFirst';
 }
 
 /**
  * The bin of each unit where lines stay whole as far as there is room: the largest first, each on the fewest bins that hold it, and of
  * those on the ones with least room. So a ring that has to be cut is cut into few pieces, whatever bins the split would fill.
  */
-export function packLines({ tree, unitsOfBin, order, size }: LineQuestion): Int32Array {
+export function packLines({ tree, unitsOfBin, order, size, deal }: LineQuestion): Int32Array {
   const binOf = new Int32Array(order.length);
   const left = tree.bins.map(({ room }) => room);
-  let first = 0;
-  for (const { bins, units } of shares(tree, unitsOfBin)) {
-    for (const piece of piecesOf({ first, end: first + units, size })) {
+  const all = shares(tree, unitsOfBin);
+  const runs = deal === 'inOrder' ? runsInOrder(all) : runsOfWholeLines(all, size);
+  for (const { bins, pieces } of runs.map((run) => ({ bins: run.bins, pieces: piecesOf({ ...run, size }) }))) {
+    for (const piece of pieces) {
       let at = piece.first;
       for (const { bin, units: taken } of fewestBins(bins, left, piece.end - piece.first)) {
         left[bin] = (left[bin] ?? 0) - taken;
         for (const last = at + taken; at < last; at++) binOf[order[at] ?? 0] = bin;
       }
     }
-    first += units;
   }
   return binOf;
+}
+
+/** Whether the two ways to deal differ: a switch that is not the last takes other than whole lines. */
+export function cutsLines({ tree, unitsOfBin, size }: Pick<LineQuestion, 'tree' | 'unitsOfBin' | 'size'>): boolean {
+  return shares(tree, unitsOfBin)
+    .slice(0, -1)
+    .some(({ units }) => units % size > 0);
 }
 
 interface Share {
@@ -55,6 +67,32 @@ function shares({ bins, above }: SwitchTree, unitsOfBin: Int32Array): readonly S
 interface Run {
   readonly first: number;
   readonly end: number;
+}
+
+type RunOn = Run & Pick<Share, 'bins'>;
+
+function runsInOrder(all: readonly Share[]): readonly RunOn[] {
+  let end = 0;
+  return all.map(({ bins, units }) => ({ bins, first: end, end: (end += units) }));
+}
+
+/** Whole lines of every share, then what is left of each, in an order in which few lines are cut: the largest, then what fills its line up. */
+function runsOfWholeLines(all: readonly Share[], size: number): readonly RunOn[] {
+  const whole = all.map((share) => ({ ...share, units: share.units - (share.units % size) }));
+  const rest = all
+    .map((share) => ({ ...share, units: share.units % size }))
+    .filter(({ units }) => units > 0)
+    .sort((one, other) => other.units - one.units);
+  const inOrder: Share[] = [];
+  let missing = 0;
+  while (rest.length > 0) {
+    const fits = rest.findIndex(({ units }) => units <= missing);
+    const [next] = rest.splice(Math.max(0, fits), 1);
+    if (next === undefined) break;
+    inOrder.push(next);
+    missing = (missing + size - next.units) % size;
+  }
+  return runsInOrder([...whole, ...inOrder]);
 }
 
 /** What of each line is in a run of positions, the longest first. */
