@@ -1,6 +1,7 @@
 import {
   type AcrossIslands,
   assumedTraffic,
+  cheaperPods,
   type CrossingBytes,
   crossingBytes,
   type FabricCapacity,
@@ -10,6 +11,7 @@ import {
   type GroupReach,
   leastWeightedBytes,
   type LayoutTraffic,
+  type OtherPods,
   placeGang,
   type StageGpus,
   trafficOf,
@@ -61,6 +63,8 @@ export interface Placed {
   /** The least that any placement on what is free could have; none need reach it. */
   readonly lowerBoundWeightedBytes: number;
   readonly groups: readonly GroupReach[];
+  /** Smaller equal pods, which would cost less here; absent where none were found. */
+  readonly cheaperPods?: OtherPods;
   readonly step?: StepHere;
 }
 
@@ -126,6 +130,7 @@ function placed(
   const nodeOfRank = ranks.map(({ node }) => node);
   const crossing = crossingBytes(traffic, nodeOfRank, fabric);
   const bytes = weightedBytes(crossing);
+  const other = cheaperPods(gang, capacity, { ranksPerPod, weightedBytes: bytes });
   const byName = new Map(fabric.nodes.map((node) => [node.name, node]));
   const step =
     model === undefined
@@ -142,6 +147,7 @@ function placed(
     weightedBytes: bytes,
     lowerBoundWeightedBytes: leastWeightedBytes(gang, ranksPerPod, capacity, nodes),
     groups: groupReach(traffic, nodeOfRank, fabric),
+    ...(other === undefined ? {} : { cheaperPods: other }),
     ...(step === undefined ? {} : { step }),
   };
 }

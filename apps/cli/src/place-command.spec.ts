@@ -48,6 +48,19 @@ async function answer(...args: Parameters<typeof place>): Promise<Answer> {
 }
 
 describe('place', () => {
+  it('says where smaller pods would keep stages whole and cost less', async () => {
+    const cut = { tensorParallelDegree: 1, pipelineParallelDegree: 3, dataParallelDegree: 6 };
+    const { out } = await place(cut, '--nodes', NODES);
+    const [, less] = /^With --gpus-per-node 6, on 3 nodes, stages stay whole and (\d+) % less crosses/m.exec(out) ?? [];
+    const as8 = await answer(cut, '--nodes', NODES);
+    const as6 = await answer(cut, '--nodes', NODES, '--gpus-per-node', '6');
+    const ratio = (as6.placement?.weightedBytes ?? NaN) / (as8.placement?.weightedBytes ?? NaN);
+    expect(Number(less)).toBe(Math.round(100 * (1 - ratio)));
+    expect(as8.placement).toMatchObject({ cheaperPods: { ranksPerPod: 6, pods: 3 } });
+    expect(as6.placement).not.toHaveProperty('cheaperPods');
+    expect((await place(LAYOUT, '--nodes', NODES)).out).not.toContain('stages stay whole');
+  });
+
   it('gives every rank a GPU of its own, on nodes that are free and take pods', async () => {
     const { placed, placement } = await answer(LAYOUT, '--nodes', NODES, '--busy', PODS);
     expect(placed).toBe(true);

@@ -31,6 +31,7 @@ export function placeText(answer: PlaceAnswer, layout: ParallelLayout, nodes: re
     podTable(pods, nodes),
     groupTable(placement.groups),
     crossingTable(answer, placement),
+    otherPodsText(placement),
     stepText(placement),
     problemLines(problems),
   ]
@@ -114,6 +115,13 @@ function crossingTable({ traffic }: PlaceAnswer, placement: Placed): string {
       ? '\nBytes are those of a usual model; --model, --global-batch and --seq say which it is.'
       : '';
   return rows.length === 0 ? '' : `${columns([['CROSSES', 'BYTES PER STEP'], ...rows])}${bound}${assumed}`;
+}
+
+function otherPodsText({ cheaperPods, weightedBytes }: Placed): string {
+  if (cheaperPods === undefined) return '';
+  const { ranksPerPod, pods } = cheaperPods;
+  const less = Math.round(100 * (1 - cheaperPods.weightedBytes / weightedBytes));
+  return `With --gpus-per-node ${ranksPerPod}, on ${formatCount(pods, 'node')}, stages stay whole and ${less} % less crosses, by the same weights.`;
 }
 
 function stepText({ step }: Placed): string {
