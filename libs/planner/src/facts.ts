@@ -156,6 +156,13 @@ export interface CandidateLayout {
 /** Attention, the mixers of state-space layers, and what of an expert layer has fixed shapes: the router and what prepares the dispatch. */
 export type GraphedPart = 'attention' | 'stateSpace' | 'router';
 
+/** Linear layers that a recipe does not quantise: those of attention, and all of a share of the layers. */
+export interface KeptInBf16 {
+  readonly attention: boolean;
+  /** Of the layers, 0 to 1. */
+  readonly layersShare: number;
+}
+
 /** One training run: what a prediction is made for. */
 export interface RunFacts {
   readonly model: ModelShape;
@@ -163,6 +170,8 @@ export interface RunFacts {
   /** Name of a software stack (engine and release) in the calibration data; an unknown one falls back to its family, then to the generic stack. */
   readonly stack: string;
   readonly precision: Precision;
+  /** What stays in bf16 of a run in 8 or 4 bits; absent: nothing but what is never quantised. */
+  readonly keptInBf16?: KeptInBf16;
   readonly flashAttention: boolean;
   /** FlashAttention kernels written for Ampere (versions 1 and 2, also in Triton), which leave the matrix units of Hopper and later half idle. */
   readonly ampereFlashAttention?: boolean;

@@ -3,6 +3,7 @@ export type {
   ClusterFacts,
   GpuFacts,
   CandidateLayout,
+  KeptInBf16,
   GraphedPart,
   NicKind,
   Precision,

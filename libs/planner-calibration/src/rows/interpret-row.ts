@@ -18,6 +18,7 @@ import {
 import {
   hasBalancedRouting,
   recipeDefaults,
+  recipeKeptInBf16,
   recipeMomentBytes,
   recipeRecompute,
   recipeStepsPerCollection,
@@ -58,6 +59,7 @@ function runOf(cells: StatedCells, filled: FilledValues): RunFacts {
     cluster,
     stack: stackOfEngine(cells.engine),
     precision,
+    ...keptInBf16Of(cells, precision),
     ...(hasAmpereFlashAttention(cells.engine) ? { ampereFlashAttention: true } : {}),
     flashAttention: filled.or(facts.flashAttention, 'flash attention by engine', () => hasFlashAttention(cells)),
     gradientBytes: facts.gradientBytes ?? gradientBytesOf(cells.engine, precision),
@@ -74,6 +76,11 @@ function runOf(cells: StatedCells, filled: FilledValues): RunFacts {
 function momentBytesOf(cells: StatedCells, facts: StatedFacts): Pick<RunFacts, 'momentBytes'> {
   const momentBytes = facts.momentBytes ?? recipeMomentBytes(cells);
   return momentBytes === undefined ? {} : { momentBytes };
+}
+
+function keptInBf16Of(cells: StatedCells, precision: Precision): Pick<RunFacts, 'keptInBf16'> {
+  const keptInBf16 = recipeKeptInBf16(cells, precision);
+  return keptInBf16 === undefined ? {} : { keptInBf16 };
 }
 
 function collectionsOf(cells: StatedCells): Pick<RunFacts, 'stepsPerCollection'> {

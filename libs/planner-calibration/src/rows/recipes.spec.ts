@@ -117,6 +117,17 @@ describe('recipes of Megatron-Bridge', () => {
   });
 
   it.each([
+    ['Nemotron 3 Super in NVFP4', {}, { attention: true, layersShare: 14 / 88 }],
+    ['it in MXFP8', { precision: 'mxfp8' }, undefined],
+    ['it by another engine', { engine: 'NeMo 25.04' }, undefined],
+    ['another model in NVFP4', { model: 'Nemotron-3-Nano-30B-A3B', ep: '8' }, undefined],
+  ])('keep in bf16 of %s what they do not quantise', (_, change, expected) => {
+    const sizes = { layers: '', hidden: '', heads: '', kv_heads: '', ffn_hidden: '', vocab: '', experts: '', topk: '' };
+    const row = { ...moe, ...nvl72, ...of('26.04'), ...sizes, model: 'Nemotron-3-Super-120B-A12B', precision: 'nvfp4' };
+    expect(runOf({ ...row, ...change }).keptInBf16).toEqual(expected);
+  });
+
+  it.each([
     ['on Hopper', { ...h100, ...of('26.04') }, ['mla_up_proj', 'mlp']],
     ['on Blackwell', { ...nvl72, ...of('26.04') }, ['mla_up_proj']],
     ['on GB300 since mid-2026', { ...nvl72, gpu: 'GB300-NVL72', ...of('26.06') }, []],

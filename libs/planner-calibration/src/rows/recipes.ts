@@ -1,5 +1,5 @@
 /** What do Megatron-Bridge's recipes set where a table prints none? Every rule stands in docs/reference/planner-score.md. */
-import type { CandidateLayout, RecomputeModule } from '@coxswain/planner';
+import type { CandidateLayout, KeptInBf16, Precision, RecomputeModule } from '@coxswain/planner';
 import type { StatedCells } from './measured-row.ts';
 import { familyOfEngine, timeOfEngine } from './stack-of-engine.ts';
 
@@ -110,6 +110,21 @@ export function recipeRecompute({
 export function recipeMtpLayers({ engine, model }: StatedCells): number | undefined {
   const isLarge = /nemotron[- _]?3[- _]?(super|ultra)/i.test(model);
   return isLarge && familyOfEngine(engine) === 'megatron-bridge' ? 2 : undefined;
+}
+
+const SUPER_LAYERS = 88;
+/** `num_layers_at_end_in_bf16`, and `first_last_layers_bf16` with none at the start. */
+const SUPER_LAST_IN_BF16 = 14;
+
+/**
+ * In NVFP4 Megatron-Bridge trains the last 14 layers of Nemotron 3 Super in bf16, and attention everywhere (`nemotron_3_super_bf16_with_nvfp4_mixed`
+ * and `te_quant.cfg`, v0.4.0 to v0.5.1); latent projections and MTP, also in bf16, and outputs of mixers, in MXFP8, are counted as NVFP4.
+ */
+export function recipeKeptInBf16({ engine, model }: StatedCells, precision: Precision): KeptInBf16 | undefined {
+  const isSuper = /nemotron[- _]?3[- _]?super/i.test(model) && familyOfEngine(engine) === 'megatron-bridge';
+  return isSuper && precision === 'nvfp4'
+    ? { attention: true, layersShare: SUPER_LAST_IN_BF16 / SUPER_LAYERS }
+    : undefined;
 }
 
 /** Megatron-Bridge's recipes of DeepSeek-V3 and Moonlight keep both moments in bf16 (precision-aware optimizer). */

@@ -2,6 +2,7 @@
 import {
   aroundBlock,
   costOf,
+  multiply,
   noWork,
   quantise,
   recomputes,
@@ -12,7 +13,7 @@ import {
 } from './block-cost.ts';
 import { COEFFICIENTS } from './constants.ts';
 import { attentionHeadsOf, headExchangeBytes, keyValueBytes, type AttentionHeads } from './exchanged-bytes.ts';
-import { gemmS, memoryS, softExcess } from './kernels.ts';
+import { memoryS, softExcess } from './kernels.ts';
 import { groupsOf } from './groups.ts';
 import { collectiveS, dealS, ringS } from './links.ts';
 
@@ -31,23 +32,20 @@ export function attentionBlock(inputs: BlockInputs): BlockCost {
   const latent = model.latentAttention;
   if (latent === undefined) {
     const qkv = heads * model.headDim + 2 * kvHeads * model.headDim;
-    work.matrixProductsS += gemmS(kernels, { m: tokens, n: qkv, k: hiddenSize }, true);
-    work.matrixProductsS += gemmS(kernels, { m: tokens, n: hiddenSize, k: heads * model.headDim }, true);
+    multiply(inputs, work, { m: tokens, n: qkv, k: hiddenSize });
+    multiply(inputs, work, { m: tokens, n: hiddenSize, k: heads * model.headDim });
     const rotary = constants.elementwiseFactor * memoryS(kernels, tokens * qkv * 4);
     work.memoryS += rotary + quantise(inputs, tokens * (hiddenSize + heads * model.headDim));
     work.memoryBackwardS += rotary + quantise(inputs, tokens * (hiddenSize + qkv));
   } else {
     const down = (latent.queryRank || 0) + latent.keyValueRank + latent.ropeHeadDim;
     const queryIn = latent.queryRank || hiddenSize;
+    const keyValues = heads * (latent.nopeHeadDim + latent.valueHeadDim);
     const up =
-      gemmS(kernels, { m: tokens, n: heads * queryDim, k: queryIn }, true) +
-      gemmS(
-        kernels,
-        { m: tokens, n: heads * (latent.nopeHeadDim + latent.valueHeadDim), k: latent.keyValueRank },
-        true,
-      );
-    work.matrixProductsS += gemmS(kernels, { m: tokens / inputs.sequenceWays, n: down, k: hiddenSize }, true) + up;
-    work.matrixProductsS += gemmS(kernels, { m: tokens, n: hiddenSize, k: heads * latent.valueHeadDim }, true);
+      multiply(inputs, work, { m: tokens, n: heads * queryDim, k: queryIn }) +
+      multiply(inputs, work, { m: tokens, n: keyValues, k: latent.keyValueRank });
+    multiply(inputs, work, { m: tokens / inputs.sequenceWays, n: down, k: hiddenSize });
+    multiply(inputs, work, { m: tokens, n: hiddenSize, k: heads * latent.valueHeadDim });
     const split =
       constants.elementwiseFactor *
       memoryS(kernels, tokens * (down + heads * (2 * queryDim + latent.valueHeadDim)) * 4);
@@ -58,7 +56,8 @@ export function attentionBlock(inputs: BlockInputs): BlockCost {
   attentionCore(inputs, work, shape);
   aroundBlock(inputs, work);
   tensorTraffic(inputs, work, tokens);
-  work.hostS += COEFFICIENTS.hostShareOfBlock * constants.hostLayerS * inputs.hostShare;
+  const { hostShareOfBlock, hostShareOfLatent } = COEFFICIENTS;
+  work.hostS += (latent === undefined ? hostShareOfBlock : hostShareOfLatent) * constants.hostLayerS * inputs.hostShare;
   return costOf(inputs, work);
 }
 
@@ -74,15 +73,15 @@ function attentionCore(inputs: BlockInputs, work: Work, shape: AttentionHeads): 
   let forwardS: number;
   let backwardS: number;
   if (run.flashAttention) {
-    const flops = 2 * tokens * keys * heads * (queryDim + valueDim);
-    const head = (queryDim + valueDim) / 2;
+    const scores = tokens * keys * heads;
     const slow =
       constants.flashSlowdown *
       (run.ampereFlashAttention === true && run.cluster.gpu.fp8Tflops > 0 ? constants.flashForAmpere : 1) *
-      (model.attentionSinks ? constants.flashSinks : 1) *
-      (1 + constants.flashHead / head) *
-      (1 + constants.flashSequence / sequenceLength);
-    forwardS = (flops / kernels.ceilingFlopsPerS) * slow + memoryS(kernels, tokens * heads * (queryDim + valueDim) * 6);
+      (model.attentionSinks ? constants.flashSinks : 1);
+    const productsS = (2 * scores * (queryDim + valueDim) * slow) / kernels.ceilingFlopsPerS;
+    const softmaxS = (constants.flashSoftmax * scores) / kernels.exponentialsPerS;
+    const short = 1 + constants.flashSequence / sequenceLength;
+    forwardS = (productsS + softmaxS) * short + memoryS(kernels, tokens * heads * (queryDim + valueDim) * 6);
     backwardS = COEFFICIENTS.flashBackwardFlops * forwardS * constants.flashBackward;
   } else {
     const samples = tokens / (sequenceLength / candidate.context);
@@ -94,7 +93,7 @@ function attentionCore(inputs: BlockInputs, work: Work, shape: AttentionHeads): 
       (flops / kernels.ceilingFlopsPerS) *
       constants.unfusedSlowdown *
       aligned *
-      (1 + (2 * constants.flashHead) / queryDim);
+      (1 + (2 * constants.unfusedHead) / queryDim);
     const scores = (batch * sequenceLength * sequenceLength) / candidate.context;
     const fused = batch % SOFTMAX_BATCHES === 0;
     const softmaxS =

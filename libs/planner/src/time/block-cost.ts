@@ -2,7 +2,7 @@
 import type { RunFacts } from '../facts.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
 import { blockActivationBytes, recomputedLayersShare } from './exchanged-bytes.ts';
-import { memoryS, softMax, type KernelFacts } from './kernels.ts';
+import { memoryS, productPassesS, softMax, type KernelFacts, type ProductSize } from './kernels.ts';
 import { collectiveS } from './links.ts';
 
 /** What a second was spent on. */
@@ -47,6 +47,9 @@ export interface BlockInputs {
 export interface Work {
   /** Seconds forward, by part. */
   matrixProductsS: number;
+  /** Seconds of the products that give the gradients of inputs and of weights. */
+  inputGradientS: number;
+  weightGradientS: number;
   attentionS: number;
   attentionBackwardS: number;
   memoryS: number;
@@ -63,6 +66,8 @@ export interface Work {
 
 export const noWork = (): Work => ({
   matrixProductsS: 0,
+  inputGradientS: 0,
+  weightGradientS: 0,
   attentionS: 0,
   attentionBackwardS: 0,
   memoryS: 0,
@@ -76,6 +81,20 @@ export const noWork = (): Work => ({
   recomputeS: 0,
 });
 
+/** Adds a linear layer [m, k] x [k, n] with its gradients, `times` as long; returns its seconds forward. */
+export function multiply(
+  { run, kernels }: BlockInputs,
+  work: Work,
+  size: ProductSize,
+  { times = 1, groups = 1 }: { readonly times?: number; readonly groups?: number } = {},
+): number {
+  const passes = productPassesS(kernels, size, { linear: true, gradientBytes: run.gradientBytes, groups });
+  work.matrixProductsS += times * passes.forwardS;
+  work.inputGradientS += times * passes.inputGradientS;
+  work.weightGradientS += times * passes.weightGradientS;
+  return times * passes.forwardS;
+}
+
 export const BYTES = 2;
 export const partIndex = Object.fromEntries(PARTS.map((part, index) => [part, index])) as Readonly<
   Record<Part, number>
@@ -88,7 +107,7 @@ export const weightShare = (run: RunFacts): number => (run.loraRank > 0 ? COEFFI
 export function costOf(inputs: BlockInputs, work: Work): BlockCost {
   const { run, constants } = inputs;
   const partsS = new Float64Array(PARTS.length);
-  const weightS = work.matrixProductsS * weightShare(run);
+  const weightS = work.weightGradientS * weightShare(run);
   const recomputeS = recomputedS(inputs, work);
   const forwardGpuS =
     work.matrixProductsS +
@@ -99,7 +118,7 @@ export function costOf(inputs: BlockInputs, work: Work): BlockCost {
     work.contextTrafficS +
     work.expertTrafficS;
   const backwardGpuS =
-    work.matrixProductsS +
+    work.inputGradientS +
     work.attentionBackwardS +
     work.memoryBackwardS +
     work.routingS +
@@ -111,7 +130,7 @@ export function costOf(inputs: BlockInputs, work: Work): BlockCost {
   const forwardS = softMax(forwardGpuS, work.hostS);
   const backwardS = softMax(backwardGpuS + weightS, work.hostS * constants.hostBackward + recomputeHostS);
   const weightPart = weightS / Math.max(backwardGpuS + weightS, 1e-12);
-  partsS[partIndex.matrixProducts] = 2 * work.matrixProductsS + weightS;
+  partsS[partIndex.matrixProducts] = work.matrixProductsS + work.inputGradientS + weightS;
   partsS[partIndex.attention] = work.attentionS + work.attentionBackwardS;
   partsS[partIndex.memoryBound] = work.memoryS + work.memoryBackwardS;
   partsS[partIndex.recompute] = recomputeS;

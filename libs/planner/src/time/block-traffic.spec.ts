@@ -13,6 +13,7 @@ const PLAIN: TimeConstants = {
     TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].unit === 'ratio' ? 1 : 0]),
   ) as Record<TimeConstantName, number>),
   gemmRidge: 0,
+  flashSoftmax: 0,
 };
 const FAST = 1e30;
 const TERA = 1e12;

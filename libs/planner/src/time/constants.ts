@@ -43,7 +43,7 @@ export const TIME_CONSTANTS = declare({
   mxfp8Slowdown: [1.35, 0.2, 'ratio', 'for block-scaled fp8, relative to gemmSlowdown'],
   fp4Slowdown: [1.9, 0.3, 'ratio', 'for nvfp4, relative to gemmSlowdown'],
   quantiseFactor: [1.5, 0.5, 'ratio', 'time of casts to fp8 or fp4 over their bytes at memory bandwidth'],
-  flashSlowdown: [1.7, 0.3, 'ratio', 'fused attention forward over its FLOPs at the measured ceiling'],
+  flashSlowdown: [1.1, 0.3, 'ratio', 'products of fused attention forward over their FLOPs at the measured ceiling'],
   flashForAmpere: [
     1.5,
     0.2,
@@ -51,7 +51,12 @@ export const TIME_CONSTANTS = declare({
     'FlashAttention kernels written for Ampere on a later GPU, relative to kernels written for it',
   ],
   flashBackward: [1.2, 0.2, 'ratio', 'fused attention backward over forward, per FLOP'],
-  flashHead: [16, 0.7, 'elements', 'head width lost to the softmax of fused attention'],
+  flashSoftmax: [
+    0.9,
+    0.3,
+    'ratio',
+    'time of one exponential for each score of fused attention, beside its products, over what the units for it need',
+  ],
   flashSequence: [300, 0.7, 'tokens', 'sequence length at which fused attention reaches half its speed'],
   flashSinks: [
     2,
@@ -59,6 +64,7 @@ export const TIME_CONSTANTS = declare({
     'ratio',
     'fused attention of a model with attention sinks over its FLOPs, those inside windows alone; fitted on GPT-OSS alone, which also has biases, heads of 64 and a window of 128 in every second layer: what exactly is slow is not known',
   ],
+  unfusedHead: [16, 0.7, 'elements', 'half the head width lost to filling the batched products of unfused attention'],
   unfusedSlowdown: [2.0, 0.4, 'ratio', 'batched matrix products of unfused attention over the measured ceiling'],
   scoresFactor: [
     1.2,
@@ -82,7 +88,24 @@ export const TIME_CONSTANTS = declare({
   hostLayerS: [0.0006, 0.5, 's', 'launching the kernels of one attention and MLP layer forward'],
   hostBackward: [1.4, 0.3, 'ratio', 'launching the backward kernels of a layer over the forward ones'],
   hostCollectiveS: [0.00006, 0.7, 's', 'launching one tensor-parallel collective'],
-  hostExpertS: [0.0012, 0.6, 's', 'launching router, dispatch and experts of one layer forward'],
+  hostExpertS: [
+    0.001,
+    0.6,
+    's',
+    'launching router, dispatch and what else a layer of experts has, forward, without the products of each',
+  ],
+  hostPerExpertS: [
+    0.00003,
+    0.7,
+    's',
+    'launching the products of one expert of a rank forward: grouped products are a loop over matrices, their gradients and hooks',
+  ],
+  hostPerExpertCast: [
+    2,
+    0.4,
+    'ratio',
+    'hostPerExpertS where operands are cast to 8 or 4 bits, expert by expert, over bf16',
+  ],
   hostOverlapped: [
     1.4,
     0.4,
@@ -155,7 +178,7 @@ export const TIME_CONSTANTS = declare({
   stageImbalance: [0.02, 0.8, 'share', 'wait of a pipeline for its slowest rank, per doubling of its depth'],
   jitterPerDoubling: [0.004, 0.8, 'share', 'wait for the slowest rank per doubling of the nodes'],
   groupedSlowdown: [1.15, 0.12, 'ratio', 'grouped expert matrix products relative to one product of the same rows'],
-  groupedRows: [150, 0.7, 'rows', 'rows per expert lost to partly filled tiles'],
+  groupedRows: [64, 0.7, 'rows', 'rows per expert lost to partly filled tiles: half of one of 128 rows'],
   routingFactor: [2.0, 0.5, 'ratio', 'router, permutation and weighted sum over their bytes at memory bandwidth'],
   dispatchSlowdown: [1.8, 0.5, 'ratio', 'all-to-all of tokens inside the scale-up domain over its nominal bandwidth'],
   dispatchAcross: [1.8, 0.5, 'ratio', 'all-to-all of tokens across nodes over the nominal NIC bandwidth'],
@@ -194,10 +217,22 @@ export const COEFFICIENTS = {
   normShare: 0.4,
   /** MLP activation backward over forward: gated, 5 tensors against 3 (1.67); plain, 3 against 2 (1.5). Between the two. */
   activationBackward: 1.6,
+  /**
+   * Bytes per element that biases of experts and a clamp before their activation move outside fused kernels, forward and backward, in Megatron-Core
+   * (0.15 to 0.17, `TEGroupedMLP._apply_bias`, `weighted_bias_quick_geglu_impl`). The second bias is scaled by routing weights in fp32, expert by expert,
+   * and put together again; the clamp copies both halves of the activation's input,
+   */
+  expertOutputBias: [28, 40],
+  expertInputBias: [8, 10],
   /** FLOPs of fused attention backward over forward: five matrix products against two (FlashAttention-2, 2307.08691, section 4.1). */
   flashBackwardFlops: 5 / 2,
   /** Host time of an attention or MLP block over that of a layer with both, which launch about as many kernels. */
   hostShareOfBlock: 0.5,
+  /**
+   * The same for latent attention, which launches about twice as many as attention with plain heads: down and up projections of queries and of
+   * keys and values with a norm between, and parts that are split, rotated and put together (Megatron-Core, `multi_latent_attention.py`).
+   */
+  hostShareOfLatent: 1,
   /** The same for a Mamba-2 mixer. Assumption. */
   hostShareOfMixer: 0.7,
   /** Selective scan backward over forward. Assumption. */
@@ -234,7 +269,7 @@ export const ADJUSTMENTS = {
   attention: ['flashSlowdown', 'unfusedSlowdown', 'scoresFactor'],
   memory: ['elementwiseFactor', 'quantiseFactor', 'optimizerFactor', 'scanFactor'],
   vocabulary: ['vocabularySlowdown', 'lossFactor', 'embeddingFactor'],
-  host: ['hostLayerS', 'hostCollectiveS', 'hostExpertS', 'hostPassS'],
+  host: ['hostLayerS', 'hostCollectiveS', 'hostExpertS', 'hostPerExpertS', 'hostPassS'],
   scaleUp: ['scaleUpSlowdown', 'collectiveLatencyS'],
   scaleOut: ['scaleOutSlowdown'],
   experts: ['routingFactor', 'dispatchSlowdown', 'dispatchAcross', 'groupedSlowdown'],

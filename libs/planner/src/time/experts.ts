@@ -3,6 +3,7 @@ import {
   aroundBlock,
   BYTES,
   costOf,
+  multiply,
   noWork,
   quantise,
   recomputes,
@@ -15,7 +16,7 @@ import type { CandidateLayout, RunFacts } from '../facts.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
 import { expertTokenBytes, routedTokensOf } from './exchanged-bytes.ts';
 import { mlpWork } from './feed-forward.ts';
-import { gemmS, memoryS } from './kernels.ts';
+import { memoryS } from './kernels.ts';
 import { groupsOf } from './groups.ts';
 import { allToAllS, collectiveS } from './links.ts';
 import { membersPerDomain } from './tiers.ts';
@@ -34,19 +35,19 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
   const rows = routed * candidate.expertTensor * balance;
   const inner = (experts.ffnHiddenSize / candidate.expertTensor) * (model.gatedMlp ? 2 : 1);
   const outer = experts.ffnHiddenSize / candidate.expertTensor;
-  const rowsPerExpert = Math.max(1, rows / localExperts);
-  const grouped = constants.groupedSlowdown * (1 + constants.groupedRows / rowsPerExpert);
-  const expertsS =
-    (gemmS(kernels, { m: rows, n: inner, k: width }, true) + gemmS(kernels, { m: rows, n: width, k: outer }, true)) *
-    grouped;
-  work.matrixProductsS += expertsS;
+  const expertProducts = { times: constants.groupedSlowdown, groups: localExperts };
+  const tiledRows = rows + constants.groupedRows * localExperts;
+  multiply(inputs, work, { m: tiledRows, n: inner, k: width }, expertProducts);
+  multiply(inputs, work, { m: tiledRows, n: width, k: outer }, expertProducts);
   const activation = constants.elementwiseFactor * memoryS(kernels, rows * (inner + outer) * BYTES);
   work.memoryS += activation + quantise(inputs, rows * (width + outer));
   work.memoryBackwardS += COEFFICIENTS.activationBackward * activation + quantise(inputs, rows * (width + inner));
   if (recomputes(run, 'moe_act')) work.recomputeS += activation;
 
+  biases(inputs, work, { rows, inner, width });
   if (experts.latentSize > 0) {
-    work.matrixProductsS += 2 * gemmS(kernels, { m: tokens, n: experts.latentSize, k: model.hiddenSize }, true);
+    multiply(inputs, work, { m: tokens, n: experts.latentSize, k: model.hiddenSize });
+    multiply(inputs, work, { m: tokens, n: model.hiddenSize, k: experts.latentSize });
   }
   if (experts.sharedFfnHiddenSize > 0) {
     const before = work.matrixProductsS;
@@ -72,22 +73,51 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
   }
   aroundBlock(inputs, work);
   if (candidate.tensor > 1 && experts.sharedFfnHiddenSize > 0) tensorTraffic(inputs, work, inputs.tokens);
-  work.hostS += inputs.hostShare * launchS(candidate, constants);
+  work.hostS += launchS(inputs, localExperts);
   return costOf(inputs, work);
 }
 
 /**
- * Seconds to launch router, dispatch and experts of one layer forward, without CUDA graphs. With a fixed capacity nobody asks how many tokens came; a
- * pipeline that overlaps its all-to-all launches another pass while it waits for that.
+ * Experts with biases (GPT-OSS) add them outside their products and clamp before the activation. A graph of the whole iteration knows no counts of
+ * tokens to split by: its experts are one fused kernel.
  */
-function launchS(
+function biases(
+  { run, kernels, constants }: BlockInputs,
+  work: Work,
+  { rows, inner, width }: { readonly rows: number; readonly inner: number; readonly width: number },
+): void {
+  if (!run.model.linearBias || run.candidate.cudaGraphs === 'full') return;
+  const { expertOutputBias, expertInputBias } = COEFFICIENTS;
+  const secondsS = (pass: 0 | 1): number =>
+    constants.elementwiseFactor *
+    memoryS(kernels, rows * (width * expertOutputBias[pass] + inner * expertInputBias[pass]));
+  work.memoryS += secondsS(0);
+  work.memoryBackwardS += secondsS(1);
+  if (recomputes(run, 'moe_act')) {
+    work.recomputeS += constants.elementwiseFactor * memoryS(kernels, rows * inner * expertInputBias[0]);
+  }
+}
+
+/**
+ * Seconds to launch router, dispatch and experts of one layer forward. With a fixed capacity nobody asks how many tokens came; a pipeline that overlaps
+ * its all-to-all launches another pass while it waits for that. Graphs of parts hold no experts.
+ */
+function launchS({ run, kernels, constants, hostShare }: BlockInputs, localExperts: number): number {
+  const perExpertS = constants.hostPerExpertS * (kernels.quantises ? constants.hostPerExpertCast : 1);
+  const ofExpertsS = localExperts * perExpertS * (run.candidate.cudaGraphs === 'full' ? hostShare : 1);
+  const { around, all } = waiting(run.candidate, constants);
+  return all * (hostShare * constants.hostExpertS * around + ofExpertsS);
+}
+
+/** How much longer launching takes than on a host that is asked nothing and runs one pass at a time: what lies around the experts, and all of it. */
+function waiting(
   { dispatcher, expertCapacity, overlapExpert, pipeline }: CandidateLayout,
   constants: TimeConstants,
-): number {
-  if (expertCapacity !== undefined) return constants.hostExpertS * constants.hostCapacity;
-  if (overlapExpert && pipeline > 1) return constants.hostExpertS * constants.hostOverlapped;
+): { readonly around: number; readonly all: number } {
+  if (expertCapacity !== undefined) return { around: 1, all: constants.hostCapacity };
+  if (overlapExpert && pipeline > 1) return { around: 1, all: constants.hostOverlapped };
   const isOnHost = dispatcher === 'alltoall' || dispatcher === 'allgather';
-  return constants.hostExpertS * (isOnHost ? constants.hostAlltoall : 1);
+  return { around: isOnHost ? constants.hostAlltoall : 1, all: 1 };
 }
 
 /**

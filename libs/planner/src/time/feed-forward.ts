@@ -3,6 +3,7 @@ import {
   aroundBlock,
   BYTES,
   costOf,
+  multiply,
   noWork,
   quantise,
   recomputes,
@@ -12,7 +13,7 @@ import {
   type Work,
 } from './block-cost.ts';
 import { COEFFICIENTS } from './constants.ts';
-import { gemmS, memoryS } from './kernels.ts';
+import { memoryS } from './kernels.ts';
 
 /** A dense MLP. */
 export function denseMlpBlock(inputs: BlockInputs): BlockCost {
@@ -36,8 +37,8 @@ export function mlpWork(
   const { tokens, width } = size;
   const { hiddenSize, gatedMlp } = run.model;
   const inner = width * (gatedMlp ? 2 : 1);
-  work.matrixProductsS += gemmS(kernels, { m: tokens, n: inner, k: hiddenSize }, true);
-  work.matrixProductsS += gemmS(kernels, { m: tokens, n: hiddenSize, k: width }, true);
+  multiply(inputs, work, { m: tokens, n: inner, k: hiddenSize });
+  multiply(inputs, work, { m: tokens, n: hiddenSize, k: width });
   const activation = constants.elementwiseFactor * memoryS(kernels, tokens * (inner + width) * BYTES);
   work.memoryS += activation + quantise(inputs, tokens * (hiddenSize + width));
   work.memoryBackwardS +=

@@ -1,6 +1,7 @@
+import type { Precision } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
 import { TIME_CONSTANT_NAMES, TIME_CONSTANTS, type TimeConstantName, type TimeConstants } from './constants.ts';
-import { gemmS, kernelFacts, softExcess, softMax } from './kernels.ts';
+import { gemmS, kernelFacts, productPassesS, softExcess, softMax } from './kernels.ts';
 import { allToAllS, collectiveS, handOverS } from './links.ts';
 
 const START = Object.fromEntries(TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].start])) as Record<
@@ -40,6 +41,70 @@ describe('a matrix product', () => {
     const b200 = gpuOf('b200');
     const bf16 = kernelFacts(b200, 'bf16', constants).linearFlopsPerS;
     expect(kernelFacts(b200, precision, constants).linearFlopsPerS / bf16).toBeGreaterThan(times);
+  });
+});
+
+describe('the bytes that the three products of a matrix move', () => {
+  const only = { ...constants, gemmRidge: 1, gemmDepth: 0, gemmWave: 0 };
+  const fast = { ...gpuOf('b200'), bf16Tflops: 1e30, fp8Tflops: 1e30, fp4Tflops: 1e30, memoryTbPerS: 1e-12 };
+  const [m, n, k] = [256, 512, 1024];
+
+  it.each<[string, Precision, { gradientBytes: number; groups?: number; linear?: boolean }, readonly number[]]>([
+    [
+      'bf16: two of each operand and result, and a sum of gradients that is read and written',
+      'bf16',
+      { gradientBytes: 4 },
+      [2 * (m * k + k * n + m * n), 2 * (m * k + k * n + m * n), 2 * (m * n + m * k) + 8 * k * n],
+    ],
+    [
+      '8 bits: one of what is read, two of what is written',
+      'mxfp8',
+      { gradientBytes: 2 },
+      [m * k + k * n + 2 * m * n, m * n + k * n + 2 * m * k, m * n + m * k + 4 * k * n],
+    ],
+    [
+      '4 bits: sixteen elements share a byte of scale',
+      'nvfp4',
+      { gradientBytes: 2 },
+      [
+        (9 / 16) * (m * k + k * n) + 2 * m * n,
+        (9 / 16) * (m * n + k * n) + 2 * m * k,
+        (9 / 16) * m * (n + k) + 4 * k * n,
+      ],
+    ],
+    [
+      'what is no linear layer stays in bf16',
+      'mxfp8',
+      { gradientBytes: 2, linear: false },
+      [2 * (m * k + k * n + m * n), 2 * (m * k + k * n + m * n), 2 * (m * n + m * k) + 4 * k * n],
+    ],
+    [
+      'eight experts have eight matrices, for the same rows',
+      'bf16',
+      { gradientBytes: 4, groups: 8 },
+      [2 * (m * k + 8 * k * n + m * n), 2 * (m * n + 8 * k * n + m * k), 2 * (m * n + m * k) + 8 * 8 * k * n],
+    ],
+  ])('%s (%s)', (_sentence, precision, operands, want) => {
+    const passes = productPassesS(kernelFacts(fast, precision, only), { m, n, k }, { linear: true, ...operands });
+    const bytes = [passes.forwardS, passes.inputGradientS, passes.weightGradientS];
+    bytes.forEach((seconds, pass) => expect(seconds / (want[pass] ?? 0)).toBeCloseTo(1, 9));
+  });
+
+  it('are those of one product forward', () => {
+    const size = { m: 4096, n: 1800, k: 8192 };
+    expect(productPassesS(kernels, size, { linear: true, gradientBytes: 4 }).forwardS).toBe(gemmS(kernels, size, true));
+  });
+
+  it('are none where there are no rows', () => {
+    const none = productPassesS(kernels, { m: 0, n: 8, k: 8 }, { linear: true, gradientBytes: 4 });
+    expect(Object.values(none)).toEqual([0, 0, 0]);
+  });
+});
+
+describe('the exponentials of a GPU', () => {
+  it('are twice as many a second on B300 as on B200, whose products are as fast', () => {
+    const of = (gpu: string): number => kernelFacts(gpuOf(gpu), 'bf16', constants).exponentialsPerS;
+    expect(of('b300') / of('b200')).toBe(2);
   });
 });
 

@@ -24,30 +24,62 @@ export interface KernelFacts {
   readonly ceilingFlopsPerS: number;
   readonly memoryBytesPerS: number;
   readonly multiprocessors: number;
+  /** Exponentials that the whole GPU starts each second. */
+  readonly exponentialsPerS: number;
   readonly linearBytes: number;
   readonly quantises: boolean;
 }
 
-/** By name of the preset: streaming multiprocessors, compute units or cores that take one tile each; from the vendors' data sheets. */
-const MULTIPROCESSORS: readonly (readonly [pattern: RegExp, count: number])[] = [
-  [/^v100/, 80],
-  [/^a[18]00/, 108],
-  [/^(h[128]00|gh200|h20)/, 132],
-  [/^g?b[23]00/, 148],
-  [/^mi3/, 304],
+interface Cores {
+  /** Streaming multiprocessors, compute units or cores that take one tile each. */
+  readonly count: number;
+  /** Exponentials that one of them starts each second. */
+  readonly exponentialsPerS: number;
+}
+
+/** Sixteen in a cycle of the clock that long steps run at; the units of B300 are twice as wide. */
+const EXPONENTIALS_PER_CYCLE = 16;
+const GIGA = 1e9;
+const cores = (count: number, clockGhz: number, perCycle = EXPONENTIALS_PER_CYCLE): Cores => ({
+  count,
+  exponentialsPerS: perCycle * clockGhz * GIGA,
+});
+
+/** By name of the preset, from the vendors' data sheets and programming guides; NVIDIA tells of the wider units in "Inside NVIDIA Blackwell Ultra". */
+const CORES: readonly (readonly [pattern: RegExp, cores: Cores])[] = [
+  [/^v100/, cores(80, 1.5)],
+  [/^a[18]00/, cores(108, 1.4)],
+  [/^(h[128]00|gh200|h20)/, cores(132, 1.75)],
+  [/^g?b200/, cores(148, 1.85)],
+  [/^g?b300/, cores(148, 1.85, 2 * EXPONENTIALS_PER_CYCLE)],
+  [/^mi3/, cores(304, 2.1)],
 ];
+/** Of what is not listed. Assumption. */
+const UNKNOWN_CORES = cores(128, 1.5);
+
+/** Bytes of an element that a linear layer multiplies; sixteen of nvfp4 share a scale of one byte. */
+const OPERAND_BYTES: Readonly<Record<Precision, number>> = {
+  fp32: 4,
+  fp16: 2,
+  bf16: 2,
+  fp8: 1,
+  mxfp8: 1,
+  nvfp4: 9 / 16,
+};
 
 export function kernelFacts(gpu: GpuFacts, precision: Precision, constants: TimeConstants): KernelFacts {
   const ceiling = gpu.bf16Tflops * TERA * gpu.matmulCeiling;
   const bf16 = ceiling / constants.gemmSlowdown;
+  const { count, exponentialsPerS } = CORES.find(([pattern]) => pattern.test(gpu.name))?.[1] ?? UNKNOWN_CORES;
   return {
     constants,
     bf16FlopsPerS: bf16,
     linearFlopsPerS: bf16 * linearSpeedup(gpu, precision, constants),
     ceilingFlopsPerS: ceiling,
     memoryBytesPerS: gpu.memoryTbPerS * TERA,
-    multiprocessors: MULTIPROCESSORS.find(([pattern]) => pattern.test(gpu.name))?.[1] ?? 128,
-    linearBytes: precision === 'fp32' ? 4 : precision === 'fp16' || precision === 'bf16' ? 2 : 1,
+    multiprocessors: count,
+    exponentialsPerS: count * exponentialsPerS,
+    linearBytes: OPERAND_BYTES[precision],
     quantises: isQuantised(precision),
   };
 }
@@ -82,28 +114,94 @@ function misalignment(size: number, constants: TimeConstants): number {
   return halvings * constants.gemmMisaligned;
 }
 
+/** A product [m, k] x [k, n] of a layer. */
+export interface ProductSize {
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+}
+
+/** Seconds of the three products that train one matrix. */
+export interface ProductPasses {
+  readonly forwardS: number;
+  readonly inputGradientS: number;
+  readonly weightGradientS: number;
+}
+
+/** How a product is stored: by whom it is multiplied decides the bytes of what it reads, not of what it writes. */
+export interface ProductOperands {
+  /** Whether it is of a linear layer, which multiplies in the precision of the run; others in bf16. */
+  readonly linear: boolean;
+  /** Bytes of one element of the summed weight gradients. */
+  readonly gradientBytes: number;
+  /** Matrices [k, n] that share the rows evenly: the experts of a rank. Each is read, and its gradient written, whole. */
+  readonly groups?: number;
+}
+
 /**
- * Seconds of one matrix product [m, k] x [k, n].
+ * Seconds of one matrix product [m, k] x [k, n], forward.
  *
  * FLOPs at the large-product speed, lengthened by the bytes that move for each FLOP, a shallow inner dimension, dimensions off the alignment
  * of the tensor cores, and the last, partly filled wave of tiles.
  */
-export function gemmS(
+export function gemmS(kernels: KernelFacts, size: ProductSize, linear: boolean): number {
+  const { m, n, k } = size;
+  if (m <= 0 || n <= 0 || k <= 0) return 0;
+  const read = linear ? kernels.linearBytes : BF16_BYTES;
+  const bytes = read * (m * k + k * n) + outputBytes(read) * m * n;
+  return (
+    multipliedS(kernels, { rows: m, columns: n, inner: k, bytes, flops: 2 * m * n * k }, linear) *
+    aligned(kernels, n, k)
+  );
+}
+
+/**
+ * The same product forward and its two gradients. Operands of 8 and 4 bits are multiplied into bf16; gradients of weights are added to those of
+ * the micro-batches before, which reads and writes each element once (Transformer Engine, `fuse_wgrad_accumulation`).
+ */
+export function productPassesS(kernels: KernelFacts, size: ProductSize, operands: ProductOperands): ProductPasses {
+  const { m, n, k } = size;
+  const { linear, gradientBytes, groups = 1 } = operands;
+  if (m <= 0 || n <= 0 || k <= 0) return { forwardS: 0, inputGradientS: 0, weightGradientS: 0 };
+  const read = linear ? kernels.linearBytes : BF16_BYTES;
+  const out = outputBytes(read);
+  const flops = 2 * m * n * k;
+  const weights = groups * n * k;
+  const off = aligned(kernels, n, k);
+  const passS = (rows: number, columns: number, inner: number, bytes: number): number =>
+    off * multipliedS(kernels, { rows, columns, inner, bytes, flops }, linear);
+  return {
+    forwardS: passS(m, n, k, read * (m * k + weights) + out * m * n),
+    inputGradientS: passS(m, k, n, read * (m * n + weights) + out * m * k),
+    weightGradientS: passS(groups * k, n, m / groups, read * m * (n + k) + 2 * gradientBytes * weights),
+  };
+}
+
+const BF16_BYTES = 2;
+/** What is read in 8 or 4 bits is written in bf16. */
+const outputBytes = (readBytes: number): number => Math.max(readBytes, BF16_BYTES);
+
+const aligned = ({ constants }: KernelFacts, n: number, k: number): number =>
+  1 + misalignment(n, constants) + misalignment(k, constants);
+
+interface Multiplied {
+  readonly rows: number;
+  readonly columns: number;
+  readonly inner: number;
+  readonly bytes: number;
+  readonly flops: number;
+}
+
+function multipliedS(
   kernels: KernelFacts,
-  size: { readonly m: number; readonly n: number; readonly k: number },
+  { rows, columns, inner, bytes, flops }: Multiplied,
   linear: boolean,
 ): number {
-  const { m, n, k } = size;
   const { constants } = kernels;
-  if (m <= 0 || n <= 0 || k <= 0) return 0;
   const flopsPerS = linear ? kernels.linearFlopsPerS : kernels.bf16FlopsPerS;
-  const bytes = linear ? kernels.linearBytes : 2;
-  const ridge = (flopsPerS * bytes) / (2 * kernels.memoryBytesPerS);
-  const memory = constants.gemmRidge * ridge * (1 / m + 1 / n + 1 / k);
-  const tiles = constants.gemmWave * (tileSlowdown(m, n, kernels.multiprocessors) - 1);
-  const slowdown =
-    (1 + memory + constants.gemmDepth / k + tiles) * (1 + misalignment(n, constants) + misalignment(k, constants));
-  return ((2 * m * n * k) / flopsPerS) * slowdown;
+  const memory = (constants.gemmRidge * bytes * flopsPerS) / (kernels.memoryBytesPerS * flops);
+  const tiles = constants.gemmWave * (tileSlowdown(rows, columns, kernels.multiprocessors) - 1);
+  return (flops / flopsPerS) * (1 + memory + constants.gemmDepth / inner + tiles);
 }
 
 /** How much longer the best choice of tiles takes than tiles that fill every wave of multiprocessors; at least 1. */

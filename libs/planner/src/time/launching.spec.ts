@@ -1,5 +1,5 @@
 /** What the host needs to launch a block, on a machine whose GPU needs nothing. */
-import type { CandidateLayout } from '../facts.ts';
+import type { CandidateLayout, Precision } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
 import { aCluster, aModel, aRun } from '../testing/runs.ts';
 import { TIME_CONSTANT_NAMES, type TimeConstantName, type TimeConstants } from './constants.ts';
@@ -57,5 +57,25 @@ describe('launching a block forward', () => {
     const candidate = { dispatcher: 'hybridep' as const, ...changes };
     const costs = blockCostsOf(aRun({ model, cluster: aCluster(8, { gpu: GPU }), candidate }), CONSTANTS);
     expect(costs[block].forwardS).toBeCloseTo(want, 9);
+  });
+
+  it.each<[string, Partial<CandidateLayout>, Partial<TimeConstants>, Precision, number]>([
+    ['all experts of a rank, one by one', {}, {}, 'bf16', 1 + 4 * 0.1],
+    ['only those of a rank', { expert: 2, data: 2 }, {}, 'bf16', 1 + 2 * 0.1],
+    ['longer where operands are cast', {}, { hostPerExpertCast: 3, mxfp8Slowdown: 1 }, 'mxfp8', 1 + 4 * 0.3],
+    ['and not in a graph of the router', { cudaGraphs: 'partial' }, {}, 'bf16', 0.8 + 4 * 0.1],
+    ['but in one of the whole iteration', { cudaGraphs: 'full' }, {}, 'bf16', 0.1 * (1 + 4 * 0.1)],
+    ['sooner with a fixed capacity', { expertCapacity: 1 }, {}, 'bf16', 0.25 * (1 + 4 * 0.1)],
+  ])('takes what products of experts take: %s', (_sentence, changes, constants, precision, want) => {
+    const candidate = { dispatcher: 'hybridep' as const, ...changes };
+    const run = aRun({ model: aModel({ experts: EXPERTS }), cluster: aCluster(8, { gpu: GPU }), candidate, precision });
+    const { expertMlp } = blockCostsOf(run, { ...CONSTANTS, hostPerExpertS: 0.1, ...constants });
+    expect(expertMlp.forwardS).toBeCloseTo(want, 9);
+  });
+
+  it('takes twice as long for attention with latents, which launches twice as many kernels', () => {
+    const latentAttention = { queryRank: 8, keyValueRank: 4, nopeHeadDim: 4, ropeHeadDim: 2, valueHeadDim: 4 };
+    const run = aRun({ model: aModel({ latentAttention }), cluster: aCluster(8, { gpu: GPU }) });
+    expect(blockCostsOf(run, CONSTANTS).attention.forwardS).toBeCloseTo(1, 9);
   });
 });

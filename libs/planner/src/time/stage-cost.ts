@@ -57,6 +57,25 @@ function hostLeft(
   return part === 'router' ? constants.graphsPartial : constants.graphsFull;
 }
 
+type BlockOf = (inputs: BlockInputs) => BlockCost;
+
+/** A block that multiplies in bf16 in a share of its layers: what it costs on average. */
+function keptInBf16(
+  inputs: BlockInputs,
+  {
+    cost,
+    part,
+    bf16Share,
+  }: { readonly cost: BlockOf; readonly part: GraphedPart | undefined; readonly bf16Share: number },
+  constants: TimeConstants,
+): BlockCost {
+  const inBf16 = blockInputs({ ...inputs.run, precision: 'bf16' }, constants);
+  const mean = noCost();
+  addCost(mean, cost(inputsOf(inputs, part)), 1 - bf16Share);
+  addCost(mean, cost(inputsOf(inBf16, part)), bf16Share);
+  return mean;
+}
+
 export function blockCostsOf(run: RunFacts, constants: TimeConstants): BlockCosts {
   const inputs = blockInputs(run, constants);
   const { model, candidate } = run;
@@ -66,11 +85,14 @@ export function blockCostsOf(run: RunFacts, constants: TimeConstants): BlockCost
   const shardedOverPipeline = candidate.vocabulary === 'sharded-over-pp' || candidate.vocabulary === 'interlaced';
   const ways = shardedOverPipeline ? candidate.pipeline : 1;
   const dense = pattern === undefined ? model.experts === undefined || model.experts.denseLayers > 0 : has('-');
+  const { attention = false, layersShare = 0 } = run.keptInBf16 ?? {};
+  const block = (cost: BlockOf, part?: GraphedPart, bf16Share = layersShare): BlockCost =>
+    bf16Share > 0 ? keptInBf16(inputs, { cost, part, bf16Share }, constants) : cost(inputsOf(inputs, part));
   return {
-    attention: attentionBlock(inputsOf(inputs, 'attention')),
-    denseMlp: dense ? denseMlpBlock(inputsOf(inputs, undefined)) : NO_COST,
-    expertMlp: model.experts === undefined ? NO_COST : expertBlock(inputsOf(inputs, 'router')),
-    stateSpace: has('ML') ? stateSpaceBlock(inputsOf(inputs, 'stateSpace')) : NO_COST,
+    attention: block(attentionBlock, 'attention', attention ? 1 : layersShare),
+    denseMlp: dense ? block(denseMlpBlock) : NO_COST,
+    expertMlp: model.experts === undefined ? NO_COST : block(expertBlock, 'router'),
+    stateSpace: has('ML') ? block(stateSpaceBlock, 'stateSpace') : NO_COST,
     embedding: embeddingCost(inputs, ways),
     loss: lossCost(inputs, ways),
   };

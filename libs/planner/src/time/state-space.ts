@@ -3,6 +3,7 @@ import {
   aroundBlock,
   BYTES,
   costOf,
+  multiply,
   noWork,
   quantise,
   recomputes,
@@ -11,7 +12,7 @@ import {
   type BlockInputs,
 } from './block-cost.ts';
 import { COEFFICIENTS } from './constants.ts';
-import { gemmS, memoryS } from './kernels.ts';
+import { memoryS } from './kernels.ts';
 
 /** A Mamba-2 mixer: input and output projections, convolution and scan. */
 export function stateSpaceBlock(inputs: BlockInputs): BlockCost {
@@ -22,8 +23,8 @@ export function stateSpaceBlock(inputs: BlockInputs): BlockCost {
   const inner = (space.heads * space.headDim) / candidate.tensor;
   const states = (space.groups * space.stateSize) / Math.min(candidate.tensor, space.groups);
   const projected = 2 * inner + 2 * states + space.heads / candidate.tensor;
-  work.matrixProductsS += gemmS(kernels, { m: tokens, n: projected, k: model.hiddenSize }, true);
-  work.matrixProductsS += gemmS(kernels, { m: tokens, n: model.hiddenSize, k: inner }, true);
+  multiply(inputs, work, { m: tokens, n: projected, k: model.hiddenSize });
+  multiply(inputs, work, { m: tokens, n: model.hiddenSize, k: inner });
   const scan = constants.scanFactor * memoryS(kernels, tokens * (projected + 2 * inner) * 2 * BYTES);
   work.memoryS += scan + quantise(inputs, tokens * (model.hiddenSize + inner));
   work.memoryBackwardS += COEFFICIENTS.scanBackward * scan + quantise(inputs, tokens * (model.hiddenSize + projected));

@@ -1,7 +1,7 @@
 /** What do the ends of the model cost: embedding lookup, output projection and loss? */
 import { partIndex, PARTS, weightShare, type BlockCost, type BlockInputs } from './block-cost.ts';
 import { blockActivationBytes } from './exchanged-bytes.ts';
-import { gemmS, memoryS } from './kernels.ts';
+import { memoryS, productPassesS } from './kernels.ts';
 import { collectiveS } from './links.ts';
 
 /** Embedding lookup of one micro-batch; `ways` more ranks share it when the vocabulary is sharded over the pipeline. */
@@ -28,17 +28,24 @@ export function lossCost(inputs: BlockInputs, ways: number): BlockCost {
   const { model, candidate, cluster } = run;
   const partsS = new Float64Array(PARTS.length);
   const columns = model.vocabularySize / (candidate.tensor * ways);
-  const product = constants.vocabularySlowdown * gemmS(kernels, { m: tokens, n: columns, k: model.hiddenSize }, false);
+  const product = productPassesS(
+    kernels,
+    { m: tokens, n: columns, k: model.hiddenSize },
+    { linear: false, gradientBytes: run.gradientBytes },
+  );
+  const slow = constants.vocabularySlowdown;
+  const [forwardS, inputS] = [slow * product.forwardS, slow * product.inputGradientS];
+  const weightS = slow * product.weightGradientS * weightShare(run);
   const entropy = constants.lossFactor * memoryS(kernels, tokens * columns * 12);
   const traffic =
     candidate.tensor > 1
       ? 2 * collectiveS(cluster, { size: candidate.tensor, stride: 1 }, blockActivationBytes(run, tokens), constants)
       : 0;
-  partsS[partIndex.vocabulary] = 3 * product + 2 * entropy + 2 * traffic;
+  partsS[partIndex.vocabulary] = forwardS + inputS + weightS + 2 * entropy + 2 * traffic;
   return {
-    forwardS: product + entropy + traffic,
-    backwardInputS: product + entropy + traffic,
-    backwardWeightS: product * weightShare(run),
+    forwardS: forwardS + entropy + traffic,
+    backwardInputS: inputS + entropy + traffic,
+    backwardWeightS: weightS,
     partsS,
   };
 }

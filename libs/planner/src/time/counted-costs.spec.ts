@@ -1,0 +1,77 @@
+/** What softmax, biases of experts and layers kept in bf16 cost, beside what the same layers cost without. */
+import type { CandidateLayout, RunFacts } from '../facts.ts';
+import { gpuOf } from '../presets/index.ts';
+import { aCluster, aModel, aRun } from '../testing/runs.ts';
+import { TIME_CONSTANT_NAMES, TIME_CONSTANTS, type TimeConstantName, type TimeConstants } from './constants.ts';
+import { PARTS } from './block-cost.ts';
+import { blockCostsOf, type BlockCosts } from './stage-cost.ts';
+
+const CONSTANTS = Object.fromEntries(
+  TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].unit === 's' ? 0 : TIME_CONSTANTS[name].start]),
+) as Record<TimeConstantName, number> satisfies TimeConstants;
+const GPU = gpuOf('b200');
+const EXPERTS = { count: 4, topK: 2, ffnHiddenSize: 512, sharedFfnHiddenSize: 0, denseLayers: 0, latentSize: 0 };
+
+function costs(facts: Partial<RunFacts>, candidate: Partial<CandidateLayout> = {}, linearBias = true): BlockCosts {
+  const model = aModel({ experts: EXPERTS, hiddenSize: 1024, linearBias });
+  const run = aRun({ model, cluster: aCluster(8, { gpu: GPU }), candidate, sequenceLength: 4096 });
+  return blockCostsOf({ ...run, ...facts }, CONSTANTS);
+}
+
+describe('the softmax of fused attention', () => {
+  it('starts an exponential for each score, and is none the faster for faster products', () => {
+    const only = { ...CONSTANTS, flashSlowdown: 0, flashSequence: 0, flashSoftmax: 1 };
+    const attentionS = (bf16Tflops: number): number => {
+      const cluster = aCluster(8, { gpu: { ...GPU, bf16Tflops, memoryTbPerS: 1e30 } });
+      const run = aRun({ model: aModel(), cluster, sequenceLength: 4096 });
+      return blockCostsOf(run, only).attention.partsS[PARTS.indexOf('attention')] ?? 0;
+    };
+    const scores = (4096 * 4 * 4096) / 2;
+    /** 148 multiprocessors start 16 in each of 1.85 billion cycles; backward takes 5/2 of forward, and its own factor. */
+    const wantS = (scores / (148 * 16 * 1.85e9)) * (1 + 2.5 * CONSTANTS.flashBackward);
+    expect(attentionS(GPU.bf16Tflops) / wantS).toBeCloseTo(1, 9);
+    expect(attentionS(2 * GPU.bf16Tflops) / wantS).toBeCloseTo(1, 9);
+  });
+});
+
+describe('biases of experts', () => {
+  /** Two of four experts for each token, in both halves of a gated activation of 512. */
+  const ROWS = 2 * 4096;
+  const secondsS = (perWidth: number, perInner: number): number =>
+    (CONSTANTS.elementwiseFactor * ROWS * (1024 * perWidth + 1024 * perInner)) / (GPU.memoryTbPerS * 1e12);
+  const more = (candidate: Partial<CandidateLayout>, pass: 'forwardS' | 'backwardInputS'): number =>
+    costs({}, candidate).expertMlp[pass] - costs({}, candidate, false).expertMlp[pass];
+
+  it.each<[string, Partial<CandidateLayout>, 'forwardS' | 'backwardInputS', number]>([
+    ['28 bytes an element of the output forward, 8 of the input of the activation', {}, 'forwardS', secondsS(28, 8)],
+    ['40 and 10 backward', {}, 'backwardInputS', secondsS(40, 10)],
+    [
+      'and the 8 once more where the activation is computed again',
+      { recompute: 'selective', recomputeModules: ['moe_act'] },
+      'backwardInputS',
+      secondsS(40, 18),
+    ],
+    ['nothing in a graph of the whole iteration, where they are fused', { cudaGraphs: 'full' }, 'forwardS', 0],
+  ])('move %s', (_sentence, candidate, pass, want) => {
+    expect(more(candidate, pass) * 1e6).toBeCloseTo(want * 1e6, 6);
+  });
+});
+
+describe('what a run in 4 bits keeps in bf16', () => {
+  const forwardS = (facts: Partial<RunFacts>, block: keyof BlockCosts): number => costs(facts)[block].forwardS;
+  const fp4 = { precision: 'nvfp4' as const };
+  const kept = (attention: boolean, layersShare: number): Partial<RunFacts> => ({
+    ...fp4,
+    keptInBf16: { attention, layersShare },
+  });
+
+  it.each<[string, keyof BlockCosts, Partial<RunFacts>, number]>([
+    ['all of attention', 'attention', kept(true, 0), 1],
+    ['a quarter of the layers', 'expertMlp', kept(false, 0.25), 0.25],
+    ['a quarter of attention with its layers', 'attention', kept(false, 0.25), 0.25],
+    ['nothing where only attention is named', 'expertMlp', kept(true, 0), 0],
+  ])('costs what bf16 costs: %s', (_sentence, block, facts, share) => {
+    const want = share * forwardS({ precision: 'bf16' }, block) + (1 - share) * forwardS(fp4, block);
+    expect(forwardS(facts, block)).toBeCloseTo(want, 12);
+  });
+});
