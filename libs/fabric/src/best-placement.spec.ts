@@ -163,6 +163,19 @@ describe('the best of all placements of few pods', () => {
     expect(bestOfAll(aQuestion(nodes, { layout, ranksPerPod: 2 }, 'never'), Infinity).nodes).toEqual(['d-0', 'd-1']);
   });
 
+  it('is on the tightest of places that can do the same, and a smaller last pod where only it has room in its domain', () => {
+    const leaf = (name: string, sizes: readonly number[]): readonly FabricNode[] =>
+      sizes.map((gpus, at) => aFabricNode({ name: `${name}-${at}`, gpus, switches: [name, 's'] }));
+    const whole = [...leaf('a', [4, 4, 4, 4, 4, 4, 4]), ...leaf('b', [4, 4, 4]), ...leaf('c', [4, 4, 4, 4])];
+    const three = { tensorParallelDegree: 1, pipelineParallelDegree: 2, dataParallelDegree: 6 };
+    const best = bestOfAll(aQuestion(whole, { layout: three, ranksPerPod: 4 }, 'never'), Infinity);
+    expect(best.nodes?.toSorted()).toEqual(['b-0', 'b-1', 'b-2']);
+    const layout = { tensorParallelDegree: 1, pipelineParallelDegree: 2, dataParallelDegree: 5 };
+    const domain = leaf('a', [4, 4, 4, 2]).map((node) => ({ ...node, nvlinkDomain: 'd' }));
+    const mixed = aQuestion(domain, { layout, ranksPerPod: 4 }, 'never');
+    expect(bestOfAll(mixed, Infinity).nodes).toEqual(['a-0', 'a-1', 'a-3']);
+  });
+
   it.each<[string, ParallelLayout, number, number]>([
     ['six pods that cut stages', { tensorParallelDegree: 1, pipelineParallelDegree: 4, dataParallelDegree: 6 }, 10, 4],
     ['on leaves of three', { tensorParallelDegree: 1, pipelineParallelDegree: 4, dataParallelDegree: 6 }, 3, 4],

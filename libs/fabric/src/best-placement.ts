@@ -70,7 +70,7 @@ export function bestOfAll(question: FewPods, mostTries: number): BestOfAll {
       const domain = path.at(-1);
       if (domain === undefined || !mayBe(domains, domain)) continue;
       if (++tries > mostTries) return;
-      const chosen = [...nodes, domain.nodes[used.get(domain) ?? 0] ?? ''];
+      const chosen = [...nodes, nextNodeOf(domain, used.get(domain) ?? 0, isLast)];
       const cost = fixed + beyondNodes(chosen);
       if (cost * EQUAL >= best.cost) continue;
       if (isLast) best = { cost, nodes: chosen };
@@ -86,6 +86,11 @@ export function bestOfAll(question: FewPods, mostTries: number): BestOfAll {
 }
 
 const EQUAL = 1 + 1e-9;
+
+/** A smaller last pod goes where only it has room, if its domain has such a node. */
+function nextNodeOf({ nodes, roomy }: Place, taken: number, isLast: boolean): string {
+  return nodes[isLast && nodes.length > roomy ? roomy : taken] ?? '';
+}
 
 /** The ways down to domains with room for one more pod: through places that have pods, and one of each look that has none. */
 function pathsTo(place: Place, used: ReadonlyMap<Place, number>, isLast: boolean): readonly (readonly Place[])[] {

@@ -9,12 +9,14 @@ import type { OpenNode } from './open-nodes.ts';
 export interface Place {
   /** Of two places of one level that have one look, the gang can do in either what it can do in the other, at the same cost. */
   readonly look: number;
-  /** Places in it that may be of use, those of one look together, roomiest first; empty for a domain. */
+  /** Places in it that may be of use, those of one look together: what can do most first, and of one look what has least room to spare. Empty for a domain. */
   readonly inside: readonly (readonly Place[])[];
-  /** Of a domain: as many nodes as the gang could use, those that have room for any pod first; the others have room for the last. Empty for other places. */
+  /** Of a domain: as many nodes as the gang could use that have room for any pod, then one that has room for the last alone. Empty for other places. */
   readonly nodes: readonly string[];
   /** How many nodes have room for any pod; of a domain, of those above. */
   readonly roomy: number;
+  /** Nodes with room for a pod, more than the gang could use too. */
+  readonly size: number;
   /** The number of its island; of all islands together that of one of them. */
   readonly island: number;
 }
@@ -54,10 +56,18 @@ interface Builder {
 function placeOf(builder: Builder, able: readonly AbleNode[], level: number): Place {
   const { shape, classes } = builder;
   const island = classes[0]?.[able[0]?.index ?? 0] ?? 0;
+  const size = able.length;
   const next = classes[level];
   if (next === undefined) {
     const { nodes, roomy } = nodesOf(able, shape);
-    return { look: lookOf(builder, `${nodes.length} ${roomy}`), inside: [], nodes, roomy, island };
+    return {
+      look: lookOf(builder, `${Math.min(nodes.length, shape.pods)} ${roomy}`),
+      inside: [],
+      nodes,
+      roomy,
+      size,
+      island,
+    };
   }
   const places = [...Map.groupBy(able, ({ index }) => next[index] ?? 0).values()].map((members) =>
     placeOf(builder, members, level + 1),
@@ -65,18 +75,19 @@ function placeOf(builder: Builder, able: readonly AbleNode[], level: number): Pl
   const inside = usefulOf(places, shape.pods);
   const words = inside.map((alike) => `${alike.length}x${alike[0]?.look ?? 0}`);
   const roomy = places.reduce((sum, place) => sum + place.roomy, 0);
-  return { look: lookOf(builder, `${level}: ${words.join()}`), inside, nodes: [], roomy, island };
+  return { look: lookOf(builder, `${level}: ${words.join()}`), inside, nodes: [], roomy, size, island };
 }
 
 function nodesOf(able: readonly AbleNode[], { pods, ranksPerPod }: GangShape): Pick<Place, 'nodes' | 'roomy'> {
   const roomy = able.filter(({ free }) => free >= ranksPerPod).slice(0, pods);
-  const forLast = able.filter(({ free }) => free < ranksPerPod).slice(0, pods - roomy.length);
+  const forLast = able.filter(({ free }) => free < ranksPerPod).slice(0, 1);
   return { nodes: [...roomy, ...forLast].map(({ name }) => name), roomy: roomy.length };
 }
 
 /** By look; of each no more than are of use beside those that can do all that it can. */
 function usefulOf(places: readonly Place[], pods: number): readonly (readonly Place[])[] {
-  const byLook = [...Map.groupBy(places, ({ look }) => look).values()].sort(
+  const tightestFirst = places.toSorted((one, other) => one.size - other.size);
+  const byLook = [...Map.groupBy(tightestFirst, ({ look }) => look).values()].sort(
     ([one], [other]) => (other?.roomy ?? 0) - (one?.roomy ?? 0) || (one?.look ?? 0) - (other?.look ?? 0),
   );
   const useful: (readonly Place[])[] = [];
