@@ -1,6 +1,16 @@
 import { renderChart } from './render.ts';
 
 describe('the chart', () => {
+  it('hands the operator what was measured of the GPUs, and nothing where nothing was', async () => {
+    expect(await renderChart()).not.toContain('MEASURED_GPUS');
+    const factor = 'operator.measuredGpus.h100.factors[0]';
+    const values = ['operator.measuredGpus.h100.name=hall 2', `${factor}.constant=step`, `${factor}.factor=2`];
+    const [, text] = /COXSWAIN_MEASURED_GPUS\s+value: (".+")/.exec(await renderChart({ values })) ?? [];
+    expect(JSON.parse(JSON.parse(text ?? '""') as string)).toEqual({
+      h100: { name: 'hall 2', factors: [{ constant: 'step', factor: 2 }] },
+    });
+  });
+
   it('has the operator record what ranks tell only where there is a volume for it', async () => {
     expect(await renderChart()).not.toContain('TRACE_DIRECTORY');
     const values = [

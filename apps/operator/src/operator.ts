@@ -355,6 +355,7 @@ class RunningOperator implements Operator {
           findingsOf: (job) => reporting.findingsOf(job),
           timeouts: this.#config.timeouts,
           retention: this.#config.retention,
+          measuredGpus: this.#config.measuredGpus,
           effects: {
             announce: (job, events) => this.#announcer.announce(job, events),
             refuseLaunchers: (job, epoch) => reporting.refuseLaunchers(job, epoch),

@@ -50,6 +50,39 @@ describe('what the planner is asked of a job', () => {
   });
 });
 
+describe('what was measured of the GPUs', () => {
+  const factor = (constant: string) => ({ constant, factor: 1.2 });
+  const planningOf = (constants: readonly string[], gpu = 'h100-sxm5-80gb') => {
+    const measured = { [gpu]: { name: 'hall 2', factors: constants.map(factor) } };
+    return jobPlanning(aPlannedJobSpec(), { fabric: { nodes: h100 } }, measured);
+  };
+  const usual = questionOf(aPlannedJobSpec());
+
+  it('is what the planner is asked with, and what the answer says of itself', () => {
+    const planning = planningOf(['gemmSlowdown']);
+    expect(planning).toMatchObject({
+      about: { fabric: `${usual?.about.fabric}; as measured on hall 2` },
+      question: { cluster: { profile: { name: 'hall 2', factors: [factor('gemmSlowdown')] } } },
+    });
+    expect(planning?.kind === 'question' && planning.question.key).not.toBe(usual?.key);
+  });
+
+  it('is left out as far as this release has no such constant, and that is said', () => {
+    expect(planningOf(['gemmSlowdown', 'gone'])).toMatchObject({
+      about: { fabric: expect.stringMatching(/hall 2 without gone, which this release does not have$/) as string },
+      question: { cluster: { profile: { factors: [factor('gemmSlowdown')] } } },
+    });
+  });
+
+  it.each([
+    ['of another type of GPU', planningOf(['gemmSlowdown'], 'a100-sxm4-80gb')],
+    ['of nothing that this release has', planningOf(['gone'])],
+    ['of a type called like what every object has', planningOf(['gemmSlowdown'], 'constructor')],
+  ])('changes nothing, %s', (_sentence, planning) => {
+    expect(planning).toEqual({ about: usual?.about, kind: 'question', question: usual });
+  });
+});
+
 describe('the key of a question', () => {
   const key = (spec: TrainingJobSpec, nodes?: readonly FabricNode[]): string | undefined =>
     questionOf(spec, nodes)?.key;

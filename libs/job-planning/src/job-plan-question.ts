@@ -3,6 +3,7 @@ import { engineRefusal, layoutRefusal } from '@coxswain/engines';
 import { acrossIslandsOf, type FabricCapacity, type Fabric, reserveInWords, type Reserve } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import { PLANNER_VERSION, type PlanCluster } from '@coxswain/planner';
+import { type MeasuredGpus, measuredOf } from './measured-gpus.ts';
 import { planCluster } from './plan-cluster.ts';
 import { plannerView } from './planner-view.ts';
 
@@ -35,11 +36,12 @@ export type JobPlanning = { readonly about: JobPlanQuestion['about'] } & (
 /**
  * What the planner is to be asked for the job: a layout, or what it expects of the one that the user wrote. Takes as long as it takes to
  * count the nodes. Undefined where the cluster has no GPU as yet, the engine would refuse the job anyway, the user's layout is not legal, or
- * too little of job or GPUs is known to predict it.
+ * too little of job or GPUs is known to predict it. `measured`: what was measured of this cluster's GPUs; a plan over several types stands on none of it.
  */
 export function jobPlanning(
   spec: TrainingJobSpec,
   { fabric, reserve }: Pick<FabricCapacity, 'fabric' | 'reserve'>,
+  measured: MeasuredGpus = {},
 ): JobPlanning | undefined {
   if (plannerView(spec) === undefined || engineRefusal(spec) !== undefined) return undefined;
   const own = effectiveSpec(spec, undefined);
@@ -51,10 +53,12 @@ export function jobPlanning(
     mayMixGpus: own === undefined,
   });
   if (known === undefined || (own !== undefined && layoutRefusal(own) !== undefined)) return undefined;
+  const here = 'problem' in known || known.gpuTypes !== undefined ? undefined : measuredOf(known.cluster.gpu, measured);
+  const kept = reserve === undefined ? '' : `, less ${reserveInWords(reserve)}`;
   const about = {
     gpus,
     ...(spec.runtimeRef === undefined ? {} : { runtime: runtimeName(spec.runtimeRef) }),
-    fabric: reserve === undefined ? known.description : `${known.description}, less ${reserveInWords(reserve)}`,
+    fabric: `${known.description}${kept}${here === undefined ? '' : `; ${here.words}`}`.slice(0, MAX_FABRIC),
     plannerVersion: PLANNER_VERSION,
   };
   if ('problem' in known) {
@@ -70,12 +74,15 @@ export function jobPlanning(
       spec,
       fabric,
       ...(reserve === undefined ? {} : { reserve }),
-      cluster: known.cluster,
+      cluster: { ...known.cluster, ...(here === undefined ? {} : { profile: here.profile }) },
       ...(known.gpuTypes === undefined ? {} : { gpuTypes: known.gpuTypes }),
       about,
     },
   };
 }
+
+/** Longest `fabric` of a plan in status. */
+const MAX_FABRIC = 1024;
 
 /** Whether a refusal of before still stands: planner and cluster are what they were. */
 export function isRefusalOf(refused: JobPlan, { gpus, fabric, plannerVersion }: JobPlanQuestion['about']): boolean {

@@ -7,6 +7,7 @@ import { worldSize } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
 import fc from 'fast-check';
 import { type JobPlanAnswer, jobPlanning } from './job-plan-question.ts';
+import type { MeasuredGpus } from './measured-gpus.ts';
 import { planJob } from './plan-job.ts';
 
 const nodesOf = (count: number, overrides: Partial<FabricNode> = {}): readonly FabricNode[] =>
@@ -20,14 +21,24 @@ function planned(
   {
     nodes = nodesOf(2),
     isBounded = false,
-  }: { readonly nodes?: readonly FabricNode[]; readonly isBounded?: boolean } = {},
+    measured = {},
+  }: { readonly nodes?: readonly FabricNode[]; readonly isBounded?: boolean; readonly measured?: MeasuredGpus } = {},
 ): JobPlanAnswer | undefined {
-  const planning = jobPlanning(spec, { fabric: { nodes } });
+  const planning = jobPlanning(spec, { fabric: { nodes } }, measured);
   if (planning === undefined || planning.kind === 'answer') return planning?.answer;
   return planJob(planning.question, { isBounded });
 }
 
 describe('a layout that is chosen', () => {
+  it('is predicted by what was measured of the GPUs, and says so', () => {
+    const profile = { name: 'hall 2', factors: [{ constant: 'step', factor: 2 }] };
+    const [usual, here] = [{}, { 'h100-sxm5-80gb': profile }].map((measured) =>
+      planned(aPlannedJobSpec(), { measured }),
+    );
+    expect((here?.predictedStepMs ?? 0) / (usual?.predictedStepMs ?? 1)).toBeCloseTo(2, 1);
+    expect(here?.fabric).toBe(`${usual?.fabric}; as measured on hall 2`);
+  });
+
   it('is on as many GPUs as are asked for, with its prediction and the runners-up', () => {
     const answer = planned(aPlannedJobSpec());
     expect(answer).toMatchObject({ chosenBy: 'Planner', gpus: 4, gpuType: 'h100-sxm5-80gb', verdict: 'fits' });

@@ -5,6 +5,13 @@ const least = {
   COXSWAIN_LAUNCHER_IMAGE: 'coxswain/launcher:dev',
 };
 
+const profiles = (...gpus: readonly string[]): string =>
+  JSON.stringify(
+    Object.fromEntries(
+      gpus.map((gpu) => [gpu, { name: 'ours', factors: [{ constant: 'gemmSlowdown', factor: 1.1 }] }]),
+    ),
+  );
+
 describe('the configuration', () => {
   it('takes what is empty for what is not said', () => {
     const config = readConfig({ ...least, COXSWAIN_CREATING_TIMEOUT_MS: '', COXSWAIN_LEASE_NAME: '' });
@@ -30,6 +37,11 @@ describe('the configuration', () => {
     expect(config.reports.seriesReaders).toEqual(['system:serviceaccount:coxswain-system:api']);
   });
 
+  it('knows what was measured of a GPU by the planner’s own name of it', () => {
+    const { measuredGpus } = readConfig({ ...least, COXSWAIN_MEASURED_GPUS: profiles('h100') });
+    expect(measuredGpus).toMatchObject({ 'h100-sxm5-80gb': { name: 'ours' } });
+  });
+
   it('cannot be changed after it was read', () => {
     const { lease } = readConfig(least) as { lease: { durationMs: number } };
     expect(() => {
@@ -43,6 +55,13 @@ describe('the configuration', () => {
     ['to keep a single checkpoint', { COXSWAIN_CHECKPOINTS_KEPT: '1' }, /COXSWAIN_CHECKPOINTS_KEPT.*>=2/],
     ['notices that are no list', { COXSWAIN_DISRUPTION_NOTICES: '{' }, /COXSWAIN_DISRUPTION_NOTICES.*JSON list/],
     ['a notice without a mark', { COXSWAIN_DISRUPTION_NOTICES: '[{"name":"a"}]' }, /exactly one of taint, label/],
+    ['profiles that are no object', { COXSWAIN_MEASURED_GPUS: 'h100' }, /COXSWAIN_MEASURED_GPUS.*JSON object/],
+    [
+      'a profile of no known GPU',
+      { COXSWAIN_MEASURED_GPUS: profiles('abacus') },
+      /"abacus" is no GPU that the planner/,
+    ],
+    ['two profiles of one GPU', { COXSWAIN_MEASURED_GPUS: profiles('h100', 'H100') }, /"H100" is another name of h100/],
     ['a port that is none', { COXSWAIN_HEALTH_LISTEN_PORT: 'eighty' }, /COXSWAIN_HEALTH_LISTEN_PORT/],
     ['an own address that is none', { COXSWAIN_REPORT_OWN_HOST: 'me' }, /COXSWAIN_REPORT_OWN_HOST.*IPv4 or IPv6/],
     ['a reader without namespace', { COXSWAIN_SERIES_READERS: 'api' }, /namespace:serviceaccount/],

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { DisruptionNoticeRule, MAX_NOTICE_RULES, ObjectName } from '@coxswain/api-types';
+import { MeasuredGpus } from '@coxswain/job-planning';
 import { EVERY_ADDRESS, listenHostOf, urlHostOf } from '@coxswain/kube';
 import {
   DEFAULT_RETENTION,
@@ -36,21 +37,27 @@ const urlList = z
   )
   .pipe(z.array(baseUrl).min(1));
 
-const noticeRules = z
-  .string()
-  .default('[]')
-  .transform((text, context): unknown => {
-    try {
-      return JSON.parse(text);
-    } catch {
-      context.addIssue({
-        code: 'custom',
-        message: 'must be a JSON list of rules such as [{"name":"ours","taint":"example.com/leaving"}]',
-      });
-      return z.NEVER;
-    }
-  })
-  .pipe(z.array(DisruptionNoticeRule).max(MAX_NOTICE_RULES));
+const json = (absent: string, such: string) =>
+  z
+    .string()
+    .default(absent)
+    .transform((text, context): unknown => {
+      try {
+        return JSON.parse(text);
+      } catch {
+        context.addIssue({ code: 'custom', message: `must be a JSON ${such}` });
+        return z.NEVER;
+      }
+    });
+
+const noticeRules = json('[]', 'list of rules such as [{"name":"ours","taint":"example.com/leaving"}]').pipe(
+  z.array(DisruptionNoticeRule).max(MAX_NOTICE_RULES),
+);
+
+const measuredGpus = json(
+  '{}',
+  'object of profiles by type of GPU, such as {"h100":{"name":"ours","factors":[…]}}',
+).pipe(MeasuredGpus);
 
 /** Every variable that the operator reads, with its default and meaning. */
 const Environment = z.object({
@@ -161,6 +168,9 @@ const Environment = z.object({
   COXSWAIN_DISRUPTION_NOTICES: noticeRules.describe(
     'Which marks of Nodes announce that they go away, beside the built-in ones, as a JSON list.',
   ),
+  COXSWAIN_MEASURED_GPUS: measuredGpus.describe(
+    'Profiles of `coxswain calibrate` by type of GPU, as a JSON object: what the plans of jobs stand on beside what is usual.',
+  ),
   COXSWAIN_QUARANTINE: z
     .enum(Object.keys(QUARANTINE_MODES) as [QuarantineMode, ...QuarantineMode[]])
     .default('Conditions')
@@ -209,6 +219,7 @@ export interface Config {
   readonly retention: Retention;
   /** Beside the built-in ones. */
   readonly noticeRules: readonly DisruptionNoticeRule[];
+  readonly measuredGpus: MeasuredGpus;
   readonly quarantine: QuarantineMode;
   readonly publishesFabricLabels: boolean;
   /** undefined: nodes that do not exist yet are not asked for. */
@@ -277,6 +288,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       checkpointsOfFinished: env.COXSWAIN_CHECKPOINTS_KEPT_OF_FINISHED,
     },
     noticeRules: env.COXSWAIN_DISRUPTION_NOTICES,
+    measuredGpus: env.COXSWAIN_MEASURED_GPUS,
     quarantine: env.COXSWAIN_QUARANTINE,
     publishesFabricLabels: env.COXSWAIN_PUBLISH_FABRIC_LABELS,
     provisioningClass: env.COXSWAIN_PROVISIONING_CLASS === '' ? undefined : env.COXSWAIN_PROVISIONING_CLASS,

@@ -41,6 +41,7 @@ export interface ReconcilerOptions {
   readonly findingsOf: JobView['findingsOf'];
   readonly timeouts: JobView['timeouts'];
   readonly retention: JobView['retention'];
+  readonly measuredGpus?: JobView['measuredGpus'];
   /** Plans beside the loop. */
   readonly planner: Pick<JobPlanner, 'planningOf' | 'ask' | 'forget'>;
   /** Searches nodes beside the loop; absent: they are searched in it. */
@@ -59,7 +60,7 @@ export class TrainingJobReconciler {
 
   constructor(options: ReconcilerOptions) {
     const { store, admission, clock, planner, nodeSearches, runtimes, progressOf, heardMsOf, launchersOf } = options;
-    const { timeouts, retention, effects } = options;
+    const { timeouts, retention, measuredGpus, effects } = options;
     this.#options = options;
     this.#view = {
       now: () => clock.now(),
@@ -69,6 +70,7 @@ export class TrainingJobReconciler {
       refusedCheckpoints: new RefusedCheckpoints(),
       timeouts,
       retention,
+      ...(measuredGpus === undefined ? {} : { measuredGpus }),
       findJob: (key) => store.findJob(key),
       podsOf: (job) => store.podsOf(job),
       placementsOf: (job) => store.placementsOf(job),

@@ -40,7 +40,7 @@ export function planningOf(record: JobRecord, facts: Facts, now: Date): Planning
     return { kind: 'planned', plan: recorded };
   // Of a runtime that is not known, or cannot be used, nobody knows which nodes it would take; a plan for all of them would stand once it is.
   if (['unread', 'refused'].includes(runtimeStanding(facts).kind)) return { kind: 'notWanted' };
-  const planning = jobPlanning(gpus === undefined ? spec : { ...spec, gpus }, facts.capacity());
+  const planning = jobPlanning(gpus === undefined ? spec : { ...spec, gpus }, facts.capacity(), facts.measuredGpus);
   if (planning === undefined) return { kind: 'nothingToAsk' };
   if (recorded !== undefined && isRefusalOf(recorded, planning.about)) return { kind: 'planned', plan: recorded };
   const taken = (answer: JobPlanAnswer): Planning => ({

@@ -1,6 +1,7 @@
 import { FINALIZER, type Placement, type PlacementSpec, ranksProblem, TrainingJobSpec } from '@coxswain/api-types';
 import type { Attempt, Checkpoint, TrainingJob } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
+import type { MeasuredGpus } from '@coxswain/job-planning';
 import { type JobRecord, recordOf } from '../record/job-record.ts';
 import { mayBePodOf, podName } from './names.ts';
 import type { NodeState, Observed, ObservedPod, RefusedWrite } from './observed.ts';
@@ -54,6 +55,7 @@ export interface Facts {
   readonly elapsedMs: ReadonlyMap<string, number>;
   readonly timeouts: Timeouts;
   readonly retention: Retention;
+  readonly measuredGpus: MeasuredGpus;
   /** As observed, asked for once at most. */
   readonly capacity: () => FabricCapacity;
   readonly observed: Observed;
@@ -96,6 +98,7 @@ export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attem
     elapsedMs: observed.elapsedMs ?? new Map(),
     timeouts: { ...DEFAULT_TIMEOUTS, ...observed.timeouts },
     retention: { ...DEFAULT_RETENTION, ...observed.retention },
+    measuredGpus: observed.measuredGpus ?? {},
     capacity: once(observed.capacity),
     observed,
   };

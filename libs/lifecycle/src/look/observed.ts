@@ -14,7 +14,7 @@ import type {
 } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { NodeCondition } from '@coxswain/health';
-import type { FoundNodes, JobPlanAnswer, NodeSearch } from '@coxswain/job-planning';
+import type { FoundNodes, JobPlanAnswer, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
 import type { ReadRuntime } from '@coxswain/runtime';
 import type { NodeNotice } from '../disruption/node-notices.ts';
 import type { Retention } from './retention.ts';
@@ -114,6 +114,8 @@ export interface Observed {
   /** Where the administrator's differ from the defaults. */
   readonly timeouts?: Partial<Timeouts>;
   readonly retention?: Partial<Retention>;
+  /** What plans stand on beside what is usual; absent: nothing. */
+  readonly measuredGpus?: MeasuredGpus;
   /** Writes to Checkpoints that the API server has refused, by {@link checkpointWriteKey}, as long as this process remembers it. */
   readonly refusedCheckpoints?: ReadonlyMap<string, RefusedWrite>;
   /** What the cluster said to a dry run of the next epoch's first pod: the answer to action probePod. */

@@ -1,6 +1,6 @@
 import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
-import type { JobPlanQuestion, NodeSearch } from '@coxswain/job-planning';
+import type { JobPlanQuestion, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
 import type { Admission } from '../admission/admission.ts';
 import type { Decision } from '../decide/decision.ts';
 import type { NodeNotice } from '../disruption/node-notices.ts';
@@ -42,6 +42,8 @@ export interface JobView {
   /** Where the administrator's differ from the defaults. */
   readonly timeouts: Partial<Timeouts>;
   readonly retention: Partial<Retention>;
+  /** What the administrator has measured of the cluster's GPUs; absent: nothing. */
+  readonly measuredGpus?: MeasuredGpus;
   /** The job of that key (`namespace/name`), as new as it is known. */
   findJob(key: string): TrainingJob | undefined;
   podsOf(job: TrainingJob): readonly ObservedPod[];

@@ -142,6 +142,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       elapsedMs: view.stopwatches.elapsed(job.metadata.uid, view.monotonicMs()),
       timeouts: view.timeouts,
       retention: view.retention,
+      ...(view.measuredGpus === undefined ? {} : { measuredGpus: view.measuredGpus }),
       isProven: proof !== undefined,
       areCheckpointsProven: isFresh(found.checkpointsAtMs),
       isStatusProven: proof !== undefined || isFresh(found.statusAtMs),

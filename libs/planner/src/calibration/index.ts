@@ -6,7 +6,7 @@ export {
   type ErrorCell,
   type ModelKind,
 } from './errors.ts';
-export { WHOLE_STEP, withProfile } from './with-profile.ts';
+export { unknownConstantsOf, WHOLE_STEP, withProfile } from './with-profile.ts';
 export { CALIBRATION, ERRORS } from './fitted.ts';
 export { probeFormulas } from './probe-formulas.ts';
 export { Calibration, constantsFor, countConstants, familyOfStack } from './calibration.ts';
