@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { generateTrace } from '../src/testing/generate-trace.ts';
 import { HOSTILE, type Scenario, SCENARIOS } from '../src/testing/scenario.ts';
 import { largeJob } from './large-job.ts';
+import { largeStop } from './large-stop.ts';
 import { type Score, scoreTrace } from './score.ts';
 
 const { values } = parseArgs({ options: { seeds: { type: 'string', default: '5' }, only: { type: 'string' } } });
@@ -95,4 +96,10 @@ if (large !== undefined) {
     `\n${large.ranks} ranks: ${large.msPerWindow.toFixed(0)} ms a window of 60 s (${large.records} records in all), longest call ${large.longestObserveMs.toFixed(0)} ms, ${large.heapMiB.toFixed(0)} MiB, ${large.verdicts} verdicts on a clean job`,
   );
 }
-say(JSON.stringify({ bench: 'health', seeds: SEEDS, total, large, usual, hostile }));
+const stops = values.only === undefined || values.only === 'large' ? [undefined, 777].map((one) => largeStop(one)) : [];
+for (const { ranks, longestSecondMs, msPerStandingSecond, verdicts } of stops) {
+  say(
+    `${ranks} ranks that stand in all that they have called: ${msPerStandingSecond.toFixed(0)} ms of processor time a second, ${longestSecondMs.toFixed(0)} at most; ${JSON.stringify(verdicts)}`,
+  );
+}
+say(JSON.stringify({ bench: 'health', seeds: SEEDS, total, large, stops, usual, hostile }));

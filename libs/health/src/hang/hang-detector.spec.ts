@@ -47,7 +47,6 @@ describe('a job that stands still', () => {
     ['frozen process', 'hang', 'noTelemetry'],
     ['skipped collective', 'desync', 'skippedCollective'],
     ['silent hang, hosts ahead of GPUs', 'hang', 'rankMissing'],
-    ['skipped collective, hosts ahead of GPUs', 'desync', 'skippedCollective'],
     ['silent hang, a fifth of reports lost', 'hang', 'rankMissing'],
     ['silent hang, reports up to 8 s late', 'hang', 'rankMissing'],
   ])('by a %s is told as %s of the right rank (%s), first as advice, then to be acted on', (name, kind, cause) => {
@@ -60,6 +59,16 @@ describe('a job that stands still', () => {
       ]);
       expect(told[0]?.action).toBe('advise');
       expect(told[1]?.action).toBe(kind === 'hang' ? 'evict' : 'stop');
+    }
+  });
+
+  it('by a rank that left a call out and ran on is told as such, and nothing is ended for it', () => {
+    for (const seed of [1, 2]) {
+      const { verdicts, ranks } = judged('skipped collective, hosts ahead of GPUs', seed);
+      expect(verdicts.map((one) => [one.kind, one.ranks, one.action])).toEqual([
+        ['desync', ranks, 'advise'],
+        ['desync', ranks, 'advise'],
+      ]);
     }
   });
 

@@ -6,8 +6,12 @@ import { ranksInWords, type Verdict, type VerdictDraft, verdictOf } from '../ver
 import { nameRoot } from './name-root.ts';
 import { patienceOf } from './patience.ts';
 import { standingsOf, type Wait } from './standings.ts';
+import { placeName } from './walk.ts';
 
 const CHECK_EVERY_MS = 1_000;
+/** Of a large gang that stands still whoever waits waits in all that its host has called: a look takes a fifth of a second, and is not needed as often. */
+const MANY_WAITS = 20_000;
+const CHECK_MANY_EVERY_MS = 5_000;
 /** The longest waits are next to the root; of a job that stands still, each rank has one. */
 const MAX_WALKS = 64;
 
@@ -23,6 +27,7 @@ export function hangDetector(gang: Gang, settings: HealthSettings): Detector {
   /** What was said of this stop, and of silence, so that it is not said again. */
   const said = new Set<string>();
   let checkedAtMs = 0;
+  let lateWaits = 0;
   let beganAtMs: number | undefined;
 
   const isSilent = (rank: number, nowMs: number): boolean =>
@@ -39,12 +44,14 @@ export function hangDetector(gang: Gang, settings: HealthSettings): Detector {
   const walkFrom = (waits: readonly Wait[], nowMs: number): readonly Verdict[] => {
     const view = { gang, standings, patience, nowMs, isUnheard: (rank: number) => isSilent(rank, nowMs) };
     const late = waits.filter((wait) => isTooLong(wait, nowMs));
+    lateWaits = late.length;
     if (late.length === 0) forget('hang');
-    const starts = [...new Map(late.map((wait) => [`${wait.group} ${wait.front}`, wait])).values()];
+    const starts = [...new Map(late.map((wait) => [placeName(wait.group, wait.front), wait])).values()];
     starts.sort((a, b) => b.ageMs - a.ageMs);
+    const explained = new Set<string>();
     const stopped = (starts[0]?.ageMs ?? 0) > patience.actAfterMs();
     return starts.slice(0, MAX_WALKS).flatMap((wait) =>
-      nameRoot(wait, view).flatMap(({ thenAction, ...named }) =>
+      nameRoot(wait, view, explained).flatMap(({ thenAction, ...named }) =>
         once(
           `hang ${String(stopped)} ${named.kind} ${named.ranks.join()} ${named.kind === 'networkHang' ? named.group : ''}`,
           {
@@ -124,7 +131,8 @@ export function hangDetector(gang: Gang, settings: HealthSettings): Detector {
     observe: (record) => {
       beganAtMs ??= record.atMs;
       standings.take(record);
-      if (record.atMs < checkedAtMs + CHECK_EVERY_MS) return [];
+      const checkEveryMs = lateWaits > MANY_WAITS ? CHECK_MANY_EVERY_MS : CHECK_EVERY_MS;
+      if (record.atMs < checkedAtMs + checkEveryMs) return [];
       checkedAtMs = record.atMs;
       const { all, verdicts } = blindness(record.atMs);
       if (all) return verdicts;

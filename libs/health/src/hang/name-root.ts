@@ -3,7 +3,7 @@ import type { Gang } from '../gang/gang.ts';
 import { ranksInWords, type VerdictDraft } from '../verdict/verdict.ts';
 import type { Patience } from './patience.ts';
 import type { Standings, Wait } from './standings.ts';
-import { type Missing, waitsOf, walk, type WalkOutcome } from './walk.ts';
+import { type Missing, placeName, waitsOf, walk, type WalkOutcome } from './walk.ts';
 
 /** Of a group on no more nodes these are named; who has more to look at begins with halves. */
 const MAX_SUSPECT_NODES = 4;
@@ -24,12 +24,20 @@ export interface HangView {
   readonly nowMs: number;
 }
 
-/** Of one wait. Empty where whom it waits for still goes on, or is in a phase that may take so long. */
-export function nameRoot(wait: Wait, view: HangView): readonly Named[] {
-  const outcome = walk(wait, {
+/**
+ * Of one wait. Empty where whom it waits for still goes on, or is in a phase that may take so long, and where an earlier wait of the same look led by here:
+ * what is at its root is said. `explained` holds such places, and gets those of this one.
+ */
+export function nameRoot(wait: Wait, view: HangView, explained: Set<string>): readonly Named[] {
+  if (explained.has(placeName(wait.group, wait.front))) return [];
+  const standing = {
     groups: view.gang.groups,
-    watermarkOf: (rank) => (isSilent(rank, view) ? undefined : view.standings.watermarkOf(rank)),
-  });
+    watermarkOf: (rank: number) => (isSilent(rank, view) ? undefined : view.standings.watermarkOf(rank)),
+  };
+  const seen = new Set<string>();
+  const outcome = walk(wait, standing, seen);
+  // Who has called something else stops the walk where it is.
+  if (outcome.kind !== 'unlike') for (const place of seen) explained.add(place);
   const evidence = {
     waitedForMs: Math.round(wait.ageMs),
     firstWaiting: wait.rank,
@@ -60,6 +68,8 @@ function inWords(outcome: WalkOutcome, wait: Wait, view: HangView): readonly Nam
       ).map((missing) => nameSinks(missing, view));
     case 'skipped':
       return outcome.missing.length === 0 ? [] : [nameSkipped(outcome.missing)];
+    case 'calledLess':
+      return [nameCalledLess(outcome.missing)];
     case 'unlike':
       return [nameUnlike(outcome)];
     case 'nobodyMissing':
@@ -131,6 +141,17 @@ function nameSkipped(missing: readonly Missing[]): Named {
     confidence: 0.8,
     evidence: { cause: 'skippedCollective' },
     thenAction: 'stop',
+  };
+}
+
+/** Not certain enough to end a gang: a host may be the only one of its group that waits for what all of them stand in. */
+function nameCalledLess(missing: readonly Missing[]): Named {
+  const ranks = missing.map(({ rank }) => rank);
+  return {
+    ...nameSkipped(missing),
+    message: `Everybody waits in one operation, to which ${ranksInWords(ranks)} came with one call less than the others of its group: most likely it left that out. A fault of the program, of no node.`,
+    confidence: 0.6,
+    thenAction: 'advise',
   };
 }
 

@@ -25,6 +25,8 @@ export type WalkOutcome =
   | { readonly kind: 'sinks'; readonly missing: readonly Missing[] }
   /** Everybody in the circle waits: these went on without the call that the others wait in. */
   | { readonly kind: 'skipped'; readonly missing: readonly Missing[] }
+  /** They stand with all the others in a later call, and have called one less before it. */
+  | { readonly kind: 'calledLess'; readonly missing: readonly Missing[] }
   | {
       readonly kind: 'unlike';
       readonly group: string;
@@ -39,8 +41,9 @@ export function waitsOf(watermark: RankWatermark): readonly Mark[] {
   return watermark.groups.filter(({ started, completed }) => started > completed);
 }
 
-export function walk(from: Missing, standing: Standing): WalkOutcome {
-  const seen = new Set<string>();
+/** `seen`: gets the places that it comes by. From each of them it would have come to nothing more. */
+export function walk(from: Missing, standing: Standing, seen = new Set<string>()): WalkOutcome {
+  const followed = new Set<number>();
   const sinks = new Map<number, Missing>();
   const senders = new Map<number, Missing>();
   const passed: { readonly missing: readonly Missing[] }[] = [];
@@ -55,7 +58,7 @@ export function walk(from: Missing, standing: Standing): WalkOutcome {
     if (found.kind === 'unlike') return found;
     if (found.kind === 'nobodyMissing') {
       complete.push(found.group);
-      open.push(...otherWaitsIn(found.group, standing));
+      for (const wait of otherWaitsIn(found.group, standing, followed)) open.push(wait);
       continue;
     }
     passed.push(found);
@@ -72,7 +75,7 @@ export function walk(from: Missing, standing: Standing): WalkOutcome {
   const [group] = complete;
   if (group !== undefined) {
     const left = passed.find(({ missing }) => haveLeftOut(missing, new Set(complete), standing));
-    return left === undefined ? { kind: 'nobodyMissing', group } : { kind: 'skipped', missing: left.missing };
+    return left === undefined ? { kind: 'nobodyMissing', group } : { kind: 'calledLess', missing: left.missing };
   }
   // Most engines go on after a send, so that one that nobody has received need not be what holds the sender.
   if (senders.size > 0) return { kind: 'sinks', missing: [...senders.values()] };
@@ -102,8 +105,8 @@ function leftOutBy(
 }
 
 /**
- * Whether those who are missing at a place stand with all others of that group in a call that nobody is missing in: the same program went by there with one
- * call less. Only where they are fewer than the others can it be said which is right; of as many, by those who stand beside them.
+ * Whether those who are missing at a place are few, and stand with all others of that group in a call that nobody is missing in: the same program went by
+ * there with one call less, or their hosts are the only ones that wait for it.
  */
 function haveLeftOut(missing: readonly Missing[], complete: ReadonlySet<string>, standing: Standing): boolean {
   const { groups, watermarkOf } = standing;
@@ -111,10 +114,7 @@ function haveLeftOut(missing: readonly Missing[], complete: ReadonlySet<string>,
   if (first === undefined || missing.length > FEW) return false;
   const absent = new Set(missing.map(({ rank }) => rank));
   const others = (groups.get(first.group)?.ranks ?? []).filter((rank) => !absent.has(rank));
-  const isClear =
-    missing.length < others.length ||
-    (missing.length === others.length && missing.every((one) => isBehindPeers(one, standing)));
-  if (!isClear) return false;
+  if (missing.length >= others.length) return false;
   const placesOf = (rank: number): readonly Mark[] => {
     const watermark = watermarkOf(rank);
     return watermark === undefined ? [] : waitsOf(watermark).filter(({ group }) => complete.has(group));
@@ -173,15 +173,25 @@ function waitsElsewhere({ rank }: Missing, { watermarkOf }: Standing): (Missing 
  * What else the members of a group wait in. A host that runs ahead of its GPU has called what the GPU has not come to, and NCCL does not tell that apart
  * unless it is timed: then everybody seems to be there, and who is not is missing where one of them was before.
  */
-function otherWaitsIn(group: string, standing: Standing): readonly Missing[] {
+function otherWaitsIn(group: string, standing: Standing, followed: Set<number>): readonly Missing[] {
   const members = standing.groups.get(group)?.ranks ?? [];
-  return members.flatMap((rank) => waitsElsewhere({ rank, group }, standing).filter((wait) => wait.group !== group));
+  const waits: Missing[] = [];
+  for (const rank of members) {
+    if (followed.has(rank)) continue;
+    followed.add(rank);
+    waits.push(...waitsElsewhere({ rank, group }, standing));
+  }
+  return waits;
 }
 
-/** Where a rank waits: all that wait in one operation of a group see the same. */
 function placeOf({ rank, group }: Missing, { watermarkOf }: Standing): string | undefined {
   const own = markOf(watermarkOf(rank), group);
-  return own === undefined ? undefined : `${group} ${own.completed + 1}`;
+  return own === undefined ? undefined : placeName(group, own.completed + 1);
+}
+
+/** An operation of a group: all that wait in it see the same. `front`: its number. */
+export function placeName(group: string, front: number): string {
+  return `${group} ${front}`;
 }
 
 type Look =
