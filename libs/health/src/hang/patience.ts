@@ -58,7 +58,11 @@ export function patienceOf({ hang }: HealthSettings): Patience {
       tell(history, durationMs);
     },
     learnPhase: (phase, durationMs) => phases.set(phase, Math.max(phases.get(phase) ?? 0, durationMs)),
-    nameAfterMs: (key) => Math.max(hang.nameFactor * p99(operations.get(key)), hang.nameLeastMs),
+    nameAfterMs: (key) => {
+      const history = operations.get(key);
+      // A host may call all of a step at its beginning, and wait for its GPU as long as the step takes.
+      return Math.max(history === undefined ? longestStepMs() : hang.nameFactor * p99(history), hang.nameLeastMs);
+    },
     actAfterMs: () =>
       steps.told === 0
         ? Math.max(hang.patienceMs.starting, hang.actFactor * longestOfWarmUp)
@@ -92,8 +96,7 @@ function kept({ values, told }: Recent): Float64Array {
   return values.subarray(0, Math.min(told, KEPT));
 }
 
-function p99(history: Recent | undefined): number {
-  if (history === undefined) return 0;
+function p99(history: Recent): number {
   if (history.p99 === undefined) {
     const sorted = kept(history).toSorted();
     history.p99 = sorted[Math.ceil(0.99 * sorted.length) - 1] ?? 0;
