@@ -4,7 +4,8 @@ import { unknownConstantsOf } from '@coxswain/planner/calibration';
 import { z } from 'zod';
 import { presetOf } from './preset-of.ts';
 
-const MOST_TYPES = 32;
+/** Together they are one variable of the environment, of which Linux takes 128 KiB. */
+const MOST_TYPES = 8;
 
 /** Profiles as `coxswain calibrate` writes them, by type of GPU; read, by the planner's own names of these. */
 export const MeasuredGpus = z
