@@ -29,11 +29,17 @@ def dump(module, backends):
     """The recorder's text for these backends, a list with one for each that has a recorder. `module`: torch._C._distributed_c10d."""
     texts = []
     if any('nccl' in backend for backend in backends) and hasattr(module, '_dump_nccl_trace_json'):
-        texts.append(module._dump_nccl_trace_json(True, False))
+        texts.append(_text(module._dump_nccl_trace_json))
     if any('gloo' in backend for backend in backends) and hasattr(module, '_dump_fr_trace_json'):
         # PyTorch 2.15; the one of NCCL before records nothing of gloo.
-        texts.append(module._dump_fr_trace_json(True, False))
+        texts.append(_text(module._dump_fr_trace_json))
     return texts
+
+
+def _text(dump_json):
+    """All that is kept or, where an engine has asked for more than is read here, what is under way alone."""
+    text = dump_json(True, False)
+    return text if len(text) <= MAX_DUMP_BYTES else dump_json(True, True)
 
 
 def read(texts):
@@ -44,8 +50,9 @@ def read(texts):
             continue
         entries = sorted(json.loads(text).get('entries') or (), key=lambda one: one.get('record_id', 0))
         are_begins_told = any(_is_begin_told(entry) for entry in entries)
+        ended = {_batch(entry) for entry in entries if _operation(entry) == 'coalesced' and _is_over(entry)}
         for entry in entries:
-            _take(flights, entry, are_begins_told)
+            _take(flights, entry, are_begins_told, ended)
     return flights
 
 
@@ -54,11 +61,25 @@ def _is_begin_told(entry):
     return entry.get('state') == 'started' or bool(entry.get('time_discovered_started_ns'))
 
 
-def _take(flights, entry, are_begins_told):
+def _operation(entry):
+    return str(entry.get('profiling_name', '')).partition(':')[2]
+
+
+def _is_over(entry):
+    return bool(entry.get('retired')) or entry.get('state') == 'completed'
+
+
+def _batch(entry):
+    """Operations that were given to NCCL at once share a number, and only the entry of all of them is ever said to have ended (pytorch/pytorch#137969)."""
+    is_p2p = bool(entry.get('is_p2p'))
+    return (entry.get('process_group') or [''])[0], is_p2p, entry.get('p2p_seq_id' if is_p2p else 'collective_seq_id')
+
+
+def _take(flights, entry, are_begins_told, ended):
     group = (entry.get('process_group') or [''])[0]
     flight = flights.setdefault(group, Flight())
-    operation = str(entry.get('profiling_name', '')).partition(':')[2]
-    is_over = entry.get('retired') or entry.get('state') == 'completed'
+    operation = _operation(entry)
+    is_over = _is_over(entry) or _batch(entry) in ended
     if entry.get('is_p2p'):
         words = operation.split()
         if not is_over and len(words) == 2:

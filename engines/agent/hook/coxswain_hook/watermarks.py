@@ -90,6 +90,8 @@ class Watermarks:
         now = self._clock()
         backends = set()
         if self._see_counts(now, backends):
+            # What was seen of another group when nothing moved may be over since, and nothing would tell.
+            self._forget_waits()
             self._moved_at = now
             self._look_again_at = now + STANDS_AFTER_SECONDS
             self._pairs = {}
@@ -98,6 +100,10 @@ class Watermarks:
             self._see_standing(backends, frame)
         told = sorted(self._groups.values(), key=lambda group: (group.enqueued == 0, -group.since))
         return [group.told(now) for group in [*self._pairs.values(), *told][:MAX_GROUPS]]
+
+    def _forget_waits(self):
+        for group in self._groups.values():
+            group.started = group.completed = group.enqueued
 
     def groups(self):
         """Which ranks are in each: what is said once."""
@@ -130,6 +136,7 @@ class Watermarks:
 
     def _see_standing(self, backends, frame):
         flights = flight_recorder.read(flight_recorder.dump(self._recorder, backends))
+        self._forget_waits()
         self._pairs = {}
         for group in self._groups.values():
             flight = flights.get(group.name)
