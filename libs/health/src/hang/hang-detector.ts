@@ -3,7 +3,7 @@ import type { Gang } from '../gang/gang.ts';
 import type { HealthSettings } from '../settings.ts';
 import type { TraceRecord } from '../trace/records.ts';
 import { ranksInWords, type Verdict, type VerdictDraft, verdictOf } from '../verdict/verdict.ts';
-import { nameRoot } from './name-root.ts';
+import { type Look, nameRoot } from './name-root.ts';
 import { patienceOf } from './patience.ts';
 import { standingsOf, type Wait } from './standings.ts';
 import { placeName } from './walk.ts';
@@ -14,6 +14,8 @@ const MANY_WAITS = 20_000;
 const CHECK_MANY_EVERY_MS = 5_000;
 /** The longest waits are next to the root; of a job that stands still, each rank has one. */
 const MAX_WALKS = 64;
+/** Of a look; a gang of 16,384 ranks has 33,000. Where the first walk names nobody, the next one may cross the gang again. */
+const MAX_PLACES = 50_000;
 
 export interface Detector {
   /** Verdicts of which this record was the last piece. The state behind it is its own: one detector for one run of the ranks. */
@@ -48,26 +50,23 @@ export function hangDetector(gang: Gang, settings: HealthSettings): Detector {
     if (late.length === 0) forget('hang');
     const starts = [...new Map(late.map((wait) => [placeName(wait.group, wait.front), wait])).values()];
     starts.sort((a, b) => b.ageMs - a.ageMs);
-    const explained = new Set<string>();
+    const look: Look = { explained: new Set(), places: 0 };
     const stopped = (starts[0]?.ageMs ?? 0) > patience.actAfterMs();
-    return starts.slice(0, MAX_WALKS).flatMap((wait) =>
-      nameRoot(wait, view, explained).flatMap(({ thenAction, ...named }) =>
-        once(
-          `hang ${String(stopped)} ${named.kind} ${named.ranks.join()} ${named.kind === 'networkHang' ? named.group : ''}`,
-          {
-            ...named,
-            atMs: nowMs,
-            action: stopped ? thenAction : 'advise',
-            evidence: { ...named.evidence, actAfterMs: Math.round(patience.actAfterMs()) },
-          },
-        ),
-      ),
-    );
+    return starts.slice(0, MAX_WALKS).flatMap((wait) => {
+      if (look.places > MAX_PLACES) return [];
+      return nameRoot(wait, view, look).flatMap(({ thenAction, ...named }) => {
+        const action = stopped ? thenAction : 'advise';
+        const evidence = { ...named.evidence, actAfterMs: Math.round(patience.actAfterMs()) };
+        const isNetwork = named.kind === 'networkHang';
+        const key = [isNetwork ? stopped : action, named.kind, named.ranks.join(), isNetwork ? named.group : ''];
+        return once(`hang ${key.join(' ')}`, { ...named, atMs: nowMs, action, evidence });
+      });
+    });
   };
   const isTooLong = ({ rank, ageMs, key }: Wait, nowMs: number): boolean => {
     const phase = standings.watermarkOf(rank)?.phase;
     if (phase === undefined || isSilent(rank, nowMs)) return false;
-    return ageMs > patience.nameAfterMs(key) && ageMs > patience.phaseMs(phase);
+    return ageMs > patience.nameAfterMs(key) && ageMs > patience.phaseMs(rank, phase);
   };
 
   const byProgress = (nowMs: number): readonly Verdict[] => {

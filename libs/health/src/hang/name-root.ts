@@ -1,4 +1,5 @@
 /** What is at the root of waits that are too long, and what is said of it? */
+import type { RankWatermark } from '@coxswain/api-types';
 import type { Gang } from '../gang/gang.ts';
 import { ranksInWords, type VerdictDraft } from '../verdict/verdict.ts';
 import type { Patience } from './patience.ts';
@@ -24,27 +25,32 @@ export interface HangView {
   readonly nowMs: number;
 }
 
-/**
- * Of one wait. Empty where whom it waits for still goes on, or is in a phase that may take so long, and where an earlier wait of the same look led by here:
- * what is at its root is said. `explained` holds such places, and gets those of this one.
- */
-export function nameRoot(wait: Wait, view: HangView, explained: Set<string>): readonly Named[] {
-  if (explained.has(placeName(wait.group, wait.front))) return [];
+/** What walks of one look have done. */
+export interface Look {
+  /** Places from which a walk came to a root that was named: from there one comes to nothing else. */
+  readonly explained: Set<string>;
+  /** How many were looked at, some of them more than once. */
+  places: number;
+}
+
+/** Of one wait. Empty where whom it waits for still goes on, or is in a phase that may take so long, and where an earlier wait of the same look led by here. */
+export function nameRoot(wait: Wait, view: HangView, look: Look): readonly Named[] {
+  if (look.explained.has(placeName(wait.group, wait.front))) return [];
   const standing = {
     groups: view.gang.groups,
     watermarkOf: (rank: number) => (isSilent(rank, view) ? undefined : view.standings.watermarkOf(rank)),
   };
   const seen = new Set<string>();
-  const outcome = walk(wait, standing, seen);
-  // Who has called something else stops the walk where it is.
-  if (outcome.kind !== 'unlike') for (const place of seen) explained.add(place);
+  const found = inWords(walk(wait, standing, seen), view);
+  look.places += seen.size;
+  if (found.length > 0) for (const place of seen) look.explained.add(place);
   const evidence = {
     waitedForMs: Math.round(wait.ageMs),
     firstWaiting: wait.rank,
     operation: wait.operation,
     sequence: wait.front,
   };
-  return inWords(outcome, wait, view).map((named) => ({ ...named, evidence: { ...evidence, ...named.evidence } }));
+  return found.map((named) => ({ ...named, evidence: { ...evidence, ...named.evidence } }));
 }
 
 /** Who fell silent after it had waited for long is one of those that wait, not the one that they wait for. */
@@ -59,11 +65,12 @@ function isSilent(rank: number, { standings, patience, isUnheard }: HangView): b
   );
 }
 
-function inWords(outcome: WalkOutcome, wait: Wait, view: HangView): readonly Named[] {
+function inWords(outcome: WalkOutcome, view: HangView): readonly Named[] {
+  const keyAt = keysOf(view);
   switch (outcome.kind) {
     case 'sinks':
       return byNode(
-        outcome.missing.filter((missing) => isStuck(missing.rank, wait, view)),
+        outcome.missing.filter(({ rank, group }) => isStuck(rank, keyAt(group), view)),
         view,
       ).map((missing) => nameSinks(missing, view));
     case 'skipped':
@@ -73,27 +80,60 @@ function inWords(outcome: WalkOutcome, wait: Wait, view: HangView): readonly Nam
     case 'unlike':
       return [nameUnlike(outcome)];
     case 'nobodyMissing':
-      return allWaitLong(outcome.group, wait, view) ? [nameNetwork(outcome.group, view.gang)] : [];
+      return allWaitLong(outcome.group, keyAt(outcome.group), view) ? [nameNetwork(outcome.group, view.gang)] : [];
+    case 'unknown':
+      return [];
   }
 }
 
+/** Under which the usual length is learnt of what members of a group wait in: another one than that in which the walk began. */
+function keysOf({ gang, standings }: HangView): (group: string) => string {
+  const keys = new Map<string, string>();
+  const find = (group: string): string => {
+    for (const rank of gang.groups.get(group)?.ranks ?? []) {
+      const watermark = standings.watermarkOf(rank);
+      const wait = watermark === undefined ? undefined : waitsOf(watermark).find((one) => one.group === group);
+      if (wait !== undefined) return standings.keyOf(group, wait.operation);
+    }
+    return standings.keyOf(group, 'unknown');
+  };
+  return (group) => {
+    const known = keys.get(group) ?? find(group);
+    keys.set(group, known);
+    return known;
+  };
+}
+
 /** What was told of some may be old: they may be through by now. */
-function allWaitLong(group: string, wait: Wait, { gang, standings, patience }: HangView): boolean {
+function allWaitLong(group: string, key: string, { gang, standings, patience }: HangView): boolean {
   const members = gang.groups.get(group)?.ranks ?? [];
   return members.every((rank) => {
     const mark = standings.watermarkOf(rank)?.groups.find((one) => one.group === group);
-    return mark !== undefined && mark.ageMs > patience.nameAfterMs(wait.key);
+    return mark !== undefined && mark.ageMs > patience.nameAfterMs(key);
   });
 }
 
 /** Not if it went on since, nor within the patience of its phase. */
-function isStuck(rank: number, wait: Wait, view: HangView): boolean {
+function isStuck(rank: number, key: string, view: HangView): boolean {
   const { standings, patience } = view;
   const watermark = standings.watermarkOf(rank);
   if (watermark === undefined || isSilent(rank, view)) return true;
-  if (watermark.phase !== 'training') return watermark.phaseAgeMs > patience.phaseMs(watermark.phase);
-  const lastChangeMs = Math.min(...watermark.groups.map(({ ageMs }) => ageMs), watermark.phaseAgeMs);
-  return lastChangeMs > patience.nameAfterMs(wait.key);
+  if (watermark.phase !== 'training') return watermark.phaseAgeMs > patience.phaseMs(rank, watermark.phase);
+  return unchangedMs(watermark) > patience.nameAfterMs(key);
+}
+
+function unchangedMs({ groups, phaseAgeMs }: RankWatermark): number {
+  return Math.min(...groups.map(({ ageMs }) => ageMs), phaseAgeMs);
+}
+
+/** Whether it has done nothing for so long that a gang is ended for it. Others may have waited elsewhere, and for longer, for something else. */
+function hasStood(rank: number, view: HangView): boolean {
+  const { standings, patience, nowMs } = view;
+  const watermark = standings.watermarkOf(rank);
+  if (watermark === undefined || isSilent(rank, view)) {
+    return (standings.silentMs(rank, nowMs) ?? Infinity) > patience.actAfterMs();
+  }
+  return watermark.phase !== 'training' || unchangedMs(watermark) > patience.actAfterMs();
 }
 
 function byNode(missing: readonly Missing[], view: HangView): readonly (readonly Missing[])[] {
@@ -126,7 +166,7 @@ function nameSinks(missing: readonly Missing[], view: HangView): Named {
       ...(silent && silentMs !== undefined ? { silentForMs: Math.round(silentMs) } : {}),
       ...(silent || phase === undefined ? {} : { phase }),
     },
-    thenAction: 'evict',
+    thenAction: ranks.every((rank) => hasStood(rank, view)) ? 'evict' : 'advise',
   };
 }
 

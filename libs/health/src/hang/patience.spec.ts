@@ -26,3 +26,17 @@ describe('a wait is named', () => {
     expect(learning.nameAfterMs('data all_reduce')).toBe(STEP_MS);
   });
 });
+
+describe('a phase may take', () => {
+  it('a quarter of an hour where a rank saves for the first time, though others were through at once', () => {
+    const learning = patience();
+    learning.learnPhase(3, 'saving', 0);
+    expect([learning.phaseMs(0, 'saving'), learning.phaseMs(3, 'saving')]).toEqual([900_000, 60_000]);
+  });
+
+  it('half an hour where a rank compiles, whatever it or others took before', () => {
+    const learning = patience();
+    learning.learnPhase(1, 'compiling', 3_000);
+    expect(learning.phaseMs(1, 'compiling')).toBe(1_800_000);
+  });
+});

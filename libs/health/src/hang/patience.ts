@@ -10,19 +10,20 @@ interface Recent {
   told: number;
   /** Looked up for every wait of every rank, and only changed by what is told: undefined until it is asked for again. */
   p99: number | undefined;
+  longest: number | undefined;
 }
 
 /** How long is usual? Learnt from what went well. */
 export interface Patience {
   readonly learnStep: (step: number, stepTimeMs: number) => void;
   readonly learnOperation: (key: string, durationMs: number) => void;
-  readonly learnPhase: (phase: Waiting, durationMs: number) => void;
+  readonly learnPhase: (rank: number, phase: Waiting, durationMs: number) => void;
   /** After which a wait in that operation is named. */
   readonly nameAfterMs: (key: string) => number;
   /** After which it is acted on. Before any step is known, what a start may take. */
   readonly actAfterMs: () => number;
   /** How long a rank may be in a phase that is not training. */
-  readonly phaseMs: (phase: Waiting) => number;
+  readonly phaseMs: (rank: number, phase: Waiting) => number;
   readonly longestStepMs: () => number;
   /** Between two steps, as they were told. */
   readonly learnGap: (gapMs: number) => void;
@@ -35,12 +36,13 @@ const MAX_OPERATIONS = 4096;
 export function patienceOf({ hang }: HealthSettings): Patience {
   const steps = recent();
   const operations = new Map<string, Recent>();
-  const phases = new Map<Waiting, number>();
+  /** Of each rank the longest save: in many engines one rank saves for all, and the others are through at once. */
+  const saves = new Map<number, number>();
   let firstStep: number | undefined;
   /** Of the warm-up: better than nothing until there is more. */
   let longestOfWarmUp = 0;
   let longestGapMs = 0;
-  const longestStepMs = (): number => (steps.told === 0 ? longestOfWarmUp : Math.max(0, ...kept(steps)));
+  const longestStepMs = (): number => (steps.told === 0 ? longestOfWarmUp : longest(steps));
   return {
     longestStepMs,
     learnStep: (step, stepTimeMs) => {
@@ -57,7 +59,10 @@ export function patienceOf({ hang }: HealthSettings): Patience {
       }
       tell(history, durationMs);
     },
-    learnPhase: (phase, durationMs) => phases.set(phase, Math.max(phases.get(phase) ?? 0, durationMs)),
+    // How long compiling, evaluating and starting take is another matter each time.
+    learnPhase: (rank, phase, durationMs) => {
+      if (phase === 'saving') saves.set(rank, Math.max(saves.get(rank) ?? 0, durationMs));
+    },
     nameAfterMs: (key) => {
       const history = operations.get(key);
       // A host may call all of a step at its beginning, and wait for its GPU as long as the step takes.
@@ -74,26 +79,32 @@ export function patienceOf({ hang }: HealthSettings): Patience {
       steps.told + longestOfWarmUp === 0
         ? 2 * hang.patienceMs.starting
         : Math.max(hang.unknownLeastMs, hang.actFactor * longestStepMs(), 2 * longestGapMs),
-    phaseMs: (phase) => {
+    phaseMs: (rank, phase) => {
       if (phase === 'training' || phase === 'ended') return 0;
-      const longest = phases.get(phase);
+      const longest = phase === 'saving' ? saves.get(rank) : undefined;
       return longest === undefined ? hang.patienceMs[phase] : Math.max(hang.actFactor * longest, hang.actLeastMs);
     },
   };
 }
 
 function recent(): Recent {
-  return { values: new Float64Array(KEPT), told: 0, p99: undefined };
+  return { values: new Float64Array(KEPT), told: 0, p99: undefined, longest: undefined };
 }
 
 function tell(history: Recent, value: number): void {
   history.values[history.told % KEPT] = value;
   history.told += 1;
   history.p99 = undefined;
+  history.longest = undefined;
 }
 
 function kept({ values, told }: Recent): Float64Array {
   return values.subarray(0, Math.min(told, KEPT));
+}
+
+function longest(history: Recent): number {
+  history.longest ??= Math.max(0, ...kept(history));
+  return history.longest;
 }
 
 function p99(history: Recent): number {

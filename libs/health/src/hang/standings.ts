@@ -57,7 +57,7 @@ export function standingsOf(gang: Gang, patience: Patience): Standings {
   const keyOf = (group: string, operation: string): string =>
     `${gang.groups.get(group)?.name ?? 'undeclared'} ${operation}`;
   const learn = (before: RankWatermark, now: RankWatermark): void => {
-    if (before.phase !== now.phase) patience.learnPhase(before.phase, before.phaseAgeMs);
+    if (before.phase !== now.phase) patience.learnPhase(now.rank, before.phase, before.phaseAgeMs);
     for (const { group, operation, completed, ageMs } of waitsOf(before)) {
       const after = now.groups.find((mark) => mark.group === group);
       if (after !== undefined && after.completed > completed) patience.learnOperation(keyOf(group, operation), ageMs);

@@ -166,6 +166,19 @@ describe('from a rank that waits', () => {
       { kind: 'calledLess', missing: [{ rank: 2, group: 't' }] },
     ],
     [
+      'to no end where one that is missing waits in a group of which nobody told who is in it',
+      standing(
+        [['a', 'all_reduce', 6, 5]],
+        [
+          ['a', 'all_reduce', 5, 5],
+          ['not declared', 'recv', 1, 0],
+        ],
+        [],
+        [],
+      ),
+      { kind: 'unknown' },
+    ],
+    [
       'to members with unlike operations at one place',
       standing(
         [['w', 'all_reduce', 3, 2]],

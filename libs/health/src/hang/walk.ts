@@ -33,6 +33,8 @@ export type WalkOutcome =
       readonly odd: readonly number[];
       readonly calls: readonly [string, string];
     }
+  /** It leads into a group of which nobody told who is in it. */
+  | { readonly kind: 'unknown' }
   /** All of the group have begun, none is through, and none of them waits elsewhere for one that is missing. */
   | { readonly kind: 'nobodyMissing'; readonly group: string };
 
@@ -49,12 +51,16 @@ export function walk(from: Missing, standing: Standing, seen = new Set<string>()
   const passed: { readonly missing: readonly Missing[] }[] = [];
   const open: Missing[] = [from];
   const complete: string[] = [];
+  let leadsNowhere = false;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const place = placeOf(next, standing);
     if (place === undefined || seen.has(place)) continue;
     seen.add(place);
     const found = lookAt(next, standing);
-    if (found === undefined) continue;
+    if (found === undefined) {
+      leadsNowhere = true;
+      continue;
+    }
     if (found.kind === 'unlike') return found;
     if (found.kind === 'nobodyMissing') {
       complete.push(found.group);
@@ -73,6 +79,7 @@ export function walk(from: Missing, standing: Standing, seen = new Set<string>()
   }
   if (sinks.size > 0) return { kind: 'sinks', missing: [...sinks.values()] };
   const [group] = complete;
+  if (leadsNowhere) return { kind: 'unknown' };
   if (group !== undefined) {
     const left = passed.find(({ missing }) => haveLeftOut(missing, new Set(complete), standing));
     return left === undefined ? { kind: 'nobodyMissing', group } : { kind: 'calledLess', missing: left.missing };
