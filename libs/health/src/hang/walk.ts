@@ -81,7 +81,8 @@ export function walk(from: Missing, standing: Standing, seen = new Set<string>()
   const [group] = complete;
   if (leadsNowhere) return { kind: 'unknown' };
   if (group !== undefined) {
-    const left = passed.find(({ missing }) => haveLeftOut(missing, new Set(complete), standing));
+    const groups = new Set(complete);
+    const left = passed.find(({ missing }) => haveLeftOut(missing, groups, standing));
     return left === undefined ? { kind: 'nobodyMissing', group } : { kind: 'calledLess', missing: left.missing };
   }
   // Most engines go on after a send, so that one that nobody has received need not be what holds the sender.
