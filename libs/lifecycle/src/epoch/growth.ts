@@ -52,7 +52,12 @@ export function roomsToGrow(record: JobRecord, facts: Facts, now: Date): readonl
 export function roomToTake(record: JobRecord, facts: Facts, now: Date): RoomToGrow | undefined {
   const saved = record.checkpoint?.step ?? -1;
   const hasSaved = saved > (facts.job.status?.checkpoint?.step ?? -1) && saved > resumedAt(liveAttempt(record));
-  return hasSaved ? roomsToGrow(record, facts, now).find(({ wait }) => isOver(facts, wait)) : undefined;
+  return hasSaved ? lastingRoom(record, facts, now) : undefined;
+}
+
+/** The first that has been there for long enough. */
+function lastingRoom(record: JobRecord, facts: Facts, now: Date): RoomToGrow | undefined {
+  return roomsToGrow(record, facts, now).find(({ wait }) => isOver(facts, wait));
 }
 
 /** Nodes that are to be read live before the gang makes way for more: a cache may show one as ready that is gone again. None where it does not make way. */
@@ -63,7 +68,7 @@ export function nodesToGrowOnto(
 ): readonly string[] {
   const makesWay = after.attempts.at(-1)?.outcome === 'Resized' && liveAttempt(before)?.stage === 'Released';
   if (!makesWay) return [];
-  return roomsToGrow(before, facts, now).find(({ wait }) => isOver(facts, wait))?.youngestNodes ?? [];
+  return lastingRoom(before, facts, now)?.youngestNodes ?? [];
 }
 
 /** Growths of the last day that did not last, as attempts tell: what made way for more was followed by no more, or by fewer again. */
