@@ -105,7 +105,7 @@ function gangOf({ layout, acrossIslands, gpusPerNode, stageGpus, model }: PlaceQ
 }
 
 /** What is a field of a job there is an option here. */
-function inOptions(message: string): string {
+export function inOptions(message: string): string {
   return message
     .replaceAll('resources.gpusPerNode', '--gpus-per-node')
     .replaceAll(/make the job( anew)? with /g, 'place it with ')
@@ -130,7 +130,7 @@ function placed(
   const nodeOfRank = ranks.map(({ node }) => node);
   const crossing = crossingBytes(traffic, nodeOfRank, fabric);
   const bytes = weightedBytes(crossing);
-  const other = cheaperPods(gang, capacity, { ranksPerPod, weightedBytes: bytes });
+  const other = cheaperPods(gang, capacity, { ranksPerPod, nodes });
   const byName = new Map(fabric.nodes.map((node) => [node.name, node]));
   const step =
     model === undefined

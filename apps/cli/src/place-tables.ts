@@ -1,6 +1,7 @@
 import {
   BOUNDARIES,
   type Boundary,
+  cheaperPodsText,
   type FabricNode,
   type GroupReach,
   isInOwnDomain,
@@ -10,7 +11,7 @@ import { formatLayout, type ParallelLayout } from '@coxswain/layout';
 import { formatSeconds } from '@coxswain/plan-report';
 import { formatBytes, formatCount } from '@coxswain/units';
 import { columns, problemLines } from './output.ts';
-import type { Placed, PlaceAnswer } from './place-answer.ts';
+import { inOptions, type Placed, type PlaceAnswer } from './place-answer.ts';
 
 /** More pods than these are told as a number; all are in JSON. */
 const MOST_PODS = 32;
@@ -117,11 +118,8 @@ function crossingTable({ traffic }: PlaceAnswer, placement: Placed): string {
   return rows.length === 0 ? '' : `${columns([['CROSSES', 'BYTES PER STEP'], ...rows])}${bound}${assumed}`;
 }
 
-function otherPodsText({ cheaperPods, weightedBytes }: Placed): string {
-  if (cheaperPods === undefined) return '';
-  const { ranksPerPod, pods } = cheaperPods;
-  const less = Math.round(100 * (1 - cheaperPods.weightedBytes / weightedBytes));
-  return `With --gpus-per-node ${ranksPerPod}, on ${formatCount(pods, 'node')}, stages stay whole and ${less} % less crosses, by the same weights.`;
+function otherPodsText({ cheaperPods }: Placed): string {
+  return cheaperPods === undefined ? '' : inOptions(cheaperPodsText(cheaperPods));
 }
 
 function stepText({ step }: Placed): string {

@@ -17,7 +17,7 @@ export { areSameFacts, selectedKeys, withBoundedLabels, withFabricLabels } from 
 export { columnsOf, type NodeColumns, nodesOf, type RecordedNode, recordedNode } from './node-columns.ts';
 export { isSchedulable, nodesFor } from './node-demand.ts';
 export type { NodeDemand } from './node-demand.ts';
-export { cheaperPods, type OtherPods } from './other-pods.ts';
+export { cheaperPods, cheaperPodsText, type OtherPods } from './other-pods.ts';
 export { isInOwnDomain } from './own-domain.ts';
 export { namedSwitch, ownNameOf, placeName } from './place-name.ts';
 export { leastWeightedBytes } from './placement-bound.ts';

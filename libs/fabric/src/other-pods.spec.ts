@@ -2,7 +2,7 @@ import type { ParallelLayout } from '@coxswain/layout';
 import { assumedTraffic } from './assumed-traffic.ts';
 import { gangShape } from './gang-shape.ts';
 import { placementCost } from './least-crossing.ts';
-import { cheaperPods } from './other-pods.ts';
+import { cheaperPods, cheaperPodsText } from './other-pods.ts';
 import { placeGang } from './placement.ts';
 import { aFabricCapacity, aFabricNode } from './testing/index.ts';
 
@@ -20,8 +20,7 @@ function asked(layout: ParallelLayout, { gpus = 8, count = 4, gpusPerNode = 0, u
       names,
     );
   const { ranksPerPod, nodes: names } = placed;
-  const weightedBytes = costOf(ranksPerPod, names);
-  return { ranksPerPod, weightedBytes, other: cheaperPods(request, capacity, { ranksPerPod, weightedBytes }) };
+  return { ranksPerPod, weightedBytes: costOf(ranksPerPod, names), other: cheaperPods(request, capacity, placed) };
 }
 
 describe('pods of fewer ranks', () => {
@@ -29,6 +28,9 @@ describe('pods of fewer ranks', () => {
     const { ranksPerPod, weightedBytes, other } = asked(THREE_STAGES);
     expect([ranksPerPod, other?.ranksPerPod, other?.pods]).toEqual([8, 6, 3]);
     expect((other?.weightedBytes ?? Infinity) / weightedBytes).toBeLessThan(0.9);
+    expect(other === undefined ? '' : cheaperPodsText(other)).toMatch(
+      /^With resources\.gpusPerNode 6, on 3 nodes, stages stay whole and [1-9]\d % less crosses, by what crossing costs\.$/,
+    );
     const equal = asked(THREE_STAGES, { gpusPerNode: 6 });
     expect(equal.weightedBytes).toBe(other?.weightedBytes);
   });

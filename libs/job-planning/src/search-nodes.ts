@@ -2,6 +2,8 @@ import type { AvoidedNode } from '@coxswain/api-types';
 import {
   assumedTraffic,
   capacityToReplace,
+  cheaperPods,
+  cheaperPodsText,
   type FabricCapacity,
   findNodes,
   keptUnlessWorse,
@@ -27,7 +29,7 @@ export interface NodeSearch {
   readonly before?: PlacedGang;
 }
 
-/** `where`: why its ranks sit there, in a sentence; empty for one node. */
+/** `where`: why its ranks sit there, in a sentence, and which smaller pods would cost less in another; empty for one node. */
 export type FoundNodes =
   | (PlacedGang & { readonly kind: 'placed'; readonly where: string })
   | Exclude<PlacementOutcome, { readonly kind: 'placed' }>;
@@ -41,10 +43,12 @@ export type FoundNodes =
 export function searchNodes(search: NodeSearch, capacity: FabricCapacity): FoundNodes {
   const { layout } = search.spec;
   const traffic = (): LayoutTraffic => jobTraffic(search.spec) ?? assumedTraffic(layout);
-  const outcome = placeAvoiding({ ...search.request, traffic }, capacity, search);
-  return outcome.kind === 'placed'
-    ? { ...outcome, where: whyHere(trafficOf({ layout, traffic }), outcome, capacity.fabric) }
-    : outcome;
+  const request = { ...search.request, traffic };
+  const outcome = placeAvoiding(request, capacity, search);
+  if (outcome.kind !== 'placed') return outcome;
+  const why = whyHere(trafficOf({ layout, traffic }), outcome, capacity.fabric);
+  const cheaper = cheaperPods(request, capacityWithout(capacity, search.avoided), outcome);
+  return { ...outcome, where: cheaper === undefined ? why : `${why} ${cheaperPodsText(cheaper)}` };
 }
 
 /** The same for searches that find the same of the same capacity. */
