@@ -173,7 +173,9 @@ export const Attempt = z
       .string()
       .max(512)
       .optional()
-      .describe('Why its ranks sit where they do: racks, islands, and bytes per step between them. Absent: one node.'),
+      .describe(
+        'Why its ranks sit where they do: racks, islands, bytes per step between them, and which smaller pods would cost less. Absent: one node.',
+      ),
     saves: z
       .string()
       .max(512)
