@@ -8,6 +8,7 @@ import { robustZ, spreadOf } from './robust.ts';
 interface Transfer {
   readonly cohort: string;
   readonly isPair: boolean;
+  readonly toldBy: Set<number>;
   leastMs: number;
 }
 
@@ -31,9 +32,17 @@ const PAIR_OPERATIONS: ReadonlySet<string> = new Set(['send', 'recv']);
 
 export function linkWindow(gang: Gang, { slow }: HealthSettings): LinkWindow {
   const transfers = new Map<string, Transfer>();
+  /** How many members of a group told of it in any window: engines may have some of them tell. */
+  const mostTold = new Map<string, number>();
+  /** Where reports were lost, whoever came last may be among those who are not heard, and the least time of the others holds their waiting for it. */
+  const isTold = (group: string, { toldBy }: Transfer): boolean => {
+    const most = Math.max(mostTold.get(group) ?? 0, toldBy.size);
+    mostTold.set(group, most);
+    return toldBy.size === most;
+  };
   return {
     add: ({ ranks }) => {
-      for (const { groups } of ranks) {
+      for (const { rank, groups } of ranks) {
         for (const { group, operation, bytes, medianMs } of groups) {
           const known = gang.groups.get(group);
           if (known === undefined) continue;
@@ -41,14 +50,18 @@ export function linkWindow(gang: Gang, { slow }: HealthSettings): LinkWindow {
           const cohort = `${known.name} ${operation} ${bytes} ${gang.stageOf[known.ranks[0] ?? 0] ?? 0} ${known.ranks.length}`;
           const there = transfers.get(group);
           const isPair = PAIR_OPERATIONS.has(operation);
-          if (there === undefined) transfers.set(group, { cohort, isPair, leastMs: medianMs });
-          else there.leastMs = Math.min(there.leastMs, medianMs);
+          if (there === undefined) transfers.set(group, { cohort, isPair, leastMs: medianMs, toldBy: new Set([rank]) });
+          else {
+            there.toldBy.add(rank);
+            there.leastMs = Math.min(there.leastMs, medianMs);
+          }
         }
       }
     },
     close: (heldUp) => {
       const telling = [...transfers].filter(
-        ([group, { isPair }]) => !isPair || gang.groups.get(group)?.ranks.some(heldUp) !== true,
+        ([group, transfer]) =>
+          isTold(group, transfer) && (!transfer.isPair || gang.groups.get(group)?.ranks.some(heldUp) !== true),
       );
       const cohorts = Map.groupBy(telling, ([, { cohort }]) => cohort);
       const found = [...cohorts.values()].flatMap((peers) => {
