@@ -13,6 +13,8 @@ export const HEALTH_SETTINGS = {
     unknownLeastMs: 600_000,
     /** Reporting periods without a word before nothing is known of a rank. Ours. */
     silentPeriods: 3,
+    /** Where ranks came back again and again after longer silences. Ours. */
+    mostSilentPeriods: 8,
     /** Steps at the start that teach nothing (NVRx: 5 iterations). */
     warmUpSteps: 5,
     /** For phases that have not ended yet in this job; after one has, actFactor x the longest, and never less than actLeastMs. Ours. */

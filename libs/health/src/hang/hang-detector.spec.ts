@@ -62,6 +62,15 @@ describe('a job that stands still', () => {
     }
   });
 
+  it('by a silent hang, a fifth of reports lost, names nobody who was lost with them', () => {
+    const large = { ...SMALL, layout: { tensorParallelDegree: 2, pipelineParallelDegree: 4, dataParallelDegree: 8 } };
+    for (const seed of [1, 2, 3, 4, 5, 6]) {
+      const { verdicts, ranks } = judged('silent hang, a fifth of reports lost', seed, large);
+      const told = verdicts.filter((verdict) => verdict.kind !== 'blind');
+      expect(told.map((verdict) => verdict.ranks)).toEqual([ranks, ranks]);
+    }
+  });
+
   it('by a rank that left a call out and ran on is told as such, and nothing is ended for it', () => {
     for (const seed of [1, 2]) {
       const { verdicts, ranks } = judged('skipped collective, hosts ahead of GPUs', seed);

@@ -5,6 +5,7 @@ import type { TraceRecord } from '../trace/records.ts';
 import { ranksInWords, type Verdict, type VerdictDraft, verdictOf } from '../verdict/verdict.ts';
 import { type Look, nameRoot } from './name-root.ts';
 import { patienceOf } from './patience.ts';
+import { silenceOf } from './silence.ts';
 import { standingsOf, type Wait } from './standings.ts';
 import { placeName } from './walk.ts';
 
@@ -25,7 +26,12 @@ export interface Detector {
 export function hangDetector(gang: Gang, settings: HealthSettings): Detector {
   const { hang } = settings;
   const patience = patienceOf(settings);
-  const standings = standingsOf(gang, patience);
+  const silence = silenceOf({
+    reportEveryMs: gang.header.reportEveryMs,
+    periods: hang.silentPeriods,
+    mostPeriods: hang.mostSilentPeriods,
+  });
+  const standings = standingsOf(gang, patience, silence);
   /** What was said of this stop, and of silence, so that it is not said again. */
   const said = new Set<string>();
   let checkedAtMs = 0;
@@ -33,7 +39,7 @@ export function hangDetector(gang: Gang, settings: HealthSettings): Detector {
   let beganAtMs: number | undefined;
 
   const isSilent = (rank: number, nowMs: number): boolean =>
-    (standings.silentMs(rank, nowMs) ?? nowMs - (beganAtMs ?? nowMs)) > hang.silentPeriods * gang.header.reportEveryMs;
+    (standings.silentMs(rank, nowMs) ?? nowMs - (beganAtMs ?? nowMs)) > silence.afterMs(nowMs);
   const once = (key: string, draft: VerdictDraft): readonly Verdict[] => {
     if (said.has(key)) return [];
     said.add(key);
@@ -109,7 +115,7 @@ export function hangDetector(gang: Gang, settings: HealthSettings): Detector {
     for (let rank = 0; rank < gang.ranks; rank += 1) if (isSilent(rank, nowMs)) silent.push(rank);
     const all = silent.length > gang.ranks / 2;
     if (silent.length === 0) forget('blind');
-    const evidence = { silentRanks: silent.length, silentAfterMs: hang.silentPeriods * gang.header.reportEveryMs };
+    const evidence = { silentRanks: silent.length, silentAfterMs: silence.afterMs(nowMs) };
     const draft = { kind: 'blind', atMs: nowMs, evidence, confidence: 1, action: 'none' } as const;
     if (all) {
       const message = `Nothing is heard of ${silent.length} of ${gang.ranks} ranks: how they are is unknown.`;

@@ -2,6 +2,7 @@ import type { RankWatermark } from '@coxswain/api-types';
 import type { Gang } from '../gang/gang.ts';
 import type { TraceRecord } from '../trace/records.ts';
 import type { Patience } from './patience.ts';
+import type { Silence } from './silence.ts';
 import { waitsOf } from './walk.ts';
 
 /** A wait as its rank told it: since then it may have ended, so that no time is added to what was seen. */
@@ -32,9 +33,10 @@ export interface Standings {
   readonly steppedAtMs: (rank: number) => number;
 }
 
-export function standingsOf(gang: Gang, patience: Patience): Standings {
+export function standingsOf(gang: Gang, patience: Patience, silence: Silence): Standings {
   const marks: (RankWatermark | undefined)[] = new Array<RankWatermark | undefined>(gang.ranks).fill(undefined);
   const heardAt = new Float64Array(gang.ranks).fill(-1);
+  const markedAt = new Float64Array(gang.ranks);
   const steps = new Int32Array(gang.ranks).fill(-1);
   const steppedAt = new Float64Array(gang.ranks).fill(-1);
   let told = false;
@@ -65,7 +67,12 @@ export function standingsOf(gang: Gang, patience: Patience): Standings {
   };
   const mark = (watermark: RankWatermark, atMs: number): void => {
     const before = marks[watermark.rank];
-    if (before !== undefined) learn(before, watermark);
+    if (before !== undefined) {
+      learn(before, watermark);
+      // Of a job that stands these are the only words: how far apart they come is not told by steps.
+      silence.learn(atMs - (markedAt[watermark.rank] ?? atMs), atMs);
+    }
+    markedAt[watermark.rank] = atMs;
     told = true;
     marks[watermark.rank] = watermark;
     hear(watermark.rank, watermark.step, atMs);
