@@ -20,6 +20,7 @@ import type { LayoutTraffic } from './traffic.ts';
 import { type UnitAxis, type UnitGrid, unitGrid, withRingsCutTwice } from './unit-grid.ts';
 import { cutsLines, packLines } from './pack-lines.ts';
 import { lineOrders, unitOrders } from './unit-orders.ts';
+import { besideWholeLines } from './whole-lines.ts';
 
 export interface ArrangeQuestion {
   readonly shape: GangShape;
@@ -137,10 +138,15 @@ function splitsToTry(
       const between = { units: units.count, bytes: bytesBetweenUnits(counted) };
       return bestSplit({ ...question, kept: weightedAtLevels(mostKept(counted, largest), rooms, between) });
     }),
-    ...multiples.map((one) => bestSplit({ ...question, multiples: one })),
+    ...multiples.map((one) => {
+      const besides = besideWholeLines(tree.root, units.count, one);
+      return besides === undefined ? undefined : bestSplit({ ...question, multiples: { ...one, besides } });
+    }),
   ];
   const least = hasTable ? (COST_WITHIN_LEVEL.at(-1) ?? 0) * all.bytes - widest.keptWeighted : 0;
-  return { splits: [widest, ...others.filter((split) => split !== undefined)], least };
+  const splits = [widest, ...others.filter((split) => split !== undefined)];
+  // Often alike, and each is dealt out in all orders.
+  return { splits: [...new Map(splits.map((split) => [split.unitsOfBin.join(), split])).values()], least };
 }
 
 /** Of the roomiest switch of a level. */

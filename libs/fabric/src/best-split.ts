@@ -1,6 +1,7 @@
 import { BOUNDARY_WEIGHTS } from './boundary-weights.ts';
 import type { LevelRoom } from './level-rooms.ts';
 import { type SwitchNode, type SwitchTree, TREE_LEVELS } from './switch-tree.ts';
+import type { WholeLines } from './whole-lines.ts';
 
 export interface SplitQuestion {
   readonly tree: SwitchTree;
@@ -12,8 +13,8 @@ export interface SplitQuestion {
   readonly alone?: number;
   /** Whether an island may take `x` of the units. */
   readonly islandTakes: (x: number) => boolean;
-  /** Switches of this level take a multiple of so many units, so that whole lines of the grid stay together. */
-  readonly multiples?: { readonly level: number; readonly units: number };
+  /** Switches of this level take a multiple of so many units, so that whole lines of the grid stay together; those of some kinds other numbers too. */
+  readonly multiples?: WholeLines & { readonly besides: ReadonlyMap<number, ReadonlySet<number>> };
   /** What is lost of the fabric by units on a switch, in weighted bytes; only to choose among splits. */
   readonly waste?: (node: SwitchNode, x: number) => number;
 }
@@ -132,11 +133,15 @@ function withRoom({ children }: SwitchNode): readonly SwitchNode[] {
 
 /** What this switch itself adds. */
 function worth({ kept, alone = 0, islandTakes, multiples, waste }: SplitQuestion, node: SwitchNode, x: number): number {
-  if (multiples !== undefined && node.level === multiples.level && x % multiples.units !== 0) return -Infinity;
+  if (multiples !== undefined && node.level === multiples.level && !mayTake(multiples, node, x)) return -Infinity;
   if (TREE_LEVELS[node.level] === 'island' && !islandTakes(x)) return -Infinity;
   // A bin of single domains keeps nothing that its leaf does not.
   const own = node.bin?.level === 1 ? x * alone : (kept[node.level]?.[x] ?? 0);
   return own - (x === 0 ? 0 : (waste?.(node, x) ?? 0));
+}
+
+function mayTake({ units, besides }: NonNullable<SplitQuestion['multiples']>, node: SwitchNode, x: number): boolean {
+  return x % units === 0 || besides.get(node.kind)?.has(x) === true;
 }
 
 function join(
