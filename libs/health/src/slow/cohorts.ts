@@ -4,6 +4,8 @@ import type { Gang } from '../gang/gang.ts';
 /** Whose work is to be equal: ranks of one pipeline stage, and of one part of each sample where parts are unlike. */
 export interface Cohorts {
   readonly cohorts: readonly (readonly number[])[];
+  /** Those of a rank's cohort, itself among them. */
+  readonly peersOf: (rank: number) => readonly number[];
   readonly stages: readonly (readonly number[])[];
   /** Which samples a rank gets. */
   readonly dataOf: (rank: number) => number;
@@ -25,8 +27,11 @@ export function cohortsOf({ header: { layout }, ranks }: Gang): Cohorts {
     (layout.expert?.expertParallelDegree ?? 1) > 1
       ? rankTable(layout).ranks.map(({ expert }) => expert?.expert ?? 0)
       : undefined;
+  const cohorts = [...groups.values()];
+  const cohortOf = new Map(cohorts.flatMap((members) => members.map((rank) => [rank, members] as const)));
   return {
-    cohorts: [...groups.values()],
+    cohorts,
+    peersOf: (rank) => cohortOf.get(rank) ?? [],
     stages: [...stages].sort(([a], [b]) => a - b).map(([, members]) => members),
     dataOf: (rank) => (at[rank]?.dataIndex ?? 0) * shards + (at[rank]?.weightShardIndex ?? 0),
     expertOf: experts === undefined ? undefined : (rank) => experts[rank] ?? 0,

@@ -8,13 +8,16 @@ import { verdictOf } from '../verdict/verdict.ts';
 import { cohortsOf } from './cohorts.ts';
 import { computeFindings } from './compute-window.ts';
 import { dataWait } from './data-wait.ts';
+import { known } from './levels.ts';
 import { linkWindow } from './links.ts';
 import { longWindow } from './long-window.ts';
+import type { Slow } from './outliers.ts';
 import { ownHistory } from './own-history.ts';
 import { pauseHistory } from './pauses.ts';
+import { medianInPlace } from './robust.ts';
 import { slowCosts } from './slow-costs.ts';
 import { slowJob } from './slow-job.ts';
-import { stepWindow } from './step-window.ts';
+import { stepWindow, type StepWindow } from './step-window.ts';
 import { streakOf } from './streak.ts';
 import * as told from './told.ts';
 
@@ -38,13 +41,27 @@ export function slowDetector(gang: Gang, settings: HealthSettings): SlowDetector
   const layouts = streakOf<VerdictDraft['kind']>(slow);
   let beganAtMs: number | undefined;
   let pausesTold = false;
+  /** Parts are told of one step in many. */
+  let isSampled = false;
 
+  /** Where few steps are told in parts a window lasts until there are enough, and no longer than several. */
+  const isOver = (atMs: number): boolean => {
+    const lastedMs = atMs - (beganAtMs ?? atMs);
+    if (lastedMs < slow.windowMs) return false;
+    if (window.steps() >= slow.leastSteps) return true;
+    return lastedMs >= slow.windows * slow.windowMs && window.allSteps() >= slow.leastSteps;
+  };
   const close = (atMs: number): VerdictDraft[] => {
     const found = computeFindings(window, cohorts, settings, gang.nodeOf);
     const slowNow = [...found.slow, ...history.compare(found.levels, gang.nodeOf)];
     const slowFor = new Map([...long.take(found), ...slowNow].map((one) => [one.rank, one]));
     const byWindows = slowRanks.close(slowNow.map(({ rank }) => rank));
-    const doubts = { waitingIsIn: !window.hasParts(), mayBeExpert: found.mayBeExpert };
+    isSampled = window.allSteps() > 2 * window.steps();
+    const doubts = {
+      waitingIsIn: !window.hasParts(),
+      mayBeExpert: found.mayBeExpert,
+      mayBeHost: (slow: Slow) => isOfHost(slow, cohorts.peersOf(slow.rank), window),
+    };
     const named = long.due(byWindows);
     const costly = costs.close(named, slowFor, atMs - (beganAtMs ?? atMs));
     const { lostMs } = costs;
@@ -91,19 +108,26 @@ export function slowDetector(gang: Gang, settings: HealthSettings): SlowDetector
     observe: (record) => {
       const drafts: VerdictDraft[] = [];
       beganAtMs ??= record.atMs;
-      if (record.atMs >= beganAtMs + slow.windowMs && window.steps() >= slow.leastSteps) {
+      if (isOver(record.atMs)) {
         drafts.push(...close(record.atMs));
         beganAtMs = record.atMs;
       }
       if (record.kind === 'step') {
         window.add(record);
-        pauses.note(record);
+        // Of one step in many it cannot be seen at what intervals a rank pauses.
+        if (!isSampled) pauses.note(record);
         drafts.push(...wholeJob(record));
       }
       if (record.kind === 'collectives') links.add(record);
       return drafts.map((draft) => verdictOf(draft, gang.nodeOf));
     },
   };
+}
+
+/** Whether most of what a rank is slow by was spent with its GPU idle, as the median of its peers is not. */
+function isOfHost({ rank, computeMs, usualMs }: Slow, peers: readonly number[], window: StepWindow): boolean {
+  const usualHostMs = medianInPlace(known(peers.map(window.hostMs)));
+  return 2 * (window.hostMs(rank) - usualHostMs) > computeMs - usualMs;
 }
 
 function isMostly(ranks: readonly number[] = [], holds: (rank: number) => boolean): boolean {

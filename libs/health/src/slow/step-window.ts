@@ -13,8 +13,10 @@ type Timing = RecordOf<'step'>['ranks'][number];
 
 export interface StepWindow {
   readonly ranks: number;
-  /** That whoever is ahead told and has gone on from: by then the others have told them too. */
+  /** That whoever is ahead told and has gone on from: by then the others have told them too. Once parts are known, steps that were told in parts. */
   readonly steps: () => number;
+  /** The same of all steps. */
+  readonly allSteps: () => number;
   /** Whether any rank told parts of its steps. Where none did, its step time stands for its compute time: waiting is in it. */
   readonly hasParts: () => boolean;
   /** Compute of a rank in the steps of it that are kept, {@link KEPT_STEPS} places each; NaN in those that are empty. */
@@ -23,6 +25,8 @@ export interface StepWindow {
   readonly stepAt: Int32Array;
   /** Of that step as the same rank told it; NaN where unknown. Undefined: nobody told any. */
   readonly work: (kind: WorkKind) => Float32Array | undefined;
+  /** What a rank's host took on its own in a step in which its GPU was idle: the mean of the steps that told it, NaN for none. */
+  readonly hostMs: (rank: number) => number;
   /** Sums over the window. */
   readonly dataMs: Float64Array;
   readonly stepMs: Float64Array;
@@ -35,10 +39,13 @@ export function stepWindow(ranks: number): StepWindow {
   const stepAt = new Int32Array(ranks * KEPT_STEPS).fill(-1);
   const works = new Map<WorkKind, Float32Array>();
   const told = new Uint32Array(ranks);
+  const toldAtAll = new Uint32Array(ranks);
+  const hostMs = new Float64Array(ranks);
   const last = new Int32Array(ranks).fill(-1);
   const dataMs = new Float64Array(ranks);
   const stepMs = new Float64Array(ranks);
   let most = 0;
+  let mostAtAll = 0;
   let parts = false;
 
   /** Every second of the steps kept goes, so that those that are left, and those to come, are as far apart. */
@@ -63,13 +70,27 @@ export function stepWindow(ranks: number): StepWindow {
     stepAt[place] = step;
     return place;
   };
+  const forgetCompute = (): void => {
+    most = 0;
+    told.fill(0);
+    for (const values of [computeMs, ...works.values()]) values.fill(NaN);
+    stepAt.fill(-1);
+    hostMs.fill(0);
+  };
   const take = (timing: Timing, step: number): void => {
     const { rank, stepTimeMs, timingsMs } = timing;
     const computed = computeOf(timing);
     if (rank >= ranks || computed === undefined) return;
-    parts ||= Object.keys(timingsMs).length > 0;
+    const hasParts = arePartsTold(timing);
+    // Of a step that is told as a whole, waiting is in its time: not to be held against compute of others.
+    if (hasParts && !parts) forgetCompute();
+    parts ||= hasParts;
     dataMs[rank] = (dataMs[rank] ?? 0) + (timingsMs['data'] ?? 0);
     stepMs[rank] = (stepMs[rank] ?? 0) + stepTimeMs;
+    toldAtAll[rank] = (toldAtAll[rank] ?? 0) + 1;
+    mostAtAll = Math.max(mostAtAll, toldAtAll[rank] ?? 0);
+    if (parts && !hasParts) return;
+    hostMs[rank] = (hostMs[rank] ?? 0) + (timingsMs['host'] ?? 0);
     const place = computed > 0 ? placeOf(rank, step) : undefined;
     if (place !== undefined) computeMs[place] = computed;
   };
@@ -89,7 +110,9 @@ export function stepWindow(ranks: number): StepWindow {
     dataMs,
     stepMs,
     steps: () => Math.max(0, most - 1),
+    allSteps: () => Math.max(0, mostAtAll - 1),
     hasParts: () => parts,
+    hostMs: (rank) => (hostMs[rank] ?? 0) / (told[rank] ?? 0),
     work: (kind) => works.get(kind),
     add: (record) => {
       for (const timing of record.ranks) take(timing, record.step);
@@ -99,14 +122,18 @@ export function stepWindow(ranks: number): StepWindow {
       }
     },
     clear: () => {
-      most = 0;
-      told.fill(0);
-      for (const values of [computeMs, ...works.values()]) values.fill(NaN);
-      stepAt.fill(-1);
+      forgetCompute();
+      mostAtAll = 0;
+      toldAtAll.fill(0);
       dataMs.fill(0);
       stepMs.fill(0);
     },
   };
+}
+
+export function arePartsTold({ timingsMs }: Timing): boolean {
+  for (const _part in timingsMs) return true;
+  return false;
 }
 
 /** 1 for the first 32 steps of a rank, 2 for as many more, then 4, and so on. */

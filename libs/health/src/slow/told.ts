@@ -15,6 +15,8 @@ export interface Doubts {
   readonly waitingIsIn: boolean;
   /** It may be its experts that have much to do. */
   readonly mayBeExpert: boolean;
+  /** Its GPU was idle for most of that, while it waited for nobody: its data, its log, its processor. */
+  readonly mayBeHost: (slow: Slow) => boolean;
 }
 
 /** When and in which gang, what it has cost, and whether that is enough to act. */
@@ -31,13 +33,9 @@ export function slowRanks(
   { gang, atMs, lostMs, isDue, ...doubts }: SlowRankContext,
 ): VerdictDraft[] {
   const nodes = Map.groupBy(due, (rank) => gang.nodeOf(rank) ?? `rank ${rank}`);
-  const doubt = doubts.mayBeExpert
-    ? ' Or its experts are sent more tokens than others: tell expertTokens to be sure.'
-    : doubts.waitingIsIn
-      ? ' Its steps were told without their parts, so waiting for others may be in that.'
-      : '';
   return [...nodes.values()].map((ranks): VerdictDraft => {
     const worst = ranks.flatMap((rank) => found.get(rank) ?? []).sort((a, b) => b.z - a.z)[0];
+    const doubt = worst === undefined ? '' : doubtOf(worst, doubts);
     const excess = worst === undefined ? 0 : worst.computeMs / worst.usualMs - 1;
     const lost = Math.round(worst === undefined ? 0 : lostMs(worst.rank));
     const cost = isDue ? ` That has cost ${Math.round(lost / 1000)} s, as much as a restart.` : '';
@@ -57,6 +55,15 @@ export function slowRanks(
       action: isDue && doubt === '' ? 'evict' : 'advise',
     };
   });
+}
+
+function doubtOf(slow: Slow, { mayBeExpert, waitingIsIn, mayBeHost }: Doubts): string {
+  if (mayBeExpert) return ' Or its experts are sent more tokens than others: tell expertTokens to be sure.';
+  if (waitingIsIn) return ' Its steps were told without their parts, so waiting for others may be in that.';
+  if (mayBeHost(slow)) {
+    return ' Most of that its GPU was idle and waited for nobody: its data, its log or its processor, and what the program has this rank alone do.';
+  }
+  return '';
 }
 
 export function slowLinks(

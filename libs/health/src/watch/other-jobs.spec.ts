@@ -1,5 +1,6 @@
 import { headerOf, otherJob, type OtherJob, tellOtherJob } from '../testing/held-out/other-job.ts';
 import { OTHER_CLEAN, OTHER_FAULTS } from '../testing/held-out/other-jobs.ts';
+import type { RecordOf, TraceRecord } from '../trace/records.ts';
 import type { Verdict } from '../verdict/verdict.ts';
 import { watchHealth } from './watch-health.ts';
 
@@ -40,6 +41,66 @@ describe('of a job that the second generator tells', () => {
     expect(slow[0]?.evidence['timeLostMs']).toBeLessThan(120_000);
     expect(slow[1]?.evidence['timeLostMs']).toBeGreaterThanOrEqual(120_000);
     for (const verdict of slow) expect(verdict.falseAlarmsPerDay).toBeLessThan(1);
+  });
+
+  describe('where parts are told of every eighth step', () => {
+    const slowFrom60 = (rank: number, step: number): number => (rank === 5 && step >= 60 ? 1.5 : 1);
+    const sampled = otherJob({ slow: slowFrom60, tells: 'sampled', stepMs: 1_000, steps: 900 });
+    const slowIn = (records: Iterable<TraceRecord>): readonly Verdict[] => {
+      const watch = watchHealth(headerOf(sampled));
+      return [...records].flatMap((record) => watch.observe(record)).filter(({ kind }) => kind === 'slowRank');
+    };
+
+    it('a slow rank is named within five minutes, and replaced later', () => {
+      const slow = slowIn(tellOtherJob(sampled, 2));
+      expect(slow.map(({ action, ranks }) => [action, ranks])).toEqual([
+        ['advise', [5]],
+        ['evict', [5]],
+      ]);
+      expect(slow[0]?.atMs).toBeLessThan(60 * 1_650 + 300_000);
+    });
+
+    it('a rank whose GPU is idle for that long is named, and never replaced for it', () => {
+      const idle = [...tellOtherJob(sampled, 2)].map((record): TraceRecord => {
+        if (record.kind !== 'step') return record;
+        return {
+          ...record,
+          ranks: record.ranks.map((one) => {
+            const { compute, host } = one.timingsMs;
+            if (one.rank !== 5 || compute === undefined || host === undefined || record.step < 60) return one;
+            const idleMs = compute / 3;
+            return { ...one, timingsMs: { ...one.timingsMs, compute: compute - idleMs, host: host + idleMs } };
+          }),
+        };
+      });
+      const slow = slowIn(idle);
+      expect(slow.map(({ action, ranks }) => [action, ranks])).toEqual([
+        ['advise', [5]],
+        ['advise', [5]],
+      ]);
+      expect(slow[0]?.message).toMatch(/^Rank 5 .* Most of that its GPU was idle and waited for nobody/);
+    });
+
+    it('links are judged also when nothing is told in parts any more', () => {
+      const watch = watchHealth(headerOf(sampled));
+      const names = ['0-15', '16-31', '32-47', '48-63'];
+      names.forEach((ranks, at) => watch.observe({ kind: 'group', group: String(at), name: 'data', ranks }));
+      const verdicts = [...tellOtherJob({ ...sampled, slow: () => 1, steps: 1_800 }, 2)].flatMap((record) => {
+        if (record.kind !== 'step') return watch.observe(record);
+        const whole = record.ranks.map((one) => (record.step < 100 ? one : { ...one, timingsMs: {} }));
+        const { atMs } = record;
+        const told = names.map((_, at): RecordOf<'collectives'>['ranks'][number] => {
+          const ms = at === 3 && record.step >= 100 ? 20 : 10;
+          const one = { operation: 'all_reduce', bytes: 4096, count: 10, medianMs: ms, maxMs: ms };
+          return { rank: 16 * at, groups: [{ ...one, group: String(at) }] };
+        });
+        return [
+          ...watch.observe({ ...record, ranks: whole }),
+          ...watch.observe({ kind: 'collectives', atMs, ranks: told }),
+        ];
+      });
+      expect(verdicts.map(({ kind, group }) => [kind, group])).toEqual([['slowLink', '3']]);
+    });
   });
 
   it('the same records give the same verdicts', () => {

@@ -15,8 +15,8 @@ export interface OtherJob {
   /** Coefficient of variation of a rank's time from step to step, and between ranks for good. */
   readonly noise: number;
   readonly chips: number;
-  /** Which parts of a step are told. whole: only what it took. */
-  readonly tells: 'parts' | 'waiting' | 'whole';
+  /** Which parts of a step are told. whole: only what it took; sampled: of every eighth step how long the GPU computed, was idle and waited, of others only what they took. */
+  readonly tells: 'parts' | 'waiting' | 'whole' | 'sampled';
   readonly reportEveryMs: number;
   /** Multiples of the time of stages. */
   readonly stages?: readonly number[];
@@ -43,6 +43,8 @@ export interface OtherJob {
   readonly clockStep?: readonly [step: number, ms: number];
   readonly lossOf?: (step: number, random: Random) => number;
 }
+
+const SAMPLED_EVERY = 8;
 
 const USUAL: OtherJob = {
   layout: { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 64 },
@@ -132,7 +134,7 @@ export function* tellOtherJob(job: OtherJob, seed: number): Generator<TraceRecor
         step,
         loss: first === 0 ? loss : null,
         gradNorm: first === 0 ? Math.exp(0.5 * random.normal()) : null,
-        ranks: heard.map((rank) => timing(rank, own[rank], wholeMs, job.tells)),
+        ranks: heard.map((rank) => timing(rank, own[rank], wholeMs, tellsIn(step, job.tells))),
         ...(job.tellsWork === true
           ? { work: heard.map((rank) => ({ rank, squaredTokens: 1e9 * (own[rank]?.work ?? 1) })) }
           : {}),
@@ -148,6 +150,10 @@ export function* tellOtherJob(job: OtherJob, seed: number): Generator<TraceRecor
   }
 }
 
+function tellsIn(step: number, tells: OtherJob['tells']): OtherJob['tells'] {
+  return tells === 'sampled' && step % SAMPLED_EVERY !== 0 ? 'whole' : tells;
+}
+
 function timing(
   rank: number,
   own: { readonly computeMs: number; readonly dataMs: number } | undefined,
@@ -156,11 +162,11 @@ function timing(
 ) {
   const { computeMs = 0, dataMs = 0 } = own ?? {};
   const communication = wholeMs - computeMs - dataMs;
-  const timingsMs: Record<string, number> =
-    tells === 'whole'
-      ? {}
-      : tells === 'waiting'
-        ? { communication, data: dataMs }
-        : { train: 0.9 * computeMs, step: 0.1 * computeMs, communication, data: dataMs };
-  return { rank, stepTimeMs: wholeMs, timingsMs };
+  const parts: Record<OtherJob['tells'], Record<string, number>> = {
+    whole: {},
+    waiting: { communication, data: dataMs },
+    sampled: { compute: 0.9 * computeMs, host: 0.1 * computeMs + dataMs, communication },
+    parts: { train: 0.9 * computeMs, step: 0.1 * computeMs, communication, data: dataMs },
+  };
+  return { rank, stepTimeMs: wholeMs, timingsMs: parts[tells] };
 }

@@ -37,6 +37,16 @@ export const OTHER_CLEAN: readonly OtherCase[] = [
     expected: [],
   },
   { name: 'only step times', job: otherJob({ tells: 'whole' }), expected: [] },
+  {
+    name: 'parts of every eighth step',
+    job: otherJob({ tells: 'sampled', stepMs: 1_000, steps: 900, noise: 0.05, chips: 0.02 }),
+    expected: [],
+  },
+  {
+    name: 'parts of every eighth step, all slower alike',
+    job: otherJob({ tells: 'sampled', stepMs: 1_000, steps: 900, pace: (step) => 1 + 0.08 * (step / 900) }),
+    expected: [],
+  },
   { name: 'sequences of the whole batch', job: otherJob({ batches: 0.25 }), expected: [] },
   { name: 'a drift of a tenth', job: otherJob({ pace: (step) => 1 + 0.1 * (step / 400) }), expected: [] },
   { name: 'a warm-up', job: otherJob({ pace: (step) => (step < 20 ? 4 - step * 0.15 : 1) }), expected: [] },
@@ -72,6 +82,16 @@ export const OTHER_FAULTS: readonly OtherCase[] = [
     name: 'a rank 50 % slower, only its waiting told',
     job: otherJob({ slow: from([5], 1.5), tells: 'waiting' }),
     expected: slow(5),
+  },
+  {
+    name: 'a rank 20 % slower, parts of every eighth step told',
+    job: otherJob({ slow: from([5], 1.2), tells: 'sampled', stepMs: 1_000, steps: 600 }),
+    expected: slow(5),
+  },
+  {
+    name: 'a rank of four half as long again, parts of every eighth step told',
+    job: otherJob({ layout: layout(1, 1, 4), slow: from([3], 1.5), tells: 'sampled', stepMs: 1_000, steps: 600 }),
+    expected: slow(3),
   },
   { name: 'a node 15 % slower', job: otherJob({ slow: from(node(2), 1.15) }), expected: slow(...node(2)) },
   {
