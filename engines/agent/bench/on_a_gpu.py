@@ -1,6 +1,6 @@
 """What does the hook see of ranks that talk by NCCL, and what does it cost them? Needs PyTorch for CUDA and one GPU.
 
-    python engines/agent/bench/on_a_gpu.py --out seen.json
+    python engines/agent/bench/on_a_gpu.py --out seen.json [--only stands|cost|slow]
 
 NCCL refuses two ranks on one GPU of one host. Each rank here says that it is a host of its own (`NCCL_HOSTID`), so that they meet over the loopback: slow,
 but collectives, recorder and hangs are NCCL's own. Each program ends by itself some seconds after it stands still.
@@ -16,10 +16,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tests'))
+import slow_ranks  # noqa: E402
 from hooked import Fact, Told, lay_out_hook, run_hooked  # noqa: E402
 
 HEAD = """
@@ -131,7 +134,7 @@ def see(name: str, folder: Path) -> dict[str, Any]:
     }
 
 
-def cost(folder: Path, steps: int) -> dict[str, float]:
+def cost(steps: int, folder: Path) -> dict[str, float]:
     """Of a step that the host queues, with the hook and without: both clocks, in milliseconds."""
     hook = lay_out_hook(folder / 'hook')
     told = Told(folder)
@@ -165,18 +168,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--out', type=Path, required=True)
     parser.add_argument('--steps', type=int, default=5_000)
+    parser.add_argument('--only', choices=('stands', 'cost', 'slow'))
     options = parser.parse_args()
-    seen: dict[str, Any] = {**software(), 'stands': {}}
-    for name in STANDS:
+    seen: dict[str, Any] = software()
+
+    def look(kind: str, name: str, how: Callable[[Path], Any]) -> None:
         begun = time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
-            seen['stands'][name] = see(name, Path(folder))
+            seen.setdefault(kind, {})[name] = how(Path(folder))
         print(f'{name}: {time.perf_counter() - begun:.0f} s', file=sys.stderr, flush=True)
         options.out.write_text(json.dumps(seen) + '\n')
-    with tempfile.TemporaryDirectory() as folder:
-        seen['cost'] = cost(Path(folder), options.steps)
-    options.out.write_text(json.dumps(seen) + '\n')
-    print(json.dumps(seen['cost'], indent=2))
+
+    if options.only in (None, 'stands'):
+        for name in STANDS:
+            look('stands', name, partial(see, name))
+    if options.only in (None, 'slow'):
+        for name in slow_ranks.CASES:
+            look('slow', name, partial(slow_ranks.see, name, of_this_machine()))
+            print(json.dumps({name: seen['slow'][name]}, indent=1), flush=True)
+    if options.only in (None, 'cost'):
+        look('cost', 'of a step', partial(cost, options.steps))
+        print(json.dumps(seen['cost'], indent=2))
 
 
 if __name__ == '__main__':

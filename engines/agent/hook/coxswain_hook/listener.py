@@ -11,6 +11,7 @@ from coxswain_hook import what_is_trained
 from coxswain_hook.progress import Progress
 from coxswain_hook.reporter import Reporter
 from coxswain_hook.step_count import StepCount
+from coxswain_hook.step_parts import StepParts
 
 HEARTBEAT_SECONDS = 10.0
 # How often it is looked whether there is a process group, until there is one.
@@ -22,6 +23,8 @@ LOOK_AT_STEP = 2
 # And from here on although there is no process group, where there are to be several ranks: some programs warm up before they make one.
 LOOK_ALONE_AT_STEP = 10
 LAST_WORD_SECONDS = 1.0
+# 0 in the environment of a rank: nobody asks what its steps are made of.
+PARTS_VARIABLE = 'HOOK_STEP_PARTS'
 
 
 class Listener:
@@ -30,8 +33,9 @@ class Listener:
     Loaders of data, torchrun, and whatever else inherits the environment of a rank do neither, so they say nothing.
     """
 
-    def __init__(self, rank, world_size, first_step, make_reporter):
+    def __init__(self, rank, world_size, first_step, make_reporter, *, tells_parts=True):
         self._rank = rank
+        self._parts = StepParts(sys.modules, world_size) if tells_parts else None
         self._world_size = world_size
         self._make_reporter = make_reporter
         self._reporter = None
@@ -58,7 +62,13 @@ class Listener:
         first_step = int(resumed) + 1 if resumed.isdigit() else 1
         world_size = environment.get('WORLD_SIZE', '')
         ranks = int(world_size) if world_size.isdigit() else 1
-        return Listener(rank, ranks, first_step, lambda: Reporter.from_environment(environment, hook='sitecustomize'))
+        return Listener(
+            rank,
+            ranks,
+            first_step,
+            lambda: Reporter.from_environment(environment, hook='sitecustomize'),
+            tells_parts=environment.get(PARTS_VARIABLE, '1') != '0',
+        )
 
     def listen_to_steps(self, optimizer_module):
         """`optimizer_module`: torch.optim.optimizer."""
@@ -113,10 +123,19 @@ class Listener:
             self._tell_resumed(reporter, optimizer)
             reporter.heartbeat(step=step)
         else:
-            reporter.step(step=step, rank=self._rank, step_time_ms=(now - before) * 1e3, tokens=None)
+            self._tell_step(reporter, step, now - before)
         self._see_group()
         if not self._looked and self._calls >= (LOOK_AT_STEP if self._is_in_group() else LOOK_ALONE_AT_STEP):
             self._look(reporter)
+        if self._parts is not None and before is not None:
+            self._parts.begin(step)
+
+    def _tell_step(self, reporter, step, seconds):
+        parts = None
+        try:
+            parts = self._parts.ended(seconds) if self._parts is not None else None
+        finally:
+            reporter.step(step=step, rank=self._rank, step_time_ms=seconds * 1e3, tokens=None, timings_ms=parts)
 
     def _tell_resumed(self, reporter, optimizer):
         """Adam counts its steps in its state: one that has just done the step after the checkpoint's has loaded that state."""
@@ -183,6 +202,8 @@ class Listener:
             self._progress.look(self._step, self._stepped_at)
         except Exception:
             self.faults += 1
+        if self._parts is not None:
+            self._parts.watch(self._progress.phase)
         if self._progress.is_news(HEARTBEAT_SECONDS):
             reporter.heartbeat(step=self._step, faults=self.faults, **self._progress.take())
 
@@ -192,6 +213,8 @@ class Listener:
         if self._pid != os.getpid() or self._reporter is None:
             return
         try:
+            if self._parts is not None:
+                self._parts.close()
             if self._calls > 0 and not self._looked:
                 self._look(self._reporter)
             if self._progress is not None:

@@ -24,6 +24,10 @@ class Progress:
         self._told_at = None
         self._told_groups = None
 
+    @property
+    def phase(self):
+        return self._phase
+
     def look(self, step, stepped_at):
         """`step`: the newest that is complete, None before the first; `stepped_at`: when it was, by the clock of this."""
         self._watermark = None
