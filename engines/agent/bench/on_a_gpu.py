@@ -1,6 +1,6 @@
 """What does the hook see of ranks that talk by NCCL, and what does it cost them? Needs PyTorch for CUDA and one GPU.
 
-    python engines/agent/bench/on_a_gpu.py --out seen.json [--only stands|cost|slow]
+    python engines/agent/bench/on_a_gpu.py --out seen.json [--only stands|cost|slow] [--case NAME]
 
 NCCL refuses two ranks on one GPU of one host. Each rank here says that it is a host of its own (`NCCL_HOSTID`), so that they meet over the loopback: slow,
 but collectives, recorder and hangs are NCCL's own. Each program ends by itself some seconds after it stands still.
@@ -169,6 +169,7 @@ def main() -> None:
     parser.add_argument('--out', type=Path, required=True)
     parser.add_argument('--steps', type=int, default=5_000)
     parser.add_argument('--only', choices=('stands', 'cost', 'slow'))
+    parser.add_argument('--case', action='append', help='of `slow`, one of its cases; may be said more than once')
     options = parser.parse_args()
     seen: dict[str, Any] = software()
 
@@ -183,7 +184,7 @@ def main() -> None:
         for name in STANDS:
             look('stands', name, partial(see, name))
     if options.only in (None, 'slow'):
-        for name in slow_ranks.CASES:
+        for name in options.case or slow_ranks.CASES:
             look('slow', name, partial(slow_ranks.see, name, of_this_machine()))
             print(json.dumps({name: seen['slow'][name]}, indent=1), flush=True)
     if options.only in (None, 'cost'):

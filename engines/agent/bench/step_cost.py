@@ -19,6 +19,8 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tests'))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'hook'))
+from coxswain_hook.own_time import OwnTime  # noqa: E402
 from hooked import Told, lay_out_hook  # noqa: E402
 
 TRAIN = """
@@ -51,6 +53,15 @@ def cpu_seconds(folder: Path, steps: int, environment: dict[str, str]) -> float:
     return float(done.stdout)
 
 
+def ms_of_parts(laps: int) -> float:
+    """What it takes a rank on a CPU to ask the kernel how long it was at work."""
+    own_time = OwnTime()
+    begun = time.process_time()
+    for _ in range(laps):
+        own_time.lap()
+    return (time.process_time() - begun) / laps * 1e3
+
+
 def start_ms(environment: dict[str, str]) -> float:
     taken = []
     for _ in range(STARTS):
@@ -81,6 +92,7 @@ def main() -> None:
                 'cpuMsPerStepWithHook': round(min(run[0] for run in runs) / steps * 1e3, 4),
                 'cpuMsPerStepWithout': round(min(run[1] for run in runs) / steps * 1e3, 4),
                 'cpuMsPerStepOfHook': round(statistics.median(a - b for a, b in runs) / steps * 1e3, 4),
+                'cpuMsPerStepOfParts': round(ms_of_parts(steps), 4),
                 'stepsTold': sum(line['kind'] == 'step' for line in lines),
                 'stepsDropped': sum(line.get('count', 0) for line in lines if line['kind'] == 'reportsDropped'),
                 'pythonStartMs': {which: round(taken, 2) for which, taken in starts.items()},
