@@ -24,7 +24,7 @@ export interface GridPoint {
   readonly schedule: NonNullable<PipelinePlan['schedule']>;
   readonly chunks: number;
   readonly microBatchGroup?: number;
-  readonly stages?: PipelinePlan['stages'];
+  readonly stages?: readonly NonNullable<PipelinePlan['stages']>[number][] | undefined;
   readonly vocabulary: NonNullable<PipelinePlan['vocabulary']>;
   /** Samples per forward pass; undefined where no batch is known. */
   readonly microBatchSize: number | undefined;

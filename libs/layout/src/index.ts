@@ -9,7 +9,7 @@ export { LAYOUT_ENGINES } from './layout-facts.ts';
 export type { LayoutEngine, LayoutFacts } from './layout-facts.ts';
 export { algorithmOf, servesSoftmax, softmaxOf } from './rules/context-algorithm-of.ts';
 export { gridRules } from './rules/grid-rules.ts';
-export { layoutFindings, layoutRules, layoutViolations } from './layout-rules.ts';
+export { firstViolation, layoutFindings, layoutRules, layoutViolations } from './layout-rules.ts';
 export type { LayoutViolation } from './layout-rules.ts';
 export { DeviceMesh, JobLayout, LayoutDocument } from './layout-document.ts';
 export type { RoleDocument } from './layout-document.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { type GridPoint, gridPointOf } from './grid-point.ts';
 import {
+  firstViolation,
   gridRules,
   layoutFindings,
   type LayoutFacts,
@@ -89,6 +90,29 @@ describe('the fast question of a search', () => {
         expect(isLegalGrid(gridPointOf(layout, known), known)).toBe(broken.length === 0);
       }),
     );
+  });
+});
+
+describe('the first broken rule', () => {
+  it('is the first of all that are broken, for any degrees', () => {
+    let broken = 0;
+    fc.assert(
+      fc.property(anyLayout, anyFacts, (layout, facts) => {
+        const [first] = layoutViolations(layout, facts);
+        broken += first === undefined ? 0 : 1;
+        expect(firstViolation(layout, facts)).toEqual(first);
+      }),
+    );
+    expect(broken).toBeGreaterThan(10);
+  });
+
+  it.each<[sentence: string, layout: Partial<ParallelLayout>]>([
+    ['where an option alone is at fault', { states: { implementation: 'ddp', zeroStage: 1 } }],
+    ['where nothing is', {}],
+    ['where all there is to say is advice', { contextParallelDegree: 2, sequence: { contextAlgorithm: 'ring' } }],
+  ])('is what stands first of them %s', (_sentence, layout) => {
+    const known = { ...DENSE, engine: 'megatron-lm' } as const;
+    expect(firstViolation(aLayout(layout), known)).toEqual(layoutViolations(aLayout(layout), known)[0]);
   });
 });
 

@@ -42,6 +42,19 @@ export function layoutViolations(layout: ParallelLayout, facts: LayoutFacts): re
   return layoutFindings(layout, facts).filter((finding) => finding.severity === 'error');
 }
 
+/** The first of `layoutViolations`, without looking further: what a search wants to know of thousands of layouts. */
+export function firstViolation(layout: ParallelLayout, facts: LayoutFacts): LayoutViolation | undefined {
+  const point = gridPointOf(layout, facts);
+  for (const rule of gridRules) {
+    if (!rule.holds(point, facts)) return { rule: rule.name, severity: 'error', ...rule.explain(point, facts) };
+  }
+  for (const rule of optionRules) {
+    const [explanation] = rule.check(layout, facts);
+    if (explanation !== undefined) return { rule: rule.name, severity: 'error', ...explanation };
+  }
+  return undefined;
+}
+
 function ofGrid({ holds, explain, ...rule }: GridRule): LayoutRule {
   return {
     ...rule,
