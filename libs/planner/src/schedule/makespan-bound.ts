@@ -1,6 +1,15 @@
 /** How long does a pipeline take at least? For searches that drop a layout before its schedule is simulated. */
 import { isVShaped } from '../stages.ts';
-import { activationLimit, BACKWARD, BACKWARD_WEIGHT, FORWARD, passOrder } from './pass-order.ts';
+import {
+  activationLimit,
+  BACKWARD,
+  BACKWARD_WEIGHT,
+  chunkOfCode,
+  FORWARD,
+  kindOfCode,
+  microBatchOfCode,
+  passCodes,
+} from './pass-order.ts';
 import type { ScheduleInput, ScheduleShape } from './schedule-input.ts';
 
 /**
@@ -99,11 +108,11 @@ function firstRankOrderOf(shape: ScheduleShape, orders: FirstRankOrders): FirstR
   const key = `${shape.schedule}/${shape.pipeline}/${shape.microBatches}`;
   const known = orders.get(key);
   if (known !== undefined) return known;
-  const passes = passOrder(shape, 0);
+  const codes = passCodes(shape, 0);
   const order = {
-    kinds: Uint8Array.from(passes, ({ kind }) => kind),
-    isLast: Uint8Array.from(passes, ({ stage }) => (stage === 0 ? 0 : 1)),
-    microBatches: Int32Array.from(passes, ({ microBatch }) => microBatch),
+    kinds: Uint8Array.from(codes, kindOfCode),
+    isLast: Uint8Array.from(codes, (code) => (chunkOfCode(code, shape.chunks) === 0 ? 0 : 1)),
+    microBatches: Int32Array.from(codes, (code) => microBatchOfCode(code, shape.chunks)),
   };
   orders.set(key, order);
   return order;

@@ -19,31 +19,65 @@ export interface Pass {
 }
 
 /**
+ * Passes of one rank as whole numbers, which a search makes millions of: kind in the lowest bits, then chunk of the rank, then micro-batch. Numbers of 32
+ * bits hold 2^29 pairs of chunk and micro-batch, more passes than there is memory for.
+ */
+export type PassCodes = readonly number[];
+
+const KIND_BITS = 3;
+const KIND_MASK = 7;
+
+function codeOf(kind: number, chunk: number, microBatch: number, chunks: number): number {
+  return ((microBatch * chunks + chunk) << KIND_BITS) | kind;
+}
+
+export function kindOfCode(code: number): number {
+  return code & KIND_MASK;
+}
+
+export function chunkOfCode(code: number, chunks: number): number {
+  return (code >>> KIND_BITS) % chunks;
+}
+
+export function microBatchOfCode(code: number, chunks: number): number {
+  return ((code >>> KIND_BITS) / chunks) | 0;
+}
+
+/** The passes of `passCodes` one by one. */
+export function passOrder(shape: ScheduleShape, rank: number): Pass[] {
+  return passCodes(shape, rank).map((code) => ({
+    kind: kindOfCode(code),
+    stage: stageOfRank(shape, rank, chunkOfCode(code, shape.chunks)),
+    microBatch: microBatchOfCode(code, shape.chunks),
+  }));
+}
+
+/**
  * The passes of one rank, without the weight passes of schedules that place them when there is time (see `weightsWait`), and without the last
  * weight passes of ZB-H1 and DualPipeV, which follow when all else is done.
  * Shorter than a schedule's warm-up, the micro-batches that do not exist are left out: an order without some micro-batches stays sound.
  */
-export function passOrder(shape: ScheduleShape, rank: number): Pass[] {
+export function passCodes(shape: ScheduleShape, rank: number): PassCodes {
   const { pipeline, microBatches } = shape;
   const below = pipeline - 1 - rank;
   if (pipeline === 1) return accumulation(shape);
   switch (shape.schedule) {
     case 'gpipe':
-      return alternating(shape, rank, { warmUp: microBatches, backward: BACKWARD });
+      return alternating(shape, { warmUp: microBatches, backward: BACKWARD });
     case '1f1b':
-      return alternating(shape, rank, { warmUp: below + 1, backward: BACKWARD });
+      return alternating(shape, { warmUp: below + 1, backward: BACKWARD });
     case 'interleaved-1f1b':
       return interleaved(shape, rank);
     case 'zb-h1':
-      return alternating(shape, rank, { warmUp: below + 1, backward: BACKWARD_INPUT, weightDelay: rank });
+      return alternating(shape, { warmUp: below + 1, backward: BACKWARD_INPUT, weightDelay: rank });
     case 'zb-2p':
-      return alternating(shape, rank, { warmUp: 2 * below + 1, backward: BACKWARD_INPUT });
+      return alternating(shape, { warmUp: 2 * below + 1, backward: BACKWARD_INPUT });
     case 'zbv':
       return zeroBubbleV(shape, rank);
     case 'v-half':
-      return repeated(shape, rank, halfMemoryBlock(pipeline, rank));
+      return repeated(shape, halfMemoryBlock(pipeline, rank)).codes;
     case 'v-min':
-      return withWeightsBetween(repeated(shape, rank, minimalMemoryBlock(pipeline, rank)));
+      return withWeightsBetween(repeated(shape, minimalMemoryBlock(pipeline, rank)));
     case 'dualpipe-v':
       return dualPipeV(shape, rank);
   }
@@ -101,11 +135,11 @@ export function interleavedWarmUp(shape: ScheduleShape, rank: number): number {
   return 2 * (shape.pipeline - 1 - rank) + (shape.chunks - 1) * shape.pipeline;
 }
 
-function accumulation({ chunks, microBatches }: ScheduleShape): Pass[] {
-  const order: Pass[] = [];
+function accumulation({ chunks, microBatches }: ScheduleShape): PassCodes {
+  const order: number[] = [];
   for (let microBatch = 0; microBatch < microBatches; microBatch++) {
-    for (let stage = 0; stage < chunks; stage++) order.push({ kind: FORWARD, stage, microBatch });
-    for (let stage = chunks - 1; stage >= 0; stage--) order.push({ kind: BACKWARD, stage, microBatch });
+    for (let stage = 0; stage < chunks; stage++) order.push(codeOf(FORWARD, stage, microBatch, chunks));
+    for (let stage = chunks - 1; stage >= 0; stage--) order.push(codeOf(BACKWARD, stage, microBatch, chunks));
   }
   return order;
 }
@@ -119,65 +153,73 @@ interface Alternation {
 
 /** `warmUp` forwards, then a backward and a forward in turn. */
 function alternating(
-  { microBatches }: ScheduleShape,
-  stage: number,
+  { microBatches, chunks }: ScheduleShape,
   { warmUp, backward, weightDelay = Infinity }: Alternation,
-): Pass[] {
-  const order: Pass[] = [];
+): PassCodes {
+  const order: number[] = [];
   for (let i = 0; i < microBatches + warmUp; i++) {
     const returning = i - warmUp;
-    if (returning >= 0) order.push({ kind: backward, stage, microBatch: returning });
+    if (returning >= 0) order.push(codeOf(backward, 0, returning, chunks));
     const weight = returning - weightDelay;
-    if (weight >= 0) order.push({ kind: BACKWARD_WEIGHT, stage, microBatch: weight });
-    if (i < microBatches) order.push({ kind: FORWARD, stage, microBatch: i });
+    if (weight >= 0) order.push(codeOf(BACKWARD_WEIGHT, 0, weight, chunks));
+    if (i < microBatches) order.push(codeOf(FORWARD, 0, i, chunks));
   }
   return order;
 }
 
-function interleaved(shape: ScheduleShape, rank: number): Pass[] {
-  const forwards: Pass[] = [];
-  const backwards: Pass[] = [];
+function interleaved(shape: ScheduleShape, rank: number): PassCodes {
+  const { chunks, microBatches } = shape;
+  const forwards: number[] = [];
+  const backwards: number[] = [];
   forEachInterleaved(shape, (chunk, microBatch) => {
-    forwards.push({ kind: FORWARD, stage: stageOfRank(shape, rank, chunk), microBatch });
-    backwards.push({ kind: BACKWARD, stage: stageOfRank(shape, rank, shape.chunks - 1 - chunk), microBatch });
+    forwards.push(codeOf(FORWARD, chunk, microBatch, chunks));
+    backwards.push(codeOf(BACKWARD, chunks - 1 - chunk, microBatch, chunks));
   });
   const warmUp = interleavedWarmUp(shape, rank) + 1;
-  const order: Pass[] = [];
+  const order: number[] = [];
+  const addExisting = (code: number | undefined): void => {
+    if (code !== undefined && microBatchOfCode(code, chunks) < microBatches) order.push(code);
+  };
   for (let i = 0; i < forwards.length + warmUp; i++) {
-    const backward = backwards[i - warmUp];
-    const forward = forwards[i];
-    if (backward !== undefined) order.push(backward);
-    if (forward !== undefined) order.push(forward);
+    addExisting(backwards[i - warmUp]);
+    addExisting(forwards[i]);
   }
-  return existing(shape, order);
+  return order;
 }
 
-/** Numbers the micro-batches as passes are added to a rank's list. */
+/** Numbers the micro-batches as passes are added to a rank's list; those that do not exist are left out. */
 class PassList {
-  readonly passes: Pass[] = [];
-  private readonly stages: readonly [number, number];
+  readonly passes: number[] = [];
+  private readonly microBatches: number;
   private readonly forwards: [number, number] = [0, 0];
   private readonly backwards: [number, number] = [0, 0];
-  private readonly owed: Pass[] = [];
+  private readonly owed: number[] = [];
+  private oldestOwed = 0;
 
-  constructor(shape: ScheduleShape, rank: number) {
-    this.stages = [stageOfRank(shape, rank, 0), stageOfRank(shape, rank, 1)];
+  constructor({ microBatches }: ScheduleShape) {
+    this.microBatches = microBatches;
   }
 
   forward(chunk: 0 | 1, kind: number = FORWARD): void {
-    this.passes.push({ kind, stage: this.stages[chunk], microBatch: this.forwards[chunk]++ });
+    this.add(kind, chunk, this.forwards[chunk]++);
   }
 
   backward(chunk: 0 | 1, kind: number = BACKWARD_INPUT): void {
-    const pass = { kind, stage: this.stages[chunk], microBatch: this.backwards[chunk]++ };
-    this.passes.push(pass);
-    if (kind === BACKWARD_INPUT) this.owed.push({ ...pass, kind: BACKWARD_WEIGHT });
+    const microBatch = this.backwards[chunk]++;
+    this.add(kind, chunk, microBatch);
+    if (kind === BACKWARD_INPUT) this.owed.push(2 * microBatch + chunk);
   }
 
   /** The oldest weight pass that is owed. */
   weight(): void {
-    const owed = this.owed.shift();
-    if (owed !== undefined) this.passes.push(owed);
+    const owed = this.owed[this.oldestOwed];
+    if (owed === undefined) return;
+    this.oldestOwed++;
+    this.add(BACKWARD_WEIGHT, owed % 2, Math.floor(owed / 2));
+  }
+
+  private add(kind: number, chunk: number, microBatch: number): void {
+    if (microBatch < this.microBatches) this.passes.push(codeOf(kind, chunk, microBatch, 2));
   }
 }
 
@@ -186,11 +228,11 @@ class PassList {
  * ScheduleZBVZeroBubble does. The paper searches an order per profile instead: it states 2 to 7 % idle on 16 to 32 ranks where this one
  * has 4 to 10 % (both without idle time where all passes are equally long).
  */
-function zeroBubbleV(shape: ScheduleShape, rank: number): Pass[] {
+function zeroBubbleV(shape: ScheduleShape, rank: number): PassCodes {
   const { pipeline } = shape;
   const microBatches = Math.max(shape.microBatches, 2 * pipeline - 1);
   const below = pipeline - 1 - rank;
-  const list = new PassList(shape, rank);
+  const list = new PassList(shape);
   for (let i = 0; i < 2 * below + 1; i++) list.forward(0);
   for (let i = 0; i < rank; i++) {
     list.forward(1);
@@ -212,7 +254,7 @@ function zeroBubbleV(shape: ScheduleShape, rank: number): Pass[] {
     list.backward(1);
   }
   for (let i = 0; i <= below; i++) list.backward(0);
-  return existing(shape, list.passes);
+  return list.passes;
 }
 
 /** When a rank starts forward down, forward up, backward down and backward up of its first micro-batch, in passes of equal length. */
@@ -235,51 +277,58 @@ function minimalMemoryBlock(pipeline: number, rank: number): BuildingBlock {
 }
 
 /** The block again for every micro-batch, six passes later. Only the order is kept: passes start as soon as they can. */
-function repeated(shape: ScheduleShape, rank: number, block: BuildingBlock): SlottedPass[] {
-  const parts = block.map((firstSlot, part) => ({
-    slot: firstSlot,
-    microBatch: 0,
-    kind: part < 2 ? FORWARD : BACKWARD_INPUT,
-    stage: stageOfRank(shape, rank, part === 0 || part === 3 ? 0 : 1),
-  }));
-  const order: SlottedPass[] = [];
-  while (order.length < 4 * shape.microBatches) {
-    const next = parts.reduce((first, part) => (part.slot < first.slot ? part : first));
-    order.push({ kind: next.kind, stage: next.stage, microBatch: next.microBatch, slot: next.slot });
-    next.microBatch++;
-    next.slot = next.microBatch < shape.microBatches ? next.slot + PASSES_PER_MICRO_BATCH : Infinity;
+function repeated({ microBatches, chunks }: ScheduleShape, block: BuildingBlock): SlottedPasses {
+  const nextSlots = [...block];
+  const nextMicroBatches = block.map(() => 0);
+  const codes: number[] = [];
+  const slots: number[] = [];
+  while (codes.length < 4 * microBatches) {
+    let part = 0;
+    for (let other = 1; other < 4; other++) {
+      if ((nextSlots[other] as number) < (nextSlots[part] as number)) part = other;
+    }
+    const slot = nextSlots[part] as number;
+    const microBatch = nextMicroBatches[part] as number;
+    codes.push(codeOf(part < 2 ? FORWARD : BACKWARD_INPUT, part === 0 || part === 3 ? 0 : 1, microBatch, chunks));
+    slots.push(slot);
+    nextMicroBatches[part] = microBatch + 1;
+    nextSlots[part] = microBatch + 1 < microBatches ? slot + PASSES_PER_MICRO_BATCH : Infinity;
   }
-  return order;
+  return { codes, slots };
 }
 
-/** A pass and when it starts where all passes are equally long. */
-interface SlottedPass extends Pass {
-  readonly slot: number;
+/** Passes, and when they start where all passes are equally long. */
+interface SlottedPasses {
+  readonly codes: PassCodes;
+  readonly slots: readonly number[];
 }
 
 /** Weight passes in the slots that other passes leave free, oldest first. */
-function withWeightsBetween(order: readonly SlottedPass[]): Pass[] {
-  const all: Pass[] = [];
-  const owed: Pass[] = [];
+function withWeightsBetween({ codes, slots }: SlottedPasses): PassCodes {
+  const all: number[] = [];
+  const owed: number[] = [];
+  let oldestOwed = 0;
   let freeSlot = 0;
-  for (const pass of order) {
-    for (; freeSlot < pass.slot; freeSlot++) {
-      const weight = owed.shift();
-      if (weight !== undefined) all.push(weight);
+  for (let at = 0; at < codes.length; at++) {
+    const code = codes[at] as number;
+    const slot = slots[at] as number;
+    for (; freeSlot < slot; freeSlot++) {
+      if (oldestOwed < owed.length) all.push(owed[oldestOwed++] as number);
     }
-    all.push(pass);
-    freeSlot = pass.slot + 1;
-    if (pass.kind === BACKWARD_INPUT) owed.push({ ...pass, kind: BACKWARD_WEIGHT });
+    all.push(code);
+    freeSlot = slot + 1;
+    if (kindOfCode(code) === BACKWARD_INPUT) owed.push(code - BACKWARD_INPUT + BACKWARD_WEIGHT);
   }
-  return [...all, ...owed];
+  for (; oldestOwed < owed.length; oldestOwed++) all.push(owed[oldestOwed] as number);
+  return all;
 }
 
 /** DeepSeek's DualPipeV, as in PyTorch's ScheduleDualPipeV: in the steady phase every forward runs interleaved with a backward. */
-function dualPipeV(shape: ScheduleShape, rank: number): Pass[] {
+function dualPipeV(shape: ScheduleShape, rank: number): PassCodes {
   const { pipeline } = shape;
   const microBatches = Math.max(shape.microBatches, 2 * pipeline);
   const below = pipeline - 1 - rank;
-  const list = new PassList(shape, rank);
+  const list = new PassList(shape);
   for (let i = 0; i < 2 * below; i++) list.forward(0);
   for (let i = 0; i <= rank; i++) {
     list.forward(0);
@@ -309,9 +358,5 @@ function dualPipeV(shape: ScheduleShape, rank: number): Pass[] {
     list.weight();
     list.backward(0);
   }
-  return existing(shape, list.passes);
-}
-
-function existing({ microBatches }: ScheduleShape, order: readonly Pass[]): Pass[] {
-  return order.filter(({ microBatch }) => microBatch < microBatches);
+  return list.passes;
 }

@@ -4,15 +4,18 @@ import {
   BACKWARD,
   BACKWARD_INPUT,
   BACKWARD_WEIGHT,
+  chunkOfCode,
   FORWARD,
+  kindOfCode,
   limitKnowsWeightShare,
+  microBatchOfCode,
   PAIRED_FORWARD,
-  passOrder,
+  passCodes,
   weightsWait,
-  type Pass,
+  type PassCodes,
 } from './pass-order.ts';
 import { rankOfStage } from '../stages.ts';
-import type { ScheduleShape } from './schedule-input.ts';
+import { stageOfRank, type ScheduleShape } from './schedule-input.ts';
 
 /** A schedule ready to be timed. Depends on the shape alone, so one sequence serves every layout of that shape. */
 export interface PassSequence {
@@ -60,14 +63,13 @@ export function sequenceOf(shape: ScheduleShape, cache: SequenceCache): PassSequ
 }
 
 function newSequence(shape: ScheduleShape): PassSequence {
-  const { pipeline, chunks, microBatches } = shape;
-  const orders = Array.from({ length: pipeline }, (_, rank) => passOrder(shape, rank));
-  const length = orders.reduce((sum, order) => sum + order.length, 0);
-  const sequence: PassSequence = {
-    kinds: new Uint8Array(length),
-    stages: new Int32Array(length),
-    cells: new Int32Array(length),
-    ranks: new Int32Array(length),
+  const { pipeline, chunks } = shape;
+  const { kinds, stages, cells, ranks } = new Interleaving(shape).inOrder();
+  return {
+    kinds,
+    stages,
+    cells,
+    ranks,
     crossesRanks: Float64Array.from({ length: pipeline * chunks }, (_, stage) =>
       rankOfStage(shape, stage) === rankOfStage(shape, stage + 1) ? 0 : 1,
     ),
@@ -75,68 +77,94 @@ function newSequence(shape: ScheduleShape): PassSequence {
     activationLimit: activationLimit(shape),
     limitKnowsWeightShare: limitKnowsWeightShare(shape),
   };
-  let next = 0;
-  interleaveRanks(shape, orders, ({ kind, stage, microBatch }, rank) => {
-    sequence.kinds[next] = kind;
-    sequence.stages[next] = stage;
-    sequence.cells[next] = stage * microBatches + microBatch;
-    sequence.ranks[next] = rank;
-    next++;
-  });
-  return sequence;
 }
 
 /** Takes passes from every rank in turn for as long as what they wait for has been taken; pairs stay together. */
-function interleaveRanks(
-  shape: ScheduleShape,
-  orders: readonly (readonly Pass[])[],
-  visit: (pass: Pass, rank: number) => void,
-): void {
-  const taken = new Taken(shape);
-  const next = orders.map(() => 0);
-  let waiting = orders.reduce((sum, order) => sum + order.length, 0);
-  while (waiting > 0) {
-    const before = waiting;
-    for (const [rank, order] of orders.entries()) {
-      let at = next[rank] ?? 0;
-      for (let pass = order[at]; pass !== undefined && taken.ready(pass); pass = order[++at]) {
-        const partner = pass.kind === PAIRED_FORWARD ? order[at + 1] : undefined;
-        if (partner !== undefined && !taken.ready(partner)) break;
-        taken.take(pass);
-        visit(pass, rank);
-        waiting--;
-      }
-      next[rank] = at;
-    }
-    if (waiting === before) throw new Error(`the passes of ${shape.schedule} wait for each other`);
-  }
-}
-
-/** Which passes have been sequenced. */
-class Taken {
-  private readonly microBatches: number;
+class Interleaving {
+  readonly kinds: Uint8Array;
+  readonly stages: Int32Array;
+  readonly cells: Int32Array;
+  readonly ranks: Int32Array;
+  private readonly shape: ScheduleShape;
+  private readonly orders: readonly PassCodes[];
   private readonly lastStage: number;
+  /** By chunk and rank. */
+  private readonly stageOf: Int32Array;
+  /** Which passes have been taken, by cell. */
   private readonly forwards: Uint8Array;
   private readonly backwards: Uint8Array;
+  private length = 0;
 
-  constructor({ pipeline, chunks, microBatches }: ScheduleShape) {
-    this.microBatches = microBatches;
+  constructor(shape: ScheduleShape) {
+    const { pipeline, chunks, microBatches } = shape;
+    this.shape = shape;
+    this.orders = Array.from({ length: pipeline }, (_, rank) => passCodes(shape, rank));
+    const length = this.orders.reduce((sum, order) => sum + order.length, 0);
+    this.kinds = new Uint8Array(length);
+    this.stages = new Int32Array(length);
+    this.cells = new Int32Array(length);
+    this.ranks = new Int32Array(length);
     this.lastStage = pipeline * chunks - 1;
+    this.stageOf = Int32Array.from({ length: pipeline * chunks }, (_, at) =>
+      stageOfRank(shape, at % pipeline, Math.floor(at / pipeline)),
+    );
     this.forwards = new Uint8Array(pipeline * chunks * microBatches);
     this.backwards = new Uint8Array(pipeline * chunks * microBatches);
   }
 
-  ready({ kind, stage, microBatch }: Pass): boolean {
-    const cell = stage * this.microBatches + microBatch;
-    if (kind === FORWARD || kind === PAIRED_FORWARD)
-      return stage === 0 || this.forwards[cell - this.microBatches] === 1;
-    if (kind === BACKWARD_WEIGHT) return this.backwards[cell] === 1;
-    return this.forwards[cell] === 1 && (stage === this.lastStage || this.backwards[cell + this.microBatches] === 1);
+  inOrder(): this {
+    const { orders } = this;
+    const next = new Int32Array(orders.length);
+    while (this.length < this.kinds.length) {
+      const before = this.length;
+      for (let rank = 0; rank < orders.length; rank++) next[rank] = this.takeFrom(rank, next[rank] as number);
+      if (this.length === before) throw new Error(`the passes of ${this.shape.schedule} wait for each other`);
+    }
+    return this;
   }
 
-  take({ kind, stage, microBatch }: Pass): void {
-    const cell = stage * this.microBatches + microBatch;
+  /** Takes a rank's passes from place `at` on, and returns the place of the first that has to wait. */
+  private takeFrom(rank: number, at: number): number {
+    const order = this.orders[rank] as PassCodes;
+    let from = at;
+    for (; from < order.length; from++) {
+      const code = order[from] as number;
+      if (!this.ready(code, rank)) break;
+      if (kindOfCode(code) === PAIRED_FORWARD && from + 1 < order.length) {
+        if (!this.ready(order[from + 1] as number, rank)) break;
+      }
+      this.take(code, rank);
+    }
+    return from;
+  }
+
+  private stageOfCode(code: number, rank: number): number {
+    const { pipeline, chunks } = this.shape;
+    return this.stageOf[chunkOfCode(code, chunks) * pipeline + rank] as number;
+  }
+
+  private ready(code: number, rank: number): boolean {
+    const { chunks, microBatches } = this.shape;
+    const { forwards, backwards } = this;
+    const kind = kindOfCode(code);
+    const stage = this.stageOfCode(code, rank);
+    const cell = stage * microBatches + microBatchOfCode(code, chunks);
+    if (kind === FORWARD || kind === PAIRED_FORWARD) return stage === 0 || forwards[cell - microBatches] === 1;
+    if (kind === BACKWARD_WEIGHT) return backwards[cell] === 1;
+    return forwards[cell] === 1 && (stage === this.lastStage || backwards[cell + microBatches] === 1);
+  }
+
+  private take(code: number, rank: number): void {
+    const { chunks, microBatches } = this.shape;
+    const at = this.length++;
+    const kind = kindOfCode(code);
+    const stage = this.stageOfCode(code, rank);
+    const cell = stage * microBatches + microBatchOfCode(code, chunks);
     if (kind === FORWARD || kind === PAIRED_FORWARD) this.forwards[cell] = 1;
     if (kind === BACKWARD || kind === BACKWARD_INPUT) this.backwards[cell] = 1;
+    this.kinds[at] = kind;
+    this.stages[at] = stage;
+    this.cells[at] = cell;
+    this.ranks[at] = rank;
   }
 }
