@@ -110,7 +110,7 @@ function evaluatedOneByOne(input: PlanRequestInput, everyNthMesh: number): { rea
         const pipelineModels = passes.withPipeline(candidate);
         for (const { choice, index } of group.members) {
           const counted = withStates(candidate, choice, space.model);
-          sum += pipelineModels.timeBoundS(counted) + pipelineModels.peakBytes(counted, index);
+          sum += pipelineModels.timeBoundS(counted, index) + pipelineModels.peakBytes(counted, index);
           layouts++;
         }
       }

@@ -125,7 +125,7 @@ export interface CandidateLayout {
   /** Model chunks per rank (virtual pipeline). */
   readonly chunks: number;
   /** `pipeline * chunks` entries; absent: layers spread as evenly as possible, embedding first, loss last. */
-  readonly stages?: readonly StagePart[];
+  readonly stages?: readonly StagePart[] | undefined;
   readonly vocabulary: 'end-stages' | 'counted-as-layer' | 'sharded-over-pp' | 'interlaced';
   /** Synchronisations per micro-batch of a sharded vocabulary. */
   readonly vocabularyBarriers: 1 | 2;
@@ -135,7 +135,7 @@ export interface CandidateLayout {
   /** What selective recomputation drops and computes again. */
   readonly recomputeModules: readonly RecomputeModule[];
   /** Full recomputation of this many layers per chunk only (`block:N`); absent: all. */
-  readonly recomputeLayersPerChunk?: number;
+  readonly recomputeLayersPerChunk?: number | undefined;
   /** Shares in [0, 1] that live in host memory. */
   readonly offloadOptimizer: number;
   readonly offloadActivations: number;

@@ -4,14 +4,15 @@ import { balancedLayerCounts } from '../space/stage-partitions.ts';
 import { isVShaped, rankOfStage } from '../stages.ts';
 import { islandsOfRanks, relativeSpeedsOf, seenFrom } from '../time/islands.ts';
 import { dataTrafficS, parametersPerLayer, type RankParameters } from '../time/states.ts';
-import { costKeyOf, type LayoutCosts } from './layout-costs.ts';
+import type { LayoutCosts, WholeModel } from './layout-costs.ts';
 import { remembered } from './memo.ts';
 import { microBatchesOf, runFactsOf, type SearchedRun } from './searched-run.ts';
 
 export class BalancedStages {
   readonly #run: SearchedRun;
   readonly #costs: LayoutCosts;
-  readonly #balanced = new Map<string, readonly StagePart[]>();
+  /** By what the layers cost. */
+  readonly #balanced = new WeakMap<WholeModel, Map<string, readonly StagePart[]>>();
   /** One list per layer counts, because the models keep what they know of a list. */
   readonly #stages = new Map<string, readonly StagePart[]>();
 
@@ -20,13 +21,17 @@ export class BalancedStages {
     this.#costs = costs;
   }
 
-  of(candidate: CandidateLayout): readonly StagePart[] {
+  /** `whole` is what the model costs with this candidate, for those who know it already. */
+  of(candidate: CandidateLayout, whole = this.#costs.wholeModel(candidate)): readonly StagePart[] {
     const order = this.#run.base.cluster.islands === undefined ? '' : (candidate.rankOrder ?? '');
-    const key = `${costKeyOf(candidate)}/${candidate.pipeline}/${candidate.chunks}/${isVShaped(candidate.schedule)}/${order}`;
-    return remembered(this.#balanced, key, () => {
-      const { perKindS, embeddingS, endS } = this.#costs.wholeModel(candidate);
+    const key = `${candidate.pipeline}/${candidate.chunks}/${isVShaped(candidate.schedule)}/${order}`;
+    const before = this.#balanced.get(whole);
+    const ofWhole = before ?? new Map<string, readonly StagePart[]>();
+    if (before === undefined) this.#balanced.set(whole, ofWhole);
+    return remembered(ofWhole, key, () => {
+      const { perKindS, embeddingS, endS } = whole;
       const layersS = this.#run.parameters.kindOfLayer.map((kind) => perKindS[kind] ?? 0);
-      const ofRanks = this.#speedsOfRanks(candidate);
+      const ofRanks = this.#speedsOfRanks(candidate, whole);
       const speeds = Array.from(
         { length: candidate.pipeline * candidate.chunks },
         (_, stage) => ofRanks[rankOfStage(candidate, stage)] ?? 1,
@@ -39,12 +44,11 @@ export class BalancedStages {
    * Layers that a rank gets done in the time in which a rank of the cluster's GPU with the fastest network does one. A layer also has gradients to move once
    * a step, which takes longer where the network of an island is slower; ZeRO stage 1 stands for all others.
    */
-  #speedsOfRanks(candidate: CandidateLayout): readonly number[] {
+  #speedsOfRanks(candidate: CandidateLayout, { totalS, forwardS, backwardS }: WholeModel): readonly number[] {
     const run = runFactsOf(this.#run, { ...candidate, zeroStage: 1, zeroImplementation: 'distopt' });
     const speeds = relativeSpeedsOf(run);
     if ((run.cluster.islands ?? []).length < 2) return speeds;
     const { layers } = run.model;
-    const { totalS, forwardS, backwardS } = this.#costs.wholeModel(candidate);
     const { pipeline } = candidate;
     const held = heldByMeanRank(this.#run, run);
     const windows = { forwardS: forwardS / pipeline, backwardS: backwardS / pipeline };

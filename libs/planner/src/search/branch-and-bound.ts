@@ -138,7 +138,7 @@ class BranchAndBound {
   #addDenseMeshes(): void {
     const { space, models, stats } = this.#search;
     let index = 0;
-    for (const mesh of denseMeshesOf(space, fastestAlgorithm(models, this.#deciding.partitions))) {
+    for (const mesh of denseMeshesOf(space, fastestAlgorithm(models, this.#legality, this.#deciding.partitions))) {
       index++;
       const size = this.#subspaces.of(mesh).size * expertGridsOf(space, mesh).length;
       stats.enumerated += size;
@@ -231,7 +231,7 @@ class BranchAndBound {
       return;
     }
     const leaf = { candidate: branch.candidate, choice: group.minMemory, pipeline: pipeline.choice };
-    const minMemory = decidedCandidate(this.#deciding, leaf);
+    const minMemory = decidedCandidate({ ...this.#deciding, models: branch.passes }, leaf);
     if (minMemory === undefined) {
       this.#search.stats.repeated += count;
       return;
@@ -264,24 +264,23 @@ class BranchAndBound {
         continue;
       }
       const candidate = withStates(minMemory, choice, space.model);
-      const boundS = models.timeBoundS(candidate);
+      const boundS = models.timeBoundS(candidate, index);
       stats.evaluated++;
       if (this.#prune({ timeS: boundS, bytes, complexity }, 1)) continue;
       const peakBytes = models.peakBytes(candidate, index);
       if (this.#prune({ timeS: boundS, bytes: peakBytes, complexity }, 1)) continue;
-      if (this.#prune({ timeS: models.closerBoundS(candidate), bytes: peakBytes, complexity }, 1)) continue;
+      if (this.#prune({ timeS: models.closerBoundS(candidate, index), bytes: peakBytes, complexity }, 1)) continue;
       const order = orderOf({ ...place, state: index, pipeline: on.pipeline.index });
-      this.#measure(candidate, models, { bytes: peakBytes, order, complexity });
+      this.#measure(candidate, models.stepTimeS(candidate, index), { bytes: peakBytes, order, complexity });
     }
   }
 
   #measure(
     candidate: CandidateLayout,
-    models: PipelineModels,
+    stepTimeS: number,
     { bytes, order, complexity }: { readonly bytes: number; readonly order: number; readonly complexity: number },
   ): void {
     const { stats, best, front, simplest, limits } = this.#search;
-    const stepTimeS = models.stepTimeS(candidate);
     if (stepTimeS > limits.stepTimeS) {
       this.#prune({ timeS: stepTimeS, bytes, complexity }, 1);
       return;

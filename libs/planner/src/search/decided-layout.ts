@@ -3,6 +3,7 @@ import type { CandidateLayout } from '../facts.ts';
 import {
   candidateOfMesh,
   type AlgorithmOf,
+  type DenseMesh,
   type ExpertGrid,
   type Mesh,
   type PipelineChoice,
@@ -30,14 +31,11 @@ export function decidedCandidate(
   const { schedule, chunks } = pipeline;
   const half = choice.recompute === 'half' ? halfOfChunk(space, candidate.pipeline * chunks) : undefined;
   if (choice.recompute === 'half' && half === undefined) return undefined;
-  const scheduled = {
-    ...candidate,
-    schedule,
-    chunks,
-    ...(half === undefined ? {} : { recomputeLayersPerChunk: half }),
-  };
+  const recomputeLayersPerChunk = half ?? candidate.recomputeLayersPerChunk;
+  const scheduled = { ...candidate, schedule, chunks, recomputeLayersPerChunk };
   const partition = partitions.of(candidate.pipeline, pipeline, () => models.balancedStages(scheduled));
-  return partition === undefined ? undefined : { ...scheduled, ...partition };
+  if (partition === undefined) return undefined;
+  return { ...scheduled, vocabulary: partition.vocabulary, stages: partition.stages };
 }
 
 /** Half of the layers of a chunk; undefined where a chunk has one layer, of which half is all. */
@@ -53,18 +51,24 @@ export function plainCandidateOf(mesh: Mesh, partitions: StagePartitions): Candi
 
 /** Chooses the legal algorithm with the fastest attention; of equal ones the first, and the first also where none is legal. */
 export function fastestAlgorithm(
-  models: Pick<LayoutModels, 'attentionS' | 'degreeRefusalOf'>,
+  models: Pick<LayoutModels, 'attentionS'>,
+  legality: { degreeRefusal(mesh: DenseMesh): unknown },
   partitions: StagePartitions,
 ): AlgorithmOf {
   return (mesh, algorithms) => {
-    const plain: Mesh = { ...mesh, ...NO_EXPERTS };
-    const timed = algorithms.flatMap((contextAlgorithm) => {
-      const candidate = plainCandidateOf({ ...plain, contextAlgorithm }, partitions);
-      const isLegal = models.degreeRefusalOf(candidate) === undefined;
-      return isLegal ? [{ contextAlgorithm, seconds: models.attentionS(candidate) }] : [];
-    });
-    const [first, ...others] = timed;
-    if (first === undefined) return mesh.contextAlgorithm;
-    return others.reduce((least, other) => (other.seconds < least.seconds ? other : least), first).contextAlgorithm;
+    const legal = algorithms
+      .map((contextAlgorithm) => ({ ...mesh, contextAlgorithm }))
+      .filter((candidate) => legality.degreeRefusal(candidate) === undefined);
+    const [first, ...others] = legal;
+    if (first === undefined || others.length === 0) return (first ?? mesh).contextAlgorithm;
+    const attentionS = (of: DenseMesh): number =>
+      models.attentionS(plainCandidateOf({ ...of, ...NO_EXPERTS }, partitions));
+    let fastest = first;
+    let leastS = attentionS(first);
+    for (const other of others) {
+      const seconds = attentionS(other);
+      if (seconds < leastS) [fastest, leastS] = [other, seconds];
+    }
+    return fastest.contextAlgorithm;
   };
 }

@@ -26,6 +26,23 @@ export function rankingOf(objective: Objective, layout: Omit<MeasuredLayout, 'ca
   }
 }
 
+/** The first number of `rankingOf`, which nearly always decides. */
+function firstOf(
+  objective: Objective,
+  { gpus, stepTimeS, peakBytes }: Pick<MeasuredLayout, 'gpus' | 'stepTimeS' | 'peakBytes'>,
+): number {
+  switch (objective) {
+    case 'time':
+      return stepTimeS;
+    case 'cost':
+      return stepTimeS * gpus;
+    case 'gpus':
+      return gpus;
+    case 'memory':
+      return peakBytes;
+  }
+}
+
 function isBefore(left: readonly number[], right: readonly number[]): boolean {
   for (let index = 0; index < left.length; index++) {
     const difference = (left[index] ?? 0) - (right[index] ?? 0);
@@ -54,6 +71,8 @@ export class BestLayouts {
   excludes(timeBoundS: number, bytesBound: number, gpus: number): boolean {
     const last = this.#kept.length < this.#size ? undefined : this.#kept.at(-1);
     if (last === undefined) return false;
+    const first = firstOf(this.#objective, { gpus, stepTimeS: timeBoundS, peakBytes: bytesBound });
+    if (last.ranking[0] !== first) return (last.ranking[0] ?? 0) < first;
     const bound = rankingOf(this.#objective, { gpus, stepTimeS: timeBoundS, peakBytes: bytesBound, order: -1 });
     return isBefore(last.ranking, bound);
   }

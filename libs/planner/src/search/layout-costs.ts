@@ -3,7 +3,7 @@ import { divisorsOf } from '@coxswain/layout';
 import type { CandidateLayout } from '../facts.ts';
 import type { BlockCost } from '../time/block-cost.ts';
 import { groupsOf } from '../time/groups.ts';
-import { blockCostsOf, type BlockCosts } from '../time/stage-cost.ts';
+import { attentionCostOf, blockCostsOf, type BlockCosts } from '../time/stage-cost.ts';
 import { remembered } from './memo.ts';
 import { runFactsOf, type SearchedRun } from './searched-run.ts';
 
@@ -31,13 +31,28 @@ export class LayoutCosts {
   readonly #run: SearchedRun;
   readonly #whole = new Map<string, WholeModel>();
   readonly #cheapest = new Map<string, PassSeconds>();
+  readonly #blocks = new Map<string, BlockCost>();
 
   constructor(run: SearchedRun) {
     this.#run = run;
   }
 
   wholeModel(candidate: CandidateLayout): WholeModel {
-    return remembered(this.#whole, costKeyOf(candidate), () => wholeModelOf(this.#run, candidate));
+    return remembered(this.#whole, costKeyOf(candidate), () => {
+      const keys = blockKeysOf(candidate);
+      const costs = blockCostsOf(runFactsOf(this.#run, candidate), this.#run.constants, (block, compute) =>
+        remembered(this.#blocks, keys[block], compute),
+      );
+      return wholeModelOf(this.#run, costs);
+    });
+  }
+
+  /** Seconds of one layer's attention, all passes. */
+  attentionS(candidate: CandidateLayout): number {
+    const attention = remembered(this.#blocks, blockKeysOf(candidate).attention, () =>
+      attentionCostOf(runFactsOf(this.#run, candidate), this.#run.constants),
+    );
+    return blockS(attention);
   }
 
   /** The whole model with experts distributed in whichever way costs least, and leaves most to hide transfers behind. */
@@ -68,19 +83,42 @@ export class LayoutCosts {
   }
 }
 
-/** What block costs depend on. */
+/** What the costs of all blocks together depend on. */
 export function costKeyOf(candidate: CandidateLayout): string {
-  const { recompute, recomputeModules, recomputeLayersPerChunk: block } = candidate;
-  const mesh = `${candidate.tensor}/${candidate.context}/${candidate.expert}/${candidate.expertTensor}/${candidate.microBatchSize}`;
-  const order = candidate.context > 1 ? `${candidate.contextAlgorithm}/${groupsOf(candidate).context.stride}` : '';
-  const again = recompute === 'selective' ? recomputeModules.join() : recompute;
-  const hidden = candidate.overlapExpert ? '/hidden' : '';
-  return `${mesh}/${order}/${again}${hidden}${block === undefined ? '' : `/${block}/${candidate.pipeline * candidate.chunks}`}`;
+  const { tensor, context, expert, expertTensor, microBatchSize } = candidate;
+  const mesh = `${tensor}/${context}/${expert}/${expertTensor}/${microBatchSize}`;
+  return `${mesh}/${exchangeKeyOf(candidate)}/${candidate.overlapExpert ? 'hidden' : ''}/${recomputedKeyOf(candidate)}`;
 }
 
-function wholeModelOf(run: SearchedRun, candidate: CandidateLayout): WholeModel {
+/**
+ * What the cost of each block depends on: all on the tokens of a rank, which few of the ways to cut a batch tell apart, attention besides on how these are
+ * exchanged, and experts on where they lie.
+ */
+function blockKeysOf(candidate: CandidateLayout): Readonly<Record<keyof BlockCosts, string>> {
+  const { tensor, context, microBatchSize, expert, expertTensor } = candidate;
+  const shared = `${tensor}/${microBatchSize / context}/${recomputedKeyOf(candidate)}`;
+  return {
+    attention: `attention/${shared}/${context}/${exchangeKeyOf(candidate)}`,
+    denseMlp: `mlp/${shared}`,
+    expertMlp: `experts/${shared}/${expert}/${expertTensor}/${candidate.overlapExpert ? 'hidden' : ''}`,
+    stateSpace: `space/${shared}/${context}/${exchangeKeyOf(candidate)}`,
+    embedding: `embedding/${shared}`,
+    loss: `loss/${shared}`,
+  };
+}
+
+function exchangeKeyOf(candidate: CandidateLayout): string {
+  return candidate.context > 1 ? `${candidate.contextAlgorithm}/${groupsOf(candidate).context.stride}` : '';
+}
+
+function recomputedKeyOf(candidate: CandidateLayout): string {
+  const { recompute, recomputeModules, recomputeLayersPerChunk: block } = candidate;
+  const again = recompute === 'selective' ? recomputeModules.join() : recompute;
+  return block === undefined ? again : `${again}/${block}/${candidate.pipeline * candidate.chunks}`;
+}
+
+function wholeModelOf(run: SearchedRun, costs: BlockCosts): WholeModel {
   const { model } = run.base;
-  const costs = blockCostsOf(runFactsOf(run, candidate), run.constants);
   const perKind = run.parameters.kinds.map(({ mixer, feedForward }) =>
     passesOf([
       ...(mixer === 'none' ? [] : [mixer === 'attention' ? costs.attention : costs.stateSpace]),
@@ -110,7 +148,7 @@ function wholeModelOf(run: SearchedRun, candidate: CandidateLayout): WholeModel 
 }
 
 /** Seconds of one block over its three passes. */
-export function blockS(block: BlockCost): number {
+function blockS(block: BlockCost): number {
   return totalOf(passesOf([block]));
 }
 

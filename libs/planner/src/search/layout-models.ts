@@ -39,6 +39,8 @@ export interface PassModels {
   readonly bounds: Bounds;
   /** Of every way to distribute the layers for a schedule. */
   scheduleBounds(choice: Pick<PipelineChoice, 'schedule' | 'chunks'>): Bounds;
+  /** Those of `LayoutModels`. */
+  balancedStages(candidate: CandidateLayout): readonly StagePart[];
   withPipeline(minMemory: CandidateLayout): PipelineModels;
 }
 
@@ -46,11 +48,10 @@ export interface PipelineModels {
   /** Least time of every choice of states in the group. */
   readonly leastS: number;
   leastBytes(): number;
-  /** A lower bound of one choice. */
-  timeBoundS(candidate: CandidateLayout): number;
+  /** A lower bound of one choice. `stateIndex` numbers the choices of the mesh. */
+  timeBoundS(candidate: CandidateLayout, stateIndex: number): number;
   /** A closer one that takes longer to find. */
-  closerBoundS(candidate: CandidateLayout): number;
-  /** `stateIndex` numbers the choices of the mesh. */
+  closerBoundS(candidate: CandidateLayout, stateIndex: number): number;
   peakBytes(candidate: CandidateLayout, stateIndex: number): number;
-  stepTimeS(candidate: CandidateLayout): number;
+  stepTimeS(candidate: CandidateLayout, stateIndex: number): number;
 }

@@ -37,7 +37,11 @@ export class LegalityCache<States extends object> {
   readonly #pipelines = new Map<number, RefusalSlots>();
   /** By the list that numbers the choices. */
   readonly #states = new Map<States, RefusalSlots>();
-  #degrees: { readonly key: string; readonly refusal: Refusal | undefined } = { key: '', refusal: undefined };
+  /** By all that rules read of states and mesh together. */
+  readonly #alikeStates = new Map<string, Refusal | null>();
+  /** By context algorithm, of the degrees and the micro-batch that were asked for last. */
+  readonly #degrees = new Map<DenseMesh['contextAlgorithm'], Refusal | null>();
+  #degreesOf: DenseMesh | undefined;
 
   constructor(deciding: Deciding, models: LayoutModels) {
     this.#deciding = deciding;
@@ -46,11 +50,13 @@ export class LegalityCache<States extends object> {
 
   /** By rules of degrees. Rank orders share their degrees, and come one after the other. */
   degreeRefusal(mesh: DenseMesh): Refusal | undefined {
-    const key = `d${gridKeyOf(mesh)}/${mesh.microBatchSize}/${mesh.contextAlgorithm}`;
-    const plain = { ...mesh, ...NO_EXPERTS, rankOrder: 'tp-cp-dp-pp' } as const;
-    if (key !== this.#degrees.key)
-      this.#degrees = { key, refusal: this.#models.degreeRefusalOf(this.#plainCandidate(plain)) };
-    return this.#degrees.refusal;
+    if (this.#degreesOf === undefined || !sharesDegrees(mesh, this.#degreesOf)) this.#degrees.clear();
+    this.#degreesOf = mesh;
+    const refusal = remembered(this.#degrees, mesh.contextAlgorithm, () => {
+      const plain = { ...mesh, ...NO_EXPERTS, rankOrder: 'tp-cp-dp-pp' } as const;
+      return this.#models.degreeRefusalOf(this.#plainCandidate(plain)) ?? null;
+    });
+    return refusal ?? undefined;
   }
 
   denseRefusal(mesh: DenseMesh): Refusal | undefined {
@@ -89,9 +95,19 @@ export class LegalityCache<States extends object> {
   stateRefusal(mesh: Mesh, states: States, { choice, index }: Numbered<StateChoice>): Refusal | undefined {
     const replicas = mesh.data * mesh.context;
     const shape = (mesh.context > 1 ? 1 : 0) + (mesh.tensor > 1 ? 2 : 0);
-    return refusalIn(slotsOf(this.#states, states), (index * 4 + shape) * 2 + (replicas > 1 ? 1 : 0), () =>
-      this.#models.refusalOf(withStates(this.#plainCandidate(mesh), choice, this.#deciding.space.model)),
-    );
+    return refusalIn(slotsOf(this.#states, states), (index * 4 + shape) * 2 + (replicas > 1 ? 1 : 0), () => {
+      const { zeroStage, shardGroup, recompute, offloadOptimizer, offloadActivations } = choice;
+      const sharded = shardGroup === replicas ? 'all' : `${shardGroup} of ${replicas}`;
+      const offloaded = `${offloadOptimizer}/${offloadActivations}`;
+      const ranks = `${shape}/${replicas > 1}/${mesh.pipeline > 1}`;
+      const refusal = remembered(
+        this.#alikeStates,
+        `${zeroStage}/${sharded}/${recompute}/${offloaded}/${ranks}`,
+        () =>
+          this.#models.refusalOf(withStates(this.#plainCandidate(mesh), choice, this.#deciding.space.model)) ?? null,
+      );
+      return refusal ?? undefined;
+    });
   }
 
   /** The one that is asked for; else one that no rule refuses by itself: of a softmax that a ring does not serve, the other. */
@@ -119,6 +135,16 @@ const PLAIN_STATES: StateChoice = {
   offloadOptimizer: 0,
   offloadActivations: 0,
 };
+
+function sharesDegrees(mesh: DenseMesh, other: DenseMesh): boolean {
+  return (
+    mesh.tensor === other.tensor &&
+    mesh.context === other.context &&
+    mesh.pipeline === other.pipeline &&
+    mesh.data === other.data &&
+    mesh.microBatchSize === other.microBatchSize
+  );
+}
 
 function gridKeyOf({ tensor, context, pipeline, data }: DenseMesh): string {
   return `${tensor}/${context}/${pipeline}/${data}`;

@@ -53,12 +53,26 @@ describe('the memory of a mean rank', () => {
 });
 
 describe('the memory of the loss', () => {
+  const lossBytesOf = (layout: Partial<CandidateLayout> = {}): number =>
+    bounds.lossBytes(memoryFactsOf(runFactsOf(RUN, aCandidate(layout))));
+
   it('grows with the tokens of a micro-batch and is divided over tensor ranks that share the vocabulary', () => {
-    const one = bounds.lossBytes(aCandidate());
-    expect(bounds.lossBytes(aCandidate({ microBatchSize: 4 }))).toBeCloseTo(4 * one, 6);
+    const one = lossBytesOf();
+    expect(lossBytesOf({ microBatchSize: 4 })).toBeCloseTo(4 * one, 6);
     // Logits in bf16 and fp32 at least, 2205.05198 section 4.3; beside them norm and input of the head in 2 bytes each.
     expect(one).toBeGreaterThanOrEqual(8 * 64 * 4 + 2 * 2 * 8 * 16);
-    expect(bounds.lossBytes(aCandidate({ tensor: 2 })) - 4 * 8 * 16).toBeCloseTo((one - 4 * 8 * 16) / 2, 6);
+    expect(lossBytesOf({ tensor: 2 }) - 4 * 8 * 16).toBeCloseTo((one - 4 * 8 * 16) / 2, 6);
+  });
+
+  it('is the same whatever is kept of states and activations', () => {
+    const least = {
+      recompute: 'full',
+      zeroStage: 3,
+      zeroImplementation: 'fsdp',
+      data: 2,
+      offloadOptimizer: 1,
+    } as const;
+    expect(lossBytesOf(least)).toBe(lossBytesOf({ data: 2 }));
   });
 });
 

@@ -10,12 +10,13 @@
  *    B times the sum of 1 / (a + i(r)). So some rank takes at least (sum of k) / (sum of 1 / (a + i(r))) bytes.
  * 4. One pipeline: states, activations and vocabulary of its heaviest ranks are summed as they are, with states as small as its group allows.
  */
+import { MAX_PLANNED_GPUS } from '@coxswain/layout';
 import type { CandidateLayout } from '../facts.ts';
-import { memoryFactsOf, type MemoryFacts } from '../memory/memory-facts.ts';
+import type { MemoryFacts } from '../memory/memory-facts.ts';
 import { microBatchesInFlight, type RankLoad } from '../memory/pipeline-load.ts';
 import { rankMemoryOf, type RankContents, type RankMemory } from '../memory/rank-memory.ts';
 import { remembered } from './memo.ts';
-import { microBatchesOf, runFactsOf, type SearchedRun } from './searched-run.ts';
+import { microBatchesOf, type SearchedRun } from './searched-run.ts';
 
 /** Activations that all layers keep of one micro-batch, and the least ratio of a layer's states to them. */
 export interface LayerBytes {
@@ -25,7 +26,8 @@ export interface LayerBytes {
 
 export class MemoryBounds {
   readonly #run: SearchedRun;
-  readonly #inFlights = new Map<string, readonly number[]>();
+  /** By schedule, chunks, and micro-batches with stages. */
+  readonly #inFlights = new Map<CandidateLayout['schedule'], Map<number, Map<number, readonly number[]>>>();
 
   constructor(run: SearchedRun) {
     this.#run = run;
@@ -46,10 +48,10 @@ export class MemoryBounds {
   }
 
   /** Bound 2. */
-  lossBytes(mesh: CandidateLayout): number {
+  lossBytes(memory: MemoryFacts): number {
     const none = this.#run.layersOfKind.map(() => 0);
     const load = { ...EMPTY_LOAD, layers: none, inFlight: none, inFlightFully: none, loss: true };
-    return rankMemoryOf(memoryFactsOf(runFactsOf(this.#run, mesh)), load).vocabulary;
+    return rankMemoryOf(memory, load).vocabulary;
   }
 
   /** Bound 3. */
@@ -89,8 +91,10 @@ export class MemoryBounds {
     const { pipeline, schedule, chunks } = candidate;
     const microBatches = microBatchesOf(this.#run, candidate);
     const counted = schedule === 'gpipe' ? microBatches : Math.min(microBatches, 3 * pipeline * chunks);
-    const key = `${counted}/${pipeline}/${chunks}/${schedule}`;
-    return remembered(this.#inFlights, key, () =>
+    const ofSchedule = remembered(this.#inFlights, schedule, () => new Map<number, Map<number, readonly number[]>>());
+    const ofChunks = remembered(ofSchedule, chunks, () => new Map<number, readonly number[]>());
+    // One number for both, since a key of text took longer than the bound.
+    return remembered(ofChunks, counted * (MAX_PLANNED_GPUS + 1) + pipeline, () =>
       Array.from({ length: pipeline }, (_, rank) =>
         Math.min(
           ...Array.from({ length: chunks }, (__, chunk) => microBatchesInFlight(candidate, rank, chunk, microBatches)),

@@ -8,9 +8,16 @@ import { firstRankMakespanBound, makespanLowerBound, type FirstRankOrders } from
 import { makespanOf } from '../schedule/makespan.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';
 import { newScheduleScratch } from '../schedule/schedule-scratch.ts';
-import { newWorkBuffers, pipelineWorkOf, scheduleInputOf, workTrafficS } from '../time/pipeline-work.ts';
+import {
+  pipelineWorkOf,
+  scheduleInputOf,
+  withSchedule,
+  workTrafficS,
+  type PipelineWork,
+} from '../time/pipeline-work.ts';
+import { isVShaped } from '../stages.ts';
 import type { BlockCosts } from '../time/stage-cost.ts';
-import { stepSecondsOf } from '../time/step-time.ts';
+import { stateSecondsOf, stepSecondsOf, type StateSeconds } from '../time/step-time.ts';
 import type { PipelineModels } from './layout-models.ts';
 import { remembered } from './memo.ts';
 import { leastBytesOf, type FilledRank } from './memory-bounds.ts';
@@ -25,14 +32,26 @@ export interface PassInputs {
   /** Least seconds for gradients and weights. */
   readonly transferS: number;
   readonly costs: BlockCosts;
+  /** What is known of its pipelines; grows. */
+  readonly known: PricedStages[];
+}
+
+/** Stages on ranks, priced whatever the schedule. */
+interface PricedStages {
+  /** The layout that they were priced for. */
+  readonly of: CandidateLayout;
+  readonly work: PipelineWork;
+  readonly input: ScheduleInput;
+  /** Least seconds for gradients and weights of the rank that holds most. */
+  readonly transferS: number;
+  /** By number of the choice of states. */
+  readonly ofStates: StateSeconds[];
 }
 
 export class PipelinePredictions {
   readonly #run: SearchedRun;
   readonly #bounds: TimeBounds;
   readonly #scratch = newScheduleScratch();
-  /** Holds the passes of the pipeline that was asked for last. */
-  readonly #work = newWorkBuffers();
   readonly #makespans = new Map<string, number>();
   readonly #orders: FirstRankOrders = new Map();
   readonly #hostBytes: number;
@@ -43,36 +62,63 @@ export class PipelinePredictions {
     this.#hostBytes = hostCapacityBytesOf(run.base.cluster);
   }
 
-  /** Models of one pipeline; they hold until the next one is asked for. */
-  of(minMemory: CandidateLayout, { memory, memoryOfState, transferS, costs }: PassInputs): PipelineModels {
-    const { constants, kernels } = this.#run;
-    const run = runFactsOf(this.#run, minMemory);
-    const work = pipelineWorkOf(run, costs, constants, this.#work);
-    const input = scheduleInputOf(run, work, constants, this.#work);
+  of(minMemory: CandidateLayout, passes: PassInputs): PipelineModels {
+    const { memory, memoryOfState, transferS } = passes;
+    const { constants } = this.#run;
+    const stages = this.#stagesOf(minMemory, passes);
+    const input = withSchedule(stages.input, minMemory);
     const leastS = makespanLowerBound(input);
     let filled: readonly FilledRank[] | undefined;
     const ranks = (): readonly FilledRank[] => (filled ??= this.#filledRanks(minMemory, memory));
-    const ownTransferS = workTrafficS(this.#bounds.fewestTransfers(minMemory), work, constants);
     let makespanS: number | undefined;
     let closerS: number | undefined;
-    const models = { constants, kernels };
-    const stepOf = (candidate: CandidateLayout, pipelineS: number): number =>
-      stepSecondsOf(runFactsOf(this.#run, candidate), work, pipelineS, models).stepTimeS;
+    const stepOf = (candidate: CandidateLayout, stateIndex: number, pipelineS: number): number => {
+      const run = runFactsOf(this.#run, candidate);
+      const beside = (stages.ofStates[stateIndex] ??= stateSecondsOf(run, stages.work, this.#run));
+      return stepSecondsOf(run, beside, pipelineS, constants).stepTimeS;
+    };
     return {
-      leastS: this.#bounds.stepS(leastS * this.#bounds.imbalance(minMemory) + Math.max(transferS, ownTransferS)),
+      leastS: this.#bounds.stepS(leastS * this.#bounds.imbalance(minMemory) + Math.max(transferS, stages.transferS)),
       leastBytes: () => leastBytesOf({ ...memory, candidate: minMemory }, ranks()),
-      timeBoundS: (candidate) => stepOf(candidate, leastS),
-      closerBoundS: (candidate) => {
+      timeBoundS: (candidate, index) => stepOf(candidate, index, leastS),
+      closerBoundS: (candidate, index) => {
         closerS ??= Math.max(leastS, firstRankMakespanBound(input, this.#orders));
-        return stepOf(candidate, closerS);
+        return stepOf(candidate, index, closerS);
       },
       peakBytes: (candidate, index) =>
         peakBytesOf(candidate, memoryOfState(candidate, index), { ranks: ranks(), hostBytes: this.#hostBytes }),
-      stepTimeS: (candidate) => {
+      stepTimeS: (candidate, index) => {
         makespanS ??= minMemory.pipeline === 1 ? leastS : this.#makespanS(minMemory, input);
-        return stepOf(candidate, makespanS);
+        return stepOf(candidate, index, makespanS);
       },
     };
+  }
+
+  /** Schedules that place the same stages on ranks alike run the same passes, which are priced for the first of them. */
+  #stagesOf(minMemory: CandidateLayout, { costs, known }: PassInputs): PricedStages {
+    const { pipeline, chunks, schedule, stages, vocabulary } = minMemory;
+    const isFolded = isVShaped(schedule);
+    const before = known.find(
+      ({ of }) =>
+        of.chunks === chunks &&
+        of.stages === stages &&
+        of.vocabulary === vocabulary &&
+        of.pipeline === pipeline &&
+        isVShaped(of.schedule) === isFolded,
+    );
+    if (before !== undefined) return before;
+    const { constants } = this.#run;
+    const run = runFactsOf(this.#run, minMemory);
+    const work = pipelineWorkOf(run, costs, constants, false);
+    const priced = {
+      of: minMemory,
+      work,
+      input: scheduleInputOf(run, work, constants),
+      transferS: workTrafficS(this.#bounds.fewestTransfers(minMemory), work, constants),
+      ofStates: [],
+    };
+    known.push(priced);
+    return priced;
   }
 
   #filledRanks(minMemory: CandidateLayout, memory: MemoryFacts): readonly FilledRank[] {

@@ -90,6 +90,7 @@ function plainModels(base: RunBase, models: LayoutModels): LayoutModels {
     withPasses: () => ({
       bounds: none,
       scheduleBounds: () => none,
+      balancedStages: (candidate) => models.balancedStages(candidate),
       withPipeline: () => ({
         leastS: 0,
         leastBytes: () => 0,
@@ -214,14 +215,14 @@ function checkBounds(
     passes: passes.bounds,
     schedule: passes.scheduleBounds(pipeline),
     pipeline: { timeS: pipelineModels.leastS, bytes: pipelineModels.leastBytes() },
-    closer: { timeS: pipelineModels.closerBoundS(whole), bytes: 0 },
-    states: { timeS: pipelineModels.timeBoundS(whole), bytes: pipelineModels.peakBytes(whole, index) },
+    closer: { timeS: pipelineModels.closerBoundS(whole, index), bytes: 0 },
+    states: { timeS: pipelineModels.timeBoundS(whole, index), bytes: pipelineModels.peakBytes(whole, index) },
   };
   const isAbove = ({ timeS: least, bytes: fewest }: Bounds): boolean => least > timeS || fewest > bytes;
   expect(Object.entries(bounds).filter(([, bound]) => isAbove(bound))).toEqual([]);
   const dense = models.denseBounds(candidateOfMesh({ ...mesh, expert: 1, expertTensor: 1 }));
   expect(dense.every(isAbove)).toBe(false);
   expect(models.meshBounds(candidateOfMesh(mesh)).every(isAbove)).toBe(false);
-  expect(pipelineModels.stepTimeS(whole)).toBeCloseTo(timeS, 6);
+  expect(pipelineModels.stepTimeS(whole, index)).toBeCloseTo(timeS, 6);
   expect(pipelineModels.peakBytes(whole, index) / bytes).toBeCloseTo(1, 6);
 }

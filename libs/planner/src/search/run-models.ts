@@ -1,5 +1,5 @@
 /** The models of one run as the search asks for them: rules, costs, bounds and predictions, each from the file that answers it. */
-import { gridRules, layoutViolations, type LayoutFacts } from '@coxswain/layout';
+import { firstViolation, gridRules, type LayoutFacts } from '@coxswain/layout';
 import type { CandidateLayout, StagePart } from '../facts.ts';
 import { memoryFactsOf, type MemoryFacts } from '../memory/memory-facts.ts';
 import { layoutOfCandidate } from '../request/layout-conversion.ts';
@@ -8,11 +8,11 @@ import type { RunBase } from '../request/resolved-request.ts';
 import { brokenStageOf } from '../request/whole-stages.ts';
 import type { TimeConstants } from '../time/constants.ts';
 import { BalancedStages } from './balanced-stages.ts';
-import { blockS, LayoutCosts, type PassSeconds } from './layout-costs.ts';
+import { LayoutCosts, type PassSeconds, type WholeModel } from './layout-costs.ts';
 import type { Bounds, LayoutModels, PassModels, Refusal } from './layout-models.ts';
 import { remembered } from './memo.ts';
 import { MemoryBounds, type LayerBytes } from './memory-bounds.ts';
-import { PipelinePredictions } from './pipeline-models.ts';
+import { PipelinePredictions, type PassInputs } from './pipeline-models.ts';
 import { runFactsOf, searchedRunOf, type SearchedRun } from './searched-run.ts';
 import { TimeBounds } from './time-bounds.ts';
 
@@ -36,21 +36,21 @@ export class RunModels implements LayoutModels {
   }
 
   refusalOf(candidate: CandidateLayout): Refusal | undefined {
-    // Host memory is requested from Kubernetes once a layout is chosen; any amount satisfies the rule that asks for one.
-    const layout = layoutOfCandidate(candidate, this.#run.base.model, 1);
     const broken = brokenStageOf(this.#run.base.cluster, candidate);
     if (broken !== undefined) return { rule: broken.rule, message: broken.message };
-    const [first] = layoutViolations(layout, this.#factsOf(candidate));
+    // Host memory is requested from Kubernetes once a layout is chosen; any amount satisfies the rule that asks for one.
+    const first = firstViolation(layoutOfCandidate(candidate, this.#run.base.model, 1), this.#factsOf(candidate));
     return first === undefined ? undefined : { rule: first.rule, message: first.message };
   }
 
   degreeRefusalOf(candidate: CandidateLayout): Refusal | undefined {
     const ofIslands = brokenStageOf(this.#run.base.cluster, candidate);
     if (ofIslands !== undefined) return { rule: ofIslands.rule, message: ofIslands.message };
-    const grid = { ...candidate, stages: candidate.stages?.map((stage) => stage) };
     const facts = this.#factsOf(candidate);
-    const broken = gridRules.find((rule) => !rule.holds(grid, facts));
-    return broken === undefined ? undefined : { rule: broken.name, message: broken.explain(grid, facts).message };
+    for (const rule of gridRules) {
+      if (!rule.holds(candidate, facts)) return new BrokenDegrees(rule, candidate, facts);
+    }
+    return undefined;
   }
 
   #factsOf({ microBatchSize }: CandidateLayout): LayoutFacts {
@@ -62,7 +62,7 @@ export class RunModels implements LayoutModels {
   }
 
   attentionS(mesh: CandidateLayout): number {
-    return blockS(this.#costs.wholeModel(mesh).costs.attention);
+    return this.#costs.attentionS(mesh);
   }
 
   denseBounds(mesh: CandidateLayout): readonly Bounds[] {
@@ -78,19 +78,21 @@ export class RunModels implements LayoutModels {
 
   /** Either weights are gathered for every micro-batch, or each rank keeps its own. */
   #boundsOf(mesh: CandidateLayout, whole: PassSeconds): readonly Bounds[] {
-    const lossBytes = this.#memory.lossBytes(mesh);
     return LEAST_STATES.map((states) => {
       const candidate = { ...mesh, ...states };
-      const bytes = this.#memory.meanRankBytes(candidate, this.#memoryFactsOf(candidate));
+      const memory = this.#memoryFactsOf(candidate);
+      const bytes = this.#memory.meanRankBytes(candidate, memory);
       return {
         timeS: this.#time.stepS(this.#time.leastPipelineS(candidate, this.#time.withGathers(candidate, whole))),
-        bytes: Math.max(lossBytes, bytes),
+        bytes: Math.max(this.#memory.lossBytes(memory), bytes),
       };
     });
   }
 
   withPasses(minMemory: CandidateLayout): PassModels {
     const whole = this.#costs.wholeModel(minMemory);
+    const wholeOf = (candidate: CandidateLayout): WholeModel =>
+      candidate.recomputeLayersPerChunk === undefined ? whole : this.#costs.wholeModel(candidate);
     const busy = this.#time.withGathers(minMemory, whole);
     const memory = this.#memoryFactsOf(minMemory);
     const memories: (MemoryFacts | undefined)[] = [];
@@ -98,6 +100,7 @@ export class RunModels implements LayoutModels {
       (memories[index] ??= this.#memoryFactsOf(candidate));
     const transferS = this.#time.leastTransferS(minMemory, whole);
     const bytes = this.#memory.meanRankBytes(minMemory, memory);
+    const known: PassInputs['known'] = [];
     let layers: LayerBytes | undefined;
     return {
       bounds: { timeS: this.#time.stepS(this.#time.leastPipelineS(minMemory, busy) + transferS), bytes },
@@ -108,10 +111,9 @@ export class RunModels implements LayoutModels {
           bytes: Math.max(bytes, this.#memory.scheduleBytes({ ...minMemory, schedule, chunks }, layers)),
         };
       },
-      withPipeline: (candidate) => {
-        const { costs } = candidate.recomputeLayersPerChunk === undefined ? whole : this.#costs.wholeModel(candidate);
-        return this.#pipelines.of(candidate, { memory, memoryOfState, transferS, costs });
-      },
+      balancedStages: (candidate) => this.#stages.of(candidate, wholeOf(candidate)),
+      withPipeline: (candidate) =>
+        this.#pipelines.of(candidate, { memory, memoryOfState, transferS, costs: wholeOf(candidate).costs, known }),
     };
   }
 
@@ -119,6 +121,27 @@ export class RunModels implements LayoutModels {
     return memoryFactsOf(runFactsOf(this.#run, candidate));
   }
 }
+
+/** Says why only where somebody asks: of thousands of refusals the first of a rule is told, and looking for the nearest legal degree takes longer than to refuse. */
+class BrokenDegrees implements Refusal {
+  readonly rule: string;
+  readonly #rule: GridRule;
+  readonly #point: CandidateLayout;
+  readonly #facts: LayoutFacts;
+
+  constructor(rule: GridRule, point: CandidateLayout, facts: LayoutFacts) {
+    this.rule = rule.name;
+    this.#rule = rule;
+    this.#point = point;
+    this.#facts = facts;
+  }
+
+  get message(): string {
+    return this.#rule.explain(this.#point, this.#facts).message;
+  }
+}
+
+type GridRule = (typeof gridRules)[number];
 
 /** As little as states and activations can take, with weights kept and with weights gathered. */
 const LEAST_STATES = ([2, 3] as const).map(

@@ -350,6 +350,9 @@ export function candidateOfMesh(mesh: Mesh): CandidateLayout {
     overlapExpert: tools.overlapExpert && mesh.pipeline === 1,
     dispatcher: tools.dispatcher,
     cudaGraphs: tools.cudaGraphs,
+    // Said although nothing is decided: engines of JavaScript read objects faster that all have the same fields.
+    recomputeLayersPerChunk: undefined,
+    stages: undefined,
   };
 }
 

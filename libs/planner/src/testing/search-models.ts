@@ -1,9 +1,9 @@
 import { stagePartsOf } from '../stages.ts';
-import type { CandidateLayout } from '../facts.ts';
+import type { CandidateLayout, StagePart } from '../facts.ts';
 import { FRONT_SLOWDOWN, rankingOf, type MeasuredLayout } from '../search/kept-layouts.ts';
 import type { SearchLimits } from '../search/branch-and-bound.ts';
 import { meshComplexity, partitionComplexity, scheduleComplexity, statesComplexity } from '../search/complexity.ts';
-import { decidedCandidate, fastestAlgorithm } from '../search/decided-layout.ts';
+import { decidedCandidate, fastestAlgorithm, NO_EXPERTS, plainCandidateOf } from '../search/decided-layout.ts';
 import type { Bounds, LayoutModels } from '../search/layout-models.ts';
 import { orderOf } from '../search/layout-order.ts';
 import {
@@ -14,6 +14,7 @@ import {
   candidateOfMesh,
   stateChoicesOf,
   withStates,
+  type DenseMesh,
   type Mesh,
   type PipelineChoice,
   type SpaceFacts,
@@ -49,6 +50,16 @@ export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
     timeS: Math.floor(smooth(candidate).timeS),
     bytes: Math.floor(smooth(candidate).bytes),
   });
+  const balancedStages = (candidate: CandidateLayout): readonly StagePart[] => {
+    const counts = balancedLayerCounts({
+      layersS: Array.from({ length: space.model.layers }, () => 1),
+      embeddingS: 0.5,
+      lossS: 1.5,
+      speeds: Array.from({ length: candidate.pipeline * candidate.chunks }, () => 1),
+    });
+    const even = stagePartsOf(space.model, { ...candidate, vocabulary: 'end-stages' });
+    return even.map((stage, index) => ({ ...stage, layers: counts[index] ?? 0 }));
+  };
   return {
     refusalOf: (candidate) => {
       if (candidate.tensor * candidate.context > 4)
@@ -63,22 +74,14 @@ export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
       candidate.tensor * candidate.context > 4
         ? { rule: 'narrow', message: 'tensor times context is at most 4' }
         : undefined,
-    balancedStages: (candidate) => {
-      const counts = balancedLayerCounts({
-        layersS: Array.from({ length: space.model.layers }, () => 1),
-        embeddingS: 0.5,
-        lossS: 1.5,
-        speeds: Array.from({ length: candidate.pipeline * candidate.chunks }, () => 1),
-      });
-      const even = stagePartsOf(space.model, { ...candidate, vocabulary: 'end-stages' });
-      return even.map((stage, index) => ({ ...stage, layers: counts[index] ?? 0 }));
-    },
+    balancedStages,
     attentionS: (mesh) => stirOf(mesh, 3),
     denseBounds: (mesh) => [boundsOf(mesh)],
     meshBounds: (mesh) => [boundsOf(mesh), { timeS: Infinity, bytes: 0 }],
     withPasses: (passes) => ({
       bounds: boundsOf(passes),
       scheduleBounds: () => boundsOf(passes),
+      balancedStages,
       withPipeline: (pipeline) => ({
         leastS: boundsOf(pipeline).timeS,
         leastBytes: () => boundsOf(pipeline).bytes,
@@ -117,7 +120,11 @@ export function enumerateLayouts(
   const possible: (MeasuredLayout & { readonly complexity: number })[] = [];
   let all = 0;
   let dense = 0;
-  for (const denseMesh of denseMeshesOf(space, fastestAlgorithm(models, partitions))) {
+  const legality = {
+    degreeRefusal: (mesh: DenseMesh) =>
+      models.degreeRefusalOf(plainCandidateOf({ ...mesh, ...NO_EXPERTS }, partitions)),
+  };
+  for (const denseMesh of denseMeshesOf(space, fastestAlgorithm(models, legality, partitions))) {
     dense++;
     for (const [expert, grid] of expertGridsOf(space, denseMesh).entries()) {
       const mesh = { ...denseMesh, ...grid };
@@ -129,7 +136,7 @@ export function enumerateLayouts(
           if (candidate === undefined || models.refusalOf(candidate) !== undefined) continue;
           if (asked.isWanted?.(candidate) === false) continue;
           const of = models.withPasses(decided).withPipeline(candidate);
-          const stepTimeS = of.stepTimeS(candidate);
+          const stepTimeS = of.stepTimeS(candidate, state);
           const peakBytes = of.peakBytes(candidate, state);
           if (stepTimeS > asked.limits.stepTimeS || peakBytes > asked.limits.peakBytes) continue;
           const order = orderOf({ dense, expert, state, pipeline: index });

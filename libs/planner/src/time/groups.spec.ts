@@ -112,3 +112,23 @@ describe('groups of a layout', () => {
     expect(groupsOf(aCandidate(layout)).expertData).toEqual(want);
   });
 });
+
+describe('groups that are asked for one after the other', () => {
+  it.each<[of: keyof CandidateLayout, layout: Partial<CandidateLayout>]>([
+    ['tensor', { tensor: 4 }],
+    ['context', { context: 4 }],
+    ['pipeline', { pipeline: 4, rankOrder: 'tp-pp-cp-dp' }],
+    ['data', { data: 4 }],
+    ['shardGroup', { shardGroup: 2 }],
+    ['expert', { expert: 4 }],
+    ['expertTensor', { expertTensor: 2 }],
+    ['rankOrder', { rankOrder: 'tp-dp-cp-pp' }],
+  ])('are not those of a layout with another %s', (_of, layout) => {
+    const before = aCandidate({ tensor: 2, context: 2, pipeline: 2, data: 2, shardGroup: 4, expert: 2 });
+    groupsOf(before);
+    const changed = groupsOf({ ...before, ...layout });
+    groupsOf(aCandidate({ tensor: 3 }));
+    expect(changed).toEqual(groupsOf({ ...before, ...layout }));
+    expect(changed).not.toEqual(groupsOf(before));
+  });
+});

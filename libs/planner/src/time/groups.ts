@@ -21,7 +21,7 @@ const DEFAULT_ORDER: RankOrder = 'tp-cp-dp-pp';
 
 /** Distances between neighbours on the context, data and pipeline axes. */
 function stridesOf(
-  { tensor: t, context: c, data: d, pipeline: p }: CandidateLayout,
+  { tensor: t, context: c, data: d, pipeline: p }: Grid,
   order: RankOrder,
 ): { readonly cp: number; readonly dp: number; readonly pp: number } {
   switch (order) {
@@ -40,7 +40,35 @@ function stridesOf(
   }
 }
 
-export function groupsOf(candidate: CandidateLayout): LayoutGroups {
+type Grid = Pick<
+  CandidateLayout,
+  'tensor' | 'context' | 'pipeline' | 'data' | 'shardGroup' | 'expert' | 'expertTensor' | 'rankOrder'
+>;
+
+/** Of the grid asked for last: one prediction asks a dozen times for the same, and a search for one after the other. */
+let last: { readonly grid: Grid; readonly groups: LayoutGroups } | undefined;
+
+export function groupsOf(candidate: Grid): LayoutGroups {
+  if (last !== undefined && isSameGrid(last.grid, candidate)) return last.groups;
+  const groups = groupsOfGrid(candidate);
+  last = { grid: candidate, groups };
+  return groups;
+}
+
+function isSameGrid(grid: Grid, other: Grid): boolean {
+  return (
+    grid.tensor === other.tensor &&
+    grid.context === other.context &&
+    grid.pipeline === other.pipeline &&
+    grid.data === other.data &&
+    grid.shardGroup === other.shardGroup &&
+    grid.expert === other.expert &&
+    grid.expertTensor === other.expertTensor &&
+    grid.rankOrder === other.rankOrder
+  );
+}
+
+function groupsOfGrid(candidate: Grid): LayoutGroups {
   const { tensor, context, pipeline, data, expert, expertTensor } = candidate;
   const order = candidate.rankOrder ?? DEFAULT_ORDER;
   const { cp, dp, pp } = stridesOf(candidate, order);

@@ -2,10 +2,11 @@ import type { ModelShape } from '@coxswain/layout';
 import fc from 'fast-check';
 import type { ClusterFacts, CandidateLayout, RunFacts, Schedule } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
+import type { ScheduleInput } from '../schedule/schedule-input.ts';
 import { aCluster, aModel, aRun } from '../testing/runs.ts';
 import { PARTS, type BlockCost } from './block-cost.ts';
 import { TIME_CONSTANT_NAMES, TIME_CONSTANTS, type TimeConstantName, type TimeConstants } from './constants.ts';
-import { microBatchesOf, newWorkBuffers, pipelineWorkOf, scheduleInputOf, type PipelineWork } from './pipeline-work.ts';
+import { microBatchesOf, pipelineWorkOf, scheduleInputOf, withSchedule, type PipelineWork } from './pipeline-work.ts';
 import { blockCostsOf, type BlockCosts } from './stage-cost.ts';
 
 const START = Object.fromEntries(TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].start])) as Record<
@@ -101,22 +102,19 @@ describe('the passes of a pipeline', () => {
     );
   });
 
-  it('are the same in buffers that held those of a longer pipeline before', () => {
-    const buffers = newWorkBuffers();
-    pipelineWorkOf(runOf({ pipeline: 8 }), COSTS, CONSTANTS, buffers);
-    const run = runOf({ pipeline: 2 });
-    const kept = pipelineWorkOf(run, COSTS, CONSTANTS, buffers);
-    const fresh = workOf(run);
-    expect([...kept.forwardS, ...kept.backwardInputS, ...kept.backwardWeightS]).toEqual([
-      ...fresh.forwardS,
-      ...fresh.backwardInputS,
-      ...fresh.backwardWeightS,
-    ]);
-    expect([kept.busyS, kept.held, kept.windows]).toEqual([fresh.busyS, fresh.held, fresh.windows]);
-    const hops = (seconds: Float64Array): readonly number[] => [...seconds.subarray(0, 2)];
-    expect(hops(scheduleInputOf(run, kept, CONSTANTS, buffers).forwardHopS)).toEqual(
-      hops(scheduleInputOf(run, fresh, CONSTANTS).forwardHopS),
-    );
+  it.each<[from: Schedule, to: Schedule, chunks: number]>([
+    ['1f1b', 'gpipe', 1],
+    ['gpipe', 'zb-2p', 1],
+    ['zb-h1', '1f1b', 1],
+    ['zbv', 'dualpipe-v', 2],
+    ['v-min', 'v-half', 2],
+  ])('are those of %s in the order of %s', (from, to, chunks) => {
+    const inputOf = (schedule: Schedule): ScheduleInput => {
+      const run = runOf({ pipeline: 4, chunks, schedule });
+      return scheduleInputOf(run, workOf(run), CONSTANTS);
+    };
+    const { candidate } = runOf({ pipeline: 4, chunks, schedule: to });
+    expect(withSchedule(inputOf(from), candidate)).toEqual(inputOf(to));
   });
 });
 

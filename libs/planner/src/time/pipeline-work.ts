@@ -37,24 +37,12 @@ interface HeldInIslands {
   readonly held: RankParameters;
 }
 
-/** Arrays that the work of one pipeline after another is written into. */
-export interface WorkBuffers {
-  numbers: Float64Array;
-  hopsS: Float64Array;
-}
-
-export function newWorkBuffers(): WorkBuffers {
-  return { numbers: new Float64Array(0), hopsS: new Float64Array(0) };
-}
-
-/**
- * The work of a run's pipeline. With `buffers` it holds until they are used again, and says nothing of where the time goes.
- */
+/** The work of a run's pipeline. Without `hasParts` it says nothing of where the time goes. */
 export function pipelineWorkOf(
   run: RunFacts,
   costs: BlockCosts,
   constants: TimeConstants,
-  buffers?: WorkBuffers,
+  hasParts = true,
 ): PipelineWork {
   const { candidate, model } = run;
   const { pipeline } = candidate;
@@ -65,15 +53,15 @@ export function pipelineWorkOf(
     costs,
     constants,
     perLayer: parametersPerLayer(run),
-    hasParts: buffers === undefined,
+    hasParts,
   };
   const stageCosts = stages.kinds.map((kind) => costOfKind(inputs, kind));
   const count = stages.kindOfStage.length;
-  const numbers = numbersOf(buffers, 3 * (count + pipeline));
+  const numbers = new Float64Array(3 * (count + pipeline));
   const forwardS = numbers.subarray(0, count);
   const backwardInputS = numbers.subarray(count, 2 * count);
   const backwardWeightS = numbers.subarray(2 * count, 3 * count);
-  const ranks = numbers.subarray(3 * count, 3 * (count + pipeline)).fill(0);
+  const ranks = numbers.subarray(3 * count, 3 * (count + pipeline));
   const busyS = ranks.subarray(0, pipeline);
   const dense = ranks.subarray(pipeline, 2 * pipeline);
   const experts = ranks.subarray(2 * pipeline, 3 * pipeline);
@@ -144,27 +132,16 @@ export function workTrafficS(
   );
 }
 
-function numbersOf(buffers: WorkBuffers | undefined, length: number): Float64Array {
-  if (buffers === undefined) return new Float64Array(length);
-  if (buffers.numbers.length < length) buffers.numbers = new Float64Array(2 * length);
-  return buffers.numbers;
-}
-
 /** Whole micro-batches per replica; a batch that does not divide is rounded up. */
 export function microBatchesOf(run: RunFacts): number {
   return Math.max(1, Math.ceil(microBatches(run)));
 }
 
-/** What the schedule of a run is simulated from; with `buffers` until these are used again. */
-export function scheduleInputOf(
-  run: RunFacts,
-  work: PipelineWork,
-  constants: TimeConstants,
-  buffers?: WorkBuffers,
-): ScheduleInput {
+/** What the schedule of a run is simulated from. */
+export function scheduleInputOf(run: RunFacts, work: PipelineWork, constants: TimeConstants): ScheduleInput {
   const { schedule, forwardS, backwardInputS, backwardWeightS } = work;
   const { candidate } = run;
-  const hops = hopsOf(run, work, constants, buffers);
+  const hops = hopsOf(run, work, constants);
   return {
     schedule,
     pipeline: candidate.pipeline,
@@ -175,8 +152,18 @@ export function scheduleInputOf(
     backwardWeightS,
     forwardHopS: hops,
     backwardHopS: hops,
-    p2p: schedule === '1f1b' || schedule === 'gpipe' ? 'blocking' : 'overlapped',
+    p2p: p2pOf(schedule),
   };
+}
+
+/** The same passes in the order of another schedule that places stages on ranks alike. */
+export function withSchedule(input: ScheduleInput, candidate: RunFacts['candidate']): ScheduleInput {
+  const schedule = scheduleOf(candidate.schedule, candidate.pipeline, candidate.chunks);
+  return schedule === input.schedule ? input : { ...input, schedule, p2p: p2pOf(schedule) };
+}
+
+function p2pOf(schedule: Schedule): ScheduleInput['p2p'] {
+  return schedule === '1f1b' || schedule === 'gpipe' ? 'blocking' : 'overlapped';
 }
 
 /** Seconds from each virtual stage to the next. */
@@ -184,13 +171,11 @@ function hopsOf(
   run: RunFacts,
   { schedule, forwardS: { length: count } }: Pick<PipelineWork, 'schedule' | 'forwardS'>,
   constants: TimeConstants,
-  buffers: WorkBuffers = newWorkBuffers(),
 ): Float64Array {
   const { cluster, candidate } = run;
   const group = groupsOf(candidate).pipeline;
   const bytes = boundaryBytes(run);
-  if (buffers.hopsS.length < count) buffers.hopsS = new Float64Array(2 * count);
-  const hops = buffers.hopsS.subarray(0, count);
+  const hops = new Float64Array(count);
   if ((cluster.islands ?? []).length < 2) return hops.fill(handOverS(cluster, group, bytes, constants));
   const { pipeline } = candidate;
   const byRank = handOversS(cluster, { group, islandsOfRanks: islandsOfRanks(run) }, bytes, constants);

@@ -59,16 +59,16 @@ function hostLeft(
 
 type BlockOf = (inputs: BlockInputs) => BlockCost;
 
-/** A block that multiplies in bf16 in a share of its layers: what it costs on average. */
-function keptInBf16(
-  inputs: BlockInputs,
-  {
-    cost,
-    part,
-    bf16Share,
-  }: { readonly cost: BlockOf; readonly part: GraphedPart | undefined; readonly bf16Share: number },
-  constants: TimeConstants,
-): BlockCost {
+interface PricedBlock {
+  readonly cost: BlockOf;
+  readonly part: GraphedPart | undefined;
+  /** Of its layers, those that multiply in bf16 whatever the run does. */
+  readonly bf16Share: number;
+}
+
+/** What a block costs in the mean of its layers. */
+function blockOf(inputs: BlockInputs, { cost, part, bf16Share }: PricedBlock, constants: TimeConstants): BlockCost {
+  if (!(bf16Share > 0)) return cost(inputsOf(inputs, part));
   const inBf16 = blockInputs({ ...inputs.run, precision: 'bf16' }, constants);
   const mean = noCost();
   addCost(mean, cost(inputsOf(inputs, part)), 1 - bf16Share);
@@ -76,7 +76,12 @@ function keptInBf16(
   return mean;
 }
 
-export function blockCostsOf(run: RunFacts, constants: TimeConstants): BlockCosts {
+/** Where a search keeps blocks: what layouts share is computed for the first of them. */
+export type KeptBlock = (block: keyof BlockCosts, compute: () => BlockCost) => BlockCost;
+
+const notKept: KeptBlock = (_, compute) => compute();
+
+export function blockCostsOf(run: RunFacts, constants: TimeConstants, kept: KeptBlock = notKept): BlockCosts {
   const inputs = blockInputs(run, constants);
   const { model, candidate } = run;
   const pattern = model.layerPattern;
@@ -85,17 +90,31 @@ export function blockCostsOf(run: RunFacts, constants: TimeConstants): BlockCost
   const shardedOverPipeline = candidate.vocabulary === 'sharded-over-pp' || candidate.vocabulary === 'interlaced';
   const ways = shardedOverPipeline ? candidate.pipeline : 1;
   const dense = pattern === undefined ? model.experts === undefined || model.experts.denseLayers > 0 : has('-');
-  const { attention = false, layersShare = 0 } = run.keptInBf16 ?? {};
-  const block = (cost: BlockOf, part?: GraphedPart, bf16Share = layersShare): BlockCost =>
-    bf16Share > 0 ? keptInBf16(inputs, { cost, part, bf16Share }, constants) : cost(inputsOf(inputs, part));
+  const { layersShare = 0 } = run.keptInBf16 ?? {};
+  const block = (cost: BlockOf, part?: GraphedPart): BlockCost =>
+    blockOf(inputs, { cost, part, bf16Share: layersShare }, constants);
   return {
-    attention: block(attentionBlock, 'attention', attention ? 1 : layersShare),
-    denseMlp: dense ? block(denseMlpBlock) : NO_COST,
-    expertMlp: model.experts === undefined ? NO_COST : block(expertBlock, 'router'),
-    stateSpace: has('ML') ? block(stateSpaceBlock, 'stateSpace') : NO_COST,
-    embedding: embeddingCost(inputs, ways),
-    loss: lossCost(inputs, ways),
+    attention: kept('attention', () => attentionOf(inputs, constants)),
+    denseMlp: dense ? kept('denseMlp', () => block(denseMlpBlock)) : NO_COST,
+    expertMlp: model.experts === undefined ? NO_COST : kept('expertMlp', () => block(expertBlock, 'router')),
+    stateSpace: has('ML') ? kept('stateSpace', () => block(stateSpaceBlock, 'stateSpace')) : NO_COST,
+    embedding: kept('embedding', () => embeddingCost(inputs, ways)),
+    loss: kept('loss', () => lossCost(inputs, ways)),
   };
+}
+
+/** Of these costs the attention alone. */
+export function attentionCostOf(run: RunFacts, constants: TimeConstants): BlockCost {
+  return attentionOf(blockInputs(run, constants), constants);
+}
+
+function attentionOf(inputs: BlockInputs, constants: TimeConstants): BlockCost {
+  const { attention = false, layersShare = 0 } = inputs.run.keptInBf16 ?? {};
+  return blockOf(
+    inputs,
+    { cost: attentionBlock, part: 'attention', bf16Share: attention ? 1 : layersShare },
+    constants,
+  );
 }
 
 /** `partsS` receives where the time goes; an empty one receives nothing. */

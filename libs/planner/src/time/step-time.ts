@@ -39,17 +39,30 @@ export interface StepSeconds {
   readonly stepTimeS: number;
 }
 
-/** A step whose pipeline takes `makespanS`: with gradients, optimizer, fixed work, and waits that grow with the machine. */
-export function stepSecondsOf(
+/** What a step takes beside its pipeline, whatever the schedule. */
+export interface StateSeconds {
+  readonly dataS: number;
+  readonly optimizerS: number;
+}
+
+/** Gradients, weights and the optimizer. */
+export function stateSecondsOf(
   run: RunFacts,
   work: Pick<PipelineWork, 'held' | 'heldIn' | 'windows'>,
-  makespanS: number,
   { constants, kernels }: { readonly constants: TimeConstants; readonly kernels: KernelFacts },
+): StateSeconds {
+  return { dataS: workTrafficS(run, work, constants), optimizerS: optimizerS(run, work.held, kernels) };
+}
+
+/** A step whose pipeline takes `makespanS`: with gradients, optimizer, fixed work, and waits that grow with the machine. */
+export function stepSecondsOf(
+  run: Pick<RunFacts, 'candidate' | 'cluster' | 'stepsPerCollection'>,
+  { dataS, optimizerS: stepOptimizerS }: StateSeconds,
+  makespanS: number,
+  constants: TimeConstants,
 ): StepSeconds {
   const { candidate, cluster } = run;
   const pipelineS = makespanS * (1 + constants.stageImbalance * Math.log2(candidate.pipeline));
-  const dataS = workTrafficS(run, work, constants);
-  const stepOptimizerS = optimizerS(run, work.held, kernels);
   const nodes = Math.max(1, cluster.gpus / cluster.gpusPerNode);
   const worldS = (pipelineS + dataS + stepOptimizerS) * constants.jitterPerDoubling * Math.log2(nodes);
   const garbageS = run.stepsPerCollection === undefined ? 0 : constants.garbageS / run.stepsPerCollection;
@@ -69,7 +82,7 @@ export function predictStepTime(
   const busyS = microBatchesOf(run) * work.busyS;
   const makespanS = run.candidate.pipeline === 1 ? busyS : makespanOf(input, options.scratch ?? newScheduleScratch());
   const kernels = kernelFacts(run.cluster.gpu, run.precision, constants);
-  const step = stepSecondsOf(run, work, makespanS, { constants, kernels });
+  const step = stepSecondsOf(run, stateSecondsOf(run, work, { constants, kernels }), makespanS, constants);
   const partsS = Object.fromEntries(STEP_PARTS.map((part) => [part, 0])) as Record<StepPart, number>;
   addPartsOfRank(run, work, partsS);
   partsS.bubble = step.pipelineS - busyS;
