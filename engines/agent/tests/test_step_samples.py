@@ -143,6 +143,18 @@ def test_a_step_twice_as_long_as_others_is_not_told_in_parts() -> None:
     assert list(training.run(8)) == [41]
 
 
+def test_hosts_that_run_ahead_of_their_gpus_are_sampled_as_often_and_their_steps_are_told() -> None:
+    training = Training()
+    told: dict[int, Any] = {}
+    training.trace.step_seconds = 1.4
+    # Of ten steps nine are asked for in a tenth of a second each, and one waits for the GPU.
+    for _ in range(12):
+        told |= training.run(9, 0.1)
+        told |= training.run(1, 13.1)
+    assert [step for step in told if step > 100] == [101, 105, 109, 113, 117]
+    assert told[101] == pytest.approx({'compute': 700, 'host': 420, 'communication': 280})
+
+
 def test_a_step_in_which_the_rank_was_seen_to_do_something_else_is_not_told_in_parts() -> None:
     training = Training()
     training.run(32)
@@ -166,7 +178,8 @@ def test_a_step_that_does_not_end_is_not_waited_for() -> None:
     give_up()
     assert training.trace.dropped == 1
     assert training.run(1, 11.0) == {}
-    assert list(training.run(17)) == [41, 49]
+    # Its eleven seconds make steps look longer, so that more are looked into.
+    assert list(training.run(17)) == [37, 41, 45, 49]
 
 
 def test_where_others_profile_nothing_is_looked_into_until_they_are_gone() -> None:

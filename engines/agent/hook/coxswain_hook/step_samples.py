@@ -17,11 +17,12 @@ EVERY_SECONDS = 8.0
 COST_SHARE = 0.005
 # Before it steps compile, and learn how to talk to each other.
 FIRST_AT_STEP = 10
-USUAL_STEPS = 16
-COSTS_KEPT = 5
+# Whose mean is the length of a step: a host runs steps ahead of its GPU, and stands in one of them for all.
+USUAL_STEPS = 64
+SAMPLES_KEPT = 5
 # What each event costs while it is recorded. Ours.
 EVENT_SECONDS = 2e-6
-# Times the usual step: whoever evaluates, saves or compiles within a step does not compute as usual.
+# Times the usual sample: whoever evaluates, saves or compiles within a step does not compute as usual.
 LONGEST = 2.0
 # And after so many it is not waited for its end, which may be hours away.
 GIVEN_UP_AFTER = 4.0
@@ -45,7 +46,8 @@ class StepSamples:
         self._began_at = 0.0
         self._begin_cost = 0.0
         self._usual = deque(maxlen=USUAL_STEPS)
-        self._costs = deque(maxlen=COSTS_KEPT)
+        self._costs = deque(maxlen=SAMPLES_KEPT)
+        self._looked_into = deque(maxlen=SAMPLES_KEPT)
         self._calls = 0
         self._taken = 0
         self._failures = 0
@@ -100,7 +102,7 @@ class StepSamples:
             return
         if phase != 'training':
             self._is_disturbed = True
-        longest = max(GIVEN_UP_LEAST_SECONDS, GIVEN_UP_AFTER * statistics.median(self._usual))
+        longest = max(GIVEN_UP_LEAST_SECONDS, GIVEN_UP_AFTER * statistics.mean(self._usual))
         if self._clock() - self._began_at > longest and not self._is_given_up:
             self._is_given_up = True
             self._later(self._give_up)
@@ -115,7 +117,10 @@ class StepSamples:
             self._trace.drop()
 
     def _parts(self, traced):
-        if traced is None or self._is_disturbed or traced.seconds > LONGEST * statistics.median(self._usual):
+        if traced is None or self._is_disturbed:
+            return None
+        self._looked_into.append(traced.seconds)
+        if traced.seconds > LONGEST * statistics.median(self._looked_into):
             return None
         compute = min(traced.seconds, length(traced.compute) / 1e9)
         waited = min(traced.seconds - compute, exposed(traced.communication, traced.compute) / 1e9)
@@ -126,7 +131,7 @@ class StepSamples:
     def _stride(self):
         """Steps from one sample to the next: a power of two, so that the steps of a rank that samples less often are among those of the others. Two at least, for there to be a usual step."""
         cost = statistics.median(self._costs) if self._costs else 0.0
-        steps = max(EVERY_SECONDS, cost / COST_SHARE) / max(1e-6, statistics.median(self._usual))
+        steps = max(EVERY_SECONDS, cost / COST_SHARE) / max(1e-6, statistics.mean(self._usual))
         stride = 2
         while stride * 2 <= steps:
             stride *= 2
