@@ -58,6 +58,15 @@ dist.all_reduce(rows, group=pair)
 torch.cuda.synchronize()
 """
 
+EXCHANGE = """
+theirs = torch.empty_like(rows)
+def exchange():
+    both = [dist.P2POp(dist.isend, rows, 1 - rank, group=pair), dist.P2POp(dist.irecv, theirs, 1 - rank, group=pair)]
+    for one in dist.batch_isend_irecv(both):
+        one.wait()
+    torch.cuda.synchronize()
+"""
+
 STANDS = {
     'a rank comes 15 s late to a collective': """
 if rank == 1:
@@ -81,6 +90,18 @@ if rank == 1:
 else:
     dist.all_reduce(rows, group=pair)
 torch.cuda.synchronize()
+""",
+    'a rank waits in a batch of transfers for what the other sends 15 s late': EXCHANGE
+    + """
+if rank == 1:
+    time.sleep(15)
+exchange()
+""",
+    'batches of transfers are over': EXCHANGE
+    + """
+for _ in range(20):
+    exchange()
+time.sleep(12)
 """,
     'nobody waits, and the recorder times': """
 for _ in range(20):
@@ -169,7 +190,7 @@ def main() -> None:
     parser.add_argument('--out', type=Path, required=True)
     parser.add_argument('--steps', type=int, default=5_000)
     parser.add_argument('--only', choices=('stands', 'cost', 'slow'))
-    parser.add_argument('--case', action='append', help='of `slow`, one of its cases; may be said more than once')
+    parser.add_argument('--case', action='append', help='of `stands` or `slow`, one of its cases; may be said more than once')
     options = parser.parse_args()
     seen: dict[str, Any] = software()
 
@@ -181,7 +202,7 @@ def main() -> None:
         options.out.write_text(json.dumps(seen) + '\n')
 
     if options.only in (None, 'stands'):
-        for name in STANDS:
+        for name in options.case or STANDS:
             look('stands', name, partial(see, name))
     if options.only in (None, 'slow'):
         for name in options.case or slow_ranks.CASES:
