@@ -60,7 +60,10 @@ export const INTEGRATION = jestPart({
 export const PYTHON: Part = { name: 'python', needs: ['python'], files: 'engines/**/test_*.py', run: runPython };
 
 /** Test files that need more than their part does. */
-const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = { 'e2e/real-engines.itest.ts': 'upstream-engines' };
+const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = {
+  'e2e/real-engines.itest.ts': 'upstream-engines',
+  'e2e/slow-torchtitan.itest.ts': 'upstream-engines',
+};
 
 /** Tests that take minutes each. CI leaves them to `npm run campaign -- long-tests`, so that it ends while somebody waits for it. */
 export const LONG_TESTS: readonly string[] = [
@@ -70,6 +73,7 @@ export const LONG_TESTS: readonly string[] = [
   'e2e/outages.itest.ts',
   'e2e/quiet.itest.ts',
   'e2e/real-engines.itest.ts',
+  'e2e/slow-torchtitan.itest.ts',
 ];
 
 /**
