@@ -178,8 +178,16 @@ def test_a_step_that_does_not_end_is_not_waited_for() -> None:
     give_up()
     assert training.trace.dropped == 1
     assert training.run(1, 11.0) == {}
-    # Its eleven seconds make steps look longer, so that more are looked into.
-    assert list(training.run(17)) == [37, 41, 45, 49]
+    # Nor do its eleven seconds make steps look longer.
+    assert list(training.run(17)) == [41, 49]
+
+
+def test_steps_are_not_looked_into_more_often_for_an_evaluation_of_half_an_hour() -> None:
+    training = Training()
+    training.run(30)
+    training.samples.watch('evaluating')
+    training.run(1, 1800.0)
+    assert list(training.run(25)) == [33, 41, 49]
 
 
 def test_where_others_profile_nothing_is_looked_into_until_they_are_gone() -> None:

@@ -55,14 +55,17 @@ class StepSamples:
     def ended(self, seconds):
         """The parts of the step that has just ended, in milliseconds; None where it was no sample. `seconds`: how long it took."""
         self._calls += 1
+        was_disturbed, self._is_disturbed = self._is_disturbed, False
         if not self._is_under_way:
-            self._usual.append(seconds)
+            # An evaluation of half an hour would make all steps around it look longer, and be looked into too often.
+            if not was_disturbed:
+                self._usual.append(seconds)
             return None
         self._is_under_way = False
         began = self._clock()
         try:
             traced = self._trace.end()
-            parts = self._parts(traced)
+            parts = None if was_disturbed else self._parts(traced)
         except TooLarge:
             self._is_off = True
             return None
@@ -91,17 +94,17 @@ class StepSamples:
         except Exception:
             self._failed()
             raise
-        self._is_disturbed = self._is_given_up = False
+        self._is_given_up = False
         self._is_under_way = True
         self._began_at = self._clock()
         self._begin_cost = self._began_at - began
 
     def watch(self, phase):
         """What the rank is in the middle of, now and then."""
-        if not self._is_under_way:
-            return
         if phase != 'training':
             self._is_disturbed = True
+        if not self._is_under_way:
+            return
         longest = max(GIVEN_UP_LEAST_SECONDS, GIVEN_UP_AFTER * statistics.mean(self._usual))
         if self._clock() - self._began_at > longest and not self._is_given_up:
             self._is_given_up = True
@@ -117,7 +120,7 @@ class StepSamples:
             self._trace.drop()
 
     def _parts(self, traced):
-        if traced is None or self._is_disturbed:
+        if traced is None:
             return None
         self._looked_into.append(traced.seconds)
         if traced.seconds > LONGEST * statistics.median(self._looked_into):
