@@ -18,6 +18,9 @@ from coxswain_hook.watermarks import Watermarks, rank_set  # noqa: E402
 RECORDED = json.loads((Path(__file__).parent / 'recorded_of_nccl.json').read_text())['stands']
 """What the recorder of NCCL held on an H100, by what was the matter, for each of two ranks (`bench/on_a_gpu.py`)."""
 
+BATCHES = json.loads((Path(__file__).parent / 'recorded_batches_of_nccl.json').read_text())['stands']
+"""The same on an H200, of transfers that were given to NCCL at once: the last nine entries of each rank."""
+
 TORCH = '/usr/lib/python3/site-packages/torch/'
 C10D = f'{TORCH}distributed/distributed_c10d.py'
 
@@ -80,9 +83,9 @@ class Group:
 
 
 class Place:
-    """Rank 1 of four: all of them, and two that share tensors."""
+    """One rank of four: all of them, and two that share tensors."""
 
-    def __init__(self, backend: str = 'gloo') -> None:
+    def __init__(self, backend: str = 'gloo', rank: int = 1) -> None:
         self.world, self.tensor, self.of_others = Group('0', 'default_pg'), Group('1', 'TP'), Group('2', 'TP')
         ranks = {self.world: range(4), self.tensor: (0, 1), self.of_others: (2, 3)}
         of = {group: {rank: index for index, rank in enumerate(members)} for group, members in ranks.items()}
@@ -95,7 +98,7 @@ class Place:
         recorder = SimpleNamespace(_dump_nccl_trace_json=self._dump) if backend == 'nccl' else SimpleNamespace()
         if backend == 'gloo':
             recorder._dump_fr_trace_json = self._dump
-        self.marks = Watermarks(self.distributed, recorder, 1, clock=lambda: self.now)
+        self.marks = Watermarks(self.distributed, recorder, rank, clock=lambda: self.now)
 
     def _dump(self, _with_collectives: bool, only_active: bool) -> bytes:
         self.dumps += 1
@@ -215,19 +218,43 @@ def test_one_that_waits_for_another_is_told_as_a_group_of_the_two() -> None:
     assert '0/1-3' not in place.look()
 
 
-def test_parts_of_a_batch_are_over_when_the_batch_is() -> None:
-    # NCCL never says so of the parts themselves (pytorch/pytorch#137969); made by hand, after that issue.
+WAITS_IN_A_BATCH = 'a rank waits in a batch of transfers for what the other sends 15 s late'
+
+
+@pytest.mark.parametrize(
+    ('what', 'pairs'), [('batches of transfers are over', []), (WAITS_IN_A_BATCH, ['1/0-1'])], ids=['over', 'not over']
+)
+def test_parts_of_a_batch_are_over_when_the_batch_is(what: str, pairs: list[str]) -> None:
+    # NCCL never says so of the parts themselves (pytorch/pytorch#137969).
+    place = Place('nccl', rank=0)
+    place.tensor.count, place.entries = 3, BATCHES[what][0]['entries']
+    place.look()
+    told = place.look(6)
+    assert [name for name in told if '/' in name] == pairs
+    assert (told['1']['enqueued'], told['1']['completed']) == (3, 3)
+
+
+def test_a_batch_of_collectives_is_one_and_is_told_by_what_it_is_made_of() -> None:
     place = Place('nccl')
-    part = {'is_p2p': True, 'p2p_seq_id': 5}
-    batch = entry(6, '0', {**part, 'profiling_name': 'nccl:coalesced', 'retired': True, 'state': 'completed'})
+    part = {'collective_seq_id': 7, 'profiling_name': 'nccl:_all_gather_base'}
+    place.world.count = 7
     place.entries = [
-        entry(4, '0', {**part, 'profiling_name': 'nccl:send 1->2'}),
-        entry(5, '0', {**part, 'profiling_name': 'nccl:recv 1<-2'}),
-        batch,
-        entry(7, '0', {'is_p2p': True, 'p2p_seq_id': 6, 'profiling_name': 'nccl:recv 1<-0'}),
+        entry(6, '0', {'retired': True}),
+        entry(7, '0', part),
+        entry(8, '0', part),
+        entry(9, '0', {**part, 'profiling_name': 'nccl:coalesced'}),
     ]
     place.look()
-    assert [name for name in place.look(6) if '/' in name] == ['0/0-1']
+    told = place.look(6)['0']
+    assert (told['operation'], told['enqueued'], told['completed']) == ('all_gather_base', 7, 6)
+
+
+def test_where_only_what_is_under_way_can_be_read_transfers_are_not_taken_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr('coxswain_hook.flight_recorder.MAX_DUMP_BYTES', 2_000)
+    place = Place('nccl')
+    place.tensor.count, place.entries = 3, BATCHES['batches of transfers are over'][0]['entries'][-3:] * 2
+    place.look()
+    assert [name for name in place.look(6) if '/' in name] == []
 
 
 def test_what_stood_is_forgotten_when_anything_moves() -> None:

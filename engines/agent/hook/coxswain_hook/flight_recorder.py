@@ -19,14 +19,14 @@ class Flight:
     def __init__(self):
         # Number of the newest collective; those between two members are not counted in it.
         self.newest = 0
-        # Collectives that are not complete, oldest first: (operation, bytes, has begun).
-        self.collectives = []
+        # Collectives that are not complete, oldest first, by number: (operation, bytes, has begun). Those given to NCCL at once share one.
+        self.collectives = {}
         # The same of operations between two: (operation, bytes, index of the other in the group).
         self.pairs = []
 
 
 def dump(module, backends):
-    """The recorder's text for these backends, a list with one for each that has a recorder. `module`: torch._C._distributed_c10d."""
+    """The recorder's texts for these backends, one for each that has a recorder: (text, whether it holds what is over too). `module`: torch._C._distributed_c10d."""
     texts = []
     if any('nccl' in backend for backend in backends) and hasattr(module, '_dump_nccl_trace_json'):
         texts.append(_text(module._dump_nccl_trace_json))
@@ -39,20 +39,20 @@ def dump(module, backends):
 def _text(dump_json):
     """All that is kept or, where an engine has asked for more than is read here, what is under way alone."""
     text = dump_json(True, False)
-    return text if len(text) <= MAX_DUMP_BYTES else dump_json(True, True)
+    return (text, True) if len(text) <= MAX_DUMP_BYTES else (dump_json(True, True), False)
 
 
 def read(texts):
     """By name of a process group, its :class:`Flight`."""
     flights = {}
-    for text in texts:
+    for text, is_whole in texts:
         if len(text) > MAX_DUMP_BYTES:
             continue
         entries = sorted(json.loads(text).get('entries') or (), key=lambda one: one.get('record_id', 0))
         are_begins_told = any(_is_begin_told(entry) for entry in entries)
-        ended = {_batch(entry) for entry in entries if _operation(entry) == 'coalesced' and _is_over(entry)}
+        batches = _batches(entries)
         for entry in entries:
-            _take(flights, entry, are_begins_told, ended)
+            _take(flights, entry, are_begins_told, _Batches(batches, is_whole))
     return flights
 
 
@@ -65,30 +65,63 @@ def _operation(entry):
     return str(entry.get('profiling_name', '')).partition(':')[2]
 
 
-def _is_over(entry):
+def _is_over(entry, batches):
+    batch = batches.of.get(_number(entry))
+    if batch is not None:
+        return batch
+    if entry.get('is_p2p') and not batches.are_ended_told:
+        # Those that were in a batch stay as they were when that is over, and look like one that is not.
+        return True
     return bool(entry.get('retired')) or entry.get('state') == 'completed'
 
 
-def _batch(entry):
-    """Operations that were given to NCCL at once share a number, and only the entry of all of them is ever said to have ended (pytorch/pytorch#137969)."""
+class _Batches:
+    """Operations that were given to NCCL at once: by what they have in common whether they are over, and whether those that are have been told."""
+
+    def __init__(self, of, are_ended_told):
+        self.of = of
+        self.are_ended_told = are_ended_told
+
+
+def _number(entry):
+    """Operations that were given to NCCL at once share a number, and only the entry of all of them, which follows theirs, is ever said to have ended (pytorch/pytorch#137969)."""
     is_p2p = bool(entry.get('is_p2p'))
-    return (entry.get('process_group') or [''])[0], is_p2p, entry.get('p2p_seq_id' if is_p2p else 'collective_seq_id')
+    return _group(entry), is_p2p, entry.get('p2p_seq_id' if is_p2p else 'collective_seq_id')
 
 
-def _take(flights, entry, are_begins_told, ended):
-    group = (entry.get('process_group') or [''])[0]
-    flight = flights.setdefault(group, Flight())
+def _batches(entries):
+    """By number whether the batch is over. Where the host is still giving it to NCCL, its entry says `completed`, and is not retired."""
+    over = {}
+    before = {}
+    for entry in entries:
+        group = _group(entry)
+        if _operation(entry) == 'coalesced' and group in before:
+            over[_number(before[group])] = bool(entry.get('retired'))
+        before[group] = entry
+    return over
+
+
+def _group(entry):
+    return (entry.get('process_group') or [''])[0]
+
+
+def _take(flights, entry, are_begins_told, batches):
     operation = _operation(entry)
-    is_over = _is_over(entry) or _batch(entry) in ended
+    if operation == 'coalesced':
+        # Its parts say what it is made of.
+        return
+    flight = flights.setdefault(_group(entry), Flight())
+    is_over = _is_over(entry, batches)
     if entry.get('is_p2p'):
         words = operation.split()
         if not is_over and len(words) == 2:
             flight.pairs.append((words[0], _bytes(entry), _other(words[1])))
         return
-    flight.newest = max(flight.newest, int(entry.get('collective_seq_id', 0)))
+    number = int(entry.get('collective_seq_id', 0))
+    flight.newest = max(flight.newest, number)
     if not is_over:
         has_begun = entry.get('state') == 'started' or not are_begins_told
-        flight.collectives.append((operation.lstrip('_') or 'unknown', _bytes(entry), has_begun))
+        flight.collectives.setdefault(number, (operation.lstrip('_') or 'unknown', _bytes(entry), has_begun))
 
 
 def _other(direction):

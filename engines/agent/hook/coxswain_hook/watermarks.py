@@ -53,7 +53,7 @@ class Group:
         if flight.newest > 0:
             self.between_two = max(0, self.raw - flight.newest)
         self.enqueued = max(0, self.raw - self.between_two)
-        left = flight.collectives
+        left = list(flight.collectives.values())
         self.completed = max(0, self.enqueued - len(left))
         self.started = max(self.completed, self.enqueued - sum(not has_begun for _, _, has_begun in left))
         if left:
