@@ -257,26 +257,97 @@ def test_what_is_computing_and_what_is_communication_is_known_of(what: str) -> N
         }
 
 
+class Profiler:
+    """As `torch.autograd.profiler.profile` says of itself whether it records."""
+
+    def __init__(self, **_: Any) -> None:
+        self.entered = False
+        self.kineto_results: Any = None
+
+    def config(self) -> dict[str, Any]:
+        return {}
+
+
+class Torch:
+    """A PyTorch that has recorded `events`, and notes how many traces are under way."""
+
+    def __init__(self, events: list[Any] | None = None, *, is_captured: bool = False) -> None:
+        self.under_way = 0
+        self.autograd = SimpleNamespace(
+            ProfilerActivity=SimpleNamespace(CUDA='CUDA'),
+            DeviceType=SimpleNamespace(CUDA='CUDA'),
+            profiler=SimpleNamespace(profile=Profiler),
+            _profiler_enabled=lambda: self.under_way > 0,
+            _prepare_profiler=lambda *_: None,
+            _enable_profiler=lambda *_: self._count(1),
+            _disable_profiler=lambda: self._count(-1) or SimpleNamespace(events=lambda: events or []),
+            _supported_activities=lambda: ['CPU', 'CUDA'],
+        )
+        self.profiler = SimpleNamespace()
+        self.cuda = SimpleNamespace(
+            Event=lambda: SimpleNamespace(record=lambda: None, synchronize=lambda: None),
+            is_current_stream_capturing=lambda: is_captured,
+        )
+
+    def _count(self, more: int) -> None:
+        self.under_way += more
+
+
 def read_by(events: list[Any]) -> Traced:
     """What a trace makes of events of a PyTorch that has recorded just these."""
-    autograd = SimpleNamespace(
-        ProfilerActivity=SimpleNamespace(CUDA='CUDA'),
-        DeviceType=SimpleNamespace(CUDA='CUDA'),
-        profiler=SimpleNamespace(profile=type('profile', (), {'__init__': lambda self, **_: None, 'config': lambda _: {}})),
-        _profiler_enabled=lambda: False,
-        _prepare_profiler=lambda *_: None,
-        _enable_profiler=lambda *_: None,
-        _disable_profiler=lambda: SimpleNamespace(events=lambda: events),
-    )
-    gpu = SimpleNamespace(
-        Event=lambda: SimpleNamespace(record=lambda: None, synchronize=lambda: None),
-        is_current_stream_capturing=lambda: False,
-    )
-    trace = StepTrace(SimpleNamespace(autograd=autograd, profiler=SimpleNamespace(), cuda=gpu))
+    torch = Torch(events)
+    trace = StepTrace(torch)
     assert trace.begin()
     traced = trace.end()
     assert traced is not None
+    assert torch.under_way == 0
     return traced
+
+
+def test_where_the_program_has_a_profiler_no_trace_is_begun_until_it_is_gone() -> None:
+    torch = Torch()
+    trace = StepTrace(torch)
+    theirs = Profiler()
+    assert not trace.begin()
+    del theirs
+    assert trace.begin()
+
+
+def test_of_a_step_in_which_the_program_made_a_profiler_nothing_is_told_and_no_trace_is_left() -> None:
+    torch = Torch()
+    trace = StepTrace(torch)
+    assert trace.begin()
+    theirs = Profiler()
+    assert trace.end() is None
+    assert (torch.under_way, theirs.entered) == (0, False)
+
+
+def test_a_trace_of_the_program_is_not_ended_and_ours_below_it_is_once_theirs_is_over() -> None:
+    torch = Torch()
+    trace = StepTrace(torch)
+    assert trace.begin()
+    theirs = Profiler()
+    theirs.entered = True
+    torch.autograd._enable_profiler()
+    assert trace.end() is None
+    assert torch.under_way == 2
+    assert not trace.begin()
+    torch.autograd._disable_profiler()
+    theirs.kineto_results = 'all that it saw'
+    assert not trace.begin()
+    assert torch.under_way == 0
+    del theirs
+    assert trace.begin()
+
+
+def test_nothing_is_begun_while_a_graph_is_captured() -> None:
+    assert not StepTrace(Torch(is_captured=True)).begin()
+
+
+def test_nothing_is_looked_into_where_somebody_looks_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert StepTrace.of(Torch()) is not None
+    monkeypatch.setenv('NSYS_PROFILING_SESSION_ID', '7')
+    assert StepTrace.of(Torch()) is None
 
 
 def test_a_program_that_ends_in_a_step_that_is_looked_into_leaves_no_profiler_behind() -> None:
