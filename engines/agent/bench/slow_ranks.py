@@ -114,7 +114,7 @@ def see(name: str, environment: dict[str, str], folder: Path) -> dict[str, Any]:
     for word, text in {**NOTHING, **changed}.items():
         program = program.replace(word, text)
     program = program.replace('OFTEN', str(SAMPLES_EVERY_SECONDS)).replace('LONG', str(TRAINED_SECONDS))
-    told, ended = run_hooked(folder, program, ranks=2, environment={**environment, **own})
+    told, ended = run_hooked(folder, program, ranks=2, environment={**environment, 'HOOK_STEP_PARTS': '1', **own})
     return {
         'ranks': [of_rank(told, rank) for rank in range(2)],
         'said': [_json(one.stdout) for one in ended],

@@ -76,9 +76,13 @@ def test_how_it_is_known_fits_to(what: str) -> None:
         'torch.distributed.distributed_c10d': distributed,
         **dict.fromkeys(more),
     }
-    parts = StepParts(modules, ranks)
+    parts = StepParts(modules, ranks, True)
     parts.begin(1)
     assert (None if parts._how is None else type(parts._how)) is expected
+    # On a GPU only where the job says so.
+    unasked = StepParts(modules, ranks, False)
+    unasked.begin(1)
+    assert (None if unasked._how is None else type(unasked._how)) is (Nothing if expected is StepSamples else expected)
 
 
 TRAIN = """

@@ -23,7 +23,8 @@ LOOK_AT_STEP = 2
 # And from here on although there is no process group, where there are to be several ranks: some programs warm up before they make one.
 LOOK_ALONE_AT_STEP = 10
 LAST_WORD_SECONDS = 1.0
-# 0 in the environment of a rank: nobody asks what its steps are made of.
+# In the environment of a rank, 0: nobody asks what its steps are made of. 1: nor is it left alone on a GPU, where who has looked once stays attached (CUPTI),
+# and what that costs each kernel of a job nobody has measured.
 PARTS_VARIABLE = 'HOOK_STEP_PARTS'
 
 
@@ -33,9 +34,9 @@ class Listener:
     Loaders of data, torchrun, and whatever else inherits the environment of a rank do neither, so they say nothing.
     """
 
-    def __init__(self, rank, world_size, first_step, make_reporter, *, tells_parts=True):
+    def __init__(self, rank, world_size, first_step, make_reporter, *, parts_asked=''):
         self._rank = rank
-        self._parts = StepParts(sys.modules, world_size) if tells_parts else None
+        self._parts = None if parts_asked == '0' else StepParts(sys.modules, world_size, parts_asked == '1')
         self._world_size = world_size
         self._make_reporter = make_reporter
         self._reporter = None
@@ -67,7 +68,7 @@ class Listener:
             ranks,
             first_step,
             lambda: Reporter.from_environment(environment, hook='sitecustomize'),
-            tells_parts=environment.get(PARTS_VARIABLE, '1') != '0',
+            parts_asked=environment.get(PARTS_VARIABLE, ''),
         )
 
     def listen_to_steps(self, optimizer_module):

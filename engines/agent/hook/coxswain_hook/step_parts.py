@@ -8,9 +8,10 @@ from coxswain_hook.step_trace import StepTrace
 class StepParts:
     """Called by the thread that trains at the end of each step; `watch` by another. `world_size`: as the environment of the rank says."""
 
-    def __init__(self, modules, world_size):
+    def __init__(self, modules, world_size, looks_into_gpus):
         """`modules`: those that the program has imported, by name."""
         self._modules = modules
+        self._looks_into_gpus = looks_into_gpus
         self._world_size = world_size
         # None until there is a process group.
         self._how = None
@@ -46,7 +47,7 @@ class StepParts:
         backends = {str(entry[0]) for entry in list(distributed._world.pg_map.values())}
         torch = self._modules['torch']
         if any('nccl' in backend for backend in backends):
-            return StepSamples(lambda: StepTrace.of(torch))
+            return StepSamples(lambda: StepTrace.of(torch)) if self._looks_into_gpus else Nothing()
         is_on_gpu = torch.cuda.is_available() and torch.cuda.is_initialized()
         return OwnSteps() if not is_on_gpu and any('gloo' in backend for backend in backends) else Nothing()
 
