@@ -1,5 +1,5 @@
 /** Fabrics that the bench places gangs on: names say nothing of places, and what is taken was taken in pieces as jobs take it. */
-import type { FabricCapacity, FabricNode } from '../src/fabric.ts';
+import type { FabricCapacity, FabricNode } from '../src/nodes/fabric.ts';
 import { aFabricCapacity, aFabricNode } from '../src/testing/index.ts';
 
 export interface BenchFabric {

@@ -4,9 +4,9 @@
  * Neither knows what ranks say to each other. Both are told as much as they can be: every tier of the fabric, whole tensor groups as slices or
  * segments, and the islands that the gang may not cross as a required level.
  */
-import type { FabricNode } from '../src/fabric.ts';
-import type { GangShape } from '../src/gang-shape.ts';
-import type { OpenNode } from '../src/open-nodes.ts';
+import type { FabricNode } from '../src/nodes/fabric.ts';
+import type { GangShape } from '../src/traffic/gang-shape.ts';
+import type { OpenNode } from '../src/capacity/open-nodes.ts';
 
 export interface PeerQuestion {
   readonly shape: GangShape;

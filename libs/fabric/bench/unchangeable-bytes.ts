@@ -1,8 +1,8 @@
-import { BOUNDARY_WEIGHTS } from '../src/boundary-weights.ts';
-import type { Fabric } from '../src/fabric.ts';
-import type { GangShape } from '../src/gang-shape.ts';
-import { bytesBetweenRuns, fixedBytes } from '../src/lower-bound.ts';
-import type { LayoutTraffic } from '../src/traffic.ts';
+import { BOUNDARY_WEIGHTS } from '../src/traffic/boundary-weights.ts';
+import type { Fabric } from '../src/nodes/fabric.ts';
+import type { GangShape } from '../src/traffic/gang-shape.ts';
+import { bytesBetweenRuns, fixedBytes } from '../src/bound/lower-bound.ts';
+import type { LayoutTraffic } from '../src/traffic/traffic.ts';
 
 /** Weighted bytes that are the same wherever the pods are: over GPUs and nodes, and over NVLink domains where each is one node. */
 export function unchangeableBytes(shape: GangShape, traffic: LayoutTraffic, { nodes }: Fabric): number {

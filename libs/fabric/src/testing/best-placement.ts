@@ -1,8 +1,8 @@
-import type { FabricNode } from '../fabric.ts';
-import { gangShape, type GangRequest, type GangShape, ranksInDomain } from '../gang-shape.ts';
-import { placementCost } from '../least-crossing.ts';
-import type { OpenNode } from '../open-nodes.ts';
-import type { LayoutTraffic } from '../traffic.ts';
+import type { FabricNode } from '../nodes/fabric.ts';
+import { gangShape, type GangRequest, type GangShape, ranksInDomain } from '../traffic/gang-shape.ts';
+import { placementCost } from '../place/least-crossing.ts';
+import type { OpenNode } from '../capacity/open-nodes.ts';
+import type { LayoutTraffic } from '../traffic/traffic.ts';
 
 /**
  * Weighted bytes of the best placement there is, however long that takes; undefined where there is none. Every placement is priced but those in which

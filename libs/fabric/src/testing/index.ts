@@ -1,4 +1,4 @@
-import type { FabricCapacity, FabricNode } from '../fabric.ts';
+import type { FabricCapacity, FabricNode } from '../nodes/fabric.ts';
 
 /** A usable node with 8 GPUs, alone in its NVLink domain, in island `ib`, below no switch that is known. */
 export function aFabricNode(overrides: Partial<FabricNode> = {}): FabricNode {

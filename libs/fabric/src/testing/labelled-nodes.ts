@@ -1,5 +1,5 @@
-import type { FabricNode, NodeFacts } from '../fabric.ts';
-import { fabricFromNodes } from '../from-nodes.ts';
+import type { FabricNode, NodeFacts } from '../nodes/fabric.ts';
+import { fabricFromNodes } from '../nodes/from-nodes.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
