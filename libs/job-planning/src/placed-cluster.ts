@@ -1,5 +1,6 @@
 import type { AcrossIslands, FabricNode } from '@coxswain/fabric';
 import type { PlanCluster } from '@coxswain/planner';
+import { scaleOutGbPerSOf } from './network-of-gpu.ts';
 import { planCluster } from './plan-cluster.ts';
 
 /** A placement as the planner sees a cluster. */
@@ -8,9 +9,6 @@ export interface PlacedCluster {
   /** What of the placement the planner has no words for, in sentences. */
   readonly leftOut: readonly string[];
 }
-
-/** Gb/s of a label in the GB/s of the planner. */
-const GBPS_PER_GB_PER_S = 8;
 
 /**
  * The cluster that `gpus` ranks have who sit on these nodes, pod by pod: the GPUs that most have, NVLink as far as every run of ranks that a domain holds,
@@ -105,11 +103,9 @@ export function placedClusterOfParts(
   return { cluster, leftOut: [...new Set(known.flatMap(({ leftOut }) => leftOut)), ...between.leftOut] };
 }
 
-/** GB/s per GPU of the slowest NICs; of a node that does not say how many it has, one per GPU. */
+/** GB/s per GPU of the slowest NICs. */
 function slowestNetwork(nodes: readonly FabricNode[]): number | undefined {
-  const speeds = nodes.flatMap(({ nicSpeedGbps, nicCount, gpus }) =>
-    nicSpeedGbps === undefined ? [] : [(nicSpeedGbps * Math.min(1, (nicCount ?? gpus) / gpus)) / GBPS_PER_GB_PER_S],
-  );
+  const speeds = nodes.flatMap((node) => scaleOutGbPerSOf(node) ?? []);
   return speeds.length === 0 ? undefined : Math.min(...speeds);
 }
 

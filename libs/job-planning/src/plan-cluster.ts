@@ -1,5 +1,6 @@
 import type { AcrossIslands, Fabric, FabricNode } from '@coxswain/fabric';
-import { NIC_KINDS, type PlanCluster, type PlanIsland } from '@coxswain/planner';
+import type { PlanCluster, PlanIsland } from '@coxswain/planner';
+import { GBPS_PER_GB_PER_S, nicKindOf, scaleOutGbPerSOf } from './network-of-gpu.ts';
 import { presetOf } from './preset-of.ts';
 
 /** The part of a fabric that a job is planned for. `description` says it in one line, and is equal where the rest is. */
@@ -27,8 +28,6 @@ interface PlannedFor {
 
 /** Most islands that a plan is made for; further ones are left out, smallest first. */
 const MAX_ISLANDS = 64;
-/** Gb/s of a label in the GB/s of the planner. */
-const GBPS_PER_GB_PER_S = 8;
 
 /**
  * The cluster as the planner of a job with `gpus` GPUs sees it: nodes of the GPU type that there is most of, whatever is free of them, one NIC
@@ -194,10 +193,10 @@ function whole(gpus: number, islands: readonly (readonly FabricNode[])[]): PlanI
 
 function nicOf(nodes: readonly FabricNode[]): Pick<PlanIsland, 'nicKind' | 'scaleOutGbPerS'> {
   const [kind] = largestGroup(nodes, (node) => node.nicType ?? '');
-  const speeds = nodes.flatMap((node) => node.nicSpeedGbps ?? []);
+  const speeds = nodes.flatMap((node) => scaleOutGbPerSOf(node) ?? []);
   return {
-    ...(kind === '' ? {} : { nicKind: NIC_KINDS.find((known) => known === kind.toLowerCase()) ?? 'other' }),
-    ...(speeds.length === 0 ? {} : { scaleOutGbPerS: mostCommon(speeds) / GBPS_PER_GB_PER_S }),
+    ...(kind === '' ? {} : { nicKind: nicKindOf(kind) }),
+    ...(speeds.length === 0 ? {} : { scaleOutGbPerS: mostCommon(speeds) }),
   };
 }
 

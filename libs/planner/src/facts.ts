@@ -45,7 +45,8 @@ export interface GpuFacts {
   readonly usdPerHour: number;
 }
 
-export const NIC_KINDS = ['infiniband', 'roce', 'ethernet', 'other'] as const;
+/** `efa` is AWS's Elastic Fabric Adapter; `other` what else does RDMA of its own kind (Omni-Path, Slingshot). */
+export const NIC_KINDS = ['infiniband', 'roce', 'efa', 'ethernet', 'other'] as const;
 export type NicKind = (typeof NIC_KINDS)[number];
 
 export interface ClusterFacts {

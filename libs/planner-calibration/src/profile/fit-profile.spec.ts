@@ -158,7 +158,7 @@ describe('the profile of four CPU ranks', () => {
         const asked = { layout: layout(degrees), microBatchSize };
         return sum + Math.abs(Math.log((1_000 * predict(parsePlanRequest(input), asked).stepTimeS) / measuredMs));
       }, 0);
-    expect(errors({ ...request, cluster: { ...request.cluster, profile } })).toBeLessThan(0.6 * errors(request));
+    expect(errors({ ...request, cluster: { ...request.cluster, profile } })).toBeLessThan(0.8 * errors(request));
   });
 });
 

@@ -6,7 +6,7 @@ import type { FilledValues } from './filled-values.ts';
 import { Unpredicted } from './filled-values.ts';
 import type { StatedCells } from './measured-row.ts';
 
-/** @throws Unpredicted when the GPU is not known */
+/** @throws Unpredicted when the GPU is not known, or there are several types of them */
 export function clusterOfRow(cells: StatedCells, filled: FilledValues): ClusterFacts {
   const preset = presetOf(cells.gpu);
   const gpus = neededNumber(cells, 'gpus');
@@ -26,6 +26,8 @@ export function clusterOfRow(cells: StatedCells, filled: FilledValues): ClusterF
 }
 
 function presetOf(name: string): GpuPreset {
+  if (name.includes('+'))
+    throw new Unpredicted(`"${name}" are several types of GPU, and which one has which ranks is not read`);
   try {
     return gpuOf(name);
   } catch {
@@ -115,5 +117,6 @@ function nicKindOf(link: string): NicKind | undefined {
   if (INFINIBAND_PART.test(link)) return 'infiniband';
   if (/roce/i.test(link)) return 'roce';
   if (/ethernet|gbe\b|dcn|\btcp\b/i.test(link)) return 'ethernet';
-  return /omni.?path|slingshot|efa|rdma|ici/i.test(link) ? 'other' : undefined;
+  if (/\befa\b/i.test(link)) return 'efa';
+  return /omni.?path|slingshot|rdma|ici/i.test(link) ? 'other' : undefined;
 }

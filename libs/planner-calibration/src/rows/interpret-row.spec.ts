@@ -458,6 +458,10 @@ describe('a row that cannot be predicted says why', () => {
     [{ gbs: '63' }, 'gbs is not a multiple of mbs x dp'],
     [{ dp: '', gpus: '15' }, 'gpus is not a multiple of tp x pp x cp'],
     [{ gpu: 'abacus' }, 'GPU "abacus" is not known'],
+    [
+      { gpu: 'RTX-2080+RTX-3090' },
+      '"RTX-2080+RTX-3090" are several types of GPU, and which one has which ranks is not read',
+    ],
     [{ gpu: '' }, 'GPU is not known'],
     [{ layers: '' }, 'layers of the model is not published'],
     [{ precision: 'int3' }, 'precision has an unknown value'],

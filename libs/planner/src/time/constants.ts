@@ -134,7 +134,10 @@ export const TIME_CONSTANTS = declare({
   scaleUpSlowdown: [1.28, 0.12, 'ratio', 'collectives inside the scale-up domain over its nominal bandwidth'],
   scaleOutSlowdown: [1.5, 0.3, 'ratio', 'collectives across nodes over the nominal NIC bandwidth'],
   scaleOutRoce: [0.1, 0.5, 'share', 'collectives and hand-overs on RoCE, above those on InfiniBand of the same rate'],
-  scaleOutEthernet: [1, 0.6, 'share', 'the same on TCP over Ethernet, above RoCE'],
+  // No row tells of it. NCCL over sockets had 60 % of 32 Gb/s (nccl#209) and a third to a half of 100 Gb/s (nccl#450).
+  scaleOutEthernet: [0.6, 0.3, 'share', 'the same on TCP over Ethernet, above RoCE'],
+  // Nor of this: four p4d.24xlarge reduced 1 GiB at 29.6 of 50 GB/s (nccl#527).
+  scaleOutEfa: [0.5, 0.3, 'share', 'the same on EFA, above InfiniBand'],
   scaleOutOther: [0.5, 0.8, 'share', 'the same on other networks (Omni-Path, Slingshot), above InfiniBand'],
   scaleOutPerDoubling: [
     0.06,

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { CALIBRATION } from '../calibration/fitted.ts';
 import type { ClusterFacts } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
 import { aCluster } from '../testing/runs.ts';
@@ -162,6 +163,7 @@ describe('a network of one rate', () => {
     constants: fc.record({
       scaleOutRoce: fc.double({ min: 0, max: 3, noNaN: true }),
       scaleOutEthernet: fc.double({ min: 0, max: 9, noNaN: true }),
+      scaleOutEfa: fc.double({ min: 0, max: 3, noNaN: true }),
     }),
   };
 
@@ -172,9 +174,25 @@ describe('a network of one rate', () => {
           collectiveS(nodes(64, { nicKind }), { size: 8, stride: 8 }, GB, { ...START, ...fitted });
         expect(secondsOn('roce')).toBeGreaterThanOrEqual(secondsOn('infiniband'));
         expect(secondsOn('ethernet')).toBeGreaterThanOrEqual(secondsOn('roce'));
+        expect(secondsOn('efa')).toBeGreaterThanOrEqual(secondsOn('infiniband'));
         expect(secondsOn('other')).toBeGreaterThanOrEqual(secondsOn('infiniband'));
       }),
     );
+  });
+
+  // What was measured: NCCL over sockets 2.4 of 4 GB/s (nccl#209) and 4 to 6 of 12.5 (nccl#450), four p4d.24xlarge 29.6 of 50 GB/s (nccl#527).
+  it.each([
+    ['ethernet', 0.32, 0.75],
+    ['efa', 0.5, 0.85],
+    ['roce', 0.7, 1],
+  ] as const)('of four nodes carries as %s a share of %d to %d of its rate, as fitted', (nicKind, least, most) => {
+    const group = { size: 32, stride: 1 };
+    const bytes = 1 * GB;
+    const cluster = nodes(32, { nicKind, scaleOutGbPerS: 1 });
+    const idealS = (bytes * 31) / 32 / (8 * GB);
+    const share = idealS / collectiveS(cluster, group, bytes, CALIBRATION.shared);
+    expect(share).toBeGreaterThan(least);
+    expect(share).toBeLessThan(most);
   });
 });
 

@@ -46,6 +46,8 @@ function nicSlowdown(kind: NicKind, constants: TimeConstants): number {
       return 1;
     case 'roce':
       return 1 + constants.scaleOutRoce;
+    case 'efa':
+      return 1 + constants.scaleOutEfa;
     case 'ethernet':
       return (1 + constants.scaleOutRoce) * (1 + constants.scaleOutEthernet);
     case 'other':
