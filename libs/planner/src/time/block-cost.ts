@@ -60,6 +60,8 @@ export interface Work {
   expertTrafficS: number;
   expertTrafficBackwardS: number;
   hostS: number;
+  /** Of the forward pass, what the GPU does, and the host launches, while the rest of the block can not be launched yet or is done. */
+  apart: { readonly gpuS: number; readonly hostS: number };
   /** Forward seconds that the backward pass computes again. */
   recomputeS: number;
 }
@@ -78,6 +80,7 @@ export const noWork = (): Work => ({
   expertTrafficS: 0,
   expertTrafficBackwardS: 0,
   hostS: 0,
+  apart: { gpuS: 0, hostS: 0 },
   recomputeS: 0,
 });
 
@@ -109,14 +112,7 @@ export function costOf(inputs: BlockInputs, work: Work): BlockCost {
   const partsS = new Float64Array(PARTS.length);
   const weightS = work.weightGradientS * weightShare(run);
   const recomputeS = recomputedS(inputs, work);
-  const forwardGpuS =
-    work.matrixProductsS +
-    work.attentionS +
-    work.memoryS +
-    work.routingS +
-    work.tensorTrafficS +
-    work.contextTrafficS +
-    work.expertTrafficS;
+  const forwardGpuS = forwardGpuSOf(work);
   const backwardGpuS =
     work.inputGradientS +
     work.attentionBackwardS +
@@ -127,7 +123,8 @@ export function costOf(inputs: BlockInputs, work: Work): BlockCost {
     work.expertTrafficBackwardS +
     recomputeS;
   const recomputeHostS = recomputeS > COEFFICIENTS.relaunchedFrom * forwardGpuS ? work.hostS : 0;
-  const forwardS = softMax(forwardGpuS, work.hostS);
+  const { gpuS: apartS, hostS: apartHostS } = work.apart;
+  const forwardS = softMax(forwardGpuS - apartS, work.hostS - apartHostS) + softMax(apartS, apartHostS);
   const backwardS = softMax(backwardGpuS + weightS, work.hostS * constants.hostBackward + recomputeHostS);
   const weightPart = weightS / Math.max(backwardGpuS + weightS, 1e-12);
   partsS[partIndex.matrixProducts] = work.matrixProductsS + work.inputGradientS + weightS;
@@ -147,21 +144,22 @@ export function costOf(inputs: BlockInputs, work: Work): BlockCost {
   };
 }
 
+/** Seconds that the GPU needs forward. */
+export const forwardGpuSOf = (work: Work): number =>
+  work.matrixProductsS +
+  work.attentionS +
+  work.memoryS +
+  work.routingS +
+  work.tensorTrafficS +
+  work.contextTrafficS +
+  work.expertTrafficS;
+
 /** Seconds of the forward pass that are computed again in the backward pass. */
 function recomputedS(inputs: BlockInputs, work: Work): number {
   const { candidate } = inputs.run;
   if (candidate.recompute === 'none') return 0;
   if (candidate.recompute === 'selective') return work.recomputeS;
-  return (
-    recomputedLayersShare(inputs.run) *
-    (work.matrixProductsS +
-      work.attentionS +
-      work.memoryS +
-      work.routingS +
-      work.tensorTrafficS +
-      work.contextTrafficS +
-      work.expertTrafficS)
-  );
+  return recomputedLayersShare(inputs.run) * forwardGpuSOf(work);
 }
 
 export const recomputes = (run: RunFacts, module: RunFacts['candidate']['recomputeModules'][number]): boolean =>

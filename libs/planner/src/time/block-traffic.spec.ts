@@ -209,6 +209,14 @@ const TRAFFIC: readonly Row[] = [
     4 * 8 * 16 * 2 * 4 * (1 - (3 / 4) ** 2),
   ],
   [
+    'and with it, there and back, a weight for each of 4 experts by HybridEP, which also tells 3 others a byte for each of its 8 tokens and 4 experts',
+    'traffic',
+    'expertMlp',
+    'expertTraffic',
+    { model: MOE, candidate: { data: 4, expert: 4, expertCapacity: 1, dispatcher: 'hybridep' } },
+    2 * 8 * 4 * (1 - (3 / 4) ** 2) * (2 * 16 * 2 + 4 * 4) + 3 * 8 * 4,
+  ],
+  [
     'gathers and scatters rows where tensor ranks share experts',
     'traffic',
     'expertMlp',

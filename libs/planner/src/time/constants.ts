@@ -231,6 +231,8 @@ export const COEFFICIENTS = {
   flashBackwardFlops: 5 / 2,
   /** Host time of an attention or MLP block over that of a layer with both, which launch about as many kernels. */
   hostShareOfBlock: 0.5,
+  /** The same for one linear layer alone, of which a layer with attention and an MLP has four. */
+  hostShareOfLinear: 0.25,
   /**
    * The same for latent attention, which launches about twice as many as attention with plain heads: down and up projections of queries and of
    * keys and values with a norm between, and parts that are split, rotated and put together (Megatron-Core, `multi_latent_attention.py`).

@@ -3,6 +3,7 @@ import {
   aroundBlock,
   BYTES,
   costOf,
+  forwardGpuSOf,
   multiply,
   noWork,
   quantise,
@@ -39,12 +40,15 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
   const tiledRows = rows + constants.groupedRows * localExperts;
   multiply(inputs, work, { m: tiledRows, n: inner, k: width }, expertProducts);
   multiply(inputs, work, { m: tiledRows, n: width, k: outer }, expertProducts);
-  const activation = constants.elementwiseFactor * memoryS(kernels, rows * (inner + outer) * BYTES);
-  work.memoryS += activation + quantise(inputs, rows * (width + outer));
-  work.memoryBackwardS += COEFFICIENTS.activationBackward * activation + quantise(inputs, rows * (width + inner));
+  const between = isFused(run) ? 0 : 1;
+  const activation = between * constants.elementwiseFactor * memoryS(kernels, rows * (inner + outer) * BYTES);
+  work.memoryS += activation + quantise(inputs, rows * (width + between * outer));
+  work.memoryBackwardS +=
+    COEFFICIENTS.activationBackward * activation + quantise(inputs, rows * (width + between * inner));
   if (recomputes(run, 'moe_act')) work.recomputeS += activation;
 
   biases(inputs, work, { rows, inner, width });
+  const routedS = work.matrixProductsS + work.memoryS;
   if (experts.latentSize > 0) {
     multiply(inputs, work, { m: tokens, n: experts.latentSize, k: model.hiddenSize });
     multiply(inputs, work, { m: tokens, n: model.hiddenSize, k: experts.latentSize });
@@ -61,6 +65,7 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
     tokens,
     routedBytes: expertTokenBytes(routed * balance, toExperts),
     tokenBytes: expertTokenBytes(tokens * balance, toExperts),
+    ownTokens: tokens,
   });
   if (candidate.expertTensor > 1) {
     const group = { size: candidate.expertTensor, stride: 1 };
@@ -73,8 +78,45 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
   }
   aroundBlock(inputs, work);
   if (candidate.tensor > 1 && experts.sharedFfnHiddenSize > 0) tensorTraffic(inputs, work, inputs.tokens);
-  work.hostS += launchS(inputs, localExperts);
+  const aroundS = launchAroundS(inputs);
+  work.hostS += launchS(inputs, localExperts) + aroundS;
+  if (waitsForCounts(candidate)) {
+    const permutedS = constants.routingFactor * memoryS(kernels, routed * width * 2 * BYTES);
+    const besideS = routedS + permutedS + work.expertTrafficS / 2;
+    work.apart = { gpuS: forwardGpuSOf(work) - besideS, hostS: aroundS };
+  }
   return costOf(inputs, work);
+}
+
+/**
+ * Whether the host waits in every forward pass until it knows how many tokens came: it launches the way to the experts and the experts after that, beside them
+ * and nothing else (Megatron-Core, `cuda_sync_point` of the all-to-all; HybridEP and DeepEP ask the same). Router and shared experts are done by then, and the
+ * way back waits for the last expert. A pipeline that overlaps its all-to-all computes another pass meanwhile.
+ */
+function waitsForCounts({ expertCapacity, cudaGraphs, overlapExpert }: CandidateLayout): boolean {
+  return expertCapacity === undefined && cudaGraphs !== 'full' && !overlapExpert;
+}
+
+/**
+ * Seconds to launch shared experts, which are a dense MLP, and the projections to latents and back. A graph of the router holds what lies before the way to
+ * the experts (`MoELayer`, Megatron-Core).
+ */
+function launchAroundS({ run, constants, hostShare }: BlockInputs): number {
+  const { latentSize = 0, sharedFfnHiddenSize = 0 } = run.model.experts ?? {};
+  const { hostShareOfBlock, hostShareOfLinear } = COEFFICIENTS;
+  const before = hostShare < 1 ? constants.graphsFull : 1;
+  const after = run.candidate.cudaGraphs === 'full' ? constants.graphsFull : 1;
+  const shared = sharedFfnHiddenSize > 0 ? hostShareOfBlock * before : 0;
+  const latents = latentSize > 0 ? hostShareOfLinear * (before + after) : 0;
+  return constants.hostLayerS * (shared + latents);
+}
+
+/**
+ * Whether the products of experts activate and cast what they hand to each other, as those for graphs of a whole iteration in MXFP8 do (Transformer Engine 2.15,
+ * `ForwardGroupedMLP_CuTeGEMMSwiGLU_MXFP8` and its backward).
+ */
+function isFused({ candidate, precision }: RunFacts): boolean {
+  return candidate.cudaGraphs === 'full' && precision === 'mxfp8';
 }
 
 /**
@@ -138,7 +180,12 @@ function busiestRank(run: RunFacts, routed: number, { imbalance }: TimeConstants
 function dispatch(
   inputs: BlockInputs,
   work: Work,
-  sizes: { readonly tokens: number; readonly routedBytes: number; readonly tokenBytes: number },
+  sizes: {
+    readonly tokens: number;
+    readonly routedBytes: number;
+    readonly tokenBytes: number;
+    readonly ownTokens: number;
+  },
 ): void {
   const { run, constants } = inputs;
   const { candidate, cluster, model } = run;
@@ -163,8 +210,41 @@ function dispatch(
         : candidate.dispatcher === 'allgather'
           ? constants.allgatherFactor
           : 1;
-  const once = factor * allToAllS(cluster, group, { inside: insideBytes, across: acrossBytes }, constants);
+  const onceS = (times: number): number =>
+    factor * allToAllS(cluster, group, { inside: times * insideBytes, across: times * acrossBytes }, constants);
   const exposed = candidate.overlapExpert ? constants.expertOverlap : 1;
-  work.expertTrafficS += 2 * once * exposed;
-  work.expertTrafficBackwardS += 2 * once * exposed;
+  const plainS = onceS(1);
+  const weightedS = candidate.dispatcher === 'hybridep' ? onceS(1 + hybridWeights(inputs, inside)) : plainS;
+  const mapsS = candidate.dispatcher === 'hybridep' ? hybridMapsS(inputs, sizes, inside) : 0;
+  work.expertTrafficS += (weightedS + plainS + mapsS) * exposed;
+  work.expertTrafficBackwardS += (weightedS + plainS) * exposed;
+}
+
+/** Bytes of a routing weight. */
+const WEIGHT_BYTES = 4;
+
+/**
+ * Bytes of routing weights over those of a token's activations. HybridEP sends a token on its way to experts, and its gradient back, with a weight for each
+ * expert of the domain that it goes to, chosen or not (`expert_output_prob`, csrc/hybrid_ep/backend/hybrid_ep_backend.cuh of DeepEP's branch hybrid-ep).
+ */
+function hybridWeights({ run: { model, candidate } }: BlockInputs, inside: number): number {
+  const { count = 0, latentSize = 0 } = model.experts ?? {};
+  const ofDomain = (count / candidate.expert) * inside;
+  return (ofDomain * WEIGHT_BYTES) / ((latentSize || model.hiddenSize) * BYTES);
+}
+
+/**
+ * Before it HybridEP gathers from all ranks which of all experts each token goes to, a byte for each: where the group lies in one domain every rank writes to all
+ * others at once, else by NCCL (`allgather_routing_map`, csrc/hybrid_ep/executor/executor.cu).
+ */
+function hybridMapsS(
+  { run: { model, candidate, cluster }, constants }: BlockInputs,
+  { ownTokens }: { readonly ownTokens: number },
+  inside: number,
+): number {
+  const { expert } = candidate;
+  const ownBytes = ownTokens * (model.experts?.count ?? 0);
+  const group = groupsOf(candidate).expert;
+  if (inside < expert) return collectiveS(cluster, group, expert * ownBytes, constants);
+  return allToAllS(cluster, group, { inside: (expert - 1) * ownBytes, across: 0 }, constants);
 }

@@ -3,6 +3,7 @@ import type { CandidateLayout, Precision } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
 import { aCluster, aModel, aRun } from '../testing/runs.ts';
 import { TIME_CONSTANT_NAMES, type TimeConstantName, type TimeConstants } from './constants.ts';
+import { softMax } from './kernels.ts';
 import { blockCostsOf, type BlockCosts } from './stage-cost.ts';
 
 const FAST = 1e30;
@@ -79,6 +80,31 @@ describe('launching a block forward', () => {
 
   it('takes longer for experts whose operands are cast', () => {
     expect(ofExpertsS({}, 'mxfp8')).toBeCloseTo(1 + 4 * 0.3, 9);
+  });
+
+  it.each<[string, Partial<CandidateLayout>, number]>([
+    ['a dense MLP more for shared experts', {}, 1 + 0.5 + 0.5],
+    ['that are in a graph of the router, as one of two projections is', { cudaGraphs: 'partial' }, 0.8 + 0.075 + 0.25],
+    ['with all else in one of the whole iteration', { cudaGraphs: 'full' }, 0.1 * (1 + 0.5 + 0.5)],
+  ])('takes %s, and half a layer for projections to latents and back', (_sentence, changes, want) => {
+    const candidate = { dispatcher: 'hybridep' as const, ...changes };
+    const model = aModel({ experts: { ...EXPERTS, sharedFfnHiddenSize: 8, latentSize: 8 } });
+    const costs = blockCostsOf(aRun({ model, cluster: aCluster(8, { gpu: GPU }), candidate }), CONSTANTS);
+    expect(costs.expertMlp.forwardS).toBeCloseTo(want, 9);
+  });
+
+  /** A byte of memory takes a second: of 16 rows of 16 elements to the experts 1,024, back as many, and the router 640. */
+  it.each<[string, Partial<CandidateLayout>, number]>([
+    ['the way to the experts alone where it waits for counts', {}, softMax(1024, 1000) + 1024 + 640],
+    ['all that the GPU does with a fixed capacity', { expertCapacity: 1 }, softMax(2688, 1000)],
+    ['and where another pass is computed meanwhile', { overlapExpert: true }, softMax(2688, 1000)],
+    ['and in a graph of the whole iteration', { cudaGraphs: 'full' }, softMax(2688, 100)],
+  ])('of a layer of experts lies beside %s', (_sentence, changes, want) => {
+    const candidate = { dispatcher: 'hybridep' as const, ...changes };
+    const gpu = { ...GPU, memoryTbPerS: 1e-12 };
+    const run = aRun({ model: aModel({ experts: EXPERTS }), cluster: aCluster(8, { gpu }), candidate });
+    const constants = { ...CONSTANTS, hostExpertS: 1000, hostCapacity: 1, routingFactor: 1 };
+    expect(blockCostsOf(run, constants).expertMlp.forwardS).toBeCloseTo(want, 6);
   });
 
   it('takes twice as long for attention with latents, which launches twice as many kernels', () => {
