@@ -158,6 +158,12 @@ export interface CandidateLayout {
 export type GraphedPart = 'attention' | 'stateSpace' | 'router';
 
 /** Linear layers that a recipe does not quantise: those of attention, and all of a share of the layers. */
+/** Products that stay in bf16 unless an engine is asked for more: of attention (`fp8_dot_product_attention`) and of the loss (`fp8_output_proj`). */
+export interface AlsoIn8Bits {
+  readonly attention: boolean;
+  readonly outputProjection: boolean;
+}
+
 export interface KeptInBf16 {
   readonly attention: boolean;
   /** Of the layers, 0 to 1. */
@@ -173,6 +179,8 @@ export interface RunFacts {
   readonly precision: Precision;
   /** What stays in bf16 of a run in 8 or 4 bits; absent: nothing but what is never quantised. */
   readonly keptInBf16?: KeptInBf16;
+  /** What of a run in 8 bits is quantised besides linear layers; absent: nothing. */
+  readonly alsoIn8Bits?: AlsoIn8Bits;
   readonly flashAttention: boolean;
   /** FlashAttention kernels written for Ampere (versions 1 and 2, also in Triton), which leave the matrix units of Hopper and later half idle. */
   readonly ampereFlashAttention?: boolean;

@@ -3,6 +3,7 @@ export type {
   ClusterFacts,
   GpuFacts,
   CandidateLayout,
+  AlsoIn8Bits,
   KeptInBf16,
   GraphedPart,
   NicKind,

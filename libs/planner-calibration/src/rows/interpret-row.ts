@@ -17,6 +17,7 @@ import {
 } from './engine-defaults.ts';
 import {
   hasBalancedRouting,
+  recipeAlsoIn8Bits,
   recipeDefaults,
   recipeKeptInBf16,
   recipeMomentBytes,
@@ -60,6 +61,7 @@ function runOf(cells: StatedCells, filled: FilledValues): RunFacts {
     stack: stackOfEngine(cells.engine),
     precision,
     ...keptInBf16Of(cells, precision),
+    ...alsoIn8BitsOf(cells, precision, candidate),
     ...(hasAmpereFlashAttention(cells.engine) ? { ampereFlashAttention: true } : {}),
     flashAttention: filled.or(facts.flashAttention, 'flash attention by engine', () => hasFlashAttention(cells)),
     gradientBytes: facts.gradientBytes ?? gradientBytesOf(cells.engine, precision),
@@ -81,6 +83,15 @@ function momentBytesOf(cells: StatedCells, facts: StatedFacts): Pick<RunFacts, '
 function keptInBf16Of(cells: StatedCells, precision: Precision): Pick<RunFacts, 'keptInBf16'> {
   const keptInBf16 = recipeKeptInBf16(cells, precision);
   return keptInBf16 === undefined ? {} : { keptInBf16 };
+}
+
+function alsoIn8BitsOf(
+  cells: StatedCells,
+  precision: Precision,
+  candidate: CandidateLayout,
+): Pick<RunFacts, 'alsoIn8Bits'> {
+  const alsoIn8Bits = recipeAlsoIn8Bits(cells, precision, candidate);
+  return alsoIn8Bits === undefined ? {} : { alsoIn8Bits };
 }
 
 function collectionsOf(cells: StatedCells): Pick<RunFacts, 'stepsPerCollection'> {

@@ -128,6 +128,19 @@ describe('recipes of Megatron-Bridge', () => {
   });
 
   it.each([
+    ['DeepSeek-V3 on GB300', { gpu: 'GB300-NVL72', model: 'DeepSeek-V3' }, { attention: true, outputProjection: true }],
+    ['it on GB200', { model: 'DeepSeek-V3' }, { attention: false, outputProjection: true }],
+    ['GPT-OSS', { model: 'GPT-OSS-120B' }, { attention: true, outputProjection: true }],
+    ['others', { model: 'Qwen3-235B-A22B' }, { attention: true, outputProjection: false }],
+    ['them without graphs of the whole iteration', { ...of('26.04') }, undefined],
+    ['them in NVFP4', { precision: 'nvfp4' }, undefined],
+    ['them by another engine', { engine: 'NeMo 25.04', notes: 'CUDA graphs on' }, undefined],
+  ])('quantise besides linear layers of %s', (_, change, expected) => {
+    const row = { ...moe, ...nvl72, ...of('26.06'), precision: 'mxfp8' };
+    expect(runOf({ ...row, ...change }).alsoIn8Bits).toEqual(expected);
+  });
+
+  it.each([
     ['on Hopper', { ...h100, ...of('26.04') }, ['mla_up_proj', 'mlp']],
     ['on Blackwell', { ...nvl72, ...of('26.04') }, ['mla_up_proj']],
     ['on GB300 since mid-2026', { ...nvl72, gpu: 'GB300-NVL72', ...of('26.06') }, []],

@@ -1,5 +1,5 @@
 /** What do Megatron-Bridge's recipes set where a table prints none? Every rule stands in docs/reference/planner-score.md. */
-import type { CandidateLayout, KeptInBf16, Precision, RecomputeModule } from '@coxswain/planner';
+import type { AlsoIn8Bits, CandidateLayout, KeptInBf16, Precision, RecomputeModule } from '@coxswain/planner';
 import type { StatedCells } from './measured-row.ts';
 import { familyOfEngine, timeOfEngine } from './stack-of-engine.ts';
 
@@ -125,6 +125,23 @@ export function recipeKeptInBf16({ engine, model }: StatedCells, precision: Prec
   return isSuper && precision === 'nvfp4'
     ? { attention: true, layersShare: SUPER_LAST_IN_BF16 / SUPER_LAYERS }
     : undefined;
+}
+
+/**
+ * With graphs of a whole iteration in MXFP8 Megatron-Bridge's recipes also quantise attention, but for DeepSeek-V3 on GB200, and those of DeepSeek-V3 and GPT-OSS the output
+ * projection (`fp8_dot_product_attention` of scripts/performance/configs, `fp8_output_proj` of the recipes beside them, v0.5.0; perf_recipes, v0.6.0).
+ */
+export function recipeAlsoIn8Bits(
+  { engine, model, gpu }: StatedCells,
+  precision: Precision,
+  { cudaGraphs }: Pick<CandidateLayout, 'cudaGraphs'>,
+): AlsoIn8Bits | undefined {
+  if (familyOfEngine(engine) !== 'megatron-bridge' || precision !== 'mxfp8' || cudaGraphs !== 'full') return undefined;
+  const isDeepSeek = /deepseek-?v3/i.test(model);
+  return {
+    attention: !(isDeepSeek && /GB200/i.test(gpu)),
+    outputProjection: isDeepSeek || /gpt-?oss/i.test(model),
+  };
 }
 
 /** Megatron-Bridge's recipes of DeepSeek-V3 and Moonlight keep both moments in bf16 (precision-aware optimizer). */

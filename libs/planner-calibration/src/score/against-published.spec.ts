@@ -1,3 +1,4 @@
+import { CALIBRATION, constantsFor, predictStepTime } from '@coxswain/planner/calibration';
 import { readMeasurements, filesOrRepository } from '../rows/measurement-files.ts';
 import { againstPublished, publishedJobs } from './against-published.ts';
 
@@ -14,6 +15,15 @@ describe('published jobs', () => {
 
   it('leave out adapters and dropped tokens, which compute something else', () => {
     expect(jobs.filter(({ run }) => run.loraRank > 0 || run.candidate.expertCapacity !== undefined)).toEqual([]);
+  });
+
+  it('are priced in the number formats that answers are: attention in 8 bits is part of no layout', () => {
+    const quantised = jobs.filter(({ run }) => run.alsoIn8Bits?.attention === true);
+    expect(quantised.length).toBeGreaterThan(0);
+    for (const { run, publishedS } of quantised) {
+      const constants = constantsFor(CALIBRATION, run.cluster.gpu.silicon, run.stack);
+      expect(publishedS).toBeGreaterThan(predictStepTime(run, constants).stepTimeS);
+    }
   });
 
   it('are compared by prediction: the answer to a small one is no more than a little behind, and what it lacks is named', () => {

@@ -29,7 +29,10 @@ export function publishedJobs(rows: readonly MeasuredRow[]): readonly PublishedJ
     const read = interpretRow(row);
     if ('unpredicted' in read || row.iterTimeS === undefined || !isComparable(read.run)) continue;
     const { run } = read;
-    const publishedS = predictStepTime(run, constantsFor(CALIBRATION, run.cluster.gpu.silicon, run.stack)).stepTimeS;
+    const publishedS = predictStepTime(
+      asAnswersAre(run),
+      constantsFor(CALIBRATION, run.cluster.gpu.silicon, run.stack),
+    ).stepTimeS;
     const key = JSON.stringify([
       run.model,
       run.cluster,
@@ -43,6 +46,12 @@ export function publishedJobs(rows: readonly MeasuredRow[]): readonly PublishedJ
   }
   return [...jobs.values()];
 }
+
+/** What a job quantises besides linear layers is part of no layout, and nobody asks the planner for it. */
+const asAnswersAre = (run: RunFacts): RunFacts => ({
+  ...run,
+  alsoIn8Bits: { attention: false, outputProjection: false },
+});
 
 /** Adapters and dropped tokens change what is computed: no layout makes up for them. */
 function isComparable({ stack, loraRank, candidate, cluster }: RunFacts): boolean {

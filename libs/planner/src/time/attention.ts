@@ -69,20 +69,26 @@ function attentionCore(inputs: BlockInputs, work: Work, shape: AttentionHeads): 
   const window = Math.min(model.attentionWindow, sequenceLength);
   /** Keys each query meets under a causal mask, averaged over layers. */
   const keys = (1 - windowed) * (sequenceLength / 2) + windowed * (window * (1 - window / (2 * sequenceLength)));
-  const { heads, queryDim, valueDim } = shape;
+  const { heads, kvHeads, queryDim, valueDim } = shape;
   let forwardS: number;
   let backwardS: number;
   if (run.flashAttention) {
     const scores = tokens * keys * heads;
+    const in8Bits = run.alsoIn8Bits?.attention === true ? kernels.bf16FlopsPerS / kernels.linearFlopsPerS : 1;
     const slow =
       constants.flashSlowdown *
       (run.ampereFlashAttention === true && run.cluster.gpu.fp8Tflops > 0 ? constants.flashForAmpere : 1) *
-      (model.attentionSinks ? constants.flashSinks : 1);
+      // What makes sinks slow is not known to be the products, so that 8 bits do not make it faster.
+      (in8Bits + (model.attentionSinks ? constants.flashSinks - 1 : 0));
     const productsS = (2 * scores * (queryDim + valueDim) * slow) / kernels.ceilingFlopsPerS;
     const softmaxS = (constants.flashSoftmax * scores) / kernels.exponentialsPerS;
     const short = 1 + constants.flashSequence / sequenceLength;
     forwardS = (productsS + softmaxS) * short + memoryS(kernels, tokens * heads * (queryDim + valueDim) * 6);
     backwardS = COEFFICIENTS.flashBackwardFlops * forwardS * constants.flashBackward;
+    if (run.alsoIn8Bits?.attention === true) {
+      work.memoryS += quantise(inputs, tokens * (heads * queryDim + kvHeads * (queryDim + valueDim)));
+      work.memoryBackwardS += quantise(inputs, tokens * heads * valueDim);
+    }
   } else {
     const samples = tokens / (sequenceLength / candidate.context);
     const batch = samples * heads;

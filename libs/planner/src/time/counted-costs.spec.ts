@@ -75,3 +75,35 @@ describe('what a run in 4 bits keeps in bf16', () => {
     expect(forwardS(facts, block)).toBeCloseTo(want, 12);
   });
 });
+
+describe('what a run in 8 bits quantises besides linear layers', () => {
+  /** Memory, softmax and short samples cost nothing: what is left are products. */
+  const products = { ...CONSTANTS, flashSoftmax: 0, flashSequence: 0, mxfp8Slowdown: 1 };
+  const gpu = { ...GPU, memoryTbPerS: 1e30 };
+  const run = aRun({ model: aModel(), cluster: aCluster(8, { gpu }), sequenceLength: 4096, precision: 'mxfp8' });
+  const secondsS = (block: 'attention' | 'loss', alsoIn8Bits?: RunFacts['alsoIn8Bits']): number =>
+    blockCostsOf({ ...run, ...(alsoIn8Bits === undefined ? {} : { alsoIn8Bits }) }, products)[block].partsS[
+      PARTS.indexOf(block === 'loss' ? 'vocabulary' : 'attention')
+    ] ?? 0;
+  const NEITHER = { attention: false, outputProjection: false };
+
+  it.each<['attention' | 'loss', Partial<typeof NEITHER>, number]>([
+    ['attention', { attention: true }, GPU.bf16Tflops / GPU.fp8Tflops],
+    ['attention', { outputProjection: true }, 1],
+    ['loss', { outputProjection: true }, GPU.bf16Tflops / GPU.fp8Tflops],
+    ['loss', { attention: true }, 1],
+  ])('multiplies as fast as they do: %s with %j', (block, what, want) => {
+    expect(secondsS(block, { ...NEITHER, ...what }) / secondsS(block)).toBeCloseTo(want, 9);
+  });
+});
+
+describe('experts in a graph of the whole iteration in MXFP8', () => {
+  it('activate and cast between their products for nothing', () => {
+    const memoryS = (candidate: Partial<CandidateLayout>): number =>
+      costs({ precision: 'mxfp8' }, candidate, false).expertMlp.partsS[PARTS.indexOf('memoryBound')] ?? 0;
+    const rows = 2 * 4096;
+    const bytes = CONSTANTS.elementwiseFactor * 2.6 * (1024 + 512) * 2 + CONSTANTS.quantiseFactor * 4 * (1024 + 512);
+    const savedS = memoryS({ cudaGraphs: 'partial' }) - memoryS({ cudaGraphs: 'full' });
+    expect(savedS * 1e6).toBeCloseTo(((rows * bytes) / (GPU.memoryTbPerS * 1e12)) * 1e6, 6);
+  });
+});

@@ -1,5 +1,5 @@
 /** What do the ends of the model cost: embedding lookup, output projection and loss? */
-import { partIndex, PARTS, weightShare, type BlockCost, type BlockInputs } from './block-cost.ts';
+import { partIndex, PARTS, quantise, weightShare, type BlockCost, type BlockInputs } from './block-cost.ts';
 import { blockActivationBytes } from './exchanged-bytes.ts';
 import { memoryS, productPassesS } from './kernels.ts';
 import { collectiveS } from './links.ts';
@@ -28,13 +28,16 @@ export function lossCost(inputs: BlockInputs, ways: number): BlockCost {
   const { model, candidate, cluster } = run;
   const partsS = new Float64Array(PARTS.length);
   const columns = model.vocabularySize / (candidate.tensor * ways);
+  const in8Bits = run.alsoIn8Bits?.outputProjection === true;
   const product = productPassesS(
     kernels,
     { m: tokens, n: columns, k: model.hiddenSize },
-    { linear: false, gradientBytes: run.gradientBytes },
+    { linear: in8Bits, gradientBytes: run.gradientBytes },
   );
   const slow = constants.vocabularySlowdown;
-  const [forwardS, inputS] = [slow * product.forwardS, slow * product.inputGradientS];
+  const castS = (width: number): number => (in8Bits ? quantise(inputs, tokens * width) : 0);
+  const forwardS = slow * product.forwardS + castS(model.hiddenSize);
+  const inputS = slow * product.inputGradientS + castS(columns);
   const weightS = slow * product.weightGradientS * weightShare(run);
   const entropy = constants.lossFactor * memoryS(kernels, tokens * columns * 12);
   const traffic =
