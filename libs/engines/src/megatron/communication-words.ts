@@ -60,6 +60,7 @@ function expertOverlap({ layout, shape }: Asked, policy: Policy): readonly Told[
       'the dispatcher is allgather',
     ],
     [layout.memory?.recompute?.mode === 'full', 'recomputation is full'],
+    [layout.memory?.recompute?.modules?.includes('moe') === true, 'layers of experts are computed again'],
     [(shape?.mtpLayers ?? 0) > 1, 'there are several MTP layers'],
     [
       layout.pipelineParallelDegree > 1 && (layout.pipeline?.chunksPerRank ?? 1) === 1,

@@ -79,6 +79,19 @@ describe('what an expert turns on', () => {
     );
   });
 
+  it.each([
+    ['where nothing is computed again', 'none', true],
+    ['where norms are', 'norms', true],
+    ['not where layers of experts are dispatched again', 'mlp', false],
+    ['not where every second layer is', 'half', false],
+    ['not where every layer is', 'full', false],
+  ] as const)('hides the exchange of experts %s', (_sentence, recompute, want) => {
+    const states = { zeroStage: 1, shardGroup: 1, recompute, offloadOptimizer: 0, offloadActivations: 0 } as const;
+    const { model } = modelOf('qwen3-30b-a3b');
+    expect(withStates({ ...aCandidate(), overlapExpert: true }, states, model).overlapExpert).toBe(want);
+    expect(withStates({ ...aCandidate(), overlapExpert: false }, states, model).overlapExpert).toBe(false);
+  });
+
   it('stands in every layout of the space, tensor overlap where tensor divides something and expert overlap without a pipeline', () => {
     const request: PlanRequestInput = {
       model: 'qwen3-30b-a3b',

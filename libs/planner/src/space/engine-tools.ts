@@ -48,7 +48,7 @@ export function toolsOf(stack: string, situation: Situation): EngineTools {
 function megatronTools(situation: Situation): EngineTools {
   return {
     overlapTensor: isNvidia(situation) && situation.precision !== 'nvfp4',
-    overlapExpert: situation.model.experts !== undefined && isNvidia(situation),
+    overlapExpert: situation.model.experts !== undefined && situation.model.mtpLayers <= 1 && isNvidia(situation),
     dispatcher: fastestDispatcher(situation),
     cudaGraphs: 'none',
   };

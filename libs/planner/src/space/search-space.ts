@@ -359,13 +359,17 @@ export function candidateOfMesh(mesh: Mesh): CandidateLayout {
 const IMPLEMENTATION_OF_STAGE = ['ddp', 'distopt', 'fsdp', 'fsdp'] as const;
 
 export function withStates(candidate: CandidateLayout, states: StateChoice, model: ModelShape): CandidateLayout {
+  const mode = modeOf(states.recompute);
+  const modules = modulesOf(states.recompute, model);
   return {
     ...candidate,
     zeroStage: states.zeroStage,
     zeroImplementation: IMPLEMENTATION_OF_STAGE[states.zeroStage],
     shardGroup: states.shardGroup,
-    recompute: modeOf(states.recompute),
-    recomputeModules: modulesOf(states.recompute, model),
+    recompute: mode,
+    recomputeModules: modules,
+    // Megatron-Core asserts both: what overlaps is not dispatched again (transformer_config.py, releases up to 0.17).
+    overlapExpert: candidate.overlapExpert && mode !== 'full' && !modules.includes('moe'),
     offloadOptimizer: states.offloadOptimizer,
     offloadActivations: states.offloadActivations,
     cudaGraphs: states.offloadActivations > 0 ? graphsBesideOffload(candidate.cudaGraphs) : candidate.cudaGraphs,
