@@ -32,6 +32,16 @@ describe('the choices of an engine', () => {
     expect(choicesOfEngine(stack, allow).zeroStages).toEqual(want);
   });
 
+  it.each<[string, string, AllowedChoices, AllowedChoices['recompute']]>([
+    ['TorchTitan recomputes every layer or chooses by itself', 'torchtitan 0.2', {}, ['none', 'full']],
+    ['DeepSpeed also every other layer', 'deepspeed', {}, ['none', 'half', 'full']],
+    ['Megatron-LM can be told modules', 'megatron-lm core_v0.15', {}, undefined],
+    ['of those that the caller allows, the ones it has', 'torchtitan', { recompute: ['norms', 'full'] }, ['full']],
+    ['what the caller allows where the engine has none of it', 'torchtitan', { recompute: ['norms'] }, ['norms']],
+  ])('are what is computed again: %s', (_sentence, stack, allow, want) => {
+    expect(choicesOfEngine(stack, allow).recompute).toEqual(want);
+  });
+
   it.each([
     ['megatron-bridge 26.04', 2],
     ['nemo mlperf 5.1', 2],

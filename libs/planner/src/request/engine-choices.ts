@@ -1,7 +1,13 @@
 /** Which choices does the engine of a request offer? */
 import { engineSupport, LAYOUT_ENGINES, type LayoutEngine, type ParallelLayout } from '@coxswain/layout';
 import { SCHEDULES } from '../facts.ts';
-import { CONTEXT_ALGORITHMS, ZERO_STAGES, type AllowedChoices } from '../contract.ts';
+import {
+  CONTEXT_ALGORITHMS,
+  RECOMPUTE_POLICIES,
+  ZERO_STAGES,
+  type AllowedChoices,
+  type RecomputePolicy,
+} from '../contract.ts';
 
 /**
  * The engine that a software stack names, if the layout rules know it: `megatron-lm core_v0.15` is a release of `megatron-lm`, and NeMo's
@@ -11,6 +17,16 @@ export function engineOfStack(stack: string): LayoutEngine | undefined {
   const known = LAYOUT_ENGINES.find((engine) => stack === engine || stack.startsWith(`${engine} `));
   return known ?? (/^nemo\b/.test(stack) ? 'megatron-bridge' : undefined);
 }
+
+/**
+ * Engines whose recomputation is not told by modules. TorchTitan chooses operations by itself or recomputes every layer, as Transformers does
+ * (`activation_checkpoint.mode`, `gradient_checkpointing`); DeepSpeed's pipeline recomputes every so many layers (`activation_checkpoint_interval`).
+ */
+const RECOMPUTE_OF: Partial<Record<LayoutEngine, readonly RecomputePolicy[]>> = {
+  torchtitan: ['none', 'full'],
+  'hugging-face': ['none', 'full'],
+  deepspeed: ['none', 'half', 'full'],
+};
 
 /** What the caller allows and the engine can be told. Where nothing would be left the caller's word stands, and the rules refuse what is wrong. */
 export function choicesOfEngine(stack: string | undefined, allow: AllowedChoices): AllowedChoices {
@@ -30,8 +46,11 @@ export function choicesOfEngine(stack: string | undefined, allow: AllowedChoices
   const zeroStages = (allow.zeroStages ?? ZERO_STAGES).filter((zeroStage) =>
     offers({ dataParallelDegree: 2, pipelineParallelDegree: 1, states: { zeroStage } }, 'states.zeroStage'),
   );
+  const ofEngine = RECOMPUTE_OF[engine] ?? RECOMPUTE_POLICIES;
+  const recompute = (allow.recompute ?? RECOMPUTE_POLICIES).filter((policy) => ofEngine.includes(policy));
   return {
     ...allow,
+    ...(recompute.length === 0 || recompute.length === RECOMPUTE_POLICIES.length ? {} : { recompute }),
     ...(zeroStages.length === 0 ? {} : { zeroStages }),
     ...(schedules.length === 0 ? {} : { schedules }),
     ...(contextAlgorithms.length === 0 ? {} : { contextAlgorithms }),
