@@ -4,7 +4,7 @@
  */
 import type { TrainingJobSpec } from '@coxswain/api-types';
 import { degreesOf, engineRefusal, modelOfJob } from '@coxswain/engines';
-import type { ParallelLayout } from '@coxswain/layout';
+import type { ModelShape, ParallelLayout } from '@coxswain/layout';
 import { type AllowedChoices, type PinnedAxes, RANK_ORDERS } from '@coxswain/planner';
 
 type States = NonNullable<ParallelLayout['states']>;
@@ -47,18 +47,21 @@ export function engineOffers(spec: TrainingJobSpec): EngineOffers {
       hostMemoryGibPerGpu: 64,
     },
   });
+  const hasUnevenStages = takesUnevenStages(takes, spec);
   return {
     allow: {
       ...(stages.length === 0 ? {} : { zeroStages: [...stages] }),
       recompute: recompute.map(([policy]) => policy),
       rankOrders: orders,
       offload: offloads,
-      ...(takesUnevenStages(takes, spec) ? {} : { partitions: ['even' as const] }),
+      ...(hasUnevenStages ? {} : { partitions: ['even' as const] }),
     },
     pinned: {
-      ...(takes({ tensorParallelDegree: 2 }) ? {} : { tensor: 1 }),
-      ...(takes({ pipelineParallelDegree: 2 }) ? {} : { pipeline: 1 }),
+      ...(takes({ tensorParallelDegree: 2 }) || takes(SPLIT_TENSORS) ? {} : { tensor: 1 }),
+      // Two stages may not divide the layers of the model, and uneven ones hold them all the same.
+      ...(takes({ pipelineParallelDegree: 2 }) || hasUnevenStages ? {} : { pipeline: 1 }),
       ...(takesContext(takes) ? {} : { context: 1 }),
+      ...(modelOf(spec)?.experts === undefined || takesExperts(takes) ? {} : { expert: 1 }),
       ...(takesExpertTensor(takes) ? {} : { expertTensor: 1 }),
     },
   };
@@ -73,8 +76,11 @@ export function tellingOf(spec: TrainingJobSpec): Telling {
   );
   const overlaps = takes({ communication: { overlapGradReduce: true, overlapParamGather: true } });
   const saysMethod = takes({ memory: { recompute: EVERY_LAYER } });
-  return ({ states, memory, communication, ...layout }) => ({
+  const saysExperts = takesExperts(takes);
+  return ({ states, memory, communication, expert, ...layout }) => ({
     ...layout,
+    // How whole experts are dispatched is no word of an engine that cannot distribute them.
+    ...(expert === undefined || (!saysExperts && (expert.expertParallelDegree ?? 1) === 1) ? {} : { expert }),
     ...(states === undefined ? {} : { states: inItsWay(states, ways.get(states.zeroStage ?? 0)) }),
     ...(memory === undefined ? {} : { memory: saysMethod ? memory : withoutMethod(memory) }),
     // Whoever cannot be told overlaps by itself.
@@ -133,11 +139,18 @@ const RECOMPUTED: readonly (readonly [NonNullable<AllowedChoices['recompute']>[n
   ['full', { mode: 'full' }],
 ];
 
-function takesUnevenStages(takes: Takes, { model }: TrainingJobSpec): boolean {
-  const layers = (model === undefined ? undefined : modelOfJob(model)?.model.layers) ?? 2;
+/** As the planner divides tensors: experts need the sequence to be split as well. */
+const SPLIT_TENSORS = { tensorParallelDegree: 2, sequence: { sequenceParallel: true } } as const;
+
+function modelOf({ model }: TrainingJobSpec): ModelShape | undefined {
+  return model === undefined ? undefined : modelOfJob(model)?.model;
+}
+
+function takesUnevenStages(takes: Takes, spec: TrainingJobSpec): boolean {
+  const { layers = 2, mtpLayers = 0 } = modelOf(spec) ?? {};
   const stages = [
     { layers: layers - 1, embedding: true },
-    { layers: 1, loss: true },
+    { layers: 1, loss: true, ...(mtpLayers === 0 ? {} : { mtpLayers }) },
   ];
   return takes({ pipelineParallelDegree: 2, pipeline: { schedule: '1f1b', stages } });
 }
@@ -147,8 +160,15 @@ function takesContext(takes: Takes): boolean {
   return takes({ contextParallelDegree: 2 }) || takes({ contextParallelDegree: 2, states: { zeroStage: 3 } });
 }
 
+/** Some only where the ranks of experts share their states. */
+function takesExperts(takes: Takes): boolean {
+  const expert = { expertParallelDegree: 2 };
+  return takes({ expert }) || takes({ expert, states: { zeroStage: 3 } });
+}
+
 function takesExpertTensor(takes: Takes): boolean {
-  return takes({ tensorParallelDegree: 2, expert: { expertParallelDegree: 1, expertTensorParallelDegree: 2 } });
+  const expert = { expertParallelDegree: 1, expertTensorParallelDegree: 2 };
+  return takes({ tensorParallelDegree: 2, expert }) || takes({ ...SPLIT_TENSORS, expert });
 }
 
 const AXES = { tp: 'tensor', cp: 'context', dp: 'data', pp: 'pipeline' } as const;

@@ -128,6 +128,7 @@ function sum(values: readonly number[]): number {
 describe('a layout for an engine that is told more than degrees', () => {
   const llama = { preset: 'llama-3.1-8b', sequenceLength: 8192 };
   const mixtral = { preset: 'mixtral-8x22b', sequenceLength: 4096 };
+  const qwen3 = { preset: 'qwen3-235b-a22b', sequenceLength: 4096 };
   const specFor = (
     engine: { name: 'megatron-lm' | 'torchtitan' | 'deepspeed' | 'hugging-face'; command?: string[] },
     model: typeof llama,
@@ -144,9 +145,11 @@ describe('a layout for an engine that is told more than degrees', () => {
   it.each<[string, TrainingJobSpec, number]>([
     ['megatron-lm', specFor({ name: 'megatron-lm' }, llama, 16), 16],
     ['megatron-lm with experts', specFor({ name: 'megatron-lm' }, mixtral, 64), 64],
+    ['megatron-lm with experts that have no room', specFor({ name: 'megatron-lm' }, qwen3, 128), 128],
     ['torchtitan', specFor({ name: 'torchtitan' }, llama, 16), 16],
     ['deepspeed', specFor({ name: 'deepspeed', command: ['train'] }, llama, 16), 16],
     ['hugging-face', specFor({ name: 'hugging-face', command: ['train'] }, llama, 16), 16],
+    ['hugging-face with experts', specFor({ name: 'hugging-face', command: ['train'] }, mixtral, 64), 64],
   ])('is rendered by its adapter as a whole: %s', (_what, spec, gpus) => {
     const answer = planned(spec, { nodes: nodesOf(gpus / 8, { gpus: 8 }) });
     const chosen = effectiveSpec(spec, { ...(answer as JobPlan), plannedAt: '2026-01-01T00:00:00Z' });

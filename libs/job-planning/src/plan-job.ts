@@ -9,7 +9,15 @@ import { isDomainError } from '@coxswain/domain-error';
 import { degreesOf, engineRefusal, layoutRefusal } from '@coxswain/engines';
 import { acrossIslandsOf, placeGang } from '@coxswain/fabric';
 import { formatLayout, type ParallelLayout, worldSize } from '@coxswain/layout';
-import { parsePlanRequest, plan, type Plan, type PlanRequest, predict, type Prediction } from '@coxswain/planner';
+import {
+  parsePlanRequest,
+  plan,
+  type Plan,
+  type PlanAnswer,
+  type PlanRequest,
+  predict,
+  type Prediction,
+} from '@coxswain/planner';
 import { engineOffers, isToldDegreesAlone, type Telling, tellingOf } from './engine-offers.ts';
 import type { JobPlanAnswer, JobPlanQuestion } from './job-plan-question.ts';
 import { type Figures, figuresOf, toRunnerUp } from './plan-figures.ts';
@@ -30,6 +38,7 @@ type Chosen = Figures & Pick<JobPlanAnswer, 'layout' | 'microBatchSize' | 'runne
 /** How many layouts the planner is asked for: those that the engine or the fabric cannot do fall out. */
 const CONSIDERED = 50;
 const MAX_RUNNERS_UP = 3;
+const ALL_ZERO_STAGES = [0, 1, 2, 3] as const;
 
 /**
  * The layout that the planner chooses for the job, or what it expects of the one that the user wrote; undefined where it has no words for that
@@ -62,15 +71,18 @@ function choose(question: JobPlanQuestion, request: PlanRequest): Chosen | strin
   const { spec } = question;
   const { allow, pinned } = engineOffers(spec);
   const narrowed = { ...request, allow: { ...request.allow, ...allow }, pinned: { ...pinned, ...request.pinned } };
-  const answer = unlessRefused(() => plan(narrowed, ASKED_ALONE));
-  if (typeof answer === 'string') return plannerRefuses(answer);
-  const told = tellingOf(spec);
-  const candidates = answer.plans.flatMap((one) => runnable(spec, one, told));
+  const searched = unlessRefused(() => searchRunnable(spec, narrowed));
+  if (typeof searched === 'string') return plannerRefuses(searched);
+  const { answer, candidates } = searched;
   const tried = candidates.map((one) => ({ one, obstacle: placementObstacle(question, one) }));
   const [best, ...others] = tried.flatMap(({ one, obstacle }) => (obstacle === undefined ? [one] : []));
   if (best === undefined) {
     const [nearest] = tried;
-    if (nearest?.obstacle === undefined) return whyNothingFits(spec, request.cluster, answer);
+    if (nearest?.obstacle === undefined) {
+      const { best: fitting } = answer;
+      const beyond = fitting && whyRefused(spec, { ...fitting, layout: tellingOf(spec)(fitting.layout) });
+      return whyNothingFits({ spec, cluster: request.cluster, answer, ...(beyond === undefined ? {} : { beyond }) });
+    }
     // What a user should change of a layout that the user did not choose is no advice.
     const [obstacle = ''] = nearest.obstacle.split('. ', 1);
     const layout = formatLayout(nearest.one.layout);
@@ -83,6 +95,27 @@ function choose(question: JobPlanQuestion, request: PlanRequest): Chosen | strin
     ...stagesIn(question, best),
     ...(others.length === 0 ? {} : { runnersUp: others.slice(0, MAX_RUNNERS_UP).map(toRunnerUp) }),
   };
+}
+
+/**
+ * What the planner answers, and what of it the engine can run. An engine may take a way to share states and not beside experts or a pipeline, which
+ * choices one by one do not tell: where nothing that is fastest can be run, the best without its ZeRO stage is looked for.
+ */
+function searchRunnable(
+  spec: TrainingJobSpec,
+  request: PlanRequest,
+): { readonly answer: PlanAnswer; readonly candidates: readonly Plan[] } {
+  const told = tellingOf(spec);
+  const answer = plan(request, ASKED_ALONE);
+  const candidates = answer.plans.flatMap((one) => runnable(spec, one, told));
+  const [fastest] = answer.plans;
+  if (candidates.length > 0 || fastest === undefined || request.pinned?.zeroStage !== undefined)
+    return { answer, candidates };
+  const { zeroStage: refused = 0 } = fastest.layout.states ?? {};
+  const zeroStages = (request.allow?.zeroStages ?? ALL_ZERO_STAGES).filter((stage) => stage !== refused);
+  if (zeroStages.length === 0) return { answer, candidates };
+  const others = searchRunnable(spec, { ...request, allow: { ...request.allow, zeroStages } });
+  return others.candidates.length > 0 ? others : { answer, candidates };
 }
 
 /** What is expected of the user's layout; undefined where the models do not cover it. */
@@ -132,14 +165,19 @@ function runnable(spec: TrainingJobSpec, one: Plan, told: Telling): readonly Pla
   // States are shared by all data-parallel ranks where nobody can say it otherwise.
   if (isToldDegreesAlone(spec) && one.layout.dataParallelShardDegree !== undefined) return [];
   const layout = told(one.layout);
-  const { gpus: _asked, ...rest } = spec;
-  const training = spec.training === undefined ? undefined : { ...spec.training, microBatchSize: one.microBatchSize };
-  const planned: EffectiveSpec = { ...rest, training, layout };
-  const isTaken =
-    worldSize(layout) === worldSize(one.layout) &&
-    layoutRefusal(planned) === undefined &&
-    engineRefusal(planned) === undefined;
+  const isTaken = worldSize(layout) === worldSize(one.layout) && whyRefused(spec, { ...one, layout }) === undefined;
   return isTaken ? [{ ...one, layout }] : [];
+}
+
+/** In the words of layout rules or engine; undefined where both take a job on such a layout. */
+function whyRefused(
+  spec: TrainingJobSpec,
+  { layout, microBatchSize }: Pick<Plan, 'layout' | 'microBatchSize'>,
+): string | undefined {
+  const { gpus: _asked, ...rest } = spec;
+  const training = spec.training === undefined ? undefined : { ...spec.training, microBatchSize };
+  const planned: EffectiveSpec = { ...rest, training, layout };
+  return layoutRefusal(planned) ?? engineRefusal(planned)?.why;
 }
 
 /** Why not even an empty cluster of this fabric can hold the gang; undefined when it can, or is only too small as yet. */

@@ -41,9 +41,16 @@ describe('why no layout can be had', () => {
       'no combination of degrees divides the model and the batch.',
     ],
   ])('%s', (_sentence, answer, want) => {
-    const said = whyNothingFits(spec, cluster, answer as Parameters<typeof whyNothingFits>[2]);
+    const said = whyNothingFits({ spec, cluster, answer: answer as PlanAnswer });
     expect(said).toMatch(/^No layout on 7 h100 GPUs can train this: /);
     expect(said.endsWith(want)).toBe(true);
+  });
+
+  it('what the engine says of it is added', () => {
+    const answer = { ...nothing, best: { ...aPlan(), layout } } as PlanAnswer;
+    expect(whyNothingFits({ spec, cluster, answer, beyond: 'it knows no pipeline' })).toBe(
+      'No layout on 7 h100 GPUs can train this: what fits, such as pp7, is beyond engine "reference": it knows no pipeline.',
+    );
   });
 
   it.each([
