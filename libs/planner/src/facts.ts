@@ -157,13 +157,13 @@ export interface CandidateLayout {
 /** Attention, the mixers of state-space layers, and what of an expert layer has fixed shapes: the router and what prepares the dispatch. */
 export type GraphedPart = 'attention' | 'stateSpace' | 'router';
 
-/** Linear layers that a recipe does not quantise: those of attention, and all of a share of the layers. */
 /** Products that stay in bf16 unless an engine is asked for more: of attention (`fp8_dot_product_attention`) and of the loss (`fp8_output_proj`). */
 export interface AlsoIn8Bits {
   readonly attention: boolean;
   readonly outputProjection: boolean;
 }
 
+/** Linear layers that a recipe does not quantise: those of attention, and all of a share of the layers. */
 export interface KeptInBf16 {
   readonly attention: boolean;
   /** Of the layers, 0 to 1. */

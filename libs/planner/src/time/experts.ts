@@ -65,7 +65,6 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
     tokens,
     routedBytes: expertTokenBytes(routed * balance, toExperts),
     tokenBytes: expertTokenBytes(tokens * balance, toExperts),
-    ownTokens: tokens,
   });
   if (candidate.expertTensor > 1) {
     const group = { size: candidate.expertTensor, stride: 1 };
@@ -180,12 +179,7 @@ function busiestRank(run: RunFacts, routed: number, { imbalance }: TimeConstants
 function dispatch(
   inputs: BlockInputs,
   work: Work,
-  sizes: {
-    readonly tokens: number;
-    readonly routedBytes: number;
-    readonly tokenBytes: number;
-    readonly ownTokens: number;
-  },
+  sizes: { readonly tokens: number; readonly routedBytes: number; readonly tokenBytes: number },
 ): void {
   const { run, constants } = inputs;
   const { candidate, cluster, model } = run;
@@ -215,7 +209,7 @@ function dispatch(
   const exposed = candidate.overlapExpert ? constants.expertOverlap : 1;
   const plainS = onceS(1);
   const weightedS = candidate.dispatcher === 'hybridep' ? onceS(1 + hybridWeights(inputs, inside)) : plainS;
-  const mapsS = candidate.dispatcher === 'hybridep' ? hybridMapsS(inputs, sizes, inside) : 0;
+  const mapsS = candidate.dispatcher === 'hybridep' ? hybridMapsS(inputs, sizes.tokens, inside) : 0;
   work.expertTrafficS += (weightedS + plainS + mapsS) * exposed;
   work.expertTrafficBackwardS += (weightedS + plainS) * exposed;
 }
@@ -239,11 +233,11 @@ function hybridWeights({ run: { model, candidate } }: BlockInputs, inside: numbe
  */
 function hybridMapsS(
   { run: { model, candidate, cluster }, constants }: BlockInputs,
-  { ownTokens }: { readonly ownTokens: number },
+  tokens: number,
   inside: number,
 ): number {
   const { expert } = candidate;
-  const ownBytes = ownTokens * (model.experts?.count ?? 0);
+  const ownBytes = tokens * (model.experts?.count ?? 0);
   const group = groupsOf(candidate).expert;
   if (inside < expert) return collectiveS(cluster, group, expert * ownBytes, constants);
   return allToAllS(cluster, group, { inside: (expert - 1) * ownBytes, across: 0 }, constants);
