@@ -5,6 +5,7 @@ import { nicKindOf, scaleOutGbPerSOf } from './network-of-gpu.ts';
 describe('the network of one GPU', () => {
   it.each<[string, Partial<FabricNode>, number | undefined]>([
     ['is not known where nobody says how fast a NIC is', { nicCount: 8 }, undefined],
+    ['is not known of a node whose GPUs are not there yet', { nicSpeedGbps: 400, gpus: 0 }, undefined],
     ['is one NIC where nobody says how many there are', { nicSpeedGbps: 400 }, 50],
     ['is one of eight NICs', { nicSpeedGbps: 400, nicCount: 8 }, 50],
     ['is half a NIC where four serve eight GPUs', { nicSpeedGbps: 400, nicCount: 4 }, 25],

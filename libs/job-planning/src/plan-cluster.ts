@@ -30,8 +30,8 @@ interface PlannedFor {
 const MAX_ISLANDS = 64;
 
 /**
- * The cluster as the planner of a job with `gpus` GPUs sees it: nodes of the GPU type that there is most of, whatever is free of them, one NIC
- * per GPU at the speed of the label. A job that one island can hold is planned for that island alone, and so is one that may have no other; what
+ * The cluster as the planner of a job with `gpus` GPUs sees it: nodes of the GPU type that there is most of, whatever is free of them, with
+ * what a GPU mostly has of its node's NICs. A job that one island can hold is planned for that island alone, and so is one that may have no other; what
  * may cross several is planned for those that it may have, over TCP where these are of any class. Undefined without any GPU.
  */
 export function planCluster(fabric: Fabric, request: PlannedFor): KnownCluster | UnknownCluster | undefined {
