@@ -5,7 +5,7 @@
 import type { TrainingJobSpec } from '@coxswain/api-types';
 import { degreesOf, engineRefusal, modelOfJob } from '@coxswain/engines';
 import type { ModelShape, ParallelLayout } from '@coxswain/layout';
-import { type AllowedChoices, type PinnedAxes, RANK_ORDERS } from '@coxswain/planner';
+import { type AllowedChoices, type PinnedAxes, RANK_ORDERS, ZERO_STAGES } from '@coxswain/planner';
 
 type States = NonNullable<ParallelLayout['states']>;
 type Memory = NonNullable<ParallelLayout['memory']>;
@@ -114,7 +114,6 @@ function adapterTakes(spec: TrainingJobSpec): Takes {
   return asked({}) ? asked : () => true;
 }
 
-const ZERO_STAGES = [0, 1, 2, 3] as const;
 /** Ways to share states, as the planner means each stage, then as other engines call the same. */
 const WAYS: Readonly<Record<0 | 1 | 2 | 3, readonly (States['implementation'] | 'unsaid')[]>> = {
   0: ['ddp', 'unsaid'],

@@ -17,6 +17,7 @@ import {
   type PlanRequest,
   predict,
   type Prediction,
+  ZERO_STAGES,
 } from '@coxswain/planner';
 import { engineOffers, isToldDegreesAlone, type Telling, tellingOf } from './engine-offers.ts';
 import type { JobPlanAnswer, JobPlanQuestion } from './job-plan-question.ts';
@@ -38,7 +39,6 @@ type Chosen = Figures & Pick<JobPlanAnswer, 'layout' | 'microBatchSize' | 'runne
 /** How many layouts the planner is asked for: those that the engine or the fabric cannot do fall out. */
 const CONSIDERED = 50;
 const MAX_RUNNERS_UP = 3;
-const ALL_ZERO_STAGES = [0, 1, 2, 3] as const;
 
 /**
  * The layout that the planner chooses for the job, or what it expects of the one that the user wrote; undefined where it has no words for that
@@ -71,7 +71,8 @@ function choose(question: JobPlanQuestion, request: PlanRequest): Chosen | strin
   const { spec } = question;
   const { allow, pinned } = engineOffers(spec);
   const narrowed = { ...request, allow: { ...request.allow, ...allow }, pinned: { ...pinned, ...request.pinned } };
-  const searched = unlessRefused(() => searchRunnable(spec, narrowed));
+  const told = tellingOf(spec);
+  const searched = unlessRefused(() => searchRunnable(spec, narrowed, told));
   if (typeof searched === 'string') return plannerRefuses(searched);
   const { answer, candidates } = searched;
   const tried = candidates.map((one) => ({ one, obstacle: placementObstacle(question, one) }));
@@ -80,7 +81,7 @@ function choose(question: JobPlanQuestion, request: PlanRequest): Chosen | strin
     const [nearest] = tried;
     if (nearest?.obstacle === undefined) {
       const { best: fitting } = answer;
-      const beyond = fitting && whyRefused(spec, { ...fitting, layout: tellingOf(spec)(fitting.layout) });
+      const beyond = fitting && whyRefused(spec, { ...fitting, layout: told(fitting.layout) });
       return whyNothingFits({ spec, cluster: request.cluster, answer, ...(beyond === undefined ? {} : { beyond }) });
     }
     // What a user should change of a layout that the user did not choose is no advice.
@@ -104,17 +105,17 @@ function choose(question: JobPlanQuestion, request: PlanRequest): Chosen | strin
 function searchRunnable(
   spec: TrainingJobSpec,
   request: PlanRequest,
+  told: Telling,
 ): { readonly answer: PlanAnswer; readonly candidates: readonly Plan[] } {
-  const told = tellingOf(spec);
   const answer = plan(request, ASKED_ALONE);
   const candidates = answer.plans.flatMap((one) => runnable(spec, one, told));
   const [fastest] = answer.plans;
   if (candidates.length > 0 || fastest === undefined || request.pinned?.zeroStage !== undefined)
     return { answer, candidates };
   const { zeroStage: refused = 0 } = fastest.layout.states ?? {};
-  const zeroStages = (request.allow?.zeroStages ?? ALL_ZERO_STAGES).filter((stage) => stage !== refused);
+  const zeroStages = (request.allow?.zeroStages ?? ZERO_STAGES).filter((stage) => stage !== refused);
   if (zeroStages.length === 0) return { answer, candidates };
-  const others = searchRunnable(spec, { ...request, allow: { ...request.allow, zeroStages } });
+  const others = searchRunnable(spec, { ...request, allow: { ...request.allow, zeroStages } }, told);
   return others.candidates.length > 0 ? others : { answer, candidates };
 }
 

@@ -26,6 +26,7 @@ export {
   PlanRequest,
   Prediction,
   RECOMPUTE_POLICIES,
+  ZERO_STAGES,
   StageMemory,
   TimePart,
   WhyNotAnswer,
