@@ -368,7 +368,7 @@ export function withStates(candidate: CandidateLayout, states: StateChoice, mode
     shardGroup: states.shardGroup,
     recompute: mode,
     recomputeModules: modules,
-    // Megatron-Core asserts both: what overlaps is not dispatched again (transformer_config.py, releases up to 0.17).
+    // Megatron-Core asserts both (transformer_config.py): what overlaps is not dispatched again. Its main branch of 2026 computes whole chunks again, in the open.
     overlapExpert: candidate.overlapExpert && mode !== 'full' && !modules.includes('moe'),
     offloadOptimizer: states.offloadOptimizer,
     offloadActivations: states.offloadActivations,
