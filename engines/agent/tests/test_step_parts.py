@@ -132,13 +132,14 @@ def parts_of(told: Told, rank: int) -> list[dict[str, float]]:
 @pytest.mark.parametrize('wrap', WRAPS)
 def test_the_rank_that_others_wait_for_computes_and_they_wait_with(wrap: str, tmp_path: Path) -> None:
     told = trained(tmp_path, wrap=wrap, slow='0.15 if rank == 1 else 0.03')
-    compute, waiting = (
-        [statistics.median(parts[name] for parts in parts_of(told, rank)) for rank in range(2)]
-        for name in ('compute', 'communication')
+    fast, slow = (
+        {name: statistics.median(step[name] for step in parts_of(told, rank)) for name in ('compute', 'communication')}
+        for rank in range(2)
     )
-    assert compute[1] > 150 > compute[0]
-    assert compute[1] - compute[0] > 60
-    assert waiting[0] - waiting[1] > 60
+    assert slow['compute'] > 150
+    # A wait for a processor counts as a rank's own: other programs lengthen both, so one is measured by the other.
+    assert fast['compute'] < slow['compute'] / 2
+    assert fast['communication'] - slow['communication'] > 60
 
 
 def test_no_parts_are_told_where_the_job_says_so(tmp_path: Path) -> None:
