@@ -59,6 +59,18 @@ async function seen(selector: string, want: RegExp): Promise<void> {
   });
 }
 
+/** Ranks that have just been started may not answer yet; how often the API may be asked is limited. */
+async function askUntil(want: RegExp): Promise<void> {
+  await waitFor(
+    async () => {
+      await page.getByRole('button', { name: /^Ask / }).click();
+      await seen('[data-testid=stacks]', /asked at/);
+      return want.test(await textOf('[data-testid=stacks]'));
+    },
+    { intervalMs: 5_000, what: `ranks to answer with ${want.source}` },
+  );
+}
+
 /** The last step of a curve: what its legend says of the point at its right edge. */
 async function lastStepOf(curve: 'Loss' | 'Tokens/s'): Promise<number> {
   const figure = page.locator('figure', { has: page.locator('figcaption', { hasText: curve }) });
@@ -170,9 +182,7 @@ describe('the dashboard', () => {
     await page.getByRole('link', { name: 'Coxswain' }).click();
     await page.getByRole('link', { name: 'held' }).click();
     await seen('.title .pill', /Running/);
-    await page.getByRole('button', { name: 'Ask the ranks' }).click();
-    // Ranks that have just been started may not answer yet.
-    await seen('[data-testid=stacks]', /4 ranks of epoch 1 asked at[\s\S]*(No stack:\s+Ranks? 0|ranks 0-3 \(4 of 4\))/);
+    await askUntil(/4 ranks of epoch 1 asked at[\s\S]*ranks 0-3 \(4 of 4\)/);
     await picture('7-stacks');
     await page.getByRole('button', { name: 'Suspend' }).click();
     await seen('.title .pill', /Suspended/);
