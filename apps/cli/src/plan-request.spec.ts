@@ -38,7 +38,6 @@ describe('options make a request', () => {
         globalBatchSize: 1024,
         sequenceLength: 8192,
         objective: 'time',
-        precision: 'bf16',
       },
     ],
     ['GB200 comes with four to a node', { ...OPTIONS, gpu: 'gb200' }, { cluster: { gpusPerNode: 4 } }],

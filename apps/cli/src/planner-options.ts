@@ -26,7 +26,12 @@ export function requestOptions(command: Command): Command {
     .option('--usd-per-gpu-hour <usd>', 'price instead of the preset’s', positiveNumber)
     .option('--global-batch <samples>', 'samples per step', wholeNumber)
     .option('--seq <tokens>', 'tokens per sample', wholeNumber)
-    .addOption(new Option('--precision <format>', 'of matrix products (default: bf16)').choices(PRECISIONS))
+    .addOption(
+      new Option(
+        '--precision <format>',
+        'of matrix products (default: bf16, or fp16 on GPUs that have no bf16)',
+      ).choices(PRECISIONS),
+    )
     .option('--stack <engine release>', 'engine and release, as `coxswain presets stacks` lists them')
     .option('--tokens <count>', 'tokens of the whole training, e.g. 15T', tokenCount)
     .option('--deadline <duration>', 'the training must be over by then, e.g. 30d', hours)

@@ -1,4 +1,12 @@
-import type { Plan, PlanAnswer, PlanRequest, Prediction, TimePart, WhyNotAnswer } from '@coxswain/planner';
+import {
+  precisionOf,
+  type Plan,
+  type PlanAnswer,
+  type PlanRequest,
+  type Prediction,
+  type TimePart,
+  type WhyNotAnswer,
+} from '@coxswain/planner';
 import { gpuOf, modelOf } from '@coxswain/planner/presets';
 import {
   choicesOf,
@@ -90,11 +98,12 @@ function paragraphs(parts: readonly (readonly string[])[]): string {
     .join('\n\n');
 }
 
-function headline({ model, modelShape, cluster, globalBatchSize, sequenceLength, precision }: PlanRequest): string {
+function headline(request: PlanRequest): string {
+  const { model, modelShape, cluster, globalBatchSize, sequenceLength } = request;
   const name = model === undefined ? (modelShape?.name ?? 'Model') : modelOf(model).title;
   return (
     `${name} on ${formatCount(cluster.gpus)} x ${gpuTitles(cluster)}, ` +
-    `global batch ${formatCount(globalBatchSize)} x ${formatCount(sequenceLength)} tokens, ${precision}`
+    `global batch ${formatCount(globalBatchSize)} x ${formatCount(sequenceLength)} tokens, ${precisionOf(request)}`
   );
 }
 

@@ -146,7 +146,10 @@ export const PlanRequest = z
     cluster: PlanCluster,
     globalBatchSize: z.int().min(1).max(16_777_216).describe('Samples per step over all data-parallel ranks.'),
     sequenceLength: z.int().min(1).max(16_777_216).describe('Tokens per sample.'),
-    precision: z.enum(PRECISIONS).default('bf16'),
+    precision: z
+      .enum(PRECISIONS)
+      .optional()
+      .describe('Of matrix products. Absent: bf16, or fp16 where a GPU has no bf16 (before Ampere).'),
     stack: z.string().min(1).max(200).optional().describe('Engine and release, as the calibration names them.'),
     objective: z.enum(OBJECTIVES).default('time'),
     tokens: z.number().positive().max(1e18).optional().describe('Tokens of the whole training.'),

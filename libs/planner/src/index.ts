@@ -40,6 +40,7 @@ export type { ScheduleInput } from './schedule/schedule-input.ts';
 export { parametersOf } from './memory/parameters.ts';
 export { predictMemory } from './memory/predict-memory.ts';
 export type { MemoryPrediction } from './memory/predict-memory.ts';
+export { precisionOf } from './request/gpu-formats.ts';
 export { parsePlanRequest } from './request/parse-plan-request.ts';
 export { pipelineOfPlan } from './questions/pipeline-of-plan.ts';
 export { plan } from './questions/plan.ts';

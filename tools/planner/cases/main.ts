@@ -1,5 +1,5 @@
 /** `npm run planner:cases`: what the planner answers in known situations, with what was published beside it, as a page. */
-import { parsePlanRequest, plan, type Plan, type PlanAnswer } from '@coxswain/planner';
+import { parsePlanRequest, plan, precisionOf, type Plan, type PlanAnswer } from '@coxswain/planner';
 import { gpuOf, modelOf } from '@coxswain/planner/presets';
 import {
   choicesOf,
@@ -55,9 +55,9 @@ function sectionOf(number: number, situation: Situation, answer: PlanAnswer): st
 }
 
 function questionOf({ request }: Situation): string {
-  const { cluster, globalBatchSize, sequenceLength, precision = 'bf16', stack = 'any engine' } = request;
+  const { cluster, globalBatchSize, sequenceLength, stack = 'any engine' } = request;
   const model = modelOf(request.model ?? '').title;
-  return `${model}, ${formatCount(cluster.gpus)} x ${gpuOf(cluster.gpu).title}, batch ${formatCount(globalBatchSize)} x ${formatCount(sequenceLength)} tokens, ${precision}, ${stack}.`;
+  return `${model}, ${formatCount(cluster.gpus)} x ${gpuOf(cluster.gpu).title}, batch ${formatCount(globalBatchSize)} x ${formatCount(sequenceLength)} tokens, ${precisionOf(request)}, ${stack}.`;
 }
 
 function planLine(plan: Plan): string {

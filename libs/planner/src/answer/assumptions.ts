@@ -6,6 +6,8 @@ export function assumptionsOf({ request, run }: ResolvedRequest): string[] {
   const { cluster } = run;
   const asked = request.cluster;
   const assumed: string[] = [];
+  if (request.precision === undefined && run.precision !== 'bf16')
+    assumed.push(`${run.precision}, as ${cluster.gpu.name} multiplies no bf16`);
   if (asked.profile !== undefined)
     assumed.push(`constants as measured on this cluster (profile "${asked.profile.name}")`);
   if (asked.gpusPerNode === undefined)

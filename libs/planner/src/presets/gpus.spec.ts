@@ -23,10 +23,26 @@ describe('gpuOf', () => {
     ['B300-SXM', 'b300-sxm-288gb'],
     ['GB200-NVL72', 'gb200-nvl72'],
     ['GB300-NVL72', 'gb300-nvl72'],
+    ['AMD_Instinct_MI250X', 'mi250x'],
+    ['NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition', 'rtx-pro-6000-blackwell-96gb'],
     ['MI300X', 'mi300x'],
     ['MI300', 'mi300x'],
     ['MI355X', 'mi355x'],
     ['RTX 4090', 'rtx-4090'],
+    ['NVIDIA-GeForce-RTX-3090', 'rtx-3090'],
+    ['NVIDIA-L40S', 'l40s-48gb'],
+    ['NVIDIA-L40', 'l40-48gb'],
+    ['NVIDIA-L4', 'l4-24gb'],
+    ['NVIDIA-A10G', 'a10g-24gb'],
+    ['NVIDIA-A10', 'a10-24gb'],
+    ['NVIDIA-A30', 'a30-pcie-24gb'],
+    ['NVIDIA-A40', 'a40-48gb'],
+    ['Tesla-T4', 't4-16gb'],
+    ['NVIDIA-RTX-A6000', 'rtx-a6000-48gb'],
+    ['NVIDIA-RTX-6000-Ada-Generation', 'rtx-6000-ada-48gb'],
+    ['NVIDIA-H100-NVL', 'h100-nvl-94gb'],
+    ['NVIDIA-H200-NVL', 'h200-nvl-141gb'],
+    ['NVIDIA-H20-3e', 'h20-sxm-141gb'],
     ['RTX-2080+RTX-3090+Titan-RTX', 'rtx-2080-3090-titan-rtx'],
     ['Gaudi2', 'gaudi2'],
     ['Ascend 910B', 'ascend-910b'],
@@ -59,7 +75,8 @@ describe('GPU presets', () => {
   it.each(GPU_PRESETS.map((preset) => [preset.name, preset] as const))('%s has plausible figures', (_, gpu) => {
     expect(gpu.matmulCeiling).toBeGreaterThan(0.4);
     expect(gpu.matmulCeiling).toBeLessThan(1);
-    expect(gpu.scaleUpDomainGpus === 2 || gpu.scaleUpDomainGpus >= gpu.gpusPerNode).toBe(true);
+    // Bridges join two or four cards of a node.
+    expect([2, 4].includes(gpu.scaleUpDomainGpus) || gpu.scaleUpDomainGpus >= gpu.gpusPerNode).toBe(true);
     expect(gpu.fp8Tflops === 0 || Math.abs(gpu.fp8Tflops / gpu.bf16Tflops - 2) < 0.01).toBe(true);
     expect(gpu.memoryGib).toBeGreaterThanOrEqual(2);
     expect(gpu.nicGbps / 8).toBeLessThanOrEqual(gpu.scaleUpGbPerS);
@@ -80,6 +97,10 @@ describe('GPU presets', () => {
     ['b300', { bf16Tflops: 2250, memoryTbPerS: 8, scaleUpGbPerS: 900 }, 288],
     ['gb200', { bf16Tflops: 2450, memoryTbPerS: 8, scaleUpGbPerS: 900 }, 186],
     ['gb300', { bf16Tflops: 2450, memoryTbPerS: 8, scaleUpGbPerS: 900 }, 288],
+    ['h100-nvl', { bf16Tflops: 835, memoryTbPerS: 3.9, scaleUpGbPerS: 300 }, 94],
+    ['l40s', { bf16Tflops: 362, memoryTbPerS: 0.864, scaleUpGbPerS: 32 }, 48],
+    ['l4', { bf16Tflops: 121, memoryTbPerS: 0.3, scaleUpGbPerS: 32 }, 24],
+    ['a40', { bf16Tflops: 149.7, memoryTbPerS: 0.696, scaleUpGbPerS: 56.25 }, 48],
     ['mi300x', { bf16Tflops: 1307, memoryTbPerS: 5.3, scaleUpGbPerS: 448 }, 192],
   ])('%s has %j and reports at most %d GB', (name, figures, memoryGb) => {
     const gpu = gpuOf(name);

@@ -29,7 +29,7 @@ function refusalOf(input: PlanRequestInput): Refusal {
 }
 
 describe('parsePlanRequest', () => {
-  it('fills in what is left out: bf16, the fastest step, five layouts, islands of equal speed', () => {
+  it('fills in what is left out: the fastest step, five layouts, islands of equal speed', () => {
     const islands = [{ gpus: 32 }, { gpus: 32, relativeSpeed: 0.5 }];
     expect(parsePlanRequest(onCluster({ islands }))).toEqual({
       ...ASKED,
@@ -40,7 +40,6 @@ describe('parsePlanRequest', () => {
           { gpus: 32, relativeSpeed: 0.5 },
         ],
       },
-      precision: 'bf16',
       objective: 'time',
       top: 5,
     });

@@ -1,4 +1,6 @@
 import type { PlanRequestInput } from '../contract.ts';
+import { assumptionsOf } from '../answer/assumptions.ts';
+import type { Precision } from '../facts.ts';
 import { parsePlanRequest } from './parse-plan-request.ts';
 import { resolveRequest } from './resolved-request.ts';
 
@@ -39,6 +41,12 @@ describe('a request that contradicts itself', () => {
       { precision: 'fp8' },
       '/precision: NVIDIA A100 SXM4 80 GB multiplies no fp8; it has fp32, fp16, bf16',
     ],
+    [
+      'a format of 16 bits that came with Ampere, on Volta',
+      ['llama-3.1-8b', 'v100-32gb'],
+      { precision: 'bf16' },
+      '/precision: NVIDIA V100 SXM2 32 GB multiplies no bf16; it has fp32, fp16',
+    ],
   ])('is refused with %s', (_, on, change, message) => {
     expect(() => resolve(on, change)).toThrow(message);
   });
@@ -50,5 +58,22 @@ describe('a request that contradicts itself', () => {
     ['four bits on Blackwell', ['llama-3.1-8b', 'b200'], { precision: 'nvfp4' }],
   ])('is no contradiction: %s', (_, on, change) => {
     expect(() => resolve(on, change)).not.toThrow();
+  });
+
+  it.each<[string, string, Partial<PlanRequestInput>, Precision]>([
+    ['bf16', 'h100', {}, 'bf16'],
+    ['fp16 before Ampere', 't4', {}, 'fp16'],
+    [
+      'fp16 where one island is before Ampere',
+      'a100',
+      { cluster: { gpu: 'a100', gpus: 64, islands: [{ gpus: 32 }, { gpus: 32, gpu: 'v100' }] } },
+      'fp16',
+    ],
+  ])('nobody says a format: %s', (_, gpu, change, precision) => {
+    expect(resolve(['llama-3.1-8b', gpu], change).run.precision).toBe(precision);
+  });
+
+  it('is told that nobody said a format, and what was taken', () => {
+    expect(assumptionsOf(resolve(['llama-3.1-8b', 't4'], {}))).toContain('fp16, as t4-16gb multiplies no bf16');
   });
 });

@@ -2,9 +2,9 @@
 import type { Violation } from '@coxswain/domain-error';
 import type { ModelShape } from '@coxswain/layout';
 import type { PlanRequest } from '../contract.ts';
-import type { GpuFacts, Precision } from '../facts.ts';
+import { formatsOf, type GpuFormats } from './gpu-formats.ts';
 
-type NamedGpu = GpuFacts & { readonly title: string };
+type NamedGpu = GpuFormats & { readonly title: string };
 
 interface AskedOf {
   readonly model: ModelShape;
@@ -45,20 +45,13 @@ function divisorBeside(whole: number, wanted: number): string {
   return `the nearest below is ${below}`;
 }
 
-/** fp8 came with Hopper and MI300; formats scaled by block, mxfp8 and nvfp4, with the generation that multiplies four bits. */
-function missingFormat(precision: Precision, gpus: readonly NamedGpu[]): readonly Violation[] {
-  const gpu = gpus.find((one) => !formatsOf(one).includes(precision));
+function missingFormat(precision: PlanRequest['precision'], gpus: readonly NamedGpu[]): readonly Violation[] {
+  const gpu = precision && gpus.find((one) => !formatsOf(one).includes(precision));
   if (gpu === undefined) return [];
-  const formats = formatsOf(gpu);
   return [
     {
       pointer: '/precision',
-      detail: `${gpu.title} multiplies no ${precision}; it has ${formats.join(', ')}`,
+      detail: `${gpu.title} multiplies no ${precision}; it has ${formatsOf(gpu).join(', ')}`,
     },
   ];
-}
-
-function formatsOf({ fp8Tflops, fp4Tflops }: GpuFacts): readonly Precision[] {
-  const blocks: readonly Precision[] = fp4Tflops > 0 ? ['mxfp8', 'nvfp4'] : [];
-  return ['fp32', 'fp16', 'bf16', ...(fp8Tflops > 0 ? (['fp8'] as const) : []), ...blocks];
 }

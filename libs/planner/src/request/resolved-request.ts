@@ -9,6 +9,7 @@ import type { ClusterFacts, RunFacts } from '../facts.ts';
 import { GPU_PRESETS, modelOf, namedOf, type GpuPreset } from '../presets/index.ts';
 import { choicesOfEngine, gradientBytesOf } from './engine-choices.ts';
 import { speedByTensorOf } from './island-speed.ts';
+import { precisionOf } from './gpu-formats.ts';
 import { contradictionsOf } from './request-contradictions.ts';
 
 export interface ResolvedRequest {
@@ -55,7 +56,7 @@ export function resolveRequest(request: PlanRequest): ResolvedRequest {
     model,
     cluster: clusterOf(cluster, { gpu, islandGpus: [] }, cluster.gpus),
     stack: request.stack ?? UNNAMED_STACK,
-    precision: request.precision,
+    precision: precisionOf(request),
     flashAttention: [gpu, ...presets].every(hasFlashAttention),
     gradientBytes: gradientBytesOf(request.stack),
     loraRank: 0,
@@ -79,9 +80,9 @@ function modelShapeOf(request: PlanRequest): ModelShape {
   return modelOf(request.model ?? '').model;
 }
 
-/** FlashAttention runs on tensor cores of Ampere and later, and on AMD's matrix cores; Volta computes attention in parts. */
-function hasFlashAttention(gpu: GpuPreset): boolean {
-  return !gpu.name.startsWith('v100');
+/** FlashAttention 2 runs on tensor cores of Ampere and later, and on AMD's matrix cores; Turing and what was before compute attention in parts. */
+function hasFlashAttention({ silicon }: GpuPreset): boolean {
+  return !['gp100', 'gv100', 'tu104'].includes(silicon);
 }
 
 /** NVLink that ends at the board of a node ends at a smaller part of it too; that of a rack does not. */

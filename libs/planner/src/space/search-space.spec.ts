@@ -186,6 +186,29 @@ describe('denseMeshesOf', () => {
     );
   });
 
+  it.each<[string, Partial<SpaceFacts>, readonly (readonly [number, string])[]]>([
+    [
+      'exchange heads alone',
+      {},
+      [
+        [1, 'ring'],
+        [2, 'ulysses'],
+        [4, 'ulysses'],
+        [8, 'ulysses'],
+      ],
+    ],
+    ['are whole where heads may not be exchanged', { allow: { contextAlgorithms: ['ring'] } }, [[1, 'ring']]],
+    [
+      'are what was asked for',
+      { pinned: { tensor: 1, pipeline: 1, context: 8, contextAlgorithm: 'ring' } },
+      [[8, 'ring']],
+    ],
+  ])('without fused attention samples %s', (_, asked, expected) => {
+    const space = aSpace({ flashAttention: false, pinned: { tensor: 1, pipeline: 1 }, cluster: aCluster(8), ...asked });
+    const meshes = meshesOf(space, (_mesh, algorithms) => algorithms[0] ?? 'ring');
+    expect([...new Map(meshes.map(({ context, contextAlgorithm }) => [context, contextAlgorithm]))]).toEqual(expected);
+  });
+
   const ordersOf = (space: SpaceFacts): readonly RankOrder[] => [
     ...new Set(meshesOf(space).map(({ rankOrder }) => rankOrder)),
   ];

@@ -8,8 +8,8 @@
  * - expert (divisors of the number of experts) and expert tensor (1, or as many as tensor), for models with experts;
  * - micro-batch: every divisor of a replica's batch up to 8, and beyond that the powers of two up to 64; a batch that data parallelism does not
  *   divide leaves micro-batch 1, which the rules then refuse;
- * - where context > 1, of ring, all-gather and Ulysses, as far as they serve the softmax of the model, the one with the fastest attention, as they take the same
- *   memory;
+ * - where context > 1, of ring, all-gather and Ulysses, as far as they serve the softmax of the model and its kernels (`context-choices.ts`), the one with the
+ *   fastest attention, as they take the same memory;
  * - rank order: tensor innermost and context inside data (it talks in every layer), with the pipeline anywhere; orders that put the same members
  *   of every group into every network tier count once; with experts the pipeline stays outermost, because both grids must fold inside one stage, and so it does
  *   where every stage has to lie in one island;
@@ -29,7 +29,7 @@
  * kernels of the engine that are best for the model and the GPU (`engine-tools.ts`).
  * The search never answers with anything outside of this space, and with nothing less than the best inside it.
  */
-import { divisorsOf, servesSoftmax, softmaxOf, type ModelShape } from '@coxswain/layout';
+import { divisorsOf, type ModelShape } from '@coxswain/layout';
 import {
   RANK_ORDERS,
   SCHEDULES,
@@ -39,7 +39,6 @@ import {
   type Schedule,
 } from '../facts.ts';
 import {
-  CONTEXT_ALGORITHMS,
   RECOMPUTE_POLICIES,
   ZERO_STAGES,
   type AllowedChoices,
@@ -49,6 +48,7 @@ import {
 } from '../contract.ts';
 import { isVShaped } from '../stages.ts';
 import { staysInDomain } from '../time/tiers.ts';
+import { choicesOf, contextAlgorithmsOf } from './context-choices.ts';
 import { PLAIN_TOOLS, type EngineTools } from './engine-tools.ts';
 import { modulesOf } from './recomputed-modules.ts';
 import { denseRanksInTiers, distinctRankOrders } from './rank-tiers.ts';
@@ -115,19 +115,13 @@ const OFFLOADED_SHARES = [0.5, 1];
 const USUAL_PARTITIONS: readonly Partition[] = ['even', 'balanced'];
 const ORDERS_WITH_CONTEXT_INSIDE = RANK_ORDERS.filter((order) => order.indexOf('cp') < order.indexOf('dp'));
 
-/** The pinned value alone, or the choices that are allowed. */
-function choicesOf<T>(pinned: T | undefined, allowed: readonly T[] | undefined, all: readonly T[]): readonly T[] {
-  if (pinned !== undefined) return [pinned];
-  return allowed === undefined ? all : all.filter((choice) => allowed.includes(choice));
-}
-
 type DenseGrid = Pick<DenseMesh, 'tensor' | 'context' | 'pipeline' | 'data'>;
 
 /** Every dense mesh, legal or not, in ascending order of tensor, context, pipeline and micro-batch. */
 export function* denseMeshesOf(space: SpaceFacts, algorithmOf: AlgorithmOf): Generator<DenseMesh> {
   for (const grid of denseGridsOf(space)) {
     const orders = rankOrdersOf(space, grid);
-    const algorithms = contextAlgorithmsOf(space, grid);
+    const algorithms = contextAlgorithmsOf(space, grid.context);
     for (const microBatchSize of microBatchSizesOf(space, grid)) {
       for (const rankOrder of orders) {
         const mesh: DenseMesh = {
@@ -157,11 +151,13 @@ function denseGridsOf(space: SpaceFacts): readonly DenseGrid[] {
   // Three degrees say the fourth.
   const isAsked =
     pinned.tensor !== undefined || [pinned.context, pinned.pipeline, pinned.data].every((one) => one !== undefined);
+  const canSplitSamples = contextAlgorithmsOf(space, 2).length > 0;
   for (const tensor of divisorsOf(gpus)) {
     if (!isOpen(tensor, pinned.tensor)) continue;
     if (!isAsked && !staysInDomain(space.cluster, { size: tensor, stride: 1 })) continue;
     for (const context of divisorsOf(gpus / tensor)) {
       if (!isOpen(context, pinned.context)) continue;
+      if (context > 1 && pinned.context === undefined && !canSplitSamples) continue;
       for (const pipeline of divisorsOf(gpus / (tensor * context))) {
         if (!isOpen(pipeline, pinned.pipeline)) continue;
         if (pipeline > longestPipeline && pinned.pipeline === undefined) break;
@@ -197,13 +193,6 @@ function microBatchSizesOf(space: SpaceFacts, grid: DenseGrid): readonly number[
     undefined,
     divisors.filter((size) => size <= 8 || (size <= MAX_MICRO_BATCH && Number.isInteger(Math.log2(size)))),
   );
-}
-
-function contextAlgorithmsOf(space: SpaceFacts, grid: DenseGrid): readonly CandidateLayout['contextAlgorithm'][] {
-  if (grid.context === 1) return ['ring'];
-  const choices = choicesOf(space.pinned.contextAlgorithm, space.allow.contextAlgorithms, CONTEXT_ALGORITHMS);
-  const serving = choices.filter((algorithm) => servesSoftmax(algorithm, softmaxOf(space.model)));
-  return serving.length === 0 ? choices : serving;
 }
 
 function rankOrdersOf(space: SpaceFacts, grid: DenseGrid): readonly RankOrder[] {
