@@ -1,7 +1,7 @@
 import { startSystem, type CoxswainSystem } from '@coxswain/local-cluster';
 import { Job, JobSummary } from '@coxswain/api-types';
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
@@ -29,11 +29,13 @@ interface Outcome {
   readonly err: string;
 }
 
+const cacheHome = (): string => join(system.directory, 'cache');
+
 /** Runs the program as a user does, with nothing but a configuration file; `onOut` sees what it has printed so far. */
 function coxswain(args: readonly string[], onOut?: (out: string, interrupt: () => void) => void): Promise<Outcome> {
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [PROGRAM, ...args], {
-    env: { PATH, HOME, COXSWAIN_CONFIG: join(system.directory, 'config.yaml') },
+    env: { PATH, HOME, XDG_CACHE_HOME: cacheHome(), COXSWAIN_CONFIG: join(system.directory, 'config.yaml') },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let out = '';
@@ -75,6 +77,10 @@ describe('the command line', () => {
     for (const type of ['Submitted', 'Placed', 'CheckpointSaved', 'Completed']) expect(out).toContain(` ${type} `);
     expect(out).toMatch(/quick: Complete\. .*\n$/);
     expect(code).toBe(0);
+  });
+
+  it('keeps what it compiled for the next command', () => {
+    expect(readdirSync(join(cacheHome(), 'coxswain', 'compiled'))).toEqual([expect.stringContaining(process.version)]);
   });
 
   it('a job that fails ends the watch with exit code 3 and the reason', async () => {

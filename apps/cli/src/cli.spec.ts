@@ -12,7 +12,7 @@ import {
   aStepPoint,
 } from '@coxswain/api-types/testing';
 import { aLayout } from '@coxswain/layout/testing';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -979,6 +979,10 @@ describe('settings', () => {
   });
 });
 
+const PACKAGE = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  readonly version: string;
+};
+
 describe('--help', () => {
   it.each([
     '',
@@ -1006,5 +1010,12 @@ describe('--help', () => {
     const { code, out } = await runWith([...command.split(' ').filter(Boolean), '--help'], {});
     expect(code).toBe(0);
     expect(out).toMatch(/^Usage: coxswain/);
+  });
+});
+
+describe('--version', () => {
+  it('is that of the package', async () => {
+    const { code, out } = await runWith(['--version'], {});
+    expect({ code, out: out.trim() }).toEqual({ code: 0, out: PACKAGE.version });
   });
 });

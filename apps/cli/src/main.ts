@@ -1,6 +1,7 @@
 import { ApiClient, ApiProblem, ApiUnreachable } from '@coxswain/api-client';
 import { safeText } from '@coxswain/safe-text';
 import { Command, CommanderError, Option } from 'commander';
+import { createRequire } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
 import { CliError } from './cli-error.ts';
 import { terminalAsker } from './asker.ts';
@@ -59,6 +60,8 @@ export async function main(argv: readonly string[], context: CliContext = proces
   }
 }
 
+const { version: VERSION } = createRequire(import.meta.url)('../package.json') as { readonly version: string };
+
 const HELP_FOOTER = `
 Flags go before COXSWAIN_* variables, those before the configuration file, and that before coxswain login:
   server: https://coxswain.example.com
@@ -97,6 +100,7 @@ function processContext(): CliContext {
 function cli(context: CliContext, setExitCode: (code: number) => void): Command {
   const program = new Command('coxswain')
     .description('Trains large models on Kubernetes: submit jobs, watch them, bring them back.')
+    .version(VERSION, '-V, --version', 'print the version')
     .option('--server <url>', 'address of the API (COXSWAIN_SERVER)')
     .option('--token-file <file>', 'file with the API token (COXSWAIN_TOKEN_FILE, or the token in COXSWAIN_TOKEN)')
     .option('--project <name>', 'project (COXSWAIN_PROJECT; default: the one the token belongs to)')
