@@ -143,7 +143,7 @@ describe('the models of a run', () => {
       const plain = enumerateLayouts(space, plainModels(base, models), asked);
       expect(plain.possible).toBeGreaterThan(100);
       expect(figuresOf(best.layouts)).toEqual(figuresOf(plain.best));
-      expect(figuresOf(front.layouts)).toEqual(figuresOf(plain.front));
+      expect(figuresOf(withoutTies(front.layouts))).toEqual(figuresOf(withoutTies(plain.front)));
       expect(simplest.simplest?.order).toBe(plain.simplest?.order);
     },
     60_000,
@@ -180,6 +180,11 @@ function figuresOf(layouts: readonly { readonly candidate: CandidateLayout; step
     stepTimeS: stepTimeS.toPrecision(6),
     peakBytes: peakBytes.toPrecision(6),
   }));
+}
+
+/** A larger layout that is faster by rounding alone is on the front or not by the order of sums. */
+function withoutTies<Layout extends { readonly stepTimeS: number }>(front: readonly Layout[]): readonly Layout[] {
+  return front.filter(({ stepTimeS }, at) => (front[at + 1]?.stepTimeS ?? Infinity) > stepTimeS * (1 + 1e-12));
 }
 
 type SomeMesh = ReturnType<typeof denseMeshesOf> extends Generator<infer Mesh> ? Mesh : never;
