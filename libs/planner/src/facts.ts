@@ -181,9 +181,13 @@ export interface RunFacts {
   readonly keptInBf16?: KeptInBf16;
   /** What of a run in 8 bits is quantised besides linear layers; absent: nothing. */
   readonly alsoIn8Bits?: AlsoIn8Bits;
+  /** Products of an fp32 run are rounded to TF32; absent: they are not. */
+  readonly tf32?: true;
   readonly flashAttention: boolean;
   /** FlashAttention kernels written for Ampere (versions 1 and 2, also in Triton), which leave the matrix units of Hopper and later half idle. */
   readonly ampereFlashAttention?: boolean;
+  /** FlashAttention of before July 2023 (version 1, or written in Triton after it) or as slow, which takes about twice as long as version 2 on any GPU. */
+  readonly firstFlashAttention?: true;
   readonly gradientBytes: 2 | 4;
   /** Bytes per parameter of the optimizer's moments; absent: 8, both of Adam in fp32 (2 with 8-bit Adam, 4 in bf16). */
   readonly momentBytes?: number;

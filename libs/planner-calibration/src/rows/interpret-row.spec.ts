@@ -328,6 +328,24 @@ describe('a row becomes a run', () => {
     expect(runOf({ engine, gpu: 'H100-SXM5-80GB' }).ampereFlashAttention ?? false).toBe(expected);
   });
 
+  it.each([
+    ['FlashAttention 1 (Triton)', { firstFlashAttention: true, flashAttention: true }],
+    ['unpacked samples; FlashAttention 1.0.5', { firstFlashAttention: true, flashAttention: true }],
+    ['FlashAttention 2', { firstFlashAttention: undefined, flashAttention: true }],
+    ['TF32 products', { tf32: true }],
+    ['', { firstFlashAttention: undefined, tf32: undefined }],
+  ])('reads kernels from the note "%s"', (notes, expected) => {
+    const { firstFlashAttention, flashAttention, tf32 } = runOf({ engine: 'Composer/PyTorch FSDP', notes });
+    expect({ firstFlashAttention, flashAttention, tf32 }).toMatchObject(expected);
+  });
+
+  it.each([
+    ['', true],
+    ['schedule 1F1B; no dropout', false],
+  ])('of a GPT on an undated engine, with the note "%s", has dropout: %s', (notes, dropout) => {
+    expect(runOf({ model: 'GPT-4B', engine: 'Megatron-LM 1F1B / Base', notes }).model.dropout).toBe(dropout);
+  });
+
   it('takes sizes from the model’s name where none are printed', () => {
     const sizes = { layers: '', hidden: '', heads: '', kv_heads: '', ffn_hidden: '', vocab: '' };
     const change = { ...sizes, model: 'Nemotron-3-Nano-30B-A3B', tp: '1', pp: '1', dp: '16', ep: '8' };

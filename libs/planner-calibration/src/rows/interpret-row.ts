@@ -63,6 +63,8 @@ function runOf(cells: StatedCells, filled: FilledValues): RunFacts {
     ...keptInBf16Of(cells, precision),
     ...alsoIn8BitsOf(cells, precision, candidate),
     ...(hasAmpereFlashAttention(cells.engine) ? { ampereFlashAttention: true } : {}),
+    ...(facts.tf32 ? { tf32: true } : {}),
+    ...(facts.firstFlashAttention ? { firstFlashAttention: true } : {}),
     flashAttention: filled.or(facts.flashAttention, 'flash attention by engine', () => hasFlashAttention(cells)),
     gradientBytes: facts.gradientBytes ?? gradientBytesOf(cells.engine, precision),
     ...momentBytesOf(cells, facts),

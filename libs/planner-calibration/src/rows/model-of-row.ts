@@ -141,6 +141,7 @@ function parametersB(sizes: Sizes, matrices: number): number {
 }
 
 function hasDropout(cells: StatedCells): boolean {
+  if (/\bno dropout\b/i.test(cells.notes)) return false;
   const family = familyOfEngine(cells.engine);
   return !ENGINES_WITHOUT_DROPOUT.has(family) && (timeOfEngine(cells.engine) ?? 2022) < 2023;
 }

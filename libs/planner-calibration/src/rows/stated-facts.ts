@@ -26,6 +26,8 @@ export interface StatedFacts {
   /** What partial CUDA graphs hold. */
   readonly graphedParts: readonly GraphedPart[] | undefined;
   readonly flashAttention: boolean | undefined;
+  readonly firstFlashAttention: boolean;
+  readonly tf32: boolean;
   readonly contextAlgorithm: CandidateLayout['contextAlgorithm'] | undefined;
   readonly recomputeModules: readonly RecomputeModule[];
   readonly recomputeLayersPerChunk: number | undefined;
@@ -64,6 +66,8 @@ export function statedFacts(cells: StatedCells): StatedFacts {
     cudaGraphs: cudaGraphsOf(notes),
     graphedParts: graphedPartsOf(notes),
     flashAttention: flashAttentionOf(notes),
+    tf32: /\bTF32\b/.test(notes),
+    firstFlashAttention: /flash-?attention 1\b/i.test(notes),
     contextAlgorithm: contextAlgorithmOf(`${engine} ${notes}`),
     recomputeModules: recomputeModulesOf(cells.recompute_detail),
     recomputeLayersPerChunk: numberIn(cells.recompute_detail, /block:\s*(\d+)/),

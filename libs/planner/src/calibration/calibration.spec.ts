@@ -6,7 +6,7 @@ const shared = Object.fromEntries(TIME_CONSTANT_NAMES.map((name) => [name, 1])) 
 const CALIBRATED: Calibration = {
   fittedOn: 'invented rows',
   shared,
-  gpus: { fast: { compute: 0.5, attention: 0.25 } },
+  gpus: { fast: { compute: 0.5, unfusedAttention: 0.25 } },
   families: { engine: { compute: 3 } },
   stacks: { 'engine 26.04': { compute: 5 } },
 };
@@ -23,8 +23,8 @@ describe('the constants of a run', () => {
   });
 
   it('move together where an adjustment names several', () => {
-    const { flashSlowdown, unfusedSlowdown, gemmDepth } = constantsFor(CALIBRATED, 'fast', 'other');
-    expect([flashSlowdown, unfusedSlowdown, gemmDepth]).toEqual([0.25, 0.25, 1]);
+    const { unfusedSlowdown, scoresFactor, flashSlowdown } = constantsFor(CALIBRATED, 'fast', 'other');
+    expect([unfusedSlowdown, scoresFactor, flashSlowdown]).toEqual([0.25, 0.25, 1]);
   });
 
   it.each([

@@ -17,7 +17,7 @@ import { memoryS, softExcess } from './kernels.ts';
 import { groupsOf } from './groups.ts';
 import { collectiveS, dealS, ringS } from './links.ts';
 
-/** Megatron's fused softmax kernel takes four rows of scores per block and refuses other counts (megatron/model/fused_softmax.py). */
+/** Megatron's fused softmax kernel takes four rows of scores per block and refuses other counts, and fp32 (megatron/model/fused_softmax.py). */
 const SOFTMAX_BATCHES = 4;
 
 /** Attention with its projections. */
@@ -82,9 +82,11 @@ function attentionCore(inputs: BlockInputs, work: Work, shape: AttentionHeads): 
       (in8Bits + (model.attentionSinks ? constants.flashSinks - 1 : 0));
     const productsS = (2 * scores * (queryDim + valueDim) * slow) / kernels.ceilingFlopsPerS;
     const softmaxS = (constants.flashSoftmax * scores) / kernels.exponentialsPerS;
-    const short = 1 + constants.flashSequence / sequenceLength;
-    forwardS = (productsS + softmaxS) * short + memoryS(kernels, tokens * heads * (queryDim + valueDim) * 6);
-    backwardS = COEFFICIENTS.flashBackwardFlops * forwardS * constants.flashBackward;
+    const short = constants.flashSequence / sequenceLength;
+    const longS = (productsS + softmaxS) * (run.firstFlashAttention === true ? constants.flashFirst : 1);
+    const { flashBackwardFlops, flashBackwardSequence } = COEFFICIENTS;
+    forwardS = longS * (1 + short);
+    backwardS = flashBackwardFlops * constants.flashBackward * longS * (1 + flashBackwardSequence * short);
     if (run.alsoIn8Bits?.attention === true) {
       work.memoryS += quantise(inputs, tokens * (heads * queryDim + kvHeads * (queryDim + valueDim)));
       work.memoryBackwardS += quantise(inputs, tokens * heads * valueDim);
@@ -101,7 +103,7 @@ function attentionCore(inputs: BlockInputs, work: Work, shape: AttentionHeads): 
       aligned *
       (1 + (2 * constants.unfusedHead) / queryDim);
     const scores = (batch * sequenceLength * sequenceLength) / candidate.context;
-    const fused = batch % SOFTMAX_BATCHES === 0;
+    const fused = batch % SOFTMAX_BATCHES === 0 && run.precision !== 'fp32';
     const softmaxS =
       constants.scoresFactor *
       (fused ? 1 : constants.softmaxFallback) *

@@ -43,21 +43,30 @@ export const TIME_CONSTANTS = declare({
   mxfp8Slowdown: [1.35, 0.2, 'ratio', 'for block-scaled fp8, relative to gemmSlowdown'],
   fp4Slowdown: [1.9, 0.3, 'ratio', 'for nvfp4, relative to gemmSlowdown'],
   quantiseFactor: [1.5, 0.5, 'ratio', 'time of casts to fp8 or fp4 over their bytes at memory bandwidth'],
-  flashSlowdown: [1.1, 0.3, 'ratio', 'products of fused attention forward over their FLOPs at the measured ceiling'],
+  // Kernels of attention start where they were measured and may move as far as measurements differ: cuDNN and FlashAttention 2 on one H100 and one H200
+  // (primitives_h100.json, primitives_h200.json), FlashAttention 1 and 2 on A100 and H100 as published (attention_published.json).
+  // Products take 0.96 with cuDNN on Hopper, 1.13 with FlashAttention 2 on A100, 1.9 to 2.1 with it on Hopper.
+  flashSlowdown: [1.04, 0.08, 'ratio', 'products of fused attention forward over their FLOPs at the measured ceiling'],
   flashForAmpere: [
-    1.5,
-    0.2,
+    2.1,
+    0.1,
     'ratio',
     'FlashAttention kernels written for Ampere on a later GPU, relative to kernels written for it',
   ],
-  flashBackward: [1.2, 0.2, 'ratio', 'fused attention backward over forward, per FLOP'],
+  flashFirst: [
+    1.95,
+    0.15,
+    'ratio',
+    'FlashAttention of version 1, or in Triton, over version 2: from 1.5 on short samples and heads of 64 to 2.4 (attention_published.json)',
+  ],
+  flashBackward: [1.12, 0.05, 'ratio', 'fused attention backward over forward, per FLOP, where samples are long'],
   flashSoftmax: [
-    0.9,
-    0.3,
+    0.7,
+    0.25,
     'ratio',
     'time of one exponential for each score of fused attention, beside its products, over what the units for it need',
   ],
-  flashSequence: [300, 0.7, 'tokens', 'sequence length at which fused attention reaches half its speed'],
+  flashSequence: [330, 0.25, 'tokens', 'sequence length at which fused attention forward reaches half its speed'],
   flashSinks: [
     2,
     0.7,
@@ -76,7 +85,7 @@ export const TIME_CONSTANTS = declare({
     2.5,
     0.5,
     'ratio',
-    'softmax of unfused attention where the fused kernel refuses: batch times heads per rank not a multiple of 4',
+    'softmax of unfused attention where the fused kernel refuses: batch times heads per rank not a multiple of 4, or fp32',
   ],
   hostSoftmaxS: [0.0003, 0.7, 's', 'launching that softmax, forward'],
   elementwiseFactor: [
@@ -229,6 +238,11 @@ export const COEFFICIENTS = {
   expertInputBias: [8, 10],
   /** FLOPs of fused attention backward over forward: five matrix products against two (FlashAttention-2, 2307.08691, section 4.1). */
   flashBackwardFlops: 5 / 2,
+  /**
+   * Sequence length at which fused attention backward reaches half its speed, over that forward: 880 to 1,090 tokens against 360 to 450 of cuDNN and of
+   * FlashAttention 2 (primitives_h100.json, primitives_h200.json). What a kernel reads and writes is part of it.
+   */
+  flashBackwardSequence: 2.4,
   /** Host time of an attention or MLP block over that of a layer with both, which launch about as many kernels. */
   hostShareOfBlock: 0.5,
   /** The same for one linear layer alone, of which a layer with attention and an MLP has four. */
@@ -271,7 +285,8 @@ export const COEFFICIENTS = {
 export const ADJUSTMENTS = {
   compute: ['gemmSlowdown'],
   lowPrecision: ['fp8Slowdown', 'mxfp8Slowdown', 'fp4Slowdown'],
-  attention: ['flashSlowdown', 'unfusedSlowdown', 'scoresFactor'],
+  attention: ['flashSlowdown'],
+  unfusedAttention: ['unfusedSlowdown', 'scoresFactor'],
   memory: ['elementwiseFactor', 'quantiseFactor', 'optimizerFactor', 'scanFactor'],
   vocabulary: ['vocabularySlowdown', 'lossFactor', 'embeddingFactor'],
   host: ['hostLayerS', 'hostCollectiveS', 'hostExpertS', 'hostPerExpertS', 'hostPassS'],

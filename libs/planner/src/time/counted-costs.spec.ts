@@ -1,4 +1,4 @@
-/** What softmax, biases of experts and layers kept in bf16 cost, beside what the same layers cost without. */
+/** What softmax and kernels of attention, biases of experts and layers kept in bf16 cost, beside what the same layers cost without. */
 import type { CandidateLayout, RunFacts } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
 import { aCluster, aModel, aRun } from '../testing/runs.ts';
@@ -31,6 +31,26 @@ describe('the softmax of fused attention', () => {
     const wantS = (scores / (148 * 16 * 1.85e9)) * (1 + 2.5 * CONSTANTS.flashBackward);
     expect(attentionS(GPU.bf16Tflops) / wantS).toBeCloseTo(1, 9);
     expect(attentionS(2 * GPU.bf16Tflops) / wantS).toBeCloseTo(1, 9);
+  });
+});
+
+describe('fused attention', () => {
+  /** Seconds of both passes over those of version 2 on samples without end, which backward takes 5/2 of forward. */
+  const timesAsLong = (facts: Partial<RunFacts>, flashSequence: number): number => {
+    const run = aRun({ model: aModel(), cluster: aCluster(8, { gpu: GPU }), sequenceLength: 4096 });
+    const attentionS = (asked: RunFacts, tokens: number): number =>
+      blockCostsOf(asked, { ...CONSTANTS, flashBackward: 1, flashFirst: 2, flashSequence: tokens }).attention.partsS[
+        PARTS.indexOf('attention')
+      ] ?? 0;
+    return attentionS({ ...run, ...facts }, flashSequence) / attentionS(run, 0);
+  };
+
+  it.each<[string, Partial<RunFacts>, number, number]>([
+    ['of version 1 takes twice as long as version 2', { firstFlashAttention: true }, 0, 2],
+    ['loses 2.4 times as much backward as forward to short samples', {}, 4096, (2 + 2.5 * 3.4) / 3.5],
+    ['of version 1 loses as large a share to them', { firstFlashAttention: true }, 4096, (2 * (2 + 2.5 * 3.4)) / 3.5],
+  ])('%s', (_sentence, facts, flashSequence, want) => {
+    expect(timesAsLong(facts, flashSequence)).toBeCloseTo(want, 9);
   });
 });
 

@@ -2,7 +2,7 @@
 import type { ModelShape } from '@coxswain/layout';
 import type { RunFacts } from '../facts.ts';
 import { COEFFICIENTS } from './constants.ts';
-import { isQuantised } from './kernels.ts';
+import { elementBytesOf, isQuantised } from './kernels.ts';
 
 /** Of an activation, and of a weight that is gathered. */
 const BYTES = 2;
@@ -14,7 +14,7 @@ export function tokensPerRank({ candidate, sequenceLength }: RunFacts): number {
 
 /** Activations around a block: what a tensor group gathers or scatters at once. */
 export function blockActivationBytes(run: RunFacts, tokens: number): number {
-  return tokens * run.model.hiddenSize * BYTES;
+  return tokens * run.model.hiddenSize * elementBytesOf(run.precision);
 }
 
 /** Activations of one micro-batch that one rank hands to the next stage. */
@@ -88,8 +88,8 @@ export function stateBytesOf({ candidate, precision, gradientBytes }: RunFacts):
   const returnsGradients = candidate.zeroStage === 0 || candidate.zeroStage === 3;
   return {
     reduced: gradientBytes,
-    returned: returnsGradients ? gradientBytes : isQuantised(precision) ? 1 : BYTES,
-    gathered: BYTES,
+    returned: returnsGradients ? gradientBytes : isQuantised(precision) ? 1 : elementBytesOf(precision),
+    gathered: elementBytesOf(precision),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Precision } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
 import { TIME_CONSTANT_NAMES, TIME_CONSTANTS, type TimeConstantName, type TimeConstants } from './constants.ts';
-import { gemmS, kernelFacts, productPassesS, softExcess, softMax } from './kernels.ts';
+import { gemmS, kernelFacts, memoryS, productPassesS, softExcess, softMax } from './kernels.ts';
 import { allToAllS, collectiveS, handOverS } from './links.ts';
 
 const START = Object.fromEntries(TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].start])) as Record<
@@ -12,6 +12,12 @@ const constants: TimeConstants = START;
 const A100 = gpuOf('a100-80gb');
 const kernels = kernelFacts(A100, 'bf16', constants);
 const ideal = ({ m, n, k }: { m: number; n: number; k: number }): number => (2 * m * n * k) / kernels.bf16FlopsPerS;
+
+describe('activations', () => {
+  it('of fp32 take twice as long to move as those of bf16', () => {
+    expect(memoryS(kernelFacts(A100, 'fp32', constants), 1e9)).toBeCloseTo(2 * memoryS(kernels, 1e9), 12);
+  });
+});
 
 describe('a matrix product', () => {
   it.each([
@@ -28,6 +34,16 @@ describe('a matrix product', () => {
   it('pays for a last wave that is hardly filled', () => {
     const rows = (tiles: number): number => gemmS(kernels, { m: 128 * tiles, n: 256, k: 8192 }, true) / tiles;
     expect(rows(120)).toBeGreaterThan(1.03 * rows(216));
+  });
+
+  it.each([
+    ['rounded to TF32: about twice as long as in bf16', true, 1.9, 2.1],
+    ['not rounded: about eight times as long', false, 7.5, 8.1],
+  ] as const)('of fp32, %s', (_sentence, tf32, least, most) => {
+    const size = { m: 16_384, n: 16_384, k: 16_384 };
+    const times = gemmS(kernelFacts(A100, 'fp32', constants, tf32), size, true) / gemmS(kernels, size, true);
+    expect(times).toBeGreaterThanOrEqual(least);
+    expect(times).toBeLessThanOrEqual(most);
   });
 
   it('takes no time when it is empty', () => {

@@ -34,6 +34,8 @@ export interface KernelFacts {
   /** Exponentials that the whole GPU starts each second. */
   readonly exponentialsPerS: number;
   readonly linearBytes: number;
+  /** Of one element of an activation, and of what is not a linear layer. */
+  readonly elementBytes: number;
   readonly quantises: boolean;
 }
 
@@ -74,8 +76,14 @@ const OPERAND_BYTES: Readonly<Record<Precision, number>> = {
   nvfp4: 9 / 16,
 };
 
-export function kernelFacts(gpu: GpuFacts, precision: Precision, constants: TimeConstants): KernelFacts {
-  const ceiling = gpu.bf16Tflops * TERA * gpu.matmulCeiling;
+/** Products of fp32 over those of bf16 of one GPU: in TF32 from A100 on, and on V100's cores that are no matrix units (NVIDIA's data sheets). */
+const TF32_SPEED = 1 / 2;
+const FP32_SPEED = 1 / 8;
+
+/** `tf32`: products of fp32 are rounded to TF32, as NVIDIA's PyTorch containers do unless told otherwise. */
+export function kernelFacts(gpu: GpuFacts, precision: Precision, constants: TimeConstants, tf32 = false): KernelFacts {
+  const speed = precision === 'fp32' ? (tf32 ? TF32_SPEED : FP32_SPEED) : 1;
+  const ceiling = speed * gpu.bf16Tflops * TERA * gpu.matmulCeiling;
   const bf16 = ceiling / constants.gemmSlowdown;
   const { count, exponentialsPerS } = CORES.find(([pattern]) => pattern.test(gpu.name))?.[1] ?? UNKNOWN_CORES;
   return {
@@ -87,8 +95,14 @@ export function kernelFacts(gpu: GpuFacts, precision: Precision, constants: Time
     multiprocessors: count,
     exponentialsPerS: count * exponentialsPerS,
     linearBytes: OPERAND_BYTES[precision],
+    elementBytes: elementBytesOf(precision),
     quantises: isQuantised(precision),
   };
+}
+
+/** Bytes of an activation. */
+export function elementBytesOf(precision: Precision): 2 | 4 {
+  return precision === 'fp32' ? 4 : 2;
 }
 
 /** Formats of 8 and 4 bits: linear layers cast what they read, and weights travel in one byte. */
@@ -106,8 +120,6 @@ function linearSpeedup(gpu: GpuFacts, precision: Precision, constants: TimeConst
       return fp8 / constants.mxfp8Slowdown;
     case 'nvfp4':
       return fp4 / constants.fp4Slowdown;
-    case 'fp32':
-      return 0.125;
     default:
       return 1;
   }
@@ -154,7 +166,7 @@ export interface ProductOperands {
 export function gemmS(kernels: KernelFacts, size: ProductSize, linear: boolean): number {
   const { m, n, k } = size;
   if (m <= 0 || n <= 0 || k <= 0) return 0;
-  const read = linear ? kernels.linearBytes : BF16_BYTES;
+  const read = linear ? kernels.linearBytes : kernels.elementBytes;
   const bytes = read * (m * k + k * n) + outputBytes(read) * m * n;
   return (
     multipliedS(kernels, { rows: m, columns: n, inner: k, bytes, flops: 2 * m * n * k }, linear) *
@@ -170,7 +182,7 @@ export function productPassesS(kernels: KernelFacts, size: ProductSize, operands
   const { m, n, k } = size;
   const { linear, gradientBytes, groups = 1 } = operands;
   if (m <= 0 || n <= 0 || k <= 0) return { forwardS: 0, inputGradientS: 0, weightGradientS: 0 };
-  const read = linear ? kernels.linearBytes : BF16_BYTES;
+  const read = linear ? kernels.linearBytes : kernels.elementBytes;
   const out = outputBytes(read);
   const flops = 2 * m * n * k;
   const weights = groups * n * k;
@@ -224,9 +236,9 @@ function tileSlowdown(m: number, n: number, multiprocessors: number): number {
   return best;
 }
 
-/** Seconds to move bytes through memory once, without any slowdown. */
+/** Seconds to move activations through memory once, without any slowdown; bytes as of elements of two bytes, of which those of fp32 have four. */
 export function memoryS(kernels: KernelFacts, bytes: number): number {
-  return bytes / kernels.memoryBytesPerS;
+  return (bytes * kernels.elementBytes) / BF16_BYTES / kernels.memoryBytesPerS;
 }
 
 /** `max(a, b)` without the corner: two things that overlap take a little longer than the longer one. */

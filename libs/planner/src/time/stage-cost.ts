@@ -32,7 +32,7 @@ function blockInputs(run: RunFacts, constants: TimeConstants): BlockInputs {
   const { candidate } = run;
   return {
     run,
-    kernels: kernelFacts(run.cluster.gpu, run.precision, constants),
+    kernels: kernelFacts(run.cluster.gpu, run.precision, constants, run.tf32),
     constants,
     tokens: tokensPerRank(run),
     sequenceWays: candidate.sequenceParallel ? candidate.tensor : 1,

@@ -4,7 +4,7 @@ import { denseShareOf, expertShareOf, parametersOf } from '../memory/parameters.
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
 import { stateBytesOf, trainedShareOf } from './exchanged-bytes.ts';
 import { groupsOf } from './groups.ts';
-import { memoryS, softExcess, type KernelFacts } from './kernels.ts';
+import { softExcess, type KernelFacts } from './kernels.ts';
 import { collectivesS } from './links.ts';
 import type { StageKind } from './stage-kinds.ts';
 import type { Group } from './tiers.ts';
@@ -170,5 +170,5 @@ export function optimizerS(run: RunFacts, parameters: RankParameters, kernels: K
   const offloadS =
     (offloaded * 2 * BYTES) / (cluster.gpu.pcieGbPerS * 1e9) +
     (offloaded * COEFFICIENTS.hostOptimizerBytes) / COEFFICIENTS.hostBytesPerS;
-  return kernels.constants.optimizerFactor * memoryS(kernels, onGpu) + offloadS;
+  return (kernels.constants.optimizerFactor * onGpu) / kernels.memoryBytesPerS + offloadS;
 }

@@ -81,7 +81,7 @@ export function predictStepTime(
   const input = scheduleInputOf(run, work, constants);
   const busyS = microBatchesOf(run) * work.busyS;
   const makespanS = run.candidate.pipeline === 1 ? busyS : makespanOf(input, options.scratch ?? newScheduleScratch());
-  const kernels = kernelFacts(run.cluster.gpu, run.precision, constants);
+  const kernels = kernelFacts(run.cluster.gpu, run.precision, constants, run.tf32);
   const step = stepSecondsOf(run, stateSecondsOf(run, work, { constants, kernels }), makespanS, constants);
   const partsS = Object.fromEntries(STEP_PARTS.map((part) => [part, 0])) as Record<StepPart, number>;
   addPartsOfRank(run, work, partsS);
