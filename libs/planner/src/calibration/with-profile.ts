@@ -16,7 +16,7 @@ const SLOWDOWNS: ReadonlySet<string> = new Set([
   'scoresFactor',
   'elementwiseFactor',
   'quantiseFactor',
-  'scanFactor',
+  'scanCycles',
   'optimizerFactor',
   'lossFactor',
   'embeddingFactor',

@@ -496,7 +496,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
     bf16Tflops: 2450,
     fp8Tflops: 4900,
     fp4Tflops: 14700,
-    matmulCeiling: 1822 / 2450,
+    matmulCeiling: 1769 / 2250,
     memoryGib: 284208 / 1024,
     scaleUpDomainGpus: 72,
     pcieGbPerS: C2C / 2,
@@ -504,7 +504,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
     nicGbps: 800,
     usdPerHour: 7,
     source: 'peaks as NVIDIA dgxc-benchmarking uses them',
-    assumed: ['matmulCeiling of GB200'],
+    assumed: ['matmulCeiling: the share of its peak that B300 reaches, the same silicon with less power'],
   },
   {
     ...INSTINCT,

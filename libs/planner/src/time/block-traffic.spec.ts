@@ -113,7 +113,7 @@ const BYTES: readonly Row[] = [
     'expertMlp',
     'memoryBound',
     { model: MOE },
-    (1 + 1.6) * (8 * 2) * (2 * 8 + 8) * 2 + AROUND,
+    (1 + 2.6) * (8 * 2) * (2 * 8 + 8) * 2 + AROUND,
   ],
   [
     'routes: rows there and back, and 12 bytes per token and expert',
@@ -124,12 +124,12 @@ const BYTES: readonly Row[] = [
     2 * ((16 + 16) * 16 * 4 + 8 * (4 * 12 + 16 * 2)),
   ],
   [
-    'scans once forward and twice as long backward',
+    'moves channels, keys and queries of a mixer, and 4/128 of a state for each token, once forward and more than twice as often backward',
     'bytes',
     'stateSpace',
     'memoryBound',
     { model: MAMBA },
-    (1 + 2) * 8 * (2 * 32 + 2 * 8 + 4 + 2 * 32) * 4 + AROUND,
+    8 * ((16 + 42) * 32 + (4 + 10) * 2 * 8 + ((16 + 42) * 32 * 4) / 128) + AROUND,
   ],
   [
     'looks up the embedding, and adds its gradient with twice the bytes',

@@ -122,8 +122,32 @@ describe('experts in a graph of the whole iteration in MXFP8', () => {
     const memoryS = (candidate: Partial<CandidateLayout>): number =>
       costs({ precision: 'mxfp8' }, candidate, false).expertMlp.partsS[PARTS.indexOf('memoryBound')] ?? 0;
     const rows = 2 * 4096;
-    const bytes = CONSTANTS.elementwiseFactor * 2.6 * (1024 + 512) * 2 + CONSTANTS.quantiseFactor * 4 * (1024 + 512);
+    const bytes = CONSTANTS.elementwiseFactor * 3.6 * (1024 + 512) * 2 + CONSTANTS.quantiseFactor * 4 * (1024 + 512);
     const savedS = memoryS({ cudaGraphs: 'partial' }) - memoryS({ cudaGraphs: 'full' });
     expect(savedS * 1e6).toBeCloseTo(((rows * bytes) / (GPU.memoryTbPerS * 1e12)) * 1e6, 6);
+  });
+});
+
+describe('the scan of a mixer', () => {
+  const MIXER = {
+    layerPattern: 'M-M-',
+    stateSpace: { stateSize: 64, heads: 32, headDim: 64, groups: 8, convKernel: 4 },
+  };
+  const scanS = (gpu: Partial<typeof GPU>, tensor = 1): number => {
+    const cluster = aCluster(8, { gpu: { ...GPU, memoryTbPerS: 1e30, scaleUpGbPerS: 1e30, ...gpu } });
+    const run = aRun({ model: aModel(MIXER), cluster, candidate: { tensor }, sequenceLength: 4096 });
+    return blockCostsOf(run, { ...CONSTANTS, scanCycles: 10 }).stateSpace.partsS[PARTS.indexOf('memoryBound')] ?? 0;
+  };
+  const products = (withStates: number, inChunk: number, ofGroups: number): number =>
+    2 * (2048 * (withStates * 64 + inChunk * 128) + ofGroups * 8 * 64 * 128);
+
+  it('takes the cycles of its products, 3 forward and 9 backward, on 148 multiprocessors at 1.85 GHz', () => {
+    const kiloFlops = (4096 * (products(2, 1, 1) + products(5, 3, 3))) / 1e3;
+    expect((scanS({}) * 148 * 1.85e9) / (10 * kiloFlops)).toBeCloseTo(1, 9);
+  });
+
+  it('is no faster where tensor cores are, and half as long on two ranks', () => {
+    expect(scanS({ bf16Tflops: 2 * GPU.bf16Tflops }) / scanS({})).toBeCloseTo(1, 9);
+    expect(scanS({}, 2) / scanS({})).toBeCloseTo(1 / 2, 9);
   });
 });

@@ -44,7 +44,7 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
   const activation = between * constants.elementwiseFactor * memoryS(kernels, rows * (inner + outer) * BYTES);
   work.memoryS += activation + quantise(inputs, rows * (width + between * outer));
   work.memoryBackwardS +=
-    COEFFICIENTS.activationBackward * activation + quantise(inputs, rows * (width + between * inner));
+    COEFFICIENTS.weightedActivationBackward * activation + quantise(inputs, rows * (width + between * inner));
   if (recomputes(run, 'moe_act')) work.recomputeS += activation;
 
   biases(inputs, work, { rows, inner, width });

@@ -33,6 +33,8 @@ export interface KernelFacts {
   readonly multiprocessors: number;
   /** Exponentials that the whole GPU starts each second. */
   readonly exponentialsPerS: number;
+  /** Cycles of all multiprocessors together each second. */
+  readonly cyclesPerS: number;
   readonly linearBytes: number;
   /** Of one element of an activation, and of what is not a linear layer. */
   readonly elementBytes: number;
@@ -42,8 +44,9 @@ export interface KernelFacts {
 interface Cores {
   /** Streaming multiprocessors, compute units or cores that take one tile each. */
   readonly count: number;
-  /** Exponentials that one of them starts each second. */
-  readonly exponentialsPerS: number;
+  readonly cyclesPerS: number;
+  /** Exponentials that one of them starts in a cycle. */
+  readonly exponentialsPerCycle: number;
 }
 
 /** Sixteen in a cycle of the clock that long steps run at; the units of B300 are twice as wide. */
@@ -51,7 +54,8 @@ const EXPONENTIALS_PER_CYCLE = 16;
 const GIGA = 1e9;
 const cores = (count: number, clockGhz: number, perCycle = EXPONENTIALS_PER_CYCLE): Cores => ({
   count,
-  exponentialsPerS: perCycle * clockGhz * GIGA,
+  cyclesPerS: clockGhz * GIGA,
+  exponentialsPerCycle: perCycle,
 });
 
 /** By name of the preset, from the vendors' data sheets and programming guides; NVIDIA tells of the wider units in "Inside NVIDIA Blackwell Ultra". */
@@ -85,7 +89,8 @@ export function kernelFacts(gpu: GpuFacts, precision: Precision, constants: Time
   const speed = precision === 'fp32' ? (tf32 ? TF32_SPEED : FP32_SPEED) : 1;
   const ceiling = speed * gpu.bf16Tflops * TERA * gpu.matmulCeiling;
   const bf16 = ceiling / constants.gemmSlowdown;
-  const { count, exponentialsPerS } = CORES.find(([pattern]) => pattern.test(gpu.name))?.[1] ?? UNKNOWN_CORES;
+  const { count, cyclesPerS, exponentialsPerCycle } =
+    CORES.find(([pattern]) => pattern.test(gpu.name))?.[1] ?? UNKNOWN_CORES;
   return {
     constants,
     bf16FlopsPerS: bf16,
@@ -93,7 +98,8 @@ export function kernelFacts(gpu: GpuFacts, precision: Precision, constants: Time
     ceilingFlopsPerS: ceiling,
     memoryBytesPerS: gpu.memoryTbPerS * TERA,
     multiprocessors: count,
-    exponentialsPerS: count * exponentialsPerS,
+    exponentialsPerS: count * exponentialsPerCycle * cyclesPerS,
+    cyclesPerS: count * cyclesPerS,
     linearBytes: OPERAND_BYTES[precision],
     elementBytes: elementBytesOf(precision),
     quantises: isQuantised(precision),
