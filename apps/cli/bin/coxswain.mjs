@@ -3,7 +3,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module from 'node:module';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -23,11 +22,16 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   process.exitCode = 1;
 }
 
-/** Half of a short command's time is reading TypeScript: what was read once is kept, for the processes that this one starts too. */
+/**
+ * Half of a short command's time is reading TypeScript: what was read once is kept, for the processes that this one starts too. Only where nobody
+ * else writes: a user that is only a number, as containers have them, has no home, and reads again.
+ */
 function keepCompiled() {
-  const { XDG_CACHE_HOME, NODE_COMPILE_CACHE } = process.env;
-  const directory = NODE_COMPILE_CACHE ?? join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'coxswain', 'compiled');
-  // A directory that cannot be written is no error: the next command reads again.
+  const { HOME, XDG_CACHE_HOME, NODE_COMPILE_CACHE } = process.env;
+  const caches = XDG_CACHE_HOME || (HOME && join(HOME, '.cache'));
+  const directory = NODE_COMPILE_CACHE || (caches && join(caches, 'coxswain', 'compiled'));
+  if (!directory) return;
+  // A directory that cannot be written is no error.
   module.enableCompileCache(directory);
   process.env.NODE_COMPILE_CACHE = directory;
 }
