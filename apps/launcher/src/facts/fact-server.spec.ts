@@ -156,14 +156,14 @@ describe('the socket of facts', () => {
     const { server, told } = await aServer();
     const { socket } = await say(server, hello());
     const lines = 60_000;
-    let begun = performance.now();
+    const begun = performance.now();
     socket.end(RESUMED.repeat(lines));
     await waitFor(() => told.length > 5_000, { intervalMs: 5, what: 'the burst' });
     await waitFor(() => performance.now() - begun > 300, { intervalMs: 20, what: 'a while' });
     // A line costs 128 bytes: a burst of 8,192 lines and 2,048 a second, and what lies in one read more.
     expect(told.length).toBeLessThan(30_000);
-    begun = performance.now();
-    await server.drain(5_000);
+    // A busy machine may take long to read the rest.
+    await server.drain(60_000);
     expect(told.length).toBe(lines);
   });
 
