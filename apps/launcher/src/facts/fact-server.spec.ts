@@ -81,7 +81,7 @@ describe('whoever says hello', () => {
     const { socket, answer } = await say(server, `${hello(more)}${RESUMED}`);
     expect(answer).toMatch(want);
     socket.end();
-    await server.drain(1_000);
+    await server.drain(60_000);
     expect(told).toEqual(answer.includes('welcome') ? ['4 resumed'] : []);
     expect(server.refused).toBe(answer.includes('welcome') ? 0 : 1);
   });
@@ -112,7 +112,7 @@ describe('a step that is seen from beside', () => {
     const beside = await say(server, hello({ hook: 'sitecustomize', pid: 11 }));
     beside.socket.end(step);
     engine?.socket.end();
-    await server.drain(1_000);
+    await server.drain(60_000);
     expect(told).toEqual(expected);
     expect([...server.heard]).toEqual([4]);
   });
@@ -148,7 +148,7 @@ describe('the socket of facts', () => {
     const long = `{"kind":"resumed","step":1,"more":"${'x'.repeat(70_000)}"}\n`;
     const { socket } = await say(server, `${hello()}nonsense\n{"kind":"no"}\n${long}${RESUMED}`);
     socket.end();
-    await server.drain(1_000);
+    await server.drain(60_000);
     expect([server.garbage, told]).toEqual([3, ['4 resumed']]);
   });
 
