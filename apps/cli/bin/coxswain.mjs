@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module from 'node:module';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -28,9 +28,9 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
  */
 function keepCompiled() {
   const { HOME, XDG_CACHE_HOME, NODE_COMPILE_CACHE } = process.env;
-  const caches = XDG_CACHE_HOME || (HOME && join(HOME, '.cache'));
-  const directory = NODE_COMPILE_CACHE || (caches && join(caches, 'coxswain', 'compiled'));
-  if (!directory) return;
+  const directory = NODE_COMPILE_CACHE || join(XDG_CACHE_HOME || join(HOME ?? '', '.cache'), 'coxswain', 'compiled');
+  // What is relative would lie wherever the command is given.
+  if (!isAbsolute(directory)) return;
   // A directory that cannot be written is no error.
   module.enableCompileCache(directory);
   process.env.NODE_COMPILE_CACHE = directory;
