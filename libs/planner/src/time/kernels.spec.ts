@@ -1,5 +1,5 @@
 import type { Precision } from '../facts.ts';
-import { gpuOf } from '../presets/index.ts';
+import { GPU_PRESETS, gpuOf } from '../presets/index.ts';
 import { TIME_CONSTANT_NAMES, TIME_CONSTANTS, type TimeConstantName, type TimeConstants } from './constants.ts';
 import { gemmS, kernelFacts, memoryS, productPassesS, softExcess, softMax } from './kernels.ts';
 import { allToAllS, collectiveS, handOverS } from './links.ts';
@@ -114,6 +114,43 @@ describe('the bytes that the three products of a matrix move', () => {
   it('are none where there are no rows', () => {
     const none = productPassesS(kernels, { m: 0, n: 8, k: 8 }, { linear: true, gradientBytes: 4 });
     expect(Object.values(none)).toEqual([0, 0, 0]);
+  });
+});
+
+describe('the multiprocessors of a GPU', () => {
+  it.each([
+    ['p100-sxm2-16gb', 56],
+    ['v100-sxm2-32gb', 80],
+    ['t4-16gb', 40],
+    ['a100-pcie-40gb', 108],
+    ['a30-pcie-24gb', 56],
+    ['a10-24gb', 72],
+    ['a10g-24gb', 80],
+    ['a40-48gb', 84],
+    ['rtx-a6000-48gb', 84],
+    ['rtx-3090', 82],
+    ['rtx-4090', 128],
+    ['l4-24gb', 58],
+    ['l40s-48gb', 142],
+    ['rtx-6000-ada-48gb', 142],
+    ['h100-pcie-80gb', 114],
+    ['h100-nvl-94gb', 132],
+    ['h20-sxm-96gb', 78],
+    ['h200-sxm-141gb', 132],
+    ['gh200-96gb', 132],
+    ['b200-sxm-180gb', 148],
+    ['gb300-nvl72', 148],
+    ['rtx-pro-6000-blackwell-96gb', 188],
+    ['mi250x', 104],
+    ['mi300x', 304],
+    ['mi355x', 256],
+  ])('of %s are the %i of its data sheet', (gpu, count) => {
+    expect(kernelFacts(gpuOf(gpu), 'bf16', constants).multiprocessors).toBe(count);
+  });
+
+  it('multiply in a cycle no more than the 4,096 pairs of Blackwell, at clocks a tenth above what long steps run at', () => {
+    const perCycle = GPU_PRESETS.map((gpu) => (gpu.bf16Tflops * 1e12) / kernelFacts(gpu, 'bf16', constants).cyclesPerS);
+    expect(Math.max(...perCycle)).toBeLessThanOrEqual(1.1 * 2 * 4096);
   });
 });
 

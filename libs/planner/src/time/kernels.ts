@@ -60,11 +60,27 @@ const cores = (count: number, clockGhz: number, perCycle = EXPONENTIALS_PER_CYCL
 
 /** By name of the preset, from the vendors' data sheets and programming guides; NVIDIA tells of the wider units in "Inside NVIDIA Blackwell Ultra". */
 const CORES: readonly (readonly [pattern: RegExp, cores: Cores])[] = [
+  [/^p100/, cores(56, 1.3)],
   [/^v100/, cores(80, 1.5)],
+  [/^t4/, cores(40, 1.2)],
   [/^a[18]00/, cores(108, 1.4)],
-  [/^(h[128]00|gh200|h20)/, cores(132, 1.75)],
+  [/^a30/, cores(56, 1.4)],
+  [/^a10g/, cores(80, 1.4)],
+  [/^a10/, cores(72, 1.4)],
+  [/^(a40|rtx-a6000)/, cores(84, 1.6)],
+  [/^rtx-?3090/, cores(82, 1.6)],
+  [/^l4-/, cores(58, 1.5)],
+  [/^l40/, cores(142, 2.2)],
+  [/^rtx-6000-ada/, cores(142, 2.2)],
+  [/^rtx-?4090/, cores(128, 2.3)],
+  [/^rtx-pro-6000/, cores(188, 2.3)],
+  [/^h100-pcie/, cores(114, 1.5)],
+  [/^h20-/, cores(78, 1.75)],
+  [/^(h[128]00|gh200)/, cores(132, 1.75)],
   [/^g?b200/, cores(148, 1.85)],
   [/^g?b300/, cores(148, 1.85, 2 * EXPONENTIALS_PER_CYCLE)],
+  [/^mi250x/, cores(104, 1.7)],
+  [/^mi355/, cores(256, 2.4)],
   [/^mi3/, cores(304, 2.1)],
 ];
 /** Of what is not listed. Assumption. */
