@@ -21,6 +21,7 @@ describe('the network of one GPU', () => {
     ['InfiniBand', 'infiniband'],
     ['RoCE', 'roce'],
     ['efa', 'efa'],
+    ['OmniPath', 'omnipath'],
     ['slingshot', 'other'],
   ])('on %s is what the planner calls %s', (nicType, kind) => {
     expect(nicKindOf(nicType)).toBe(kind);

@@ -45,8 +45,8 @@ export interface GpuFacts {
   readonly usdPerHour: number;
 }
 
-/** `efa` is AWS's Elastic Fabric Adapter; `other` what else does RDMA of its own kind (Omni-Path, Slingshot). */
-export const NIC_KINDS = ['infiniband', 'roce', 'efa', 'ethernet', 'other'] as const;
+/** `efa` is AWS's Elastic Fabric Adapter; `other` what else does RDMA of its own kind (Slingshot). */
+export const NIC_KINDS = ['infiniband', 'roce', 'efa', 'omnipath', 'ethernet', 'other'] as const;
 export type NicKind = (typeof NIC_KINDS)[number];
 
 export interface ClusterFacts {
@@ -186,7 +186,7 @@ export interface RunFacts {
   readonly flashAttention: boolean;
   /** FlashAttention kernels written for Ampere (versions 1 and 2, also in Triton), which leave the matrix units of Hopper and later half idle. */
   readonly ampereFlashAttention?: boolean;
-  /** FlashAttention of before July 2023 (version 1, or written in Triton after it) or as slow, which takes about twice as long as version 2 on any GPU. */
+  /** FlashAttention of before July 2023 (version 1, or written in Triton after it) or as slow: 1.8 times as long as version 2 with heads of 64, 2.3 with 128. */
   readonly firstFlashAttention?: true;
   readonly gradientBytes: 2 | 4;
   /** Bytes per parameter of the optimizer's moments; absent: 8, both of Adam in fp32 (2 with 8-bit Adam, 4 in bf16). */

@@ -37,6 +37,8 @@ describe('the machines of a row', () => {
     ['1x Ethernet 100Gb/s, 8x Quantum-2 400Gb/s', 'infiniband', 50],
     ['2x Mellanox ConnectX-5 Ex 100Gb/s Ethernet', 'ethernet', 3.125],
     ['EFA, 3200Gb/s per node', 'efa', 50],
+    ['4x Omni-Path 100Gb/s per node (Jean Zay)', 'omnipath', 6.25],
+    ['Slingshot 200Gb/s per GPU', 'other', 25],
   ])('on %s speak %s', (inter_node_link, nicKind, scaleOutGbPerS) => {
     expect(runOf({ gpu: 'H100-SXM5-80GB', inter_node_link }).cluster).toMatchObject({ nicKind, scaleOutGbPerS });
   });

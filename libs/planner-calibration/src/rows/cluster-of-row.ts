@@ -118,5 +118,6 @@ function nicKindOf(link: string): NicKind | undefined {
   if (/roce/i.test(link)) return 'roce';
   if (/ethernet|gbe\b|dcn|\btcp\b/i.test(link)) return 'ethernet';
   if (/\befa\b/i.test(link)) return 'efa';
-  return /omni.?path|slingshot|rdma|ici/i.test(link) ? 'other' : undefined;
+  if (/omni.?path/i.test(link)) return 'omnipath';
+  return /slingshot|rdma|ici/i.test(link) ? 'other' : undefined;
 }

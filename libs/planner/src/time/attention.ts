@@ -61,6 +61,16 @@ export function attentionBlock(inputs: BlockInputs): BlockCost {
   return costOf(inputs, work);
 }
 
+/** Widths of heads that FlashAttention 1 was measured with; between them it pads. */
+const FIRST_WIDTHS = { narrow: 64, wide: 128 } as const;
+
+/** FlashAttention 1 over 2 with heads of this width, over what it is with wide ones. */
+function firstOfWidth(queryDim: number): number {
+  const { narrow, wide } = FIRST_WIDTHS;
+  const width = Math.min(wide, Math.max(narrow, queryDim));
+  return (width / wide) ** COEFFICIENTS.flashFirstWidth;
+}
+
 /** Scores, softmax and the weighted sum; with context parallelism also the exchange of keys and values. */
 function attentionCore(inputs: BlockInputs, work: Work, shape: AttentionHeads): void {
   const { run, kernels, constants, tokens } = inputs;
@@ -83,10 +93,12 @@ function attentionCore(inputs: BlockInputs, work: Work, shape: AttentionHeads): 
     const productsS = (2 * scores * (queryDim + valueDim) * slow) / kernels.ceilingFlopsPerS;
     const softmaxS = (constants.flashSoftmax * scores) / kernels.exponentialsPerS;
     const short = constants.flashSequence / sequenceLength;
-    const longS = (productsS + softmaxS) * (run.firstFlashAttention === true ? constants.flashFirst : 1);
+    const first = run.firstFlashAttention === true ? constants.flashFirst * firstOfWidth(queryDim) : 1;
+    const longS = (productsS + softmaxS) * first;
+    const dropoutS = model.dropout ? (first * constants.flashDropout * scores) / kernels.exponentialsPerS : 0;
     const { flashBackwardFlops, flashBackwardSequence } = COEFFICIENTS;
-    forwardS = longS * (1 + short);
-    backwardS = flashBackwardFlops * constants.flashBackward * longS * (1 + flashBackwardSequence * short);
+    forwardS = (longS + dropoutS) * (1 + short);
+    backwardS = (flashBackwardFlops * constants.flashBackward * longS + dropoutS) * (1 + flashBackwardSequence * short);
     if (run.alsoIn8Bits?.attention === true) {
       work.memoryS += quantise(inputs, tokens * (heads * queryDim + kvHeads * (queryDim + valueDim)));
       work.memoryBackwardS += quantise(inputs, tokens * heads * valueDim);

@@ -54,10 +54,10 @@ export const TIME_CONSTANTS = declare({
     'FlashAttention kernels written for Ampere on a later GPU, relative to kernels written for it',
   ],
   flashFirst: [
-    1.95,
-    0.15,
+    2.28,
+    0.05,
     'ratio',
-    'FlashAttention of version 1, or in Triton, over version 2: from 1.5 on short samples and heads of 64 to 2.4 (attention_published.json)',
+    'FlashAttention of version 1, or in Triton, over version 2, with heads of 128 (attention_published.json: 2.24 to 2.30)',
   ],
   flashBackward: [1.12, 0.05, 'ratio', 'fused attention backward over forward, per FLOP, where samples are long'],
   flashSoftmax: [
@@ -65,6 +65,14 @@ export const TIME_CONSTANTS = declare({
     0.25,
     'ratio',
     'time of one exponential for each score of fused attention, beside its products, over what the units for it need',
+  ],
+  // Seven rounds of Philox make the random bytes of 16 scores (csrc/flash_attn/src/philox.cuh and dropout.h of flash-attention 2): some 5.2 integer
+  // instructions a score with the comparison, of which a multiprocessor issues 64 in a cycle.
+  flashDropout: [
+    1.3,
+    0.3,
+    'ratio',
+    'dropping scores of fused attention, in each pass, over the time of one exponential for each',
   ],
   flashSequence: [330, 0.25, 'tokens', 'sequence length at which fused attention forward reaches half its speed'],
   flashSinks: [
@@ -147,7 +155,10 @@ export const TIME_CONSTANTS = declare({
   scaleOutEthernet: [0.6, 0.3, 'share', 'the same on TCP over Ethernet, above RoCE'],
   // Nor of this: four p4d.24xlarge reduced 1 GiB at 29.6 of 50 GB/s (nccl#527).
   scaleOutEfa: [0.5, 0.3, 'share', 'the same on EFA, above InfiniBand'],
-  scaleOutOther: [0.5, 0.8, 'share', 'the same on other networks (Omni-Path, Slingshot), above InfiniBand'],
+  // Four nodes of eight A100 with 4 x 100 Gb/s each reduced 4 GB at 40.5 Gb/s (bigscience, experiments/bandwidth/all_reduce_bench-a100-n4.txt), and at
+  // 135 Gb/s when its NICs had been tuned (ml-engineering, network/README.md): 9.9 and 3.0 times slower than the cables.
+  scaleOutOmniPath: [2.2, 0.6, 'share', 'the same on Omni-Path, above InfiniBand'],
+  scaleOutOther: [0.5, 0.8, 'share', 'the same on other networks (Slingshot), above InfiniBand'],
   scaleOutPerDoubling: [
     0.06,
     0.7,
@@ -249,6 +260,8 @@ export const COEFFICIENTS = {
    * Sequence length at which fused attention backward reaches half its speed, over that forward: 880 to 1,090 tokens against 360 to 450 of cuDNN and of
    * FlashAttention 2 (primitives_h100.json, primitives_h200.json). What a kernel reads and writes is part of it.
    */
+  /** FlashAttention 1 over 2 grows with the width of heads to this power, from 64 to 128: 1.75 to 1.92 there, 2.24 to 2.30 here (attention_published.json). */
+  flashFirstWidth: 0.33,
   flashBackwardSequence: 2.4,
   /** Host time of an attention or MLP block over that of a layer with both, which launch about as many kernels. */
   hostShareOfBlock: 0.5,

@@ -36,8 +36,8 @@ describe('the softmax of fused attention', () => {
 
 describe('fused attention', () => {
   /** Seconds of both passes over those of version 2 on samples without end, which backward takes 5/2 of forward. */
-  const timesAsLong = (facts: Partial<RunFacts>, flashSequence: number): number => {
-    const run = aRun({ model: aModel(), cluster: aCluster(8, { gpu: GPU }), sequenceLength: 4096 });
+  const timesAsLong = (facts: Partial<RunFacts>, flashSequence: number, headDim = 128): number => {
+    const run = aRun({ model: aModel({ headDim }), cluster: aCluster(8, { gpu: GPU }), sequenceLength: 4096 });
     const attentionS = (asked: RunFacts, tokens: number): number =>
       blockCostsOf(asked, { ...CONSTANTS, flashBackward: 1, flashFirst: 2, flashSequence: tokens }).attention.partsS[
         PARTS.indexOf('attention')
@@ -45,8 +45,32 @@ describe('fused attention', () => {
     return attentionS({ ...run, ...facts }, flashSequence) / attentionS(run, 0);
   };
 
+  it.each([
+    [256, 2],
+    [128, 2],
+    [96, 2 * 0.75 ** 0.33],
+    [64, 2 * 0.5 ** 0.33],
+    [32, 2 * 0.5 ** 0.33],
+  ])('of version 1 with heads of %d takes %d times as long as version 2', (headDim, want) => {
+    expect(timesAsLong({ firstFlashAttention: true }, 0, headDim)).toBeCloseTo(want, 9);
+  });
+
+  it.each<[string, Partial<RunFacts>, number]>([
+    ['of version 2', {}, 1],
+    ['of version 1, 2.28 times as long with heads of 128', { firstFlashAttention: true }, 2.28],
+  ])('%s drops scores in both passes, each as long as 1.3 exponentials of every score', (_sentence, facts, times) => {
+    const attentionS = (dropout: boolean): number => {
+      const model = aModel({ headDim: 128, dropout });
+      const run = aRun({ model, cluster: aCluster(8, { gpu: GPU }), sequenceLength: 4096 });
+      const costs = blockCostsOf({ ...run, ...facts }, { ...CONSTANTS, flashSequence: 0 });
+      return costs.attention.partsS[PARTS.indexOf('attention')] ?? 0;
+    };
+    const scores = (4096 * 4 * 4096) / 2;
+    const wantS = (2 * 1.3 * scores) / (148 * 16 * 1.85e9);
+    expect((attentionS(true) - attentionS(false)) / wantS).toBeCloseTo(times, 9);
+  });
+
   it.each<[string, Partial<RunFacts>, number, number]>([
-    ['of version 1 takes twice as long as version 2', { firstFlashAttention: true }, 0, 2],
     ['loses 2.4 times as much backward as forward to short samples', {}, 4096, (2 + 2.5 * 3.4) / 3.5],
     ['of version 1 loses as large a share to them', { firstFlashAttention: true }, 4096, (2 * (2 + 2.5 * 3.4)) / 3.5],
   ])('%s', (_sentence, facts, flashSequence, want) => {

@@ -164,6 +164,7 @@ describe('a network of one rate', () => {
       scaleOutRoce: fc.double({ min: 0, max: 3, noNaN: true }),
       scaleOutEthernet: fc.double({ min: 0, max: 9, noNaN: true }),
       scaleOutEfa: fc.double({ min: 0, max: 3, noNaN: true }),
+      scaleOutOmniPath: fc.double({ min: 0, max: 9, noNaN: true }),
     }),
   };
 
@@ -175,13 +176,16 @@ describe('a network of one rate', () => {
         expect(secondsOn('roce')).toBeGreaterThanOrEqual(secondsOn('infiniband'));
         expect(secondsOn('ethernet')).toBeGreaterThanOrEqual(secondsOn('roce'));
         expect(secondsOn('efa')).toBeGreaterThanOrEqual(secondsOn('infiniband'));
+        expect(secondsOn('omnipath')).toBeGreaterThanOrEqual(secondsOn('infiniband'));
         expect(secondsOn('other')).toBeGreaterThanOrEqual(secondsOn('infiniband'));
       }),
     );
   });
 
-  // What was measured: NCCL over sockets 2.4 of 4 GB/s (nccl#209) and 4 to 6 of 12.5 (nccl#450), four p4d.24xlarge 29.6 of 50 GB/s (nccl#527).
+  // What was measured: NCCL over sockets 2.4 of 4 GB/s (nccl#209) and 4 to 6 of 12.5 (nccl#450), four p4d.24xlarge 29.6 of 50 GB/s (nccl#527), Jean Zay's
+  // Omni-Path 40.5 and 135 of 400 Gb/s (bigscience, ml-engineering).
   it.each([
+    ['omnipath', 0.1, 0.34],
     ['ethernet', 0.32, 0.75],
     ['efa', 0.5, 0.85],
     ['roce', 0.7, 1],

@@ -50,6 +50,8 @@ function nicSlowdown(kind: NicKind, constants: TimeConstants): number {
       return 1 + constants.scaleOutEfa;
     case 'ethernet':
       return (1 + constants.scaleOutRoce) * (1 + constants.scaleOutEthernet);
+    case 'omnipath':
+      return 1 + constants.scaleOutOmniPath;
     case 'other':
       return 1 + constants.scaleOutOther;
   }
