@@ -12,11 +12,12 @@ const NO_LIMITS: SearchLimits = { peakBytes: Infinity, stepTimeS: Infinity };
 /** How many times as many GPUs are tried. */
 const MULTIPLES = [2, 4, 8, 16];
 
-/** The smallest layout, or where memory suffices the fastest one; undefined where no layout is legal. */
+/** The smallest layout, or where memory suffices the fastest one; undefined where no layout is legal. Asked where no layout keeps the limits. */
 export function closestPlanOf(resolved: ResolvedRequest, limits: SearchLimits): ClosestPlan | undefined {
   const { request } = resolved;
   const { gpus } = request.cluster;
-  const withinMemory = bestOf(resolved, { objective: 'time', gpus, limits: { ...limits, stepTimeS: Infinity } });
+  const hasDeadline = limits.stepTimeS < Infinity;
+  const withinMemory = hasDeadline ? bestOf(resolved, { objective: 'time', gpus, limits: untimed(limits) }) : undefined;
   if (withinMemory !== undefined) {
     return { plan: planOf(resolved, withinMemory), exceedsGib: 0, relax: relaxDeadline(request) };
   }
@@ -28,9 +29,9 @@ export function closestPlanOf(resolved: ResolvedRequest, limits: SearchLimits): 
 
 function bestOf(
   resolved: ResolvedRequest,
-  { gpus, ...goal }: Pick<SearchGoal, 'objective' | 'limits'> & { readonly gpus: number },
+  { gpus, ...goal }: Pick<SearchGoal, 'objective' | 'limits' | 'wanted'> & { readonly gpus: number },
 ): MeasuredLayout | undefined {
-  return searchRequest(resolved, { ...goal, top: 1, gpuCounts: [gpus] }).best[0];
+  return searchRequest(resolved, { wanted: 'best', ...goal, top: 1, gpuCounts: [gpus] }).best[0];
 }
 
 function relaxDeadline(request: PlanRequest): string[] {
@@ -66,6 +67,10 @@ function fewestGpusThatHold(resolved: ResolvedRequest, limits: SearchLimits): nu
   if (cluster.islands !== undefined) return undefined;
   const counts = MULTIPLES.map((multiple) => multiple * cluster.gpus).filter((gpus) => gpus <= MAX_PLANNED_GPUS);
   return counts.find(
-    (gpus) => bestOf(resolved, { objective: 'memory', gpus, limits: { ...limits, stepTimeS: Infinity } }) !== undefined,
+    (gpus) => bestOf(resolved, { objective: 'memory', gpus, limits: untimed(limits), wanted: 'any' }) !== undefined,
   );
+}
+
+function untimed(limits: SearchLimits): SearchLimits {
+  return { ...limits, stepTimeS: Infinity };
 }

@@ -6,7 +6,7 @@ import { gpuOf } from '../presets/index.ts';
 import { enumerateLayouts, stirredModels } from '../testing/search-models.ts';
 import { stagePartsOf } from '../stages.ts';
 import { BestLayouts, ParetoFront, type MeasuredLayout } from './kept-layouts.ts';
-import { searchLayouts } from './branch-and-bound.ts';
+import { searchLayouts, type LayoutSearch } from './branch-and-bound.ts';
 import { SimplestLayouts } from './simplest-layouts.ts';
 import { newStats } from './search-stats.ts';
 import type { SpaceFacts } from '../space/search-space.ts';
@@ -66,14 +66,19 @@ const questions = fc.record({
   slowdown: fc.constantFrom(1, 1.03, 1.2),
 });
 
-function answerOf(space: SpaceFacts, asked: Omit<Parameters<typeof check>[0], 'from'>) {
+function answerOf(
+  space: SpaceFacts,
+  asked: Omit<Parameters<typeof check>[0], 'from'>,
+  wanted?: LayoutSearch['wanted'],
+) {
   const models = stirredModels(space, asked.seed);
   const best = new BestLayouts(asked.objective, asked.top);
   const front = new ParetoFront();
   const stats = newStats();
   const limits = { peakBytes: asked.peakBytes, stepTimeS: asked.stepTimeS };
   const simplest = new SimplestLayouts(asked.slowdown);
-  searchLayouts({ space, models, limits, best, front, simplest, stats, smallestFirst: asked.objective === 'memory' });
+  const smallestFirst = asked.objective === 'memory';
+  searchLayouts({ space, models, limits, best, front, simplest, stats, smallestFirst, wanted });
   return { models, limits, best: best.layouts, front: front.layouts, simplest: simplest.simplest, stats };
 }
 
@@ -104,6 +109,29 @@ function isEven({ model, globalBatchSize }: SpaceFacts, candidate: CandidateLayo
 describe('the search', () => {
   it('finds the same best layouts, the same Pareto front and the same simplest layout as plain enumeration, for every objective and limit', () => {
     fc.assert(fc.property(questions, check), { numRuns: 25 });
+  });
+
+  it('finds the same best layouts where nothing else is wanted, and measures no more for them', () => {
+    fc.assert(
+      fc.property(questions, (asked) => {
+        const space = spaceOf(asked.from);
+        const [all, best] = [answerOf(space, asked), answerOf(space, asked, 'best')];
+        expect(best.best).toEqual(all.best);
+        expect(best.stats.timed).toBeLessThanOrEqual(all.stats.timed);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it('finds a layout where only any is wanted, whenever there is one', () => {
+    fc.assert(
+      fc.property(questions, (asked) => {
+        const space = spaceOf(asked.from);
+        const [all, any] = [answerOf(space, asked), answerOf(space, asked, 'any')];
+        expect(any.best.length > 0).toBe(all.best.length > 0);
+      }),
+      { numRuns: 25 },
+    );
   });
 
   it('finds of even divisions only what plain enumeration of all divisions finds among the even ones', () => {

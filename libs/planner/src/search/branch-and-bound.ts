@@ -22,12 +22,12 @@ import {
 import { StagePartitions } from '../space/stage-partitions.ts';
 import { decidedCandidate, fastestAlgorithm, NO_EXPERTS, type Deciding } from './decided-layout.ts';
 import { meshComplexity } from './complexity.ts';
-import { ParetoFront, type BestLayouts } from './kept-layouts.ts';
+import { BestLayouts, ParetoFront } from './kept-layouts.ts';
 import type { Bounds, LayoutModels, PassModels, PipelineModels, Refusal } from './layout-models.ts';
 import { orderOf } from './layout-order.ts';
 import { LeastFirst } from './least-first.ts';
 import { LegalityCache } from './legality-cache.ts';
-import type { SimplestLayouts } from './simplest-layouts.ts';
+import { SimplestLayouts } from './simplest-layouts.ts';
 import { countRuledOut, newStats, tooLarge, tooSlow, type SearchStats } from './search-stats.ts';
 import { Subspaces, type PipelinePlace, type Subspace, type WeighedGroup } from './subspaces.ts';
 import { warmStartSpaceOf } from './warm-start.ts';
@@ -48,14 +48,22 @@ export interface LayoutSearch {
   readonly stats: SearchStats;
   /** What comes first when meshes are tried: the smallest, or else the fastest. */
   readonly smallestFirst: boolean;
+  /** Only the `best` ones, which spares the search what matters for front and simplest alone; or only whether there is `any`. Absent: all. */
+  readonly wanted?: 'best' | 'any' | undefined;
 }
 
 /** What was found already, which excludes branches that cannot reach it. */
 type Incumbents = Pick<LayoutSearch, 'best' | 'front' | 'simplest'>;
 
+const NOTHING_FOUND: Incumbents = {
+  best: new BestLayouts('time', 1),
+  front: new ParetoFront(),
+  simplest: new SimplestLayouts(1),
+};
+
 /** Tries every layout of one number of GPUs; offers what it finds to `best`, `front` and `simplest`. */
 export function searchLayouts(search: LayoutSearch): void {
-  new BranchAndBound(search, warmStart(search)).run();
+  new BranchAndBound(search, search.wanted === 'any' ? NOTHING_FOUND : warmStart(search)).run();
 }
 
 function warmStart(search: LayoutSearch): Incumbents {
@@ -130,6 +138,7 @@ class BranchAndBound {
   run(): void {
     this.#addDenseMeshes();
     for (let branch = this.#branches.pop(); branch !== undefined; branch = this.#branches.pop()) {
+      if (this.#hasEnough()) return;
       if ('grid' in branch) this.#tryMesh(branch);
       else this.#tryDenseMesh(branch);
     }
@@ -206,7 +215,15 @@ class BranchAndBound {
       return { mesh, place, candidate: minMemory, complexity, group, subspace, passes: models.withPasses(minMemory) };
     });
     branches.sort((a, b) => a.passes.bounds.timeS - b.passes.bounds.timeS);
-    for (const passes of branches) this.#tryPasses(passes);
+    for (const passes of branches) {
+      if (this.#hasEnough()) return;
+      this.#tryPasses(passes);
+    }
+  }
+
+  #hasEnough(): boolean {
+    const { wanted, stats } = this.#search;
+    return wanted === 'any' && stats.timed > 0;
   }
 
   #tryPasses(branch: PassBranch): void {
@@ -321,8 +338,10 @@ class BranchAndBound {
   }
 
   #excludes({ timeS, bytes, complexity }: WeighedBounds): boolean {
-    const { best, front, simplest } = this.#search;
+    const { best, front, simplest, wanted } = this.#search;
     const incumbents = this.#incumbents;
+    if (wanted !== undefined)
+      return best.excludes(timeS, bytes, this.#gpus) || incumbents.best.excludes(timeS, bytes, this.#gpus);
     if (!front.excludes(timeS, bytes) && !incumbents.front.excludes(timeS, bytes)) return false;
     if (!simplest.excludes(timeS, complexity) && !incumbents.simplest.excludes(timeS, complexity)) return false;
     return best.excludes(timeS, bytes, this.#gpus) || incumbents.best.excludes(timeS, bytes, this.#gpus);

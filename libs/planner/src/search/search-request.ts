@@ -8,7 +8,7 @@ import { memoryProfileOf } from '../memory/stack-memory-profile.ts';
 import { runOnGpus, stepsOf, type ResolvedRequest } from '../request/resolved-request.ts';
 import { gpuCountsOf } from '../space/gpu-counts.ts';
 import { spaceOf } from '../space/space-of-request.ts';
-import { searchLayouts, type SearchLimits } from './branch-and-bound.ts';
+import { searchLayouts, type LayoutSearch, type SearchLimits } from './branch-and-bound.ts';
 import { BestLayouts, frontOverGpuCounts, ParetoFront, type MeasuredLayout } from './kept-layouts.ts';
 import { RunModels } from './run-models.ts';
 import { SimplestLayouts } from './simplest-layouts.ts';
@@ -24,6 +24,8 @@ export interface SearchGoal {
   /** Each is searched; of one rank the first is preferred. */
   readonly gpuCounts: readonly number[];
   readonly limits: SearchLimits;
+  /** See {@link LayoutSearch}. */
+  readonly wanted?: LayoutSearch['wanted'];
 }
 
 /** What a search over all GPU counts of a request found. */
@@ -59,6 +61,7 @@ export function searchRequest(resolved: ResolvedRequest, goal: SearchGoal): Sear
       simplest,
       stats,
       smallestFirst: goal.objective === 'memory',
+      wanted: goal.wanted,
     });
     return front.layouts;
   });

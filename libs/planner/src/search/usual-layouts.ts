@@ -29,6 +29,7 @@ export function fastestUsualLayout(
     simplest: new SimplestLayouts(1),
     stats: newStats(),
     smallestFirst: false,
+    wanted: 'best',
   });
   return best.layouts[0];
 }
