@@ -1,4 +1,4 @@
-import { architectureOf, withArchitectures } from './architectures.ts';
+import { architectureOf, startOfArchitecture, withArchitectures } from './architectures.ts';
 
 describe('chips of one architecture', () => {
   it.each([
@@ -7,6 +7,12 @@ describe('chips of one architecture', () => {
     ['gh100', undefined],
   ])('%s belongs to %s', (chip, architecture) => {
     expect(architectureOf(chip)).toBe(architecture);
+  });
+
+  it('start where large products were measured beside the ceiling, and at 1 in all else', () => {
+    expect(startOfArchitecture('blackwell', 'compute')).toBe(1.3);
+    expect(startOfArchitecture('blackwell', 'memory')).toBe(1);
+    expect(startOfArchitecture('another', 'compute')).toBe(1);
   });
 
   it('share what was learnt of both, times what is their own', () => {

@@ -1,11 +1,21 @@
 /** Which chips are so alike that what is learnt of one holds for the others too, but for little? */
-import { ADJUSTMENT_NAMES, type Adjustments } from '@coxswain/planner/calibration';
+import { ADJUSTMENT_NAMES, type AdjustmentName, type Adjustments } from '@coxswain/planner/calibration';
 
 /**
  * Chips by architecture, where the data has several of one. B200 and GB200 are GB100, B300 and GB300 its successor GB110: as many multiprocessors
  * and the same rates in bf16, fp8 and memory (NVIDIA's data sheets of DGX B200 and DGX B300).
  */
 const ARCHITECTURES: Readonly<Record<string, readonly string[]>> = { blackwell: ['gb100', 'gb110'] };
+
+/**
+ * Where the multiplier of an architecture starts, other than at 1. Ceilings are best cases (`matmulCeiling`). Large products that follow one another do 0.89 of it on our H100
+ * and H200 (primitives_h100.json, primitives_h200.json), which hold their clock, and 0.63 on a B200 (1,100 TFLOP/s of 1,745: `b200_bf16_ceperm.json` of MooreThreads/SimuMax, v1.2); on another
+ * its clock falls from 1,965 to 1,580 MHz after 5 ms (flashinfer#2899). That is 1.41 and 1.24 times as slow as Hopper by its ceiling: between the two.
+ */
+const STARTS: Readonly<Record<string, Adjustments>> = { blackwell: { compute: 1.3 } };
+
+export const startOfArchitecture = (architecture: string, name: AdjustmentName): number =>
+  STARTS[architecture]?.[name] ?? 1;
 
 /** Undefined for a chip without siblings. */
 export function architectureOf(chip: string): string | undefined {

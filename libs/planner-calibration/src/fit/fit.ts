@@ -2,12 +2,12 @@
  * Which constants explain measured step times best?
  *
  * Levenberg-Marquardt on the logarithm of predicted over measured, with Student-t weights against outliers and a Gaussian prior on every
- * parameter: shared constants around their start, multipliers around 1. Derivatives by constant are finite differences; those of a
+ * parameter: shared constants around their start, multipliers around 1, but for what is known of an architecture. Derivatives by constant are finite differences; those of a
  * multiplier are sums of them, because it multiplies its constants. Deterministic: the same rows give the same result.
  */
 import { newScheduleScratch } from '@coxswain/planner';
 import { CholeskyDecomposition, Matrix } from 'ml-matrix';
-import { architectureOf, withArchitectures } from './architectures.ts';
+import { architectureOf, startOfArchitecture, withArchitectures } from './architectures.ts';
 import {
   ADJUSTMENT_NAMES,
   ADJUSTMENTS,
@@ -68,9 +68,7 @@ export function unfitted(): Calibration {
 export function fit(rows: readonly FitRow[], options: FitOptions): Calibration {
   const parameters = parametersFor(rows, options);
   const start = options.start ?? unfitted();
-  const prior = parameters.map((parameter) =>
-    parameter.level === 'shared' ? Math.log(TIME_CONSTANTS[parameter.name as TimeConstantName].start) : 0,
-  );
+  const prior = parameters.map(priorOf);
   let at = parameters.map((parameter, index) => valueIn(start, parameter) ?? prior[index] ?? 0);
   const places = rows.map((row) => placesOf(row, parameters));
   const slopes = new Slopes(rows);
@@ -101,6 +99,12 @@ export function fit(rows: readonly FitRow[], options: FitOptions): Calibration {
     if (!improved) break;
   }
   return calibrationOf(parameters, at, options.fittedOn);
+}
+
+/** Logarithm of where a parameter starts. */
+function priorOf({ level, owner, name }: Parameter): number {
+  if (level === 'shared') return Math.log(TIME_CONSTANTS[name as TimeConstantName].start);
+  return level === 'architectures' ? Math.log(startOfArchitecture(owner, name as AdjustmentName)) : 0;
 }
 
 const clamp = (value: number, limit: number): number => Math.max(-limit, Math.min(limit, value));

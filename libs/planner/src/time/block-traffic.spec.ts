@@ -116,12 +116,12 @@ const BYTES: readonly Row[] = [
     (1 + 2.6) * (8 * 2) * (2 * 8 + 8) * 2 + AROUND,
   ],
   [
-    'routes: rows there and back, and 12 bytes per token and expert',
+    'routes: tokens read and copies written, sorted once more where they come, the same back, and 12 bytes per token and expert',
     'bytes',
     'expertMlp',
     'routing',
     { model: MOE },
-    2 * ((16 + 16) * 16 * 4 + 8 * (4 * 12 + 16 * 2)),
+    2 * (2 * (8 + 16 + 2 * 16) * 16 * 2 + 8 * (4 * 12 + 16 * 2)),
   ],
   [
     'moves channels, keys and queries of a mixer, and 4/128 of a state for each token, once forward and more than twice as often backward',

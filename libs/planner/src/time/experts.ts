@@ -15,7 +15,7 @@ import {
 } from './block-cost.ts';
 import type { CandidateLayout, RunFacts } from '../facts.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
-import { expertTokenBytes, routedTokensOf } from './exchanged-bytes.ts';
+import { expertTokenBytes, routedTokensOf, type RoutedTokens } from './exchanged-bytes.ts';
 import { mlpWork } from './feed-forward.ts';
 import { memoryS } from './kernels.ts';
 import { groupsOf } from './groups.ts';
@@ -46,6 +46,9 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
   work.memoryBackwardS +=
     COEFFICIENTS.weightedActivationBackward * activation + quantise(inputs, rows * (width + between * inner));
   if (recomputes(run, 'moe_act')) work.recomputeS += activation;
+  const stashedS = stashS(inputs, rows * (width + 2 * inner + outer));
+  work.memoryS += stashedS;
+  work.memoryBackwardS += stashedS;
 
   biases(inputs, work, { rows, inner, width });
   const routedS = work.matrixProductsS + work.memoryS;
@@ -58,9 +61,10 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
     mlpWork(inputs, work, { tokens: inputs.tokens, width: experts.sharedFfnHiddenSize / candidate.tensor });
     if (recomputes(run, 'shared_experts')) work.recomputeS += work.matrixProductsS - before;
   }
+  const movedBytes = permutedBytes(inputs, { ...toExperts, rows, localExperts });
   work.routingS +=
     constants.routingFactor *
-    memoryS(kernels, (routed + rows) * width * 2 * BYTES + tokens * (experts.count * 12 + model.hiddenSize * BYTES));
+    memoryS(kernels, movedBytes.around + movedBytes.beside + tokens * (experts.count * 12 + model.hiddenSize * BYTES));
   dispatch(inputs, work, {
     tokens,
     routedBytes: expertTokenBytes(routed * balance, toExperts),
@@ -80,7 +84,7 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
   const aroundS = launchAroundS(inputs);
   work.hostS += launchS(inputs, localExperts) + aroundS;
   if (waitsForCounts(candidate)) {
-    const permutedS = constants.routingFactor * memoryS(kernels, routed * width * 2 * BYTES);
+    const permutedS = constants.routingFactor * memoryS(kernels, movedBytes.beside);
     const besideS = routedS + permutedS + work.expertTrafficS / 2;
     work.apart = { gpuS: forwardGpuSOf(work) - besideS, hostS: aroundS };
   }
@@ -116,6 +120,14 @@ function launchAroundS({ run, constants, hostShare }: BlockInputs): number {
  */
 function isFused({ candidate, precision }: RunFacts): boolean {
   return candidate.cudaGraphs === 'full' && precision === 'mxfp8';
+}
+
+/**
+ * Seconds to copy away what experts keep for their backward pass, or back: graphs of a whole iteration have room for half as many rows again as come, so that what is
+ * kept lies in pages of another buffer (Megatron-Core 0.18, `paged_stash.py`): inputs of both products in 8 bits, and the bf16 that the activation reads.
+ */
+function stashS({ run, kernels, constants }: BlockInputs, bytes: number): number {
+  return isFused(run) ? constants.elementwiseFactor * memoryS(kernels, 2 * bytes) : 0;
 }
 
 /**
@@ -175,6 +187,45 @@ function busiestRank(run: RunFacts, routed: number, { imbalance }: TimeConstants
   return 1 + deviation * Math.sqrt((2 * Math.log(ranks) * ranks) / experts);
 }
 
+/**
+ * Bytes that copies of tokens are read and written in, forward: on the way to the experts after the host knows their counts (`beside`), and before and back (`around`).
+ *
+ * All-to-all puts a rank's copies in the order of experts, and what arrives, which lies by rank, once more by expert; both again on the way back
+ * (`permute`, `sort_chunks_by_idxs`). DeepEP and HybridEP send a token once to each rank: it is read there and written for each expert. Formats of 8 and 4 bits
+ * multiply rows in multiples of 16 or 32, to which experts copy their rows and back (`Fp8Padding`); HybridEP writes them so at once (Megatron-Core 0.15 to 0.18,
+ * `token_dispatcher.py`, `TEGroupedMLP`; `permute_kernel` of DeepEP's branch hybrid-ep).
+ */
+function permutedBytes(
+  { run, kernels }: BlockInputs,
+  {
+    tokens,
+    routed,
+    rows,
+    width,
+    localExperts,
+  }: RoutedTokens & { readonly rows: number; readonly localExperts: number },
+): { readonly around: number; readonly beside: number } {
+  const { expert, dispatcher, expertCapacity } = run.candidate;
+  const topK = run.model.experts?.topK ?? 1;
+  const elements = (copies: number): number => copies * width * BYTES;
+  const padded =
+    kernels.quantises && dispatcher !== 'hybridep' && expertCapacity === undefined ? elements(2 * rows) : 0;
+  if (sendsOnce(run)) {
+    const arrived = tokens * ranksOfToken(expert, topK);
+    const oneWay = elements(arrived + rows);
+    return { around: oneWay + padded, beside: oneWay + padded };
+  }
+  const sorted = localExperts > 1 ? elements(2 * rows) : 0;
+  return { around: 2 * elements(tokens + routed) + sorted + padded, beside: sorted + padded };
+}
+
+/** Whether a token goes once to each rank that has one of its experts, or once to each expert. */
+const sendsOnce = ({ candidate: { dispatcher } }: RunFacts): boolean =>
+  dispatcher === 'deepep' || dispatcher === 'hybridep' || dispatcher === 'allgather';
+
+/** Of n ranks, those that a token goes to. */
+const ranksOfToken = (n: number, topK: number): number => n * (1 - Math.pow(1 - 1 / n, topK));
+
 /** Tokens to their experts and back: two all-to-alls forward, two backward. */
 function dispatch(
   inputs: BlockInputs,
@@ -191,10 +242,10 @@ function dispatch(
   const topK = model.experts?.topK ?? 1;
   const hierarchical = candidate.dispatcher === 'deepep' || candidate.dispatcher === 'hybridep';
   /** Copies of a token that leave its domain: one per other domain it goes to, or one per expert there. */
-  const otherDomains = domains <= 1 ? 0 : (domains - 1) * (1 - Math.pow(1 - 1 / domains, topK));
+  const otherDomains = domains <= 1 ? 0 : (ranksOfToken(domains, topK) * (domains - 1)) / domains;
   const acrossBytes = hierarchical ? sizes.tokenBytes * otherDomains : (sizes.routedBytes * (n - inside)) / n;
   const insideBytes = hierarchical
-    ? Math.min(sizes.routedBytes, sizes.tokenBytes * n * (1 - Math.pow(1 - 1 / n, topK)))
+    ? Math.min(sizes.routedBytes, sizes.tokenBytes * ranksOfToken(n, topK))
     : (sizes.routedBytes * (inside - 1)) / n;
   const factor =
     candidate.dispatcher === 'deepep'

@@ -93,12 +93,12 @@ describe('launching a block forward', () => {
     expect(costs.expertMlp.forwardS).toBeCloseTo(want, 9);
   });
 
-  /** A byte of memory takes a second: of 16 rows of 16 elements to the experts 1,024, back as many, and the router 640. */
+  /** A byte of memory takes a second: of 8 tokens of 16 elements that become 16 rows 768, back as many, and the router 640. */
   it.each<[string, Partial<CandidateLayout>, number]>([
-    ['the way to the experts alone where it waits for counts', {}, softMax(1024, 1000) + 1024 + 640],
-    ['all that the GPU does with a fixed capacity', { expertCapacity: 1 }, softMax(2688, 1000)],
-    ['and where another pass is computed meanwhile', { overlapExpert: true }, softMax(2688, 1000)],
-    ['and in a graph of the whole iteration', { cudaGraphs: 'full' }, softMax(2688, 100)],
+    ['the way to the experts alone where it waits for counts', {}, softMax(768, 1000) + 768 + 640],
+    ['all that the GPU does with a fixed capacity', { expertCapacity: 1 }, softMax(2176, 1000)],
+    ['and where another pass is computed meanwhile', { overlapExpert: true }, softMax(2176, 1000)],
+    ['and in a graph of the whole iteration', { cudaGraphs: 'full' }, softMax(2176, 100)],
   ])('of a layer of experts lies beside %s', (_sentence, changes, want) => {
     const candidate = { dispatcher: 'hybridep' as const, ...changes };
     const gpu = { ...GPU, memoryTbPerS: 1e-12 };
