@@ -256,12 +256,12 @@ export const COEFFICIENTS = {
   expertInputBias: [8, 10],
   /** FLOPs of fused attention backward over forward: five matrix products against two (FlashAttention-2, 2307.08691, section 4.1). */
   flashBackwardFlops: 5 / 2,
+  /** FlashAttention 1 over 2 grows with the width of heads to this power, from 64 to 128: 1.75 to 1.92 there, 2.24 to 2.30 here (attention_published.json). */
+  flashFirstWidth: 0.33,
   /**
    * Sequence length at which fused attention backward reaches half its speed, over that forward: 880 to 1,090 tokens against 360 to 450 of cuDNN and of
    * FlashAttention 2 (primitives_h100.json, primitives_h200.json). What a kernel reads and writes is part of it.
    */
-  /** FlashAttention 1 over 2 grows with the width of heads to this power, from 64 to 128: 1.75 to 1.92 there, 2.24 to 2.30 here (attention_published.json). */
-  flashFirstWidth: 0.33,
   flashBackwardSequence: 2.4,
   /** Host time of an attention or MLP block over that of a layer with both, which launch about as many kernels. */
   hostShareOfBlock: 0.5,
