@@ -22,12 +22,12 @@ import {
 import { StagePartitions } from '../space/stage-partitions.ts';
 import { decidedCandidate, fastestAlgorithm, NO_EXPERTS, type Deciding } from './decided-layout.ts';
 import { meshComplexity } from './complexity.ts';
-import { BestLayouts, ParetoFront } from './kept-layouts.ts';
+import { ParetoFront, type BestLayouts } from './kept-layouts.ts';
 import type { Bounds, LayoutModels, PassModels, PipelineModels, Refusal } from './layout-models.ts';
 import { orderOf } from './layout-order.ts';
 import { LeastFirst } from './least-first.ts';
 import { LegalityCache } from './legality-cache.ts';
-import { SimplestLayouts } from './simplest-layouts.ts';
+import type { SimplestLayouts } from './simplest-layouts.ts';
 import { countRuledOut, newStats, tooLarge, tooSlow, type SearchStats } from './search-stats.ts';
 import { Subspaces, type PipelinePlace, type Subspace, type WeighedGroup } from './subspaces.ts';
 import { warmStartSpaceOf } from './warm-start.ts';
@@ -55,15 +55,9 @@ export interface LayoutSearch {
 /** What was found already, which excludes branches that cannot reach it. */
 type Incumbents = Pick<LayoutSearch, 'best' | 'front' | 'simplest'>;
 
-const NOTHING_FOUND: Incumbents = {
-  best: new BestLayouts('time', 1),
-  front: new ParetoFront(),
-  simplest: new SimplestLayouts(1),
-};
-
 /** Tries every layout of one number of GPUs; offers what it finds to `best`, `front` and `simplest`. */
 export function searchLayouts(search: LayoutSearch): void {
-  new BranchAndBound(search, search.wanted === 'any' ? NOTHING_FOUND : warmStart(search)).run();
+  new BranchAndBound(search, warmStart(search)).run();
 }
 
 function warmStart(search: LayoutSearch): Incumbents {
@@ -72,6 +66,8 @@ function warmStart(search: LayoutSearch): Incumbents {
     front: new ParetoFront(),
     simplest: search.simplest.emptyCopy(),
   };
+  // The first layout ends the search; looking for one among the usual ones before would not.
+  if (search.wanted === 'any') return incumbents;
   const space = warmStartSpaceOf(search.space);
   const narrowed = { ...search, ...incumbents, space, stats: newStats(), smallestFirst: false };
   new BranchAndBound(narrowed, incumbents).run();
@@ -340,10 +336,10 @@ class BranchAndBound {
   #excludes({ timeS, bytes, complexity }: WeighedBounds): boolean {
     const { best, front, simplest, wanted } = this.#search;
     const incumbents = this.#incumbents;
-    if (wanted !== undefined)
-      return best.excludes(timeS, bytes, this.#gpus) || incumbents.best.excludes(timeS, bytes, this.#gpus);
-    if (!front.excludes(timeS, bytes) && !incumbents.front.excludes(timeS, bytes)) return false;
-    if (!simplest.excludes(timeS, complexity) && !incumbents.simplest.excludes(timeS, complexity)) return false;
+    if (wanted === undefined) {
+      if (!front.excludes(timeS, bytes) && !incumbents.front.excludes(timeS, bytes)) return false;
+      if (!simplest.excludes(timeS, complexity) && !incumbents.simplest.excludes(timeS, complexity)) return false;
+    }
     return best.excludes(timeS, bytes, this.#gpus) || incumbents.best.excludes(timeS, bytes, this.#gpus);
   }
 
