@@ -148,6 +148,14 @@ describe('the multiprocessors of a GPU', () => {
     expect(kernelFacts(gpuOf(gpu), 'bf16', constants).multiprocessors).toBe(count);
   });
 
+  it('are known of every GPU of NVIDIA and AMD that is planned as one type', () => {
+    const unknown = GPU_PRESETS.filter((gpu) => kernelFacts(gpu, 'bf16', constants).cyclesPerS === 128 * 1.5e9);
+    expect(unknown.map(({ name }) => name)).toEqual([
+      ...['rtx-2080-3090-titan-rtx', 'gaudi2', 'ascend-910', 'ascend-910b'],
+      ...['tpu-v4', 'tpu-v5e', 'tpu-v5p', 'tpu-v6e', 'simulated'],
+    ]);
+  });
+
   it('multiply in a cycle no more than the 4,096 pairs of Blackwell, at clocks a tenth above what long steps run at', () => {
     const perCycle = GPU_PRESETS.map((gpu) => (gpu.bf16Tflops * 1e12) / kernelFacts(gpu, 'bf16', constants).cyclesPerS);
     expect(Math.max(...perCycle)).toBeLessThanOrEqual(1.1 * 2 * 4096);
