@@ -7,6 +7,7 @@ import type { Cluster } from '../infrastructure/tokens.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
 import { twoClusters } from '../testing/two-clusters.ts';
 import { CurveReader } from '../curves/curve-reader.ts';
+import { bringLevels, type TouchedBucket } from './level-store.ts';
 import { sweepSeries } from './series-retention.ts';
 import { SeriesStore } from './series-store.ts';
 import { aStepFrame } from './testing/a-step-frame.ts';
@@ -77,6 +78,32 @@ describe('levels of a series', () => {
     expect(await count(WRONG_BUCKETS, [uid])).toBe(0);
     expect(await count('SELECT 1 FROM step_levels WHERE job_uid = $1 AND width = 1000', [uid])).toBeGreaterThan(0);
   });
+});
+
+it('are made of the steps below them and of no others in a month that has just begun, which has no statistics', async () => {
+  const fresh = await createTestDatabase(postgres, 'series_of_a_fresh_month');
+  try {
+    const clusters = await twoClusters(fresh.database);
+    const fetched = await fresh.database.transaction(async (sql) => {
+      await sql.query("SELECT ensure_series_month('2026-11-01')");
+      const { rows: touched } = await sql.query<TouchedBucket>(
+        `WITH written AS (
+           INSERT INTO steps (cluster_id, month, job_uid, epoch, step, step_time_ms, at)
+           SELECT $1, '2026-11-01', $2, 1, step, 1, now() FROM generate_series(1, 10000) AS step RETURNING job_uid, month, epoch, step)
+         SELECT job_uid AS "jobUid", month::text, epoch, step / 10 AS bucket, min(step) AS "firstStep", max(step) AS "lastStep"
+           FROM written GROUP BY job_uid, month, epoch, step / 10`,
+        [clusters.here.id, randomUUID()],
+      );
+      await bringLevels(sql, clusters.here.id, touched);
+      const { rows } = await sql.query<{ fetched: string }>(
+        "SELECT idx_tup_fetch AS fetched FROM pg_stat_xact_all_tables WHERE relname = 'steps_2026_11'",
+      );
+      return Number(rows[0]?.fetched);
+    });
+    expect(fetched).toBe(10_000);
+  } finally {
+    await fresh.close();
+  }
 });
 
 it('keep the extremes of values that no sum can hold', async () => {
