@@ -137,6 +137,39 @@ describe('makespanOf', () => {
     );
   });
 
+  it('of what takes longer than anybody wants to know is more than that, and no more than it takes', () => {
+    const scratch = newScheduleScratch();
+    fc.assert(
+      fc.property(scheduleInputs, fc.double({ min: 0.2, max: 1.5, noNaN: true }), (input, share) => {
+        const makespanS = makespanOf(input, scratch);
+        const mostS = share * makespanS;
+        const foundS = makespanOf(input, scratch, mostS);
+        if (makespanS <= mostS) expect(foundS).toBe(makespanS);
+        else expect(foundS > mostS && foundS <= makespanS).toBe(true);
+      }),
+      { numRuns: NUM_RUNS },
+    );
+  });
+
+  it.each<[Schedule]>([['zb-h1'], ['zb-2p'], ['zbv'], ['v-half'], ['v-min'], ['dualpipe-v']])(
+    'looks at few passes of %s where it takes longer than anybody wants to know',
+    (schedule) => {
+      const input = anEvenSchedule({ schedule, pipeline: 8, chunks: usualChunks(schedule), microBatches: 400 });
+      const readsFor = (mostS: number): number => {
+        let reads = 0;
+        const forwardS = new Proxy(input.forwardS, {
+          get: (times, key) => {
+            reads++;
+            return Reflect.get(times, key, times) as unknown;
+          },
+        });
+        makespanOf({ ...input, forwardS }, newScheduleScratch(), mostS);
+        return reads;
+      };
+      expect(readsFor(0.9 * makespanOf(input))).toBeLessThan(0.2 * readsFor(Infinity));
+    },
+  );
+
   it('skips whole periods without changing the result', () => {
     const scratch = newScheduleScratch();
     fc.assert(

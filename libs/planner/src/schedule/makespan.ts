@@ -1,8 +1,8 @@
 /** How long does a pipeline take over its micro-batches? The fast path of the time model: no timeline is built. */
 import { interleavedMakespan } from './interleaved-makespan.ts';
 import { accumulationMakespan, gpipeMakespan, oneForwardOneBackwardMakespan } from './one-chunk-makespan.ts';
-import { sequenceOf } from './pass-sequence.ts';
-import { runSequence } from './run-sequence.ts';
+import { rankOrdersOf } from './rank-orders.ts';
+import { runSchedule } from './run-schedule.ts';
 import { assertScheduleInput, type ScheduleInput } from './schedule-input.ts';
 import { newScheduleScratch, type ScheduleScratch } from './schedule-scratch.ts';
 
@@ -11,10 +11,15 @@ import { newScheduleScratch, type ScheduleScratch } from './schedule-scratch.ts'
  * has finished this one (post-validation, 2401.10241, section 4); ranks that step the optimizer together would add the staggered start of
  * zero-bubble schedules.
  *
- * Pass one `scratch` to many calls: it holds the buffers and the orders of the schedules met.
+ * Pass one `scratch` to many calls: it holds the buffers and the orders of the schedules met. Who does not want to know what takes longer than `mostS` gets
+ * something between that and the makespan, sooner.
  * @throws DomainError INVALID_REQUEST where the shape is impossible or an array too short.
  */
-export function makespanOf(input: ScheduleInput, scratch: ScheduleScratch = newScheduleScratch()): number {
+export function makespanOf(
+  input: ScheduleInput,
+  scratch: ScheduleScratch = newScheduleScratch(),
+  mostS = Infinity,
+): number {
   assertScheduleInput(input);
   if (input.pipeline === 1) return accumulationMakespan(input);
   switch (input.schedule) {
@@ -30,6 +35,6 @@ export function makespanOf(input: ScheduleInput, scratch: ScheduleScratch = newS
     case 'v-half':
     case 'v-min':
     case 'dualpipe-v':
-      return runSequence(input, sequenceOf(input, scratch.cache), scratch.run);
+      return runSchedule(input, rankOrdersOf(input, scratch.cache), scratch.run, { mostS });
   }
 }

@@ -276,23 +276,28 @@ function minimalMemoryBlock(pipeline: number, rank: number): BuildingBlock {
   return [rank, 2 * pipeline - rank - 1, turned + rank, turned + 2 * pipeline - rank - 1];
 }
 
-/** The block again for every micro-batch, six passes later. Only the order is kept: passes start as soon as they can. */
+/**
+ * The block again for every micro-batch, six passes later. Only the order is kept: passes start as soon as they can. In every six slots the parts of the
+ * block stand alike, each with its next micro-batch.
+ */
 function repeated({ microBatches, chunks }: ScheduleShape, block: BuildingBlock): SlottedPasses {
-  const nextSlots = [...block];
-  const nextMicroBatches = block.map(() => 0);
+  const parts = block
+    .map((slot, part) => ({
+      first: Math.floor(slot / PASSES_PER_MICRO_BATCH),
+      within: slot % PASSES_PER_MICRO_BATCH,
+      kind: part < 2 ? FORWARD : BACKWARD_INPUT,
+      chunk: part === 0 || part === 3 ? 0 : 1,
+    }))
+    .sort((a, b) => a.within - b.within);
   const codes: number[] = [];
   const slots: number[] = [];
-  while (codes.length < 4 * microBatches) {
-    let part = 0;
-    for (let other = 1; other < 4; other++) {
-      if ((nextSlots[other] as number) < (nextSlots[part] as number)) part = other;
+  for (let round = 0; codes.length < 4 * microBatches; round++) {
+    for (const { first, within, kind, chunk } of parts) {
+      const microBatch = round - first;
+      if (microBatch < 0 || microBatch >= microBatches) continue;
+      codes.push(codeOf(kind, chunk, microBatch, chunks));
+      slots.push(round * PASSES_PER_MICRO_BATCH + within);
     }
-    const slot = nextSlots[part] as number;
-    const microBatch = nextMicroBatches[part] as number;
-    codes.push(codeOf(part < 2 ? FORWARD : BACKWARD_INPUT, part === 0 || part === 3 ? 0 : 1, microBatch, chunks));
-    slots.push(slot);
-    nextMicroBatches[part] = microBatch + 1;
-    nextSlots[part] = microBatch + 1 < microBatches ? slot + PASSES_PER_MICRO_BATCH : Infinity;
   }
   return { codes, slots };
 }

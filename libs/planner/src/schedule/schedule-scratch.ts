@@ -1,17 +1,17 @@
 /** What many simulations share so that none of them allocates: owned by the caller, not by the module. */
-import { newSequenceCache, type SequenceCache } from './pass-sequence.ts';
-import { newRunBuffers, type RunBuffers } from './run-sequence.ts';
+import { newOrderCache, type OrderCache } from './rank-orders.ts';
+import { newRunBuffers, type RunBuffers } from './run-schedule.ts';
 
-/** Buffers and plans; they grow to the largest schedule seen. One per thread. */
+/** Buffers and orders; they grow to the largest schedule seen. One per thread. */
 export interface ScheduleScratch {
-  readonly cache: SequenceCache;
+  readonly cache: OrderCache;
   readonly run: RunBuffers;
   numbers: Float64Array;
   chunks: Int16Array;
 }
 
 export function newScheduleScratch(): ScheduleScratch {
-  return { cache: newSequenceCache(), run: newRunBuffers(), numbers: new Float64Array(0), chunks: new Int16Array(0) };
+  return { cache: newOrderCache(), run: newRunBuffers(), numbers: new Float64Array(0), chunks: new Int16Array(0) };
 }
 
 /** At least `length` numbers, holding whatever they held before. */

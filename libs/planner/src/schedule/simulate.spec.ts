@@ -3,7 +3,7 @@ import { SCHEDULES } from '../facts.ts';
 import { rankOfStage } from '../stages.ts';
 import { anEvenSchedule, scheduleInputs, usualChunks } from '../testing/schedule-inputs.ts';
 import { peakInFlight } from './in-flight.ts';
-import { newSequenceCache } from './pass-sequence.ts';
+import { newOrderCache } from './rank-orders.ts';
 import type { ScheduleInput } from './schedule-input.ts';
 import { orderOfPasses, simulateSchedule, timelineOf, type TimedPass } from './simulate.ts';
 
@@ -177,7 +177,7 @@ describe('every schedule', () => {
           const chunks = schedule === 'interleaved-1f1b' ? interleavedChunks : usualChunks(schedule);
           fc.pre(pipeline * chunks * microBatches <= 8_000);
           const input = anEvenSchedule({ schedule, pipeline, chunks, microBatches });
-          const { busyS } = simulateSchedule(input, undefined, newSequenceCache());
+          const { busyS } = simulateSchedule(input, undefined, newOrderCache());
           for (const oneS of busyS) expect(oneS).toBeCloseTo(3 * microBatches, 6);
         },
       ),

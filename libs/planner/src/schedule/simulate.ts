@@ -1,7 +1,7 @@
 /** What does a schedule do, rank by rank? The full simulation behind reports and drawings; `makespanOf` is the fast path. */
 import { BACKWARD, BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD } from './pass-order.ts';
-import { newSequenceCache, sequenceOf, type SequenceCache } from './pass-sequence.ts';
-import { newRunBuffers, runSequence, type PassRun } from './run-sequence.ts';
+import { newOrderCache, rankOrdersOf, type OrderCache } from './rank-orders.ts';
+import { newRunBuffers, runSchedule, type PassRun } from './run-schedule.ts';
 import { assertScheduleInput, assertScheduleShape, type ScheduleInput, type ScheduleShape } from './schedule-input.ts';
 
 export type PassKind = 'forward' | 'backward' | 'backward-input' | 'backward-weight';
@@ -47,17 +47,18 @@ export interface ScheduleRun {
 export function simulateSchedule(
   input: ScheduleInput,
   activationBytes?: readonly number[],
-  cache: SequenceCache = newSequenceCache(),
+  cache: OrderCache = newOrderCache(),
 ): ScheduleRun {
   assertScheduleInput(input);
   const counts = new HeldActivations(input, () => 1);
   const bytes = new HeldActivations(input, (stage) => activationBytes?.[stage] ?? 0);
   const busyS = new Array<number>(input.pipeline).fill(0);
-  const makespanS = runSequence(input, sequenceOf(input, cache), newRunBuffers(), (run) => {
+  const listener = (run: PassRun): void => {
     busyS[run.rank] = (busyS[run.rank] ?? 0) + run.endS - run.startS;
     counts.add(run);
     bytes.add(run);
-  });
+  };
+  const makespanS = runSchedule(input, rankOrdersOf(input, cache), newRunBuffers(), { listener });
   const meanBusyS = busyS.reduce((sum, oneS) => sum + oneS, 0) / input.pipeline;
   return {
     makespanS,
@@ -69,14 +70,15 @@ export function simulateSchedule(
 }
 
 /** Every pass with its start and end, rank by rank and in order. */
-export function timelineOf(input: ScheduleInput, cache: SequenceCache = newSequenceCache()): TimedPass[] {
+export function timelineOf(input: ScheduleInput, cache: OrderCache = newOrderCache()): TimedPass[] {
   assertScheduleInput(input);
   const perRank = Array.from({ length: input.pipeline }, (): TimedPass[] => []);
-  runSequence(input, sequenceOf(input, cache), newRunBuffers(), ({ kind, rank, stage, cell, startS, endS }) => {
+  const listener = ({ kind, rank, stage, cell, startS, endS }: PassRun): void => {
     const chunk = Math.floor(stage / input.pipeline);
     const microBatch = cell - stage * input.microBatches;
     perRank[rank]?.push({ kind: KIND_NAMES[kind] ?? 'forward', rank, stage, chunk, microBatch, startS, endS });
-  });
+  };
+  runSchedule(input, rankOrdersOf(input, cache), newRunBuffers(), { listener });
   return perRank.flat();
 }
 
@@ -84,7 +86,7 @@ export function timelineOf(input: ScheduleInput, cache: SequenceCache = newSeque
  * The passes of every rank in order. Weight passes that a schedule runs when it has time stand where they do when all passes take equally
  * long and messages no time.
  */
-export function orderOfPasses(shape: ScheduleShape, cache: SequenceCache = newSequenceCache()): ScheduledPass[][] {
+export function orderOfPasses(shape: ScheduleShape, cache: OrderCache = newOrderCache()): ScheduledPass[][] {
   assertScheduleShape(shape);
   const stages = shape.pipeline * shape.chunks;
   const one = new Float64Array(stages).fill(1);

@@ -1,0 +1,93 @@
+/** The passes of all ranks of a schedule, ready to be timed: rank by rank, each with its place in the pipeline. */
+import { rankOfStage } from '../stages.ts';
+import {
+  activationLimit,
+  chunkOfCode,
+  kindOfCode,
+  limitKnowsWeightShare,
+  microBatchOfCode,
+  passCodes,
+  weightsWait,
+} from './pass-order.ts';
+import { stageOfRank, type ScheduleShape } from './schedule-input.ts';
+
+/** Depends on the shape alone, so the orders of one shape serve every layout of it. */
+export interface RankOrders {
+  readonly kinds: Uint8Array;
+  readonly stages: Int32Array;
+  /** `stage * microBatches + microBatch`. */
+  readonly cells: Int32Array;
+  /** Where the passes of each rank begin, and behind the last rank where they end. */
+  readonly beginnings: Int32Array;
+  /** 1 where stage k and k + 1 stand on different ranks, 0 where a message between them takes no time. */
+  readonly crossesRanks: Float64Array;
+  readonly weightsWait: boolean;
+  /** Activations a rank may hold before it runs weight passes first. */
+  readonly activationLimit: number;
+  /** Whether the limit counts what an input pass frees. */
+  readonly limitKnowsWeightShare: boolean;
+}
+
+/** Orders by shape. Owned by the caller: nothing is kept between calls that do not share it. */
+export interface OrderCache {
+  readonly known: Map<string, RankOrders>;
+  /** Passes of all orders in `known`. */
+  passes: number;
+}
+
+/** About 40 MB; a search meets a few hundred shapes of a few thousand passes. */
+const CACHED_PASSES = 4_000_000;
+
+export function newOrderCache(): OrderCache {
+  return { known: new Map(), passes: 0 };
+}
+
+export function rankOrdersOf(shape: ScheduleShape, cache: OrderCache): RankOrders {
+  const { schedule, pipeline, chunks, microBatches } = shape;
+  const key = `${schedule} ${pipeline} ${chunks} ${microBatches}`;
+  const known = cache.known.get(key);
+  if (known !== undefined) return known;
+  const orders = newRankOrders(shape);
+  if (cache.passes + orders.kinds.length > CACHED_PASSES) {
+    cache.known.clear();
+    cache.passes = 0;
+  }
+  cache.known.set(key, orders);
+  cache.passes += orders.kinds.length;
+  return orders;
+}
+
+function newRankOrders(shape: ScheduleShape): RankOrders {
+  const { pipeline, chunks, microBatches } = shape;
+  const codesOfRanks = Array.from({ length: pipeline }, (_, rank) => passCodes(shape, rank));
+  const length = codesOfRanks.reduce((sum, codes) => sum + codes.length, 0);
+  const kinds = new Uint8Array(length);
+  const stages = new Int32Array(length);
+  const cells = new Int32Array(length);
+  const beginnings = new Int32Array(pipeline + 1);
+  let at = 0;
+  for (let rank = 0; rank < pipeline; rank++) {
+    const codes = codesOfRanks[rank] ?? [];
+    const stageOfChunk = Int32Array.from({ length: chunks }, (_, chunk) => stageOfRank(shape, rank, chunk));
+    for (let pass = 0; pass < codes.length; pass++, at++) {
+      const code = codes[pass] as number;
+      const stage = stageOfChunk[chunkOfCode(code, chunks)] as number;
+      kinds[at] = kindOfCode(code);
+      stages[at] = stage;
+      cells[at] = stage * microBatches + microBatchOfCode(code, chunks);
+    }
+    beginnings[rank + 1] = at;
+  }
+  return {
+    kinds,
+    stages,
+    cells,
+    beginnings,
+    crossesRanks: Float64Array.from({ length: pipeline * chunks }, (_, stage) =>
+      rankOfStage(shape, stage) === rankOfStage(shape, stage + 1) ? 0 : 1,
+    ),
+    weightsWait: weightsWait(shape),
+    activationLimit: activationLimit(shape),
+    limitKnowsWeightShare: limitKnowsWeightShare(shape),
+  };
+}
