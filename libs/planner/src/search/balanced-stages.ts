@@ -23,8 +23,13 @@ export class BalancedStages {
 
   /** `whole` is what the model costs with this candidate, for those who know it already. */
   of(candidate: CandidateLayout, whole = this.#costs.wholeModel(candidate)): readonly StagePart[] {
-    const order = this.#run.base.cluster.islands === undefined ? '' : (candidate.rankOrder ?? '');
-    const key = `${candidate.pipeline}/${candidate.chunks}/${isVShaped(candidate.schedule)}/${order}`;
+    const { pipeline, chunks, schedule, rankOrder } = candidate;
+    // Only where ranks differ does it matter which of them holds a stage.
+    const stages = pipeline * chunks;
+    const key =
+      this.#run.base.cluster.islands === undefined
+        ? `${stages}`
+        : `${stages}/${pipeline}/${isVShaped(schedule)}/${rankOrder ?? ''}`;
     const before = this.#balanced.get(whole);
     const ofWhole = before ?? new Map<string, readonly StagePart[]>();
     if (before === undefined) this.#balanced.set(whole, ofWhole);

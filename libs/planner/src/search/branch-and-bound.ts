@@ -20,9 +20,9 @@ import {
   type SpaceFacts,
 } from '../space/search-space.ts';
 import { StagePartitions } from '../space/stage-partitions.ts';
-import { decidedCandidate, fastestAlgorithm, NO_EXPERTS, type Deciding } from './decided-layout.ts';
+import { decidedCandidate, fastestAlgorithm, withoutExperts, type Deciding } from './decided-layout.ts';
 import { meshComplexity } from './complexity.ts';
-import { ParetoFront, type BestLayouts } from './kept-layouts.ts';
+import { ParetoFront, type BestLayouts, type MeasuredLayout } from './kept-layouts.ts';
 import type { Bounds, LayoutModels, PassModels, PipelineModels, Refusal } from './layout-models.ts';
 import { orderOf } from './layout-order.ts';
 import { LeastFirst } from './least-first.ts';
@@ -143,7 +143,7 @@ class BranchAndBound {
   #addDenseMeshes(): void {
     const { space, models, stats } = this.#search;
     let index = 0;
-    for (const mesh of denseMeshesOf(space, fastestAlgorithm(models, this.#legality, this.#deciding.partitions))) {
+    for (const mesh of denseMeshesOf(space, fastestAlgorithm(models, this.#legality))) {
       index++;
       const size = this.#subspaces.of(mesh).size * expertGridsOf(space, mesh).length;
       stats.enumerated += size;
@@ -154,7 +154,7 @@ class BranchAndBound {
   }
 
   #denseBranch(mesh: DenseMesh, index: number): DenseBranch {
-    const whole = { ...mesh, ...NO_EXPERTS };
+    const whole = withoutExperts(mesh);
     const bounds = this.#search.models.denseBounds(candidateOfMesh(whole));
     return { mesh, index, bounds, complexity: meshComplexity(whole) };
   }
@@ -187,7 +187,7 @@ class BranchAndBound {
       return;
     }
     for (const [expert, grid] of grids.entries()) {
-      const whole = { ...mesh, ...grid };
+      const whole = { ...mesh, expert: grid.expert, expertTensor: grid.expertTensor };
       const refusal = this.#legality.expertRefusal(whole);
       if (refusal !== undefined) {
         this.#refuse(refusal, subspace.size);
@@ -266,7 +266,7 @@ class BranchAndBound {
       readonly pipeline: PipelinePlace;
     },
   ): void {
-    const { stats, space } = this.#search;
+    const { stats, space, limits } = this.#search;
     const { models, minMemory, bytes } = on;
     for (const member of group.members) {
       const { choice, index } = member;
@@ -283,23 +283,18 @@ class BranchAndBound {
       const peakBytes = models.peakBytes(candidate, index);
       if (this.#prune({ timeS: boundS, bytes: peakBytes, complexity }, 1)) continue;
       if (this.#prune({ timeS: models.closerBoundS(candidate, index), bytes: peakBytes, complexity }, 1)) continue;
+      const isUseful = (timeS: number): boolean =>
+        timeS <= limits.stepTimeS && !this.#excludes({ timeS, bytes: peakBytes, complexity });
+      const stepTimeS = models.stepTimeS(candidate, index, isUseful);
+      if (this.#prune({ timeS: stepTimeS, bytes: peakBytes, complexity }, 1)) continue;
       const order = orderOf({ ...place, state: index, pipeline: on.pipeline.index });
-      this.#measure(candidate, models.stepTimeS(candidate, index), { bytes: peakBytes, order, complexity });
+      this.#keep({ candidate, gpus: this.#gpus, stepTimeS, peakBytes, order }, complexity);
     }
   }
 
-  #measure(
-    candidate: CandidateLayout,
-    stepTimeS: number,
-    { bytes, order, complexity }: { readonly bytes: number; readonly order: number; readonly complexity: number },
-  ): void {
-    const { stats, best, front, simplest, limits } = this.#search;
-    if (stepTimeS > limits.stepTimeS) {
-      this.#prune({ timeS: stepTimeS, bytes, complexity }, 1);
-      return;
-    }
+  #keep(layout: MeasuredLayout, complexity: number): void {
+    const { stats, best, front, simplest } = this.#search;
     stats.timed++;
-    const layout = { candidate, gpus: this.#gpus, stepTimeS, peakBytes: bytes, order };
     best.offer(layout);
     front.offer(layout);
     simplest.offer(layout, complexity);

@@ -4,7 +4,6 @@ import {
   candidateOfMesh,
   type AlgorithmOf,
   type DenseMesh,
-  type ExpertGrid,
   type Mesh,
   type PipelineChoice,
   type SpaceFacts,
@@ -13,7 +12,10 @@ import {
 import type { StagePartitions } from '../space/stage-partitions.ts';
 import type { LayoutModels } from './layout-models.ts';
 
-export const NO_EXPERTS: ExpertGrid = { expert: 1, expertTensor: 1 };
+/** Spelled out, since an object that is put together of two others takes engines of JavaScript ten times as long. */
+export function withoutExperts(mesh: DenseMesh): Mesh {
+  return { ...mesh, expert: 1, expertTensor: 1 };
+}
 
 /** What layouts of a space are decided by. */
 export interface Deciding {
@@ -46,14 +48,16 @@ function halfOfChunk(space: SpaceFacts, chunks: number): number | undefined {
 
 /** A mesh with one even stage per rank. */
 export function plainCandidateOf(mesh: Mesh, partitions: StagePartitions): CandidateLayout {
-  return { ...candidateOfMesh(mesh), ...partitions.of(mesh.pipeline, { chunks: 1, partition: 'even' }, () => []) };
+  const candidate = candidateOfMesh(mesh);
+  const partition = partitions.of(mesh.pipeline, { chunks: 1, partition: 'even' }, () => []);
+  if (partition === undefined) return candidate;
+  return { ...candidate, vocabulary: partition.vocabulary, stages: partition.stages };
 }
 
 /** Chooses the legal algorithm with the fastest attention; of equal ones the first, and the first also where none is legal. */
 export function fastestAlgorithm(
   models: Pick<LayoutModels, 'attentionS'>,
   legality: { degreeRefusal(mesh: DenseMesh): unknown },
-  partitions: StagePartitions,
 ): AlgorithmOf {
   return (mesh, algorithms) => {
     const legal = algorithms
@@ -61,8 +65,7 @@ export function fastestAlgorithm(
       .filter((candidate) => legality.degreeRefusal(candidate) === undefined);
     const [first, ...others] = legal;
     if (first === undefined || others.length === 0) return (first ?? mesh).contextAlgorithm;
-    const attentionS = (of: DenseMesh): number =>
-      models.attentionS(plainCandidateOf({ ...of, ...NO_EXPERTS }, partitions));
+    const attentionS = (of: DenseMesh): number => models.attentionS(candidateOfMesh(withoutExperts(of)));
     let fastest = first;
     let leastS = attentionS(first);
     for (const other of others) {

@@ -49,7 +49,7 @@ export class LayoutCosts {
 
   /** Seconds of one layer's attention, all passes. */
   attentionS(candidate: CandidateLayout): number {
-    const attention = remembered(this.#blocks, blockKeysOf(candidate).attention, () =>
+    const attention = remembered(this.#blocks, attentionKeyOf(candidate), () =>
       attentionCostOf(runFactsOf(this.#run, candidate), this.#run.constants),
     );
     return blockS(attention);
@@ -95,16 +95,25 @@ export function costKeyOf(candidate: CandidateLayout): string {
  * exchanged, and experts on where they lie.
  */
 function blockKeysOf(candidate: CandidateLayout): Readonly<Record<keyof BlockCosts, string>> {
-  const { tensor, context, microBatchSize, expert, expertTensor } = candidate;
-  const shared = `${tensor}/${microBatchSize / context}/${recomputedKeyOf(candidate)}`;
+  const { context, expert, expertTensor } = candidate;
+  const shared = sharedKeyOf(candidate);
   return {
-    attention: `attention/${shared}/${context}/${exchangeKeyOf(candidate)}`,
+    attention: attentionKeyOf(candidate),
     denseMlp: `mlp/${shared}`,
     expertMlp: `experts/${shared}/${expert}/${expertTensor}/${candidate.overlapExpert ? 'hidden' : ''}`,
     stateSpace: `space/${shared}/${context}/${exchangeKeyOf(candidate)}`,
     embedding: `embedding/${shared}`,
     loss: `loss/${shared}`,
   };
+}
+
+function attentionKeyOf(candidate: CandidateLayout): string {
+  return `attention/${sharedKeyOf(candidate)}/${candidate.context}/${exchangeKeyOf(candidate)}`;
+}
+
+function sharedKeyOf(candidate: CandidateLayout): string {
+  const { tensor, microBatchSize, context } = candidate;
+  return `${tensor}/${microBatchSize / context}/${recomputedKeyOf(candidate)}`;
 }
 
 function exchangeKeyOf(candidate: CandidateLayout): string {

@@ -53,5 +53,6 @@ export interface PipelineModels {
   /** A closer one that takes longer to find. */
   closerBoundS(candidate: CandidateLayout, stateIndex: number): number;
   peakBytes(candidate: CandidateLayout, stateIndex: number): number;
-  stepTimeS(candidate: CandidateLayout, stateIndex: number): number;
+  /** Of a layout that takes longer than is useful, which no longer one is again, maybe only a time that is not useful and not above its own. */
+  stepTimeS(candidate: CandidateLayout, stateIndex: number, isUseful?: (stepTimeS: number) => boolean): number;
 }

@@ -16,7 +16,7 @@ import {
   type PipelineChoice,
   type StateChoice,
 } from '../space/search-space.ts';
-import { decidedCandidate, NO_EXPERTS, plainCandidateOf, type Deciding } from './decided-layout.ts';
+import { decidedCandidate, plainCandidateOf, withoutExperts, type Deciding } from './decided-layout.ts';
 import type { LayoutModels, Refusal } from './layout-models.ts';
 import { remembered } from './memo.ts';
 
@@ -53,14 +53,14 @@ export class LegalityCache<States extends object> {
     if (this.#degreesOf === undefined || !sharesDegrees(mesh, this.#degreesOf)) this.#degrees.clear();
     this.#degreesOf = mesh;
     const refusal = remembered(this.#degrees, mesh.contextAlgorithm, () => {
-      const plain = { ...mesh, ...NO_EXPERTS, rankOrder: 'tp-cp-dp-pp' } as const;
+      const plain: Mesh = { ...withoutExperts(mesh), rankOrder: 'tp-cp-dp-pp' };
       return this.#models.degreeRefusalOf(this.#plainCandidate(plain)) ?? null;
     });
     return refusal ?? undefined;
   }
 
   denseRefusal(mesh: DenseMesh): Refusal | undefined {
-    const plain: Mesh = { ...mesh, ...NO_EXPERTS, contextAlgorithm: this.#anyAlgorithm(), rankOrder: 'tp-cp-dp-pp' };
+    const plain: Mesh = { ...withoutExperts(mesh), contextAlgorithm: this.#anyAlgorithm(), rankOrder: 'tp-cp-dp-pp' };
     const grid = gridKeyOf(mesh);
     return (
       this.#meshRefusal(`${grid}/b${mesh.microBatchSize}`, plain) ??

@@ -15,6 +15,7 @@ import type { CandidateLayout } from '../facts.ts';
 import type { MemoryFacts } from '../memory/memory-facts.ts';
 import { microBatchesInFlight, type RankLoad } from '../memory/pipeline-load.ts';
 import { rankMemoryOf, type RankContents, type RankMemory } from '../memory/rank-memory.ts';
+import { SURELY } from './bound-margin.ts';
 import { remembered } from './memo.ts';
 import { microBatchesOf, type SearchedRun } from './searched-run.ts';
 
@@ -44,14 +45,14 @@ export class MemoryBounds {
       inFlight: fully ? none : layers,
       inFlightFully: fully ? layers : none,
     });
-    return statesOf(part) + (states.offloadActivations > 0 ? 0 : part.activations);
+    return SURELY * (statesOf(part) + (states.offloadActivations > 0 ? 0 : part.activations));
   }
 
   /** Bound 2. */
   lossBytes(memory: MemoryFacts): number {
     const none = this.#run.layersOfKind.map(() => 0);
     const load = { ...EMPTY_LOAD, layers: none, inFlight: none, inFlightFully: none, loss: true };
-    return rankMemoryOf(memory, load).vocabulary;
+    return SURELY * rankMemoryOf(memory, load).vocabulary;
   }
 
   /** Bound 3. */
@@ -59,7 +60,7 @@ export class MemoryBounds {
     if (candidate.pipeline === 1 || kept === 0) return 0;
     let places = 0;
     for (const inFlight of this.#inFlight(candidate)) places += 1 / (ratio + inFlight);
-    return kept / places;
+    return (SURELY * kept) / places;
   }
 
   /** What bound 3 reads of the layers. */
@@ -117,7 +118,7 @@ export function leastBytesOf(facts: MemoryFacts, ranks: readonly FilledRank[]): 
     const part = rankMemoryOf(facts, load, contents);
     least = Math.max(least, statesOf(part) + part.activations + part.vocabulary);
   }
-  return least;
+  return SURELY * least;
 }
 
 function statesOf(part: RankMemory): number {

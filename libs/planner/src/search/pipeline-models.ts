@@ -18,8 +18,8 @@ import {
 import { isVShaped } from '../stages.ts';
 import type { BlockCosts } from '../time/stage-cost.ts';
 import { stateSecondsOf, stepSecondsOf, type StateSeconds } from '../time/step-time.ts';
+import { SURELY } from './bound-margin.ts';
 import type { PipelineModels } from './layout-models.ts';
-import { remembered } from './memo.ts';
 import { leastBytesOf, type FilledRank } from './memory-bounds.ts';
 import { microBatchesOf, runFactsOf, type SearchedRun } from './searched-run.ts';
 import type { TimeBounds } from './time-bounds.ts';
@@ -53,6 +53,8 @@ export class PipelinePredictions {
   readonly #bounds: TimeBounds;
   readonly #scratch = newScheduleScratch();
   readonly #makespans = new Map<string, number>();
+  /** What those take at least that were too long to be simulated to the end. */
+  readonly #unfinished = new Map<string, number>();
   readonly #orders: FirstRankOrders = new Map();
   readonly #hostBytes: number;
 
@@ -70,7 +72,6 @@ export class PipelinePredictions {
     const leastS = makespanLowerBound(input);
     let filled: readonly FilledRank[] | undefined;
     const ranks = (): readonly FilledRank[] => (filled ??= this.#filledRanks(minMemory, memory));
-    let makespanS: number | undefined;
     let closerS: number | undefined;
     const stepOf = (candidate: CandidateLayout, stateIndex: number, pipelineS: number): number => {
       const run = runFactsOf(this.#run, candidate);
@@ -80,16 +81,17 @@ export class PipelinePredictions {
     return {
       leastS: this.#bounds.stepS(leastS * this.#bounds.imbalance(minMemory) + Math.max(transferS, stages.transferS)),
       leastBytes: () => leastBytesOf({ ...memory, candidate: minMemory }, ranks()),
-      timeBoundS: (candidate, index) => stepOf(candidate, index, leastS),
+      timeBoundS: (candidate, index) => stepOf(candidate, index, SURELY * leastS),
       closerBoundS: (candidate, index) => {
-        closerS ??= Math.max(leastS, firstRankMakespanBound(input, this.#orders));
+        closerS ??= SURELY * Math.max(leastS, firstRankMakespanBound(input, this.#orders));
         return stepOf(candidate, index, closerS);
       },
       peakBytes: (candidate, index) =>
         peakBytesOf(candidate, memoryOfState(candidate, index), { ranks: ranks(), hostBytes: this.#hostBytes }),
-      stepTimeS: (candidate, index) => {
-        makespanS ??= minMemory.pipeline === 1 ? leastS : this.#makespanS(minMemory, input);
-        return stepOf(candidate, index, makespanS);
+      stepTimeS: (candidate, index, isUseful) => {
+        if (minMemory.pipeline === 1) return stepOf(candidate, index, leastS);
+        const isUsefulPipeline = isUseful && ((pipelineS: number) => isUseful(stepOf(candidate, index, pipelineS)));
+        return stepOf(candidate, index, this.#makespanS(minMemory, input, isUsefulPipeline));
       },
     };
   }
@@ -127,15 +129,42 @@ export class PipelinePredictions {
     return heaviest.map((load) => ({ load, contents: rankContentsOf(facts, load) }));
   }
 
-  /** Meshes that differ in what crosses which network often have the same passes: a schedule is simulated once for all of them. */
-  #makespanS(candidate: CandidateLayout, input: ScheduleInput): number {
+  /**
+   * Meshes that differ in what crosses which network often have the same passes: a schedule is simulated once for all of them, and no further than to where it
+   * has taken longer than is useful.
+   */
+  #makespanS(
+    candidate: CandidateLayout,
+    input: ScheduleInput,
+    isUseful: ((pipelineS: number) => boolean) | undefined,
+  ): number {
     const key = [
       ...[input.schedule, input.pipeline, input.chunks, input.microBatches, input.p2p, hopsKeyOf(input)],
       ...[input.forwardS, input.backwardInputS, input.backwardWeightS].flatMap((seconds) => [...new Set(seconds)]),
       candidate.stages?.map(({ layers }) => layers).join(',') ?? candidate.vocabulary,
     ].join('/');
-    return remembered(this.#makespans, key, () => makespanOf(input, this.#scratch));
+    const known = this.#makespans.get(key);
+    if (known !== undefined) return known;
+    const atLeastS = this.#unfinished.get(key) ?? SURELY * makespanLowerBound(input);
+    if (isUseful?.(atLeastS) === false) return atLeastS;
+    const mostS = isUseful === undefined ? Infinity : longestUsefulS(atLeastS, isUseful);
+    const foundS = makespanOf(input, this.#scratch, mostS);
+    (foundS > mostS ? this.#unfinished : this.#makespans).set(key, foundS);
+    return foundS;
   }
+}
+
+/** Seconds from which on no makespan is useful, a little later rather than earlier; none where twice the bound still is. */
+function longestUsefulS(leastS: number, isUseful: (pipelineS: number) => boolean): number {
+  let useful = leastS;
+  let useless = 2 * leastS;
+  if (isUseful(useless)) return Infinity;
+  for (let halving = 0; halving < 10; halving++) {
+    const middle = (useful + useless) / 2;
+    if (isUseful(middle)) useful = middle;
+    else useless = middle;
+  }
+  return useless;
 }
 
 /** Hand-overs are all alike but where islands have networks of their own. */

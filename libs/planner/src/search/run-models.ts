@@ -78,8 +78,8 @@ export class RunModels implements LayoutModels {
 
   /** Either weights are gathered for every micro-batch, or each rank keeps its own. */
   #boundsOf(mesh: CandidateLayout, whole: PassSeconds): readonly Bounds[] {
-    return LEAST_STATES.map((states) => {
-      const candidate = { ...mesh, ...states };
+    return LEAST_ZERO_STAGES.map((zeroStage) => {
+      const candidate = leastStatesOf(mesh, zeroStage);
       const memory = this.#memoryFactsOf(candidate);
       const bytes = this.#memory.meanRankBytes(candidate, memory);
       return {
@@ -143,7 +143,9 @@ class BrokenDegrees implements Refusal {
 
 type GridRule = (typeof gridRules)[number];
 
-/** As little as states and activations can take, with weights kept and with weights gathered. */
-const LEAST_STATES = ([2, 3] as const).map(
-  (zeroStage) => ({ zeroStage, zeroImplementation: 'fsdp', recompute: 'full', offloadOptimizer: 1 }) as const,
-);
+const LEAST_ZERO_STAGES = [2, 3] as const;
+
+/** As little as states and activations can take, with weights kept (stage 2) or gathered (stage 3). */
+function leastStatesOf(mesh: CandidateLayout, zeroStage: 2 | 3): CandidateLayout {
+  return { ...mesh, zeroStage, zeroImplementation: 'fsdp', recompute: 'full', offloadOptimizer: 1 };
+}

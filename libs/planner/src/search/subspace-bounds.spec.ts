@@ -10,7 +10,7 @@ import { spaceOf } from '../space/space-of-request.ts';
 import { denseMeshesOf, expertGridsOf, candidateOfMesh, withPassGroup, withStates } from '../space/search-space.ts';
 import { StagePartitions } from '../space/stage-partitions.ts';
 import { predictStepTime } from '../time/step-time.ts';
-import { decidedCandidate, NO_EXPERTS } from './decided-layout.ts';
+import { decidedCandidate, withoutExperts } from './decided-layout.ts';
 import type { Bounds } from './layout-models.ts';
 import { RunModels } from './run-models.ts';
 import { Subspaces } from './subspaces.ts';
@@ -66,8 +66,8 @@ function branchesOf(
     return added;
   };
   for (const dense of denseMeshesOf(space, (_mesh, [first]) => first ?? 'ring')) {
-    if (models.refusalOf(candidateOfMesh({ ...dense, ...NO_EXPERTS })) !== undefined) continue;
-    const ofDense = branch('dense mesh', models.denseBounds(candidateOfMesh({ ...dense, ...NO_EXPERTS })));
+    if (models.refusalOf(candidateOfMesh(withoutExperts(dense))) !== undefined) continue;
+    const ofDense = branch('dense mesh', models.denseBounds(candidateOfMesh(withoutExperts(dense))));
     for (const grid of expertGridsOf(space, dense)) {
       const mesh = { ...dense, ...grid };
       const ofMesh = branch('mesh', models.meshBounds(candidateOfMesh(mesh)));
@@ -98,8 +98,7 @@ function branchesOf(
 }
 
 /** A bound that is no number is kept by nothing. */
-const keeps = (bound: Bounds, { timeS, bytes }: Bounds): boolean =>
-  bound.timeS <= timeS * (1 + 1e-9) && bound.bytes <= bytes * (1 + 1e-9);
+const keeps = (bound: Bounds, { timeS, bytes }: Bounds): boolean => bound.timeS <= timeS && bound.bytes <= bytes;
 
 const USUAL = { context: 1, rankOrder: 'tp-cp-dp-pp', microBatchSize: 1 } as const;
 const ISLANDS = [{ gpus: 4 }, { gpus: 4, relativeSpeed: 0.5, scaleOutGbPerS: 12 }];

@@ -33,6 +33,7 @@ import {
 import { seenFrom } from '../time/islands.ts';
 import { fastestNics } from '../time/links.ts';
 import { leastExposedS } from '../time/stage-cost.ts';
+import { SURELY } from './bound-margin.ts';
 import type { BusySeconds, PassSeconds } from './layout-costs.ts';
 import { microBatchesOf, runFactsOf, type SearchedRun } from './searched-run.ts';
 
@@ -48,7 +49,7 @@ export class TimeBounds {
 
   /** A step of which the given seconds are known, and everything else takes no time but what every step takes. */
   stepS(seconds: number): number {
-    return seconds * this.#run.jitter + this.#run.constants.stepOverheadS;
+    return seconds * SURELY * this.#run.jitter + this.#run.constants.stepOverheadS;
   }
 
   /** How much longer a pipeline takes than its makespan, because stages are never quite equal. */

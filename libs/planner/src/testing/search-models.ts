@@ -3,7 +3,7 @@ import type { CandidateLayout, StagePart } from '../facts.ts';
 import { FRONT_SLOWDOWN, rankingOf, type MeasuredLayout } from '../search/kept-layouts.ts';
 import type { SearchLimits } from '../search/branch-and-bound.ts';
 import { meshComplexity, partitionComplexity, scheduleComplexity, statesComplexity } from '../search/complexity.ts';
-import { decidedCandidate, fastestAlgorithm, NO_EXPERTS, plainCandidateOf } from '../search/decided-layout.ts';
+import { decidedCandidate, fastestAlgorithm, plainCandidateOf, withoutExperts } from '../search/decided-layout.ts';
 import type { Bounds, LayoutModels } from '../search/layout-models.ts';
 import { orderOf } from '../search/layout-order.ts';
 import {
@@ -121,10 +121,9 @@ export function enumerateLayouts(
   let all = 0;
   let dense = 0;
   const legality = {
-    degreeRefusal: (mesh: DenseMesh) =>
-      models.degreeRefusalOf(plainCandidateOf({ ...mesh, ...NO_EXPERTS }, partitions)),
+    degreeRefusal: (mesh: DenseMesh) => models.degreeRefusalOf(plainCandidateOf(withoutExperts(mesh), partitions)),
   };
-  for (const denseMesh of denseMeshesOf(space, fastestAlgorithm(models, legality, partitions))) {
+  for (const denseMesh of denseMeshesOf(space, fastestAlgorithm(models, legality))) {
     dense++;
     for (const [expert, grid] of expertGridsOf(space, denseMesh).entries()) {
       const mesh = { ...denseMesh, ...grid };
