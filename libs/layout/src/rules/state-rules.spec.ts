@@ -58,6 +58,14 @@ const broken: readonly RuleCase[] = [
     waysOut: [{ layout: { states: { zeroStage: 1 } } }, { layout: { pipelineParallelDegree: 1 } }],
   },
   {
+    rule: 'deepspeedTensorKeepsWeights',
+    layout: { dataParallelDegree: 8, tensorParallelDegree: 2, states: { zeroStage: 3 } },
+    facts: { engine: 'deepspeed' },
+    message:
+      'states.zeroStage 3 does not go with tensorParallelDegree 2 on deepspeed; the nearest is 2, or use tensorParallelDegree 1',
+    waysOut: [{ layout: { states: { zeroStage: 2 } } }, { layout: { tensorParallelDegree: 1 } }],
+  },
+  {
     rule: 'megatronFsdpHasItsFormat',
     layout: {
       dataParallelDegree: 8,

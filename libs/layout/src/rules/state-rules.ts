@@ -38,6 +38,19 @@ export const stateRules: readonly OptionRule[] = [
       ),
   },
   {
+    name: 'deepspeedTensorKeepsWeights',
+    source: 'DeepSpeed (AutoTP: DeepSpeedEngine._configure_tensor_parallel_states)',
+    statement: 'on DeepSpeed tensor parallelism goes with ZeRO up to stage 2',
+    check: ({ states, tensorParallelDegree: tensor }, { engine }) =>
+      brokenIf(
+        engine === 'deepspeed' && tensor > 1 && states?.zeroStage === 3,
+        'states/zeroStage',
+        () =>
+          `states.zeroStage 3 does not go with tensorParallelDegree ${tensor} on deepspeed; the nearest is 2, ` +
+          'or use tensorParallelDegree 1',
+      ),
+  },
+  {
     name: 'megatronFsdpHasItsFormat',
     source: MEGATRON,
     statement: 'megatron-fsdp saves fsdp_dtensor and trains with adamw or sgd',
