@@ -180,7 +180,7 @@ const broken: readonly RuleCase[] = [
     layout: { pipelineParallelDegree: 4, pipeline: { chunksPerRank: 2 } },
     facts: { globalBatchSize: 2 },
     message:
-      '2 micro-batches do not go through groups of 4 on 4 stages: a group must be between 4 and 2, and what is left over none or at least 4; at least 4 micro-batches are needed, or use schedule 1f1b',
+      'pipeline.schedule interleaved-1f1b on 4 stages needs at least 4 micro-batches and has 2; raise globalBatchSize, or use schedule 1f1b',
     waysOut: [{ facts: { globalBatchSize: 4 } }, { layout: { pipeline: { schedule: '1f1b' } } }],
   },
   {

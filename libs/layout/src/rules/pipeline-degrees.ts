@@ -150,12 +150,13 @@ export const pipelineDegreeRules: readonly GridRule[] = [
       return {
         field: 'pipeline/microBatchGroupSize',
         message:
-          `${count} micro-batches do not go through groups of ${group} on ${point.pipeline} stages: a group must be between ` +
-          `${point.pipeline} and ${count}, and what is left over none or at least ${point.pipeline}; ` +
-          (count < point.pipeline
-            ? `at least ${point.pipeline} micro-batches are needed, or use schedule 1f1b`
-            : `the nearest group is ${nearestGroup(count, point) ?? point.pipeline}` +
-              (group < point.pipeline ? '' : `, the nearest number of micro-batches ${nearestCount(count, point)}`)),
+          count < point.pipeline
+            ? `pipeline.schedule interleaved-1f1b on ${point.pipeline} stages needs at least ${point.pipeline} micro-batches and has ${count}; ` +
+              `raise globalBatchSize, or use schedule 1f1b`
+            : `${count} micro-batches do not go through groups of ${group} on ${point.pipeline} stages: a group must be between ` +
+              `${point.pipeline} and ${count}, and what is left over none or at least ${point.pipeline}; ` +
+              `the nearest group is ${nearestGroup(count, point) ?? point.pipeline}` +
+              (group < point.pipeline ? '' : `, the nearest number of micro-batches ${nearestCount(count, point)}`),
       };
     },
   },
