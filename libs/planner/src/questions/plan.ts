@@ -2,14 +2,14 @@
 import type { PlanAnswer, PlanRequest, RuledOut } from '../contract.ts';
 import { assumptionsOf } from '../answer/assumptions.ts';
 import { adviceOf } from './advice.ts';
+import { toldLayouts } from '../answer/distinct-layouts.ts';
 import { calibrationSentence } from '../calibration/calibration-in-use.ts';
 import { closestPlanOf } from './closest-plan.ts';
 import { whyNothing } from './why-nothing.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
-import { resolveRequest, type ResolvedRequest } from '../request/resolved-request.ts';
-import type { MeasuredLayout } from '../search/kept-layouts.ts';
+import { resolveRequest } from '../request/resolved-request.ts';
 import type { SearchStats } from '../search/search-stats.ts';
-import { goalOf, searchRequest, type SearchResult } from '../search/search-request.ts';
+import { goalOf, searchRequest } from '../search/search-request.ts';
 
 interface PlanOptions {
   /** Whether fewer GPUs and other batches are looked at as well. */
@@ -25,7 +25,7 @@ export function plan(request: PlanRequest, { withAdvice = true }: PlanOptions = 
   const resolved = resolveRequest(request);
   const goal = goalOf(resolved);
   const found = searchRequest(resolved, goal);
-  const plans = rankedOf(found, resolved).map((layout) => planOf(resolved, layout));
+  const plans = toldLayouts(found, request).map((layout) => planOf(resolved, layout));
   const [best] = plans;
   const closest = best === undefined ? closestPlanOf(resolved, goal.limits) : undefined;
   const advice = withAdvice ? adviceOf(resolved, goal.limits, best) : [];
@@ -51,15 +51,6 @@ export function plan(request: PlanRequest, { withAdvice = true }: PlanOptions = 
     calibration: calibrationSentence(),
     assumptions: assumptionsOf(resolved),
   };
-}
-
-/** The simplest of the fastest, then the others by rank. Of the smallest layouts none is exchanged for a simpler one. */
-export function rankedOf({ best, simplest }: SearchResult, { request }: ResolvedRequest): readonly MeasuredLayout[] {
-  if (simplest === undefined || request.objective === 'memory') return best;
-  return [simplest, ...best.filter(({ order, gpus }) => order !== simplest.order || gpus !== simplest.gpus)].slice(
-    0,
-    request.top,
-  );
 }
 
 /** Memory and the deadline exclude layouts that are legal. */

@@ -5,7 +5,7 @@ import type { AskedLayout, Plan, PlanRequest, Prediction, WhyNotAnswer } from '.
 import { gpuCountsOf } from '../space/gpu-counts.ts';
 import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
-import { rankedOf } from './plan.ts';
+import { toldLayouts } from '../answer/distinct-layouts.ts';
 import { brokenRulesOf, runOfLayout } from './predict.ts';
 import { predictRun } from '../answer/predict-run.ts';
 import { resolveRequest, runOnGpus, type ResolvedRequest, type RunBase } from '../request/resolved-request.ts';
@@ -50,7 +50,7 @@ function onItsOwnGpus(resolved: ResolvedRequest, { layout }: AskedLayout): RunBa
 }
 
 function bestPlanOf(resolved: ResolvedRequest): Plan | undefined {
-  const [best] = rankedOf(searchRequest(resolved, { ...goalOf(resolved), top: 1 }), resolved);
+  const [best] = toldLayouts(searchRequest(resolved, { ...goalOf(resolved), top: 1 }), { ...resolved.request, top: 1 });
   return best === undefined ? undefined : planOf(resolved, best);
 }
 
