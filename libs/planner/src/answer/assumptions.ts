@@ -1,8 +1,14 @@
 /** What a prediction takes for granted where the request does not say it. */
+import { GIB_BYTES } from '@coxswain/units';
+import { familyOfStack } from '../calibration/calibration.ts';
+import { CALIBRATION } from '../calibration/fitted.ts';
+import { hostCapacityBytesOf, memoryGibOf, mostAllocatedBytesOf } from '../memory/memory-verdict.ts';
 import { PRICE_BASIS } from '../presets/index.ts';
+import { nearestNames } from '../presets/named.ts';
+import { engineOfStack } from '../request/engine-choices.ts';
 import type { ResolvedRequest } from '../request/resolved-request.ts';
 
-export function assumptionsOf({ request, run }: ResolvedRequest): string[] {
+export function assumptionsOf({ request, run, allow }: ResolvedRequest): string[] {
   const { cluster } = run;
   const asked = request.cluster;
   const assumed: string[] = [];
@@ -17,13 +23,46 @@ export function assumptionsOf({ request, run }: ResolvedRequest): string[] {
   }
   if (asked.usdPerGpuHour === undefined)
     assumed.push(`${cluster.gpu.usdPerHour} USD per GPU and hour (${PRICE_BASIS})`);
-  if (request.stack === undefined) assumed.push('an engine like the average of those measured; name one with stack');
+  assumed.push(...engineAssumed(request.stack));
   assumed.push(
     run.flashAttention ? 'FlashAttention' : 'attention without FlashAttention',
     `gradients summed in ${run.gradientBytes} bytes, Adam with fp32 master weights and moments`,
     'sequence parallelism wherever tensor parallelism is above 1',
     'gradient reduction and parameter gathering overlap with computation',
     'samples of equal length, and a machine that waits for no data',
+    memoryAssumed(run, request.memoryMarginShare),
   );
+  const hostGib = Math.floor(hostCapacityBytesOf(cluster) / GIB_BYTES);
+  if (allow.offload !== false) assumed.push(`${hostGib} GiB of host memory per GPU may hold what is offloaded`);
+  if (request.objective === 'cost' && request.deadlineHours === undefined)
+    assumed.push('no deadline, so that only dollars count and not how long the training takes');
   return assumed;
+}
+
+function engineAssumed(stack: string | undefined): readonly string[] {
+  if (stack === undefined)
+    return [
+      'an engine like the average of those measured, which runs every schedule and every way to split states; name yours with stack',
+    ];
+  const family = familyOfStack(stack);
+  if (isMeasured(stack)) return [];
+  if (isMeasured(family)) return [`the constants of ${family}, since its release in "${stack}" was not measured`];
+  const engine = engineOfStack(stack);
+  if (engine !== undefined)
+    return [`the constants of an average engine, since ${engine} was not measured; what it can be told is known`];
+  const named = MEASURED.map((name) => ({ name, aliases: [] }));
+  return [
+    `an average engine that runs everything, since no engine "${stack}" is known; nearest: ${nearestNames(named, stack, 3).join(', ')}`,
+  ];
+}
+
+const MEASURED = [...new Set([...Object.keys(CALIBRATION.families), ...Object.keys(CALIBRATION.stacks)])];
+
+function isMeasured(stack: string): boolean {
+  return MEASURED.includes(stack);
+}
+
+function memoryAssumed(run: ResolvedRequest['run'], marginShare: number | undefined): string {
+  const usable = (mostAllocatedBytesOf(run, marginShare) / GIB_BYTES).toFixed(1);
+  return `${usable} of ${memoryGibOf(run.cluster).toFixed(1)} GiB of a GPU may be allocated: the rest is a margin, and what CUDA, communicators and the allocator take`;
 }

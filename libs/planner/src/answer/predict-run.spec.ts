@@ -141,10 +141,47 @@ describe('what is assumed', () => {
     ['the bandwidth between nodes', { cluster: { ...REQUEST.cluster, scaleOutGbPerS: 25 } }],
     ['the price', { cluster: { ...REQUEST.cluster, usdPerGpuHour: 2 } }],
     ['the engine', { stack: 'megatron-core' }],
+    ['what may be offloaded', { allow: { offload: false } }],
   ])('is said of %s unless the request says it', (_sentence, over) => {
     const [before, after] = [assumptionsOf(resolvedOf()), assumptionsOf(resolvedOf(over))];
     expect(before.filter((assumed) => !after.includes(assumed))).toHaveLength(1);
     expect(after.filter((assumed) => !before.includes(assumed))).toEqual([]);
+  });
+
+  it.each<[string, Partial<PlanRequestInput>, string]>([
+    [
+      'an engine that nobody knows, with those that are near',
+      { stack: 'megtron' },
+      'an average engine that runs everything, since no engine "megtron" is known; nearest: megatron-lm, megatron-core, megatron-bridge',
+    ],
+    [
+      'an engine whose steps were not measured',
+      { stack: 'torchtitan' },
+      'the constants of an average engine, since torchtitan was not measured; what it can be told is known',
+    ],
+    [
+      'a release that was not measured',
+      { stack: 'megatron-bridge 99.01' },
+      'the constants of megatron-bridge, since its release in "megatron-bridge 99.01" was not measured',
+    ],
+    [
+      'the memory that may be used',
+      {},
+      '66.4 of 79.6 GiB of a GPU may be allocated: the rest is a margin, and what CUDA, communicators and the allocator take',
+    ],
+    ['the memory of hosts', {}, '204 GiB of host memory per GPU may hold what is offloaded'],
+    [
+      'days that cost nothing',
+      { objective: 'cost' },
+      'no deadline, so that only dollars count and not how long the training takes',
+    ],
+  ])('tells of %s', (_sentence, over, assumed) => {
+    const cluster = { gpu: 'h100', gpus: 16 };
+    expect(assumptionsOf(resolvedOf({ cluster, ...over }))).toContain(assumed);
+  });
+
+  it('tells nothing of the engine where its release was measured', () => {
+    expect(assumptionsOf(resolvedOf({ stack: 'megatron-bridge 26.04' })).join()).not.toMatch(/engine|constants/);
   });
 
   it('is attention without FlashAttention on a V100, which has no kernels for it', () => {

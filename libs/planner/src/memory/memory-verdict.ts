@@ -29,6 +29,17 @@ export function verdictOf(
   return peakAllocatedBytes + SMALLEST_CONTEXT_BYTES <= capacity * (1 + OVERFLOW_SHARE) ? 'tight' : 'doesNotFit';
 }
 
+/** The highest allocator peak that still 'fits'. */
+export function mostAllocatedBytesOf(
+  { stack, cluster }: Pick<RunFacts, 'stack' | 'cluster'>,
+  marginShare = memoryProfileOf(stack).marginShare,
+): number {
+  const usable = memoryGibOf(cluster) * GIB_BYTES * (1 - marginShare);
+  const none = deviceUsedBytesOf(0, stack);
+  const perByte = (deviceUsedBytesOf(GIB_BYTES, stack) - none) / GIB_BYTES;
+  return (usable - none) / perByte;
+}
+
 /** Of one GPU; where islands have different ones that of the smallest, so that a layout that fits does so wherever its stages lie. */
 export function memoryGibOf({ gpu, islands = [] }: Pick<ClusterFacts, 'gpu' | 'islands'>): number {
   return islands.length === 0 ? gpu.memoryGib : Math.min(...islands.map((island) => (island.gpu ?? gpu).memoryGib));

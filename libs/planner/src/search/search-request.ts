@@ -1,10 +1,8 @@
 /** The search over every number of GPUs that a request leaves open. */
-import { GIB_BYTES } from '@coxswain/units';
 import { constantsOf } from '../calibration/calibration-in-use.ts';
 import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
 import type { Objective } from '../contract.ts';
-import { deviceUsedBytesOf, memoryGibOf } from '../memory/memory-verdict.ts';
-import { memoryProfileOf } from '../memory/stack-memory-profile.ts';
+import { mostAllocatedBytesOf } from '../memory/memory-verdict.ts';
 import { runOnGpus, stepsOf, type ResolvedRequest } from '../request/resolved-request.ts';
 import { gpuCountsOf } from '../space/gpu-counts.ts';
 import { spaceOf } from '../space/space-of-request.ts';
@@ -72,12 +70,11 @@ export function searchRequest(resolved: ResolvedRequest, goal: SearchGoal): Sear
 
 /** What a layout may take: memory with the margin of the verdict 'fits', and time so that the training meets its deadline. */
 function limitsOf(resolved: ResolvedRequest): SearchLimits {
-  const { cluster, stack } = resolved.run;
-  const margin = resolved.request.memoryMarginShare ?? memoryProfileOf(stack).marginShare;
-  const usable = memoryGibOf(cluster) * GIB_BYTES * (1 - margin);
-  const none = deviceUsedBytesOf(0, stack);
-  const perByte = (deviceUsedBytesOf(GIB_BYTES, stack) - none) / GIB_BYTES;
-  return { peakBytes: (usable - none) / perByte, stepTimeS: deadlineStepTimeS(resolved) };
+  const { run, request } = resolved;
+  return {
+    peakBytes: mostAllocatedBytesOf(run, request.memoryMarginShare),
+    stepTimeS: deadlineStepTimeS(resolved),
+  };
 }
 
 function deadlineStepTimeS({ request }: ResolvedRequest): number {

@@ -25,7 +25,9 @@ export function countRuledOut(stats: SearchStats, rule: string, count: number, e
   else known.count += count;
 }
 
+/** Bytes are infinite where the host has not room for what is offloaded. */
 export function tooLarge(bytes: number, limit: number): string {
+  if (bytes === Infinity) return 'offloads more than the memory of its host holds';
   return `needs at least ${(bytes / GIB_BYTES).toFixed(1)} GiB per GPU, and ${(limit / GIB_BYTES).toFixed(1)} may be used`;
 }
 
