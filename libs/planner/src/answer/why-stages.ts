@@ -74,6 +74,7 @@ function reasonOf(run: RunFacts, counts: readonly number[], resolved: Allowed): 
   const evenS = stepOf(run, even);
   if (run.candidate.stages !== undefined) {
     const ownS = stepOf(run, run.candidate);
+    if (secondsOf(evenS) === secondsOf(ownS)) return `: ${differ}, by so little that even stages would take as long.`;
     return `: ${differ}, so that even stages would take ${secondsOf(evenS)} a step instead of ${secondsOf(ownS)}.`;
   }
   const balancedS = stepOf(run, { ...even, stages: balancedOf(run) });

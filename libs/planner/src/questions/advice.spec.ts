@@ -37,6 +37,28 @@ describe('what is said beside the best layout', () => {
     expect(answer.whyNothing).toContain(first?.sentence);
   });
 
+  it.each<[string, NonNullable<PlanRequestInput['pinned']>, string]>([
+    [
+      'a degree that does not divide the GPUs',
+      { tensor: 7 },
+      'no layout on 64 GPUs is legal: pinned tensor 7 does not divide 64 GPUs; 4 or 8 would; leave tensor 7 open instead of pinned',
+    ],
+    [
+      'several that do not together',
+      { tensor: 2, pipeline: 3 },
+      'no layout on 64 GPUs is legal: pinned tensor 2 x pipeline 3 are 6 ranks, which do not divide 64 GPUs; 4 or 8 ranks would; ' +
+        'leave tensor 2, pipeline 3 open instead of pinned',
+    ],
+    [
+      'more of them than GPUs',
+      { tensor: 8, data: 16 },
+      'no layout on 64 GPUs is legal: pinned tensor 8 x data 16 are 128 ranks, which do not divide 64 GPUs; 64 ranks would; ' +
+        'leave tensor 8, data 16 open instead of pinned',
+    ],
+  ])('where nothing can be planned, names %s and the nearest that would do', (_, pinned, why) => {
+    expect(plan(asked(64, { pinned }), { withAdvice: false }).whyNothing).toBe(why);
+  });
+
   it('says that fewer GPUs are faster, with a plan on them', () => {
     const { best, advice = [] } = plan(asked(72, { pinned: { context: 1 } }));
     const [first] = advice.filter(({ kind }) => kind === 'fewerGpus');

@@ -2,7 +2,7 @@
 import { MAX_PLANNED_GPUS } from '@coxswain/layout';
 import { GIB_BYTES } from '@coxswain/units';
 import { planOf } from '../answer/plan-of-layout.ts';
-import type { ClosestPlan, PlanRequest } from '../contract.ts';
+import type { ClosestPlan, Plan, PlanRequest } from '../contract.ts';
 import type { ResolvedRequest } from '../request/resolved-request.ts';
 import type { SearchLimits } from '../search/branch-and-bound.ts';
 import type { MeasuredLayout } from '../search/kept-layouts.ts';
@@ -19,7 +19,8 @@ export function closestPlanOf(resolved: ResolvedRequest, limits: SearchLimits): 
   const hasDeadline = limits.stepTimeS < Infinity;
   const withinMemory = hasDeadline ? bestOf(resolved, { objective: 'time', gpus, limits: untimed(limits) }) : undefined;
   if (withinMemory !== undefined) {
-    return { plan: planOf(resolved, withinMemory), exceedsGib: 0, relax: relaxDeadline(request) };
+    const closest = planOf(resolved, withinMemory);
+    return { plan: closest, exceedsGib: 0, relax: relaxDeadline(request, closest) };
   }
   const smallest = bestOf(resolved, { objective: 'memory', gpus, limits: NO_LIMITS });
   if (smallest === undefined) return undefined;
@@ -34,11 +35,19 @@ function bestOf(
   return searchRequest(resolved, { wanted: 'best', ...goal, top: 1, gpuCounts: [gpus] }).best[0];
 }
 
-function relaxDeadline(request: PlanRequest): string[] {
+/** More GPUs are told by their work alone: a step on more of them waits more, so that fewer never do. */
+function relaxDeadline(request: PlanRequest, { trainingHours = 0, gpus }: Plan): string[] {
+  const { deadlineHours = 0 } = request;
+  const fewest = Math.ceil((gpus * trainingHours) / deadlineHours);
   return [
-    `raise deadlineHours above ${request.deadlineHours ?? 0}, or give more GPUs than ${request.cluster.gpus}`,
+    `raise deadlineHours from ${counted(deadlineHours)} to ${counted(Math.ceil(trainingHours))}, which the closest layout takes`,
+    `use more GPUs: the same work takes at least ${counted(fewest)} of this type instead of ${counted(gpus)}`,
     ...relaxPins(request),
   ];
+}
+
+function counted(count: number): string {
+  return count.toLocaleString('en-US');
 }
 
 function relaxMemory(resolved: ResolvedRequest, limits: SearchLimits): string[] {

@@ -118,7 +118,11 @@ describe('plan', () => {
 
   it.each<[string, Partial<PlanRequestInput>, RegExp]>([
     ['too little memory', { memoryMarginShare: 0.5, pinned: { ...PINNED, tensor: 1, pipeline: 1 } }, /tensor.*open/],
-    ['too early a deadline', { tokens: 1e12, deadlineHours: 1 }, /deadlineHours above 1/],
+    [
+      'too early a deadline',
+      { tokens: 1e12, deadlineHours: 1 },
+      /raise deadlineHours from 1 to [\d,]+, which the closest layout takes; use more GPUs: the same work takes at least [\d,]+ of this type instead of 16;/,
+    ],
   ])('with %s says what comes closest, and which limit to relax', (_what, over, relax) => {
     const model = ModelShape.parse({ ...MODEL, layers: 192 });
     const { best, plans, closest } = plan({ ...REQUEST, modelShape: model, ...over });

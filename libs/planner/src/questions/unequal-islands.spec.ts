@@ -119,6 +119,14 @@ describe('a pipeline over several islands', () => {
     expect(found.whyStages).toMatch(/their networks differ, over which each stage moves the gradients of its layers/);
   });
 
+  it.each([6, 12, 16])('of %i stages does not tell apart what takes as long with even ones', (pipeline) => {
+    const gpus = pipeline * 4;
+    const request = asked([{ gpus: gpus / 2 }, { gpus: gpus / 2, scaleOutGbPerS: 25 }], { globalBatchSize: 96 });
+    const { cluster, pinned } = request;
+    const { whyStages } = best({ ...request, cluster: { ...cluster, gpus }, pinned: { ...pinned, pipeline } });
+    expect(whyStages).toMatch(/: their networks differ, .*, by so little that even stages would take as long\.$/);
+  });
+
   it('stays even where the engine takes nothing else, and says so with what that costs', () => {
     const found = best(inEight([{ gpus: 32 }, { gpus: 32, relativeSpeed: 0.5 }], { allow: { partitions: ['even'] } }));
     expect(new Set(layersOf(found))).toEqual(new Set([5]));
