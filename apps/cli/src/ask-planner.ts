@@ -2,6 +2,7 @@ import { isDomainError } from '@coxswain/domain-error';
 import { type AskedLayout, type PlanRequest, predict, type Prediction } from '@coxswain/planner';
 import { type PlannerAnswer, type PlannerQuestion, PlannerProcess } from '@coxswain/planner-process';
 import { CliError } from './cli-error.ts';
+import { contradictionText } from './plan-request.ts';
 import type { CliContext } from './session.ts';
 
 /** Exit code: no layout fits, or the one that was given is not legal or does not fit. */
@@ -46,6 +47,8 @@ export async function askPlanner<Question extends PlannerQuestion>(
 /** What the planner refuses is told with each field that is wrong; everything else is a defect and stays what it is. */
 function inUsersWords(error: unknown): unknown {
   if (!isDomainError(error)) return error;
+  const contradiction = contradictionText(error);
+  if (contradiction !== undefined) return new CliError(contradiction);
   const { code, message, violations } = error;
   const reasons = violations.length > 1 ? violations.map(({ pointer, detail }) => `${pointer}: ${detail}`) : [message];
   return new CliError(reasons.join('\n'), code === 'INVALID_LAYOUT' ? NOTHING_FITS : 1);

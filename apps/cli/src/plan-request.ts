@@ -1,3 +1,4 @@
+import type { DomainError } from '@coxswain/domain-error';
 import { brokenSchemaRule } from '@coxswain/layout';
 import {
   CONTEXT_ALGORITHMS,
@@ -89,7 +90,7 @@ export function readRequest(options: RequestOptions, known: Partial<PlanRequestI
   };
   const parsed = PlanRequest.safeParse(merged, { reportInput: true });
   if (parsed.success) return { request: parsed.data, assumed };
-  throw new CliError(`The request is not complete or not valid:\n${parsed.error.issues.map(explained).join('\n')}`);
+  throw new CliError(`${NOT_VALID}:\n${parsed.error.issues.map(explained).join('\n')}`);
 }
 
 function fileOf(path: string | undefined): Partial<PlanRequestInput> {
@@ -171,9 +172,22 @@ const OPTION_OF: Readonly<Record<string, string>> = {
 };
 
 function explained(issue: z.core.$ZodIssue): string {
-  const path = issue.path.join('.');
-  const option = OPTION_OF[issue.path.slice(0, 2).join('.')] ?? OPTION_OF[String(issue.path[0])];
-  return `  ${path === '' ? 'request' : path}${option === undefined ? '' : ` (${option})`}: ${brokenSchemaRule(issue)}`;
+  return fieldLine(issue.path.map(String), brokenSchemaRule(issue));
+}
+
+/** What contradicts the model or the GPUs, in the same words as what is missing. Undefined where no field is to blame. */
+export function contradictionText({ code, violations }: DomainError): string | undefined {
+  const isAboutFields = violations.length > 0 && violations.every(({ pointer }) => pointer !== '');
+  if (code !== 'INVALID_REQUEST' || !isAboutFields) return undefined;
+  const lines = violations.map(({ pointer, detail }) => fieldLine(pointer.slice(1).split('/'), detail));
+  return `${NOT_VALID}:\n${lines.join('\n')}`;
+}
+
+const NOT_VALID = 'The request is not complete or not valid';
+
+function fieldLine(path: readonly string[], detail: string): string {
+  const option = OPTION_OF[path.slice(0, 2).join('.')] ?? OPTION_OF[path[0] ?? ''];
+  return `  ${path.length === 0 ? 'request' : path.join('.')}${option === undefined ? '' : ` (${option})`}: ${detail}`;
 }
 
 const ISLAND_KEYS = ['gpus', 'gpu', 'gbps', 'nic', 'speed'] as const;

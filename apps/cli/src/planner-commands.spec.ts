@@ -51,7 +51,7 @@ describe('plan', () => {
     expect(out).toMatch(/^tiny on 4 x NVIDIA A100 SXM4 80 GB, global batch 8 x 1,024 tokens, bf16\n/);
     expect(out).toMatch(/\nLayout +\S+.* on 4 GPUs\n/);
     expect(out).toMatch(/\n# +LAYOUT +GPUS +STEP/);
-    expect(out).toMatch(/\nWhat ruled out the rest\n/);
+    expect(out).toMatch(/\nWhat ruled out the rest, each with one example\n/);
   });
 
   it('has the same keys as the API with --json, and takes its own answer back', async () => {
@@ -105,6 +105,23 @@ describe('plan', () => {
     const pause = (): Promise<void> => Promise.resolve(abort.abort());
     const { code, out, err } = await runOffline({ pause, signal: abort.signal }, 'plan', ...onFour(), ...PINS);
     expect({ code, out, err }).toEqual({ code: 130, out: '', err: '' });
+  });
+
+  it.each<[string, readonly string[], string]>([
+    [
+      'a format that the GPUs do not multiply',
+      ['--precision', 'fp8'],
+      '  precision (--precision): NVIDIA A100 SXM4 80 GB multiplies no fp8; it has fp32, fp16, bf16',
+    ],
+    [
+      'experts pinned of a model that has none',
+      ['--pin', 'ep=8'],
+      '  pinned.expert (--pin): expert 8 divides experts, and the model has none; leave it out',
+    ],
+  ])('refuses %s by field and option', async (_sentence, options, line) => {
+    const { code, err } = await run('plan', ...onFour(), ...options);
+    expect(code).toBe(1);
+    expect(err).toBe(`The request is not complete or not valid:\n${line}`);
   });
 
   it('tells with exit code 4 that nothing fits, and what would help', async () => {

@@ -24,6 +24,11 @@ describe('a plan as text', () => {
     ['the layout and its choices', /Layout +tp4 x dp128 on 512 GPUs\n +micro-batch 1, ZeRO-1, no recomputation/],
     ['the step time and where it will lie', /Step +10\.0 s \(80 %: 9\.20 s to 11\.4 s\)/],
     ['the verdict on memory', /Memory +74\.0 GiB of 79\.6 GiB: fits/],
+    [
+      'whose time it tells where stages differ',
+      /Where a step goes on the slowest of 4 pipeline stages\n {2}matrix products/,
+      { best: aPlan() },
+    ],
     ['the largest part first', /Where a step goes\n {2}matrix products +5\.50 s +55\.0 % {2}█{24}\n {2}attention/],
     [
       'the runners-up',
@@ -44,6 +49,22 @@ describe('a plan as text', () => {
     ['cost of a step where no tokens are given', /Per step +\$4\.27/, { best: aPlan({ costUsd: 4.27 }) }],
   ])('%s', (_, text, overrides = {}) => {
     expect(planned(overrides)).toMatch(text);
+  });
+
+  it('one GPU as one', () => {
+    const layout = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 1 };
+    expect(planned({ best: aPlan({ layout, gpus: 1 }) })).toMatch(
+      /Layout +1 rank on 1 GPU\n[\s\S]*Where a step goes\n/,
+    );
+  });
+
+  it('why a faster layout is not the first', () => {
+    const [first, ...others] = aPlanAnswer().plans;
+    if (first === undefined) throw new Error('no plan');
+    const faster = { ...first, prediction: aPrediction({ stepTimeS: 9.8 }) };
+    expect(planned({ plans: [first, faster, ...others] })).toMatch(
+      /-2\.0 %[^#]*\n {2}The first is the simplest of those that predictions cannot tell from the fastest\.\n/,
+    );
   });
 
   it('where nothing fits: how close it came and what would help', () => {

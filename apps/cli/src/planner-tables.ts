@@ -21,6 +21,8 @@ import {
   formatShare,
   formatUsd,
   labelOfPart,
+  ofWhichStage,
+  whyNotFastestFirst,
 } from '@coxswain/plan-report';
 import { columns } from './output.ts';
 
@@ -40,8 +42,8 @@ export function planText(request: PlanRequest, answer: PlanAnswer, width: WidthC
     wrapped(headline(request), width),
     answer.best === undefined ? closestText(answer, width) : planFacts(answer.best, width),
     adviceText(answer, width),
-    answer.best === undefined ? [] : partsText(answer.best.prediction),
-    runnersUpText(answer, width),
+    answer.best === undefined ? [] : partsText(answer.best),
+    runnersUpText(request, answer, width),
     ruledOutText(answer, width),
     trustText(answer.best?.prediction ?? answer.closest?.plan.prediction, answer, width),
   ]);
@@ -52,7 +54,7 @@ export function predictionText(request: PlanRequest, plan: Plan, width: WidthCol
   return paragraphs([
     wrapped(headline(request), width),
     planFacts(plan, width),
-    partsText(plan.prediction),
+    partsText(plan),
     memoryText(plan.prediction, width),
     wrapped(errorSentence(plan.prediction), width),
   ]);
@@ -120,7 +122,7 @@ function planFacts(plan: Plan, width: WidthColumns): readonly string[] {
     ...(costUsd === undefined ? [] : [formatUsd(costUsd)]),
   ].join(', ');
   const rows: (readonly [string, string])[] = [
-    ['Layout', `${formatDegrees(plan)} on ${formatCount(plan.gpus)} GPUs`],
+    ['Layout', `${formatDegrees(plan)} on ${formatCount(plan.gpus)} ${plan.gpus === 1 ? 'GPU' : 'GPUs'}`],
     ['', choicesOf(plan)],
     ...(plan.whyStages === undefined ? [] : [['Islands', plan.whyStages] as const]),
     ['Step', `${formatSeconds(prediction.stepTimeS)} (${errorRange(prediction)})`],
@@ -163,7 +165,7 @@ function summary(prediction: Prediction): string {
 }
 
 /** Parts of a step, the largest first, each with a bar. */
-function partsText({ breakdown, stepTimeS }: Prediction): readonly string[] {
+function partsText({ layout, prediction: { breakdown, stepTimeS } }: Plan): readonly string[] {
   const parts = [...breakdown]
     .filter(({ seconds }) => seconds > 0.0005 * stepTimeS)
     .sort((a, b) => b.seconds - a.seconds);
@@ -175,7 +177,7 @@ function partsText({ breakdown, stepTimeS }: Prediction): readonly string[] {
     formatShare(seconds / stepTimeS).padStart(7),
     bar(seconds / most),
   ]);
-  return ['Where a step goes', columns(rows)];
+  return [`Where a step goes${ofWhichStage(layout)}`, columns(rows)];
 }
 
 function bar(share: number): string {
@@ -236,9 +238,10 @@ const PLAN_COLUMNS: readonly PlanColumn[] = [
 /** Fewer characters of the choices say too little: another column goes instead. */
 const LEAST_CHOICES_COLUMNS = 34;
 
-function runnersUpText({ plans }: PlanAnswer, width: WidthColumns): readonly string[] {
+function runnersUpText(request: PlanRequest, { plans }: PlanAnswer, width: WidthColumns): readonly string[] {
   const [best] = plans;
   if (best === undefined || plans.length < 2) return [];
+  const why = whyNotFastestFirst(plans, request);
   let kept = PLAN_COLUMNS;
   const table = (): string =>
     columns([
@@ -261,6 +264,7 @@ function runnersUpText({ plans }: PlanAnswer, width: WidthColumns): readonly str
       .split('\n')
       .map((line) => shortened(line, width))
       .join('\n'),
+    ...(why === undefined ? [] : wrapped(why, width, INDENT)),
   ];
 }
 
@@ -292,7 +296,7 @@ function ruledOutText({ ruledOut, counted }: PlanAnswer, width: WidthColumns): r
             .map((line) => shortened(line, width))
             .join('\n'),
         ];
-  return ['What ruled out the rest', ...table, ...wrapped(sentence, width, INDENT)];
+  return [`What ruled out the rest${rows.length === 0 ? '' : ', each with one example'}`, ...table, ...wrapped(sentence, width, INDENT)];
 }
 
 function closestText({ closest, whyNothing }: PlanAnswer, width: WidthColumns): readonly string[] {

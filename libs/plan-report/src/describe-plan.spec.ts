@@ -1,5 +1,5 @@
 import type { ParallelLayout } from '@coxswain/layout';
-import { choicesOf, formatDegrees } from './describe-plan.ts';
+import { choicesOf, describeVerdict, formatDegrees } from './describe-plan.ts';
 
 const LAYOUT: ParallelLayout = { tensorParallelDegree: 2, pipelineParallelDegree: 1, dataParallelDegree: 4 };
 
@@ -71,6 +71,10 @@ describe('a plan in few words', () => {
     ],
   ])('%s', (_, overrides, want) => {
     expect(choicesOf({ layout: { ...LAYOUT, ...overrides }, microBatchSize: 1 })).toBe(want);
+  });
+
+  it('a peak near or above the capacity as what nobody should count on', () => {
+    expect(describeVerdict('tight')).toBe('too tight to count on');
   });
 
   it('degrees as in every table', () => {

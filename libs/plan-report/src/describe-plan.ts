@@ -20,9 +20,15 @@ export function choicesOf({ layout, microBatchSize }: Pick<Plan, 'layout' | 'mic
   ].join(', ');
 }
 
-/** `fits`, `tight` or `does not fit`. */
+const VERDICT_WORDS: Readonly<Record<MemoryVerdict, string>> = {
+  fits: 'fits',
+  tight: 'too tight to count on',
+  doesNotFit: 'does not fit',
+};
+
+/** `fits`, `too tight to count on` or `does not fit`. */
 export function describeVerdict(verdict: MemoryVerdict): string {
-  return verdict === 'doesNotFit' ? 'does not fit' : verdict;
+  return VERDICT_WORDS[verdict];
 }
 
 function scheduleOf({ pipelineParallelDegree, pipeline }: ParallelLayout): readonly string[] {

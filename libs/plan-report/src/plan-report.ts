@@ -2,6 +2,7 @@
 import type { Plan, PlanAnswer, PlanRequest, Prediction, ScheduleInput, StageMemory } from '@coxswain/planner';
 import { gpuOf, modelOf } from '@coxswain/planner/presets';
 import { choicesOf, formatDegrees, describeVerdict } from './describe-plan.ts';
+import { ofWhichStage, whyNotFastestFirst } from './reading-aids.ts';
 import { errorRange, errorSentence } from './prediction-error.ts';
 import { formatCount, formatGib, formatHours, formatSeconds, formatShare, formatTokens, formatUsd } from './figures.ts';
 import { Markup, markup } from './markup.ts';
@@ -45,7 +46,7 @@ ${shown === undefined ? undefined : timeSection(shown, answer)}
 ${shown === undefined ? undefined : memorySection(shown.prediction)}
 ${pipeline === undefined || pipeline.pipeline === 1 ? undefined : markup`<section><h2>The pipeline</h2>${pipelineChart(pipeline)}</section>`}
 ${shown === undefined ? undefined : tradeOffs(shown, answer)}
-${runnersUp(answer)}
+${runnersUp(request, answer)}
 ${ruledOut(answer)}
 ${trust(shown, answer)}
 </main></body>
@@ -118,7 +119,7 @@ function timeSection(shown: Plan, answer: PlanAnswer): Markup {
   const entries = [...timeSegments(shown.prediction)].sort((a, b) => b.value - a.value);
   return markup`<section><h2>Where a step goes</h2>${stackedBars({ title: 'Step time of the best layouts by part', bars, most })}
 ${legend(entries.map(({ part, value, shown: text }) => ({ part, shown: `${text}, ${formatShare(value / stepTimeS)}` })))}
-<p class="note">Figures are those of the first layout.</p></section>`;
+<p class="note">Figures are those of the first layout${ofWhichStage(shown.layout)}.</p></section>`;
 }
 
 function timeSegments({ breakdown }: Prediction): readonly BarSegment[] {
@@ -154,7 +155,8 @@ function tradeOffs(shown: Plan, answer: PlanAnswer): Markup | undefined {
 <p class="note">Circles: layouts that no other beats in time, memory and GPUs at once. Filled: the best by the objective, the chosen one in green. Larger marks use more GPUs.</p></section>`;
 }
 
-function runnersUp({ plans }: PlanAnswer): Markup | undefined {
+function runnersUp(request: PlanRequest, { plans }: PlanAnswer): Markup | undefined {
+  const why = whyNotFastestFirst(plans, request);
   const [best, ...others] = plans;
   if (best === undefined || others.length === 0) return undefined;
   const rows = plans.map((plan, index) => {
@@ -170,7 +172,7 @@ function runnersUp({ plans }: PlanAnswer): Markup | undefined {
 <td class="${prediction.verdict}">${describeVerdict(prediction.verdict)}</td></tr>`;
   });
   return markup`<section><h2>The best layouts</h2><table class="stacked"><thead><tr><th class="number">#</th><th>layout</th><th class="number">GPUs</th><th class="number">step time</th><th class="number">over the best</th><th class="number">tokens/s/GPU</th><th class="number">memory</th><th>verdict</th></tr></thead>
-<tbody>${rows}</tbody></table></section>`;
+<tbody>${rows}</tbody></table>${why === undefined ? undefined : markup`<p class="note">${why}</p>`}</section>`;
 }
 
 function ruledOut({ ruledOut: rules, counted }: PlanAnswer): Markup {
