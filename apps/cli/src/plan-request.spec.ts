@@ -198,7 +198,8 @@ describe('what cannot be planned is refused in words', () => {
   });
 
   it.each([
-    ['tp=x', /"x" is not a whole number/],
+    ['tp=x', /"x" is not a whole number\.$/],
+    ['mbs=1k', /"1k" is not a whole number; write all its digits, as in 8192\.$/],
     ['recompute=some', /"some" is not one of none, core-attention/],
     ['offload-optimizer=half', /"half" is not a share from 0 to 1/],
     ['sp=2', /"sp" is not one of tp, cp/],

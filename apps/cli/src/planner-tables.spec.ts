@@ -34,7 +34,10 @@ describe('a plan as text', () => {
       'the runners-up',
       /\n2 +tp4 x dp64 x pp2 +512 +10\.4 s +\+4\.0 % +1,638 +68\.0 GiB +- +micro-batch 1, interleaved/,
     ],
-    ['what ruled out the rest', /9,600 +heads-divide +tensorParallelDegree 16 does not divide/],
+    [
+      'what ruled out the rest',
+      /What ruled out the rest, each with one example\n {2}9,600 +heads-divide +tensorParallelDegree 16 does not divide/,
+    ],
     ['how large the search was', /51,234 combinations: 41,634 legal/],
     [
       'its error',

@@ -296,7 +296,11 @@ function ruledOutText({ ruledOut, counted }: PlanAnswer, width: WidthColumns): r
             .map((line) => shortened(line, width))
             .join('\n'),
         ];
-  return [`What ruled out the rest${rows.length === 0 ? '' : ', each with one example'}`, ...table, ...wrapped(sentence, width, INDENT)];
+  return [
+    `What ruled out the rest${rows.length === 0 ? '' : ', each with one example'}`,
+    ...table,
+    ...wrapped(sentence, width, INDENT),
+  ];
 }
 
 function closestText({ closest, whyNothing }: PlanAnswer, width: WidthColumns): readonly string[] {
