@@ -25,10 +25,15 @@ export interface LayerBytes {
   readonly ratio: number;
 }
 
+interface RanksInFlight {
+  readonly inFlight: number;
+  readonly ranks: number;
+}
+
 export class MemoryBounds {
   readonly #run: SearchedRun;
   /** By schedule, chunks, and micro-batches with stages. */
-  readonly #inFlights = new Map<CandidateLayout['schedule'], Map<number, Map<number, readonly number[]>>>();
+  readonly #inFlights = new Map<CandidateLayout['schedule'], Map<number, Map<number, readonly RanksInFlight[]>>>();
 
   constructor(run: SearchedRun) {
     this.#run = run;
@@ -59,7 +64,7 @@ export class MemoryBounds {
   scheduleBytes(candidate: CandidateLayout, { kept, ratio }: LayerBytes): number {
     if (candidate.pipeline === 1 || kept === 0) return 0;
     let places = 0;
-    for (const inFlight of this.#inFlight(candidate)) places += 1 / (ratio + inFlight);
+    for (const { inFlight, ranks } of this.#inFlight(candidate)) places += ranks / (ratio + inFlight);
     return (SURELY * kept) / places;
   }
 
@@ -87,21 +92,29 @@ export class MemoryBounds {
     return statesOf(rankMemoryOf(memory, { ...EMPTY_LOAD, layers, inFlight: none, inFlightFully: none }));
   }
 
-  /** Micro-batches in flight in the chunk of each rank that holds fewest. */
-  #inFlight(candidate: CandidateLayout): readonly number[] {
+  /** Micro-batches in flight in the chunk of a rank that holds fewest, and how many ranks have so many: of folded schedules nearly all. */
+  #inFlight(candidate: CandidateLayout): readonly RanksInFlight[] {
     const { pipeline, schedule, chunks } = candidate;
     const microBatches = microBatchesOf(this.#run, candidate);
     const counted = schedule === 'gpipe' ? microBatches : Math.min(microBatches, 3 * pipeline * chunks);
-    const ofSchedule = remembered(this.#inFlights, schedule, () => new Map<number, Map<number, readonly number[]>>());
-    const ofChunks = remembered(ofSchedule, chunks, () => new Map<number, readonly number[]>());
+    const ofSchedule = remembered(
+      this.#inFlights,
+      schedule,
+      () => new Map<number, Map<number, readonly RanksInFlight[]>>(),
+    );
+    const ofChunks = remembered(ofSchedule, chunks, () => new Map<number, readonly RanksInFlight[]>());
     // One number for both, since a key of text took longer than the bound.
-    return remembered(ofChunks, counted * (MAX_PLANNED_GPUS + 1) + pipeline, () =>
-      Array.from({ length: pipeline }, (_, rank) =>
+    return remembered(ofChunks, counted * (MAX_PLANNED_GPUS + 1) + pipeline, () => {
+      const fewest = Array.from({ length: pipeline }, (_, rank) =>
         Math.min(
           ...Array.from({ length: chunks }, (__, chunk) => microBatchesInFlight(candidate, rank, chunk, microBatches)),
         ),
-      ),
-    );
+      );
+      return [...Map.groupBy(fewest, (inFlight) => inFlight)].map(([inFlight, { length }]) => ({
+        inFlight,
+        ranks: length,
+      }));
+    });
   }
 }
 
