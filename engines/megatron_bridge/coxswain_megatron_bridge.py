@@ -1,4 +1,4 @@
-"""What a job says, as Megatron-Bridge's configuration. Made for release 0.3.1.
+"""What a job says, as Megatron-Bridge's configuration. Made for releases 0.3.1 and 0.5.1.
 
 The launcher writes this file beside `megatron-bridge.json`, which holds everything that the job says; here stands only
 how Megatron-Bridge is told. As a program it trains:

@@ -10,6 +10,7 @@ import importlib.machinery
 import os
 import sys
 import types
+import typing
 from pathlib import Path
 
 STAND_INS = (
@@ -74,12 +75,25 @@ def _stand_in_for_adam():
     optimizers.FusedAdam = FusedAdam
 
 
+def _of_an_image():
+    """Python 3.12, of which core_v0.18 uses one name here, and a nvidia_resiliency_ext that says which it is (nvrx.py)."""
+    if not hasattr(typing, 'override'):
+        from typing_extensions import override
+
+        typing.override = override
+    import nvidia_resiliency_ext
+
+    if not hasattr(nvidia_resiliency_ext, '__version__'):
+        nvidia_resiliency_ext.__version__ = '0.6.0'
+
+
 def import_bridge(bridge: str, megatron: str) -> types.ModuleType:
     """The module megatron.bridge.training.config of a checkout; `megatron`: that of the Megatron-LM that it pins."""
     os.environ['CUDA_VISIBLE_DEVICES'] = ''
     os.environ.setdefault('WORLD_SIZE', '1')
     sys.path[:0] = [str(Path(bridge) / 'src'), megatron]
     sys.meta_path.append(_Finder())
+    _of_an_image()
     import torch
 
     hopper = types.SimpleNamespace(major=9, minor=0, name='H100', total_memory=80 << 30, multi_processor_count=132)

@@ -59,7 +59,7 @@ def _differs(name: str, before: dict[str, str], after: dict[str, str]) -> bool:
     if before[name] == 'None' or (name == 'dataset.split' and before['dataset.blend'] == 'None'):
         return False
     # Names of scopes become what they name.
-    return after[name] != before[name] and name != 'model.cuda_graph_scope'
+    return after[name] != before[name] and name not in ('model.cuda_graph_scope', 'model.cuda_graph_modules')
 
 
 def main(checkout: str, megatron: str) -> None:

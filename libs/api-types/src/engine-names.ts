@@ -22,7 +22,7 @@ export const ENGINE_RELEASES: Readonly<Record<EngineName, readonly string[]>> = 
     ...['core_v0.19.0', 'core_v0.18.2', 'core_v0.18.0', 'core_v0.17.1', 'core_v0.17.0'],
     ...['core_v0.16.1', 'core_v0.16.0', 'core_v0.15.3', 'core_v0.15.2', 'core_v0.15.1', 'core_v0.15.0'],
   ],
-  'megatron-bridge': ['v0.3.1'],
+  'megatron-bridge': ['v0.5.1', 'v0.3.1'],
   torchtitan: ['v0.3.0', 'v0.2.2', 'v0.2.1', 'v0.2.0'],
   deepspeed: ['v0.19.8'],
   'hugging-face': ['v5.23.0'],

@@ -235,7 +235,7 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
     wayOut: 'give it to the program in engine.args',
   },
   'megatron-lm': MEGATRON,
-  'megatron-bridge': { ...MEGATRON, source: 'NVIDIA-NeMo/Megatron-Bridge v0.3.1, 067f987df' },
+  'megatron-bridge': { ...MEGATRON, source: 'NVIDIA-NeMo/Megatron-Bridge v0.3.1, v0.5.1, 067f987df' },
   torchtitan: TORCHTITAN,
   'torchtitan-toml': { ...TORCHTITAN, source: 'pytorch/torchtitan v0.2.2, the last release with TOML' },
   deepspeed: DEEPSPEED,

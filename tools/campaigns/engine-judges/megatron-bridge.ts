@@ -8,11 +8,7 @@ import { resolve } from 'node:path';
 import { driftBetween, linesOf } from './judge-process.ts';
 
 const JUDGES = resolve(import.meta.dirname, '../../../engines/judges/megatron_bridge');
-const FIELDS = resolve(
-  import.meta.dirname,
-  '../../../libs/engines/src/adapters/megatron-bridge/fields-v0.3.1.generated.json',
-);
-const RELEASE = 'v0.3.1';
+const FIELDS = resolve(import.meta.dirname, '../../../libs/engines/src/adapters/megatron-bridge');
 const PYTHON = process.env['MEGATRON_BRIDGE_PYTHON'] ?? 'python3';
 /** How often each capability occurs. */
 const TIMES = 5;
@@ -37,9 +33,11 @@ interface Verdict {
 /** Resolves with true when fields and jobs of the release agree. `megatron`: the checkout that it pins. */
 export async function judgeMegatronBridge(bridge: string, megatron: string, seed: number): Promise<boolean> {
   const checkouts = [bridge, megatron];
-  const lines = await linesOf([PYTHON, resolve(JUDGES, 'bridge_fields.py'), ...checkouts, RELEASE], '');
-  const drift = driftBetween(lines, readFileSync(FIELDS, 'utf8'));
-  const jobs = [...capableJobs(question, { times: TIMES, seed }), ...withRecipes()];
+  const release = releaseOf(bridge);
+  const lines = await linesOf([PYTHON, resolve(JUDGES, 'bridge_fields.py'), ...checkouts, release], '');
+  const drift = driftBetween(lines, readFileSync(resolve(FIELDS, `fields-${release}.generated.json`), 'utf8'));
+  const asks = asking(release);
+  const jobs = [...capableJobs(asks, { times: TIMES, seed }), ...withRecipes(asks)];
   const asked = jobs.map(({ name: _name, refusals: _refusals, ends: _ends, ...one }, id) =>
     JSON.stringify({ id, args: [], ...one }),
   );
@@ -55,20 +53,31 @@ export async function judgeMegatronBridge(bridge: string, megatron: string, seed
   const absent = Object.keys(CAPABILITIES).filter((name) => !shown.has(name));
   for (const line of [...drift, ...wrong]) process.stdout.write(`  ${line}\n`);
   process.stdout.write(
-    `Megatron-Bridge ${RELEASE}: ${jobs.length} sound jobs, ${wrong.length} disagreements, absent here: ${absent.join(', ')}\n`,
+    `Megatron-Bridge ${release}: ${jobs.length} sound jobs, ${wrong.length} disagreements, absent here: ${absent.join(', ')}\n`,
   );
   return drift.length === 0 && wrong.length === 0;
 }
 
-function question(name: string, spec: EffectiveSpec, engine: Partial<EffectiveSpec['engine']> = {}): Question {
-  const rendered = renderEngine({ ...spec, engine: { name: 'megatron-bridge', image: 'x', ...engine } });
-  if (rendered.kind === 'refused') return { name, refusals: [rendered], files: {}, env: {}, worldSize: 1 };
-  const files = Object.fromEntries(rendered.files.map(({ path, text }) => [path, placed(text)]));
-  return { name, refusals: [], files, env: rendered.env, worldSize: worldSize(spec.layout) };
+/** As the package in the checkout names itself. */
+function releaseOf(bridge: string): string {
+  const text = readFileSync(resolve(bridge, 'src/megatron/bridge/package_info.py'), 'utf8');
+  const parts = ['MAJOR', 'MINOR', 'PATCH'].map((name) => new RegExp(`^${name} = (\\d+)$`, 'm').exec(text)?.[1] ?? '?');
+  return `v${parts.join('.')}`;
+}
+
+type Asks = (name: string, spec: EffectiveSpec, engine?: Partial<EffectiveSpec['engine']>) => Question;
+
+function asking(release: string): Asks {
+  return (name, spec, engine = {}) => {
+    const rendered = renderEngine({ ...spec, engine: { name: 'megatron-bridge', release, image: 'x', ...engine } });
+    if (rendered.kind === 'refused') return { name, refusals: [rendered], files: {}, env: {}, worldSize: 1 };
+    const files = Object.fromEntries(rendered.files.map(({ path, text }) => [path, placed(text)]));
+    return { name, refusals: [], files, env: rendered.env, worldSize: worldSize(spec.layout) };
+  };
 }
 
 /** The one recipe of the release that reads nothing from a hub: GPT-3 of 175B, whose own overlap, chunks and sequence parallelism the layout leaves out. */
-function withRecipes(): readonly Question[] {
+function withRecipes(question: Asks): readonly Question[] {
   const draft = aDraft();
   Object.assign(draft.model, { layers: 96, hiddenSize: 12_288, ffnHiddenSize: 49_152, attentionHeads: 96 });
   Object.assign(draft.model, { keyValueHeads: 96, headDim: 128, vocabularySize: 51_200, gatedMlp: false });

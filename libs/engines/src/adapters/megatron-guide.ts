@@ -143,7 +143,11 @@ const WORDS: readonly EngineWord[] = [
   { word: 'layout.kernel.attention', to: '--attention-backend' },
   { word: 'layout.kernel.softmax', to: '--softmax-type' },
   { word: 'layout.kernel.precision', to: '--bf16, --fp16, --fp8-format, --fp8-recipe, --fp4-format' },
-  { word: 'layout.kernel.cudaGraphs', to: '--cuda-graph-impl, --cuda-graph-scope' },
+  {
+    word: 'layout.kernel.cudaGraphs',
+    to: '--cuda-graph-impl, --cuda-graph-modules, --cuda-graph-scope, --moe-paged-stash, --moe-expert-rank-capacity-factor',
+    note: 'full beside experts: from core_v0.18, in mxfp8, by HybridEP',
+  },
   { word: 'layout.kernel.deterministic', to: '--deterministic-mode, NCCL_ALGO' },
   { word: 'layout.checkpointPolicy.format', to: '--ckpt-format' },
   { word: 'layout.checkpointPolicy.optimizerReshard', to: '--dist-ckpt-optim-fully-reshardable' },
@@ -154,6 +158,24 @@ const WORDS: readonly EngineWord[] = [
 const VALIDATION = 'NVIDIA/Megatron-LM core_v0.15.3 to core_v0.19.0, megatron/training/arguments.py (validate_args)';
 
 const TRAPS: readonly EngineTrap[] = [
+  {
+    what: 'Graphs of parts of a layer hold the whole layer unless its parts are named, and end at the exchange of experts.',
+    answer: 'Beside experts they are told attention, router and what comes before the exchange.',
+    source:
+      'NVIDIA/Megatron-LM core_v0.16.1 to core_v0.19.0, megatron/core/transformer/cuda_graphs.py (_layer_is_graphable)',
+  },
+  {
+    what: 'A graph of a whole step asks nobody how many tokens came to an expert. It needs room that is fixed (HybridEP, --moe-expert-rank-capacity-factor), pages for what is kept, and products that read the counts on the GPU, which are those of mxfp8 on Blackwell.',
+    answer:
+      'All of it is told from core_v0.18 on, and what does not go with it is refused. Products are fused, as fast as published, only where nothing is saved: their weights lie interleaved, also in checkpoints.',
+    source:
+      'NVIDIA/Megatron-LM core_v0.18.2, megatron/core/transformer/transformer_config.py, moe/experts.py, moe/token_dispatcher.py; NVIDIA/TransformerEngine v2.14 to v2.16, transformer_engine/pytorch/ops (fuse_grouped_mlp_ops, _is_graph_safe_path_supported)',
+  },
+  {
+    what: 'Scaling of fp8 is delayed unless told, with which layernorm and moe_act are not computed again.',
+    answer: 'fp8 is told --fp8-recipe tensorwise: each tensor is scaled by what it holds now.',
+    source: 'NVIDIA/Megatron-LM core_v0.15.3 to core_v0.19.0, megatron/core/transformer/transformer_config.py',
+  },
   {
     what: 'CUDA_DEVICE_MAX_CONNECTIONS must be 1 for tensor or context parallelism up to Hopper, and must not be 1 for Megatron-FSDP and FSDP2.',
     answer: 'It is set by the layout and the GPU; another value in engine.env is refused.',

@@ -50,7 +50,7 @@ function sequenceIsSplit({ layout }: Asked): boolean {
 }
 
 /** What transformer_config.py asserts where the exchange of experts overlaps. */
-function expertOverlap({ layout, shape }: Asked, policy: Policy): readonly Told[] {
+function expertOverlap({ layout, shape, spec }: Asked, policy: Policy): readonly Told[] {
   const field = `${FIELD}.overlapExpertParallel`;
   if (policy.overlapExpertParallel !== true) return [];
   const why = [
@@ -59,6 +59,7 @@ function expertOverlap({ layout, shape }: Asked, policy: Policy): readonly Told[
       layout.expert?.dispatcher === undefined || layout.expert.dispatcher === 'allgather',
       'the dispatcher is allgather',
     ],
+    [spec.training?.precision === 'fp32', 'training.precision is fp32'],
     [layout.memory?.recompute?.mode === 'full', 'recomputation is full'],
     [layout.memory?.recompute?.modules?.includes('moe') === true, 'layers of experts are computed again'],
     [(shape?.mtpLayers ?? 0) > 1, 'there are several MTP layers'],

@@ -1,5 +1,6 @@
 /** How are kernels and number formats told to Megatron-LM? */
 import { algorithmOf, servesSoftmax } from '@coxswain/layout';
+import { graphWords } from './graph-words.ts';
 import { type Asked, flag, kept, note, refuse, type Told, variable } from './told.ts';
 
 type Kernel = NonNullable<Asked['layout']['kernel']>;
@@ -11,7 +12,7 @@ export function kernelWords(asked: Asked): readonly Told[] {
     ...attentionWords(kernel),
     ...maskWords(asked, kernel),
     ...softmaxWords(asked, kernel),
-    ...graphWords(asked, kernel),
+    ...graphWords(asked),
     ...deterministicWords(kernel),
   ];
 }
@@ -40,9 +41,12 @@ function precisionWords({ layout, spec, release }: Asked): readonly Told[] {
   return [...job, ...flag(ofKernel === 'bf16' ? field : 'training.precision', '--bf16'), ...(NARROW[ofKernel] ?? [])];
 }
 
-/** Formats and recipes as --fp8-format, --fp8-recipe and --fp4-format have them; MXFP8 and NVFP4 need Blackwell, which the parser does not ask. */
+/**
+ * Formats and recipes as --fp8-format, --fp8-recipe and --fp4-format have them; MXFP8 and NVFP4 need Blackwell, which the parser does not ask. Each tensor in fp8 is
+ * scaled by what it holds now, as published steps are: with scales of steps before, Megatron-Core computes no norms and no activations of experts again.
+ */
 const NARROW: Readonly<Record<string, readonly Told[]>> = {
-  fp8: flag(PRECISION, '--fp8-format', 'hybrid'),
+  fp8: [...flag(PRECISION, '--fp8-format', 'hybrid'), ...flag(PRECISION, '--fp8-recipe', 'tensorwise')],
   mxfp8: [...flag(PRECISION, '--fp8-format', 'e4m3'), ...flag(PRECISION, '--fp8-recipe', 'mxfp8')],
   nvfp4: [...flag(PRECISION, '--fp4-format', 'e2m1'), ...flag(PRECISION, '--fp4-recipe', 'nvfp4')],
 };
@@ -101,34 +105,6 @@ function softmaxWords({ layout, shape }: Asked, { softmax }: Kernel): readonly T
       'use ulysses, or contextParallelDegree 1',
     );
   return flag('model.attentionSinks', '--softmax-type', 'learnable');
-}
-
-/** Graphs of a whole step cannot look for NaN in between (validate_args); where they are told changed in core_v0.18. */
-function graphWords({ release, layout }: Asked, { cudaGraphs }: Kernel): readonly Told[] {
-  const field = 'layout.kernel.cudaGraphs';
-  if (cudaGraphs === undefined || cudaGraphs === 'none') return kept(field);
-  if (cudaGraphs === 'partial') return flag(field, '--cuda-graph-impl', 'transformer_engine');
-  if ((layout.expert?.expertParallelDegree ?? 1) > 1)
-    return refuse(
-      'whole-graphs-leave-experts',
-      field,
-      'a graph of a whole step cannot hold an exchange of experts, whose sizes change with each step',
-      'use partial',
-    );
-  if ((layout.memory?.offload ?? []).some(({ what }) => what === 'activations'))
-    return refuse(
-      'whole-graphs-leave-offload',
-      field,
-      'a graph of a whole step cannot wait for activations that are in host memory',
-      'use partial, or leave memory.offload of activations out',
-    );
-  const isImplementation = release.options.get('--cuda-graph-impl')?.choices.includes('full_iteration') === true;
-  return [
-    ...(isImplementation
-      ? flag(field, '--cuda-graph-impl', 'full_iteration')
-      : [...flag(field, '--cuda-graph-impl', 'local'), ...flag(field, '--cuda-graph-scope', 'full_iteration')]),
-    ...flag(field, '--no-check-for-nan-in-loss-and-grad'),
-  ];
 }
 
 /** validate_args asks for NCCL_ALGO, and Transformer Engine and cuBLAS for theirs. */

@@ -69,7 +69,7 @@ const OF_LAYOUT: readonly Decided[] = [
       'optimizer.optimizer_offload_fraction': 0,
       'optimizer.overlap_cpu_optimizer_d2h_h2d': false,
       'model.fine_grained_activation_offloading': false,
-      'model.offload_modules': null,
+      'model.offload_modules': [],
       'model.cpu_offloading': false,
       'model.cpu_offloading_num_layers': 0,
     },
@@ -85,7 +85,6 @@ const OF_LAYOUT: readonly Decided[] = [
   ['layout.communication.switchReduction', { 'dist.use_sharp': false }],
   ['layout.communication.groupNetwork', { 'dist.nccl_communicator_config_path': null }],
   ['layout.kernel.attention', { 'model.attention_backend': { attention: 'auto' } }],
-  ['layout.kernel.cudaGraphs', { 'model.cuda_graph_impl': 'none', 'model.cuda_graph_scope': [] }],
   ['layout.kernel.deterministic', { 'model.deterministic_mode': false }],
 ];
 
@@ -123,10 +122,23 @@ export function decidedBy(asked: Asked): readonly Decided[] {
   return [
     ...OF_LAYOUT,
     ['layout.communication.overlapPipelineTransfers', transfers(asked)],
+    ['layout.kernel.cudaGraphs', noGraphs(asked)],
     ...(spec.training === undefined ? [] : OF_TRAINING),
     ...(spec.data === undefined ? [] : OF_DATA),
     ...OF_CHECKPOINT,
   ];
+}
+
+/** Parts of layers were scopes before core_v0.18, which gives experts room for graphs of a whole step. */
+function noGraphs({ release }: Asked): Settings {
+  if (release.minor < 18) return { 'model.cuda_graph_impl': 'none', 'model.cuda_graph_scope': [] };
+  return {
+    'model.cuda_graph_impl': 'none',
+    'model.cuda_graph_modules': [],
+    'model.moe_paged_stash': false,
+    'model.moe_expert_rank_capacity_factor': null,
+    'model.moe_mlp_glu_interleave_size': null,
+  };
 }
 
 /** Megatron-LM overlaps them with the interleaved schedule unless told, and batches them otherwise; Megatron-Bridge's model does neither unless told. */

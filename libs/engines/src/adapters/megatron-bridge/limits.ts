@@ -2,7 +2,7 @@
 import type { EngineRefusal } from '../../engine-refusal.ts';
 import type { Asked, Told } from '../../megatron/told.ts';
 import type { Json } from '../check.ts';
-import { FIELDS, type Provider, RELEASE } from './fields.ts';
+import { bridgeRelease, type Provider } from './fields.ts';
 import { settingsOfFlag } from './settings.ts';
 
 type Limit = (asked: Asked) => EngineRefusal | undefined;
@@ -35,12 +35,12 @@ function plainNeedsParts({ spec }: Asked): EngineRefusal | undefined {
 }
 
 /** models/model_provider.py hands every wrapper pg_collection, which core_v0.16.1's TorchFullyShardedDataParallel does not take. */
-function torchShards({ layout, release }: Asked): EngineRefusal | undefined {
+function torchShards({ spec, layout, release }: Asked): EngineRefusal | undefined {
   if (layout.states?.implementation !== 'fsdp2') return undefined;
   return {
     rule: 'fsdp2-of-the-core',
     field: 'layout.states.implementation',
-    why: `Megatron-Bridge ${RELEASE} cannot start the FSDP2 of ${release.tag}, to which it hands groups that it does not take`,
+    why: `Megatron-Bridge ${bridgeRelease(spec.engine.release).tag} cannot start the FSDP2 of ${release.tag}, to which it hands groups that it does not take`,
     fallback: 'use distributed-optimizer or megatron-fsdp, or engine megatron-lm',
   };
 }
@@ -86,6 +86,7 @@ function unsettable(
   { asked, provider }: { readonly asked: Asked; readonly provider: Provider | undefined },
 ): EngineRefusal | undefined {
   if (one.kind !== 'flag' && one.kind !== 'default') return undefined;
+  const { tag, fields } = bridgeRelease(asked.spec.engine.release);
   const field = one.kind === 'flag' ? one.field : 'engine.release';
   const settings = settingsOfFlag(one, asked);
   const fallback = `leave ${field} out, or use engine megatron-lm`;
@@ -93,12 +94,12 @@ function unsettable(
     return {
       rule: 'configuration-has-field',
       field,
-      why: `Megatron-Bridge ${RELEASE} has no field for what ${one.flag} of Megatron-LM says, or does nothing with it`,
+      why: `Megatron-Bridge ${tag} has no field for what ${one.flag} of Megatron-LM says, or does nothing with it`,
       fallback,
     };
   for (const [path, value] of Object.entries(settings)) {
-    const known = FIELDS.get(path)?.find(({ providers }) => provider === undefined || providers.includes(provider));
-    const why = `Megatron-Bridge ${RELEASE} has no ${path}`;
+    const known = fields.get(path)?.find(({ providers }) => provider === undefined || providers.includes(provider));
+    const why = `Megatron-Bridge ${tag} has no ${path}`;
     if (known === undefined) return { rule: 'configuration-has-field', field, why, fallback };
     const instead = `what it takes is ${known.choices.join(', ')}`;
     if (!isTaken(known.choices, value))

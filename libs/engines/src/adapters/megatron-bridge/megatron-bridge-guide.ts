@@ -19,7 +19,7 @@ const OWN: readonly EngineWord[] = [
     note: 'laid over what is rendered; what contradicts the job is refused',
   },
   { word: 'layout.dataParallelDegree', to: 'WORLD_SIZE', note: 'what the other degrees leave of it' },
-  { word: 'layout.kernel.precision', to: 'mixed_precision', note: 'scaling of fp8 is delayed' },
+  { word: 'layout.kernel.precision', to: 'mixed_precision', note: 'fp8 is scaled by tensor as it is' },
   { word: 'training.precision', to: 'mixed_precision' },
   { word: 'training.seed', to: 'rng.seed, dataset.random_seed', note: '1 or more' },
   { word: 'data.path', to: 'dataset.blend', note: 'prefix of .bin and .idx' },
@@ -48,14 +48,14 @@ const TRAPS: readonly EngineTrap[] = [
     source: `${BRIDGE}/recipes/common.py, training/comm_overlap.py`,
   },
   {
-    what: 'Scaling of fp8 is per tensor unless told, and delayed in Megatron-LM.',
-    answer: 'mixed_precision.fp8_recipe is always told.',
+    what: 'Scaling of fp8 is by tensor unless told, and delayed in Megatron-LM.',
+    answer: 'mixed_precision.fp8_recipe is told wherever there is a format in 8 bits.',
     source: `${BRIDGE}/training/mixed_precision.py`,
   },
   {
     what: 'FSDP2 of the core that is pinned takes no pg_collection, which every wrapper is handed.',
     answer: 'states.implementation fsdp2 is refused.',
-    source: `${BRIDGE}/models/model_provider.py; NVIDIA/Megatron-LM core_v0.16.1, megatron/core/distributed/torch_fully_sharded_data_parallel.py`,
+    source: `${BRIDGE}/models/model_provider.py; NVIDIA/Megatron-LM core_v0.16.1 and core_v0.18.2, megatron/core/distributed/torch_fully_sharded_data_parallel.py`,
   },
   {
     what: 'A learned table of positions is as long as a sample, whatever the model had.',
@@ -81,6 +81,13 @@ const TRAPS: readonly EngineTrap[] = [
     what: 'A recipe of Megatron-Bridge reads its model’s config.json from the Hugging Face hub.',
     answer: 'The image or a claim has to hold it (HF_HOME), or the job gives the model without a recipe.',
     source: `${BRIDGE}/recipes/llama/llama3.py`,
+  },
+  {
+    what: 'Fused products of experts hold gates and linear units interleaved. A save puts the model in order and not its optimizer, so that another layout would load weights of two orders.',
+    answer:
+      'With kernel.cudaGraphs full beside experts the products are fused only where the job keeps no checkpoint and loads no weights.',
+    source:
+      'NVIDIA-NeMo/Megatron-Bridge v0.5.1, src/megatron/bridge/training/checkpointing.py (_process_state_dict_for_model_glu_interleaving)',
   },
 ];
 

@@ -4,11 +4,11 @@ import { renderEngine } from '../../index.ts';
 import { aDraft, CAPABILITIES, type Change, specOf } from '../../megatron/testing/index.ts';
 import type { Rendering } from '../../rendering.ts';
 import { decidedBy } from './decided.ts';
-import { FIELDS } from './fields.ts';
+import { BRIDGE_RELEASES, bridgeRelease } from './fields.ts';
 import { fieldsOfFlag, settingsOfFlag } from './settings.ts';
 import { MEGATRON_BRIDGE_GUIDE } from './megatron-bridge-guide.ts';
 import { askedOf } from '../megatron-lm.ts';
-import { MEGATRON_RELEASES, megatronRelease } from '../../megatron/releases.ts';
+import { megatronRelease } from '../../megatron/releases.ts';
 
 type Engine = Partial<EffectiveSpec['engine']>;
 
@@ -39,7 +39,7 @@ it('a job becomes a program, and what it says as data beside it', () => {
   const rendered = render();
   expect(rendered).toMatchObject({
     kind: 'rendered',
-    release: 'v0.3.1',
+    release: 'v0.5.1',
     command: ['python3', '$(COXSWAIN_ENGINE_FILES)/coxswain_megatron_bridge.py'],
     resumeArgs: ['--load', '$(COXSWAIN_RESUME_ROOT)', '--ckpt-step', '$(COXSWAIN_RESUME_STEP)'],
     stepLines: 'megatron',
@@ -53,7 +53,7 @@ it('a job becomes a program, and what it says as data beside it', () => {
     'scheduler.start_weight_decay': 0.1,
     'checkpoint.save': '$(COXSWAIN_SAVE_DIR)',
     'dataset.blend': null,
-    'tokenizer.vocab_size': 32_767,
+    'tokenizer.vocab_size': 32_768,
   });
 });
 
@@ -111,12 +111,54 @@ it.each<[string, string, Engine, Readonly<Record<string, unknown>>]>([
   [
     'graphs have the random numbers that they need',
     'full graphs',
-    {},
+    { release: 'v0.3.1' },
     {
       'model.cuda_graph_scope': ['full_iteration'],
       'rng.te_rng_tracker': true,
       'rerun_state_machine.check_for_nan_in_loss': false,
     },
+  ],
+  [
+    'graphs of a whole step are an implementation of their own, and need no room without experts',
+    'full graphs',
+    {},
+    {
+      'model.cuda_graph_impl': 'full_iteration',
+      'model.cuda_graph_modules': [],
+      'model.moe_paged_stash': false,
+      'model.moe_expert_rank_capacity_factor': null,
+    },
+  ],
+  [
+    'experts in such a graph have room, which is kept in pages, and products that are fused where nothing is saved',
+    'full graphs beside experts, with nothing saved',
+    {},
+    {
+      'model.cuda_graph_impl': 'full_iteration',
+      'model.moe_flex_dispatcher_backend': 'hybridep',
+      'model.moe_paged_stash': true,
+      'model.moe_expert_rank_capacity_factor': 1.5,
+      'model.use_transformer_engine_op_fuser': true,
+      'model.moe_mlp_glu_interleave_size': 32,
+    },
+  ],
+  [
+    'a checkpoint holds no weights in another order',
+    'full graphs beside experts',
+    {},
+    { 'model.moe_paged_stash': true, 'model.moe_mlp_glu_interleave_size': null },
+  ],
+  [
+    'graphs of parts of a layer leave the exchange of experts out',
+    'partial graphs beside experts',
+    {},
+    { 'model.cuda_graph_modules': ['attn', 'moe_router', 'moe_preprocess'] },
+  ],
+  [
+    'which were scopes before',
+    'partial graphs beside experts',
+    { release: 'v0.3.1' },
+    { 'model.cuda_graph_scope': ['attn', 'moe_router', 'moe_preprocess'] },
   ],
 ])('%s', (_sentence, name, engine, want) => {
   expect(told(render(capability(name), engine)).settings).toMatchObject(want);
@@ -134,7 +176,7 @@ it.each([
 it.each([
   ['bf16', 'tensor parallelism', { bf16: true, params_dtype: { dtype: 'bfloat16' }, grad_reduce_in_fp32: true }],
   ['fp16', 'fp16 products', { fp16: true, params_dtype: { dtype: 'float16' }, grad_reduce_in_fp32: false }],
-  ['fp8 by delayed scaling', 'fp8 products', { bf16: true, fp8: 'hybrid', fp8_recipe: 'delayed' }],
+  ['fp8, each tensor scaled as it is,', 'fp8 products', { bf16: true, fp8: 'hybrid', fp8_recipe: 'tensorwise' }],
   ['mxfp8', 'mxfp8 products', { bf16: true, fp8: 'e4m3', fp8_recipe: 'mxfp8' }],
   ['nvfp4', 'nvfp4 products', { fp4: 'e2m1', fp4_recipe: 'nvfp4' }],
   ['fp32', 'fp32 throughout', { fp32: true, bf16: false, params_dtype: { dtype: 'float32' } }],
@@ -182,6 +224,12 @@ it.each(['model', 'training', 'data'] as const)('without a recipe it needs %s', 
 });
 
 it.each<[string, string, Engine, readonly [rule: string, field: string]]>([
+  [
+    'experts in a graph of a whole step, for which its core has no room',
+    'full graphs beside experts',
+    { release: 'v0.3.1' },
+    ['whole-graphs-give-experts-room', 'layout.kernel.cudaGraphs'],
+  ],
   ['FSDP2', 'torch FSDP2', {}, ['fsdp2-of-the-core', 'layout.states.implementation']],
   ['samples of unlike lengths', 'dynamic sequences', {}, ['configuration-has-field', 'layout.sequence.dynamic.method']],
   [
@@ -242,12 +290,13 @@ it('a dollar sign in a path stands for itself', () => {
   });
 });
 
-describe('every field that is set', () => {
-  const release = megatronRelease('core_v0.16.1') ?? MEGATRON_RELEASES[0];
-  const asked = release && askedOf(specOf(aDraft()), { context: {}, release, engine: 'megatron-bridge' });
+describe.each(BRIDGE_RELEASES)('every field that is set for $tag', ({ tag, core, fields }) => {
+  const release = megatronRelease(core);
+  const spec = { ...specOf(aDraft()), engine: { name: 'megatron-bridge', image: 'x', release: tag } } as const;
+  const asked = release && askedOf(spec, { context: {}, release, engine: 'megatron-bridge' });
+  const flags = [...(release?.options.keys() ?? [])];
 
   it('is one of the release', () => {
-    const flags = [...(release?.options.keys() ?? [])];
     const paths = [
       ...flags.flatMap(fieldsOfFlag),
       ...(asked === undefined ? [] : decidedBy(asked).flatMap(([, settings]) => Object.keys(settings))),
@@ -256,11 +305,10 @@ describe('every field that is set', () => {
         : flags.flatMap((flag) => Object.keys(settingsOfFlag({ kind: 'default', flag, values: [] }, asked) ?? {}))),
     ];
     expect(paths.length).toBeGreaterThan(200);
-    expect(paths.filter((path) => !FIELDS.has(path))).toEqual([]);
+    expect(paths.filter((path) => !fields.has(path))).toEqual([]);
   });
 
   it('is known by its flag, whatever its form', () => {
-    const flags = [...(release?.options.keys() ?? [])];
     const unlike = flags.filter((flag) => {
       const set = asked && settingsOfFlag({ kind: 'default', flag, values: [] }, asked);
       return Object.keys(set ?? {}).join(' ') !== fieldsOfFlag(flag).join(' ');
@@ -273,7 +321,9 @@ it('what is said of it names fields of the release', () => {
   const fields = MEGATRON_BRIDGE_GUIDE.words
     .flatMap(({ to }) => to.split(', '))
     .filter((to) => /^[a-z_]+\.[a-z_]+$/.test(to));
-  expect(fields.filter((field) => !FIELDS.has(field) && field !== 'section.field')).toEqual([]);
+  expect(fields.filter((field) => !bridgeRelease(undefined).fields.has(field) && field !== 'section.field')).toEqual(
+    [],
+  );
 });
 
 it.each<[string, Readonly<Record<string, unknown>>]>([

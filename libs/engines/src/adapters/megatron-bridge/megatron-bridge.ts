@@ -9,22 +9,21 @@ import { given, type Json } from '../check.ts';
 import { askedOf, variableRefusal, variablesOf } from '../megatron-lm.ts';
 import { userEnvironment } from '../user-environment.ts';
 import { decidedBy } from './decided.ts';
-import { type Provider, RELEASE } from './fields.ts';
+import { bridgeRelease, type Provider } from './fields.ts';
 import { limitRefusal } from './limits.ts';
 import { overrideRefusal } from './overrides.ts';
 import { mixedPrecision } from './precision.ts';
 import program from './program.generated.json' with { type: 'json' };
 import { type Settings, settingsOfFlag } from './settings.ts';
 
-/** Of Megatron-LM, which the release pins (3rdparty/Megatron-LM, 55ac708). */
-const CORE = 'core_v0.16.1';
 /** Name of the Python module, and of its file. */
 const MODULE = 'coxswain_megatron_bridge';
 const RUNNER = ['python3', `$(${RANK_ENV.engineFiles})/${MODULE}.py`] as const;
 
 export function renderMegatronBridge(spec: EffectiveSpec, context: RenderContext): Rendering {
-  const core = megatronRelease(CORE);
-  if (core === undefined) throw new Error(`the options of ${CORE} are not committed`);
+  const release = bridgeRelease(spec.engine.release);
+  const core = megatronRelease(release.core);
+  if (core === undefined) throw new Error(`the options of ${release.core} are not committed`);
   const asked = askedOf(spec, { context, release: core, engine: 'megatron-bridge' });
   const told = megatronWords(asked);
   const said = saidBy(asked, told);
@@ -38,7 +37,7 @@ export function renderMegatronBridge(spec: EffectiveSpec, context: RenderContext
   const saves = spec.checkpoint !== undefined && checkpointFormat(asked) === 'torch_dist';
   return {
     kind: 'rendered',
-    release: RELEASE,
+    release: release.tag,
     startedBy: spec.engine.startedBy ?? 'launcher',
     command: [...(spec.engine.command?.map(literally) ?? RUNNER), ...(spec.engine.args ?? []).map(literally)],
     resumeArgs: spec.checkpoint === undefined ? [] : [...RESUME_ARGUMENTS],
@@ -151,7 +150,10 @@ function placed(value: Json): Json {
 
 function notesOf({ engine, model }: EffectiveSpec, told: readonly Told[]): readonly string[] {
   const notes = told.flatMap((one) => (one.kind === 'note' ? [one.text] : []));
-  const chosen = engine.release === undefined ? [`rendered for ${RELEASE}, the newest release that is known`] : [];
+  const chosen =
+    engine.release === undefined
+      ? [`rendered for ${bridgeRelease(undefined).tag}, the newest release that is known`]
+      : [];
   const ofRecipe =
     engine.recipe === undefined
       ? []

@@ -4,7 +4,7 @@ import type { EngineRefusal } from '../../engine-refusal.ts';
 import { ownerOf } from '../../megatron/owned-options.ts';
 import type { Asked } from '../../megatron/told.ts';
 import { decidedBy } from './decided.ts';
-import { FIELDS, RELEASE } from './fields.ts';
+import { bridgeRelease, type BridgeRelease } from './fields.ts';
 import { flagsOfField } from './settings.ts';
 
 const OVERRIDE = /^([a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*)(\.[A-Za-z0-9_.]+)?=/;
@@ -18,10 +18,11 @@ const SECTIONS: Readonly<Record<string, string>> = {
 export function overrideRefusal(asked: Asked, said: ReadonlyMap<string, string>): EngineRefusal | undefined {
   const { args = [], command } = asked.spec.engine;
   const decided = decidedBy(asked);
+  const release = bridgeRelease(asked.spec.engine.release);
   for (const argument of args) {
     const path = OVERRIDE.exec(argument)?.[1];
-    const isKnown = path !== undefined && FIELDS.has(path);
-    if (!isKnown && command === undefined) return unknown(argument, path);
+    const isKnown = path !== undefined && release.fields.has(path);
+    if (!isKnown && command === undefined) return unknown(argument, { path, release });
     if (!isKnown) continue;
     const owner =
       said.get(path) ??
@@ -47,15 +48,18 @@ function decidedBefore(path: string, owner: string): EngineRefusal {
   };
 }
 
-function unknown(argument: string, path: string | undefined): EngineRefusal {
-  const near = path === undefined ? undefined : nearestWord([...FIELDS.keys()], path);
+function unknown(
+  argument: string,
+  { path, release }: { readonly path: string | undefined; readonly release: BridgeRelease },
+): EngineRefusal {
+  const near = path === undefined ? undefined : nearestWord([...release.fields.keys()], path);
   return {
     rule: 'arguments-of-this-release',
     field: 'engine.args',
     why:
       path === undefined
         ? `"${argument}" sets no field: Megatron-Bridge takes section.field=value`
-        : `Megatron-Bridge ${RELEASE} has no field ${path}`,
+        : `Megatron-Bridge ${release.tag} has no field ${path}`,
     fallback: near === undefined ? 'leave it out' : `did you mean ${near}?`,
   };
 }

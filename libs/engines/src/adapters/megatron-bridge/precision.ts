@@ -4,7 +4,7 @@ import { given, type Json } from '../check.ts';
 
 export type MixedPrecision = Readonly<Record<string, Json>>;
 
-/** Undefined where neither job nor layout says a format. Scaling is delayed unless a recipe of it is told, as in Megatron-LM; Megatron-Bridge's own is another. */
+/** Undefined where neither job nor layout says a format. Scaling is told with each format in 8 bits, also where it is what Megatron-Bridge would do. */
 export function mixedPrecision(told: readonly Told[], isSaid: boolean): MixedPrecision | undefined {
   if (!isSaid) return undefined;
   const values = new Map(told.flatMap((one) => (one.kind === 'flag' ? [[one.flag, one.values[0] ?? '']] : [])));
@@ -17,7 +17,7 @@ export function mixedPrecision(told: readonly Told[], isSaid: boolean): MixedPre
     pipeline_dtype: { dtype: wide },
     grad_reduce_in_fp32: wide !== 'float16',
     fp8: values.get('--fp8-format'),
-    fp8_recipe: values.get('--fp8-recipe') ?? 'delayed',
+    fp8_recipe: values.get('--fp8-recipe'),
     fp4: values.get('--fp4-format'),
     fp4_recipe: values.get('--fp4-recipe'),
   });

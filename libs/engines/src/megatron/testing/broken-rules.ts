@@ -203,11 +203,22 @@ export const BROKEN_RULES: readonly BrokenRule[] = [
     means: ['--seq-length', '2048', '--max-position-embeddings', '1024'],
   },
   {
-    rule: 'whole-graphs-leave-experts',
+    rule: 'whole-graphs-give-experts-room',
     change: all(experts, over('kernel', { cudaGraphs: 'full' })),
     means: ['--cuda-graph-impl', 'local'],
     hole: 'validation asks in core_v0.16 and core_v0.17 alone; dropless experts of changing sizes end while the graph is captured',
     holeIn: [15, 18, 19],
+  },
+  {
+    rule: 'partial-graphs-recompute-within',
+    change: all(
+      experts,
+      over('kernel', { cudaGraphs: 'partial' }),
+      over('memory', { recompute: { mode: 'full', method: 'block', layers: 1 } }),
+    ),
+    means: ['--cuda-graph-impl', 'transformer_engine'],
+    hole: 'core_v0.15 does not ask',
+    holeIn: [15],
   },
   {
     rule: 'deferred-gradient-needs-pipeline',

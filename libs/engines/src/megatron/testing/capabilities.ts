@@ -147,6 +147,16 @@ export const CAPABILITIES: Readonly<Record<string, Change>> = {
   'fp32 throughout': training({ precision: 'fp32' }),
   'partial graphs': over('kernel', { cudaGraphs: 'partial' }),
   'full graphs': over('kernel', { cudaGraphs: 'full' }),
+  'partial graphs beside experts': all(expert({ dispatcher: 'alltoall' }), over('kernel', { cudaGraphs: 'partial' })),
+  'full graphs beside experts': all(
+    expert({ dispatcher: 'hybridep' }),
+    over('kernel', { cudaGraphs: 'full', precision: 'mxfp8' }),
+  ),
+  'full graphs beside experts, with nothing saved': all(
+    withoutCheckpoint,
+    expert({ dispatcher: 'hybridep' }),
+    over('kernel', { cudaGraphs: 'full', precision: 'mxfp8' }),
+  ),
   deterministic: over('kernel', { deterministic: true }),
   'checkpoints that any layout reads': all(
     distributed,
