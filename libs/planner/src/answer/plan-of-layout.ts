@@ -1,6 +1,7 @@
 /** A measured layout as an answer tells it: written out, predicted and priced. */
+import type { ParallelLayout } from '@coxswain/layout';
 import { GIB_BYTES } from '@coxswain/units';
-import type { CandidateLayout } from '../facts.ts';
+import type { CandidateLayout, Precision } from '../facts.ts';
 import { predictMemory } from '../memory/predict-memory.ts';
 import type { Plan } from '../contract.ts';
 import type { MeasuredLayout } from '../search/kept-layouts.ts';
@@ -23,7 +24,7 @@ export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, '
   const steps = request.tokens === undefined ? 1 : stepsOf(request, request.tokens);
   const hours = (steps * prediction.stepTimeS) / SECONDS_PER_HOUR;
   return {
-    layout: layoutOfCandidate(plainCandidate(candidate), base.model, hostGib),
+    layout: inItsFormat(layoutOfCandidate(plainCandidate(candidate), base.model, hostGib), run.precision),
     microBatchSize: candidate.microBatchSize,
     gpus,
     prediction,
@@ -33,8 +34,15 @@ export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, '
   };
 }
 
-/** Overlap without data parallelism, and stages without a pipeline, are choices without effect. */
+/** A job says bf16 or fp32; what products are made in besides is said by its layout. */
+function inItsFormat(layout: ParallelLayout, precision: Precision): ParallelLayout {
+  if (precision === 'bf16' || precision === 'fp32') return layout;
+  return { ...layout, kernel: { ...layout.kernel, precision } };
+}
+
+/** Overlap without data parallelism, gathering of states that every rank has, and stages without a pipeline are choices without effect. */
 function plainCandidate(candidate: CandidateLayout): CandidateLayout {
   const replicas = candidate.data * candidate.context;
-  return replicas > 1 ? candidate : { ...candidate, overlapGradReduce: false, overlapParamGather: false };
+  if (replicas > 1 && candidate.zeroStage > 0) return candidate;
+  return { ...candidate, overlapGradReduce: candidate.overlapGradReduce && replicas > 1, overlapParamGather: false };
 }

@@ -42,6 +42,23 @@ describe('the choices of an engine', () => {
     expect(choicesOfEngine(stack, allow).recompute).toEqual(want);
   });
 
+  it.each<[string, string, AllowedChoices['rankOrders']]>([
+    ['Megatron-LM puts the pipeline outermost, or data', 'megatron-lm core_v0.19', ['tp-cp-dp-pp', 'tp-cp-pp-dp']],
+    ['Megatron-Bridge the same', 'megatron-bridge 26.04', ['tp-cp-dp-pp', 'tp-cp-pp-dp']],
+    ['TorchTitan has one', 'torchtitan', ['tp-cp-dp-pp']],
+    ['a program of the user’s own any', 'custom', undefined],
+  ])('are orders of ranks: %s', (_sentence, stack, want) => {
+    expect(choicesOfEngine(stack, {}).rankOrders).toEqual(want);
+  });
+
+  it.each([
+    ['megatron-bridge', undefined],
+    ['torchtitan', false],
+    ['hugging-face', false],
+  ])('let %s hold optimizer states in host memory: %s', (stack, want) => {
+    expect(choicesOfEngine(stack, {}).offload).toBe(want);
+  });
+
   it.each([
     ['megatron-bridge 26.04', 2],
     ['nemo mlperf 5.1', 2],

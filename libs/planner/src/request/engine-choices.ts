@@ -1,6 +1,6 @@
 /** Which choices does the engine of a request offer? */
 import { engineSupport, LAYOUT_ENGINES, type LayoutEngine, type ParallelLayout } from '@coxswain/layout';
-import { SCHEDULES } from '../facts.ts';
+import { RANK_ORDERS, SCHEDULES } from '../facts.ts';
 import {
   CONTEXT_ALGORITHMS,
   RECOMPUTE_POLICIES,
@@ -28,6 +28,11 @@ const RECOMPUTE_OF: Partial<Record<LayoutEngine, readonly RecomputePolicy[]>> = 
   deepspeed: ['none', 'half', 'full'],
 };
 
+/** Megatron-LM puts the pipeline outermost, or data (`--use-tp-pp-dp-mapping`). */
+function hasOrder(engine: LayoutEngine, order: (typeof RANK_ORDERS)[number]): boolean {
+  return !/^megatron-(lm|bridge)$/.test(engine) || order === 'tp-cp-pp-dp';
+}
+
 /** What the caller allows and the engine can be told. Where nothing would be left the caller's word stands, and the rules refuse what is wrong. */
 export function choicesOfEngine(stack: string | undefined, allow: AllowedChoices): AllowedChoices {
   const engine = stack === undefined ? undefined : engineOfStack(stack);
@@ -46,11 +51,18 @@ export function choicesOfEngine(stack: string | undefined, allow: AllowedChoices
   const zeroStages = (allow.zeroStages ?? ZERO_STAGES).filter((zeroStage) =>
     offers({ dataParallelDegree: 2, pipelineParallelDegree: 1, states: { zeroStage } }, 'states.zeroStage'),
   );
+  const rankOrders = (allow.rankOrders ?? RANK_ORDERS).filter(
+    (order) => order === RANK_ORDERS[0] || (offers({ rankOrder: ['tensor'] }, 'rankOrder') && hasOrder(engine, order)),
+  );
+  const hostMemory = { offload: [{ what: 'optimizer' as const, fraction: 1 }], hostMemoryGibPerGpu: 1 };
+  const offloads = offers({ memory: hostMemory }, 'memory.offload.what');
   const ofEngine = RECOMPUTE_OF[engine] ?? RECOMPUTE_POLICIES;
   const recompute = (allow.recompute ?? RECOMPUTE_POLICIES).filter((policy) => ofEngine.includes(policy));
   return {
     ...allow,
     ...(recompute.length === 0 || recompute.length === RECOMPUTE_POLICIES.length ? {} : { recompute }),
+    ...(rankOrders.length === RANK_ORDERS.length ? {} : { rankOrders }),
+    ...(offloads ? {} : { offload: false }),
     ...(zeroStages.length === 0 ? {} : { zeroStages }),
     ...(schedules.length === 0 ? {} : { schedules }),
     ...(contextAlgorithms.length === 0 ? {} : { contextAlgorithms }),

@@ -5,7 +5,7 @@ import { gpuOf, modelOf } from '../presets/index.ts';
 import { aCandidate } from '../testing/candidates.ts';
 import { aCluster } from '../testing/runs.ts';
 import { PLAIN_TOOLS, toolsOf, type EngineTools } from './engine-tools.ts';
-import { candidateOfMesh, denseMeshesOf, withStates } from './search-space.ts';
+import { candidateOfMesh, denseMeshesOf, expertGridsOf, withStates } from './search-space.ts';
 import { spaceOf } from './space-of-request.ts';
 
 const on = (gpu: string, model: string, precision: 'bf16' | 'mxfp8' | 'nvfp4' = 'bf16') => ({
@@ -13,6 +13,11 @@ const on = (gpu: string, model: string, precision: 'bf16' | 'mxfp8' | 'nvfp4' = 
   cluster: aCluster(16, { gpu: gpuOf(gpu) }),
   precision,
 });
+
+const HYBRID_WITH_EXPERTS = {
+  ...on('gb200', 'qwen3-30b-a3b', 'mxfp8'),
+  model: { ...modelOf('qwen3-30b-a3b').model, gatedMlp: false },
+};
 
 describe('what an expert turns on', () => {
   it.each<[string, string, ReturnType<typeof on>, Partial<EngineTools>]>([
@@ -51,6 +56,18 @@ describe('what an expert turns on', () => {
       { cudaGraphs: 'full' },
     ],
     [
+      'graphs of parts in nvfp4, whose products of experts ask the host',
+      'megatron-bridge',
+      on('b200', 'qwen3-30b-a3b', 'nvfp4'),
+      { cudaGraphs: 'partial' },
+    ],
+    [
+      'graphs of parts where experts have no gates, as those of hybrids',
+      'megatron-bridge',
+      HYBRID_WITH_EXPERTS,
+      { cudaGraphs: 'partial' },
+    ],
+    [
       'one graph of the whole step of a dense model on Blackwell, in any format',
       'nemo mlperf 5.1',
       on('gb200', 'llama-3.1-8b'),
@@ -77,6 +94,39 @@ describe('what an expert turns on', () => {
     expect(withStates({ ...candidate, cudaGraphs: 'partial' }, states, modelOf('llama-3.1-8b').model).cudaGraphs).toBe(
       'partial',
     );
+  });
+
+  it.each([
+    ['stand beside norms that are computed again', 'norms', 'partial'],
+    ['end at layers of experts that are', 'mlp', 'none'],
+    ['end at whole layers that are', 'full', 'none'],
+  ] as const)('as graphs of parts, which %s', (_sentence, recompute, want) => {
+    const states = { zeroStage: 1, shardGroup: 1, recompute, offloadOptimizer: 0, offloadActivations: 0 } as const;
+    const { model } = modelOf('qwen3-30b-a3b');
+    expect(withStates({ ...aCandidate(), cudaGraphs: 'partial' }, states, model).cudaGraphs).toBe(want);
+    expect(withStates({ ...aCandidate(), cudaGraphs: 'full' }, states, model).cudaGraphs).toBe('full');
+  });
+
+  it.each([
+    ['that are whole and sent between ranks', { expert: 8, expertTensor: 1 }, 'full'],
+    ['that stay where their tokens are', { expert: 1, expertTensor: 1 }, 'partial'],
+    ['whose tensors are divided', { expert: 8, expertTensor: 2 }, 'partial'],
+  ])('has room in a graph of the whole step for experts %s', (_sentence, { expert, expertTensor }, want) => {
+    const resolved = resolveRequest(
+      parsePlanRequest({
+        model: 'qwen3-30b-a3b',
+        cluster: { gpu: 'b200', gpus: 16 },
+        globalBatchSize: 64,
+        sequenceLength: 4096,
+        precision: 'mxfp8',
+        stack: 'megatron-bridge',
+        pinned: { tensor: 2, expert, expertTensor },
+      }),
+    );
+    const space = spaceOf(resolved, resolved.run);
+    const [mesh] = [...denseMeshesOf(space, (_, [first]) => first ?? 'ring')];
+    const grids = mesh === undefined ? [] : expertGridsOf(space, mesh);
+    expect(grids.map((grid) => mesh && candidateOfMesh({ ...mesh, ...grid }).cudaGraphs)).toEqual([want]);
   });
 
   it.each([

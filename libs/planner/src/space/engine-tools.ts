@@ -62,13 +62,23 @@ function fastestDispatcher({ model, cluster }: Situation): EngineTools['dispatch
 }
 
 /**
- * With experts the whole iteration in formats of 8 and 4 bits with block scales, parts of a layer else. Dense models the whole iteration, as the recipe of
- * Llama 3 8B (25.11) and the submissions to MLPerf since 4.1 have it.
+ * With experts the whole iteration in MXFP8, where they are gated, parts of a layer else, also in NVFP4 and of hybrids (workload_base_configs of v0.4.2 to v0.6.0;
+ * Transformer Engine multiplies other experts by counts that the host has to know). Dense models the whole iteration, as the recipe of Llama 3 8B (25.11) and the
+ * submissions to MLPerf since 4.1 have it.
  */
 function bridgeGraphs({ model, precision, cluster }: Situation): EngineTools['cudaGraphs'] {
   if (!isBlackwell(cluster)) return 'none';
   if (model.experts === undefined) return 'full';
-  return precision === 'mxfp8' || precision === 'nvfp4' ? 'full' : 'partial';
+  const isRoomy = precision === 'mxfp8' && model.gatedMlp && model.layerPattern === undefined && cluster.gpus > 1;
+  return isRoomy ? 'full' : 'partial';
+}
+
+/** A graph of a whole step has room for experts that HybridEP sends between ranks, and for whole ones; undefined where they do not decide. */
+export function graphsOfGrid(
+  { cudaGraphs }: EngineTools,
+  { expert, expertTensor }: Pick<CandidateLayout, 'expert' | 'expertTensor'>,
+): CandidateLayout['cudaGraphs'] | undefined {
+  return cudaGraphs === 'full' && (expert === 1 || expertTensor > 1) ? 'partial' : undefined;
 }
 
 function isBlackwell({ gpu }: ClusterFacts): boolean {

@@ -49,7 +49,7 @@ import {
 import { isVShaped } from '../stages.ts';
 import { staysInDomain } from '../time/tiers.ts';
 import { choicesOf, contextAlgorithmsOf } from './context-choices.ts';
-import { PLAIN_TOOLS, type EngineTools } from './engine-tools.ts';
+import { graphsOfGrid, PLAIN_TOOLS, type EngineTools } from './engine-tools.ts';
 import { modulesOf } from './recomputed-modules.ts';
 import { denseRanksInTiers, distinctRankOrders } from './rank-tiers.ts';
 
@@ -86,6 +86,8 @@ export interface DenseMesh {
 export interface ExpertGrid {
   readonly expert: number;
   readonly expertTensor: number;
+  /** Of an engine whose graphs the experts decide; absent: as its tools have them. */
+  readonly cudaGraphs?: CandidateLayout['cudaGraphs'] | undefined;
 }
 
 export type Mesh = DenseMesh & ExpertGrid;
@@ -173,7 +175,7 @@ function isEvenGrid({ model, globalBatchSize }: SpaceFacts, { tensor, pipeline, 
   return model.attentionHeads % tensor === 0 && model.layers % pipeline === 0 && globalBatchSize % data === 0;
 }
 
-export function expertGridsOf(space: SpaceFacts, grid: Pick<DenseMesh, 'tensor'>): readonly ExpertGrid[] {
+export function expertGridsOf(space: SpaceFacts, grid: Pick<DenseMesh, 'tensor' | 'tools'>): readonly ExpertGrid[] {
   const { experts } = space.model;
   if (experts === undefined) return [{ expert: 1, expertTensor: 1 }];
   const { pinned } = space;
@@ -181,6 +183,7 @@ export function expertGridsOf(space: SpaceFacts, grid: Pick<DenseMesh, 'tensor'>
     choicesOf(pinned.expertTensor, undefined, [...new Set([1, grid.tensor])]).map((expertTensor) => ({
       expert,
       expertTensor,
+      cudaGraphs: graphsOfGrid(grid.tools ?? PLAIN_TOOLS, { expert, expertTensor }),
     })),
   );
 }
@@ -338,7 +341,7 @@ export function candidateOfMesh(mesh: Mesh): CandidateLayout {
     overlapParamGather: true,
     overlapExpert: tools.overlapExpert && mesh.pipeline === 1,
     dispatcher: tools.dispatcher,
-    cudaGraphs: tools.cudaGraphs,
+    cudaGraphs: mesh.cudaGraphs ?? tools.cudaGraphs,
     // Said although nothing is decided: engines of JavaScript read objects faster that all have the same fields.
     recomputeLayersPerChunk: undefined,
     stages: undefined,
@@ -361,13 +364,21 @@ export function withStates(candidate: CandidateLayout, states: StateChoice, mode
     overlapExpert: candidate.overlapExpert && mode !== 'full' && !modules.includes('moe'),
     offloadOptimizer: states.offloadOptimizer,
     offloadActivations: states.offloadActivations,
-    cudaGraphs: states.offloadActivations > 0 ? graphsBesideOffload(candidate.cudaGraphs) : candidate.cudaGraphs,
+    cudaGraphs: graphsBeside(candidate.cudaGraphs, states, mode === 'full' || modules.includes('moe')),
   };
 }
 
-/** A graph of a whole step cannot wait for activations that are in host memory. */
-function graphsBesideOffload(graphs: CandidateLayout['cudaGraphs']): CandidateLayout['cudaGraphs'] {
-  return graphs === 'full' ? 'none' : graphs;
+/**
+ * A graph of a whole step cannot wait for activations that are in host memory, and what is computed again must not reach over the edge of one of a part
+ * (Megatron-Core asserts it).
+ */
+function graphsBeside(
+  graphs: CandidateLayout['cudaGraphs'],
+  { offloadActivations }: StateChoice,
+  recomputesWide: boolean,
+): CandidateLayout['cudaGraphs'] {
+  if (graphs === 'full') return offloadActivations > 0 ? 'none' : 'full';
+  return recomputesWide ? 'none' : graphs;
 }
 
 /** The states of a branch of which the pipeline is not decided: half of the layers of a chunk are at least one. */
