@@ -5,6 +5,7 @@ that are built for GPUs, or that only models of images and sound need, are there
 they can be imported, and nothing else.
 """
 
+import abc
 import importlib.abc
 import importlib.machinery
 import os
@@ -27,19 +28,25 @@ STAND_INS = (
     'torchvision',
     'transformer_engine',
     'transformer_engine_torch',
+    'webdataset',
 )
 
 
-class _Anything(type):
-    """A class of which every attribute is one."""
+class _Anything(abc.ABCMeta):
+    """A class of which every attribute is one; classes of theirs are also abstract."""
 
     def __getattr__(cls, name):
         if name.startswith('__'):
             raise AttributeError(name)
-        return _Anything(name, (), {'__init__': lambda self, *_, **__: None})
+        return _anything(name)
 
     def __getitem__(cls, _):
         return cls
+
+
+def _anything(name):
+    # Also a decorator that is made by a call, which leaves what it decorates.
+    return _Anything(name, (), {'__init__': lambda self, *_, **__: None, '__call__': lambda self, first=None, *_: first})
 
 
 class _Module(types.ModuleType):
@@ -49,7 +56,7 @@ class _Module(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith('__'):
             raise AttributeError(name)
-        return _Anything(name, (), {'__init__': lambda self, *_, **__: None})
+        return _anything(name)
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
