@@ -46,7 +46,8 @@ class _Anything(abc.ABCMeta):
 
 def _anything(name):
     # Also a decorator that is made by a call, which leaves what it decorates.
-    return _Anything(name, (), {'__init__': lambda self, *_, **__: None, '__call__': lambda self, first=None, *_: first})
+    made = {'__init__': lambda self, *_, **__: None, '__call__': lambda self, first=None, *_: first}
+    return _Anything(name, (), made)
 
 
 class _Module(types.ModuleType):
@@ -83,7 +84,7 @@ def _stand_in_for_adam():
 
 
 def _of_an_image():
-    """Python 3.12, of which core_v0.18 uses one name here, and a nvidia_resiliency_ext that says which it is (nvrx.py)."""
+    """Python 3.12, of which core_v0.18 uses one name, and a nvidia_resiliency_ext that says which it is (nvrx.py)."""
     if not hasattr(typing, 'override'):
         from typing_extensions import override
 
