@@ -19,6 +19,10 @@ export interface RankOrders {
   readonly cells: Int32Array;
   /** Where the passes of each rank begin, and behind the last rank where they end. */
   readonly beginnings: Int32Array;
+  /** Passes of a rank for one micro-batch in the middle of a step, where it repeats them: from where to where each rank does. */
+  readonly perMicroBatch: number;
+  readonly steadyFrom: Int32Array;
+  readonly steadyTo: Int32Array;
   /** 1 where stage k and k + 1 stand on different ranks, 0 where a message between them takes no time. */
   readonly crossesRanks: Float64Array;
   readonly weightsWait: boolean;
@@ -78,11 +82,14 @@ function newRankOrders(shape: ScheduleShape): RankOrders {
     }
     beginnings[rank + 1] = at;
   }
+  const perMicroBatch = repeatedPasses(shape);
   return {
     kinds,
     stages,
     cells,
     beginnings,
+    perMicroBatch,
+    ...steadyStretches({ kinds, stages, cells, beginnings, perMicroBatch }),
     crossesRanks: Float64Array.from({ length: pipeline * chunks }, (_, stage) =>
       rankOfStage(shape, stage) === rankOfStage(shape, stage + 1) ? 0 : 1,
     ),
@@ -90,4 +97,44 @@ function newRankOrders(shape: ScheduleShape): RankOrders {
     activationLimit: activationLimit(shape),
     limitKnowsWeightShare: limitKnowsWeightShare(shape),
   };
+}
+
+/** Passes that a rank repeats for every micro-batch. Weight passes that wait for a place are none of its order. */
+function repeatedPasses({ schedule, chunks }: ScheduleShape): number {
+  const weights = schedule === 'v-min' || schedule === 'zb-h1' ? chunks : 0;
+  return 2 * chunks + weights;
+}
+
+/** The longest stretch of each rank in which every pass is that of `perMicroBatch` passes before, for the next micro-batch. */
+function steadyStretches({
+  kinds,
+  stages,
+  cells,
+  beginnings,
+  perMicroBatch,
+}: Pick<RankOrders, 'kinds' | 'stages' | 'cells' | 'beginnings' | 'perMicroBatch'>): Pick<
+  RankOrders,
+  'steadyFrom' | 'steadyTo'
+> {
+  const ranks = beginnings.length - 1;
+  const steadyFrom = new Int32Array(ranks);
+  const steadyTo = new Int32Array(ranks);
+  for (let rank = 0; rank < ranks; rank++) {
+    const end = beginnings[rank + 1] as number;
+    let from = beginnings[rank] as number;
+    for (let at = from; at < end; at++) {
+      const repeats =
+        at + perMicroBatch < end &&
+        kinds[at] === kinds[at + perMicroBatch] &&
+        stages[at] === stages[at + perMicroBatch] &&
+        (cells[at] as number) + 1 === cells[at + perMicroBatch];
+      if (repeats) continue;
+      if (at + perMicroBatch - from > (steadyTo[rank] as number) - (steadyFrom[rank] as number)) {
+        steadyFrom[rank] = from;
+        steadyTo[rank] = Math.min(end, at + perMicroBatch);
+      }
+      from = at + 1;
+    }
+  }
+  return { steadyFrom, steadyTo };
 }

@@ -1,6 +1,7 @@
 /** When does every pass of a schedule start and end? A pass starts when its rank is free and its message has come. */
 import { BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD, PAIRED_FORWARD } from './pass-order.ts';
 import type { RankOrders } from './rank-orders.ts';
+import { ScheduleRhythm, type RunClocks } from './schedule-rhythm.ts';
 import { stageOfRank, type ScheduleInput } from './schedule-input.ts';
 
 /** A pass that ran. `kind` is one of pass-order.ts; `cell` is `stage * microBatches + microBatch`. */
@@ -29,6 +30,9 @@ const WORTH_FILLING = 0.01;
 /** Shares of an activation, and seconds of passes, do not add up exactly. */
 const ROUNDING = 1e-9;
 
+/** Of fewer micro-batches a rank hardly anything is left to skip when they have filled the pipeline. A choice. */
+const LEAST_PER_RANK = 4;
+
 /** Of a message that has not come. */
 const NOT_YET = -1;
 
@@ -56,26 +60,26 @@ export function runSchedule(
 }
 
 /** The clocks of all ranks: views into the buffers, set to the start of a step. */
-class ScheduleRun {
+class ScheduleRun implements RunClocks {
   private readonly input: ScheduleInput;
   private readonly orders: RankOrders;
   private readonly listener: ((run: PassRun) => void) | undefined;
   /** What a weight pass frees, by the accounting of the plan's limit. */
   private readonly weightShare: number;
   private readonly startedAtS: Float64Array;
-  private readonly freeAtS: Float64Array;
-  private readonly held: Float64Array;
+  readonly freeAtS: Float64Array;
+  readonly held: Float64Array;
   /** What a rank may still idle until the makespan is longer than asked for: no rank takes less than all its passes and its idle times. */
-  private readonly mayIdleS: Float64Array;
+  readonly mayIdleS: Float64Array;
   /** Arrival of inputs and gradients by cell. */
-  private readonly inputAtS: Float64Array;
-  private readonly gradientAtS: Float64Array;
+  readonly inputAtS: Float64Array;
+  readonly gradientAtS: Float64Array;
   /** The next pass of each rank. */
-  private readonly next: Int32Array;
+  readonly next: Int32Array;
   /** Weight passes that ranks owe, oldest first, as indices into the orders; a stretch per rank. */
-  private readonly owed: Int32Array;
-  private readonly firstOwed: Int32Array;
-  private readonly lastOwed: Int32Array;
+  readonly owed: Int32Array;
+  readonly firstOwed: Int32Array;
+  readonly lastOwed: Int32Array;
   private readonly mostS: number;
   private isTooLong = false;
 
@@ -130,6 +134,7 @@ class ScheduleRun {
     const { pipeline, schedule } = this.input;
     const last = pipeline - 1;
     const { beginnings } = this.orders;
+    const rhythm = this.mayFallIntoRhythm() ? new ScheduleRhythm(this.input, this.orders, this) : undefined;
     let left = beginnings[pipeline] as number;
     while (left > 0) {
       const before = left;
@@ -137,8 +142,17 @@ class ScheduleRun {
       left -= this.runRanks(last - 1, pipeline - 2, -1);
       if (this.isTooLong) return this.mostS;
       if (left === before) throw new Error(`the passes of ${schedule} wait for each other`);
+      const skipped = rhythm?.skipPeriods() ?? 0;
+      if (skipped > 0 && this.mayIdleS.some((idleS) => idleS < 0)) return this.mostS;
+      left -= skipped;
     }
     return undefined;
+  }
+
+  /** Who wants to hear of every pass hears of every one. */
+  private mayFallIntoRhythm(): boolean {
+    const { pipeline, microBatches } = this.input;
+    return this.listener === undefined && pipeline > 1 && microBatches >= LEAST_PER_RANK * pipeline;
   }
 
   /** Runs the passes of each of so many ranks up to the first that has to wait, and returns how many passes that were. */
