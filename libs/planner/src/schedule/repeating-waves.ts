@@ -6,7 +6,8 @@
  * Clocks are compared within 1e-12 of their value: skipping n periods changes a makespan by at most n times that share.
  */
 
-const SAME = 1e-12;
+/** Share of its value by which a time may differ and still be the same. */
+export const SAME = 1e-12;
 
 /** Compares clocks with those of an earlier wave, which it replaces at doubling distances (Brent): a period of any length is found. */
 export class RepeatingWaves {

@@ -6,6 +6,7 @@
  * Times are compared within 1e-12 of their value: skipping n periods changes a makespan by at most n times that share.
  */
 import type { RankOrders } from './rank-orders.ts';
+import { SAME } from './repeating-waves.ts';
 import type { ScheduleInput } from './schedule-input.ts';
 import { BACKWARD, BACKWARD_INPUT, FORWARD, PAIRED_FORWARD } from './pass-order.ts';
 
@@ -22,7 +23,6 @@ export interface RunClocks {
   readonly lastOwed: Int32Array;
 }
 
-const SAME = 1e-12;
 /** Shares of an activation do not add up exactly. */
 const SAME_SHARE = 1e-9;
 
