@@ -14,13 +14,17 @@ import os, time, torch
 torch.distributed.init_process_group('gloo')
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8, bias=False))
 optimizer = torch.optim.AdamW(model.parameters())
-for _ in range(${STEPS}):
+def appears(file):
+    while not os.path.exists(file):
+        time.sleep(0.05)
+for step in range(1, ${STEPS} + 1):
+    if step == ${STEPS}:
+        appears(os.environ['LED_AGAIN'])
     model(torch.ones(2, 8)).sum().backward()
     optimizer.step()
     time.sleep(0.1)
 def forgets_the_barrier():
-    while not os.path.exists(os.environ['BARRIER_REMEMBERED']):
-        time.sleep(0.05)
+    appears(os.environ['BARRIER_REMEMBERED'])
 if torch.distributed.get_rank() == 1:
     forgets_the_barrier()
 torch.distributed.barrier()
@@ -47,6 +51,13 @@ const isIn = (stacks: PodStacks, ranks: string, name: string): boolean =>
 /** One waits for the other, which is elsewhere. */
 const areThere = (stacks: PodStacks): boolean =>
   isIn(stacks, '0', 'barrier') && isIn(stacks, '1', 'forgets_the_barrier');
+
+/** Lets the last step be made once the second leader listens: what is on the way to one that dies is told to nobody. */
+async function untilLedAgain(operator: FakeOperator, ledAgain: string): Promise<void> {
+  const isLed = () => operator.connections.length > 1 && operator.ofKind('trained').length > 1;
+  await waitFor(isLed, { what: 'the second leader to hear what is trained', deadlineMs: 120_000, intervalMs: 50 });
+  writeFileSync(ledAgain, '');
+}
 
 /** Asks until each is where it stays, and lets them go on. */
 async function untilTheyStand(operator: FakeOperator, remembered: string): Promise<void> {
@@ -102,10 +113,12 @@ describe('a program that knows nothing of the launcher', () => {
   ])(
     '%s is seen in its steps, in what it really trains, and in what each rank is in the middle of, also by who leads next',
     async (_, engine, environment) => {
-      const remembered = join(mkdtempSync(join(directory, 'case-')), 'remembered');
-      const { operator, launcher } = await train(engine, { ...environment, BARRIER_REMEMBERED: remembered }, (told) =>
-        untilTheyStand(told, remembered),
-      );
+      const own = mkdtempSync(join(directory, 'case-'));
+      const files = { LED_AGAIN: join(own, 'led-again'), BARRIER_REMEMBERED: join(own, 'remembered') };
+      const { operator, launcher } = await train(engine, { ...environment, ...files }, async (told) => {
+        await untilLedAgain(told, files.LED_AGAIN);
+        await untilTheyStand(told, files.BARRIER_REMEMBERED);
+      });
       const trained = operator.ofKind('trained');
       expect(trained.length).toBeGreaterThan(1);
       for (const { facts } of trained) {
