@@ -55,7 +55,7 @@ function isSame(a: MeasuredLayout, b: MeasuredLayout): boolean {
 }
 
 /** Each once. */
-function byRank(layouts: readonly MeasuredLayout[], objective: Objective): readonly MeasuredLayout[] {
+export function byRank(layouts: readonly MeasuredLayout[], objective: Objective): readonly MeasuredLayout[] {
   const once = layouts.filter((layout, index) => layouts.findIndex((other) => isSame(layout, other)) === index);
   const ranked = new BestLayouts(objective, once.length);
   for (const layout of once) ranked.offer(layout);

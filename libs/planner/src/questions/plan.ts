@@ -5,6 +5,7 @@ import { adviceOf } from './advice.ts';
 import { toldLayouts } from '../answer/distinct-layouts.ts';
 import { calibrationSentence } from '../calibration/calibration-in-use.ts';
 import { closestPlanOf } from './closest-plan.ts';
+import { toldWithOneUnoffloaded } from './without-offload.ts';
 import { whyNothing } from './why-nothing.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
 import { resolveRequest } from '../request/resolved-request.ts';
@@ -25,7 +26,8 @@ export function plan(request: PlanRequest, { withAdvice = true }: PlanOptions = 
   const resolved = resolveRequest(request);
   const goal = goalOf(resolved);
   const found = searchRequest(resolved, goal);
-  const plans = toldLayouts(found, request).map((layout) => planOf(resolved, layout));
+  const told = toldWithOneUnoffloaded(resolved, goal, toldLayouts(found, request));
+  const plans = told.map((layout) => planOf(resolved, layout));
   const [best] = plans;
   const closest = best === undefined ? closestPlanOf(resolved, goal.limits) : undefined;
   const advice = withAdvice ? adviceOf(resolved, goal.limits, best) : [];

@@ -111,13 +111,17 @@ describe('the search', () => {
     fc.assert(fc.property(questions, check), { numRuns: 25 });
   });
 
-  it('finds the same best layouts where nothing else is wanted, and measures no more for them', () => {
+  it('finds the same best layouts where nothing else is wanted or only the simplest besides, and measures no more for them', () => {
     fc.assert(
       fc.property(questions, (asked) => {
         const space = spaceOf(asked.from);
         const [all, best] = [answerOf(space, asked), answerOf(space, asked, 'best')];
         expect(best.best).toEqual(all.best);
         expect(best.stats.timed).toBeLessThanOrEqual(all.stats.timed);
+        const withoutFront = answerOf(space, asked, 'simplest');
+        expect(withoutFront.best).toEqual(all.best);
+        expect(withoutFront.simplest).toEqual(all.simplest);
+        expect(withoutFront.stats.timed).toBeLessThanOrEqual(all.stats.timed);
       }),
       { numRuns: 25 },
     );

@@ -48,8 +48,8 @@ export interface LayoutSearch {
   readonly stats: SearchStats;
   /** What comes first when meshes are tried: the smallest, or else the fastest. */
   readonly smallestFirst: boolean;
-  /** Only the `best` ones, which spares the search what matters for front and simplest alone; or only whether there is `any`. Absent: all. */
-  readonly wanted?: 'best' | 'any' | undefined;
+  /** Only the `best` ones, which spares the search what matters for front and simplest alone; those and the `simplest`; or only whether there is `any`. Absent: all. */
+  readonly wanted?: 'best' | 'simplest' | 'any' | undefined;
 }
 
 /** What was found already, which excludes branches that cannot reach it. */
@@ -331,8 +331,8 @@ class BranchAndBound {
   #excludes({ timeS, bytes, complexity }: WeighedBounds): boolean {
     const { best, front, simplest, wanted } = this.#search;
     const incumbents = this.#incumbents;
-    if (wanted === undefined) {
-      if (!front.excludes(timeS, bytes) && !incumbents.front.excludes(timeS, bytes)) return false;
+    if (wanted === undefined && !front.excludes(timeS, bytes) && !incumbents.front.excludes(timeS, bytes)) return false;
+    if (wanted === undefined || wanted === 'simplest') {
       if (!simplest.excludes(timeS, complexity) && !incumbents.simplest.excludes(timeS, complexity)) return false;
     }
     return best.excludes(timeS, bytes, this.#gpus) || incumbents.best.excludes(timeS, bytes, this.#gpus);
