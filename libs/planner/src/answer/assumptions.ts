@@ -7,6 +7,7 @@ import { PRICE_BASIS } from '../presets/index.ts';
 import { nearestNames } from '../presets/named.ts';
 import { engineOfStack } from '../request/engine-choices.ts';
 import type { ResolvedRequest } from '../request/resolved-request.ts';
+import { toolsOf, type EngineTools } from '../space/engine-tools.ts';
 
 export function assumptionsOf({ request, run, allow }: ResolvedRequest): string[] {
   const { cluster } = run;
@@ -23,7 +24,7 @@ export function assumptionsOf({ request, run, allow }: ResolvedRequest): string[
   }
   if (asked.usdPerGpuHour === undefined)
     assumed.push(`${cluster.gpu.usdPerHour} USD per GPU and hour (${PRICE_BASIS})`);
-  assumed.push(...engineAssumed(request.stack));
+  assumed.push(...engineAssumed(request.stack, toolsOf(run.stack, run)));
   assumed.push(
     run.flashAttention ? 'FlashAttention' : 'attention without FlashAttention',
     `gradients summed in ${run.gradientBytes} bytes, Adam with fp32 master weights and moments`,
@@ -39,10 +40,14 @@ export function assumptionsOf({ request, run, allow }: ResolvedRequest): string[
   return assumed;
 }
 
-function engineAssumed(stack: string | undefined): readonly string[] {
+const DISPATCHERS: Partial<Record<EngineTools['dispatcher'], string>> = { deepep: 'DeepEP', hybridep: 'HybridEP' };
+
+function engineAssumed(stack: string | undefined, { dispatcher }: EngineTools): readonly string[] {
+  const named = DISPATCHERS[dispatcher];
+  const dispatch = named === undefined ? '' : `, and sends tokens to experts by ${named}`;
   if (stack === undefined)
     return [
-      'an engine like the average of those measured, which runs every schedule and every way to split states; name yours with stack',
+      `an engine like the average of those measured, which runs every schedule and every way to split states${dispatch}; name yours with stack`,
     ];
   const family = familyOfStack(stack);
   if (isMeasured(stack)) return [];
@@ -50,9 +55,9 @@ function engineAssumed(stack: string | undefined): readonly string[] {
   const engine = engineOfStack(stack);
   if (engine !== undefined)
     return [`the constants of an average engine, since ${engine} was not measured; what it can be told is known`];
-  const named = MEASURED.map((name) => ({ name, aliases: [] }));
+  const known = MEASURED.map((name) => ({ name, aliases: [] }));
   return [
-    `an average engine that runs everything, since no engine "${stack}" is known; nearest: ${nearestNames(named, stack, 3).join(', ')}`,
+    `an average engine that runs everything${dispatch}, since no engine "${stack}" is known; nearest: ${nearestNames(known, stack, 3).join(', ')}`,
   ];
 }
 

@@ -1,5 +1,5 @@
 import { parsePlanRequest } from '../request/parse-plan-request.ts';
-import { resolveRequest } from '../request/resolved-request.ts';
+import { resolveRequest, UNNAMED_STACK } from '../request/resolved-request.ts';
 import type { PlanRequestInput } from '../contract.ts';
 import { gpuOf, modelOf } from '../presets/index.ts';
 import { aCandidate } from '../testing/candidates.ts';
@@ -21,7 +21,6 @@ const HYBRID_WITH_EXPERTS = {
 
 describe('what an expert turns on', () => {
   it.each<[string, string, ReturnType<typeof on>, Partial<EngineTools>]>([
-    ['nothing with an engine that nobody named', 'unnamed', on('h100', 'qwen3-30b-a3b'), PLAIN_TOOLS],
     ['DeepEP for experts on Hopper', 'megatron-lm core_v0.19', on('h100', 'qwen3-30b-a3b'), { dispatcher: 'deepep' }],
     [
       'HybridEP for experts on Blackwell',
@@ -29,6 +28,14 @@ describe('what an expert turns on', () => {
       on('gb200', 'qwen3-30b-a3b'),
       { dispatcher: 'hybridep' },
     ],
+    [
+      'the same for experts where no engine is named',
+      UNNAMED_STACK,
+      on('h100', 'qwen3-30b-a3b'),
+      { dispatcher: 'deepep' },
+    ],
+    ['nothing else where none is', UNNAMED_STACK, on('h100', 'llama-3.1-8b'), PLAIN_TOOLS],
+    ['the plain exchange with DeepSpeed', 'deepspeed', on('h100', 'qwen3-30b-a3b'), PLAIN_TOOLS],
     ['the plain exchange on A100', 'megatron-lm', on('a100', 'qwen3-30b-a3b'), { dispatcher: 'alltoall' }],
     [
       'no dispatcher for a dense model',

@@ -38,6 +38,8 @@ export function toolsOf(stack: string, situation: Situation): EngineTools {
       return { ...megatronTools(situation), cudaGraphs: bridgeGraphs(situation) };
     case 'megatron-lm':
       return megatronTools(situation);
+    // Whoever names no engine is told what one of today does, and every one of today that has experts dispatches by these.
+    case undefined:
     case 'torchtitan':
       return { ...PLAIN_TOOLS, dispatcher: fastestDispatcher(situation) };
     default:
