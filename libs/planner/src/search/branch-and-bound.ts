@@ -156,7 +156,11 @@ class BranchAndBound {
   #denseBranch(mesh: DenseMesh, index: number): DenseBranch {
     const whole = withoutExperts(mesh);
     const bounds = this.#search.models.denseBounds(candidateOfMesh(whole));
-    return { mesh, index, bounds, complexity: meshComplexity(whole) };
+    return { mesh, index, bounds, complexity: this.#meshComplexity(whole) };
+  }
+
+  #meshComplexity(mesh: Mesh): number {
+    return meshComplexity(mesh, this.#search.space.cluster);
   }
 
   /** Puts a branch of `size` layouts in the queue, if anything in it can be of use. */
@@ -194,7 +198,7 @@ class BranchAndBound {
         continue;
       }
       const ofGrid = space.model.experts === undefined ? bounds : models.meshBounds(candidateOfMesh(whole));
-      const complexity = meshComplexity(whole);
+      const complexity = this.#meshComplexity(whole);
       this.#add({ mesh: whole, place: { dense: index, expert }, bounds: ofGrid, complexity, grid }, subspace.size);
     }
   }

@@ -4,7 +4,7 @@
  * Points are counted for what a person must understand, an engine must do right and a later reader must be told: an option counts more the fewer
  * run it. Data parallelism with one micro-batch after the other counts nothing. The order of the points matters, not their size.
  */
-import type { CandidateLayout, Schedule } from '../facts.ts';
+import type { CandidateLayout, ClusterFacts, Schedule } from '../facts.ts';
 import { RANK_ORDERS } from '../facts.ts';
 import type { PipelineChoice, StateChoice } from '../space/search-space.ts';
 
@@ -15,6 +15,11 @@ const CONTEXT = 4;
 const PIPELINE = 2;
 const UNUSUAL_ORDER = 2;
 const GROUPED_SHARDS = 2;
+const EXPERTS = 1;
+/** Of the published jobs that distribute experts 225 do so inside one node or scale-up domain, 26 over two to eight and none over more (`measurements.csv` of libs/planner-calibration). */
+const EXPERTS_OVER_DOMAINS = 2;
+const EXPERTS_OVER_MANY_DOMAINS = 6;
+const MANY_DOMAINS = 8;
 const FOREIGN_STAGE = 1;
 const UNEVEN_STAGES = 1;
 
@@ -40,16 +45,25 @@ const RECOMPUTE_POINTS: Readonly<Record<StateChoice['recompute'], number>> = {
   half: 2,
 };
 
-/** Of degrees and rank order. The rest of a layout adds to it. */
-export function meshComplexity({ tensor, context, pipeline, expert, expertTensor, rankOrder }: MeshDegrees): number {
+/** Of degrees and rank order. The rest of a layout adds to it, and experts that are distributed add to what they have whole. */
+export function meshComplexity(
+  { tensor, context, pipeline, expert, expertTensor, rankOrder }: MeshDegrees,
+  { gpusPerNode, scaleUpDomainGpus }: Pick<ClusterFacts, 'gpusPerNode' | 'scaleUpDomainGpus'>,
+): number {
+  const domains = (expert * expertTensor) / Math.max(gpusPerNode, scaleUpDomainGpus);
   return (
     (tensor > 1 ? 1 : 0) +
     (context > 1 ? CONTEXT : 0) +
     (pipeline > 1 ? PIPELINE : 0) +
-    (expert > 1 ? 1 : 0) +
+    (expert > 1 ? expertPoints(domains) : 0) +
     (expertTensor > 1 ? 1 : 0) +
     (rankOrder === undefined || rankOrder === RANK_ORDERS[0] ? 0 : UNUSUAL_ORDER)
   );
+}
+
+function expertPoints(domains: number): number {
+  if (domains <= 1) return EXPERTS;
+  return domains <= MANY_DOMAINS ? EXPERTS_OVER_DOMAINS : EXPERTS_OVER_MANY_DOMAINS;
 }
 
 /** `replicas` are the ranks that hold the same dense weights; `plainStages` the ZeRO stages that the engine has always done. */

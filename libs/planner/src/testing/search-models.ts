@@ -162,7 +162,7 @@ function complexityOf(
 ): number {
   const engine = { replicas: mesh.data * mesh.context, plainStages: space.plainZeroStages ?? [0, 1] };
   return (
-    meshComplexity(mesh) +
+    meshComplexity(mesh, space.cluster) +
     statesComplexity(choice, engine) +
     scheduleComplexity(pipeline, mesh.pipeline) +
     partitionComplexity(pipeline, mesh.pipeline)
