@@ -298,6 +298,13 @@ describe('pipelineChoicesOf', () => {
 
   it.each<[string, readonly [layers: number, pipeline: number], SpaceFacts['pinned'], readonly string[]]>([
     ['the layers of the fullest stage', [10, 4], {}, ['interleaved-1f1b 3 even']],
+    ['no more stages than there are layers and ends of the model', [9, 4], {}, []],
+    [
+      'a pinned number whatever it leaves empty, so that it is said why',
+      [9, 4],
+      { chunks: 3 },
+      ['interleaved-1f1b 3 even'],
+    ],
     ['at most sixteen chunks', [34, 2], {}, []],
     ['one layer per chunk at least', [4, 4], {}, []],
     ['a pinned number, divisor or not', [12, 2], { chunks: 4 }, ['interleaved-1f1b 4 even']],

@@ -19,7 +19,7 @@
  * - optimizer states in host memory: none, half or all, from ZeRO 1 on, which one replica takes for this alone; activations in host memory: none or all, without a pipeline and
  *   without recomputation;
  * - with a pipeline: every schedule; interleaved with each number of chunks up to 16 that divides the layers of the fullest even stage,
- *   V-shaped ones with their 2; layers distributed evenly or balanced (with vocabulary ends and unequal islands at their predicted speed),
+ *   V-shaped ones with their 2, as far as there is something for each stage; layers distributed evenly or balanced (with vocabulary ends and unequal islands at their predicted speed),
  *   equal distributions counting once. Embedding and loss in the place of one layer each only where asked for: balancing does what that rule of thumb stands for.
  *
  * A request may narrow each of these (`pinned`, `allow`). With `allow.evenOnly` what remains is every layout whose tensor divides the attention
@@ -282,11 +282,14 @@ export function pipelineChoicesOf(space: SpaceFacts, mesh: Pick<DenseMesh, 'pipe
   const { pinned, allow } = space;
   if (mesh.pipeline === 1) return [{ schedule: '1f1b', chunks: 1, partition: 'even' }];
   const perRank = Math.ceil(space.model.layers / mesh.pipeline);
+  // Each with a layer, but for two with an end of the model.
+  const mostStages = space.model.layers + 2;
   const evenOnly = allow.evenOnly === true;
   const partitions = partitionsOf(space);
   const choices: PipelineChoice[] = [];
   for (const schedule of choicesOf(pinned.schedule, allow.schedules, SCHEDULES)) {
     for (const chunks of chunksOf(schedule, perRank, pinned.chunks)) {
+      if (pinned.chunks === undefined && mesh.pipeline * chunks > mostStages) continue;
       if (chunks > perRank || (evenOnly && space.model.layers % (mesh.pipeline * chunks) !== 0)) continue;
       for (const partition of partitions) choices.push({ schedule, chunks, partition });
     }
