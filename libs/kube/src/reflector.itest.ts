@@ -278,12 +278,16 @@ describe('C11: history that is gone', () => {
     const namespace = await aNamespace();
     const secrets = resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace });
     const first = await world.direct.create<ConfigMap>(secrets, aSecret('first'));
+    const hasChanged = Promise.withResolvers<void>();
+    const isForgotten = (): Promise<void> => hasChanged.promise.then(() => compacted(secrets, first));
     world.proxy.add(watches(spoilWatch.endAtOnce('silence')));
-    const reflected = reflect(secrets, { tuning: { idleTimeoutMs: 12_000 } });
+    // The watch that follows the silent one is asked for in time, and answered when there is nothing left to answer.
+    world.proxy.add(watches({ kind: 'delay', until: isForgotten, side: 'request' }));
+    const reflected = reflect(secrets, { tuning: { idleTimeoutMs: HASTY.idleTimeoutMs } });
     await sees(reflected, `${namespace}/first`);
     await world.direct.delete(`${secrets}/first`, { uid: first.metadata.uid ?? '' });
     await world.direct.create(secrets, aSecret('second'));
-    await compacted(secrets, first);
+    hasChanged.resolve();
     await cacheEqualsServer(reflected.cache, { direct: world.direct, collectionPath: secrets });
     expect(reflected.failures()).toEqual(expect.arrayContaining(['silence', 'gone']));
     expect(reflected.cache.get(`${namespace}/first`)).toBeUndefined();
