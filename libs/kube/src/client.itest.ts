@@ -210,12 +210,15 @@ describe('C2: the write is done and its answer is lost', () => {
 });
 
 /** A controller that wants one child `child-KEY` per ConfigMap labelled as a parent: the smallest that can get it wrong. */
-async function childMaker(namespace: string): Promise<{
+async function childMaker(
+  namespace: string,
+  timeoutMs = 60_000,
+): Promise<{
   readonly queue: WorkQueue;
   readonly cache: ObjectCache<ConfigMap>;
   readonly stop: () => Promise<void>;
 }> {
-  const client = world.client({ timeoutMs: 2_000 });
+  const client = world.client({ timeoutMs });
   const cache = new ObjectCache<ConfigMap>();
   const own = new OwnWrites(cache, systemClock);
   const queue = new WorkQueue({ clock: systemClock, random: Math.random, backoff: { minMs: 500, maxMs: 4_000 } });
@@ -286,7 +289,8 @@ describe('C13: an apiserver that pushes back', () => {
     '%s on creates: at most 2 tries a second per object, and every child exists once it is over',
     async (_what, action, probability) => {
       const namespace = await aNamespace();
-      const { cache, stop } = await childMaker(namespace);
+      // What is never answered is given up after this; what is slow must be answered within it, or there are two children.
+      const { cache, stop } = await childMaker(namespace, action.kind === 'hang' ? 10_000 : 60_000);
       world.proxy.add({ match: { verbs: ['create'], path: configMaps(namespace), probability }, action });
       const names = ['a', 'b', 'c', 'd', 'e'];
       const startedAtMs = Date.now();
