@@ -207,13 +207,15 @@ describe('a launcher', () => {
   });
 
   it('that is welcome waits for its ranks as long as it takes', async () => {
+    // Less than the 10 s between heartbeats, and enough for a busy machine to be welcomed in.
     const { launcher, operator } = await launch('echo > ran', {
-      environment: { COXSWAIN_FIRST_CONTACT_SECONDS: '1' },
+      environment: { COXSWAIN_FIRST_CONTACT_SECONDS: '8' },
     });
     operator.behaviour = ({ kind, sequence }, connection) => {
       connection.send(kind === 'hello' ? { kind: 'welcome', leaderTerm: 1 } : { kind: 'ack', sequence });
     };
-    await eventually('a heartbeat', () => operator.ofKind('heartbeat').length > 0);
+    // The first comes with the welcome, the next when a launcher that was not welcome would have ended.
+    await eventually('another heartbeat', () => operator.ofKind('heartbeat').length > 1);
     expect(launcher.child.exitCode).toBeNull();
   });
 
