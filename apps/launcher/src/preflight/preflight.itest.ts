@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { findEnginePython } from '@coxswain/local-cluster';
 import { FAULTS, tryGang } from './testing/gang.ts';
 
-const LIMIT_MS = 60_000;
+/** Only for what hangs: eight pods that load PyTorch on two busy cores take half a minute. */
+const LIMIT_MS = 300_000;
 const gang = { python: findEnginePython(), podCount: 8, level: 'Full', timeoutMs: LIMIT_MS } as const;
 
 describe('the preflight of a gang of eight', () => {
