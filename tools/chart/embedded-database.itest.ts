@@ -1,5 +1,6 @@
 import { Database, DatabaseError } from '@coxswain/persistence';
 import {
+  freePort,
   serverFiles,
   serverUser,
   startControlPlane,
@@ -20,7 +21,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { rolesToUse } from '../../apps/api/src/infrastructure/databases.ts';
@@ -44,9 +45,10 @@ beforeAll(async () => {
   claim = files.newDataFolder?.(home) ?? join(home, 'claim');
   mkdirSync(claim);
   files.giveAway?.(claim);
-  // Jobs know the port long before the server has it: nobody else may take it meanwhile.
-  await once(door.listen(0, '127.0.0.1'), 'listening');
-  host = `127.0.0.1:${(door.address() as AddressInfo).port}`;
+  // Jobs know the port long before the server has it, and it is free while the server is made or down: nobody else may take it meanwhile.
+  const port = await freePort();
+  await once(door.listen(port, '127.0.0.1'), 'listening');
+  host = `127.0.0.1:${port}`;
   plane = await startControlPlane({ scheduler: false, controllerManager: false });
   await plane.kubectl(['create', 'namespace', SYSTEM_NAMESPACE]);
   const input = await renderChart({ templates: ['templates/prepare-database.yaml'] });
