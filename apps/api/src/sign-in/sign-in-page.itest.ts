@@ -13,6 +13,9 @@ import { startTlsFront, type TlsFront } from './testing/tls-front.ts';
  * COXSWAIN_PICTURES names a folder that keeps the pictures.
  */
 
+/** Only for what hangs; the browser starts beside a database. */
+const PATIENCE_MS = 120_000;
+
 let directory: string;
 let postgres: Postgres;
 let front: TlsFront;
@@ -33,7 +36,7 @@ beforeAll(async () => {
   [postgres, issuer, browser] = await Promise.all([
     startPostgres(),
     startIssuer(front.url),
-    chromium.launch({ executablePath, args: [...args], env: { ...env } }),
+    chromium.launch({ executablePath, args: [...args], env: { ...env }, timeout: PATIENCE_MS }),
   ]);
   databaseUrl = await postgres.createDatabase('page');
   api = await startApiUnderTest({ databaseUrl, environment: environmentOf(issuer.url) });
@@ -62,7 +65,7 @@ beforeEach(async () => {
     ignoreHTTPSErrors: true,
   });
   page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   page.on('console', (message) => {
     // The issuer's own pages are its own affair.
     if (!message.location().url.startsWith(front.url)) return;
