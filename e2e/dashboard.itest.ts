@@ -7,6 +7,8 @@ import { createProject, jobIn, submit, type TestProject } from './support/projec
 
 /** Few enough for the pointer to meet the last one; slow enough for a slow browser to see them before and after the failure. */
 const STEPS = 120;
+/** Only for what hangs; the browser starts beside a cluster. */
+const PATIENCE_MS = 120_000;
 
 let system: CoxswainSystem;
 let project: TestProject;
@@ -19,11 +21,11 @@ beforeAll(async () => {
   const { executablePath, args, env } = await findChromium();
   [system, browser] = await Promise.all([
     startSystem({ shortLeases: true }),
-    chromium.launch({ executablePath, args: [...args], env: { ...env } }),
+    chromium.launch({ executablePath, args: [...args], env: { ...env }, timeout: PATIENCE_MS }),
   ]);
   project = await createProject(system, 'pictures');
   page = await browser.newPage({ viewport: { width: 1280, height: 900 }, locale: 'en-US' });
-  page.setDefaultTimeout(120_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
