@@ -92,7 +92,7 @@ async function signIn(
 }
 const whoIs = (cookie: string): Promise<TestAnswer> => api.send('GET', '/v1/whoami', { headers: { cookie } });
 const becomes = (cookie: string, status: number): Promise<unknown> =>
-  waitFor(async () => (await whoIs(cookie)).status === status, { what: `an answer ${status}`, deadlineMs: 20_000 });
+  waitFor(async () => (await whoIs(cookie)).status === status, { what: `an answer ${status}` });
 const fromPage = (cookie: string) => ({ cookie, origin: PAGE, 'x-coxswain-request': '1' });
 
 describe('a person', () => {
@@ -366,12 +366,12 @@ describe('a command line', () => {
   function coxswain(...argv: readonly string[]) {
     const program = fileURLToPath(new URL('../../../cli/bin/coxswain.mjs', import.meta.url));
     const env = { COXSWAIN_SERVER: api.running.url, XDG_CONFIG_HOME: directory };
-    const child = spawn(process.execPath, [program, ...argv], { env, timeout: 60_000 });
+    const child = spawn(process.execPath, [program, ...argv], { env, timeout: 300_000 });
     let text = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += String(chunk)));
     const ended = new Promise<string>((resolve) => child.on('close', (code) => resolve(`${code} ${text.trim()}`)));
     const seen = (want: RegExp): Promise<string> =>
-      waitFor(() => Promise.resolve(want.exec(text)?.[1]), { what: `${want.source} in ${text}`, deadlineMs: 30_000 });
+      waitFor(() => Promise.resolve(want.exec(text)?.[1]), { what: `${want.source} in ${text}` });
     return { ended, seen };
   }
   const file = (): string => join(directory, 'coxswain', 'credentials.json');
