@@ -70,7 +70,6 @@ describe('the body of a request', () => {
     const body = { name: 'tiny', spec: aJobSpec() };
     await waitFor(async () => (await api.send('POST', JOBS, { token: member, body })).status === 201, {
       what: 'the place of who has gone',
-      deadlineMs: 10_000,
     });
   });
 });
