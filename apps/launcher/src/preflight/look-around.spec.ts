@@ -45,7 +45,7 @@ describe('a launcher that is to look around', () => {
   it('tells what its pod is, and starts no rank before it is told that it may', async () => {
     const waiting: Connection[] = [];
     const pod = await aPod((connection) => void waiting.push(connection));
-    await waitFor(() => waiting.length > 0, { what: 'the report', deadlineMs: 60_000 });
+    await waitFor(() => waiting.length > 0, { what: 'the report' });
     expect(pod.launcher.written('rank')).toBeUndefined();
     for (const connection of waiting) done(connection);
     expect(await pod.launcher.exited).toBe(0);
@@ -73,7 +73,7 @@ describe('a launcher that is to look around', () => {
 
   it('goes on without a look where the image has no Python, and says so', async () => {
     const pod = await aPod(done, { PATH: '/nowhere' });
-    await waitFor(() => reports(pod).length > 0, { what: 'the report', deadlineMs: 60_000 });
+    await waitFor(() => reports(pod).length > 0, { what: 'the report' });
     const note = 'python3 cannot be started: spawn python3 ENOENT';
     expect(reports(pod)[0]?.report).toMatchObject({ outcome: 'Skipped', note });
     expect(await pod.launcher.exited).toBe(0);
@@ -82,7 +82,7 @@ describe('a launcher that is to look around', () => {
 
   it('stops when it is asked to, although nobody has answered', async () => {
     const pod = await aPod((): void => undefined);
-    await waitFor(() => reports(pod).length > 0, { what: 'the report', deadlineMs: 60_000 });
+    await waitFor(() => reports(pod).length > 0, { what: 'the report' });
     pod.launcher.child.kill('SIGTERM');
     expect(await pod.launcher.exited).toBe(75);
     expect(pod.launcher.written('rank')).toBeUndefined();
