@@ -92,7 +92,7 @@ describe('a job without a layout', () => {
       { name: 'auto', spec: { ...spec, layout: 'auto', gpus: 4 } as never },
       randomUUID(),
     );
-    await jobIn(project, submitted.id, ['Complete'], { deadlineMs: 180_000 });
+    await jobIn(project, submitted.id, ['Complete'], { deadlineMs: 300_000 });
     const job = await measured(submitted.id);
     expect(job.plan).toMatchObject({ chosenBy: 'Planner', gpus: 4, gpuType: 'simulated' });
     expect(worldSize(job.layout ?? gptSpec().layout ?? never())).toBe(4);
