@@ -11,7 +11,7 @@ const TAIL_LINES = 20;
 /** Enough for 512 characters of UTF-8. */
 const TAIL_LINE_BYTES = 2048;
 
-const NEWLINE = Buffer.from('\n');
+const NEWLINE = 0x0a;
 
 /**
  * Writes whole lines to one of the container's own streams and never makes anybody wait: what nobody reads in time is dropped,
@@ -31,21 +31,22 @@ export class LogSink {
     });
   }
 
-  /** Writes `bytes`, which hold `lines` whole lines. */
-  write(bytes: Buffer, lines: number): void {
+  /** Writes `lines` whole lines of so many bytes, which are made only where there is room for them. */
+  write(lines: number, bytes: number, make: () => Buffer): void {
     if (this.#isGone) return;
-    if (this.#stream.writableLength + bytes.length > MAX_WAITING_BYTES) {
+    if (this.#stream.writableLength + bytes > MAX_WAITING_BYTES) {
       this.#droppedLines += lines;
-      this.#droppedBytes += bytes.length;
+      this.#droppedBytes += bytes;
       return;
     }
     this.#tellDropped();
-    this.#stream.write(bytes);
+    this.#stream.write(make());
   }
 
   /** One sentence of the launcher's own. */
   say(sentence: string): void {
-    this.write(Buffer.from(`[launcher] ${sentence}\n`), 1);
+    const line = Buffer.from(`[launcher] ${sentence}\n`);
+    this.write(1, line.length, () => line);
   }
 
   /** Waits until everything is written, or until `deadlineMs` have passed. */
@@ -120,11 +121,24 @@ export class LogRelay {
     if (lines.length === 0) return;
     const { sink, tail, watch } = this.#options;
     tail.push(watch === undefined ? lines : lines.filter(({ bytes }) => watch(bytes)));
-    const parts = lines.flatMap((line) => [this.#prefix, line.bytes, ...marker(line), NEWLINE]);
-    sink.write(Buffer.concat(parts), lines.length);
+    let size = 0;
+    for (const line of lines) size += this.#prefix.length + line.bytes.length + markerOf(line).length + 1;
+    sink.write(lines.length, size, () => this.#written(lines, size));
+  }
+
+  #written(lines: readonly Line[], size: number): Buffer {
+    const written = Buffer.allocUnsafe(size);
+    let end = 0;
+    for (const line of lines) {
+      end += this.#prefix.copy(written, end);
+      end += line.bytes.copy(written, end);
+      end += written.write(markerOf(line), end, 'latin1');
+      written[end++] = NEWLINE;
+    }
+    return written;
   }
 }
 
-function marker(line: Line): readonly Buffer[] {
-  return line.cutBytes === 0 ? [] : [Buffer.from(` [cut: ${line.cutBytes} more bytes]`)];
+function markerOf({ cutBytes }: Line): string {
+  return cutBytes === 0 ? '' : ` [cut: ${cutBytes} more bytes]`;
 }

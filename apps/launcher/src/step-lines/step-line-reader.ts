@@ -23,6 +23,8 @@ export class StepLineReader {
   readonly #pace: TokenBucket;
   readonly #monotonicMs: () => number;
   readonly #numbers: Iterator<number, null> | undefined;
+  /** Nothing is looked at before, as the pace says. */
+  #blindUntilMs = -Infinity;
 
   constructor({ form, command, resumedAt, monotonicMs = () => performance.now() }: StepLineOptions) {
     this.#form = STEP_FORMS[form];
@@ -33,8 +35,12 @@ export class StepLineReader {
 
   /** Undefined for every other line. */
   push(line: Buffer): StepLine | undefined {
-    if (line.length > LONGEST_BYTES || !line.includes(this.#form.needle)) return undefined;
-    if (this.#pace.take(this.#monotonicMs()) > 0) return undefined;
+    if (line.length > LONGEST_BYTES) return undefined;
+    const nowMs = this.#monotonicMs();
+    if (nowMs < this.#blindUntilMs || !line.includes(this.#form.needle)) return undefined;
+    const waitMs = this.#pace.take(nowMs);
+    this.#blindUntilMs = nowMs + waitMs;
+    if (waitMs > 0) return undefined;
     const told = this.#form.parse(line.toString('latin1').replaceAll(COLOURS, ''));
     return told?.step === null ? { ...told, step: this.#numbers?.next().value ?? null } : told;
   }
