@@ -31,7 +31,7 @@ class Told:
     """Listens as a launcher would: one connection of each rank and hook at a time is welcome. `facts` has what each said, hello first."""
 
     def __init__(self, folder: Path, asks_after: Callable[[Fact], bool] = lambda _: False) -> None:
-        """`asks_after`: after which fact of a hook its stacks are wanted, once."""
+        """`asks_after`: shown each fact of a hook, and says after which its stacks are wanted, once."""
         self._asks_after = asks_after
         self.path = folder / 'facts'
         self.connections: list[list[Fact]] = []
@@ -83,7 +83,7 @@ class Told:
             is_asked = False
             for line in file:
                 lines.append(json.loads(line))
-                if not is_asked and self._asks_after(lines[-1]):
+                if self._asks_after(lines[-1]) and not is_asked:
                     is_asked = True
                     file.write('{"kind":"newer"}\nno JSON\n{"kind":"stacksWanted","request":7}\n')
                     file.flush()
@@ -106,9 +106,11 @@ def run_hooked(
     script = folder / 'program.py'
     script.write_text(program)
     told = Told(folder, asks_after)
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        port = probe.getsockname()[1]
+    # Bound until the end, and not listened on: ranks that say the same may take the port, and the kernel gives it to nobody meanwhile.
+    kept = socket.socket()
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    kept.bind(('127.0.0.1', 0))
+    port = kept.getsockname()[1]
     processes = [
         subprocess.Popen(
             [python, *arguments, str(script)],
@@ -139,4 +141,5 @@ def run_hooked(
         finally:
             process.kill()
         ended.append(subprocess.CompletedProcess(process.args, process.returncode, out, err))
+    kept.close()
     return told.finish(), ended

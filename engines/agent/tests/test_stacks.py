@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import json
+import os
+import sys
 import threading
 import time
 import types
@@ -18,14 +21,15 @@ from coxswain_agent import Reporter, stacks
 from hooked import run_hooked
 
 TWO_RANKS = """
-import os, threading, time, torch, torch.distributed as dist
+import os, threading, torch, torch.distributed as dist
 from coxswain_hook.reporter import Reporter
 dist.init_process_group('gloo')
 model = torch.nn.Linear(2, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
 def forgets_the_barrier():
-    time.sleep(3)
+    # Opened by the other end once both have answered.
+    open(os.environ['ANSWERED']).close()
 
 def step():
     optimizer.step()
@@ -40,12 +44,22 @@ dist.destroy_process_group()
 """
 
 
+def waits_for_event(thread: threading.Thread) -> bool:
+    """Whether it has come to where an Event waits, two functions deep."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    return frame is not None and all(
+        one is not None and (one.f_code.co_filename, one.f_code.co_name) == (threading.__file__, 'wait')
+        for one in (frame, frame.f_back)
+    )
+
+
 @contextmanager
 def waiting(body: Callable[[threading.Event], None], name: str) -> Iterator[None]:
     over = threading.Event()
     thread = threading.Thread(target=body, args=(over,), name=name)
     thread.start()
-    time.sleep(0.05)
+    while not waits_for_event(thread):
+        time.sleep(0.01)
     try:
         yield
     finally:
@@ -159,7 +173,17 @@ def test_a_path_that_cannot_be_read_is_no_end_of_the_answer_after_it(monkeypatch
 
 
 def test_a_rank_that_waits_in_a_collective_answers_and_so_does_the_one_for_which_it_waits(tmp_path: Path) -> None:
-    told, ended = run_hooked(tmp_path, TWO_RANKS, ranks=2, asks_after=lambda fact: fact['kind'] == 'resumed')
+    answered = tmp_path / 'answered'
+    os.mkfifo(answered)
+    count = itertools.count(1)
+
+    def hears(fact: dict[str, Any]) -> bool:
+        if fact['kind'] == 'stacks' and next(count) == 2:
+            answered.write_text('')
+        return fact['kind'] == 'resumed'
+
+    environment = {'ANSWERED': str(answered)}
+    told, ended = run_hooked(tmp_path, TWO_RANKS, ranks=2, environment=environment, asks_after=hears)
     assert [one.returncode for one in ended] == [0, 0]
     answers = [told.of_rank(rank, 'stacks') for rank in range(2)]
     assert [[answer['request'] for answer in one] for one in answers] == [[7], [7]]

@@ -22,9 +22,11 @@ from coxswain_calibrate import Clock  # noqa: E402 - needs the path above
 @pytest.fixture(scope='module')
 def measured(tmp_path_factory: pytest.TempPathFactory) -> dict:
     out = tmp_path_factory.mktemp('calibrate') / 'measured.json'
-    with socket.socket() as free:
-        free.bind(('127.0.0.1', 0))
-        port = free.getsockname()[1]
+    # Bound until the end, and not listened on: ranks that say the same may take the port, and the kernel gives it to nobody meanwhile.
+    kept = socket.socket()
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    kept.bind(('127.0.0.1', 0))
+    port = kept.getsockname()[1]
     shared = {
         **os.environ,
         'PYTHONPATH': str(ENGINES / 'preflight'),
@@ -42,6 +44,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict:
     for rank in ranks:
         _, errors = rank.communicate(timeout=300)
         assert rank.returncode == 0, errors.decode()
+    kept.close()
     return json.loads(out.read_text())
 
 
