@@ -14,7 +14,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
 CARRIED = ROOT / 'apps/launcher/src/hook/hook-files.generated.json'
-DEADLINE_SECONDS = 120
+DEADLINE_SECONDS = 600
 
 Fact = dict[str, Any]
 

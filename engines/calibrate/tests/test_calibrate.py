@@ -42,7 +42,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict:
         for rank in range(2)
     ]
     for rank in ranks:
-        _, errors = rank.communicate(timeout=300)
+        _, errors = rank.communicate(timeout=900)
         assert rank.returncode == 0, errors.decode()
     kept.close()
     return json.loads(out.read_text())
@@ -108,7 +108,7 @@ def test_a_program_without_ranks_says_what_it_lacks() -> None:
         env={**bare, 'PYTHONPATH': str(ENGINES / 'preflight')},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert ended.returncode != 0

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ENGINES = Path(__file__).resolve().parents[2]
-DEADLINE_SECONDS = 300.0
+DEADLINE_SECONDS = 900.0
 
 Degrees = tuple[int, int, int]
 """Tensor, pipeline and data parallel degree."""
