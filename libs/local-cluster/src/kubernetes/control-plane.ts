@@ -27,6 +27,8 @@ import { waitFor } from '../process/wait.ts';
 export interface ControlPlaneOptions {
   /** Kept across stops and starts, together with its ports; a temporary one that goes with the plane unless given. */
   readonly directory?: string;
+  /** Whether data survive a crash of the machine, which costs a disk write per request; where a directory was given, unless told. */
+  readonly isDurable?: boolean;
   /** Record every request's metadata at `auditLogPath`. Off unless asked: it costs a write per request. */
   readonly audit?: boolean;
   /** Leave out what a test does not need: each costs about a second of processor time. Both run unless told. */
@@ -160,7 +162,7 @@ class LocalControlPlane implements ControlPlane {
       schedulerConfigPath: file('scheduler.json'),
       controllerManagerKubeconfigPath: file('controller-manager.kubeconfig'),
       audit: options.audit === true ? { policyPath, logPath: join(directory.logs, 'audit.log') } : undefined,
-      durable: options.directory !== undefined,
+      durable: options.isDurable ?? options.directory !== undefined,
     };
     return new LocalControlPlane({ facts, directory, options });
   }

@@ -13,6 +13,8 @@ import { serverUser } from './server-user.ts';
 export interface PostgresOptions {
   /** Kept across stops and starts with its port and password; a temporary one unless given. */
   readonly directory?: string;
+  /** Whether data survive a crash of the machine, which costs a disk write per transaction; where a directory was given, unless told. */
+  readonly isDurable?: boolean;
   readonly maxConnections?: number;
 }
 
@@ -152,7 +154,7 @@ function serverArgs({ directory, access, options }: LocalPostgresParts): string[
     unix_socket_directories: '', // Nobody else on the machine can even knock.
     max_connections: String(options.maxConnections ?? 200),
     // A throw-away database need not survive the machine, only its own server.
-    ...(options.directory === undefined ? { fsync: 'off', full_page_writes: 'off' } : {}),
+    ...(!(options.isDurable ?? options.directory !== undefined) ? { fsync: 'off', full_page_writes: 'off' } : {}),
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   return ['-D', dataFolder(directory, access), ...flags];

@@ -120,7 +120,8 @@ class LocalSystem implements CoxswainSystem {
 
   async start(): Promise<void> {
     const say = this.#options.say ?? ((): void => undefined);
-    const below = (name: string): { directory: string } => ({ directory: join(this.#runDirectory.data, name) });
+    const isDurable = this.#options.directory !== undefined;
+    const below = (name: string) => ({ directory: join(this.#runDirectory.data, name), isDurable });
     say('PostgreSQL and the Kubernetes control plane');
     [this.postgres, this.plane] = await Promise.all([
       startPostgres(below('postgres')),
