@@ -59,6 +59,19 @@ describe('what is said beside the best layout', () => {
     expect(plan(asked(64, { pinned }), { withAdvice: false }).whyNothing).toBe(why);
   });
 
+  it('where all that is pinned leaves stages empty says so, and not that the rest is too large', () => {
+    const request = parsePlanRequest({
+      model: 'llama-3.1-70b',
+      cluster: { gpu: 'h100', gpus: 64 },
+      globalBatchSize: 512,
+      sequenceLength: 8192,
+      pinned: { pipeline: 32, chunks: 3 },
+    });
+    const { ruledOut, whyNothing } = plan(request, { withAdvice: false });
+    expect(ruledOut[0]?.rule).toBe('memory');
+    expect(whyNothing).toMatch(/^no layout on 64 GPUs is legal: pipeline\.stages: /);
+  });
+
   it('says that fewer GPUs are faster, with a plan on them', () => {
     const { best, advice = [] } = plan(asked(72, { pinned: { context: 1 } }));
     const [first] = advice.filter(({ kind }) => kind === 'fewerGpus');

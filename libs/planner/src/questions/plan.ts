@@ -9,7 +9,7 @@ import { toldWithOneUnoffloaded } from './without-offload.ts';
 import { whyNothing } from './why-nothing.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
 import { resolveRequest } from '../request/resolved-request.ts';
-import type { SearchStats } from '../search/search-stats.ts';
+import { isRule, type SearchStats } from '../search/search-stats.ts';
 import { goalOf, searchRequest } from '../search/search-request.ts';
 
 interface PlanOptions {
@@ -53,11 +53,6 @@ export function plan(request: PlanRequest, { withAdvice = true }: PlanOptions = 
     calibration: calibrationSentence(),
     assumptions: assumptionsOf(resolved),
   };
-}
-
-/** Memory and the deadline exclude layouts that are legal. */
-function isRule({ rule }: RuledOut): boolean {
-  return rule !== 'memory' && rule !== 'deadline';
 }
 
 function ruledOutOf(stats: SearchStats): RuledOut[] {

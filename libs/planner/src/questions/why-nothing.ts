@@ -2,6 +2,7 @@
 import { divisorsOf } from '@coxswain/layout';
 import type { PlanAdvice, PlanRequest, RuledOut } from '../contract.ts';
 import type { ResolvedRequest } from '../request/resolved-request.ts';
+import { isRule } from '../search/search-stats.ts';
 
 /** Rules of what a person can change without changing the model come first. */
 const CHANGEABLE = [
@@ -22,7 +23,8 @@ export function whyNothing(
   const pins = Object.entries(request.pinned ?? {}).map(([name, value]) => `${name} ${value}`);
   const or = changes.length === 0 ? '' : 'or ';
   const pinned = pins.length === 0 ? [] : [`${or}leave ${pins.join(', ')} open instead of pinned`];
-  const [first] = ruledOut;
+  // What is too large is looked at for rules no further, and without limits was found to break one.
+  const [first] = [...ruledOut.filter(isRule), ...ruledOut];
   if (first === undefined) return [`${what}: ${whyNoMesh(request, gpus)}`, ...changes, ...pinned].join('; ');
   const byPerson = CHANGEABLE.flatMap((rule) => ruledOut.filter((broken) => broken.rule === rule));
   return [`${what}: ${(byPerson[0] ?? first).example}`, ...changes, ...pinned].join('; ');

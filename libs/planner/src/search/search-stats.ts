@@ -34,3 +34,8 @@ export function tooLarge(bytes: number, limit: number): string {
 export function tooSlow(seconds: number, limit: number): string {
   return `takes at least ${seconds.toPrecision(3)} s per step, and the deadline leaves ${limit.toPrecision(3)}`;
 }
+
+/** Memory and the deadline exclude layouts that are legal. */
+export function isRule({ rule }: { readonly rule: string }): boolean {
+  return rule !== 'memory' && rule !== 'deadline';
+}
