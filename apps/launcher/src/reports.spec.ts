@@ -320,6 +320,11 @@ describe('a checkpoint that was saved', () => {
   });
 });
 
+/** Of so many steps a second, since then: those of two seconds at once, and each at its time; what waits when the ranks end is told as well. */
+function mostTold(stepsPerSecond: number, sinceMs: number): number {
+  return (2 + (performance.now() - sinceMs) / 1_000) * stepsPerSecond + 1;
+}
+
 describe('an engine that is not to be believed', () => {
   it('cannot report a checkpoint that is not whole, nor from another rank', async () => {
     const operator = await anOperator();
@@ -354,13 +359,14 @@ describe('an engine that is not to be believed', () => {
 
   it('that makes a thousand steps in no time fills nobody with them: the newest is told', async () => {
     const operator = await anOperator();
+    const begunMs = performance.now();
     const engine = `i=1; while [ $i -le 1000 ]; do echo "{\\"kind\\":\\"step\\",\\"step\\":$i,\\"stepTimeMs\\":1}" >&3; i=$((i+1)); done`;
     const launcher = await launch([operator.url], { engine: `${engine}; ${UNTIL_END}` });
     await eventually('the newest', () => operator.ofKind('step').at(-1)?.report.step === 1000);
     writeFileSync(launcher.path('end'), '');
     expect(await launcher.exited).toBe(0);
     const steps = operator.ofKind('step').map(({ report }) => report.step);
-    expect(steps.length).toBeLessThan(500);
+    expect(steps.length).toBeLessThanOrEqual(mostTold(20, begunMs));
     expect(steps.at(-1)).toBe(1000);
     expect(launcher.stderr).toMatch(/The series lacks \d+ steps/);
   });
@@ -370,6 +376,7 @@ describe('an engine that is not to be believed', () => {
       obliging(message, connection, self);
       if (message.kind === 'hello') connection.send({ kind: 'pace', stepsPerSecond: 5, gatherMs: 300 });
     });
+    const begunMs = performance.now();
     const engine = `sleep 0.5; i=1; while [ $i -le 200 ]; do echo "{\\"kind\\":\\"step\\",\\"step\\":$i,\\"stepTimeMs\\":1}" >&3; i=$((i+1)); sleep 0.005; done`;
     const launcher = await launch([operator.url], { engine: `${engine}; ${UNTIL_END}` });
     await eventually('the newest', () => operator.ofKind('steps').at(-1)?.reports.at(-1)?.step === 200);
@@ -377,7 +384,7 @@ describe('an engine that is not to be believed', () => {
     expect(await launcher.exited).toBe(0);
     const frames = operator.ofKind('steps');
     const told = frames.flatMap(({ reports }) => reports);
-    expect(told.length).toBeLessThan(100);
+    expect(told.length).toBeLessThanOrEqual(mostTold(5, begunMs));
     expect(frames.length).toBeLessThan(told.length);
     expect(told.length + frames.reduce((sum, { skipped }) => sum + skipped, 0)).toBe(200);
     expect(operator.violations).toEqual([]);
