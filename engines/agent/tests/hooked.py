@@ -106,7 +106,7 @@ def run_hooked(
     script = folder / 'program.py'
     script.write_text(program)
     told = Told(folder, asks_after)
-    # Bound until the end, and not listened on: ranks that say the same may take the port, and the kernel gives it to nobody meanwhile.
+    # Bound until the end and not listened on: the kernel gives it to nobody, and ranks that say the same may take it.
     kept = socket.socket()
     kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     kept.bind(('127.0.0.1', 0))

@@ -22,7 +22,7 @@ from coxswain_calibrate import Clock  # noqa: E402 - needs the path above
 @pytest.fixture(scope='module')
 def measured(tmp_path_factory: pytest.TempPathFactory) -> dict:
     out = tmp_path_factory.mktemp('calibrate') / 'measured.json'
-    # Bound until the end, and not listened on: ranks that say the same may take the port, and the kernel gives it to nobody meanwhile.
+    # Bound until the end and not listened on: the kernel gives it to nobody, and ranks that say the same may take it.
     kept = socket.socket()
     kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     kept.bind(('127.0.0.1', 0))
