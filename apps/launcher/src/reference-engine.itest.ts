@@ -135,9 +135,9 @@ describe('the reference engine under the launcher', () => {
     for (let time = 0; time < 3; time += 1) connection?.send(wanted);
     const saves = (): readonly number[] =>
       run.operator.ofKind('checkpointSaved').map(({ checkpoint: { step } }) => step);
-    await waitFor(() => saves().length > 0, { what: 'a checkpoint', deadlineMs: 60_000 });
+    await waitFor(() => saves().length > 0, { what: 'a checkpoint', deadlineMs: 300_000 });
     const [saved = 0] = saves();
-    await waitFor(() => (steps(run).at(-1)?.step ?? 0) >= saved + 3, { what: 'steps beyond it', deadlineMs: 60_000 });
+    await waitFor(() => (steps(run).at(-1)?.step ?? 0) >= saved + 3, { what: 'steps beyond it', deadlineMs: 300_000 });
     expect(saves()).toEqual([saved]);
     run.launcher.child.kill('SIGTERM');
     expect(await exitOf(run)).toBe(75);

@@ -85,7 +85,7 @@ function atWork(launcher: LauncherProcess): Promise<unknown> {
   return waitFor(() => launcher.written('pid.0') !== undefined && launcher.written('pid.1') !== undefined, {
     intervalMs: 20,
     what: 'both ranks',
-    deadlineMs: 120_000,
+    deadlineMs: 300_000,
   });
 }
 
@@ -192,7 +192,7 @@ os.kill(os.getpid(), signal.SIGKILL) if rank == 1 else time.sleep(600)`;
     );
     await atWork(launcher);
     writeFileSync(launcher.path('go'), '');
-    await waitFor(() => operator.ofKind('reaped').length > 0, { intervalMs: 20, what: 'reaped', deadlineMs: 60_000 });
+    await waitFor(() => operator.ofKind('reaped').length > 0, { intervalMs: 20, what: 'reaped', deadlineMs: 300_000 });
     expect(operator.ofKind('reaped')).toMatchObject([{ cause: { exitCode: 3 } }]);
     mkdirSync(launcher.path('save'));
     const saved = aCheckpointIn(launcher.path('save'));
@@ -238,7 +238,7 @@ describe('several pods under torchrun', () => {
       const ofPod = { [POD_ENV.podIndex]: String(index), [POD_ENV.podUid]: `pod-${index}` };
       await launchPod(operator, LOSES_PEER, { environment: { ...ofPod, SHARED: shared } });
     }
-    await waitFor(() => told.length === 2, { intervalMs: 20, what: 'both pods to tell', deadlineMs: 120_000 });
+    await waitFor(() => told.length === 2, { intervalMs: 20, what: 'both pods to tell', deadlineMs: 300_000 });
     expect(told).toMatchObject([
       { podUid: 'pod-1', cause: { rank: 3, signal: 'SIGKILL' } },
       { podUid: 'pod-0', cause: { exitCode: 1 } },

@@ -55,7 +55,7 @@ const areThere = (stacks: PodStacks): boolean =>
 /** Lets the last step be made once the second leader listens: what is on the way to one that dies is told to nobody. */
 async function untilLedAgain(operator: FakeOperator, ledAgain: string): Promise<void> {
   const isLed = () => operator.connections.length > 1 && operator.ofKind('trained').length > 1;
-  await waitFor(isLed, { what: 'the second leader to hear what is trained', deadlineMs: 120_000, intervalMs: 50 });
+  await waitFor(isLed, { what: 'the second leader to hear what is trained', deadlineMs: 300_000, intervalMs: 50 });
   writeFileSync(ledAgain, '');
 }
 
@@ -67,7 +67,7 @@ async function untilTheyStand(operator: FakeOperator, remembered: string): Promi
     operator.connections.at(-1)?.send({ ...WANTED, request });
     return operator.ofKind('stacks').some(({ stacks }) => areThere(stacks));
   };
-  await waitFor(ask, { what: 'one rank to wait for the other', deadlineMs: 120_000, intervalMs: 200 });
+  await waitFor(ask, { what: 'one rank to wait for the other', deadlineMs: 300_000, intervalMs: 200 });
   writeFileSync(remembered, '');
 }
 
