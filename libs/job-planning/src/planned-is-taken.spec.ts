@@ -9,9 +9,16 @@ type Asked = Pick<PlanRequestInput, 'precision' | 'cluster'> & { readonly model:
 const SEQUENCE = 4096;
 const BATCH = 256;
 
-function plansFor(engine: 'megatron-lm' | 'megatron-bridge', asked: Asked): readonly Plan[] {
+type Engine = 'megatron-lm' | 'megatron-bridge' | 'torchtitan' | 'deepspeed';
+
+function plansFor(engine: Engine, asked: Asked): readonly Plan[] {
   const request = { ...asked, stack: engine, globalBatchSize: BATCH, sequenceLength: SEQUENCE, top: 12 };
   return plan(parsePlanRequest(request), { withAdvice: false }).plans;
+}
+
+/** DeepSpeed starts a program of the user's. */
+function engineNamed(name: Engine): TrainingJobSpec['engine'] {
+  return { name, image: 'i', ...(name === 'deepspeed' ? { command: ['python', 'train.py'] } : {}) };
 }
 
 /** Why not, as the adapter says it; undefined where it takes the plan. */
@@ -35,7 +42,7 @@ function whyRefused(
 const on = (gpu: string, gpus: number): Asked['cluster'] => ({ gpu, gpus });
 
 describe('every plan is one that its engine can run', () => {
-  it.each<['megatron-lm' | 'megatron-bridge', Asked]>([
+  it.each<[Engine, Asked]>([
     ['megatron-bridge', { model: 'qwen3-30b-a3b', precision: 'mxfp8', cluster: on('b200', 8) }],
     ['megatron-bridge', { model: 'qwen3-30b-a3b', precision: 'mxfp8', cluster: on('gb300', 16) }],
     ['megatron-bridge', { model: 'qwen3-30b-a3b', precision: 'nvfp4', cluster: on('b200', 16) }],
@@ -48,9 +55,15 @@ describe('every plan is one that its engine can run', () => {
     ['megatron-lm', { model: 'qwen3-30b-a3b', precision: 'fp8', cluster: on('h100', 16) }],
     ['megatron-lm', { model: 'llama-3.1-70b', precision: 'fp8', cluster: on('h100', 64) }],
     ['megatron-lm', { model: 'llama-3.1-70b', precision: 'bf16', cluster: on('h100', 64) }],
+    ['torchtitan', { model: 'llama-3.1-70b', cluster: on('mi300x', 64) }],
+    ['torchtitan', { model: 'llama-3.1-8b', cluster: on('h100', 48) }],
+    ['torchtitan', { model: 'qwen3-30b-a3b', cluster: on('h100', 16) }],
+    ['deepspeed', { model: 'llama-3.1-8b', cluster: on('h100', 16) }],
+    ['deepspeed', { model: 'llama-2-7b', cluster: on('a100-pcie-40gb', 4) }],
+    ['deepspeed', { model: 'llama-3.1-70b', cluster: on('h100', 64) }],
   ])('of %s: %j', (name, asked) => {
     const plans = plansFor(name, asked);
-    const refused = plans.flatMap((one) => whyRefused({ name, image: 'i' }, asked.model, one) ?? []);
+    const refused = plans.flatMap((one) => whyRefused(engineNamed(name), asked.model, one) ?? []);
     expect(plans.length).toBeGreaterThan(3);
     expect(refused).toEqual([]);
   });

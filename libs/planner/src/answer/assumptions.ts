@@ -1,4 +1,5 @@
 /** What a prediction takes for granted where the request does not say it. */
+import { LAYOUT_ENGINES } from '@coxswain/layout';
 import { GIB_BYTES } from '@coxswain/units';
 import { familyOfStack } from '../calibration/calibration.ts';
 import { CALIBRATION } from '../calibration/fitted.ts';
@@ -53,15 +54,22 @@ function engineAssumed(stack: string | undefined, { dispatcher }: EngineTools): 
   if (isMeasured(stack)) return [];
   if (isMeasured(family)) return [`the constants of ${family}, since its release in "${stack}" was not measured`];
   const engine = engineOfStack(stack);
-  if (engine !== undefined)
-    return [`the constants of an average engine, since ${engine} was not measured; what it can be told is known`];
-  const known = MEASURED.map((name) => ({ name, aliases: [] }));
+  if (engine !== undefined) {
+    const known = engine === family ? 'what it can be told is known' : `what it can be told is what ${engine} can`;
+    return [`the constants of an average engine, since ${family} was not measured; ${known}`];
+  }
+  const near = KNOWN.map((name) => ({ name, aliases: [] }));
   return [
-    `an average engine that runs everything${dispatch}, since no engine "${stack}" is known; nearest: ${nearestNames(known, stack, 3).join(', ')}`,
+    `an average engine that runs everything${dispatch}, since no engine "${stack}" is known; nearest: ${nearestNames(near, stack, 3).join(', ')}`,
   ];
 }
 
 const MEASURED = [...new Set([...Object.keys(CALIBRATION.families), ...Object.keys(CALIBRATION.stacks)])];
+
+/** Named by somebody who means an engine that is not his own program. */
+const KNOWN = [...new Set([...MEASURED, ...LAYOUT_ENGINES])].filter(
+  (name) => !['command', 'custom', 'reference'].includes(name),
+);
 
 function isMeasured(stack: string): boolean {
   return MEASURED.includes(stack);

@@ -8,6 +8,7 @@ import type { MeasuredLayout } from '../search/kept-layouts.ts';
 import { layoutOfCandidate } from '../request/layout-conversion.ts';
 import { predictRun } from './predict-run.ts';
 import { meanOverGpus } from '../time/islands.ts';
+import { inWordsOf } from './words-of-engine.ts';
 import { whyStages } from './why-stages.ts';
 import { runOnGpus, stepsOf, type ResolvedRequest } from '../request/resolved-request.ts';
 
@@ -20,11 +21,12 @@ export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, '
   const run = { ...base, candidate };
   const prediction = predictRun(run, request.memoryMarginShare);
   const hostGib = Math.ceil(predictMemory(run).hostBytesPerGpu / GIB_BYTES);
+  const written = layoutOfCandidate(plainCandidate(candidate), base.model, hostGib);
   const usdPerGpuHour = request.cluster.usdPerGpuHour ?? meanOverGpus(run, (gpu) => gpu.usdPerHour);
   const steps = request.tokens === undefined ? 1 : stepsOf(request, request.tokens);
   const hours = (steps * prediction.stepTimeS) / SECONDS_PER_HOUR;
   return {
-    layout: inItsFormat(layoutOfCandidate(plainCandidate(candidate), base.model, hostGib), run.precision),
+    layout: inWordsOf(run.stack, inItsFormat(written, run.precision)),
     microBatchSize: candidate.microBatchSize,
     gpus,
     prediction,

@@ -1,7 +1,7 @@
 import { SCHEDULES } from '../facts.ts';
 import type { AllowedChoices } from '../contract.ts';
 import { plan } from '../questions/plan.ts';
-import { choicesOfEngine, engineOfStack, gradientBytesOf } from './engine-choices.ts';
+import { choicesOfEngine, engineOfStack, gradientBytesOf, wholeDegreesOf } from './engine-choices.ts';
 import { parsePlanRequest } from './parse-plan-request.ts';
 
 describe('the choices of an engine', () => {
@@ -10,6 +10,11 @@ describe('the choices of an engine', () => {
     ['megatron-bridge 26.04', 'megatron-bridge'],
     ['nemo mlperf 5.1', 'megatron-bridge'],
     ['torchtitan', 'torchtitan'],
+    ['nemo-rl', 'nemo-rl'],
+    ['megatron-core', 'megatron-lm'],
+    ['composer-fsdp', 'hugging-face'],
+    ['fsdp2', 'hugging-face'],
+    ['pytorch fsdp', 'hugging-face'],
     ['an engine nobody knows', undefined],
   ])('%s is engine %s', (stack, engine) => {
     expect(engineOfStack(stack)).toBe(engine);
@@ -59,6 +64,16 @@ describe('the choices of an engine', () => {
     expect(choicesOfEngine(stack, {}).offload).toBe(want);
   });
 
+  it.each<[string, readonly string[]]>([
+    ['megatron-lm core_v0.19', []],
+    ['torchtitan', ['expertTensor']],
+    ['composer-fsdp', ['tensor', 'context', 'pipeline', 'expert', 'expertTensor']],
+    ['hugging-face', ['tensor', 'context', 'pipeline', 'expert', 'expertTensor']],
+    ['an engine nobody knows', []],
+  ])('leave whole to %s: %j', (stack, want) => {
+    expect(wholeDegreesOf(stack)).toEqual(want);
+  });
+
   it.each([
     ['megatron-bridge 26.04', 2],
     ['nemo mlperf 5.1', 2],
@@ -82,5 +97,17 @@ describe('the choices of an engine', () => {
     expect(schedules.length).toBeGreaterThan(0);
     expect(SCHEDULES).toEqual(expect.arrayContaining(schedules));
     for (const schedule of schedules) expect(['1f1b', 'interleaved-1f1b']).toContain(schedule);
+  });
+  it('hold for a plan: Trainer divides the batch and nothing else', () => {
+    const request = parsePlanRequest({
+      model: 'llama-3.1-8b',
+      cluster: { gpu: 'h100', gpus: 8 },
+      globalBatchSize: 32,
+      sequenceLength: 4096,
+      stack: 'hugging-face',
+    });
+    const degrees = plan(request).plans.map(({ layout }) => [layout.dataParallelDegree, layout.contextParallelDegree]);
+    expect(degrees.length).toBeGreaterThan(0);
+    for (const told of degrees) expect(told).toEqual([8, undefined]);
   });
 });

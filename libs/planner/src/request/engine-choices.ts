@@ -6,16 +6,53 @@ import {
   RECOMPUTE_POLICIES,
   ZERO_STAGES,
   type AllowedChoices,
+  type PinnedAxes,
   type RecomputePolicy,
 } from '../contract.ts';
 
 /**
- * The engine that a software stack names, if the layout rules know it: `megatron-lm core_v0.15` is a release of `megatron-lm`, and NeMo's
- * recipes run on Megatron-Bridge.
+ * The engine that a software stack names, if the layout rules know it: `megatron-lm core_v0.15` is a release of `megatron-lm`, and another
+ * name stands for the engine that takes the same choices.
  */
 export function engineOfStack(stack: string): LayoutEngine | undefined {
   const known = LAYOUT_ENGINES.find((engine) => stack === engine || stack.startsWith(`${engine} `));
-  return known ?? (/^nemo\b/.test(stack) ? 'megatron-bridge' : undefined);
+  return known ?? SAME_CHOICES.find(([name]) => name.test(stack))?.[1];
+}
+
+/**
+ * NeMo's recipes run on Megatron-Bridge and Megatron-Core is the library of Megatron-LM. Who says FSDP means PyTorch's and nothing beside it, as
+ * Composer (its `parallelism_config`), Accelerate and Transformers have it.
+ */
+const SAME_CHOICES: readonly (readonly [RegExp, LayoutEngine])[] = [
+  [/^nemo\b/, 'megatron-bridge'],
+  [/^megatron-core\b/, 'megatron-lm'],
+  [/^((pytorch|composer)[- ])?fsdp2?\b/, 'hugging-face'],
+  [/^(accelerate|transformers|huggingface)\b/, 'hugging-face'],
+];
+
+/** Degrees that have a place in a pin, with a layout that asks for two of them. */
+const DEGREES = [
+  ['tensor', 'tensorParallelDegree', { tensorParallelDegree: 2 }],
+  ['context', 'contextParallelDegree', { contextParallelDegree: 2 }],
+  ['pipeline', 'pipelineParallelDegree', { pipelineParallelDegree: 2 }],
+  ['expert', 'expert.expertParallelDegree', { expert: { expertParallelDegree: 2, expertTensorParallelDegree: 1 } }],
+  [
+    'expertTensor',
+    'expert.expertTensorParallelDegree',
+    { tensorParallelDegree: 2, expert: { expertParallelDegree: 1, expertTensorParallelDegree: 2 } },
+  ],
+] as const satisfies readonly (readonly [keyof PinnedAxes, string, Partial<ParallelLayout>])[];
+
+/** Degrees that an engine cannot be told above 1, by their pins. */
+export function wholeDegreesOf(stack: string): readonly (typeof DEGREES)[number][0][] {
+  const engine = engineOfStack(stack);
+  if (engine === undefined) return [];
+  const asked = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 2 };
+  return DEGREES.flatMap(([pin, option, layout]) => {
+    const outcome = engineSupport(engine, { ...asked, ...layout });
+    const isRefused = outcome.kind !== 'supported' && outcome.refusals.some((refusal) => refusal.option === option);
+    return isRefused ? [pin] : [];
+  });
 }
 
 /**
@@ -33,6 +70,11 @@ function hasOrder(engine: LayoutEngine, order: (typeof RANK_ORDERS)[number]): bo
   return !/^megatron-(lm|bridge)$/.test(engine) || order === 'tp-cp-pp-dp';
 }
 
+/** TorchTitan gathers keys and values for FlexAttention since v0.3.0, where the rings of its TOML releases went. */
+function isWithoutRing(stack: string | undefined): boolean {
+  return stack !== undefined && /^torchtitan(?! v?0\.[012]\b)( |$)/.test(stack);
+}
+
 /** What the caller allows and the engine can be told. Where nothing would be left the caller's word stands, and the rules refuse what is wrong. */
 export function choicesOfEngine(stack: string | undefined, allow: AllowedChoices): AllowedChoices {
   const engine = stack === undefined ? undefined : engineOfStack(stack);
@@ -45,8 +87,11 @@ export function choicesOfEngine(stack: string | undefined, allow: AllowedChoices
   const schedules = (allow.schedules ?? SCHEDULES).filter((schedule) =>
     offers({ pipeline: { schedule } }, 'pipeline.schedule'),
   );
-  const contextAlgorithms = (allow.contextAlgorithms ?? CONTEXT_ALGORITHMS).filter((contextAlgorithm) =>
-    offers({ contextParallelDegree: 2, sequence: { contextAlgorithm } }, 'sequence.contextAlgorithm'),
+  const ofRelease = (algorithm: string): boolean => !isWithoutRing(stack) || algorithm !== 'ring';
+  const contextAlgorithms = (allow.contextAlgorithms ?? CONTEXT_ALGORITHMS).filter(
+    (contextAlgorithm) =>
+      ofRelease(contextAlgorithm) &&
+      offers({ contextParallelDegree: 2, sequence: { contextAlgorithm } }, 'sequence.contextAlgorithm'),
   );
   const zeroStages = (allow.zeroStages ?? ZERO_STAGES).filter((zeroStage) =>
     offers({ dataParallelDegree: 2, pipelineParallelDegree: 1, states: { zeroStage } }, 'states.zeroStage'),

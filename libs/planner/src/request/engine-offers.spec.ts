@@ -28,7 +28,8 @@ describe('choicesOfEngine', () => {
   it.each<[string, readonly Schedule[], AllowedChoices['contextAlgorithms']]>([
     ['megatron-lm', ['1f1b', 'interleaved-1f1b'], ['ring', 'allgather', 'ulysses']],
     ['megatron-bridge', ['1f1b', 'interleaved-1f1b'], ['ring', 'allgather', 'ulysses']],
-    ['torchtitan', ['gpipe', '1f1b', 'interleaved-1f1b', 'zbv', 'dualpipe-v'], ['ring', 'allgather']],
+    ['torchtitan', ['gpipe', '1f1b', 'interleaved-1f1b', 'zbv', 'dualpipe-v'], ['allgather']],
+    ['torchtitan v0.2.2', ['gpipe', '1f1b', 'interleaved-1f1b', 'zbv', 'dualpipe-v'], ['ring', 'allgather']],
     ['deepspeed', ['1f1b'], ['ulysses']],
     ['megatron-deepspeed', ['1f1b', 'zb-h1'], ['ulysses']],
     ['galvatron', ['gpipe', '1f1b'], ['ring', 'ulysses']],

@@ -47,6 +47,12 @@ describe('a request that contradicts itself', () => {
       { precision: 'bf16' },
       '/precision: NVIDIA V100 SXM2 32 GB multiplies no bf16; it has fp32, fp16',
     ],
+    [
+      'a degree that the engine cannot be told',
+      ['llama-3.1-8b', 'h100'],
+      { stack: 'hugging-face', pinned: { tensor: 2 } },
+      '/pinned/tensor: tensor 2 is nothing that hugging-face can be told; leave it out, or name another engine with stack',
+    ],
   ])('is refused with %s', (_, on, change, message) => {
     expect(() => resolve(on, change)).toThrow(message);
   });
@@ -55,6 +61,7 @@ describe('a request that contradicts itself', () => {
     ['one expert rank of a model without experts', ['llama-3.1-8b', 'h100'], { pinned: { expert: 1 } }],
     ['expert ranks that divide', ['mixtral-8x7b', 'h100'], { pinned: { expert: 4 } }],
     ['eight bits on Hopper', ['llama-3.1-8b', 'h100'], { precision: 'fp8' }],
+    ['one tensor rank', ['llama-3.1-8b', 'h100'], { stack: 'hugging-face', pinned: { tensor: 1 } }],
     ['four bits on Blackwell', ['llama-3.1-8b', 'b200'], { precision: 'nvfp4' }],
   ])('is no contradiction: %s', (_, on, change) => {
     expect(() => resolve(on, change)).not.toThrow();

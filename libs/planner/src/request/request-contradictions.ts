@@ -2,6 +2,7 @@
 import type { Violation } from '@coxswain/domain-error';
 import type { ModelShape } from '@coxswain/layout';
 import type { PlanRequest } from '../contract.ts';
+import { wholeDegreesOf } from './engine-choices.ts';
 import { formatsOf, type GpuFormats } from './gpu-formats.ts';
 
 type NamedGpu = GpuFormats & { readonly title: string };
@@ -14,7 +15,11 @@ interface AskedOf {
 }
 
 export function contradictionsOf(request: PlanRequest, asked: AskedOf): readonly Violation[] {
-  return [...expertPins(request, asked.model), ...missingFormat(request.precision, [asked.gpu, ...asked.islandGpus])];
+  return [
+    ...expertPins(request, asked.model),
+    ...enginePins(request),
+    ...missingFormat(request.precision, [asked.gpu, ...asked.islandGpus]),
+  ];
 }
 
 function expertPins({ pinned }: PlanRequest, model: ModelShape): readonly Violation[] {
@@ -36,6 +41,17 @@ function expertPins({ pinned }: PlanRequest, model: ModelShape): readonly Violat
         },
       ];
     return [];
+  });
+}
+
+/** Degrees that are pinned, and that the engine cannot be told. */
+function enginePins({ pinned, stack }: PlanRequest): readonly Violation[] {
+  if (pinned === undefined || stack === undefined) return [];
+  return wholeDegreesOf(stack).flatMap((name) => {
+    const degree = pinned[name] ?? 1;
+    if (degree === 1) return [];
+    const detail = `${name} ${degree} is nothing that ${stack} can be told; leave it out, or name another engine with stack`;
+    return [{ pointer: `/pinned/${name}`, detail }];
   });
 }
 

@@ -9,6 +9,7 @@ import {
   type PipelineChoice,
   type SpaceFacts,
 } from '../space/search-space.ts';
+import { mayCopy } from '../space/shared-states.ts';
 import { partitionComplexity, scheduleComplexity, statesComplexity } from './complexity.ts';
 import type { Numbered } from './legality-cache.ts';
 import { remembered } from './memo.ts';
@@ -49,7 +50,8 @@ export class Subspaces {
   }
 
   of(mesh: DenseMesh): Subspace {
-    const key = `${mesh.pipeline}/${mesh.data * mesh.context}/${shardGroupsOf(this.#space, mesh).join()}`;
+    const ranks = `${mesh.pipeline}/${mesh.data * mesh.context}/${mayCopy(this.#space, mesh)}`;
+    const key = `${ranks}/${shardGroupsOf(this.#space, mesh).join()}`;
     return remembered(this.#known, key, () => {
       const states = stateChoicesOf(this.#space, mesh);
       const pipelines = pipelineChoicesOf(this.#space, mesh);

@@ -14,7 +14,7 @@
  *   of every group into every network tier count once; with experts the pipeline stays outermost, because both grids must fold inside one stage, and so it does
  *   where every stage has to lie in one island;
  * - ZeRO stage 0 to 3, where there is anything to shard; from stage 1 on the states of all data and context ranks, or only of those that share
- *   a tier (HSDP);
+ *   a tier (HSDP); as far as the engine takes it (`shared-states.ts`);
  * - recomputation by the named policies of `RECOMPUTE_POLICIES`; core attention only without FlashAttention;
  * - optimizer states in host memory: none, half or all, from ZeRO 1 on, which one replica takes for this alone; activations in host memory: none or all, without a pipeline and
  *   without recomputation;
@@ -52,6 +52,8 @@ import { choicesOf, contextAlgorithmsOf } from './context-choices.ts';
 import { graphsOfGrid, PLAIN_TOOLS, type EngineTools } from './engine-tools.ts';
 import { modulesOf } from './recomputed-modules.ts';
 import { denseRanksInTiers, distinctRankOrders } from './rank-tiers.ts';
+import { activationSharesOf, mayCopy, mayShareInGroups, optimizerSharesOf } from './shared-states.ts';
+import type { StateSharing } from './shared-states.ts';
 
 /** What the space depends on. */
 export interface SpaceFacts {
@@ -65,6 +67,8 @@ export interface SpaceFacts {
   readonly allow: AllowedChoices;
   /** ZeRO stages that are plain to the engine; absent: 0 and 1. */
   readonly plainZeroStages?: readonly number[];
+  /** Absent: the engine shares states among any ranks. */
+  readonly sharing?: StateSharing;
   /** What the engine does beside dividing the model; absent: what every engine has. */
   readonly tools?: EngineTools;
 }
@@ -110,9 +114,6 @@ export interface PipelineChoice {
 
 const MAX_MICRO_BATCH = 64;
 const MAX_CHUNKS = 16;
-const OPTIMIZER_SHARES = [0, 0.5, 1];
-/** A distributed optimizer over one rank shards nothing; it is how engines put states into host memory. */
-const OFFLOADED_SHARES = [0.5, 1];
 
 const USUAL_PARTITIONS: readonly Partition[] = ['even', 'balanced'];
 const ORDERS_WITH_CONTEXT_INSIDE = RANK_ORDERS.filter((order) => order.indexOf('cp') < order.indexOf('dp'));
@@ -212,22 +213,22 @@ export function stateChoicesOf(space: SpaceFacts, mesh: DenseMesh): readonly Sta
   const offloads = allow.offload !== false;
   const mostSharded = replicas > 1 ? 3 : offloads ? 1 : 0;
   const isAlone = replicas === 1 && pinned.zeroStage === undefined;
-  const allowedStages = allow.zeroStages ?? ZERO_STAGES;
+  const offered = (allow.zeroStages ?? ZERO_STAGES).filter((stage) => stage > 0 || mayCopy(space, mesh));
   const stages = ZERO_STAGES.filter((stage) =>
-    pinned.zeroStage === undefined ? allowedStages.includes(stage) : stage === pinned.zeroStage,
-  ).filter((stage) => stage <= mostSharded || pinned.zeroStage !== undefined);
+    pinned.zeroStage === undefined ? stage <= mostSharded && offered.includes(stage) : stage === pinned.zeroStage,
+  );
   const policies = choicesOf(pinned.recompute, allow.recompute, RECOMPUTE_POLICIES).filter(
     (policy) => policy !== 'core-attention' || !space.flashAttention || pinned.recompute !== undefined,
   );
   const groups = shardGroupsOf(space, mesh);
   const choices: StateChoice[] = [];
   for (const zeroStage of stages) {
-    const optimizerShares = offloads && zeroStage >= 1 ? (isAlone ? OFFLOADED_SHARES : OPTIMIZER_SHARES) : [0];
+    const optimizerShares = offloads ? optimizerSharesOf(space, { zeroStage, isAlone }) : [0];
     for (const shardGroup of zeroStage === 0 ? [replicas] : groups) {
       for (const recompute of policies) {
         for (const offloadOptimizer of choicesOf(pinned.offloadOptimizer, undefined, optimizerShares)) {
           const mayOffload = offloads && mesh.pipeline === 1 && recompute === 'none';
-          const shares = mayOffload ? [0, 1] : [0];
+          const shares = mayOffload ? activationSharesOf(space) : [0];
           for (const offloadActivations of choicesOf(pinned.offloadActivations, undefined, shares)) {
             choices.push({ zeroStage, shardGroup, recompute, offloadOptimizer, offloadActivations });
           }
@@ -241,8 +242,10 @@ export function stateChoicesOf(space: SpaceFacts, mesh: DenseMesh): readonly Sta
 export function shardGroupsOf(space: SpaceFacts, mesh: DenseMesh): readonly number[] {
   const replicas = mesh.data * mesh.context;
   if (space.pinned.shardGroup !== undefined) return [space.pinned.shardGroup];
-  const inTiers = denseRanksInTiers(mesh, mesh.rankOrder, space.cluster);
-  return [...new Set([replicas, ...inTiers.filter((size) => size > 1 && replicas % size === 0)])].sort((a, b) => b - a);
+  const inGroups = denseRanksInTiers(mesh, mesh.rankOrder, space.cluster).filter(
+    (size) => size > 1 && replicas % size === 0 && mayShareInGroups(space, mesh, size),
+  );
+  return [...new Set([replicas, ...inGroups])].sort((a, b) => b - a);
 }
 
 /** State choices whose passes take the same time; each with its place among all. */

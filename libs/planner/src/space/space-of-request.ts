@@ -1,8 +1,10 @@
 /** Which space does a request open on one number of GPUs? */
-import { engineOfStack } from '../request/engine-choices.ts';
+import type { PinnedAxes } from '../contract.ts';
+import { engineOfStack, wholeDegreesOf } from '../request/engine-choices.ts';
 import type { ResolvedRequest, RunBase } from '../request/resolved-request.ts';
 import { toolsOf } from './engine-tools.ts';
 import type { SpaceFacts } from './search-space.ts';
+import type { StateSharing } from './shared-states.ts';
 
 export function spaceOf({ request, allow }: ResolvedRequest, run: RunBase): SpaceFacts {
   return {
@@ -11,11 +13,16 @@ export function spaceOf({ request, allow }: ResolvedRequest, run: RunBase): Spac
     globalBatchSize: run.globalBatchSize,
     sequenceLength: run.sequenceLength,
     flashAttention: run.flashAttention,
-    pinned: request.pinned ?? {},
+    pinned: { ...withoutDegrees(run.stack), ...request.pinned },
     allow,
     ...plainStagesOf(run.stack),
+    ...sharingOf(run.stack),
     tools: toolsOf(run.stack, run),
   };
+}
+
+function withoutDegrees(stack: string): PinnedAxes {
+  return Object.fromEntries(wholeDegreesOf(stack).map((axis) => [axis, 1]));
 }
 
 /** Engines that were built around sharded states; to the others each rank keeps weights and gradients. */
@@ -30,3 +37,16 @@ const SHARDING_ENGINES: ReadonlySet<string | undefined> = new Set([
 function plainStagesOf(stack: string): Pick<SpaceFacts, 'plainZeroStages'> {
   return SHARDING_ENGINES.has(engineOfStack(stack)) ? { plainZeroStages: [1, 2, 3] } : {};
 }
+
+function sharingOf(stack: string): Pick<SpaceFacts, 'sharing'> {
+  const sharing = STATE_SHARING.get(engineOfStack(stack));
+  return sharing === undefined ? {} : { sharing };
+}
+
+const STATE_SHARING: ReadonlyMap<string | undefined, StateSharing> = new Map([
+  ['torchtitan', 'torchtitan'],
+  ['torchtitan-toml', 'torchtitan'],
+  ['hugging-face', 'hugging-face'],
+  ['deepspeed', 'deepspeed'],
+  ['megatron-deepspeed', 'deepspeed'],
+]);

@@ -1,0 +1,57 @@
+import type { ParallelLayout } from '@coxswain/layout';
+import { inWordsOf } from './words-of-engine.ts';
+
+const written = (states: ParallelLayout['states'], memory?: ParallelLayout['memory']): ParallelLayout => ({
+  tensorParallelDegree: 1,
+  pipelineParallelDegree: 1,
+  dataParallelDegree: 8,
+  states,
+  ...(memory === undefined ? {} : { memory }),
+});
+
+const EVERY_LAYER = { recompute: { mode: 'full', method: 'uniform', layers: 1 } } as const;
+const HALF = { recompute: { mode: 'full', method: 'block', layers: 4 } } as const;
+const sharded = { zeroStage: 3, implementation: 'megatron-fsdp' } as const;
+
+describe('a planned layout in the words of its engine', () => {
+  it.each<[string, string, ParallelLayout, ParallelLayout]>([
+    ['Megatron-LM has those that were planned', 'megatron-lm', written(sharded), written(sharded)],
+    ['so has an engine that nobody knows', 'mine', written(sharded), written(sharded)],
+    ['TorchTitan shards by FSDP2', 'torchtitan', written(sharded), written({ zeroStage: 3, implementation: 'fsdp2' })],
+    [
+      'and recomputes without a method',
+      'torchtitan v0.3.0',
+      written(sharded, EVERY_LAYER),
+      written({ zeroStage: 3, implementation: 'fsdp2' }, { recompute: { mode: 'full' } }),
+    ],
+    [
+      'Trainer shards gradients by DeepSpeed',
+      'hugging-face',
+      written({ zeroStage: 2, implementation: 'megatron-fsdp' }),
+      written({ zeroStage: 2, implementation: 'deepspeed' }),
+    ],
+    [
+      'DeepSpeed is told the stage alone, and recomputes some layers',
+      'deepspeed',
+      written({ zeroStage: 1, implementation: 'distributed-optimizer', precisionAwareOptimizer: true }, HALF),
+      written({ zeroStage: 1 }, HALF),
+    ],
+    [
+      'and of all that is in host memory no share',
+      'deepspeed',
+      written(
+        { zeroStage: 1, implementation: 'distributed-optimizer' },
+        { offload: [{ what: 'optimizer', fraction: 1 }] },
+      ),
+      written({ zeroStage: 1 }, { offload: [{ what: 'optimizer' }] }),
+    ],
+    [
+      'of a part its share',
+      'deepspeed',
+      written(sharded, { offload: [{ what: 'optimizer', fraction: 0.5 }] }),
+      written({ zeroStage: 3 }, { offload: [{ what: 'optimizer', fraction: 0.5 }] }),
+    ],
+  ])('%s', (_, stack, planned, want) => {
+    expect(inWordsOf(stack, planned)).toEqual(want);
+  });
+});

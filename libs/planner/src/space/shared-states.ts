@@ -1,0 +1,52 @@
+/** Among which ranks may an engine share states, where may each rank keep a copy of them, and what of it may go to host memory? */
+import type { ModelShape } from '@coxswain/layout';
+import type { CandidateLayout } from '../facts.ts';
+
+/**
+ * Engines that do not take everything. TorchTitan replicates whole models alone: up to v0.2.2 its DDP takes no second degree
+ * (models/llama3/infra/parallelize.py), and since then ranks of a context and of experts share their states (distributed/parallel_dims.py).
+ * The arguments of Transformers' Trainer shard over all ranks or over none, as DeepSpeed does (MiCS is gone), which offloads a part of the optimizer from stage 3 on (`ratio` of
+ * runtime/zero/offload_config.py), and of activations those that it recomputes from (`cpu_checkpointing`).
+ */
+export type StateSharing = 'torchtitan' | 'hugging-face' | 'deepspeed';
+
+interface Situation {
+  readonly model: ModelShape;
+  /** Absent: an engine that takes everything. */
+  readonly sharing?: StateSharing;
+}
+
+type Degrees = Pick<CandidateLayout, 'tensor' | 'context' | 'pipeline' | 'data'>;
+
+/** ZeRO stage 0: every rank of the same part of a model has all of its states. */
+export function mayCopy({ sharing, model }: Situation, { tensor, context, pipeline, data }: Degrees): boolean {
+  const isDivided = tensor * context * pipeline > 1 || model.experts !== undefined;
+  return sharing !== 'torchtitan' || data * context === 1 || !isDivided;
+}
+
+/** Groups of so many ranks share states, each with a copy of its own. */
+export function mayShareInGroups(
+  { sharing }: Pick<Situation, 'sharing'>,
+  { context }: Pick<Degrees, 'context'>,
+  size: number,
+): boolean {
+  return sharing === undefined || (sharing === 'torchtitan' && size % context === 0);
+}
+
+/**
+ * Shares of the optimizer that may be in host memory. A distributed optimizer over one rank shards nothing; it is how engines put states there, so that it
+ * leaves none on the GPU.
+ */
+export function optimizerSharesOf(
+  { sharing }: Pick<Situation, 'sharing'>,
+  { zeroStage, isAlone }: { readonly zeroStage: CandidateLayout['zeroStage']; readonly isAlone: boolean },
+): readonly number[] {
+  if (zeroStage === 0) return [0];
+  const half = sharing === 'deepspeed' && zeroStage < 3 ? [] : [0.5];
+  return [...(isAlone ? [] : [0]), ...half, 1];
+}
+
+/** Shares of activations that may be in host memory, where none are computed again. */
+export function activationSharesOf({ sharing }: Pick<Situation, 'sharing'>): readonly number[] {
+  return sharing === 'deepspeed' ? [0] : [0, 1];
+}
