@@ -25,7 +25,8 @@ export function closestPlanOf(resolved: ResolvedRequest, limits: SearchLimits): 
   const smallest = bestOf(resolved, { objective: 'memory', gpus, limits: NO_LIMITS });
   if (smallest === undefined) return undefined;
   const exceedsGib = Math.max(0, (smallest.peakBytes - limits.peakBytes) / GIB_BYTES);
-  return { plan: planOf(resolved, smallest), exceedsGib, relax: relaxMemory(resolved, limits) };
+  const plan = planOf(resolved, smallest);
+  return { plan, exceedsGib, relax: relaxMemory(resolved, limits, { plan, exceedsGib }) };
 }
 
 function bestOf(
@@ -50,20 +51,41 @@ function counted(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-function relaxMemory(resolved: ResolvedRequest, limits: SearchLimits): string[] {
+function relaxMemory(
+  resolved: ResolvedRequest,
+  limits: SearchLimits,
+  closest: Pick<ClosestPlan, 'plan' | 'exceedsGib'>,
+): string[] {
   const { request } = resolved;
-  const more = fewestGpusThatHold(resolved, limits);
   return [
-    more === undefined
-      ? `use GPUs with more memory than ${request.cluster.gpu}, or a smaller model`
-      : `use at least ${more} GPUs of this type instead of ${request.cluster.gpus}`,
+    moreGpus(resolved, limits),
     ...(request.allow?.offload === false ? ['allow offload: optimizer states can live in host memory'] : []),
     ...relaxPins(request),
-    ...(request.sequenceLength > SHORT_SEQUENCE ? [`shorten sequenceLength from ${request.sequenceLength}`] : []),
+    ...(request.sequenceLength > SHORT_SEQUENCE && isOfTokens(closest)
+      ? [`shorten sequenceLength from ${counted(request.sequenceLength)}`]
+      : []),
   ];
 }
 
 const SHORT_SEQUENCE = 2048;
+/** Parts of the memory that grow with the tokens of a sample. */
+const OF_TOKENS = new Set(['activations', 'vocabulary', 'backward']);
+
+/** Whether what is missing could be saved by fewer tokens at all: weights and their optimizer are as large for one. */
+function isOfTokens({ plan, exceedsGib }: Pick<ClosestPlan, 'plan' | 'exceedsGib'>): boolean {
+  return plan.prediction.memory
+    .filter(({ peakGib }) => peakGib === plan.prediction.peakGib)
+    .every(({ parts }) => parts.reduce((sum, { part, gib }) => sum + (OF_TOKENS.has(part) ? gib : 0), 0) > exceedsGib);
+}
+
+/** Only multiples are tried, so that between one that is too few and one that is enough fewer may do. */
+function moreGpus(resolved: ResolvedRequest, limits: SearchLimits): string {
+  const { gpu, gpus } = resolved.request.cluster;
+  const enough = fewestGpusThatHold(resolved, limits);
+  if (enough === undefined) return `use GPUs with more memory than ${gpu}, or a smaller model`;
+  const tried = enough / 2 > gpus ? `; ${counted(enough / 2)} are too few` : '';
+  return `use ${counted(enough)} GPUs of this type instead of ${counted(gpus)}${tried}`;
+}
 
 function relaxPins(request: PlanRequest): string[] {
   const pins = Object.keys(request.pinned ?? {});

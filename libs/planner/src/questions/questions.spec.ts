@@ -119,6 +119,22 @@ describe('plan', () => {
   it.each<[string, Partial<PlanRequestInput>, RegExp]>([
     ['too little memory', { memoryMarginShare: 0.5, pinned: { ...PINNED, tensor: 1, pipeline: 1 } }, /tensor.*open/],
     [
+      'a model whose states alone are too large',
+      {
+        memoryMarginShare: 0.5,
+        cluster: { gpu: 'a100', gpus: 1 },
+        allow: { offload: false },
+        pinned: undefined,
+        sequenceLength: 4096,
+      },
+      /^use 8 GPUs of this type instead of 1; 4 are too few; allow offload: optimizer states can live in host memory$/,
+    ],
+    [
+      'too long samples',
+      { memoryMarginShare: 0.5, pinned: { tensor: 1, context: 1, pipeline: 16 }, sequenceLength: 1_048_576 },
+      /^use GPUs with more memory than a100, or a smaller model; leave .* pinned; shorten sequenceLength from 1,048,576$/,
+    ],
+    [
       'too early a deadline',
       { tokens: 1e12, deadlineHours: 1 },
       /raise deadlineHours from 1 to [\d,]+, which the closest layout takes; use more GPUs: the same work takes at least [\d,]+ of this type instead of 16;/,
