@@ -53,6 +53,30 @@ describe('a request that contradicts itself', () => {
       { stack: 'hugging-face', pinned: { tensor: 2 } },
       '/pinned/tensor: tensor 2 is nothing that hugging-face can be told; leave it out, or name another engine with stack',
     ],
+    [
+      'chunks that the schedule has not',
+      ['llama-3.1-8b', 'h100'],
+      { pinned: { schedule: 'zbv', chunks: 4 } },
+      '/pinned/chunks: schedule zbv has 2 chunks on a rank and not 4; leave one of them out',
+    ],
+    [
+      'one chunk that would be interleaved',
+      ['llama-3.1-8b', 'h100'],
+      { pinned: { schedule: 'interleaved-1f1b', chunks: 1 } },
+      '/pinned/chunks: schedule interleaved-1f1b has more than 1 chunks on a rank and not 1; leave one of them out',
+    ],
+    [
+      'a schedule without a pipeline',
+      ['llama-3.1-8b', 'h100'],
+      { pinned: { schedule: 'zbv', pipeline: 1 } },
+      '/pinned/pipeline: pipeline 1 has nothing for schedule zbv; leave one of them out',
+    ],
+    [
+      'chunks without a pipeline',
+      ['llama-3.1-8b', 'h100'],
+      { pinned: { chunks: 2, pipeline: 1 } },
+      '/pinned/pipeline: pipeline 1 has nothing for chunks 2; leave one of them out',
+    ],
   ])('is refused with %s', (_, on, change, message) => {
     expect(() => resolve(on, change)).toThrow(message);
   });
@@ -61,6 +85,8 @@ describe('a request that contradicts itself', () => {
     ['one expert rank of a model without experts', ['llama-3.1-8b', 'h100'], { pinned: { expert: 1 } }],
     ['expert ranks that divide', ['mixtral-8x7b', 'h100'], { pinned: { expert: 4 } }],
     ['eight bits on Hopper', ['llama-3.1-8b', 'h100'], { precision: 'fp8' }],
+    ['two chunks of a V', ['llama-3.1-8b', 'h100'], { pinned: { schedule: 'zbv', chunks: 2 } }],
+    ['the plain schedule of no pipeline', ['llama-3.1-8b', 'h100'], { pinned: { schedule: '1f1b', pipeline: 1 } }],
     ['one tensor rank', ['llama-3.1-8b', 'h100'], { stack: 'hugging-face', pinned: { tensor: 1 } }],
     ['four bits on Blackwell', ['llama-3.1-8b', 'b200'], { precision: 'nvfp4' }],
   ])('is no contradiction: %s', (_, on, change) => {

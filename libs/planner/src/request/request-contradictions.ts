@@ -4,6 +4,7 @@ import type { ModelShape } from '@coxswain/layout';
 import type { PlanRequest } from '../contract.ts';
 import { wholeDegreesOf } from './engine-choices.ts';
 import { formatsOf, type GpuFormats } from './gpu-formats.ts';
+import { pipelinePins } from './pipeline-pins.ts';
 
 type NamedGpu = GpuFormats & { readonly title: string };
 
@@ -18,6 +19,7 @@ export function contradictionsOf(request: PlanRequest, asked: AskedOf): readonly
   return [
     ...expertPins(request, asked.model),
     ...enginePins(request),
+    ...pipelinePins(request),
     ...missingFormat(request.precision, [asked.gpu, ...asked.islandGpus]),
   ];
 }

@@ -140,6 +140,8 @@ describe('the run of a request', () => {
   it('stands for any engine where none is named', () => {
     expect(resolved().run.stack).toBe(UNNAMED_STACK);
     expect(resolved({ stack: 'torchtitan 0.2' }).run.stack).toBe('torchtitan 0.2');
+    expect(resolved({ stack: 'TorchTitan 0.2' }).run.stack).toBe('torchtitan 0.2');
+    expect(resolved({ stack: 'Megatron_LM core_v0.15' }).run.stack).toBe('megatron-lm core_v0.15');
   });
 
   it('has what the caller allows, less what the engine cannot be told', () => {

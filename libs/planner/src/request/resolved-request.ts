@@ -40,7 +40,8 @@ export const UNNAMED_STACK = 'unnamed';
  * @throws DomainError INVALID_REQUEST for a preset that does not exist, with the nearest names, and for words that contradict the model or the
  * GPUs, with one violation each.
  */
-export function resolveRequest(request: PlanRequest): ResolvedRequest {
+export function resolveRequest(asked: PlanRequest): ResolvedRequest {
+  const request = withStackAsNamed(asked);
   const { cluster } = request;
   const gpu = namedOf(GPU_PRESETS, cluster.gpu, 'GPU', '/cluster/gpu');
   const model = modelShapeOf(request);
@@ -67,6 +68,13 @@ export function resolveRequest(request: PlanRequest): ResolvedRequest {
   const allow = choicesOfEngine(request.stack, request.allow ?? {});
   const withSpeeds = { ...run, cluster: clusterOf(cluster, { gpu, islandGpus }, cluster.gpus) };
   return { request, gpu, islandGpus, run: withSpeeds, allow };
+}
+
+/** `TorchTitan` and `Megatron_LM core_v0.15` as engines and releases are named. */
+function withStackAsNamed(request: PlanRequest): PlanRequest {
+  if (request.stack === undefined) return request;
+  const stack = request.stack.trim().toLowerCase();
+  return { ...request, stack: stack.replace(/^\S+/, (engine) => engine.replaceAll('_', '-')) };
 }
 
 /** The same run on another number of GPUs: of several islands the first that hold so many. */

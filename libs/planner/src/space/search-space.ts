@@ -51,6 +51,7 @@ import { staysInDomain } from '../time/tiers.ts';
 import { choicesOf, contextAlgorithmsOf } from './context-choices.ts';
 import { graphsOfGrid, PLAIN_TOOLS, type EngineTools } from './engine-tools.ts';
 import { modulesOf } from './recomputed-modules.ts';
+import { isWantedGrid } from './wanted-grids.ts';
 import { denseRanksInTiers, distinctRankOrders } from './rank-tiers.ts';
 import { activationSharesOf, mayCopy, mayShareInGroups, optimizerSharesOf } from './shared-states.ts';
 import type { StateSharing } from './shared-states.ts';
@@ -149,7 +150,6 @@ function denseGridsOf(space: SpaceFacts): readonly DenseGrid[] {
   const { gpus } = space.cluster;
   const longestPipeline = Math.max(1, space.model.layers);
   const grids: DenseGrid[] = [];
-  const isWanted = (grid: DenseGrid): boolean => space.allow.evenOnly !== true || isEvenGrid(space, grid);
   const isOpen = (value: number, wanted: number | undefined): boolean => wanted === undefined || wanted === value;
   // Three degrees say the fourth.
   const isAsked =
@@ -165,15 +165,11 @@ function denseGridsOf(space: SpaceFacts): readonly DenseGrid[] {
         if (!isOpen(pipeline, pinned.pipeline)) continue;
         if (pipeline > longestPipeline && pinned.pipeline === undefined) break;
         const grid = { tensor, context, pipeline, data: gpus / (tensor * context * pipeline) };
-        if (isOpen(grid.data, pinned.data) && isWanted(grid)) grids.push(grid);
+        if (isOpen(grid.data, pinned.data) && isWantedGrid(space, grid)) grids.push(grid);
       }
     }
   }
   return grids;
-}
-
-function isEvenGrid({ model, globalBatchSize }: SpaceFacts, { tensor, pipeline, data }: DenseGrid): boolean {
-  return model.attentionHeads % tensor === 0 && model.layers % pipeline === 0 && globalBatchSize % data === 0;
 }
 
 export function expertGridsOf(space: SpaceFacts, grid: Pick<DenseMesh, 'tensor' | 'tools'>): readonly ExpertGrid[] {

@@ -1,0 +1,32 @@
+/** Do a pinned schedule, its chunks and its pipeline go together? */
+import type { Violation } from '@coxswain/domain-error';
+import type { PinnedAxes, PlanRequest } from '../contract.ts';
+import type { Schedule } from '../facts.ts';
+import { isVShaped } from '../stages.ts';
+
+/** Chunks, and schedules beside the plain one, are a choice about a pipeline that there is. */
+export function wantsPipeline({ schedule, chunks = 1 }: PinnedAxes): boolean {
+  return chunks > 1 || (schedule !== undefined && schedule !== '1f1b');
+}
+
+/** A schedule has its chunks, and both have a pipeline. */
+export function pipelinePins({ pinned = {} }: PlanRequest): readonly Violation[] {
+  const { schedule, chunks, pipeline } = pinned;
+  if (pipeline === 1 && wantsPipeline(pinned)) {
+    const what = schedule === undefined || schedule === '1f1b' ? `chunks ${chunks ?? 1}` : `schedule ${schedule}`;
+    return [{ pointer: '/pinned/pipeline', detail: `pipeline 1 has nothing for ${what}; leave one of them out` }];
+  }
+  if (schedule === undefined || chunks === undefined || hasChunks(schedule, chunks)) return [];
+  const has = schedule === 'interleaved-1f1b' ? 'more than 1' : isVShaped(schedule) ? '2' : '1';
+  return [
+    {
+      pointer: '/pinned/chunks',
+      detail: `schedule ${schedule} has ${has} chunks on a rank and not ${chunks}; leave one of them out`,
+    },
+  ];
+}
+
+function hasChunks(schedule: Schedule, chunks: number): boolean {
+  if (schedule === 'interleaved-1f1b') return chunks > 1;
+  return chunks === (isVShaped(schedule) ? 2 : 1);
+}
