@@ -1,6 +1,8 @@
 /** What a prediction takes for granted where the request does not say it. */
 import { LAYOUT_ENGINES } from '@coxswain/layout';
 import { GIB_BYTES } from '@coxswain/units';
+import type { PlanRequest } from '../contract.ts';
+import type { ClusterFacts } from '../facts.ts';
 import { familyOfStack } from '../calibration/calibration.ts';
 import { CALIBRATION } from '../calibration/fitted.ts';
 import { hostCapacityBytesOf, memoryGibOf, mostAllocatedBytesOf } from '../memory/memory-verdict.ts';
@@ -20,9 +22,7 @@ export function assumptionsOf({ request, run, allow }: ResolvedRequest): string[
     assumed.push(`constants as measured on this cluster (profile "${asked.profile.name}")`);
   if (asked.gpusPerNode === undefined)
     assumed.push(`${cluster.gpusPerNode} GPUs per node, as ${cluster.gpu.name} usually has`);
-  if (asked.scaleOutGbPerS === undefined) {
-    assumed.push(`${cluster.scaleOutGbPerS} GB/s of ${cluster.nicKind} per GPU and direction between nodes`);
-  }
+  assumed.push(...linksAssumed(request, cluster));
   if (asked.usdPerGpuHour === undefined)
     assumed.push(`${cluster.gpu.usdPerHour} USD per GPU and hour (${PRICE_BASIS})`);
   assumed.push(...engineAssumed(request.stack, toolsOf(run.stack, run)));
@@ -39,6 +39,23 @@ export function assumptionsOf({ request, run, allow }: ResolvedRequest): string[
   if (request.objective === 'cost' && request.deadlineHours === undefined)
     assumed.push('no deadline, so that only dollars count and not how long the training takes');
   return assumed;
+}
+
+/** Of the links that traffic can take: what lies in one node or one rack leaves neither. */
+function linksAssumed({ cluster: asked }: PlanRequest, cluster: ClusterFacts): readonly string[] {
+  const { gpu, gpus, gpusPerNode, scaleUpDomainGpus, scaleOutGbPerS, nicKind } = cluster;
+  const leavesNode = gpus > Math.max(gpusPerNode, scaleUpDomainGpus);
+  const passesHost = Math.min(gpus, gpusPerNode) > scaleUpDomainGpus;
+  return [
+    ...(asked.scaleOutGbPerS === undefined && leavesNode
+      ? [`${scaleOutGbPerS} GB/s of ${nicKind} per GPU and direction between nodes`]
+      : []),
+    ...(asked.scaleUpDomainGpus === undefined && passesHost
+      ? [
+          `groups of ${scaleUpDomainGpus} GPUs joined at ${gpu.scaleUpGbPerS} GB/s per direction, and PCIe of ${gpu.pcieGbPerS} GB/s from one to another`,
+        ]
+      : []),
+  ];
 }
 
 const DISPATCHERS: Partial<Record<EngineTools['dispatcher'], string>> = { deepep: 'DeepEP', hybridep: 'HybridEP' };

@@ -148,6 +148,20 @@ describe('what is assumed', () => {
     expect(after.filter((assumed) => !before.includes(assumed))).toEqual([]);
   });
 
+  it.each<[string, PlanRequestInput['cluster'], readonly string[]]>([
+    ['between nodes', { gpu: 'h100', gpus: 16 }, ['50 GB/s of infiniband per GPU and direction between nodes']],
+    ['and none inside of one node', { gpu: 'h100', gpus: 8 }, []],
+    ['nor inside of one rack that NVLink joins', { gpu: 'gb200', gpus: 72 }, []],
+    [
+      'between pairs that a bridge joins',
+      { gpu: 'a100-pcie-40gb', gpus: 4 },
+      ['groups of 2 GPUs joined at 300 GB/s per direction, and PCIe of 32 GB/s from one to another'],
+    ],
+  ])('tells the links that traffic takes, %s', (_sentence, cluster, want) => {
+    const links = assumptionsOf(resolvedOf({ cluster })).filter((assumed) => /between nodes|joined/.test(assumed));
+    expect(links).toEqual(want);
+  });
+
   it.each<[string, Partial<PlanRequestInput>, string]>([
     [
       'an engine that nobody knows, with those that are near',
