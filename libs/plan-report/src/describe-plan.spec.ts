@@ -6,6 +6,16 @@ const LAYOUT: ParallelLayout = { tensorParallelDegree: 2, pipelineParallelDegree
 describe('a plan in few words', () => {
   it.each<[string, Partial<ParallelLayout>, string]>([
     ['nothing beyond its degrees', {}, 'micro-batch 1, ZeRO-0, no recomputation'],
+    [
+      'no sharing of states where one rank has them',
+      { dataParallelDegree: 1, states: { zeroStage: 1 }, memory: { offload: [{ what: 'optimizer' }] } },
+      'micro-batch 1, no recomputation, 100 % of optimizer states on the host',
+    ],
+    [
+      'sharing among ranks of a context',
+      { dataParallelDegree: 1, contextParallelDegree: 2, states: { zeroStage: 1 } },
+      'micro-batch 1, context by ring, ZeRO-1, no recomputation',
+    ],
     ['a pipeline', { pipelineParallelDegree: 4 }, 'micro-batch 1, 1f1b, ZeRO-0, no recomputation'],
     [
       'chunks',

@@ -12,8 +12,7 @@ export function choicesOf({ layout, microBatchSize }: Pick<Plan, 'layout' | 'mic
     `micro-batch ${microBatchSize}`,
     ...scheduleOf(layout),
     ...contextOf(layout),
-    `ZeRO-${layout.states?.zeroStage ?? 0}`,
-    ...shardingOf(layout),
+    ...statesOf(layout),
     recomputationOf(layout),
     ...offloadOf(layout),
     ...rankOrderOf(layout),
@@ -67,8 +66,14 @@ function contextOf({ contextParallelDegree = 1, sequence }: ParallelLayout): rea
   return contextParallelDegree === 1 ? [] : [`context by ${sequence?.contextAlgorithm ?? 'ring'}`];
 }
 
-function shardingOf({ dataParallelShardDegree }: ParallelLayout): readonly string[] {
-  return dataParallelShardDegree === undefined ? [] : [`states in groups of ${dataParallelShardDegree}`];
+/** One rank shares states with nobody, whatever its engine has to be told for the sake of host memory. */
+function statesOf({ dataParallelDegree, contextParallelDegree = 1, ...layout }: ParallelLayout): readonly string[] {
+  if (dataParallelDegree * contextParallelDegree === 1) return [];
+  const { states, dataParallelShardDegree } = layout;
+  return [
+    `ZeRO-${states?.zeroStage ?? 0}`,
+    ...(dataParallelShardDegree === undefined ? [] : [`states in groups of ${dataParallelShardDegree}`]),
+  ];
 }
 
 function recomputationOf({ memory }: ParallelLayout): string {
