@@ -59,6 +59,7 @@ describe('every plan is one that its engine can run', () => {
     ['torchtitan', { model: 'llama-3.1-8b', cluster: on('h100', 48) }],
     ['torchtitan', { model: 'qwen3-30b-a3b', cluster: on('h100', 16) }],
     ['deepspeed', { model: 'llama-3.1-8b', cluster: on('h100', 16) }],
+    ['deepspeed', { model: 'qwen3-30b-a3b', cluster: on('h100', 16) }],
     ['deepspeed', { model: 'llama-2-7b', cluster: on('a100-pcie-40gb', 4) }],
     ['deepspeed', { model: 'llama-3.1-70b', cluster: on('h100', 64) }],
   ])('of %s: %j', (name, asked) => {

@@ -1,6 +1,6 @@
 /** Which choices does the engine of a request offer? */
 import { engineSupport, LAYOUT_ENGINES, type LayoutEngine, type ParallelLayout } from '@coxswain/layout';
-import { RANK_ORDERS, SCHEDULES } from '../facts.ts';
+import { RANK_ORDERS, SCHEDULES, type Precision } from '../facts.ts';
 import {
   CONTEXT_ALGORITHMS,
   RECOMPUTE_POLICIES,
@@ -47,12 +47,41 @@ const DEGREES = [
 export function wholeDegreesOf(stack: string): readonly (typeof DEGREES)[number][0][] {
   const engine = engineOfStack(stack);
   if (engine === undefined) return [];
+  return DEGREES.flatMap(([pin, option, layout]) => (refusalOf(engine, option, layout) === undefined ? [] : [pin]));
+}
+
+/** Programs that are told degrees, and whose user knows the rest. */
+const OF_THE_USER: ReadonlySet<LayoutEngine> = new Set(['command', 'custom', 'reference']);
+
+/** Why an engine refuses a choice, and what would do; undefined where it takes it, or nobody knows the engine. */
+export function whyEngineRefuses(
+  stack: string,
+  { schedule, zeroStage, precision }: Pick<PinnedAxes, 'schedule' | 'zeroStage'> & { readonly precision?: Precision },
+): string | undefined {
+  const engine = engineOfStack(stack);
+  if (engine === undefined || OF_THE_USER.has(engine)) return undefined;
+  // Formats are those of the engine itself: Composer multiplies in fp8 where Trainer does not.
+  const format = stack.startsWith(engine) && isFormat(precision) ? { kernel: { precision } } : {};
+  const refusal =
+    refusalOf(engine, 'pipeline.schedule', { pipelineParallelDegree: 2, pipeline: { schedule } }) ??
+    refusalOf(engine, 'states.zeroStage', { states: { zeroStage } }) ??
+    refusalOf(engine, 'kernel.precision', format);
+  return refusal && `${refusal.reason}; ${refusal.fallback}`;
+}
+
+/** Those that a layout says; 16 and 32 bits are said by a job. */
+function isFormat(precision: Precision | undefined): precision is Precision {
+  return precision !== undefined && !['bf16', 'fp16', 'fp32'].includes(precision);
+}
+
+function refusalOf(
+  engine: LayoutEngine,
+  option: string,
+  layout: Partial<ParallelLayout>,
+): { readonly reason: string; readonly fallback: string } | undefined {
   const asked = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 2 };
-  return DEGREES.flatMap(([pin, option, layout]) => {
-    const outcome = engineSupport(engine, { ...asked, ...layout });
-    const isRefused = outcome.kind !== 'supported' && outcome.refusals.some((refusal) => refusal.option === option);
-    return isRefused ? [pin] : [];
-  });
+  const outcome = engineSupport(engine, { ...asked, ...layout });
+  return outcome.kind === 'supported' ? undefined : outcome.refusals.find((refusal) => refusal.option === option);
 }
 
 /**

@@ -54,6 +54,24 @@ describe('a request that contradicts itself', () => {
       '/pinned/tensor: tensor 2 is nothing that hugging-face can be told; leave it out, or name another engine with stack',
     ],
     [
+      'a schedule that the engine has not',
+      ['llama-3.1-8b', 'h100'],
+      { stack: 'megatron-lm', pinned: { schedule: 'zbv' } },
+      '/pinned/schedule: engine megatron-lm cannot do pipeline.schedule zbv; use interleaved-1f1b, or engine torchtitan or',
+    ],
+    [
+      'a ZeRO stage that the engine has not',
+      ['llama-3.1-8b', 'h100'],
+      { stack: 'torchtitan', pinned: { zeroStage: 1 } },
+      '/pinned/zeroStage: engine torchtitan cannot do states.zeroStage 1; use 3, or engine megatron-lm or',
+    ],
+    [
+      'a format that the engine has not',
+      ['llama-3.1-8b', 'h100'],
+      { stack: 'deepspeed', precision: 'fp8' },
+      '/precision: engine deepspeed cannot do kernel.precision fp8; use bf16, or engine megatron-lm or',
+    ],
+    [
       'chunks that the schedule has not',
       ['llama-3.1-8b', 'h100'],
       { pinned: { schedule: 'zbv', chunks: 4 } },
@@ -87,6 +105,8 @@ describe('a request that contradicts itself', () => {
     ['eight bits on Hopper', ['llama-3.1-8b', 'h100'], { precision: 'fp8' }],
     ['two chunks of a V', ['llama-3.1-8b', 'h100'], { pinned: { schedule: 'zbv', chunks: 2 } }],
     ['the plain schedule of no pipeline', ['llama-3.1-8b', 'h100'], { pinned: { schedule: '1f1b', pipeline: 1 } }],
+    ['the precision of a program of the user’s', ['llama-3.1-8b', 'h100'], { stack: 'command', precision: 'bf16' }],
+    ['eight bits of Composer', ['llama-3.1-8b', 'h100'], { stack: 'composer-fsdp', precision: 'fp8' }],
     ['one tensor rank', ['llama-3.1-8b', 'h100'], { stack: 'hugging-face', pinned: { tensor: 1 } }],
     ['four bits on Blackwell', ['llama-3.1-8b', 'b200'], { precision: 'nvfp4' }],
   ])('is no contradiction: %s', (_, on, change) => {

@@ -94,8 +94,8 @@ export class LegalityCache<States extends object> {
   /** `states` is the list that numbers the choice. */
   stateRefusal(mesh: Mesh, states: States, { choice, index }: Numbered<StateChoice>): Refusal | undefined {
     const replicas = mesh.data * mesh.context;
-    const shape = (mesh.context > 1 ? 1 : 0) + (mesh.tensor > 1 ? 2 : 0);
-    return refusalIn(slotsOf(this.#states, states), (index * 4 + shape) * 2 + (replicas > 1 ? 1 : 0), () => {
+    const shape = (mesh.context > 1 ? 1 : 0) + (mesh.tensor > 1 ? 2 : 0) + (mesh.expert > 1 ? 4 : 0);
+    return refusalIn(slotsOf(this.#states, states), (index * 8 + shape) * 2 + (replicas > 1 ? 1 : 0), () => {
       const { zeroStage, shardGroup, recompute, offloadOptimizer, offloadActivations } = choice;
       const sharded = shardGroup === replicas ? 'all' : `${shardGroup} of ${replicas}`;
       const offloaded = `${offloadOptimizer}/${offloadActivations}`;
