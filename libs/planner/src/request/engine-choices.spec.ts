@@ -110,4 +110,19 @@ describe('the choices of an engine', () => {
     expect(degrees.length).toBeGreaterThan(0);
     for (const told of degrees) expect(told).toEqual([8, undefined]);
   });
+  it('hold for a plan: DeepSpeed divides no experts beside ZeRO stage 3', () => {
+    const request = parsePlanRequest({
+      model: 'qwen3-30b-a3b',
+      cluster: { gpu: 'h100', gpus: 16 },
+      globalBatchSize: 64,
+      sequenceLength: 8192,
+      stack: 'deepspeed',
+      top: 10,
+    });
+    const stages = plan(request, { withAdvice: false }).plans.map(
+      ({ layout }) => [layout.expert?.expertParallelDegree ?? 1, layout.states?.zeroStage] as const,
+    );
+    expect(stages.length).toBeGreaterThan(0);
+    expect(stages.filter(([experts, zeroStage]) => experts > 1 && zeroStage === 3)).toEqual([]);
+  });
 });
