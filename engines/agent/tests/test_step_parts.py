@@ -131,15 +131,15 @@ def parts_of(told: Told, rank: int) -> list[dict[str, float]]:
 
 @pytest.mark.parametrize('wrap', WRAPS)
 def test_the_rank_that_others_wait_for_computes_and_they_wait_with(wrap: str, tmp_path: Path) -> None:
-    told = trained(tmp_path, wrap=wrap, slow='0.15 if rank == 1 else 0.03')
+    told = trained(tmp_path, wrap=wrap, slow='0.4 if rank == 1 else 0.03')
     fast, slow = (
         {name: statistics.median(step[name] for step in parts_of(told, rank)) for name in ('compute', 'communication')}
         for rank in range(2)
     )
-    assert slow['compute'] > 150
-    # A wait for a processor counts as a rank's own: other programs lengthen both, so one is measured by the other.
+    assert slow['compute'] > 400
+    # A wait for a processor counts as a rank's own: other programs lengthen both, so one is measured by the other, and what FSDP itself takes of one is little beside it.
     assert fast['compute'] < slow['compute'] / 2
-    assert fast['communication'] - slow['communication'] > 60
+    assert fast['communication'] - slow['communication'] > 150
 
 
 def test_no_parts_are_told_where_the_job_says_so(tmp_path: Path) -> None:
