@@ -80,7 +80,9 @@ function recomputationOf({ memory }: ParallelLayout): string {
   const recompute = memory?.recompute;
   switch (recompute?.mode) {
     case 'selective':
-      return `recomputing ${(recompute.modules ?? ['core_attn']).join(', ')}`;
+      return recompute.modules === undefined
+        ? 'recomputing selectively'
+        : `recomputing ${recompute.modules.join(', ')}`;
     case 'full':
       return recompute.method === 'block' ? `recomputing ${recompute.layers ?? 1} layers a chunk` : 'recomputing all';
     case 'budget':

@@ -19,9 +19,10 @@ export const CONTEXT_ALGORITHMS = ['ring', 'allgather', 'ulysses'] as const;
  * Named answers to "which activations are computed again", from least to most time and from most to least memory.
  *
  * `core-attention` is Megatron-LM's selective recomputation (what FlashAttention makes pointless); `norms` drops the outputs of norms, of
- * expert activations and of latent up-projections; `mlp` also whole MLPs and experts; `half` is full recomputation of every second layer.
+ * expert activations and of latent up-projections; `mlp` also whole MLPs and experts; `operations` is TorchTitan's selective mode, which keeps attention and every
+ * second matrix product, about as much as two layers in five (`recomputation-policies.ts`); `half` is full recomputation of every second layer.
  */
-export const RECOMPUTE_POLICIES = ['none', 'core-attention', 'norms', 'mlp', 'half', 'full'] as const;
+export const RECOMPUTE_POLICIES = ['none', 'core-attention', 'norms', 'mlp', 'operations', 'half', 'full'] as const;
 export type RecomputePolicy = (typeof RECOMPUTE_POLICIES)[number];
 
 /**

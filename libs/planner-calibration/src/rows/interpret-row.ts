@@ -1,6 +1,7 @@
 /** From a row of published measurements to the facts that a prediction reads. Rules fill what was not printed; each is counted by name. */
 import type { ModelShape } from '@coxswain/layout';
 import { type ClusterFacts, type CandidateLayout, type Precision, type RunFacts } from '@coxswain/planner';
+import { recomputedLayersOf } from '@coxswain/planner/calibration';
 import { neededNumber, wholeNumber } from './cells.ts';
 import { clusterOfRow } from './cluster-of-row.ts';
 import {
@@ -265,11 +266,8 @@ function isByOperator({ recompute, recompute_detail }: StatedCells): boolean {
   return /\bop\b/i.test(`${recompute} ${recompute_detail}`);
 }
 
-/** It keeps attention and every second matrix product and computes the others again, with all that is cheap: about as much as two layers in five. */
-const SHARE_BY_OPERATOR = 0.4;
-
 function recomputedByOperator({ layers }: ModelShape, { pipeline }: Degrees): Recomputation {
-  const recomputeLayersPerChunk = Math.max(1, Math.round((SHARE_BY_OPERATOR * layers) / pipeline));
+  const recomputeLayersPerChunk = recomputedLayersOf('operations', layers / pipeline) ?? 1;
   return { recompute: 'full', recomputeModules: [], recomputeLayersPerChunk };
 }
 

@@ -1,5 +1,5 @@
 import type { ParallelLayout } from '@coxswain/layout';
-import { inWordsOf } from './words-of-engine.ts';
+import { inWordsOf, inWordsOfModels } from './words-of-engine.ts';
 
 const written = (states: ParallelLayout['states'], memory?: ParallelLayout['memory']): ParallelLayout => ({
   tensorParallelDegree: 1,
@@ -23,6 +23,12 @@ describe('a planned layout in the words of its engine', () => {
       'torchtitan v0.3.0',
       written(sharded, EVERY_LAYER),
       written({ zeroStage: 3, implementation: 'fsdp2' }, { recompute: { mode: 'full' } }),
+    ],
+    [
+      'some layers of it are what it chooses',
+      'torchtitan v0.3.0',
+      written(sharded, HALF),
+      written({ zeroStage: 3, implementation: 'fsdp2' }, { recompute: { mode: 'selective' } }),
     ],
     [
       'Trainer shards gradients by DeepSpeed',
@@ -53,5 +59,30 @@ describe('a planned layout in the words of its engine', () => {
     ],
   ])('%s', (_, stack, planned, want) => {
     expect(inWordsOf(stack, planned)).toEqual(want);
+  });
+});
+
+describe('a layout that somebody wrote for an engine', () => {
+  const selective = written(sharded, { recompute: { mode: 'selective' } });
+  const ofLayers = (layers: number): ParallelLayout =>
+    written(sharded, { recompute: { mode: 'full', method: 'block', layers } });
+
+  it.each<[string, string, ParallelLayout, ParallelLayout]>([
+    ['TorchTitan recomputes about two layers in five', 'torchtitan v0.2.2', selective, ofLayers(13)],
+    [
+      'of each chunk',
+      'torchtitan',
+      { ...selective, pipelineParallelDegree: 2, pipeline: { schedule: 'zbv', chunksPerRank: 2 } },
+      { ...ofLayers(3), pipelineParallelDegree: 2, pipeline: { schedule: 'zbv', chunksPerRank: 2 } },
+    ],
+    ['Megatron-LM what its modules say', 'megatron-lm', selective, selective],
+    ['every layer where that is asked', 'torchtitan', written(sharded, EVERY_LAYER), written(sharded, EVERY_LAYER)],
+  ])('%s', (_, stack, layout, want) => {
+    expect(inWordsOfModels(stack, layout, 32)).toEqual(want);
+  });
+
+  it('is planned and predicted with as many', () => {
+    const planned = inWordsOf('torchtitan', ofLayers(13));
+    expect(inWordsOfModels('torchtitan', planned, 32).memory).toEqual(ofLayers(13).memory);
   });
 });

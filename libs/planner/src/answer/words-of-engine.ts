@@ -1,6 +1,7 @@
 /** How is an engine told what was chosen for it, where the words of Megatron-LM are not its own? */
 import type { LayoutEngine, OffloadRule, ParallelLayout } from '@coxswain/layout';
 import { engineOfStack } from '../request/engine-choices.ts';
+import { recomputedLayersOf } from '../recomputation-policies.ts';
 
 type States = NonNullable<ParallelLayout['states']>;
 type Memory = NonNullable<ParallelLayout['memory']>;
@@ -8,23 +9,23 @@ type Memory = NonNullable<ParallelLayout['memory']>;
 interface Words {
   /** By ZeRO stage; absent: the stage says it. */
   readonly implementations: Readonly<Record<number, States['implementation']>>;
-  /** Whether full recomputation is told a method and a number of layers. */
-  readonly saysMethod: boolean;
+  /** How recomputation is told: by a method and a number of layers; as full, or selective where it chooses operations; or as full alone. */
+  readonly recomputation: 'method' | 'operations' | 'full';
   /** Whether states in host memory are told as a share also where they are all of them; DeepSpeed's `ratio` is one of stage 3. */
   readonly saysWhole: boolean;
 }
 
 /** What the adapters of these engines take, and what Accelerate does with each stage. */
 const WORDS: Partial<Record<LayoutEngine, Words>> = {
-  torchtitan: { implementations: { 3: 'fsdp2' }, saysMethod: false, saysWhole: true },
-  'torchtitan-toml': { implementations: { 3: 'fsdp2' }, saysMethod: false, saysWhole: true },
+  torchtitan: { implementations: { 3: 'fsdp2' }, recomputation: 'operations', saysWhole: true },
+  'torchtitan-toml': { implementations: { 3: 'fsdp2' }, recomputation: 'operations', saysWhole: true },
   'hugging-face': {
     implementations: { 1: 'deepspeed', 2: 'deepspeed', 3: 'fsdp2' },
-    saysMethod: false,
+    recomputation: 'full',
     saysWhole: true,
   },
-  deepspeed: { implementations: {}, saysMethod: true, saysWhole: false },
-  'megatron-deepspeed': { implementations: {}, saysMethod: true, saysWhole: false },
+  deepspeed: { implementations: {}, recomputation: 'method', saysWhole: false },
+  'megatron-deepspeed': { implementations: {}, recomputation: 'method', saysWhole: false },
 };
 
 /** The same layout as the engine that `stack` names is told it; of any other engine as it is. */
@@ -49,13 +50,31 @@ function statesIn(
   return implementation === undefined ? states : { ...states, implementation };
 }
 
-function memoryIn({ saysMethod, saysWhole }: Words, memory: Memory): Memory {
+function memoryIn({ recomputation, saysWhole }: Words, memory: Memory): Memory {
   const { recompute, offload } = memory;
   return {
     ...memory,
-    ...(saysMethod || recompute?.mode !== 'full' ? {} : { recompute: { mode: 'full' as const } }),
+    ...(recomputation === 'method' || recompute?.mode !== 'full'
+      ? {}
+      : { recompute: { mode: isChosen(recomputation, recompute) ? 'selective' : 'full' } }),
     ...(saysWhole || offload === undefined ? {} : { offload: offload.map(withoutWhole) }),
   };
+}
+
+/** Some layers of a chunk are what operations were planned as. */
+function isChosen(recomputation: Words['recomputation'], { method }: NonNullable<Memory['recompute']>): boolean {
+  return recomputation === 'operations' && method === 'block';
+}
+
+/** The same layout in the words of the models, of an engine that is told `selective` and chooses by itself what that is. */
+export function inWordsOfModels(stack: string, layout: ParallelLayout, modelLayers: number): ParallelLayout {
+  const engine = engineOfStack(stack);
+  const { recompute } = layout.memory ?? {};
+  const chooses = engine !== undefined && WORDS[engine]?.recomputation === 'operations';
+  if (!chooses || recompute?.mode !== 'selective' || recompute.modules !== undefined) return layout;
+  const chunks = layout.pipelineParallelDegree * (layout.pipeline?.chunksPerRank ?? 1);
+  const layers = recomputedLayersOf('operations', Math.ceil(modelLayers / chunks)) ?? 1;
+  return { ...layout, memory: { ...layout.memory, recompute: { mode: 'full', method: 'block', layers } } };
 }
 
 function withoutWhole({ fraction, ...rule }: OffloadRule): OffloadRule {

@@ -3,6 +3,7 @@ import { DomainError } from '@coxswain/domain-error';
 import { layoutViolations, type LayoutViolation } from '@coxswain/layout';
 import { exchangesOfRun, type GroupExchange } from '../answer/exchanges-of-run.ts';
 import { predictRun } from '../answer/predict-run.ts';
+import { inWordsOfModels } from '../answer/words-of-engine.ts';
 import type { AskedLayout, PlanRequest, Prediction } from '../contract.ts';
 import type { RunFacts } from '../facts.ts';
 import { candidateOfLayout } from '../request/layout-conversion.ts';
@@ -55,6 +56,6 @@ export function runOfLayout(run: RunBase, asked: AskedLayout): RunFacts {
     ...run,
     ...(layout.kernel?.precision === undefined ? {} : { precision: layout.kernel.precision }),
     ...(attention === 'unfused' || attention === 'local' ? { flashAttention: false } : {}),
-    candidate: candidateOfLayout(layout, run.model, microBatchSize),
+    candidate: candidateOfLayout(inWordsOfModels(run.stack, layout, run.model.layers), run.model, microBatchSize),
   };
 }

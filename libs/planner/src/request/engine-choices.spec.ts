@@ -38,10 +38,12 @@ describe('the choices of an engine', () => {
   });
 
   it.each<[string, string, AllowedChoices, AllowedChoices['recompute']]>([
-    ['TorchTitan recomputes every layer or chooses by itself', 'torchtitan 0.2', {}, ['none', 'full']],
+    ['TorchTitan recomputes every layer or chooses by itself', 'torchtitan 0.2', {}, ['none', 'operations', 'full']],
+    ['Transformers every layer or none', 'hugging-face', {}, ['none', 'full']],
     ['DeepSpeed also every other layer', 'deepspeed', {}, ['none', 'half', 'full']],
     ['Megatron-LM can be told modules', 'megatron-lm core_v0.15', {}, undefined],
     ['of those that the caller allows, the ones it has', 'torchtitan', { recompute: ['norms', 'full'] }, ['full']],
+    ['none by operations with another', 'megatron-lm', { recompute: ['operations', 'full'] }, ['full']],
     ['what the caller allows where the engine has none of it', 'torchtitan', { recompute: ['norms'] }, ['norms']],
   ])('are what is computed again: %s', (_sentence, stack, allow, want) => {
     expect(choicesOfEngine(stack, allow).recompute).toEqual(want);

@@ -1,9 +1,9 @@
 /** Which choices does the engine of a request offer? */
 import { engineSupport, LAYOUT_ENGINES, type LayoutEngine, type ParallelLayout } from '@coxswain/layout';
+import { USUAL_RECOMPUTATION } from '../recomputation-policies.ts';
 import { RANK_ORDERS, SCHEDULES, type Precision } from '../facts.ts';
 import {
   CONTEXT_ALGORITHMS,
-  RECOMPUTE_POLICIES,
   ZERO_STAGES,
   type AllowedChoices,
   type PinnedAxes,
@@ -85,11 +85,12 @@ function refusalOf(
 }
 
 /**
- * Engines whose recomputation is not told by modules. TorchTitan chooses operations by itself or recomputes every layer, as Transformers does
+ * Engines whose recomputation is not told by modules. TorchTitan chooses operations by itself or recomputes every layer, which is all that Transformers does
  * (`activation_checkpoint.mode`, `gradient_checkpointing`); DeepSpeed's pipeline recomputes every so many layers (`activation_checkpoint_interval`).
  */
 const RECOMPUTE_OF: Partial<Record<LayoutEngine, readonly RecomputePolicy[]>> = {
-  torchtitan: ['none', 'full'],
+  torchtitan: ['none', 'operations', 'full'],
+  'torchtitan-toml': ['none', 'operations', 'full'],
   'hugging-face': ['none', 'full'],
   deepspeed: ['none', 'half', 'full'],
 };
@@ -130,11 +131,11 @@ export function choicesOfEngine(stack: string | undefined, allow: AllowedChoices
   );
   const hostMemory = { offload: [{ what: 'optimizer' as const, fraction: 1 }], hostMemoryGibPerGpu: 1 };
   const offloads = offers({ memory: hostMemory }, 'memory.offload.what');
-  const ofEngine = RECOMPUTE_OF[engine] ?? RECOMPUTE_POLICIES;
-  const recompute = (allow.recompute ?? RECOMPUTE_POLICIES).filter((policy) => ofEngine.includes(policy));
+  const ofEngine = RECOMPUTE_OF[engine] ?? USUAL_RECOMPUTATION;
+  const recompute = (allow.recompute ?? ofEngine).filter((policy) => ofEngine.includes(policy));
   return {
     ...allow,
-    ...(recompute.length === 0 || recompute.length === RECOMPUTE_POLICIES.length ? {} : { recompute }),
+    ...(recompute.length === 0 || (allow.recompute ?? ofEngine) === USUAL_RECOMPUTATION ? {} : { recompute }),
     ...(rankOrders.length === RANK_ORDERS.length ? {} : { rankOrders }),
     ...(offloads ? {} : { offload: false }),
     ...(zeroStages.length === 0 ? {} : { zeroStages }),

@@ -33,6 +33,7 @@ const spaces = fc.record({
   pinned: fc.constantFrom<PinnedAxes>(
     { context: 1, rankOrder: 'tp-cp-dp-pp', partition: 'balanced' },
     { tensor: 2, recompute: 'half', microBatchSize: 1 },
+    { tensor: 2, recompute: 'operations', microBatchSize: 1 },
     { zeroStage: 1, recompute: 'none', rankOrder: 'tp-cp-dp-pp' },
     { schedule: 'interleaved-1f1b', offloadOptimizer: 0, context: 1, expertTensor: 1 },
     { pipeline: 2, microBatchSize: 2, zeroStage: 3 },

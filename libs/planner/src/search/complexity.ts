@@ -41,6 +41,7 @@ const RECOMPUTE_POINTS: Readonly<Record<StateChoice['recompute'], number>> = {
   'core-attention': 1,
   norms: 1,
   mlp: 1,
+  operations: 1,
   full: 1,
   half: 2,
 };

@@ -9,6 +9,7 @@ import {
   type SpaceFacts,
   type StateChoice,
 } from '../space/search-space.ts';
+import { isOfSomeLayers, recomputedLayersOf } from '../recomputation-policies.ts';
 import type { StagePartitions } from '../space/stage-partitions.ts';
 import type { LayoutModels } from './layout-models.ts';
 
@@ -31,19 +32,13 @@ export function decidedCandidate(
 ): CandidateLayout | undefined {
   const { candidate, choice, pipeline } = leaf;
   const { schedule, chunks } = pipeline;
-  const half = choice.recompute === 'half' ? halfOfChunk(space, candidate.pipeline * chunks) : undefined;
-  if (choice.recompute === 'half' && half === undefined) return undefined;
-  const recomputeLayersPerChunk = half ?? candidate.recomputeLayersPerChunk;
+  const some = recomputedLayersOf(choice.recompute, Math.ceil(space.model.layers / (candidate.pipeline * chunks)));
+  if (isOfSomeLayers(choice.recompute) && some === undefined) return undefined;
+  const recomputeLayersPerChunk = some ?? candidate.recomputeLayersPerChunk;
   const scheduled = { ...candidate, schedule, chunks, recomputeLayersPerChunk };
   const partition = partitions.of(candidate.pipeline, pipeline, () => models.balancedStages(scheduled));
   if (partition === undefined) return undefined;
   return { ...scheduled, vocabulary: partition.vocabulary, stages: partition.stages };
-}
-
-/** Half of the layers of a chunk; undefined where a chunk has one layer, of which half is all. */
-function halfOfChunk(space: SpaceFacts, chunks: number): number | undefined {
-  const layers = Math.ceil(space.model.layers / chunks);
-  return layers < 2 ? undefined : Math.ceil(layers / 2);
 }
 
 /** A mesh with one even stage per rank. */

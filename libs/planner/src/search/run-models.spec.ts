@@ -107,6 +107,7 @@ describe('the models of a run', () => {
   it.each<[keyof typeof MODELS, PinnedAxes, Partial<PlanRequestInput>]>([
     ['dense', { context: 1, rankOrder: 'tp-cp-dp-pp', microBatchSize: 1 }, {}],
     ['dense', { pipeline: 4, zeroStage: 1, offloadOptimizer: 0, microBatchSize: 2 }, { objective: 'memory' }],
+    ['dense', { tensor: 2, recompute: 'operations', microBatchSize: 1 }, {}],
     ['dense', { tensor: 2, recompute: 'half', context: 2, microBatchSize: 1 }, { memoryMarginShare: 0.4 }],
     [
       'dense',

@@ -8,6 +8,7 @@ export function modulesOf(policy: RecomputePolicy, model: ModelShape): readonly 
   const has = modelModules(model);
   switch (policy) {
     case 'none':
+    case 'operations':
     case 'half':
     case 'full':
       return has.nothing;

@@ -39,7 +39,6 @@ import {
   type Schedule,
 } from '../facts.ts';
 import {
-  RECOMPUTE_POLICIES,
   ZERO_STAGES,
   type AllowedChoices,
   type Partition,
@@ -51,6 +50,7 @@ import { staysInDomain } from '../time/tiers.ts';
 import { choicesOf, contextAlgorithmsOf } from './context-choices.ts';
 import { graphsOfGrid, PLAIN_TOOLS, type EngineTools } from './engine-tools.ts';
 import { modulesOf } from './recomputed-modules.ts';
+import { isOfSomeLayers, USUAL_RECOMPUTATION } from '../recomputation-policies.ts';
 import { isWantedGrid } from './wanted-grids.ts';
 import { denseRanksInTiers, distinctRankOrders } from './rank-tiers.ts';
 import { activationSharesOf, mayCopy, mayShareInGroups, optimizerSharesOf } from './shared-states.ts';
@@ -213,7 +213,7 @@ export function stateChoicesOf(space: SpaceFacts, mesh: DenseMesh): readonly Sta
   const stages = ZERO_STAGES.filter((stage) =>
     pinned.zeroStage === undefined ? stage <= mostSharded && offered.includes(stage) : stage === pinned.zeroStage,
   );
-  const policies = choicesOf(pinned.recompute, allow.recompute, RECOMPUTE_POLICIES).filter(
+  const policies = choicesOf(pinned.recompute, allow.recompute, USUAL_RECOMPUTATION).filter(
     (policy) => policy !== 'core-attention' || !space.flashAttention || pinned.recompute !== undefined,
   );
   const groups = shardGroupsOf(space, mesh);
@@ -383,17 +383,17 @@ function graphsBeside(
   return recomputesWide ? 'none' : graphs;
 }
 
-/** The states of a branch of which the pipeline is not decided: half of the layers of a chunk are at least one. */
+/** The states of a branch of which the pipeline is not decided: some of the layers of a chunk are at least one. */
 export function withPassGroup(
   candidate: CandidateLayout,
   { minMemory }: PassGroup,
   model: ModelShape,
 ): CandidateLayout {
   const decided = withStates(candidate, minMemory, model);
-  return minMemory.recompute === 'half' ? { ...decided, recomputeLayersPerChunk: 1 } : decided;
+  return isOfSomeLayers(minMemory.recompute) ? { ...decided, recomputeLayersPerChunk: 1 } : decided;
 }
 
 function modeOf(policy: RecomputePolicy): CandidateLayout['recompute'] {
   if (policy === 'none') return 'none';
-  return policy === 'half' || policy === 'full' ? 'full' : 'selective';
+  return isOfSomeLayers(policy) || policy === 'full' ? 'full' : 'selective';
 }

@@ -213,6 +213,7 @@ describe('withStates', () => {
     ['mlp', 'experts alone', { experts, ffnHiddenSize: 0 }, ['selective', 'layernorm', 'moe']],
     ['mlp', 'a hybrid without a dense MLP', { layerPattern: 'MMMAMMMA' }, ['selective', 'layernorm']],
     ['mlp', 'a hybrid with one', { layerPattern: 'MMMAMMM-' }, ['selective', 'layernorm', 'mlp']],
+    ['operations', 'a dense model', {}, ['full']],
     ['half', 'a dense model', {}, ['full']],
     ['full', 'a dense model', {}, ['full']],
   ])('policy %s of %s is the mode and the modules of Megatron', (policy, _, sizes, want) => {
