@@ -137,7 +137,8 @@ def test_the_rank_that_others_wait_for_computes_and_they_wait_with(wrap: str, tm
         for rank in range(2)
     )
     assert slow['compute'] > 400
-    # A wait for a processor counts as a rank's own: other programs lengthen both, so one is measured by the other, and what FSDP itself takes of one is little beside it.
+    # A wait for a processor counts as a rank's own: other programs lengthen both, so one is measured by the other,
+    # and what FSDP itself takes of one is little beside it.
     assert fast['compute'] < slow['compute'] / 2
     assert fast['communication'] - slow['communication'] > 150
 

@@ -38,7 +38,7 @@ export function toolsOf(stack: string, situation: Situation): EngineTools {
       return { ...megatronTools(situation), cudaGraphs: bridgeGraphs(situation) };
     case 'megatron-lm':
       return megatronTools(situation);
-    // Whoever names no engine is told what one of today does, and every one of today that has experts dispatches by these.
+    // Nobody knows the tools of an engine without a name, or of one that no layout rule knows: it is taken for one of today, which dispatch by these.
     case undefined:
     case 'torchtitan':
       return { ...PLAIN_TOOLS, dispatcher: fastestDispatcher(situation) };
