@@ -169,6 +169,11 @@ describe('what is assumed', () => {
       'an average engine that runs everything, since no engine "megtron" is known; nearest: megatron-lm, megatron-core, megatron-bridge',
     ],
     [
+      'how an engine without a name sends tokens to experts',
+      { model: 'mixtral-8x7b' },
+      'an engine like the average of those measured, which runs every schedule and every way to split states, and sends tokens to experts by DeepEP; name yours with stack',
+    ],
+    [
       'an engine whose steps were not measured',
       { stack: 'torchtitan' },
       'the constants of an average engine, since torchtitan was not measured; what it can be told is known',
