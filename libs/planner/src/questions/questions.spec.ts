@@ -44,6 +44,20 @@ const ask = (layout: Partial<ParallelLayout> = {}, microBatchSize = 1): AskedLay
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
 describe('plan', () => {
+  it.each(['operations', 'full'] as const)(
+    'for TorchTitan with %s computed again is predicted as it was planned, in the words that it is told',
+    (recompute) => {
+      const request: PlanRequestInput = { ...REQUEST, stack: 'torchtitan', pinned: { tensor: 2, recompute } };
+      const { plans } = plan(request);
+      expect(plans).toHaveLength(5);
+      expect(plans.map(({ layout, microBatchSize }) => predict(request, { layout, microBatchSize }))).toEqual(
+        plans.map(({ prediction }) => prediction),
+      );
+      const mode = recompute === 'full' ? 'full' : 'selective';
+      expect(new Set(plans.map(({ layout }) => layout.memory?.recompute?.mode))).toEqual(new Set([mode]));
+    },
+  );
+
   it('answers with the simplest of the fastest layouts, then the fastest, the front from fastest to smallest, and what became of the rest', () => {
     const { best, plans, pareto, counted, ruledOut, assumptions } = plan(REQUEST);
     const times = plans.map(({ prediction }) => prediction.stepTimeS);
