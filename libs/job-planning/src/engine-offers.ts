@@ -5,13 +5,12 @@
 import type { TrainingJobSpec } from '@coxswain/api-types';
 import { degreesOf, engineRefusal, modelOfJob } from '@coxswain/engines';
 import type { ModelShape, ParallelLayout } from '@coxswain/layout';
-import { type AllowedChoices, type PinnedAxes, RANK_ORDERS, ZERO_STAGES } from '@coxswain/planner';
+import { type AllowedChoices, type PinnedAxes, RANK_ORDERS, recomputationsOf, ZERO_STAGES } from '@coxswain/planner';
 
 type States = NonNullable<ParallelLayout['states']>;
 type Memory = NonNullable<ParallelLayout['memory']>;
-type Recompute = NonNullable<Memory['recompute']>;
 
-const EVERY_LAYER: Recompute = { mode: 'full', method: 'uniform', layers: 1 };
+const EVERY_LAYER: NonNullable<Memory['recompute']> = { mode: 'full', method: 'uniform', layers: 1 };
 
 /** How an engine is told what was chosen for it. */
 export type Telling = (layout: ParallelLayout) => ParallelLayout;
@@ -35,7 +34,6 @@ export function engineOffers(spec: TrainingJobSpec): EngineOffers {
   if (isToldDegreesAlone(spec)) return { allow: { evenOnly: true }, pinned: {} };
   const takes = adapterTakes(spec);
   const stages = ZERO_STAGES.filter((stage) => implementationOf(stage, takes) !== undefined);
-  const recompute = RECOMPUTED.filter(([, asked]) => asked === undefined || takes({ memory: { recompute: asked } }));
   const orders = RANK_ORDERS.filter((order) => order === RANK_ORDERS[0] || takes({ rankOrder: axesOf(order) }));
   const offloads = takes({
     states: { zeroStage: 1, implementation: 'distributed-optimizer', precisionAwareOptimizer: true },
@@ -51,7 +49,7 @@ export function engineOffers(spec: TrainingJobSpec): EngineOffers {
   return {
     allow: {
       ...(stages.length === 0 ? {} : { zeroStages: [...stages] }),
-      recompute: recompute.map(([policy]) => policy),
+      ...recomputationIn(takes, spec),
       rankOrders: orders,
       offload: offloads,
       ...(hasUnevenStages ? {} : { partitions: ['even' as const] }),
@@ -128,15 +126,15 @@ function implementationOf(zeroStage: 0 | 1 | 2 | 3, takes: Takes): States['imple
   );
 }
 
-/** As the planner writes each of its policies. */
-const RECOMPUTED: readonly (readonly [NonNullable<AllowedChoices['recompute']>[number], Recompute | undefined])[] = [
-  ['none', undefined],
-  ['core-attention', { mode: 'selective', modules: ['core_attn'] }],
-  ['norms', { mode: 'selective', modules: ['layernorm'] }],
-  ['mlp', { mode: 'selective', modules: ['layernorm', 'mlp'] }],
-  ['half', { mode: 'full', method: 'block', layers: 1 }],
-  ['full', { mode: 'full' }],
-];
+/** What the planner knows that the engine can be told to compute again, and this job's adapter takes. */
+function recomputationIn(takes: Takes, spec: TrainingJobSpec): Pick<AllowedChoices, 'recompute'> {
+  const model = modelOf(spec);
+  if (model === undefined) return {};
+  const taken = recomputationsOf(spec.engine.name, model).filter(
+    ({ memory }) => memory === undefined || takes({ memory }) || takes({ memory: withoutMethod(memory) }),
+  );
+  return { recompute: taken.map(({ policy }) => policy) };
+}
 
 /** As the planner divides tensors: experts need the sequence to be split as well. */
 const SPLIT_TENSORS = { tensorParallelDegree: 2, sequence: { sequenceParallel: true } } as const;

@@ -1,5 +1,6 @@
 /** Which policies of recomputation are tried, and of how many layers does one compute all again? */
 import { RECOMPUTE_POLICIES, type RecomputePolicy } from './contract.ts';
+import type { CandidateLayout } from './facts.ts';
 
 /** What is tried where nobody says what: `operations` is TorchTitan's alone. */
 export const USUAL_RECOMPUTATION: readonly RecomputePolicy[] = RECOMPUTE_POLICIES.filter(
@@ -26,4 +27,9 @@ export function isOfSomeLayers(policy: RecomputePolicy): boolean {
 /** Of a chunk of so many layers; undefined where the policy is of no such kind, or of a single layer, of which a part is all. */
 export function recomputedLayersOf(policy: RecomputePolicy, layers: number): number | undefined {
   return layers < 2 ? undefined : SHARES[policy]?.(layers);
+}
+
+export function modeOf(policy: RecomputePolicy): CandidateLayout['recompute'] {
+  if (policy === 'none') return 'none';
+  return isOfSomeLayers(policy) || policy === 'full' ? 'full' : 'selective';
 }

@@ -1,7 +1,10 @@
 /** How is an engine told what was chosen for it, where the words of Megatron-LM are not its own? */
-import type { LayoutEngine, OffloadRule, ParallelLayout } from '@coxswain/layout';
-import { engineOfStack } from '../request/engine-choices.ts';
-import { recomputedLayersOf } from '../recomputation-policies.ts';
+import type { LayoutEngine, ModelShape, OffloadRule, ParallelLayout } from '@coxswain/layout';
+import type { RecomputePolicy } from '../contract.ts';
+import { engineOfStack, policiesOf } from '../request/engine-choices.ts';
+import { recomputeOf } from '../request/layout-conversion.ts';
+import { modeOf, recomputedLayersOf } from '../recomputation-policies.ts';
+import { modulesOf } from '../space/recomputed-modules.ts';
 
 type States = NonNullable<ParallelLayout['states']>;
 type Memory = NonNullable<ParallelLayout['memory']>;
@@ -49,6 +52,24 @@ function statesIn(
   const implementation = implementations[states.zeroStage ?? 0];
   return implementation === undefined ? states : { ...states, implementation };
 }
+
+/** What a plan for an engine may compute again, and how that is told it, with a chunk of two layers; nothing where nothing is computed again. */
+export function recomputationsOf(
+  stack: string,
+  model: ModelShape,
+): readonly { readonly policy: RecomputePolicy; readonly memory: Memory | undefined }[] {
+  return policiesOf(stack).map((policy) => {
+    if (policy === 'none') return { policy, memory: undefined };
+    const recompute = recomputeOf({
+      recompute: modeOf(policy),
+      recomputeModules: modulesOf(policy, model),
+      recomputeLayersPerChunk: recomputedLayersOf(policy, 2),
+    });
+    return { policy, memory: inWordsOf(stack, { ...ONE_RANK, memory: { recompute } }).memory };
+  });
+}
+
+const ONE_RANK = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 1 };
 
 function memoryIn({ recomputation, saysWhole }: Words, memory: Memory): Memory {
   const { recompute, offload } = memory;

@@ -40,7 +40,7 @@ describe('the choices of an engine', () => {
   it.each<[string, string, AllowedChoices, AllowedChoices['recompute']]>([
     ['TorchTitan recomputes every layer or chooses by itself', 'torchtitan 0.2', {}, ['none', 'operations', 'full']],
     ['Transformers every layer or none', 'hugging-face', {}, ['none', 'full']],
-    ['DeepSpeed also every other layer', 'deepspeed', {}, ['none', 'half', 'full']],
+    ['DeepSpeed the same', 'deepspeed', {}, ['none', 'full']],
     ['Megatron-LM can be told modules', 'megatron-lm core_v0.15', {}, undefined],
     ['of those that the caller allows, the ones it has', 'torchtitan', { recompute: ['norms', 'full'] }, ['full']],
     ['none by operations with another', 'megatron-lm', { recompute: ['operations', 'full'] }, ['full']],

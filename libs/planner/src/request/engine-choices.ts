@@ -86,14 +86,21 @@ function refusalOf(
 
 /**
  * Engines whose recomputation is not told by modules. TorchTitan chooses operations by itself or recomputes every layer, which is all that Transformers does
- * (`activation_checkpoint.mode`, `gradient_checkpointing`); DeepSpeed's pipeline recomputes every so many layers (`activation_checkpoint_interval`).
+ * (`activation_checkpoint.mode`, `gradient_checkpointing`), and DeepSpeed: its pipeline computes groups of `activation_checkpoint_interval` layers again, all of
+ * them (runtime/pipe/module.py, `forward`), and without one its file says of which kind checkpoints are and not of which layers.
  */
 const RECOMPUTE_OF: Partial<Record<LayoutEngine, readonly RecomputePolicy[]>> = {
   torchtitan: ['none', 'operations', 'full'],
   'torchtitan-toml': ['none', 'operations', 'full'],
   'hugging-face': ['none', 'full'],
-  deepspeed: ['none', 'half', 'full'],
+  deepspeed: ['none', 'full'],
 };
+
+/** What the engine that a stack names can be told to compute again; of one that nobody knows what is usual. */
+export function policiesOf(stack: string | undefined): readonly RecomputePolicy[] {
+  const engine = stack === undefined ? undefined : engineOfStack(stack);
+  return (engine && RECOMPUTE_OF[engine]) ?? USUAL_RECOMPUTATION;
+}
 
 /** Megatron-LM puts the pipeline outermost, or data (`--use-tp-pp-dp-mapping`). */
 function hasOrder(engine: LayoutEngine, order: (typeof RANK_ORDERS)[number]): boolean {
@@ -131,7 +138,7 @@ export function choicesOfEngine(stack: string | undefined, allow: AllowedChoices
   );
   const hostMemory = { offload: [{ what: 'optimizer' as const, fraction: 1 }], hostMemoryGibPerGpu: 1 };
   const offloads = offers({ memory: hostMemory }, 'memory.offload.what');
-  const ofEngine = RECOMPUTE_OF[engine] ?? USUAL_RECOMPUTATION;
+  const ofEngine = policiesOf(stack);
   const recompute = (allow.recompute ?? ofEngine).filter((policy) => ofEngine.includes(policy));
   return {
     ...allow,

@@ -150,7 +150,12 @@ function memoryOf(candidate: CandidateLayout, hostMemoryGibPerGpu: number | unde
   };
 }
 
-function recomputeOf(candidate: CandidateLayout): NonNullable<NonNullable<ParallelLayout['memory']>['recompute']> {
+export type Recompute = NonNullable<NonNullable<ParallelLayout['memory']>['recompute']>;
+
+/** Of a candidate that computes something again. */
+export function recomputeOf(
+  candidate: Pick<CandidateLayout, 'recompute' | 'recomputeModules' | 'recomputeLayersPerChunk'>,
+): Recompute {
   if (candidate.recompute === 'selective') return { mode: 'selective', modules: [...candidate.recomputeModules] };
   if (candidate.recomputeLayersPerChunk === undefined) return { mode: 'full', method: 'uniform', layers: 1 };
   return { mode: 'full', method: 'block', layers: candidate.recomputeLayersPerChunk };

@@ -50,7 +50,7 @@ import { staysInDomain } from '../time/tiers.ts';
 import { choicesOf, contextAlgorithmsOf } from './context-choices.ts';
 import { graphsOfGrid, PLAIN_TOOLS, type EngineTools } from './engine-tools.ts';
 import { modulesOf } from './recomputed-modules.ts';
-import { isOfSomeLayers, USUAL_RECOMPUTATION } from '../recomputation-policies.ts';
+import { isOfSomeLayers, modeOf, USUAL_RECOMPUTATION } from '../recomputation-policies.ts';
 import { isWantedGrid } from './wanted-grids.ts';
 import { denseRanksInTiers, distinctRankOrders } from './rank-tiers.ts';
 import { activationSharesOf, mayCopy, mayShareInGroups, optimizerSharesOf } from './shared-states.ts';
@@ -391,9 +391,4 @@ export function withPassGroup(
 ): CandidateLayout {
   const decided = withStates(candidate, minMemory, model);
   return isOfSomeLayers(minMemory.recompute) ? { ...decided, recomputeLayersPerChunk: 1 } : decided;
-}
-
-function modeOf(policy: RecomputePolicy): CandidateLayout['recompute'] {
-  if (policy === 'none') return 'none';
-  return isOfSomeLayers(policy) || policy === 'full' ? 'full' : 'selective';
 }
