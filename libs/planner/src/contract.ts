@@ -337,15 +337,15 @@ export const ClosestPlan = z
   .meta({ id: 'ClosestPlan', description: 'Told where nothing fits: the layout that comes closest.' });
 export type ClosestPlan = z.infer<typeof ClosestPlan>;
 
-const ADVICE_KINDS = ['fewerGpus', 'otherBatch'] as const;
+const ADVICE_KINDS = ['fewerGpus', 'otherBatch', 'largerBatch'] as const;
 
 export const PlanAdvice = z
   .strictObject({
-    kind: z.enum(ADVICE_KINDS),
+    kind: z.enum(ADVICE_KINDS).describe('otherBatch: near the asked one. largerBatch: two to eight times as large.'),
     sentence: z.string().describe('What would be faster, with both step times.'),
     globalBatchSize: z.int().min(1).max(33_554_432),
     plan: Plan.describe(
-      'On the GPUs and with the batch that are advised; one of the usual layouts, so a search of its own may find a faster one.',
+      'On the GPUs and with the batch that are advised; the best layout of the asked ones or a usual one, so a search of its own may find a faster one.',
     ),
   })
   .meta({

@@ -2,10 +2,12 @@
 import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
 import type { Plan, PlanAdvice } from '../contract.ts';
-import { runOnGpus, type ResolvedRequest, type RunBase } from '../request/resolved-request.ts';
+import { runOnGpus, type ResolvedRequest } from '../request/resolved-request.ts';
 import type { SearchLimits } from '../search/branch-and-bound.ts';
 import { fastestUsualLayout } from '../search/usual-layouts.ts';
 import { fewerGpusOf, otherBatchesOf } from '../space/other-sizes.ts';
+import { counted, rounded } from './figures.ts';
+import { largerBatch, withBatch } from './larger-batch.ts';
 
 /** Parts of a step whose seconds are the same, on fewer GPUs or per sample, are no reason to change what was asked. */
 const WORTH_SAYING = 1 - PAIRED_ERROR_PCT / 100;
@@ -13,7 +15,11 @@ const WORTH_SAYING = 1 - PAIRED_ERROR_PCT / 100;
 /** `best` is absent where nothing was found for what was asked; then anything that can be run is told. */
 export function adviceOf(resolved: ResolvedRequest, limits: SearchLimits, best: Plan | undefined): PlanAdvice[] {
   if (resolved.request.objective !== 'time') return [];
-  return [...fewerGpus(resolved, limits, best), ...otherBatch(resolved, limits, best)];
+  return [
+    ...fewerGpus(resolved, limits, best),
+    ...otherBatch(resolved, limits, best),
+    ...largerBatch(resolved, limits, best),
+  ];
 }
 
 function fewerGpus(resolved: ResolvedRequest, limits: SearchLimits, best: Plan | undefined): PlanAdvice[] {
@@ -61,20 +67,7 @@ function otherBatch(resolved: ResolvedRequest, limits: SearchLimits, best: Plan 
   return [{ kind: 'otherBatch', sentence, globalBatchSize: batch, plan }];
 }
 
-function withBatch(resolved: ResolvedRequest, globalBatchSize: number): ResolvedRequest {
-  const run: RunBase = { ...resolved.run, globalBatchSize };
-  return { ...resolved, request: { ...resolved.request, globalBatchSize }, run };
-}
-
 /** Whoever says how many ways something is split has chosen the number of GPUs. */
 function pinsDegrees({ request: { pinned = {} } }: ResolvedRequest): boolean {
   return pinned.data !== undefined || pinned.shardGroup !== undefined;
-}
-
-function counted(count: number): string {
-  return count.toLocaleString('en-US');
-}
-
-function rounded(seconds: number): string {
-  return seconds >= 100 ? seconds.toFixed(0) : seconds.toPrecision(3);
 }

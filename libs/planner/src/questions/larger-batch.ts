@@ -1,0 +1,88 @@
+/**
+ * Would a batch several times as large take hardly longer? Where most of a step is there once a step, as a pipeline that fills, gradients that are exchanged or an
+ * optimizer on the host, more samples a step are nearly free. See ADR 0119.
+ */
+import { planOf } from '../answer/plan-of-layout.ts';
+import type { Plan, PlanAdvice } from '../contract.ts';
+import { runOnGpus, type ResolvedRequest, type RunBase } from '../request/resolved-request.ts';
+import type { SearchLimits } from '../search/branch-and-bound.ts';
+import { fastestUsualLayout } from '../search/usual-layouts.ts';
+import { counted, rounded } from './figures.ts';
+import { brokenRulesOf, runOfLayout } from './predict.ts';
+
+/** A batch more than eight times as large is another training, whatever it would take. */
+const MOST_DOUBLINGS = 3;
+/** A batch is also a choice of how to train. It is questioned only where each doubling brings so many times the samples a second: where two thirds of the step, or more, are there once. */
+const WORTH_A_DOUBLING = 1.5;
+
+/** The largest batch of which every doubling from the asked one on is nearly free; none where the first is not. */
+export function largerBatch(resolved: ResolvedRequest, limits: SearchLimits, best: Plan | undefined): PlanAdvice[] {
+  if (best === undefined) return [];
+  const asked = resolved.run.globalBatchSize;
+  let plan = best;
+  let batch = asked;
+  for (let doubling = 1; doubling <= MOST_DOUBLINGS; doubling++) {
+    const withinS = (plan.prediction.stepTimeS * 2) / WORTH_A_DOUBLING;
+    const doubled = planWithin(withBatch(resolved, 2 * batch), { ...limits, stepTimeS: withinS }, best);
+    if (doubled === undefined) break;
+    plan = doubled;
+    batch *= 2;
+  }
+  if (batch === asked) return [];
+  const sentence = sentenceOf({ batch: asked, plan: best }, { batch, plan });
+  return [{ kind: 'largerBatch', sentence, globalBatchSize: batch, plan }];
+}
+
+export function withBatch(resolved: ResolvedRequest, globalBatchSize: number): ResolvedRequest {
+  const run: RunBase = { ...resolved.run, globalBatchSize };
+  return { ...resolved, request: { ...resolved.request, globalBatchSize }, run };
+}
+
+/** The best layout of the asked batch, where it is fast enough; else, as a small batch may have left it few replicas, a usual one. */
+function planWithin(resolved: ResolvedRequest, limits: SearchLimits, best: Plan): Plan | undefined {
+  const base = runOnGpus(resolved, best.gpus);
+  if (brokenRulesOf(base, best).length === 0) {
+    const { candidate } = runOfLayout(base, best);
+    const plan = planOf(resolved, { candidate, gpus: best.gpus });
+    if (plan.prediction.verdict === 'fits' && plan.prediction.stepTimeS <= limits.stepTimeS) return plan;
+  }
+  const usual = fastestUsualLayout(resolved, base, limits);
+  return usual === undefined ? undefined : planOf(resolved, usual);
+}
+
+interface Batch {
+  readonly batch: number;
+  readonly plan: Plan;
+}
+
+function sentenceOf(asked: Batch, larger: Batch): string {
+  const [askedS, largerS] = [asked, larger].map(({ plan }) => plan.prediction.stepTimeS) as [number, number];
+  const times = larger.batch / asked.batch;
+  const gain = ((times * askedS) / largerS).toFixed(1);
+  return (
+    `a global batch of ${counted(larger.batch)} takes ${rounded(largerS)} s a step instead of ${rounded(askedS)} with ${counted(asked.batch)}: ` +
+    `${gain} times the samples a second${onceOf(asked.plan, larger.plan)}; the weights are updated ${SHARES[times]} as often for as many tokens`
+  );
+}
+
+const SHARES: Readonly<Record<number, string>> = { 2: 'half', 4: 'a quarter', 8: 'an eighth' };
+
+/** Parts of a step that do not grow with its samples. */
+const ONCE: ReadonlyMap<string, string> = new Map([
+  ['bubble', 'are the pipeline bubble'],
+  ['dataTraffic', 'go into exchanging gradients and weights'],
+  ['optimizer', 'are the optimizer'],
+  ['fixed', 'are fixed work'],
+]);
+
+/** The one that takes most of the asked step and is as long in the larger one. */
+function onceOf(asked: Plan, larger: Plan): string {
+  const most = asked.prediction.breakdown.reduce((a, b) => (b.seconds > a.seconds ? b : a));
+  const again = larger.prediction.breakdown.find(({ part }) => part === most.part)?.seconds ?? 0;
+  const what = ONCE.get(most.part);
+  const isMost = 2 * most.seconds > asked.prediction.stepTimeS;
+  if (what === undefined || !isMost || Math.abs(again / most.seconds - 1) > SAME_SHARE) return '';
+  return `, since ${rounded(most.seconds)} s of either ${what}`;
+}
+
+const SAME_SHARE = 0.05;
