@@ -18,6 +18,8 @@ describe('gpuOf', () => {
     ['GPU not stated in doc (OneFlow CI, V100-class)', 'v100-class'],
     ['GPU not stated (V100-class)', 'v100-class'],
     ['GH200-96GB', 'gh200-96gb'],
+    ['NVIDIA-GH200-120GB', 'gh200-96gb'],
+    ['NVIDIA-GH200-480GB', 'gh200-480gb'],
     ['H200-SXM-141GB', 'h200-sxm-141gb'],
     ['B200-SXM', 'b200-sxm-180gb'],
     ['B300-SXM', 'b300-sxm-288gb'],
@@ -107,5 +109,16 @@ describe('GPU presets', () => {
     expect(gpu).toMatchObject(figures);
     expect(gpu.memoryGib).toBeGreaterThan(memoryGb * 0.93);
     expect(gpu.memoryGib).toBeLessThanOrEqual(memoryGb);
+  });
+
+  it.each([
+    ['gh200', 120, 4],
+    ['gh200-480gb', 480, 1],
+    ['gb200', 240, 4],
+    ['gb300', 240, 4],
+  ])('%s has %d GiB of its CPU for each GPU and %d GPUs in a node', (name, hostGib, perNode) => {
+    const { hostMemoryGibPerNode, gpusPerNode } = gpuOf(name);
+    expect(hostMemoryGibPerNode / gpusPerNode).toBe(hostGib);
+    expect(gpusPerNode).toBe(perNode);
   });
 });

@@ -110,6 +110,19 @@ const HOPPER = {
   assumed: [] as readonly string[],
 } as const;
 
+/**
+ * Both have 96 GB of HBM3. Drivers name them by the LPDDR5X of their CPU, of which error correction has its sixteenth already: 120 GB where four share a board (128 less that, as Alps has them), 480 GB
+ * in machines of one.
+ */
+const GRACE_HOPPER = {
+  ...HOPPER,
+  memoryGib: 97871 / 1024,
+  memoryTbPerS: 4,
+  pcieGbPerS: C2C,
+  usdPerHour: 3,
+  assumed: ['matmulCeiling of H100, the same silicon'],
+} as const;
+
 /** Ada cards: no NVLink, PCIe through the host. */
 const ADA_CARD = {
   silicon: 'ad102',
@@ -413,22 +426,28 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
     assumed: ['matmulCeiling of H100 SXM', 'bridges between four', 'nicGbps'],
   },
   {
-    ...HOPPER,
+    ...GRACE_HOPPER,
     name: 'gh200-96gb',
-    hostMemoryGibPerNode: 512, // Alps: 128 of LPDDR5X for each superchip
-    title: 'NVIDIA GH200 96 GB',
-    aliases: ['gh200', 'GH200-96GB', 'GH200-480GB', 'NVIDIA-GH200-480GB'],
-    memoryGib: 97871 / 1024,
-    memoryTbPerS: 4,
+    hostMemoryGibPerNode: 4 * 120,
+    title: 'NVIDIA GH200 96 GB, four in a node',
+    aliases: ['gh200', 'gh200-120gb', 'GH200-96GB', 'NVIDIA-GH200-120GB'],
     scaleUpGbPerS: 450, // all-to-all among the four superchips of a node: three times 150
     scaleUpDomainGpus: 4,
-    pcieGbPerS: C2C,
     gpusPerNode: 4,
     nicGbps: 200, // Slingshot 11 of Alps
     nicKind: 'other',
-    usdPerHour: 3,
     source: `${NVIDIA}; node of four as in Alps`,
-    assumed: ['matmulCeiling of H100, the same silicon'],
+  },
+  {
+    ...GRACE_HOPPER,
+    name: 'gh200-480gb',
+    hostMemoryGibPerNode: 480,
+    title: 'NVIDIA GH200 96 GB, one in a node with 480 GB',
+    aliases: ['NVIDIA-GH200-480GB'],
+    scaleUpDomainGpus: 1,
+    gpusPerNode: 1,
+    source: `${NVIDIA}; numactl of such a machine in Linux commit 63db8170bf34: 490,037 MB beside 72 cores and 97,280 MB of HBM3`,
+    assumed: [...GRACE_HOPPER.assumed, 'one superchip in a node, with one port of 400 Gb/s'],
   },
   {
     ...BLACKWELL,
