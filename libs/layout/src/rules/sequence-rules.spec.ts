@@ -157,6 +157,13 @@ const broken: readonly RuleCase[] = [
     message: 'contextParallelDegree 4 on deepspeed takes tensorParallelDegree 1 and not 2; or use engine megatron-lm',
     waysOut: [{ layout: { tensorParallelDegree: 1 } }, { facts: { engine: 'megatron-lm' } }],
   },
+  {
+    rule: 'deepspeedSequencesPassNoPipeline',
+    layout: { pipelineParallelDegree: 2, contextParallelDegree: 4, sequence: { contextAlgorithm: 'ulysses' } },
+    facts: { engine: 'deepspeed' },
+    message: 'contextParallelDegree 4 on deepspeed takes pipelineParallelDegree 1 and not 2; or use engine megatron-lm',
+    waysOut: [{ layout: { pipelineParallelDegree: 1 } }, { facts: { engine: 'megatron-lm' } }],
+  },
 ];
 
 const legal: readonly LegalCase[] = [

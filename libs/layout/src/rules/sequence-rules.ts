@@ -181,4 +181,17 @@ export const sequenceRules: readonly OptionRule[] = [
           `${layout.tensorParallelDegree}; or use engine megatron-lm`,
       ),
   },
+  {
+    name: 'deepspeedSequencesPassNoPipeline',
+    source: 'DeepSpeed (runtime/config.py, runtime/engine.py): its mesh has data and sequence',
+    statement: 'on DeepSpeed context parallelism goes with pipelineParallelDegree 1',
+    check: (layout, { engine }) =>
+      brokenIf(
+        engine === 'deepspeed' && (layout.contextParallelDegree ?? 1) > 1 && layout.pipelineParallelDegree > 1,
+        'pipelineParallelDegree',
+        () =>
+          `contextParallelDegree ${layout.contextParallelDegree ?? 1} on deepspeed takes pipelineParallelDegree 1 and not ` +
+          `${layout.pipelineParallelDegree}; or use engine megatron-lm`,
+      ),
+  },
 ];
