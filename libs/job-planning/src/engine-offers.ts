@@ -72,17 +72,14 @@ export function tellingOf(spec: TrainingJobSpec): Telling {
   const ways = new Map<number, States['implementation'] | 'unsaid'>(
     ZERO_STAGES.map((stage) => [stage, implementationOf(stage, takes)]),
   );
-  const overlaps = takes({ communication: { overlapGradReduce: true, overlapParamGather: true } });
   const saysMethod = takes({ memory: { recompute: EVERY_LAYER } });
   const saysExperts = takesExperts(takes);
-  return ({ states, memory, communication, expert, ...layout }) => ({
+  return ({ states, memory, expert, ...layout }) => ({
     ...layout,
     // How whole experts are dispatched is no word of an engine that cannot distribute them.
     ...(expert === undefined || (!saysExperts && (expert.expertParallelDegree ?? 1) === 1) ? {} : { expert }),
     ...(states === undefined ? {} : { states: inItsWay(states, ways.get(states.zeroStage ?? 0)) }),
     ...(memory === undefined ? {} : { memory: saysMethod ? memory : withoutMethod(memory) }),
-    // Whoever cannot be told overlaps by itself.
-    ...(communication === undefined || !overlaps ? {} : { communication }),
   });
 }
 

@@ -11,6 +11,7 @@ const written = (states: ParallelLayout['states'], memory?: ParallelLayout['memo
 
 const EVERY_LAYER = { recompute: { mode: 'full', method: 'uniform', layers: 1 } } as const;
 const HALF = { recompute: { mode: 'full', method: 'block', layers: 4 } } as const;
+const OVERLAPS = { communication: { overlapGradReduce: true, overlapParamGather: true } };
 const sharded = { zeroStage: 3, implementation: 'megatron-fsdp' } as const;
 
 describe('a planned layout in the words of its engine', () => {
@@ -37,8 +38,14 @@ describe('a planned layout in the words of its engine', () => {
       written({ zeroStage: 2, implementation: 'deepspeed' }),
     ],
     [
-      'DeepSpeed is told the stage alone, and recomputes some layers',
-      'deepspeed',
+      'FSDP by itself',
+      'composer-fsdp',
+      written({ zeroStage: 2, implementation: 'megatron-fsdp' }),
+      written({ zeroStage: 2, implementation: 'fsdp2' }),
+    ],
+    [
+      'Megatron-DeepSpeed is told the stage alone, and recomputes some layers',
+      'megatron-deepspeed',
       written({ zeroStage: 1, implementation: 'distributed-optimizer', precisionAwareOptimizer: true }, HALF),
       written({ zeroStage: 1 }, HALF),
     ],
@@ -56,6 +63,18 @@ describe('a planned layout in the words of its engine', () => {
       'deepspeed',
       written(sharded, { offload: [{ what: 'optimizer', fraction: 0.5 }] }),
       written({ zeroStage: 3 }, { offload: [{ what: 'optimizer', fraction: 0.5 }] }),
+    ],
+    [
+      'Megatron-LM is told what overlaps',
+      'megatron-lm',
+      { ...written(sharded), ...OVERLAPS },
+      { ...written(sharded), ...OVERLAPS },
+    ],
+    [
+      'Trainer overlaps by itself, and of whole experts there is nothing to tell',
+      'hugging-face',
+      { ...written(sharded), ...OVERLAPS, expert: { expertParallelDegree: 1, dispatcher: 'alltoall' } },
+      written({ zeroStage: 3, implementation: 'fsdp2' }),
     ],
   ])('%s', (_, stack, planned, want) => {
     expect(inWordsOf(stack, planned)).toEqual(want);
@@ -76,6 +95,13 @@ describe('a layout that somebody wrote for an engine', () => {
       { ...ofLayers(3), pipelineParallelDegree: 2, pipeline: { schedule: 'zbv', chunksPerRank: 2 } },
     ],
     ['Megatron-LM what its modules say', 'megatron-lm', selective, selective],
+    [
+      'Trainer overlaps, of which it has no word',
+      'hugging-face',
+      written(sharded),
+      { ...written(sharded), ...OVERLAPS },
+    ],
+    ['Megatron-LM only where it is told', 'megatron-lm', written(sharded), written(sharded)],
     ['every layer where that is asked', 'torchtitan', written(sharded, EVERY_LAYER), written(sharded, EVERY_LAYER)],
   ])('%s', (_, stack, layout, want) => {
     expect(inWordsOfModels(stack, layout, 32)).toEqual(want);

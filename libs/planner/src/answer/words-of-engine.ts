@@ -1,13 +1,14 @@
 /** How is an engine told what was chosen for it, where the words of Megatron-LM are not its own? */
 import type { LayoutEngine, ModelShape, OffloadRule, ParallelLayout } from '@coxswain/layout';
 import type { RecomputePolicy } from '../contract.ts';
-import { engineOfStack, policiesOf } from '../request/engine-choices.ts';
+import { isFsdpAlone, namedEngineOf, policiesOf, refusalOf } from '../request/engine-choices.ts';
 import { recomputeOf } from '../request/layout-conversion.ts';
 import { modeOf, recomputedLayersOf } from '../recomputation-policies.ts';
 import { modulesOf } from '../space/recomputed-modules.ts';
 
 type States = NonNullable<ParallelLayout['states']>;
 type Memory = NonNullable<ParallelLayout['memory']>;
+type Communication = NonNullable<ParallelLayout['communication']>;
 
 interface Words {
   /** By ZeRO stage; absent: the stage says it. */
@@ -29,19 +30,52 @@ const WORDS: Partial<Record<LayoutEngine, Words>> = {
   },
   deepspeed: { implementations: {}, recomputation: 'method', saysWhole: false },
   'megatron-deepspeed': { implementations: {}, recomputation: 'method', saysWhole: false },
+  'deep-optimizer-states': { implementations: {}, recomputation: 'method', saysWhole: false },
+  libai: { implementations: {}, recomputation: 'full', saysWhole: true },
 };
 
 /** The same layout as the engine that `stack` names is told it; of any other engine as it is. */
 export function inWordsOf(stack: string, layout: ParallelLayout): ParallelLayout {
-  const engine = engineOfStack(stack);
-  const words = engine && WORDS[engine];
-  if (words === undefined) return layout;
-  const { states, memory } = layout;
+  const engine = namedEngineOf(stack);
+  if (engine === undefined) return layout;
+  const { communication, expert, ...rest } = layout;
+  const told = communication === undefined ? undefined : withoutUntold(engine, communication);
+  const written = {
+    ...rest,
+    ...(expert === undefined || isWhole(engine, expert) ? {} : { expert }),
+    ...(told === undefined ? {} : { communication: told }),
+  };
+  const words = wordsOf(stack, engine);
+  if (words === undefined) return written;
+  const { states, memory } = written;
   return {
-    ...layout,
+    ...written,
     ...(states === undefined ? {} : { states: statesIn(words, states) }),
     ...(memory === undefined ? {} : { memory: memoryIn(words, memory) }),
   };
+}
+
+function wordsOf(stack: string, engine: LayoutEngine): Words | undefined {
+  const words = WORDS[engine];
+  return words && isFsdpAlone(stack) ? { ...words, implementations: { 2: 'fsdp2', 3: 'fsdp2' } } : words;
+}
+
+/** Whoever cannot be told overlaps by itself. */
+function withoutUntold(engine: LayoutEngine, communication: Communication): Communication | undefined {
+  const told = Object.entries(communication).filter(([word]) => canBeTold(engine, word));
+  return told.length === 0 ? undefined : Object.fromEntries(told);
+}
+
+/** Experts that no rank shares with another, of an engine that has no word for it. */
+function isWhole(engine: LayoutEngine, expert: NonNullable<ParallelLayout['expert']>): boolean {
+  const { expertParallelDegree = 1, expertTensorParallelDegree = 1 } = expert;
+  const asked = { expert: { expertParallelDegree: 2, expertTensorParallelDegree: 1 } };
+  const isUndivided = expertParallelDegree * expertTensorParallelDegree === 1;
+  return isUndivided && refusalOf(engine, 'expert.expertParallelDegree', asked) !== undefined;
+}
+
+function canBeTold(engine: LayoutEngine, overlap: string): boolean {
+  return refusalOf(engine, `communication.${overlap}`, { communication: { [overlap]: true } }) === undefined;
 }
 
 /** Moments of half the bytes are Megatron-Core's, and its way to put them into host memory. */
@@ -87,11 +121,24 @@ function isChosen(recomputation: Words['recomputation'], { method }: NonNullable
   return recomputation === 'operations' && method === 'block';
 }
 
-/** The same layout in the words of the models, of an engine that is told `selective` and chooses by itself what that is. */
+/** The same layout in the words of the models, of an engine that is told less than it does. */
 export function inWordsOfModels(stack: string, layout: ParallelLayout, modelLayers: number): ParallelLayout {
-  const engine = engineOfStack(stack);
+  const engine = namedEngineOf(stack);
+  return engine === undefined ? layout : withOverlaps(engine, withChosen(engine, layout, modelLayers));
+}
+
+/** Overlaps that an engine cannot be told are there. */
+function withOverlaps(engine: LayoutEngine, layout: ParallelLayout): ParallelLayout {
+  const itsOwn = (['overlapGradReduce', 'overlapParamGather'] as const).filter((one) => !canBeTold(engine, one));
+  if (itsOwn.length === 0) return layout;
+  const overlaps = Object.fromEntries(itsOwn.map((one) => [one, true]));
+  return { ...layout, communication: { ...layout.communication, ...overlaps } };
+}
+
+/** What an engine computes again that is told `selective` and chooses by itself what that is. */
+function withChosen(engine: LayoutEngine, layout: ParallelLayout, modelLayers: number): ParallelLayout {
   const { recompute } = layout.memory ?? {};
-  const chooses = engine !== undefined && WORDS[engine]?.recomputation === 'operations';
+  const chooses = WORDS[engine]?.recomputation === 'operations';
   if (!chooses || recompute?.mode !== 'selective' || recompute.modules !== undefined) return layout;
   const chunks = layout.pipelineParallelDegree * (layout.pipeline?.chunksPerRank ?? 1);
   const layers = recomputedLayersOf('operations', Math.ceil(modelLayers / chunks)) ?? 1;

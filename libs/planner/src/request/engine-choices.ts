@@ -1,7 +1,7 @@
 /** Which choices does the engine of a request offer? */
 import { engineSupport, LAYOUT_ENGINES, type LayoutEngine, type ParallelLayout } from '@coxswain/layout';
 import { USUAL_RECOMPUTATION } from '../recomputation-policies.ts';
-import { RANK_ORDERS, SCHEDULES, type Precision } from '../facts.ts';
+import { RANK_ORDERS, SCHEDULES, type CandidateLayout, type RankOrder, type Schedule } from '../facts.ts';
 import {
   CONTEXT_ALGORITHMS,
   ZERO_STAGES,
@@ -19,6 +19,13 @@ export function engineOfStack(stack: string): LayoutEngine | undefined {
   return known ?? SAME_CHOICES.find(([name]) => name.test(stack))?.[1];
 }
 
+const FSDP = /^((pytorch|composer)[- ])?fsdp2?\b/;
+
+/** Whether a stack means FSDP itself, which shards gradients with or without weights, and has no DeepSpeed beside it. */
+export function isFsdpAlone(stack: string): boolean {
+  return FSDP.test(stack);
+}
+
 /**
  * NeMo's recipes run on Megatron-Bridge and Megatron-Core is the library of Megatron-LM. Who says FSDP means PyTorch's and nothing beside it, as
  * Composer (its `parallelism_config`), Accelerate and Transformers have it.
@@ -26,7 +33,7 @@ export function engineOfStack(stack: string): LayoutEngine | undefined {
 const SAME_CHOICES: readonly (readonly [RegExp, LayoutEngine])[] = [
   [/^nemo\b/, 'megatron-bridge'],
   [/^megatron-core\b/, 'megatron-lm'],
-  [/^((pytorch|composer)[- ])?fsdp2?\b/, 'hugging-face'],
+  [FSDP, 'hugging-face'],
   [/^(accelerate|transformers|huggingface)\b/, 'hugging-face'],
 ];
 
@@ -53,28 +60,14 @@ export function wholeDegreesOf(stack: string): readonly (typeof DEGREES)[number]
 /** Programs that are told degrees, and whose user knows the rest. */
 const OF_THE_USER: ReadonlySet<LayoutEngine> = new Set(['command', 'custom', 'reference']);
 
-/** Why an engine refuses a choice, and what would do; undefined where it takes it, or nobody knows the engine. */
-export function whyEngineRefuses(
-  stack: string,
-  { schedule, zeroStage, precision }: Pick<PinnedAxes, 'schedule' | 'zeroStage'> & { readonly precision?: Precision },
-): string | undefined {
+/** The engine that a stack names, if it is not a program of the user's own. */
+export function namedEngineOf(stack: string): LayoutEngine | undefined {
   const engine = engineOfStack(stack);
-  if (engine === undefined || OF_THE_USER.has(engine)) return undefined;
-  // Formats are those of the engine itself: Composer multiplies in fp8 where Trainer does not.
-  const format = stack.startsWith(engine) && isFormat(precision) ? { kernel: { precision } } : {};
-  const refusal =
-    refusalOf(engine, 'pipeline.schedule', { pipelineParallelDegree: 2, pipeline: { schedule } }) ??
-    refusalOf(engine, 'states.zeroStage', { states: { zeroStage } }) ??
-    refusalOf(engine, 'kernel.precision', format);
-  return refusal && `${refusal.reason}; ${refusal.fallback}`;
+  return engine === undefined || OF_THE_USER.has(engine) ? undefined : engine;
 }
 
-/** Those that a layout says; 16 and 32 bits are said by a job. */
-function isFormat(precision: Precision | undefined): precision is Precision {
-  return precision !== undefined && !['bf16', 'fp16', 'fp32'].includes(precision);
-}
-
-function refusalOf(
+/** Why an engine cannot be told an option of a layout; undefined where it can. */
+export function refusalOf(
   engine: LayoutEngine,
   option: string,
   layout: Partial<ParallelLayout>,
@@ -94,12 +87,17 @@ const RECOMPUTE_OF: Partial<Record<LayoutEngine, readonly RecomputePolicy[]>> = 
   'torchtitan-toml': ['none', 'operations', 'full'],
   'hugging-face': ['none', 'full'],
   deepspeed: ['none', 'full'],
+  // configs/common/train.py: each layer or none (`activation_checkpoint`).
+  libai: ['none', 'full'],
 };
 
-/** What the engine that a stack names can be told to compute again; of one that nobody knows what is usual. */
+/** What the engine that a stack names can be told to compute again; of one that nobody knows, or of a program of the user's own, what is usual. */
 export function policiesOf(stack: string | undefined): readonly RecomputePolicy[] {
-  const engine = stack === undefined ? undefined : engineOfStack(stack);
-  return (engine && RECOMPUTE_OF[engine]) ?? USUAL_RECOMPUTATION;
+  const engine = stack === undefined ? undefined : namedEngineOf(stack);
+  if (engine === undefined) return USUAL_RECOMPUTATION;
+  if (refusalOf(engine, 'memory.recompute.mode', { memory: { recompute: { mode: 'full' } } }) !== undefined)
+    return ['none'];
+  return RECOMPUTE_OF[engine] ?? USUAL_RECOMPUTATION;
 }
 
 /** Megatron-LM puts the pipeline outermost, or data (`--use-tp-pp-dp-mapping`). */
@@ -112,43 +110,63 @@ function isWithoutRing(stack: string | undefined): boolean {
   return stack !== undefined && /^torchtitan(?! v?0\.[012]\b)( |$)/.test(stack);
 }
 
-/** What the caller allows and the engine can be told. Where nothing would be left the caller's word stands, and the rules refuse what is wrong. */
+/** What an engine can be told of each choice that a caller may narrow. */
+export interface TakenChoices {
+  readonly schedules: readonly Schedule[];
+  readonly contextAlgorithms: readonly CandidateLayout['contextAlgorithm'][];
+  readonly zeroStages: readonly (0 | 1 | 2 | 3)[];
+  readonly rankOrders: readonly RankOrder[];
+  readonly recompute: readonly RecomputePolicy[];
+}
+
+export function takenChoicesOf(stack: string, engine: LayoutEngine): TakenChoices {
+  const offers = (layout: Partial<ParallelLayout>, option: string): boolean =>
+    refusalOf(engine, option, { dataParallelDegree: 1, pipelineParallelDegree: 2, ...layout }) === undefined;
+  return {
+    schedules: SCHEDULES.filter((schedule) => offers({ pipeline: { schedule } }, 'pipeline.schedule')),
+    contextAlgorithms: CONTEXT_ALGORITHMS.filter(
+      (contextAlgorithm) =>
+        (contextAlgorithm !== 'ring' || !isWithoutRing(stack)) &&
+        offers({ contextParallelDegree: 2, sequence: { contextAlgorithm } }, 'sequence.contextAlgorithm'),
+    ),
+    zeroStages: ZERO_STAGES.filter(
+      (zeroStage) =>
+        (zeroStage !== 1 || !isFsdpAlone(stack)) &&
+        offers({ dataParallelDegree: 2, pipelineParallelDegree: 1, states: { zeroStage } }, 'states.zeroStage'),
+    ),
+    rankOrders: RANK_ORDERS.filter(
+      (order) =>
+        order === RANK_ORDERS[0] || (offers({ rankOrder: ['tensor'] }, 'rankOrder') && hasOrder(engine, order)),
+    ),
+    recompute: policiesOf(stack),
+  };
+}
+
+/** What the caller allows and the engine can be told; of a list of which nothing is left, which is refused elsewhere, the caller's word. */
 export function choicesOfEngine(stack: string | undefined, allow: AllowedChoices): AllowedChoices {
   const engine = stack === undefined ? undefined : engineOfStack(stack);
-  if (engine === undefined) return allow;
-  const offers = (layout: Partial<ParallelLayout>, option: string): boolean => {
-    const asked = { tensorParallelDegree: 1, pipelineParallelDegree: 2, dataParallelDegree: 1, ...layout };
-    const outcome = engineSupport(engine, asked);
-    return outcome.kind === 'supported' || !outcome.refusals.some((refusal) => refusal.option === option);
-  };
-  const schedules = (allow.schedules ?? SCHEDULES).filter((schedule) =>
-    offers({ pipeline: { schedule } }, 'pipeline.schedule'),
-  );
-  const ofRelease = (algorithm: string): boolean => !isWithoutRing(stack) || algorithm !== 'ring';
-  const contextAlgorithms = (allow.contextAlgorithms ?? CONTEXT_ALGORITHMS).filter(
-    (contextAlgorithm) =>
-      ofRelease(contextAlgorithm) &&
-      offers({ contextParallelDegree: 2, sequence: { contextAlgorithm } }, 'sequence.contextAlgorithm'),
-  );
-  const zeroStages = (allow.zeroStages ?? ZERO_STAGES).filter((zeroStage) =>
-    offers({ dataParallelDegree: 2, pipelineParallelDegree: 1, states: { zeroStage } }, 'states.zeroStage'),
-  );
-  const rankOrders = (allow.rankOrders ?? RANK_ORDERS).filter(
-    (order) => order === RANK_ORDERS[0] || (offers({ rankOrder: ['tensor'] }, 'rankOrder') && hasOrder(engine, order)),
-  );
+  if (stack === undefined || engine === undefined) return allow;
+  const taken = takenChoicesOf(stack, engine);
+  const schedules = both(allow.schedules ?? SCHEDULES, taken.schedules);
+  const contextAlgorithms = both(allow.contextAlgorithms ?? CONTEXT_ALGORITHMS, taken.contextAlgorithms);
+  const zeroStages = both(allow.zeroStages ?? ZERO_STAGES, taken.zeroStages);
+  const rankOrders = both(allow.rankOrders ?? RANK_ORDERS, taken.rankOrders);
+  const recompute = both(allow.recompute ?? taken.recompute, taken.recompute);
   const hostMemory = { offload: [{ what: 'optimizer' as const, fraction: 1 }], hostMemoryGibPerGpu: 1 };
-  const offloads = offers({ memory: hostMemory }, 'memory.offload.what');
-  const ofEngine = policiesOf(stack);
-  const recompute = (allow.recompute ?? ofEngine).filter((policy) => ofEngine.includes(policy));
+  const offloads = refusalOf(engine, 'memory.offload.what', { memory: hostMemory }) === undefined;
   return {
     ...allow,
-    ...(recompute.length === 0 || (allow.recompute ?? ofEngine) === USUAL_RECOMPUTATION ? {} : { recompute }),
-    ...(rankOrders.length === RANK_ORDERS.length ? {} : { rankOrders }),
+    ...(recompute.length === 0 || (allow.recompute ?? taken.recompute) === USUAL_RECOMPUTATION ? {} : { recompute }),
+    ...(rankOrders.length === RANK_ORDERS.length || rankOrders.length === 0 ? {} : { rankOrders }),
     ...(offloads ? {} : { offload: false }),
     ...(zeroStages.length === 0 ? {} : { zeroStages }),
     ...(schedules.length === 0 ? {} : { schedules }),
     ...(contextAlgorithms.length === 0 ? {} : { contextAlgorithms }),
   };
+}
+
+function both<T>(allowed: readonly T[], taken: readonly T[]): T[] {
+  return allowed.filter((one) => taken.includes(one));
 }
 
 /**

@@ -1,8 +1,8 @@
 /** Which words of a request contradict its model or its GPUs? They are refused rather than passed over. */
 import type { Violation } from '@coxswain/domain-error';
 import type { ModelShape } from '@coxswain/layout';
-import type { PinnedAxes, PlanRequest } from '../contract.ts';
-import { whyEngineRefuses, wholeDegreesOf } from './engine-choices.ts';
+import type { PlanRequest } from '../contract.ts';
+import { enginePins } from './engine-pins.ts';
 import { formatsOf, type GpuFormats } from './gpu-formats.ts';
 import { pipelinePins } from './pipeline-pins.ts';
 
@@ -43,29 +43,6 @@ function expertPins({ pinned }: PlanRequest, model: ModelShape): readonly Violat
         },
       ];
     return [];
-  });
-}
-
-/** What is pinned or asked for, and the engine cannot be told. */
-function enginePins({ pinned = {}, stack, precision }: PlanRequest): readonly Violation[] {
-  if (stack === undefined) return [];
-  const choices = [
-    { pointer: '/pinned/schedule', choice: { schedule: pinned.schedule } },
-    { pointer: '/pinned/zeroStage', choice: { zeroStage: pinned.zeroStage } },
-    { pointer: '/precision', choice: precision === undefined ? {} : { precision } },
-  ].flatMap(({ pointer, choice }) => {
-    const detail = whyEngineRefuses(stack, choice);
-    return detail === undefined ? [] : [{ pointer, detail }];
-  });
-  return [...pinnedDegrees(stack, pinned), ...choices];
-}
-
-function pinnedDegrees(stack: string, pinned: PinnedAxes): readonly Violation[] {
-  return wholeDegreesOf(stack).flatMap((name) => {
-    const degree = pinned[name] ?? 1;
-    if (degree === 1) return [];
-    const detail = `${name} ${degree} is nothing that ${stack} can be told; leave it out, or name another engine with stack`;
-    return [{ pointer: `/pinned/${name}`, detail }];
   });
 }
 

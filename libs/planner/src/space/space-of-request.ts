@@ -49,4 +49,5 @@ const STATE_SHARING: ReadonlyMap<string | undefined, StateSharing> = new Map([
   ['hugging-face', 'hugging-face'],
   ['deepspeed', 'deepspeed'],
   ['megatron-deepspeed', 'deepspeed'],
+  ['deep-optimizer-states', 'deepspeed'],
 ]);

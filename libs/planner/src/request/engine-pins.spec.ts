@@ -1,0 +1,229 @@
+import type { LayoutEngine, ParallelLayout } from '@coxswain/layout';
+import { engineSupport } from '@coxswain/layout';
+import {
+  CONTEXT_ALGORITHMS,
+  RECOMPUTE_POLICIES,
+  ZERO_STAGES,
+  type PinnedAxes,
+  type PlanRequestInput,
+} from '../contract.ts';
+import { RANK_ORDERS, SCHEDULES } from '../facts.ts';
+import { plan } from '../questions/plan.ts';
+import { predict } from '../questions/predict.ts';
+import { parsePlanRequest } from './parse-plan-request.ts';
+import { resolveRequest } from './resolved-request.ts';
+
+const requestOf = (stack: string | undefined, change: Partial<PlanRequestInput>) =>
+  parsePlanRequest({
+    ...{ model: 'llama-3.1-8b', cluster: { gpu: 'h100', gpus: 8 }, globalBatchSize: 16, sequenceLength: 4096, top: 1 },
+    ...(stack === undefined ? {} : { stack }),
+    ...change,
+  });
+
+/** What is pinned, and how it is refused; undefined where it is taken. */
+function refusalOf(stack: string | undefined, change: Partial<PlanRequestInput>): string | undefined {
+  try {
+    resolveRequest(requestOf(stack, change));
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+describe('a pin that the engine cannot be told', () => {
+  it.each<[string, string, PinnedAxes, string]>([
+    [
+      'half of the layers again, where TorchTitan chooses operations',
+      'torchtitan',
+      { recompute: 'half' },
+      '/pinned/recompute: recompute half is nothing that torchtitan can be told; it takes none, operations, full, or name another engine with stack',
+    ],
+    [
+      'operations, where FSDP checkpoints whole layers',
+      'fsdp',
+      { recompute: 'operations' },
+      '/pinned/recompute: recompute operations is nothing that fsdp can be told; it takes none, full, or name another engine with stack',
+    ],
+    [
+      'operations, which only TorchTitan has',
+      'megatron-lm core_v0.15',
+      { recompute: 'operations' },
+      '/pinned/recompute: recompute operations is nothing that megatron-lm core_v0.15 can be told; it takes none, core-attention, norms, mlp, half, full, or name',
+    ],
+    [
+      'half of the layers by DeepSpeed',
+      'deepspeed',
+      { recompute: 'half' },
+      '/pinned/recompute: recompute half is nothing that deepspeed can be told; it takes none, full, or name',
+    ],
+    [
+      'a ring that the release has not',
+      'torchtitan',
+      { contextAlgorithm: 'ring', context: 2 },
+      '/pinned/contextAlgorithm: contextAlgorithm ring is nothing that torchtitan can be told; it takes allgather, or name',
+    ],
+    [
+      'a context, where there is none',
+      'hugging-face',
+      { contextAlgorithm: 'ring' },
+      '/pinned/contextAlgorithm: contextAlgorithm ring is nothing that hugging-face can be told; leave it out, or name',
+    ],
+    [
+      'data outermost, where the engine has one order',
+      'torchtitan',
+      { rankOrder: 'tp-cp-pp-dp' },
+      '/pinned/rankOrder: rankOrder tp-cp-pp-dp is nothing that torchtitan can be told; it takes tp-cp-dp-pp, or name',
+    ],
+    [
+      'a pipeline inside data by Megatron-LM',
+      'megatron-lm',
+      { rankOrder: 'tp-pp-cp-dp' },
+      '/pinned/rankOrder: rankOrder tp-pp-cp-dp is nothing that megatron-lm can be told; it takes tp-cp-dp-pp, tp-cp-pp-dp, or name',
+    ],
+    [
+      'the optimizer on the host, where weights are all that goes there',
+      'torchtitan',
+      { offloadOptimizer: 1 },
+      '/pinned/offloadOptimizer: offloadOptimizer 1 is nothing that torchtitan can be told; leave it out, or name',
+    ],
+    [
+      'a part of the optimizer, where DeepSpeed keeps weights whole',
+      'deepspeed',
+      { offloadOptimizer: 0.5, zeroStage: 2 },
+      '/pinned/offloadOptimizer: offloadOptimizer 0.5 is nothing that deepspeed can be told; pin zeroStage 3 beside a part of it, or put all of it there, or name',
+    ],
+    [
+      'activations that DeepSpeed does not compute again',
+      'deepspeed',
+      { offloadActivations: 1 },
+      '/pinned/offloadActivations: offloadActivations 1 is nothing that deepspeed can be told; pin recompute full beside it, for it puts there what it recomputes from',
+    ],
+    [
+      'a part of activations by DeepSpeed',
+      'deepspeed',
+      { offloadActivations: 0.5, recompute: 'full' },
+      '/pinned/offloadActivations: offloadActivations 0.5 is nothing that deepspeed can be told; pin 1, for it puts all or none there',
+    ],
+    [
+      'the optimizer shared alone, by FSDP',
+      'composer-fsdp',
+      { zeroStage: 1 },
+      '/pinned/zeroStage: zeroStage 1 is nothing that composer-fsdp can be told; it takes 0, 2, 3, or name',
+    ],
+    [
+      'groups that share states, by the Trainer',
+      'hugging-face',
+      { shardGroup: 4 },
+      '/pinned/shardGroup: shardGroup 4 is nothing that hugging-face can be told: it shares states over all ranks that hold the same part of the model, 8 here; leave it out',
+    ],
+  ])('is refused: %s', (_, stack, pinned, message) => {
+    expect(refusalOf(stack, { pinned })).toContain(message);
+  });
+
+  it.each<[string, string | undefined, PinnedAxes]>([
+    ['operations with TorchTitan', 'torchtitan', { recompute: 'operations' }],
+    ['operations where no engine is named', undefined, { recompute: 'operations' }],
+    ['half with a program of the user’s', 'custom', { recompute: 'half' }],
+    ['a ring that the release had', 'torchtitan v0.2.2', { contextAlgorithm: 'ring', context: 2 }],
+    ['the order of Megatron-LM with data outermost', 'megatron-bridge', { rankOrder: 'tp-cp-pp-dp' }],
+    ['a part of the optimizer where DeepSpeed shards weights', 'deepspeed', { offloadOptimizer: 0.5, zeroStage: 3 }],
+    ['activations that DeepSpeed computes again', 'deepspeed', { offloadActivations: 1, recompute: 'full' }],
+    ['nothing on the host', 'torchtitan', { offloadOptimizer: 0, offloadActivations: 0 }],
+    ['all ranks of the Trainer', 'hugging-face', { shardGroup: 8 }],
+    ['groups of FSDP', 'fsdp', { shardGroup: 4 }],
+  ])('is none: %s', (_, stack, pinned) => {
+    expect(refusalOf(stack, { pinned })).toBeUndefined();
+  });
+});
+
+describe('a list of which an engine takes nothing', () => {
+  it.each<[string, string, PlanRequestInput['allow'], string | undefined]>([
+    [
+      'is refused',
+      'torchtitan',
+      { recompute: ['norms', 'half'] },
+      '/allow/recompute: recompute norms, half is nothing that torchtitan can be told; it takes none, operations, full, or name',
+    ],
+    [
+      'is refused by each',
+      'deepspeed',
+      { contextAlgorithms: ['ring'], schedules: ['zbv'] },
+      '/allow/schedules: schedules zbv is nothing that deepspeed can be told; it takes 1f1b, or name another engine with stack; /allow/contextAlgorithms: contextAlgorithms ring',
+    ],
+    ['is none where it takes one', 'torchtitan', { recompute: ['norms', 'full'] }, undefined],
+  ])('%s: %s', (_, stack, allow, message) => {
+    const refused = refusalOf(stack, { allow });
+    if (message === undefined) expect(refused).toBeUndefined();
+    else expect(refused).toContain(message);
+  });
+});
+
+/** What is said of recomputation, as a pin says it. */
+function policyOf({ memory }: ParallelLayout): string {
+  const { recompute } = memory ?? {};
+  if (recompute === undefined) return 'none';
+  if (recompute.mode === 'full') return recompute.method === 'block' ? 'half' : 'full';
+  const { modules } = recompute;
+  if (modules === undefined) return 'operations';
+  return modules.includes('core_attn') ? 'core-attention' : modules.includes('mlp') ? 'mlp' : 'norms';
+}
+
+function hostShareOf({ memory }: ParallelLayout, kept: 'optimizer' | 'activations'): number {
+  return memory?.offload?.find(({ what }) => what === kept)?.fraction ?? 1;
+}
+
+/** What a layout says in the place of each pin. */
+const SAID: { readonly [Pin in keyof PinnedAxes]?: (layout: ParallelLayout) => unknown } = {
+  recompute: policyOf,
+  zeroStage: ({ states }) => states?.zeroStage ?? 0,
+  schedule: ({ pipeline }) => pipeline?.schedule,
+  contextAlgorithm: ({ sequence }) => sequence?.contextAlgorithm,
+  offloadOptimizer: (layout) => hostShareOf(layout, 'optimizer'),
+  offloadActivations: (layout) => hostShareOf(layout, 'activations'),
+  rankOrder: ({ rankOrder = ['tensor', 'context', 'data', 'pipeline'] }) =>
+    rankOrder.map((axis) => ({ tensor: 'tp', context: 'cp', data: 'dp', pipeline: 'pp' })[String(axis)]).join('-'),
+};
+
+describe('whatever is pinned', () => {
+  const pins: readonly PinnedAxes[] = [
+    ...RECOMPUTE_POLICIES.map((recompute) => ({ recompute })),
+    ...ZERO_STAGES.map((zeroStage) => ({ zeroStage })),
+    ...SCHEDULES.map((schedule) => ({ schedule, pipeline: 2 })),
+    ...CONTEXT_ALGORITHMS.map((contextAlgorithm) => ({ contextAlgorithm, context: 2 })),
+    ...RANK_ORDERS.map((rankOrder) => ({ rankOrder, pipeline: 2, tensor: 2, data: 2 })),
+    { offloadOptimizer: 1 },
+    { offloadOptimizer: 0.5, zeroStage: 3 },
+    { offloadActivations: 1 },
+    { offloadActivations: 1, recompute: 'full' },
+  ];
+
+  /** Each engine with the most by which a plan may be taken for another one when it is predicted. */
+  it.each<[LayoutEngine, number]>([
+    ['megatron-lm', 0.01],
+    ['megatron-bridge', 0.01],
+    ['torchtitan', 0.01],
+    ['deepspeed', 0.01],
+    // By DeepSpeed where it does not shard weights, whose gradients take longer than they were planned.
+    ['hugging-face', 0.06],
+  ])('%s is told it and predicted so, or it is refused', (engine, most) => {
+    const toldOtherwise = pins.flatMap((pinned) => {
+      if (refusalOf(engine, { pinned }) !== undefined) return [];
+      const request = requestOf(engine, { pinned });
+      const { best, closest } = plan(request, { withAdvice: false });
+      const found = best ?? closest?.plan;
+      if (found === undefined) return [];
+      const { layout, microBatchSize, prediction } = found;
+      const otherwise = Object.entries(SAID).filter(([pin, said]) => {
+        const value = pinned[pin as keyof PinnedAxes];
+        return value !== undefined && said(layout) !== value;
+      });
+      const again = predict(request, { layout, microBatchSize });
+      const isAsPlanned =
+        Math.abs(again.stepTimeS / prediction.stepTimeS - 1) < most &&
+        Math.abs(again.peakGib / prediction.peakGib - 1) < most;
+      const isTold = engineSupport(engine, layout).kind === 'supported';
+      return otherwise.length === 0 && isAsPlanned && isTold ? [] : [{ pinned, layout, isAsPlanned, isTold }];
+    });
+    expect(toldOtherwise).toEqual([]);
+  });
+});

@@ -1,0 +1,135 @@
+/** What a request pins or allows, and the engine that it names cannot be told: refused, never told as something else. */
+import type { Violation } from '@coxswain/domain-error';
+import type { LayoutEngine, ParallelLayout } from '@coxswain/layout';
+import type { AllowedChoices, PinnedAxes, PlanRequest } from '../contract.ts';
+import { namedEngineOf, refusalOf, takenChoicesOf, wholeDegreesOf, type TakenChoices } from './engine-choices.ts';
+
+export function enginePins(request: PlanRequest): readonly Violation[] {
+  const { stack, pinned = {}, allow = {} } = request;
+  if (stack === undefined) return [];
+  const degrees = pinnedDegrees(stack, pinned);
+  const engine = namedEngineOf(stack);
+  if (engine === undefined) return degrees;
+  const taken = takenChoicesOf(stack, engine);
+  const words = refusedWords(engine, request);
+  const isNew = ({ pointer }: Violation): boolean => words.every((word) => word.pointer !== pointer);
+  return [
+    ...degrees,
+    ...words,
+    ...otherWords(stack, pinned, taken).filter(isNew),
+    ...emptyLists(stack, allow, taken),
+    ...groupPins(stack, request),
+    ...hostPins(engine, stack, pinned),
+  ];
+}
+
+function pinnedDegrees(stack: string, pinned: PinnedAxes): readonly Violation[] {
+  return wholeDegreesOf(stack).flatMap((name) => {
+    const degree = pinned[name] ?? 1;
+    if (degree === 1) return [];
+    const detail = `${name} ${degree} is nothing that ${stack} can be told; leave it out, or name another engine with stack`;
+    return [{ pointer: `/pinned/${name}`, detail }];
+  });
+}
+
+/** What the rules of layouts have words for: why not, and what would do. */
+function refusedWords(engine: LayoutEngine, { pinned = {}, precision, stack = '' }: PlanRequest): readonly Violation[] {
+  const { schedule, zeroStage } = pinned;
+  // Formats are those of the engine itself: Composer multiplies in fp8 where Trainer does not. 16 and 32 bits are said by a job.
+  const isSaid = precision !== undefined && !['bf16', 'fp16', 'fp32'].includes(precision) && stack.startsWith(engine);
+  const asked = [
+    ['/pinned/schedule', 'pipeline.schedule', { pipelineParallelDegree: 2, pipeline: { schedule } }],
+    ['/pinned/zeroStage', 'states.zeroStage', { states: { zeroStage } }],
+    ['/precision', 'kernel.precision', isSaid ? { kernel: { precision } } : {}],
+  ] as const satisfies readonly (readonly [string, string, Partial<ParallelLayout>])[];
+  return asked.flatMap(([pointer, option, layout]) => {
+    const refusal = refusalOf(engine, option, layout);
+    return refusal === undefined ? [] : [{ pointer, detail: `${refusal.reason}; ${refusal.fallback}` }];
+  });
+}
+
+const PINNED_LISTS = [
+  ['zeroStage', 'zeroStages'],
+  ['recompute', 'recompute'],
+  ['contextAlgorithm', 'contextAlgorithms'],
+  ['rankOrder', 'rankOrders'],
+] as const satisfies readonly (readonly [keyof PinnedAxes, keyof TakenChoices])[];
+
+function otherWords(stack: string, pinned: PinnedAxes, taken: TakenChoices): readonly Violation[] {
+  return PINNED_LISTS.flatMap(([name, list]) => {
+    const value = pinned[name];
+    if (value === undefined || isAmong(taken[list], value)) return [];
+    return [{ pointer: `/pinned/${name}`, detail: cannotBeTold(stack, `${name} ${value}`, taken[list]) }];
+  });
+}
+
+const ALLOWED_LISTS = ['schedules', 'zeroStages', 'contextAlgorithms', 'rankOrders', 'recompute'] as const;
+
+/** A list of which the engine takes a part is narrowed to it. */
+function emptyLists(stack: string, allow: AllowedChoices, taken: TakenChoices): readonly Violation[] {
+  return ALLOWED_LISTS.flatMap((list) => {
+    const allowed: readonly (string | number)[] | undefined = allow[list];
+    if (allowed === undefined || allowed.some((one) => isAmong(taken[list], one))) return [];
+    const detail = cannotBeTold(stack, `${list} ${allowed.join(', ')}`, taken[list]);
+    return [{ pointer: `/allow/${list}`, detail }];
+  });
+}
+
+function isAmong(taken: readonly (string | number)[], value: string | number): boolean {
+  return taken.includes(value);
+}
+
+function cannotBeTold(stack: string, what: string, taken: readonly (string | number)[]): string {
+  const instead = taken.length === 0 ? 'leave it out' : `it takes ${taken.join(', ')}`;
+  return `${what} is nothing that ${stack} can be told; ${instead}, or name another engine with stack`;
+}
+
+/** The arguments of Transformers' Trainer shard over all ranks or over none, and DeepSpeed's MiCS is gone. PyTorch's FSDP and Composer have groups. */
+const WITHOUT_GROUPS = /^(hugging-?face|transformers|deepspeed|megatron-deepspeed|deep-optimizer-states)\b/;
+
+function groupPins(stack: string, { pinned = {}, cluster }: PlanRequest): readonly Violation[] {
+  const { shardGroup, data, context = 1, tensor = 1, pipeline = 1 } = pinned;
+  if (shardGroup === undefined || !WITHOUT_GROUPS.test(stack)) return [];
+  const replicas = data === undefined ? Math.floor(cluster.gpus / (tensor * pipeline)) : data * context;
+  if (shardGroup === replicas) return [];
+  const what = `shardGroup ${shardGroup} is nothing that ${stack} can be told`;
+  const why = `it shares states over all ranks that hold the same part of the model, ${replicas} here`;
+  return [
+    { pointer: '/pinned/shardGroup', detail: `${what}: ${why}; leave it out, or name another engine with stack` },
+  ];
+}
+
+const HOST_PINS = [
+  ['offloadOptimizer', 'optimizer'],
+  ['offloadActivations', 'activations'],
+] as const;
+
+/** DeepSpeed keeps activations on the host that it recomputes from, and a part of the optimizer from stage 3 on (runtime/zero/offload_config.py). */
+const OF_DEEPSPEED = /^(deepspeed|megatron-deepspeed|deep-optimizer-states)\b/;
+
+function hostPins(engine: LayoutEngine, stack: string, pinned: PinnedAxes): readonly Violation[] {
+  return HOST_PINS.flatMap(([name, what]) => {
+    const share = pinned[name] ?? 0;
+    if (share === 0) return [];
+    const asked = { memory: { offload: [{ what, fraction: share }] } };
+    const refusal = refusalOf(engine, 'memory.offload.what', asked);
+    const instead = refusal === undefined ? whyNotByDeepSpeed(stack, name, pinned) : 'leave it out';
+    if (instead === undefined) return [];
+    const detail = `${name} ${share} is nothing that ${stack} can be told; ${instead}, or name another engine with stack`;
+    return [{ pointer: `/pinned/${name}`, detail }];
+  });
+}
+
+function whyNotByDeepSpeed(
+  stack: string,
+  name: (typeof HOST_PINS)[number][0],
+  { offloadOptimizer = 0, offloadActivations = 0, zeroStage, recompute }: PinnedAxes,
+): string | undefined {
+  if (!OF_DEEPSPEED.test(stack)) return undefined;
+  if (name === 'offloadOptimizer')
+    return offloadOptimizer < 1 && zeroStage !== 3
+      ? 'pin zeroStage 3 beside a part of it, or put all of it there'
+      : undefined;
+  if (offloadActivations < 1) return 'pin 1, for it puts all or none there';
+  return recompute === 'full' ? undefined : 'pin recompute full beside it, for it puts there what it recomputes from';
+}
