@@ -41,6 +41,9 @@ const get = (path: string, as: string = token, project = 'research'): Promise<Te
 const graphql = (query: string, variables: object, as: string = token): Promise<TestAnswer> =>
   api.send('POST', '/graphql', { token: as, body: { query, variables } });
 
+/** TorchTitan chooses operations, or computes every layer again. */
+const UNTOLD = { stack: 'torchtitan', pinned: { recompute: 'half' } };
+
 describe('a plan', () => {
   it('is made, kept and read again, and runs nothing', async () => {
     const made = await post(aPlanRequest());
@@ -137,10 +140,23 @@ describe('a plan', () => {
     ['more GPUs than there can be', aPlanRequestWith({ cluster: { gpu: 'h100', gpus: 1_000_000 } }), '/cluster/gpus'],
     ['a field that there is not', aPlanRequestWith({ gpus: 8 }), '/gpus'],
     ['a batch of nothing', aPlanRequestWith({ globalBatchSize: 0 }), '/globalBatchSize'],
+    ['a pin that its engine cannot be told', aPlanRequestWith(UNTOLD), '/pinned/recompute'],
   ])('with %s is refused, and the field is named', async (_what, body, pointer) => {
     const answer = await post(body);
     expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });
     expect(answer.body.errors.map((error: { pointer: string }) => error.pointer)).toContain(pointer);
+  });
+
+  it('with a pin that its engine cannot be told is refused by GraphQL with what it takes', async () => {
+    const { body } = await graphql(
+      'mutation ($input: PlanRequestInput!) { createPlan(project: "research", input: $input) { id } }',
+      { input: aPlanRequestWith(UNTOLD) },
+      token,
+    );
+    expect(body.errors[0]).toMatchObject({
+      message: expect.stringMatching(/half is nothing that torchtitan can be told; it takes none, operations, full/),
+      extensions: { code: 'INVALID_REQUEST' },
+    });
   });
 
   it('for a GPU that the planner does not know is refused with the nearest names', async () => {
