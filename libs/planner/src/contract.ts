@@ -360,7 +360,7 @@ export const PlanAnswer = z
     plans: z
       .array(Plan)
       .describe(
-        'The best layout, which is the simplest of those that predictions cannot tell from the fastest; then others by the objective, so that a faster one may follow: those that differ in more than a trifle first of all.',
+        'The best layout, which is the simplest of those that predictions cannot tell from the fastest; then others by the objective, so that a faster one may follow: those that differ in more than a trifle first of all. Where all of them keep something in host memory, the last is the best one that does not, if one fits and is at most a quarter slower.',
       ),
     advice: z.array(PlanAdvice).optional().describe('Fewer GPUs or another batch, where they are faster.'),
     whyNothing: z.string().optional().describe('Told where no layout is legal: the rule in the way and what would do.'),
