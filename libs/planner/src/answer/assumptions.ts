@@ -68,9 +68,15 @@ function engineAssumed(stack: string | undefined, { dispatcher }: EngineTools): 
       `an engine like the average of those measured, which runs every schedule and every way to split states${dispatch}; name yours with stack`,
     ];
   const family = familyOfStack(stack);
-  if (isMeasured(stack)) return [];
-  if (isMeasured(family)) return [`the constants of ${family}, since its release in "${stack}" was not measured`];
   const engine = engineOfStack(stack);
+  if (isMeasured(family)) {
+    const release = isMeasured(stack)
+      ? []
+      : [`the constants of ${family}, since its release in "${stack}" was not measured`];
+    const told = `that ${family} runs every schedule and every way to split states, since what it can be told is not known`;
+    return engine === undefined ? [...release, told] : release;
+  }
+  if (isMeasured(stack)) return [];
   if (engine !== undefined) {
     const known = engine === family ? 'what it can be told is known' : `what it can be told is what ${engine} can`;
     return [`the constants of an average engine, since ${family} was not measured; ${known}`];

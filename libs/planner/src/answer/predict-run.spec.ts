@@ -184,6 +184,11 @@ describe('what is assumed', () => {
       'the constants of megatron-bridge, since its release in "megatron-bridge 99.01" was not measured',
     ],
     [
+      'an engine whose steps were measured and whose words are not known',
+      { stack: 'internevo' },
+      'that internevo runs every schedule and every way to split states, since what it can be told is not known',
+    ],
+    [
       'the memory that may be used',
       {},
       '66.4 of 79.6 GiB of a GPU may be allocated: the rest is a margin, and what CUDA, communicators and the allocator take',

@@ -15,6 +15,10 @@ describe('the choices of an engine', () => {
     ['composer-fsdp', 'hugging-face'],
     ['fsdp2', 'hugging-face'],
     ['pytorch fsdp', 'hugging-face'],
+    ['sailor', 'megatron-deepspeed'],
+    ['oneflow', 'libai'],
+    ['vocabulary-parallel', 'vocabulary-parallelism'],
+    ['internevo', undefined],
     ['an engine nobody knows', undefined],
   ])('%s is engine %s', (stack, engine) => {
     expect(engineOfStack(stack)).toBe(engine);
@@ -41,6 +45,8 @@ describe('the choices of an engine', () => {
     ['TorchTitan recomputes every layer or chooses by itself', 'torchtitan 0.2', {}, ['none', 'operations', 'full']],
     ['Transformers every layer or none', 'hugging-face', {}, ['none', 'full']],
     ['DeepSpeed the same', 'deepspeed', {}, ['none', 'full']],
+    ['LiBai the same', 'oneflow', {}, ['none', 'full']],
+    ['none at all where an engine has no word for it', 'rcm', {}, ['none']],
     ['Megatron-LM can be told modules', 'megatron-lm core_v0.15', {}, undefined],
     ['of those that the caller allows, the ones it has', 'torchtitan', { recompute: ['norms', 'full'] }, ['full']],
     ['none by operations with another', 'megatron-lm', { recompute: ['operations', 'full'] }, ['full']],

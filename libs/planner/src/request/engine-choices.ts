@@ -28,13 +28,17 @@ export function isFsdpAlone(stack: string): boolean {
 
 /**
  * NeMo's recipes run on Megatron-Bridge and Megatron-Core is the library of Megatron-LM. Who says FSDP means PyTorch's and nothing beside it, as
- * Composer (its `parallelism_config`), Accelerate and Transformers have it.
+ * Composer (its `parallelism_config`), Accelerate and Transformers have it. Sailor trains by a changed Megatron-DeepSpeed (eth-easl/sailor, third_party), and OneFlow
+ * models of this kind are LiBai's.
  */
 const SAME_CHOICES: readonly (readonly [RegExp, LayoutEngine])[] = [
   [/^nemo\b/, 'megatron-bridge'],
   [/^megatron-core\b/, 'megatron-lm'],
   [FSDP, 'hugging-face'],
   [/^(accelerate|transformers|huggingface)\b/, 'hugging-face'],
+  [/^sailor\b/, 'megatron-deepspeed'],
+  [/^oneflow\b/, 'libai'],
+  [/^vocabulary-parallel\b/, 'vocabulary-parallelism'],
 ];
 
 /** Degrees that have a place in a pin, with a layout that asks for two of them. */

@@ -35,6 +35,16 @@ describe('what an expert turns on', () => {
       { dispatcher: 'deepep' },
     ],
     ['nothing else where none is', UNNAMED_STACK, on('h100', 'llama-3.1-8b'), PLAIN_TOOLS],
+    ['the same with a name that nobody knows', 'mine', on('h100', 'qwen3-30b-a3b'), { dispatcher: 'deepep' }],
+    ['the plain exchange with InternEvo', 'internevo', on('h100', 'qwen3-30b-a3b'), PLAIN_TOOLS],
+    ['the plain exchange with Sailor', 'sailor', on('h100', 'qwen3-30b-a3b'), PLAIN_TOOLS],
+    [
+      'the plain exchange with vocabularies over stages',
+      'vocabulary-parallel',
+      on('h100', 'qwen3-30b-a3b'),
+      PLAIN_TOOLS,
+    ],
+    ['no division of experts to speak of with OneFlow', 'oneflow', on('h100', 'qwen3-30b-a3b'), PLAIN_TOOLS],
     ['the plain exchange with DeepSpeed', 'deepspeed', on('h100', 'qwen3-30b-a3b'), PLAIN_TOOLS],
     ['the plain exchange on A100', 'megatron-lm', on('a100', 'qwen3-30b-a3b'), { dispatcher: 'alltoall' }],
     [

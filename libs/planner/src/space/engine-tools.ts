@@ -32,14 +32,18 @@ interface Situation {
   readonly precision: Precision;
 }
 
+/** Measured, and known to no layout rule: InternEvo has all-to-all and all-gather (internlm/model/moe/dropless_layer.py, `token_dispatch_policy`). */
+const BY_COLLECTIVES = /^internevo\b/;
+
 export function toolsOf(stack: string, situation: Situation): EngineTools {
   switch (engineOfStack(stack)) {
     case 'megatron-bridge':
       return { ...megatronTools(situation), cudaGraphs: bridgeGraphs(situation) };
     case 'megatron-lm':
       return megatronTools(situation);
-    // Nobody knows the tools of an engine without a name, or of one that no layout rule knows: it is taken for one of today, which dispatch by these.
+    // Nobody knows the tools of an engine without a name, or with one that was never heard: it is taken for one of today, which dispatch by these.
     case undefined:
+      return BY_COLLECTIVES.test(stack) ? PLAIN_TOOLS : { ...PLAIN_TOOLS, dispatcher: fastestDispatcher(situation) };
     case 'torchtitan':
       return { ...PLAIN_TOOLS, dispatcher: fastestDispatcher(situation) };
     default:
