@@ -51,7 +51,7 @@ const spaceOf = (from: typeof spaces extends fc.Arbitrary<infer T> ? T : never):
     nicKind: 'infiniband',
   },
   globalBatchSize: from.globalBatchSize,
-  sequenceLength: 64,
+  sequenceLength: 8192,
   flashAttention: from.flashAttention,
   pinned: from.pinned,
   allow: { schedules: ['1f1b', 'interleaved-1f1b', 'zbv'] },

@@ -2,13 +2,13 @@
 import {
   passGroupsOf,
   pipelineChoicesOf,
-  shardGroupsOf,
   stateChoicesOf,
   type DenseMesh,
   type PassGroup,
   type PipelineChoice,
   type SpaceFacts,
 } from '../space/search-space.ts';
+import { gatherGroupsOf, shardGroupsOf } from '../space/shard-groups.ts';
 import { mayCopy } from '../space/shared-states.ts';
 import { partitionComplexity, scheduleComplexity, statesComplexity } from './complexity.ts';
 import type { Numbered } from './legality-cache.ts';
@@ -51,7 +51,7 @@ export class Subspaces {
 
   of(mesh: DenseMesh): Subspace {
     const ranks = `${mesh.pipeline}/${mesh.data * mesh.context}/${mayCopy(this.#space, mesh)}`;
-    const key = `${ranks}/${shardGroupsOf(this.#space, mesh).join()}`;
+    const key = `${ranks}/${shardGroupsOf(this.#space, mesh).join()}/${gatherGroupsOf(this.#space, mesh).join()}`;
     return remembered(this.#known, key, () => {
       const states = stateChoicesOf(this.#space, mesh);
       const pipelines = pipelineChoicesOf(this.#space, mesh);

@@ -26,9 +26,14 @@ export function distinctRankOrders(
   });
 }
 
-/** Ranks that hold the same dense weights (data and context ranks) inside each tier of the cluster, for shard groups that stay there. */
-export function denseRanksInTiers(degrees: Degrees, order: RankOrder, cluster: ClusterFacts): readonly number[] {
-  return tierSizesOf(cluster).map((tier) => insideTier(order, degrees, ['cp', 'dp'], tier));
+/** Ranks that hold the same dense weights (data and context ranks) inside each of these tiers, by default all of the cluster, for shard groups that stay there. */
+export function denseRanksInTiers(
+  degrees: Degrees,
+  order: RankOrder,
+  cluster: ClusterFacts,
+  tiers: readonly number[] = tierSizesOf(cluster),
+): readonly number[] {
+  return tiers.map((tier) => insideTier(order, degrees, ['cp', 'dp'], tier));
 }
 
 /** Members of every group that share a tier, and the distance between its neighbours where a group reaches beyond a tier. */

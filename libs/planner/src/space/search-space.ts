@@ -4,7 +4,7 @@
  * For one model, batch and number of GPUs the space is every combination of
  *
  * - tensor x context x pipeline x data = GPUs, each a divisor of it, with no more stages than layers, and tensor groups that lie whole in a scale-up domain,
- *   or in a node where that is larger: placement puts no others;
+ *   or in a node where that is larger: placement puts no others; samples are not cut into crumbs (`wanted-grids.ts`);
  * - expert (divisors of the number of experts) and expert tensor (1, or as many as tensor), for models with experts;
  * - micro-batch: every divisor of a replica's batch up to 8, and beyond that the powers of two up to 64; a batch that data parallelism does not
  *   divide leaves micro-batch 1, which the rules then refuse;
@@ -14,7 +14,7 @@
  *   of every group into every network tier count once; with experts the pipeline stays outermost, because both grids must fold inside one stage, and so it does
  *   where every stage has to lie in one island;
  * - ZeRO stage 0 to 3, where there is anything to shard; from stage 1 on the states of all data and context ranks, or only of those that share
- *   a tier (HSDP); as far as the engine takes it (`shared-states.ts`);
+ *   a tier (HSDP), of a pipeline those that share a node where weights are gathered too (`shard-groups.ts`); as far as the engine takes it (`shared-states.ts`);
  * - recomputation by the named policies of `RECOMPUTE_POLICIES`; core attention only without FlashAttention;
  * - optimizer states in host memory: none, half or all, from ZeRO 1 on, which one replica takes for this alone; activations in host memory: none or all, without a pipeline and
  *   without recomputation;
@@ -52,8 +52,9 @@ import { graphsOfGrid, PLAIN_TOOLS, type EngineTools } from './engine-tools.ts';
 import { modulesOf } from './recomputed-modules.ts';
 import { isOfSomeLayers, modeOf, USUAL_RECOMPUTATION } from '../recomputation-policies.ts';
 import { isWantedGrid } from './wanted-grids.ts';
-import { denseRanksInTiers, distinctRankOrders } from './rank-tiers.ts';
-import { activationSharesOf, mayCopy, mayShareInGroups, optimizerSharesOf } from './shared-states.ts';
+import { distinctRankOrders } from './rank-tiers.ts';
+import { gatherGroupsOf, shardGroupsOf } from './shard-groups.ts';
+import { activationSharesOf, mayCopy, optimizerSharesOf } from './shared-states.ts';
 import type { StateSharing } from './shared-states.ts';
 
 /** What the space depends on. */
@@ -216,11 +217,11 @@ export function stateChoicesOf(space: SpaceFacts, mesh: DenseMesh): readonly Sta
   const policies = choicesOf(pinned.recompute, allow.recompute, USUAL_RECOMPUTATION).filter(
     (policy) => policy !== 'core-attention' || !space.flashAttention || pinned.recompute !== undefined,
   );
-  const groups = shardGroupsOf(space, mesh);
+  const groups = [[replicas], shardGroupsOf(space, mesh), shardGroupsOf(space, mesh), gatherGroupsOf(space, mesh)];
   const choices: StateChoice[] = [];
   for (const zeroStage of stages) {
     const optimizerShares = offloads ? optimizerSharesOf(space, { zeroStage, isAlone }) : [0];
-    for (const shardGroup of zeroStage === 0 ? [replicas] : groups) {
+    for (const shardGroup of groups[zeroStage] ?? []) {
       for (const recompute of policies) {
         for (const offloadOptimizer of choicesOf(pinned.offloadOptimizer, undefined, optimizerShares)) {
           const mayOffload = offloads && mesh.pipeline === 1 && recompute === 'none';
@@ -233,15 +234,6 @@ export function stateChoicesOf(space: SpaceFacts, mesh: DenseMesh): readonly Sta
     }
   }
   return choices;
-}
-
-export function shardGroupsOf(space: SpaceFacts, mesh: DenseMesh): readonly number[] {
-  const replicas = mesh.data * mesh.context;
-  if (space.pinned.shardGroup !== undefined) return [space.pinned.shardGroup];
-  const inGroups = denseRanksInTiers(mesh, mesh.rankOrder, space.cluster).filter(
-    (size) => size > 1 && replicas % size === 0 && mayShareInGroups(space, mesh, size),
-  );
-  return [...new Set([replicas, ...inGroups])].sort((a, b) => b - a);
 }
 
 /** State choices whose passes take the same time; each with its place among all. */

@@ -5,7 +5,6 @@ import { aCandidate } from '../testing/candidates.ts';
 import { aCluster, aModel, aRun, aSpace } from '../testing/runs.ts';
 import {
   passGroupsOf,
-  shardGroupsOf,
   stateChoicesOf,
   withPassGroup,
   withStates,
@@ -123,27 +122,6 @@ describe('stateChoicesOf', () => {
     expect(new Set(choices.filter(({ zeroStage }) => zeroStage === 1).map(({ shardGroup }) => shardGroup))).toEqual(
       new Set([16, 8]),
     );
-  });
-});
-
-describe('shardGroupsOf', () => {
-  it.each<[string, Partial<SpaceFacts>, Partial<Mesh>, readonly number[]]>([
-    ['all replicas, on one node', {}, {}, [8]],
-    ['all, or those of a node', { cluster: aCluster(32) }, { data: 32 }, [32, 8]],
-    ['of two data ranks per node beside tensor', { cluster: aCluster(32) }, { tensor: 4, data: 8 }, [8, 2]],
-    ['with context ranks', { cluster: aCluster(32) }, { context: 2, data: 16 }, [32, 8]],
-    ['no group of one', { cluster: aCluster(32) }, { tensor: 8, data: 4 }, [4]],
-    ['no group that does not divide the replicas', { cluster: aCluster(24) }, { tensor: 2, data: 12 }, [12, 4]],
-    ['none that would not', { cluster: aCluster(24, { gpusPerNode: 5 }) }, { data: 24 }, [24, 8]],
-    [
-      'of a rack and of a node',
-      { cluster: aCluster(288, { gpusPerNode: 4, scaleUpDomainGpus: 72 }) },
-      { data: 288 },
-      [288, 72, 4],
-    ],
-    ['what is pinned', { cluster: aCluster(32), pinned: { shardGroup: 16 } }, { data: 32 }, [16]],
-  ])('are %s', (_, overrides, mesh, want) => {
-    expect(shardGroupsOf(aSpace(overrides), aMesh(mesh))).toEqual(want);
   });
 });
 

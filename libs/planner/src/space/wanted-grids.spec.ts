@@ -10,6 +10,23 @@ describe('a division of the GPUs', () => {
     ['nor where chunks are', { chunks: 3 }, 1, false],
     ['which a pipeline has', { schedule: 'zbv', chunks: 2 }, 2, true],
   ])('%s', (_, pinned, pipeline, want) => {
-    expect(isWantedGrid(aSpace({ pinned }), { tensor: 1, pipeline, data: 8 / pipeline })).toBe(want);
+    expect(isWantedGrid(aSpace({ pinned }), { tensor: 1, context: 1, pipeline, data: 8 / pipeline })).toBe(want);
+  });
+
+  it.each<[string, Partial<Parameters<typeof isWantedGrid>[0]>, { context: number; data: number }, boolean]>([
+    ['leaves a context rank 1,024 tokens of a sample', {}, { context: 4, data: 2 }, true],
+    ['but no fewer', {}, { context: 8, data: 1 }, false],
+    [
+      'except where there are not samples enough for as many ranks',
+      { globalBatchSize: 4 },
+      { context: 8, data: 1 },
+      true,
+    ],
+    ['or not a whole number for each', { globalBatchSize: 12 }, { context: 8, data: 1 }, true],
+    ['or where it is asked for', { pinned: { context: 8 } }, { context: 8, data: 1 }, true],
+    ['or follows from the data that are', { pinned: { data: 1 } }, { context: 8, data: 1 }, true],
+  ])('%s', (_, overrides, { context, data }, want) => {
+    const space = aSpace({ sequenceLength: 4096, globalBatchSize: 16, ...overrides });
+    expect(isWantedGrid(space, { tensor: 1, context, pipeline: 1, data })).toBe(want);
   });
 });

@@ -7,15 +7,32 @@ import { wantsPipeline } from '../request/pipeline-pins.ts';
 interface Space {
   readonly model: ModelShape;
   readonly globalBatchSize: number;
+  readonly sequenceLength: number;
   readonly pinned: PinnedAxes;
   readonly allow: AllowedChoices;
 }
 
-type DenseGrid = Pick<CandidateLayout, 'tensor' | 'pipeline' | 'data'>;
+type DenseGrid = Pick<CandidateLayout, 'tensor' | 'context' | 'pipeline' | 'data'>;
+
+/**
+ * Of the published runs that divide samples none leaves a rank fewer than 2,048 tokens, and one of 59 as few (`measurements*.csv` of
+ * libs/planner-calibration); half of that is searched.
+ */
+const LEAST_CONTEXT_TOKENS = 1024;
 
 export function isWantedGrid(space: Space, grid: DenseGrid): boolean {
   if (grid.pipeline === 1 && wantsPipeline(space.pinned)) return false;
+  if (dividesShortSamples(space, grid) && mayTakeWholeSamples(space, grid)) return false;
   return space.allow.evenOnly !== true || isEven(space, grid);
+}
+
+function dividesShortSamples({ sequenceLength }: Space, { context }: DenseGrid): boolean {
+  return context > 1 && sequenceLength / context < LEAST_CONTEXT_TOKENS;
+}
+
+/** Whether the ranks of the same sample could as well take one each. */
+function mayTakeWholeSamples({ globalBatchSize, pinned }: Space, { context, data }: DenseGrid): boolean {
+  return pinned.context === undefined && pinned.data === undefined && globalBatchSize % (data * context) === 0;
 }
 
 function isEven({ model, globalBatchSize }: Space, { tensor, pipeline, data }: DenseGrid): boolean {

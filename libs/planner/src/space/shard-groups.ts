@@ -1,0 +1,36 @@
+/** Among how many ranks may states be shared, and from how many may weights be gathered? */
+import type { PinnedAxes } from '../contract.ts';
+import type { CandidateLayout, ClusterFacts, RankOrder } from '../facts.ts';
+import { denseRanksInTiers } from './rank-tiers.ts';
+import { mayShareInGroups, type StateSharing } from './shared-states.ts';
+
+interface Space {
+  readonly cluster: ClusterFacts;
+  readonly pinned: PinnedAxes;
+  readonly sharing?: StateSharing;
+}
+
+type Mesh = Pick<CandidateLayout, 'tensor' | 'context' | 'pipeline' | 'data'> & { readonly rankOrder: RankOrder };
+
+/** All that hold the same dense weights, then those of them that share a tier. Descending. */
+export function shardGroupsOf(space: Space, mesh: Mesh): readonly number[] {
+  const replicas = mesh.data * mesh.context;
+  if (space.pinned.shardGroup !== undefined) return [space.pinned.shardGroup];
+  const inGroups = denseRanksInTiers(mesh, mesh.rankOrder, space.cluster).filter(
+    (size) => size > 1 && replicas % size === 0 && mayShareInGroups(space, mesh, size),
+  );
+  return [...new Set([replicas, ...inGroups])].sort((a, b) => b - a);
+}
+
+/**
+ * Those of the groups that may share weights too (ZeRO 3). A pipeline gathers them anew for every micro-batch, on every rank, so there they stay in one node or scale-up
+ * domain: of 899 published runs with a pipeline none shares weights at all (`measurements*.csv` of libs/planner-calibration).
+ */
+export function gatherGroupsOf(space: Space, mesh: Mesh): readonly number[] {
+  const groups = shardGroupsOf(space, mesh);
+  const { pinned, cluster } = space;
+  if (mesh.pipeline === 1 || pinned.zeroStage !== undefined || pinned.shardGroup !== undefined) return groups;
+  const near = Math.max(cluster.gpusPerNode, cluster.scaleUpDomainGpus);
+  const [inDomain = 1] = denseRanksInTiers(mesh, mesh.rankOrder, cluster, [near]);
+  return groups.filter((size) => size <= inDomain);
+}
