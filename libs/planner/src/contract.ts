@@ -310,7 +310,7 @@ export const RuledOut = z
   .strictObject({
     rule: z.string(),
     count: count.describe('Combinations that break it; one that breaks several rules counts under the first.'),
-    example: z.string().describe('The refusal of one of them.'),
+    example: z.string().describe('The refusal of one of them, near the answer where one is.'),
   })
   .meta({ id: 'RuledOut' });
 export type RuledOut = z.infer<typeof RuledOut>;

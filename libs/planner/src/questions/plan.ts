@@ -1,14 +1,17 @@
 /** Which layout is best for a model on a cluster, and what rules out the rest? */
-import type { PlanAnswer, PlanRequest, RuledOut } from '../contract.ts';
+import type { Plan, PlanAnswer, PlanRequest, RuledOut } from '../contract.ts';
 import { assumptionsOf } from '../answer/assumptions.ts';
 import { adviceOf } from './advice.ts';
 import { toldLayouts } from '../answer/distinct-layouts.ts';
 import { calibrationSentence } from '../calibration/calibration-in-use.ts';
 import { closestPlanOf } from './closest-plan.ts';
 import { toldWithOneUnoffloaded } from './without-offload.ts';
+import { withNearExamples, type Answered } from './near-examples.ts';
+import { runOfLayout } from './predict.ts';
 import { whyNothing } from './why-nothing.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
-import { resolveRequest } from '../request/resolved-request.ts';
+import { resolveRequest, runOnGpus, type ResolvedRequest } from '../request/resolved-request.ts';
+import type { MeasuredLayout } from '../search/kept-layouts.ts';
 import { isRule, type SearchStats } from '../search/search-stats.ts';
 import { goalOf, searchRequest } from '../search/search-request.ts';
 
@@ -32,7 +35,12 @@ export function plan(request: PlanRequest, { withAdvice = true }: PlanOptions = 
   const closest = best === undefined ? closestPlanOf(resolved, goal.limits) : undefined;
   const advice = withAdvice ? adviceOf(resolved, goal.limits, best) : [];
   const { stats } = found;
-  const ruledOut = ruledOutOf(stats);
+  const ruledOut = withNearExamples(
+    resolved,
+    ruledOutOf(stats),
+    answeredBy(resolved, { told: told[0], closest: closest?.plan, counts: goal.gpuCounts }),
+    goal.limits,
+  );
   const broken = ruledOut.reduce((sum, rule) => sum + (isRule(rule) ? rule.count : 0), 0);
   const legal = stats.enumerated - stats.repeated - broken;
   return {
@@ -53,6 +61,17 @@ export function plan(request: PlanRequest, { withAdvice = true }: PlanOptions = 
     calibration: calibrationSentence(),
     assumptions: assumptionsOf(resolved),
   };
+}
+
+/** Where nothing was found, on all GPUs. */
+function answeredBy(
+  resolved: ResolvedRequest,
+  { told, closest, counts }: { told: MeasuredLayout | undefined; closest: Plan | undefined; counts: readonly number[] },
+): Answered {
+  if (told !== undefined) return told;
+  if (closest === undefined) return { gpus: Math.max(...counts) };
+  const { gpus } = closest;
+  return { gpus, candidate: runOfLayout(runOnGpus(resolved, gpus), closest).candidate };
 }
 
 function ruledOutOf(stats: SearchStats): RuledOut[] {

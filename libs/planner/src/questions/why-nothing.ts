@@ -3,6 +3,7 @@ import { divisorsOf } from '@coxswain/layout';
 import type { PlanAdvice, PlanRequest, RuledOut } from '../contract.ts';
 import type { ResolvedRequest } from '../request/resolved-request.ts';
 import { isRule } from '../search/search-stats.ts';
+import { counted } from './figures.ts';
 
 /** Rules of what a person can change without changing the model come first. */
 const CHANGEABLE = [
@@ -18,7 +19,7 @@ export function whyNothing(
   advice: readonly PlanAdvice[],
 ): string {
   const { gpus } = run.cluster;
-  const what = `no layout on ${gpus} GPUs is legal`;
+  const what = `no layout on ${counted(gpus)} GPUs is legal`;
   const changes = advice.map(({ sentence }) => sentence);
   const pins = Object.entries(request.pinned ?? {}).map(([name, value]) => `${name} ${value}`);
   const or = changes.length === 0 ? '' : 'or ';

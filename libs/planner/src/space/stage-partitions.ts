@@ -23,7 +23,7 @@ export class StagePartitions {
 
   /**
    * The stages that a partition means, or undefined where it is the same as the even one or as that of a searched partition before it in `PARTITIONS`, or would
-   * list more stages than a layout may.
+   * list more stages than a layout may, or has not a layer for each balanced one.
    * `balancedStages` is asked only for 'balanced'; the same list has the same answer, however it is divided over ranks.
    */
   of(
@@ -34,6 +34,8 @@ export class StagePartitions {
     const ruled = this.#ruledPartitions(pipeline * choice.chunks);
     if (choice.partition === 'even' || pipeline === 1) return ruled.even;
     if (choice.partition === 'vocabulary') return ruled.vocabulary;
+    // Balanced stages have a layer each; where there are more stages than layers, the ends of the model stand alone, as in the even cut.
+    if (pipeline * choice.chunks > this.#model.layers) return undefined;
     const stages = balancedStages();
     const known = this.#balanced.get(stages);
     if (known !== undefined) return known.partition;
