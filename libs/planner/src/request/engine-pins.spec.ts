@@ -105,6 +105,18 @@ describe('a pin that the engine cannot be told', () => {
       '/pinned/offloadActivations: offloadActivations 0.5 is nothing that deepspeed can be told; pin 1, for it puts all or none there',
     ],
     [
+      'a part of activations by the recipes of Megatron-Bridge',
+      'nemo',
+      { offloadActivations: 0.5 },
+      '/pinned/offloadActivations: offloadActivations 0.5 is nothing that nemo can be told; pin 1, for it puts all or none there',
+    ],
+    [
+      'activations by Sailor, which does not compute them again',
+      'sailor',
+      { offloadActivations: 1 },
+      '/pinned/offloadActivations: offloadActivations 1 is nothing that sailor can be told; pin recompute full beside it',
+    ],
+    [
       'the optimizer shared alone, by FSDP',
       'composer-fsdp',
       { zeroStage: 1 },
@@ -128,6 +140,8 @@ describe('a pin that the engine cannot be told', () => {
     ['the order of Megatron-LM with data outermost', 'megatron-bridge', { rankOrder: 'tp-cp-pp-dp' }],
     ['a part of the optimizer where DeepSpeed shards weights', 'deepspeed', { offloadOptimizer: 0.5, zeroStage: 3 }],
     ['activations that DeepSpeed computes again', 'deepspeed', { offloadActivations: 1, recompute: 'full' }],
+    ['a part of activations with Megatron-LM', 'megatron-lm', { offloadActivations: 0.5 }],
+    ['all of them with its recipes', 'megatron-bridge', { offloadActivations: 1 }],
     ['nothing on the host', 'torchtitan', { offloadOptimizer: 0, offloadActivations: 0 }],
     ['all ranks of the Trainer', 'hugging-face', { shardGroup: 8 }],
     ['groups of FSDP', 'fsdp', { shardGroup: 4 }],

@@ -18,7 +18,7 @@ export function enginePins(request: PlanRequest): readonly Violation[] {
     ...words,
     ...otherWords(stack, pinned, taken).filter(isNew),
     ...emptyLists(stack, allow, taken),
-    ...groupPins(stack, request),
+    ...groupPins(engine, stack, request),
     ...hostPins(engine, stack, pinned),
   ];
 }
@@ -84,12 +84,17 @@ function cannotBeTold(stack: string, what: string, taken: readonly (string | num
   return `${what} is nothing that ${stack} can be told; ${instead}, or name another engine with stack`;
 }
 
-/** The arguments of Transformers' Trainer shard over all ranks or over none, and DeepSpeed's MiCS is gone. PyTorch's FSDP and Composer have groups. */
-const WITHOUT_GROUPS = /^(hugging-?face|transformers|deepspeed|megatron-deepspeed|deep-optimizer-states)\b/;
+/**
+ * The arguments of Transformers' Trainer shard over all ranks or over none, and DeepSpeed's MiCS is gone. PyTorch's FSDP, Accelerate and Composer, which take
+ * the other choices of Trainer, have groups.
+ */
+function hasGroups(engine: LayoutEngine, stack: string): boolean {
+  return !OF_DEEPSPEED.has(engine) && !/^(hugging-?face|transformers)\b/.test(stack);
+}
 
-function groupPins(stack: string, { pinned = {}, cluster }: PlanRequest): readonly Violation[] {
+function groupPins(engine: LayoutEngine, stack: string, { pinned = {}, cluster }: PlanRequest): readonly Violation[] {
   const { shardGroup, data, context = 1, tensor = 1, pipeline = 1 } = pinned;
-  if (shardGroup === undefined || !WITHOUT_GROUPS.test(stack)) return [];
+  if (shardGroup === undefined || hasGroups(engine, stack)) return [];
   const replicas = data === undefined ? Math.floor(cluster.gpus / (tensor * pipeline)) : data * context;
   if (shardGroup === replicas) return [];
   const what = `shardGroup ${shardGroup} is nothing that ${stack} can be told`;
@@ -104,32 +109,37 @@ const HOST_PINS = [
   ['offloadActivations', 'activations'],
 ] as const;
 
-/** DeepSpeed keeps activations on the host that it recomputes from, and a part of the optimizer from stage 3 on (runtime/zero/offload_config.py). */
-const OF_DEEPSPEED = /^(deepspeed|megatron-deepspeed|deep-optimizer-states)\b/;
-
 function hostPins(engine: LayoutEngine, stack: string, pinned: PinnedAxes): readonly Violation[] {
   return HOST_PINS.flatMap(([name, what]) => {
     const share = pinned[name] ?? 0;
     if (share === 0) return [];
     const asked = { memory: { offload: [{ what, fraction: share }] } };
     const refusal = refusalOf(engine, 'memory.offload.what', asked);
-    const instead = refusal === undefined ? whyNotByDeepSpeed(stack, name, pinned) : 'leave it out';
+    const instead = refusal === undefined ? whyNotInPart(engine, name, pinned) : 'leave it out';
     if (instead === undefined) return [];
     const detail = `${name} ${share} is nothing that ${stack} can be told; ${instead}, or name another engine with stack`;
     return [{ pointer: `/pinned/${name}`, detail }];
   });
 }
 
-function whyNotByDeepSpeed(
-  stack: string,
+const ALL_OR_NONE = 'pin 1, for it puts all or none there';
+
+/**
+ * DeepSpeed keeps activations on the host that it recomputes from, and a part of the optimizer from stage 3 on (runtime/zero/offload_config.py). What
+ * Megatron-Bridge brings along of Megatron-LM (core_v0.18) has no `--activation-offload-fraction`.
+ */
+function whyNotInPart(
+  engine: LayoutEngine,
   name: (typeof HOST_PINS)[number][0],
   { offloadOptimizer = 0, offloadActivations = 0, zeroStage, recompute }: PinnedAxes,
 ): string | undefined {
-  if (!OF_DEEPSPEED.test(stack)) return undefined;
-  if (name === 'offloadOptimizer')
-    return offloadOptimizer < 1 && zeroStage !== 3
-      ? 'pin zeroStage 3 beside a part of it, or put all of it there'
-      : undefined;
-  if (offloadActivations < 1) return 'pin 1, for it puts all or none there';
-  return recompute === 'full' ? undefined : 'pin recompute full beside it, for it puts there what it recomputes from';
+  if (name === 'offloadActivations' && offloadActivations < 1)
+    return engine === 'megatron-bridge' || OF_DEEPSPEED.has(engine) ? ALL_OR_NONE : undefined;
+  if (!OF_DEEPSPEED.has(engine)) return undefined;
+  if (name === 'offloadActivations')
+    return recompute === 'full' ? undefined : 'pin recompute full beside it, for it puts there what it recomputes from';
+  const isWhole = offloadOptimizer === 1 || zeroStage === 3;
+  return isWhole ? undefined : 'pin zeroStage 3 beside a part of it, or put all of it there';
 }
+
+const OF_DEEPSPEED: ReadonlySet<LayoutEngine> = new Set(['deepspeed', 'megatron-deepspeed', 'deep-optimizer-states']);
