@@ -337,7 +337,7 @@ export const ClosestPlan = z
   .meta({ id: 'ClosestPlan', description: 'Told where nothing fits: the layout that comes closest.' });
 export type ClosestPlan = z.infer<typeof ClosestPlan>;
 
-const ADVICE_KINDS = ['fewerGpus', 'otherBatch', 'largerBatch'] as const;
+const ADVICE_KINDS = ['fewerGpus', 'otherBatch', 'largerBatch', 'tensorInDomain'] as const;
 
 export const PlanAdvice = z
   .strictObject({

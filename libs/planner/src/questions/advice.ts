@@ -8,6 +8,7 @@ import { fastestUsualLayout } from '../search/usual-layouts.ts';
 import { fewerGpusOf, otherBatchesOf } from '../space/other-sizes.ts';
 import { counted, rounded } from './figures.ts';
 import { largerBatch, withBatch } from './larger-batch.ts';
+import { tensorInDomain } from './pinned-tensor.ts';
 
 /** Parts of a step whose seconds are the same, on fewer GPUs or per sample, are no reason to change what was asked. */
 const WORTH_SAYING = 1 - PAIRED_ERROR_PCT / 100;
@@ -16,6 +17,7 @@ const WORTH_SAYING = 1 - PAIRED_ERROR_PCT / 100;
 export function adviceOf(resolved: ResolvedRequest, limits: SearchLimits, best: Plan | undefined): PlanAdvice[] {
   if (resolved.request.objective !== 'time') return [];
   return [
+    ...tensorInDomain(resolved, limits, best),
     ...fewerGpus(resolved, limits, best),
     ...otherBatch(resolved, limits, best),
     ...largerBatch(resolved, limits, best),
