@@ -56,6 +56,12 @@ describe('ranks that gather weights of each other', () => {
       { pipeline: 2, data: 16 },
       [16, 8],
     ],
+    [
+      'or the engine has no way to share less',
+      { cluster: aCluster(32), allow: { zeroStages: [0, 3] } },
+      { pipeline: 2, data: 16 },
+      [16, 8],
+    ],
     ['or the group', { cluster: aCluster(32), pinned: { shardGroup: 16 } }, { pipeline: 2, data: 16 }, [16]],
   ])('%s', (_, overrides, mesh, want) => {
     expect(gatherGroupsOf(aSpace(overrides), aMesh(mesh))).toEqual(want);

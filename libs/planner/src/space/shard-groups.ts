@@ -1,5 +1,5 @@
 /** Among how many ranks may states be shared, and from how many may weights be gathered? */
-import type { PinnedAxes } from '../contract.ts';
+import { ZERO_STAGES, type AllowedChoices, type PinnedAxes } from '../contract.ts';
 import type { CandidateLayout, ClusterFacts, RankOrder } from '../facts.ts';
 import { denseRanksInTiers } from './rank-tiers.ts';
 import { mayShareInGroups, type StateSharing } from './shared-states.ts';
@@ -7,6 +7,7 @@ import { mayShareInGroups, type StateSharing } from './shared-states.ts';
 interface Space {
   readonly cluster: ClusterFacts;
   readonly pinned: PinnedAxes;
+  readonly allow: AllowedChoices;
   readonly sharing?: StateSharing;
 }
 
@@ -24,12 +25,15 @@ export function shardGroupsOf(space: Space, mesh: Mesh): readonly number[] {
 
 /**
  * Those of the groups that may share weights too (ZeRO 3). A pipeline gathers them anew for every micro-batch, on every rank, so there they stay in one node or scale-up
- * domain: of 899 published runs with a pipeline none shares weights at all (`measurements*.csv` of libs/planner-calibration).
+ * domain: of 899 published runs with a pipeline none shares weights at all (`measurements*.csv` of libs/planner-calibration). Engines that share all or nothing are
+ * left their only way.
  */
 export function gatherGroupsOf(space: Space, mesh: Mesh): readonly number[] {
   const groups = shardGroupsOf(space, mesh);
-  const { pinned, cluster } = space;
+  const { pinned, cluster, allow } = space;
   if (mesh.pipeline === 1 || pinned.zeroStage !== undefined || pinned.shardGroup !== undefined) return groups;
+  const keepsWeights = (allow.zeroStages ?? ZERO_STAGES).some((stage) => stage === 1 || stage === 2);
+  if (!keepsWeights) return groups;
   const near = Math.max(cluster.gpusPerNode, cluster.scaleUpDomainGpus);
   const [inDomain = 1] = denseRanksInTiers(mesh, mesh.rankOrder, cluster, [near]);
   return groups.filter((size) => size <= inDomain);

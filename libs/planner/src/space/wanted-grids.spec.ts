@@ -13,7 +13,9 @@ describe('a division of the GPUs', () => {
     expect(isWantedGrid(aSpace({ pinned }), { tensor: 1, context: 1, pipeline, data: 8 / pipeline })).toBe(want);
   });
 
-  it.each<[string, Partial<Parameters<typeof isWantedGrid>[0]>, { context: number; data: number }, boolean]>([
+  it.each<
+    [string, Partial<Parameters<typeof isWantedGrid>[0]>, { context: number; data: number; pipeline?: number }, boolean]
+  >([
     ['leaves a context rank 1,024 tokens of a sample', {}, { context: 4, data: 2 }, true],
     ['but no fewer', {}, { context: 8, data: 1 }, false],
     [
@@ -23,10 +25,11 @@ describe('a division of the GPUs', () => {
       true,
     ],
     ['or not a whole number for each', { globalBatchSize: 12 }, { context: 8, data: 1 }, true],
+    ['or not enough to fill the pipeline', {}, { context: 8, data: 1, pipeline: 4 }, true],
     ['or where it is asked for', { pinned: { context: 8 } }, { context: 8, data: 1 }, true],
     ['or follows from the data that are', { pinned: { data: 1 } }, { context: 8, data: 1 }, true],
-  ])('%s', (_, overrides, { context, data }, want) => {
+  ])('%s', (_, overrides, { context, data, pipeline = 1 }, want) => {
     const space = aSpace({ sequenceLength: 4096, globalBatchSize: 16, ...overrides });
-    expect(isWantedGrid(space, { tensor: 1, context, pipeline: 1, data })).toBe(want);
+    expect(isWantedGrid(space, { tensor: 1, context, pipeline, data })).toBe(want);
   });
 });

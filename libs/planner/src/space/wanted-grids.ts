@@ -30,9 +30,11 @@ function dividesShortSamples({ sequenceLength }: Space, { context }: DenseGrid):
   return context > 1 && sequenceLength / context < LEAST_CONTEXT_TOKENS;
 }
 
-/** Whether the ranks of the same sample could as well take one each. */
-function mayTakeWholeSamples({ globalBatchSize, pinned }: Space, { context, data }: DenseGrid): boolean {
-  return pinned.context === undefined && pinned.data === undefined && globalBatchSize % (data * context) === 0;
+/** Whether the ranks of the same sample could as well take one each, of enough to fill the pipeline. */
+function mayTakeWholeSamples({ globalBatchSize, pinned }: Space, { context, data, pipeline }: DenseGrid): boolean {
+  if (pinned.context !== undefined || pinned.data !== undefined) return false;
+  const replicaBatch = globalBatchSize / (data * context);
+  return Number.isInteger(replicaBatch) && replicaBatch >= pipeline;
 }
 
 function isEven({ model, globalBatchSize }: Space, { tensor, pipeline, data }: DenseGrid): boolean {
