@@ -11,8 +11,10 @@ import { nearestNames } from '../presets/named.ts';
 import { engineOfStack } from '../request/engine-choices.ts';
 import type { ResolvedRequest } from '../request/resolved-request.ts';
 import { toolsOf, type EngineTools } from '../space/engine-tools.ts';
+import { gpuCountsOf } from '../space/gpu-counts.ts';
 
-export function assumptionsOf({ request, run, allow }: ResolvedRequest): string[] {
+export function assumptionsOf(resolved: ResolvedRequest): string[] {
+  const { request, run, allow } = resolved;
   const { cluster } = run;
   const asked = request.cluster;
   const assumed: string[] = [];
@@ -38,7 +40,16 @@ export function assumptionsOf({ request, run, allow }: ResolvedRequest): string[
   if (allow.offload !== false) assumed.push(`${hostGib} GiB of host memory per GPU may hold what is offloaded`);
   if (request.objective === 'cost' && request.deadlineHours === undefined)
     assumed.push('no deadline, so that only dollars count and not how long the training takes');
+  assumed.push(...countsAssumed(resolved));
   return assumed;
+}
+
+/** Where GPUs may be left over, which numbers of them were looked at: one between two of these may do as well. */
+function countsAssumed(resolved: ResolvedRequest): readonly string[] {
+  const counts = gpuCountsOf(resolved).map((count) => count.toLocaleString('en-US'));
+  const last = counts.pop();
+  if (counts.length === 0 || last === undefined) return [];
+  return [`numbers of GPUs that divide all of them, by whole nodes: ${counts.join(', ')} and ${last}`];
 }
 
 /** Of the links that traffic can take: what lies in one node or one rack leaves neither. */

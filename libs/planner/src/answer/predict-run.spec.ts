@@ -208,6 +208,14 @@ describe('what is assumed', () => {
     expect(assumptionsOf(resolvedOf({ stack: 'megatron-bridge 26.04' })).join()).not.toMatch(/engine|constants/);
   });
 
+  it.each([
+    ['cost', 'numbers of GPUs that divide all of them, by whole nodes: 1, 2, 4, 8, 16, 24 and 48'],
+    ['time', undefined],
+  ] as const)('says which numbers of GPUs were looked at where some may be left over: %s', (objective, assumed) => {
+    const said = assumptionsOf(resolvedOf({ cluster: { gpu: 'h100', gpus: 48 }, objective }));
+    expect(said.find((one) => one.startsWith('numbers of GPUs'))).toBe(assumed);
+  });
+
   it('is attention without FlashAttention on a V100, which has no kernels for it', () => {
     const [hopper, volta] = ['h100', 'v100'].map((gpu) => assumptionsOf(resolvedOf({ cluster: { gpu, gpus: 8 } })));
     expect(hopper).toContain('FlashAttention');
