@@ -35,12 +35,15 @@ export function kindOfCode(code: number): number {
   return code & KIND_MASK;
 }
 
+/** Schedules that are run pass by pass have one chunk or two, and a division takes longer than everything else about a pass. */
 export function chunkOfCode(code: number, chunks: number): number {
-  return (code >>> KIND_BITS) % chunks;
+  const pair = code >>> KIND_BITS;
+  return chunks <= 2 ? pair & (chunks - 1) : pair % chunks;
 }
 
 export function microBatchOfCode(code: number, chunks: number): number {
-  return ((code >>> KIND_BITS) / chunks) | 0;
+  const pair = code >>> KIND_BITS;
+  return chunks <= 2 ? pair >>> (chunks - 1) : (pair / chunks) | 0;
 }
 
 /** The passes of `passCodes` one by one. */
@@ -75,9 +78,9 @@ export function passCodes(shape: ScheduleShape, rank: number): PassCodes {
     case 'zbv':
       return zeroBubbleV(shape, rank);
     case 'v-half':
-      return repeated(shape, halfMemoryBlock(pipeline, rank)).codes;
+      return repeated(shape, halfMemoryBlock(pipeline, rank));
     case 'v-min':
-      return withWeightsBetween(repeated(shape, minimalMemoryBlock(pipeline, rank)));
+      return minimalMemory(shape, rank);
     case 'dualpipe-v':
       return dualPipeV(shape, rank);
   }
@@ -280,7 +283,7 @@ function minimalMemoryBlock(pipeline: number, rank: number): BuildingBlock {
  * The block again for every micro-batch, six passes later. Only the order is kept: passes start as soon as they can. In every six slots the parts of the
  * block stand alike, each with its next micro-batch.
  */
-function repeated({ microBatches, chunks }: ScheduleShape, block: BuildingBlock): SlottedPasses {
+function repeated({ microBatches, chunks }: ScheduleShape, block: BuildingBlock): PassCodes {
   const parts = block
     .map((slot, part) => ({
       first: Math.floor(slot / PASSES_PER_MICRO_BATCH),
@@ -290,33 +293,29 @@ function repeated({ microBatches, chunks }: ScheduleShape, block: BuildingBlock)
     }))
     .sort((a, b) => a.within - b.within);
   const codes: number[] = [];
-  const slots: number[] = [];
   for (let round = 0; codes.length < 4 * microBatches; round++) {
-    for (const { first, within, kind, chunk } of parts) {
+    for (const { first, kind, chunk } of parts) {
       const microBatch = round - first;
-      if (microBatch < 0 || microBatch >= microBatches) continue;
-      codes.push(codeOf(kind, chunk, microBatch, chunks));
-      slots.push(round * PASSES_PER_MICRO_BATCH + within);
+      if (microBatch >= 0 && microBatch < microBatches) codes.push(codeOf(kind, chunk, microBatch, chunks));
     }
   }
-  return { codes, slots };
+  return codes;
 }
 
-/** Passes, and when they start where all passes are equally long. */
-interface SlottedPasses {
-  readonly codes: PassCodes;
-  readonly slots: readonly number[];
-}
-
-/** Weight passes in the slots that other passes leave free, oldest first. */
-function withWeightsBetween({ codes, slots }: SlottedPasses): PassCodes {
+/** With weight passes in the slots that other passes leave free where all are equally long, oldest first. */
+function minimalMemory(shape: ScheduleShape, rank: number): PassCodes {
+  const block = minimalMemoryBlock(shape.pipeline, rank);
+  const slotOf = (code: number): number => {
+    const ofChunk = chunkOfCode(code, shape.chunks);
+    const part = kindOfCode(code) === FORWARD ? ofChunk : 3 - ofChunk;
+    return (block[part] as number) + PASSES_PER_MICRO_BATCH * microBatchOfCode(code, shape.chunks);
+  };
   const all: number[] = [];
   const owed: number[] = [];
   let oldestOwed = 0;
   let freeSlot = 0;
-  for (let at = 0; at < codes.length; at++) {
-    const code = codes[at] as number;
-    const slot = slots[at] as number;
+  for (const code of repeated(shape, block)) {
+    const slot = slotOf(code);
     for (; freeSlot < slot; freeSlot++) {
       if (oldestOwed < owed.length) all.push(owed[oldestOwed++] as number);
     }

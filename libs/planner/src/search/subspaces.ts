@@ -51,7 +51,8 @@ export class Subspaces {
 
   of(mesh: DenseMesh): Subspace {
     const ranks = `${mesh.pipeline}/${mesh.data * mesh.context}/${mayCopy(this.#space, mesh)}`;
-    const key = `${ranks}/${shardGroupsOf(this.#space, mesh).join()}/${gatherGroupsOf(this.#space, mesh).join()}`;
+    const groups = shardGroupsOf(this.#space, mesh);
+    const key = `${ranks}/${groups.join()}/${gatherGroupsOf(this.#space, mesh, groups).join()}`;
     return remembered(this.#known, key, () => {
       const states = stateChoicesOf(this.#space, mesh);
       const pipelines = pipelineChoicesOf(this.#space, mesh);

@@ -217,7 +217,8 @@ export function stateChoicesOf(space: SpaceFacts, mesh: DenseMesh): readonly Sta
   const policies = choicesOf(pinned.recompute, allow.recompute, USUAL_RECOMPUTATION).filter(
     (policy) => policy !== 'core-attention' || !space.flashAttention || pinned.recompute !== undefined,
   );
-  const groups = [[replicas], shardGroupsOf(space, mesh), shardGroupsOf(space, mesh), gatherGroupsOf(space, mesh)];
+  const sharing = shardGroupsOf(space, mesh);
+  const groups = [[replicas], sharing, sharing, gatherGroupsOf(space, mesh, sharing)];
   const choices: StateChoice[] = [];
   for (const zeroStage of stages) {
     const optimizerShares = offloads ? optimizerSharesOf(space, { zeroStage, isAlone }) : [0];

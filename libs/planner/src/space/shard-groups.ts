@@ -28,8 +28,7 @@ export function shardGroupsOf(space: Space, mesh: Mesh): readonly number[] {
  * domain: of 899 published runs with a pipeline none shares weights at all (`measurements*.csv` of libs/planner-calibration). Engines that share all or nothing are
  * left their only way.
  */
-export function gatherGroupsOf(space: Space, mesh: Mesh): readonly number[] {
-  const groups = shardGroupsOf(space, mesh);
+export function gatherGroupsOf(space: Space, mesh: Mesh, groups = shardGroupsOf(space, mesh)): readonly number[] {
   const { pinned, cluster, allow } = space;
   if (mesh.pipeline === 1 || pinned.zeroStage !== undefined || pinned.shardGroup !== undefined) return groups;
   const keepsWeights = (allow.zeroStages ?? ZERO_STAGES).some((stage) => stage === 1 || stage === 2);
