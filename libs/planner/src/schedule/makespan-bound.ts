@@ -9,6 +9,8 @@ import {
   kindOfCode,
   microBatchOfCode,
   passCodes,
+  PAIRED_FORWARD,
+  weightsWait,
 } from './pass-order.ts';
 import type { ScheduleInput, ScheduleShape } from './schedule-input.ts';
 
@@ -18,80 +20,114 @@ import type { ScheduleInput, ScheduleShape } from './schedule-input.ts';
  * take no time. Where it is split, the first rank bounds it further: see `firstRankBoundS`.
  */
 export function makespanLowerBound(input: ScheduleInput): number {
-  const { schedule, pipeline, chunks, microBatches } = input;
+  const { schedule, pipeline, microBatches } = input;
   const fused = schedule === 'gpipe' || schedule === '1f1b' || schedule === 'interleaved-1f1b';
   const folded = isVShaped(schedule);
   let boundS = 0;
   let aboveS = 0;
   for (let rank = 0; rank < pipeline; rank++) {
-    let busyS = 0;
-    for (let chunk = 0; chunk < chunks; chunk++) {
-      const along = folded && chunk % 2 === 1 ? pipeline - 1 - rank : rank;
-      busyS += passesS(input, chunk * pipeline + along);
-    }
-    boundS = Math.max(boundS, microBatches * busyS + (fused ? aboveS : 0));
+    boundS = Math.max(boundS, microBatches * busyS(input, rank) + (fused ? aboveS : 0));
     aboveS += passesS(input, rank) + (input.forwardHopS[rank] as number) + (input.backwardHopS[rank] as number);
   }
   return fused || pipeline === 1 ? boundS : Math.max(boundS, firstRankBoundS(input, folded));
 }
 
-/** The passes of the first rank by shape, for `firstRankMakespanBound`. Owned by the caller. */
-export type FirstRankOrders = Map<string, FirstRankOrder>;
+/** The passes of single ranks by shape, for `waitingMakespanBound`. Owned by the caller. */
+export type OrdersOfRanks = Map<string, OrderOfRank>;
 
-interface FirstRankOrder {
+interface OrderOfRank {
   readonly kinds: Uint8Array;
-  /** 1 for the last stage, which a folded pipeline's first rank holds too. */
-  readonly isLast: Uint8Array;
+  /** 1 for the second stage of a rank of a folded pipeline. */
+  readonly isSecond: Uint8Array;
   readonly microBatches: Int32Array;
+  /** By micro-batch, written before it is read: when its activation, its gradient and that of the first stage come to the rank. */
+  readonly inputAtS: Float64Array;
+  readonly gradientAtS: Float64Array;
+  readonly backAtS: Float64Array;
 }
 
 /**
- * A closer lower bound of `makespanOf` for the zero-bubble and V-shaped schedules, in time linear in the micro-batches: the first rank in its own
- * order of passes, as if all other ranks were free whenever something comes to them. Other schedules have no closer bound than
- * `makespanLowerBound`, and DualPipeV's pairs of passes are not looked at.
+ * A closer lower bound of `makespanOf` for schedules that split their backward passes, in time linear in the micro-batches: the first rank and the busiest one,
+ * each in its own order of passes, as if all other ranks were free whenever something comes to them. What a rank idles before a pass, even if every weight
+ * pass that it could have run had filled the time, it cannot catch up on. Other schedules have no closer bound than `makespanLowerBound`.
  */
-export function firstRankMakespanBound(input: ScheduleInput, orders: FirstRankOrders): number {
-  const { schedule, pipeline, chunks, microBatches } = input;
+export function waitingMakespanBound(input: ScheduleInput, orders: OrdersOfRanks): number {
+  const { schedule, pipeline } = input;
   const isSplit = schedule !== 'gpipe' && schedule !== '1f1b' && schedule !== 'interleaved-1f1b';
-  if (!isSplit || schedule === 'dualpipe-v' || pipeline === 1) return 0;
-  const { kinds, isLast, microBatches: ofPass } = firstRankOrderOf(input, orders);
-  const last = pipeline * chunks - 1;
-  const folded = isVShaped(schedule);
-  const way = chainOf(input, folded ? last - 1 : last);
-  const readyS = new Float64Array(microBatches);
-  const leastWeightS = Math.min(
-    input.backwardWeightS[0] as number,
-    folded ? (input.backwardWeightS[last] as number) : Infinity,
-  );
-  let nowS = 0;
-  for (let pass = 0; pass < kinds.length; pass++) {
-    const kind = kinds[pass];
-    const at = ofPass[pass] as number;
-    const stage = isLast[pass] === 1 ? last : 0;
-    if (kind === BACKWARD_WEIGHT) {
-      nowS += leastWeightS;
-    } else if (kind === FORWARD) {
-      if (stage === last) nowS = Math.max(nowS, readyS[at] as number);
-      nowS += input.forwardS[stage] as number;
-      if (stage === 0) readyS[at] = nowS + way.downS + (folded ? 0 : way.upS);
-    } else {
-      if (stage === 0) nowS = Math.max(nowS, readyS[at] as number);
-      nowS += input.backwardInputS[stage] as number;
-      if (kind === BACKWARD) nowS += input.backwardWeightS[stage] as number;
-      if (stage === last) readyS[at] = nowS + way.upS;
-    }
-  }
-  return nowS;
+  if (!isSplit || pipeline === 1) return 0;
+  const busiest = busiestRankOf(input);
+  const firstS = boundOfRank(input, 0, orders);
+  return busiest === 0 ? firstS : Math.max(firstS, boundOfRank(input, busiest, orders));
 }
 
-/** Seconds that a micro-batch is away from the first rank, over stages 1 to `to`: down with its activation, up with its gradient. */
-function chainOf(input: ScheduleInput, to: number): { readonly downS: number; readonly upS: number } {
+function boundOfRank(input: ScheduleInput, rank: number, orders: OrdersOfRanks): number {
+  const { pipeline, chunks, microBatches, forwardS, backwardInputS, backwardWeightS } = input;
+  const { kinds, isSecond, microBatches: ofPass, inputAtS, gradientAtS, backAtS } = orderOfRank(input, rank, orders);
+  const first = rank;
+  const second = isVShaped(input.schedule) ? 2 * pipeline - 1 - rank : rank;
+  const last = pipeline * chunks - 1;
+  const away = awayOf(input, { first, second, last });
+  const [ofFirstS, ofSecondS] = [backwardWeightS[first] as number, backwardWeightS[second] as number];
+  const leastWeightS = Math.min(ofFirstS, ofSecondS);
+  const mostWeightS = Math.max(ofFirstS, ofSecondS);
+  const fills = weightsWait(input);
+  let nowS = 0;
+  /** Seconds of all that may have run by now, weight passes that wait for a place included. */
+  let ranS = 0;
+  let idleS = 0;
+  for (let pass = 0; pass < kinds.length; pass++) {
+    const kind = kinds[pass];
+    if (kind === BACKWARD_WEIGHT) {
+      nowS += leastWeightS;
+      ranS += mostWeightS;
+      continue;
+    }
+    const at = ofPass[pass] as number;
+    const isForward = kind === FORWARD || kind === PAIRED_FORWARD;
+    const onSecond = isSecond[pass] === 1;
+    const stage = onSecond ? second : first;
+    const turns = onSecond || first === second;
+    if (isForward && onSecond) nowS = Math.max(nowS, inputAtS[at] as number);
+    if (!isForward) nowS = Math.max(nowS, (turns ? gradientAtS[at] : backAtS[at]) as number);
+    idleS = Math.max(idleS, nowS - ranS);
+    const computesS = (isForward ? forwardS[stage] : backwardInputS[stage]) as number;
+    const weightS = isForward ? 0 : (backwardWeightS[stage] as number);
+    nowS += computesS + (kind === BACKWARD ? weightS : 0);
+    ranS += computesS + (kind === BACKWARD || fills ? weightS : 0);
+    if (!isForward) backAtS[at] = nowS + away.returningS;
+    else if (turns) gradientAtS[at] = nowS + away.turningS;
+    else inputAtS[at] = nowS + away.goingS;
+  }
+  return Math.max(nowS, microBatches * busyS(input, rank) + idleS);
+}
+
+interface Away {
+  /** From the first stage of a rank to its second. */
+  readonly goingS: number;
+  /** Behind its second stage, until the gradient is back. */
+  readonly turningS: number;
+  /** From the second stage back to the first. */
+  readonly returningS: number;
+}
+
+/** Seconds that a micro-batch is away from a rank that has these two stages, or one that is both. */
+function awayOf(
+  input: ScheduleInput,
+  { first, second, last }: { readonly first: number; readonly second: number; readonly last: number },
+): Away {
+  const between = chainOf(input, first, second);
+  const behind = chainOf(input, second, last + 1);
+  return { goingS: between.downS, turningS: behind.downS + behind.upS, returningS: between.upS };
+}
+
+/** Seconds of the passes between two stages and of the messages on the way, down with an activation and up with its gradient. Behind the last stage is nothing. */
+function chainOf(input: ScheduleInput, from: number, to: number): { readonly downS: number; readonly upS: number } {
   const { pipeline, chunks } = input;
   const last = pipeline * chunks - 1;
   let downS = 0;
   let upS = 0;
-  for (let stage = 0; stage <= to; stage++) {
-    if (stage > 0) {
+  for (let stage = from; stage < to; stage++) {
+    if (stage > from) {
       downS += input.forwardS[stage] as number;
       upS += input.backwardInputS[stage] as number;
     }
@@ -104,18 +140,34 @@ function chainOf(input: ScheduleInput, to: number): { readonly downS: number; re
   return { downS, upS };
 }
 
-function firstRankOrderOf(shape: ScheduleShape, orders: FirstRankOrders): FirstRankOrder {
-  const key = `${shape.schedule}/${shape.pipeline}/${shape.microBatches}`;
+function orderOfRank(shape: ScheduleShape, rank: number, orders: OrdersOfRanks): OrderOfRank {
+  const key = `${shape.schedule}/${shape.pipeline}/${shape.microBatches}/${rank}`;
   const known = orders.get(key);
   if (known !== undefined) return known;
-  const codes = passCodes(shape, 0);
+  const codes = passCodes(shape, rank);
+  const { length } = codes;
   const order = {
-    kinds: Uint8Array.from(codes, kindOfCode),
-    isLast: Uint8Array.from(codes, (code) => (chunkOfCode(code, shape.chunks) === 0 ? 0 : 1)),
-    microBatches: Int32Array.from(codes, (code) => microBatchOfCode(code, shape.chunks)),
+    kinds: new Uint8Array(length),
+    isSecond: new Uint8Array(length),
+    microBatches: new Int32Array(length),
+    inputAtS: new Float64Array(shape.microBatches),
+    gradientAtS: new Float64Array(shape.microBatches),
+    backAtS: new Float64Array(shape.microBatches),
   };
+  for (let pass = 0; pass < length; pass++) {
+    const code = codes[pass] as number;
+    order.kinds[pass] = kindOfCode(code);
+    order.isSecond[pass] = chunkOfCode(code, shape.chunks) === 0 ? 0 : 1;
+    order.microBatches[pass] = microBatchOfCode(code, shape.chunks);
+  }
   orders.set(key, order);
   return order;
+}
+
+function busiestRankOf(input: ScheduleInput): number {
+  let busiest = 0;
+  for (let rank = 1; rank < input.pipeline; rank++) if (busyS(input, rank) > busyS(input, busiest)) busiest = rank;
+  return busiest;
 }
 
 /**
@@ -149,4 +201,16 @@ function limitOf(input: ScheduleInput): number {
 
 function passesS({ forwardS, backwardInputS, backwardWeightS }: ScheduleInput, stage: number): number {
   return (forwardS[stage] as number) + (backwardInputS[stage] as number) + (backwardWeightS[stage] as number);
+}
+
+/** Of one micro-batch on all stages of a rank. */
+function busyS(input: ScheduleInput, rank: number): number {
+  const { pipeline, chunks } = input;
+  const folded = isVShaped(input.schedule);
+  let seconds = 0;
+  for (let chunk = 0; chunk < chunks; chunk++) {
+    const along = folded && chunk % 2 === 1 ? pipeline - 1 - rank : rank;
+    seconds += passesS(input, chunk * pipeline + along);
+  }
+  return seconds;
 }

@@ -77,6 +77,7 @@ function warmStart(search: LayoutSearch): Incumbents {
 /** A dense mesh whose experts are not distributed. */
 interface DenseBranch {
   readonly mesh: DenseMesh;
+  readonly subspace: Subspace;
   readonly index: number;
   readonly bounds: readonly Bounds[];
   /** Points that every layout of the branch has at least. */
@@ -85,6 +86,7 @@ interface DenseBranch {
 
 interface MeshBranch {
   readonly mesh: Mesh;
+  readonly subspace: Subspace;
   readonly grid: ExpertGrid;
   readonly place: MeshPlace;
   readonly bounds: readonly Bounds[];
@@ -145,18 +147,19 @@ class BranchAndBound {
     let index = 0;
     for (const mesh of denseMeshesOf(space, fastestAlgorithm(models, this.#legality))) {
       index++;
-      const size = this.#subspaces.of(mesh).size * expertGridsOf(space, mesh).length;
+      const subspace = this.#subspaces.of(mesh);
+      const size = subspace.size * expertGridsOf(space, mesh).length;
       stats.enumerated += size;
       const refusal = this.#legality.degreeRefusal(mesh);
       if (refusal !== undefined) this.#refuse(refusal, size);
-      else this.#add(this.#denseBranch(mesh, index), size);
+      else this.#add(this.#denseBranch(mesh, subspace, index), size);
     }
   }
 
-  #denseBranch(mesh: DenseMesh, index: number): DenseBranch {
+  #denseBranch(mesh: DenseMesh, subspace: Subspace, index: number): DenseBranch {
     const whole = withoutExperts(mesh);
     const bounds = this.#search.models.denseBounds(candidateOfMesh(whole));
-    return { mesh, index, bounds, complexity: this.#meshComplexity(whole) };
+    return { mesh, subspace, index, bounds, complexity: this.#meshComplexity(whole) };
   }
 
   #meshComplexity(mesh: Mesh): number {
@@ -179,9 +182,8 @@ class BranchAndBound {
   }
 
   #tryDenseMesh(branch: DenseBranch): void {
-    const { mesh, index, bounds } = branch;
+    const { mesh, subspace, index, bounds } = branch;
     const { space, models } = this.#search;
-    const subspace = this.#subspaces.of(mesh);
     const grids = expertGridsOf(space, mesh);
     const size = subspace.size * grids.length;
     if (this.#pruneAll(branch, size)) return;
@@ -199,14 +201,14 @@ class BranchAndBound {
       }
       const ofGrid = space.model.experts === undefined ? bounds : models.meshBounds(candidateOfMesh(whole));
       const complexity = this.#meshComplexity(whole);
-      this.#add({ mesh: whole, place: { dense: index, expert }, bounds: ofGrid, complexity, grid }, subspace.size);
+      const place = { dense: index, expert };
+      this.#add({ mesh: whole, subspace, place, bounds: ofGrid, complexity, grid }, subspace.size);
     }
   }
 
   #tryMesh(branch: MeshBranch): void {
-    const { mesh, place } = branch;
+    const { mesh, subspace, place } = branch;
     const { space, models } = this.#search;
-    const subspace = this.#subspaces.of(mesh);
     if (this.#pruneAll(branch, subspace.size)) return;
     const candidate = candidateOfMesh(mesh);
     const branches = subspace.groups.map((group): PassBranch => {
@@ -256,8 +258,10 @@ class BranchAndBound {
     const models = branch.passes.withPipeline(minMemory);
     const timeS = models.leastS;
     if (this.#prune({ timeS, bytes: leastBytes, complexity }, count)) return;
+    const closerS = models.closerLeastS();
+    if (this.#prune({ timeS: closerS, bytes: leastBytes, complexity }, count)) return;
     const bytes = models.leastBytes();
-    if (this.#prune({ timeS, bytes, complexity }, count)) return;
+    if (this.#prune({ timeS: closerS, bytes, complexity }, count)) return;
     this.#tryStates(branch, { minMemory, models, bytes, pipeline });
   }
 

@@ -47,6 +47,8 @@ export interface PassModels {
 export interface PipelineModels {
   /** Least time of every choice of states in the group. */
   readonly leastS: number;
+  /** The same, closer, where somebody wants to wait for it. */
+  closerLeastS(): number;
   leastBytes(): number;
   /** A lower bound of one choice. `stateIndex` numbers the choices of the mesh. */
   timeBoundS(candidate: CandidateLayout, stateIndex: number): number;

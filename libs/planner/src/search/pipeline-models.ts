@@ -4,7 +4,7 @@ import type { MemoryFacts } from '../memory/memory-facts.ts';
 import { hostCapacityBytesOf } from '../memory/memory-verdict.ts';
 import { pipelineLoadOf } from '../memory/pipeline-load.ts';
 import { rankContentsOf, rankMemoryOf } from '../memory/rank-memory.ts';
-import { firstRankMakespanBound, makespanLowerBound, type FirstRankOrders } from '../schedule/makespan-bound.ts';
+import { waitingMakespanBound, makespanLowerBound, type OrdersOfRanks } from '../schedule/makespan-bound.ts';
 import { makespanOf } from '../schedule/makespan.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';
 import { newScheduleScratch } from '../schedule/schedule-scratch.ts';
@@ -55,7 +55,7 @@ export class PipelinePredictions {
   readonly #makespans = new Map<string, number>();
   /** What those take at least that were too long to be simulated to the end. */
   readonly #unfinished = new Map<string, number>();
-  readonly #orders: FirstRankOrders = new Map();
+  readonly #orders: OrdersOfRanks = new Map();
   readonly #hostBytes: number;
 
   constructor(run: SearchedRun, bounds: TimeBounds) {
@@ -72,20 +72,21 @@ export class PipelinePredictions {
     const leastS = makespanLowerBound(input);
     let filled: readonly FilledRank[] | undefined;
     const ranks = (): readonly FilledRank[] => (filled ??= this.#filledRanks(minMemory, memory));
-    let closerS: number | undefined;
+    let closer: number | undefined;
+    const closerS = (): number => (closer ??= SURELY * Math.max(leastS, waitingMakespanBound(input, this.#orders)));
+    const least = (pipelineS: number): number =>
+      this.#bounds.stepS(pipelineS * this.#bounds.imbalance(minMemory) + Math.max(transferS, stages.transferS));
     const stepOf = (candidate: CandidateLayout, stateIndex: number, pipelineS: number): number => {
       const run = runFactsOf(this.#run, candidate);
       const beside = (stages.ofStates[stateIndex] ??= stateSecondsOf(run, stages.work, this.#run));
       return stepSecondsOf(run, beside, pipelineS, constants).stepTimeS;
     };
     return {
-      leastS: this.#bounds.stepS(leastS * this.#bounds.imbalance(minMemory) + Math.max(transferS, stages.transferS)),
+      leastS: least(leastS),
+      closerLeastS: () => least(closerS()),
       leastBytes: () => leastBytesOf({ ...memory, candidate: minMemory }, ranks()),
       timeBoundS: (candidate, index) => stepOf(candidate, index, SURELY * leastS),
-      closerBoundS: (candidate, index) => {
-        closerS ??= SURELY * Math.max(leastS, firstRankMakespanBound(input, this.#orders));
-        return stepOf(candidate, index, closerS);
-      },
+      closerBoundS: (candidate, index) => stepOf(candidate, index, closerS()),
       peakBytes: (candidate, index) =>
         peakBytesOf(candidate, memoryOfState(candidate, index), { ranks: ranks(), hostBytes: this.#hostBytes }),
       stepTimeS: (candidate, index, isUseful) => {

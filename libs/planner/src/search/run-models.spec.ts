@@ -93,6 +93,7 @@ function plainModels(base: RunBase, models: LayoutModels): LayoutModels {
       balancedStages: (candidate) => models.balancedStages(candidate),
       withPipeline: () => ({
         leastS: 0,
+        closerLeastS: () => 0,
         leastBytes: () => 0,
         timeBoundS: () => 0,
         closerBoundS: () => 0,
@@ -221,6 +222,7 @@ function checkBounds(
     passes: passes.bounds,
     schedule: passes.scheduleBounds(pipeline),
     pipeline: { timeS: pipelineModels.leastS, bytes: pipelineModels.leastBytes() },
+    closerPipeline: { timeS: pipelineModels.closerLeastS(), bytes: 0 },
     closer: { timeS: pipelineModels.closerBoundS(whole, index), bytes: 0 },
     states: { timeS: pipelineModels.timeBoundS(whole, index), bytes: 0 },
   };

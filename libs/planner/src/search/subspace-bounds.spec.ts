@@ -82,7 +82,8 @@ function branchesOf(
             const decided = decidedCandidate({ space, models, partitions }, leaf);
             if (decided === undefined) continue;
             const pipeline = passes.withPipeline(decided);
-            const ofPipeline = branch('pipeline', [{ timeS: pipeline.leastS, bytes: pipeline.leastBytes() }]);
+            const timeS = Math.max(pipeline.leastS, pipeline.closerLeastS());
+            const ofPipeline = branch('pipeline', [{ timeS, bytes: pipeline.leastBytes() }]);
             for (const member of group.members) {
               const layout = withStates(decided, member.choice, space.model);
               if (models.refusalOf(layout) !== undefined) continue;
