@@ -26,6 +26,13 @@ describe('a division of the GPUs', () => {
     ],
     ['or not a whole number for each', { globalBatchSize: 12 }, { context: 8, data: 1 }, true],
     ['or not enough to fill the pipeline', {}, { context: 8, data: 1, pipeline: 4 }, true],
+    [
+      'or not whole micro-batches of the size that is asked for',
+      { pinned: { microBatchSize: 4 } },
+      { context: 8, data: 1 },
+      true,
+    ],
+    ['which others may be', { pinned: { microBatchSize: 2 } }, { context: 8, data: 1 }, false],
     ['or where it is asked for', { pinned: { context: 8 } }, { context: 8, data: 1 }, true],
     ['or follows from the data that are', { pinned: { data: 1 } }, { context: 8, data: 1 }, true],
   ])('%s', (_, overrides, { context, data, pipeline = 1 }, want) => {

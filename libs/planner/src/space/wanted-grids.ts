@@ -30,11 +30,11 @@ function dividesShortSamples({ sequenceLength }: Space, { context }: DenseGrid):
   return context > 1 && sequenceLength / context < LEAST_CONTEXT_TOKENS;
 }
 
-/** Whether the ranks of the same sample could as well take one each, of enough to fill the pipeline. */
+/** Whether the ranks of the same sample could as well take micro-batches of their own, of enough to fill the pipeline. */
 function mayTakeWholeSamples({ globalBatchSize, pinned }: Space, { context, data, pipeline }: DenseGrid): boolean {
   if (pinned.context !== undefined || pinned.data !== undefined) return false;
-  const replicaBatch = globalBatchSize / (data * context);
-  return Number.isInteger(replicaBatch) && replicaBatch >= pipeline;
+  const microBatches = globalBatchSize / (data * context * (pinned.microBatchSize ?? 1));
+  return Number.isInteger(microBatches) && microBatches >= pipeline;
 }
 
 function isEven({ model, globalBatchSize }: Space, { tensor, pipeline, data }: DenseGrid): boolean {
