@@ -1,5 +1,5 @@
-/** Two kinds of test: `unit` needs nothing but Node; `integration` needs Postgres, Kubernetes binaries or PyTorch (see `npm run setup`). */
-const shared = {
+/** Unit tests (`*.spec.ts`): they need nothing but Node. Integration tests run under Vitest (vitest.config.mjs). */
+export default {
   rootDir: '.',
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/tools', '<rootDir>/migrations', '<rootDir>/e2e'],
   testEnvironment: 'node',
@@ -23,19 +23,9 @@ const shared = {
       },
     ],
   },
-};
-
-export default {
+  testMatch: ['**/*.spec.ts'],
+  setupFiles: ['<rootDir>/tools/test/property-seed.ts'],
   // Only for what hangs: whatever takes time is waited for by a condition, with a deadline that says what did not come.
   testTimeout: 600_000,
   workerIdleMemoryLimit: '1GB',
-  projects: [
-    {
-      ...shared,
-      displayName: 'unit',
-      testMatch: ['**/*.spec.ts'],
-      setupFiles: ['<rootDir>/tools/test/property-seed.ts'],
-    },
-    { ...shared, displayName: 'integration', testMatch: ['**/*.itest.ts'] },
-  ],
 };

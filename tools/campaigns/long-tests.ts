@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureSetup } from '../setup/ensure-setup.ts';
-import { INTEGRATION, LONG_TESTS, needsOf } from '../test/parts.ts';
+import { LONG_TESTS, needsOf, SYSTEM_TESTS } from '../test/parts.ts';
 import { describeFailures, summaryLine } from '../test/results.ts';
 
 export const description = `The tests that take minutes each, which CI leaves out (half an hour; ${LONG_TESTS.join(', ')}).`;
@@ -10,9 +10,9 @@ export const description = `The tests that take minutes each, which CI leaves ou
 /** Resolves with true when every one of them passed. */
 export async function run(): Promise<boolean> {
   const choice = { filters: LONG_TESTS };
-  await ensureSetup({ only: needsOf(INTEGRATION, choice) });
+  await ensureSetup({ only: needsOf(SYSTEM_TESTS, choice) });
   const directory = mkdtempSync(join(tmpdir(), 'coxswain-long-tests-'));
-  const tally = await INTEGRATION.run({ ...choice, directory });
+  const tally = await SYSTEM_TESTS.run({ ...choice, directory });
   process.stderr.write(`${describeFailures(tally.failures, () => [])}\nLogs are in ${directory}\n`);
   process.stdout.write(`${summaryLine(tally)}\n`);
   return tally.failures.length === 0;

@@ -33,7 +33,7 @@ async function holdWith(seed: number, files: readonly string[]): Promise<boolean
   const exit = await runSupervised({
     name: `properties with seed ${seed}`,
     command: process.execPath,
-    args: jestArguments('unit', ['--maxWorkers=2', '--silent', '--reporters=summary', '--runTestsByPath', ...files]),
+    args: jestArguments(['--maxWorkers=2', '--silent', '--reporters=summary', '--runTestsByPath', ...files]),
     env: { [PROPERTY_SEED_VARIABLE]: String(seed) },
   });
   return exit?.code === 0;

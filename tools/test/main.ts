@@ -22,22 +22,23 @@ import {
   type Part,
   type PartContext,
 } from './parts.ts';
-import { describeFailures, summaryLine, total, type Tally } from './results.ts';
+import { describeFailures, summaryLine, total, type Span, type Tally } from './results.ts';
+import { describeDurations, keepRecord } from './run-record.ts';
 import { stopRunning } from './run-supervised.ts';
 import { watchUnitTests } from './watch.ts';
 
 const HELP = `npm test [-- options] [path ...]
 
-Sets up what the tests need and runs them. The last line is "N passed, N failed"; a test that is skipped, and a file
-that does not load, count as failed.
+Sets up what the tests need and runs them, except those that take minutes each: a path runs those too, and so does
+"npm run campaign -- long-tests". The last line is "N passed, N failed"; a test that is skipped, and a file that does
+not load, count as failed.
 
   path            only test files whose path contains it
   --unit          only the unit tests (they need nothing but Node)
   --integration   only the integration tests (Postgres, Kubernetes, PyTorch)
   --python        only the tests of the engines
   --watch         the unit tests, and again whenever a file changes, until Ctrl-C
-  --ci            lint, the house rules, format and whether generated files are up to date; and all tests but those that
-                  take minutes each, unless a path names them (npm run campaign -- long-tests)
+  --ci            lint, the house rules, format and whether generated files are up to date as well
   --help          this text
 `;
 
@@ -68,12 +69,12 @@ async function main(): Promise<number> {
   const chosen: readonly Part[] = [
     ...(values.unit === true ? [UNIT] : []),
     ...(values.python === true ? [PYTHON] : []),
-    ...(values.integration === true ? [INTEGRATION] : []),
+    ...(values.integration === true ? INTEGRATION : []),
   ];
-  const everything = positionals.length > 0 ? [UNIT, PYTHON, INTEGRATION] : [TYPECHECK, UNIT, PYTHON, INTEGRATION];
+  const everything = [...(positionals.length > 0 ? [] : [TYPECHECK]), UNIT, PYTHON, ...INTEGRATION];
   const parts =
     chosen.length > 0 ? chosen : values.ci === true ? [LINT, HOUSE, FORMAT, GENERATED, ...everything] : everything;
-  const without = values.ci === true && positionals.length === 0 ? LONG_TESTS : [];
+  const without = positionals.length === 0 ? LONG_TESTS : [];
   return runParts(parts, { filters: positionals, without });
 }
 
@@ -89,10 +90,14 @@ async function runParts(parts: readonly Part[], choice: Choice): Promise<number>
   if (failures.length === 0) {
     rmSync(directory, { recursive: true, force: true });
   } else {
-    const runs = join(directory, INTEGRATION.name);
-    tell(describeFailures(failures, (span) => complaintsDuring(runs, span, MOST_COMPLAINTS)));
+    const runs = INTEGRATION.map(({ name }) => join(directory, name));
+    const complaints = (span: Span): readonly string[] =>
+      runs.flatMap((folder) => complaintsDuring(folder, span, MOST_COMPLAINTS));
+    tell(describeFailures(failures, complaints));
     tell(`Logs and reports are kept in ${directory}`);
   }
+  const files = all.files ?? [];
+  if (files.length > 1) tell(`${describeDurations(files)}Durations and names of all: ${keepRecord(files, new Date())}`);
   const { without = [] } = choice;
   const left =
     without.length === 0 ? [] : [`Not run here, but by npm run campaign -- long-tests: ${without.join(', ')}.`];

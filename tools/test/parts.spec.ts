@@ -1,11 +1,16 @@
+import { globSync } from 'node:fs';
+import { ROOT } from './run-supervised.ts';
 import {
   chosenFiles,
+  CLUSTER_TESTS,
+  DATABASE_TESTS,
   INTEGRATION,
   lanesOf,
   LINT,
   LONG_TESTS,
   needsOf,
   PYTHON,
+  SYSTEM_TESTS,
   TYPECHECK,
   UNIT,
   type Choice,
@@ -14,9 +19,14 @@ import {
 
 describe('what runs side by side', () => {
   const cases: readonly [string, readonly Part[], readonly (readonly Part[])[]][] = [
-    ['what waits runs beside what computes', [LINT, UNIT, INTEGRATION], [[INTEGRATION], [LINT, UNIT]]],
+    ['what waits runs beside what computes', [LINT, UNIT, CLUSTER_TESTS], [[LINT, UNIT], [CLUSTER_TESTS]]],
+    [
+      'systems wait for the database, not for control planes',
+      INTEGRATION,
+      [[DATABASE_TESTS, SYSTEM_TESTS], [CLUSTER_TESTS]],
+    ],
     ['what computes keeps its order', [TYPECHECK, UNIT, PYTHON], [[TYPECHECK, UNIT, PYTHON]]],
-    ['one part alone is one list', [INTEGRATION], [[INTEGRATION]]],
+    ['one part alone is one list', [SYSTEM_TESTS], [[SYSTEM_TESTS]]],
     ['nothing is no list', [], []],
   ];
 
@@ -26,21 +36,29 @@ describe('what runs side by side', () => {
 });
 
 describe('the files of a run', () => {
+  it('are each of one part', () => {
+    const every = globSync('{libs,apps,tools,migrations,e2e}/**/*.itest.ts', {
+      cwd: ROOT,
+      exclude: ['**/node_modules/**'],
+    });
+    expect(INTEGRATION.flatMap((part) => chosenFiles(part, { filters: [] })).sort()).toEqual(every.sort());
+  });
+
   const longIn = (choice: Choice): readonly string[] =>
-    chosenFiles(INTEGRATION, choice).filter((path) => LONG_TESTS.includes(path));
+    chosenFiles(SYSTEM_TESTS, choice).filter((path) => LONG_TESTS.includes(path));
 
   it('are all of them unless somebody says otherwise, with what the longest need', () => {
     expect(longIn({ filters: [] })).toEqual(LONG_TESTS);
-    expect(needsOf(INTEGRATION, { filters: [] })).toContain('upstream-engines');
+    expect(needsOf(SYSTEM_TESTS, { filters: [] })).toContain('upstream-engines');
   });
 
   it('are not those that are left to another run, and what those need is not set up', () => {
     const choice = { filters: [], without: LONG_TESTS };
     expect(longIn(choice)).toEqual([]);
-    expect(chosenFiles(INTEGRATION, choice)).toHaveLength(
-      chosenFiles(INTEGRATION, { filters: [] }).length - LONG_TESTS.length,
+    expect(chosenFiles(SYSTEM_TESTS, choice)).toHaveLength(
+      chosenFiles(SYSTEM_TESTS, { filters: [] }).length - LONG_TESTS.length,
     );
-    expect(needsOf(INTEGRATION, choice)).not.toContain('upstream-engines');
+    expect(needsOf(SYSTEM_TESTS, choice)).not.toContain('upstream-engines');
   });
 
   it('are those whose path is named in part', () => {

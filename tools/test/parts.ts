@@ -1,9 +1,11 @@
 import { existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeExit, findEnginePython } from '@coxswain/local-cluster';
+import { describeExit, findEnginePython, startPostgres } from '@coxswain/local-cluster';
+import { SHARED_POSTGRES_VARIABLE } from '@coxswain/test-harness';
 import { USUAL_PARTS, type SetupPart } from '../setup/ensure-setup.ts';
 import { crashesIn, describeCrashes, tallyOfJest, tallyOfJunit, total, type Tally } from './results.ts';
 import { ROOT, runSupervised } from './run-supervised.ts';
+import { REPORT_VARIABLE } from './vitest-report.ts';
 
 /** Which test files a run is of. */
 export interface Choice {
@@ -19,20 +21,26 @@ export interface PartContext extends Choice {
   readonly directory: string;
 }
 
+/** `system` and `cluster` wait for clocks and for other programs, under deadlines; `compute` leaves them the cores. */
+export type Lane = 'system' | 'cluster' | 'compute';
+
 /** One kind of check. */
 export interface Part {
   readonly name: string;
   readonly needs: readonly SetupPart[];
   /** Where its test files are; undefined where it looks at the tree as a whole. */
   readonly files: string | undefined;
-  /** Its tests wait for clocks and for other programs, under deadlines. */
-  readonly waits?: boolean;
+  /** Which of `files` are its own, by path; all unless given. */
+  readonly isOwn?: (path: string) => boolean;
+  /** Parts of one lane run one after the other, and lanes side by side. */
+  readonly lane: Lane;
   run(context: PartContext): Promise<Tally>;
 }
 
 /** More workers would fight over two cores, and tests with deadlines would lose. */
 const UNIT_WORKERS = 2;
-const INTEGRATION_WORKERS = 1;
+/** Of the PostgreSQL that test files share: each API of a test has up to 25, and some tests start three. */
+const SHARED_CONNECTIONS = 400;
 
 const bin = (name: string): string => join(ROOT, 'node_modules/.bin', name);
 
@@ -47,17 +55,36 @@ export const FORMAT = commandPart('format', bin('prettier'), ['--check', '.', '-
 /** Generated files are those that their sources generate. */
 export const GENERATED = commandPart('generated files', process.execPath, ['tools/generate/main.ts', '--check']);
 /** `*.spec.ts`. */
-export const UNIT = jestPart({ project: 'unit', suffix: 'spec', needs: [], workers: UNIT_WORKERS });
-/** `*.itest.ts`. */
-export const INTEGRATION = jestPart({
-  project: 'integration',
-  suffix: 'itest',
-  needs: USUAL_PARTS,
-  workers: INTEGRATION_WORKERS,
-  waits: true,
+export const UNIT = jestPart();
+/** `*.itest.ts` of the API and the database: they need PostgreSQL, which they share. */
+export const DATABASE_TESTS = vitestPart({
+  name: 'integration-database',
+  folders: ['apps/api/', 'libs/persistence/'],
+  lane: 'system',
 });
+/** `*.itest.ts` of whole systems: every program, with real ranks. */
+export const SYSTEM_TESTS = vitestPart({
+  name: 'integration-system',
+  folders: ['e2e/', 'apps/launcher/'],
+  lane: 'system',
+});
+/** `*.itest.ts` of everything else, most of which needs a Kubernetes control plane. */
+export const CLUSTER_TESTS = vitestPart({
+  name: 'integration-cluster',
+  folders: ['apps/', 'libs/', 'migrations/', 'tools/'],
+  without: ['apps/api/', 'apps/launcher/', 'libs/persistence/'],
+  lane: 'cluster',
+});
+/** All `*.itest.ts`. */
+export const INTEGRATION: readonly Part[] = [DATABASE_TESTS, SYSTEM_TESTS, CLUSTER_TESTS];
 /** `engines/**\/test_*.py`. */
-export const PYTHON: Part = { name: 'python', needs: ['python'], files: 'engines/**/test_*.py', run: runPython };
+export const PYTHON: Part = {
+  name: 'python',
+  needs: ['python'],
+  lane: 'compute',
+  files: 'engines/**/test_*.py',
+  run: runPython,
+};
 
 /** Test files that need more than their part does. */
 const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = {
@@ -77,13 +104,13 @@ export const LONG_TESTS: readonly string[] = [
 ];
 
 /**
- * What runs side by side, each list in its order. The parts that wait leave some of the cores to those that only
- * compute, which have the lower priority in return: deadlines are to hold.
+ * What runs side by side, each list in its order. The lanes that wait leave some of the cores to the one that only computes, which has the lower
+ * priority in return: deadlines are to hold.
  */
 export function lanesOf(parts: readonly Part[]): readonly (readonly Part[])[] {
-  const waiting = parts.filter(({ waits }) => waits === true);
-  const computing = parts.filter(({ waits }) => waits !== true);
-  return [waiting, computing].filter((lane) => lane.length > 0);
+  const lanes = new Map<Lane, Part[]>();
+  for (const part of parts) lanes.set(part.lane, [...(lanes.get(part.lane) ?? []), part]);
+  return [...lanes.values()];
 }
 
 /** What must be set up before those test files of a part that are chosen. */
@@ -96,13 +123,14 @@ export function chosenFiles(part: Part, { filters, without = [] }: Choice): stri
   const exclude = ['**/node_modules/**', '**/dist/**'];
   const paths = part.files === undefined ? [] : globSync(part.files, { cwd: ROOT, exclude });
   const isNamed = (path: string): boolean => filters.length === 0 || filters.some((filter) => path.includes(filter));
-  return paths.filter((path) => isNamed(path) && !without.includes(path)).sort();
+  const isOwn = part.isOwn ?? ((): boolean => true);
+  return paths.filter((path) => isOwn(path) && isNamed(path) && !without.includes(path)).sort();
 }
 
-/** What Node is told so that Jest runs the tests of `project`, with Jest's own `options`. */
-export function jestArguments(project: string, options: readonly string[]): string[] {
+/** The arguments of Node under which Jest runs unit tests, with Jest's own `options`. */
+export function jestArguments(options: readonly string[]): string[] {
   const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-  return [...node, join(ROOT, 'node_modules/jest/bin/jest.js'), '--selectProjects', project, ...options];
+  return [...node, join(ROOT, 'node_modules/jest/bin/jest.js'), ...options];
 }
 
 function commandPart(name: string, command: string, args: readonly string[]): Part {
@@ -110,6 +138,7 @@ function commandPart(name: string, command: string, args: readonly string[]): Pa
     name,
     needs: [],
     files: undefined,
+    lane: 'compute',
     run: async () => {
       const exit = await runSupervised({ name, command, args, yields: true });
       const passed = exit?.code === 0;
@@ -118,51 +147,109 @@ function commandPart(name: string, command: string, args: readonly string[]): Pa
   };
 }
 
-interface JestKind extends Pick<Part, 'needs' | 'waits'> {
-  readonly project: string;
-  readonly suffix: string;
-  readonly workers: number;
-}
-
-function jestPart({ project, suffix, needs, workers, waits = false }: JestKind): Part {
+/** Unit tests: Jest, with a fresh set of modules for each file. */
+function jestPart(): Part {
   const part: Part = {
-    name: project,
-    needs,
-    waits,
-    files: `{libs,apps,tools,migrations,e2e}/**/*.${suffix}.ts`,
+    name: 'unit',
+    needs: [],
+    lane: 'compute',
+    files: '{libs,apps,tools,migrations,e2e}/**/*.spec.ts',
     run: async ({ directory, ...choice }) => {
       const run = async (name: string, paths: readonly string[]): Promise<JestRun> => {
         const report = join(directory, `${name}.json`);
         const exit = await runSupervised({
           name: `jest ${name}`,
           command: process.execPath,
-          args: jestArguments(project, [
-            ...[`--maxWorkers=${workers}`, '--json', `--outputFile=${report}`],
+          args: jestArguments([
+            ...[`--maxWorkers=${UNIT_WORKERS}`, '--json', `--outputFile=${report}`],
             ...['--runTestsByPath', ...paths],
           ]),
-          // Programs are started thousands of times from sources: what was stripped and compiled once is there for the next.
-          env: { COXSWAIN_RUN_DIR: join(directory, project), NODE_COMPILE_CACHE: join(directory, 'compiled') },
+          env: environmentOf(directory, 'unit'),
           report,
-          yields: !waits,
+          yields: true,
         });
         return { exit, json: existsSync(report) ? readFileSync(report, 'utf8') : undefined };
       };
-      const { exit, json } = await run(project, chosenFiles(part, choice));
+      const { exit, json } = await run('unit', chosenFiles(part, choice));
       const crashes = json === undefined ? [] : crashesIn(json);
       if (json === undefined || crashes.length === 0) {
-        return withExit(json === undefined ? undefined : tallyOfJest(json), `jest ${project}`, exit);
+        return withExit(json === undefined ? undefined : tallyOfJest(json), 'jest unit', exit);
       }
       const crashed = crashes.map(({ file }) => file);
       process.stderr.write(`\nJavaScript's engine crashed under ${crashed.join(', ')}; once more:\n`);
-      const again = await run(`${project}-again`, crashed);
+      const again = await run('unit-again', crashed);
       const notes = [describeCrashes(crashes, exit === undefined ? 'did not end' : describeExit(exit))];
       return total([
         { ...tallyOfJest(json, { without: crashed }), notes },
-        withExit(again.json === undefined ? undefined : tallyOfJest(again.json), `jest ${project} again`, again.exit),
+        withExit(again.json === undefined ? undefined : tallyOfJest(again.json), 'jest unit again', again.exit),
       ]);
     },
   };
   return part;
+}
+
+interface VitestKind {
+  readonly name: string;
+  readonly folders: readonly string[];
+  readonly without?: readonly string[];
+  readonly lane: Lane;
+}
+
+/**
+ * Integration tests: Vitest, whose one process per part loads each module once for all of its files. Jest loaded the API anew for each file, 19 s
+ * of the 24 that a file took (docs/adr/0123).
+ */
+function vitestPart({ name, folders, without = [], lane }: VitestKind): Part {
+  const isIn = (path: string, places: readonly string[]): boolean => places.some((place) => path.startsWith(place));
+  const part: Part = {
+    name,
+    needs: USUAL_PARTS,
+    lane,
+    files: '{libs,apps,tools,migrations,e2e}/**/*.itest.ts',
+    isOwn: (path) => isIn(path, folders) && !isIn(path, without),
+    run: async ({ directory, ...choice }) => {
+      const files = chosenFiles(part, choice);
+      const report = join(directory, `${name}.json`);
+      return withSharedPostgres(files, async (shared) => {
+        const exit = await runSupervised({
+          name: `vitest ${name}`,
+          command: process.execPath,
+          args: vitestArguments(files),
+          env: { ...environmentOf(directory, name), ...shared, [REPORT_VARIABLE]: report },
+          report,
+        });
+        const json = existsSync(report) ? readFileSync(report, 'utf8') : undefined;
+        return withExit(json === undefined ? undefined : tallyOfJest(json, { wanted: files }), `vitest ${name}`, exit);
+      });
+    },
+  };
+  return part;
+}
+
+/** The arguments of Node under which Vitest runs these integration tests. */
+export function vitestArguments(files: readonly string[]): string[] {
+  return [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', ...files];
+}
+
+/** Programs are started thousands of times from sources: what was stripped and compiled once is there for the next. */
+function environmentOf(directory: string, name: string): Readonly<Record<string, string>> {
+  return { COXSWAIN_RUN_DIR: join(directory, name), NODE_COMPILE_CACHE: join(directory, 'compiled') };
+}
+
+/** Starts one PostgreSQL for all of `files` if one of them asks for it, and stops it when `use` has ended. */
+async function withSharedPostgres<T>(
+  files: readonly string[],
+  use: (environment: Readonly<Record<string, string>>) => Promise<T>,
+): Promise<T> {
+  const isShared = (file: string): boolean =>
+    /(shared|migrated)Postgres\(/.test(readFileSync(join(ROOT, file), 'utf8'));
+  if (!files.some(isShared)) return use({});
+  const postgres = await startPostgres({ maxConnections: SHARED_CONNECTIONS });
+  try {
+    return await use({ [SHARED_POSTGRES_VARIABLE]: postgres.url });
+  } finally {
+    await postgres.stop();
+  }
 }
 
 interface JestRun {

@@ -1,4 +1,7 @@
+import { isAbsolute, join, relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+
+const ROOT = join(import.meta.dirname, '../..');
 
 /** What one part of the tests came to. */
 export interface Tally {
@@ -6,6 +9,18 @@ export interface Tally {
   readonly failures: readonly Failure[];
   /** What is to be known of a run beside its numbers, a sentence each. */
   readonly notes?: readonly string[];
+  /** The test files that ran. */
+  readonly files?: readonly FileRun[];
+}
+
+/** One run of one test file. */
+export interface FileRun {
+  /** From the root of the repository. */
+  readonly file: string;
+  /** From loading it to its last hook. */
+  readonly ms: number;
+  /** Full names of its tests, as they ran. */
+  readonly tests: readonly string[];
 }
 
 /** A test that did not pass, and why. */
@@ -28,6 +43,7 @@ export function total(tallies: readonly Tally[]): Tally {
     passed: tallies.reduce((sum, { passed }) => sum + passed, 0),
     failures: tallies.flatMap(({ failures }) => failures),
     notes: tallies.flatMap(({ notes = [] }) => notes),
+    files: tallies.flatMap(({ files = [] }) => files),
   };
 }
 
@@ -37,7 +53,7 @@ export function summaryLine({ passed, failures }: Tally): string {
 }
 
 /** The part of jest's `--json` output that counts. */
-interface JestReport {
+export interface JestReport {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
@@ -56,9 +72,27 @@ interface JestReport {
  * Counts jest's results. A test that was skipped did not show anything, so it counts as failed; so does a file that
  * does not load, or that fails outside of its tests.
  */
-export function tallyOfJest(json: string, { without = [] }: { readonly without?: readonly string[] } = {}): Tally {
+export function tallyOfJest(json: string, { without = [], wanted = [] }: JestChoice = {}): Tally {
   const { testResults } = JSON.parse(json) as JestReport;
-  return total(testResults.filter(({ name }) => !without.includes(name)).map(tallyOfFile));
+  const ran = testResults.map(({ name }) => fromRoot(name));
+  const missing = wanted.filter((file) => !ran.includes(file)).map(notRun);
+  return total([...testResults.filter(({ name }) => !without.includes(name)).map(tallyOfFile), ...missing]);
+}
+
+interface JestChoice {
+  /** Paths, as the report has them, of files that do not count. */
+  readonly without?: readonly string[];
+  /** Files, from the root of the repository, that fail if the report does not have them. */
+  readonly wanted?: readonly string[];
+}
+
+/** The process of a runner can die with files left to run. */
+function notRun(file: string): Tally {
+  return { passed: 0, failures: [{ name: file, message: 'the report of the run does not have this file' }] };
+}
+
+function fromRoot(path: string): string {
+  return isAbsolute(path) ? relative(ROOT, path) : path;
 }
 
 /** What jest says of a file under which the JavaScript engine itself broke; nobody knows what its tests would have shown. */
@@ -97,6 +131,13 @@ function tallyOfFile(file: JestReport['testResults'][number]): Tally {
   const passed = file.assertionResults.length - failures.length;
   const brokenOutside = failures.length === 0 && (file.status !== 'passed' || passed === 0);
   return {
+    files: [
+      {
+        file: fromRoot(file.name),
+        ms: Math.round(file.endTime - file.startTime),
+        tests: file.assertionResults.map(({ fullName }) => fullName),
+      },
+    ],
     passed,
     failures: brokenOutside ? [{ name: file.name, message: file.message || 'it holds no test', during }] : failures,
   };
@@ -141,7 +182,13 @@ export function tallyOfJunit(xml: string): Tally {
       ? []
       : [{ name: testCaseName(attributes), message: attribute(problem[2] ?? '', 'message') || (problem[1] ?? '') }];
   });
-  return { passed: cases.length - failures.length, failures };
+  const byFile = Map.groupBy(cases, ([, attributes = '']) => attribute(attributes, 'classname'));
+  const files = [...byFile].map(([name, tests]) => ({
+    file: `${name.replaceAll('.', '/')}.py`,
+    ms: tests.reduce((sum, [, attributes = '']) => sum + 1000 * Number(attribute(attributes, 'time') || 0), 0),
+    tests: tests.map(([, attributes = '']) => attribute(attributes, 'name')),
+  }));
+  return { passed: cases.length - failures.length, failures, files };
 }
 
 function testCaseName(attributes: string): string {

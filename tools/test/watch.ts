@@ -9,7 +9,7 @@ import { ROOT } from './run-supervised.ts';
  */
 export async function watchUnitTests(filters: readonly string[]): Promise<number> {
   // All that match, not those that git says were changed: that would need a repository, and miss what a commit has just taken.
-  const args = jestArguments('unit', ['--watchAll', '--passWithNoTests', ...filters]);
+  const args = jestArguments(['--watchAll', '--passWithNoTests', ...filters]);
   const jest = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit' });
   process.once('exit', () => jest.kill());
   const [code] = (await once(jest, 'exit')) as [number | null];

@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { PROJECT_ROLES, type Role, ROLES } from '@coxswain/api-types';
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { buildSchema } from 'graphql';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { type AccessRule, FIELD_RULES, permitted, ROUTE_RULES } from './auth/access-rules.ts';
 import { aPlanRequest } from './testing/a-plan-request.ts';
 import { fieldQuestion, type Question, routeQuestion, type Things } from './testing/access-questions.ts';
 import { type ApiUnderTest, startApiUnderTest } from './testing/api-under-test.ts';
+import { migratedPostgres } from './testing/test-database.ts';
 
 /*
  * Every route and every field at the root of GraphQL, asked with every role: of the caller's own project, of another one, and by nobody. What the
@@ -20,7 +21,7 @@ const THEIRS = 'rivals';
 const STREAMS: ReadonlySet<string> = new Set(['GET /v1/projects/{project}/jobs/{jobId}/events/stream']);
 const schema = buildSchema(readFileSync(resolve(import.meta.dirname, 'graphql/schema.generated.graphql'), 'utf8'));
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let databaseUrl: string;
 let api: ApiUnderTest;
 let planId: string;
@@ -29,7 +30,7 @@ let layoutId: string;
 const tokens: Record<string, Partial<Record<Role, string>>> = {};
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   const unlimited = [
     'REQUESTS_PER_SECOND',
     'CONCURRENT_REQUESTS',
@@ -62,7 +63,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api?.close();
-  await postgres?.stop();
 });
 
 async function made<T>(

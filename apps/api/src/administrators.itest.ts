@@ -4,18 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
+import { waitFor } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { Database } from '@coxswain/persistence';
 import { runAdminCommand } from './admin-command.ts';
 import { type ApiUnderTest, startApiUnderTest } from './testing/api-under-test.ts';
-import { environmentOf } from './testing/test-database.ts';
+import { environmentOf, migratedPostgres } from './testing/test-database.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let databaseUrl: string;
 let api: ApiUnderTest;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   databaseUrl = await postgres.createDatabase('administrators');
   // As the chart starts it: nobody is an administrator until somebody is made one.
   api = await startApiUnderTest({
@@ -27,7 +28,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api?.close();
-  await postgres?.stop();
 });
 
 async function admin(...argv: readonly string[]) {

@@ -3,24 +3,24 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { API_GROUP_VERSION, LABELS, NODE_LABELS, type TrainingJob } from '@coxswain/api-types';
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { type ControlPlane, type Postgres, startControlPlane, startPostgres, waitFor } from '@coxswain/local-cluster';
+import { type ControlPlane, startControlPlane, waitFor } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { projectJob } from './projection/job-projection.ts';
 import { type ApiUnderTest, startApiUnderTest } from './testing/api-under-test.ts';
+import { migratedPostgres } from './testing/test-database.ts';
 
 const CRDS = resolve(import.meta.dirname, '../../../charts/coxswain/definitions');
 const JOBS = '/v1/projects/research/jobs';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let cluster: ControlPlane;
 let api: ApiUnderTest;
 let token: string;
 let databaseUrl: string;
 
 beforeAll(async () => {
-  [postgres, cluster] = await Promise.all([
-    startPostgres(),
-    startControlPlane({ scheduler: false, controllerManager: false }),
-  ]);
+  postgres = migratedPostgres();
+  cluster = await startControlPlane({ scheduler: false, controllerManager: false });
   const names = await readdir(CRDS);
   for (const name of names.filter((file) => file.endsWith('.yaml'))) {
     await cluster.kubectl(['apply', '-f', '-'], { input: await readFile(join(CRDS, name), 'utf8') });
@@ -35,7 +35,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api?.close();
-  await Promise.all([cluster?.stop(), postgres?.stop()]);
+  await cluster?.stop();
 });
 
 const start = (): { databaseUrl: string; environment: Record<string, string> } => ({

@@ -1,18 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { Database, makeRoles, migrateDatabase, type RolesMade } from '@coxswain/persistence';
 import { createLogger } from '@coxswain/telemetry';
+import { sharedPostgres, type SharedPostgres } from '@coxswain/test-harness';
 import { readConfig } from './config/config.ts';
 import { openDatabases } from './infrastructure/databases.ts';
 import { ensureCluster } from './infrastructure/installation.ts';
 import { environmentOf } from './testing/test-database.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = sharedPostgres();
 });
-afterAll(() => postgres?.stop());
 
 const logger = createLogger({ program: 'test', level: 'silent' });
 const as = (url: string): Promise<Database> =>

@@ -1,10 +1,11 @@
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { CONTROLLERS } from './app.module.ts';
 import { declaredRoutes } from './http/openapi.ts';
 import { aPlanRequest } from './testing/a-plan-request.ts';
 import { routeQuestion, type Things } from './testing/access-questions.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from './testing/api-under-test.ts';
+import { migratedPostgres } from './testing/test-database.ts';
 
 /*
  * Every POST of the router, sent twice under one Idempotency-Key: it is done once and answered alike, or refused before anything is done. A new route
@@ -27,13 +28,13 @@ const OTHERWISE: Readonly<Record<string, object>> = {
 const POSTS = declaredRoutes(CONTROLLERS).filter(({ method }) => method === 'POST');
 const nameOf = ({ method, path }: (typeof POSTS)[number]): string => `${method} ${path}`;
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let databaseUrl: string;
 let things: Things;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   databaseUrl = await postgres.createDatabase('idempotency');
   api = await startApiUnderTest({
     databaseUrl,
@@ -59,7 +60,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api?.close();
-  await postgres?.stop();
 });
 
 const ask = (url: string, body: unknown, key: string): Promise<TestAnswer> =>

@@ -1,22 +1,23 @@
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { ROUTE_RULES } from './auth/access-rules.ts';
 import { aPlanRequest } from './testing/a-plan-request.ts';
 import { routeQuestion, type Things } from './testing/access-questions.ts';
 import { type ApiUnderTest, startApiUnderTest } from './testing/api-under-test.ts';
+import { migratedPostgres } from './testing/test-database.ts';
 
 /*
  * The API's own filters, without the policies of the database: the role that serves requests is a superuser here. That the policies hold without the
  * filters is shown in libs/persistence/src/access/access.itest.ts. Each wall stands alone.
  */
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let stranger: string;
 let things: Things;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   const databaseUrl = await postgres.createDatabase('walls');
   api = await startApiUnderTest({
     databaseUrl,
@@ -38,7 +39,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api?.close();
-  await postgres?.stop();
 });
 
 it('begins with a role that no policy binds', async () => {

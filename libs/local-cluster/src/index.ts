@@ -2,7 +2,7 @@ export { type AdminClient } from './kubernetes/admin-client.ts';
 export { createAuthority, type CertificateAuthority, type KeyPair } from './kubernetes/certificates.ts';
 export { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './kubernetes/control-plane.ts';
 export { startKwok, type Kwok } from './kwok/kwok.ts';
-export { startPostgres, type Postgres } from './postgres/postgres.ts';
+export { createDatabaseAt, startPostgres, type Postgres } from './postgres/postgres.ts';
 export { serverFiles } from './postgres/server-files.ts';
 export { serverUser } from './postgres/server-user.ts';
 export { withLock } from './process/lock.ts';

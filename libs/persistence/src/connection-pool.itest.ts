@@ -1,14 +1,13 @@
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import { sharedPostgres, type SharedPostgres } from '@coxswain/test-harness';
 import { ConnectionPool } from './connection-pool.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let url: string;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = sharedPostgres();
   url = await postgres.createDatabase('pool');
 });
-afterAll(() => postgres?.stop());
 
 describe.each([true, false])('a transaction (its first statement sent with its begin: %s)', (isPipelined) => {
   let pool: ConnectionPool;

@@ -1,15 +1,14 @@
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { DataSource } from 'typeorm';
+import { sharedPostgres, type SharedPostgres } from '@coxswain/test-harness';
 import { Database } from './database.ts';
 import { migrateDatabase } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = sharedPostgres();
 });
-afterAll(() => postgres?.stop());
 
 let databases = 0;
 

@@ -1,19 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import { sharedPostgres, type SharedPostgres } from '@coxswain/test-harness';
 import type { Sql } from './connection-pool.ts';
 import { type Scope, TenantDatabase } from './tenant-database.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let tenants: TenantDatabase;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = sharedPostgres();
   const url = await postgres.createDatabase('tenants');
   tenants = await TenantDatabase.connect({ url, applicationName: 'tenants test', maxConnections: 1 });
 });
 afterAll(async () => {
   await tenants?.close();
-  await postgres?.stop();
 });
 
 const aScope = (overrides: Partial<Scope> = {}): Scope => ({

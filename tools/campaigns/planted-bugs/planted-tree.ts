@@ -3,7 +3,9 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { jestArguments, vitestArguments } from '../../test/parts.ts';
 import { ROOT } from '../../test/run-supervised.ts';
+import { REPORT_VARIABLE } from '../../test/vitest-report.ts';
 import type { PlantedBug } from './bugs.ts';
 
 const run = promisify(execFile);
@@ -52,20 +54,13 @@ export class PlantedTree {
 
   async test(file: string): Promise<TestOutcome> {
     const report = join(this.#folder, 'planted-report.json');
-    const project = file.endsWith('.itest.ts') ? 'integration' : 'unit';
-    const jest = [
-      join(this.#folder, 'node_modules/jest/bin/jest.js'),
-      '--selectProjects',
-      project,
-      '--runTestsByPath',
-      file,
-    ];
-    const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', ...jest];
     await rm(report, { force: true });
-    const options = { cwd: this.#folder, timeout: TIMEOUT_MS, maxBuffer: 64 << 20 };
-    await run(process.execPath, [...node, '--json', `--outputFile=${report}`, '--silent'], options).catch(
-      () => undefined,
-    );
+    await run(process.execPath, testArguments(file, report), {
+      cwd: this.#folder,
+      timeout: TIMEOUT_MS,
+      maxBuffer: 64 << 20,
+      env: { ...process.env, [REPORT_VARIABLE]: report },
+    }).catch(() => undefined);
     return outcomeOf(await readFile(report, 'utf8').catch(() => undefined));
   }
 
@@ -81,6 +76,13 @@ export function planted(text: string, { bugClass, file, before, after, and }: Pl
     if (places !== 1) throw new Error(`bug ${bugClass} does not apply: its place occurs ${places} times in ${file}`);
     return whole.replace(edit.before, () => edit.after);
   }, text);
+}
+
+/** What Node is given so that one test file of the copy runs; the runner is the tree's own. */
+function testArguments(file: string, report: string): readonly string[] {
+  return file.endsWith('.itest.ts')
+    ? vitestArguments([file])
+    : jestArguments(['--json', `--outputFile=${report}`, '--silent', '--runTestsByPath', file]);
 }
 
 /** A test that needs longer than this with a bug has not caught it. */

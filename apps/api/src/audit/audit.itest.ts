@@ -1,12 +1,13 @@
 import type { AuditEntry } from '@coxswain/api-types';
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 import { RETENTION_BATCH, removeSomeOldAudit } from './audit-retention.ts';
 
 const JOBS = '/v1/projects/research/jobs';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let databaseUrl: string;
 let api: ApiUnderTest;
 let admin: string;
@@ -15,7 +16,7 @@ let viewer: string;
 let rival: string;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   databaseUrl = await postgres.createDatabase('audit');
   api = await startApiUnderTest({ databaseUrl, environment: { COXSWAIN_PROJECT_CONCURRENT_REQUESTS: '0' } });
   admin = await api.project('research', 'admin');
@@ -29,7 +30,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api?.close();
-  await postgres?.stop();
 });
 
 const read = (query = '', as = admin, project = 'research'): Promise<TestAnswer> =>

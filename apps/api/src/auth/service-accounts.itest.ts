@@ -1,15 +1,16 @@
-import { type ControlPlane, type Postgres, startControlPlane, startPostgres, waitFor } from '@coxswain/local-cluster';
-import { type FaultProxy, startFaultProxy } from '@coxswain/test-harness';
+import { type ControlPlane, startControlPlane, waitFor } from '@coxswain/local-cluster';
+import { type FaultProxy, type SharedPostgres, startFaultProxy } from '@coxswain/test-harness';
 import { decodeJwt, decodeProtectedHeader, generateKeyPair, SignJWT } from 'jose';
 import { SERVICE_ACCOUNT_RULES } from '../permissions.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 
 /*
  * Accounts of a real API server: it signs their tokens, and says whose they are. The API asks through a proxy that counts and can cut, with the rights
  * that the chart gives it and no others.
  */
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let plane: ControlPlane;
 let proxy: FaultProxy;
 let api: ApiUnderTest;
@@ -18,10 +19,8 @@ let databaseUrl: string;
 let aheadMs = 0;
 
 beforeAll(async () => {
-  [postgres, plane] = await Promise.all([
-    startPostgres(),
-    startControlPlane({ scheduler: false, controllerManager: false }),
-  ]);
+  postgres = migratedPostgres();
+  plane = await startControlPlane({ scheduler: false, controllerManager: false });
   const certificate = await plane.issueCertificate({ commonName: 'proxy', hosts: ['127.0.0.1'] });
   proxy = await startFaultProxy({ upstream: plane, certificate, caPem: plane.caPem });
   for (const name of ['coxswain-system', 'research']) await plane.kubectl(['create', 'namespace', name]);
@@ -52,7 +51,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await api?.close();
   await proxy?.close();
-  await Promise.all([plane?.stop(), postgres?.stop()]);
+  await plane?.stop();
 });
 
 /** As the chart has it. */

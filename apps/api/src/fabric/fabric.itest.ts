@@ -13,8 +13,10 @@ import {
 import { aJobSpec } from '@coxswain/api-types/testing';
 import { recordedNode } from '@coxswain/fabric';
 import { aFabricNode } from '@coxswain/fabric/testing';
-import { type ControlPlane, type Postgres, startControlPlane, startPostgres, waitFor } from '@coxswain/local-cluster';
+import { type ControlPlane, startControlPlane, waitFor } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { type ApiUnderTest, startApiUnderTest } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 import { anAdministrator } from '../testing/a-principal.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { twoClusters } from '../testing/two-clusters.ts';
@@ -26,16 +28,14 @@ const CRDS = resolve(import.meta.dirname, '../../../../charts/coxswain/definitio
 const JOBS = '/v1/projects/research/jobs';
 const LAYOUT = { tensorParallelDegree: 2, pipelineParallelDegree: 2, dataParallelDegree: 1 };
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let cluster: ControlPlane;
 let api: ApiUnderTest;
 let member: string;
 
 beforeAll(async () => {
-  [postgres, cluster] = await Promise.all([
-    startPostgres(),
-    startControlPlane({ scheduler: false, controllerManager: false }),
-  ]);
+  postgres = migratedPostgres();
+  cluster = await startControlPlane({ scheduler: false, controllerManager: false });
   for (const file of (await readdir(CRDS)).filter((name) => name.endsWith('.yaml'))) {
     await cluster.kubectl(['apply', '-f', '-'], { input: await readFile(join(CRDS, file), 'utf8') });
   }
@@ -57,7 +57,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api?.close();
-  await Promise.all([cluster?.stop(), postgres?.stop()]);
+  await cluster?.stop();
 });
 
 async function createNode(name: string, leaf: string): Promise<void> {

@@ -1,9 +1,10 @@
 import type { Attempt, JobGoodput } from '@coxswain/api-types';
 import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { SeriesStore } from '../series/series-store.ts';
 import { aStepFrame } from '../series/testing/a-step-frame.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 
 const UID = '3f1c2b9e-0000-4000-8000-000000000077';
 const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
@@ -41,14 +42,14 @@ const ATTEMPTS: readonly Attempt[] = [
   }),
 ];
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let member: string;
 let foreign: string;
 let jobId: string;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('goodput') });
   member = await api.project('research');
   foreign = await api.project('rivals');
@@ -57,7 +58,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await api?.close();
-  await postgres?.stop();
 });
 
 const ask = (project = 'research', token = member): Promise<TestAnswer> =>

@@ -1,23 +1,24 @@
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { Database } from '@coxswain/persistence';
 import { getIntrospectionQuery } from 'graphql';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { SeriesStore } from '../series/series-store.ts';
 import { aStepFrame } from '../series/testing/a-step-frame.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 import { MAX_ALIASES, MAX_FIELDS, MAX_ROOT_FIELDS } from './query-limits.ts';
 
 const UID = '11111111-2222-4333-8444-555555555555';
 const P = 'project: "research"';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let databaseUrl: string;
 let token: string;
 let jobId: string;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   databaseUrl = await postgres.createDatabase('graphql');
   api = await startApiUnderTest({ databaseUrl });
   token = await api.project('research');
@@ -28,7 +29,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api?.close();
-  await postgres?.stop();
 });
 
 /** Nothing of the API may change a table. */

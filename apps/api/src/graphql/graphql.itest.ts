@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { JOB_DETAILS } from '@coxswain/api-types';
 import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import {
   buildSchema,
   getNamedType,
@@ -12,15 +11,17 @@ import {
   type GraphQLObjectType,
   isObjectType,
 } from 'graphql';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { aPlanRequest } from '../testing/a-plan-request.ts';
 import { SeriesStore } from '../series/series-store.ts';
 import { aStepFrame } from '../series/testing/a-step-frame.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 
 const schema = buildSchema(readFileSync(resolve(import.meta.dirname, 'schema.generated.graphql'), 'utf8'));
 const UID = '11111111-2222-4333-8444-555555555555';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let token: string;
 let foreignToken: string;
@@ -30,7 +31,7 @@ let webhookId: string;
 let layoutId: string;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   api = await startApiUnderTest({
     databaseUrl: await postgres.createDatabase('graphql'),
     // What is used of a rate is another thing a millisecond later.
@@ -53,7 +54,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api?.close();
-  await postgres?.stop();
 });
 
 const send = (method: 'GET' | 'POST', path: string, body?: unknown, as = token): Promise<TestAnswer> =>

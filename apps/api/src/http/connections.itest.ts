@@ -1,17 +1,19 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
+import { waitFor } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { type ApiUnderTest, startApiUnderTest } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let member: string;
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 const connections: Socket[] = [];
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   api = await startApiUnderTest({
     databaseUrl: await postgres.createDatabase('connections'),
     environment: { COXSWAIN_MAX_CONNECTIONS: '12' },
@@ -23,7 +25,6 @@ afterAll(async () => {
   agent.destroy();
   for (const connection of connections) connection.destroy();
   await api?.close();
-  await postgres?.stop();
 });
 
 /** Opens a connection and begins a request that never comes to its end. */

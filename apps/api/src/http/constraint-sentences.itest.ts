@@ -1,21 +1,20 @@
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import type { Database } from '@coxswain/persistence';
-import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
+import type { SharedPostgres } from '@coxswain/test-harness';
+import { createTestDatabase, migratedPostgres, type TestDatabase } from '../testing/test-database.ts';
 import { CONSTRAINT_SENTENCES, UNREACHABLE_CONSTRAINTS } from './constraint-sentences.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let there: TestDatabase;
 let database: Database;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   there = await createTestDatabase(postgres, 'constraints');
   ({ database } = there);
 });
 
 afterAll(async () => {
   await there?.close();
-  await postgres?.stop();
 });
 
 /**

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
+import { waitFor } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { type ApiUnderTest, startApiUnderTest } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 import { MAX_PUBLIC_BODY_BYTES } from './guest-bodies.ts';
 import { MAX_BODY_BYTES } from './json-body.ts';
 
@@ -10,12 +12,12 @@ import { MAX_BODY_BYTES } from './json-body.ts';
  * What is announced here is never sent: an answer that comes all the same was given before the body was read.
  */
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let member: string;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   api = await startApiUnderTest({
     databaseUrl: await postgres.createDatabase('bodies'),
     environment: { COXSWAIN_PROJECT_CONCURRENT_REQUESTS: '1' },
@@ -25,7 +27,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api?.close();
-  await postgres?.stop();
 });
 
 const JOBS = '/v1/projects/research/jobs';

@@ -1,19 +1,20 @@
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { CONTROLLERS } from '../app.module.ts';
 import { type ApiUnderTest, startApiUnderTest } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 import { StatedAnswers } from '../testing/stated-answers.ts';
 import { declaredRoutes } from './openapi.ts';
 import { openApiDocument } from './openapi-document.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let token: string;
 /** What stands for each parameter of a path. */
 let parameters: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   api = await startApiUnderTest({
     databaseUrl: await postgres.createDatabase('openapi'),
     // Groups can have roles where there is an issuer; nobody signs in here.
@@ -34,7 +35,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api?.close();
-  await postgres?.stop();
 });
 
 const routes = declaredRoutes(CONTROLLERS);

@@ -1,16 +1,17 @@
 import { type Incident, type JobIncident, LABELS, type TrainingJob } from '@coxswain/api-types';
 import { aJobSpec, anIncident, aTrainingJob } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { projectJob } from '../projection/job-projection.ts';
 import { MAX_INCIDENTS_OF_JOB } from '../projection/incident-projection.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 
 const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
 
 const onNodeA = (changes: Partial<Incident> = {}): Incident =>
   anIncident({ noticedAt: at(10), rank: 1, node: 'node-a', ...changes });
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let member: string;
 let foreign: string;
@@ -18,7 +19,7 @@ let jobId: string;
 let resourceVersion = 100;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('incidents') });
   member = await api.project('research');
   foreign = await api.project('rivals');
@@ -28,7 +29,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await api?.close();
-  await postgres?.stop();
 });
 
 /** As the projector writes it when the resource holds these. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { Database, namesOfRoles, type Scope, TenantDatabase } from '@coxswain/persistence';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { migrate } from '../infrastructure/databases.ts';
-import { rolesOf } from '../testing/test-database.ts';
+import { migratedPostgres, rolesOf } from '../testing/test-database.ts';
 import { SELECT_JOB_IN_SHORT } from './job-of-row.ts';
 import { jobListQuery, type JobFilter, type JobPage } from './job-list-query.ts';
 import { parseLabelSelector } from './label-selector.ts';
@@ -19,13 +19,13 @@ const OTHER = randomUUID();
 /** As a member of one project: what a plan looks like depends on policies. */
 const SCOPE: Scope = { clusterId: CLUSTER, principalId: randomUUID(), reach: { kind: 'projects', ids: [PROJECT] } };
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 /** Of a superuser, who fills the tables and looks at them for the planner. */
 let everything: Database;
 let tenants: TenantDatabase;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   const adminUrl = await postgres.createDatabase('lists');
   const urls = await rolesOf(adminUrl);
   await migrate({ databaseUrls: urls }, { roles: await namesOfRoles(urls), onLocked: () => undefined });
@@ -45,7 +45,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all([everything?.close(), tenants?.close()]);
-  await postgres?.stop();
 });
 
 async function insertJobs(from: number, to: number): Promise<void> {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Attempt, type StepTime } from '@coxswain/api-types';
 import { anAttempt } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { Database, type Scope } from '@coxswain/persistence';
-import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
+import type { SharedPostgres } from '@coxswain/test-harness';
+import { createTestDatabase, migratedPostgres, type TestDatabase } from '../testing/test-database.ts';
 import { findJob, findJobs, SELECT_JOB_IN_SHORT, type TimedJobRow, toJobSummaries } from './job-of-row.ts';
 
 /* What stands in other tables is put together by the database, under its policies. */
@@ -15,11 +15,11 @@ const scope: Scope = {
   principalId: randomUUID(),
   reach: { kind: 'projects', ids: [project] },
 };
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let there: TestDatabase;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   there = await createTestDatabase(postgres, 'jobs');
   await there.database.query('INSERT INTO clusters (id, name) VALUES ($1, $2)', [cluster.id, cluster.name]);
   await there.database.query("INSERT INTO projects (id, cluster_id, name) VALUES ($1, $2, 'research')", [
@@ -29,7 +29,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await there?.close();
-  await postgres?.stop();
 });
 
 interface Told {

@@ -1,26 +1,26 @@
 /** More than 400 lines: one API and one database serve all that REST says of jobs, and starting others takes longer than most of it. */
 /* eslint-disable max-params -- the rows of a table are spread over the parameters of its test */
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { JobCreate } from '@coxswain/api-types';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { hashOf } from '../http/idempotency.ts';
 import { removeSomeExpiredKeys } from '../http/key-expiry.ts';
 import { sweepRecords } from '../records/record-retention.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let token: string;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('jobs') });
   token = await api.project('research');
 });
 
 afterAll(async () => {
   await api?.close();
-  await postgres?.stop();
 });
 
 const JOBS = '/v1/projects/research/jobs';

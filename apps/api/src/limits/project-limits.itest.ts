@@ -1,14 +1,15 @@
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 
 describe('what one project may use', () => {
-  let postgres: Postgres;
+  let postgres: SharedPostgres;
   let limited: ApiUnderTest;
   let tokens: readonly string[];
 
   beforeAll(async () => {
-    postgres = await startPostgres();
+    postgres = migratedPostgres();
     limited = await startApiUnderTest({
       databaseUrl: await postgres.createDatabase('limits'),
       environment: {
@@ -25,7 +26,6 @@ describe('what one project may use', () => {
 
   afterAll(async () => {
     await limited?.close();
-    await postgres?.stop();
   });
 
   const greedy = (path: string, body?: object, token = limited.adminToken): Promise<TestAnswer> =>

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
+import { waitFor } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import type { Database } from '@coxswain/persistence';
 import { createLogger, createMetrics } from '@coxswain/telemetry';
 import { TrainingJobSpec } from '@coxswain/api-types';
@@ -7,21 +8,20 @@ import { ensureCluster } from '../infrastructure/installation.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { enqueueApply } from '../jobs/job-changes.ts';
 import { insertRequestedJob } from '../jobs/job-table.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
+import { createTestDatabase, migratedPostgres, type TestDatabase } from '../testing/test-database.ts';
 import { ApplyQueue } from './apply-queue.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let there: TestDatabase;
 let database: Database;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   there = await createTestDatabase(postgres, 'queue');
   ({ database } = there);
 });
 afterAll(async () => {
   await there?.close();
-  await postgres?.stop();
 });
 
 /** A job that was asked for on that cluster, with its outbox entry. */

@@ -1,25 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import type { Database } from '@coxswain/persistence';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { ensureCluster } from '../infrastructure/installation.ts';
 import { findJobRow } from '../jobs/job-row.ts';
 import { insertRequestedJob, recordDesiredChange } from '../jobs/job-table.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
+import { createTestDatabase, migratedPostgres, type TestDatabase } from '../testing/test-database.ts';
 import { PostgresJobRowStore } from './job-row-store.ts';
 import { describeClusterWriter, type RowsUnderTest } from './testing/cluster-writer-cases.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let there: TestDatabase;
 let database: Database;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   there = await createTestDatabase(postgres, 'writer');
   ({ database } = there);
 });
 afterAll(async () => {
   await there?.close();
-  await postgres?.stop();
 });
 
 describeClusterWriter('in the database', async (): Promise<RowsUnderTest> => {

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
+import { waitFor } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { aPlanRequest } from '../testing/a-plan-request.ts';
 import { type ApiUnderTest, startApiUnderTest } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 
 /** It is searched for longer than any budget here. */
 const HOSTILE = {
@@ -16,13 +18,13 @@ const SHORT_MS = 15_000;
 const HOSTILE_PLANS = 17;
 
 describe('plans of a project that asks for what takes long', () => {
-  let postgres: Postgres;
+  let postgres: SharedPostgres;
   let api: ApiUnderTest;
   let hostile: string;
   let modest: string;
 
   beforeAll(async () => {
-    postgres = await startPostgres();
+    postgres = migratedPostgres();
     api = await startApiUnderTest({
       databaseUrl: await postgres.createDatabase('plan-queue'),
       environment: {
@@ -37,7 +39,6 @@ describe('plans of a project that asks for what takes long', () => {
 
   afterAll(async () => {
     await api?.close();
-    await postgres?.stop();
   });
 
   const gauge = async (name: string): Promise<number> =>

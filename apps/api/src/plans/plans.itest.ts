@@ -2,20 +2,21 @@ import { randomUUID } from 'node:crypto';
 import type { StepFrame } from '@coxswain/api-types';
 import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';
 import { aLayout } from '@coxswain/layout/testing';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { SECOND_MS } from '@coxswain/units';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { SeriesStore } from '../series/series-store.ts';
 import { aPlanRequest } from '../testing/a-plan-request.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let token: string;
 let foreignToken: string;
 let viewerToken: string;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('plans') });
   token = await api.project('research');
   foreignToken = await api.project('rivals');
@@ -29,7 +30,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api?.close();
-  await postgres?.stop();
 });
 
 const plansOf = (project: string): string => `/v1/projects/${project}/plans`;

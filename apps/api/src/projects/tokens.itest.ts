@@ -1,15 +1,17 @@
-import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
+import { waitFor } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { freshToken } from '../auth/token-format.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 /** Two replicas of one API. */
 let api: ApiUnderTest;
 let other: ApiUnderTest;
 let admin: string;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   const databaseUrl = await postgres.createDatabase('tokens');
   api = await startApiUnderTest({ databaseUrl });
   other = await startApiUnderTest({ databaseUrl, adminToken: api.adminToken });
@@ -18,7 +20,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all([api?.close(), other?.close()]);
-  await postgres?.stop();
 });
 
 const TOKENS = '/v1/projects/research/tokens';

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import type { Database } from '@coxswain/persistence';
 import { createLogger } from '@coxswain/telemetry';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { removeJobRecords } from '../jobs/job-table.ts';
 import { markJobGone, projectJob } from '../projection/job-projection.ts';
 import { SeriesStore } from '../series/series-store.ts';
 import { aStepFrame } from '../series/testing/a-step-frame.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
+import { createTestDatabase, migratedPostgres, type TestDatabase } from '../testing/test-database.ts';
 import { twoClusters } from '../testing/two-clusters.ts';
 import { RECORDS_AT_ONCE } from './old-records.ts';
 import { sweepRecords } from './record-retention.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let there: TestDatabase;
 let database: Database;
 let here: Cluster;
@@ -22,14 +22,13 @@ const never = new AbortController().signal;
 const DAY_MIN = 1_440;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   there = await createTestDatabase(postgres, 'records');
   ({ database } = there);
   ({ here, elsewhere } = await twoClusters(database));
 });
 afterAll(async () => {
   await there?.close();
-  await postgres?.stop();
 });
 
 const aProject = async (cluster = here): Promise<string> => {

@@ -1,18 +1,19 @@
 import { aJobSpec, anAttempt, aPlannedJobSpec } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 
 const ONE = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 1 };
 const AS_WRITTEN = { ...ONE, tensorParallelDegree: 2, dataParallelDegree: 2 };
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let token: string;
 let viewer: string;
 let foreign: string;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('renderings') });
   token = await api.project('research');
   const made = await api.send('POST', '/v1/projects/research/tokens', {
@@ -25,7 +26,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api?.close();
-  await postgres?.stop();
 });
 
 const ask = (body: object, as = token): Promise<TestAnswer> =>

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { StepFrame, StepPoint } from '@coxswain/api-types';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import type { Database } from '@coxswain/persistence';
 import { createLogger } from '@coxswain/telemetry';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import type { Cluster } from '../infrastructure/tokens.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
+import { createTestDatabase, migratedPostgres, type TestDatabase } from '../testing/test-database.ts';
 import { twoClusters } from '../testing/two-clusters.ts';
 import { CurveReader } from '../curves/curve-reader.ts';
 import { bringLevels, type TouchedBucket } from './level-store.ts';
@@ -12,7 +12,7 @@ import { sweepSeries } from './series-retention.ts';
 import { SeriesStore } from './series-store.ts';
 import { aStepFrame } from './testing/a-step-frame.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let there: TestDatabase;
 let database: Database;
 let here: Cluster;
@@ -21,14 +21,13 @@ const logger = createLogger({ program: 'test', level: 'silent' });
 const never = new AbortController().signal;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   there = await createTestDatabase(postgres, 'series_levels');
   ({ database } = there);
   ({ here, elsewhere } = await twoClusters(database));
 });
 afterAll(async () => {
   await there?.close();
-  await postgres?.stop();
 });
 
 const write = (frames: readonly StepFrame[], cluster = here): Promise<void> =>

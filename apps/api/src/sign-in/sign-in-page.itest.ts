@@ -1,10 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
-import { findChromium } from '@coxswain/test-harness';
+import { waitFor } from '@coxswain/local-cluster';
+import { findChromium, type SharedPostgres } from '@coxswain/test-harness';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { type ApiUnderTest, startApiUnderTest } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 import { PAGE_CLIENT, startIssuer, type TestIssuer } from './testing/an-issuer.ts';
 import { startTlsFront, type TlsFront } from './testing/tls-front.ts';
 
@@ -17,7 +18,7 @@ import { startTlsFront, type TlsFront } from './testing/tls-front.ts';
 const PATIENCE_MS = 120_000;
 
 let directory: string;
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let front: TlsFront;
 let issuer: TestIssuer;
 let api: ApiUnderTest;
@@ -33,8 +34,8 @@ beforeAll(async () => {
   writeFileSync(join(directory, 'secret'), PAGE_CLIENT.secret);
   const { executablePath, args, env } = await findChromium();
   front = await startTlsFront();
-  [postgres, issuer, browser] = await Promise.all([
-    startPostgres(),
+  postgres = migratedPostgres();
+  [issuer, browser] = await Promise.all([
     startIssuer(front.url),
     chromium.launch({ executablePath, args: [...args], env: { ...env }, timeout: PATIENCE_MS }),
   ]);
@@ -53,7 +54,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await api?.close();
-  await Promise.all([postgres?.stop(), issuer?.close(), front?.close()]);
+  await Promise.all([issuer?.close(), front?.close()]);
   rmSync(directory, { recursive: true });
 });
 

@@ -4,15 +4,17 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
+import { waitFor } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { UnsecuredJWT } from 'jose';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 import { CLI_CLIENT, PAGE_CLIENT, startIssuer, type TestIssuer } from './testing/an-issuer.ts';
 
 const PAGE = 'https://coxswain.example.com';
 
 let directory: string;
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let issuer: TestIssuer;
 let api: ApiUnderTest;
 let databaseUrl: string;
@@ -23,7 +25,8 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coxswain-sign-in-'));
   const secretFile = join(directory, 'secret');
   writeFileSync(secretFile, `${PAGE_CLIENT.secret}\n`);
-  [postgres, issuer] = await Promise.all([startPostgres(), startIssuer(PAGE)]);
+  postgres = migratedPostgres();
+  issuer = await startIssuer(PAGE);
   databaseUrl = await postgres.createDatabase('people');
   api = await startApiUnderTest({
     databaseUrl,
@@ -45,7 +48,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api?.close();
-  await Promise.all([postgres?.stop(), issuer?.close()]);
+  await issuer?.close();
   rmSync(directory, { recursive: true });
 });
 

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
+import { waitFor } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { type ApiUnderTest, startApiUnderTest } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 import { SeriesStore } from '../series/series-store.ts';
 import { aStepFrame } from '../series/testing/a-step-frame.ts';
 import { FeedReader } from './feed-reader.ts';
@@ -9,7 +11,7 @@ import { LiveJobs } from './live-jobs.ts';
 import { StreamWriter } from './stream-writer.ts';
 import { ReaderOfStream } from './testing/a-reader-of-streams.ts';
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let token: string;
 let jobId: string;
@@ -17,7 +19,7 @@ const uid = randomUUID();
 const stop = new AbortController();
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('streams') });
   token = await api.project('research', 'admin');
   jobId = randomUUID();
@@ -32,7 +34,6 @@ beforeAll(async () => {
 afterAll(async () => {
   stop.abort();
   await api?.close();
-  await postgres?.stop();
 });
 
 const tell = (...steps: number[]): Promise<void> => {

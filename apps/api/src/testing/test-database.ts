@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Postgres } from '@coxswain/local-cluster';
 import { Database, makeRoles, namesOfRoles, TenantDatabase } from '@coxswain/persistence';
+import { sharedPostgres, type SharedPostgres } from '@coxswain/test-harness';
 import type { Config } from '../config/config.ts';
 import { migrate } from '../infrastructure/databases.ts';
 
@@ -14,8 +14,28 @@ export interface TestDatabase {
   close(): Promise<void>;
 }
 
+let template: Promise<string> | undefined;
+
+/** The server of this run. Its databases are copies of one with every table, which is faster than the migrations; roles are made as usual. */
+export function migratedPostgres(): SharedPostgres {
+  const server = sharedPostgres();
+  template ??= makeTemplate(server);
+  const name = template;
+  return {
+    ...server,
+    createDatabase: async (prefix) => server.createDatabase(prefix, { template: await name }),
+  };
+}
+
+async function makeTemplate(server: SharedPostgres): Promise<string> {
+  const url = await server.createDatabase('template');
+  const databaseUrls = { runtime: url, system: url, queue: url, migrator: url };
+  await migrate({ databaseUrls }, { roles: undefined, onLocked: () => undefined });
+  return new URL(url).pathname.slice(1);
+}
+
 /** Makes one on that server. */
-export async function createTestDatabase(postgres: Postgres, prefix: string): Promise<TestDatabase> {
+export async function createTestDatabase(postgres: SharedPostgres, prefix: string): Promise<TestDatabase> {
   const urls = await rolesOf(await postgres.createDatabase(prefix));
   await migrate({ databaseUrls: urls }, { roles: await namesOfRoles(urls), onLocked: () => undefined });
   const options = { applicationName: `${prefix} test`, maxConnections: 4 };

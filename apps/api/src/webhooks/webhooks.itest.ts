@@ -2,13 +2,15 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Incident, LABELS, type TrainingJob } from '@coxswain/api-types';
 import { aJobSpec, anIncident, aTrainingJob } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
+import { waitFor } from '@coxswain/local-cluster';
+import type { SharedPostgres } from '@coxswain/test-harness';
 import { createMetrics } from '@coxswain/telemetry';
 import { claimMessage, KEPT_DAYS, MOST_KEPT_OF_ENDPOINT, removeOldDeliveries } from '../messages/delivery-rows.ts';
 import { MessageCarrier } from '../messages/message-carrier.ts';
 import { MOST_WAITING_OF_ENDPOINT } from '../messages/tell-webhooks.ts';
 import { markJobGone, projectJob } from '../projection/job-projection.ts';
 import { type ApiUnderTest, startApiUnderTest } from '../testing/api-under-test.ts';
+import { migratedPostgres } from '../testing/test-database.ts';
 
 const WEBHOOKS = '/v1/projects/research/webhooks';
 
@@ -17,7 +19,7 @@ type Message = Endpoint['messages'][number];
 const RECEIVER: string = new URL('../../../../examples/webhooks/receiver.mjs', import.meta.url).href;
 let receiver: (secret: string, onMessage: (message: Message) => void) => Server;
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let admin: string;
 let rivals: string;
@@ -26,7 +28,7 @@ const servers: Server[] = [];
 
 beforeAll(async () => {
   ({ receiver } = (await import(RECEIVER)) as { readonly receiver: typeof receiver });
-  postgres = await startPostgres();
+  postgres = migratedPostgres();
   api = await startApiUnderTest({
     databaseUrl: await postgres.createDatabase('webhooks'),
     environment: { COXSWAIN_WEBHOOK_ALLOW_HTTP: 'true', COXSWAIN_WEBHOOK_ALLOWED_RANGES: '127.0.0.1/32' },
@@ -53,7 +55,6 @@ afterAll(async () => {
   for (const carrier of carriers) await carrier.close();
   for (const server of servers) server.close();
   await api?.close();
-  await postgres?.stop();
 });
 
 const send = (method: 'GET' | 'POST' | 'DELETE', url: string, body?: object, token = admin) =>

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from 'pg';
+import { Client, escapeIdentifier } from 'pg';
 import { Component } from '../process/component.ts';
 import { createRunDirectory, persistentDirectory, type RunDirectory } from '../process/directories.ts';
 import { freePort } from '../process/ports.ts';
@@ -18,13 +18,19 @@ export interface PostgresOptions {
   readonly maxConnections?: number;
 }
 
+/** What a new database holds. */
+export interface NewDatabase {
+  /** The name of the database that it is a copy of. */
+  readonly template?: string;
+}
+
 /** A running PostgreSQL on loopback, of this process alone. */
 export interface Postgres {
   /** Of the database `postgres`, as superuser; holds a random password. */
   readonly url: string;
   readonly logPath: string;
-  /** Makes an empty database with a name of its own and returns its URL. */
-  createDatabase(prefix: string): Promise<string>;
+  /** Makes a database with a name of its own and returns its URL: empty, or a copy of the database `template`, to which nobody is connected. */
+  createDatabase(prefix: string, options?: NewDatabase): Promise<string>;
   /** Ends it, its clients' connections included, and removes data and directory unless the directory was given. */
   stop(options?: { readonly keepLogs?: boolean }): Promise<void>;
   /** Deletes its data for good; only after `stop`, by whoever deletes the directory that was given. */
@@ -112,12 +118,8 @@ class LocalPostgres implements Postgres {
     return new LocalPostgres({ files, directory, access, options });
   }
 
-  async createDatabase(prefix: string): Promise<string> {
-    const name = `${prefix.toLowerCase().replaceAll(/[^a-z0-9_]/g, '_')}_${randomBytes(6).toString('hex')}`;
-    await withClient(this.url, (client) => client.query(`CREATE DATABASE ${client.escapeIdentifier(name)}`));
-    const url = new URL(this.url);
-    url.pathname = `/${name}`;
-    return url.href;
+  createDatabase(prefix: string, options: NewDatabase = {}): Promise<string> {
+    return createDatabaseAt(this.url, prefix, options);
   }
 
   async stop(options: { readonly keepLogs?: boolean } = {}): Promise<void> {
@@ -145,6 +147,20 @@ class LocalPostgres implements Postgres {
   restart(): Promise<void> {
     return this.#component.restart();
   }
+}
+
+/** Makes a database with a name of its own on the server that a superuser's URL names, and returns its URL. */
+export async function createDatabaseAt(
+  serverUrl: string,
+  prefix: string,
+  { template }: NewDatabase = {},
+): Promise<string> {
+  const name = `${prefix.toLowerCase().replaceAll(/[^a-z0-9_]/g, '_')}_${randomBytes(6).toString('hex')}`;
+  const source = template === undefined ? '' : ` TEMPLATE ${escapeIdentifier(template)}`;
+  await withClient(serverUrl, (client) => client.query(`CREATE DATABASE ${escapeIdentifier(name)}${source}`));
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.href;
 }
 
 function serverArgs({ directory, access, options }: LocalPostgresParts): string[] {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import { sharedPostgres, type SharedPostgres } from '@coxswain/test-harness';
 import { Database } from '../database.ts';
 import { migrateDatabase } from '../migrate.ts';
 import { ofJob, type Scope, TenantDatabase } from '../tenant-database.ts';
@@ -13,7 +13,7 @@ import { PRIVILEGES, SYSTEM_PRIVILEGES, TABLE_ACCESS, TABLES_OF_THE_OWNER } from
  * More than 400 lines: a row of every table stands here, with which each is tried.
  */
 
-let postgres: Postgres;
+let postgres: SharedPostgres;
 let made: RolesMade;
 let roles: AccessRoles;
 /** Of a superuser, who looks at the catalogue and at what is there. */
@@ -21,7 +21,7 @@ let everything: Database;
 let tenants: TenantDatabase;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = sharedPostgres();
   const adminUrl = await postgres.createDatabase('access');
   made = await makeRoles({ adminUrl, prefix: 'access', passwordOf: (role) => `secret${role}` });
   roles = await namesOfRoles(made.urls);
@@ -36,7 +36,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await tenants?.close();
   await everything?.close();
-  await postgres?.stop();
 });
 
 const rowsOf = async <Row>(text: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> =>
