@@ -1,20 +1,21 @@
-import { startSystem, type CoxswainSystem } from '@coxswain/local-cluster';
+import type { CoxswainSystem } from '@coxswain/local-cluster';
 import type { Problem } from '@coxswain/api-types';
 import { gptSpec, sleeperSpec } from './support/jobs.ts';
 import { createProject, type TestProject } from './support/project.ts';
+import { releaseSharedSystem, sharedSystem } from './support/shared-system.ts';
 
 let system: CoxswainSystem;
 let mine: TestProject;
 let theirs: TestProject;
 
 beforeAll(async () => {
-  system = await startSystem();
-  mine = await createProject(system, 'mine');
-  theirs = await createProject(system, 'theirs');
+  system = await sharedSystem();
+  mine = await createProject(system, 'inputs');
+  theirs = await createProject(system, 'outsiders');
 });
 
 afterAll(async () => {
-  await system.stop();
+  await releaseSharedSystem();
 });
 
 interface Answer {
@@ -22,7 +23,7 @@ interface Answer {
   readonly problem: Problem;
 }
 
-async function post(body: string, token = mine.token, project = 'mine'): Promise<Answer> {
+async function post(body: string, token = mine.token, project = 'inputs'): Promise<Answer> {
   const response = await fetch(`${system.apiUrl}/v1/projects/${project}/jobs`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -65,7 +66,7 @@ describe('a request that is wrong gets the status and a sentence that names what
     ],
     [
       'a namespace of another project',
-      job({ namespace: 'theirs', spec: sleeperSpec({ steps: 1 }) }),
+      job({ namespace: 'outsiders', spec: sleeperSpec({ steps: 1 }) }),
       400,
       /theirs|namespace/,
     ],
@@ -80,9 +81,9 @@ describe('a request that is wrong gets the status and a sentence that names what
   });
 
   it.each<[string, () => string, string, number]>([
-    ['no token', () => '', 'mine', 401],
-    ['a token nobody made', () => 'cxs_00000000_0000000000000000000000000000000000000000000', 'mine', 401],
-    ['a token of another project', () => theirs.token, 'mine', 403],
+    ['no token', () => '', 'inputs', 401],
+    ['a token nobody made', () => 'cxs_00000000_0000000000000000000000000000000000000000000', 'inputs', 401],
+    ['a token of another project', () => theirs.token, 'inputs', 403],
     ['a project that does not exist', () => mine.token, 'nowhere', 403],
   ])('%s', async (_sentence, token, project, status) => {
     const answer = await post(job({ spec: sleeperSpec({ steps: 1 }) }), token(), project);
@@ -91,7 +92,7 @@ describe('a request that is wrong gets the status and a sentence that names what
   });
 
   it('loses nothing: no job was made by any of them', async () => {
-    expect((await mine.api.jobPage('mine')).items).toEqual([]);
+    expect((await mine.api.jobPage('inputs')).items).toEqual([]);
     expect(await system.plane.kubectl(['get', 'trainingjobs', '--all-namespaces', '-o', 'name'])).toBe('');
   });
 });

@@ -1,4 +1,4 @@
-import { startSystem, type CoxswainSystem } from '@coxswain/local-cluster';
+import type { CoxswainSystem } from '@coxswain/local-cluster';
 import { Job, JobSummary } from '@coxswain/api-types';
 import { spawn } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
@@ -7,6 +7,7 @@ import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { sleeperSpec, UNTIL_STOPPED, type SleeperOptions } from './support/jobs.ts';
 import { createProject, jobIn, type TestProject } from './support/project.ts';
+import { releaseSharedSystem, sharedSystem } from './support/shared-system.ts';
 
 const PROGRAM = resolve(import.meta.dirname, '../apps/cli/bin/coxswain.mjs');
 
@@ -14,13 +15,13 @@ let system: CoxswainSystem;
 let project: TestProject;
 
 beforeAll(async () => {
-  system = await startSystem({ shortLeases: true });
+  system = await sharedSystem();
   project = await createProject(system, 'rowers');
   writeFileSync(join(system.directory, 'config.yaml'), stringify({ server: system.apiUrl, token: project.token }));
 });
 
 afterAll(async () => {
-  await system?.stop();
+  await releaseSharedSystem();
 });
 
 interface Outcome {

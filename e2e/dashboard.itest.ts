@@ -1,9 +1,10 @@
-import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
+import { waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { findChromium } from '@coxswain/test-harness';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { gptSpec, sleeperSpec, UNTIL_STOPPED } from './support/jobs.ts';
 import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
+import { releaseSharedSystem, sharedSystem } from './support/shared-system.ts';
 
 /** Few enough for the pointer to meet the last one; slow enough for a slow browser to see them before and after the failure. */
 const STEPS = 120;
@@ -20,7 +21,7 @@ const complaints: string[] = [];
 beforeAll(async () => {
   const { executablePath, args, env } = await findChromium();
   [system, browser] = await Promise.all([
-    startSystem({ shortLeases: true }),
+    sharedSystem(),
     chromium.launch({ executablePath, args: [...args], env: { ...env }, timeout: PATIENCE_MS }),
   ]);
   project = await createProject(system, 'pictures');
@@ -38,7 +39,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await browser?.close();
-  await system?.stop();
+  await releaseSharedSystem();
 });
 
 /** Pictures stay with the logs of the run, to be looked at. */

@@ -2,21 +2,22 @@ import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NODE_MARKS, TrainingJobSpec } from '@coxswain/api-types';
-import { findRank, LOCAL_IMAGES, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
+import { findRank, LOCAL_IMAGES, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec, sleeperSpec, UNTIL_STOPPED, type SleeperOptions } from './support/jobs.ts';
 import { createProject, jobIn, ranksOf, submit, type TestProject } from './support/project.ts';
+import { releaseSharedSystem, sharedSystem } from './support/shared-system.ts';
 
 let system: CoxswainSystem;
 let project: TestProject;
 
 beforeAll(async () => {
-  system = await startSystem({ shortLeases: true });
+  system = await sharedSystem();
   project = await createProject(system, 'failures');
 });
 
 afterAll(async () => {
-  await system.stop();
+  await releaseSharedSystem();
 });
 
 type Fault = NonNullable<SleeperOptions['fault']>;

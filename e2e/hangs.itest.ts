@@ -1,7 +1,8 @@
-import { findRank, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
+import { findRank, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { brokenInvariants } from './support/audit.ts';
 import { gptSpec } from './support/jobs.ts';
 import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
+import { releaseSharedSystem, sharedSystem } from './support/shared-system.ts';
 
 const deadlineMs = 300_000;
 /** A rank that stands still is named so soon, and its gang goes on elsewhere so soon after that. */
@@ -11,12 +12,12 @@ let system: CoxswainSystem;
 let project: TestProject;
 
 beforeAll(async () => {
-  system = await startSystem({ shortLeases: true });
+  system = await sharedSystem();
   project = await createProject(system, 'hangs');
 });
 
 afterAll(async () => {
-  await system.stop();
+  await releaseSharedSystem();
 });
 
 /** Notes of the Events that detectors caused. */

@@ -1,20 +1,21 @@
-import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
+import { waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { API_GROUP_VERSION, LABELS, type Job } from '@coxswain/api-types';
 import { randomUUID } from 'node:crypto';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
 import { sleeperSpec, UNTIL_STOPPED } from './support/jobs.ts';
 import { createProject, jobIn, ranksOf, resource, submit, type TestProject } from './support/project.ts';
+import { releaseSharedSystem, sharedSystem } from './support/shared-system.ts';
 
 let system: CoxswainSystem;
 let project: TestProject;
 
 beforeAll(async () => {
-  system = await startSystem({ shortLeases: true });
+  system = await sharedSystem();
   project = await createProject(system, 'paths');
 });
 
 afterAll(async () => {
-  await system.stop();
+  await releaseSharedSystem();
 });
 
 async function graphql(

@@ -1,8 +1,9 @@
 import { delimiter, join, resolve } from 'node:path';
-import { startSystem, type CoxswainSystem } from '@coxswain/local-cluster';
+import type { CoxswainSystem } from '@coxswain/local-cluster';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
 import { sleeperSpec } from './support/jobs.ts';
 import { createProject, jobIn, ranksOf, submit, type TestProject } from './support/project.ts';
+import { releaseSharedSystem, sharedSystem } from './support/shared-system.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 /** Python's own place for what a site does to every start of it: the faults are of the node, not of the preflight. */
@@ -16,12 +17,12 @@ let system: CoxswainSystem;
 let project: TestProject;
 
 beforeAll(async () => {
-  system = await startSystem({ shortLeases: true });
+  system = await sharedSystem();
   project = await createProject(system, 'preflight');
 });
 
 afterAll(async () => {
-  await system.stop();
+  await releaseSharedSystem();
 });
 
 /** Three pods of one rank on three of the four nodes, which lie in two islands of two. */

@@ -1,12 +1,13 @@
 /** More than 400 lines: one table of what strangers try, over one system, which takes a minute to start. */
 import { LABELS, SERIES_PATH, type Job } from '@coxswain/api-types';
-import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
+import { waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { sleeperSpec, UNTIL_STOPPED } from './support/jobs.ts';
 import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
+import { releaseSharedSystem, sharedSystem } from './support/shared-system.ts';
 
 /** Stands in the victim's job; nobody else may ever read it. */
 const CANARY = 'canary-7f3a9c';
@@ -22,7 +23,7 @@ const tokens = { viewer: '', operator: '', admin: '' };
 let theirPageToken = '';
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   [mine, theirs] = await Promise.all([createProject(system, 'mine'), createProject(system, 'theirs')]);
   for (const role of ['viewer', 'operator', 'admin'] as const)
     tokens[role] = (await system.admin.createToken('mine', { name: role, role })).token;
@@ -35,7 +36,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await system.stop();
+  await releaseSharedSystem();
 });
 
 interface Attack {

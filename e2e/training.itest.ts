@@ -1,10 +1,11 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { LABELS, type StepPoint, type TrainingJobSpec } from '@coxswain/api-types';
-import { killRank, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
+import { killRank, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec } from './support/jobs.ts';
 import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
+import { releaseSharedSystem, sharedSystem } from './support/shared-system.ts';
 
 /**
  * Largest difference of loss at one step between two layouts or before and after a restart, in nats, fp32 on CPU. Sums in another order
@@ -58,7 +59,7 @@ function expectSameCurve(seen: ReadonlyMap<number, number>, from: number): void 
 }
 
 beforeAll(async () => {
-  system = await startSystem({ shortLeases: true });
+  system = await sharedSystem();
   project = await createProject(system, 'training');
   const job = await submit(project, 'undisturbed', spec());
   await jobIn(project, job.id, ['Complete'], { deadlineMs });
@@ -66,7 +67,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await system.stop();
+  await releaseSharedSystem();
 });
 
 describe('a real GPT', () => {

@@ -1,7 +1,7 @@
 import { existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeExit, findEnginePython, startPostgres } from '@coxswain/local-cluster';
-import { SHARED_POSTGRES_VARIABLE } from '@coxswain/test-harness';
+import { SHARED_POSTGRES_VARIABLE, usersVariable } from '@coxswain/test-harness';
 import { USUAL_PARTS, type SetupPart } from '../setup/ensure-setup.ts';
 import { crashesIn, describeCrashes, tallyOfJest, tallyOfJunit, total, type Tally } from './results.ts';
 import { ROOT, runSupervised } from './run-supervised.ts';
@@ -215,7 +215,7 @@ function vitestPart({ name, folders, without = [], lane }: VitestKind): Part {
           name: `vitest ${name}`,
           command: process.execPath,
           args: vitestArguments(files),
-          env: { ...environmentOf(directory, name), ...shared, [REPORT_VARIABLE]: report },
+          env: { ...environmentOf(directory, name), ...shared, ...usersOf(files), [REPORT_VARIABLE]: report },
           report,
         });
         const json = existsSync(report) ? readFileSync(report, 'utf8') : undefined;
@@ -234,6 +234,19 @@ export function vitestArguments(files: readonly string[]): string[] {
 /** Programs are started thousands of times from sources: what was stripped and compiled once is there for the next. */
 function environmentOf(directory: string, name: string): Readonly<Record<string, string>> {
   return { COXSWAIN_RUN_DIR: join(directory, name), NODE_COMPILE_CACHE: join(directory, 'compiled') };
+}
+
+/** How many of `files` use each fixture that files share. */
+function usersOf(files: readonly string[]): Readonly<Record<string, string>> {
+  const count = (call: RegExp): string => String(files.filter((file) => calls(file, call)).length);
+  return {
+    [usersVariable('system')]: count(/\bsharedSystem\(/),
+    [usersVariable('world')]: count(/\bsharedWorld\(/),
+  };
+}
+
+function calls(file: string, call: RegExp): boolean {
+  return call.test(readFileSync(join(ROOT, file), 'utf8'));
 }
 
 /** Starts one PostgreSQL for all of `files` if one of them asks for it, and stops it when `use` has ended. */

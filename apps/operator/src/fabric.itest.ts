@@ -7,11 +7,11 @@ import {
   type TrainingJob,
 } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
-import { startWorld, type World } from './testing/world.ts';
+import { sharedWorld, type World } from './testing/world.ts';
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
 });
 afterEach(async () => {
   await world.clear();

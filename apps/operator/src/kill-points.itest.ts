@@ -1,9 +1,9 @@
 import { differences, KILL_MOMENTS, KillGround } from './testing/kill-points.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { sharedWorld, type World } from './testing/world.ts';
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
 });
 afterAll(() => world.stop());
 

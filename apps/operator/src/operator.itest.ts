@@ -14,11 +14,11 @@ import {
 import { podName } from '@coxswain/lifecycle';
 import { freePort, waitFor } from '@coxswain/local-cluster';
 import { EXIT_CODES } from './process/exit-codes.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { sharedWorld, type World } from './testing/world.ts';
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
   await Promise.all(['node-a', 'node-b'].map((name) => world.node(name, 2)));
 });
 afterAll(() => world.stop());

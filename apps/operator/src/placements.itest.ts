@@ -1,11 +1,11 @@
 import { API_GROUP_VERSION, LABELS, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startWorld, type World } from './testing/world.ts';
+import { sharedWorld, type World } from './testing/world.ts';
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
 });
 afterEach(() => world.clear());
 afterAll(() => world.stop());

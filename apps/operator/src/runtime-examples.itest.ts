@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { computeDomainsPath } from './cluster/paths.ts';
 import { defineComputeDomains } from './testing/compute-domains.ts';
-import { startWorld, type NodeOptions, type World } from './testing/world.ts';
+import { sharedWorld, type NodeOptions, type World } from './testing/world.ts';
 
 const DIRECTORY = join(import.meta.dirname, '../../../examples/runtimes');
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
 });
 afterEach(async () => {
   await world.clear();

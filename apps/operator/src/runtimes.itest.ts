@@ -1,10 +1,10 @@
 import { API_GROUP_VERSION, type TrainingJob } from '@coxswain/api-types';
 import { join } from 'node:path';
-import { startWorld, type World } from './testing/world.ts';
+import { sharedWorld, type World } from './testing/world.ts';
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
 });
 afterEach(async () => {
   await world.clear();

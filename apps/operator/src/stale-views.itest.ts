@@ -4,7 +4,7 @@ import { waitFor } from '@coxswain/local-cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import { auditGangs } from './testing/kill-points.ts';
 import type { Operator } from './operator.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { sharedWorld, type World } from './testing/world.ts';
 
 interface WatchEvent {
   readonly type: string;
@@ -58,7 +58,7 @@ let proxy: FaultProxy;
 let namespace: string;
 let leader: Operator;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
   await Promise.all(['node-a', 'node-b'].map((name) => world.node(name, 2)));
   proxy = await world.faultProxy();
   proxy.add({ match: { path: `/apis/${API_GROUP_VERSION}/trainingjobs` }, action: jobsSeen.action });

@@ -16,7 +16,7 @@ import { request } from 'node:https';
 import WebSocket from 'ws';
 import type { Operator } from '../operator.ts';
 import type { RawPod } from '../testing/raw-pod.ts';
-import { startWorld, type World } from '../testing/world.ts';
+import { sharedWorld, type World } from '../testing/world.ts';
 
 let world: World;
 let operator: Operator;
@@ -24,7 +24,7 @@ let namespace: string;
 let job: TrainingJob;
 let pods: readonly RawPod[];
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
   await Promise.all(['node-a', 'node-b'].map((name) => world.node(name, 2)));
   operator = await world.operator();
   namespace = await world.namespace();

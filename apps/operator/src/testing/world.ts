@@ -11,7 +11,7 @@ import {
   type ControlPlaneOptions,
   type ProcessExit,
 } from '@coxswain/local-cluster';
-import { startFaultProxy, type FaultProxy } from '@coxswain/test-harness';
+import { SharedFixture, startFaultProxy, type FaultProxy } from '@coxswain/test-harness';
 import { createLogger } from '@coxswain/telemetry';
 import { readConfig } from '../config/config.ts';
 import { startOperator, type Operator } from '../operator.ts';
@@ -86,11 +86,65 @@ const NODES_JUDGED = {
 };
 
 /** Starts a world; ends what it started when something fails. */
-export async function startWorld({
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const plane = await startPlane(options);
+  return worldOn(plane, { ...options, end: () => plane.stop() });
+}
+
+const fixture = new SharedFixture<ControlPlane>({
+  name: 'world',
+  start: () => startPlane({}),
+  stop: (plane) => plane.stop(),
+});
+
+/** A world of the usual kind on the control plane that test files share; its `stop` empties the cluster for the next file. */
+export async function sharedWorld(): Promise<World> {
+  const plane = await fixture.take();
+  const end = async (): Promise<void> => {
+    try {
+      await emptyCluster(plane);
+    } finally {
+      await fixture.release();
+    }
+  };
+  return worldOn(plane, { end });
+}
+
+/** What tests make outside of namespaces, and the leases that killed operators left. Each file makes namespaces of its own. */
+async function emptyCluster(plane: ControlPlane): Promise<void> {
+  const remove = async (path: string): Promise<void> => {
+    const { items } = await plane.admin.json<{ items: KubeItem[] }>({ method: 'GET', path });
+    await Promise.all(
+      items.map(async ({ metadata }) => {
+        const of =
+          metadata.namespace === undefined ? path : path.replace(/\/(?=[^/]+$)/, `/namespaces/${metadata.namespace}/`);
+        const item = `${of}/${metadata.name}`;
+        if (metadata.finalizers !== undefined) {
+          const body = { metadata: { finalizers: null } };
+          await plane.admin.send({ method: 'PATCH', path: item, body, contentType: 'application/merge-patch+json' });
+        }
+        await plane.admin.send({ method: 'DELETE', path: item, body: { gracePeriodSeconds: 0 } });
+      }),
+    );
+  };
+  const ours = `/apis/${API_GROUP_VERSION}`;
+  for (const kind of ['trainingjobs', 'placements', 'fabrics', 'clustertrainingruntimes', 'trainingruntimes'])
+    await remove(`${ours}/${kind}`);
+  await remove('/api/v1/pods');
+  await remove('/api/v1/nodes');
+  await remove('/api/v1/persistentvolumes');
+  await plane.kubectl(['-n', SYSTEM_NAMESPACE, 'delete', 'leases', '--all']);
+}
+
+interface KubeItem {
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly finalizers?: readonly string[] };
+}
+
+async function startPlane({
   judgesNodes = false,
   simulatesNodes = false,
   ...options
-}: WorldOptions = {}): Promise<World> {
+}: WorldOptions): Promise<ControlPlane> {
   const unjudged = simulatesNodes ? NODES_SIMULATED : NODES_UNJUDGED;
   const { extraControllerManagerFlags, ...others } = judgesNodes ? NODES_JUDGED : unjudged;
   const plane = await startControlPlane({
@@ -99,10 +153,21 @@ export async function startWorld({
   });
   try {
     await installChart(plane);
+    return plane;
   } catch (error) {
     await plane.stop();
     throw error;
   }
+}
+
+let namespaces = 0;
+
+interface WorldParts extends WorldOptions {
+  /** Ends the control plane, or leaves it as it was found. */
+  readonly end: () => Promise<void>;
+}
+
+function worldOn(plane: ControlPlane, { judgesNodes = false, simulatesNodes = false, end }: WorldParts): World {
   const { admin } = plane;
   const kubelet = new FakeKubelet(admin);
   if (!simulatesNodes) kubelet.start();
@@ -110,7 +175,6 @@ export async function startWorld({
   if (judgesNodes) heartbeats.start();
   const operators: Operator[] = [];
   const killable: (() => Promise<void>)[] = [];
-  let namespaces = 0;
 
   const proxies: FaultProxy[] = [];
   const kubeconfigs = new Map<string, Promise<string>>();
@@ -333,7 +397,7 @@ export async function startWorld({
       await Promise.all(proxies.map((proxy) => proxy.close()));
       await kubelet.stop();
       await heartbeats.stop();
-      await plane.stop();
+      await end();
     },
   };
 }

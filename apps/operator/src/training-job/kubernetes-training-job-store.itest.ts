@@ -18,7 +18,7 @@ import {
   trainingJobsPath,
 } from '../cluster/paths.ts';
 import { defineComputeDomains } from '../testing/compute-domains.ts';
-import { startWorld, type World } from '../testing/world.ts';
+import { sharedWorld, type World } from '../testing/world.ts';
 import type { Kind } from './testing/in-memory-cluster.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './kubernetes-training-job-store.ts';
 import { clusterAdmission } from './cluster-admission.ts';
@@ -27,7 +27,7 @@ import { holdsToTheContract, type StoreWorld } from './testing/training-job-stor
 let world: World;
 let client: KubeClient;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
   world.kubelet.isAwake = false;
   await defineComputeDomains(world.plane);
   const account = { namespace: SYSTEM_NAMESPACE, serviceAccount: 'coxswain-operator', apiserverUrl: world.plane.url };
