@@ -128,17 +128,19 @@ function removeOldRuns(): void {
 async function runPart(part: Part, context: PartContext): Promise<Tally> {
   const started = performance.now();
   tell(`\n▶ ${part.name}`);
-  const tally = await prepareAndRun(part, context).catch((error: unknown) => ({
+  let setUp = '';
+  const run = async (): Promise<Tally> => {
+    await ensureSetup({ only: needsOf(part, context) });
+    setUp = `, of which set-up ${secondsSince(started)}`;
+    return part.run(context);
+  };
+  const tally = await run().catch((error: unknown) => ({
     passed: 0,
     failures: [{ name: part.name, message: error instanceof Error ? error.message : String(error) }],
   }));
-  tell(`${tally.failures.length === 0 ? '✓' : '✗'} ${part.name}: ${summaryLine(tally)} (${secondsSince(started)})`);
+  const verdict = tally.failures.length === 0 ? '✓' : '✗';
+  tell(`${verdict} ${part.name}: ${summaryLine(tally)} (${secondsSince(started)}${setUp})`);
   return tally;
-}
-
-async function prepareAndRun(part: Part, context: PartContext): Promise<Tally> {
-  await ensureSetup({ only: needsOf(part, context) });
-  return part.run(context);
 }
 
 function tell(text: string): void {

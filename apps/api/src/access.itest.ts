@@ -39,7 +39,7 @@ beforeAll(async () => {
     'MAX_TOKENS',
     'MAX_WEBHOOKS',
   ];
-  databaseUrl = await postgres.createDatabase('access');
+  databaseUrl = await postgres.createDatabase('asked');
   api = await startApiUnderTest({
     databaseUrl,
     environment: {
