@@ -56,7 +56,7 @@ function startTable(engines: readonly Engine[]): readonly string[] {
   const rows = engines.map(({ name, releases, startedBy, needsCommand, takesRecipe }) => [
     `[\`${name}\`](#${name})`,
     releases.length === 0 ? '' : listed(releases),
-    needsCommand ? 'the job gives it' : 'its own',
+    needsCommand ? 'from the job' : 'its own',
     takesRecipe ? 'yes' : '',
     listed(startedBy),
   ]);
@@ -67,7 +67,7 @@ const ABILITIES: readonly (readonly [string, (able: Engine['abilities']) => read
   ['Schedules of a pipeline', (able) => able.schedules],
   ['Vocabulary in a pipeline', (able) => able.vocabularies],
   ['Context parallelism', (able) => able.contextAlgorithms],
-  ['Samples of unlike lengths', (able) => able.dynamic],
+  ['Samples of different lengths', (able) => able.dynamic],
   ['ZeRO stages', (able) => able.zeroStages],
   ['Optimizers', (able) => able.optimizers],
   ['Offload', (able) => able.offloads],
@@ -100,15 +100,15 @@ function takes(options: readonly string[], option: string): boolean {
 function section({ name, abilities }: Engine): readonly string[] {
   if (!isEngineName(name)) return [];
   const { words, traps } = ENGINE_GUIDES[name];
-  const told = words.map(({ word, to, note = '' }) => [`\`${word}\``, code(to), note]);
+  const options = words.map(({ word, to, note = '' }) => [`\`${word}\``, code(to), note]);
   const known = traps.map(({ what, answer, source }) => [what, answer, source]);
   return [
     '',
     `## ${name}`,
     '',
     `Read in: ${abilities.source}.`,
-    ...(told.length === 0 ? [] : ['', table(['Word of the job', 'What the engine is told', 'Note'], told)]),
-    ...(known.length === 0 ? [] : ['', table(['Known trap', 'What is done about it', 'Source'], known)]),
+    ...(options.length === 0 ? [] : ['', table(['Field of the job', 'Option of the engine', 'Note'], options)]),
+    ...(known.length === 0 ? [] : ['', table(['Known trap', 'What Coxswain does', 'Source'], known)]),
   ];
 }
 

@@ -50,15 +50,7 @@ export function generateJobWords(): ReadonlyMap<string, string> {
   for (const [section, about] of SECTIONS) {
     const schema = spec.properties?.[section];
     if (schema === undefined) continue;
-    lines.push(
-      '',
-      `## ${section}`,
-      '',
-      about,
-      '',
-      '| Field | Values | Default | Meaning |',
-      '|---|---|---|---|',
-    );
+    lines.push('', `## ${section}`, '', about, '', '| Field | Values | Default | Meaning |', '|---|---|---|---|');
     for (const row of rowsOf(resolved(schema, definitions), '', definitions)) lines.push(row);
   }
   return new Map([['docs/reference/generated/job-words.md', `${lines.join('\n')}\n`]]);
