@@ -6,6 +6,7 @@ const PAGES = globSync('{*.md,{docs,examples,apps,engines,migrations,libs,charts
   cwd: ROOT,
   exclude: ['**/node_modules'],
 }).sort();
+const PAGE_NAME = /(?<![\w/.])docs\/(?:adr|concepts|reference|tasks|tutorials|design)\/[\w./-]+\.md/g;
 const CODE = /```[\s\S]*?```|`[^`\n]*`/g;
 
 /** Links of a page to files of this repository: `[text](path#anchor)` and pictures. */
@@ -48,6 +49,22 @@ describe('links of pages', () => {
       { path: 'b.md', anchor: 'c' },
       { path: 'e.png', anchor: undefined },
     ]);
+  });
+});
+
+describe('pages that code, chart and messages name', () => {
+  it('exist', () => {
+    const sources = globSync(
+      '{apps,libs,tools,charts,e2e,engines,examples,images,.github}/**/*.{ts,tsx,mjs,py,yaml,yml,json,sh,txt}',
+      { cwd: ROOT, exclude: ['**/node_modules', '**/dist'] },
+    );
+    const missing = sources.flatMap((source) =>
+      [...readFileSync(join(ROOT, source), 'utf8').matchAll(PAGE_NAME)]
+        .map(([page]) => page)
+        .filter((page) => !existsSync(join(ROOT, page)))
+        .map((page) => `${source} -> ${page}`),
+    );
+    expect(missing).toEqual([]);
   });
 });
 
