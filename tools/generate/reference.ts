@@ -35,7 +35,7 @@ function conditionsPage(): string {
   lines.push(
     '## How an attempt ends',
     '',
-    'After ten failures in a row that are free and made no step the next is charged, except `PodsRefused`.',
+    'After ten free failures in a row without a step, the next one is charged, except `PodsRefused`.',
     '',
     '| Reason | Charged to the restart budget | Meaning |',
     '|---|---|---|',
@@ -55,10 +55,10 @@ const RESTART_WORDS = {
 function crashClassesPage(): string {
   const lines = [
     GENERATED.replace('api-types', 'api-types and libs/health'),
-    '# Classes of crashes',
+    '# Crash classes',
     '',
-    'Who is believed first: an XID in the log of the kernel, a condition of the node, whoever ended the pod on purpose, what the program wrote last,',
-    'how its process ended. Of what it wrote the first class of this list that shows counts. Letters of either case are alike, `*` stands for anything.',
+    'Coxswain judges by the first of these that it finds: an XID in the kernel log, a condition of the node, a deliberate end of the pod, the last lines of the',
+    'program, the end of its process. Of the last lines, the first class of this list that matches counts. Case does not matter; `*` matches anything.',
     '',
     '| Class | Blames | Meaning | What to do | Lines that show it |',
     '|---|---|---|---|---|',
@@ -82,11 +82,11 @@ function incidentsPage(): string {
   ];
   return `${[
     GENERATED,
-    '# Words of incidents',
+    '# Kinds, actions and outcomes of incidents',
     '',
-    ...table('What was seen', INCIDENT_KINDS),
-    ...table('What was done', INCIDENT_ACTIONS),
-    ...table('What came of it', INCIDENT_OUTCOMES),
+    ...table('Kinds', INCIDENT_KINDS),
+    ...table('Actions', INCIDENT_ACTIONS),
+    ...table('Outcomes', INCIDENT_OUTCOMES),
   ].join('\n')}`;
 }
 
@@ -95,8 +95,8 @@ function exitCodesPage(): string {
     GENERATED,
     '# Exit codes of the launcher',
     '',
-    'The structured cause in the termination message decides first; the exit code decides when the message is missing. An engine’s own',
-    'code is passed on; a process that a signal n ended counts as 128 + n.',
+    'The structured cause in the termination message takes precedence; without it the exit code decides. The launcher passes an engine’s own code on. A process',
+    'that signal n ended counts as 128 + n.',
     '',
     '| Code | Name | What follows | Meaning |',
     '|---|---|---|---|',
@@ -115,7 +115,7 @@ function rankEnvironmentPage(): string {
   ];
   const lines = [
     GENERATED,
-    '# What the launcher gives a rank',
+    '# Variables of a rank',
     '',
     ...table({ ...TORCH_RANK_ENV, ...LAUNCHER_RANK_ENV }, 'Variable'),
     '## Before the first rank',

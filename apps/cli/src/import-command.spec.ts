@@ -5,7 +5,7 @@ import { readJobFile } from './job-file.ts';
 import { runOffline, type OfflineOutcome } from './testing/run-offline.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const PAGE = readFileSync(join(ROOT, 'docs/reference/first-job.md'), 'utf8');
+const PAGE = readFileSync(join(ROOT, 'docs/tasks/import-a-job.md'), 'utf8');
 const EXAMPLE = join(ROOT, 'examples/import/train-job.yaml');
 
 let directory: string;
@@ -53,7 +53,7 @@ describe('coxswain import', () => {
     expect(err).toMatch(/\nNothing was submitted\. Lines with "▸" \(2\) say what may be left to do\.$/);
   });
 
-  it('says what docs/reference/first-job.md shows', async () => {
+  it('says what docs/tasks/import-a-job.md shows', async () => {
     const shown = /```console\n\$ coxswain import examples\/import\/train-job\.yaml --out job\.yaml\n([^]*?)```/.exec(
       PAGE,
     )?.[1];

@@ -9,7 +9,7 @@ if [ -s "$PGDATA/PG_VERSION" ]; then
   data_major=$(cat "$PGDATA/PG_VERSION")
   if [ "$data_major" != "$image_major" ]; then
     echo "The claim holds data of PostgreSQL $data_major and the image is PostgreSQL $image_major, which cannot read it. Set database.embedded.image.tag to $data_major;" \
-      "to change the major version, dump the database, delete the claim, and restore (docs/reference/install.md)." >&2
+      "to change the major version, dump the database, delete the claim, and restore (docs/tasks/install.md)." >&2
     exit 1
   fi
   # A volume that is given to a group lets the group in, which PostgreSQL refuses.

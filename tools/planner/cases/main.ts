@@ -19,11 +19,13 @@ const TARGET = fileURLToPath(new URL('../../../docs/reference/planner-cases.md',
 
 const HEAD = `# What the planner answers
 
-${SITUATIONS.length} situations, published jobs first, then everyday questions, with the planner's first answer and what was published beside it. \`npm run planner:cases\` writes this
-page (minutes of one core). Options that a person would have to give (engine, number format) are those of the published run; everything else is searched. A
-published layout was chosen by people who could run it, often for another release or reason, so a difference in layout is no error by itself; one in time that
-lies outside [the interval](planner-score.md#how-far-off-an-answer-is), in which four of five such steps are, would be. FlashAttention is assumed, which runs of 2021 and 2022 did not have: they computed activations again and took
-longer.
+${SITUATIONS.length} situations, published jobs first, then everyday questions. Each has the planner's first answer and, if there is one, the published layout. \`npm run planner:cases\` writes this
+page (minutes of one core).
+
+- Options that a person must give (engine, number format) are those of the published run. Everything else is searched.
+- People chose a published layout because they could run it, often with another release or for another reason. A different layout is no error by itself.
+- A published time outside [the 80 % interval](planner-score.md#how-far-off-an-answer-is) would be an error.
+- FlashAttention is assumed. Runs of 2021 and 2022 did not have it: they recomputed activations and took longer.
 `;
 
 const sections: string[] = [];

@@ -28,7 +28,7 @@ export interface Start {
 }
 
 const WAY_OUT =
-  'Make the roles with apps/api/dist/database-roles.js and give the API the URLs that it prints (docs/reference/database-roles.md). To go on until then with one role, and with the API’s own filters as the only wall between projects, set COXSWAIN_DATABASE_SINGLE_ROLE=true (api.databaseSingleRole of the chart)';
+  'Make the roles with apps/api/dist/database-roles.js and give the API the URLs that it prints (docs/tasks/set-up-database-roles.md). To go on until then with one role, and with the API’s own filters as the only wall between projects, set COXSWAIN_DATABASE_SINGLE_ROLE=true (api.databaseSingleRole of the chart)';
 
 /**
  * Waits for the database, refuses a role that policies would not bind, migrates, and connects. The refusal comes first: what an installation has is left as
@@ -86,7 +86,7 @@ export async function rolesToUse(
   if (config.hasSingleDatabaseRole) {
     if (!facts.seesNothing) return undefined;
     throw new Error(
-      `the database has policies already, and they hide every row from the role "${facts.name}" of DATABASE_URL. Give the API the URLs of the roles, and take COXSWAIN_DATABASE_SINGLE_ROLE away (docs/reference/database-roles.md).`,
+      `the database has policies already, and they hide every row from the role "${facts.name}" of DATABASE_URL. Give the API the URLs of the roles, and take COXSWAIN_DATABASE_SINGLE_ROLE away (docs/tasks/set-up-database-roles.md).`,
     );
   }
   const problem = roleProblem(facts);
