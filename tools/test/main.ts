@@ -1,7 +1,8 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { removeOwnFolders } from '@coxswain/local-cluster';
 import { ensureSetup } from '../setup/ensure-setup.ts';
 import { complaintsDuring } from './complaints.ts';
 import { secondsSince } from '../setup/progress.ts';
@@ -112,12 +113,8 @@ async function runLane(parts: readonly Part[], context: PartContext): Promise<Ta
 
 /** Logs of failed and killed runs are kept for a day. */
 function removeOldRuns(): void {
-  for (const entry of readdirSync(tmpdir()).filter((name) => name.startsWith(RUN_PREFIX))) {
-    const path = join(tmpdir(), entry);
-    if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > KEEP_RUNS_MS) {
-      rmSync(path, { recursive: true, force: true });
-    }
-  }
+  const isOld = (modifiedAtMs: number): boolean => Date.now() - modifiedAtMs > KEEP_RUNS_MS;
+  removeOwnFolders(tmpdir(), (name, { modifiedAtMs }) => name.startsWith(RUN_PREFIX) && isOld(modifiedAtMs));
 }
 
 async function runPart(part: Part, context: PartContext): Promise<Tally> {
