@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { AdminClient } from './admin-client.ts';
 import { findBinary, type BinaryName } from '../programs/binaries.ts';
 import type { KeyPair, Subject } from './certificates.ts';
@@ -18,7 +18,7 @@ import {
 import { createPki, type ControlPlanePki } from './control-plane-pki.ts';
 import { createRunDirectory, persistentDirectory, type RunDirectory } from '../process/directories.ts';
 import { kubeconfig } from './kubeconfig.ts';
-import { freePorts } from '../process/ports.ts';
+import { freePorts, requireFreePort } from '../process/ports.ts';
 import { onPath } from '../process/processes.ts';
 import { keepTokenFresh } from './service-account-token.ts';
 import { waitFor } from '../process/wait.ts';
@@ -318,7 +318,10 @@ function componentsOf(
 
 async function portsKeptIn(path: string): Promise<ControlPlaneFacts['ports']> {
   if (existsSync(path)) {
-    return JSON.parse(readFileSync(path, 'utf8')) as ControlPlaneFacts['ports'];
+    const kept = JSON.parse(readFileSync(path, 'utf8')) as ControlPlaneFacts['ports'];
+    const advice = `Start it later, or remove ${dirname(dirname(path))} to begin with new data.`;
+    for (const port of Object.values(kept)) await requireFreePort(port, { use: 'the control plane', advice });
+    return kept;
   }
   const [etcd = 0, etcdPeer = 0, apiserver = 0] = await freePorts(3);
   const ports = { etcd, etcdPeer, apiserver };

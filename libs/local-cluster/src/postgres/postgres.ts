@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { Component } from '../process/component.ts';
 import { createRunDirectory, persistentDirectory, type RunDirectory } from '../process/directories.ts';
-import { freePort } from '../process/ports.ts';
+import { freePort, requireFreePort } from '../process/ports.ts';
 import { describeExit, lastLines, startProcess, type ProcessSpec } from '../process/processes.ts';
 import { removeDataFolder, serverFiles, type ServerFiles } from './server-files.ts';
 import { serverUser } from './server-user.ts';
@@ -105,6 +105,10 @@ class LocalPostgres implements Postgres {
       writeFileSync(accessPath, JSON.stringify(access), { mode: 0o600 }); // Last: its presence means "initialised".
     }
     const access = JSON.parse(readFileSync(accessPath, 'utf8')) as Access;
+    await requireFreePort(access.port, {
+      use: 'PostgreSQL',
+      advice: `Start it later, or remove ${directory.path} to begin with new data.`,
+    });
     const data = dataFolder(directory, access);
     if (!existsSync(data)) {
       throw new Error(`the data of this server is no longer in ${data}; remove ${directory.path} to begin with none`);
