@@ -125,7 +125,11 @@ function packagesMatch() {
   if (whyNotTheNode() !== undefined) {
     return false;
   }
-  writeFileSync(STAMP, lockHash());
+  try {
+    writeFileSync(STAMP, lockHash());
+  } catch {
+    // The checkout belongs to another user. The next start compares the packages again.
+  }
   return true;
 }
 
