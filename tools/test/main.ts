@@ -17,6 +17,7 @@ import {
   LONG_TESTS,
   needsOf,
   PYTHON,
+  STYLE,
   TYPECHECK,
   UNIT,
   type Choice,
@@ -37,7 +38,7 @@ that does not load, count as failed.
   --integration   only the integration tests (Postgres, Kubernetes, PyTorch)
   --python        only the tests of the engines
   --watch         the unit tests, and again whenever a file changes, until Ctrl-C
-  --ci            lint, the house rules, format and whether generated files are up to date; and all tests but those that
+  --ci            lint, the house rules, style, format and whether generated files are up to date; and all tests but those that
                   take minutes each, unless a path names them (npm run campaign -- long-tests)
   --help          this text
 `;
@@ -73,7 +74,11 @@ async function main(): Promise<number> {
   ];
   const everything = positionals.length > 0 ? [UNIT, PYTHON, INTEGRATION] : [TYPECHECK, UNIT, PYTHON, INTEGRATION];
   const parts =
-    chosen.length > 0 ? chosen : values.ci === true ? [LINT, HOUSE, FORMAT, GENERATED, ...everything] : everything;
+    chosen.length > 0
+      ? chosen
+      : values.ci === true
+        ? [LINT, HOUSE, STYLE, FORMAT, GENERATED, ...everything]
+        : everything;
   const without = values.ci === true && positionals.length === 0 ? LONG_TESTS : [];
   return runParts(parts, { filters: positionals, without });
 }

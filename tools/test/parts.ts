@@ -42,6 +42,8 @@ export const TYPECHECK = commandPart('typecheck', bin('tsc'), ['-p', 'tsconfig.j
 export const LINT = commandPart('lint', bin('eslint'), ['.', '--max-warnings', '0']);
 /** Rules about files as a whole: their length, their circles, what an index exports. */
 export const HOUSE = commandPart('house', process.execPath, ['tools/house/measure.ts', '--check']);
+/** Words and lengths of sentences: advice for docs and comments, a failure in messages to users. */
+export const STYLE = commandPart('style', process.execPath, ['tools/style/main.ts']);
 /** Layout of the text. */
 export const FORMAT = commandPart('format', bin('prettier'), ['--check', '.', '--log-level', 'warn']);
 /** Generated files are those that their sources generate. */
