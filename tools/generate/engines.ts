@@ -107,7 +107,7 @@ function section({ name, abilities }: Engine): readonly string[] {
     `## ${name}`,
     '',
     `Read in: ${abilities.source}.`,
-    ...(told.length === 0 ? [] : ['', table(['Word of the job', 'What the engine is told', 'Note'], told)]),
+    ...(told.length === 0 ? [] : ['', table(['Word of the job', 'Option of the engine', 'Note'], told)]),
     ...(known.length === 0 ? [] : ['', table(['Known trap', 'What is done about it', 'Source'], known)]),
   ];
 }

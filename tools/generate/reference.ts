@@ -57,7 +57,7 @@ function crashClassesPage(): string {
     GENERATED.replace('api-types', 'api-types and libs/health'),
     '# Classes of crashes',
     '',
-    'Who is believed first: an XID in the log of the kernel, a condition of the node, whoever ended the pod on purpose, what the program wrote last,',
+    'Who is believed first: an XID in the log of the kernel, a condition of the node, a deliberate deletion of the pod, what the program wrote last,',
     'how its process ended. Of what it wrote the first class of this list that shows counts. Letters of either case are alike, `*` stands for anything.',
     '',
     '| Class | Blames | Meaning | What to do | Lines that show it |',

@@ -49,7 +49,7 @@ export function publishedJobs(release: MegatronRelease): readonly JudgedJob[] {
       spec: { ...spec, layout },
       release,
     });
-    if (!job.args.includes(option)) throw new Error(`${job.name}: not told to ${release.tag}`);
+    if (!job.args.includes(option)) throw new Error(`${job.name}: option not passed to ${release.tag}`);
     return job;
   });
 }

@@ -146,7 +146,7 @@ export class ProjectLimits {
     if (what !== 'endedJobs')
       await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 3))', [`${project.id}/${what}`]);
     if ((await countUpTo(most, sql, { id: project.id, what })) < most) return;
-    const message = `project "${project.name}" has ${most} ${REMEDIES[what]}. ${most} is its limit, which whoever runs the API can raise`;
+    const message = `project "${project.name}" has ${most} ${REMEDIES[what]}. ${most} is its limit; an operator of the API can raise it`;
     throw this.refuse(what, message, OBJECTS_RETRY_SECONDS);
   }
 

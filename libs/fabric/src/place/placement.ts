@@ -146,7 +146,7 @@ function explainedSegments(segments: readonly StageSegment[], request: GangReque
     const types = segments.map((segment) => meantFor([segment])).join(', ');
     return {
       kind: 'waiting',
-      message: `${types}, each of which has room, but not together in islands with NICs of one class: make the job anew with resources.acrossIslands Sockets, at the speed of TCP.`,
+      message: `${types}: each has room, but not together in islands with NICs of one class. Recreate the job with resources.acrossIslands Sockets to use TCP between them.`,
     };
   }
   const alike = segments.filter(({ gpuType }) => gpuType === short.gpuType);

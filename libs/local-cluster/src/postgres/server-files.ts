@@ -54,9 +54,9 @@ function filesInRootPlace(user: ServerUser, installed: PostgresInstallation): Se
     }
   }
   throw new Error(
-    `PostgreSQL refuses to run as root, and there is no place where user "${user.name}" can run it:\n` +
+    `PostgreSQL refuses to run as root, and user "${user.name}" cannot run it from any of these folders:\n` +
       reasons.map((reason) => `  ${reason}\n`).join('') +
-      'Run this as an ordinary user, or let root have one of these folders for itself, on a disk from which programs may be started.',
+      'Run this as an ordinary user. Or give root one of these folders, on a disk from which programs may be started.',
   );
 }
 

@@ -38,7 +38,7 @@ export async function waitFor<T>(
       lastError = error;
     }
     if (performance.now() - started >= deadlineMs) {
-      const because = lastError === undefined ? '' : `; the last look failed: ${describe(lastError)}`;
+      const because = lastError === undefined ? '' : `; the last check failed: ${describe(lastError)}`;
       throw new Error(`waited ${deadlineMs / 1000} s for ${what}, in vain${because}`, { cause: lastError });
     }
     await delay(intervalMs);
