@@ -10,7 +10,7 @@ import { describeTasks, ensureSetup, missingTasks, QUICKSTART_PARTS } from '../s
 import { progressOn, secondsSince, type Progress } from '../setup/progress.ts';
 import { followJob, stepSentence, stepTimeSentence } from './follow.ts';
 import { CHAOS_ENVIRONMENT, CHAOS_SECONDS, tryChaos } from './chaos.ts';
-import { fabricLines, placementLines } from './fabric-words.ts';
+import { fabricLines, placementLines } from './format-fabric.ts';
 import { HELP, parseOptions, type QuickstartOptions } from './options.ts';
 import { whyNotShown } from './verdict.ts';
 

@@ -71,9 +71,9 @@ const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = {
 export const LONG_TESTS: readonly string[] = [
   'e2e/detectors.itest.ts',
   'e2e/elastic.itest.ts',
+  'e2e/idle-cluster.itest.ts',
   'e2e/kills.itest.ts',
   'e2e/outages.itest.ts',
-  'e2e/quiet.itest.ts',
   'e2e/real-engines.itest.ts',
   'e2e/slow-torchtitan.itest.ts',
 ];

@@ -4,7 +4,7 @@ import { Caller } from '../auth/auth.guard.ts';
 import type { Denials } from '../auth/denials.ts';
 import type { Principal } from '../auth/principal.ts';
 import { originOf } from '../auth/request-origin.ts';
-import { signalOfGoing } from '../http/asker-gone.ts';
+import { signalOfGoing } from '../http/client-disconnect.ts';
 import { InsteadOfIdempotencyKey } from '../http/idempotency-key.guard.ts';
 import { Answers } from '../http/openapi.ts';
 import { DENIALS } from '../infrastructure/tokens.ts';

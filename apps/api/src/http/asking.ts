@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { signalOfGoing } from './asker-gone.ts';
+import { signalOfGoing } from './client-disconnect.ts';
 import { describedParameter } from './described-parameter.ts';
 import { keyOfRequest, READS_IDEMPOTENCY_KEY } from './idempotency-key.ts';
 

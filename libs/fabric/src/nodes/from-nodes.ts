@@ -2,7 +2,7 @@ import { FABRIC_NAME, NODE_LABELS } from '@coxswain/api-types';
 import type { Fabric, FabricNode, NodeFacts, Provenance, WhyUnusable } from './fabric.ts';
 import { namesOfIslands } from './island-names.ts';
 import { type NodeReading, readingsOf } from './node-reading.ts';
-import type { Said } from './said.ts';
+import type { Said } from './reported-labels.ts';
 import { namesOfSwitches } from './switch-names.ts';
 import { ownDomainOf } from './own-domain.ts';
 

@@ -1,7 +1,7 @@
 import { NODE_LABELS } from '@coxswain/api-types';
 import { NIC_COUNTS, NIC_RESOURCES, NIC_TYPE_KEYS } from './dialects.ts';
 import type { DraAttributes, NodeFacts } from './fabric.ts';
-import type { Said, Speaker } from './said.ts';
+import type { Said, Speaker } from './reported-labels.ts';
 
 /** The network cards between nodes, as far as anybody says. */
 export interface NicReading {

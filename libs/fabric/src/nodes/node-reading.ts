@@ -9,7 +9,7 @@ import {
 } from './dialects.ts';
 import type { NodeFacts } from './fabric.ts';
 import { type NicReading, readNics } from './nics.ts';
-import { firstOf, firstSaid, type Said, type Speaker, speakerOf } from './said.ts';
+import { firstOf, firstSaid, type Said, type Speaker, speakerOf } from './reported-labels.ts';
 
 /** What one node's labels, devices and DRA attributes say, each fact by the most trusted that states it. */
 export interface NodeReading extends NicReading {

@@ -5,7 +5,7 @@ import { namesOfIslands } from './island-names.ts';
 import { nicProblems } from './nic-problems.ts';
 import { type NodeReading, readingsOf } from './node-reading.ts';
 import { listed, type FabricProblem } from './problem.ts';
-import { firstSaid, isReadable } from './said.ts';
+import { firstSaid, isReadable } from './reported-labels.ts';
 import { switchProblems } from './switch-problems.ts';
 import { uncountedNodes } from './uncounted.ts';
 

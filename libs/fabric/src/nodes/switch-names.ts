@@ -1,5 +1,5 @@
 import type { NodeReading } from './node-reading.ts';
-import type { Said } from './said.ts';
+import type { Said } from './reported-labels.ts';
 
 /**
  * The switches above each node, near to far, in the order of the readings. A switch is named by the whole way down to it, as in

@@ -2,7 +2,7 @@ import { SWITCH_DIALECTS, type SwitchDialect } from './dialects.ts';
 import { crossingOf } from './divisions.ts';
 import type { NodeReading } from './node-reading.ts';
 import { type FabricProblem, listed } from './problem.ts';
-import { firstSaid, type Said } from './said.ts';
+import { firstSaid, type Said } from './reported-labels.ts';
 
 /** Of one kind and dialect; a fabric whose labels are all wrong is told by a few. */
 const MOST_OF_A_KIND = 4;

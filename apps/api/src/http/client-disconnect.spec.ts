@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { signalOfGoing } from './asker-gone.ts';
+import { signalOfGoing } from './client-disconnect.ts';
 
 /** An answer that is still to be sent. */
 const anAnswer = (facts: { destroyed?: boolean; writableFinished?: boolean } = {}) =>
