@@ -1,4 +1,4 @@
-/** How are many nodes told in few bytes? As columns, where places and hardware that several share are told once. */
+/** How are many nodes stored in few bytes? As columns, with each distinct place and hardware stored once. */
 import type { FabricHardware, FabricPlace, RecordedFabricNodes } from '@coxswain/api-types';
 import type { FabricNode } from '../nodes/fabric.ts';
 import { isInOwnDomain } from '../nodes/own-domain.ts';
@@ -23,8 +23,8 @@ export function recordedNode(node: FabricNode): RecordedNode {
 }
 
 export function columnsOf(nodes: readonly RecordedNode[]): NodeColumns {
-  const places = new Told<FabricPlace>();
-  const hardware = new Told<FabricHardware>();
+  const places = new DistinctItems<FabricPlace>();
+  const hardware = new DistinctItems<FabricHardware>();
   return {
     nodes: {
       names: nodes.map(({ name }) => name),
@@ -65,8 +65,8 @@ function hardwareOf({ gpuType, nicType, nicSpeedGbps, nicCount, readFrom = {} }:
   };
 }
 
-/** Things told once each, by what they say. */
-class Told<T> {
+/** A list of distinct items; items with equal JSON are stored once. */
+class DistinctItems<T> {
   readonly items: T[] = [];
   readonly #indexes = new Map<string, number>();
 
