@@ -1,7 +1,7 @@
 import type { Role } from '@coxswain/api-types';
 import { type Action, allows } from './roles.ts';
 
-/** Rights of which one is enough for what the caller made, and the other for what others made. */
+/** Two rights: one for objects that the caller created, the other for objects of other users. */
 export interface OwnOrAny {
   readonly own: Action;
   readonly any: Action;

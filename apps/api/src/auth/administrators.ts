@@ -29,7 +29,7 @@ export interface NewAdministrator {
   readonly expiresAt: Date | null;
 }
 
-/** Whoever may run a program beside the API: the rights to its pod, or to its database, are the proof. */
+/** A user who can run a program beside the API: rights to its pod or its database are the proof. */
 const BESIDE_THE_API: Principal = {
   id: '00000000-0000-0000-0000-000000000000',
   kind: 'command',
@@ -121,7 +121,7 @@ export function ensureAdministrator(
   });
 }
 
-/** Whoever changes administrators is the only one who does: two who each leave the other would leave nobody. */
+/** Administrators are changed by one transaction at a time: two that each remove the other one would leave none. */
 function alone<T>(database: Database, work: (sql: Sql) => Promise<T>): Promise<T> {
   return database.transaction(async (sql) => {
     await sql.query("SELECT pg_advisory_xact_lock(hashtextextended('coxswain/bootstrap', 0))");

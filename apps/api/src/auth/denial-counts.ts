@@ -28,12 +28,12 @@ export interface CountedDenial extends Denial {
 
 /** For so long denials of one kind are counted as one after the first. */
 export const WINDOW_MS = 60_000;
-/** Most addresses without a good token, and most principals, that are told apart in a window; each with a handful of verbs. */
+/** The most principals, and the most addresses without a valid token, that are counted separately in a window; each with a handful of verbs. */
 export const MOST_STRANGERS = 100;
 export const MOST_PRINCIPALS = 1_000;
 
 interface Window {
-  /** Whose it is: a principal or an address; undefined for those who are not told apart. */
+  /** The principal or address that the count belongs to; undefined for those that share one count. */
   readonly who: string | undefined;
   readonly endsMs: number;
   first: Denial | undefined;
@@ -48,7 +48,7 @@ interface Window {
 export class DenialCounts {
   readonly #windows = new Map<string, Window>();
   #due: CountedDenial[] = [];
-  /** Windows of each who is told apart. */
+  /** Windows of each principal or address that is counted separately. */
   readonly #strangers = new Map<string, number>();
   readonly #principals = new Map<string, number>();
 

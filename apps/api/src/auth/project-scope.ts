@@ -79,7 +79,7 @@ export async function inScope<T>(
   });
 }
 
-/** Statements of who reads, each in a transaction of its own that sees no more than the scope. Whoever needs several to agree asks {@link inScope}. */
+/** Statements of who reads, each in a transaction of its own that sees no more than the scope. Statements that must agree with each other run in {@link inScope}. */
 export async function readingScope(
   database: Pick<TenantDatabase, 'within' | 'ask'>,
   question: ScopeQuestion,

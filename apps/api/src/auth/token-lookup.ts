@@ -21,7 +21,7 @@ export interface TokenRow {
   readonly person: PersonOfSession | null;
 }
 
-/** What is known of whoever has signed in. */
+/** What is known of the person who signed in. */
 export interface PersonOfSession {
   readonly issuer: string;
   readonly subject: string;

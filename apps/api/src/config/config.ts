@@ -233,7 +233,7 @@ export interface Config {
     readonly jobRecords: number;
     readonly streams: number;
     readonly streamsPerPrincipal: number;
-    /** Never 0: it is memory that whoever does not read takes. */
+    /** Never 0: a reader that does not read takes that much memory. */
     readonly unreadStreamKib: number;
   };
   /** Where messages to endpoints may go beside https at public addresses. */

@@ -7,7 +7,7 @@ import type { Metrics } from '@coxswain/telemetry';
  * connections 2,048 do, and 43 MiB.
  */
 const STRANGERS_SHARE = 1 / 4;
-/** Of those that may be open, how many are cut at once: finding out which takes a look at all. */
+/** How many connections are closed at once: choosing them reads all that are open. */
 const SHARE_AT_ONCE = 1 / 64;
 
 /** Who was let in on a connection last; undefined: nobody yet. */

@@ -47,7 +47,7 @@ export class ShortMemory<T> {
     return asking;
   }
 
-  /** What is known is not told any more, nor is what is being asked told to whoever asks from now on. */
+  /** Forgets the answer of this key. Later callers do not share a query that is under way. */
   forget(key: string): void {
     this.#known.delete(key);
     this.#asking.delete(key);

@@ -12,7 +12,7 @@ import { type ServiceAccount, serviceAccountOf, type TokenReview } from './servi
  */
 export const ACCEPTED_MS = 30_000;
 export const REFUSED_MS = 10_000;
-/** After a call that was not answered, nobody is asked for so long. */
+/** After a call that was not answered, the API server is not asked again for this long. */
 export const AWAY_MS = 1_000;
 /** Under 1 kB each. */
 const MOST_REMEMBERED = 5_000;
@@ -91,7 +91,7 @@ export class TokenReviews {
     return serviceAccountOf(await this.#asked(() => kube.create<TokenReview>(REVIEWS_PATH, body, call)), audience);
   }
 
-  /** An API server that is away is not asked by everybody who waits for it. */
+  /** Calls the API server, unless it failed to answer within the last AWAY_MS: queued reviews need not each find out. */
   async #asked<T>(ask: () => Promise<T>): Promise<T> {
     const { nowMs, logger } = this.#parts;
     if (nowMs() < this.#awayUntilMs) throw unavailable('the Kubernetes API server did not answer a moment ago');

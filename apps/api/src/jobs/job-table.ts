@@ -43,7 +43,7 @@ export interface DesiredChange {
   readonly delete?: true;
 }
 
-/** Where a resource is, whoever it belongs to. */
+/** Where a resource is, whichever project it belongs to. */
 export interface NamedPlace {
   readonly namespace: string;
   readonly name: string;

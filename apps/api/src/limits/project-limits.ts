@@ -36,10 +36,10 @@ const REMEDIES: Readonly<Record<Made, string>> = {
   tokens: 'tokens that are good; revoke one first',
   webhooks: 'webhooks; remove one first',
 };
-/** In the order in which they are told. */
+/** In the order of the answer. */
 const COUNTED = ['jobs', 'endedJobs', 'layouts', 'tokens', 'webhooks', 'storedPlans', 'jobRecords'] as const;
-/** Where a project may have more, or as many as it likes, it is told no greater number. */
-const TOLD_AT_MOST = 10_000;
+/** The largest number in an answer, also if the limit is higher or absent. */
+const MAX_REPORTED_COUNT = 10_000;
 /** Objects go when somebody does something about them. */
 const OBJECTS_RETRY_SECONDS = 60;
 /** A request takes some ten milliseconds. */
@@ -168,7 +168,7 @@ export class ProjectLimits {
     for (const name of ['concurrentRequests', 'plans', 'streams'] as const)
       limits.push({ ...limitOf(name, most[name]), used: here[name].held(id), counted: 'inReplica' });
     for (const name of COUNTED) {
-      const used = await countUpTo(Math.max(most[name], TOLD_AT_MOST), sql, { id, what: name });
+      const used = await countUpTo(Math.max(most[name], MAX_REPORTED_COUNT), sql, { id, what: name });
       limits.push({ ...limitOf(name, most[name]), used, counted: 'inProject' });
     }
     return limits;

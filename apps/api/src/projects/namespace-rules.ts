@@ -19,7 +19,7 @@ export function namespaceProblem(namespace: string, { own, allowed }: NamespaceR
   return `this installation allows ${allowed.join(', ')} (COXSWAIN_PROJECT_NAMESPACES, in the chart api.projectNamespaces)`;
 }
 
-/** Piece by piece and without backtracking: whoever installs writes the patterns, and a long name must cost nothing. */
+/** Matches piece by piece and without backtracking: administrators write the patterns, and a long name must cost nothing. */
 function matches(name: string, pattern: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   const last = rest.pop();

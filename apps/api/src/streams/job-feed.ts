@@ -167,7 +167,7 @@ export class JobFeed {
     return { history, last: older.length < MOST_EVENTS ? range.upTo : (older.at(-1)?.id ?? range.upTo) };
   }
 
-  /** Reads steps that are not kept, for this reader and whoever comes back from there as well. False when there are too many. */
+  /** Reads steps that are not kept in memory, for this reader and others that resume from there. False when there are too many. */
   async #recall(known: Known, from: number): Promise<boolean> {
     const range = { after: from, upTo: known.steps.from };
     const steps = await this.#lookBack(`steps ${from}-${range.upTo}`, () =>
