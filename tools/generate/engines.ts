@@ -19,7 +19,7 @@ const HEAD = [
   'shows too. Values of `secretEnv` are in none of them.',
 ];
 
-/** The page about engines: what they are told, what they can do, what surprises. */
+/** The page about engines: options, capabilities, known traps. */
 export function generateEnginePage(): ReadonlyMap<string, string> {
   const engines = engineList().items;
   const own = engines.filter(({ startsJobs }) => startsJobs);

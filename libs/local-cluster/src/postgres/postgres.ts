@@ -13,7 +13,7 @@ import { serverUser } from './server-user.ts';
 export interface PostgresOptions {
   /** Kept across stops and starts with its port and password; a temporary one unless given. */
   readonly directory?: string;
-  /** Whether data survive a crash of the machine, which costs a disk write per transaction; where a directory was given, unless told. */
+  /** Whether data survive a crash of the machine, which costs a disk write per transaction; by default only where a directory was given. */
   readonly isDurable?: boolean;
   readonly maxConnections?: number;
 }
@@ -27,7 +27,7 @@ export interface Postgres {
   createDatabase(prefix: string): Promise<string>;
   /** Ends it, its clients' connections included, and removes data and directory unless the directory was given. */
   stop(options?: { readonly keepLogs?: boolean }): Promise<void>;
-  /** Deletes its data for good; only after `stop`, by whoever deletes the directory that was given. */
+  /** Deletes its data for good. Call it after `stop`, when the given directory is deleted too. */
   removeData(): void;
   /** SIGKILL to the server, as after a crash; `start` brings it back with its data. */
   kill(): Promise<void>;

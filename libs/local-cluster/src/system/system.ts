@@ -37,7 +37,7 @@ export interface SystemOptions {
   readonly apiServerOfOperators?: (plane: ControlPlane) => Promise<string>;
   /** Have the API server log every request. */
   readonly audit?: boolean;
-  /** Told before each step that takes a while. */
+  /** Called before each step that takes a while, with its name. */
   readonly say?: (step: string) => void;
 }
 
