@@ -106,8 +106,8 @@ export function revokeAdministrator(
 }
 
 /**
- * Makes the first administrator when there is none whose token is good; undefined when there is. `keep` is given the token before it becomes
- * valid: a crash in between leaves a useless copy, never a lost token.
+ * Creates the first administrator if none has a valid token; undefined otherwise. `keep` gets the token before it becomes valid, so that a crash in
+ * between leaves a useless copy and never loses a token.
  */
 export function ensureAdministrator(
   database: Database,

@@ -41,9 +41,9 @@ interface Window {
 }
 
 /**
- * Counts denials, so that a flood of them makes few entries: the first of a principal (or of an address without one) and verb is told at once, those that follow
- * within a minute are told together when it is over, under the first of them. Who comes when too many are told apart already is counted under nobody's
- * name. Pure: told the time, and bounded whatever comes.
+ * Counts denials, so that a flood of them makes few entries. The first denial of a principal (or an address without one) and verb is reported at
+ * once; those of the next minute are reported together at its end, under the first. When too many principals and addresses are counted separately,
+ * further ones share one count. Pure: it takes the time as an argument and is bounded for any input.
  */
 export class DenialCounts {
   readonly #windows = new Map<string, Window>();

@@ -37,8 +37,8 @@ export interface TokenReviewParts {
 const REFUSED = 'refused';
 
 /**
- * Asks the API server whose a token is. It is asked about tokens alone that one of its own keys has signed for our audience: what strangers make up costs it
- * nothing, however much of it there is, and pushes nothing out of the memory.
+ * Asks the API server to which service account a token belongs. Only tokens that one of its own keys signed for our audience are sent: forged tokens
+ * cost it nothing, and evict nothing from the cache.
  */
 export class TokenReviews {
   readonly #parts: TokenReviewParts;

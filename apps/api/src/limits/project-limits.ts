@@ -132,8 +132,8 @@ export class ProjectLimits {
   }
 
   /**
-   * For a transaction that makes one more. Those of a project that make the same wait for each other, so that the limit holds exactly; but jobs end
-   * by themselves, so that nobody has to wait where those that have ended are counted.
+   * For a transaction that creates one more. Concurrent transactions of a project wait for each other, so that the limit is exact. Ended jobs are
+   * counted without that lock, because jobs end by themselves.
    */
   async requireRoom(
     sql: Sql,

@@ -149,7 +149,7 @@ function requireFitting({ role }: GroupRoleCreate, scope: ProjectScope): void {
   throw new DomainError('INVALID_REQUEST', `role: ${detail}`, [{ pointer: '/role', detail }]);
 }
 
-/** What no account can be called would be a role that nobody has, and that looks as if somebody had it. */
+/** A name that no account can have would make a role without members that looks as if it had some. */
 const NAMES: Readonly<Partial<Record<GroupKind, { readonly form: RegExp; readonly meant: string }>>> = {
   kubernetesGroup: {
     form: /^system:serviceaccounts(:[a-z0-9-]{1,63})?$/,

@@ -141,8 +141,8 @@ export class JobFeed {
   }
 
   /**
-   * In one go, without waiting: nothing comes between what is kept and what is told next. A frame that was missed tells the place of who missed it: events
-   * come before the steps that it has not seen yet, whatever was told to others between them.
+   * Runs without waiting, so that nothing comes between the kept frames and the next one. A frame that a reader missed carries the reader's own
+   * position: events come before the steps that it has not seen, whatever other readers were sent between them.
    */
   #welcome(writer: StreamWriter, known: Known, { event, change }: SeenPlace): void {
     writer.write(known.events.after(event, besideChange(change)));
