@@ -18,10 +18,12 @@ export interface NodeColumns {
   readonly nodes: RecordedFabricNodes;
 }
 
+/** The part of a node that snapshots record. */
 export function recordedNode(node: FabricNode): RecordedNode {
   return { name: node.name, gpus: node.gpus, place: placeOf(node), hardware: hardwareOf(node) };
 }
 
+/** Stores nodes as columns; places and hardware are stored once and referred to by index. */
 export function columnsOf(nodes: readonly RecordedNode[]): NodeColumns {
   const places = new DistinctItems<FabricPlace>();
   const hardware = new DistinctItems<FabricHardware>();

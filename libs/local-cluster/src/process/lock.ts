@@ -15,8 +15,8 @@ export interface LockOptions {
 export async function withLock<T>(name: string, action: () => Promise<T>, options: LockOptions = {}): Promise<T> {
   const path = `\0coxswain-${process.getuid?.() ?? 0}-${name}`;
   let release = await tryTake(path);
-  for (let told = false; release === undefined; told = true) {
-    await ownerGone(path, told ? undefined : options.onWait);
+  for (let hasReported = false; release === undefined; hasReported = true) {
+    await ownerGone(path, hasReported ? undefined : options.onWait);
     release = await tryTake(path);
   }
   try {

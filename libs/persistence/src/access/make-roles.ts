@@ -6,6 +6,7 @@ import { scramVerifier } from './scram.ts';
 
 /** Roles that log in. */
 const LOGIN_ROLES = ['runtime', 'system', 'queue', 'migrator'] as const;
+/** A database role that can log in. */
 export type LoginRole = (typeof LOGIN_ROLES)[number];
 
 /** Which roles to make, in the database that the URL names. */

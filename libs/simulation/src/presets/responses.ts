@@ -58,6 +58,7 @@ function withTimeout(of: Readonly<Record<FaultKind, Detector>>): Readonly<Record
   return { ...of, hang: { ...of.hang, isTimeout: true } };
 }
 
+/** Published ways to detect and handle failures, by name. */
 export const RESPONSES = {
   llama3: {
     source:
@@ -111,4 +112,5 @@ export const RESPONSES = {
   },
 } as const satisfies Record<string, Response>;
 
+/** A name of {@link RESPONSES}. */
 export type ResponseName = keyof typeof RESPONSES;
