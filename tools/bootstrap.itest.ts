@@ -109,6 +109,17 @@ describe('the bootstrap', () => {
     expect(installs().filter(Boolean)).toHaveLength(count);
   });
 
+  it('runs from a checkout that another user installed and this one cannot write to', async () => {
+    const modules = join(root, 'node_modules');
+    mkdirSync(join(modules, `node-linux-${process.arch}/bin`), { recursive: true });
+    symlinkSync(process.execPath, join(modules, `node-linux-${process.arch}/bin/node`));
+    const packages = { 'node_modules/pg': { version: '1.0.0' } };
+    writeFileSync(join(modules, '.package-lock.json'), JSON.stringify({ packages }));
+    symlinkSync('/nonexistent/stamp', join(modules, '.coxswain-lock-hash')); // Cannot be written, not even by root.
+
+    expect(await run('console.log("ran")')).toEqual({ code: 0, out: 'ran\n', err: '' });
+  });
+
   it('installs once when two start at the same time', async () => {
     const both = await Promise.all([run('console.log("ran")'), run('console.log("ran")')]);
 

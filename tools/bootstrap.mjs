@@ -125,7 +125,11 @@ function packagesMatch() {
   if (whyNotTheNode() !== undefined) {
     return false;
   }
-  writeFileSync(STAMP, lockHash());
+  try {
+    writeFileSync(STAMP, lockHash());
+  } catch {
+    // The checkout belongs to another user. The next start compares the packages again.
+  }
   return true;
 }
 
@@ -196,7 +200,7 @@ function inForeground() {
  */
 async function lock(name, onWait) {
   const path = `\0coxswain-${process.getuid()}-${name}`; // An abstract socket: no file to be left behind.
-  for (let told = false; ; told = true) {
+  for (let hasReported = false; ; hasReported = true) {
     const server = createServer((visitor) => visitor.on('error', () => undefined).write(`${process.pid}`));
     const taken = await new Promise((resolve, reject) => {
       server.once('listening', () => resolve(true));
@@ -213,7 +217,7 @@ async function lock(name, onWait) {
     }
     await new Promise((resolve) => {
       const visit = connect({ path });
-      visit.on('data', (pid) => !told && onWait(`process ${pid}`));
+      visit.on('data', (pid) => !hasReported && onWait(`process ${pid}`));
       visit.on('error', resolve); // It has just been released.
       visit.on('close', resolve);
     });

@@ -1,5 +1,5 @@
 import { ROOT, runSupervised } from './test/run-supervised.ts';
-import { HOUSE, LINT, TYPECHECK, UNIT, type Part } from './test/parts.ts';
+import { HOUSE, LINT, STYLE, TYPECHECK, UNIT, type Part } from './test/parts.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { secondsSince } from './setup/progress.ts';
 
 const HELP = `npm run check
 
-What to run before every commit: formats the files, then lint, house rules, types and unit tests. Stops at the first that fails.
+What to run before every commit: formats the files, then lint, house rules, style, types and unit tests. Stops at the first that fails.
 `;
 
 async function check(): Promise<boolean> {
@@ -19,7 +19,7 @@ async function check(): Promise<boolean> {
   });
   const directory = mkdtempSync(join(tmpdir(), 'coxswain-check-'));
   try {
-    for (const part of [LINT, HOUSE, TYPECHECK, UNIT]) {
+    for (const part of [LINT, HOUSE, STYLE, TYPECHECK, UNIT]) {
       if (!(await passes(part, directory))) {
         return false;
       }

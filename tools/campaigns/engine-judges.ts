@@ -3,7 +3,7 @@ import { judgeMegatronBridge } from './engine-judges/megatron-bridge.ts';
 import { judgeMegatron, megatronCheckouts } from './engine-judges/megatron.ts';
 
 export const description =
-  'Engines judge what is rendered for them (MEGATRON_LM_CHECKOUT: directories of NVIDIA/Megatron-LM at a release, with colons between them; MEGATRON_LM_PYTHON; MEGATRON_BRIDGE_CHECKOUT, with that of its Megatron-LM behind a colon; MEGATRON_BRIDGE_PYTHON; 2 min each; argument: a seed, 1).';
+  'Engines check the options rendered for them (2 min each; argument: a seed, 1). MEGATRON_LM_CHECKOUT: directories of NVIDIA/Megatron-LM at a release, separated by colons; MEGATRON_LM_PYTHON. MEGATRON_BRIDGE_CHECKOUT: its directory, a colon, that of its Megatron-LM; MEGATRON_BRIDGE_PYTHON.';
 
 /** Resolves with true when engines take what is rendered, and refuse what is refused but for the holes that are listed. */
 export async function run([seed = '1']: readonly string[]): Promise<boolean> {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 
 export const description =
-  'Plants each fault of a node under the Python of one of eight pods, and looks that nobody is blamed in clean runs (half an hour; argument: clean runs, 50).';
+  'Injects each node fault into one of eight pods, and checks that clean runs blame no node (half an hour; argument: clean runs, 50).';
 
 /** Resolves with true when each fault was named where it was within 60 s, and nobody without one. */
 export async function run(args: readonly string[]): Promise<boolean> {

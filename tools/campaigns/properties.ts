@@ -7,7 +7,7 @@ import { ROOT, runSupervised } from '../test/run-supervised.ts';
 export const description =
   'Every property with seeds that no run has seen, again and again (arguments: minutes, 10; a first seed, by chance).';
 
-/** Resolves with true when each property held with each seed; the first seed with which one did not ends it, and is told. */
+/** Resolves with true when each property held with each seed; stops at the first seed that fails, and prints it. */
 export async function run([minutes = '10', first]: readonly string[]): Promise<boolean> {
   const budgetMin = Number(minutes);
   if (!(budgetMin > 0)) throw new Error(`the first argument is a number of minutes above 0, not "${minutes}"`);

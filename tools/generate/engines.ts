@@ -19,7 +19,7 @@ const HEAD = [
   'it too. None of them contains values of `secretEnv`.',
 ];
 
-/** The page about engines: what they are told, what they can do, what surprises. */
+/** The page about engines: options, capabilities, known traps. */
 export function generateEnginePage(): ReadonlyMap<string, string> {
   const engines = engineList().items;
   const own = engines.filter(({ startsJobs }) => startsJobs);

@@ -140,7 +140,7 @@ enum SortDirection {
 const ROOTS = `type Query {
   "Who asks, and what they may do where."
   whoAmI: WhoAmI
-  "Engines, their releases, and what each can be told."
+  "Engines, their releases, and the options that each supports."
   engines: EngineList
   "Every node with GPUs, where it sits, and which jobs hold it (administrators)."
   fabric: ClusterFabric
@@ -156,7 +156,7 @@ const ROOTS = `type Query {
   projectLimits(project: String!): ProjectLimitList
   "Those that are good and those that expired in the last week, newest first; never their secrets."
   tokens(project: String!): ApiTokenList
-  "Endpoints that are told what happens to the project's jobs, newest first; never their secrets."
+  "Endpoints that receive the events of the project's jobs, newest first; secrets are never returned."
   webhooks(project: String!): WebhookList
   "What was sent to one of them, newest first."
   webhookDeliveries(project: String!, id: ID!): WebhookDeliveryList
@@ -223,7 +223,7 @@ type Mutation {
   enableWebhook(project: String!, id: ID!): Webhook
   "Queues a message that tells of nothing."
   testWebhook(project: String!, id: ID!): WebhookDelivery
-  "True: it is told nothing more, and what was sent to it is forgotten."
+  "True: the endpoint receives no further messages, and its pending messages are dropped."
   removeWebhook(project: String!, id: ID!): Boolean
   "Give a group of the issuer a role, in place of the one that it had. Project \\"-\\": clusterAdmin, in the cluster."
   grantGroupRole(project: String!, input: GroupRoleCreateInput!, idempotencyKey: String): GroupRole

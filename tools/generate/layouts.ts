@@ -29,7 +29,7 @@ export interface LayoutExample {
   /** Broken rules; none in an example. */
   readonly errors: readonly string[];
   readonly engine: string;
-  /** What the engine cannot be told, each with the way out; empty: it can be told all of it. */
+  /** Options that the engine does not support, each with an alternative; empty if it supports all. */
   readonly refusals: readonly string[];
   /** What the planner makes of each role, in words; each once. */
   readonly planning: readonly string[];

@@ -6,7 +6,7 @@
  *     npm run house -- --root FOLDER   the same of another checkout, with its packages installed
  *
  * How each line is counted stands beside what counts it: files and tests in sources.ts, functions in functions.ts, documented exports in
- * exports.ts, circles and unused exports in imports.ts, the way from YAML to seconds in walk.ts.
+ * exports.ts, circles and unused exports in imports.ts, the way from YAML to seconds in walk.ts, style in tools/style.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -16,11 +16,12 @@ import type { PackageManifest } from './imports.ts';
 import { violations } from './rules.ts';
 import { readSources } from './sources.ts';
 import { traceLayoutToSeconds, walkOf } from './walk.ts';
+import { countByKind, findingsIn } from '../style/repository.ts';
 
 const HELP = `npm run house [-- --check] [-- --root FOLDER]
 
-Measures the code (lengths, documented exports, tests per source, the way from a layout's YAML to a planner's seconds) and lists what breaks
-a rule that lint cannot see: files above 400 lines without a reason, unused exports of an index, import circles.
+Measures the code: lengths, documented exports, tests per source, style findings, the way from a layout's YAML to a planner's seconds.
+Lists what breaks a rule that lint cannot see: files above 400 lines without a reason, unused exports of an index, import circles.
 
   --check         the violations alone, in seconds; exit code 1 when there are any
   --root FOLDER   the same of another checkout, with its packages installed
@@ -37,7 +38,8 @@ if (values.help === true) {
 const root = resolve(values.root ?? join(import.meta.dirname, '../..'));
 const sources = readSources(root);
 if (values.check !== true) {
-  process.stdout.write(describeMeasures(measure(sources), walkOf(traceLayoutToSeconds(root))));
+  const style = countByKind(findingsIn(root));
+  process.stdout.write(describeMeasures(measure(sources), walkOf(traceLayoutToSeconds(root)), style));
 }
 const broken = violations(sources, readPackages(root));
 process.stdout.write(broken.map((line) => `${line}\n`).join(''));

@@ -2,6 +2,7 @@ import { declaredExports } from './exports.ts';
 import { namedFunctions, parse } from './functions.ts';
 import { isMeasured, isTest, lineCount, packageOf, type SourceText } from './sources.ts';
 import type { Walk } from './walk.ts';
+import type { ProseKind } from '../style/prose.ts';
 
 /** The middle, what nine of ten do not exceed, and the largest. */
 export interface Spread {
@@ -63,8 +64,8 @@ function testPerSource(sources: readonly SourceText[]): Map<string, number> {
   return new Map([...byPackage.filter(([, value]) => Number.isFinite(value)), ['all', ratio(sources)]]);
 }
 
-/** The measures as a table in Markdown. */
-export function describeMeasures(measures: Measures, walk: Walk): string {
+/** The measures as a table in Markdown. `style` has the findings of the style check by kind. */
+export function describeMeasures(measures: Measures, walk: Walk, style: Readonly<Record<ProseKind, number>>): string {
   const spread = ({ p50, p90, max }: Spread): string => `${p50} / ${p90} / ${max}`;
   const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
   const rows = [
@@ -73,6 +74,7 @@ export function describeMeasures(measures: Measures, walk: Walk): string {
     ['file lines, p50 / p90 / max', spread(measures.files)],
     ['documented exports', percent(measures.documentedExports)],
     ['from a layout’s YAML to seconds', `${walk.stays} stays, ${walk.returns} returns, ${walk.files} files`],
+    ['style findings, docs / comments / messages', `${style.docs} / ${style.comments} / ${style.messages}`],
     ...[...measures.testPerSource].map(([name, ratio]) => [`test : source, ${name}`, ratio.toFixed(2)]),
   ];
   return ['| What | Measured |', '| --- | --- |', ...rows.map((row) => `| ${row.join(' | ')} |`), ''].join('\n');

@@ -9,7 +9,7 @@ export class ImageBuilder {
   readonly #store: readonly string[];
   readonly #directory: string;
 
-  /** Everything is kept below `directory`; whoever made that removes it. */
+  /** Everything is kept below `directory`; the caller removes it. */
   constructor(directory: string) {
     this.#directory = directory;
     mkdirSync(directory, { recursive: true });

@@ -50,7 +50,7 @@ export async function makeDebianBase(
     components.push(...debianComponents(status));
     writeFileSync(join(known, archive.split('_')[0] ?? archive), status);
   }
-  // Nobody's home here, and paths of volumes may lead through it.
+  // No user has a home here, and paths of volumes may lead through it.
   chmodSync(join(root, 'root'), 0o755);
   for (const name of ['usr/share/doc', 'usr/share/man', 'usr/share/locale', 'usr/share/info']) {
     rmSync(join(root, name), { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** `npm run quickstart -- --chaos`: one of each failure, done to real processes and nodes, and told as it goes. */
+/** `npm run quickstart -- --chaos`: injects one of each failure into real processes and nodes, and prints what happens. */
 import type { ApiClient } from '@coxswain/api-client';
 import { FINAL_JOB_STATES, JobCreate, type Job, TrainingJobSpec } from '@coxswain/api-types';
 import { findRank, killRank, loseNodes, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
@@ -124,7 +124,7 @@ async function tryOnce(trial: Trial, context: ChaosContext): Promise<string | un
   return whyTrialFailed(trial.name, finished);
 }
 
-/** What was told of a job's runs, so that nothing is told twice. */
+/** What was printed of a job's runs, so that nothing is printed twice. */
 class Told {
   readonly #progress: Progress;
   #sinceMs: number;

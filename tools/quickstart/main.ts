@@ -10,7 +10,7 @@ import { describeTasks, ensureSetup, missingTasks, QUICKSTART_PARTS } from '../s
 import { progressOn, secondsSince, type Progress } from '../setup/progress.ts';
 import { followJob, stepSentence, stepTimeSentence } from './follow.ts';
 import { CHAOS_ENVIRONMENT, CHAOS_SECONDS, tryChaos } from './chaos.ts';
-import { fabricLines, placementLines } from './fabric-words.ts';
+import { fabricLines, placementLines } from './format-fabric.ts';
 import { HELP, parseOptions, type QuickstartOptions } from './options.ts';
 import { whyNotShown } from './verdict.ts';
 
@@ -139,20 +139,20 @@ async function train(system: CoxswainSystem, { options, progress, signal }: Trai
   const totalSteps = submitted.spec.training?.steps ?? 0;
   const losses: number[] = [];
   let killed = !options.killRank;
-  let toldAtMs = 0;
+  let printedAtMs = 0;
   const finished = await followJob(api, at, {
     signal,
     onEvent: (event) => {
       progress.say(`    ${event.at.slice(11, 19)}  ${event.type.padEnd(15)} ${event.message}`);
-      if (event.type === 'Placed') void tellPlacement(system, { api, at, progress });
+      if (event.type === 'Placed') void printPlacement(system, { api, at, progress });
       if (event.type !== 'CheckpointSaved' || killed) return;
       killed = true;
       void killOneRank(system, { api, at, progress });
     },
     onStep: (point) => {
       if (point.loss !== null) losses.push(point.loss);
-      if (performance.now() - toldAtMs < 1_000) return;
-      toldAtMs = performance.now();
+      if (performance.now() - printedAtMs < 1_000) return;
+      printedAtMs = performance.now();
       progress.say(`    ${point.at.slice(11, 19)}  Training        ${stepSentence(point, totalSteps)}`);
     },
   });
@@ -170,8 +170,8 @@ function jobRequest(): JobCreate {
   return JobCreate.parse({ name, spec: TrainingJobSpec.parse(manifest.spec) });
 }
 
-/** A gang has a place once per epoch; what cannot be told is no reason to end. */
-async function tellPlacement(system: CoxswainSystem, { api, at, progress }: KillContext): Promise<void> {
+/** Prints where the ranks of the current attempt run. A failure is printed and does not end the quickstart. */
+async function printPlacement(system: CoxswainSystem, { api, at, progress }: KillContext): Promise<void> {
   try {
     const [{ epoch, items }, { attempts }, fabric] = await Promise.all([
       api.ranks(at),
@@ -182,7 +182,7 @@ async function tellPlacement(system: CoxswainSystem, { api, at, progress }: Kill
     for (const line of placementLines(items, where, fabric)) progress.say(`              ${line}`);
   } catch (error) {
     progress.say(
-      `              where the ranks are was not told: ${error instanceof Error ? error.message : String(error)}`,
+      `              the placement of the ranks could not be read: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
 }

@@ -13,15 +13,15 @@ export interface QuickstartOptions {
 
 export const HELP = `npm run quickstart -- [options]
 
-Sets everything up (its own Node 24, Kubernetes programs, PyTorch), starts Coxswain on this machine - PostgreSQL, a real
-Kubernetes control plane with four local nodes, API, operator, dashboard - and trains a small GPT on four ranks. One rank is
-killed on purpose; the gang restarts from its checkpoint and finishes, or the quickstart ends with exit code 1. It begins by
-saying how long it takes: several minutes of downloads and builds the first time, about a minute later on.
+Sets everything up: its own Node 24, Kubernetes programs, PyTorch. Starts Coxswain on this machine: PostgreSQL, a real
+Kubernetes control plane with four local nodes, API, operator, dashboard. Then trains a small GPT on four ranks. One rank is
+killed on purpose; the gang restarts from its checkpoint and finishes, or the quickstart ends with exit code 1. The first line
+says how long it takes: several minutes of downloads and builds the first time, about a minute after that.
 
   --keep             leave everything running after the job is done, until Ctrl-C
-  --chaos            show one of each failure instead, and tell what was noticed, who was blamed, what was done and what it
-                     cost: a rank killed, a rank that stands still, a node switched off, and a second one with none to
-                     spare, so that the job goes on with half of its GPUs until both nodes are back (about six minutes)
+  --chaos            show one of each failure instead (about six minutes): a rank killed, a rank that hangs, a node switched
+                     off, and a second node switched off with no spare. Then the job continues with half of its GPUs until
+                     both nodes are back. Prints what was detected, what was blamed, what was done and what it cost.
   --no-kill          let the job run undisturbed
   --port PORT        port of API and dashboard on 127.0.0.1 (default: a free one)
   --directory DIR    keep data and logs in DIR and use them again in the next run

@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, chmodSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, chmodSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
   BINARY_VERSIONS,
   cacheDirectory,
   cachedBinary,
   lookUpBinary,
+  removeOwnFolders,
   withLock,
   type BinaryName,
 } from '@coxswain/local-cluster';
@@ -53,7 +54,8 @@ async function missingBinaries(names: readonly BinaryName[]): Promise<BinaryName
 async function makeMissing(names: readonly BinaryName[], progress: Progress): Promise<void> {
   const root = join(cacheDirectory(), 'bin');
   mkdirSync(root, { recursive: true });
-  removeUnfinished(root);
+  // Left by a build that was killed. This process holds the lock, so no other build of this user runs.
+  removeOwnFolders(root, (name) => name.startsWith(UNFINISHED));
   const workshop = mkdtempSync(join(root, UNFINISHED));
   try {
     for (const name of await missingBinaries(names)) {
@@ -74,13 +76,6 @@ function releaseOf(name: BinaryName): Release {
 /** Each is 20 to 100 MB. */
 const DOWNLOAD_SECONDS = 5;
 const UNFINISHED = 'unfinished-';
-
-/** What a builder left that was killed. We hold the lock, so none is at work. */
-function removeUnfinished(root: string): void {
-  for (const entry of readdirSync(root).filter((name) => name.startsWith(UNFINISHED))) {
-    rmSync(join(root, entry), { recursive: true, force: true });
-  }
-}
 
 async function downloaded(name: BinaryName, workshop: string, progress: Progress): Promise<boolean> {
   const release = releaseOf(name);

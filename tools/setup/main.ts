@@ -21,7 +21,7 @@ ${SETUP_PARTS.map((part) => `  ${part.padEnd(15)}${PART_MEANINGS[part]}`).join('
 Kubernetes programs are taken from KUBEBUILDER_ASSETS or PATH at the right version, else from the official downloads,
 else built from the Go modules pinned in tools/go.
 
-  --write-sums   for whoever changes a version: writes the SHA-256 that each project publishes into tools/setup/official-sums.json
+  --write-sums   after a change of a version: writes the SHA-256 that each project publishes into tools/setup/official-sums.json
 `;
 
 async function main(): Promise<void> {

@@ -1,6 +1,6 @@
 /** Tells people what is going on and for how long. Steps may run side by side. */
 export interface Progress {
-  /** Runs `work` as one named step: told at the start, now and then in between, and with its time at the end. */
+  /** Runs `work` as one named step: prints its start, progress now and then, and its time at the end. */
   step<T>(name: string, work: (note: (text: string) => void) => Promise<T>): Promise<T>;
   /** One line of its own. */
   say(text: string): void;

@@ -45,7 +45,7 @@ export async function pythonTasks(): Promise<Task[]> {
 
 async function make(progress: Progress): Promise<void> {
   if (lookUpEnginePython() !== undefined) {
-    return; // Whoever had the lock before us has made it.
+    return; // The process that held the lock before has made it.
   }
   const directory = enginePythonDirectory();
   rmSync(directory, { recursive: true, force: true }); // What somebody left who was killed: it lacks its last file.

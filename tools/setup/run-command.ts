@@ -32,7 +32,7 @@ export async function runCommand(command: SetupCommand): Promise<void> {
   }
 }
 
-/** Ends every command that runs; whoever waits for one sees it fail. */
+/** Stops every running command; waits for one of them reject. */
 export async function stopCommands(): Promise<void> {
   await Promise.all([...running].map((command) => command.stop({ graceMs: 2_000 })));
 }

@@ -38,7 +38,7 @@ export function upstreamTasks(): Task[] {
 }
 
 async function make(progress: Progress): Promise<void> {
-  if (lookUpUpstreamPython() !== undefined) return; // Whoever had the lock before us has made it.
+  if (lookUpUpstreamPython() !== undefined) return; // The process that held the lock before has made it.
   requireCompiler();
   const directory = upstreamPythonDirectory();
   rmSync(directory, { recursive: true, force: true }); // What somebody left who was killed: it lacks its last file.

@@ -1,7 +1,8 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { removeOwnFolders } from '@coxswain/local-cluster';
 import { ensureSetup } from '../setup/ensure-setup.ts';
 import { complaintsDuring } from './complaints.ts';
 import { secondsSince } from '../setup/progress.ts';
@@ -16,6 +17,7 @@ import {
   LONG_TESTS,
   needsOf,
   PYTHON,
+  STYLE,
   TYPECHECK,
   UNIT,
   type Choice,
@@ -38,7 +40,7 @@ not load, count as failed.
   --integration   only the integration tests (Postgres, Kubernetes, PyTorch)
   --python        only the tests of the engines
   --watch         the unit tests, and again whenever a file changes, until Ctrl-C
-  --ci            lint, the house rules, format and whether generated files are up to date as well
+  --ci            lint, the house rules, style, format and whether generated files are up to date as well
   --help          this text
 `;
 
@@ -73,7 +75,7 @@ async function main(): Promise<number> {
   ];
   const everything = [...(positionals.length > 0 ? [] : [TYPECHECK]), UNIT, PYTHON, ...INTEGRATION];
   const parts =
-    chosen.length > 0 ? chosen : values.ci === true ? [LINT, HOUSE, FORMAT, GENERATED, ...everything] : everything;
+    chosen.length > 0 ? chosen : values.ci === true ? [LINT, HOUSE, STYLE, FORMAT, GENERATED, ...everything] : everything;
   const without = positionals.length === 0 ? LONG_TESTS : [];
   return runParts(parts, { filters: positionals, without });
 }
@@ -117,12 +119,8 @@ async function runLane(parts: readonly Part[], context: PartContext): Promise<Ta
 
 /** Logs of failed and killed runs are kept for a day. */
 function removeOldRuns(): void {
-  for (const entry of readdirSync(tmpdir()).filter((name) => name.startsWith(RUN_PREFIX))) {
-    const path = join(tmpdir(), entry);
-    if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > KEEP_RUNS_MS) {
-      rmSync(path, { recursive: true, force: true });
-    }
-  }
+  const isOld = (modifiedAtMs: number): boolean => Date.now() - modifiedAtMs > KEEP_RUNS_MS;
+  removeOwnFolders(tmpdir(), (name, { modifiedAtMs }) => name.startsWith(RUN_PREFIX) && isOld(modifiedAtMs));
 }
 
 async function runPart(part: Part, context: PartContext): Promise<Tally> {

@@ -50,6 +50,8 @@ export const TYPECHECK = commandPart('typecheck', bin('tsc'), ['-p', 'tsconfig.j
 export const LINT = commandPart('lint', bin('eslint'), ['.', '--max-warnings', '0']);
 /** Rules about files as a whole: their length, their circles, what an index exports. */
 export const HOUSE = commandPart('house', process.execPath, ['tools/house/measure.ts', '--check']);
+/** Words and lengths of sentences: advice for docs and comments, a failure in messages to users. */
+export const STYLE = commandPart('style', process.execPath, ['tools/style/main.ts']);
 /** Layout of the text. */
 export const FORMAT = commandPart('format', bin('prettier'), ['--check', '.', '--log-level', 'warn']);
 /** Generated files are those that their sources generate. */
@@ -96,9 +98,9 @@ const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = {
 export const LONG_TESTS: readonly string[] = [
   'e2e/detectors.itest.ts',
   'e2e/elastic.itest.ts',
+  'e2e/idle-cluster.itest.ts',
   'e2e/kills.itest.ts',
   'e2e/outages.itest.ts',
-  'e2e/quiet.itest.ts',
   'e2e/real-engines.itest.ts',
   'e2e/slow-torchtitan.itest.ts',
 ];

@@ -1,7 +1,7 @@
 /** Holds the seed of a run that is to look elsewhere. */
 export const PROPERTY_SEED_VARIABLE = 'COXSWAIN_PROPERTY_SEED';
 
-/** Of every run that was told nothing else. Any number does; with this one each property meets what it is about. */
+/** The seed of every run, unless another is given. Any number does; with this one each property reaches its cases. */
 const USUAL_SEED = 1;
 
 /** The seed that a variable's text names: a whole number of 32 bits. Throws an Error that says so for every other text. */

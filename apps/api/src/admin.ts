@@ -2,7 +2,7 @@ import { Database } from '@coxswain/persistence';
 import { runAdminCommand } from './admin-command.ts';
 import { type Config, readConfig } from './config/config.ts';
 
-/** Makes, lists and recovers administrators: for whoever may run a program in the API's pod, and so can never be locked out. */
+/** Creates, lists and recovers administrators. Runs in the API's pod, so that a user with rights to the pod is never locked out. */
 process.exitCode = await runAdminCommand(process.argv.slice(2), {
   connect: () =>
     Database.connect({ url: config().databaseUrls.system, applicationName: 'coxswain-admin', maxConnections: 1 }),

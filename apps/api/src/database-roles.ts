@@ -1,7 +1,7 @@
 import { makeRoles } from '@coxswain/persistence';
 import { runRolesCommand } from './database-roles-command.ts';
 
-/** Makes the roles of the database, for whoever installs Coxswain. */
+/** Creates the roles of the database during an installation. */
 process.exitCode = await runRolesCommand(process.argv.slice(2), {
   adminUrl: process.env['COXSWAIN_ADMIN_DATABASE_URL'],
   makeRoles,

@@ -53,7 +53,7 @@ export interface RunningApi {
   readonly app: NestFastifyApplication;
   /** Every route that it serves. */
   readonly routes: readonly ServedRoute[];
-  /** Base URL. A worker serves its health there, and the API too: nobody is sent to it. */
+  /** Base URL. A worker serves its health there; clients are not routed to its API. */
   readonly url: string;
   /** Unready first, then what is under way ends, then connections close. */
   close(): Promise<void>;

@@ -1,5 +1,5 @@
 import type { FabricChange, FabricChanges, FabricSnapshot } from '@coxswain/api-types';
-import { changeSentence, factSaid } from '@coxswain/fabric';
+import { changeSentence, formatFactChange } from '@coxswain/fabric';
 import { formatCount } from '@coxswain/units';
 import type { Command } from 'commander';
 import { CliError } from './cli-error.ts';
@@ -103,6 +103,6 @@ function changesText({ before, after, came, gone, changed, changes, hasMore }: F
 }
 
 function changeText({ facts, ...change }: FabricChange): string {
-  const rows = facts.map(({ fact, ...said }) => [`  ${fact}`, factSaid(change.kind, said, '->')]);
+  const rows = facts.map(({ fact, ...said }) => [`  ${fact}`, formatFactChange(change.kind, said, '->')]);
   return [changeSentence(change), columns(rows)].filter((part) => part !== '').join('\n');
 }

@@ -108,7 +108,7 @@ function gangOf({ layout, acrossIslands, gpusPerNode, stageGpus, model }: PlaceQ
 export function inOptions(message: string): string {
   return message
     .replaceAll('resources.gpusPerNode', '--gpus-per-node')
-    .replaceAll(/make the job( anew)? with /g, 'place it with ')
+    .replaceAll(/(re)?(make|create) the job with /g, 'place it with ')
     .replaceAll('resources.acrossIslands Pipeline', '--across-islands pipeline')
     .replaceAll('resources.acrossIslands Sockets', '--across-islands any')
     .replaceAll(', or Sockets at the speed', ', or any at the speed');

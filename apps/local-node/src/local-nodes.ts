@@ -22,7 +22,7 @@ export interface LocalNodesOptions {
   readonly kubeletClientCaPem: string;
   /** `auto` takes the best that works here. */
   readonly mounts?: 'auto' | MountMode;
-  /** Time between two renewals of a node's lease; 10 s unless told, as a kubelet's. */
+  /** Time between two renewals of a node's lease; 10 s by default, as a kubelet's. */
   readonly heartbeatMs?: number;
   readonly now?: () => Date;
 }
@@ -31,7 +31,7 @@ export interface LocalNodesOptions {
 export interface LocalNodes {
   readonly nodeNames: readonly string[];
   readonly mountMode: MountMode;
-  /** Stops heartbeats and reports of a node; its pods' processes are `killed` (unless told) or left `running`. */
+  /** Stops heartbeats and reports of a node; its pods' processes are `killed` (default) or left `running`. */
   loseNode(name: string, options?: { readonly pods?: LostPods }): Promise<void>;
   /** Ends the loss. Pods whose processes died meanwhile are reported as a kubelet does after a reboot. */
   returnNode(name: string): Promise<void>;
@@ -48,7 +48,7 @@ const READY_FILE = 'nodes.json';
 export async function startLocalNodes(options: LocalNodesOptions): Promise<LocalNodes> {
   const fabric = readFabricFile(options.fabricFile);
   const images = new LocalImages(options.imagesFile);
-  images.read(); // A file that is wrong from the start is a mistake of whoever starts us, not of a pod.
+  images.read(); // An invalid file at the start is a mistake of the command line, not of a pod.
   mkdirSync(options.directory, { recursive: true, mode: 0o755 });
   rmSync(join(options.directory, READY_FILE), { force: true });
   const mounts = options.mounts ?? 'auto';

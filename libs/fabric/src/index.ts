@@ -3,7 +3,7 @@ export { assumedTraffic, trafficOf } from './traffic/assumed-traffic.ts';
 export { FABRIC_LABELS } from './nodes/dialects.ts';
 export { weightedBytes } from './traffic/boundary-weights.ts';
 export { crossingBytes } from './traffic/crossing-bytes.ts';
-export { changeSentence, factSaid } from './snapshots/change-sentence.ts';
+export { changeSentence, formatFactChange } from './snapshots/change-sentence.ts';
 export { deviceCount, isDevice } from './nodes/device-count.ts';
 export type { DraAttributes, Fabric, FabricCapacity, FabricNode, NodeFacts, Reserve } from './nodes/fabric.ts';
 export { type ChangeCounts, fabricChanges } from './snapshots/fabric-changes.ts';

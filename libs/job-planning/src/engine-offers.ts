@@ -12,13 +12,13 @@ type Memory = NonNullable<ParallelLayout['memory']>;
 
 const EVERY_LAYER: NonNullable<Memory['recompute']> = { mode: 'full', method: 'uniform', layers: 1 };
 
-/** How an engine is told what was chosen for it. */
+/** How an engine receives the chosen layout. */
 export type Telling = (layout: ParallelLayout) => ParallelLayout;
 
-/** Engines that are told degrees and nothing else. */
+/** Engines that receive the degrees of the layout and nothing else. */
 const TOLD_DEGREES: ReadonlySet<TrainingJobSpec['engine']['name']> = new Set(['reference', 'command']);
 
-export function isToldDegreesAlone({ engine }: Pick<TrainingJobSpec, 'engine'>): boolean {
+export function takesDegreesOnly({ engine }: Pick<TrainingJobSpec, 'engine'>): boolean {
   return TOLD_DEGREES.has(engine.name);
 }
 
@@ -30,8 +30,8 @@ export interface EngineOffers {
 
 /** Takes some thirty renderings, of a fraction of a millisecond each. */
 export function engineOffers(spec: TrainingJobSpec): EngineOffers {
-  // Engines that are told degrees alone know no uneven stages.
-  if (isToldDegreesAlone(spec)) return { allow: { evenOnly: true }, pinned: {} };
+  // Engines that receive degrees alone support no uneven stages.
+  if (takesDegreesOnly(spec)) return { allow: { evenOnly: true }, pinned: {} };
   const takes = adapterTakes(spec);
   const stages = ZERO_STAGES.filter((stage) => implementationOf(stage, takes) !== undefined);
   const orders = RANK_ORDERS.filter((order) => order === RANK_ORDERS[0] || takes({ rankOrder: axesOf(order) }));
@@ -67,7 +67,7 @@ export function engineOffers(spec: TrainingJobSpec): EngineOffers {
 
 /** The chosen layout in the words of the engine; of those that take degrees alone, these. */
 export function tellingOf(spec: TrainingJobSpec): Telling {
-  if (isToldDegreesAlone(spec)) return degreesOf;
+  if (takesDegreesOnly(spec)) return degreesOf;
   const takes = adapterTakes(spec);
   const ways = new Map<number, States['implementation'] | 'unsaid'>(
     ZERO_STAGES.map((stage) => [stage, implementationOf(stage, takes)]),
@@ -105,7 +105,7 @@ function adapterTakes(spec: TrainingJobSpec): Takes {
       ...rest,
       layout: { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 2, ...layout },
     }) === undefined;
-  // Whoever takes nothing at all is refused for something else, which is told elsewhere.
+  // An engine that supports none is rejected elsewhere, for another reason.
   return asked({}) ? asked : () => true;
 }
 
@@ -123,7 +123,7 @@ function implementationOf(zeroStage: 0 | 1 | 2 | 3, takes: Takes): States['imple
   );
 }
 
-/** What the planner knows that the engine can be told to compute again, and this job's adapter takes. */
+/** The activations that the planner can recompute and this job's engine adapter supports. */
 function recomputationIn(takes: Takes, spec: TrainingJobSpec): Pick<AllowedChoices, 'recompute'> {
   const model = modelOf(spec);
   if (model === undefined) return {};

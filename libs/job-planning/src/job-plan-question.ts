@@ -7,7 +7,7 @@ import { type MeasuredGpus, measuredOf } from './measured-gpus.ts';
 import { planCluster } from './plan-cluster.ts';
 import { plannerView } from './planner-view.ts';
 
-/** A plan as it is answered; when it is recorded is for whoever records it to say. */
+/** A plan as the planner answered it; the caller adds the time of the record. */
 export type JobPlanAnswer = Omit<JobPlan, 'plannedAt'>;
 
 /** What the planner is to find out for a job: plain data, so that it can be asked in another process. */

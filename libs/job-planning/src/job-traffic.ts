@@ -9,7 +9,7 @@ import { plannerView } from './planner-view.ts';
 /** Bytes do not depend on the GPU. */
 const ANY_GPU = 'h100';
 
-/** Specs come from a cache and are placed again with each look while a gang waits; that of 16,384 ranks takes tenths of a second. */
+/** Specs come from a cache and are placed again at each reconcile while a gang waits; that of 16,384 ranks takes tenths of a second. */
 const known = new WeakMap<EffectiveSpec['layout'], Pick<EffectiveSpec, 'model' | 'training'> & Answer>();
 
 /** As much of a job as its bytes depend on. */

@@ -4,7 +4,7 @@ import { unknownConstantsOf } from '@coxswain/planner/calibration';
 import { z } from 'zod';
 import { presetOf } from './preset-of.ts';
 
-/** Together they are one variable of the environment, of which Linux takes 128 KiB. */
+/** Together they are one environment variable, and Linux allows 128 KiB for one. */
 const MOST_TYPES = 8;
 
 /** Profiles as `coxswain calibrate` writes them, by type of GPU; read, by the planner's own names of these. */

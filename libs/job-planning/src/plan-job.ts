@@ -19,7 +19,7 @@ import {
   type Prediction,
   ZERO_STAGES,
 } from '@coxswain/planner';
-import { engineOffers, isToldDegreesAlone, type Telling, tellingOf } from './engine-offers.ts';
+import { engineOffers, takesDegreesOnly, type Telling, tellingOf } from './engine-offers.ts';
 import type { JobPlanAnswer, JobPlanQuestion } from './job-plan-question.ts';
 import { type Figures, figuresOf, toRunnerUp } from './plan-figures.ts';
 import { plannerView } from './planner-view.ts';
@@ -124,7 +124,7 @@ function predicted(spec: EffectiveSpec, request: PlanRequest): Chosen | undefine
   const microBatchSize = spec.training?.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE;
   const { layout } = spec;
   const prediction = unlessRefused(() =>
-    isToldDegreesAlone(spec)
+    takesDegreesOnly(spec)
       ? predictionOf(layout, microBatchSize, request)
       : predict(request, { layout, microBatchSize }),
   );
@@ -148,7 +148,7 @@ function predictionOf(layout: ParallelLayout, microBatchSize: number, request: P
   return (best ?? closest?.plan)?.prediction;
 }
 
-/** A job must not stand still because the planner has no words for it: what it refuses is told. */
+/** A job must not wait because the planner does not support it: the rejection is reported. */
 function unlessRefused<T>(ask: () => T): T | string {
   try {
     return ask();
@@ -164,7 +164,7 @@ function unlessRefused<T>(ask: () => T): T | string {
  */
 function runnable(spec: TrainingJobSpec, one: Plan, told: Telling): readonly Plan[] {
   // States are shared by all data-parallel ranks where nobody can say it otherwise.
-  if (isToldDegreesAlone(spec) && one.layout.dataParallelShardDegree !== undefined) return [];
+  if (takesDegreesOnly(spec) && one.layout.dataParallelShardDegree !== undefined) return [];
   const layout = told(one.layout);
   const isTaken = worldSize(layout) === worldSize(one.layout) && whyRefused(spec, { ...one, layout }) === undefined;
   return isTaken ? [{ ...one, layout }] : [];

@@ -2,7 +2,7 @@ import type { TrainingJobSpec } from '@coxswain/api-types';
 import { modelOfJob } from '@coxswain/engines';
 import type { ModelShape } from '@coxswain/layout';
 import type { PinnedAxes } from '@coxswain/planner';
-import { isToldDegreesAlone } from './engine-offers.ts';
+import { takesDegreesOnly } from './engine-offers.ts';
 
 /** What a planner has to know of a job and its engine; plain data in the planner's words. */
 export interface PlannerView {
@@ -37,13 +37,13 @@ export function plannerView({
     precision: training.precision,
     stack: engine.name,
     pinned: {
-      ...(isToldDegreesAlone({ engine }) ? ONE_WAY : {}),
+      ...(takesDegreesOnly({ engine }) ? ONE_WAY : {}),
       ...(microBatchSize === undefined ? {} : { microBatchSize }),
     },
   };
 }
 
-/** What a program does that is told degrees alone. */
+/** What a program does that receives degrees alone. */
 const ONE_WAY: PinnedAxes = {
   context: 1,
   expert: 1,

@@ -17,7 +17,7 @@ export function whyHere(traffic: LayoutTraffic, { nodes, ranksPerPod }: PlacedGa
   const assumed = traffic.source === 'assumed' ? ', if it is like a usual model' : '';
   const parts = [
     `${formatBytes(bytes.node)} between nodes`,
-    ...(areLeavesTold(members) && bytes.leaf > 0 ? [`${formatBytes(bytes.leaf)} of it between racks`] : []),
+    ...(haveLeafSwitches(members) && bytes.leaf > 0 ? [`${formatBytes(bytes.leaf)} of it between racks`] : []),
     ...(bytes.island > 0 ? [`${formatBytes(bytes.island)} between islands`] : []),
   ];
   return `${placeOf(members)}: a step sends ${parts.join(', ')}${assumed}.`.slice(0, MOST_CHARACTERS);
@@ -27,12 +27,12 @@ function placeOf(nodes: readonly FabricNode[]): string {
   const islands = counted(nodes, ({ island }) => island, 'island');
   const domains = counted(nodes, ({ nvlinkDomain }) => nvlinkDomain, 'NVLink domain');
   const near = new Set(nodes.map(({ nvlinkDomain }) => nvlinkDomain)).size < nodes.length ? `${domains}, ` : '';
-  const racks = areLeavesTold(nodes) ? `${counted(nodes, ({ switches }) => switches[0] ?? '', 'rack')} of ` : '';
+  const racks = haveLeafSwitches(nodes) ? `${counted(nodes, ({ switches }) => switches[0] ?? '', 'rack')} of ` : '';
   return `In ${near}${racks}${islands}`;
 }
 
-/** A node whose spine or zone alone is told sits in some rack that nobody names. */
-function areLeavesTold(nodes: readonly FabricNode[]): boolean {
+/** A node with a label for its spine or zone alone is in an unnamed rack. */
+function haveLeafSwitches(nodes: readonly FabricNode[]): boolean {
   return nodes.every(({ switches }) => namedSwitch(switches, 0) !== undefined);
 }
 

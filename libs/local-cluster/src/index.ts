@@ -5,6 +5,7 @@ export { startKwok, type Kwok } from './kwok/kwok.ts';
 export { createDatabaseAt, startPostgres, type Postgres } from './postgres/postgres.ts';
 export { serverFiles } from './postgres/server-files.ts';
 export { serverUser } from './postgres/server-user.ts';
+export { removeOwnFolders } from './process/abandoned-folders.ts';
 export { withLock } from './process/lock.ts';
 export { freePort } from './process/ports.ts';
 export {

@@ -11,7 +11,7 @@ export interface Scope {
 
 /** Runs statements within one transaction that sees the rows of its scope alone. */
 export interface ScopedSql extends Sql {
-  /** For whoever sees more than the project that was named: from here on the transaction sees that one alone. */
+  /** Narrows a scope that sees several projects: from here on the transaction sees only the named one. */
   narrowTo(projectId: string): Promise<void>;
 }
 

@@ -1,7 +1,8 @@
 import { pino, stdTimeFunctions, type Logger as PinoLogger } from 'pino';
 
-/** Levels from the most to the least that is said. */
+/** Log levels, from the most output to the least. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+/** A level of the logger; `silent` writes nothing. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** A structured logger: fields first, then a constant message (`log.info({ job, epoch }, 'gang placed')`). */

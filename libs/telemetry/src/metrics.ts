@@ -5,7 +5,7 @@ export interface Metrics {
   readonly registry: Registry;
   counter(spec: MetricSpec): Counter;
   gauge(spec: MetricSpec & { readonly collect?: () => number }): Gauge;
-  /** A figure for each of several labels, looked up when somebody asks; what is not told any more is gone. */
+  /** A gauge with a value for each of several labels, read at each scrape; labels that are no longer reported disappear. */
   gauges(spec: MetricSpec & { readonly collect: () => readonly LabelledFigure[] }): void;
   histogram(spec: MetricSpec & { readonly buckets: readonly number[] }): Histogram;
   /** The exposition text, and its content type. */

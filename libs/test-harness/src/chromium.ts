@@ -5,7 +5,6 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -16,7 +15,7 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createBrotliDecompress } from 'node:zlib';
-import { cacheDirectory, onPath, withLock } from '@coxswain/local-cluster';
+import { cacheDirectory, onPath, removeOwnFolders, withLock } from '@coxswain/local-cluster';
 
 /** How to start a browser without a screen; the fields are those of Playwright's `chromium.launch`. */
 export interface Chromium {
@@ -77,12 +76,11 @@ async function packagedChromium(): Promise<Chromium> {
 
 async function unpack(from: string, directory: string): Promise<void> {
   if (existsSync(directory)) {
-    return; // Whoever had the lock before us has done it.
+    return; // The process that held the lock before has done it.
   }
   mkdirSync(dirname(directory), { recursive: true });
-  for (const entry of readdirSync(dirname(directory)).filter((name) => name.startsWith(`${basename(directory)}-`))) {
-    rmSync(join(dirname(directory), entry), { recursive: true, force: true }); // Somebody was killed while unpacking.
-  }
+  // Left by a process that was killed while unpacking.
+  removeOwnFolders(dirname(directory), (name) => name.startsWith(`${basename(directory)}-`));
   const unfinished = mkdtempSync(`${directory}-unfinished-`);
   await inflate(join(from, 'chromium.br'), join(unfinished, 'chromium'));
   for (const archive of ARCHIVES) {

@@ -34,7 +34,7 @@ const PUBLISHED: readonly (readonly [string, Omit<NonNullable<TrainingJobSpecInp
 
 const layout = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 2 };
 
-/** Throws where an option is not told: it would be judged by nobody. */
+/** Throws if an option is not passed: nothing would check it. */
 export function publishedJobs(release: MegatronRelease): readonly JudgedJob[] {
   return PUBLISHED.map(([option, model]) => {
     const spec = TrainingJobSpec.parse({
@@ -49,7 +49,7 @@ export function publishedJobs(release: MegatronRelease): readonly JudgedJob[] {
       spec: { ...spec, layout },
       release,
     });
-    if (!job.args.includes(option)) throw new Error(`${job.name}: not told to ${release.tag}`);
+    if (!job.args.includes(option)) throw new Error(`${job.name}: option not passed to ${release.tag}`);
     return job;
   });
 }

@@ -7,7 +7,7 @@ import { command } from './command.ts';
 import { SANDBOX_IMAGE } from './node-config.ts';
 
 const NEEDED = ['operator', 'api', 'launcher', 'engine-reference'] as const;
-/** What the chart is told of the image. */
+/** The chart's values for the image. */
 export const POSTGRES = { repository: 'docker.io/coxswain/postgres', major: '15', tag: '15-debian' } as const;
 /** The server, what it loads, and what the chart's script calls; names are those of Debian 12. */
 const POSTGRES_PACKAGES = [

@@ -12,11 +12,11 @@ const PROGRAM = join(import.meta.dirname, '../../../apps/api/dist/database-roles
 const PORT = 5432;
 const CLAIM = 'database';
 
-/** What is there before the chart is installed, and what the chart is told, for the API to have a database. */
+/** What is created before the installation, and the chart's values, so that the API has a database. */
 export interface DatabaseChoice {
   readonly objects: readonly object[];
   values(chart: string): readonly string[];
-  /** Told with the step that installs. */
+  /** Printed with the installation step. */
   readonly what: string;
   stop(): Promise<void>;
 }

@@ -87,7 +87,7 @@ class RealJob implements JobSteps {
   }
 
   async makesProgress(_gang: Gang): Promise<void> {
-    // An API that was just replaced may be out of reach for a moment: a look that fails is made again.
+    // An API that was just replaced may be out of reach for a moment: a failed read is repeated.
     const { step: before } = await waitFor(async () => ({ step: await this.#step() }), { what: 'the API to answer' });
     await waitFor(async () => (await this.#step()) > before, {
       what: `a step beyond ${before}`,
@@ -228,7 +228,7 @@ class RealJob implements JobSteps {
     return node;
   }
 
-  /** The newest step that the API knows: it is told within a second, status within fifteen. */
+  /** The newest step that the API knows: it is reported within a second, status within fifteen. */
   async #step(): Promise<number> {
     const { items } = await this.#theApi().steps({ project: NAMESPACE, id: this.#id }, { maxPoints: 4 });
     const newest = items.at(-1);

@@ -6,7 +6,7 @@ import { command } from './command.ts';
 import { ADDRESSES, cniConfig, containerdConfig, kubeletConfig, type NodePlaces } from './node-config.ts';
 
 const READY_MS = 120_000;
-/** Paths that containerd, the CNI plugins and the kubelet's device manager use whatever they are told. */
+/** Paths that containerd, the CNI plugins and the kubelet's device manager use whatever their flags are. */
 const PRIVATE = ['/var/lib/kubelet', '/var/lib/cni', '/run'];
 
 export interface NodeOptions {
@@ -130,7 +130,7 @@ export class RealNode {
     return node.status === 200 && isReady(JSON.parse(node.body) as NodeObject);
   }
 
-  /** GPUs that the API counts; a container gets nothing by them. The kubelet keeps what it is told so. */
+  /** GPUs that the API counts; a container gets nothing by them. The kubelet keeps the reported number. */
   async setGpus(count: number): Promise<void> {
     await this.#plane.admin.json({
       method: 'PATCH',

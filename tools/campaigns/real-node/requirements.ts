@@ -37,7 +37,7 @@ export function machineFacts(): MachineFacts {
   };
 }
 
-/** Packages that `--install` installs, and whoever reads the sentence. */
+/** Packages that `--install` installs, or the reader of the message. */
 export function missingPackages({ missing }: MachineFacts): readonly string[] {
   return missing.flatMap((path) => PROGRAMS[path] ?? []);
 }

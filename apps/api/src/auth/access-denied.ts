@@ -6,7 +6,7 @@ export interface AskedProject {
   readonly id?: string;
 }
 
-/** Somebody asked for what is not his: answered like every DomainError, and told in the audit. */
+/** The caller lacks the right to what it asked for. Answered like every DomainError, and recorded in the audit. */
 export class AccessDenied extends DomainError {
   /** The right that was missing. */
   readonly action: string;

@@ -1,15 +1,15 @@
 import type { Role } from '@coxswain/api-types';
 import { type Action, allows } from './roles.ts';
 
-/** Rights of which one is enough for what the caller made, and the other for what others made. */
+/** Two rights: one for objects that the caller created, the other for objects of other users. */
 export interface OwnOrAny {
   readonly own: Action;
   readonly any: Action;
 }
 
 /**
- * Who may ask for it. `public`: anybody, without a token; `signedIn`: whoever has a good token, of whatever role and project, since what is answered is the
- * caller's own or is judged piece by piece; or the right that a role must include, in the project that is named.
+ * Who may send the request. `public`: anyone, without a token. `signedIn`: any principal with a valid token, of whatever role and project, because
+ * the answer is the caller's own or is checked item by item. Otherwise: the right that the caller's role must include in the named project.
  */
 export type AccessRule = 'public' | 'signedIn' | Action | OwnOrAny;
 

@@ -29,7 +29,7 @@ export interface NewAdministrator {
   readonly expiresAt: Date | null;
 }
 
-/** Whoever may run a program beside the API: the rights to its pod, or to its database, are the proof. */
+/** A user who can run a program beside the API: rights to its pod or its database are the proof. */
 const BESIDE_THE_API: Principal = {
   id: '00000000-0000-0000-0000-000000000000',
   kind: 'command',
@@ -106,8 +106,8 @@ export function revokeAdministrator(
 }
 
 /**
- * Makes the first administrator when there is none whose token is good; undefined when there is. `keep` is given the token before it becomes
- * valid: a crash in between leaves a useless copy, never a lost token.
+ * Creates the first administrator if none has a valid token; undefined otherwise. `keep` gets the token before it becomes valid, so that a crash in
+ * between leaves a useless copy and never loses a token.
  */
 export function ensureAdministrator(
   database: Database,
@@ -121,7 +121,7 @@ export function ensureAdministrator(
   });
 }
 
-/** Whoever changes administrators is the only one who does: two who each leave the other would leave nobody. */
+/** Administrators are changed by one transaction at a time: two that each remove the other one would leave none. */
 function alone<T>(database: Database, work: (sql: Sql) => Promise<T>): Promise<T> {
   return database.transaction(async (sql) => {
     await sql.query("SELECT pg_advisory_xact_lock(hashtextextended('coxswain/bootstrap', 0))");

@@ -10,7 +10,7 @@ export interface AuditEntry {
   readonly projectId: string | null;
   /** Absent: that of the transaction's scope; without one it is about all of them. */
   readonly clusterId?: string;
-  /** Never a secret, and nothing of a body: whoever may read the audit may not read everything. */
+  /** Holds no secret and nothing of a request body: a reader of the audit may lack the right to read the object. */
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 

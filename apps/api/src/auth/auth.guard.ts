@@ -30,8 +30,8 @@ const principals = new WeakMap<object, Principal>();
 const owners = new WeakMap<object, string>();
 
 /**
- * Authenticates every request that is not public, and lets in no more of a project than it may send. What the principal may do is decided in the services.
- * A request that brings a body has come in before it was read (`enter`); the guard finds whoever has not.
+ * Authenticates every request that is not public, and limits the requests of each project. Services decide what the principal may do. A request with
+ * a body was authenticated before its body was read (`enter`); the guard handles the others.
  */
 @Injectable()
 export class AuthGuard implements CanActivate {

@@ -21,7 +21,7 @@ const TOKEN_USE_RESOLUTION_MS = 3_600_000;
 /** A session ends when nobody uses it, so the minute counts. */
 const SESSION_USE_RESOLUTION_MS = 60_000;
 
-/** Whoever was found, and by what. */
+/** The principal that was authenticated, and the credential that it used. */
 export interface Authenticated {
   readonly principal: Principal;
   /** Undefined: by a token. */
@@ -60,7 +60,7 @@ export class Authenticator {
     this.#memory = new ShortMemory({ most: MAX_CACHED, nowMs: () => clock.now().getTime() });
   }
 
-  /** Whoever presents it. UNAUTHENTICATED with one and the same sentence, whatever is wrong with it; FORBIDDEN for a person who has no role any more. */
+  /** The principal of a credential. UNAUTHENTICATED with the same message whatever is wrong with it; FORBIDDEN for a person without a role. */
   async authenticate(credential: Credential | undefined): Promise<Principal> {
     return (await this.identify(credential)).principal;
   }
@@ -75,7 +75,7 @@ export class Authenticator {
     return found;
   }
 
-  /** For whoever has just ended a session: this replica lets nobody in with it any more. */
+  /** Called after a session ended: this replica stops accepting it at once. */
   forget(credential: Credential): void {
     this.#memory.forget(keyOf(credential));
   }

@@ -34,8 +34,8 @@ export function setCookie(name: string, value: string, { maxAgeSeconds }: { read
 }
 
 /**
- * FORBIDDEN for a request that changes something by a cookie, which browsers send along whoever asks them to, unless our own page asked: by its origin,
- * and by a header that other origins cannot add.
+ * FORBIDDEN for a request with a cookie that changes something, unless our own page sent it. Browsers attach the cookie to requests that other sites
+ * cause, so the origin must be ours and the header must be one that other origins cannot add.
  */
 export function requireOwnPage(
   request: { readonly method: string; readonly headers: IncomingHttpHeaders },

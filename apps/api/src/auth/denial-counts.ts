@@ -28,12 +28,12 @@ export interface CountedDenial extends Denial {
 
 /** For so long denials of one kind are counted as one after the first. */
 export const WINDOW_MS = 60_000;
-/** Most addresses without a good token, and most principals, that are told apart in a window; each with a handful of verbs. */
+/** The most principals, and the most addresses without a valid token, that are counted separately in a window; each with a handful of verbs. */
 export const MOST_STRANGERS = 100;
 export const MOST_PRINCIPALS = 1_000;
 
 interface Window {
-  /** Whose it is: a principal or an address; undefined for those who are not told apart. */
+  /** The principal or address that the count belongs to; undefined for those that share one count. */
   readonly who: string | undefined;
   readonly endsMs: number;
   first: Denial | undefined;
@@ -41,14 +41,14 @@ interface Window {
 }
 
 /**
- * Counts denials, so that a flood of them makes few entries: the first of a principal (or of an address without one) and verb is told at once, those that follow
- * within a minute are told together when it is over, under the first of them. Who comes when too many are told apart already is counted under nobody's
- * name. Pure: told the time, and bounded whatever comes.
+ * Counts denials, so that a flood of them makes few entries. The first denial of a principal (or an address without one) and verb is reported at
+ * once; those of the next minute are reported together at its end, under the first. When too many principals and addresses are counted separately,
+ * further ones share one count. Pure: it takes the time as an argument and is bounded for any input.
  */
 export class DenialCounts {
   readonly #windows = new Map<string, Window>();
   #due: CountedDenial[] = [];
-  /** Windows of each who is told apart. */
+  /** Windows of each principal or address that is counted separately. */
   readonly #strangers = new Map<string, number>();
   readonly #principals = new Map<string, number>();
 

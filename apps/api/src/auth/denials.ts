@@ -64,7 +64,7 @@ export class Denials {
     this.#timer = setInterval(() => void this.flush(), FLUSH_MS).unref();
   }
 
-  /** Writes what was counted; what comes afterwards is told nowhere. */
+  /** Writes what was counted; later denials are not recorded. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writing;
@@ -116,13 +116,13 @@ function denialIn(
   error: unknown,
 ): { readonly code: string; readonly verb: string; readonly project?: AskedProject | undefined } | undefined {
   if (error instanceof AccessDenied) return { code: error.code, verb: error.action, project: error.project };
-  // Whoever was refused for another reason than a right that he lacks could not be let in at all.
+  // A caller that was refused for another reason than a missing right was not authenticated.
   if (isDomainError(error, 'UNAUTHENTICATED') || isDomainError(error, 'FORBIDDEN'))
     return { code: error.code, verb: 'authenticate' };
   return undefined;
 }
 
-/** It is told to the project that he belongs to: the one that he asked about, or his only one. Nobody else learns who asks about theirs. */
+/** The denial is recorded in the caller's own project: the one that it asked about, or its only one. Other projects do not learn who asked about them. */
 function toldOf(principal: Principal, asked: AskedProject | undefined): NonNullable<CountedDenial['principal']> {
   const { id, kind, name } = principal;
   return { id, kind, name, projectId: asked?.id ?? onlyProjectOf(principal)?.id ?? null };

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Sql } from '@coxswain/persistence';
 
 /**
- * Records the owner of a service token, in the transaction that makes the token. `projectId` null: of a cluster administrator's. `id`: of one that may be
- * there already, as of a token that an API of an earlier release made, which stands for itself.
+ * Records the owner of a service token, in the transaction that creates the token. `projectId` is null for a cluster administrator's token. `id`
+ * names an owner that may exist already, as for a token of an earlier release, which is its own owner.
  */
 export async function addServicePrincipal(
   sql: Sql,

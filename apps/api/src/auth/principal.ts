@@ -9,8 +9,8 @@ export interface Membership {
 }
 
 /**
- * Who asks. `id` is the principal's, not that of what it presented: audit entries, idempotency keys and open streams hang on it, so that they outlive
- * a token that is rotated and a session that ends. Either a cluster administrator, or a member of at least one project.
+ * The caller. `id` is the principal's, not the credential's: audit entries, idempotency keys and open streams refer to it, so they survive a rotated
+ * token and an ended session. Either a cluster administrator or a member of at least one project.
  */
 export interface Principal {
   readonly id: string;

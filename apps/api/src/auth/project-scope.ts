@@ -68,7 +68,7 @@ export async function inScope<T>(
   const { principal, clusterId } = question;
   const whole = scopeOf(principal, clusterId);
   if (!principal.isClusterAdmin) {
-    const scope = await requireScope(NO_LOOK, question);
+    const scope = await requireScope(NO_READ, question);
     const reach: Scope['reach'] = scope.kind === 'project' ? { kind: 'projects', ids: [scope.id] } : whole.reach;
     return database.within({ ...whole, reach }, (sql) => work(sql, scope));
   }
@@ -79,7 +79,7 @@ export async function inScope<T>(
   });
 }
 
-/** Statements of who reads, each in a transaction of its own that sees no more than the scope. Whoever needs several to agree asks {@link inScope}. */
+/** Statements of who reads, each in a transaction of its own that sees no more than the scope. Statements that must agree with each other run in {@link inScope}. */
 export async function readingScope(
   database: Pick<TenantDatabase, 'within' | 'ask'>,
   question: ScopeQuestion,
@@ -88,7 +88,7 @@ export async function readingScope(
   const whole = scopeOf(principal, clusterId);
   const scope = principal.isClusterAdmin
     ? await database.within(whole, (sql) => requireScope(sql, question))
-    : await requireScope(NO_LOOK, question);
+    : await requireScope(NO_READ, question);
   const seen: Scope = scope.kind === 'project' ? { ...whole, reach: { kind: 'projects', ids: [scope.id] } } : whole;
   const query: Sql['query'] = async <Row>(statement: string | NamedStatement, parameters: readonly unknown[] = []) => {
     const rows = await database.ask<Row>(seen, statement, parameters);
@@ -120,7 +120,9 @@ export function scopeOf(principal: Principal, clusterId: string): Scope {
 }
 
 /** A principal knows its own projects. */
-const NO_LOOK: Sql = { query: () => Promise.reject(new Error('the scope of a member is known without a look')) };
+const NO_READ: Sql = {
+  query: () => Promise.reject(new Error('the scope of a project member is known without a read of the database')),
+};
 
 /** The id to compare `project_id` with; null compares with nothing. */
 export function projectIdOf(scope: ProjectScope): string | null {

@@ -1,7 +1,7 @@
 import { safeText } from '@coxswain/safe-text';
 import type { FastifyRequest } from 'fastify';
 
-/** Where a request came from, as it is told in the audit. */
+/** The origin of a request, as the audit records it. */
 export interface RequestOrigin {
   /** The `X-Request-Id` of its answer. */
   readonly requestId: string;
@@ -18,7 +18,7 @@ export function originOf(request: FastifyRequest): RequestOrigin {
   return { requestId, sourceAddress: safeText(plainAddress(ip), MAX_ADDRESS), userAgent: headers['user-agent'] };
 }
 
-/** A socket of both families names whoever comes by IPv4 as an address of IPv6. */
+/** A dual-stack socket reports an IPv4 client as an IPv6 address. */
 function plainAddress(ip: string): string {
   return ip.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');
 }

@@ -36,7 +36,7 @@ export class ServiceAccounts {
     this.#principals = new ShortMemory({ most: MOST_REMEMBERED, nowMs: parts.nowMs });
   }
 
-  /** Undefined: nobody's token. FORBIDDEN for an account without a role, UNAVAILABLE when the API server does not say whose it is. */
+  /** Undefined: not a token of a service account. FORBIDDEN for an account without a role, UNAVAILABLE when the API server does not say whose it is. */
   async principalOf(token: string): Promise<Principal | undefined> {
     const account = await this.#parts.reviews.accountOf(token);
     if (account === undefined) return undefined;

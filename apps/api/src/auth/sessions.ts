@@ -19,7 +19,7 @@ export interface NewSession {
   readonly kind: 'page' | 'commandLine';
   readonly signedIn: SignedIn;
   readonly expiresAt: Date;
-  /** It is taken once: whoever has seen it cannot sign in with it again. */
+  /** It is accepted once, so that a copy of it cannot be used to sign in again. */
   readonly idToken?: string | undefined;
   readonly origin: RequestOrigin;
   /** The installation's group of cluster administrators. */

@@ -21,7 +21,7 @@ export interface TokenRow {
   readonly person: PersonOfSession | null;
 }
 
-/** What is known of whoever has signed in. */
+/** What is known of the person who signed in. */
 export interface PersonOfSession {
   readonly issuer: string;
   readonly subject: string;
@@ -53,9 +53,9 @@ export const SLOW_QUERY_MS = 1_000;
 export const MOST_WAITING = 10_000;
 
 /**
- * Finds tokens in the database, all that are asked for meanwhile with one query: strangers who send tokens that nobody was given cost at most 50
- * queries a second however many they send, and a good token among them is found by the same query. Nothing is remembered, neither of those that were
- * found nor of those that were not: a token is good from the moment at which it is made.
+ * Finds tokens in the database. Lookups that arrive together share one query, so unknown tokens cost at most 50 queries a second however many are
+ * sent, and a valid token among them is found by the same query. Nothing is cached, neither hits nor misses: a token is valid from the moment of its
+ * creation.
  */
 export class TokenLookup {
   readonly #database: Pick<TenantDatabase, 'call'>;

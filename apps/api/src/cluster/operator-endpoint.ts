@@ -1,4 +1,4 @@
-/** How is the operator asked, on the port of its launchers? Any of its replicas answers, of which one leads. */
+/** How does the API send a request to the operator, on the port of its launchers? Any replica may answer; one of them leads. */
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -45,7 +45,7 @@ const Refusal = z.object({
 /** What an operator says that does not answer. Where it names a leader, that one is to be asked. */
 export type OperatorRefusal = z.infer<typeof Refusal>;
 
-/** Nothing where it is not ours; the status alone is told then. */
+/** Reads why an operator refused; an empty object if the body has another form, so that the error names the status alone. */
 export async function refusalOf(response: IncomingMessage): Promise<OperatorRefusal> {
   let text = '';
   for await (const chunk of response) {

@@ -115,7 +115,7 @@ const Environment = SignInEnvironment.extend({
     .describe('After how many days an entry of the audit is removed.'),
   COXSWAIN_TRUSTED_PROXIES: list
     .pipe(z.array(z.string().regex(PROXY, 'must be addresses or ranges such as 10.0.0.0/8, separated by commas')))
-    .describe('Proxies whose X-Forwarded-For is believed; empty: none, and requests come from whoever connects.'),
+    .describe('Proxies whose X-Forwarded-For header is trusted. If empty, the client is the address that connects.'),
   COXSWAIN_MAX_CONNECTIONS: limit(8_192).describe(
     'Open to one replica; at most a quarter of them where nobody was let in. 0: no limit.',
   ),
@@ -151,7 +151,7 @@ const Environment = SignInEnvironment.extend({
     .min(64)
     .max(65_536)
     .default(1_024)
-    .describe('A reader of a stream that leaves more unread is told to begin again.'),
+    .describe('A stream whose reader leaves more than this unread is closed with a request to reconnect.'),
   COXSWAIN_PLAN_SECONDS: z.coerce.number().int().min(1).max(3_600).default(30).describe('Longest search of a plan.'),
   COXSWAIN_PLAN_MEMORY_MIB: z.coerce
     .number()
@@ -165,7 +165,7 @@ const Environment = SignInEnvironment.extend({
   COXSWAIN_WEBHOOK_ALLOW_HTTP: z
     .stringbool()
     .default(false)
-    .describe('Lets endpoints have URLs of http; everybody on the way reads what they are told.'),
+    .describe('Allows webhook endpoints with http URLs. Messages to them are not encrypted.'),
   COXSWAIN_WEBHOOK_ALLOWED_RANGES: list
     .pipe(z.array(z.string().refine(isRange, 'must be ranges such as 10.1.0.0/16 or fd00::/8, separated by commas')))
     .describe('Of addresses that are not public, to which messages may be sent all the same; empty: none.'),
@@ -233,7 +233,7 @@ export interface Config {
     readonly jobRecords: number;
     readonly streams: number;
     readonly streamsPerPrincipal: number;
-    /** Never 0: it is memory that whoever does not read takes. */
+    /** Never 0: a reader that does not read takes that much memory. */
     readonly unreadStreamKib: number;
   };
   /** Where messages to endpoints may go beside https at public addresses. */

@@ -1,7 +1,7 @@
 import type { ClusterFabric } from '@coxswain/api-types';
 import { columnsOf as recordedColumns, type Fabric, recordedNode } from '@coxswain/fabric';
 
-/** What is told of nodes alone. */
+/** What the answer says of nodes alone. */
 export type FabricColumns = Pick<ClusterFabric, 'places' | 'hardware' | 'nodes'>;
 
 /** The nodes as columns, with which of them take pods. */

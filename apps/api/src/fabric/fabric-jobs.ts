@@ -23,7 +23,7 @@ export interface HoldingJobs {
   readonly hasMore: boolean;
 }
 
-/** Jobs of the scope whose newest attempt has not ended, newest first, with the placement that it recorded: as many as are told. */
+/** Jobs of the scope whose newest attempt has not ended, newest first, with the placement that it recorded; at most as many as the answer holds. */
 export async function holdingJobs(sql: Sql, cluster: Cluster): Promise<HoldingJobs> {
   const found = await sql.query<HoldingRow>(
     `SELECT j.id, p.name AS project, j.name, a.attempt, pl.name AS placement_name, pl.spec

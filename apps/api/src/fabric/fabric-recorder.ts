@@ -13,9 +13,9 @@ export interface FabricRecorderParts {
 
 const EVERY_MS = 30_000;
 const PATIENCE_MS = 15_000;
-/** A fabric is recorded when two looks agree on it: a kubelet that starts again has no GPUs for some seconds. One that never rests is recorded as it is then. */
+/** A fabric is recorded when two observations agree on it, because a kubelet that restarts reports no GPUs for some seconds. A fabric that keeps changing is recorded as it is then. */
 const RESTLESS_MS = 300_000;
-/** How exactly it is told until when the newest one held. */
+/** Resolution of the time until which the newest snapshot is known to hold. */
 const SEEN_EVERY_MS = 600_000;
 
 /** Records what the fabric looks like, where that is another than what was recorded last. One process of a cluster does at a time. */

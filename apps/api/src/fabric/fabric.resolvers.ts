@@ -8,7 +8,7 @@ import { ChangesQuery, SnapshotQuery } from './snapshot-queries.ts';
 
 /** Nodes of a large cluster: how many there are is known only afterwards. */
 const COUNTED_ROWS = 10_000;
-/** More kinds of changes are not told. */
+/** The most kinds of changes in an answer. */
 const CHANGES_ROWS = 200;
 
 /** The fabric by GraphQL. */

@@ -14,19 +14,19 @@ import { SeenNodes } from './seen-nodes.ts';
 /** A first list of 10,000 nodes takes a few seconds. */
 const PATIENCE_MS = 15_000;
 
-interface Told {
+interface FabricAnswer {
   readonly fabric: Fabric;
   readonly columns: FabricColumns;
   readonly indexOfNode: ReadonlyMap<string, number>;
 }
 
-/** The whole fabric: whoever sees every node sees what every job holds, so it is for administrators of the cluster. */
+/** The whole fabric. It shows which nodes each job holds, so only administrators of the cluster may read it. */
 @Injectable()
 export class FabricService {
   readonly #database: TenantDatabase;
   readonly #cluster: Cluster;
   readonly #nodes: SeenNodes;
-  #told: Told | undefined;
+  #newest: FabricAnswer | undefined;
 
   constructor(
     @Inject(TENANT_DATABASE) database: TenantDatabase,
@@ -43,7 +43,7 @@ export class FabricService {
     requireAction(highestRoleOf(principal), 'fabric.read');
     const seen = await this.#nodes.look(PATIENCE_MS);
     if (seen.problem !== undefined) throw new DomainError('UNAVAILABLE', seen.problem);
-    const { columns, indexOfNode } = this.#tell(seen.fabric);
+    const { columns, indexOfNode } = this.#answerOf(seen.fabric);
     const { jobs, hasMore } = await this.#database.within(scopeOf(principal, this.#cluster.id), (sql) =>
       holdingJobs(sql, this.#cluster),
     );
@@ -55,11 +55,11 @@ export class FabricService {
     };
   }
 
-  /** Once for each fabric, not for each question. */
-  #tell(fabric: Fabric): Told {
-    if (this.#told?.fabric === fabric) return this.#told;
+  /** Built once for each fabric, not for each request. */
+  #answerOf(fabric: Fabric): FabricAnswer {
+    if (this.#newest?.fabric === fabric) return this.#newest;
     const columns = columnsOf(fabric);
-    this.#told = { fabric, columns, indexOfNode: new Map(columns.nodes.names.map((name, index) => [name, index])) };
-    return this.#told;
+    this.#newest = { fabric, columns, indexOfNode: new Map(columns.nodes.names.map((name, index) => [name, index])) };
+    return this.#newest;
   }
 }

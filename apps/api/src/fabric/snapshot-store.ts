@@ -75,7 +75,7 @@ export class SnapshotStore {
       if (newest !== undefined && !mayRecord(pastOf(newest))) return false;
       const addedBytes = await this.#addChunks(sql, fabric);
       const id = randomUUID();
-      // To the millisecond, as it is told: whoever asks for that time finds this one.
+      // To the millisecond, as the API shows it: a query for that time finds this snapshot.
       await sql.query(
         `INSERT INTO fabric_snapshots (id, cluster_id, taken_at, seen_until, sha256, chunks, added_bytes, unrecorded_looks, counts)
          SELECT $1, $2, now.at, now.at, decode($3, 'hex'), ARRAY(SELECT decode(hex, 'hex') FROM unnest($4::text[]) AS hex), $5, $6, $7

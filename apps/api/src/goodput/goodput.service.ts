@@ -6,7 +6,7 @@ import { CLOCK, CLUSTER, type Cluster, type WallClock } from '../infrastructure/
 import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
 import { readRecordedJob } from './recorded-job.ts';
 
-/** Where the GPU-seconds of jobs went. Whoever may read a job may read this of it. */
+/** Where the GPU-seconds of jobs went. The right to read a job includes it. */
 @Injectable()
 export class GoodputService {
   readonly #cluster: Cluster;

@@ -4,7 +4,7 @@ import { firstOf, ofJob, type Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import type { JobRow } from '../jobs/job-row.ts';
 
-/** Newest attempts that are counted; older ones are told by their number alone. */
+/** The most attempts that are counted, newest first; the answer says how many older ones are left out. */
 const MAX_COUNTED_ATTEMPTS = 2_000;
 /** Newest incidents that made steps longer. */
 const MAX_COUNTED_COSTS = 500;

@@ -8,7 +8,7 @@ export const MAX_KEPT_CHARACTERS = 2_000;
  * on ordinary ones: 100 to 140.
  */
 export const BYTES_PER_CHARACTER = 300;
-/** Of all documents together, whoever sent them. */
+/** Of the documents of all clients together. */
 export const MAX_CACHE_BYTES = 8 * 1024 * 1024;
 
 /** Documents that were found valid, by their text; those that were asked for longest ago make room. */

@@ -36,11 +36,11 @@ import { SafeInt } from './safe-int.ts';
 export interface GraphqlCaller {
   readonly principal: Principal;
   readonly requestId: string;
-  /** Aborts when whoever asked goes before the answer. */
+  /** Aborts if the client disconnects before the answer. */
   readonly gone: AbortSignal;
-  /** Told how many fields the root has, before they are answered; throws when they are too many at the moment. */
+  /** Called with the number of root fields before they are resolved; throws if they are too many at the moment. */
   readonly charge?: (fields: number) => void;
-  /** Told of every failure of a field, whatever is answered. */
+  /** Called with every failure of a field, whatever the answer is. */
   readonly note?: (error: unknown, field: string) => void;
 }
 
@@ -51,7 +51,7 @@ export type GraphqlOutcome =
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** Most faults told of a document or its variables: each is looked for as long as there are fewer. */
+/** The most faults reported for a document or its variables; validation stops there. */
 const MAX_FAULTS = 20;
 
 /**

@@ -4,7 +4,7 @@ import { Caller } from '../auth/auth.guard.ts';
 import type { Denials } from '../auth/denials.ts';
 import type { Principal } from '../auth/principal.ts';
 import { originOf } from '../auth/request-origin.ts';
-import { signalOfGoing } from '../http/asker-gone.ts';
+import { abortOnDisconnect } from '../http/client-disconnect.ts';
 import { InsteadOfIdempotencyKey } from '../http/idempotency-key.guard.ts';
 import { Answers } from '../http/openapi.ts';
 import { DENIALS } from '../infrastructure/tokens.ts';
@@ -54,7 +54,7 @@ export class GraphqlController {
     const outcome = await this.#engine.run(body, {
       principal,
       requestId: request.id,
-      gone: signalOfGoing(reply.raw),
+      gone: abortOnDisconnect(reply.raw),
       // The guard has counted one; each further field asks as much as another request of REST.
       charge: (fields) => this.#limits.charge(principal, Math.max(0, fields - 1)),
       note: (error, field) =>

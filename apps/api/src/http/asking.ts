@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { signalOfGoing } from './asker-gone.ts';
+import { abortOnDisconnect } from './client-disconnect.ts';
 import { describedParameter } from './described-parameter.ts';
 import { keyOfRequest, READS_IDEMPOTENCY_KEY } from './idempotency-key.ts';
 
@@ -14,6 +14,6 @@ export const Asking = describedParameter(READS_IDEMPOTENCY_KEY, (context): Askin
   const http = context.switchToHttp();
   return {
     key: keyOfRequest(http.getRequest<FastifyRequest>()),
-    gone: signalOfGoing(http.getResponse<FastifyReply>().raw),
+    gone: abortOnDisconnect(http.getResponse<FastifyReply>().raw),
   };
 });

@@ -7,7 +7,7 @@ import type { Metrics } from '@coxswain/telemetry';
  * connections 2,048 do, and 43 MiB.
  */
 const STRANGERS_SHARE = 1 / 4;
-/** Of those that may be open, how many are cut at once: finding out which takes a look at all. */
+/** How many connections are closed at once: choosing them reads all that are open. */
 const SHARE_AT_ONCE = 1 / 64;
 
 /** Who was let in on a connection last; undefined: nobody yet. */
@@ -21,9 +21,9 @@ interface Bounds {
 }
 
 /**
- * Bounds what connections may hold. Whoever comes may connect. Where that is one too many of strangers, the stranger who came first is cut off, who had the most
- * time to say who he is; where it is one too many in all, whoever has most loses those that he made first, so that nobody can keep others out. A share of each
- * address would be no bound for whoever has many, and one for all who come through the same proxy.
+ * Bounds the number of connections. Anyone may connect. If there are too many unauthenticated connections, the oldest of them is closed: it had the
+ * most time to authenticate. If there are too many in all, the principal with the most connections loses its oldest ones, so that no principal can
+ * keep others out. A limit per address would not bound a client with many addresses, and would hit all clients behind one proxy.
  */
 export function boundConnections(server: Server, { most, ownerOf, metrics }: Bounds): void {
   if (most === 0) return;

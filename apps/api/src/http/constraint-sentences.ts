@@ -1,8 +1,8 @@
 import { DomainError, type DomainErrorCode } from '@coxswain/domain-error';
 import { DatabaseError } from '@coxswain/persistence';
 
-/** What a caller is told whose request a constraint of the database refused. */
-interface Told {
+/** The message for a caller whose request violates a constraint of the database. */
+interface ConstraintMessage {
   readonly code: DomainErrorCode;
   readonly detail: string;
 }
@@ -11,7 +11,7 @@ interface Told {
  * The sentence of each constraint that a request can meet. A service that knows the names says it better, and does; this is for the paths that nobody
  * thought of. A test reads the catalogue of the database: a constraint that stands neither here nor below fails it.
  */
-export const CONSTRAINT_SENTENCES: Readonly<Record<string, Told>> = {
+export const CONSTRAINT_SENTENCES: Readonly<Record<string, ConstraintMessage>> = {
   projects_name: { code: 'NAME_TAKEN', detail: 'a project of that name exists already; choose another name' },
   project_namespaces_pkey: {
     code: 'NAME_TAKEN',
@@ -88,7 +88,7 @@ export const UNREACHABLE_CONSTRAINTS: Readonly<Record<string, string>> = {
 const FOREIGN_KEY_VIOLATION = '23503';
 const INTEGRITY_VIOLATION = /^23/;
 
-/** What the caller is told of a constraint that refused the request; undefined when it is our own fault. */
+/** The message for a request that violates this constraint; undefined if the violation is a defect of the API. */
 export function sentenceOfConstraint(error: unknown): DomainError | undefined {
   if (!(error instanceof DatabaseError) || !INTEGRITY_VIOLATION.test(error.code)) return undefined;
   if (error.code === FOREIGN_KEY_VIOLATION) {

@@ -3,9 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ruleOfRoute } from '../auth/access-rules.ts';
 
 /*
- * Whose bodies are read? A body is held in memory while it arrives, for half a minute if whoever sends it likes, and parsing one costs more than refusing
- * it. So a request with a body must be let in before the first byte of it is looked at: strangers fill nothing, and a project no more than it may have
- * under way.
+ * Decides whose bodies are read. A body takes memory while it arrives, up to half a minute, and parsing it costs more than refusing it. So a request
+ * with a body is authenticated before its first byte is read: unauthenticated clients take no memory, and a project no more than its limit.
  */
 
 /** Of what strangers send to sign in. Three tokens of an issuer are at most 48 kB. */

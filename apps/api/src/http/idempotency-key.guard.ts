@@ -8,10 +8,10 @@ import { READS_IDEMPOTENCY_KEY } from './idempotency-key.ts';
 
 const INSTEAD = 'coxswain:instead-of-idempotency-key';
 
-/** Why a POST honours no Idempotency-Key and what to do instead, in a sentence that whoever sends one is told. */
+/** Why a POST supports no Idempotency-Key and what to do instead: the message for a client that sends one. */
 export const InsteadOfIdempotencyKey = (sentence: string): MethodDecorator => SetMetadata(INSTEAD, sentence);
 
-/** Whoever sends a key relies on it: a POST that would carry the request out again under the same one refuses it. Other methods are the same however often they are sent. */
+/** Rejects an Idempotency-Key on a POST that does not support it, because the client relies on it. Other methods are idempotent by themselves. */
 @Injectable()
 export class IdempotencyKeyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {

@@ -5,7 +5,7 @@ import { describedParameter, type ReadFromRequest } from './described-parameter.
 
 const FORM = /^[!-~]{1,200}$/;
 
-/** What whoever reads the key says of it in the OpenAPI document. */
+/** What the OpenAPI document says of the key. */
 export const READS_IDEMPOTENCY_KEY: ReadFromRequest = {
   headers: [
     {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { DomainError } from '@coxswain/domain-error';
 import { type ScriptedAnswer, scriptedSql } from '../testing/scripted-sql.ts';
 import { aPrincipal } from '../testing/a-principal.ts';
-import { keptUnder, madeOnceUnder, onceUnder } from './idempotency.ts';
+import { storedAnswerOf, createIdempotently, runIdempotently } from './idempotency.ts';
 
 const principal = aPrincipal();
 const aRequest = (request: unknown = { name: 'a', gpus: 8 }) => ({ principal, key: 'key', request });
@@ -20,7 +20,7 @@ async function outcomeOf(act: Promise<unknown>): Promise<unknown> {
 describe('a request under a key', () => {
   it('is carried out and its answer stored, when the key is new', async () => {
     const sql = scriptedSql([LOCKED]);
-    expect(await onceUnder(sql, aRequest(), () => Promise.resolve('made'))).toBe('made');
+    expect(await runIdempotently(sql, aRequest(), () => Promise.resolve('made'))).toBe('made');
     expect(sql.statements.at(-1)).toMatch(/INSERT INTO idempotency_keys/);
   });
 
@@ -43,13 +43,13 @@ describe('a request under a key', () => {
   ])('%s, and nothing is done', async (_sentence, answers, request, want) => {
     let times = 0;
     const work = (): Promise<number> => Promise.resolve((times += 1));
-    expect(await outcomeOf(onceUnder(scriptedSql(answers), aRequest(request), work))).toBe(want);
+    expect(await outcomeOf(runIdempotently(scriptedSql(answers), aRequest(request), work))).toBe(want);
     expect(times).toBe(0);
   });
 
   it('stores nothing when the work fails: the key may be used again', async () => {
     const sql = scriptedSql([LOCKED]);
-    const failing = onceUnder(sql, aRequest(), () => Promise.reject(new Error('no')));
+    const failing = runIdempotently(sql, aRequest(), () => Promise.reject(new Error('no')));
     await expect(failing).rejects.toThrow('no');
     expect(sql.statements.filter((text) => text.includes('INSERT'))).toEqual([]);
   });
@@ -59,7 +59,7 @@ describe('a request under a key', () => {
     const sql = scriptedSql([LOCKED, [/INSERT INTO idempotency_keys/, (parameters) => (kept.push(parameters[3]), [])]]);
     const plan = { id: 'p', answer: 'long' };
     const making = { make: () => Promise.resolve(plan), find: () => Promise.reject(new Error('it is not looked for')) };
-    expect(await madeOnceUnder(sql, aRequest(), making)).toBe(plan);
+    expect(await createIdempotently(sql, aRequest(), making)).toBe(plan);
     expect(kept).toEqual(['{"id":"p"}']);
   });
 
@@ -74,7 +74,7 @@ describe('a request under a key', () => {
     ['makes it anew where that is no more', { id: 'p' }, undefined, 'made anew'],
   ])('that made something large %s', async (_sentence, response, present, want) => {
     const sql = scriptedSql([LOCKED, stored(SAME, response)]);
-    const answer = await madeOnceUnder(sql, aRequest(), {
+    const answer = await createIdempotently(sql, aRequest(), {
       make: () => Promise.resolve({ id: 'q', state: 'made anew' }),
       find: (id) => Promise.resolve(present === undefined ? undefined : { id, state: present }),
     });
@@ -83,6 +83,6 @@ describe('a request under a key', () => {
   });
 
   it('has no answer before it was asked', async () => {
-    expect(await keptUnder(scriptedSql([]), aRequest())).toBeUndefined();
+    expect(await storedAnswerOf(scriptedSql([]), aRequest())).toBeUndefined();
   });
 });

@@ -3,7 +3,7 @@ import { DomainError } from '@coxswain/domain-error';
 import { firstOf, type Sql } from '@coxswain/persistence';
 import type { Principal } from '../auth/principal.ts';
 
-/** A key is forgotten after a day. */
+/** Keys expire after a day. */
 export const IDEMPOTENCY_LIFETIME = '24 hours';
 
 /** A request that may arrive more than once. */
@@ -14,19 +14,19 @@ export interface RepeatableRequest {
   readonly request: unknown;
 }
 
-/** What is kept of a thing that was made, however large it is. */
-export interface Made {
+/** What is stored of a created object, whatever its size. */
+export interface Created {
   readonly id: string;
 }
 
-/** How a thing is made that can be large, and found again. */
-export interface Making<T extends Made> {
+/** How an object is created, and read again for a repeated request. */
+export interface Creation<T extends Created> {
   readonly make: () => Promise<T>;
-  /** What was made under that id, as it is now. Undefined: it is there no more, and is made anew; throws where that must not be. */
+  /** Reads the object of that id as it is now. Undefined if it is gone, so that it is created again; throws if it must not be. */
   readonly find: (id: string) => Promise<T | undefined>;
 }
 
-/** How an answer is found, kept and found again. */
+/** How an answer is made, stored, and read again. */
 interface Answering<T, Kept> {
   readonly work: () => Promise<T>;
   readonly remember: (answer: T) => Kept;
@@ -34,8 +34,8 @@ interface Answering<T, Kept> {
 }
 
 /**
- * Runs `work` once per principal and key in the cluster of the caller's transaction, within it: what is kept of the answer is stored with what it did, or neither is. A
- * repetition gets the answer again; IDEMPOTENCY_KEY_REUSED for another request under the key; CONFLICT while the first is still under way.
+ * Runs `work` once per principal and key of the cluster, within the caller's transaction: its effect and its stored answer are committed together.
+ * A repeated request gets the stored answer. IDEMPOTENCY_KEY_REUSED if another request used the key; CONFLICT while the first one still runs.
  */
 async function withIdempotencyKey<T, Kept>(
   sql: Sql,
@@ -52,7 +52,7 @@ async function withIdempotencyKey<T, Kept>(
   if (free?.free !== true) {
     throw new DomainError('CONFLICT', 'a request with this Idempotency-Key is under way; try again in a second');
   }
-  const kept = await keptUnder<Kept>(sql, repeatable);
+  const kept = await storedAnswerOf<Kept>(sql, repeatable);
   const before = kept === undefined ? undefined : await recall(kept);
   if (before !== undefined) return before;
   const response = await work();
@@ -65,30 +65,34 @@ async function withIdempotencyKey<T, Kept>(
   return response;
 }
 
-/** A request that has a key where its sender gave it one. */
-export type PerhapsRepeatable = Omit<RepeatableRequest, 'key'> & { readonly key: string | undefined };
+/** A request with an Idempotency-Key, if the client sent one. */
+export type OptionallyRepeatable = Omit<RepeatableRequest, 'key'> & { readonly key: string | undefined };
 
-/** Does `work` once where there is a key, whose answer is kept as it is: it must be small. */
-export function onceUnder<T>(sql: Sql, { key, ...repeatable }: PerhapsRepeatable, work: () => Promise<T>): Promise<T> {
+/** Runs `work` once per key, or always without a key. The whole answer is stored, so it must be small. */
+export function runIdempotently<T>(
+  sql: Sql,
+  { key, ...repeatable }: OptionallyRepeatable,
+  work: () => Promise<T>,
+): Promise<T> {
   if (key === undefined) return work();
   const remember = (answer: T): T => answer;
   return withIdempotencyKey(sql, { ...repeatable, key }, { work, remember, recall: remember });
 }
 
-/** Makes a thing once where there is a key. Its id alone is kept, and a repetition is answered with the thing as it is now. */
-export function madeOnceUnder<T extends Made>(
+/** Creates an object once per key, or always without a key. Only its id is stored; a repeated request gets the object as it is now. */
+export function createIdempotently<T extends Created>(
   sql: Sql,
-  { key, ...repeatable }: PerhapsRepeatable,
-  { make, find }: Making<T>,
+  { key, ...repeatable }: OptionallyRepeatable,
+  { make, find }: Creation<T>,
 ): Promise<T> {
   if (key === undefined) return make();
   // A release before kept the whole answer, which has the id too.
-  const remember = ({ id }: Made): Made => ({ id });
+  const remember = ({ id }: Created): Created => ({ id });
   return withIdempotencyKey(sql, { ...repeatable, key }, { work: make, remember, recall: ({ id }) => find(id) });
 }
 
-/** What is kept under the key, if anything; IDEMPOTENCY_KEY_REUSED when it answers another request. */
-export async function keptUnder<Kept>(sql: Sql, repeatable: RepeatableRequest): Promise<Kept | undefined> {
+/** The stored answer of the key, if there is one; IDEMPOTENCY_KEY_REUSED if it belongs to another request. */
+export async function storedAnswerOf<Kept>(sql: Sql, repeatable: RepeatableRequest): Promise<Kept | undefined> {
   const stored = firstOf(
     await sql.query<{ request_sha256: Buffer; response: Kept }>(
       `SELECT request_sha256, response FROM idempotency_keys
@@ -103,12 +107,12 @@ export async function keptUnder<Kept>(sql: Sql, repeatable: RepeatableRequest): 
   );
 }
 
-/** What is stored of a request, to know it again. */
+/** A hash of the request, to compare it with a repeated one. */
 export function hashOf({ request }: Pick<RepeatableRequest, 'request'>): Buffer {
   return createHash('sha256').update(canonicalJson(request)).digest();
 }
 
-/** JSON with sorted keys: the order in which a client writes fields is no difference. */
+/** JSON with sorted keys, so that the order of fields makes no difference. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

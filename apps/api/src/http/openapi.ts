@@ -122,6 +122,6 @@ function pathOf(controller: Type, handler: object): string {
   return `/${parts.join('/')}`;
 }
 
-/** RouteParamtypes of Nest, which it does not export: the key of an argument begins with it. */
+/** RouteParamtypes of Nest, which Nest does not export. The metadata key of an argument begins with it. */
 const BODY = 3;
 const QUERY = 4;

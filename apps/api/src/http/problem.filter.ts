@@ -8,7 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LimitExceeded } from '../limits/limit-exceeded.ts';
 import { toProblem } from './problem.ts';
 
-/** Told of every failure, whatever is answered. */
+/** Called with every failure, whatever the answer is. */
 export type NoteFailure = (error: unknown, request: FastifyRequest) => void;
 
 /** Answers every failure as problem+json (RFC 9457), logs our own once, and hands the dashboard to browsers that ask for one of its pages. */

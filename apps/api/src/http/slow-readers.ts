@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
  */
 export const UNREAD_MS = 20_000;
 
-/** Cuts connections on which an answer waits and nobody reads. Whoever reads, however slowly, gets it all; answers that go on take care of themselves. */
+/** Closes connections whose client has stopped reading a waiting answer. A client that reads slowly gets the whole answer. Streams check their readers themselves. */
 export function cutSlowReaders(fastify: FastifyInstance, { unreadMs }: { readonly unreadMs: number }): void {
   fastify.addHook('onSend', (_request, { raw }, payload, done) => {
     // Node sets it back where the connection is used again. A reset, because what was sent would stay in the kernel until the reader has it.

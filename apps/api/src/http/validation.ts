@@ -2,7 +2,7 @@ import { DomainError, type Violation } from '@coxswain/domain-error';
 import { StandardSchemaValidationPipe } from '@nestjs/common';
 import type { z } from 'zod';
 
-/** Most violations told at once: enough to correct a request, too few to fill a screen. */
+/** The most violations in one answer: enough to correct a request, too few to fill a screen. */
 const MAX_VIOLATIONS = 50;
 
 interface Issue {

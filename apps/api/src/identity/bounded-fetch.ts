@@ -5,7 +5,7 @@ export const ISSUER_TIMEOUT_MS = 5_000;
 /** More calls to the issuer at a time would come from strangers who begin to sign in and do not mean it. */
 export const MAX_CALLS = 20;
 
-/** The issuer did not answer, or not as an issuer does: nothing is known, and nobody is at fault. */
+/** The issuer did not answer, or not as an issuer does. The identity is unknown; the caller is not at fault. */
 export class IssuerUnavailable extends Error {}
 
 type Fetch = (url: string, init?: RequestInit) => Promise<Response>;

@@ -21,8 +21,8 @@ const MAX_GROUP_LENGTH = 256;
 const MAX_NAME_LENGTH = 100;
 
 /**
- * The person that claims are about. FORBIDDEN when it cannot be known which groups he is in: whoever has too many (Microsoft Entra ID says so in place
- * of the list) is not let in with some of them, or none.
+ * The person that claims identify. FORBIDDEN if the person's groups cannot be known: a person with too many (Microsoft Entra ID then sends a marker
+ * in place of the list) must not sign in with only some of them.
  */
 export function identityOf(
   claims: Claims,

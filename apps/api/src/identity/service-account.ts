@@ -19,7 +19,7 @@ const SERVICE_ACCOUNT = /^system:serviceaccount:[a-z0-9-]{1,63}:[a-z0-9.-]{1,253
 const MAX_GROUPS = 20;
 const MAX_GROUP_LENGTH = 256;
 
-/** Whose token it is; undefined when it is nobody's, no service account's, or was not made for the audience. */
+/** The service account of a token; undefined if it is invalid, belongs to no service account, or has another audience. */
 export function serviceAccountOf({ status }: TokenReview, audience: string): ServiceAccount | undefined {
   const { username = '', groups = [] } = status?.user ?? {};
   if (status?.authenticated !== true || !SERVICE_ACCOUNT.test(username)) return undefined;

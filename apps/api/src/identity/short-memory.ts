@@ -5,8 +5,8 @@ export interface Learned<T> {
 }
 
 /**
- * Remembers answers for a moment. Whoever asks the same while it is being asked waits for that answer, so that a crowd costs as much as one. Bounded in number, the
- * oldest go first; what rejects is not remembered.
+ * Caches answers for a moment. Callers that ask for the same key at the same time share one query, so a crowd costs as much as one caller. The cache
+ * is bounded and drops the oldest entries first; rejections are not cached.
  */
 export class ShortMemory<T> {
   readonly #most: number;
@@ -47,7 +47,7 @@ export class ShortMemory<T> {
     return asking;
   }
 
-  /** What is known is not told any more, nor is what is being asked told to whoever asks from now on. */
+  /** Forgets the answer of this key. Later callers do not share a query that is under way. */
   forget(key: string): void {
     this.#known.delete(key);
     this.#asking.delete(key);

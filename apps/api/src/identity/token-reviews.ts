@@ -12,7 +12,7 @@ import { type ServiceAccount, serviceAccountOf, type TokenReview } from './servi
  */
 export const ACCEPTED_MS = 30_000;
 export const REFUSED_MS = 10_000;
-/** After a call that was not answered, nobody is asked for so long. */
+/** After a call that was not answered, the API server is not asked again for this long. */
 export const AWAY_MS = 1_000;
 /** Under 1 kB each. */
 const MOST_REMEMBERED = 5_000;
@@ -37,8 +37,8 @@ export interface TokenReviewParts {
 const REFUSED = 'refused';
 
 /**
- * Asks the API server whose a token is. It is asked about tokens alone that one of its own keys has signed for our audience: what strangers make up costs it
- * nothing, however much of it there is, and pushes nothing out of the memory.
+ * Asks the API server to which service account a token belongs. Only tokens that one of its own keys signed for our audience are sent: forged tokens
+ * cost it nothing, and evict nothing from the cache.
  */
 export class TokenReviews {
   readonly #parts: TokenReviewParts;
@@ -91,7 +91,7 @@ export class TokenReviews {
     return serviceAccountOf(await this.#asked(() => kube.create<TokenReview>(REVIEWS_PATH, body, call)), audience);
   }
 
-  /** An API server that is away is not asked by everybody who waits for it. */
+  /** Calls the API server, unless it failed to answer within the last AWAY_MS: queued reviews need not each find out. */
   async #asked<T>(ask: () => Promise<T>): Promise<T> {
     const { nowMs, logger } = this.#parts;
     if (nowMs() < this.#awayUntilMs) throw unavailable('the Kubernetes API server did not answer a moment ago');

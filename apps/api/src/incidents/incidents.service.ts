@@ -25,7 +25,7 @@ interface Of {
   readonly pages: string;
 }
 
-/** What went wrong with jobs, newest first. Whoever may read a job may read this of it. */
+/** What went wrong with jobs, newest first. The right to read a job includes it. */
 @Injectable()
 export class IncidentsService {
   readonly #database: TenantDatabase;

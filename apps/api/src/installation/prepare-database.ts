@@ -6,9 +6,9 @@ export type Passwords = Readonly<Record<'admin' | LoginRole, string>>;
 
 /** What preparing a database is done with. */
 export interface PrepareDatabaseParts {
-  /** The passwords that are kept; where there are none yet, those of `fresh` from now on, and for whoever asks at the same time too. */
+  /** The stored passwords. If none are stored, stores those of `fresh`; a concurrent caller gets the same. */
   readonly keep: (fresh: Passwords) => Promise<Passwords>;
-  /** Of whoever may make roles in the database. */
+  /** Of a user that may create roles in the database. */
   readonly adminUrl: (passwords: Passwords) => string;
   readonly makeRoles: typeof makeRoles;
   /** Gives the API its URLs. */

@@ -11,12 +11,12 @@ export async function enqueueApply(sql: Sql, jobId: string): Promise<void> {
   await sql.query('SELECT pg_notify($1, $2)', [OUTBOX_CHANNEL, '']);
 }
 
-/** Wakes whoever shows the job; heard when the transaction commits. */
+/** Wakes the streams that show the job, when the transaction commits. */
 export async function notifyJobChanged(sql: Sql, jobId: string): Promise<void> {
   await sql.query('SELECT pg_notify($1, $2)', [JOB_CHANNEL, jobId]);
 }
 
-/** Wakes whoever shows the steps of jobs of these UIDs; heard when the transaction commits. */
+/** Wakes the streams that show steps of the jobs with these UIDs, when the transaction commits. */
 export async function notifyStepsCame(sql: Sql, clusterId: string, uids: readonly string[]): Promise<void> {
   await sql.query(
     "SELECT pg_notify($3, id::text || ' steps') FROM jobs WHERE cluster_id = $1 AND uid = ANY ($2::text[])",

@@ -83,8 +83,8 @@ export async function findJobs(
 }
 
 /**
- * What a list says of rows, in their order. Rows may have been read in short. `details` that are asked for are read as long as they are at
- * most `maxBytes` together, and those of the first row always; the list ends with the last row whose details were read.
+ * The list items of rows, in their order. Rows may have been read without details. Requested `details` are read until they exceed `maxBytes`
+ * together, but always for the first row; the list ends with the last row whose details were read.
  */
 export async function toJobSummaries(
   sql: Sql,

@@ -13,9 +13,9 @@ import { asksTheSame, withoutChanges } from './same-request.ts';
  * - the cluster writer brings the resource in line and records how far it got: `applied_generation`;
  * - the projection repeats the resource: `uid`, `spec`, `status`, `state`, `summary`, `resource_version`.
  *
- * Whoever of them changes what a reader sees as asked for (spec and labels), wherever that was asked, counts it in `spec_version`.
+ * A writer that changes the spec or the labels, wherever the change was requested, increments `spec_version`.
  *
- * Whoever writes wakes those who wait for it (`job-changes.ts`) in the same transaction.
+ * Every writer wakes waiting readers (`job-changes.ts`) in the same transaction.
  */
 
 /** A job that was asked for over the API. */
@@ -43,7 +43,7 @@ export interface DesiredChange {
   readonly delete?: true;
 }
 
-/** Where a resource is, whoever it belongs to. */
+/** Where a resource is, whichever project it belongs to. */
 export interface NamedPlace {
   readonly namespace: string;
   readonly name: string;
@@ -311,8 +311,8 @@ export async function markVanishedJobs(sql: Sql, cluster: Cluster, gone: Vanishe
 }
 
 /**
- * For retention: removes rows of jobs that are gone, with what hangs on them by their id, and gives the ids of those that are removed. Looks at them anew under a lock:
- * one whose resource was found after all, or of which the outbox holds something, stays. One that somebody else uses is left for the next time.
+ * For retention: removes rows of deleted jobs, with the rows that refer to them, and returns the removed ids. Each is checked again under a lock: a
+ * row stays if its resource exists after all or the outbox refers to it. Rows that another transaction has locked are left for the next pass.
  */
 export async function removeJobRecords(sql: Sql, cluster: Cluster, ids: readonly string[]): Promise<readonly string[]> {
   const locked = await sql.query<{ id: string }>(

@@ -18,7 +18,7 @@ import { isUuid } from '../http/ids.ts';
 import { fittingPage, MAX_PAGE_BYTES } from '../http/page-bytes.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { recordAudit } from '../auth/audit.ts';
-import { madeOnceUnder } from '../http/idempotency.ts';
+import { createIdempotently } from '../http/idempotency.ts';
 import { CLUSTER, type Cluster, PAGE_TOKENS, TENANT_DATABASE } from '../infrastructure/tokens.ts';
 import { enqueueApply, notifyJobChanged } from './job-changes.ts';
 import {
@@ -100,7 +100,7 @@ export class JobsService {
         requireNoPlainSecrets(body.spec, '/spec');
         requireRunnable(body.spec, '/spec');
         const repeatable = { principal, key: idempotencyKey, request: { create: projectName, body: repeated(body) } };
-        return madeOnceUnder(sql, repeatable, {
+        return createIdempotently(sql, repeatable, {
           make: () => this.#insert(sql, { principal, project, body }),
           find: (jobId) => this.#madeBefore(sql, { jobId, projectId: project.id }),
         });
@@ -286,7 +286,7 @@ export class JobsService {
     return found.rows;
   }
 
-  /** As it is; whoever changed it has looked at its version before. */
+  /** The job as it is; the caller has already compared its version. */
   async #job(sql: Sql, scope: ProjectScope, address: JobAddress): Promise<Job> {
     const { jobId } = address;
     const job = isUuid(jobId) ? await findJob(sql, this.#cluster, { jobId, projectId: projectIdOf(scope) }) : undefined;

@@ -4,8 +4,8 @@ import { type Fabric, type FabricNode, isInOwnDomain } from '@coxswain/fabric';
 type Facts = Omit<RankNode, 'name'>;
 
 /**
- * The map with what is seen of each node now, told once: of 16,384 ranks the switches alone would double the answer. What is recorded of a node that is
- * not seen, or not said of one that is, stands; a map without switches is better than none.
+ * The rank map with the current facts of each node, each stored once: for 16,384 ranks the switches alone would double the answer. For nodes that
+ * are not observed, or facts that are not reported, the recorded values stay. A map without switches is better than none.
  */
 export function withSeenNodes({ items, ...map }: RankMap, fabric: Fabric | undefined): RankMap {
   const recorded = new Map(items.map((place) => [place.node, place]));

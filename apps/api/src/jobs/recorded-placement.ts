@@ -1,11 +1,11 @@
-/** Where is a job placed? As the Placement says that its newest attempt recorded; whoever may create Placements can write others of its epoch, or of later ones. */
+/** Where is a job placed? Read from the Placement that its newest attempt recorded, because users who can create Placements can write others for the same or a later epoch. */
 import type { Attempt, PlacementSpec } from '@coxswain/api-types';
 import { isRecordedPlacement } from '@coxswain/lifecycle';
 import type { Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import type { JobRow } from './job-row.ts';
 
-/** Objects of one name that came and went, of which the newest are looked at. */
+/** The most deleted objects of one name that are read, newest first. */
 const MAX_OF_ONE_NAME = 8;
 
 /** Placement of that attempt, or of the newest one that has one; undefined before it has, and as long as it is not mirrored. */

@@ -6,7 +6,7 @@ import { firstOf, isUniqueViolation, type Sql, type TenantDatabase } from '@coxs
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
-import { madeOnceUnder } from '../http/idempotency.ts';
+import { createIdempotently } from '../http/idempotency.ts';
 import { isUuid } from '../http/ids.ts';
 import { recordAudit } from '../auth/audit.ts';
 import { CLUSTER, type Cluster, TENANT_DATABASE } from '../infrastructure/tokens.ts';
@@ -52,7 +52,7 @@ export class LayoutsService {
     }
     try {
       return await inProject(this.#database, question, (sql, project) =>
-        madeOnceUnder(
+        createIdempotently(
           sql,
           { principal, key, request: { createLayout: projectName, request } },
           {

@@ -1,4 +1,4 @@
-/** What is under way of each of many, counted while it goes on; whoever has nothing under way costs nothing. */
+/** Counts what is in progress for each owner. An owner without anything in progress takes no memory. */
 export class HeldPlaces {
   readonly #counts = new Map<string, number>();
 

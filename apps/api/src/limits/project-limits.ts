@@ -36,10 +36,10 @@ const REMEDIES: Readonly<Record<Made, string>> = {
   tokens: 'tokens that are good; revoke one first',
   webhooks: 'webhooks; remove one first',
 };
-/** In the order in which they are told. */
+/** In the order of the answer. */
 const COUNTED = ['jobs', 'endedJobs', 'layouts', 'tokens', 'webhooks', 'storedPlans', 'jobRecords'] as const;
-/** Where a project may have more, or as many as it likes, it is told no greater number. */
-const TOLD_AT_MOST = 10_000;
+/** The largest number in an answer, also if the limit is higher or absent. */
+const MAX_REPORTED_COUNT = 10_000;
 /** Objects go when somebody does something about them. */
 const OBJECTS_RETRY_SECONDS = 60;
 /** A request takes some ten milliseconds. */
@@ -132,8 +132,8 @@ export class ProjectLimits {
   }
 
   /**
-   * For a transaction that makes one more. Those of a project that make the same wait for each other, so that the limit holds exactly; but jobs end
-   * by themselves, so that nobody has to wait where those that have ended are counted.
+   * For a transaction that creates one more. Concurrent transactions of a project wait for each other, so that the limit is exact. Ended jobs are
+   * counted without that lock, because jobs end by themselves.
    */
   async requireRoom(
     sql: Sql,
@@ -146,7 +146,7 @@ export class ProjectLimits {
     if (what !== 'endedJobs')
       await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 3))', [`${project.id}/${what}`]);
     if ((await countUpTo(most, sql, { id: project.id, what })) < most) return;
-    const message = `project "${project.name}" has ${most} ${REMEDIES[what]}. ${most} is its limit, which whoever runs the API can raise`;
+    const message = `project "${project.name}" has ${most} ${REMEDIES[what]}. ${most} is its limit; an operator of the API can raise it`;
     throw this.refuse(what, message, OBJECTS_RETRY_SECONDS);
   }
 
@@ -168,7 +168,7 @@ export class ProjectLimits {
     for (const name of ['concurrentRequests', 'plans', 'streams'] as const)
       limits.push({ ...limitOf(name, most[name]), used: here[name].held(id), counted: 'inReplica' });
     for (const name of COUNTED) {
-      const used = await countUpTo(Math.max(most[name], TOLD_AT_MOST), sql, { id, what: name });
+      const used = await countUpTo(Math.max(most[name], MAX_REPORTED_COUNT), sql, { id, what: name });
       limits.push({ ...limitOf(name, most[name]), used, counted: 'inProject' });
     }
     return limits;

@@ -34,7 +34,7 @@ export async function claimMessage(
   return firstOf(await database.query<ClaimedMessage>(CLAIM, [cluster.id, busyProjects, LEASE_S]));
 }
 
-/** What is asked of a message is asked again as it is changed: between the look and the lock another replica may have sent it. */
+/** The condition is checked again in the update: between the read and the lock another replica may have sent the message. */
 const CLAIM = `
   WITH chosen AS (
     SELECT w.id FROM webhooks w

@@ -8,7 +8,7 @@ import {
   PERSON_REASONS,
 } from '@coxswain/api-types';
 
-/** What is told of a job, without its names and the time. */
+/** The content of a message about a job, without its names and the time. */
 export type JobNews =
   | { readonly type: 'incident.opened' | 'incident.acted' | 'incident.closed'; readonly incident: Incident }
   | { readonly type: 'job.needsPerson'; readonly condition: Pick<Condition, 'type' | 'reason' | 'message'> }
@@ -21,7 +21,7 @@ export interface KnownJob {
   readonly conditions: readonly Condition[];
 }
 
-/** What is so still is no news. One that is told for the first time was in the queue before, with no conditions. */
+/** An unchanged condition makes no message. A job reported for the first time was queued before, with no conditions. */
 export function newsOfJob(before: Omit<KnownJob, 'summary'>, now: KnownJob): readonly JobNews[] {
   const hadEnded = FINAL_JOB_STATES.has(before.state);
   if (FINAL_JOB_STATES.has(now.state))
@@ -40,7 +40,7 @@ const ACTED: ReadonlySet<IncidentAction> = new Set<IncidentAction>([
   'GaveUp',
 ]);
 
-/** Null before: it is new. One that is told late can be opened, acted on and closed at once. */
+/** `before` is null for a new incident. An incident that is reported late can open, be acted on and close in one change. */
 export function newsOfIncident(before: Incident | null, now: Incident): readonly JobNews[] {
   const isNew = before === null;
   const hasActed = ACTED.has(now.action) && (isNew || !ACTED.has(before.action));

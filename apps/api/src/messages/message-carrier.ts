@@ -74,7 +74,7 @@ export class MessageCarrier {
     }
   }
 
-  /** Until an attempt ends, since its endpoint may have more; or where there is room for another, for as long as nobody is asked. */
+  /** Waits until an attempt ends, because its endpoint may have more messages; or, if another attempt fits, for the polling interval. */
   async #pause(signal: AbortSignal): Promise<void> {
     const over = new AbortController();
     const isFull = this.#underWay.size >= MOST_ATTEMPTS_AT_ONCE;

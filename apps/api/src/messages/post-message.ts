@@ -15,7 +15,7 @@ import type { Answer } from './retry-rules.ts';
 
 /** From the first question for the name to the last byte. */
 export const ATTEMPT_MS = 15_000;
-/** What is read of an answer, and thrown away; whoever writes more is cut off. */
+/** The most bytes of an answer that are read and discarded; a longer answer is cut off. */
 const MOST_ANSWER_BYTES = 16_384;
 const RESOLVE = { timeout: 3_000, tries: 2 };
 
@@ -25,7 +25,7 @@ export interface OutgoingMessage {
   readonly body: string;
 }
 
-/** Addresses of a name. Not those of `getaddrinfo`: it waits in one of four threads that all of the process shares, and whoever owns a name decides for how long. */
+/** Addresses of a name. Not from `getaddrinfo`: it blocks one of four threads that the whole process shares, for as long as the name's owner likes. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
 export interface PostOptions {
@@ -111,7 +111,7 @@ function retryAfterOf({
   return ms > 0 ? { retryAfterMs: ms } : {};
 }
 
-/** Until its end or its bound; what was written is nobody’s business. */
+/** Reads to the end or the bound and discards the content. */
 async function readAway(answer: IncomingMessage): Promise<void> {
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {

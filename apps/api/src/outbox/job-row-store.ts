@@ -4,7 +4,7 @@ import type { Cluster } from '../infrastructure/tokens.ts';
 import { notifyJobChanged } from '../jobs/job-changes.ts';
 import { findJobRow, type JobRow } from '../jobs/job-row.ts';
 import { markApplied, markDeleteSent, markJobDeleted, refuseJob } from '../jobs/job-table.ts';
-import { projectJob, tellOfDeletion, tellOfRefusal } from '../projection/job-projection.ts';
+import { projectJob, queueDeletionMessages, queueRejectionMessages } from '../projection/job-projection.ts';
 
 /**
  * The rows of one cluster as the cluster writer sees them. Each write is one transaction and names the row as it was read: what was asked
@@ -56,7 +56,7 @@ export class PostgresJobRowStore implements JobRowStore {
     await this.#database.transaction(async (sql) => {
       if (!(await refuseJob(sql, row, sentence))) return;
       await recordEvent(sql, row, { key: 'api/Refused', type: 'Refused', severity: 'error', message: sentence });
-      await tellOfRefusal(sql, row.id, sentence);
+      await queueRejectionMessages(sql, row.id, sentence);
       await notifyJobChanged(sql, row.id);
     });
   }
@@ -80,7 +80,7 @@ export class PostgresJobRowStore implements JobRowStore {
 
   async recordDeleted(row: JobRow): Promise<void> {
     await this.#database.transaction(async (sql) => {
-      for (const gone of await markJobDeleted(sql, row)) await tellOfDeletion(sql, gone);
+      for (const gone of await markJobDeleted(sql, row)) await queueDeletionMessages(sql, gone);
       await notifyJobChanged(sql, row.id);
     });
   }

@@ -22,7 +22,7 @@ import { fittingPage } from '../http/page-bytes.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { recordAudit } from '../auth/audit.ts';
 import { CLUSTER, type Cluster, PAGE_TOKENS, TENANT_DATABASE } from '../infrastructure/tokens.ts';
-import { keptUnder, type Made, madeOnceUnder, type PerhapsRepeatable } from '../http/idempotency.ts';
+import { storedAnswerOf, type Created, createIdempotently, type OptionallyRepeatable } from '../http/idempotency.ts';
 import {
   inProject,
   inScope,
@@ -125,7 +125,7 @@ export class PlansService {
   ): Promise<StoredPlan> {
     const { request, key, gone } = asked;
     const question = this.#question(principal, asked.project, 'plan.write');
-    const repeatableIn = ({ name }: { readonly name: string }): PerhapsRepeatable => ({
+    const repeatableIn = ({ name }: { readonly name: string }): OptionallyRepeatable => ({
       principal,
       key,
       request: { plan: name, request },
@@ -137,7 +137,7 @@ export class PlansService {
     if (before !== undefined) return before;
     const answer = await this.#planner.plan(project, request, gone);
     return inProject(this.#database, question, (sql, project) =>
-      madeOnceUnder(sql, repeatableIn(project), {
+      createIdempotently(sql, repeatableIn(project), {
         make: () => this.#insert(sql, { principal, project, request, answer }),
         find: (planId) => this.#find(sql, { planId, projectId: project.id }),
       }),
@@ -148,9 +148,9 @@ export class PlansService {
   async #madeBefore(
     sql: Sql,
     projectId: string,
-    { key, ...repeatable }: PerhapsRepeatable,
+    { key, ...repeatable }: OptionallyRepeatable,
   ): Promise<StoredPlan | undefined> {
-    const made = key === undefined ? undefined : await keptUnder<Made>(sql, { ...repeatable, key });
+    const made = key === undefined ? undefined : await storedAnswerOf<Created>(sql, { ...repeatable, key });
     return made === undefined ? undefined : this.#find(sql, { planId: made.id, projectId });
   }
 
@@ -308,7 +308,7 @@ function intervalOf(row: SummaryRow): Pick<PlanSummary, 'predictedStepLowMs' | '
   return { predictedStepLowMs: lowS * SECOND_MS, predictedStepHighMs: highS * SECOND_MS };
 }
 
-/** Attempts are what the cluster holds, and whoever may write a status there may write nonsense: that is left out. */
+/** Attempts come from the cluster, where users who can write a status can write invalid data; invalid attempts are left out. */
 function toMeasuredPrediction(row: MeasuredRow): readonly MeasuredPrediction[] {
   const parsed = AttemptPredictionSchema.safeParse(row.prediction);
   if (!parsed.success) return [];

@@ -130,8 +130,8 @@ describe('how a question ends', () => {
     const { plan, metric } = aDesk();
     const gone = new AbortController();
     const made = plan('a', gone.signal);
-    gone.abort(new DomainError('UNAVAILABLE', 'whoever asked has gone'));
-    await expect(made).rejects.toThrow('whoever asked has gone');
+    gone.abort(new DomainError('UNAVAILABLE', 'the client disconnected before the response was sent'));
+    await expect(made).rejects.toThrow('the client disconnected before the response was sent');
     expect(await metric(/plan_duration_seconds_count\{outcome="cancelled"\} (\d+)/)).toBe('1');
   });
 });

@@ -94,7 +94,7 @@ export class ProjectPlanner {
     } catch (error) {
       // Where every project has one question waiting, no project has too many: that stays UNAVAILABLE.
       if (!(error instanceof QueueRefusedError) || error.reason === 'isFull') throw error;
-      throw this.#refusal(project, 'the newest of which gave its place to a project with fewer');
+      throw this.#refusal(project, 'and the newest of them gave its place to a project with fewer');
     } finally {
       giveBack();
     }

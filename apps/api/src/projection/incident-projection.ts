@@ -7,7 +7,7 @@ import { type JobNews, newsOfIncident } from '../messages/job-news.ts';
 /** Kept of a job; of more the oldest go. */
 export const MAX_INCIDENTS_OF_JOB = 500;
 
-/** Those that can be read: whoever may write the status may write anything, and one bad entry is nobody else's. */
+/** The valid incidents: users who can write a status can write anything, and one bad entry must not hide the others. */
 export function incidentsOf(job: TrainingJob): readonly Incident[] {
   const told: unknown = job.status?.incidents;
   if (!Array.isArray(told)) return [];
@@ -18,7 +18,7 @@ export function incidentsOf(job: TrainingJob): readonly Incident[] {
   return [...new Map(read.map((incident) => [incident.id, incident])).values()];
 }
 
-/** Told again, an incident is the row that it was; one that is over stays over. Gives what is new of them. The job’s row is locked. */
+/** Writes incidents to rows and returns what changed. A repeated incident updates its row; a closed one stays closed. The job's row is locked. */
 export async function projectIncidents(
   sql: Sql,
   cluster: Cluster,

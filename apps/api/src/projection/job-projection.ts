@@ -25,7 +25,7 @@ import {
 } from '../jobs/job-table.ts';
 import { isUuid } from '../http/ids.ts';
 import { newsOfJob } from '../messages/job-news.ts';
-import { tellWebhooks } from '../messages/tell-webhooks.ts';
+import { queueWebhookMessages } from '../messages/queue-webhook-messages.ts';
 
 /** What became of a resource that was written to its row. */
 export interface ProjectedJob {
@@ -36,7 +36,7 @@ export interface ProjectedJob {
 
 interface KnownRow extends DesiredColumns {
   readonly id: string;
-  /** As the resource told it last; null: it told none. */
+  /** As the resource reported it last; null if it reported none. */
   readonly told_state: JobState | null;
   readonly conditions: readonly Condition[] | null;
   readonly deleted_at: Date | null;
@@ -68,7 +68,7 @@ export async function projectJob(sql: Sql, cluster: Cluster, job: TrainingJob): 
   const before = { state: known?.told_state ?? 'Queued', conditions: known?.conditions ?? [] };
   const { state = 'Queued', conditions = [] }: Partial<TrainingJobStatus> = job.status ?? {};
   const now = { state, conditions, summary: columns.summary };
-  await tellWebhooks(sql, jobId, [...ofIncidents, ...newsOfJob(before, now)]);
+  await queueWebhookMessages(sql, jobId, [...ofIncidents, ...newsOfJob(before, now)]);
   await notifyJobChanged(sql, jobId);
   return { jobId, changed: true };
 }
@@ -96,18 +96,18 @@ export function resourceColumnsOf(job: TrainingJob, row: DesiredColumns | undefi
 export async function markJobGone(sql: Sql, cluster: Cluster, gone: VanishedJob): Promise<void> {
   for (const job of await markVanishedJobs(sql, cluster, gone)) {
     await notifyJobChanged(sql, job.id);
-    await tellOfDeletion(sql, job);
+    await queueDeletionMessages(sql, job);
   }
 }
 
-/** For whoever refuses a job. */
-export async function tellOfRefusal(sql: Sql, jobId: string, summary: string): Promise<void> {
-  await tellWebhooks(sql, jobId, [{ type: 'job.ended', state: 'Refused', summary }]);
+/** Queues the webhook messages of a job that was rejected. */
+export async function queueRejectionMessages(sql: Sql, jobId: string, summary: string): Promise<void> {
+  await queueWebhookMessages(sql, jobId, [{ type: 'job.ended', state: 'Refused', summary }]);
 }
 
-/** What had ended is told of no more. */
-export async function tellOfDeletion(sql: Sql, { id, endsNow, summary }: GoneJob): Promise<void> {
-  if (endsNow) await tellWebhooks(sql, id, [{ type: 'job.ended', state: 'Deleted', summary }]);
+/** Queues the webhook messages of a deleted job, unless it had ended before. */
+export async function queueDeletionMessages(sql: Sql, { id, endsNow, summary }: GoneJob): Promise<void> {
+  if (endsNow) await queueWebhookMessages(sql, id, [{ type: 'job.ended', state: 'Deleted', summary }]);
 }
 
 /** One statement: between two, another worker could give the waiting row its UID, and neither would find it. */
@@ -123,13 +123,13 @@ async function rowOf(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<Know
   return firstOf(found);
 }
 
-/** A job that we did not make. Whoever waits for the name has lost it; whoever had it is gone. */
+/** A job that the API did not create. A request that waits for the name has lost it; the earlier job of that name is gone. */
 async function insertRow(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<string> {
   const { namespace = '', name, uid, creationTimestamp } = job.metadata;
   const sentence = nameTakenSentence(name);
   const { gone, refusedIds } = await releaseName(sql, cluster, { namespace, name, byUid: uid, sentence });
-  for (const other of gone) await tellOfDeletion(sql, other);
-  for (const other of refusedIds) await tellOfRefusal(sql, other, sentence);
+  for (const other of gone) await queueDeletionMessages(sql, other);
+  for (const other of refusedIds) await queueRejectionMessages(sql, other, sentence);
   const id = randomUUID();
   await insertFoundJob(sql, cluster, {
     id,

@@ -65,7 +65,7 @@ export class LeaderDuties {
       await lock.release();
       for (const result of results) {
         if (result.status === 'rejected')
-          logger.error({ err: result.reason as unknown }, 'mirroring failed; it begins anew');
+          logger.error({ err: result.reason as unknown }, 'mirroring failed; it restarts');
       }
     } catch (error) {
       this.#isLeader = false;

@@ -176,7 +176,7 @@ export class Projector {
   async #projectJobWithEvents(sql: Sql, job: TrainingJob): Promise<void> {
     const { jobId } = await projectJob(sql, this.#parts.cluster, job);
     const { uid, namespace } = job.metadata;
-    // Whoever may write in another namespace may write any UID: only what is beside the job tells of it.
+    // Users of another namespace can write any UID, so only objects in the job's namespace count.
     const isBeside = (object: KubeObject): boolean => object.metadata.namespace === namespace;
     const events = jobEvents({
       job,

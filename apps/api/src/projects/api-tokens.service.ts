@@ -87,8 +87,8 @@ export class ApiTokensService {
   }
 
   /**
-   * Makes a successor of the same name and role, which is the same principal. The old token is good for `overlapSeconds` more, never longer than it was: whoever uses it has
-   * that long to change over. One whose successor was lost on the way can be rotated again.
+   * Creates a successor of the same name and role, for the same principal. The old token stays valid for `overlapSeconds`, but never longer than
+   * before, so that its users can change over. If the successor was lost, the token can be rotated again.
    */
   async rotate(principal: Principal, address: TokenAddress, request: ApiTokenRotate): Promise<ApiTokenCreated> {
     const expiresAt = this.#expiryOf(request);

@@ -9,8 +9,8 @@ export interface NamespaceRules {
 }
 
 /**
- * Why no project may own it; undefined when one may. Whoever may train in a namespace runs programs of his own there, beside whatever else lives in it, and
- * names that begin with `kube-` are reserved to Kubernetes itself.
+ * Why no project may own the namespace; undefined if one may. Users who can train in a namespace run their own programs there, beside everything
+ * else in it. Names that begin with `kube-` are reserved for Kubernetes itself.
  */
 export function namespaceProblem(namespace: string, { own, allowed }: NamespaceRules): string | undefined {
   if (namespace.startsWith('kube-')) return 'it belongs to Kubernetes; make a namespace for the project';
@@ -19,7 +19,7 @@ export function namespaceProblem(namespace: string, { own, allowed }: NamespaceR
   return `this installation allows ${allowed.join(', ')} (COXSWAIN_PROJECT_NAMESPACES, in the chart api.projectNamespaces)`;
 }
 
-/** Piece by piece and without backtracking: whoever installs writes the patterns, and a long name must cost nothing. */
+/** Matches piece by piece and without backtracking: administrators write the patterns, and a long name must cost nothing. */
 function matches(name: string, pattern: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   const last = rest.pop();

@@ -3,7 +3,7 @@ import type { Project, ProjectCreate, ProjectLimitList, ProjectList } from '@cox
 import { DomainError } from '@coxswain/domain-error';
 import { isUniqueViolation, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
-import { onceUnder } from '../http/idempotency.ts';
+import { runIdempotently } from '../http/idempotency.ts';
 import { highestRoleOf, type Principal } from '../auth/principal.ts';
 import { requireAction } from '../auth/roles.ts';
 import { recordAudit } from '../auth/audit.ts';
@@ -56,7 +56,7 @@ export class ProjectsService {
     this.#requireAllowed(request.namespaces);
     try {
       return await this.#database.within(scopeOf(principal, this.#cluster.id), (sql) =>
-        onceUnder(sql, { principal, key, request: { createProject: request } }, () =>
+        runIdempotently(sql, { principal, key, request: { createProject: request } }, () =>
           this.#insert(sql, principal, { name: request.name, namespaces }),
         ),
       );

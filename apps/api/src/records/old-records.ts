@@ -26,8 +26,8 @@ const LEAST_AGE_S = 60;
 const GONE_AT = 'coalesce(deleted_at, finished_at)';
 
 /**
- * At most {@link RECORDS_AT_ONCE} records of one project (null: of none), oldest first, which are older than its newest ones or than is kept. One of a
- * job whose checkpoints or placements are still in the cluster stays: it says whose they are. So does one of which the outbox holds something.
+ * At most {@link RECORDS_AT_ONCE} records of one project (null: of no project), oldest first, that exceed its limits in number or age. A record
+ * stays if its job has checkpoints or placements in the cluster, because it names their owner, or if the outbox refers to it.
  */
 export async function findOldRecords(
   sql: Sql,

@@ -112,7 +112,7 @@ class Sweep {
   async #removeWhatHasUid(old: readonly OldRecord[], uids: readonly string[]): Promise<boolean> {
     const { database, cluster } = this.#parts;
     const key = [cluster.id, uids];
-    // Whoever draws the curve meanwhile, and steps that come late, see that it is gone.
+    // Concurrent readers of the curve, and steps that arrive late, see that it is gone.
     const series = await database.query<{ job_uid: string; month: string }>(
       `UPDATE job_series SET steps_removed_at = coalesce(steps_removed_at, now()), levels_removed_at = coalesce(levels_removed_at, now())
         WHERE cluster_id = $1 AND job_uid = ANY ($2::text[]) RETURNING job_uid, month::text`,

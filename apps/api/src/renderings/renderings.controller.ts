@@ -17,7 +17,7 @@ export class RenderingsController {
   }
 
   @Get('engines')
-  @Answers({ status: 200, schema: EngineList, summary: 'Engines, their releases, and what each can be told' })
+  @Answers({ status: 200, schema: EngineList, summary: 'Engines, their releases, and the options that each supports' })
   engines(): EngineList {
     return this.#renderings.engines();
   }

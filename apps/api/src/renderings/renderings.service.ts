@@ -46,7 +46,7 @@ export class RenderingsService {
     return engineList();
   }
 
-  /** Whoever may read layouts of the project may ask what one becomes. */
+  /** Needs the right to read layouts of the project. */
   async ask(principal: Principal, project: string, request: RenderingRequest): Promise<EngineRendering> {
     const question = { clusterId: this.#cluster.id, principal, project, action: 'layout.read' } as const;
     await inScope(this.#database, question, () => Promise.resolve());

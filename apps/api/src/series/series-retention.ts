@@ -6,7 +6,7 @@ import { sweepRegularly } from '../infrastructure/regular-sweeps.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { deleteSomeRows } from './series-rows.ts';
 
-/** Jobs that one look removes something of; the next look goes on. */
+/** Jobs that one pass prunes; the next pass continues. */
 const JOBS_AT_ONCE = 100;
 /** Statements of one sweep that delete rows; the next sweep goes on. */
 const MOST_BATCHES = 1_000;

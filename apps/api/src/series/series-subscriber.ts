@@ -156,7 +156,7 @@ export class SeriesSubscriber {
     }
   }
 
-  /** The database refuses something in the batch: whoever sent it loses that frame, and nobody else loses anything. */
+  /** The database rejects something in the batch: only the launcher that sent it loses that frame. */
   async #storeOneByOne(frames: readonly StepFrame[], gaps: readonly Gap[]): Promise<void> {
     const { store, metrics, logger } = this.#parts;
     this.#gaps = this.#gaps.slice(gaps.length);

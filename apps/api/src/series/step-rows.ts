@@ -35,8 +35,8 @@ function merged(known: StepValues, other: StepValues): StepValues {
 type RankStep = StepFrame['ranks'][number] & Pick<StepFrame, 'jobUid' | 'epoch' | 'step' | 'at'>;
 
 /**
- * The newest step of each rank in the batch. Ranks that are started again in their pods count from an earlier step in the same epoch, at a later time;
- * where another operator's clock is behind, a later step counts although its time is earlier.
+ * The newest step of each rank in the batch. Ranks that restart in their pods count from an earlier step in the same epoch, at a later time. If
+ * another operator's clock is behind, a later step counts although its time is earlier.
  */
 export function latestPerRank(frames: readonly StepFrame[]): readonly RankStep[] {
   const byRank = new Map<string, RankStep>();

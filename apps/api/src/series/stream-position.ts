@@ -1,6 +1,6 @@
 import type { SeriesFrame } from '@coxswain/api-types';
 
-/** Frames that are known to be missing; null: an unknown number, the stream began anew. */
+/** Frames that are known to be missing; null: an unknown number, because the stream restarted. */
 export interface Gap {
   readonly bootId: string;
   readonly missedFrames: number | null;

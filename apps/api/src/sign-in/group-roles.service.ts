@@ -7,7 +7,7 @@ import { recordAudit } from '../auth/audit.ts';
 import type { Principal } from '../auth/principal.ts';
 import { ALL_PROJECTS, inScope, projectIdOf, type ProjectScope } from '../auth/project-scope.ts';
 import type { Config } from '../config/config.ts';
-import { onceUnder } from '../http/idempotency.ts';
+import { runIdempotently } from '../http/idempotency.ts';
 import { isUuid } from '../http/ids.ts';
 import { CLUSTER, type Cluster, CONFIG, TENANT_DATABASE } from '../infrastructure/tokens.ts';
 
@@ -65,7 +65,7 @@ export class GroupRolesService {
   grant(principal: Principal, wanted: Grant): Promise<GroupRole> {
     const { project, request, key } = wanted;
     return this.#in(principal, { project, action: 'group.write' }, (sql, scope) =>
-      onceUnder(sql, { principal, key, request: { grantGroupRole: project, request } }, () =>
+      runIdempotently(sql, { principal, key, request: { grantGroupRole: project, request } }, () =>
         this.#grant(sql, { principal, scope, ...wanted }),
       ),
     );
@@ -149,7 +149,7 @@ function requireFitting({ role }: GroupRoleCreate, scope: ProjectScope): void {
   throw new DomainError('INVALID_REQUEST', `role: ${detail}`, [{ pointer: '/role', detail }]);
 }
 
-/** What no account can be called would be a role that nobody has, and that looks as if somebody had it. */
+/** A name that no account can have would make a role without members that looks as if it had some. */
 const NAMES: Readonly<Partial<Record<GroupKind, { readonly form: RegExp; readonly meant: string }>>> = {
   kubernetesGroup: {
     form: /^system:serviceaccounts(:[a-z0-9-]{1,63})?$/,

@@ -97,7 +97,7 @@ export class SignInController {
   }
 }
 
-/** Where our page says why nobody is signed in. */
+/** Where the page shows why the sign-in failed. */
 function addressOf(problem: string): string {
   return `/#sign-in=${problem}`;
 }

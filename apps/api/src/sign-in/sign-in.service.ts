@@ -103,7 +103,7 @@ export class SignInService {
     }
   }
 
-  /** `search` is the query of the request with which the browser came back. It is answered by the page, so its failure is told to the audit here. */
+  /** `search` is the query of the request with which the browser came back. The page answers it, so a failure is recorded in the audit here. */
   async finish(search: string, cookie: string | undefined, origin: RequestOrigin): Promise<SignInEnd> {
     const issuer = this.#required();
     const now = this.#clock.now();
@@ -164,7 +164,7 @@ export class SignInService {
     return PROBLEMS[error.code] ?? 'refused';
   }
 
-  /** Who runs the API needs to know why; who tried is told less. */
+  /** The log has the reason; the answer to the caller has less. */
   #tell(error: DomainError): void {
     const cause = error.cause instanceof Error ? error.cause : undefined;
     this.#logger.warn({ code: error.code, reason: cause?.message ?? error.message }, 'somebody could not sign in');

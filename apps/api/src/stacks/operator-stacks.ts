@@ -7,10 +7,10 @@ import type { Config } from '../config/config.ts';
 
 /** An operator waits 8 s for its launchers. */
 const WITHIN_MS = 15_000;
-/** An operator keeps to a million characters, of which each may take several bytes. */
+/** An operator sends at most a million characters; each may take several bytes. */
 const MAX_ANSWER_BYTES = 8_388_608;
 
-/** Of which job, and of which of its ranks alone. */
+/** The job, and the one rank to ask; all ranks if absent. */
 export interface StacksOf {
   readonly jobUid: string;
   readonly rank?: number | undefined;

@@ -23,7 +23,7 @@ export class StacksController {
   @Answers({
     status: 200,
     schema: JobStacks,
-    summary: 'In the middle of what the ranks of a job are now: equal stacks together, and who did not answer',
+    summary: 'Current stack traces of a job’s ranks: equal stacks grouped, and the ranks that did not answer',
     refusals: ['CONFLICT'],
   })
   take(

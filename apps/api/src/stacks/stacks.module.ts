@@ -4,7 +4,7 @@ import { StacksController } from './stacks.controller.ts';
 import { StacksResolvers } from './stacks.resolvers.ts';
 import { StacksService } from './stacks.service.ts';
 
-/** In the middle of what the ranks of jobs are. */
+/** Current stack traces of a job's ranks. */
 @Module({
   imports: [JobsModule],
   controllers: [StacksController],

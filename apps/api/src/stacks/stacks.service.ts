@@ -10,16 +10,16 @@ import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
 import { LimitExceeded } from '../limits/limit-exceeded.ts';
 import { operatorStacks, type OperatorStacks } from './operator-stacks.ts';
 
-/** Of which rank, and until when somebody waits. */
+/** Which ranks to ask, and the signal that ends the wait. */
 export interface StacksRequest {
-  /** Its pod alone is asked then. */
+  /** Asks only the pod of this rank; all pods if absent. */
   readonly rank?: number | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * In the middle of what the ranks of a job are now, as they say when they are asked. Whoever may read its logs may ask: names of functions, files and lines
- * stand in a traceback as well, and no value is told. Nothing of it is kept; that somebody has asked is.
+ * Current stack traces of a job's ranks, taken by their launchers on request. The right to read the job's logs includes it: a traceback in a log names the
+ * same functions, files and lines, and no values are included. The stacks are not stored; the audit records the request.
  */
 @Injectable()
 export class StacksService {
@@ -62,7 +62,7 @@ function stacksIn(answer: OperatorStacks, { name, state }: JobRow): JobStacks {
     throw new LimitExceeded('stacks', `${title ?? 'too many ask'}; ask again in a moment`, againInMs / 1_000);
   if (status !== 404)
     throw new DomainError('UNAVAILABLE', `the operator answered ${status}${title === undefined ? '' : ` (${title})`}`);
-  // Whoever does not know the question tells no problem.
+  // An operator that does not know the route answers without a problem document.
   if (title === undefined)
     throw new DomainError('UNAVAILABLE', 'the operator is of a release that takes no stacks: upgrade it');
   throw new DomainError('CONFLICT', `job "${name}" is ${state}: ${title}`);

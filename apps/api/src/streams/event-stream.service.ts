@@ -69,7 +69,7 @@ export class EventStreamService {
     this.#mostUnreadBytes = config.projectLimits.unreadStreamKib * 1_024;
   }
 
-  /** NOT_FOUND for whoever may not open its stream. */
+  /** NOT_FOUND for a caller that may not open its stream. */
   async requireReadable(principal: Principal, address: JobAddress): Promise<void> {
     await this.#jobs.requireRow(principal, address);
   }

@@ -36,7 +36,7 @@ export interface Reading {
   readonly lastChange: number | undefined;
 }
 
-/** Most of what one reading has of one job; whoever gets so many asks again. */
+/** The most entries that one read returns for one job; a reader that gets that many reads again. */
 export const MOST_EVENTS = 1_000;
 export const MOST_STEPS = 1_000;
 
@@ -129,7 +129,7 @@ export class FeedReader {
     });
   }
 
-  /** Whoever reads is nobody: what belongs to a principal is shown in no stream. */
+  /** Reads without a principal: data of a principal is shown in no stream. */
   #within<T>(scope: FeedScope, work: (sql: Sql) => Promise<T>): Promise<T> {
     const reach = scope.kind === 'project' ? ({ kind: 'projects', ids: [scope.id] } as const) : scope;
     return this.#database.within({ clusterId: this.#cluster.id, principalId: NOBODY, reach }, work);
@@ -182,7 +182,7 @@ export class FeedReader {
     return new Map([...byJob].map(([uid, rows]) => [uid, rows.map(toChangedStep)]));
   }
 
-  /** Where the steps of jobs end of which nothing is known yet. */
+  /** Number of the last change of a step, for each job of which no step has been read. */
   async #ends(
     sql: Sql,
     wanted: readonly Wanted[],

@@ -6,8 +6,8 @@ export interface Framed {
   readonly frame: Buffer;
 }
 
-/** What was told last, and from where: who is told the same is given the same bytes. */
-interface Told {
+/** The frames sent last, and the position of each. Readers of the same frame get the same bytes. */
+interface SentFrames {
   readonly beside: string;
   readonly places: readonly number[];
   /** Where each frame begins. */
@@ -31,7 +31,7 @@ export class FrameHistory {
   #frames: Framed[] = [];
   #bytes = 0;
   #from: number;
-  #told: Told | undefined;
+  #lastSent: SentFrames | undefined;
 
   /** `from`: everything after it is here. `mostBytes` is asked each time: many histories share what there is. */
   constructor(from: number, mostBytes: () => number) {
@@ -50,12 +50,12 @@ export class FrameHistory {
 
   /** What came after a place, each frame with its own place. The bytes are shared: nobody may change them. */
   after(place: number, beside: Beside): Buffer {
-    const known = this.#told;
+    const known = this.#lastSent;
     if (known?.beside === beside.key && known.after <= place) return tail(known, place);
     const frames = this.#frames.filter((one) => one.place > place);
     if (frames.length === 0) return NOTHING;
-    this.#told = tell(frames, place, beside);
-    return this.#told.bytes;
+    this.#lastSent = joinFrames(frames, place, beside);
+    return this.#lastSent.bytes;
   }
 
   append(frames: readonly Framed[]): void {
@@ -77,7 +77,7 @@ export class FrameHistory {
   }
 
   #trim(): void {
-    this.#told = undefined;
+    this.#lastSent = undefined;
     const most = this.#mostBytes();
     let dropped = 0;
     for (; this.#bytes > most && dropped < this.#frames.length; dropped++) {
@@ -88,7 +88,7 @@ export class FrameHistory {
   }
 }
 
-function tell(frames: readonly Framed[], after: number, { key, placeText }: Beside): Told {
+function joinFrames(frames: readonly Framed[], after: number, { key, placeText }: Beside): SentFrames {
   const parts: Buffer[] = [];
   const offsets: number[] = [];
   let length = 0;
@@ -101,7 +101,7 @@ function tell(frames: readonly Framed[], after: number, { key, placeText }: Besi
   return { beside: key, places: frames.map(({ place }) => place), offsets, bytes: Buffer.concat(parts, length), after };
 }
 
-function tail({ places, offsets, bytes }: Told, after: number): Buffer {
+function tail({ places, offsets, bytes }: SentFrames, after: number): Buffer {
   const first = places.findIndex((place) => place > after);
   return first === -1 ? NOTHING : bytes.subarray(offsets[first]);
 }

@@ -106,7 +106,7 @@ export class JobFanOut {
     if (left === 0) this.#forget(feed);
   }
 
-  /** Ends the streams of those who may not read any more. Whoever shows the same is asked about once. */
+  /** Closes streams whose reader has lost the right. Readers with the same credential are checked once. */
   async recheck(): Promise<void> {
     const byCredential = Map.groupBy(this.#watchers.values(), ({ credential }) => credential);
     await Promise.all(

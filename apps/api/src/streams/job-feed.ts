@@ -141,8 +141,8 @@ export class JobFeed {
   }
 
   /**
-   * In one go, without waiting: nothing comes between what is kept and what is told next. A frame that was missed tells the place of who missed it: events
-   * come before the steps that it has not seen yet, whatever was told to others between them.
+   * Runs without waiting, so that nothing comes between the kept frames and the next one. A frame that a reader missed carries the reader's own
+   * position: events come before the steps that it has not seen, whatever other readers were sent between them.
    */
   #welcome(writer: StreamWriter, known: Known, { event, change }: SeenPlace): void {
     writer.write(known.events.after(event, besideChange(change)));
@@ -167,7 +167,7 @@ export class JobFeed {
     return { history, last: older.length < MOST_EVENTS ? range.upTo : (older.at(-1)?.id ?? range.upTo) };
   }
 
-  /** Reads steps that are not kept, for this reader and whoever comes back from there as well. False when there are too many. */
+  /** Reads steps that are not kept in memory, for this reader and others that resume from there. False when there are too many. */
   async #recall(known: Known, from: number): Promise<boolean> {
     const range = { after: from, upTo: known.steps.from };
     const steps = await this.#lookBack(`steps ${from}-${range.upTo}`, () =>

@@ -110,7 +110,7 @@ export class JobStreamsController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const address = addressOf(request);
-    // Nothing would ever be written to whoever asks for the head alone, and with it not even that.
+    // A HEAD request gets no body, so a stream would never send its headers.
     if (request.method === 'HEAD') return this.#headOfStream(caller, address, reply);
     const run = await this.#events.open({
       principal: caller,
@@ -184,7 +184,7 @@ export class JobStreamsController {
   }
 }
 
-/** Whoever asks for the head alone waits for no line. */
+/** A HEAD request waits for no line. */
 function onlyHead({ method }: FastifyRequest, query: LogsQuery): LogsQuery {
   return method === 'HEAD' ? { ...query, follow: false, tailLines: 0 } : query;
 }

@@ -19,7 +19,7 @@ export class LiveJobs {
     });
   }
 
-  /** Whether the connection stands: without it nothing is told. */
+  /** Whether the connection to the database stands; without it no change arrives. */
   get isHeard(): boolean {
     return this.#listener.isConnected;
   }

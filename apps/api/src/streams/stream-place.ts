@@ -4,7 +4,7 @@ import { invalidRequest } from '../http/validation.ts';
 export interface StreamPlace {
   /** Id of the last event; 0 before any. */
   readonly event: number;
-  /** Number of the last change of a step; undefined where none is told from before. */
+  /** Number of the last change of a step; undefined if no earlier steps are sent. */
   readonly change: number | undefined;
 }
 

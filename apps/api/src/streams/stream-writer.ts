@@ -29,8 +29,8 @@ export class StreamWriter {
   #cutting: NodeJS.Timeout | undefined;
 
   /**
-   * A reader that leaves more than `mostUnreadBytes` is told to begin again: it can be served from what everybody is sent, or not at all. `onEnd` is called
-   * once, whoever ended it.
+   * A reader with more than `mostUnreadBytes` unread is disconnected and asked to reconnect: it can be served from the shared frames, or not at all.
+   * `onEnd` is called once, whichever side ended the stream.
    */
   constructor(response: ServerResponse, mostUnreadBytes: number, onEnd: () => void) {
     this.#response = response;

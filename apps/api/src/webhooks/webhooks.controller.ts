@@ -28,7 +28,7 @@ export class WebhooksController {
   @Answers({
     status: 200,
     schema: WebhookList,
-    summary: 'Endpoints that are told what happens to the jobs of a project, newest first; never their secrets',
+    summary: 'Endpoints that receive the events of a project’s jobs, newest first; secrets are never returned',
   })
   list(@Caller() caller: Principal, @Param('project') project: string): Promise<WebhookList> {
     return this.#webhooks.list(caller, project);

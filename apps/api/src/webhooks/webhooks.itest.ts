@@ -7,7 +7,7 @@ import type { SharedPostgres } from '@coxswain/test-harness';
 import { createMetrics } from '@coxswain/telemetry';
 import { claimMessage, KEPT_DAYS, MOST_KEPT_OF_ENDPOINT, removeOldDeliveries } from '../messages/delivery-rows.ts';
 import { MessageCarrier } from '../messages/message-carrier.ts';
-import { MOST_WAITING_OF_ENDPOINT } from '../messages/tell-webhooks.ts';
+import { MOST_WAITING_OF_ENDPOINT } from '../messages/queue-webhook-messages.ts';
 import { markJobGone, projectJob } from '../projection/job-projection.ts';
 import { type ApiUnderTest, startApiUnderTest } from '../testing/api-under-test.ts';
 import { migratedPostgres } from '../testing/test-database.ts';

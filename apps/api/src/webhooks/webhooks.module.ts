@@ -3,7 +3,7 @@ import { WebhooksController } from './webhooks.controller.ts';
 import { WebhooksResolvers } from './webhooks.resolvers.ts';
 import { WebhooksService } from './webhooks.service.ts';
 
-/** Endpoints that are told what happens to the jobs of their project. */
+/** Endpoints that receive the events of their project's jobs. */
 @Module({
   controllers: [WebhooksController],
   providers: [WebhooksService, WebhooksResolvers],

@@ -46,7 +46,7 @@ export const MAX_LISTED_DELIVERIES = 200;
 /** Messages that somebody asked for and that have not arrived, at one endpoint. */
 const MOST_WAITING_TESTS = 10;
 
-/** Endpoints of a project. Its administrators look after them: a URL may hold a secret of whoever receives. */
+/** Endpoints of a project. Only its administrators manage them, because a URL may hold a secret of the receiver. */
 @Injectable()
 export class WebhooksService {
   readonly #database: TenantDatabase;

@@ -1,5 +1,5 @@
 import type { FabricSnapshot } from '@coxswain/api-types';
-import { changeSentence, factSaid } from '@coxswain/fabric';
+import { changeSentence, formatFactChange } from '@coxswain/fabric';
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, type ReactNode, useState } from 'react';
 import { snapshotSentence } from '../fabric/history-sentences.ts';
@@ -124,7 +124,7 @@ function Changes({ id }: { readonly id: string }): ReactNode {
           <ul>
             {change.facts.map((fact) => (
               <li key={fact.fact}>
-                {fact.fact}: <code>{factSaid(change.kind, fact, '→')}</code>
+                {fact.fact}: <code>{formatFactChange(change.kind, fact, '→')}</code>
               </li>
             ))}
           </ul>

@@ -18,7 +18,7 @@ export interface ApiCall {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly body?: unknown;
-  /** `application/json` unless told. */
+  /** `application/json` by default. */
   readonly contentType?: string;
 }
 

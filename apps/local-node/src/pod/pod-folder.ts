@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { SANDBOX_PID_FILE } from '@coxswain/local-cluster';
 import type { Pod } from '../kube/kube-types.ts';
 
-/** Where the files of one pod lie. Logs stay when the pod is gone, for whoever asks why. */
+/** The folder with the files of one pod. Logs stay after the pod is deleted, for debugging. */
 export class PodFolder {
   readonly path: string;
 

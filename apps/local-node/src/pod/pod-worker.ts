@@ -111,7 +111,7 @@ export class PodWorker {
     return this.#running.has(container);
   }
 
-  /** Takes up a newer version of the pod's object; a deletion asked for in it is begun. */
+  /** Takes up a newer version of the pod's object; starts the deletion if the object asks for it. */
   observe(pod: Pod): void {
     this.#pod = pod;
     if (pod.metadata.deletionTimestamp !== undefined) {

@@ -19,7 +19,7 @@ export type LocalImage = z.infer<typeof LocalImage>;
 export const ImagesFile = z.strictObject({ images: z.record(z.string(), LocalImage) });
 export type ImagesFile = z.infer<typeof ImagesFile>;
 
-/** The images of one file, read again at every look, so that an image can be added while a pod waits for it. */
+/** The images of one file, read again for each container, so that an image can be added while a pod waits for it. */
 export class LocalImages {
   readonly path: string;
 

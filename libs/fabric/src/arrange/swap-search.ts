@@ -17,7 +17,7 @@ export interface SwapLimits {
   readonly mayTrade: (one: number, other: number) => boolean;
   /** Temperature of the first trade, as a share of the mean cost of a unit. */
   readonly heat: number;
-  /** No arrangement costs less: whoever gets so far is done. */
+  /** A lower bound of the cost: a search that reaches it is done. */
   readonly least: number;
   /** Along these, runs of units change places too. */
   readonly axes: readonly UnitAxis[];

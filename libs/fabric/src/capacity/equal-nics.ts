@@ -47,13 +47,13 @@ export function capacitiesOfEqualNics(capacity: FabricCapacity): readonly Fabric
 
 /** Which nodes have how many, and what to do; of each number a few by name. */
 export function unequalNicsMessage(unequal: ReadonlyMap<number, readonly FabricNode[]>): string {
-  const said = [...unequal].map(([count, nodes]) => {
+  const counts = [...unequal].map(([count, nodes]) => {
     const names = nodes.map(({ name }) => name).sort(byText);
     const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
     return `${count} on ${names.slice(0, MOST_NAMED).join(', ')}${more}`;
   });
   return (
-    `The nodes that are free have unequal numbers of NICs, on which NCCL hangs: ${said.join('; ')}. Mend or cordon those that lack some, ` +
+    `The nodes that are free have unequal numbers of NICs, on which NCCL hangs: ${counts.join('; ')}. Mend or cordon those that lack some, ` +
     'or correct their label fabric.coxswain.dev/nic-count.'
   );
 }

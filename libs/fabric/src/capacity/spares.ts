@@ -112,7 +112,7 @@ function kindsBeside(gang: readonly FabricNode[]): (offer: SpareOffer) => string
 /** How many nodes of the gang are below the same switches, near ones counting most. */
 function nearness(gang: readonly FabricNode[]): (offer: SpareOffer) => number {
   const counts = new Map<string, number>();
-  // A switch is told apart by those above it, so its own name and tier say all.
+  // A switch name includes those above it, so name and tier identify it.
   const namesOf = ({ switches, island }: FabricNode): readonly string[] => [
     ...switches.map((name, tier) => `${switches.length - tier}\n${name}`),
     `0\n${island}`,

@@ -32,18 +32,18 @@ export function joinByLabel(fabric: Fabric): string {
 }
 
 interface Apart {
-  /** A node of the largest island of which something is said. */
+  /** A labelled node of the largest island. */
   readonly other: FabricNode | undefined;
   /** Those that may be on its network: what class of NICs they have does not speak against it. */
   readonly without: ReadonlySet<FabricNode>;
 }
 
 function apartIn({ nodes }: Fabric): Apart {
-  const said = Map.groupBy(
+  const byIsland = Map.groupBy(
     nodes.filter(({ island }) => !isUnlabelled(island)),
     ({ island }) => island,
   );
-  const [largest] = [...said].sort(
+  const [largest] = [...byIsland].sort(
     ([one, members], [other, others]) => others.length - members.length || byText(one, other),
   );
   const [other] = largest?.[1] ?? [];
@@ -55,7 +55,7 @@ function apartIn({ nodes }: Fabric): Apart {
 function asTheOthers({ island, readFrom }: FabricNode, them: string): string {
   const ours = NODE_LABELS.nicIsland;
   const isDeclared = readFrom?.island === undefined || readFrom.island.endsWith(ours);
-  // Where classes of NICs are told apart below one root, the name of the island has the class behind a colon, and a node needs both to be in it.
+  // If classes of NICs are separate islands below one root, the name of the island has the class behind a colon, and a node needs both to be in it.
   const [label = island, nicType] = island.split(':');
   const labels =
     nicType === undefined ? `the label ${label} too` : `the labels ${label} and ${NODE_LABELS.nicType}=${nicType} too`;

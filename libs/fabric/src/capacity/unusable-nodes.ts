@@ -16,10 +16,10 @@ export function unusableSentence(nodes: readonly FabricNode[]): string {
     .filter(({ members }) => members.length > 0);
   if (reasons.length === 0) return '';
   const gpus = gpusOf(reasons.flatMap(({ members }) => members));
-  const told = reasons.map(
+  const shown = reasons.map(
     ({ reason, members }) => `${named(members)} ${members.length === 1 ? 'is' : 'are'} ${WORDS[reason]}`,
   );
-  return ` ${gpus} ${gpus === 1 ? 'is' : 'are'} on nodes that take no pods: ${told.join('; ')}.`;
+  return ` ${gpus} ${gpus === 1 ? 'is' : 'are'} on nodes that take no pods: ${shown.join('; ')}.`;
 }
 
 /**

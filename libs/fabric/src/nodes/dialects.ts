@@ -7,7 +7,7 @@ import { NODE_LABELS } from '@coxswain/api-types';
  * GKE workloads with Topology Aware Scheduling"; CoreWeave, "InfiniBand and RoCE labels"; kubernetes-sigs/dranet, docs of its attributes.
  */
 
-/** Farther tiers than these are not read: no fabric has as many, and whoever writes labels decides how many there are. */
+/** The most tiers that are read: no fabric has more, and labels could name any number. */
 export const MAX_TIERS = 8;
 
 export interface SwitchDialect {

@@ -2,7 +2,7 @@ import { FABRIC_NAME, NODE_LABELS } from '@coxswain/api-types';
 import type { Fabric, FabricNode, NodeFacts, Provenance, WhyUnusable } from './fabric.ts';
 import { namesOfIslands } from './island-names.ts';
 import { type NodeReading, readingsOf } from './node-reading.ts';
-import type { Said } from './said.ts';
+import type { ReportedValue } from './reported-labels.ts';
 import { namesOfSwitches } from './switch-names.ts';
 import { ownDomainOf } from './own-domain.ts';
 
@@ -20,14 +20,14 @@ export function fabricFromNodes(nodes: readonly NodeFacts[]): Fabric {
 
 function toFabricNode(reading: NodeReading, place: Pick<FabricNode, 'island' | 'switches'>): FabricNode {
   const { node, nvlinkDomain, nvlinkSubDomain, nicType, nicSpeedGbps, nicCount, gpuType } = reading;
-  const domain = nvlinkDomain === undefined ? ownDomainOf(node.name) : told(nvlinkDomain);
+  const domain = nvlinkDomain === undefined ? ownDomainOf(node.name) : qualifiedValue(nvlinkDomain);
   const readFrom = provenance(reading);
   const whyUnusable = whyUnusableOf(node);
   return {
     name: node.name,
     gpus: node.gpuCapacity,
     nvlinkDomain: domain,
-    ...(nvlinkSubDomain === undefined ? {} : { nvlinkSubDomain: `${domain}/${told(nvlinkSubDomain)}` }),
+    ...(nvlinkSubDomain === undefined ? {} : { nvlinkSubDomain: `${domain}/${qualifiedValue(nvlinkSubDomain)}` }),
     ...place,
     ...(nicType === undefined ? {} : { nicType: nicType.value }),
     ...(nicSpeedGbps === undefined ? {} : { nicSpeedGbps: nicSpeedGbps.value }),
@@ -39,7 +39,7 @@ function toFabricNode(reading: NodeReading, place: Pick<FabricNode, 'island' | '
   };
 }
 
-/** Whoever is cordoned gets a taint that says so. */
+/** The taint of a cordoned node. */
 const TAINT_OF_CORDON = 'node.kubernetes.io/unschedulable';
 
 function whyUnusableOf({ ready, schedulable, isCordoned, taints = [] }: NodeFacts): WhyUnusable | undefined {
@@ -50,14 +50,14 @@ function whyUnusableOf({ ready, schedulable, isCordoned, taints = [] }: NodeFact
 }
 
 /** Values of different producers are never equal: everything but our own label is spelled `<key>=<value>`. */
-function told({ key, value }: Said): string {
+function qualifiedValue({ key, value }: ReportedValue): string {
   return key === NODE_LABELS.nvlinkDomain ? value : `${key}=${value}`;
 }
 
 function provenance(reading: NodeReading): Provenance {
   const { declaredIsland, root, switches, places } = reading;
   const tiers = [...(switches?.tiers ?? []), ...places].filter((tier) => tier !== undefined);
-  const said: Readonly<Record<keyof Provenance, string | undefined>> = {
+  const keyOfFact: Readonly<Record<keyof Provenance, string | undefined>> = {
     nvlinkDomain: reading.nvlinkDomain?.key,
     nvlinkSubDomain: reading.nvlinkSubDomain?.key,
     island: (declaredIsland ?? root)?.key,
@@ -70,7 +70,7 @@ function provenance(reading: NodeReading): Provenance {
   };
   const { overrides = {} } = reading.node;
   return Object.fromEntries(
-    Object.entries(said).flatMap(([fact, key]) =>
+    Object.entries(keyOfFact).flatMap(([fact, key]) =>
       key === undefined ? [] : [[fact, overrides[key] === undefined ? key : `Fabric ${FABRIC_NAME}: ${key}`]],
     ),
   );

@@ -16,7 +16,7 @@ const OF_FABRIC: ReadonlySet<string> = new Set([
   ...Object.values(NODE_LABELS),
 ]);
 
-/** For whoever matches node selectors too: all labels of a usual node, of others those that say where it sits before what nobody reads. */
+/** For readers that also match node selectors: all labels of a usual node. Of nodes with too many, labels of the fabric are kept before others. */
 export function withBoundedLabels(facts: NodeFacts): NodeFacts {
   const keys = Object.keys(facts.labels);
   if (keys.length <= MOST_LABELS) return facts;
@@ -24,7 +24,7 @@ export function withBoundedLabels(facts: NodeFacts): NodeFacts {
   return withLabels(facts, kept.slice(0, MOST_LABELS));
 }
 
-/** For whoever draws the fabric: only the labels that say where a node sits, and those of `alsoKeys`. */
+/** For pictures of the fabric: only the labels of the fabric, and those of `alsoKeys`. */
 export function withFabricLabels(facts: NodeFacts, alsoKeys: ReadonlySet<string>): NodeFacts {
   return withLabels(
     facts,

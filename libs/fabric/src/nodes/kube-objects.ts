@@ -3,7 +3,7 @@ import { deviceCount, isDevice, wholeDevices } from './device-count.ts';
 import type { NodeFacts, Taint } from './fabric.ts';
 import { withoutPublished } from './published-labels.ts';
 
-/** An object of the API server, of which nothing is known for sure. */
+/** An object of the API server, with no field validated. */
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
@@ -46,7 +46,7 @@ function isAbsent(value: unknown): boolean {
 
 const MOST_SHOWN = 40;
 
-/** As it stands in JSON, short and of plain characters: whoever writes a file writes anything. */
+/** As JSON, short and of plain characters, because a file can hold anything. */
 function shown(value: unknown): string {
   const text = typeof value === 'string' ? JSON.stringify(value.slice(0, MOST_SHOWN)) : JSON.stringify(value);
   return text.slice(0, MOST_SHOWN + 2).replaceAll(/[^\x20-\x7e]/g, '?');

@@ -23,14 +23,14 @@ export function nicProblems(readings: readonly NodeReading[]): readonly FabricPr
   }));
 }
 
-function contradictionOf({ node, nicType, say }: NodeReading): string | undefined {
+function contradictionOf({ node, nicType, labelOf }: NodeReading): string | undefined {
   if (nicType === undefined) return undefined;
   const byDra = typeByDra(node);
   const believed = `${nicType.key} says NICs of class ${nicType.value}`;
   if (byDra !== undefined && byDra.value !== nicType.value) {
     return `${believed}, the DRA attribute ${byDra.key} ${byDra.value}`;
   }
-  const hint = RDMA_HINTS.find((key) => say(key)?.value === 'false');
+  const hint = RDMA_HINTS.find((key) => labelOf(key)?.value === 'false');
   return hint === undefined || !NEEDS_RDMA.has(nicType.value)
     ? undefined
     : `${believed}, which needs RDMA, ${hint} that there is none`;

@@ -9,28 +9,28 @@ import {
 } from './dialects.ts';
 import type { NodeFacts } from './fabric.ts';
 import { type NicReading, readNics } from './nics.ts';
-import { firstOf, firstSaid, type Said, type Speaker, speakerOf } from './said.ts';
+import { firstOf, firstReported, type ReportedValue, type LabelReader, labelReaderOf } from './reported-labels.ts';
 
 /** What one node's labels, devices and DRA attributes say, each fact by the most trusted that states it. */
 export interface NodeReading extends NicReading {
   readonly node: NodeFacts;
-  readonly say: Speaker;
-  readonly nvlinkDomain?: Said;
-  readonly nvlinkSubDomain?: Said;
-  readonly gpuType?: Said;
+  readonly labelOf: LabelReader;
+  readonly nvlinkDomain?: ReportedValue;
+  readonly nvlinkSubDomain?: ReportedValue;
+  readonly gpuType?: ReportedValue;
   /** An island that an administrator named. */
-  readonly declaredIsland?: Said;
+  readonly declaredIsland?: ReportedValue;
   /** The whole NIC fabric that the node is below. */
-  readonly root?: Said;
+  readonly root?: ReportedValue;
   readonly switches?: SwitchReading;
   /** Zone and region, near to far. */
-  readonly places: readonly (Said | undefined)[];
+  readonly places: readonly (ReportedValue | undefined)[];
 }
 
 export interface SwitchReading {
   readonly dialect: SwitchDialect;
   /** One for each tier of the dialect; undefined where the node does not say. */
-  readonly tiers: readonly (Said | undefined)[];
+  readonly tiers: readonly (ReportedValue | undefined)[];
 }
 
 /** Facts are never changed, and the same node is read for each decision anew. */
@@ -45,30 +45,30 @@ function readNode(node: NodeFacts): NodeReading {
 }
 
 function readAnew(node: NodeFacts): NodeReading {
-  const say = speakerOf(node);
+  const labelOf = labelReaderOf(node);
   return {
     node,
-    say,
-    ...defined('nvlinkDomain', firstSaid(say, NVLINK_DOMAIN_KEYS)),
-    ...defined('nvlinkSubDomain', firstSaid(say, NVLINK_SUB_DOMAIN_KEYS)),
-    ...defined('gpuType', firstSaid(say, GPU_TYPE_KEYS)),
-    ...defined('declaredIsland', firstSaid(say, [NODE_LABELS.nicIsland])),
+    labelOf,
+    ...defined('nvlinkDomain', firstReported(labelOf, NVLINK_DOMAIN_KEYS)),
+    ...defined('nvlinkSubDomain', firstReported(labelOf, NVLINK_SUB_DOMAIN_KEYS)),
+    ...defined('gpuType', firstReported(labelOf, GPU_TYPE_KEYS)),
+    ...defined('declaredIsland', firstReported(labelOf, [NODE_LABELS.nicIsland])),
     ...defined(
       'root',
-      firstOf(SWITCH_DIALECTS, (dialect) => firstSaid(say, dialect.roots)),
+      firstOf(SWITCH_DIALECTS, (dialect) => firstReported(labelOf, dialect.roots)),
     ),
-    ...defined('switches', readSwitches(say)),
-    places: PLACE_LABELS.map((key) => say(key)),
-    ...readNics(node, say),
+    ...defined('switches', readSwitches(labelOf)),
+    places: PLACE_LABELS.map((key) => labelOf(key)),
+    ...readNics(node, labelOf),
   };
 }
 
-function readSwitches(say: Speaker): SwitchReading | undefined {
-  return firstOf(SWITCH_DIALECTS, (dialect) => switchesIn(dialect, say));
+function readSwitches(labelOf: LabelReader): SwitchReading | undefined {
+  return firstOf(SWITCH_DIALECTS, (dialect) => switchesIn(dialect, labelOf));
 }
 
-function switchesIn(dialect: SwitchDialect, say: Speaker): SwitchReading | undefined {
-  const tiers = dialect.tiers.map((keys) => firstSaid(say, keys));
+function switchesIn(dialect: SwitchDialect, labelOf: LabelReader): SwitchReading | undefined {
+  const tiers = dialect.tiers.map((keys) => firstReported(labelOf, keys));
   return tiers.some((tier) => tier !== undefined) ? { dialect, tiers } : undefined;
 }
 

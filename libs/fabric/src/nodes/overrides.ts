@@ -3,9 +3,9 @@ import type { NodeFacts } from './fabric.ts';
 
 /** The node with what an administrator says of it, before whatever its labels say. The same object where nothing is said. */
 export function withOverrides(node: NodeFacts, overrides: readonly FabricOverride[]): NodeFacts {
-  const said: Record<string, string> = {};
-  for (const override of overrides) if (isMeant(node, override)) Object.assign(said, asLabels(override));
-  return Object.keys(said).length === 0 ? node : { ...node, overrides: said };
+  const labels: Record<string, string> = {};
+  for (const override of overrides) if (isMeant(node, override)) Object.assign(labels, asLabels(override));
+  return Object.keys(labels).length === 0 ? node : { ...node, overrides: labels };
 }
 
 function isMeant(node: NodeFacts, { nodes, nodeSelector = {} }: FabricOverride): boolean {
@@ -17,7 +17,7 @@ function isMeant(node: NodeFacts, { nodes, nodeSelector = {} }: FabricOverride):
 /** In the words of our own labels, which are believed first. */
 function asLabels(override: FabricOverride): Readonly<Record<string, string>> {
   const { nvlinkDomain, island, nicType, nicSpeedGbps, nicCount, gpuType, switches = [] } = override;
-  const said: Readonly<Record<string, string | number | undefined>> = {
+  const labels: Readonly<Record<string, string | number | undefined>> = {
     [NODE_LABELS.nvlinkDomain]: nvlinkDomain,
     [NODE_LABELS.nicIsland]: island,
     [NODE_LABELS.nicType]: nicType,
@@ -27,6 +27,6 @@ function asLabels(override: FabricOverride): Readonly<Record<string, string>> {
     ...Object.fromEntries(switches.map((name, tier) => [`${NODE_LABELS.switchTierPrefix}${tier}`, name])),
   };
   return Object.fromEntries(
-    Object.entries(said).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])),
+    Object.entries(labels).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])),
   );
 }

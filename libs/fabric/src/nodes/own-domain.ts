@@ -6,6 +6,7 @@ export function ownDomainOf(nodeName: string): string {
   return `node:${nodeName}`;
 }
 
+/** Whether the NVLink domain of a node is the node itself, because no label names one. */
 export function isInOwnDomain({ name, nvlinkDomain }: Pick<FabricNode, 'name' | 'nvlinkDomain'>): boolean {
   return nvlinkDomain === ownDomainOf(name);
 }

@@ -5,11 +5,11 @@ import { namesOfIslands } from './island-names.ts';
 import { nicProblems } from './nic-problems.ts';
 import { type NodeReading, readingsOf } from './node-reading.ts';
 import { listed, type FabricProblem } from './problem.ts';
-import { firstSaid, isReadable } from './said.ts';
+import { firstReported, isReadable } from './reported-labels.ts';
 import { switchProblems } from './switch-problems.ts';
 import { uncountedNodes } from './uncounted.ts';
 
-/** More are not told: whoever writes labels decides how many there are. */
+/** The most problems that are reported: labels could cause any number. */
 export const MAX_FABRIC_PROBLEMS = 32;
 
 /**
@@ -32,7 +32,7 @@ export function fabricProblems(nodes: readonly NodeFacts[]): readonly FabricProb
 function domainsOverIslands(readings: readonly NodeReading[]): readonly FabricProblem[] {
   const islands = namesOfIslands(readings);
   const seen = new Map<string, { readonly reading: NodeReading; readonly island: string }>();
-  const told = new Map<string, FabricProblem>();
+  const problems = new Map<string, FabricProblem>();
   for (const [index, reading] of readings.entries()) {
     const island = islands[index] ?? '';
     if (reading.nvlinkDomain === undefined) continue;
@@ -40,26 +40,26 @@ function domainsOverIslands(readings: readonly NodeReading[]): readonly FabricPr
     const domain = `${key}=${value}`;
     const first = seen.get(domain);
     if (first === undefined) seen.set(domain, { reading, island });
-    else if (first.island !== island && !told.has(domain) && told.size < MAX_FABRIC_PROBLEMS) {
-      told.set(domain, {
+    else if (first.island !== island && !problems.has(domain) && problems.size < MAX_FABRIC_PROBLEMS) {
+      problems.set(domain, {
         kind: 'DomainOverIslands',
         nodes: [first.reading.node.name, reading.node.name],
         message: `NVLink domain ${domain} lies over islands ${first.island} (${first.reading.node.name}) and ${island} (${reading.node.name}). Correct the label of the domain or that of the island, or say nvlinkDomain or island of these nodes in the Fabric resource.`,
       });
     }
   }
-  return [...told.values()];
+  return [...problems.values()];
 }
 
 /** Two producers may name domains differently, and one may divide what the other joins; but neither may join what the other divides and divide what it joins. */
 function producersOfDomainsDisagree(readings: readonly NodeReading[]): readonly FabricProblem[] {
-  const used = NVLINK_DOMAIN_KEYS.filter((key) => readings.some(({ say }) => say(key) !== undefined));
+  const used = NVLINK_DOMAIN_KEYS.filter((key) => readings.some(({ labelOf }) => labelOf(key) !== undefined));
   return used.flatMap((trusted, index) =>
     used.slice(index + 1).flatMap((other): readonly FabricProblem[] => {
       const crossing = crossingOf(
         readings,
-        ({ say }) => say(trusted)?.value,
-        ({ say }) => say(other)?.value,
+        ({ labelOf }) => labelOf(trusted)?.value,
+        ({ labelOf }) => labelOf(other)?.value,
       );
       if (crossing === undefined) return [];
       const { joined, divided } = crossing;
@@ -86,7 +86,7 @@ function unreadable(readings: readonly NodeReading[]): readonly FabricProblem[] 
         byKey.set(key, [...(byKey.get(key) ?? []).slice(0, 5), reading]);
     }
   }
-  const beyond = readings.filter(({ say }) => firstSaid(say, BEYOND) !== undefined);
+  const beyond = readings.filter(({ labelOf }) => firstReported(labelOf, BEYOND) !== undefined);
   return [
     ...[...byKey].map(([key, affected]): FabricProblem => ({
       kind: 'Unreadable',

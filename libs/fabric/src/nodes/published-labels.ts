@@ -27,7 +27,7 @@ export type Digest = (text: string) => string;
  */
 export function publishedLabels(node: FabricNode, digest: Digest): Labels {
   const { island, nvlinkDomain, nicType, switches } = node;
-  const said: readonly (readonly [string, string | undefined])[] = [
+  const labels: readonly (readonly [string, string | undefined])[] = [
     [PUBLISHED_LABELS.island, island],
     [PUBLISHED_LABELS.nvlinkDomain, isInOwnDomain(node) ? undefined : nvlinkDomain],
     [PUBLISHED_LABELS.nicType, nicType],
@@ -36,7 +36,7 @@ export function publishedLabels(node: FabricNode, digest: Digest): Labels {
       .map((_, tier) => [`${PUBLISHED_LABELS.switchTierPrefix}${tier}`, namedSwitch(switches, tier)] as const),
   ];
   return Object.fromEntries(
-    said.flatMap(([key, value]) => (value === undefined || value === '' ? [] : [[key, labelValue(value, digest)]])),
+    labels.flatMap(([key, value]) => (value === undefined || value === '' ? [] : [[key, labelValue(value, digest)]])),
   );
 }
 

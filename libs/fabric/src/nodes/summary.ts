@@ -2,7 +2,7 @@ import type { FabricStatus } from '@coxswain/api-types';
 import { FABRIC_FACTS, type Fabric, type FabricNode, gpusOf } from './fabric.ts';
 import { namedSwitch } from './place-name.ts';
 
-/** Islands and sources beyond so many are not listed; the number of islands is told whole. */
+/** The most islands and sources that are listed; the number of islands counts all. */
 const MOST_LISTED = 64;
 
 /** What a status tells of a fabric. The same for the same nodes, so that nothing is written where nothing changed. */

@@ -1,5 +1,5 @@
 import type { NodeReading } from './node-reading.ts';
-import type { Said } from './said.ts';
+import type { ReportedValue } from './reported-labels.ts';
 
 /**
  * The switches above each node, near to far, in the order of the readings. A switch is named by the whole way down to it, as in
@@ -14,15 +14,15 @@ export function namesOfSwitches(readings: readonly NodeReading[]): readonly (rea
   const tiersOf = tiersByProducer(readings);
   // A zone is beyond some leaf, even where no producer speaks of switches.
   const depth = Math.max(1, ...[...tiersOf.values()].map((tiers) => tiers.length));
-  const placesTold = [0, 1].filter((index) => readings.some(({ places }) => places[index] !== undefined));
+  const reportedPlaces = [0, 1].filter((index) => readings.some(({ places }) => places[index] !== undefined));
   return readings.map((reading) => {
     const { switches, places, node } = reading;
-    const told = placesTold.map((index) => places[index]);
-    if (switches === undefined && told.every((place) => place === undefined)) return [];
+    const reported = reportedPlaces.map((index) => places[index]);
+    if (switches === undefined && reported.every((place) => place === undefined)) return [];
     const named = (tiersOf.get(switches?.dialect.producer ?? '') ?? []).map((tier) => switches?.tiers[tier]);
     // Shorter trees are filled up below the places, so that a zone is as far for everybody.
     const fill = new Array<undefined>(depth - named.length).fill(undefined);
-    const farther = trimmed(told);
+    const farther = trimmed(reported);
     const tiers = farther.length === 0 ? trimmed(named) : [...named, ...fill, ...farther];
     return wayDown(tiers, node.name, switches?.dialect.producer ?? 'kubernetes');
   });
@@ -35,7 +35,7 @@ function tiersByProducer(readings: readonly NodeReading[]): ReadonlyMap<string, 
     if (switches === undefined) continue;
     const { producer, leaf = 0 } = switches.dialect;
     const known = named.get(producer) ?? { leaf, tiers: new Set() };
-    for (const [tier, said] of switches.tiers.entries()) if (said !== undefined) known.tiers.add(tier);
+    for (const [tier, value] of switches.tiers.entries()) if (value !== undefined) known.tiers.add(tier);
     named.set(producer, known);
   }
   return new Map([...named].map(([producer, { leaf, tiers }]) => [producer, withNearer(leaf, tiers)]));
@@ -48,29 +48,29 @@ function withNearer(leaf: number, named: ReadonlySet<number>): readonly number[]
 }
 
 /** Without what is not known at the far end. */
-function trimmed(tiers: readonly (Said | undefined)[]): readonly (Said | undefined)[] {
+function trimmed(tiers: readonly (ReportedValue | undefined)[]): readonly (ReportedValue | undefined)[] {
   return tiers.slice(0, tiers.findLastIndex((tier) => tier !== undefined) + 1);
 }
 
-function wayDown(tiers: readonly (Said | undefined)[], node: string, producer: string): readonly string[] {
+function wayDown(tiers: readonly (ReportedValue | undefined)[], node: string, producer: string): readonly string[] {
   const names: string[] = [];
   let above = '';
   for (let index = tiers.length - 1; index >= 0; index--) {
-    const said = tiers[index];
-    const own = said === undefined ? unknownAbove(tiers.slice(0, index), node, producer) : spelled(said, producer);
+    const value = tiers[index];
+    const own = value === undefined ? unknownAbove(tiers.slice(0, index), node, producer) : spelled(value, producer);
     above = above === '' ? own : `${above}/${own}`;
     names.unshift(above);
   }
   return names;
 }
 
-/** A tier that is not told, named by what is below it. A label's value holds neither `?` nor `:`, so nobody can name such a switch. */
-function unknownAbove(nearer: readonly (Said | undefined)[], node: string, producer: string): string {
+/** A tier without a label, named by what is below it. A label's value holds neither `?` nor `:`, so no label can name such a switch. */
+function unknownAbove(nearer: readonly (ReportedValue | undefined)[], node: string, producer: string): string {
   const next = nearer.findLast((tier) => tier !== undefined);
   return next === undefined ? `?node:${node}` : `?${spelled(next, producer)}`;
 }
 
-function spelled({ key, value }: Said, producer: string): string {
+function spelled({ key, value }: ReportedValue, producer: string): string {
   const prefix = key.startsWith('topology.kubernetes.io/') ? '' : `${producer}:`;
   return `${prefix}${shortKey(key)}=${value}`;
 }

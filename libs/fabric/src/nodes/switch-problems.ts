@@ -2,14 +2,14 @@ import { SWITCH_DIALECTS, type SwitchDialect } from './dialects.ts';
 import { crossingOf } from './divisions.ts';
 import type { NodeReading } from './node-reading.ts';
 import { type FabricProblem, listed } from './problem.ts';
-import { firstSaid, type Said } from './said.ts';
+import { firstReported, type ReportedValue } from './reported-labels.ts';
 
-/** Of one kind and dialect; a fabric whose labels are all wrong is told by a few. */
+/** The most problems of one kind and dialect: a few are enough if all labels are wrong. */
 const MOST_OF_A_KIND = 4;
 
 export function switchProblems(readings: readonly NodeReading[]): readonly FabricProblem[] {
   const used = SWITCH_DIALECTS.map((dialect) => ({ dialect, uplinks: uplinksOf(dialect, readings) })).filter(
-    ({ dialect }) => readings.some(({ say }) => nearest(dialect, say) !== undefined),
+    ({ dialect }) => readings.some(({ labelOf }) => nearest(dialect, labelOf) !== undefined),
   );
   return [
     ...used.flatMap(({ dialect, uplinks }) => {
@@ -25,8 +25,8 @@ export function switchProblems(readings: readonly NodeReading[]): readonly Fabri
 
 /** That a node says of two switches: the nearer hangs below the farther. */
 interface Uplink {
-  readonly lower: Said;
-  readonly upper: Said;
+  readonly lower: ReportedValue;
+  readonly upper: ReportedValue;
   readonly reading: NodeReading;
 }
 
@@ -34,9 +34,11 @@ interface Uplink {
 function uplinksOf(dialect: SwitchDialect, readings: readonly NodeReading[]): readonly Uplink[] {
   const uplinks = new Map<string, Uplink>();
   for (const reading of readings) {
-    const told = dialect.tiers.map((keys) => firstSaid(reading.say, keys)).filter((said) => said !== undefined);
-    for (const [index, lower] of told.entries()) {
-      const upper = told[index + 1];
+    const reported = dialect.tiers
+      .map((keys) => firstReported(reading.labelOf, keys))
+      .filter((value) => value !== undefined);
+    for (const [index, lower] of reported.entries()) {
+      const upper = reported[index + 1];
       if (upper === undefined) break;
       const pair = `${spelled(lower)} ${spelled(upper)}`;
       if (!uplinks.has(pair)) uplinks.set(pair, { lower, upper, reading });
@@ -84,31 +86,31 @@ function peeled(
 }
 
 function circleProblem({ producer }: SwitchDialect, circle: readonly Uplink[]): FabricProblem {
-  const told = circle.slice(0, MOST_OF_A_KIND);
-  const links = told.map(({ lower, upper, reading }) => `${lower.value} below ${upper.value} by ${reading.node.name}`);
+  const shown = circle.slice(0, MOST_OF_A_KIND);
+  const links = shown.map(({ lower, upper, reading }) => `${lower.value} below ${upper.value} by ${reading.node.name}`);
   return {
     kind: 'CircleOfSwitches',
-    nodes: [...new Set(told.map(({ reading }) => reading.node.name))],
-    message: `Labels of ${producer} put switches in a circle: ${links.join(', ')}. Each switch counts by the whole way down to it, so nodes seem farther apart than they are. Correct ${told[0]?.lower.key ?? ''} and ${told[0]?.upper.key ?? ''} of these nodes.`,
+    nodes: [...new Set(shown.map(({ reading }) => reading.node.name))],
+    message: `Labels of ${producer} put switches in a circle: ${links.join(', ')}. Each switch counts by the whole way down to it, so nodes seem farther apart than they are. Correct ${shown[0]?.lower.key ?? ''} and ${shown[0]?.upper.key ?? ''} of these nodes.`,
   };
 }
 
 function twoParents(uplinks: readonly Uplink[]): readonly FabricProblem[] {
   const first = new Map<string, Uplink>();
-  const told = new Map<string, FabricProblem>();
+  const problems = new Map<string, FabricProblem>();
   for (const uplink of uplinks) {
     const lower = spelled(uplink.lower);
     const seen = first.get(lower);
     if (seen === undefined) first.set(lower, uplink);
-    else if (seen.upper.key === uplink.upper.key && !told.has(lower) && told.size < MOST_OF_A_KIND) {
-      told.set(lower, {
+    else if (seen.upper.key === uplink.upper.key && !problems.has(lower) && problems.size < MOST_OF_A_KIND) {
+      problems.set(lower, {
         kind: 'SwitchOfTwoParents',
         nodes: [seen.reading.node.name, uplink.reading.node.name],
         message: `Switch ${lower} is below ${spelled(seen.upper)} by ${seen.reading.node.name} and below ${spelled(uplink.upper)} by ${uplink.reading.node.name}. It counts as two switches. Correct ${uplink.upper.key} of these nodes, or give the switches two names.`,
       });
     }
   }
-  return [...told.values()];
+  return [...problems.values()];
 }
 
 function producersDisagree(used: readonly SwitchDialect[], readings: readonly NodeReading[]): readonly FabricProblem[] {
@@ -116,8 +118,8 @@ function producersDisagree(used: readonly SwitchDialect[], readings: readonly No
     used.slice(index + 1).flatMap((other): readonly FabricProblem[] => {
       const crossing = crossingOf(
         readings,
-        ({ say }) => nearest(trusted, say),
-        ({ say }) => nearest(other, say),
+        ({ labelOf }) => nearest(trusted, labelOf),
+        ({ labelOf }) => nearest(other, labelOf),
       );
       if (crossing === undefined) return [];
       const { joined, divided } = crossing;
@@ -132,11 +134,11 @@ function producersDisagree(used: readonly SwitchDialect[], readings: readonly No
   );
 }
 
-function nearest({ tiers }: SwitchDialect, say: NodeReading['say']): string | undefined {
-  const said = firstSaid(say, tiers[0] ?? []);
-  return said?.value;
+function nearest({ tiers }: SwitchDialect, labelOf: NodeReading['labelOf']): string | undefined {
+  const reported = firstReported(labelOf, tiers[0] ?? []);
+  return reported?.value;
 }
 
-function spelled({ key, value }: Said): string {
+function spelled({ key, value }: ReportedValue): string {
   return `${key}=${value}`;
 }

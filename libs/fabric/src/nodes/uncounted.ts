@@ -5,7 +5,7 @@ import type { NodeFacts } from './fabric.ts';
 import { MAX_GPUS_PER_NODE, nameOfPod, useOfPod } from './kube-objects.ts';
 import { type FabricProblem, listedNames, MOST_NAME_CHARACTERS } from './problem.ts';
 
-/** Different values, each told once; whoever writes them decides how many there are. */
+/** The most distinct values that are reported, each once. */
 const MOST_VALUES = 8;
 const MOST_NODES = 5;
 
@@ -20,11 +20,12 @@ function gpusNotCounted(nodes: readonly NodeFacts[]): readonly FabricProblem[] {
     [...counted.values()].filter(({ unreadGpus }) => unreadGpus !== undefined),
     ({ unreadGpus }) => unreadGpus,
   );
-  const told = [...unread].slice(0, MOST_VALUES);
-  const rest = unread.size - told.length;
-  return told.map(([value, members], at) => {
+  const shown = [...unread].slice(0, MOST_VALUES);
+  const rest = unread.size - shown.length;
+  return shown.map(([value, members], at) => {
     const names = members.map(({ name }) => name);
-    const more = rest > 0 && at === told.length - 1 ? ` ${formatCount(rest, 'other such value')} of nodes beside.` : '';
+    const more =
+      rest > 0 && at === shown.length - 1 ? ` ${formatCount(rest, 'other such value')} of nodes beside.` : '';
     return {
       kind: 'GpusNotCounted',
       nodes: someOf(names),
@@ -51,7 +52,7 @@ function namedTwice(nodes: readonly NodeFacts[]): readonly FabricProblem[] {
   ];
 }
 
-/** Pods that are on a node and ask for a number of GPUs that is none: in a file, since the API server takes no such pod. */
+/** Pods on a node that request an invalid number of GPUs. Only a file can have them; the API server rejects such pods. */
 export function uncountedPods(pods: readonly unknown[]): readonly FabricProblem[] {
   const unread = pods.flatMap((pod) => {
     const { nodeName, isOver, unreadGpus } = useOfPod(pod);

@@ -47,7 +47,7 @@ export function canTryAll({ shape, open }: Pick<FewPods, 'shape' | 'open'>): boo
 /**
  * The best placement there is, where {@link canTryAll} and so many tries are enough. Every placement is looked at, but
  *
- * - places that look alike and have no pod yet are tried once (`place-tree.ts`);
+ * - places with the same signature and no pod yet are tried once (`place-tree.ts`);
  * - what the first pods send each other between their nodes costs no less when the others follow: of a ring whose last members are left out those that
  *   become neighbours are no farther from each other than both are from what was between them. So pods that already cost as much as the best that is
  *   known are not continued.
@@ -92,7 +92,7 @@ function nextNodeOf({ nodes, roomy }: Place, taken: number, isLast: boolean): st
   return nodes[isLast && nodes.length > roomy ? roomy : taken] ?? '';
 }
 
-/** The ways down to domains with room for one more pod: through places that have pods, and one of each look that has none. */
+/** The ways down to domains with room for one more pod: through places that have pods, and one place of each signature without pods. */
 function pathsTo(place: Place, used: ReadonlyMap<Place, number>, isLast: boolean): readonly (readonly Place[])[] {
   if (place.inside.length === 0) {
     const room = isLast ? place.nodes.length : place.roomy;

@@ -8,6 +8,7 @@ import { placementCost } from './least-crossing.ts';
 import { findNodes } from './placement.ts';
 import type { PlacedGang } from './replace.ts';
 
+/** Pods of another size that would send fewer weighted bytes. */
 export interface OtherPods {
   readonly ranksPerPod: number;
   readonly pods: number;

@@ -126,7 +126,7 @@ describe('why a gang is not placed', () => {
       want: {
         kind: 'waiting',
         message:
-          'Needs 4 GPUs as 2 nodes with 2 free each; 5 of 8 GPUs are free, on 2 nodes with 2 or more, but not together: tensor groups need one NVLink domain, and the gang one island. It would start now if you free 1 node of island ib (a-1), or lower layout.dataParallelDegree from 2 to 1, or make the job anew with resources.acrossIslands Sockets, at the speed of TCP.',
+          'Needs 4 GPUs as 2 nodes with 2 free each; 5 of 8 GPUs are free, on 2 nodes with 2 or more, but not together: tensor groups need one NVLink domain, and the gang one island. It would start now if you free 1 node of island ib (a-1), or lower layout.dataParallelDegree from 2 to 1, or recreate the job with resources.acrossIslands Sockets, at the speed of TCP.',
       },
     },
     {
@@ -211,7 +211,7 @@ describe('why a gang is not placed', () => {
       want: {
         kind: 'unsatisfiable',
         message: expect.stringMatching(
-          /each data group in one island among those of one NIC class; the largest domain, d1, has 4 GPUs and the largest island, ib, 4\. Islands bind: NICs of different classes \(infiniband, roce\) cannot connect\. It would start now if you make the job anew with resources\.acrossIslands Sockets, at the speed of TCP\.$/,
+          /each data group in one island among those of one NIC class; the largest domain, d1, has 4 GPUs and the largest island, ib, 4\. Islands bind: NICs of different classes \(infiniband, roce\) cannot connect\. It would start now if you recreate the job with resources\.acrossIslands Sockets, at the speed of TCP\.$/,
         ) as string,
       },
     },
@@ -225,7 +225,7 @@ describe('why a gang is not placed', () => {
       want: {
         kind: 'unsatisfiable',
         message: expect.stringContaining(
-          'It would start now if you lower layout.dataParallelDegree from 2 to 1, or make the job anew with resources.acrossIslands Sockets',
+          'It would start now if you lower layout.dataParallelDegree from 2 to 1, or recreate the job with resources.acrossIslands Sockets',
         ) as string,
       },
     },
@@ -253,7 +253,7 @@ describe('why a gang is not placed', () => {
       want: {
         kind: 'unsatisfiable',
         message:
-          'The data groups of a pipeline stage need 8 GPUs in one island; the largest, ib, has 4. Lower layout.dataParallelDegree to at most 2, or raise layout.pipelineParallelDegree in its place. It would start now if you lower layout.dataParallelDegree from 4 to 2, or make the job anew with resources.acrossIslands Sockets, at the speed of TCP.',
+          'The data groups of a pipeline stage need 8 GPUs in one island; the largest, ib, has 4. Lower layout.dataParallelDegree to at most 2, or raise layout.pipelineParallelDegree in its place. It would start now if you lower layout.dataParallelDegree from 4 to 2, or recreate the job with resources.acrossIslands Sockets, at the speed of TCP.',
       },
     },
     {
@@ -263,7 +263,7 @@ describe('why a gang is not placed', () => {
       want: {
         kind: 'unsatisfiable',
         message:
-          'The data groups of a pipeline stage need 8 GPUs in one island; the largest, ib, has 4. Lower layout.dataParallelDegree to at most 1, or raise layout.pipelineParallelDegree in its place. It would start now if you lower layout.dataParallelDegree from 2 to 1, or make the job anew with resources.acrossIslands Sockets, at the speed of TCP.',
+          'The data groups of a pipeline stage need 8 GPUs in one island; the largest, ib, has 4. Lower layout.dataParallelDegree to at most 1, or raise layout.pipelineParallelDegree in its place. It would start now if you lower layout.dataParallelDegree from 2 to 1, or recreate the job with resources.acrossIslands Sockets, at the speed of TCP.',
       },
     },
     {
@@ -273,7 +273,7 @@ describe('why a gang is not placed', () => {
       want: {
         kind: 'unsatisfiable',
         message:
-          'The data groups of a pipeline stage need 8 GPUs in one island; the largest, ib, has 4. Lower layout.contextParallelDegree, or raise layout.pipelineParallelDegree in its place. It would start now if you make the job anew with resources.acrossIslands Sockets, at the speed of TCP.',
+          'The data groups of a pipeline stage need 8 GPUs in one island; the largest, ib, has 4. Lower layout.contextParallelDegree, or raise layout.pipelineParallelDegree in its place. It would start now if you recreate the job with resources.acrossIslands Sockets, at the speed of TCP.',
       },
     },
     {

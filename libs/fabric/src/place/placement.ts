@@ -146,7 +146,7 @@ function explainedSegments(segments: readonly StageSegment[], request: GangReque
     const types = segments.map((segment) => meantFor([segment])).join(', ');
     return {
       kind: 'waiting',
-      message: `${types}, each of which has room, but not together in islands with NICs of one class: make the job anew with resources.acrossIslands Sockets, at the speed of TCP.`,
+      message: `${types}: each has room, but not together in islands with NICs of one class: recreate the job with resources.acrossIslands Sockets, at the speed of TCP.`,
     };
   }
   const alike = segments.filter(({ gpuType }) => gpuType === short.gpuType);
@@ -238,7 +238,7 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
   const crossing = {
     asPipeline: fitsAcross('pipeline'),
     overSockets: fitsAcross('anyGroup'),
-    isToldToUseSockets: helps.includes(USE_SOCKETS),
+    shouldAdviseSockets: helps.includes(USE_SOCKETS),
   };
   const message = `${unsatisfiableMessage(request, fabric, crossing)}${startsNowIf(helps)}${unlabelledIfBinding(request, fabric)}`;
   return { kind: 'unsatisfiable', message };

@@ -39,8 +39,8 @@ export function whatHelpsAtAll(refused: Refused): readonly string[] {
   const { gpusPerNode = 0 } = refused.request;
   // Fewer ranks than a pod was to have would fit, and that is not what was asked.
   if (refused.capacity.fabric.nodes.every(({ gpus }) => gpus < gpusPerNode)) return [];
-  const isCrossingSaid = (refused.request.acrossIslands ?? 'never') === 'never';
-  const changes = isCrossingSaid ? [fewerReplicas] : [fewerReplicas, moreIslands];
+  const forbidsCrossing = (refused.request.acrossIslands ?? 'never') === 'never';
+  const changes = forbidsCrossing ? [fewerReplicas] : [fewerReplicas, moreIslands];
   return changes.map((change) => change(refused)).filter((change) => change !== undefined);
 }
 
@@ -171,13 +171,13 @@ function labels(refused: Refused): string | undefined {
 }
 
 /** One of the changes. */
-export const USE_SOCKETS = 'make the job anew with resources.acrossIslands Sockets, at the speed of TCP';
+export const USE_SOCKETS = 'recreate the job with resources.acrossIslands Sockets, at the speed of TCP';
 
 function moreIslands(refused: Refused): string | undefined {
   const { request, capacity } = refused;
   if (request.acrossIslands === 'anyGroup') return undefined;
   if (request.acrossIslands !== 'pipeline' && fits(refused, { ...request, acrossIslands: 'pipeline' }, capacity)) {
-    return 'make the job anew with resources.acrossIslands Pipeline, if its islands reach each other';
+    return 'recreate the job with resources.acrossIslands Pipeline, if its islands reach each other';
   }
   return fits(refused, { ...request, acrossIslands: 'anyGroup' }, capacity) ? USE_SOCKETS : undefined;
 }

@@ -59,7 +59,7 @@ function inDomain(layout: ParallelLayout): string {
 export function unsatisfiableMessage(
   request: GangRequest,
   fabric: Fabric,
-  fits: { readonly asPipeline: boolean; readonly overSockets: boolean; readonly isToldToUseSockets: boolean },
+  fits: { readonly asPipeline: boolean; readonly overSockets: boolean; readonly shouldAdviseSockets: boolean },
 ): string {
   const { layout, gpusPerNode } = request;
   const tooMany = gpusPerNode === undefined ? undefined : exceedsEveryNode(gpusPerNode, fabric.nodes);
@@ -111,7 +111,7 @@ export function unsatisfiableMessage(
 function whatBinds(
   { acrossIslands }: GangRequest,
   { nodes }: Fabric,
-  { overSockets, isToldToUseSockets }: { readonly overSockets: boolean; readonly isToldToUseSockets: boolean },
+  { overSockets, shouldAdviseSockets }: { readonly overSockets: boolean; readonly shouldAdviseSockets: boolean },
 ): string {
   if (!overSockets) return 'Lower a degree, so that whole groups fit into these, or set another resources.gpusPerNode.';
   const classes = [...new Set(nodes.flatMap(({ nicType }) => nicType?.toLowerCase() ?? []))].sort();
@@ -119,7 +119,7 @@ function whatBinds(
     acrossIslands === 'pipeline' && classes.length > 1
       ? `Islands bind: NICs of different classes (${classes.join(', ')}) cannot connect`
       : 'Islands bind: each alone is too small';
-  if (isToldToUseSockets) return `${apart}.`;
+  if (shouldAdviseSockets) return `${apart}.`;
   return `${apart}. Lower a degree, or make the job with resources.acrossIslands Sockets, at the speed of TCP.`;
 }
 

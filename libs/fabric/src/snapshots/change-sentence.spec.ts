@@ -1,4 +1,4 @@
-import { changeSentence, factSaid } from './change-sentence.ts';
+import { changeSentence, formatFactChange } from './change-sentence.ts';
 
 describe('a change of the fabric', () => {
   it.each([
@@ -18,6 +18,6 @@ describe('a change of the fabric', () => {
     ['roce', 'came', { before: null, after: 'roce' }],
     ['roce', 'gone', { before: 'roce', after: null }],
   ] as const)('says of a fact: %s (%s)', (sentence, kind, values) => {
-    expect(factSaid(kind, values, '→')).toBe(sentence);
+    expect(formatFactChange(kind, values, '→')).toBe(sentence);
   });
 });

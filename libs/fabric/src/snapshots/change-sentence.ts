@@ -1,9 +1,9 @@
-/** How is a kind of change of the fabric said in a line? */
+/** Formats changes of the fabric, a line each. */
 import type { FabricChange } from '@coxswain/api-types';
 import { formatCount } from '@coxswain/units';
 
 const WORDS = { came: 'came', gone: 'went', changed: 'changed' } as const;
-/** More names are told as a number. */
+/** The most names in a line; the rest is a number. */
 const MOST_NAMES = 4;
 
 /** `3 nodes changed: a, b, c`. */
@@ -13,8 +13,8 @@ export function changeSentence({ kind, nodeCount, nodes }: Omit<FabricChange, 'f
   return `${formatCount(nodeCount, 'node')} ${WORDS[kind]}: ${named}${more}`;
 }
 
-/** What was said before and is said after; of nodes that came or went what is said of them. */
-export function factSaid(
+/** The value of a fact before and after the change; for nodes that joined or left, their value alone. */
+export function formatFactChange(
   kind: FabricChange['kind'],
   { before, after }: Pick<FabricChange['facts'][number], 'before' | 'after'>,
   arrow: string,

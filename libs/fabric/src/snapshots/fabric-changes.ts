@@ -1,4 +1,4 @@
-/** What changed between two looks at a fabric? Told by group: a rack that changed its switch is one change of many nodes. */
+/** What changed between two observations of a fabric? Changes are grouped: a rack that changed its switch is one change of many nodes. */
 import type { FabricChange, FabricFactChange } from '@coxswain/api-types';
 import type { RecordedNode } from './node-columns.ts';
 
@@ -12,33 +12,33 @@ export interface ChangeCounts {
 export interface FabricChanges extends ChangeCounts {
   /** Changes of most nodes first. */
   readonly changes: readonly FabricChange[];
-  /** There are more kinds of changes than are told. */
+  /** There are more kinds of changes than are changes. */
   readonly hasMore: boolean;
 }
 
 /** Of one change; the rest is a number. */
 const MOST_NAMES = 64;
-/** Of one answer: whoever labels each node of its own makes as many kinds of changes as there are nodes. */
+/** The most kinds of changes in an answer: if each node gets its own label, there are as many kinds as nodes. */
 const MOST_CHANGES = 200;
 
 /** Both sorted by name. */
 export function fabricChanges(before: readonly RecordedNode[], after: readonly RecordedNode[]): FabricChanges {
   const then = new Map(before.map((node) => [node.name, node]));
   const now = new Set(after.map(({ name }) => name));
-  const told = new ToldChanges();
-  for (const node of before) if (!now.has(node.name)) told.add('gone', node.name, differences(node, undefined));
+  const changes = new ChangeCollector();
+  for (const node of before) if (!now.has(node.name)) changes.add('gone', node.name, differences(node, undefined));
   for (const node of after) {
     const earlier = then.get(node.name);
-    if (earlier === undefined) told.add('came', node.name, differences(undefined, node));
+    if (earlier === undefined) changes.add('came', node.name, differences(undefined, node));
     else {
       const facts = differences(earlier, node);
-      if (facts.length > 0) told.add('changed', node.name, facts);
+      if (facts.length > 0) changes.add('changed', node.name, facts);
     }
   }
-  return told.all();
+  return changes.all();
 }
 
-class ToldChanges {
+class ChangeCollector {
   readonly #counts = { came: 0, gone: 0, changed: 0 };
   readonly #byWhat = new Map<string, FabricChange & { nodeCount: number }>();
 
@@ -72,7 +72,7 @@ function factsOf(node: RecordedNode | undefined): ReadonlyMap<string, string> {
   if (node === undefined) return new Map();
   const { gpus, place, hardware } = node;
   const { readFrom, ...devices } = hardware;
-  const said = {
+  const facts = {
     gpus,
     island: place.island,
     nvlinkDomain: place.nvlinkDomain,
@@ -82,7 +82,7 @@ function factsOf(node: RecordedNode | undefined): ReadonlyMap<string, string> {
     ...Object.fromEntries(readFrom.map(({ fact, key }) => [`${fact}ReadFrom`, key])),
   };
   return new Map(
-    Object.entries(said).flatMap(([fact, value]) => (value === null ? [] : [[fact, String(value)] as const])),
+    Object.entries(facts).flatMap(([fact, value]) => (value === null ? [] : [[fact, String(value)] as const])),
   );
 }
 

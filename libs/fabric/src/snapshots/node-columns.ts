@@ -1,4 +1,4 @@
-/** How are many nodes told in few bytes? As columns, where places and hardware that several share are told once. */
+/** How are many nodes stored in few bytes? As columns, with each distinct place and hardware stored once. */
 import type { FabricHardware, FabricPlace, RecordedFabricNodes } from '@coxswain/api-types';
 import type { FabricNode } from '../nodes/fabric.ts';
 import { isInOwnDomain } from '../nodes/own-domain.ts';
@@ -18,13 +18,15 @@ export interface NodeColumns {
   readonly nodes: RecordedFabricNodes;
 }
 
+/** The part of a node that snapshots record. */
 export function recordedNode(node: FabricNode): RecordedNode {
   return { name: node.name, gpus: node.gpus, place: placeOf(node), hardware: hardwareOf(node) };
 }
 
+/** Stores nodes as columns; places and hardware are stored once and referred to by index. */
 export function columnsOf(nodes: readonly RecordedNode[]): NodeColumns {
-  const places = new Told<FabricPlace>();
-  const hardware = new Told<FabricHardware>();
+  const places = new DistinctItems<FabricPlace>();
+  const hardware = new DistinctItems<FabricHardware>();
   return {
     nodes: {
       names: nodes.map(({ name }) => name),
@@ -65,8 +67,8 @@ function hardwareOf({ gpuType, nicType, nicSpeedGbps, nicCount, readFrom = {} }:
   };
 }
 
-/** Things told once each, by what they say. */
-class Told<T> {
+/** A list of distinct items; items with equal JSON are stored once. */
+class DistinctItems<T> {
   readonly items: T[] = [];
   readonly #indexes = new Map<string, number>();
 

@@ -7,7 +7,7 @@ import { type Place, placesOf } from './gang-changes.ts';
 /** Of an annotation; all of an object's together may have 256 KiB. */
 const MOST_CHARACTERS = 131_072;
 
-/** Undefined where it does not fit: then a change is told from what the leader saw first. */
+/** Undefined if it does not fit: then changes are counted from the leader's first observation. */
 export function placesToText(
   nodes: readonly string[],
   nodeOf: (name: string) => FabricNode | undefined,

@@ -43,38 +43,42 @@ function kinds(open: readonly OpenNode[]): (one: OpenNode, chosen: readonly Open
   const places = new Map(open.map((one) => [one, placesOf(one)]));
   const all = [...places].flatMap(([one, keys]) => keys.map((key) => ({ key, one })));
   const inside = Map.groupBy(all, ({ key }) => key);
-  const looks = new Map<string, string>();
-  // The look of a place with ten thousand nodes is long, and is part of the kind of each of them.
+  const signatures = new Map<string, string>();
+  // The signature of a place with ten thousand nodes is long, and is part of the kind of each of them.
   const shorts = new Map<string, string>();
-  const shortOf = (look: string): string => {
-    const short = shorts.get(look) ?? `#${shorts.size}`;
-    shorts.set(look, short);
+  const shortOf = (signature: string): string => {
+    const short = shorts.get(signature) ?? `#${shorts.size}`;
+    shorts.set(signature, short);
     return short;
   };
-  const lookOf = (key: string, tier: number): string => {
-    const known = looks.get(key);
+  const signatureOf = (key: string, tier: number): string => {
+    const known = signatures.get(key);
     if (known !== undefined) return known;
     const nodes = (inside.get(key) ?? []).map(({ one }) => one);
     const below = new Set(nodes.map((one) => places.get(one)?.[tier + 1]));
     const parts = [...below].map((next) =>
-      next === undefined ? String(nodes.map(({ free }) => free).sort()) : lookOf(next, tier + 1),
+      next === undefined ? String(nodes.map(({ free }) => free).sort()) : signatureOf(next, tier + 1),
     );
-    const look = shortOf(parts.sort().join());
-    looks.set(key, look);
-    return look;
+    const signature = shortOf(parts.sort().join());
+    signatures.set(key, signature);
+    return signature;
   };
   return (one, chosen) => {
     const keys = places.get(one) ?? [];
     const empty = keys.findIndex((key) => !chosen.some((other) => places.get(other)?.includes(key)));
     return empty < 0
       ? `${keys.at(-1) ?? ''} ${one.free}`
-      : `${keys[empty - 1] ?? ''} ${lookOf(keys[empty] ?? '', empty)} ${pathLook(keys.slice(empty + 1), empty + 1, lookOf)} ${one.free}`;
+      : `${keys[empty - 1] ?? ''} ${signatureOf(keys[empty] ?? '', empty)} ${pathSignature(keys.slice(empty + 1), empty + 1, signatureOf)} ${one.free}`;
   };
 }
 
 /** Which of the places inside it is, by how they are made up. */
-function pathLook(keys: readonly string[], tier: number, lookOf: (key: string, tier: number) => string): string {
-  return keys.map((key, at) => lookOf(key, tier + at)).join(' ');
+function pathSignature(
+  keys: readonly string[],
+  tier: number,
+  signatureOf: (key: string, tier: number) => string,
+): string {
+  return keys.map((key, at) => signatureOf(key, tier + at)).join(' ');
 }
 
 /** Far to near, each named with those around it. Domains of several nodes are below one leaf each. */

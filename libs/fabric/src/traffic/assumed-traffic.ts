@@ -30,7 +30,7 @@ const GIGA = 1e9;
 
 const MADE = new WeakMap<() => LayoutTraffic, LayoutTraffic>();
 
-/** What the gang's ranks send each other, made once. Whoever asks has seen that there are GPUs for them. */
+/** The traffic between the gang's ranks, computed once. The caller has checked that there are enough GPUs. */
 export function trafficOf({ layout, traffic }: Pick<GangRequest, 'layout' | 'traffic'>): LayoutTraffic {
   if (typeof traffic !== 'function') return traffic ?? assumedTraffic(layout);
   const made = MADE.get(traffic) ?? traffic();

@@ -33,9 +33,9 @@ export function tiersOf({ nodes }: Fabric): FabricTiers {
 }
 
 function lookUp(nodes: readonly FabricNode[]): FabricTiers {
-  const told = nodes.reduce((most, { switches }) => Math.max(most, switches.length), 0);
+  const mostTiers = nodes.reduce((most, { switches }) => Math.max(most, switches.length), 0);
   const below = Array.from({ length: SWITCH_TIERS }, (_, tier) => (node: FabricNode): string => {
-    const known = tier < told ? (node.switches[tier] ?? `\n${node.switches.at(-1) ?? node.name}`) : '';
+    const known = tier < mostTiers ? (node.switches[tier] ?? `\n${node.switches.at(-1) ?? node.name}`) : '';
     return `${known}\n${node.island}`;
   });
   return {

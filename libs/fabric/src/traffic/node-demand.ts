@@ -1,6 +1,6 @@
 import type { NodeFacts, Taint } from '../nodes/fabric.ts';
 
-/** A Kubernetes toleration; of a shape that is none, nothing is tolerated. */
+/** A Kubernetes toleration; one with an invalid shape tolerates nothing. */
 export interface Toleration {
   readonly key?: string;
   readonly operator?: string;
@@ -67,13 +67,13 @@ function leftOutSentence(reasons: ReadonlyMap<string, number>): string | undefin
   if (reasons.size === 0) return undefined;
   const sorted = [...reasons].sort(([one, many], [other, more]) => more - many || (one < other ? -1 : 1));
   const total = sorted.reduce((sum, [, count]) => sum + count, 0);
-  const told = sorted
+  const shown = sorted
     .slice(0, MOST_REASONS)
     .map(([reason, count]) => `${count} ha${count === 1 ? 's' : 've'} ${reason}`);
   const rest = sorted.slice(MOST_REASONS).reduce((sum, [, count]) => sum + count, 0);
   const others = rest === 0 ? [] : [`${rest} for other reasons`];
   const verb = total === 1 ? 'GPU node does' : 'GPU nodes do';
-  return `${total} ${verb} not suit the job's runtime: ${[...told, ...others].join(', ')}.`;
+  return `${total} ${verb} not suit the job's runtime: ${[...shown, ...others].join(', ')}.`;
 }
 
 /** Source: k8s.io/component-helpers/scheduling/corev1/nodeaffinity and api/core/v1/toleration.go, ToleratesTaint. */

@@ -17,7 +17,7 @@ export interface StageSegment extends StageGpus {
 
 export type SegmentedRequest = GangRequest & { readonly stageGpus: readonly StageGpus[] };
 
-/** The parts in the order of their stages. Ranks of a stage are consecutive: whoever plans stages for types of GPU has the pipeline slowest. */
+/** The parts in the order of their stages. Ranks of a stage are consecutive: a plan with stages per GPU type has the pipeline as its slowest dimension. */
 export function stageSegments(request: SegmentedRequest, capacity: FabricCapacity): readonly StageSegment[] {
   const { stageGpus, layout, traffic, ...rest } = request;
   const ranksOfStage = worldSize(layout) / layout.pipelineParallelDegree;
@@ -73,7 +73,7 @@ export function meantFor(alike: readonly StageSegment[]): string {
   return `${stages} planned for ${alike[0]?.gpuType ?? 'unknown'} GPUs`;
 }
 
-/** Placement looks at degrees; how layers lie on stages is told to the engine alone. */
+/** Placement reads degrees; only the engine needs to know how layers are split into stages. */
 export function withStages({ pipeline: _cut, ...layout }: ParallelLayout, stages: number): ParallelLayout {
   return { ...layout, pipelineParallelDegree: stages };
 }

@@ -12,6 +12,7 @@ export const TRAFFIC_KINDS = [
   'pipeline',
   'embedding',
 ] as const;
+/** A kind of process group, by the name of the glossary. */
 export type TrafficKind = (typeof TRAFFIC_KINDS)[number];
 
 /**
@@ -36,6 +37,7 @@ export interface GroupTraffic {
   readonly groups: readonly (readonly number[])[];
 }
 
+/** The traffic of a layout in one training step. */
 export interface LayoutTraffic {
   readonly byKind: readonly GroupTraffic[];
   /** planned: from the job's model and batch. assumed: of a usual model, where the job says none. */
@@ -46,6 +48,7 @@ export interface LayoutTraffic {
  * What lies between two GPUs, near to far. Bytes that cross one cross all nearer ones too. Switches beyond the third tier count as `core`.
  */
 export const BOUNDARIES = ['gpu', 'node', 'nvlinkDomain', 'leaf', 'spine', 'core', 'island'] as const;
+/** One of {@link BOUNDARIES}. */
 export type Boundary = (typeof BOUNDARIES)[number];
 
 /** Bytes per step over each boundary. */

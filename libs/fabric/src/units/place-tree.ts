@@ -7,9 +7,9 @@ import type { OpenNode } from '../capacity/open-nodes.ts';
 
 /** An NVLink domain, a switch, an island, or all of them. */
 export interface Place {
-  /** Of two places of one level that have one look, the gang can do in either what it can do in the other, at the same cost. */
-  readonly look: number;
-  /** Places in it that may be of use, those of one look together: what can do most first, and of one look what has least room to spare. Empty for a domain. */
+  /** Places of one level with the same signature are interchangeable for the gang, at the same cost. */
+  readonly signature: number;
+  /** Places in it that may be of use, grouped by signature: the most capable first, and within a group the one with least spare room first. Empty for a domain. */
   readonly inside: readonly (readonly Place[])[];
   /** Of a domain: as many nodes as the gang could use that have room for any pod, then one that has room for the last alone. Empty for other places. */
   readonly nodes: readonly string[];
@@ -43,14 +43,14 @@ export function placeTree(shape: GangShape, open: readonly OpenNode[], fabric: F
     // What fits tightest is taken first, and leaves whole nodes whole.
     .sort((one, other) => one.free - other.free || byText(one.name, other.name));
   const classes = [...beyond.map(({ switchOf }) => switchOf).reverse(), domainOf];
-  return placeOf({ shape, classes, looks: new Map() }, able, 0);
+  return placeOf({ shape, classes, signatures: new Map() }, able, 0);
 }
 
 interface Builder {
   readonly shape: GangShape;
   /** Island, core, spine, leaf and domain of each node. */
   readonly classes: readonly Int32Array[];
-  readonly looks: Map<string, number>;
+  readonly signatures: Map<string, number>;
 }
 
 function placeOf(builder: Builder, able: readonly AbleNode[], level: number): Place {
@@ -61,7 +61,7 @@ function placeOf(builder: Builder, able: readonly AbleNode[], level: number): Pl
   if (next === undefined) {
     const { nodes, roomy } = nodesOf(able, shape);
     return {
-      look: lookOf(builder, `${Math.min(nodes.length, shape.pods)} ${roomy}`),
+      signature: signatureOf(builder, `${Math.min(nodes.length, shape.pods)} ${roomy}`),
       inside: [],
       nodes,
       roomy,
@@ -73,9 +73,9 @@ function placeOf(builder: Builder, able: readonly AbleNode[], level: number): Pl
     placeOf(builder, members, level + 1),
   );
   const inside = usefulOf(places, shape.pods);
-  const words = inside.map((alike) => `${alike.length}x${alike[0]?.look ?? 0}`);
+  const words = inside.map((alike) => `${alike.length}x${alike[0]?.signature ?? 0}`);
   const roomy = places.reduce((sum, place) => sum + place.roomy, 0);
-  return { look: lookOf(builder, `${level}: ${words.join()}`), inside, nodes: [], roomy, size, island };
+  return { signature: signatureOf(builder, `${level}: ${words.join()}`), inside, nodes: [], roomy, size, island };
 }
 
 function nodesOf(able: readonly AbleNode[], { pods, ranksPerPod }: GangShape): Pick<Place, 'nodes' | 'roomy'> {
@@ -84,14 +84,14 @@ function nodesOf(able: readonly AbleNode[], { pods, ranksPerPod }: GangShape): P
   return { nodes: [...roomy, ...forLast].map(({ name }) => name), roomy: roomy.length };
 }
 
-/** By look; of each no more than are of use beside those that can do all that it can. */
+/** By signature; of each no more than are of use beside those that can do all that it can. */
 function usefulOf(places: readonly Place[], pods: number): readonly (readonly Place[])[] {
   const tightestFirst = places.toSorted((one, other) => one.size - other.size);
-  const byLook = [...Map.groupBy(tightestFirst, ({ look }) => look).values()].sort(
-    ([one], [other]) => (other?.roomy ?? 0) - (one?.roomy ?? 0) || (one?.look ?? 0) - (other?.look ?? 0),
+  const bySignature = [...Map.groupBy(tightestFirst, ({ signature }) => signature).values()].sort(
+    ([one], [other]) => (other?.roomy ?? 0) - (one?.roomy ?? 0) || (one?.signature ?? 0) - (other?.signature ?? 0),
   );
   const useful: (readonly Place[])[] = [];
-  for (const alike of byLook) {
+  for (const alike of bySignature) {
     const better = useful.filter(([one]) => one !== undefined && alike[0] !== undefined && canDoAllOf(one, alike[0]));
     const kept = alike.slice(0, Math.max(0, pods - better.reduce((sum, others) => sum + others.length, 0)));
     if (kept.length > 0) useful.push(kept);
@@ -101,7 +101,7 @@ function usefulOf(places: readonly Place[], pods: number): readonly (readonly Pl
 
 /** Whether each place inside the other has one of its own here that can do all that it can, as far as their order shows it. */
 function canDoAllOf(one: Place, other: Place): boolean {
-  if (one.look === other.look) return true;
+  if (one.signature === other.signature) return true;
   if (one.inside.length === 0) return one.roomy >= other.roomy && one.nodes.length >= other.nodes.length;
   const own = one.inside.flat();
   return other.inside.flat().every((place, at) => {
@@ -110,8 +110,8 @@ function canDoAllOf(one: Place, other: Place): boolean {
   });
 }
 
-function lookOf({ looks }: Builder, words: string): number {
-  const known = looks.get(words) ?? looks.size;
-  looks.set(words, known);
+function signatureOf({ signatures }: Builder, words: string): number {
+  const known = signatures.get(words) ?? signatures.size;
+  signatures.set(words, known);
   return known;
 }

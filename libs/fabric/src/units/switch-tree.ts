@@ -157,11 +157,11 @@ function binOf(builder: Builder, domains: readonly SizedDomain[]): SwitchNode {
   return { level: 0, room: slots.length, wholeRoom, kind, children: [], bin };
 }
 
-/** Names of each node's domain and switches, from the domain up; each is told apart by what is above it. */
+/** Names of each node's domain and switches, from the domain up; each includes the names above it. */
 function keysOfLevels(nodes: readonly FabricNode[], domainOf: DomainOf): readonly (readonly string[])[] {
-  const told = nodes.reduce((most, { switches }) => Math.max(most, switches.length), 0);
+  const mostTiers = nodes.reduce((most, { switches }) => Math.max(most, switches.length), 0);
   const tier = ({ name, switches }: FabricNode, at: number): string =>
-    at < told ? (switches[at] ?? `\n${switches.at(-1) ?? name}`) : '';
+    at < mostTiers ? (switches[at] ?? `\n${switches.at(-1) ?? name}`) : '';
   const island = nodes.map((node) => node.island);
   const core = nodes.map((node, at) => `${island[at] ?? ''}\n${tier(node, 2)}`);
   const spine = nodes.map((node, at) => `${core[at] ?? ''}\n${tier(node, 1)}`);

@@ -19,7 +19,7 @@ export interface AdminRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: unknown;
-  /** `application/json` unless told; patches need another. */
+  /** `application/json` by default; patches need another. */
   readonly contentType?: string;
 }
 
@@ -42,7 +42,7 @@ export class AdminClient {
       {
         agent: this.#agent,
         method: message.method,
-        // Node frames the body of a DELETE only when its length is told; unframed it would be read as the next request.
+        // Node frames the body of a DELETE only if its length is set; unframed it would be read as the next request.
         headers:
           body === undefined
             ? {}

@@ -26,7 +26,7 @@ export async function applyObjects(admin: Pick<AdminClient, 'json'>, objects: re
       method: 'PATCH',
       path: `${pathOf(object)}?fieldManager=${FIELD_MANAGER}&force=true`,
       body: object,
-      contentType: 'application/apply-patch+yaml', // Of which JSON is a part.
+      contentType: 'application/apply-patch+yaml', // JSON is valid YAML.
     });
   }
 }

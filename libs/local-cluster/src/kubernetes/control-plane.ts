@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { AdminClient } from './admin-client.ts';
 import { findBinary, type BinaryName } from '../programs/binaries.ts';
 import type { KeyPair, Subject } from './certificates.ts';
@@ -18,7 +18,7 @@ import {
 import { createPki, type ControlPlanePki } from './control-plane-pki.ts';
 import { createRunDirectory, persistentDirectory, type RunDirectory } from '../process/directories.ts';
 import { kubeconfig } from './kubeconfig.ts';
-import { freePorts } from '../process/ports.ts';
+import { freePorts, requireFreePort } from '../process/ports.ts';
 import { onPath } from '../process/processes.ts';
 import { keepTokenFresh } from './service-account-token.ts';
 import { waitFor } from '../process/wait.ts';
@@ -27,14 +27,14 @@ import { waitFor } from '../process/wait.ts';
 export interface ControlPlaneOptions {
   /** Kept across stops and starts, together with its ports; a temporary one that goes with the plane unless given. */
   readonly directory?: string;
-  /** Whether data survive a crash of the machine, which costs a disk write per request; where a directory was given, unless told. */
+  /** Whether data survive a crash of the machine, which costs a disk write per request; by default only where a directory was given. */
   readonly isDurable?: boolean;
   /** Record every request's metadata at `auditLogPath`. Off unless asked: it costs a write per request. */
   readonly audit?: boolean;
-  /** Leave out what a test does not need: each costs about a second of processor time. Both run unless told. */
+  /** Leave out what a test does not need: each costs about a second of processor time. Both run by default. */
   readonly scheduler?: boolean;
   readonly controllerManager?: boolean;
-  /** Requests per second that scheduler and controller-manager allow themselves; 1000 unless told. */
+  /** Requests per second that scheduler and controller-manager allow themselves; 1000 by default. */
   readonly clientQps?: number;
   readonly extraApiserverFlags?: readonly string[];
   readonly extraControllerManagerFlags?: readonly string[];
@@ -45,7 +45,7 @@ export interface ServiceAccountAccess {
   readonly namespace: string;
   readonly serviceAccount: string;
   readonly apiserverUrl?: string;
-  /** 3600 unless told; the apiserver refuses less than 600. */
+  /** 3600 by default; the apiserver refuses less than 600. */
   readonly tokenLifetimeSeconds?: number;
 }
 
@@ -318,7 +318,10 @@ function componentsOf(
 
 async function portsKeptIn(path: string): Promise<ControlPlaneFacts['ports']> {
   if (existsSync(path)) {
-    return JSON.parse(readFileSync(path, 'utf8')) as ControlPlaneFacts['ports'];
+    const kept = JSON.parse(readFileSync(path, 'utf8')) as ControlPlaneFacts['ports'];
+    const advice = `Start it later, or remove ${dirname(dirname(path))} to begin with new data.`;
+    for (const port of Object.values(kept)) await requireFreePort(port, { use: 'the control plane', advice });
+    return kept;
   }
   const [etcd = 0, etcdPeer = 0, apiserver = 0] = await freePorts(3);
   const ports = { etcd, etcdPeer, apiserver };

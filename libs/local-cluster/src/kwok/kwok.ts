@@ -9,15 +9,15 @@ export interface KwokOptions {
   readonly controlPlane: Pick<ControlPlane, 'adminKubeconfigPath' | 'logsDirectory' | 'admin'>;
   /** How many; they are named `<namePrefix>-<index>` with five digits. */
   readonly nodes: number;
-  /** `kwok` unless told. */
+  /** `kwok` by default. */
   readonly namePrefix?: string;
   /** Labels of the node with that index, beside its host name. */
   readonly labels?: (index: number) => Readonly<Record<string, string>>;
-  /** Resource quantities of each node; 8 GPUs, 192 cores and 2 TiB unless told. */
+  /** Resource quantities of each node; 8 GPUs, 192 cores and 2 TiB by default. */
   readonly capacity?: Readonly<Record<string, string>>;
-  /** How long to wait for all nodes to be ready; 60 s and 60 ms per node unless told. */
+  /** How long to wait for all nodes to be ready; 60 s and 60 ms per node by default. */
   readonly deadlineMs?: number;
-  /** A node renews its lease four times in that time; 40 s unless told. With thousands of nodes little else would go on. */
+  /** A node renews its lease four times in that time; 40 s by default. With thousands of nodes little else would go on. */
   readonly nodeLeaseDurationSeconds?: number;
 }
 

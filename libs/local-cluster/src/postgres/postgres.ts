@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client, escapeIdentifier } from 'pg';
 import { Component } from '../process/component.ts';
 import { createRunDirectory, persistentDirectory, type RunDirectory } from '../process/directories.ts';
-import { freePort } from '../process/ports.ts';
+import { freePort, requireFreePort } from '../process/ports.ts';
 import { describeExit, lastLines, startProcess, type ProcessSpec } from '../process/processes.ts';
 import { removeDataFolder, serverFiles, type ServerFiles } from './server-files.ts';
 import { serverUser } from './server-user.ts';
@@ -13,7 +13,7 @@ import { serverUser } from './server-user.ts';
 export interface PostgresOptions {
   /** Kept across stops and starts with its port and password; a temporary one unless given. */
   readonly directory?: string;
-  /** Whether data survive a crash of the machine, which costs a disk write per transaction; where a directory was given, unless told. */
+  /** Whether data survive a crash of the machine, which costs a disk write per transaction; by default only where a directory was given. */
   readonly isDurable?: boolean;
   readonly maxConnections?: number;
 }
@@ -33,7 +33,7 @@ export interface Postgres {
   createDatabase(prefix: string, options?: NewDatabase): Promise<string>;
   /** Ends it, its clients' connections included, and removes data and directory unless the directory was given. */
   stop(options?: { readonly keepLogs?: boolean }): Promise<void>;
-  /** Deletes its data for good; only after `stop`, by whoever deletes the directory that was given. */
+  /** Deletes its data for good. Call it after `stop`, when the given directory is deleted too. */
   removeData(): void;
   /** SIGKILL to the server, as after a crash; `start` brings it back with its data. */
   kill(): Promise<void>;
@@ -111,6 +111,10 @@ class LocalPostgres implements Postgres {
       writeFileSync(accessPath, JSON.stringify(access), { mode: 0o600 }); // Last: its presence means "initialised".
     }
     const access = JSON.parse(readFileSync(accessPath, 'utf8')) as Access;
+    await requireFreePort(access.port, {
+      use: 'PostgreSQL',
+      advice: `Start it later, or remove ${directory.path} to begin with new data.`,
+    });
     const data = dataFolder(directory, access);
     if (!existsSync(data)) {
       throw new Error(`the data of this server is no longer in ${data}; remove ${directory.path} to begin with none`);

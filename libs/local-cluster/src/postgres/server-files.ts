@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
-  existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -54,9 +54,9 @@ function filesInRootPlace(user: ServerUser, installed: PostgresInstallation): Se
     }
   }
   throw new Error(
-    `PostgreSQL refuses to run as root, and there is no place where user "${user.name}" can run it:\n` +
+    `PostgreSQL refuses to run as root, and user "${user.name}" cannot run it from any of these folders:\n` +
       reasons.map((reason) => `  ${reason}\n`).join('') +
-      'Run this as an ordinary user, or let root have one of these folders for itself, on a disk from which programs may be started.',
+      'Run this as an ordinary user. Or give root one of these folders, on a disk from which programs may be started.',
   );
 }
 
@@ -96,19 +96,33 @@ function newDataFolder(place: string, belongsTo: string): string {
   return folder;
 }
 
-/** Data whose server was killed before it could remove it: the folder that it belonged to went a week ago. */
+/**
+ * Removes the data of servers that were killed: their directory disappeared at least a week ago. Data that cannot be
+ * removed stay; a new server starts all the same.
+ */
 function removeAbandoned(all: string): void {
   for (const note of readdirSync(all).filter((name) => name.endsWith(OWNER_FILE))) {
     try {
       const path = join(all, note);
-      if (existsSync(readFileSync(path, 'utf8'))) {
+      if (isMissing(readFileSync(path, 'utf8'))) {
+        if (Date.now() - statSync(path).mtimeMs > KEEP_ABANDONED_MS)
+          removeDataFolder(join(all, basename(note, OWNER_FILE)));
+      } else {
         utimesSync(path, new Date(), new Date());
-      } else if (Date.now() - statSync(path).mtimeMs > KEEP_ABANDONED_MS) {
-        removeDataFolder(join(all, basename(note, OWNER_FILE)));
       }
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // Else its server has just removed it.
+    } catch {
+      continue; // Its server has just removed it, or it is not in our power.
     }
+  }
+}
+
+/** False if the path exists, and if it cannot be known: root may be unable to enter another user's network folder. */
+function isMissing(path: string): boolean {
+  try {
+    lstatSync(path);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
   }
 }
 

@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net';
 
 /** How a lock is waited for. */
 export interface LockOptions {
-  /** Called once when somebody else has it, with the owner's process id. */
+  /** Called once if another process holds the lock, with its process id. */
   readonly onWait?: (ownerPid: string) => void;
 }
 
@@ -10,13 +10,13 @@ export interface LockOptions {
  * Runs `action` while this process alone, of this user on this machine, has the lock `name`.
  *
  * The lock is an abstract Unix socket: the kernel gives it back when its owner ends, however it ends, so there is
- * neither a stale file nor a process id to misjudge. Those who wait hold a connection and learn of the end at once.
+ * neither a stale file nor a process id to misjudge. Waiting processes hold a connection and see the end at once.
  */
 export async function withLock<T>(name: string, action: () => Promise<T>, options: LockOptions = {}): Promise<T> {
   const path = `\0coxswain-${process.getuid?.() ?? 0}-${name}`;
   let release = await tryTake(path);
-  for (let told = false; release === undefined; told = true) {
-    await ownerGone(path, told ? undefined : options.onWait);
+  for (let hasReported = false; release === undefined; hasReported = true) {
+    await ownerGone(path, hasReported ? undefined : options.onWait);
     release = await tryTake(path);
   }
   try {

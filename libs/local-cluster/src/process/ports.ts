@@ -23,6 +23,24 @@ export async function freePort(): Promise<number> {
   throw new Error(`found no free TCP port between ${LOWEST} and ${top} on 127.0.0.1 in ${ATTEMPTS} attempts`);
 }
 
+/**
+ * Throws if another process listens on `port` of 127.0.0.1. `use` names what needs the port and `advice` what to do instead,
+ * as in "the API cannot listen on port 8080 ...". A readiness check alone would take the other process for ours.
+ */
+export async function requireFreePort(port: number, { use, advice }: PortUse): Promise<void> {
+  if (!(await isFree(port))) {
+    throw new Error(
+      `${use} cannot listen on port ${port} of 127.0.0.1: another process uses it, perhaps another user's. ${advice}`,
+    );
+  }
+}
+
+/** What a fixed port is for. */
+export interface PortUse {
+  readonly use: string;
+  readonly advice: string;
+}
+
 /** `count` different ports of {@link freePort}. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];

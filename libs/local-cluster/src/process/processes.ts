@@ -21,9 +21,9 @@ export interface ProcessSpec {
   readonly ready?: { readonly check: () => boolean | Promise<boolean>; readonly deadlineMs: number };
   /** Run as this user; only when this process is root. */
   readonly user?: string;
-  /** The polite way to end it; SIGTERM unless told. */
+  /** The polite way to end it; SIGTERM by default. */
   readonly stopSignal?: NodeJS.Signals;
-  /** How long the tree may take to end politely after this process died; 3 s unless told. */
+  /** How long the tree may take to end politely after this process died; 3 s by default. */
   readonly orphanGraceMs?: number;
 }
 
@@ -44,7 +44,7 @@ export interface ProcessHandle {
   readonly exited: Promise<ProcessExit>;
   /** Sends a signal to the program alone. Does nothing once it has ended. */
   signal(signal: NodeJS.Signals): void;
-  /** Stop signal to the program, SIGKILL to the whole tree after `graceMs` (10 s unless told; 0 kills at once). */
+  /** Stop signal to the program, SIGKILL to the whole tree after `graceMs` (10 s by default; 0 kills at once). */
   stop(options?: { readonly graceMs?: number }): Promise<ProcessExit>;
 }
 

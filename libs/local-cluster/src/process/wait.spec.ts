@@ -18,7 +18,7 @@ describe('waitFor', () => {
     [
       'tells why the last look failed',
       () => Promise.reject(new Error('refused')),
-      /in vain; the last look failed: refused$/,
+      /in vain; the last check failed: refused$/,
     ],
   ])('%s', async (_, condition, message) => {
     await expect(waitFor(condition, { deadlineMs: 20, intervalMs: 5, what: 'a pod' })).rejects.toThrow(message);

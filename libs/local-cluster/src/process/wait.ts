@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** How long, how often, and in which words to wait. */
 export interface WaitOptions {
-  /** 120 s unless told: a wait ends as soon as it may, so patience costs nothing until something is broken. */
+  /** Default 120 s. A wait ends as soon as the condition holds, so a long deadline costs nothing unless something is broken. */
   readonly deadlineMs?: number;
-  /** Time between two looks; 50 ms unless told. */
+  /** Time between two checks; default 50 ms. */
   readonly intervalMs?: number;
   /** What is waited for, as it completes the sentence "waited 5 s for ...". */
   readonly what: string;
@@ -14,8 +14,8 @@ export interface WaitOptions {
 const DEFAULT_DEADLINE_MS = 120_000;
 
 /**
- * Looks at `condition` until it gives something other than `undefined`, `null` or `false`, and returns that.
- * A condition that throws counts as not yet true; the last error is told when the deadline passes.
+ * Checks `condition` until it returns something other than `undefined`, `null` or `false`, and returns that.
+ * A condition that throws counts as not yet true; the error at the deadline names the last failure.
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
@@ -38,7 +38,7 @@ export async function waitFor<T>(
       lastError = error;
     }
     if (performance.now() - started >= deadlineMs) {
-      const because = lastError === undefined ? '' : `; the last look failed: ${describe(lastError)}`;
+      const because = lastError === undefined ? '' : `; the last check failed: ${describe(lastError)}`;
       throw new Error(`waited ${deadlineMs / 1000} s for ${what}, in vain${because}`, { cause: lastError });
     }
     await delay(intervalMs);

@@ -12,8 +12,9 @@ export const ENGINE_LOCK = join(ENGINES, 'requirements.lock');
 /** The same without PyTorch and the CUDA libraries that its general build needs. */
 export const ENGINE_CPU_LOCK = join(ENGINES, 'requirements-cpu.lock');
 
-/** Engines of others that tests run: what is asked for, and all that it needs in turn beside {@link ENGINE_LOCK}. */
+/** The packages of other projects' engines that tests run. */
 export const UPSTREAM_REQUIREMENTS = join(ENGINES, 'upstream/requirements.txt');
+/** Those and all that they need beside {@link ENGINE_LOCK}, each with the SHA-256 of its files. */
 export const UPSTREAM_LOCK = join(ENGINES, 'upstream/requirements.lock');
 
 /** Where set-up puts the Python environment of the engines. Other packages are another place. */

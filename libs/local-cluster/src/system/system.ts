@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startControlPlane, type ControlPlane } from '../kubernetes/control-plane.ts';
 import { createRunDirectory, persistentDirectory, type RunDirectory } from '../process/directories.ts';
-import { freePort } from '../process/ports.ts';
+import { freePort, requireFreePort } from '../process/ports.ts';
 import { startPostgres, type Postgres } from '../postgres/postgres.ts';
 import { startProcess, type ProcessHandle } from '../process/processes.ts';
 import { waitFor } from '../process/wait.ts';
@@ -37,7 +37,7 @@ export interface SystemOptions {
   readonly apiServerOfOperators?: (plane: ControlPlane) => Promise<string>;
   /** Have the API server log every request. */
   readonly audit?: boolean;
-  /** Told before each step that takes a while. */
+  /** Called before each step that takes a while, with its name. */
   readonly say?: (step: string) => void;
 }
 
@@ -119,6 +119,10 @@ class LocalSystem implements CoxswainSystem {
   }
 
   async start(): Promise<void> {
+    const { apiPort } = this.#options;
+    if (apiPort !== undefined) {
+      await requireFreePort(apiPort, { use: 'the API', advice: 'Choose another port, or 0 for a free one.' });
+    }
     const say = this.#options.say ?? ((): void => undefined);
     const isDurable = this.#options.directory !== undefined;
     const below = (name: string) => ({ directory: join(this.#runDirectory.data, name), isDurable });

@@ -3,7 +3,7 @@ import { type Client, escapeIdentifier, escapeLiteral } from 'pg';
 import { DATABASE_FUNCTIONS } from './functions.ts';
 import { PRIVILEGES, SYSTEM_PRIVILEGES, TABLE_ACCESS } from './table-access.ts';
 
-/** Names of the roles that use the database. Its owner is whoever owns the tables. */
+/** Names of the roles that use the database. The owner of the tables owns the database. */
 export interface AccessRoles {
   /** Serves requests, and sees the rows of a scope. */
   readonly runtime: string;

@@ -6,6 +6,7 @@ import { scramVerifier } from './scram.ts';
 
 /** Roles that log in. */
 const LOGIN_ROLES = ['runtime', 'system', 'queue', 'migrator'] as const;
+/** A database role that can log in. */
 export type LoginRole = (typeof LOGIN_ROLES)[number];
 
 /** Which roles to make, in the database that the URL names. */
@@ -78,7 +79,7 @@ async function isThere(client: Client, name: string): Promise<boolean> {
 async function makeOwner(client: Client, name: string): Promise<void> {
   if (!(await isThere(client, name))) await client.query(`CREATE ROLE ${escapeIdentifier(name)} NOLOGIN`);
   const { rows } = await client.query<{ can: boolean }>("SELECT pg_has_role(current_user, $1, 'USAGE') AS can", [name]);
-  // Whoever hands a table to a role must be a member of it.
+  // Only a member of a role can hand a table to it.
   if (rows[0]?.can !== true) await client.query(`GRANT ${escapeIdentifier(name)} TO CURRENT_USER`);
 }
 

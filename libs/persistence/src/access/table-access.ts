@@ -60,7 +60,7 @@ export const TABLE_ACCESS: Readonly<Record<string, TableAccess>> = {
     rows: `(${byProject()}) OR (cluster_id IS NULL AND ${ANY_PROJECT})`,
     writes: `principal = (SELECT scope_principal()) AND ${byProject()}`,
     reason:
-      'written by whoever acts, in his own name; entries without a cluster are about its administrators, who are those of all clusters',
+      'each principal writes entries in its own name; entries without a cluster are about administrators of all clusters',
   },
   checkpoints: { requests: 'read', rows: BY_NAMESPACE },
   clusters: { requests: 'none', reason: 'read at the start of a process' },
@@ -70,7 +70,7 @@ export const TABLE_ACCESS: Readonly<Record<string, TableAccess>> = {
   idempotency_keys: {
     requests: 'write',
     rows: `${OF_CLUSTER} AND principal = (SELECT scope_principal())`,
-    reason: 'a key belongs to whoever sent it, in all of his projects of the cluster',
+    reason: 'a key belongs to the principal that sent it, in all of its projects of the cluster',
   },
   incidents: { requests: 'read', rows: `${OF_CLUSTER} AND ${byJobId('incidents')}` },
   job_events: { requests: 'read', rows: byJobId('job_events') },

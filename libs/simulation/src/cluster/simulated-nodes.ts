@@ -63,7 +63,7 @@ export class SimulatedNodes {
     return node === undefined ? undefined : `${name}/${node.boots}`;
   }
 
-  /** Of all nodes, whoever uses them. */
+  /** Of all nodes, used or not. */
   census(): NodeCensus {
     const dead = [...this.#nodes.values()].filter(({ condition }) => condition === 'dead').length;
     return { nodes: this.#nodes.size, notReady: dead };

@@ -41,6 +41,7 @@ const cause = (name: string, count: number, kind: FaultKind, strikes: Strikes): 
   strikes,
 });
 
+/** Published failure rates, by the name that `--failures` takes. */
 export const FAILURES = {
   llama3: {
     source:
@@ -105,6 +106,7 @@ export const FAILURES = {
   },
 } as const satisfies Record<string, FailurePreset>;
 
+/** A name of {@link FAILURES}. */
 export type FailurePresetName = keyof typeof FAILURES;
 
 /** Shapes that no fleet publishes as a whole (reliability.md 1.6 and 6.1): assumptions, bounded by small studies. */

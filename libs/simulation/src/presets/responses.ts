@@ -58,6 +58,7 @@ function withTimeout(of: Readonly<Record<FaultKind, Detector>>): Readonly<Record
   return { ...of, hang: { ...of.hang, isTimeout: true } };
 }
 
+/** Published ways to detect and handle failures, by name. */
 export const RESPONSES = {
   llama3: {
     source:
@@ -85,7 +86,7 @@ export const RESPONSES = {
   },
   byterobust: {
     source:
-      'ByteRobust (arXiv 2509.16293, tables 3, 6, 7 and 8): what ends by itself is found after a minute and located in 2 to 15, what hangs is found by 10 min without traffic; swapped in 109 s, hot updates in 55 s, a save of 0.03 s with each step (read as 10 s). Fitted: 3 % of incidents take a person 5 h.',
+      'ByteRobust (arXiv 2509.16293, tables 3, 6, 7 and 8): a crash is found after a minute and located in 2 to 15 min; a hang is found by 10 min without traffic. A swap takes 109 s, a hot update 55 s, a save 0.03 s with each step (read as 10 s). Fitted: 3 % of incidents take a person 5 h.',
     detectors: withTimeout(detectors({ crash: MINUTE, hang: 10 * MINUTE, sdc: 30 * MINUTE })),
     locateSeconds: { crash: 4 * MINUTE, hang: 8 * MINUTE, sdc: 60 * MINUTE },
     locateWithinSeconds: { crash: [2 * MINUTE, 15 * MINUTE] },
@@ -111,4 +112,5 @@ export const RESPONSES = {
   },
 } as const satisfies Record<string, Response>;
 
+/** A name of {@link RESPONSES}. */
 export type ResponseName = keyof typeof RESPONSES;

@@ -72,6 +72,7 @@ export function* simulate(question: SimulationQuestion): Generator<number, Simul
   return { ...reportOf(question, outcomes), whatIf };
 }
 
+/** The number of runs that a question asks for. */
 export function runsOf(question: SimulationQuestion): number {
   return question.seeds * (1 + changesOf(question).length);
 }

@@ -84,7 +84,7 @@ class TrainingRun {
   readonly #postponed: (() => void)[] = [];
   #waitedMs = 0;
   #waitsSinceMs: number | undefined;
-  /** Counts what the cluster was told: an earlier look that is still due is void. */
+  /** Counts the reports to the cluster: an earlier reconcile that is still due is void. */
   #looks = 0;
 
   constructor(question: RunQuestion) {
@@ -207,7 +207,7 @@ class TrainingRun {
     this.#open = { incident: { ...about, atMs: nowMs }, epoch, due, processMs: 0 };
   }
 
-  /** What was found out is told, as nodes, launchers and detectors tell it; then the rules decide. */
+  /** Reports what was detected, as nodes, launchers and detectors report it; then the rules decide. */
   #act(fault: Fault, victim: string): void {
     this.#enter('restart');
     const lastStep = stepAt(this.#progress.trainedMs) + 1;

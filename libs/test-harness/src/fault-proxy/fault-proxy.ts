@@ -25,7 +25,7 @@ export interface FaultProxyOptions {
   readonly certificate: KeyPair;
   /** Verifies `certificate`; handed on as `caPem`. */
   readonly caPem: string;
-  /** Of `probability`. 1 unless told. */
+  /** Of `probability`. 1 by default. */
   readonly seed?: number;
 }
 
@@ -41,7 +41,7 @@ export interface RecordedWrite {
   readonly body: string;
   /** What the apiserver said; 0 when the write never reached it. */
   readonly status: number;
-  /** What the client was told; 0 when it was told nothing. */
+  /** The status that the client got; 0 if it got no answer. */
   readonly clientStatus: number;
   readonly atMs: number;
 }
@@ -62,7 +62,7 @@ export interface RecordedRequest extends SeenRequest {
   readonly atMs: number;
 }
 
-/** A real HTTPS server in front of a real apiserver, which spoils what it is told to and writes down what passed. */
+/** A real HTTPS server in front of a real apiserver, which injects the configured faults and records what passed. */
 export interface FaultProxy {
   readonly url: string;
   readonly caPem: string;
@@ -229,7 +229,7 @@ class HttpsFaultProxy implements FaultProxy {
     outgoing.writeHead(answer.status, answer.headers).end(answer.body);
   }
 
-  /** Deals with faults that keep a request from the apiserver: the status that the client was told then, 0 for none. */
+  /** Applies faults that keep a request from the API server. Returns the status that the client got, 0 for none. */
   async #refusal(action: FaultAction | undefined, outgoing: ServerResponse): Promise<number | undefined> {
     if (action?.kind === 'delay' && action.side === 'request') await action.until();
     if (action?.kind === 'hang') return 0;

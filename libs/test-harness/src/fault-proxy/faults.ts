@@ -11,7 +11,7 @@ export interface SeenRequest {
   readonly userAgent: string;
 }
 
-/** Which requests a fault strikes. Everything unless told; `times` and `probability` (seeded) count only among those that match. */
+/** Which requests a fault strikes. Everything by default; `times` and `probability` (seeded) count only among those that match. */
 export interface FaultMatch {
   readonly verbs?: readonly Verb[];
   /** A string matches the whole path. */

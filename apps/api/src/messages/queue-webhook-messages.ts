@@ -1,4 +1,4 @@
-/** How does what happens to a job become messages to the endpoints of its project? */
+/** How do changes of a job become messages to the webhook endpoints of its project? */
 import type { WebhookMessage } from '@coxswain/api-types';
 import { firstOf, type Sql } from '@coxswain/persistence';
 import { messageText } from '../webhooks/message-text.ts';
@@ -7,7 +7,7 @@ import type { JobNews } from './job-news.ts';
 /** Messages of one endpoint that have not arrived; what comes then is counted and left out. */
 export const MOST_WAITING_OF_ENDPOINT = 1_000;
 
-interface TellingRow {
+interface SubscribedJobRow {
   readonly project_id: string;
   readonly project: string;
   readonly name: string;
@@ -16,12 +16,12 @@ interface TellingRow {
 }
 
 /**
- * Queues what is to be told, in the transaction that records what it tells of: both happen, or neither. Nothing where no endpoint of the job’s project
- * wants any of it.
+ * Queues the messages in the transaction that records the change: both happen, or neither. Does nothing if no endpoint of the job’s project
+ * subscribes to any of them.
  */
-export async function tellWebhooks(sql: Sql, jobId: string, news: readonly JobNews[]): Promise<void> {
+export async function queueWebhookMessages(sql: Sql, jobId: string, news: readonly JobNews[]): Promise<void> {
   if (news.length === 0) return;
-  const of = firstOf(await sql.query<TellingRow>(WHO_LISTENS, [jobId, news.map(({ type }) => type)]));
+  const of = firstOf(await sql.query<SubscribedJobRow>(WHO_LISTENS, [jobId, news.map(({ type }) => type)]));
   if (of === undefined) return;
   const messages = news.map((one) => messageOf(one, jobId, of));
   await sql.query(QUEUE, [
@@ -54,7 +54,7 @@ const QUEUE = `
   INSERT INTO webhook_deliveries (cluster_id, project_id, webhook_id, event, body, created_at)
   SELECT cluster_id, project_id, webhook_id, event, body, clock_timestamp() FROM wanted WHERE NOT is_full ORDER BY position`;
 
-function messageOf(news: JobNews, jobId: string, { project, name, namespace, now }: TellingRow): WebhookMessage {
+function messageOf(news: JobNews, jobId: string, { project, name, namespace, now }: SubscribedJobRow): WebhookMessage {
   const { type, ...facts } = news;
   return {
     type,

@@ -1,16 +1,17 @@
 import { labelValueProblem } from '@coxswain/api-types';
 import type { NodeFacts } from './fabric.ts';
 
-/** What somebody says of a node, and under which key. */
-export interface Said<V = string> {
+/** A value that a label, attribute or override reports of a node, and its key. */
+export interface ReportedValue<V = string> {
   readonly key: string;
   readonly value: V;
 }
 
-/** What a node says under a key; undefined where it says nothing that could be a label's value. */
-export type Speaker = (key: string) => Said | undefined;
+/** Reads the value of a key; undefined if the node has none, or one that is no valid label value. */
+export type LabelReader = (key: string) => ReportedValue | undefined;
 
-export function speakerOf(node: NodeFacts): Speaker {
+/** Reads overrides of the Fabric resource first, then labels, then DRA attributes. */
+export function labelReaderOf(node: NodeFacts): LabelReader {
   const agreed = agreedAttributes(node);
   return (key) => {
     const value = node.overrides?.[key] ?? node.labels[key] ?? agreed.get(key);
@@ -18,12 +19,12 @@ export function speakerOf(node: NodeFacts): Speaker {
   };
 }
 
-/** Whoever wrote it: the API server takes no other label, and names are made of values that hold neither control characters nor separators. */
+/** Whether a value is a valid label value. Others are ignored, because names of places are made of values: they hold neither control characters nor separators. */
 export function isReadable(value: string): boolean {
   return value !== '' && labelValueProblem(value) === undefined;
 }
 
-/** DRA attributes that say where a node is stand on each of its devices; where two devices disagree, nothing is said. */
+/** DRA attributes on which all devices of the node agree. An attribute that differs between devices reports nothing of the node. */
 function agreedAttributes({ draDevices = [] }: NodeFacts): ReadonlyMap<string, string> {
   const agreed = new Map<string, string>();
   const disputed = new Set<string>();
@@ -38,10 +39,12 @@ function agreedAttributes({ draDevices = [] }: NodeFacts): ReadonlyMap<string, s
   return agreed;
 }
 
-export function firstSaid(say: Speaker, keys: readonly string[]): Said | undefined {
-  return firstOf(keys, say);
+/** The value of the first key that has one. */
+export function firstReported(labelOf: LabelReader, keys: readonly string[]): ReportedValue | undefined {
+  return firstOf(keys, labelOf);
 }
 
+/** The first result that is defined. */
 export function firstOf<T, R>(all: readonly T[], find: (one: T) => R | undefined): R | undefined {
   for (const one of all) {
     const found = find(one);

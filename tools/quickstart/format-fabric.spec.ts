@@ -1,6 +1,6 @@
 import type { ClusterFabric, FabricPlace } from '@coxswain/api-types';
 import { aRankPlace } from '@coxswain/api-types/testing';
-import { fabricLines, placementLines } from './fabric-words.ts';
+import { fabricLines, placementLines } from './format-fabric.ts';
 
 const RACK_A: FabricPlace = {
   island: 'ib-0',

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { signalOfGoing } from './asker-gone.ts';
+import { abortOnDisconnect } from './client-disconnect.ts';
 
 /** An answer that is still to be sent. */
 const anAnswer = (facts: { destroyed?: boolean; writableFinished?: boolean } = {}) =>
@@ -12,7 +12,7 @@ describe('whoever asked', () => {
     ['is told the answer, and then the connection closes', anAnswer({ writableFinished: true }), true, false],
     ['had gone before anybody looked', anAnswer({ destroyed: true }), false, true],
   ])('%s', (_sentence, answer, closes, want) => {
-    const signal = signalOfGoing(answer as never);
+    const signal = abortOnDisconnect(answer as never);
     if (closes) answer.emit('close');
     expect(signal.aborted).toBe(want);
     if (want) expect(signal.reason).toMatchObject({ code: 'UNAVAILABLE' });
