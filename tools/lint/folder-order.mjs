@@ -42,8 +42,10 @@ export const FOLDER_ORDER = {
   'apps/local-node': ['node', 'pod', 'container', 'settings', 'kube'],
   'apps/operator': ['installation', 'process', 'reports', 'training-job', 'cluster', 'config'],
   'libs/health': ['watch', 'hang', 'loss', 'slow', 'gang', 'stacks', 'verdict', 'trace', 'settings.ts'],
-  // a pass; what is decided; what launchers are told; which epoch comes next; what is told of what went wrong; what went wrong; who gets GPUs; what is seen; what status records
-  'libs/lifecycle': ['perform', 'decide', 'launchers', 'epoch', 'incident', 'failure', 'admission', 'look', 'record'],
+  // a pass; what is decided; what launchers are told; which epoch comes next; what is told of what went wrong; what went wrong; what is seen; what status records
+  'libs/lifecycle': ['perform', 'decide', 'launchers', 'epoch', 'incident', 'failure', 'look', 'record'],
+  // which jobs wait, and whose turn it is; what is free; what is held; what the scheduler reads of the cluster; what a gang asks for
+  'libs/scheduling': ['order', 'capacity', 'reservations', 'admission-view.ts', 'gang-request.ts'],
   'libs/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],
   'libs/planner': [
     'questions',

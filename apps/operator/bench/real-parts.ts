@@ -1,5 +1,5 @@
 import { noMetrics, systemClock, type KubeClient } from '@coxswain/kube';
-import type { Admission } from '@coxswain/lifecycle';
+import type { Admission } from '@coxswain/scheduling';
 import { createClusterCache, type ClusterCache } from '../src/cluster/cluster-cache.ts';
 import { KubernetesTrainingJobStore } from '../src/training-job/kubernetes-training-job-store.ts';
 import { TrainingJobReconciler } from '../src/training-job/training-job.reconciler.ts';

@@ -1,7 +1,8 @@
 import { versionProblem } from '@coxswain/api-types';
 import { createKubeClient, LeaderLease, sleep, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
 import { ANNOTATIONS } from '@coxswain/api-types';
-import { type Admission, NOTICE_RULES } from '@coxswain/lifecycle';
+import { NOTICE_RULES } from '@coxswain/lifecycle';
+import type { Admission } from '@coxswain/scheduling';
 import type { Logger } from '@coxswain/telemetry';
 import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
 import { leadingClient } from './cluster/leading-client.ts';

@@ -1,5 +1,3 @@
-export { Admission } from './admission/admission.ts';
-export type { AdmissionView } from './admission/admission-view.ts';
 export { isFenced } from './failure/broken-gang.ts';
 export type { Condemnation } from './failure/checkpoint-trouble.ts';
 export { isBeyondTraining } from './failure/unreported-checkpoints.ts';
@@ -12,7 +10,6 @@ export { assignmentOf } from './launchers/assignment.ts';
 export { isPauseOver, launcherOrders } from './launchers/launcher-orders.ts';
 export type { LauncherOrder, PlacedLauncher } from './launchers/launcher-orders.ts';
 export { saveOrder } from './launchers/save-order.ts';
-export { gangName, gangOfPod, podName, podOfName } from './look/names.ts';
 export type {
   Finding,
   NodeCensus,
@@ -44,7 +41,6 @@ export {
   type QuarantineMode,
   type Witness,
 } from './quarantine/quarantine.ts';
-export { isRecordedPlacement, placementSha256 } from './record/recorded-placement.ts';
 export { DEFAULT_RETENTION, type Retention } from './look/retention.ts';
 export { RefusedCheckpoints } from './look/refused-checkpoints.ts';
 export { Stopwatches } from './look/stopwatches.ts';

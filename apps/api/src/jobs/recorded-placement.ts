@@ -1,6 +1,6 @@
 /** Where is a job placed? As the Placement says that its newest attempt recorded; whoever may create Placements can write others of its epoch, or of later ones. */
 import type { Attempt, PlacementSpec } from '@coxswain/api-types';
-import { isRecordedPlacement } from '@coxswain/lifecycle';
+import { isRecordedPlacement } from '@coxswain/scheduling';
 import type { Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import type { JobRow } from './job-row.ts';

@@ -2,7 +2,7 @@ import { ANNOTATIONS, FABRIC_NAME, type FabricResource, type FabricSpec, NODE_LA
 import { anAttempt } from '@coxswain/api-types/testing';
 import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { FakeKubeApi } from '@coxswain/kube/testing';
-import { placementSha256 } from '@coxswain/lifecycle';
+import { placementSha256 } from '@coxswain/scheduling';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { fabricsPath } from '../cluster/paths.ts';
 import { CacheScript } from '../testing/a-cluster-cache.ts';

@@ -1,5 +1,6 @@
 import type { Clock, QueuePriority } from '@coxswain/kube';
-import { PROGRESS_INTERVAL_MS, type Admission } from '@coxswain/lifecycle';
+import { PROGRESS_INTERVAL_MS } from '@coxswain/lifecycle';
+import type { Admission } from '@coxswain/scheduling';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { PacedWakes } from '../training-job/paced-wakes.ts';
 import { Resync } from '../training-job/resync.ts';

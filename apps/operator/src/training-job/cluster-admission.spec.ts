@@ -1,6 +1,6 @@
-import type { TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
+import { type TrainingJob, type TrainingJobStatus, podName } from '@coxswain/api-types';
 import { anAttempt } from '@coxswain/api-types/testing';
-import { placementSha256, podName, type Admission } from '@coxswain/lifecycle';
+import { placementSha256, type Admission } from '@coxswain/scheduling';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
 import { clusterAdmission } from './cluster-admission.ts';

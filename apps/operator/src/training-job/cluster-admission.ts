@@ -1,5 +1,5 @@
 import type { TrainingJob } from '@coxswain/api-types';
-import { Admission, type AdmissionView } from '@coxswain/lifecycle';
+import { Admission, type AdmissionView } from '@coxswain/scheduling';
 import { sameFacts } from '../cluster/cached-node.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB, BY_UID } from '../cluster/indexes.ts';

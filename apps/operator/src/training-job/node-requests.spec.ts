@@ -2,7 +2,7 @@ import type { Condition, TrainingJob } from '@coxswain/api-types';
 import { aJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { FakeClock, FakeKubeApi } from '@coxswain/kube/testing';
-import type { Admission } from '@coxswain/lifecycle';
+import type { Admission } from '@coxswain/scheduling';
 import { podTemplatesPath, provisioningRequestsPath } from '../cluster/paths.ts';
 import { NodeRequests } from './node-requests.ts';
 

@@ -1,4 +1,4 @@
-import { findCondition, type TrainingJob } from '@coxswain/api-types';
+import { findCondition, type TrainingJob, gangName } from '@coxswain/api-types';
 import {
   isAlreadyExists,
   isConflict,
@@ -12,7 +12,8 @@ import {
   type KubeObject,
 } from '@coxswain/kube';
 import { worldSize } from '@coxswain/layout';
-import { gangName, type Admission, type ObservedNodeRequest } from '@coxswain/lifecycle';
+import type { ObservedNodeRequest } from '@coxswain/lifecycle';
+import type { Admission } from '@coxswain/scheduling';
 import { cutText } from '@coxswain/safe-text';
 import { childLabels } from '../cluster/cluster-cache.ts';
 import { podTemplatesPath, provisioningRequestsPath } from '../cluster/paths.ts';

@@ -1,7 +1,8 @@
 import type { TrainingJob } from '@coxswain/api-types';
 import { type FoundNodes, type NodeSearch, nodeSearchKey } from '@coxswain/job-planning';
 import { keyOf, type Clock } from '@coxswain/kube';
-import type { Admission, NodeSearches as NodeSearchesView, ObservedNodeSearch } from '@coxswain/lifecycle';
+import type { NodeSearches as NodeSearchesView, ObservedNodeSearch } from '@coxswain/lifecycle';
+import type { Admission } from '@coxswain/scheduling';
 import type { PlannerAnswer, PlannerQuestion } from '@coxswain/planner-process';
 
 type Question = PlannerQuestion & { readonly kind: 'findNodes' };

@@ -1,12 +1,10 @@
 import { contextOfPlacement, renderEngine } from '@coxswain/engines';
-import { specOfEpoch, TrainingJobSpec, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
+import { specOfEpoch, TrainingJobSpec, type PlacementSpec, type TrainingJob, gangOfPod } from '@coxswain/api-types';
 import { isConflict, isNotFound, isRefusal, isRetryable, NotLeadingError } from '@coxswain/kube';
 import {
-  gangOfPod,
   reconcileJob,
   RefusedCheckpoints,
   Stopwatches,
-  type Admission,
   type Answer,
   type Call,
   type FailureCause,
@@ -14,6 +12,7 @@ import {
   type JobView,
   type ReconcileOutcome,
 } from '@coxswain/lifecycle';
+import type { Admission } from '@coxswain/scheduling';
 import { NoComputeDomainsError } from './compute-domains.ts';
 import type { JobPlanner } from './job-planner.ts';
 import { toPod, type PodContext } from './pod-manifest.ts';

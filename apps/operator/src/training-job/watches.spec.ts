@@ -1,7 +1,7 @@
 import type { TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import { anAttempt } from '@coxswain/api-types/testing';
 import { aCheckpoint } from '@coxswain/checkpoint/testing';
-import type { Admission } from '@coxswain/lifecycle';
+import type { Admission } from '@coxswain/scheduling';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
 import { clusterAdmission } from './cluster-admission.ts';

@@ -1,5 +1,5 @@
 import type { TrainingJob } from '@coxswain/api-types';
-import type { Admission } from '@coxswain/lifecycle';
+import type { Admission } from '@coxswain/scheduling';
 import { keyOf, type CacheChange, type Clock, type KubeObject, type QueuePriority } from '@coxswain/kube';
 import { type CachedNode, sameFacts, sameFaults } from '../cluster/cached-node.ts';
 import type { CachedPod } from '../cluster/cached-pod.ts';

@@ -1,4 +1,4 @@
-import type { Attempt, Placement } from '@coxswain/api-types';
+import { type Attempt, type Placement, gangName, podName } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 import { isBroken } from '../failure/broken-gang.ts';
 import { condemnedCheckpoints, describeCondemnation } from '../failure/checkpoint-trouble.ts';
@@ -7,7 +7,6 @@ import type { Action } from './decision.ts';
 import { type Facts, isLive, isTerminal, placementOf } from '../look/facts.ts';
 import { exitKind } from '../failure/failure.ts';
 import { missingIndices, podsOf } from '../look/gang.ts';
-import { gangName, podName } from '../look/names.ts';
 import type { ObservedPod } from '../look/observed.ts';
 import { checkpointWriteKey } from '../look/refused-checkpoints.ts';
 import { isGangWanted, isUnderWay } from '../epoch/planning.ts';

@@ -1,6 +1,6 @@
 import type { CheckpointResourceSpec, PlacementSpec, TrainingJobStatus } from '@coxswain/api-types';
 import type { JobPlanQuestion, NodeSearch } from '@coxswain/job-planning';
-import type { GangRequest, PlacementRefusal } from '../look/gang-request.ts';
+import type { GangRequest, PlacementRefusal } from '@coxswain/scheduling';
 import type { Condemnation } from '../failure/checkpoint-trouble.ts';
 import type { DerivedJobEvent } from './job-events.ts';
 

@@ -1,6 +1,6 @@
 import type { Action } from './decision.ts';
 import { type Facts, isLive, placementOf, willNeverRun } from '../look/facts.ts';
-import { gangName } from '../look/names.ts';
+import { gangName } from '@coxswain/api-types';
 import { liveAttempt } from '../record/job-record.ts';
 import type { ObservedPod } from '../look/observed.ts';
 import { toReference } from './pod-reference.ts';

@@ -1,6 +1,6 @@
 import { shortOfGpus } from '../epoch/elastic.ts';
 import { roomsToGrow } from '../epoch/growth.ts';
-import { waitsForCapacity } from '../admission/waits-for.ts';
+import { waitsForCapacity } from '@coxswain/scheduling';
 import { avoidedWait } from '../failure/avoided-nodes.ts';
 import { fenceWait } from '../look/facts.ts';
 import { pullsToldWait } from '../look/image-pulls.ts';

@@ -8,7 +8,7 @@ import {
 import type { UnwrittenPlacement } from '../look/facts.ts';
 import { sentBack } from '../failure/failure-tally.ts';
 import type { JobRecord } from '../record/job-record.ts';
-import { placementSha256 } from '../record/recorded-placement.ts';
+import { placementSha256 } from '@coxswain/scheduling';
 
 /** The record with the attempt that the placement begins. Its hash stands in status before the Placement is created, so no other one counts. */
 export function withNewAttempt(

@@ -1,6 +1,6 @@
 import type { Fabric } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
-import type { GangRequest } from '../look/gang-request.ts';
+import type { GangRequest } from '@coxswain/scheduling';
 
 /** Of nodes, and of pods, each of which costs a search about as much as eight nodes. */
 const LONG = 1_024;

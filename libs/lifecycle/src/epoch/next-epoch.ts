@@ -7,16 +7,15 @@ import {
   ranksOfPod,
   type ResumeFrom,
   type RuntimeSnapshot,
+  placementName,
 } from '@coxswain/api-types';
 import { acrossIslandsOf, capacityToReplace, type PlacedGang } from '@coxswain/fabric';
 import { capacityWithout, type FoundNodes, type NodeSearch, searchNodes } from '@coxswain/job-planning';
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
-import type { GangRequest } from '../look/gang-request.ts';
+import { type GangRequest, placementSha256 } from '@coxswain/scheduling';
 import { type Facts, isLive } from '../look/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
-import { placementName } from '../look/names.ts';
-import { placementSha256 } from '../record/recorded-placement.ts';
 import { isGangWanted, type Planning } from './planning.ts';
 import { nodeDemandOf } from '@coxswain/runtime';
 import { runtimeStanding } from './runtime-standing.ts';

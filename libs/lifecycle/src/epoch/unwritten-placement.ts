@@ -12,7 +12,7 @@ import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import { podsOf } from '../look/gang.ts';
 import { place, placementSpec } from './next-epoch.ts';
 import { saveInterval } from './save-interval.ts';
-import { placementSha256 } from '../record/recorded-placement.ts';
+import { placementSha256 } from '@coxswain/scheduling';
 import { isRuntimeUnknown } from './runtime-standing.ts';
 import type { UsablePoint } from '../failure/resume-point.ts';
 

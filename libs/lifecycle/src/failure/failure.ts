@@ -9,6 +9,7 @@ import {
   howItEnded,
   lostItsPeer,
   ranksOfPod,
+  podName,
 } from '@coxswain/api-types';
 import type { CrashFacts } from '@coxswain/health';
 import { endOfText } from '@coxswain/safe-text';
@@ -17,7 +18,6 @@ import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts'
 import { missingIndices, podsOf } from '../look/gang.ts';
 import { isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../look/incarnation.ts';
 import { judgeNodes } from './lost-nodes.ts';
-import { podName } from '../look/names.ts';
 import type { ObservedPod, Verdict } from '../look/observed.ts';
 import { overduePods } from './overdue.ts';
 

@@ -1,11 +1,20 @@
-import { FINALIZER, type Placement, type PlacementSpec, ranksProblem, TrainingJobSpec } from '@coxswain/api-types';
-import type { Attempt, Checkpoint, TrainingJob } from '@coxswain/api-types';
+import {
+  FINALIZER,
+  type Placement,
+  type PlacementSpec,
+  ranksProblem,
+  TrainingJobSpec,
+  type Attempt,
+  type Checkpoint,
+  type TrainingJob,
+  mayBePodOf,
+  podName,
+} from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { MeasuredGpus } from '@coxswain/job-planning';
 import { type JobRecord, recordOf } from '../record/job-record.ts';
-import { mayBePodOf, podName } from './names.ts';
 import type { NodeState, Observed, ObservedPod, RefusedWrite } from './observed.ts';
-import { isRecordedPlacement } from '../record/recorded-placement.ts';
+import { isRecordedPlacement } from '@coxswain/scheduling';
 import { DEFAULT_RETENTION, type Retention } from './retention.ts';
 import { DEFAULT_TIMEOUTS, type Timeouts } from './timeouts.ts';
 import { isOver, type Wait } from './waits.ts';

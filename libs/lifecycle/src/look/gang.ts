@@ -1,6 +1,5 @@
-import type { Attempt } from '@coxswain/api-types';
+import { type Attempt, podName } from '@coxswain/api-types';
 import { type Facts, isTerminal, placementOf, podCount } from './facts.ts';
-import { podName } from './names.ts';
 import type { ObservedPod } from './observed.ts';
 
 /** What was found out of an epoch in one look: a dozen rules ask, and a gang may have thousands of pods. */

@@ -19,7 +19,7 @@ import type { ReadRuntime } from '@coxswain/runtime';
 import type { NodeNotice } from '../disruption/node-notices.ts';
 import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
-import type { GangRequest, PlacementRefusal } from './gang-request.ts';
+import type { GangRequest, PlacementRefusal } from '@coxswain/scheduling';
 
 /** One look at everything that concerns a job. Nothing here is an event; a later look replaces an earlier one. */
 export interface Observed {

@@ -1,7 +1,7 @@
 import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
-import type { Admission } from '../admission/admission.ts';
+import type { Admission } from '@coxswain/scheduling';
 import type { Decision } from '../decide/decision.ts';
 import type { NodeNotice } from '../disruption/node-notices.ts';
 import type {

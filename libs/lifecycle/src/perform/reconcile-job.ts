@@ -1,7 +1,7 @@
 import type { Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { NodeDemand } from '@coxswain/fabric';
 import { nodeDemandOf } from '@coxswain/runtime';
-import type { Admission } from '../admission/admission.ts';
+import type { Admission } from '@coxswain/scheduling';
 import { decide } from '../decide/decide.ts';
 import type { Action, Decision } from '../decide/decision.ts';
 import type { NodeState, Observed, ObservedPod, ObservedRuntime } from '../look/observed.ts';

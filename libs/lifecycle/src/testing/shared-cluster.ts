@@ -1,7 +1,6 @@
 import type { Placement, TrainingJob } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
-import type { AdmissionView } from '../admission/admission-view.ts';
-import { Admission } from '../admission/admission.ts';
+import { type AdmissionView, Admission } from '@coxswain/scheduling';
 import type { NodeState, ObservedPod } from '../look/observed.ts';
 import { aNode } from './builders.ts';
 

@@ -11,6 +11,7 @@ import {
   type TrainingJob,
   type TrainingJobSpec,
   type TrainingJobStatus,
+  podName,
 } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import { newestRestorable } from '@coxswain/checkpoint';
@@ -24,8 +25,7 @@ import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
 import { isPauseOver } from '../launchers/launcher-orders.ts';
 import { doesAnswer, podCount } from '../look/facts.ts';
-import { podName } from '../look/names.ts';
-import { placementSha256 } from '../record/recorded-placement.ts';
+import { placementSha256 } from '@coxswain/scheduling';
 import type { Retention } from '../look/retention.ts';
 import { RefusedCheckpoints } from '../look/refused-checkpoints.ts';
 import { Stopwatches } from '../look/stopwatches.ts';

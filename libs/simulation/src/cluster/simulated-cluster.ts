@@ -8,8 +8,6 @@ import {
 } from '@coxswain/api-types';
 import type { Attempt, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import {
-  Admission,
-  type AdmissionView,
   type Answer,
   type Call,
   isPauseOver,
@@ -19,6 +17,7 @@ import {
   RefusedCheckpoints,
   Stopwatches,
 } from '@coxswain/lifecycle';
+import { Admission, type AdmissionView } from '@coxswain/scheduling';
 import { savedAt, simulatedJob } from './simulated-job.ts';
 import { type Condition, SimulatedNodes } from './simulated-nodes.ts';
 import { SimulatedPods } from './simulated-pods.ts';

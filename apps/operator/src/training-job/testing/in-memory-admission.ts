@@ -1,7 +1,7 @@
 import type { Placement, TrainingJob } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import type { KubeObject } from '@coxswain/kube';
-import { Admission, type AdmissionView } from '@coxswain/lifecycle';
+import { Admission, type AdmissionView } from '@coxswain/scheduling';
 import { toCachedNode } from '../../cluster/cached-node.ts';
 import { toCachedPod, type CachedPod } from '../../cluster/cached-pod.ts';
 import type { InMemoryCluster } from './in-memory-cluster.ts';

@@ -1,7 +1,7 @@
 import { CONTAINERS, GPU_RESOURCE, LABELS, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { keyOf, type KubeObject } from '@coxswain/kube';
-import type { Admission } from '@coxswain/lifecycle';
+import type { Admission } from '@coxswain/scheduling';
 import { TrainingJobReconciler, type ReconcilerOptions } from '../training-job.reconciler.ts';
 import { inMemoryAdmission } from './in-memory-admission.ts';
 import { InMemoryCluster } from './in-memory-cluster.ts';

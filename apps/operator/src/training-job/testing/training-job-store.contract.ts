@@ -11,10 +11,12 @@ import {
   type Checkpoint,
   type Placement,
   type TrainingJob,
+  podName,
 } from '@coxswain/api-types';
 import { aJobSpec, anAttempt, aTrainingJob } from '@coxswain/api-types/testing';
 import { isConflict, isNotFound, isRefusal, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
-import { placementSha256, podName, type Admission, type Condemnation } from '@coxswain/lifecycle';
+import type { Condemnation } from '@coxswain/lifecycle';
+import { placementSha256, type Admission } from '@coxswain/scheduling';
 import { aCheckpoint, aPlacement } from '@coxswain/lifecycle/testing';
 import { childLabels } from '../../cluster/cluster-cache.ts';
 import type { Kind } from './in-memory-cluster.ts';

@@ -1,5 +1,5 @@
 import { worldSize } from '@coxswain/layout';
-import type { GangRequest, PlacementRefusal } from '../look/gang-request.ts';
+import type { GangRequest, PlacementRefusal } from '../gang-request.ts';
 import { demandKey } from './demand-key.ts';
 import type { FreeGpus } from './free-gpus.ts';
 

@@ -1,4 +1,4 @@
-import { jobPrefix } from '@coxswain/api-types';
+import { jobPrefix } from './child-names.ts';
 
 /** The part of a job's metadata that names are made from. */
 interface NamedJob {

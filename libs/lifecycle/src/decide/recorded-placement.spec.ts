@@ -1,7 +1,7 @@
 import type { Placement } from '@coxswain/api-types';
-import { decide } from '../decide/decide.ts';
+import { decide } from './decide.ts';
 import type { Observed } from '../look/observed.ts';
-import { placementSha256 } from './recorded-placement.ts';
+import { placementSha256 } from '@coxswain/scheduling';
 import { aCapacity, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, kinds, NOW, settled } from '../testing/jobs.ts';
 
@@ -20,23 +20,6 @@ const small = (): ReturnType<typeof aCapacity> => aCapacity([aNode()]);
 const larger = (): ReturnType<typeof aCapacity> =>
   aCapacity([aNode({ name: 'node-0' }), aNode(), aNode({ name: 'node-b' })]);
 const lastAttempt = (observed: Observed) => settled(observed).status.attempts?.at(-1);
-
-describe('the hash of a placement', () => {
-  const { spec } = aPlacement(aJob());
-  it('does not depend on the order of keys, nor on keys without a value', () => {
-    const turned = Object.fromEntries(Object.entries(spec).toReversed()) as Placement['spec'];
-    expect(placementSha256({ ...turned, resume: undefined })).toBe(placementSha256(spec));
-  });
-
-  it.each([
-    ['another node', { nodes: ['node-a', 'node-c'] }],
-    ['the same nodes in another order', { nodes: ['node-b', 'node-a'] }],
-    ['another epoch', { epoch: 2 }],
-    ['another job', { jobUid: 'another' }],
-  ])('changes with %s', (_sentence, change) => {
-    expect(placementSha256({ ...spec, ...change })).not.toBe(placementSha256(spec));
-  });
-});
 
 describe('an attempt', () => {
   it('is recorded with the hash of its placement and the term of its leader before anything is created', () => {

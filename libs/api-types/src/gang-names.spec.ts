@@ -1,4 +1,4 @@
-import { mayBePodOf, placementName, podName, podOfName } from './names.ts';
+import { mayBePodOf, placementName, podName, podOfName } from './gang-names.ts';
 
 const uid = '3f1c2b9e-0000-4000-8000-000000000001';
 

@@ -10,10 +10,10 @@ import {
   type PlacementSpec,
   ranksOfPod,
   type TrainingJob,
+  podName,
 } from '@coxswain/api-types';
-import { podName } from '../look/names.ts';
-import { isRecordedPlacement, placementSha256 } from '../record/recorded-placement.ts';
-import type { AdmissionView } from './admission-view.ts';
+import { isRecordedPlacement, placementSha256 } from './recorded-placement.ts';
+import type { AdmissionView } from '../admission-view.ts';
 
 /** How far a kind may lag behind another: for so long what this process wrote counts although the view does not tell of it. */
 const MOST_LAG_MS = 300_000;

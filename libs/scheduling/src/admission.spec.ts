@@ -1,16 +1,14 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import type { NodeFacts } from '@coxswain/fabric';
-import { aPlacement, SharedCluster, World } from '../testing/index.ts';
+import { Admission } from './admission.ts';
+import { aSchedulerView, thePlacementOf } from './testing/index.ts';
 
 /** A job and a cluster of two nodes that it fills, whose clock stands until it is set. */
 function aCluster(nodeFacts: Partial<NodeFacts> = {}) {
   const clock = { ms: 0 };
-  const nodes = ['node-a', 'node-b'];
-  const cluster = new SharedCluster({ nodes, nodeFacts, monotonicMs: () => clock.ms });
-  const world = new World(aTrainingJob(), {}, [], cluster);
-  cluster.look(world);
-  const { admission } = cluster;
-  const { spec } = aPlacement(aTrainingJob());
+  const job = aTrainingJob();
+  const admission = new Admission(aSchedulerView({ job, nodeFacts, monotonicMs: () => clock.ms }));
+  const spec = thePlacementOf(job);
   const held = (): number =>
     [...admission.capacityFor('another').usedGpus.values()].reduce((sum, gpus) => sum + gpus, 0);
   return { clock, admission, spec, held };

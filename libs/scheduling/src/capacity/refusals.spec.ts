@@ -1,6 +1,6 @@
 import { aLayout } from '@coxswain/layout/testing';
 import { FreeGpus } from './free-gpus.ts';
-import type { GangRequest } from '../look/gang-request.ts';
+import type { GangRequest } from '../gang-request.ts';
 import { Refusals } from './refusals.ts';
 
 describe('free GPUs', () => {

@@ -9,14 +9,14 @@ import {
   nodesFor,
 } from '@coxswain/fabric';
 import { nodeDemandOf } from '@coxswain/runtime';
-import type { GangRequest, PlacementRefusal } from '../look/gang-request.ts';
+import type { GangRequest, PlacementRefusal } from './gang-request.ts';
 import type { AdmissionView } from './admission-view.ts';
-import { demandKey } from './demand-key.ts';
-import { fairOrder } from './fair-order.ts';
-import { FreeGpus } from './free-gpus.ts';
-import { promisingAttempt, Promises, type Reservation } from './promises.ts';
-import { Refusals } from './refusals.ts';
-import { waitsForCapacity, waitsForNodes, waitsSince } from './waits-for.ts';
+import { demandKey } from './capacity/demand-key.ts';
+import { fairOrder } from './order/fair-order.ts';
+import { FreeGpus } from './capacity/free-gpus.ts';
+import { promisingAttempt, Promises, type Reservation } from './reservations/promises.ts';
+import { Refusals } from './capacity/refusals.ts';
+import { waitsForCapacity, waitsForNodes, waitsSince } from './order/waits-for.ts';
 
 /** Free and taken GPUs, and the number of the state that they were read at. */
 export interface VersionedCapacity extends FabricCapacity {
