@@ -7,7 +7,7 @@ import { FINALIZER, GPU_RESOURCE, type TrainingJob, type TrainingJobStatus } fro
 import { keyOf, systemClock, type KubeClient, type KubeObject } from '@coxswain/kube';
 import { toCachedNode } from '../src/cluster/cached-node.ts';
 import { toCachedPod } from '../src/cluster/cached-pod.ts';
-import { clusterAdmission } from '../src/training-job/cluster-admission.ts';
+import { clusterAdmission } from '../src/training-job/cluster-scheduler.ts';
 import { aCache, aReconciler } from './real-parts.ts';
 
 const NODES = 10_240;

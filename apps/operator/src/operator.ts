@@ -19,7 +19,7 @@ import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
 import { QuarantineDesk } from './quarantine/quarantine-desk.ts';
-import { clusterAdmission } from './training-job/cluster-admission.ts';
+import { clusterAdmission } from './training-job/cluster-scheduler.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
 import { RuntimeReads } from './training-job/runtime-reads.ts';

@@ -1,5 +1,5 @@
-export { Admission } from './admission.ts';
-export type { AdmissionView } from './admission-view.ts';
+export { Admission } from './cluster-scheduler.ts';
+export type { AdmissionView } from './scheduler-view.ts';
 export type { GangRequest, PlacementRefusal } from './gang-request.ts';
-export { waitsForCapacity } from './order/waits-for.ts';
+export { waitsForCapacity } from './order/waiting-jobs.ts';
 export { isRecordedPlacement, placementSha256 } from './reservations/recorded-placement.ts';

@@ -6,7 +6,7 @@ import { placementSha256 } from '@coxswain/scheduling';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { fabricsPath } from '../cluster/paths.ts';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
-import { clusterAdmission } from '../training-job/cluster-admission.ts';
+import { clusterAdmission } from '../training-job/cluster-scheduler.ts';
 import { FabricDesk } from './fabric-desk.ts';
 
 const CLIQUE = 'nvidia.com/gpu.clique';

@@ -21,7 +21,7 @@ import { defineComputeDomains } from '../testing/compute-domains.ts';
 import { startWorld, type World } from '../testing/world.ts';
 import type { Kind } from './testing/in-memory-cluster.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './kubernetes-training-job-store.ts';
-import { clusterAdmission } from './cluster-admission.ts';
+import { clusterAdmission } from './cluster-scheduler.ts';
 import { holdsToTheContract, type StoreWorld } from './testing/training-job-store.contract.ts';
 
 let world: World;

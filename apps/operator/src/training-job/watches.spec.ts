@@ -4,7 +4,7 @@ import { aCheckpoint } from '@coxswain/checkpoint/testing';
 import type { Admission } from '@coxswain/scheduling';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
-import { clusterAdmission } from './cluster-admission.ts';
+import { clusterAdmission } from './cluster-scheduler.ts';
 import { Watches } from './watches.ts';
 
 const WAITING: TrainingJobStatus = {

@@ -4,22 +4,22 @@ import { actionsOf } from './actions-of.ts';
 import { isRecordedAs } from '../record/bare-status.ts';
 import type { Action, Decision } from './decision.ts';
 import { earlySaveDueMs } from '../epoch/early-save.ts';
-import type { UnwrittenPlacement } from '../look/facts.ts';
+import type { UnwrittenPlacement } from '../observation/facts.ts';
 import { eventsSince } from './job-events.ts';
 import { liveAttempt, recordOf } from '../record/job-record.ts';
-import { lettingGo } from './letting-go.ts';
+import { lettingGo } from './finalizer-actions.ts';
 import { hasLostStatus, needsCheckpoints, needsProof, readLive } from './proof.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
-import type { Observed } from '../look/observed.ts';
+import type { Observed } from '../observation/observed.ts';
 import { isRuntimeUnknown } from '../epoch/runtime-standing.ts';
 import { needsRuntime } from '../epoch/unwritten-placement.ts';
 import { silenceDueMs } from '../failure/lost-nodes.ts';
 import { checkpointRetriesMs } from '../failure/unmade-checkpoints.ts';
 import { hasFreshProgress, progressDueMs } from '../epoch/record-observation.ts';
 import { type Situation, situationOf } from './situation.ts';
-import { strangersOf } from './strangers.ts';
+import { strangersOf } from './unrecorded-placements.ts';
 import { statusOf } from './status-of.ts';
-import { remainingMs } from '../look/waits.ts';
+import { remainingMs } from '../observation/waits.ts';
 import { waitsOf } from './waits-of.ts';
 
 /**

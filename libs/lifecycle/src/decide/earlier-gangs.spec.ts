@@ -1,6 +1,6 @@
 import type { TrainingJob } from '@coxswain/api-types';
 import { decide } from './decide.ts';
-import type { NodeState, Observed, ObservedPod } from '../look/observed.ts';
+import type { NodeState, Observed, ObservedPod } from '../observation/observed.ts';
 import { aCapacity, aCheckpoint, anExit, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, EARLIER, kinds, NOW, settled } from '../testing/jobs.ts';
 

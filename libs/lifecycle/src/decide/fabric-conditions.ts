@@ -1,8 +1,8 @@
 /** What does a job say of the nodes that it has, or has not? */
 import type { ReasonOf } from '@coxswain/api-types';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
-import type { Facts } from '../look/facts.ts';
-import type { ObservedNodeRequest } from '../look/observed.ts';
+import type { Facts } from '../observation/facts.ts';
+import type { ObservedNodeRequest } from '../observation/observed.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 
 interface ChangedFabricDraft {

@@ -18,7 +18,7 @@ import {
 } from '@coxswain/api-types';
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { EARLY_SAVE_INTERVAL_MS } from '../epoch/early-save.ts';
-import { factsOf, type Facts, placementOf, podCount } from '../look/facts.ts';
+import { factsOf, type Facts, placementOf, podCount } from '../observation/facts.ts';
 import { type JobRecord, recordedConditions, recordOf } from '../record/job-record.ts';
 
 /** Words of a job's history, in the order in which a smooth life shows them. */

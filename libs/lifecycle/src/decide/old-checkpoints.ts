@@ -3,9 +3,9 @@ import type { Checkpoint } from '@coxswain/api-types';
 import { newestRestorable } from '@coxswain/checkpoint';
 import { condemnedCheckpoints } from '../failure/checkpoint-trouble.ts';
 import { newestUsable } from '../failure/resume-point.ts';
-import { type Facts, isTerminal } from '../look/facts.ts';
-import { podsOf } from '../look/gang.ts';
-import { checkpointWriteKey } from '../look/refused-checkpoints.ts';
+import { type Facts, isTerminal } from '../observation/facts.ts';
+import { podsOf } from '../observation/gang.ts';
+import { checkpointWriteKey } from '../observation/refused-checkpoints.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 
 /** Of one look; a job that has thousands of them from before loses them in several. */

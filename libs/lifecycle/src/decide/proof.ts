@@ -1,7 +1,7 @@
 import type { Attempt } from '@coxswain/api-types';
 import type { Action } from './decision.ts';
-import { type Facts, isLive } from '../look/facts.ts';
-import { missingPodNames, podsOf } from '../look/gang.ts';
+import { type Facts, isLive } from '../observation/facts.ts';
+import { missingPodNames, podsOf } from '../observation/gang.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import type { Situation } from './situation.ts';
 import { nodesToGrowOnto } from '../epoch/growth.ts';

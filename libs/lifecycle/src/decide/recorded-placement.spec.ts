@@ -1,6 +1,6 @@
 import type { Placement } from '@coxswain/api-types';
 import { decide } from './decide.ts';
-import type { Observed } from '../look/observed.ts';
+import type { Observed } from '../observation/observed.ts';
 import { placementSha256 } from '@coxswain/scheduling';
 import { aCapacity, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, kinds, NOW, settled } from '../testing/jobs.ts';

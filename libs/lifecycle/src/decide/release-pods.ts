@@ -1,8 +1,8 @@
 import type { Action } from './decision.ts';
-import { type Facts, isLive, placementOf, willNeverRun } from '../look/facts.ts';
+import { type Facts, isLive, placementOf, willNeverRun } from '../observation/facts.ts';
 import { gangName } from '@coxswain/api-types';
 import { liveAttempt } from '../record/job-record.ts';
-import type { ObservedPod } from '../look/observed.ts';
+import type { ObservedPod } from '../observation/observed.ts';
 import { toReference } from './pod-reference.ts';
 import type { Situation } from './situation.ts';
 

@@ -1,6 +1,6 @@
 import { type Attempt, findCondition, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
 import { decide } from './decide.ts';
-import type { Observed, ObservedPod } from '../look/observed.ts';
+import type { Observed, ObservedPod } from '../observation/observed.ts';
 import { aCheckpoint, anExit, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, NOW, settled, summaryOfCondition } from '../testing/jobs.ts';
 

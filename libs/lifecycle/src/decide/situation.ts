@@ -1,9 +1,9 @@
 import { type Acceptance, acceptanceOf } from '../epoch/acceptance.ts';
 import { withNewAttempt } from '../epoch/begin-attempt.ts';
-import { type Facts, factsOf } from '../look/facts.ts';
+import { type Facts, factsOf } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt, recordOf } from '../record/job-record.ts';
 import { type NextEpoch, nextEpoch } from '../epoch/next-epoch.ts';
-import type { Observed } from '../look/observed.ts';
+import type { Observed } from '../observation/observed.ts';
 import { type Planning, planningOf, withPlan } from '../epoch/planning.ts';
 import { recordObservation } from '../epoch/record-observation.ts';
 import { unwrittenPlacement } from '../epoch/unwritten-placement.ts';

@@ -1,7 +1,7 @@
 import { findCondition, type TrainingJob } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { decide } from './decide.ts';
-import type { Observed } from '../look/observed.ts';
+import type { Observed } from '../observation/observed.ts';
 import { aCapacity, aCheckpoint, aNode, aPod, observe } from '../testing/index.ts';
 import { aJob, aRunningJob, aStatus, NOW, settled, summaryOfCondition } from '../testing/jobs.ts';
 

@@ -2,15 +2,15 @@ import { shortOfGpus } from '../epoch/elastic.ts';
 import { roomsToGrow } from '../epoch/growth.ts';
 import { waitsForCapacity } from '@coxswain/scheduling';
 import { avoidedWait } from '../failure/avoided-nodes.ts';
-import { fenceWait } from '../look/facts.ts';
-import { pullsToldWait } from '../look/image-pulls.ts';
+import { fenceWait } from '../observation/facts.ts';
+import { pullsToldWait } from '../observation/image-pulls.ts';
 import { liveAttempt } from '../record/job-record.ts';
 import { pauseInPods } from '../epoch/next-incarnation.ts';
 import { nodeWaits } from '../failure/lost-nodes.ts';
 import { restartDelay } from '../epoch/next-epoch.ts';
 import { stepUnderWay } from '../failure/overdue.ts';
 import type { Situation } from './situation.ts';
-import type { Wait } from '../look/waits.ts';
+import type { Wait } from '../observation/waits.ts';
 
 /** Everything about the job that has consequences when it lasts, as of this look. */
 export function waitsOf(situation: Situation): readonly Wait[] {

@@ -1,8 +1,8 @@
 /** Is a gang to save and move, because a node of it is about to go away? */
 import type { Attempt } from '@coxswain/api-types';
-import { type Facts, isTerminal, nodeStateOf, placementOf } from '../look/facts.ts';
-import { podsOf } from '../look/gang.ts';
-import { describeNotice } from './node-notices.ts';
+import { type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
+import { podsOf } from '../observation/gang.ts';
+import { describeNotice } from '../notices/node-notices.ts';
 
 /** Nodes under pods of the attempt that are announced to go away, sorted. */
 export function leavingNodes(facts: Facts, attempt: Attempt): readonly string[] {

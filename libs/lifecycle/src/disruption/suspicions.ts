@@ -3,10 +3,10 @@ import { type Attempt, incidentSubject, type IncidentKind } from '@coxswain/api-
 import { signsOfFailure } from '@coxswain/health';
 import { safeText } from '@coxswain/safe-text';
 import { isOfRun, isOpen } from '../incident/incident-record.ts';
-import { type Facts, isTerminal, nodeStateOf, placementOf } from '../look/facts.ts';
-import { podsOf } from '../look/gang.ts';
+import { type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
+import { podsOf } from '../observation/gang.ts';
 import type { JobRecord } from '../record/job-record.ts';
-import { describeNotice } from './node-notices.ts';
+import { describeNotice } from '../notices/node-notices.ts';
 
 /** Something for which a gang is suspect. */
 export interface Suspicion {

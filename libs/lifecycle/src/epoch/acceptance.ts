@@ -1,6 +1,6 @@
 import { type EffectiveSpec, effectiveSpec, isPlanOf, type TrainingJobSpec } from '@coxswain/api-types';
 import { engineRefusal, layoutRefusal, modelRefusals } from '@coxswain/engines';
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { isGangWanted } from './planning.ts';
 import { runtimeStanding, saidBeforeReading } from './runtime-standing.ts';

@@ -5,7 +5,7 @@ import {
   type PlacementSpec,
   type ResumeFrom,
 } from '@coxswain/api-types';
-import type { UnwrittenPlacement } from '../look/facts.ts';
+import type { UnwrittenPlacement } from '../observation/facts.ts';
 import { sentBack } from '../failure/failure-tally.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { placementSha256 } from '@coxswain/scheduling';

@@ -1,7 +1,7 @@
 import { type Attempt, FINALIZER, type IncidentKind, NODE_LABELS, type TrainingJobSpec } from '@coxswain/api-types';
 import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { jobEvents } from '../decide/job-events.ts';
-import type { Finding } from '../look/observed.ts';
+import type { Finding } from '../observation/observed.ts';
 import { aNode, World } from '../testing/index.ts';
 import { EARLY_SAVE_INTERVAL_MS, keysOf, openSaveRequest, type SaveQuestion, whetherToSave } from './early-save.ts';
 

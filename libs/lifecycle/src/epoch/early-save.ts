@@ -6,9 +6,9 @@ import { type Suspicion, suspicionsOf } from '../disruption/suspicions.ts';
 import { failureOf } from '../failure/failure.ts';
 import { newestUsable } from '../failure/resume-point.ts';
 import { meanStepMs } from '../incident/note-failure.ts';
-import { type Facts, isTerminal } from '../look/facts.ts';
-import { podsOf } from '../look/gang.ts';
-import { isOfFence } from '../look/incarnation.ts';
+import { type Facts, isTerminal } from '../observation/facts.ts';
+import { podsOf } from '../observation/gang.ts';
+import { isOfFence } from '../observation/incarnation.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 
 /** Between two requests of an attempt, and for how long a checkpoint is waited for: the saves of the largest models take minutes. */

@@ -3,7 +3,7 @@ import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { worldSize } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
 import fc from 'fast-check';
-import { factsOf } from '../look/facts.ts';
+import { factsOf } from '../observation/facts.ts';
 import { recordOf } from '../record/job-record.ts';
 import {
   aCapacity,

@@ -1,8 +1,8 @@
 /** On how many GPUs does a job go on that may run on fewer than it asks for? */
 import type { JobPlan, TrainingJobSpec } from '@coxswain/api-types';
 import { capacityWithout } from '@coxswain/job-planning';
-import type { Facts } from '../look/facts.ts';
-import { isOver, type Wait } from '../look/waits.ts';
+import type { Facts } from '../observation/facts.ts';
+import { isOver, type Wait } from '../observation/waits.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
 /** A job that says from how many to how many GPUs it runs on. */

@@ -1,8 +1,8 @@
 /** When does a gang on fewer GPUs than its job asks for make way for one on all of them? */
 import type { Attempt } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
-import { type Facts, nodeStateOf } from '../look/facts.ts';
-import { isOver, type Wait } from '../look/waits.ts';
+import { type Facts, nodeStateOf } from '../observation/facts.ts';
+import { isOver, type Wait } from '../observation/waits.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import { elasticSpec, type FreeNode, freeNodes } from './elastic.ts';
 

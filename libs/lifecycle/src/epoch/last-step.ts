@@ -1,9 +1,9 @@
 /** How far is the run under way, as far as anybody has said? */
 import type { Attempt } from '@coxswain/api-types';
-import type { Facts } from '../look/facts.ts';
-import { podsOf } from '../look/gang.ts';
-import { isOfFence } from '../look/incarnation.ts';
-import type { ObservedPod } from '../look/observed.ts';
+import type { Facts } from '../observation/facts.ts';
+import { podsOf } from '../observation/gang.ts';
+import { isOfFence } from '../observation/incarnation.ts';
+import type { ObservedPod } from '../observation/observed.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 
 export function lastStepOf(record: JobRecord, facts: Facts): { readonly lastStep?: number } {

@@ -1,5 +1,5 @@
 import type { Attempt, LauncherState, TrainingJobStatus } from '@coxswain/api-types';
-import type { ObservedExit } from '../look/observed.ts';
+import type { ObservedExit } from '../observation/observed.ts';
 import { anExit, aPod } from '../testing/index.ts';
 import { anAttempt, aRunningJob, NOW, settled } from '../testing/jobs.ts';
 

@@ -14,7 +14,7 @@ import { capacityWithout, type FoundNodes, type NodeSearch, searchNodes } from '
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
 import { type GangRequest, placementSha256 } from '@coxswain/scheduling';
-import { type Facts, isLive } from '../look/facts.ts';
+import { type Facts, isLive } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { isGangWanted, type Planning } from './planning.ts';
 import { nodeDemandOf } from '@coxswain/runtime';
@@ -24,7 +24,7 @@ import { restartDelayMs } from '../failure/restart-budget.ts';
 import { type SaveInterval, saveInterval } from './save-interval.ts';
 import { pointForLayout, type UsablePoint } from '../failure/resume-point.ts';
 import { areCheckpointsDue } from '../failure/unmade-checkpoints.ts';
-import { isOver, type Wait } from '../look/waits.ts';
+import { isOver, type Wait } from '../observation/waits.ts';
 
 /** What stands between the job and its next epoch; `notNeeded` while an attempt is under way or none is wanted. */
 export type NextEpoch =

@@ -11,11 +11,11 @@ import { type FailedAttempt, type Judged, judgeFailure } from '../failure/judge-
 import { longestDelayMs, restartDelayMs } from '../failure/restart-budget.ts';
 import { resumePointOf } from '../failure/resume-point.ts';
 import { withFailureNoted } from '../incident/note-failure.ts';
-import { type Facts, placementOf } from '../look/facts.ts';
-import { missingIndices, podsOf } from '../look/gang.ts';
-import { isAlive, launcherOf } from '../look/incarnation.ts';
-import type { ObservedPod } from '../look/observed.ts';
-import type { Wait } from '../look/waits.ts';
+import { type Facts, placementOf } from '../observation/facts.ts';
+import { missingIndices, podsOf } from '../observation/gang.ts';
+import { isAlive, launcherOf } from '../observation/incarnation.ts';
+import type { ObservedPod } from '../observation/observed.ts';
+import type { Wait } from '../observation/waits.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 import { endedSave } from './early-save.ts';
 import { lastStepAt } from './run-marks.ts';

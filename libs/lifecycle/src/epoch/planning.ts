@@ -1,8 +1,8 @@
 import { isPlanOf, type JobPlan } from '@coxswain/api-types';
 import { isRefusalOf, jobPlanning, type JobPlanAnswer, type JobPlanQuestion } from '@coxswain/job-planning';
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
-import type { ObservedPlanning } from '../look/observed.ts';
+import type { ObservedPlanning } from '../observation/observed.ts';
 import { elasticPlan, gpusToPlanFor } from './elastic.ts';
 import { runtimeStanding } from './runtime-standing.ts';
 

@@ -6,7 +6,7 @@ import { canMove, leavingNodes, whyLeaving } from '../disruption/leaving-nodes.t
 import { withAvoided } from '../failure/avoided-nodes.ts';
 import { evidenceOf, withIncident } from '../incident/incident-record.ts';
 import { meanStepMs } from '../incident/note-failure.ts';
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 import { lastStepOf } from './last-step.ts';
 

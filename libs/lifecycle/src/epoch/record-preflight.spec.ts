@@ -1,6 +1,6 @@
 import type { Attempt } from '@coxswain/api-types';
-import type { Facts } from '../look/facts.ts';
-import type { ObservedPreflight } from '../look/observed.ts';
+import type { Facts } from '../observation/facts.ts';
+import type { ObservedPreflight } from '../observation/observed.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { anAttempt } from '../testing/jobs.ts';
 import { recordPreflight } from './record-preflight.ts';

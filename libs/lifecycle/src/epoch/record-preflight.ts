@@ -1,6 +1,6 @@
 import { type Attempt, type Fingerprint, MAX_PREFLIGHT_NOTES } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 
 /** Of a value in a note that tells two of them. */

@@ -1,4 +1,4 @@
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 
 /** What was found of what is really trained. What was recorded stays where nobody has told since: whoever leads now may not have heard it yet. */

@@ -1,7 +1,7 @@
 /** When did a run of the ranks load its checkpoint, and take its first and last step? */
 import type { Attempt } from '@coxswain/api-types';
-import type { Facts } from '../look/facts.ts';
-import { isOfFence } from '../look/incarnation.ts';
+import type { Facts } from '../observation/facts.ts';
+import { isOfFence } from '../observation/incarnation.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 
 /**

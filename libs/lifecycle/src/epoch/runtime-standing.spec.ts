@@ -2,7 +2,7 @@ import { NODE_LABELS } from '@coxswain/api-types';
 import { aPlannedJobSpec, aRuntime } from '@coxswain/api-types/testing';
 import { readRuntime } from '@coxswain/runtime';
 import { decide } from '../decide/decide.ts';
-import type { ObservedRuntime } from '../look/observed.ts';
+import type { ObservedRuntime } from '../observation/observed.ts';
 import { aCapacity, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, aStatus, NOW } from '../testing/jobs.ts';
 

@@ -6,7 +6,7 @@ import {
   type TrainingJobSpec,
 } from '@coxswain/api-types';
 import { runtimeRefusal } from '@coxswain/runtime';
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import { recordedConditions } from '../record/job-record.ts';
 
 /** Whether the job's pods can be made with the runtime that it names. */

@@ -6,10 +6,10 @@
 import type { Attempt, PlacementSpec } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { acceptanceOf } from './acceptance.ts';
-import { type Facts, isUsable, placementOf, type UnwrittenPlacement } from '../look/facts.ts';
+import { type Facts, isUsable, placementOf, type UnwrittenPlacement } from '../observation/facts.ts';
 import type { Failure } from '../failure/failure.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
-import { podsOf } from '../look/gang.ts';
+import { podsOf } from '../observation/gang.ts';
 import { place, placementSpec } from './next-epoch.ts';
 import { saveInterval } from './save-interval.ts';
 import { placementSha256 } from '@coxswain/scheduling';

@@ -1,7 +1,7 @@
 import { type AvoidedNode, type AvoidedNodeReason, MAX_AVOIDED_NODES } from '@coxswain/api-types';
-import { type Facts, isLive, isTerminal } from '../look/facts.ts';
+import { type Facts, isLive, isTerminal } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
-import { isOver, type Wait } from '../look/waits.ts';
+import { isOver, type Wait } from '../observation/waits.ts';
 
 /** Nodes that a job is to be kept away from, and why. */
 export interface Avoidance {

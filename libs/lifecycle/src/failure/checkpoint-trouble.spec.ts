@@ -8,7 +8,7 @@ import {
 import { condemnedCheckpoints, describeCondemnation } from './checkpoint-trouble.ts';
 import { decide } from '../decide/decide.ts';
 import { recordOf } from '../record/job-record.ts';
-import type { Observed } from '../look/observed.ts';
+import type { Observed } from '../observation/observed.ts';
 import { aCapacity, aCheckpoint, anExit, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aStatus, kinds, NOW, settled } from '../testing/jobs.ts';
 

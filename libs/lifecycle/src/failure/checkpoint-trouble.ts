@@ -8,9 +8,9 @@ import {
   type Attempt,
   type TerminationCause,
 } from '@coxswain/api-types';
-import { type Facts, placementOf } from '../look/facts.ts';
-import { podsOf } from '../look/gang.ts';
-import { fenceOf, resumedFromOf } from '../look/incarnation.ts';
+import { type Facts, placementOf } from '../observation/facts.ts';
+import { podsOf } from '../observation/gang.ts';
+import { fenceOf, resumedFromOf } from '../observation/incarnation.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import type { Avoidance } from './avoided-nodes.ts';
 

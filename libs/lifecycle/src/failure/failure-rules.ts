@@ -10,7 +10,7 @@ import {
   type FailureRule,
 } from '@coxswain/api-types';
 import { classifyCrash, type CrashJudgement, firstMatch } from '@coxswain/health';
-import { type Facts, placementOf } from '../look/facts.ts';
+import { type Facts, placementOf } from '../observation/facts.ts';
 import type { Failure } from './failure.ts';
 
 /** It holds always; whether its failure is charged, the reason says. */

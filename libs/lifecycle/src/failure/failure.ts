@@ -13,12 +13,20 @@ import {
 } from '@coxswain/api-types';
 import type { CrashFacts } from '@coxswain/health';
 import { endOfText } from '@coxswain/safe-text';
-import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf, podCount, willNeverRun } from '../look/facts.ts';
+import {
+  doesAnswer,
+  type Facts,
+  isTerminal,
+  nodeStateOf,
+  placementOf,
+  podCount,
+  willNeverRun,
+} from '../observation/facts.ts';
 import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts';
-import { missingIndices, podsOf } from '../look/gang.ts';
-import { isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../look/incarnation.ts';
+import { missingIndices, podsOf } from '../observation/gang.ts';
+import { isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
 import { judgeNodes } from './lost-nodes.ts';
-import type { ObservedPod, Verdict } from '../look/observed.ts';
+import type { ObservedPod, Verdict } from '../observation/observed.ts';
 import { overduePods } from './overdue.ts';
 
 /** Why an attempt cannot go on. */

@@ -1,7 +1,7 @@
 /** What answers a failure, what pays for it, and how long is waited before? */
 import type { FailureJudgement, FailureRule, FailureTally } from '@coxswain/api-types';
 import { fingerprintOf } from '@coxswain/health';
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, withLastAttempt } from '../record/job-record.ts';
 import { backoffMs } from './backoff.ts';
 import type { Failure } from './failure.ts';

@@ -1,9 +1,9 @@
 import type { TrainingJob } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
-import type { NodeState, Observed } from '../look/observed.ts';
+import type { NodeState, Observed } from '../observation/observed.ts';
 import { aCapacity, aNode, anExit, aPlacement, aPod } from '../testing/index.ts';
 import { aRunningJob, anAttempt, NOW, settled, summaryOfCondition } from '../testing/jobs.ts';
-import { DEFAULT_TIMEOUTS } from '../look/timeouts.ts';
+import { DEFAULT_TIMEOUTS } from '../observation/timeouts.ts';
 
 const { nodeGraceMs } = DEFAULT_TIMEOUTS;
 /** A gang that has run for a while on node-a and node-b, with what is seen of its nodes. */

@@ -1,9 +1,9 @@
 import type { Attempt } from '@coxswain/api-types';
-import { type Facts, nodeStateOf } from '../look/facts.ts';
-import { nodesOf, podsOf } from '../look/gang.ts';
-import { fenceOf, isOfFence } from '../look/incarnation.ts';
-import type { NodeCensus } from '../look/observed.ts';
-import { isOver, type Wait } from '../look/waits.ts';
+import { type Facts, nodeStateOf } from '../observation/facts.ts';
+import { nodesOf, podsOf } from '../observation/gang.ts';
+import { fenceOf, isOfFence } from '../observation/incarnation.ts';
+import type { NodeCensus } from '../observation/observed.ts';
+import { isOver, type Wait } from '../observation/waits.ts';
 
 /**
  * A launcher that was heard within this time speaks for its node, whatever the API server says of it. Three heartbeats: one may be lost, and

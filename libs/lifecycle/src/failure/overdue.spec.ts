@@ -1,6 +1,6 @@
 import type { Attempt, AvoidedNode } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
-import type { Observed, ObservedPod, ObservedPreflight, Verdict } from '../look/observed.ts';
+import type { Observed, ObservedPod, ObservedPreflight, Verdict } from '../observation/observed.ts';
 import { aCheckpoint, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, NOW, settled } from '../testing/jobs.ts';
 

@@ -1,12 +1,12 @@
 import type { Attempt, AttemptReason } from '@coxswain/api-types';
-import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf } from '../look/facts.ts';
-import { missingIndices, podsOf } from '../look/gang.ts';
-import { fenceOf, pausedPods, unreapedPods } from '../look/incarnation.ts';
-import { awaitedFiles, missingSecret } from '../look/missing-secrets.ts';
-import type { ObservedPod } from '../look/observed.ts';
-import { isPulling } from '../look/image-pulls.ts';
+import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
+import { missingIndices, podsOf } from '../observation/gang.ts';
+import { fenceOf, pausedPods, unreapedPods } from '../observation/incarnation.ts';
+import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
+import type { ObservedPod } from '../observation/observed.ts';
+import { isPulling } from '../observation/image-pulls.ts';
 import { longestDelayMs } from './restart-budget.ts';
-import { isOver, type Wait } from '../look/waits.ts';
+import { isOver, type Wait } from '../observation/waits.ts';
 
 /** What an attempt waits for at most so long before every rank runs, and which pods hold it up. */
 interface Step {

@@ -1,7 +1,7 @@
 import type { Attempt, Checkpoint, ResumeFrom, TrainingJobStatus } from '@coxswain/api-types';
 import { findCondition } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
-import type { Observed } from '../look/observed.ts';
+import type { Observed } from '../observation/observed.ts';
 import { situationOf } from '../decide/situation.ts';
 import { aCheckpoint, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aStatus, kinds, NOW, settled, summaryOfCondition } from '../testing/jobs.ts';

@@ -4,7 +4,7 @@ import { newestRestorable, whyNotLoadedBy } from '@coxswain/checkpoint';
 import type { ParallelLayout } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import { type Condemnation, condemnedCheckpoints, describeCondemnation } from './checkpoint-trouble.ts';
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
 /** `answers`: the request of a person that it follows. */

@@ -1,9 +1,9 @@
 /** Which checkpoints are saved and have no object as yet, and is anything to wait for them? */
 import { MAX_UNRECORDED_CHECKPOINTS, type UnrecordedCheckpoint } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
-import type { Facts } from '../look/facts.ts';
-import type { RefusedWrite } from '../look/observed.ts';
-import { checkpointWriteKey } from '../look/refused-checkpoints.ts';
+import type { Facts } from '../observation/facts.ts';
+import type { RefusedWrite } from '../observation/observed.ts';
+import { checkpointWriteKey } from '../observation/refused-checkpoints.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { isMade, type UnmadeCheckpoint, unreportedCheckpoints } from './unreported-checkpoints.ts';
 

@@ -1,9 +1,9 @@
 import { type Attempt, type CheckpointResourceSpec, stepsOf, type TrainingJobSpec } from '@coxswain/api-types';
 import { checkpointName, incarnationOf, saveDirectoryOf } from '@coxswain/checkpoint';
 import { isBroken } from './broken-gang.ts';
-import type { Facts } from '../look/facts.ts';
-import { podsOf } from '../look/gang.ts';
-import { isOfFence, launcherOf } from '../look/incarnation.ts';
+import type { Facts } from '../observation/facts.ts';
+import { podsOf } from '../observation/gang.ts';
+import { isOfFence, launcherOf } from '../observation/incarnation.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 
 /** A Checkpoint object that is to be made. */

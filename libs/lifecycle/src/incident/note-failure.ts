@@ -13,7 +13,7 @@ import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import type { FailedAttempt, Judged } from '../failure/judge-failure.ts';
 import { hasRunNothing } from '../failure/restart-budget.ts';
-import { type Facts, placementOf, podCount } from '../look/facts.ts';
+import { type Facts, placementOf, podCount } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import {
   betweenMs,

@@ -8,9 +8,9 @@ import {
 } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
-import { type Facts, placementOf } from '../look/facts.ts';
-import { isOfFence } from '../look/incarnation.ts';
-import type { Finding } from '../look/observed.ts';
+import { type Facts, placementOf } from '../observation/facts.ts';
+import { isOfFence } from '../observation/incarnation.ts';
+import type { Finding } from '../observation/observed.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import {
   evidenceOf,

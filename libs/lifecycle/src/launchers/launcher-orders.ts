@@ -2,8 +2,8 @@
 import type { Attempt } from '@coxswain/api-types';
 import { isFenced } from '../failure/broken-gang.ts';
 import { longestDelayMs } from '../failure/restart-budget.ts';
-import { hasReaped, isBegun } from '../look/incarnation.ts';
-import type { ObservedLauncher } from '../look/observed.ts';
+import { hasReaped, isBegun } from '../observation/incarnation.ts';
+import type { ObservedLauncher } from '../observation/observed.ts';
 
 /** What a launcher last said, and which pod of its epoch's placement is its. */
 export interface PlacedLauncher extends ObservedLauncher {

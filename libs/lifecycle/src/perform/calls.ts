@@ -1,6 +1,6 @@
 import type { CheckpointResourceSpec, PlacementSpec, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import type { Condemnation } from '../failure/checkpoint-trouble.ts';
-import type { NodeState } from '../look/observed.ts';
+import type { NodeState } from '../observation/observed.ts';
 import type { LiveRead, PodReference } from '../decide/decision.ts';
 
 /** One thing that only the cluster can answer. Every write is idempotent, and made for the job as `job` shows it. */

@@ -3,7 +3,7 @@ import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
 import type { Admission } from '@coxswain/scheduling';
 import type { Decision } from '../decide/decision.ts';
-import type { NodeNotice } from '../disruption/node-notices.ts';
+import type { NodeNotice } from '../notices/node-notices.ts';
 import type {
   Finding,
   NodeCensus,
@@ -18,11 +18,11 @@ import type {
   ObservedProgress,
   ObservedRuntime,
   Verdict,
-} from '../look/observed.ts';
-import type { RefusedCheckpoints } from '../look/refused-checkpoints.ts';
-import type { Retention } from '../look/retention.ts';
-import type { Stopwatches } from '../look/stopwatches.ts';
-import type { Timeouts } from '../look/timeouts.ts';
+} from '../observation/observed.ts';
+import type { RefusedCheckpoints } from '../observation/refused-checkpoints.ts';
+import type { Retention } from '../observation/retention.ts';
+import type { Stopwatches } from '../observation/stopwatches.ts';
+import type { Timeouts } from '../observation/timeouts.ts';
 
 /**
  * The cluster as this process sees it: a cache with the answers to its own calls laid over it. Kinds lag apart, always: what it shows of a

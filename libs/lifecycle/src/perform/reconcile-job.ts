@@ -4,10 +4,10 @@ import { nodeDemandOf } from '@coxswain/runtime';
 import type { Admission } from '@coxswain/scheduling';
 import { decide } from '../decide/decide.ts';
 import type { Action, Decision } from '../decide/decision.ts';
-import type { NodeState, Observed, ObservedPod, ObservedRuntime } from '../look/observed.ts';
+import type { NodeState, Observed, ObservedPod, ObservedRuntime } from '../observation/observed.ts';
 import { bareStatus, isRecordedAs } from '../record/bare-status.ts';
 import type { Answer, Call, Calls } from './calls.ts';
-import type { CheckpointWrite } from '../look/refused-checkpoints.ts';
+import type { CheckpointWrite } from '../observation/refused-checkpoints.ts';
 import { callBatches } from './call-batches.ts';
 import type { JobEffects, JobView } from './job-view.ts';
 

@@ -14,7 +14,7 @@ import { aTrainingJob } from '@coxswain/api-types/testing';
 import { aCheckpoint as aCheckpointOf } from '@coxswain/checkpoint/testing';
 import { type FabricCapacity, fabricFromNodes, type NodeFacts } from '@coxswain/fabric';
 import { ParallelLayout, worldSize } from '@coxswain/layout';
-import type { Observed, ObservedExit, ObservedPod } from '../look/observed.ts';
+import type { Observed, ObservedExit, ObservedPod } from '../observation/observed.ts';
 
 type Overrides<T> = Partial<T>;
 

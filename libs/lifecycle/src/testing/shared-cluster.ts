@@ -1,7 +1,7 @@
 import type { Placement, TrainingJob } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import { type AdmissionView, Admission } from '@coxswain/scheduling';
-import type { NodeState, ObservedPod } from '../look/observed.ts';
+import type { NodeState, ObservedPod } from '../observation/observed.ts';
 import { aNode } from './builders.ts';
 
 /** GPUs that each pod of these worlds takes. */

@@ -18,17 +18,24 @@ import { newestRestorable } from '@coxswain/checkpoint';
 import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { PodReference } from '../decide/decision.ts';
-import type { NodeNotice } from '../disruption/node-notices.ts';
-import type { Finding, NodeState, ObservedPlanning, ObservedPod, ObservedProgress, Verdict } from '../look/observed.ts';
+import type { NodeNotice } from '../notices/node-notices.ts';
+import type {
+  Finding,
+  NodeState,
+  ObservedPlanning,
+  ObservedPod,
+  ObservedProgress,
+  Verdict,
+} from '../observation/observed.ts';
 import type { Answer, Call, FailureCause } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
 import { isPauseOver } from '../launchers/launcher-orders.ts';
-import { doesAnswer, podCount } from '../look/facts.ts';
+import { doesAnswer, podCount } from '../observation/facts.ts';
 import { placementSha256 } from '@coxswain/scheduling';
-import type { Retention } from '../look/retention.ts';
-import { RefusedCheckpoints } from '../look/refused-checkpoints.ts';
-import { Stopwatches } from '../look/stopwatches.ts';
+import type { Retention } from '../observation/retention.ts';
+import { RefusedCheckpoints } from '../observation/refused-checkpoints.ts';
+import { Stopwatches } from '../observation/stopwatches.ts';
 import { Launchers } from './launchers.ts';
 import { plannedAnswer } from './planned-answer.ts';
 import { aCheckpoint, anExit } from './builders.ts';

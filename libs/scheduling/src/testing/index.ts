@@ -1,7 +1,7 @@
 import { effectiveLayout, NODE_LABELS, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import { ParallelLayout, worldSize } from '@coxswain/layout';
-import type { AdmissionView } from '../admission-view.ts';
+import type { AdmissionView } from '../scheduler-view.ts';
 
 const NODES = ['node-a', 'node-b'];
 

@@ -3,7 +3,7 @@ import { aTrainingJob } from '@coxswain/api-types/testing';
 import { keyOf, type KubeObject } from '@coxswain/kube';
 import type { Admission } from '@coxswain/scheduling';
 import { TrainingJobReconciler, type ReconcilerOptions } from '../training-job.reconciler.ts';
-import { inMemoryAdmission } from './in-memory-admission.ts';
+import { inMemoryAdmission } from './in-memory-scheduler.ts';
 import { InMemoryCluster } from './in-memory-cluster.ts';
 import { InMemoryTrainingJobStore, type StoreWrite } from './in-memory-training-job-store.ts';
 

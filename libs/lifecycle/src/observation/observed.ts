@@ -16,7 +16,7 @@ import type { FabricCapacity } from '@coxswain/fabric';
 import type { NodeCondition } from '@coxswain/health';
 import type { FoundNodes, JobPlanAnswer, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
 import type { ReadRuntime } from '@coxswain/runtime';
-import type { NodeNotice } from '../disruption/node-notices.ts';
+import type { NodeNotice } from '../notices/node-notices.ts';
 import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { GangRequest, PlacementRefusal } from '@coxswain/scheduling';

@@ -1,7 +1,7 @@
 import { DisruptionNoticeRule } from '@coxswain/api-types';
 import fc from 'fast-check';
 import { comingNotice, dueNotice, type NodeNotice, noticesOfNode } from './node-notices.ts';
-import { NOTICE_RULES } from './notice-table.ts';
+import { NOTICE_RULES } from './notice-rules.ts';
 
 const NOW = new Date('2026-11-25T12:00:00Z');
 

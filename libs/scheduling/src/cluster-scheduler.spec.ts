@@ -1,6 +1,6 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import type { NodeFacts } from '@coxswain/fabric';
-import { Admission } from './admission.ts';
+import { Admission } from './cluster-scheduler.ts';
 import { aSchedulerView, thePlacementOf } from './testing/index.ts';
 
 /** A job and a cluster of two nodes that it fills, whose clock stands until it is set. */

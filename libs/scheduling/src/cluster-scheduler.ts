@@ -10,13 +10,13 @@ import {
 } from '@coxswain/fabric';
 import { nodeDemandOf } from '@coxswain/runtime';
 import type { GangRequest, PlacementRefusal } from './gang-request.ts';
-import type { AdmissionView } from './admission-view.ts';
+import type { AdmissionView } from './scheduler-view.ts';
 import { demandKey } from './capacity/demand-key.ts';
 import { fairOrder } from './order/fair-order.ts';
 import { FreeGpus } from './capacity/free-gpus.ts';
-import { promisingAttempt, Promises, type Reservation } from './reservations/promises.ts';
+import { promisingAttempt, Promises, type Reservation } from './reservations/reservations.ts';
 import { Refusals } from './capacity/refusals.ts';
-import { waitsForCapacity, waitsForNodes, waitsSince } from './order/waits-for.ts';
+import { waitsForCapacity, waitsForNodes, waitsSince } from './order/waiting-jobs.ts';
 
 /** Free and taken GPUs, and the number of the state that they were read at. */
 export interface VersionedCapacity extends FabricCapacity {

@@ -1,5 +1,5 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
-import { waitsForCapacity, waitsForNodes } from './waits-for.ts';
+import { waitsForCapacity, waitsForNodes } from './waiting-jobs.ts';
 
 describe('a job whose condition', () => {
   it.each([

@@ -3,7 +3,7 @@ import { anAttempt } from '@coxswain/api-types/testing';
 import { placementSha256, type Admission } from '@coxswain/scheduling';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
-import { clusterAdmission } from './cluster-admission.ts';
+import { clusterAdmission } from './cluster-scheduler.ts';
 
 /** Two nodes of two GPUs and a job whose epoch 1 is placed on both of them. */
 function aCluster(status: TrainingJobStatus | undefined = atStage('Creating')): {

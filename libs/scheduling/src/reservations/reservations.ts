@@ -13,7 +13,7 @@ import {
   podName,
 } from '@coxswain/api-types';
 import { isRecordedPlacement, placementSha256 } from './recorded-placement.ts';
-import type { AdmissionView } from '../admission-view.ts';
+import type { AdmissionView } from '../scheduler-view.ts';
 
 /** How far a kind may lag behind another: for so long what this process wrote counts although the view does not tell of it. */
 const MOST_LAG_MS = 300_000;

@@ -1,6 +1,6 @@
 import { deletePods } from './actions-of.ts';
 import type { Action } from './decision.ts';
-import { isLive } from '../look/facts.ts';
+import { isLive } from '../observation/facts.ts';
 import { toReference } from './pod-reference.ts';
 import { readLive } from './proof.ts';
 import type { Situation } from './situation.ts';
