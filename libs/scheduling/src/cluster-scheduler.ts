@@ -10,69 +10,71 @@ import {
 } from '@coxswain/fabric';
 import { nodeDemandOf } from '@coxswain/runtime';
 import type { GangRequest, PlacementRefusal } from './gang-request.ts';
-import type { AdmissionView } from './scheduler-view.ts';
+import type { SchedulerView } from './scheduler-view.ts';
 import { demandKey } from './capacity/demand-key.ts';
 import { fairOrder } from './order/fair-order.ts';
 import { FreeGpus } from './capacity/free-gpus.ts';
-import { promisingAttempt, Promises, type Reservation } from './reservations/reservations.ts';
+import { attemptHoldingReservation, Reservations, type Reservation } from './reservations/reservations.ts';
 import { Refusals } from './capacity/refusals.ts';
-import { waitsForCapacity, waitsForNodes, waitsSince } from './order/waiting-jobs.ts';
+import { isWaitingForCapacity, isWaitingForNodes, waitingSince } from './order/waiting-jobs.ts';
 
-/** Free and taken GPUs, and the number of the state that they were read at. */
+/** Free and taken GPUs, and the version of the scheduler's state that they were read at. */
 export interface VersionedCapacity extends FabricCapacity {
   readonly version: number;
 }
 
-/** A job that waits. */
-export interface Asking {
+/** A job that waits for GPUs or nodes. */
+export interface WaitingJob {
   readonly job: TrainingJob;
-  /** RFC 3339, as its status says. */
+  /** RFC 3339, from the job's status. */
   readonly since: string;
-  /** What was refused to it; undefined where this process has not looked at it yet, or it waits for a plan. */
+  /** The request that was refused; undefined if this process has not reconciled the job yet, or the job waits for a plan. */
   readonly request: GangRequest | undefined;
 }
 
 /**
- * Who gets GPUs: what asks, what is reserved, and since when. One object per process; the operator, tests and a simulator run the same.
+ * Decides which job gets GPUs: it keeps reservations, refusals and the order of waiting jobs. Each process has one; the operator, tests and the
+ * simulator run the same code.
  *
- * Taken are GPUs of bound pods, those that a recorded placement has promised to pods that are not bound yet, and those of placements that this
- * process is recording or has created. A placement may be worked out beside the loop, from a state that is old when it is there: `reserve`
- * checks that it still fits and holds it in one synchronous step, so two jobs are never given the same GPUs by one leader. A second leader
- * cannot add to that, and pods that no job of ours has ask nobody: whether their GPUs were taken is asked (`takenNodes`) until pods are bound.
+ * GPUs are taken if a bound pod uses them, if a recorded placement reserves them for pods that are not bound yet, or if this process is
+ * recording or has created such a placement. A worker may compute a placement from a state that is old by then. So `reserve` checks that the
+ * placement still fits and reserves it in one synchronous step, and one leader never gives the same GPUs to two jobs. This does not cover a
+ * second leader or pods of other owners. Therefore `takenNodes` is asked until the gang's pods are bound.
  *
- * Whoever makes it tells it of each change: of a node (`nodeChanged`), of the GPUs under its pods (`gpusChanged`), and of a job (`jobChanged`).
+ * The caller reports every change of a node (`nodeChanged`), of the GPUs under its pods (`gpusChanged`), of reserved nodes (`reserveChanged`)
+ * and of a job (`jobChanged`).
  */
-export class Admission {
-  readonly #view: AdmissionView;
-  readonly #promises: Promises;
-  /** On nodes that take every gang. */
+export class ClusterScheduler {
+  readonly #view: SchedulerView;
+  readonly #reservations: Reservations;
+  /** Free GPUs of nodes without taints. */
   readonly #free = new FreeGpus();
-  /** On those too whose taints a runtime may tolerate. */
+  /** The same with tainted nodes, whose taints a runtime may tolerate. */
   readonly #freeWithTaints = new FreeGpus();
   readonly #refusals = new Refusals({
     freeFor: ({ demand }) => ((demand?.tolerations.length ?? 0) > 0 ? this.#freeWithTaints : this.#free),
     rises: () => this.#free.rises + this.#freeWithTaints.rises,
   });
-  /** For each demand that was asked for since the nodes last changed. */
+  /** The fabric for each demand that was requested since the nodes last changed. */
   readonly #fabricFor = new Map<string, { readonly fabric: Fabric; readonly leftOut: string | undefined }>();
   #fabric: Fabric | undefined;
-  /** Those of the fabric, by name. */
+  /** Nodes of the fabric, by name. */
   #nodes: ReadonlyMap<string, FabricNode> | undefined;
-  /** Counts changes of nodes that a placement may stand on. */
+  /** Counts changes of nodes, and of reserved nodes. */
   #version = 0;
   /** Version at which each node last changed. */
   readonly #changedAt = new Map<string, number>();
-  /** When each namespace was last given GPUs, as a number that grows. */
+  /** Number of each namespace's last serving; later servings have higher numbers. */
   readonly #servedAs = new Map<string, number>();
   #servings = 0;
 
-  constructor(view: AdmissionView) {
+  constructor(view: SchedulerView) {
     this.#view = view;
-    this.#promises = new Promises(view);
+    this.#reservations = new Reservations(view);
     for (const { name } of view.nodes()) this.nodeChanged(name);
   }
 
-  /** That node is new, gone, or has other facts than before. */
+  /** The node was added or deleted, or its facts changed. */
   nodeChanged(name: string): void {
     this.#fabric = undefined;
     this.#nodes = undefined;
@@ -83,13 +85,13 @@ export class Admission {
     this.gpusChanged(name);
   }
 
-  /** Other nodes are kept in reserve than before: what was refused may fit now. */
+  /** The reserved nodes changed, so refused requests may fit now. */
   reserveChanged(): void {
     this.#version += 1;
-    this.#free.promiseEnded();
+    this.#free.reservationEnded();
   }
 
-  /** Pods on that node hold another number of GPUs than before. */
+  /** The number of GPUs that the node's pods use has changed. */
   gpusChanged(name: string): void {
     const facts = this.#view.node(name);
     const free = facts?.ready === true ? facts.gpuCapacity - this.#view.gpusUnderPods(name) : 0;
@@ -97,22 +99,23 @@ export class Admission {
     this.#freeWithTaints.set(name, facts?.isCordoned === true ? 0 : free);
   }
 
-  /** The job is another than before, or gone (`after` undefined); says whether GPUs that were promised to it came back. */
+  /** The job changed, or was deleted (`after` undefined). Returns whether its reservation ended. */
   jobChanged(before: TrainingJob, after: TrainingJob | undefined): boolean {
     const isFreed =
-      promisingAttempt(before) !== undefined && (after === undefined || promisingAttempt(after) === undefined);
-    if (isFreed) this.#free.promiseEnded();
+      attemptHoldingReservation(before) !== undefined &&
+      (after === undefined || attemptHoldingReservation(after) === undefined);
+    if (isFreed) this.#free.reservationEnded();
     return isFreed;
   }
 
   /**
-   * Capacity for a placement of the job of that UID: what its own epoch holds is not counted against it. With a demand, of those nodes alone that
-   * such pods can run on.
+   * Capacity for a placement of the job of that UID. GPUs that the job itself has reserved do not count as taken. With a demand, only nodes
+   * that such pods can run on are included.
    */
   capacityFor(jobUid: string, demand?: NodeDemand): VersionedCapacity {
     const used = once(() => this.#usedByOthers(jobUid));
     const { fabric, leftOut } =
-      demand === undefined || isNothing(demand)
+      demand === undefined || isEmptyDemand(demand)
         ? { fabric: this.#currentFabric(), leftOut: undefined }
         : this.#fabricOf(demand);
     const reserve = this.#view.reserve();
@@ -120,7 +123,7 @@ export class Admission {
       fabric,
       ...(reserve === undefined ? {} : { reserve }),
       ...(leftOut === undefined ? {} : { leftOut }),
-      // Counted when somebody asks: most looks at a waiting job ask for the fabric alone.
+      // Counted on first access: most reconciliations of a waiting job read the fabric alone.
       get usedGpus() {
         return used();
       },
@@ -128,12 +131,15 @@ export class Admission {
     };
   }
 
-  /** Whether nobody else holds the placement's GPUs now. A node that is not known, or takes no pods, is not judged here. */
+  /** Whether no other job or pod holds the placement's GPUs. Unknown and unschedulable nodes are not checked here. */
   fits(placement: PlacementSpec): boolean {
     return this.takenNodes(placement).length === 0;
   }
 
-  /** Nodes on which pods of the placement have no room beside what others hold: those pods (all unless told), none of which is bound. */
+  /**
+   * Nodes whose free GPUs are too few for these pods of the placement (default: all its pods), beside what others hold. The caller passes pods
+   * that are not bound.
+   */
   takenNodes(placement: PlacementSpec, podIndices: readonly number[] = allPods(placement)): readonly string[] {
     const wanted = gpusByNode(placement, podIndices);
     const used = this.#usedOn(wanted, placement.jobUid);
@@ -143,7 +149,7 @@ export class Admission {
     });
   }
 
-  /** Whether the placement could be reserved as the cluster is now: its nodes are there and take pods, and nobody else holds its GPUs. */
+  /** Whether the placement could be reserved now: its nodes exist, are ready and schedulable, and nothing else holds its GPUs. */
   isReservable(placement: PlacementSpec): boolean {
     const demand = placement.runtime === undefined ? NO_DEMAND : nodeDemandOf(placement.runtime.template);
     const areUsable = placement.nodes.every((name) => {
@@ -154,9 +160,9 @@ export class Admission {
   }
 
   /**
-   * Holds a placement's GPUs against other jobs, in one step with the check that it still fits: false, and nothing held, where a node of it has
-   * changed since `version`, takes no pods, or has its GPUs taken, or its job is gone. Whoever gets false places anew. What happened on other
-   * nodes since is of no concern: it cannot make this placement wrong, at most another one better.
+   * Reserves a placement's GPUs, in one synchronous step with the check that it still fits. Returns false and reserves nothing if one of its
+   * nodes has changed since `version`, is unschedulable or has its GPUs taken, or if the job is gone; the caller then places again. Changes of
+   * other nodes do not matter: they cannot make this placement wrong.
    */
   reserve(placement: PlacementSpec, version: number): boolean {
     const job = this.#view.job(placement.jobUid);
@@ -165,81 +171,82 @@ export class Admission {
       return changedAt !== undefined && changedAt <= version;
     });
     if (job === undefined || !isUnchanged || !this.isReservable(placement)) return false;
-    this.#promises.reserve(placement);
+    this.#reservations.reserve(placement);
     this.#servedAs.set(namespaceOf(job), (this.#servings += 1));
     return true;
   }
 
-  /** What is reserved for the job of that UID. */
+  /** The placement that is reserved for the job of that UID. */
   reservedFor(jobUid: string): PlacementSpec | undefined {
-    return this.#promises.reservedFor(jobUid);
+    return this.#reservations.reservedFor(jobUid);
   }
 
-  /** What is reserved, and since when. */
+  /** All reservations of this process. */
   reservations(): readonly Reservation[] {
-    return this.#promises.reservations();
+    return this.#reservations.reservations();
   }
 
-  /** The Placement that is reserved for the job exists: it holds its GPUs as long as its attempt, also against a view that lags. */
-  created(jobUid: string): void {
-    this.#promises.created(jobUid);
+  /** Records that the job's reserved Placement was created. It then holds its GPUs as long as its attempt lasts, even if the view lags. */
+  markCreated(jobUid: string): void {
+    this.#reservations.markCreated(jobUid);
   }
 
-  /** Gives up what was reserved for the job and was not created, if anything: it was decided against. */
+  /** Releases the job's reservation unless its Placement was created. */
   release(jobUid: string): void {
-    this.#promises.release(jobUid);
+    this.#reservations.release(jobUid);
   }
 
-  /** An earlier refusal of that request of the job, while what refused it has not changed or it is the turn of others. */
+  /** The earlier refusal of that request, while its cause has not changed or other jobs have their turn. */
   standingRefusal(jobUid: string, request: GangRequest): PlacementRefusal | undefined {
     return this.#refusals.standing({ uid: jobUid, request }, this.#view.monotonicMs());
   }
 
-  /** The fabric has just refused that request. */
-  refused(request: GangRequest, refusal: PlacementRefusal): void {
-    this.#refusals.note(request, refusal, this.#view.monotonicMs());
+  /** Records that no nodes were found for that request. */
+  recordRefusal(request: GangRequest, refusal: PlacementRefusal): void {
+    this.#refusals.record(request, refusal, this.#view.monotonicMs());
   }
 
   /** Whether any job waits for GPUs. */
-  doesAnyWait(): boolean {
-    return this.#view.jobs().some(waitsForCapacity);
+  isAnyJobWaiting(): boolean {
+    return this.#view.jobs().some(isWaitingForCapacity);
   }
 
-  /** Who waits for GPUs, or for other nodes too, in the order of their turn. */
-  asking(waitsFor: 'gpus' | 'nodes'): readonly Asking[] {
-    return this.#inTurn(this.#view.jobs().filter(waitsFor === 'gpus' ? waitsForCapacity : waitsForNodes));
+  /** Jobs that wait for GPUs, or also those that wait for other nodes, in the order of their turn. */
+  waitingJobs(waitsFor: 'gpus' | 'nodes'): readonly WaitingJob[] {
+    return this.#inTurn(this.#view.jobs().filter(waitsFor === 'gpus' ? isWaitingForCapacity : isWaitingForNodes));
   }
 
   /**
-   * Offers what has become free: answers with the jobs that are to be looked at, in the order of their turn. Until the next offer, or for ten seconds,
-   * the others are refused as before. Whoever waits for more than is free is not among them.
+   * Offers the GPUs that have become free. Returns the jobs to reconcile, in the order of their turn; jobs that need more than is free are not
+   * among them. Until the next offer, or for ten seconds, all other jobs keep their refusals.
    */
   offer(waitsFor: 'gpus' | 'nodes'): readonly TrainingJob[] {
     const jobs = this.#view.jobs();
     this.#forgetIdleNamespaces(jobs);
-    const may = this.#refusals.offer(jobs.filter(waitsForCapacity), this.#view.monotonicMs());
-    const others = waitsFor === 'gpus' ? [] : jobs.filter((job) => waitsForNodes(job) && !waitsForCapacity(job));
+    const may = this.#refusals.offer(jobs.filter(isWaitingForCapacity), this.#view.monotonicMs());
+    const others =
+      waitsFor === 'gpus' ? [] : jobs.filter((job) => isWaitingForNodes(job) && !isWaitingForCapacity(job));
     return this.#inTurn([...may, ...others]).map(({ job }) => job);
   }
 
-  #inTurn(jobs: readonly TrainingJob[]): readonly Asking[] {
-    const asking = jobs.map((job) => ({ job, namespace: namespaceOf(job), since: waitsSince(job) }));
-    return fairOrder(asking, (namespace) => this.#servedAs.get(namespace) ?? 0).map(({ job, since }) => ({
+  #inTurn(jobs: readonly TrainingJob[]): readonly WaitingJob[] {
+    const queued = jobs.map((job) => ({ job, namespace: namespaceOf(job), since: waitingSince(job) }));
+    return fairOrder(queued, (namespace) => this.#servedAs.get(namespace) ?? 0).map(({ job, since }) => ({
       job,
       since,
       request: this.#refusals.requestOf(job.metadata.uid),
     }));
   }
 
-  /** The job is gone: nothing is kept for it. */
+  /** Forgets a job that was deleted. */
   forget(jobUid: string): void {
-    this.#promises.forget(jobUid);
+    this.#reservations.forget(jobUid);
     this.#refusals.forget(jobUid);
   }
 
-  /** Jobs, requests and namespaces that something is kept for; for tests of memory. */
+  /** Number of jobs, requests and namespaces that are kept; for tests of memory. */
   get size(): number {
-    return this.#refusals.size + this.#promises.reservations().length + this.#servedAs.size;
+    return this.#refusals.size + this.#reservations.reservations().length + this.#servedAs.size;
   }
 
   #forgetIdleNamespaces(jobs: readonly TrainingJob[]): void {
@@ -250,15 +257,15 @@ export class Admission {
 
   #usedByOthers(jobUid: string): ReadonlyMap<string, number> {
     const used = this.#view.gpusUnderPodsByNode();
-    for (const placement of this.#promises.toOthersThan(jobUid)) this.#promises.addUnbound(placement, used);
+    for (const placement of this.#reservations.ofOthersThan(jobUid)) this.#reservations.addUnbound(placement, used);
     return used;
   }
 
-  /** GPUs that others than that job hold on these nodes. */
+  /** GPUs of these nodes that other jobs and pods hold. */
   #usedOn(nodes: ReadonlyMap<string, number>, jobUid: string): ReadonlyMap<string, number> {
     const used = new Map([...nodes.keys()].map((name) => [name, this.#view.gpusUnderPods(name)]));
-    for (const placement of this.#promises.toOthersThan(jobUid)) {
-      if (placement.nodes.some((name) => nodes.has(name))) this.#promises.addUnbound(placement, used);
+    for (const placement of this.#reservations.ofOthersThan(jobUid)) {
+      if (placement.nodes.some((name) => nodes.has(name))) this.#reservations.addUnbound(placement, used);
     }
     return used;
   }
@@ -274,7 +281,7 @@ export class Admission {
     if (known !== undefined) return known;
     const { nodes, leftOut } = nodesFor(demand, this.#view.nodes());
     const made = { fabric: fabricFromNodes(nodes), leftOut };
-    if (this.#fabricFor.size >= MOST_DEMANDS) this.#fabricFor.clear();
+    if (this.#fabricFor.size >= MAX_DEMANDS) this.#fabricFor.clear();
     this.#fabricFor.set(key, made);
     return made;
   }
@@ -287,15 +294,15 @@ export class Admission {
 
 const NO_DEMAND = { tolerations: [] };
 
-/** As of a runtime that gives variables alone. */
-function isNothing({ nodeSelector, tolerations, devices }: NodeDemand): boolean {
+/** Whether the demand asks nothing of nodes, like that of a runtime that only sets variables. */
+function isEmptyDemand({ nodeSelector, tolerations, devices }: NodeDemand): boolean {
   return tolerations.length + Object.keys(nodeSelector).length + Object.keys(devices).length === 0;
 }
 
-/** Fabrics that are kept, 2 MiB each at ten thousand nodes. */
-const MOST_DEMANDS = 16;
+/** Fabrics that are kept; each takes 2 MiB at 10,000 nodes. */
+const MAX_DEMANDS = 16;
 
-/** Only beyond so many are those forgotten that have no jobs any more. */
+/** Above this number, namespaces without jobs are forgotten. */
 const MANY_NAMESPACES = 256;
 
 function namespaceOf({ metadata }: TrainingJob): string {
@@ -306,7 +313,7 @@ function allPods({ nodes }: PlacementSpec): readonly number[] {
   return [...nodes.keys()];
 }
 
-/** GPUs that these pods of a placement take on each of their nodes. */
+/** GPUs that these pods of a placement take, by node. */
 function gpusByNode(placement: PlacementSpec, podIndices: readonly number[]): ReadonlyMap<string, number> {
   const counts = rankCounts(placement);
   const gpus = new Map<string, number>();
@@ -317,7 +324,7 @@ function gpusByNode(placement: PlacementSpec, podIndices: readonly number[]): Re
   return gpus;
 }
 
-/** A placement never changes, and while a gang's pods wait for the scheduler each look asks. */
+/** A placement never changes, and every reconciliation asks while a gang's pods wait to be bound. */
 const countsOf = new WeakMap<PlacementSpec, readonly number[]>();
 
 /** Ranks of each pod, in the order of pods. */

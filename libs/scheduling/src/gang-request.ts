@@ -1,10 +1,10 @@
 import type { placeGang, PlacementOutcome } from '@coxswain/fabric';
 
-/** What a gang asks of the fabric. */
+/** What a gang asks for: a layout and where its ranks may go. */
 export type GangRequest = Parameters<typeof placeGang>[0] & {
-  /** UID of a job whose last gang lost nodes: it may have nodes in reserve, so what is refused to others is not refused to it. */
+  /** UID of a job whose last gang lost nodes. It may use reserved nodes, so a refusal to another job does not apply to it. */
   readonly replacing?: string;
 };
 
-/** Why it cannot be placed, and what it would need. */
+/** Why the gang cannot be placed, and what it would need. */
 export type PlacementRefusal = Exclude<PlacementOutcome, { readonly kind: 'placed' }>;

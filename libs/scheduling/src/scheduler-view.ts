@@ -1,24 +1,27 @@
 import type { Placement, TrainingJob } from '@coxswain/api-types';
 import type { NodeFacts, Reserve } from '@coxswain/fabric';
 
-/** What admission reads of the cluster, as this process sees it. Kinds lag apart, always; nothing here waits. */
-export interface AdmissionView {
-  /** Never goes back, whatever is done to the clock. */
+/**
+ * What the scheduler reads of the cluster. It reads the caches of this process, so each kind of object may lag behind the API server by a
+ * different time. No method waits.
+ */
+export interface SchedulerView {
+  /** Milliseconds of a clock that never goes back. */
   monotonicMs(): number;
   nodes(): readonly NodeFacts[];
-  /** What gangs leave free for those whose nodes fail; undefined: nothing. */
+  /** Nodes kept free for gangs whose nodes fail; undefined: none. */
   reserve(): Reserve | undefined;
-  /** Undefined for one that is not seen. */
+  /** undefined: the cache has no such Node. */
   node(name: string): NodeFacts | undefined;
-  /** GPUs under pods that are bound to that node and have not ended, whoever made them. */
+  /** GPUs of the pods that are bound to that node and have not ended. Pods of other owners count too. */
   gpusUnderPods(node: string): number;
-  /** The same, of every node that has any; a copy that the caller may add to. */
+  /** The same for every node that has such pods; a copy, which the caller may change. */
   gpusUnderPodsByNode(): Map<string, number>;
   jobs(): readonly TrainingJob[];
-  /** The job of that UID as new as it is known. */
+  /** The newest version of the job of that UID that this process knows. */
   job(uid: string): TrainingJob | undefined;
-  /** Every Placement that is seen whole, whoever made it. */
+  /** Every Placement in the cache that is complete, of any author. */
   placements(): readonly Placement[];
-  /** Names of the job's own pods that count for themselves (bound) or for nothing any more (ended). */
+  /** Names of the job's own pods that are bound or have ended: the first are counted as pods, the second not at all. */
   settledPods(job: TrainingJob): ReadonlySet<string>;
 }

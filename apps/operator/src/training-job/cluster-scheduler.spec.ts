@@ -1,20 +1,20 @@
 import { type TrainingJob, type TrainingJobStatus, podName } from '@coxswain/api-types';
 import { anAttempt } from '@coxswain/api-types/testing';
-import { placementSha256, type Admission } from '@coxswain/scheduling';
+import { placementSha256, type ClusterScheduler } from '@coxswain/scheduling';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
-import { clusterAdmission } from './cluster-scheduler.ts';
+import { createClusterScheduler } from './cluster-scheduler.ts';
 
 /** Two nodes of two GPUs and a job whose epoch 1 is placed on both of them. */
 function aCluster(status: TrainingJobStatus | undefined = atStage('Creating')): {
   script: CacheScript;
-  admission: Admission;
+  scheduler: ClusterScheduler;
   job: TrainingJob;
 } {
   const script = new CacheScript();
-  const admission = clusterAdmission(script.cache, script.clock);
+  const scheduler = createClusterScheduler(script.cache, script.clock);
   for (const name of ['node-a', 'node-b']) script.node(name);
-  return { script, admission, job: script.job('tiny', status === undefined ? {} : { status }) };
+  return { script, scheduler, job: script.job('tiny', status === undefined ? {} : { status }) };
 }
 
 const atStage = (stage: 'Creating' | 'Released' | 'Stopping' | 'Ended'): TrainingJobStatus => ({
@@ -35,77 +35,77 @@ const ended = (type: 'Complete' | 'Failed'): TrainingJobStatus => ({
     },
   ],
 });
-const used = (admission: Admission, jobUid = 'a-rival'): Record<string, number> =>
-  Object.fromEntries(admission.capacityFor(jobUid).usedGpus);
+const used = (scheduler: ClusterScheduler, jobUid = 'a-rival'): Record<string, number> =>
+  Object.fromEntries(scheduler.capacityFor(jobUid).usedGpus);
 
 describe('GPUs that are taken', () => {
   it('are those of bound pods that have not ended, whoever made them', () => {
-    const { script, admission } = aCluster();
+    const { script, scheduler } = aCluster();
     script.pod('a-stranger', { nodeName: 'node-a', gpus: 1 });
     script.pod('unbound', {});
     script.pod('over', { nodeName: 'node-b', phase: 'Succeeded' });
-    expect(used(admission)).toEqual({ 'node-a': 1 });
+    expect(used(scheduler)).toEqual({ 'node-a': 1 });
     script.podDeleted('a-stranger', { nodeName: 'node-a', gpus: 1 });
-    expect(used(admission)).toEqual({});
+    expect(used(scheduler)).toEqual({});
   });
 
   it('are those of a recorded placement whose pods are not bound yet', () => {
-    const { script, admission, job } = aCluster();
+    const { script, scheduler, job } = aCluster();
     script.placement(job);
-    expect(used(admission)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    expect(used(scheduler)).toEqual({ 'node-a': 2, 'node-b': 2 });
   });
 
   it('are counted once when a pod of the placement is bound, and not at all when it has ended', () => {
-    const { script, admission, job } = aCluster(atStage('Released'));
+    const { script, scheduler, job } = aCluster(atStage('Released'));
     script.placement(job);
     script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, nodeName: 'node-a' });
-    expect(used(admission)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    expect(used(scheduler)).toEqual({ 'node-a': 2, 'node-b': 2 });
     script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, nodeName: 'node-a', phase: 'Failed' });
-    expect(used(admission)).toEqual({ 'node-b': 2 });
+    expect(used(scheduler)).toEqual({ 'node-b': 2 });
   });
 
   it('are those of a pod that hangs although its epoch is over, also for the next epoch of the same job', () => {
-    const { script, admission, job } = aCluster(atStage('Ended'));
+    const { script, scheduler, job } = aCluster(atStage('Ended'));
     script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, nodeName: 'node-a' });
-    expect([used(admission), Object.fromEntries(admission.capacityFor(job.metadata.uid).usedGpus)]).toEqual([
+    expect([used(scheduler), Object.fromEntries(scheduler.capacityFor(job.metadata.uid).usedGpus)]).toEqual([
       { 'node-a': 2 },
       { 'node-a': 2 },
     ]);
   });
 
   it('are not held for a pod that ended before it was bound', () => {
-    const { script, admission, job } = aCluster(atStage('Released'));
+    const { script, scheduler, job } = aCluster(atStage('Released'));
     script.placement(job);
     script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, phase: 'Failed' });
-    expect(used(admission)).toEqual({ 'node-b': 2 });
+    expect(used(scheduler)).toEqual({ 'node-b': 2 });
   });
 
   it('stay promised when another tenant makes a pod of that name, with that label and owner, which has ended', () => {
-    const { script, admission, job } = aCluster(atStage('Released'));
+    const { script, scheduler, job } = aCluster(atStage('Released'));
     script.placement(job);
     script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, phase: 'Failed', namespace: 'others' });
-    expect(used(admission)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    expect(used(scheduler)).toEqual({ 'node-a': 2, 'node-b': 2 });
   });
 
   it('are not those that the job’s own placement or reservation holds', () => {
-    const { script, admission, job } = aCluster();
+    const { script, scheduler, job } = aCluster();
     script.placement(job);
-    admission.reserve(aPlacement(job, { epoch: 2 }).spec, admission.capacityFor('x').version);
-    expect(used(admission, job.metadata.uid)).toEqual({});
+    scheduler.reserve(aPlacement(job, { epoch: 2 }).spec, scheduler.capacityFor('x').version);
+    expect(used(scheduler, job.metadata.uid)).toEqual({});
   });
 
   it('are those of a reservation, until it is released', () => {
-    const { admission, job } = aCluster();
-    expect(admission.reserve(aPlacement(job).spec, admission.capacityFor('x').version)).toBe(true);
-    expect(used(admission)).toEqual({ 'node-a': 2, 'node-b': 2 });
-    admission.release(job.metadata.uid);
-    expect(used(admission)).toEqual({});
+    const { scheduler, job } = aCluster();
+    expect(scheduler.reserve(aPlacement(job).spec, scheduler.capacityFor('x').version)).toBe(true);
+    expect(used(scheduler)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    scheduler.release(job.metadata.uid);
+    expect(used(scheduler)).toEqual({});
   });
 
   it('are counted anew for each question: what a caller adds to an answer stays with it', () => {
-    const { admission } = aCluster();
-    (admission.capacityFor('x').usedGpus as Map<string, number>).set('node-a', 99);
-    expect(used(admission)).toEqual({});
+    const { scheduler } = aCluster();
+    (scheduler.capacityFor('x').usedGpus as Map<string, number>).set('node-a', 99);
+    expect(used(scheduler)).toEqual({});
   });
 });
 
@@ -132,36 +132,36 @@ describe('a placement holds GPUs', () => {
     ['no longer when its job is complete', ended('Complete'), {}, false],
     ['no longer when its job has failed', ended('Failed'), {}, false],
   ])('%s', (_when, status, change, want) => {
-    const { script, admission, job } = aCluster(status);
+    const { script, scheduler, job } = aCluster(status);
     script.placement(job, change);
-    expect(used(admission)).toEqual(want ? { 'node-a': 2, 'node-b': 2 } : {});
+    expect(used(scheduler)).toEqual(want ? { 'node-a': 2, 'node-b': 2 } : {});
   });
 
   it('only beside a job of its UID in its own namespace', () => {
-    const { script, admission, job } = aCluster();
+    const { script, scheduler, job } = aCluster();
     script.placement({ ...job, metadata: { ...job.metadata, uid: 'nobody' } });
-    expect(used(admission)).toEqual({});
+    expect(used(scheduler)).toEqual({});
     const elsewhere = aPlacement(job);
     script.cache.placements.cached.upsert({
       ...elsewhere,
       metadata: { ...elsewhere.metadata, namespace: 'elsewhere', uid: 'p', resourceVersion: '1' },
     });
-    expect(used(admission)).toEqual({});
+    expect(used(scheduler)).toEqual({});
   });
 
   it('until its job is deleted', () => {
-    const { script, admission, job } = aCluster();
+    const { script, scheduler, job } = aCluster();
     script.placement(job);
     script.jobDeleted(job);
-    expect(used(admission)).toEqual({});
+    expect(used(scheduler)).toEqual({});
   });
 
   it('from the answer to its creation on, though no watch has told of it', () => {
-    const { script, admission, job } = aCluster();
+    const { script, scheduler, job } = aCluster();
     const placement = aPlacement(job);
     const metadata = { ...placement.metadata, resourceVersion: '99' };
     script.cache.placements.remember(job.metadata.uid, { ...placement, metadata });
-    expect(used(admission)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    expect(used(scheduler)).toEqual({ 'node-a': 2, 'node-b': 2 });
   });
 });
 
@@ -174,10 +174,10 @@ describe('a placement that was worked out beside the loop', () => {
     ['is held though its node said that it lives', ({ script }) => script.node('node-a', { note: 'alive' }), true],
     [
       'is held though another job got other GPUs',
-      ({ script, admission }) => {
+      ({ script, scheduler }) => {
         script.node('node-c', { gpus: 4 });
         const rival = script.job('rival');
-        admission.reserve(on(rival, ['node-c', 'node-c']), admission.capacityFor('x').version);
+        scheduler.reserve(on(rival, ['node-c', 'node-c']), scheduler.capacityFor('x').version);
       },
       true,
     ],
@@ -185,40 +185,40 @@ describe('a placement that was worked out beside the loop', () => {
     ['is refused where its node takes no pods', ({ script }) => script.node('node-b', { ready: false }), false],
     [
       'is refused where another job got its GPUs',
-      ({ script, admission }) => {
+      ({ script, scheduler }) => {
         const rival = script.job('rival');
-        admission.reserve(on(rival, ['node-a', 'node-b']), admission.capacityFor('x').version);
+        scheduler.reserve(on(rival, ['node-a', 'node-b']), scheduler.capacityFor('x').version);
       },
       false,
     ],
     ['is refused where a stranger’s pod got its GPUs', ({ script }) => script.pod('x', { nodeName: 'node-b' }), false],
   ])('%s', (_sentence, meanwhile, want) => {
     const about = aCluster();
-    const { admission, job } = about;
-    const { version } = admission.capacityFor(job.metadata.uid);
+    const { scheduler, job } = about;
+    const { version } = scheduler.capacityFor(job.metadata.uid);
     meanwhile(about);
-    expect(admission.reserve(on(job, ['node-a', 'node-b']), version)).toBe(want);
-    expect(admission.reservedFor(job.metadata.uid) !== undefined).toBe(want);
+    expect(scheduler.reserve(on(job, ['node-a', 'node-b']), version)).toBe(want);
+    expect(scheduler.reservedFor(job.metadata.uid) !== undefined).toBe(want);
   });
 });
 
 describe('the fabric', () => {
-  const gpusOf = (admission: Admission): Record<string, number> =>
-    Object.fromEntries(admission.capacityFor('x').fabric.nodes.map(({ name, gpus }) => [name, gpus]));
+  const gpusOf = (scheduler: ClusterScheduler): Record<string, number> =>
+    Object.fromEntries(scheduler.capacityFor('x').fabric.nodes.map(({ name, gpus }) => [name, gpus]));
 
   it('follows the nodes as they come, change and go', () => {
-    const { script, admission } = aCluster();
-    expect(gpusOf(admission)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    const { script, scheduler } = aCluster();
+    expect(gpusOf(scheduler)).toEqual({ 'node-a': 2, 'node-b': 2 });
     script.node('node-c', { gpus: 8 });
     script.node('node-a', { gpus: 4 });
-    expect(gpusOf(admission)).toEqual({ 'node-a': 4, 'node-b': 2, 'node-c': 8 });
+    expect(gpusOf(scheduler)).toEqual({ 'node-a': 4, 'node-b': 2, 'node-c': 8 });
   });
 
   it('is built once for all jobs that ask between two changes', () => {
-    const { script, admission } = aCluster();
-    const { fabric } = admission.capacityFor('x');
-    expect(admission.capacityFor('y').fabric).toBe(fabric);
+    const { script, scheduler } = aCluster();
+    const { fabric } = scheduler.capacityFor('x');
+    expect(scheduler.capacityFor('y').fabric).toBe(fabric);
     script.node('node-a', { ready: false });
-    expect(admission.capacityFor('y').fabric).not.toBe(fabric);
+    expect(scheduler.capacityFor('y').fabric).not.toBe(fabric);
   });
 });

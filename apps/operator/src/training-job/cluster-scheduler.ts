@@ -1,25 +1,28 @@
 import type { TrainingJob } from '@coxswain/api-types';
-import { Admission, type AdmissionView } from '@coxswain/scheduling';
+import { ClusterScheduler, type SchedulerView } from '@coxswain/scheduling';
 import { sameFacts } from '../cluster/cached-node.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
 
-/** Admission over the operator's cache, told of every change of nodes, of what is said of them, and of GPUs under pods. Who watches jobs tells it of them. */
-export function clusterAdmission(cache: ClusterCache, clock: { monotonicMs(): number }): Admission {
-  const admission = new Admission(viewOf(cache, clock));
-  cache.gpuUsage.onChange((node) => admission.gpusChanged(node));
+/**
+ * A scheduler that reads the operator's cache. This function reports changes of nodes, of stated fabrics and of GPUs under pods to it; the
+ * watches of jobs report changes of jobs.
+ */
+export function createClusterScheduler(cache: ClusterCache, clock: { monotonicMs(): number }): ClusterScheduler {
+  const scheduler = new ClusterScheduler(viewOf(cache, clock));
+  cache.gpuUsage.onChange((node) => scheduler.gpusChanged(node));
   cache.nodes.onChange((change) => {
     if (change.kind === 'updated' && sameFacts(change.previous, change.object)) return;
-    admission.nodeChanged(change.object.metadata.name);
+    scheduler.nodeChanged(change.object.metadata.name);
   });
   cache.stated.onChange((changed) => {
-    if (changed === 'reserve') admission.reserveChanged();
-    else for (const { metadata } of cache.nodes.list()) admission.nodeChanged(metadata.name);
+    if (changed === 'reserve') scheduler.reserveChanged();
+    else for (const { metadata } of cache.nodes.list()) scheduler.nodeChanged(metadata.name);
   });
-  return admission;
+  return scheduler;
 }
 
-function viewOf(cache: ClusterCache, clock: { monotonicMs(): number }): AdmissionView {
+function viewOf(cache: ClusterCache, clock: { monotonicMs(): number }): SchedulerView {
   return {
     monotonicMs: () => clock.monotonicMs(),
     nodes: () => cache.nodes.list().map((node) => cache.stated.factsOf(node)),

@@ -12,7 +12,7 @@ import {
   type JobView,
   type ReconcileOutcome,
 } from '@coxswain/lifecycle';
-import type { Admission } from '@coxswain/scheduling';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import { NoComputeDomainsError } from './compute-domains.ts';
 import type { JobPlanner } from './job-planner.ts';
 import { toPod, type PodContext } from './pod-manifest.ts';
@@ -24,7 +24,7 @@ import type { ComputeDomainName, TrainingJobStore } from './training-job-store.t
 export interface ReconcilerOptions {
   readonly store: TrainingJobStore;
   /** Who gets GPUs, of all jobs of this process. */
-  readonly admission: Admission;
+  readonly scheduler: ClusterScheduler;
   readonly clock: { now(): Date; monotonicMs(): number };
   /** What every pod of the cluster holds alike. */
   readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'user'>;
@@ -58,7 +58,7 @@ export class TrainingJobReconciler {
   #rendered: Rendered | undefined;
 
   constructor(options: ReconcilerOptions) {
-    const { store, admission, clock, planner, nodeSearches, runtimes, progressOf, heardMsOf, launchersOf } = options;
+    const { store, scheduler, clock, planner, nodeSearches, runtimes, progressOf, heardMsOf, launchersOf } = options;
     const { timeouts, retention, measuredGpus, effects } = options;
     this.#options = options;
     this.#view = {
@@ -89,7 +89,7 @@ export class TrainingJobReconciler {
       ...(options.nodeRequestOf === undefined ? {} : { nodeRequestOf: options.nodeRequestOf }),
       ...(options.fabricChangeOf === undefined ? {} : { fabricChangeOf: options.fabricChangeOf }),
       findingsOf: options.findingsOf,
-      admission,
+      scheduler,
       ...(nodeSearches === undefined ? {} : { nodeSearches }),
       keptPlacementOf: (job) => store.keptPlacementOf(job),
       progressOf,

@@ -1,6 +1,6 @@
 import { shortOfGpus } from '../epoch/elastic.ts';
 import { roomsToGrow } from '../epoch/growth.ts';
-import { waitsForCapacity } from '@coxswain/scheduling';
+import { isWaitingForCapacity } from '@coxswain/scheduling';
 import { avoidedWait } from '../failure/avoided-nodes.ts';
 import { fenceWait } from '../observation/facts.ts';
 import { pullsToldWait } from '../observation/image-pulls.ts';
@@ -36,7 +36,7 @@ function hasNoRoom({ facts, next, planning, record, acceptance }: Situation): bo
   if (acceptance.kind === 'refused' && acceptance.reason === 'NoLayoutFits') return true;
   if (planning.kind === 'asking') return planning.question.about.gpus < (record.plan?.gpus ?? 0);
   // Searched once more, there was none before and may be none again.
-  if (next.kind === 'choosingNodes') return waitsForCapacity(facts.job);
+  if (next.kind === 'choosingNodes') return isWaitingForCapacity(facts.job);
   return next.kind === 'waiting' || next.kind === 'unsatisfiable';
 }
 

@@ -1,7 +1,7 @@
 import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
-import type { Admission } from '@coxswain/scheduling';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import type { Decision } from '../decide/decision.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type {
@@ -79,7 +79,7 @@ export interface JobView {
   /** All that detectors see of the job's gang, acted on or not. */
   findingsOf(job: TrainingJob): readonly Finding[];
   /** Who gets GPUs: one for all jobs of this process. */
-  readonly admission: Admission;
+  readonly scheduler: ClusterScheduler;
   /** Where long searches of nodes are made; absent: in the look. */
   readonly nodeSearches?: NodeSearches;
   /** The recorded Placement of the attempt under way as it was before somebody deleted it, where this process saw it. */

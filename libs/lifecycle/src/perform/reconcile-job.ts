@@ -1,7 +1,7 @@
 import type { Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { NodeDemand } from '@coxswain/fabric';
 import { nodeDemandOf } from '@coxswain/runtime';
-import type { Admission } from '@coxswain/scheduling';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import { decide } from '../decide/decide.ts';
 import type { Action, Decision } from '../decide/decision.ts';
 import type { NodeState, Observed, ObservedPod, ObservedRuntime } from '../observation/observed.ts';
@@ -107,8 +107,8 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const nodeRequest = view.nodeRequestOf?.(job);
   const findings = view.findingsOf(job);
   const leaderTerm = view.leaderTerm();
-  const { admission, nodeSearches } = view;
-  const reserved = admission.reservedFor(job.metadata.uid);
+  const { scheduler, nodeSearches } = view;
+  const reserved = scheduler.reservedFor(job.metadata.uid);
   const keptPlacement = view.keptPlacementOf(job);
   let version: number | undefined;
   const isFresh = (atMs: number | undefined): boolean => atMs !== undefined && view.monotonicMs() - atMs < PROOF_MS;
@@ -121,15 +121,15 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       placements,
       checkpoints: view.checkpointsOf(job),
       capacity: () => {
-        const capacity = admission.capacityFor(job.metadata.uid, demandOf(runtime));
+        const capacity = scheduler.capacityFor(job.metadata.uid, demandOf(runtime));
         ({ version } = capacity);
         return capacity;
       },
-      doOthersWait: () => admission.doesAnyWait(),
-      standingRefusal: (request) => admission.standingRefusal(job.metadata.uid, request),
+      doOthersWait: () => scheduler.isAnyJobWaiting(),
+      standingRefusal: (request) => scheduler.standingRefusal(job.metadata.uid, request),
       ...(nodeSearches === undefined ? {} : { nodeSearch: (search) => nodeSearches.of(job.metadata.uid, search) }),
-      takenNodes: (placement, podIndices) => admission.takenNodes(placement, podIndices),
-      isReservable: (placement) => admission.isReservable(placement),
+      takenNodes: (placement, podIndices) => scheduler.takenNodes(placement, podIndices),
+      isReservable: (placement) => scheduler.isReservable(placement),
       nodeStates: new Map([...seenStates, ...(proof?.nodeStates ?? [])]),
       nodeCensus: () => view.nodeCensus(),
       bootIdOf: (node) => view.bootIdOf(node),
@@ -167,14 +167,14 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   );
   const { refusal } = decision;
   if (refusal !== undefined) {
-    admission.refused(refusal.request, refusal.refusal);
+    scheduler.recordRefusal(refusal.request, refusal.refusal);
     nodeSearches?.end(job.metadata.uid);
   }
   view.stopwatches.keep(job.metadata.uid, decision.timed, view.monotonicMs());
   // Where no capacity was looked at, as for a placement that is remembered, there is none that could be old.
   const versionNow = (): number =>
-    nodeSearches?.versionOf(job.metadata.uid) ?? version ?? admission.capacityFor(job.metadata.uid).version;
-  const isReserved = reserve({ job, placement: decision.reserve, version: versionNow }, admission);
+    nodeSearches?.versionOf(job.metadata.uid) ?? version ?? scheduler.capacityFor(job.metadata.uid).version;
+  const isReserved = reserve({ job, placement: decision.reserve, version: versionNow }, scheduler);
   if (decision.reserve !== undefined) nodeSearches?.end(job.metadata.uid);
   return isReserved ? { job, decision } : { job };
 }
@@ -197,13 +197,13 @@ function isProofOf(
 /** Holds what status is to record, or records already, from before its Placement is there; what was held before and is of no use any more is given up. */
 function reserve(
   about: { readonly job: TrainingJob; readonly placement: PlacementSpec | undefined; readonly version: () => number },
-  admission: Admission,
+  scheduler: ClusterScheduler,
 ): boolean {
   const { job, placement, version } = about;
   const { uid } = job.metadata;
-  if (placement !== undefined && admission.reservedFor(uid) === placement) return true;
-  admission.release(uid);
-  return placement === undefined || admission.reserve(placement, version());
+  if (placement !== undefined && scheduler.reservedFor(uid) === placement) return true;
+  scheduler.release(uid);
+  return placement === undefined || scheduler.reserve(placement, version());
 }
 
 /**
@@ -231,7 +231,7 @@ function* record(
   const { view, effects } = ports;
   const answer = yield* writeStatus({ job, decision }, effects);
   if (answer?.kind === 'failed' && answer.cause !== 'conflict') {
-    if (answer.cause !== 'transient') releaseUnrecorded(job, view.admission);
+    if (answer.cause !== 'transient') releaseUnrecorded(job, view.scheduler);
     if (answer.cause !== 'refused' || decision.withoutRecord.length === 0) throw answer.error;
     return yield* perform({ job, actions: decision.withoutRecord, found }, ports);
   }
@@ -244,9 +244,9 @@ function* record(
 }
 
 /** What will not be recorded before somebody changes something is no reason to keep others waiting. Unlike what may have been, or is recorded already. */
-function releaseUnrecorded({ metadata, status }: TrainingJob, admission: Admission): void {
-  const reserved = admission.reservedFor(metadata.uid);
-  if (reserved !== undefined && reserved.epoch > (status?.epoch ?? 0)) admission.release(metadata.uid);
+function releaseUnrecorded({ metadata, status }: TrainingJob, scheduler: ClusterScheduler): void {
+  const reserved = scheduler.reservedFor(metadata.uid);
+  if (reserved !== undefined && reserved.epoch > (status?.epoch ?? 0)) scheduler.release(metadata.uid);
 }
 
 function* writeStatus({ job, decision }: Decided, effects: JobEffects): Calls<Answer | undefined> {
@@ -276,7 +276,7 @@ function* perform(
       if (call.kind === 'probePod') podProbe = probeOf(call, answer, ports.effects);
       else if (isCheckpointWrite(call)) noteCheckpoint(call, answer, ports);
       else if (answer.kind === 'failed') noteFailure({ call, answer, refused }, ports.effects);
-      else if (call.kind === 'createPlacement') ports.view.admission.created(job.metadata.uid);
+      else if (call.kind === 'createPlacement') ports.view.scheduler.markCreated(job.metadata.uid);
       else if (call.kind === 'deletePod' && answer.isContested === true)
         contested.set(call.pod.uid, (contested.get(call.pod.uid) ?? 0) + 1);
       else if (call.kind === 'readCheckpoints') {

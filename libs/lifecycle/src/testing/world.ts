@@ -483,7 +483,7 @@ export class World implements Member {
     const steps = reconcileJob(JOB_KEY, ports);
     for (let step = steps.next(); step.done !== true;) {
       const answers = step.value.map((call) => this.#answer(call));
-      this.#cluster.tellAdmission();
+      this.#cluster.updateScheduler();
       step = steps.next(answers);
     }
   }
@@ -536,7 +536,7 @@ export class World implements Member {
       launchersOf: (job) => this.#launchers.heard(job.status?.attempts?.at(-1)?.incarnation),
       timeouts: {},
       retention: this.retention,
-      admission: this.#cluster.admission,
+      scheduler: this.#cluster.scheduler,
       keptPlacementOf: () => this.#keptPlacement(),
       progressOf: () => this.#progress,
       preflightOf: () => undefined,

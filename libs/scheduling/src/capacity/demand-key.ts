@@ -1,9 +1,9 @@
 import type { NodeDemand } from '@coxswain/fabric';
 
-/** Demands are asked about with every look, and few are different. */
+/** Every reconciliation asks for a key, and few demands differ. */
 const keys = new WeakMap<NodeDemand, string>();
 
-/** The same for demands that ask the same. */
+/** A key that is equal for equal demands. */
 export function demandKey(demand: NodeDemand): string {
   const key = keys.get(demand) ?? JSON.stringify(demand);
   keys.set(demand, key);

@@ -1,35 +1,35 @@
 /**
- * How many GPUs are free, node by node, kept current change by change: what a look at a waiting job may ask a thousand times a second. Only what
- * is sure counts as taken (pods that are bound), so what does not fit here fits nowhere, and what fits here may still be promised to somebody.
+ * Number of free GPUs of each node, updated with every change, because reconciling waiting jobs may ask a thousand times a second. Only GPUs of
+ * bound pods count as taken. So a gang that does not fit here fits nowhere; one that fits here may still find its GPUs reserved.
  */
 export class FreeGpus {
   readonly #freeOf = new Map<string, number>();
-  /** How many nodes have exactly that many free. */
+  /** At index n: how many nodes have exactly n GPUs free. */
   readonly #nodesWithExactly: number[] = [];
   #total = 0;
   #rises = 0;
 
-  /** GPUs free in all. */
+  /** Free GPUs of all nodes. */
   get total(): number {
     return this.#total;
   }
 
-  /** Counts the times that a node came to have more free than before: as long as it stands still, nothing fits that did not fit. */
+  /** How often a node's free GPUs have increased. While this number is unchanged, no gang fits that did not fit before. */
   get rises(): number {
     return this.#rises;
   }
 
-  /** GPUs that were promised, which are not counted here, came back to whoever asks next: that is a rise too. */
-  promiseEnded(): void {
+  /** A reservation ended. Reserved GPUs are not counted here, so this counts as an increase too. */
+  reservationEnded(): void {
     this.#rises += 1;
   }
 
-  /** Nodes that have that many free, or more. */
+  /** Number of nodes with at least that many free GPUs. */
   nodesWith(gpus: number): number {
     return this.#nodesWithExactly.slice(Math.max(1, gpus)).reduce((sum, nodes) => sum + nodes, 0);
   }
 
-  /** That node has so many free now; 0 for one that is gone or takes no pods. */
+  /** Sets the free GPUs of a node; 0 for a node that is gone or unschedulable. */
   set(node: string, free: number): void {
     const before = this.#freeOf.get(node) ?? 0;
     const now = Math.max(0, free);

@@ -4,59 +4,59 @@ import { demandKey } from './demand-key.ts';
 import type { FreeGpus } from './free-gpus.ts';
 
 /**
- * How long a refusal stands although the GPUs are there: what refused it (promises, or how they lie together) is not counted here, and others may
- * have their turn first.
+ * How long a refusal stands although enough GPUs are free. The cause (reservations, or where the free GPUs are) is not counted here, and other
+ * jobs may have their turn first.
  */
 const RETRY_MS = 10_000;
 
-/** How long one stands at all, so that its sentence, which names counts, does not grow too old. */
+/** How long a refusal stands at most, because its message names counts that change. */
 const LONGEST_MS = 1_800_000;
 
-/** Requests that are remembered. One that is forgotten too early is placed once more, with the same answer. */
+/** Requests that are kept. If one is dropped too early, it is searched once more, with the same result. */
 const MAX_REQUESTS = 4_096;
 
-interface Refused {
+interface RecordedRefusal {
   readonly refusal: PlacementRefusal;
   readonly atMs: number;
-  /** Free GPUs had risen so often by then. */
+  /** How often free GPUs had increased when the request was refused. */
   readonly rises: number;
-  /** Since when the free GPUs are enough by count, as far as somebody has asked. */
+  /** Since when enough GPUs are free by count, as of the last question about this request. */
   fitsSinceMs: number | undefined;
 }
 
-/** The key is made once: thousands of jobs are asked about whenever a pod ends. */
-interface Asked {
+/** The key is computed once: whenever a pod ends, thousands of jobs are checked. */
+interface KeyedRequest {
   readonly request: GangRequest;
   readonly key: string;
 }
 
-/** What refusals are judged by. */
+/** The free capacity that refusals are checked against. */
 interface RefusalsParts {
-  /** Free GPUs that such a request may be given. */
+  /** Free GPUs that such a request may use. */
   readonly freeFor: (request: GangRequest) => Pick<FreeGpus, 'total' | 'nodesWith'>;
-  /** As long as it stands still, nothing fits that did not fit. */
+  /** How often free GPUs have increased: while it is unchanged, no gang fits that did not fit before. */
   readonly rises: () => number;
 }
 
 /**
- * What was refused for want of GPUs, and whether it would be refused again. A search over ten thousand nodes, and for what would help, takes tenths of a second and
- * thousands of jobs may wait, most of them for the same: it is made again only when enough GPUs have become free, by those first whose turn it is.
- * Times are monotonic.
+ * Which requests were refused for lack of GPUs, and whether they would be refused again. A search over ten thousand nodes takes tenths of a
+ * second, and thousands of jobs may wait, most of them with the same request. So a request is searched again only when enough GPUs have become
+ * free, and first by the jobs whose turn it is. All times are monotonic.
  */
 export class Refusals {
   readonly #parts: RefusalsParts;
   /** By request, oldest first. */
-  readonly #refused = new Map<string, Refused>();
-  /** What each job that was looked at asks for. */
-  readonly #asked = new Map<string, Asked>();
-  /** UIDs of the jobs that were offered what had become free, and how often free GPUs had risen by then. */
+  readonly #refused = new Map<string, RecordedRefusal>();
+  /** Last request of each job, by UID. */
+  readonly #asked = new Map<string, KeyedRequest>();
+  /** UIDs of the jobs in the last offer, and how often free GPUs had increased by then. */
   #offered: { readonly to: ReadonlySet<string>; readonly rises: number } = { to: new Set(), rises: 0 };
 
   constructor(parts: RefusalsParts) {
     this.#parts = parts;
   }
 
-  /** The refusal of that request, while what refused it has not changed or others have their turn. */
+  /** The refusal of that request, while its cause has not changed or other jobs have their turn; undefined: the request is to be searched. */
   standing(job: { readonly uid: string; readonly request: GangRequest }, nowMs: number): PlacementRefusal | undefined {
     const asked = { request: job.request, key: keyOf(job.request) };
     this.#asked.set(job.uid, asked);
@@ -67,7 +67,10 @@ export class Refusals {
     });
   }
 
-  /** Offers what is free by now to those of the jobs that may get it, and to nobody else until the next offer; answers with them. */
+  /**
+   * Offers the GPUs that are free now to those of the jobs that may fit, and returns these jobs. Until the next offer, no other job is offered
+   * anything.
+   */
   offer<Job extends { readonly metadata: { readonly uid: string } }>(
     jobs: readonly Job[],
     nowMs: number,
@@ -81,8 +84,8 @@ export class Refusals {
     return may;
   }
 
-  /** The fabric has just refused that request. */
-  note(request: GangRequest, refusal: PlacementRefusal, nowMs: number): void {
+  /** Records that no nodes were found for that request. */
+  record(request: GangRequest, refusal: PlacementRefusal, nowMs: number): void {
     const key = keyOf(request);
     this.#refused.delete(key);
     this.#refused.set(key, { refusal, atMs: nowMs, rises: this.#parts.rises(), fitsSinceMs: undefined });
@@ -90,23 +93,23 @@ export class Refusals {
     if (this.#refused.size > MAX_REQUESTS && oldest !== undefined) this.#refused.delete(oldest);
   }
 
-  /** What the job of that UID asked for when it was looked at last. */
+  /** The last request of the job of that UID. */
   requestOf(jobUid: string): GangRequest | undefined {
     return this.#asked.get(jobUid)?.request;
   }
 
-  /** The job is gone, or waits no longer. */
+  /** Forgets a job that was deleted or no longer waits. */
   forget(jobUid: string): void {
     this.#asked.delete(jobUid);
   }
 
-  /** Jobs and requests that something is kept for; for tests of memory. */
+  /** Number of jobs and requests that are kept; for tests of memory. */
   get size(): number {
     return this.#asked.size + this.#refused.size;
   }
 
   #standing(
-    { request, key }: Asked,
+    { request, key }: KeyedRequest,
     turn: { readonly nowMs: number; readonly isOffered: boolean; readonly offeredRises: number },
   ): PlacementRefusal | undefined {
     const refused = this.#refused.get(key);
@@ -124,7 +127,7 @@ export class Refusals {
   }
 }
 
-/** Whether the free GPUs are enough by count; how they lie together is for the search to say. */
+/** Whether enough GPUs are free by count. Where they are, the search checks. */
 function canFit({ layout, gpusPerNode }: GangRequest, free: Pick<FreeGpus, 'total' | 'nodesWith'>): boolean {
   const ranks = worldSize(layout);
   if (free.total < ranks) return false;
@@ -133,7 +136,7 @@ function canFit({ layout, gpusPerNode }: GangRequest, free: Pick<FreeGpus, 'tota
   return free.nodesWith(perPod) >= Math.floor(ranks / perPod);
 }
 
-/** Objects of a cache are asked about with every look. */
+/** Every reconciliation asks for the key of the same cached layout. */
 const keys = new WeakMap<GangRequest['layout'], Map<string, string>>();
 
 function keyOf(request: GangRequest): string {
@@ -141,7 +144,10 @@ function keyOf(request: GangRequest): string {
   return demand === undefined ? keyOfGpus(request) : `${keyOfGpus(request)} ${demandKey(demand)}`;
 }
 
-/** Traffic is no part of it: that says where a gang is best, not whether it fits. The batch is: the refusal names degrees that divide it. */
+/**
+ * Leaves out traffic, which decides where a gang is best and not whether it fits. Includes the batch, because the refusal names degrees that
+ * divide it.
+ */
 function keyOfGpus(request: GangRequest): string {
   const { gpusPerNode, acrossIslands = 'never', batch, layout, replacing, stageGpus } = request;
   const known = keys.get(layout) ?? new Map<string, string>();

@@ -1,16 +1,16 @@
-/** A job that waits for GPUs. */
-export interface WaitingJob {
+/** What the order of waiting jobs depends on. */
+export interface QueuedJob {
   readonly namespace: string;
   /** RFC 3339. */
   readonly since: string;
 }
 
 /**
- * Who is looked at first when GPUs become free: within a namespace whoever has waited longest, and the namespaces in turn, so that one tenant's
- * thousand jobs do not stand before the one of another. The namespace that was served longest ago begins, where only one can be served too;
- * of those that were never served, that of whoever has waited longest. `servedAs` tells of a namespace the number of its last serving.
+ * Orders waiting jobs. Within a namespace the job that has waited longest comes first, and namespaces take turns, so that a thousand jobs of
+ * one tenant do not delay the only job of another. The namespace that was served longest ago begins. Among namespaces that were never served,
+ * the one whose job has waited longest begins. `servedAs` returns the number of a namespace's last serving; 0 if it was never served.
  */
-export function fairOrder<Job extends WaitingJob>(
+export function fairOrder<Job extends QueuedJob>(
   jobs: readonly Job[],
   servedAs: (namespace: string) => number = () => 0,
 ): readonly Job[] {
@@ -20,7 +20,7 @@ export function fairOrder<Job extends WaitingJob>(
     if (others === undefined) byNamespace.set(job.namespace, [job]);
     else others.push(job);
   }
-  // Sorting keeps the order of those that are alike.
+  // The sort is stable: namespaces with the same number keep the order of their longest waits.
   const queues = [...byNamespace]
     .toSorted(([left], [right]) => servedAs(left) - servedAs(right))
     .map(([, queue]) => queue);

@@ -1,5 +1,5 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
-import { waitsForCapacity, waitsForNodes } from './waiting-jobs.ts';
+import { isWaitingForCapacity, isWaitingForNodes } from './waiting-jobs.ts';
 
 describe('a job whose condition', () => {
   it.each([
@@ -21,11 +21,11 @@ describe('a job whose condition', () => {
     } as const;
     const status = { epoch: 1, restarts: { total: 0, charged: 0 }, conditions: [condition] };
     const job = aTrainingJob({ status });
-    expect({ gpus: waitsForCapacity(job), nodes: waitsForNodes(job) }).toEqual(want);
+    expect({ gpus: isWaitingForCapacity(job), nodes: isWaitingForNodes(job) }).toEqual(want);
   });
 
   it('does not say anything yet waits for nothing', () => {
     const job = aTrainingJob();
-    expect([waitsForCapacity(job), waitsForNodes(job)]).toEqual([false, false]);
+    expect([isWaitingForCapacity(job), isWaitingForNodes(job)]).toEqual([false, false]);
   });
 });

@@ -1,23 +1,23 @@
-/** Which news concerns a job that is not placed? */
+/** Which jobs wait, for what, and since when? */
 import { findCondition, type TrainingJob } from '@coxswain/api-types';
 
-/** Whether the job waits for GPUs, so that freed ones concern it. */
-export function waitsForCapacity({ status }: TrainingJob): boolean {
+/** Whether the job waits for GPUs, so that it is reconciled when GPUs become free. */
+export function isWaitingForCapacity({ status }: TrainingJob): boolean {
   const placed = findCondition(status?.conditions, 'Placed');
   return ['WaitingForCapacity', 'TopologyUnsatisfiable'].includes(placed?.reason ?? '');
 }
 
-/** Whether other nodes may help the job: it waits for GPUs, or the planner found no layout for the nodes that there are. */
-export function waitsForNodes(job: TrainingJob): boolean {
+/** Whether other nodes may help the job: it waits for GPUs, or the planner found no layout for the present nodes. */
+export function isWaitingForNodes(job: TrainingJob): boolean {
   const { conditions } = job.status ?? {};
   return (
-    waitsForCapacity(job) ||
+    isWaitingForCapacity(job) ||
     ['WaitingForPlan', 'Planning'].includes(findCondition(conditions, 'Placed')?.reason ?? '') ||
     findCondition(conditions, 'Accepted')?.reason === 'NoLayoutFits'
   );
 }
 
-/** RFC 3339: since when the job waits, as its status says, so that a new leader keeps the order. */
-export function waitsSince({ metadata, status }: TrainingJob): string {
+/** RFC 3339: since when the job waits. It is read from the job's status, so a new leader keeps the order. */
+export function waitingSince({ metadata, status }: TrainingJob): string {
   return findCondition(status?.conditions, 'Placed')?.lastTransitionTime ?? metadata.creationTimestamp ?? '';
 }

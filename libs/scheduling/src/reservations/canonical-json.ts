@@ -1,4 +1,4 @@
-/** One text per value: key order and keys that are undefined do not count. */
+/** JSON that is equal for equal values: it ignores the order of keys, and keys whose value is undefined. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

@@ -1,13 +1,13 @@
-/** Which Placement counts? Only the one whose hash the job's status recorded before it was created. */
+/** Which Placement of a job is valid? Only the one whose hash the job's status recorded before the Placement was created. */
 import type { Attempt, Placement, PlacementSpec } from '@coxswain/api-types';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { canonicalJson } from './canonical-json.ts';
 
-/** Objects of a cache are asked for again with every look, and a large one takes milliseconds. */
+/** Every reconciliation asks for the hash of the same cached object, and hashing a large one takes milliseconds. */
 const known = new WeakMap<PlacementSpec, string>();
 
-/** SHA-256 of the spec in its canonical form (keys in order, without spaces), as 64 hexadecimal digits. The spec must not be changed afterwards. */
+/** SHA-256 of the spec in its canonical form (keys in order, without spaces), as 64 hexadecimal digits. The caller must not change the spec afterwards. */
 export function placementSha256(spec: PlacementSpec): string {
   const before = known.get(spec);
   if (before !== undefined) return before;
@@ -16,10 +16,10 @@ export function placementSha256(spec: PlacementSpec): string {
   return digest;
 }
 
-/** An attempt as far as it says which Placement is its own. */
+/** The fields of an attempt that identify its Placement. */
 type Recording = Pick<Attempt, 'epoch' | 'placement' | 'placementSha256'>;
 
-/** Whether that Placement is the one that the attempt recorded. An attempt of a release that recorded no hash is known by the name alone. */
+/** Whether the attempt recorded that Placement. An attempt of a release that recorded no hash is matched by name alone. */
 export function isRecordedPlacement(
   { metadata, spec }: Pick<Placement, 'spec'> & { readonly metadata: Pick<Placement['metadata'], 'name'> },
   attempt: Recording,

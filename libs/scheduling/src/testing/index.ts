@@ -1,7 +1,7 @@
 import { effectiveLayout, NODE_LABELS, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import { ParallelLayout, worldSize } from '@coxswain/layout';
-import type { AdmissionView } from '../scheduler-view.ts';
+import type { SchedulerView } from '../scheduler-view.ts';
 
 const NODES = ['node-a', 'node-b'];
 
@@ -25,7 +25,7 @@ export function aSchedulerView(parts: {
   /** Facts of both nodes that differ from those of a ready node with two free GPUs. */
   readonly nodeFacts: Partial<NodeFacts>;
   readonly monotonicMs: () => number;
-}): AdmissionView {
+}): SchedulerView {
   const { job, nodeFacts, monotonicMs } = parts;
   const labels = { [NODE_LABELS.nvlinkDomain]: 'd1', [NODE_LABELS.nicIsland]: 'ib' };
   const nodes = NODES.map((name) => ({ labels, gpuCapacity: 2, schedulable: true, ready: true, ...nodeFacts, name }));

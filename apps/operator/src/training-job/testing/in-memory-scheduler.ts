@@ -1,23 +1,23 @@
 import type { Placement, TrainingJob } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import type { KubeObject } from '@coxswain/kube';
-import { Admission, type AdmissionView } from '@coxswain/scheduling';
+import { ClusterScheduler, type SchedulerView } from '@coxswain/scheduling';
 import { toCachedNode } from '../../cluster/cached-node.ts';
 import { toCachedPod, type CachedPod } from '../../cluster/cached-pod.ts';
 import type { InMemoryCluster } from './in-memory-cluster.ts';
 
-/** Admission that sees a cluster in memory as it is. */
-export function inMemoryAdmission(cluster: InMemoryCluster, monotonicMs: () => number): Admission {
+/** A scheduler that reads a cluster in memory, without lag. */
+export function createInMemoryScheduler(cluster: InMemoryCluster, monotonicMs: () => number): ClusterScheduler {
   const view = viewOf(cluster, monotonicMs);
-  const admission = new Admission(view);
+  const scheduler = new ClusterScheduler(view);
   cluster.onChange((kind, key) => {
-    if (kind === 'Node') admission.nodeChanged(key);
-    if (kind === 'Pod') for (const { name } of view.nodes()) admission.gpusChanged(name);
+    if (kind === 'Node') scheduler.nodeChanged(key);
+    if (kind === 'Pod') for (const { name } of view.nodes()) scheduler.gpusChanged(name);
   });
-  return admission;
+  return scheduler;
 }
 
-function viewOf(cluster: InMemoryCluster, monotonicMs: () => number): AdmissionView {
+function viewOf(cluster: InMemoryCluster, monotonicMs: () => number): SchedulerView {
   const pods = (): readonly CachedPod[] => cluster.list('Pod').map((pod) => toCachedPod(pod, { asGang: true }));
   const used = (): Map<string, number> => {
     const byNode = new Map<string, number>();
