@@ -47,10 +47,10 @@ export function aReconciler(parts: {
     planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
     runtimes: { runtimeOf: () => undefined, read: () => undefined },
     effects: {
-      warnOfStrangers: () => undefined,
+      warnOfUnrecordedPlacements: () => undefined,
       refuseLaunchers: () => undefined,
       warn: console.error,
-      announce: () => undefined,
+      recordEvents: () => undefined,
     },
   });
 }

@@ -358,10 +358,10 @@ class RunningOperator implements Operator {
           retention: this.#config.retention,
           measuredGpus: this.#config.measuredGpus,
           effects: {
-            announce: (job, events) => this.#announcer.announce(job, events),
+            recordEvents: (job, events) => this.#announcer.announce(job, events),
             refuseLaunchers: (job, epoch) => reporting.refuseLaunchers(job, epoch),
             warn: (job, note) => this.#announcer.warn(job, note),
-            warnOfStrangers: (job, note) => this.#announcer.warnOfStrangers(job, note),
+            warnOfUnrecordedPlacements: (job, note) => this.#announcer.warnOfStrangers(job, note),
           },
         }),
     });

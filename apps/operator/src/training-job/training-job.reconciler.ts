@@ -47,7 +47,7 @@ export interface ReconcilerOptions {
   readonly nodeSearches?: NodeSearches;
   /** Reads runtimes beside the loop. */
   readonly runtimes: Pick<RuntimeReads, 'runtimeOf' | 'read'>;
-  readonly effects: Pick<JobEffects, 'refuseLaunchers' | 'warn' | 'warnOfStrangers' | 'announce'>;
+  readonly effects: Pick<JobEffects, 'refuseLaunchers' | 'warn' | 'warnOfUnrecordedPlacements' | 'recordEvents'>;
 }
 
 /** Makes the calls that `reconcileJob` asks for; what is to be done is decided there. */

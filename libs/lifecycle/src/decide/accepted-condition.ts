@@ -1,4 +1,4 @@
-/** Can the job be run as it stands, and on which layout? */
+/** Can the job run as specified, and on which layout? */
 import type { EffectiveSpec, JobPlan, ReasonOf } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { formatBytes, formatDuration } from '@coxswain/units';
@@ -10,6 +10,7 @@ interface AcceptedDraft {
   readonly message: string;
 }
 
+/** Condition Accepted for that result of checking the spec. */
 export function acceptedDraft(acceptance: Acceptance, plan: JobPlan | undefined): AcceptedDraft {
   switch (acceptance.kind) {
     case 'refused':

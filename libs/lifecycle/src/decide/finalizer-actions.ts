@@ -6,10 +6,10 @@ import { readLive } from './proof.ts';
 import type { Situation } from './situation.ts';
 
 /**
- * What may be done for a job although the API server refuses every form of its status. That somebody deleted it is recorded in its metadata, and
- * is intent enough: its pods go, and once a live read shows that none of them computes any more, so does our finalizer.
+ * Actions for a deleted job whose status the API server refuses in every form. Its deletion is recorded in its metadata, so its pods are
+ * deleted. Once a live read shows that no pod computes any more, the job's finalizer is removed.
  */
-export function lettingGo(situation: Situation): readonly Action[] {
+export function finalizerActions(situation: Situation): readonly Action[] {
   const { facts } = situation;
   if (!facts.deleting || !facts.hasFinalizer) return [];
   if (!facts.isProven) return [readLive(situation, situation.record)];

@@ -12,7 +12,7 @@ import {
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { cutText, safeText } from '@coxswain/safe-text';
 import { acceptedDraft } from './accepted-condition.ts';
-import { changedFabricDraft, nodesRequestedDraft, stands } from './fabric-conditions.ts';
+import { changedFabricDraft, nodesRequestedDraft, isReasonStillValid } from './fabric-conditions.ts';
 import { type Facts, placementSpecOf, podCount } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
 import { describePulls } from '../observation/image-pulls.ts';
@@ -21,13 +21,13 @@ import { judgeNodes } from '../failure/lost-nodes.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-record.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { ObservedPod } from '../observation/observed.ts';
-import { saidBeforeReading } from '../epoch/runtime-standing.ts';
+import { conditionBeforeReading } from '../epoch/runtime-standing.ts';
 import { resumePointOf } from '../failure/resume-point.ts';
 import { describeRefused } from '../failure/unmade-checkpoints.ts';
 import type { Situation } from './situation.ts';
 import { notAsAsked, trainedDraft } from './trained-condition.ts';
 
-/** The status that says what the record holds: conditions, state and one sentence are derived from it, never the other way round. */
+/** The status for the record. Conditions, state and summary are derived from the record, never the other way round. */
 export function statusOf(situation: Situation): TrainingJobStatus {
   const { record, facts, now } = situation;
   const drafts = draftsOf(situation);
@@ -53,7 +53,7 @@ export function statusOf(situation: Situation): TrainingJobStatus {
   };
 }
 
-/** What a condition says, without the bookkeeping. */
+/** A condition without its times and generation. */
 type ConditionDraft<T extends ConditionType = ConditionType> = {
   readonly [K in T]: { readonly holds: boolean; readonly reason: ReasonOf<K>; readonly message: string };
 }[T];
@@ -100,7 +100,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
     case 'planning':
       return { holds: false, reason: 'Planning', message: next.message };
     case 'readingRuntime': {
-      const { reason = 'ReadingRuntime', message = next.message } = saidBeforeReading(facts, 'Placed') ?? {};
+      const { reason = 'ReadingRuntime', message = next.message } = conditionBeforeReading(facts, 'Placed') ?? {};
       return { holds: false, reason: isReasonOf('Placed', reason) ? reason : 'ReadingRuntime', message };
     }
     case 'afterPreviousEpoch':
@@ -113,7 +113,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return {
         holds: false,
         reason: 'WaitingForRestartDelay',
-        message: `Epoch ${record.epoch + 1} starts after the delay.${judgedSentence(record)}`,
+        message: `Epoch ${record.epoch + 1} starts after the delay.${describeJudgement(record)}`,
       };
     }
     case 'waiting':
@@ -125,9 +125,9 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
     case 'choosingNodes':
     case 'readingRuntimeAgain':
     case 'probing': {
-      // What was said last stands until something else is to be said.
+      // The recorded reason stays until another one applies.
       const { reason, message } = findCondition(recordedConditions(facts.job), 'Placed') ?? {};
-      if (message !== undefined && stands(next, reason)) return { holds: false, reason, message };
+      if (message !== undefined && isReasonStillValid(next, reason)) return { holds: false, reason, message };
       return { holds: false, reason: 'Placing', message: `Epoch ${record.epoch + 1} is being placed.` };
     }
     case 'placing':
@@ -139,13 +139,13 @@ function isReasonOf<T extends ConditionType>(type: T, reason: string): reason is
   return Object.hasOwn(CONDITION_REASONS[type], reason);
 }
 
-/** Which rule answered the last failure, and what is left. */
-function judgedSentence(record: JobRecord): string {
+/** Which rule answered the last failure, and how many restarts are left. */
+function describeJudgement(record: JobRecord): string {
   const says = record.attempts.at(-1)?.judgement?.says;
   return says === undefined ? '' : ` ${firstLine(says)}`;
 }
 
-/** The cluster's words, where it refused the last gang's pods. */
+/** The cluster's message if it refused the last gang's pods. */
 function refusal(record: JobRecord): string | undefined {
   const last = record.attempts.at(-1);
   return last?.reason === 'PodsRefused' ? refusedMessage(last.message ?? '') : undefined;
@@ -179,7 +179,7 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
     );
   }
   if (isRestartingInPods(attempt))
-    return { holds: false, reason: 'RestartingInPlace', message: againSentence(attempt) };
+    return { holds: false, reason: 'RestartingInPlace', message: describeRestartInPods(attempt) };
   const stuck = firstStuckPod(facts, epoch);
   if (stuck === undefined) {
     const pulls = describePulls(facts, attempt);
@@ -191,7 +191,7 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
   const { pod, waiting } = stuck;
   const node = pod.nodeName ?? 'unknown';
   if (IMAGE_PROBLEM.test(waiting.reason)) {
-    // The kubelet's own text alternates between two reasons; ours stays, so that it is written once.
+    // The kubelet alternates between two reasons; ours is constant, so that it is written once.
     return {
       holds: false,
       reason: 'ImageUnavailable',
@@ -207,17 +207,17 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
   return { holds: false, reason: 'PodStuck', message: cutText(message, 1024) };
 }
 
-/** The ranks have failed, and are to be started again in the same pods. */
+/** Whether the ranks have failed and restart in the same pods. */
 function isRestartingInPods({ stage, incarnation = 1, runningAt }: Attempt): boolean {
   return stage === 'Released' && incarnation > 1 && runningAt === undefined;
 }
 
-function againSentence({ epoch, incarnation = 1, resumedFrom }: Attempt): string {
+function describeRestartInPods({ epoch, incarnation = 1, resumedFrom }: Attempt): string {
   const from = resumedFrom === undefined ? 'from scratch' : `from step ${resumedFrom.step}`;
   return `The ranks of epoch ${epoch} are started again in their pods (incarnation ${incarnation}), ${from}.`;
 }
 
-/** Free of counts and times: in an outage each node's turn would be a write of every job. */
+/** Without counts and times: in an outage, each node's change would otherwise be a write of every job. */
 function doubtDraft(attempt: Attempt, facts: Facts): ConditionDraft<'Running'> | undefined {
   const { doubted, isHeld } = judgeNodes(facts, attempt, false);
   const [node] = doubted;
@@ -239,7 +239,7 @@ function firstStuckPod(
   return stuck.toSorted((left, right) => left.pod.podIndex - right.pod.podIndex)[0];
 }
 
-/** One sentence of the newest; a list of all would say little more. */
+/** Names the newest refused checkpoint only. */
 function refusedCheckpointDraft(record: JobRecord, facts: Facts): ConditionDraft<'CheckpointsRecorded'> | undefined {
   const refused = describeRefused(record, facts).at(-1);
   if (refused === undefined) return undefined;
@@ -257,7 +257,7 @@ function suspendedDraft(record: JobRecord, facts: Facts): ConditionDraft<'Suspen
   return { holds: true, reason: 'SuspendRequested', message: 'Nothing runs, as spec.suspend asks.' };
 }
 
-/** Types that are absent until they are true. */
+/** Builds the conditions; types without a draft are absent. */
 function conditionsOf(drafts: ConditionDrafts, facts: Facts, now: Date): Condition[] {
   const recorded = recordedConditions(facts.job);
   return CONDITION_TYPES.flatMap((type): readonly Condition[] => {
@@ -267,7 +267,7 @@ function conditionsOf(drafts: ConditionDrafts, facts: Facts, now: Date): Conditi
     const before = findCondition(recorded, type);
     const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now.toISOString();
     const { reason } = draft;
-    // Some quote the spec, which is the user's text.
+    // Some messages quote the spec, which is a user's text.
     const message = safeText(draft.message, MAX_CONDITION_CHARACTERS);
     return [{ type, status, reason, message, observedGeneration: facts.generation, lastTransitionTime }];
   });
@@ -281,24 +281,27 @@ function stateOf({ record, facts, next }: Situation): JobState {
   if (facts.deleting || (facts.cancel && attempt !== undefined)) return 'Stopping';
   if (attempt === undefined) {
     if (facts.suspend) return 'Suspended';
-    // Nothing is being restarted: it waits for a person.
+    // Nothing restarts: the job waits for a user.
     if (next.kind === 'unresumable') return 'Queued';
-    return WENT_ON.includes(record.attempts.at(-1)?.outcome) && refusal(record) === undefined ? 'Restarting' : 'Queued';
+    return CONTINUED_OUTCOMES.includes(record.attempts.at(-1)?.outcome) && refusal(record) === undefined
+      ? 'Restarting'
+      : 'Queued';
   }
   if (attempt.stage === 'Stopping') return stoppingState(attempt, facts);
   if (isRestartingInPods(attempt)) return 'Restarting';
   return attempt.runningAt === undefined ? 'Starting' : 'Running';
 }
 
-/** Ends of gangs that were well, saved, and go on as the next epoch. */
-const MADE_WAY: readonly Attempt['outcome'][] = ['Resized', 'Moved'];
+/** Outcomes of healthy gangs that saved and continue as the next epoch. */
+const REPLACED_OUTCOMES: readonly Attempt['outcome'][] = ['Resized', 'Moved'];
 
-/** Ends that another epoch follows by itself. */
-const WENT_ON: readonly Attempt['outcome'][] = ['Failed', ...MADE_WAY];
+/** Outcomes that the next epoch follows without a user's action. */
+const CONTINUED_OUTCOMES: readonly Attempt['outcome'][] = ['Failed', ...REPLACED_OUTCOMES];
 
 function stoppingState(attempt: Attempt, facts: Facts): JobState {
   if (facts.suspend || attempt.outcome === 'Suspended') return 'Suspending';
-  const goesOn = MADE_WAY.includes(attempt.outcome) || (attempt.outcome === 'Failed' && attempt.answer === 'Restart');
+  const goesOn =
+    REPLACED_OUTCOMES.includes(attempt.outcome) || (attempt.outcome === 'Failed' && attempt.answer === 'Restart');
   return goesOn ? 'Restarting' : 'Stopping';
 }
 
@@ -339,9 +342,10 @@ function restartingSummary(
 ): string {
   if (attempt === undefined) return `${placed} Before: ${failure}`;
   if (isRestartingInPods(attempt)) {
-    return `${againSentence(attempt)} Before: ${firstLine(attempt.incarnations?.at(-1)?.message ?? '')}`;
+    return `${describeRestartInPods(attempt)} Before: ${firstLine(attempt.incarnations?.at(-1)?.message ?? '')}`;
   }
-  if (MADE_WAY.includes(attempt.outcome)) return `The gang of epoch ${attempt.epoch} saves and stops. ${failure}`;
+  if (REPLACED_OUTCOMES.includes(attempt.outcome))
+    return `The gang of epoch ${attempt.epoch} saves and stops. ${failure}`;
   return `The gang of epoch ${attempt.epoch} failed and is being removed: ${failure}`;
 }
 

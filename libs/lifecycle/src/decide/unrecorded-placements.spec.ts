@@ -10,7 +10,10 @@ const forged = (name: string, epoch = 2): Placement => {
 
 describe('placements that status does not record', () => {
   const running = aRunningJob({});
-  const seen = (...strangers: Placement[]) => ({ ...running, placements: [...running.placements, ...strangers] });
+  const seen = (...unrecordedPlacements: Placement[]) => ({
+    ...running,
+    placements: [...running.placements, ...unrecordedPlacements],
+  });
   it.each<[string, Parameters<typeof decide>[0], RegExp | undefined]>([
     ['are not spoken of where there are none', seen(), undefined],
     ['are told by name', seen(forged('x')), /^Placement x says to be of this job.* Delete what you did not make/],
@@ -28,8 +31,8 @@ describe('placements that status does not record', () => {
       undefined,
     ],
   ])('%s', (_sentence, observed, want) => {
-    const { strangers } = decide(observed, NOW);
-    if (want === undefined) expect(strangers).toBeUndefined();
-    else expect(strangers).toMatch(want);
+    const { unrecordedPlacements } = decide(observed, NOW);
+    if (want === undefined) expect(unrecordedPlacements).toBeUndefined();
+    else expect(unrecordedPlacements).toMatch(want);
   });
 });

@@ -13,7 +13,7 @@ import {
   observe,
   settleWithAnswers,
   SharedCluster,
-  staleLook,
+  staleObservation,
   storyOf,
   World,
   type WorldFault,
@@ -178,7 +178,7 @@ describe('a job that goes on with fewer GPUs', () => {
   const faults: fc.Arbitrary<WorldFault> = fc.oneof(
     fc.record({ kind: fc.constantFrom('loseNode' as const, 'saveCheckpoint' as const), pick: fc.nat(200) }),
     fc.record({ kind: fc.constantFrom('restoreNodes' as const, 'plannerFails' as const) }),
-    staleLook,
+    staleObservation,
     crash,
   );
 

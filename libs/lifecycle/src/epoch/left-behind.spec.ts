@@ -4,12 +4,12 @@ import { anExit, aPod } from '../testing/index.ts';
 import { anAttempt, aRunningJob, NOW, settled } from '../testing/jobs.ts';
 
 const RAN = '2026-01-01T00:19:55Z';
-type Said = readonly [state: LauncherState, incarnation: number];
+type Testimony = readonly [state: LauncherState, incarnation: number];
 
 /** A gang of two pods at incarnation 2, of which the first one has ended so; and what their launchers said last. */
 function ending(
   exit: ObservedExit,
-  about: { readonly runningAt?: string; readonly first?: Said; readonly second?: Said } = {},
+  about: { readonly runningAt?: string; readonly first?: Testimony; readonly second?: Testimony } = {},
 ): TrainingJobStatus {
   const { first = ['reaped', 1], second = ['reaped', 1], ...more } = about;
   const incarnations = [

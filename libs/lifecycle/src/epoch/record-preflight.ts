@@ -3,10 +3,10 @@ import { safeText } from '@coxswain/safe-text';
 import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 
-/** Of a value in a note that tells two of them. */
+/** Length of a value in a note about a difference. */
 const MAX_VALUE = 80;
 
-/** What came of the look around before the first rank, once; and what has changed since the attempt before. */
+/** Records the result of preflight once, and the changes since the previous attempt. */
 export function recordPreflight(record: JobRecord, { observed: { preflight } }: Facts): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt === undefined || preflight?.epoch !== attempt.epoch || attempt.preflight !== undefined) return record;

@@ -279,7 +279,7 @@ describe('a preflight that names a node', () => {
 });
 
 describe('a gang whose containers run, while a launcher has never reached the operator', () => {
-  const KEY = 'e1/unheard';
+  const KEY = 'e1/silentPods';
   const heard = (count: number) => new Map(upTo(count, (podIndex) => bound(podIndex)).map(({ uid }) => [uid, 1_000]));
   const up = (ms: number, more: Partial<Observed> = {}, attempt: Partial<Attempt> = {}): Observed => ({
     ...gang({ runningAt: NOW.toISOString(), leaderTerm: 7, ...attempt }, upTo(4, bound), { [KEY]: ms }),

@@ -1,8 +1,8 @@
-/** Who says that a Node is about to go away, and when? */
+/** Which notices announce that a Node will go away, and when? */
 import type { DisruptionNoticeRule } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 
-/** A mark on a Node that says so. */
+/** A mark on a Node which announces that the Node will go away. */
 export interface NodeNotice {
   /** Name of the rule. */
   readonly rule: string;
@@ -12,22 +12,24 @@ export interface NodeNotice {
   readonly beginsAtMs?: number;
 }
 
-/** Of one Node. Whoever marks it in more ways says nothing new. */
-const MOST_NOTICES = 4;
+/** Notices kept per Node; more marks add no information. */
+const MAX_NOTICES = 4;
 
-/** A gang leaves so long before: a save of the largest takes minutes, and a job is looked at every five. */
+/**
+ * How long before the announced time gangs leave: a save of the largest model takes minutes, and jobs are reconciled at least every five.
+ */
 const LEAVE_BEFORE_MS = 900_000;
 
-/** A time that is so long past was forgotten there: nothing came of it. */
+/** A notice older than this is ignored: its time passed and nothing happened. */
 const FORGOTTEN_AFTER_MS = 86_400_000;
 
-/** What is announced of a v1 Node, by these rules in their order; never throws, whatever is not of the expected shape says nothing. */
+/** Notices on a v1 Node by these rules, in the order of the rules. Never throws; a field of an unexpected shape is ignored. */
 export function noticesOfNode(node: unknown, rules: readonly DisruptionNoticeRule[]): readonly NodeNotice[] {
   const marks = marksOf(node);
-  return rules.flatMap((rule) => noticeBy(rule, marks) ?? []).slice(0, MOST_NOTICES);
+  return rules.flatMap((rule) => noticeBy(rule, marks) ?? []).slice(0, MAX_NOTICES);
 }
 
-/** The first that asks gangs to leave now, by the wall clock. */
+/** The first notice that asks gangs to leave now, by the wall clock. */
 export function dueNotice(notices: readonly NodeNotice[], now: Date): NodeNotice | undefined {
   return notices.find(({ beginsAtMs }) => {
     if (beginsAtMs === undefined) return true;
@@ -36,7 +38,7 @@ export function dueNotice(notices: readonly NodeNotice[], now: Date): NodeNotice
   });
 }
 
-/** What will ask gangs to leave, and how soon that begins, where it begins within `withinMs`; none where it is due. */
+/** The earliest notice that will ask gangs to leave within `withinMs`; undefined: none, or it is due already. */
 export function comingNotice(
   notices: readonly NodeNotice[],
   { now, withinMs }: { readonly now: Date; readonly withinMs: number },

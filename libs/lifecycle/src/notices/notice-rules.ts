@@ -1,9 +1,10 @@
 /**
- * How do those who take nodes away say so beforehand? Each row is a mark that they write on the Node themselves. A cordon is none: it says that
- * nothing new is to begin there, and whoever upgrades a cluster cordons nodes whose pods are to end by themselves.
+ * Which marks announce that a Node will go away? Each row is a mark that a provider or operator writes on the Node. A cordon is not among
+ * them: it only says that nothing new may start there, and cluster upgrades cordon nodes whose pods may finish by themselves.
  */
 import { type DisruptionNoticeRule, NODE_MARKS } from '@coxswain/api-types';
 
+/** A notice rule and the source of its spelling. */
 export interface SourcedNoticeRule extends DisruptionNoticeRule {
   /** Where its spelling is documented. */
   readonly source: string;
@@ -13,8 +14,8 @@ const AWS = 'aws/aws-node-termination-handler, docs: TAINT_NODE';
 const KARPENTER = 'kubernetes-sigs/karpenter, pkg/apis: taints of disrupted nodes';
 
 /**
- * Left out on purpose: `aws-node-termination-handler/rebalance-recommendation` and `DeletionCandidateOfClusterAutoscaler` say that a node may go, not that it
- * will; Azure's `Freeze` pauses a machine for seconds.
+ * Left out on purpose: `aws-node-termination-handler/rebalance-recommendation` and `DeletionCandidateOfClusterAutoscaler`, which say that a
+ * node may go away and not that it will; and Azure's `Freeze`, which pauses a machine for seconds.
  */
 export const NOTICE_RULES: readonly SourcedNoticeRule[] = [
   { name: 'maintenance', taint: NODE_MARKS.maintenance, begins: 'AtTimestamp', source: 'Coxswain' },

@@ -19,45 +19,45 @@ import { DEFAULT_RETENTION, type Retention } from './retention.ts';
 import { DEFAULT_TIMEOUTS, type Timeouts } from './timeouts.ts';
 import { isOver, type Wait } from './waits.ts';
 
-/** How long after the grace of a pod's deletion it is given up when its node does not answer. */
+/** How long after its grace period a deleted pod is given up if its node does not answer. */
 export const FENCE_AFTER_MS = 30_000;
 
-/** A placement that status records, or is about to, and that is not created yet. */
+/** A placement that status records, or is about to record, and that is not created yet. */
 export interface UnwrittenPlacement {
   readonly name: string;
   readonly spec: PlacementSpec;
 }
 
-/** What the rules ask of an observation, with nonsense taken out. */
+/** An observation as the rules use it, without nonsensical values. */
 export interface Facts {
   readonly job: TrainingJob;
   readonly generation: number;
   readonly deleting: boolean;
   readonly hasFinalizer: boolean;
-  /** undefined: it cannot be read; see `specProblem`. */
+  /** undefined: the spec is unreadable; see `specProblem`. */
   readonly spec: TrainingJobSpec | undefined;
   readonly specProblem: string | undefined;
   readonly suspend: boolean;
   readonly cancel: boolean;
   readonly gracePeriodSeconds: number;
   readonly restartPolicy: { readonly maxRestarts: number; readonly delaySeconds: number };
-  /** Ours, whatever the epoch: by owner, label and name. */
+  /** The job's own pods of every epoch: by owner, label and name. */
   readonly pods: readonly ObservedPod[];
-  /** Names of pods that are not ours. */
+  /** Names of observed pods that are not the job's. */
   readonly foreignPodNames: ReadonlySet<string>;
-  /** Those that the status recorded. */
+  /** Placements that the status records. */
   readonly placements: readonly Placement[];
-  /** Those that say to be of this job and are in no record: left over or forged. They count for nothing. */
-  readonly strangePlacements: readonly Placement[];
+  /** Placements that name this job and are not in its status: left over or forged. They have no effect. */
+  readonly unrecordedPlacements: readonly Placement[];
   readonly unwritten?: UnwrittenPlacement;
   readonly checkpoints: readonly Checkpoint[];
-  /** As the status records them. */
+  /** Attempts in the status, oldest first. */
   readonly attempts: readonly Attempt[];
-  /** What is not seen does not exist. */
+  /** The observation was read live: what it lacks does not exist. */
   readonly isProven: boolean;
-  /** The status is the newest. */
+  /** The status is the newest version. */
   readonly isStatusProven: boolean;
-  /** The job has no other checkpoints than these. */
+  /** Checkpoints were read live: the job has no others. */
   readonly areCheckpointsProven: boolean;
   readonly refusedPods: ReadonlyMap<string, string>;
   readonly refusedCheckpoints: ReadonlyMap<string, RefusedWrite>;
@@ -65,12 +65,12 @@ export interface Facts {
   readonly timeouts: Timeouts;
   readonly retention: Retention;
   readonly measuredGpus: MeasuredGpus;
-  /** As observed, asked for once at most. */
+  /** The observed capacity; computed at most once. */
   readonly capacity: () => FabricCapacity;
   readonly observed: Observed;
 }
 
-/** `attempts` are those of the job's status, where somebody has read them already. */
+/** Derives the facts of an observation. `attempts`: those of the job's status, if the caller has read them. */
 export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attempts'> = recordOf(observed.job)): Facts {
   const { job } = observed;
   const { spec, specProblem } = specOf(job);
@@ -86,7 +86,7 @@ export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attem
     hasFinalizer: job.metadata.finalizers?.includes(FINALIZER) ?? false,
     spec,
     specProblem,
-    // What stops a job is read even from a spec that cannot be run.
+    // `suspend` and `cancel` are read even from a spec that cannot run.
     suspend: rawField(job, 'suspend') === true,
     cancel: rawField(job, 'cancel') === true,
     gracePeriodSeconds: spec?.terminationGracePeriodSeconds ?? 60,
@@ -96,7 +96,7 @@ export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attem
     ),
     foreignPodNames: new Set(observed.pods.filter((pod) => !pod.ours).map((pod) => pod.name)),
     placements: observed.placements.filter(isOurs),
-    strangePlacements: observed.placements.filter((placement) => !isOurs(placement)),
+    unrecordedPlacements: observed.placements.filter((placement) => !isOurs(placement)),
     attempts,
     checkpoints: observed.checkpoints.filter((checkpoint) => checkpoint.spec?.jobUid === uid),
     isProven: observed.isProven ?? false,
@@ -118,41 +118,42 @@ function once<T>(ask: () => T): () => T {
   return () => (answer ??= { value: ask() }).value;
 }
 
-/** The placement of that epoch, where it is recorded and exists. */
+/** The recorded placement of that epoch; undefined: it does not exist. */
 export function placementOf(facts: Facts, epoch: number): Placement | undefined {
   return facts.placements.find((placement) => placement.spec.epoch === epoch);
 }
 
-/** The same, or as it is about to be created. */
+/** The spec of that placement, also if it is still to be created. */
 export function placementSpecOf(facts: Facts, epoch: number): PlacementSpec | undefined {
   const { unwritten } = facts;
   return placementOf(facts, epoch)?.spec ?? (unwritten?.spec.epoch === epoch ? unwritten.spec : undefined);
 }
 
-/** Pods that a placement asks for. */
+/** Number of pods of a placement. */
 export function podCount(placement: PlacementSpec): number {
   const { ranks, ranksPerPod = 1, nodes, worldSize } = placement;
   return ranks === undefined ? Math.min(nodes.length, Math.ceil(worldSize / ranksPerPod)) : nodes.length;
 }
 
-/** Whether the pod's containers have all ended. */
+/** Whether all containers of the pod have ended. */
 export function isTerminal(pod: ObservedPod): boolean {
   return pod.phase === 'Succeeded' || pod.phase === 'Failed';
 }
 
+/** State of the node; ready if it was not observed or not named. */
 export function nodeStateOf(facts: Facts, nodeName: string | undefined): NodeState {
   return nodeName === undefined ? 'ready' : (facts.observed.nodeStates.get(nodeName) ?? 'ready');
 }
 
-/** Whether its kubelet answers. */
+/** Whether the node's kubelet answers. */
 export function doesAnswer(state: NodeState): boolean {
   return state === 'ready' || state === 'leaving';
 }
 
 /**
- * How long a deleted pod is waited for beyond its grace. Then it is fenced: reports, rendezvous and checkpoints of its epoch are refused, its
- * save directory belongs to that epoch alone, and its GPUs count as taken until it ends. undefined: it has ended, will never run, or nobody
- * deleted it.
+ * The wait for a deleted pod beyond its grace period. After it the pod is fenced: its epoch's reports, rendezvous and checkpoints are
+ * rejected, its save directory belongs to that epoch alone, and its GPUs count as taken until it ends. undefined: the pod has ended, will
+ * never run, or is not deleted.
  */
 export function fenceWait(facts: Facts, pod: ObservedPod): Wait | undefined {
   if (isTerminal(pod) || willNeverRun(pod) || pod.deletionTimestamp === undefined) return undefined;
@@ -164,19 +165,19 @@ export function fenceWait(facts: Facts, pod: ObservedPod): Wait | undefined {
   };
 }
 
-/** Whether the pod was deleted before it had a node: the API server binds none that is being deleted, so it will never run. */
+/** Whether the pod was deleted before it had a node. The API server binds no pod that is being deleted, so it will never run. */
 export function willNeverRun(pod: ObservedPod): boolean {
   return pod.deletionTimestamp !== undefined && pod.nodeName === undefined;
 }
 
-/** Whether the pod may still compute or write: not terminal, and not fenced. */
+/** Whether the pod may still compute or write: it is neither terminal nor fenced. */
 export function isLive(facts: Facts, pod: ObservedPod): boolean {
   if (isTerminal(pod) || willNeverRun(pod)) return false;
   const wait = fenceWait(facts, pod);
   return wait === undefined || !isOver(facts, wait);
 }
 
-/** What was read of a spec lives as long as the spec itself: a job's is read again with every look. */
+/** Parsed specs, which live as long as the raw spec: every reconciliation reads it. */
 const readSpecs = new WeakMap<object, Pick<Facts, 'spec' | 'specProblem'>>();
 
 function specOf({ spec }: TrainingJob): Pick<Facts, 'spec' | 'specProblem'> {
@@ -200,7 +201,7 @@ function rawField(job: TrainingJob, field: 'suspend' | 'cancel'): unknown {
   return typeof spec === 'object' && spec !== null ? Reflect.get(spec, field) : undefined;
 }
 
-/** Whether all that pods are made from is there; of a stranger's placement a view may show less. */
+/** Whether the spec has every field that pods are created from. A view may show a stranger's placement incompletely. */
 export function isUsable(spec: PlacementSpec | null | undefined): boolean {
   return (
     typeof spec === 'object' &&
@@ -215,8 +216,9 @@ export function isUsable(spec: PlacementSpec | null | undefined): boolean {
 }
 
 /**
- * Whoever may make pods may write labels and owners as he likes; a name is taken once, and that of a recorded gang cannot be known before it is
- * recorded. Of epochs that status tells of no more it may be any of ours.
+ * Whether the pod has the name that its gang's record gives it. A user who may create pods can write any label and owner, but a name is
+ * taken once, and a gang's name is unknown before it is recorded. For epochs that the status no longer holds, any of the job's names is
+ * accepted.
  */
 function isNamed({ metadata }: TrainingJob, attempts: readonly Attempt[], pod: ObservedPod): boolean {
   const attempt = attempts.find(({ epoch }) => epoch === pod.epoch);
@@ -229,7 +231,7 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-/** Objects of a cache are looked at again and again, and each look at the ranks takes a step per rank. */
+/** Results by placement: every reconciliation asks, and checking the ranks takes a step per rank. */
 const soundRanks = new WeakMap<PlacementSpec, boolean>();
 
 function hasSoundRanks(spec: PlacementSpec): boolean {

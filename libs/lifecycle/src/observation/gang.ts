@@ -2,14 +2,14 @@ import { type Attempt, podName } from '@coxswain/api-types';
 import { type Facts, isTerminal, placementOf, podCount } from './facts.ts';
 import type { ObservedPod } from './observed.ts';
 
-/** What was found out of an epoch in one look: a dozen rules ask, and a gang may have thousands of pods. */
-type FoundInLook<T> = WeakMap<Facts, Map<number, T>>;
+/** Results per observation and epoch: a dozen rules ask, and a gang may have thousands of pods. */
+type PerObservation<T> = WeakMap<Facts, Map<number, T>>;
 
-const gangs: FoundInLook<readonly ObservedPod[]> = new WeakMap();
-const missing: FoundInLook<readonly number[]> = new WeakMap();
-const nodes: FoundInLook<readonly string[]> = new WeakMap();
+const gangs: PerObservation<readonly ObservedPod[]> = new WeakMap();
+const missing: PerObservation<readonly number[]> = new WeakMap();
+const nodes: PerObservation<readonly string[]> = new WeakMap();
 
-function oncePerLook<T>(found: FoundInLook<T>, facts: Facts, epoch: number, findOut: () => T): T {
+function oncePerObservation<T>(found: PerObservation<T>, facts: Facts, epoch: number, findOut: () => T): T {
   const byEpoch = found.get(facts) ?? new Map<number, T>();
   found.set(facts, byEpoch);
   const known = byEpoch.get(epoch);
@@ -19,13 +19,14 @@ function oncePerLook<T>(found: FoundInLook<T>, facts: Facts, epoch: number, find
   return value;
 }
 
+/** The job's observed pods of that epoch. */
 export function podsOf(facts: Facts, epoch: number): readonly ObservedPod[] {
-  return oncePerLook(gangs, facts, epoch, () => facts.pods.filter((pod) => pod.epoch === epoch));
+  return oncePerObservation(gangs, facts, epoch, () => facts.pods.filter((pod) => pod.epoch === epoch));
 }
 
-/** Indices of the attempt's pods that are not observed. Without its Placement no pod is known to be missing. */
+/** Indices of the attempt's pods that are not observed; none if its Placement is unknown. */
 export function missingIndices(facts: Facts, attempt: Attempt): readonly number[] {
-  return oncePerLook(missing, facts, attempt.epoch, () => {
+  return oncePerObservation(missing, facts, attempt.epoch, () => {
     const placement = placementOf(facts, attempt.epoch);
     if (placement === undefined) return [];
     const present = new Set(podsOf(facts, attempt.epoch).map((pod) => pod.podIndex));
@@ -33,9 +34,9 @@ export function missingIndices(facts: Facts, attempt: Attempt): readonly number[
   });
 }
 
-/** Nodes on which the attempt's pods run, or are to run. */
+/** Nodes on which the attempt's pods run or will run. */
 export function nodesOf(facts: Facts, attempt: Attempt): readonly string[] {
-  return oncePerLook(nodes, facts, attempt.epoch, () => {
+  return oncePerObservation(nodes, facts, attempt.epoch, () => {
     const placed = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
     const pods = podsOf(facts, attempt.epoch).filter((pod) => !isTerminal(pod));
     const used = [
@@ -46,7 +47,7 @@ export function nodesOf(facts: Facts, attempt: Attempt): readonly string[] {
   });
 }
 
-/** Names of the attempt's pods that are not observed; the caller decides what their absence means. */
+/** Names of the attempt's unobserved pods. The caller decides what their absence means. */
 export function missingPodNames(facts: Facts, attempt: Attempt): readonly string[] {
   return missingIndices(facts, attempt).map((podIndex) =>
     podName(facts.job.metadata, { epoch: attempt.epoch, podIndex, placement: attempt.placement }),

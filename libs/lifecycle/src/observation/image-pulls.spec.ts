@@ -7,7 +7,7 @@ const job = { ...aJob(), status: aStatus({ attempts: [anAttempt({})] }) };
 const NODES = Array.from({ length: 32 }, (_, index) => `node-${index}`);
 
 /** What is said of a gang of 32 nodes of which so many pull, after so long. */
-function saidOf(pulling: number, elapsed: Readonly<Record<string, number>>, runtime?: object) {
+function testimonyByNode(pulling: number, elapsed: Readonly<Record<string, number>>, runtime?: object) {
   const pods = NODES.map((nodeName, podIndex) =>
     aPod(job, {
       podIndex,
@@ -27,7 +27,7 @@ function saidOf(pulling: number, elapsed: Readonly<Record<string, number>>, runt
   return decide(seen, NOW);
 }
 const messageOf = (pulling: number, ms: number) =>
-  findCondition(saidOf(pulling, { 'e1/pulls-told': ms }).status.conditions, 'Running')?.message;
+  findCondition(testimonyByNode(pulling, { 'e1/pulls-told': ms }).status.conditions, 'Running')?.message;
 
 describe('pulls of a gang’s image', () => {
   it.each([
@@ -45,7 +45,7 @@ describe('pulls of a gang’s image', () => {
   });
 
   it('are looked at again when they become news', () => {
-    expect(saidOf(32, { 'e1/pulls-told': 4_000 }).requeueAfterMs).toBe(6_000);
+    expect(testimonyByNode(32, { 'e1/pulls-told': 4_000 }).requeueAfterMs).toBe(6_000);
   });
 
   it.each([
@@ -54,6 +54,6 @@ describe('pulls of a gang’s image', () => {
     ['shorter than the cluster’s limit', { imagePullDeadlineSeconds: 600 }, 600_000, 'Failed'],
     ['as the cluster says, where the runtime says nothing', {}, 1_800_000, 'Failed'],
   ])('may take %s, as their runtime says', (_sentence, runtime, ms, want) => {
-    expect(saidOf(1, { 'e1/pulling': ms }, runtime).status.attempts?.at(-1)?.outcome).toBe(want);
+    expect(testimonyByNode(1, { 'e1/pulling': ms }, runtime).status.attempts?.at(-1)?.outcome).toBe(want);
   });
 });

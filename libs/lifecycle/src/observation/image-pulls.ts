@@ -9,23 +9,23 @@ export function isPulling(pod: ObservedPod): boolean {
   return pod.pullsImage === true && !pod.running && !isTerminal(pod);
 }
 
-/** An image that its nodes have is no news, and neither is a small one. */
-const NO_NEWS_MS = 10_000;
-/** How often the progress of a gang's pulls is told, at most: each time is a write of the job. */
-const TOLD_STEPS = 8;
+/** A shorter pull is not reported: nodes with the image, and small images. */
+const SHORT_PULL_MS = 10_000;
+/** Number of reports of a gang's pulls, at most; each is a write of the job. */
+const REPORTED_STEPS = 8;
 
-/** From when on the pulls of that epoch are told of; undefined where there are none. */
-export function pullsToldWait(facts: Facts, { epoch }: { readonly epoch: number }): Wait | undefined {
-  return podsOf(facts, epoch).some(isPulling) ? { key: `e${epoch}/pulls-told`, limitMs: NO_NEWS_MS } : undefined;
+/** The wait before pulls of that epoch are reported; undefined: no pod pulls. */
+export function pullReportWait(facts: Facts, { epoch }: { readonly epoch: number }): Wait | undefined {
+  return podsOf(facts, epoch).some(isPulling) ? { key: `e${epoch}/pulls-told`, limitMs: SHORT_PULL_MS } : undefined;
 }
 
-/** How many nodes pull the image, in eighths of the gang; undefined where it is not worth telling. */
+/** A sentence on how many nodes pull the image, in eighths of the gang; undefined: it is too early to report. */
 export function describePulls(facts: Facts, { epoch }: { readonly epoch: number }): string | undefined {
-  const wait = pullsToldWait(facts, { epoch });
+  const wait = pullReportWait(facts, { epoch });
   if (wait === undefined || !isOver(facts, wait)) return undefined;
   const pods = podsOf(facts, epoch);
   const pulling = pods.filter(isPulling).length;
-  const step = Math.max(1, Math.ceil(pods.length / TOLD_STEPS));
+  const step = Math.max(1, Math.ceil(pods.length / REPORTED_STEPS));
   const atMost = Math.min(pods.length, Math.ceil(pulling / step) * step);
   const nodes = `node${pods.length === 1 ? '' : 's'} of epoch ${epoch}`;
   return `The image is being pulled on ${step === 1 ? '' : 'at most '}${atMost} of ${pods.length} ${nodes}.`;

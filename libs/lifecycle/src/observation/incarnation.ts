@@ -1,16 +1,16 @@
-/** Which run of the ranks in the pods of an epoch is meant, and what do its launchers do? */
+/** Which run of an epoch's ranks is meant, and what do its launchers report? */
 import type { Attempt, EndedIncarnation, TerminationCause } from '@coxswain/api-types';
 import { type Facts, isTerminal, nodeStateOf } from './facts.ts';
 import { podsOf } from './gang.ts';
 import type { ObservedLauncher, ObservedPod } from './observed.ts';
 
-/** Whose reports, rendezvous and saves count: those of one run of the ranks in the pods of one epoch. */
+/** Identifies one run of the ranks of an epoch. Only its reports, rendezvous and saves are accepted. */
 export interface Fence {
   readonly epoch: number;
   readonly incarnation: number;
 }
 
-/** The fence as status, cause or report name it; absent means the first incarnation. */
+/** The fence that a status, cause or report names; an absent incarnation is the first. */
 export function fenceOf({
   epoch,
   incarnation = 1,
@@ -21,35 +21,35 @@ export function fenceOf({
   return { epoch, incarnation };
 }
 
-/** Whether what was said is of the attempt's current incarnation. */
+/** Whether the report belongs to the attempt's current incarnation. */
 export function isOfFence(
-  said: Pick<TerminationCause, 'epoch' | 'incarnation'> | undefined,
+  report: Pick<TerminationCause, 'epoch' | 'incarnation'> | undefined,
   attempt: Pick<Attempt, 'epoch' | 'incarnation'>,
 ): boolean {
-  return said?.epoch === attempt.epoch && (said.incarnation ?? 1) === (attempt.incarnation ?? 1);
+  return report?.epoch === attempt.epoch && (report.incarnation ?? 1) === (attempt.incarnation ?? 1);
 }
 
-/** Whether the pod told its end as one of a run of its epoch that was answered already. */
+/** Whether the pod's end belongs to an earlier incarnation of its epoch, which was answered already. */
 export function isOfEarlierIncarnation(cause: TerminationCause | undefined, attempt: Attempt): boolean {
   return cause?.epoch === attempt.epoch && (cause.incarnation ?? 1) < (attempt.incarnation ?? 1);
 }
 
 /**
- * Whether the pod ended before its ranks were started again: it tells its end as one of an earlier incarnation, and nobody knows of the current one
- * in it. Where that has run, what it tells is left over: a launcher that dies writes nothing, and its message of the time before stays.
+ * Whether the pod ended before its ranks restarted: its end belongs to an earlier incarnation, and no launcher of it reported the current
+ * one. If that has run, the cause is left over: a launcher that dies writes none, and the earlier message stays.
  */
 export function isLeftBehind(facts: Facts, pod: ObservedPod, attempt: Attempt): boolean {
   const hasBegun = attempt.runningAt !== undefined || isBegun([launcherOf(facts, pod, attempt)], fenceOf(attempt));
   return isTerminal(pod) && isOfEarlierIncarnation(pod.exit?.cause, attempt) && !hasBegun;
 }
 
-/** Where that incarnation of the attempt began; undefined: from scratch, or it is not remembered. */
+/** The checkpoint that the incarnation began from; undefined: from scratch, or it is not recorded any more. */
 export function resumedFromOf(attempt: Attempt, incarnation: number): EndedIncarnation['resumedFrom'] {
   if (incarnation === (attempt.incarnation ?? 1)) return attempt.resumedFrom;
   return attempt.incarnations?.find((one) => one.incarnation === incarnation)?.resumedFrom;
 }
 
-/** What the pod's launcher last said, as far as it is of the attempt's epoch. */
+/** The last report of the pod's launcher, if it is about the attempt's epoch. */
 export function launcherOf(
   facts: Facts,
   pod: ObservedPod,
@@ -60,8 +60,8 @@ export function launcherOf(
 }
 
 /**
- * Whether nothing of an earlier incarnation runs in a pod any more, by its launcher's own word: it runs nothing, or has been given this one.
- * Whoever was given ranks runs them until it says otherwise, and silence proves nothing.
+ * Whether the launcher reports that no earlier incarnation runs: it runs nothing, or was assigned this one. An assigned launcher counts as
+ * running until it reports otherwise; silence proves nothing.
  */
 export function hasReaped(launcher: ObservedLauncher | undefined, { epoch, incarnation }: Fence): boolean {
   if (launcher?.epoch !== epoch) return false;
@@ -69,12 +69,12 @@ export function hasReaped(launcher: ObservedLauncher | undefined, { epoch, incar
   return launcher.state !== 'running';
 }
 
-/** Whether somebody was given this incarnation already: then all had reaped the last one, whoever has been heard since. */
+/** Whether a launcher was assigned this incarnation. All launchers had then ended the previous one, even those that are silent since. */
 export function isBegun(launchers: Iterable<ObservedLauncher | undefined>, { epoch, incarnation }: Fence): boolean {
   return [...launchers].some((one) => one?.epoch === epoch && one.incarnation >= incarnation);
 }
 
-/** Pods of the attempt in which ranks of an earlier incarnation may run. Those that have ended do not hold it up: they are a failure. */
+/** Pods of the attempt that may still run ranks of an earlier incarnation. Ended pods are not among them: they are a failure. */
 export function unreapedPods(facts: Facts, attempt: Attempt): readonly ObservedPod[] {
   const fence = fenceOf(attempt);
   const pods = podsOf(facts, attempt.epoch).filter((pod) => !isTerminal(pod));
@@ -83,7 +83,7 @@ export function unreapedPods(facts: Facts, attempt: Attempt): readonly ObservedP
   return pods.filter((_pod, index) => !hasReaped(launchers[index], fence));
 }
 
-/** Pods of the attempt whose launcher has not said yet that it runs the current incarnation. */
+/** Pods of the attempt whose launcher has not reported that it runs the current incarnation. */
 export function pausedPods(facts: Facts, attempt: Attempt): readonly ObservedPod[] {
   return podsOf(facts, attempt.epoch).filter((pod) => {
     const launcher = launcherOf(facts, pod, attempt);
@@ -92,7 +92,7 @@ export function pausedPods(facts: Facts, attempt: Attempt): readonly ObservedPod
   });
 }
 
-/** Whether ranks can be started in that pod: its container runs on a node that answers, and nobody wants it away. */
+/** Whether ranks can start in that pod: its container runs, its node answers, and nothing is about to remove it. */
 export function isAlive(facts: Facts, pod: ObservedPod): boolean {
   return (
     pod.running &&

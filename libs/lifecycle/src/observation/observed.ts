@@ -21,126 +21,131 @@ import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { GangRequest, PlacementRefusal } from '@coxswain/scheduling';
 
-/** One look at everything that concerns a job. Nothing here is an event; a later look replaces an earlier one. */
+/** One observation of everything that concerns a job. Nothing in it is an event; a later observation replaces an earlier one. */
 export interface Observed {
-  /** As the API server holds it. Missing or nonsensical fields are treated as absent, never as an error. */
+  /** The job as the cache holds it. Missing and nonsensical fields count as absent, never as an error. */
   readonly job: TrainingJob;
   /**
-   * Every pod that the job owns or that carries its UID label, of any epoch, and every pod that bears one of the gang's names without being ours
-   * (found when a create answers AlreadyExists).
+   * Every pod that the job owns or that carries its UID label, of any epoch; and pods of other owners that have a name of the gang (found
+   * when a create answers AlreadyExists).
    */
   readonly pods: readonly ObservedPod[];
-  /** Placement objects that carry the job's UID, whoever made them, and what was found under a name that one of ours was to have. */
+  /** Placements that carry the job's UID, of any author; and objects found under a name that a placement of the job was to have. */
   readonly placements: readonly Placement[];
-  /** Placement of this job that this process has reserved GPUs for and may not have created yet. */
+  /** The placement that this process has reserved for the job and may not have created yet. */
   readonly reserved?: PlacementSpec;
-  /** The Placement that status records of the attempt under way, as this process saw it before somebody deleted it; absent while it is there. */
+  /** The current attempt's recorded Placement as this process observed it before its deletion; absent: it exists. */
   readonly keptPlacement?: PlacementSpec;
-  /** Number of the leader's term; absent where nobody leads. */
+  /** Number of the leader's term; absent: this process does not lead. */
   readonly leaderTerm?: number;
   /**
-   * Nodes on which these pods of a placement of this job, none of them bound, have no room any more beside what others hold; all its pods unless told.
-   * Absent: there are none.
+   * Nodes whose free GPUs are too few for these pods of a placement of this job (default: all its pods), none of which is bound. Absent:
+   * there are none.
    */
   readonly takenNodes?: (placement: PlacementSpec, podIndices?: readonly number[]) => readonly string[];
-  /** Whether, beyond that, each of its nodes is there, ready and takes pods. Absent: they are. */
+  /** Whether each of its nodes also exists, is ready and is schedulable. Absent: they are. */
   readonly isReservable?: (placement: PlacementSpec) => boolean;
-  /** What is known of the runtime that the spec names; absent: it was not asked for yet, or none is named. */
+  /** The runtime that the spec names; absent: it was not read yet, or none is named. */
   readonly runtime?: ObservedRuntime;
   /** Checkpoint objects that carry the job's UID. */
   readonly checkpoints: readonly Checkpoint[];
-  /** Free and taken GPUs, without this job's own terminal pods. Called at most once, and only for a job that is to be planned or placed. */
+  /** Free and taken GPUs, without this job's own ended pods. Called at most once, and only if the job is to be planned or placed. */
   readonly capacity: () => FabricCapacity;
-  /** An earlier refusal of that request, while what refused it has not changed: then it need not be searched again. */
+  /** An earlier refusal of that request, while its cause has not changed; the search is then skipped. */
   readonly standingRefusal?: (request: GangRequest) => PlacementRefusal | undefined;
-  /** What became of the last action findNodes, if it was that search. Absent: nodes are searched in the look itself. */
+  /** State of the last action findNodes, if it was that search. Absent: nodes are searched synchronously. */
   readonly nodeSearch?: (search: NodeSearch) => ObservedNodeSearch;
-  /** Whether another job waits for GPUs. Absent: none does. Asked for a job alone that runs on fewer than it asks for. */
+  /** Whether another job waits for GPUs. Absent: none does. Called only for a job that runs on fewer GPUs than it asks for. */
   readonly doOthersWait?: () => boolean;
   /**
-   * State of the nodes of the current epoch's placement, of the next one's, and of every pod of this job that is not terminal, whatever its
-   * epoch: a pod of an earlier epoch on a node that does not answer is given up only if the node's state is told. No entry means ready.
+   * State of the nodes of the current placement, of the next one, and of every non-terminal pod of the job of any epoch. A pod of an
+   * earlier epoch on an unreachable node is given up only if its node's state is in this map. No entry: ready.
    */
   readonly nodeStates: ReadonlyMap<string, NodeState>;
   /**
-   * Job, pods and doubtful nodes were read from the API server for this look (the answer to action readLive): what is absent here does not
-   * exist. Absence in a cache proves nothing.
+   * Job, pods and doubtful nodes were read from the API server for this observation (answer to readLive): what it lacks does not exist.
+   * Absence in a cache proves nothing.
    */
   readonly isProven?: boolean;
-  /** The job's status is what the API server holds: read a moment ago, or written by this process over the version that it had seen. */
+  /** The job's status is what the API server holds: read a moment ago, or written by this process over the version that it had read. */
   readonly isStatusProven?: boolean;
-  /** The job's checkpoints were read from the API server for this look (the answer to action readCheckpoints). */
+  /** The job's checkpoints were read from the API server for this observation (answer to readCheckpoints). */
   readonly areCheckpointsProven?: boolean;
-  /** Pods that the cluster refused for good (quota, limits, policy), by name, with its words: an answer to action createPod. */
+  /** Pods that the cluster permanently refused (quota, limits, policy), by name, with its message: an answer to createPod. */
   readonly refusedPods?: ReadonlyMap<string, string>;
   /**
-   * How long each thing that the last decision named in `timed` has lasted without a gap, in milliseconds, by a clock that never steps and
-   * from the moment at which this process first saw it. No entry: first seen now.
+   * How long each wait that the last decision named in `timed` has lasted without a gap, in milliseconds. It is measured by a monotonic
+   * clock from when this process first observed it. No entry: first observed now.
    */
   readonly elapsedMs?: ReadonlyMap<string, number>;
-  /** How often a delete of each pod found that it had changed since it was read, by the pod's UID. */
+  /** How often a delete of each pod was refused because the pod had changed since it was read, by the pod's UID. */
   readonly contested?: ReadonlyMap<string, number>;
-  /** How long ago each pod's launcher was last heard, in milliseconds, by the pod's UID. No entry: never, or not by this process. */
+  /** Milliseconds since each launcher's last report, by its pod's UID. No entry: no report, or none to this process. */
   readonly heardMs?: ReadonlyMap<string, number>;
   /**
-   * What each launcher that can start ranks again last said of its ranks, by its pod's UID. No entry: never, not to this process, or a launcher
-   * that cannot; only what is said counts, for a connection may be lost.
+   * Last report of each launcher that can restart ranks, by its pod's UID. No entry: no report, none to this process, or the launcher
+   * cannot. Only reports count, because a connection may be lost.
    */
   readonly launchers?: ReadonlyMap<string, ObservedLauncher>;
-  /** How many nodes there are, and how many are not ready; only asked where a node of the gang is not ready. */
+  /** How many nodes exist, and how many are not ready; only called if a node of the gang is not ready. */
   readonly nodeCensus?: () => NodeCensus;
-  /** Which boot of a node this is, as its kubelet says; another one means that it was booted again or replaced. */
+  /** The node's boot ID, as its kubelet reports it; another value means that it was rebooted or replaced. */
   readonly bootIdOf?: (node: string) => string | undefined;
-  /** Since when a Node is ready, as it says: told apart from other such moments, and compared with no clock. Absent: it is not, or does not say. */
+  /**
+   * Since when a Node is ready, as its condition says. Values are compared with each other for order and never with a clock. Absent: it is
+   * not ready, or does not say.
+   */
   readonly readySinceOf?: (node: string) => string | undefined;
-  /** Conditions of a Node that are True, without Ready. */
+  /** Conditions of a Node that are True, except Ready. */
   readonly nodeConditionsOf?: (node: string) => readonly NodeCondition[];
-  /** Who says that a Node is about to go away; only asked of nodes that are leaving, for what people are told. */
+  /** The notice that a Node is about to go away; only called for leaving nodes, for messages to users. */
   readonly noticeOf?: (node: string) => NodeNotice | undefined;
-  /** Who says that a Node will go away, not yet so soon that its gangs leave. Absent: nobody does. */
+  /** The notice that a Node will go away, later than its gangs leave. Absent: there is none. */
   readonly comingNoticeOf?: (node: string) => NodeNotice | undefined;
-  /** What detectors (of stragglers, of hangs) say of the gang. One of another epoch says nothing. */
+  /** Verdicts of detectors (stragglers, hangs) about the gang. Verdicts of another epoch are ignored. */
   readonly verdicts?: readonly Verdict[];
-  /** What detectors see of the gang, whether or not it is acted on. One of another run says nothing. */
+  /** Findings of detectors about the gang, acted on or not. Findings of another run are ignored. */
   readonly findings?: readonly Finding[];
-  /** What came of the look around before the first rank, once every pod of the gang has told. One of another epoch says nothing. */
+  /** Result of preflight, once every pod of the gang has reported. A result of another epoch is ignored. */
   readonly preflight?: ObservedPreflight;
-  /** What its ranks really train, held against the layout, once one has told. One of another epoch or incarnation says nothing. */
+  /**
+   * What the ranks really train, compared with the layout, once a rank has reported. A result of another epoch or incarnation is ignored.
+   */
   readonly trained?: ObservedTrained;
-  /** Whether nodes are asked for that do not exist yet, and what came of it. Absent: the job does not wait for any, or nobody looks. */
+  /** State of a request for nodes that do not exist yet. Absent: the job waits for none, or no controller requests any. */
   readonly nodeRequest?: ObservedNodeRequest;
-  /** What is said of nodes of the gang that is up otherwise than when it was placed, in a sentence. Absent: nothing. */
+  /** A sentence on how labels of the gang's nodes differ from those at its placement. Absent: they do not. */
   readonly fabricChange?: string;
-  /** Where the administrator's differ from the defaults. */
+  /** Values that the administrator has set; the rest is default. */
   readonly timeouts?: Partial<Timeouts>;
   readonly retention?: Partial<Retention>;
-  /** What plans stand on beside what is usual; absent: nothing. */
+  /** Measured facts about GPUs that plans use; absent: none. */
   readonly measuredGpus?: MeasuredGpus;
-  /** Writes to Checkpoints that the API server has refused, by {@link checkpointWriteKey}, as long as this process remembers it. */
+  /** Writes to Checkpoints that the API server has refused, by {@link checkpointWriteKey}, as long as this process remembers them. */
   readonly refusedCheckpoints?: ReadonlyMap<string, RefusedWrite>;
-  /** What the cluster said to a dry run of the next epoch's first pod: the answer to action probePod. */
+  /** The cluster's answer to a dry run of the next epoch's first pod (action probePod). */
   readonly podProbe?: { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly message: string };
-  /** Newest report of the gang's steps that the operator holds in memory, if any. */
+  /** The newest report of the gang's steps in the operator's memory, if any. */
   readonly progress?: ObservedProgress;
-  /** What became of the last action planJob, as long as this process remembers it. */
+  /** State of the last action planJob, as long as this process remembers it. */
   readonly planning?: ObservedPlanning;
 }
 
-/** What a launcher last said of the ranks of its pod. */
+/** A launcher's last report about the ranks of its pod. */
 export interface ObservedLauncher {
   readonly epoch: number;
-  /** Newest that was assigned to it; 0 before the first. */
+  /** The newest incarnation that was assigned to it; 0 before the first. */
   readonly incarnation: number;
   readonly state: LauncherState;
-  /** With state reaped, where a rank failed by itself; without where the ranks were ended by order. */
+  /** Cause of the failure, if the state is reaped and a rank failed by itself; absent if the ranks were ended by order. */
   readonly cause?: TerminationCause;
 }
 
-/** A write that is not made now, and need not be waited for. */
+/** A refused write, which is not repeated now and delays nothing. */
 export interface RefusedWrite {
-  /** The API server's words. */
+  /** The API server's message. */
   readonly message: string;
-  /** When it is to be tried again; 0 or less: now. */
+  /** Milliseconds until the next try; 0 or less: now. */
   readonly retryInMs: number;
 }
 
@@ -169,23 +174,23 @@ export interface NodeCensus {
   readonly notReady: number;
 }
 
-/** What the pods of a gang told before the first rank, judged (`libs/preflight`). */
+/** What the pods of a gang reported before the first rank, with its judgement (`libs/preflight`). */
 export interface ObservedPreflight extends AttemptPreflight {
   readonly epoch: number;
   readonly fingerprint: Fingerprint;
-  /** Nodes that are to blame, with the evidence; empty unless the outcome is NodesNamed. */
+  /** Blamed nodes, with the evidence; empty unless the outcome is NodesNamed. */
   readonly named: { readonly nodes: readonly string[]; readonly message: string };
 }
 
-/** What was found of what ranks really train, of the run that it names. */
+/** What the ranks of the named run really train. */
 export interface ObservedTrained extends AttemptTrained {
   readonly epoch: number;
 }
 
-/** Who is to blame, in a detector's opinion: the gang is ended, and the node (or that of the rank) is avoided. gang: it hangs, and no node is to blame. */
+/** A detector's verdict. The gang is ended, and the blamed node (or the rank's node) is avoided. gang: it hangs, and no node is blamed. */
 export interface Verdict {
   readonly epoch: number;
-  /** Of one run of its ranks alone. Absent: of all. */
+  /** The run that it is about; absent: all runs of the epoch. */
   readonly incarnation?: number;
   readonly about:
     | { readonly kind: 'node'; readonly node: string }
@@ -195,30 +200,30 @@ export interface Verdict {
   readonly message: string;
 }
 
-/** What a detector sees of one run of the ranks: an incident, from when it is recorded on. Told again and again it is the same one. */
+/** A detector's finding about one run, which becomes an incident. A repeated finding is the same incident. */
 export interface Finding {
   readonly epoch: number;
   readonly incarnation: number;
   readonly kind: IncidentKind;
-  /** When this was noticed (RFC 3339), by the clock of the operator. */
+  /** When it was detected (RFC 3339), by the operator's clock. */
   readonly noticedAt: string;
-  /** Ascending; empty where no rank is to blame. */
+  /** Blamed ranks, ascending; empty: none. */
   readonly ranks: readonly number[];
-  /** Where all of them are on one. */
+  /** The node, if all these ranks are on one. */
   readonly node?: string;
   readonly group?: string;
   readonly message: string;
   readonly evidence: Readonly<Record<string, number | string>>;
   readonly operations?: readonly RankOperation[];
-  /** By how much it makes each step longer, in milliseconds; absent: not known. */
+  /** Milliseconds that it adds to each step; absent: unknown. */
   readonly costMsPerStep?: number;
-  /** Nobody has to do anything about it. */
+  /** No action is needed. */
   readonly isHarmless?: boolean;
-  /** When the detector saw that it was over; absent: it is not, or the detector cannot tell. */
+  /** When the detector observed its end; absent: it lasts, or the detector cannot observe its end. */
   readonly overAt?: string;
 }
 
-/** gone: the Node object does not exist. leaving: it is ready, and announced to go away soon. */
+/** gone: the Node object does not exist. leaving: the Node is ready and announced to go away soon. */
 export type NodeState = 'ready' | 'leaving' | 'notReady' | 'gone';
 
 export interface ObservedPod {
@@ -232,19 +237,19 @@ export interface ObservedPod {
   readonly nodeName?: string;
   /** Still carries our scheduling gate. */
   readonly gated: boolean;
-  /** Of the trainer, where that has ended and a container beside it has not. */
+  /** The pod's phase; that of the trainer, if it has ended and a sidecar has not. */
   readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
-  /** The trainer has ended, and a container beside it still runs: the pod is over, and its GPUs stay taken until somebody deletes it. */
+  /** The trainer has ended and a sidecar still runs. The pod is over, and its GPUs stay taken until it is deleted. */
   readonly lingers?: true;
   /** metadata.deletionTimestamp: set once a delete was accepted (time of the request plus grace). */
   readonly deletionTimestamp?: string;
-  /** metadata.deletionGracePeriodSeconds: the grace that was asked for. */
+  /** metadata.deletionGracePeriodSeconds: the requested grace period. */
   readonly deletionGracePeriodSeconds?: number;
-  /** Carries our finalizer: even deleted it stays until its end is recorded. */
+  /** The pod has our finalizer, so it stays after a delete until its end is recorded. */
   readonly held: boolean;
   /** The trainer container is running (its launcher has started). */
   readonly running: boolean;
-  /** Every init container has ended or runs, and the trainer's image is still awaited: it is being pulled. */
+  /** The trainer's image is being pulled: every init container has ended or runs, and the trainer does not. */
   readonly pullsImage?: true;
   /** Its controller owner is this job, by UID. */
   readonly ours: boolean;
@@ -256,7 +261,7 @@ export interface ObservedPod {
   readonly disruption?: string;
   /** status.reason, e.g. Evicted, NodeLost, OutOfcpu. */
   readonly statusReason?: string;
-  /** status.message: what whoever gave that reason says of it. */
+  /** status.message: the explanation of that reason. */
   readonly statusMessage?: string;
   /** Message of condition PodScheduled when False and the pod is not gated. */
   readonly schedulingMessage?: string;
@@ -265,32 +270,32 @@ export interface ObservedPod {
 export interface ObservedExit {
   readonly exitCode: number;
   readonly signal?: number;
-  /** The container runtime's word: Completed, Error, OOMKilled, ContainerStatusUnknown, ... */
+  /** The container runtime's reason: Completed, Error, OOMKilled, ContainerStatusUnknown, ... */
   readonly reason: string;
   /** RFC 3339; Kubernetes rounds it to seconds. */
   readonly finishedAt?: string;
-  /** The launcher's termination message, where it parsed. */
+  /** The launcher's termination message, if it could be parsed. */
   readonly cause?: TerminationCause;
 }
 
-/** What the API server said of a runtime when it was last asked; unknown: it has not answered yet. */
+/** The API server's last answer about a runtime; unknown: it has not answered yet. */
 export type RuntimeAnswer =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'found'; readonly runtime: ReadRuntime }
   | { readonly kind: 'missing' }
   | { readonly kind: 'unreadable'; readonly problem: string };
 
-/** That, and what becomes of it. */
+/** That answer, its age and whether it is being read again. */
 export type ObservedRuntime = RuntimeAnswer & {
-  /** Young enough to begin an epoch with. */
+  /** Recent enough to begin an epoch with. */
   readonly isFresh: boolean;
-  /** It is being asked again; the job is looked at when it has answered. */
+  /** It is being read again; the job is reconciled when the answer is there. */
   readonly isBeingRead: boolean;
 };
 
-/** Steps and speed as the launchers reported them. */
+/** Steps and speed as launchers reported them. */
 export interface ObservedProgress {
-  /** Epoch that reported it; ignored unless it is the current one. */
+  /** Epoch of the report; ignored unless it is the current one. */
   readonly epoch: number;
   /** Absent: the first. Ignored unless it is the current one. */
   readonly incarnation?: number;
@@ -298,6 +303,6 @@ export interface ObservedProgress {
   readonly loss?: number;
   readonly tokensPerSecond?: number;
   readonly etaSeconds?: number;
-  /** From the first step that was heard of to the newest: how many steps, how long, and how much of it inside of steps. */
+  /** From the first reported step to the newest: number of steps, elapsed time, and time inside steps. */
   readonly pace?: { readonly fromStep: number; readonly elapsedMs: number; readonly inStepsMs: number };
 }

@@ -1,37 +1,41 @@
 import type { RefusedWrite } from './observed.ts';
 
-/** A write to a Checkpoint object, as it is remembered. */
+/** A write to a Checkpoint object. */
 export interface CheckpointWrite {
   readonly kind: 'createCheckpoint' | 'markCheckpointDamaged' | 'deleteCheckpoint';
   readonly name: string;
 }
 
+/** A key that is equal for equal writes. */
 export function checkpointWriteKey({ kind, name }: CheckpointWrite): string {
   return `${kind}/${name}`;
 }
 
-/** First pause after a refusal, and after a failure of the server itself; each further one doubles it. */
+/** First pause after a refusal, and after a failure of the server; each further one doubles it. */
 const FIRST_PAUSE_MS = { refused: 30_000, failed: 5_000 } as const;
 const LONGEST_PAUSE_MS = 600_000;
-/** How long a server may fail at a write before that counts like a refusal: a webhook that answers nobody would hold the job for ever. */
+/**
+ * How long a server may fail at a write before the failure counts as a refusal. Otherwise a webhook that never answers would hold up the
+ * job forever.
+ */
 const PATIENCE_MS = 60_000;
 
 interface Failing {
   readonly message: string;
   readonly sinceMs: number;
-  /** undefined: it is not a refusal as yet. */
+  /** undefined: it does not count as a refusal yet. */
   readonly retryAtMs: number | undefined;
   readonly refusals: number;
 }
 
 /**
- * Which writes to Checkpoint objects the API server has refused, and when each is to be tried again. Nothing that matters is lost with it: a new
- * leader tries once more. Times are monotonic, in milliseconds.
+ * Writes to Checkpoint objects that the API server has refused, and when each is to be repeated. Losing this memory is harmless: a new
+ * leader tries once more. Times are monotonic milliseconds.
  */
 export class RefusedCheckpoints {
   readonly #ofJob = new Map<string, Map<string, Failing>>();
 
-  /** What the job's next look is told. */
+  /** The job's refused writes, for its next observation. */
   of(job: string, nowMs: number): ReadonlyMap<string, RefusedWrite> {
     const refused = [...(this.#ofJob.get(job) ?? [])].flatMap(([key, { message, retryAtMs }]) =>
       retryAtMs === undefined ? [] : [[key, { message, retryInMs: retryAtMs - nowMs }] as const],
@@ -39,7 +43,7 @@ export class RefusedCheckpoints {
     return new Map(refused);
   }
 
-  /** The write was not made. Answers whether that counts as a refusal: a server that fails has a minute to do better. */
+  /** Records a failed write. Returns whether it counts as a refusal: a failing server gets a minute to recover. */
   note(job: string, write: CheckpointWrite, why: Pick<RefusedWrite, 'message'> & Failure): boolean {
     const { message, isRefusal, nowMs } = why;
     const key = checkpointWriteKey(write);
@@ -54,25 +58,26 @@ export class RefusedCheckpoints {
     return counts;
   }
 
-  /** The write was made. */
+  /** Records a successful write. */
   done(job: string, write: CheckpointWrite): void {
     const writes = this.#ofJob.get(job);
     writes?.delete(checkpointWriteKey(write));
     if (writes?.size === 0) this.#ofJob.delete(job);
   }
 
+  /** Forgets a job that was deleted. */
   forget(job: string): void {
     this.#ofJob.delete(job);
   }
 
-  /** Jobs of which a write was refused; for tests of memory. */
+  /** Number of jobs with refused writes; for tests of memory. */
   get size(): number {
     return this.#ofJob.size;
   }
 }
 
 interface Failure {
-  /** Of the object itself; else the server was away, busy or ill. */
+  /** Whether the object was refused; otherwise the server was unavailable, busy or failing. */
   readonly isRefusal: boolean;
   readonly nowMs: number;
 }

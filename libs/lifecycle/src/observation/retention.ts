@@ -1,6 +1,6 @@
 /**
- * How many Checkpoint objects of a job are kept, newest first. It is the administrator's to set, for the whole cluster: objects cost the API server
- * and the operator's memory, about 2 kB each. The files that they name are never touched.
+ * How many Checkpoint objects of a job are kept, newest first. Administrators set it for the whole cluster, because each object costs the
+ * API server and the operator about 2 kB of memory. Checkpoint files are never deleted.
  */
 export interface Retention {
   /** Of a job that is not finished. */
@@ -9,5 +9,5 @@ export interface Retention {
   readonly checkpointsOfFinished: number;
 }
 
-/** A hundred are more than ten hours of a save every six minutes; of a finished job twenty leave a choice for evaluation. */
+/** 100 are more than ten hours of saves every six minutes; 20 of a finished job leave a choice for evaluation. */
 export const DEFAULT_RETENTION: Retention = { checkpoints: 100, checkpointsOfFinished: 20 };

@@ -1,27 +1,25 @@
-/**
- * How long what each decision named in `timed` has lasted, for every job that this process looks at. Times are milliseconds of a clock
- * that never steps, given with each call.
- */
+/** Measures how long the waits of each job have lasted. Times are milliseconds of a monotonic clock, which the caller passes. */
 export class Stopwatches {
   readonly #startedMs = new Map<string, ReadonlyMap<string, number>>();
 
-  /** What the job's next look is told: how long each thing has lasted. */
+  /** How long each wait of the job has lasted, for its next observation. */
   elapsed(job: string, nowMs: number): ReadonlyMap<string, number> {
     return new Map([...(this.#startedMs.get(job) ?? [])].map(([key, startedMs]) => [key, nowMs - startedMs]));
   }
 
-  /** A decision was made: what it names goes on or begins, everything else is over. */
+  /** Continues or starts the waits that a decision names, and ends all others of the job. */
   keep(job: string, timed: readonly string[], nowMs: number): void {
     if (timed.length === 0) return this.forget(job);
     const before = this.#startedMs.get(job);
     this.#startedMs.set(job, new Map(timed.map((key) => [key, before?.get(key) ?? nowMs])));
   }
 
+  /** Ends all waits of the job. */
   forget(job: string): void {
     this.#startedMs.delete(job);
   }
 
-  /** Jobs of which something lasts; for tests of memory. */
+  /** Number of jobs with waits; for tests of memory. */
   get size(): number {
     return this.#startedMs.size;
   }

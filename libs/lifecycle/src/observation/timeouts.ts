@@ -1,27 +1,30 @@
 /**
- * How long the cluster is given for each thing that it owes a gang, in milliseconds. They are the administrator's to set, for the whole
- * cluster: how fast nodes come back, images are pulled and processes die is a property of nodes, registry and storage, not of a job.
+ * How long the cluster has for each thing that a gang needs, in milliseconds. Administrators set these timeouts for the whole cluster,
+ * because they depend on nodes, registry and storage and not on a job.
  */
 export interface Timeouts {
-  /** How long a node of a gang may be not ready, with its launcher silent, before it counts as lost. */
+  /** How long a node of a gang may be not ready and its launcher silent before the node counts as lost. */
   readonly nodeGraceMs: number;
-  /** From the record of an epoch until all its pods exist. */
+  /** From the recorded epoch until all its pods exist. */
   readonly creatingMs: number;
   /** From the release of a gang until every pod has a node. */
   readonly schedulingMs: number;
-  /** From then until every container runs, pulls of the trainer's image apart: mounts of volumes lie here. As long again until every launcher was heard. */
+  /**
+   * From then until every container runs, without image pulls; mounting volumes is included. The same time again until every launcher has
+   * reported.
+   */
   readonly startingMs: number;
-  /** For pulls of the trainer's image, where the runtime says nothing else; before the rest of the start begins. */
+  /** For pulling the trainer's image, before the rest of the start, unless the runtime states another time. */
   readonly pullingMs: number;
   /** From the end of a deleted pod's grace until it is fenced, on a node that answers. */
   readonly stoppingMs: number;
-  /** After a failure that is answered in the same pods: until every launcher has said that its ranks are gone. */
+  /** From a failure that is answered in the same pods until every launcher has reported that its ranks have ended. */
   readonly reapingMs: number;
-  /** How long a node that failed a job is avoided by it. */
+  /** How long a job avoids a node that failed it. */
   readonly avoidedMs: number;
-  /** How long a job that may run on fewer GPUs waits for all of them before it asks for a layout on fewer. */
+  /** How long an elastic job waits for all its GPUs before it asks for a layout on fewer. */
   readonly shrinkMs: number;
-  /** How long GPUs have to be free before a job that runs on fewer than it asks for takes them. */
+  /** How long GPUs must be free before a job that runs on fewer than it asks for takes them. */
   readonly growMs: number;
 }
 

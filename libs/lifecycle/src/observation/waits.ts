@@ -1,25 +1,25 @@
 /**
- * Something that lasts, and after how long that has consequences. It is measured by a clock of the operator's process that never steps,
- * from the moment at which the process first saw it: times that others wrote (the API server, another replica) are never compared with
- * a clock here, since any of the two may be wrong by hours. A new leader begins to count anew, which makes a wait longer, never shorter.
+ * A condition and how long it may last before it has a consequence. The duration is measured by a monotonic clock of the operator from its
+ * first observation. Times of others (API server, another replica) are never compared with a clock here, because either may be wrong by
+ * hours. A new leader starts counting again, which makes a wait longer and never shorter.
  */
 export interface Wait {
-  /** Unique among what concerns the job, and another one for another occasion: `e3/starting`, `deleted/<UID of the pod>/60`. */
+  /** Unique within the job, and different for each occasion: `e3/starting`, `deleted/<UID of the pod>/60`. */
   readonly key: string;
   readonly limitMs: number;
 }
 
-/** How long each wait has lasted without a gap, in milliseconds. No entry: it was seen just now. */
+/** Milliseconds that each wait has lasted without a gap. No entry: it began now. */
 export interface Elapsed {
   readonly elapsedMs: ReadonlyMap<string, number>;
 }
 
-/** Whether it has lasted long enough. */
+/** Whether the wait has lasted for its limit. */
 export function isOver(elapsed: Elapsed, wait: Wait): boolean {
   return remainingMs(elapsed, wait) <= 0;
 }
 
-/** How long until it has lasted long enough; 0 or less when it has. */
+/** Milliseconds until the wait reaches its limit; 0 or less: it has. */
 export function remainingMs({ elapsedMs }: Elapsed, { key, limitMs }: Wait): number {
   return limitMs - (elapsedMs.get(key) ?? 0);
 }

@@ -82,7 +82,7 @@ const trouble: fc.Arbitrary<WorldFault> = fc.oneof(
   fc.record({ kind: fc.constantFrom('deletePod' as const, 'evict' as const, 'loseNode' as const), pick: fc.nat(9) }),
   fc.record({ kind: fc.constantFrom('restoreNodes' as const, 'suspend' as const, 'resume' as const) }),
   fc.record({
-    kind: fc.constant('staleLook' as const),
+    kind: fc.constant('staleObservation' as const),
     looksAgo: fc.integer({ min: 1, max: 12 }),
     of: fc.subarray([...LAGGING], { minLength: 1 }),
   }),
@@ -158,7 +158,7 @@ describe('a gang that was placed', () => {
     const town = new Town(['a', 'b'], ['node-a', 'node-b']);
     town.look(0);
     for (let looks = 1; looks < 5; looks += 1) {
-      town.jobs[0]?.apply({ kind: 'staleLook', looksAgo: looks, of: [...of] });
+      town.jobs[0]?.apply({ kind: 'staleObservation', looksAgo: looks, of: [...of] });
       town.look(1);
     }
     expect([town.placed(), town.violations]).toEqual([[0], []]);

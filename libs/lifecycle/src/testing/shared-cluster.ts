@@ -19,7 +19,7 @@ export interface SeenJob {
 export interface Member {
   readonly seen: SeenJob;
   /** The operator's caches show this job anew, as late as they are. */
-  takeLook(): void;
+  refreshCaches(): void;
   /** The operator's process is another one: it remembers nothing. */
   forgetProcess(): void;
 }
@@ -59,7 +59,7 @@ export class SharedCluster {
 
   /** Begins to reconcile the member's job: the caches of all kinds show their present content. */
   look(member: Member): void {
-    for (const one of this.#members) one.takeLook();
+    for (const one of this.#members) one.refreshCaches();
     this.#looking = member;
     this.updateScheduler();
   }

@@ -23,7 +23,11 @@ import { type Condition, SimulatedNodes } from './simulated-nodes.ts';
 import { SimulatedPods } from './simulated-pods.ts';
 
 const JOB_KEY = 'simulation/simulated';
-const UNSEEN = { warn: () => undefined, announce: () => undefined, warnOfStrangers: () => undefined } as const;
+const UNSEEN = {
+  warn: () => undefined,
+  recordEvents: () => undefined,
+  warnOfUnrecordedPlacements: () => undefined,
+} as const;
 
 /** One job on nodes that are its own. Virtual time passes outside; what the cluster does of itself takes none. */
 export class SimulatedCluster {

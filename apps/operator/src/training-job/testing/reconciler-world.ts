@@ -79,9 +79,9 @@ export class ReconcilerWorld {
       runtimes: { runtimeOf: () => undefined, read: () => undefined },
       effects: {
         refuseLaunchers: (_job, epoch) => void this.refused.push(epoch),
-        warnOfStrangers: () => undefined,
+        warnOfUnrecordedPlacements: () => undefined,
         warn: (_job, message) => void this.warnings.push(message),
-        announce: (_job, events) => void this.announced.push(...events.map(({ type }) => type)),
+        recordEvents: (_job, events) => void this.announced.push(...events.map(({ type }) => type)),
       },
     };
     return { store, scheduler, reconciler: new TrainingJobReconciler(options) };

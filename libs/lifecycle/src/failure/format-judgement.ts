@@ -1,37 +1,37 @@
-/** What is a person told of a failure: which rule held, what shows it, what is left, or what to look at? */
+/** How is a judgement explained to users: rule, evidence, restarts left, or what to check? */
 import type { FailureBudget, FailureJudgement } from '@coxswain/api-types';
 import { cutText, safeText } from '@coxswain/safe-text';
 import { formatCount, formatDuration, SECOND_MS } from '@coxswain/units';
 import { leftOf } from './failure-tally.ts';
 import type { Case } from './failure-case.ts';
 
-/** As much as status keeps of it. */
+/** The length that status keeps. */
 const MAX_SENTENCE_CHARACTERS = 768;
 const MAX_EVIDENCE_CHARACTERS = 200;
 
-/** What is to be said of it. */
+/** The judgement to explain. */
 interface Verdict {
   readonly answer: 'Restart' | 'GiveUp';
   readonly charged: boolean;
   readonly givenUp: FailureJudgement['givenUp'];
 }
 
-/** At most 768 characters, made safe: what ranks wrote is in it. */
-export function sayJudgement(about: Case, verdict: Verdict): string {
+/** Explains a judgement in at most 768 characters. Text that ranks wrote is made safe. */
+export function formatJudgement(about: Case, verdict: Verdict): string {
   const { crash } = about;
   const isOver = verdict.answer === 'GiveUp' || verdict.givenUp !== undefined;
-  const next = isOver ? `${whyOver(about, verdict)} ${crash.advice}` : whatIsLeft(about, verdict);
-  return safeText(`${whatItWas(about)} ${next}`, MAX_SENTENCE_CHARACTERS);
+  const next = isOver ? `${describeGiveUp(about, verdict)} ${crash.advice}` : describeRemaining(about, verdict);
+  return safeText(`${describeCrash(about)} ${next}`, MAX_SENTENCE_CHARACTERS);
 }
 
 /** `GpuLost (node), as XID 79 (rebootNode) shows, by rule gpu-faults (RestartElsewhere).` */
-function whatItWas({ crash, rule }: Case): string {
+function describeCrash({ crash, rule }: Case): string {
   const [line = ''] = crash.evidence.trim().split('\n', 1);
   const shown = line === '' ? '' : `: ${cutText(line, MAX_EVIDENCE_CHARACTERS)}`;
   return `${crash.class} (${crash.blame}), rule ${rule.name} (${rule.action})${shown}${/[.!?]$/.test(shown) ? '' : '.'}`;
 }
 
-function whatIsLeft({ record, budget, tally, maxRestarts, now }: Case, { charged }: Verdict): string {
+function describeRemaining({ record, budget, tally, maxRestarts, now }: Case, { charged }: Verdict): string {
   if (budget !== undefined) {
     const left = leftOf(tally, budget, now) - 1;
     return `Left for ${budget.blame}: ${left} of ${restarts(budget)}.`;
@@ -40,7 +40,7 @@ function whatIsLeft({ record, budget, tally, maxRestarts, now }: Case, { charged
   return `Left: ${Math.max(0, maxRestarts - record.restarts.charged - 1)} of ${formatCount(maxRestarts, 'restart')}.`;
 }
 
-function whyOver({ record, budget, tally, policy, maxRestarts }: Case, { givenUp }: Verdict): string {
+function describeGiveUp({ record, budget, tally, policy, maxRestarts }: Case, { givenUp }: Verdict): string {
   switch (givenUp) {
     case 'RestartsExhausted':
       return budget === undefined || record.restarts.charged >= maxRestarts
