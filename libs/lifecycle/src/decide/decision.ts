@@ -60,6 +60,7 @@ export interface LiveRead {
   readonly allPlacements?: true;
 }
 
+/** An action of a decision. Each is idempotent. */
 export type Action =
   | { readonly kind: 'addFinalizer' }
   | { readonly kind: 'removeFinalizer' }

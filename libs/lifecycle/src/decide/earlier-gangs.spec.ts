@@ -75,7 +75,7 @@ describe('an earlier gang', () => {
     const job = aJob();
     const lost = { job, pods: [aPod(job, { epoch: 3 })], placements: [aPlacement(job, { epoch: 3 })] };
     const going = settled(observe(lost));
-    expect(going.status).toMatchObject({ epoch: 3, summary: 'Pods of an earlier epoch are still going away.' });
+    expect(going.status).toMatchObject({ epoch: 3, summary: 'Pods of an earlier attempt are still terminating.' });
     expect(going.actions).toMatchObject([{ kind: 'deletePods', pods: [{ name: 'tiny-gpt-3f1c2b9e-e3-0' }] }]);
     const status = settled(observe({ ...lost, job: { ...job, status: going.status }, pods: [] })).status;
     expect(status).toMatchObject({ epoch: 4, attempts: [{ epoch: 4 }] });

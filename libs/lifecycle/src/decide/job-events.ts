@@ -44,6 +44,7 @@ export const JOB_EVENT_TYPES = [
   'Failed',
   'Cancelled',
 ] as const;
+/** The type of an event in a job's history. */
 export type JobEventType = (typeof JOB_EVENT_TYPES)[number];
 
 /** An event derived from the current resources. `key` is stable, so inserting an event twice stores it once. */
@@ -139,7 +140,7 @@ function attemptEvents(
     event('Placed', {
       epoch,
       at: startedAt,
-      message: `Epoch ${epoch} is placed: ${placement === undefined ? gang : describePlacement(placement)}.`,
+      message: `Attempt ${epoch} is placed: ${placement === undefined ? gang : describePlacement(placement)}.`,
     }),
     ...(releasedAt === undefined
       ? []
@@ -147,7 +148,7 @@ function attemptEvents(
           event('Started', {
             epoch,
             at: releasedAt,
-            message: `All pods of epoch ${epoch} exist; they start together, ${from}.`,
+            message: `All pods of attempt ${epoch} exist; they start together, ${from}.`,
           }),
         ]),
     ...incarnations.flatMap((one, index) => [
@@ -173,9 +174,9 @@ function runEvents(
 ): readonly DerivedJobEvent[] {
   const { epoch, incarnation = 1, runningAt: at, resumedFrom, gang } = run;
   if (at === undefined) return [];
-  const which = incarnation === 1 ? `Epoch ${epoch}` : `Epoch ${epoch}, incarnation ${incarnation},`;
+  const which = incarnation === 1 ? `Attempt ${epoch}` : `Attempt ${epoch}, incarnation ${incarnation},`;
   const running = event('Running', { epoch, at, message: `${which} runs with ${gang}.` });
-  const resumed = event('Resumed', { epoch, at, message: `Training goes on ${describePoint(resumedFrom)}.` });
+  const resumed = event('Resumed', { epoch, at, message: `Training resumes ${describePoint(resumedFrom)}.` });
   const events = resumedFrom === undefined ? [running] : [running, resumed];
   return incarnation === 1 ? events : events.map((one) => ofIncarnation(incarnation, one));
 }
@@ -191,7 +192,7 @@ function saveEvents({ epoch, earlySave }: Attempt): readonly DerivedJobEvent[] {
     epoch,
     at: Number.isNaN(at.getTime()) ? askedAt : at.toISOString(),
     severity: 'warning',
-    message: `No checkpoint came of what the ranks were asked after step ${afterStep}: the engine cannot be asked, launcher or coxswain_agent are of a release that does not know the question, or the save takes longer. The launcher's log says which.`,
+    message: `The ranks did not save within ${formatDuration(EARLY_SAVE_INTERVAL_MS)} of the request after step ${afterStep}: the engine cannot save on request, the launcher or coxswain_agent is too old for such requests, or the save takes longer. The launcher's log shows which.`,
   });
   return [asked, ...(outcome === 'NotSaved' ? [missed] : [])].map((one) => ({ ...one, key: `${one.key}/${request}` }));
 }
@@ -203,7 +204,7 @@ function restartInPods(
   from: Attempt['resumedFrom'],
 ): readonly DerivedJobEvent[] {
   const about = { epoch, at, severity: 'warning' } as const;
-  const again = `The ranks of epoch ${epoch} are started again in their pods (incarnation ${incarnation + 1}), ${describePoint(from)}`;
+  const again = `The ranks of attempt ${epoch} restart in their pods (incarnation ${incarnation + 1}), ${describePoint(from)}`;
   return [
     event('RankFailed', { ...about, message: `${reason}: ${message}` }),
     event('Restarting', { ...about, message: `${again}; ${costOf(charged)}.` }),
@@ -220,8 +221,8 @@ function costOf(charged: boolean | undefined): string {
 
 function describeResume(about: { readonly epoch: number; readonly from: string; readonly asked: boolean }): string {
   const { epoch, from, asked } = about;
-  if (asked) return `Epoch ${epoch} begins ${from}, as spec.resumeFrom asks.`;
-  return `The suspended job goes on in epoch ${epoch}, ${from}.`;
+  if (asked) return `Attempt ${epoch} begins ${from}, as spec.resumeFrom asks.`;
+  return `The suspended job resumes as attempt ${epoch}, ${from}.`;
 }
 
 function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
@@ -239,15 +240,19 @@ function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
       message: `${attempt.reason ?? 'Failed'}: ${message}`,
     });
     if (answer !== 'Restart') return [failed];
-    const sentence = `The gang of epoch ${epoch} is removed and started anew as epoch ${epoch + 1}; ${costOf(charged)}.`;
+    const sentence = `The gang of attempt ${epoch} is removed and restarts as attempt ${epoch + 1}; ${costOf(charged)}.`;
     return [failed, event('Restarting', { epoch, at: stoppingAt, severity: 'warning', message: sentence })];
   }
   if ((outcome === 'Resized' || outcome === 'Moved') && stoppingAt !== undefined) {
-    return [event('Restarting', { epoch, at: stoppingAt, message: `Epoch ${epoch} saves and stops. ${message}` })];
+    return [event('Restarting', { epoch, at: stoppingAt, message: `Attempt ${epoch} saves and stops. ${message}` })];
   }
   if (outcome === 'Suspended' && endedAt !== undefined) {
     return [
-      event('Suspended', { epoch, at: endedAt, message: `Epoch ${epoch} was stopped because the job was suspended.` }),
+      event('Suspended', {
+        epoch,
+        at: endedAt,
+        message: `Attempt ${epoch} was stopped because the job was suspended.`,
+      }),
     ];
   }
   return [];

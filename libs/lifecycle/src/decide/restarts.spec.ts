@@ -111,7 +111,7 @@ describe('what follows a failure', () => {
     const { status } = settled(aRunningJob({ spec: { spec: { failurePolicy: { rules } } }, pods: failing }));
     expect(summaryOfCondition(status, 'Failed')).toBe('True/FailurePolicy');
     expect(findCondition(status.conditions, 'Failed')?.message).toMatch(
-      /^Failed in epoch 1: PythonException \(program\), rule never \(Fail\): ValueError: planted\. That rule says so\. Read the traceback\. Rank 1/,
+      /^Failed in attempt 1: PythonException \(program\), rule never \(Fail\): ValueError: planted\. The rule fails the job\. Read the traceback\. Rank 1/,
     );
   });
 

@@ -85,7 +85,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
   const attempt = liveAttempt(record);
   if (attempt !== undefined) {
     const more = [attempt.placedWhere, attempt.saves].flatMap((sentence) => sentence ?? []);
-    const message = [`Epoch ${attempt.epoch}: ${gangSize(attempt, facts)}.`, ...more].join(' ');
+    const message = [`Attempt ${attempt.epoch}: ${gangSize(attempt, facts)}.`, ...more].join(' ');
     return { holds: true, reason: 'GangPlaced', message };
   }
   if (facts.suspend) {
@@ -113,7 +113,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return {
         holds: false,
         reason: 'WaitingForRestartDelay',
-        message: `Epoch ${record.epoch + 1} starts after the delay.${describeJudgement(record)}`,
+        message: `Attempt ${record.epoch + 1} starts after the delay.${describeJudgement(record)}`,
       };
     }
     case 'waiting':
@@ -128,10 +128,10 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       // The recorded reason stays until another one applies.
       const { reason, message } = findCondition(recordedConditions(facts.job), 'Placed') ?? {};
       if (message !== undefined && isReasonStillValid(next, reason)) return { holds: false, reason, message };
-      return { holds: false, reason: 'Placing', message: `Epoch ${record.epoch + 1} is being placed.` };
+      return { holds: false, reason: 'Placing', message: `Attempt ${record.epoch + 1} is being placed.` };
     }
     case 'placing':
-      return { holds: false, reason: 'Placing', message: `Epoch ${record.epoch + 1} is being placed.` };
+      return { holds: false, reason: 'Placing', message: `Attempt ${record.epoch + 1} is being placed.` };
   }
 }
 
@@ -153,7 +153,7 @@ function refusal(record: JobRecord): string | undefined {
 
 function refusedMessage(words: string): string {
   const line = firstLine(words);
-  return `${line}${/[.!?]$/.test(line) ? '' : '.'} It is tried again.`;
+  return `${line}${/[.!?]$/.test(line) ? '' : '.'} Coxswain retries.`;
 }
 
 const IMAGE_PROBLEM = /^(ErrImage|ImagePull|ImageInspect|InvalidImage|RegistryUnavailable|SignatureValidation)/;
@@ -164,17 +164,17 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
   if (attempt === undefined) return { holds: false, reason: 'NotStarted', message: 'No gang is up.' };
   const { epoch } = attempt;
   if (attempt.stage === 'Stopping') {
-    return { holds: false, reason: 'Stopping', message: `The gang of epoch ${epoch} is stopping.` };
+    return { holds: false, reason: 'Stopping', message: `The gang of attempt ${epoch} is stopping.` };
   }
   if (attempt.stage === 'Creating') {
-    return { holds: false, reason: 'PodsCreating', message: `The pods of epoch ${epoch} are being created.` };
+    return { holds: false, reason: 'PodsCreating', message: `The pods of attempt ${epoch} are being created.` };
   }
   if (attempt.runningAt !== undefined) {
     return (
       doubtDraft(attempt, facts) ?? {
         holds: true,
         reason: 'GangRunning',
-        message: `Every rank of epoch ${epoch} has started.`,
+        message: `Every rank of attempt ${epoch} has started.`,
       }
     );
   }
@@ -185,8 +185,8 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
     const pulls = describePulls(facts, attempt);
     if (pulls !== undefined) return { holds: false, reason: 'ImagePulling', message: pulls };
     const files = awaitedFiles(facts);
-    const wait = files === undefined ? '' : `; their nodes start none before they have mounted ${files}`;
-    return { holds: false, reason: 'PodsStarting', message: `The containers of epoch ${epoch} are starting${wait}.` };
+    const wait = files === undefined ? '' : `; their kubelets start none before they have mounted ${files}`;
+    return { holds: false, reason: 'PodsStarting', message: `The containers of attempt ${epoch} are starting${wait}.` };
   }
   const { pod, waiting } = stuck;
   const node = pod.nodeName ?? 'unknown';
@@ -195,7 +195,7 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
     return {
       holds: false,
       reason: 'ImageUnavailable',
-      message: `Image ${waiting.image} cannot be had on node ${node}.`,
+      message: `Image ${waiting.image} cannot be pulled on node ${node}.`,
     };
   }
   const missing = missingSecret(facts, waiting);
@@ -214,7 +214,7 @@ function isRestartingInPods({ stage, incarnation = 1, runningAt }: Attempt): boo
 
 function describeRestartInPods({ epoch, incarnation = 1, resumedFrom }: Attempt): string {
   const from = resumedFrom === undefined ? 'from scratch' : `from step ${resumedFrom.step}`;
-  return `The ranks of epoch ${epoch} are started again in their pods (incarnation ${incarnation}), ${from}.`;
+  return `The ranks of attempt ${epoch} restart in their pods (incarnation ${incarnation}), ${from}.`;
 }
 
 /** Without counts and times: in an outage, each node's change would otherwise be a write of every job. */
@@ -224,8 +224,8 @@ function doubtDraft(attempt: Attempt, facts: Facts): ConditionDraft<'Running'> |
   if (node === undefined) return undefined;
   const whatIs = `Node ${node} is not ready`;
   const message = isHeld
-    ? `${whatIs}, with most nodes of the cluster, so the road to the API server is the likelier cause: the gang is left alone until a rank fails or no step is reported.`
-    : `${whatIs}: the gang is left alone for ${facts.timeouts.nodeGraceMs / 1000} s, and as long as the launcher there reports.`;
+    ? `${whatIs}, like most nodes of the cluster, so the connection to the API server is the likelier cause: the gang keeps running until a rank fails or no step is reported.`
+    : `${whatIs}: the gang keeps running for ${facts.timeouts.nodeGraceMs / 1000} s, and as long as the launcher there reports.`;
   return { holds: true, reason: 'NodesInDoubt', message };
 }
 
@@ -243,7 +243,7 @@ function firstStuckPod(
 function refusedCheckpointDraft(record: JobRecord, facts: Facts): ConditionDraft<'CheckpointsRecorded'> | undefined {
   const refused = describeRefused(record, facts).at(-1);
   if (refused === undefined) return undefined;
-  const message = `The API server does not take what was saved; it is tried again. ${firstLine(refused)}`;
+  const message = `The API server refuses the object of a saved checkpoint; Coxswain retries. ${firstLine(refused)}`;
   return { holds: false, reason: 'CheckpointRefused', message };
 }
 
@@ -345,8 +345,8 @@ function restartingSummary(
     return `${describeRestartInPods(attempt)} Before: ${firstLine(attempt.incarnations?.at(-1)?.message ?? '')}`;
   }
   if (REPLACED_OUTCOMES.includes(attempt.outcome))
-    return `The gang of epoch ${attempt.epoch} saves and stops. ${failure}`;
-  return `The gang of epoch ${attempt.epoch} failed and is being removed: ${failure}`;
+    return `The gang of attempt ${attempt.epoch} saves and stops. ${failure}`;
+  return `The gang of attempt ${attempt.epoch} failed and is being removed: ${failure}`;
 }
 
 function runningSummary(
@@ -359,7 +359,7 @@ function runningSummary(
   const { gpus = 0, minGpus } = facts.spec ?? {};
   const fewer =
     minGpus === undefined || gpus <= worldSize(attempt.layout) ? '' : `, fewer than the ${gpus} it asks for`;
-  const trains = `Trains in epoch ${epoch}${again} on ${gangSize(attempt, facts)}${fewer}.`;
+  const trains = `Trains in attempt ${epoch}${again} on ${gangSize(attempt, facts)}${fewer}.`;
   const doubt = running?.reason === 'NodesInDoubt' ? ` ${running.message}` : '';
   return `${trains}${doubt}${notAsAsked(asked)}`;
 }

@@ -14,7 +14,7 @@ export function trainedDraft(record: JobRecord): TrainedDraft | undefined {
   if (trained === undefined) return undefined;
   const { differences, seen } = trained;
   if (differences.length > 0) return { holds: false, reason: 'LayoutDiffers', message: differences.join(' ') };
-  const nothing = `Nothing shows that the ranks of epoch ${epoch} train otherwise than its layout asks for.`;
+  const nothing = `The ranks of attempt ${epoch} train as the layout asks, as far as they have reported.`;
   const message = seen === undefined ? nothing : `${nothing} ${seen}`;
   return { holds: true, reason: 'NothingDiffers', message };
 }

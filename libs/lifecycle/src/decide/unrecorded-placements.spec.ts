@@ -16,7 +16,7 @@ describe('placements that status does not record', () => {
   });
   it.each<[string, Parameters<typeof decide>[0], RegExp | undefined]>([
     ['are not spoken of where there are none', seen(), undefined],
-    ['are told by name', seen(forged('x')), /^Placement x says to be of this job.* Delete what you did not make/],
+    ['are told by name', seen(forged('x')), /^Placement x names this job.* Delete it unless you created it/],
     [
       'are told by three names and a number',
       seen(...['d', 'a', 'c', 'b'].map((name) => forged(name))),

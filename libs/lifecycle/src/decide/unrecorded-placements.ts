@@ -19,6 +19,7 @@ export function describeUnrecordedPlacements({ facts, record }: Situation): stri
   if (names.length === 0) return undefined;
   const shown = names.slice(0, MAX_NAMES).join(', ');
   const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
-  const [subject, verb] = names.length === 1 ? ['Placement', 'says'] : ['Placements', 'say'];
-  return `${subject} ${shown}${more} ${verb} to be of this job, and its status records no such placement: left alone, and without effect. Delete what you did not make, and see who may create Placements here.`;
+  return names.length === 1
+    ? `Placement ${shown} names this job, and the job's status does not record it, so it has no effect. Delete it unless you created it, and check who may create Placements here.`
+    : `Placements ${shown}${more} name this job, and the job's status does not record them, so they have no effect. Delete them unless you created them, and check who may create Placements here.`;
 }

@@ -44,7 +44,7 @@ describe('a pod that ended before its ranks were started again', () => {
   it('because its ranks had finished fails the epoch at once, free of charge, and its node is not avoided', () => {
     const status = ending(finished(1), { first: ['running', 1] });
     expect(lastOf(status)).toMatchObject({ outcome: 'Failed', reason: 'NotReaped', charged: false, answer: 'Restart' });
-    expect(lastOf(status)?.message).toMatch(/^Pod .*-e1-0 ended before its ranks were started again\./);
+    expect(lastOf(status)?.message).toMatch(/^Pod .*-e1-0 ended before its ranks restarted\./);
     expect(status.avoidedNodes ?? []).toEqual([]);
   });
 

@@ -87,7 +87,7 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
   if (acceptance.kind === 'unplanned') return planning.kind === 'nothingToAsk' ? NO_GPUS : planningMessage(planning);
   const live = facts.pods.filter((pod) => isLive(facts, pod)).length;
   if (live > 0) {
-    return { kind: 'afterPreviousEpoch', message: 'Pods of an earlier epoch are still going away.' };
+    return { kind: 'afterPreviousEpoch', message: 'Pods of an earlier attempt are still terminating.' };
   }
   const from = pointForLayout(record, facts, acceptance.spec.layout);
   if (from.kind === 'none') return { kind: 'unresumable', message: from.message };
@@ -100,7 +100,7 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
   const next = place(record, facts, { spec, epoch, from, saves: saveInterval(record, spec, epoch) });
   // Only an epoch that would begin now waits, so that a job that waits for something else has a stable message.
   if (next.kind === 'placing' && areCheckpointsDue(record, facts)) {
-    return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier epoch are being recorded.' };
+    return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier attempt are being recorded.' };
   }
   if (next.kind === 'placing' && runtime.kind === 'usable' && !runtime.isFresh) return { kind: 'readingRuntimeAgain' };
   return probed(next, facts);

@@ -306,7 +306,7 @@ function recordGrowth(record: JobRecord, facts: Facts, now: Date): JobRecord {
     stoppingAt: now.toISOString(),
     outcome: 'Resized',
     reason: 'GpusFree',
-    message: `Its ${worldSize(attempt.layout)} GPUs are fewer than the ${wanted} that the job asks for, and so many are free.`,
+    message: `It uses ${worldSize(attempt.layout)} of the ${wanted} GPUs that the job asks for, and the missing ones are free.`,
     charged: false,
     ...lastStepOf(record, facts),
   });
@@ -339,7 +339,7 @@ function recordTerminal(record: JobRecord, facts: Facts): JobRecord {
 function terminalOf(record: JobRecord, facts: Facts): Terminal | undefined {
   const last = record.attempts.at(-1);
   if (last?.outcome === 'Succeeded') {
-    return { type: 'Complete', reason: 'AllRanksSucceeded', message: `Every rank of epoch ${last.epoch} finished.` };
+    return { type: 'Complete', reason: 'AllRanksSucceeded', message: `Every rank of attempt ${last.epoch} finished.` };
   }
   if (facts.cancel) return { type: 'Failed', reason: 'Cancelled', message: 'Cancelled as spec.cancel asks.' };
   if (last?.outcome !== 'Failed' || last.answer !== 'GiveUp') return undefined;
@@ -349,12 +349,12 @@ function terminalOf(record: JobRecord, facts: Facts): Terminal | undefined {
   }
   const { givenUp = 'RestartsExhausted', budget, says = '' } = last.judgement ?? {};
   if (givenUp !== 'RestartsExhausted' || budget !== undefined) {
-    return { type: 'Failed', reason: givenUp, message: `Failed in epoch ${last.epoch}: ${says} ${message}` };
+    return { type: 'Failed', reason: givenUp, message: `Failed in attempt ${last.epoch}: ${says} ${message}` };
   }
   return {
     type: 'Failed',
     reason: 'RestartsExhausted',
-    message: `Failed in epoch ${last.epoch} after ${record.restarts.charged} of ${facts.restartPolicy.maxRestarts} restarts. ${message}`,
+    message: `Failed in attempt ${last.epoch} after ${record.restarts.charged} of ${facts.restartPolicy.maxRestarts} restarts. ${message}`,
   };
 }
 

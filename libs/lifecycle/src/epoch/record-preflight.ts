@@ -22,7 +22,7 @@ function driftSince(before: Attempt | undefined, now: Fingerprint): readonly str
   const fields = Object.keys(now) as (keyof Fingerprint)[];
   return fields
     .filter((field) => then[field] !== undefined && then[field] !== now[field])
-    .map((field) => `${field} is ${short(now[field])}, and was ${short(then[field])} in epoch ${epoch}`);
+    .map((field) => `${field} is ${short(now[field])}, and was ${short(then[field])} in attempt ${epoch}`);
 }
 
 function short(value: string | undefined): string {

@@ -120,7 +120,7 @@ describe('a job that names a runtime', () => {
   it('waits where it cannot be read, and says why', () => {
     const unread = look(answer({ kind: 'unreadable', problem: 'the server is away' } as never));
     expect(unread).toMatchObject({ accepted: 'SpecValid', placed: 'ReadingRuntime' });
-    expect(unread.summary).toMatch(/could not be read, and is read again: the server is away/);
+    expect(unread.summary).toMatch(/could not be read; Coxswain retries: the server is away/);
   });
 
   it('runs on whatever becomes of its runtime', () => {

@@ -24,7 +24,7 @@ export function runtimeStanding({ spec, job, observed: { runtime } }: Facts): Ru
   const name = runtimeName(ref);
   if (runtime === undefined || runtime.kind === 'unknown') return { kind: 'unread', message: `${name} is being read.` };
   if (runtime.kind === 'unreadable') {
-    return { kind: 'unread', message: `${name} could not be read, and is read again: ${runtime.problem}` };
+    return { kind: 'unread', message: `${name} could not be read; Coxswain retries: ${runtime.problem}` };
   }
   if (runtime.kind === 'missing') return { kind: 'refused', message: missing(ref, job.metadata.namespace ?? '') };
   const message = runtimeRefusal({ namespace: job.metadata.namespace ?? '', spec }, runtime.runtime);

@@ -32,7 +32,7 @@ export function saveInterval(record: JobRecord, spec: EffectiveSpec, epoch: numb
   const gpus = worldSize(layout);
   const measured = attempts.findLast(isMeasured);
   if (measured === undefined) {
-    const says = `Saves every ${checkpoint.everySteps} steps, as checkpoint.everySteps says: none has been measured yet.`;
+    const says = `Saves every ${checkpoint.everySteps} steps, as checkpoint.everySteps states: none has been measured yet.`;
     return { everySteps: checkpoint.everySteps, says };
   }
   const { steps, inStepsMs, betweenStepsMs, saves } = measured.pace;
@@ -47,7 +47,7 @@ export function saveInterval(record: JobRecord, spec: EffectiveSpec, epoch: numb
   return {
     everySteps,
     says:
-      `Saves every ${everySteps} steps, about ${formatDuration(everySteps * stepMs)}${bound}: a save held training up for ${formatDuration(stallMs)} (${saves} measured), ` +
+      `Saves every ${everySteps} steps, about ${formatDuration(everySteps * stepMs)}${bound}: a save stalled training for ${formatDuration(stallMs)} (${saves} measured), ` +
       `and a failure is expected every ${formatDuration(meanTimeToFailureMs)} (${seen}).`,
   };
 }

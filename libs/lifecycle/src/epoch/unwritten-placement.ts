@@ -60,11 +60,11 @@ export function lostPlacement(record: JobRecord, facts: Facts): Failure | undefi
   if (placement !== undefined) return overtakenBy(facts, attempt, placement.spec);
   if (isTaken(facts, attempt)) {
     return lost(
-      `Placement ${attempt.placement} exists and is not the recorded one; it is left as it is, so delete it.`,
+      `Placement ${attempt.placement} exists and is not the recorded one. Coxswain does not change it: delete it.`,
     );
   }
   if (!facts.isProven || missingPlacementName(record, facts) === undefined || isRuntimeUnknown(facts)) return undefined;
-  return lost(`Placement ${attempt.placement} was recorded and is not there, and the free GPUs are others by now.`);
+  return lost(`Placement ${attempt.placement} was recorded and does not exist, and other GPUs are free now.`);
 }
 
 /**
@@ -76,7 +76,7 @@ function overtakenBy({ observed }: Facts, { placement }: Attempt, spec: Placemen
   if (taken.length === 0) return undefined;
   const more = taken.length > 1 ? ` and ${taken.length - 1} more` : '';
   return lost(
-    `GPUs of Placement ${placement} went to others before its pods were released, on node ${taken[0]}${more}.`,
+    `Other pods took GPUs of Placement ${placement} before its own pods were released, on node ${taken[0]}${more}.`,
   );
 }
 

@@ -179,7 +179,7 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
       disruption: pod.disruption,
       lastLines: exit?.cause?.lastLines ?? [],
     },
-    message: reason === 'NotReaped' ? `Pod ${pod.name} ended before its ranks were started again. ${how}` : how,
+    message: reason === 'NotReaped' ? `Pod ${pod.name} ended before its ranks restarted. ${how}` : how,
   };
 }
 
@@ -279,7 +279,7 @@ function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
     const name = podName(facts.job.metadata, { epoch: attempt.epoch, podIndex, placement: attempt.placement });
     const isTaken = facts.foreignPodNames.has(name);
     if (isTaken && attempt.stage === 'Creating') {
-      const message = `Pod ${name} exists and does not belong to this job; it is left as it is, and the next epoch has other names.`;
+      const message = `Pod ${name} exists and does not belong to this job. Coxswain does not change it; the next attempt uses other names.`;
       return [{ ...about, podIndex, reason: 'NameConflict', message }];
     }
     const refusal = attempt.stage === 'Creating' ? facts.refusedPods.get(name) : undefined;
@@ -290,7 +290,7 @@ function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
     // Before the first gate is lifted a missing pod is simply created.
     if (attempt.stage === 'Creating' || !(facts.isProven || isTaken)) return [];
     const successor = isTaken ? ', and another one has its name' : '';
-    const message = `Pod ${name} on node ${node ?? 'unknown'} was deleted by somebody else${successor}.`;
+    const message = `Pod ${name} on node ${node ?? 'unknown'} was deleted, and not by Coxswain${successor}.`;
     return [{ ...about, podIndex, reason: 'PodLost', message }];
   });
 }
@@ -300,7 +300,7 @@ function strandedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   if (attempt.stage === 'Creating') return [];
   const stranded = podsOf(facts, attempt.epoch).filter((pod) => willNeverRun(pod) && !isTerminal(pod));
   return stranded.map(({ name, podIndex }) => {
-    const message = `Pod ${name} was deleted by somebody else before it had a node.`;
+    const message = `Pod ${name} was deleted before it had a node, and not by Coxswain.`;
     return { podIndex, finishedAt: '', killed: false, reason: 'PodNeverRan', message };
   });
 }

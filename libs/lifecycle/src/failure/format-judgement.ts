@@ -36,7 +36,7 @@ function describeRemaining({ record, budget, tally, maxRestarts, now }: Case, { 
     const left = leftOf(tally, budget, now) - 1;
     return `Left for ${budget.blame}: ${left} of ${restarts(budget)}.`;
   }
-  if (!charged) return 'No budget pays for it.';
+  if (!charged) return 'No budget is charged.';
   return `Left: ${Math.max(0, maxRestarts - record.restarts.charged - 1)} of ${formatCount(maxRestarts, 'restart')}.`;
 }
 
@@ -49,14 +49,14 @@ function describeGiveUp({ record, budget, tally, policy, maxRestarts }: Case, { 
     case 'SameTraceback':
       return 'It failed twice in the same way before its first step, so it would a third time.';
     case 'NoProgress': {
-      const step = tally?.furthestStep === undefined ? 'no step was ever told' : `step ${tally.furthestStep}`;
+      const step = tally?.furthestStep === undefined ? 'no step was reported' : `step ${tally.furthestStep}`;
       const saved = tally?.checkpointStep === undefined ? 'nothing is saved' : `step ${tally.checkpointStep} is saved`;
       return `${formatCount(policy.maxCyclesWithoutProgress, 'restart')} in a row got no further (${step}, ${saved}).`;
     }
     case 'FailurePolicy':
-      return 'That rule says so.';
+      return 'The rule fails the job.';
     case undefined:
-      return 'The engine asked for it.';
+      return 'The engine asked for no restart.';
   }
 }
 

@@ -85,7 +85,7 @@ function firstReportStep(facts: Facts, attempt: Attempt): Step | undefined {
     (pod) => pod.running && !isTerminal(pod) && doesAnswer(nodeStateOf(facts, pod.nodeName)) && !heardMs.has(pod.uid),
   );
   if (silentPods.length === 0) return undefined;
-  const wait = { key: `e${attempt.epoch}/silentPods`, limitMs: facts.timeouts.startingMs };
+  const wait = { key: `e${attempt.epoch}/no-report`, limitMs: facts.timeouts.startingMs };
   return { reason: 'NotStarted', wait, late: indicesOf(silentPods) };
 }
 
@@ -127,7 +127,7 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
   const nodes = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
   const seconds = wait.limitMs / 1000;
   if (late.length === 0) {
-    const message = `Epoch ${attempt.epoch} did not get beyond ${attempt.stage} within ${seconds} s.`;
+    const message = `Attempt ${attempt.epoch} did not get beyond ${attempt.stage} within ${seconds} s.`;
     return [{ reason, podIndex: 0, node: undefined, message }];
   }
   const isNodesFault = isFewOf(step, nodes.length);
@@ -179,23 +179,23 @@ function sentence(
       return `Pod ${name} could not be created within ${seconds} s.`;
     case 'NotScheduled': {
       const why = pod?.schedulingMessage ?? 'the scheduler gave no reason';
-      const taken = isTaken ? `others took GPUs of node ${node} after the gang was placed. The scheduler: ` : '';
+      const taken = isTaken ? `other pods took GPUs of node ${node} after the gang was placed. kube-scheduler: ` : '';
       return `Pod ${name} got no node within ${seconds} s: ${taken}${why}`;
     }
     case 'NotReaped':
-      return `The launcher of pod ${name} on node ${node} did not say within ${seconds} s that its ranks have ended.`;
+      return `The launcher of pod ${name} on node ${node} did not report within ${seconds} s that its ranks have ended.`;
     case 'NotStarted': {
       if ((attempt.incarnation ?? 1) > 1) {
-        return `The launcher of pod ${name} on node ${node} did not start its ranks again within ${seconds} s.`;
+        return `The launcher of pod ${name} on node ${node} did not restart its ranks within ${seconds} s.`;
       }
       if (attempt.runningAt !== undefined) {
         return `The launcher of pod ${name} on node ${node} has not reached the operator within ${seconds} s, so its ranks have not begun.`;
       }
       if (pod?.pullsImage === true) {
-        return `The image of pod ${name} was not pulled on node ${node} within ${seconds} s; a runtime may allow more (spec.imagePullDeadlineSeconds), and a node that has it already needs none.`;
+        return `The image of pod ${name} was not pulled on node ${node} within ${seconds} s. Raise spec.imagePullDeadlineSeconds of the runtime, or use nodes that have the image.`;
       }
       const waiting = pod?.containerWaiting;
-      const silent = files === undefined ? '' : `, as where ${files} is missing, which the job wants as a file`;
+      const silent = files === undefined ? '' : `; one cause is a missing ${files}, which the job mounts as a file`;
       const why = waiting === undefined ? `its node gave no reason${silent}` : `${waiting.reason}: ${waiting.message}`;
       return `Pod ${name} did not start on node ${node} within ${seconds} s: ${why}`;
     }

@@ -236,7 +236,7 @@ describe('a job that cannot resume', () => {
     const attempts = [...epochs(9, ioError), ended(10, { ...ioError(10), epoch: 10 })];
     expect(message(stuck({ checkpoints: [damaged(20), at(40)], status: { attempts } }).status)).toMatch(
       new RegExp(
-        `Known: step 40 \\(${nameOf(40)}\\): complete, but could not be loaded in .*epoch 10 on node-10 \\(ESTALE\\); ` +
+        `Known: step 40 \\(${nameOf(40)}\\): complete, but could not be loaded in .*attempt 10 on node-10 \\(ESTALE\\); ` +
           `step 20 \\(${nameOf(20)}\\): is damaged: a file is cut off\\.$`,
       ),
     );

@@ -103,7 +103,7 @@ function describeLoneNode({ metadata }: Checkpoint, doubts: readonly Attempt[]):
   const faults = doubts.flatMap(({ checkpointFaults }) => checkpointFaults ?? []);
   const node = faults.find(({ kind }) => kind === 'ContentDiffers')?.node ?? 'one node';
   const what = `that the content of checkpoint ${metadata.name} is not what was saved`;
-  return `Only ${node} says ${what}, in ${doubts.length} attempts in a row, and no second node was found to ask.`;
+  return `Only ${node} reports ${what}, in ${doubts.length} attempts in a row, and no second node was available to check.`;
 }
 
 const WHY_NONE = 'No checkpoint can be used.';
@@ -175,7 +175,7 @@ function none(what: string, record: JobRecord, facts: Facts): ResumePoint {
   const gone =
     record.checkpoint === undefined || seen
       ? []
-      : [`step ${record.checkpoint.step} (${record.checkpoint.name}): its Checkpoint object is not there`];
+      : [`step ${record.checkpoint.step} (${record.checkpoint.name}): its Checkpoint object does not exist`];
   const refused = record.unrecordedCheckpoints.map(({ spec, refusal, ...unmade }) =>
     safeText(`step ${spec.step} (${unmade.name}): saved, but its object is refused: ${refusal}`, MAX_ENTRY_CHARACTERS),
   );
@@ -192,9 +192,9 @@ function entryOf(checkpoint: Checkpoint, record: JobRecord): string {
   const { name } = checkpoint.metadata;
   const problem = problemOf(checkpoint, condemnedCheckpoints(record).get(name));
   const isOwn = isOfThisLine(checkpoint, record);
-  const state = problem ?? (isOwn ? 'complete' : 'complete, of before the last spec.resumeFrom');
+  const state = problem ?? (isOwn ? 'complete' : 'complete, saved before the last spec.resumeFrom');
   const tries = problem === undefined ? record.attempts.filter((one) => isTryOf(one, name)) : [];
-  const tried = tries.map(({ epoch, checkpointFaults }) => `epoch ${epoch}${whereFailed(checkpointFaults)}`);
+  const tried = tries.map(({ epoch, checkpointFaults }) => `attempt ${epoch}${whereFailed(checkpointFaults)}`);
   const failed = tried.length === 0 ? '' : `, but could not be loaded in ${tried.slice(-5).join(', ')}`;
   return `step ${checkpoint.spec.step} (${name}): ${state}${failed}`;
 }

@@ -31,15 +31,15 @@ const messageOf = (pulling: number, ms: number) =>
 
 describe('pulls of a gang’s image', () => {
   it.each([
-    ['are no news for ten seconds', 32, 9_999, 'The containers of epoch 1 are starting.'],
-    ['are told of after that', 32, 10_000, 'The image is being pulled on at most 32 of 32 nodes of epoch 1.'],
+    ['are no news for ten seconds', 32, 9_999, 'The containers of attempt 1 are starting.'],
+    ['are told of after that', 32, 10_000, 'The image is being pulled on at most 32 of 32 nodes of attempt 1.'],
     [
       'are told of in eighths, since each number is a write',
       17,
       60_000,
-      'The image is being pulled on at most 20 of 32 nodes of epoch 1.',
+      'The image is being pulled on at most 20 of 32 nodes of attempt 1.',
     ],
-    ['are told of no more when they are done', 0, 60_000, 'The containers of epoch 1 are starting.'],
+    ['are told of no more when they are done', 0, 60_000, 'The containers of attempt 1 are starting.'],
   ])('%s', (_sentence, pulling, ms, want) => {
     expect(messageOf(pulling, ms)).toBe(want);
   });

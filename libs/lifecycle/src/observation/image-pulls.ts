@@ -1,4 +1,4 @@
-/** What is said of a gang whose nodes pull its image? */
+/** What does status report while nodes pull a gang's image? */
 import { type Facts, isTerminal } from './facts.ts';
 import { podsOf } from './gang.ts';
 import type { ObservedPod } from './observed.ts';
@@ -27,6 +27,6 @@ export function describePulls(facts: Facts, { epoch }: { readonly epoch: number 
   const pulling = pods.filter(isPulling).length;
   const step = Math.max(1, Math.ceil(pods.length / REPORTED_STEPS));
   const atMost = Math.min(pods.length, Math.ceil(pulling / step) * step);
-  const nodes = `node${pods.length === 1 ? '' : 's'} of epoch ${epoch}`;
+  const nodes = `node${pods.length === 1 ? '' : 's'} of attempt ${epoch}`;
   return `The image is being pulled on ${step === 1 ? '' : 'at most '}${atMost} of ${pods.length} ${nodes}.`;
 }

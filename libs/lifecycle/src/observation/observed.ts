@@ -152,7 +152,7 @@ export interface RefusedWrite {
 /** A question to the planner, by its key, and its outcome. */
 export type ObservedPlanning =
   | { readonly kind: 'asked'; readonly key: string }
-  /** `answer` undefined: the planner has nothing to say of the job. */
+  /** `answer` undefined: the planner has no answer for the job. */
   | { readonly kind: 'answered'; readonly key: string; readonly answer: JobPlanAnswer | undefined }
   /** It took too long, needed too much memory, or died. May be asked again from `retryAtMs` on (milliseconds since 1970). */
   | { readonly kind: 'failed'; readonly key: string; readonly problem: string; readonly retryAtMs: number };
@@ -226,6 +226,7 @@ export interface Finding {
 /** gone: the Node object does not exist. leaving: the Node is ready and announced to go away soon. */
 export type NodeState = 'ready' | 'leaving' | 'notReady' | 'gone';
 
+/** A pod as the rules use it. */
 export interface ObservedPod {
   readonly name: string;
   readonly uid: string;
@@ -267,6 +268,7 @@ export interface ObservedPod {
   readonly schedulingMessage?: string;
 }
 
+/** The end of a pod's trainer, or of an init container that failed. */
 export interface ObservedExit {
   readonly exitCode: number;
   readonly signal?: number;

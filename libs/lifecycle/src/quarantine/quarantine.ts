@@ -11,7 +11,7 @@ import { z } from 'zod';
 export interface JudgedNode {
   readonly name: string;
   readonly gpus: number;
-  /** Which boot of which Node this is. */
+  /** The node's boot ID. */
   readonly bootId: string;
   readonly conditions: readonly NodeCondition[];
   /** Whether the node has our taint. */
@@ -34,6 +34,7 @@ export const QuarantineNote = z.object({
   /** The evidence, one entry per occurrence. An entry does not count again within this boot. */
   evidence: z.array(z.string().max(512)).max(16),
 });
+/** See {@link QuarantineNote}, the schema. */
 export type QuarantineNote = z.infer<typeof QuarantineNote>;
 
 /** What to do to a Node, after a live read of it. */
@@ -63,12 +64,12 @@ const WITNESSES = 2;
 
 /** Which evidence quarantines a node. */
 export const QUARANTINE_MODES = {
-  Off: 'Nobody’s: taints of ours stay as they are.',
-  Conditions:
-    'That of whoever watches nodes: a condition of the Node that says that its hardware or system is at fault.',
+  Off: 'None: existing taints of Coxswain stay as they are.',
+  Conditions: 'Conditions of the Node which state that its hardware or system is at fault; node monitors write them.',
   ConditionsAndJobs:
-    'That, and of jobs of two namespaces that were held up by the same boot of it. Who owns two namespaces has two voices.',
+    'Conditions, and jobs of two namespaces that failed on the same boot of the node. A tenant with two namespaces counts twice.',
 } as const satisfies Record<string, string>;
+/** Which evidence quarantines a node. */
 export type QuarantineMode = keyof typeof QUARANTINE_MODES;
 
 /** Decides which nodes to quarantine or release. Pure: equal arguments give an equal result. */
