@@ -16,6 +16,7 @@ export const CORE = [
   'preflight',
   'health',
   'goodput',
+  'scheduling',
   'lifecycle',
   'planner',
   'job-planning',

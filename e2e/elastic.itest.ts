@@ -54,7 +54,7 @@ beforeAll(async () => {
     operatorEnvironment: {
       COXSWAIN_NODE_GRACE_MS: '2000',
       COXSWAIN_AVOIDED_NODE_MS: '2000',
-      // Longer than a refusal stands at most although there is room again (10 s, libs/lifecycle/src/admission/refusals.ts).
+      // Longer than a refusal stands at most although there is room again (10 s, libs/scheduling/src/capacity/refusals.ts).
       COXSWAIN_SHRINK_AFTER_MS: '12000',
       COXSWAIN_GROW_AFTER_MS: '2000',
     },

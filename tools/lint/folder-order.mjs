@@ -42,8 +42,22 @@ export const FOLDER_ORDER = {
   'apps/local-node': ['node', 'pod', 'container', 'settings', 'kube'],
   'apps/operator': ['installation', 'process', 'reports', 'training-job', 'cluster', 'config'],
   'libs/health': ['watch', 'hang', 'loss', 'slow', 'gang', 'stacks', 'verdict', 'trace', 'settings.ts'],
-  // a pass; what is decided; what launchers are told; which epoch comes next; what is told of what went wrong; what went wrong; who gets GPUs; what is seen; what status records
-  'libs/lifecycle': ['perform', 'decide', 'launchers', 'epoch', 'incident', 'failure', 'admission', 'look', 'record'],
+  // reconciling; decisions; orders to launchers; the next attempt; reasons to save or move; incidents; judging failures; quarantine of nodes; what is observed; notices on Nodes; what a status records
+  'libs/lifecycle': [
+    'perform',
+    'decide',
+    'launchers',
+    'epoch',
+    'disruption',
+    'incident',
+    'failure',
+    'quarantine',
+    'observation',
+    'notices',
+    'record',
+  ],
+  // order of waiting jobs; free capacity and refusals; reservations; what the scheduler reads of the cluster; what a gang asks for
+  'libs/scheduling': ['order', 'capacity', 'reservations', 'scheduler-view.ts', 'gang-request.ts'],
   'libs/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],
   'libs/planner': [
     'questions',

@@ -1,7 +1,13 @@
-import { SCHEDULING_GATE, specOfEpoch, TrainingJobSpec, type Placement, type TrainingJob } from '@coxswain/api-types';
+import {
+  SCHEDULING_GATE,
+  specOfEpoch,
+  TrainingJobSpec,
+  type Placement,
+  type TrainingJob,
+  podName,
+} from '@coxswain/api-types';
 import { renderEngine } from '@coxswain/engines';
 import { isNotFound, type KubeObject } from '@coxswain/kube';
-import { podName } from '@coxswain/lifecycle';
 import { waitFor } from '@coxswain/local-cluster';
 import { toPod } from '../src/training-job/pod-manifest.ts';
 import { CONCURRENCY, type BenchCluster } from './bench-cluster.ts';

@@ -9,7 +9,7 @@ import { GPU_RESOURCE, type TrainingJob, type TrainingJobStatus } from '@coxswai
 import { systemClock, WorkQueue, type KubeClient, type KubeObject } from '@coxswain/kube';
 import { toCachedNode } from '../src/cluster/cached-node.ts';
 import { toCachedPod } from '../src/cluster/cached-pod.ts';
-import { clusterAdmission } from '../src/training-job/cluster-admission.ts';
+import { createClusterScheduler } from '../src/training-job/cluster-scheduler.ts';
 import type { TrainingJobReconciler } from '../src/training-job/training-job.reconciler.ts';
 import { Watches } from '../src/training-job/watches.ts';
 import { aCache, aReconciler } from './real-parts.ts';
@@ -59,13 +59,13 @@ class InMemoryWorld {
 
   constructor(pods: number) {
     this.#size = pods;
-    const admission = clusterAdmission(this.#cache, systemClock);
-    this.#reconciler = aReconciler({ client: this.#client(), cache: this.#cache, admission });
+    const scheduler = createClusterScheduler(this.#cache, systemClock);
+    this.#reconciler = aReconciler({ client: this.#client(), cache: this.#cache, scheduler });
     new Watches({
       cache: this.#cache,
       clock: systemClock,
       podNewsIntervalMs: 200,
-      admission,
+      scheduler,
       wake: (key, priority) => this.#queue?.add(key, priority),
       onJobDeleted: () => undefined,
     });

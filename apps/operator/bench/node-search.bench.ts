@@ -57,7 +57,7 @@ async function beside(capacity: FabricCapacity): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const searches = new NodeSearches({
     searcher: lanes,
-    admission: { capacityFor: () => ({ ...capacity, version: 1 }), standingRefusal: () => undefined },
+    scheduler: { capacityFor: () => ({ ...capacity, version: 1 }), standingRefusal: () => undefined },
     clock: systemClock,
     onNews: resolve,
     onFailure: (_key, error) => reject(error as Error),

@@ -1,5 +1,5 @@
 import { noMetrics, systemClock, type KubeClient } from '@coxswain/kube';
-import type { Admission } from '@coxswain/lifecycle';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import { createClusterCache, type ClusterCache } from '../src/cluster/cluster-cache.ts';
 import { KubernetesTrainingJobStore } from '../src/training-job/kubernetes-training-job-store.ts';
 import { TrainingJobReconciler } from '../src/training-job/training-job.reconciler.ts';
@@ -21,11 +21,11 @@ export function aCache(): ClusterCache {
 export function aReconciler(parts: {
   readonly client: KubeClient;
   readonly cache: ClusterCache;
-  readonly admission: Admission;
+  readonly scheduler: ClusterScheduler;
 }): TrainingJobReconciler {
   return new TrainingJobReconciler({
     store: new KubernetesTrainingJobStore({ ...parts, clock: systemClock }),
-    admission: parts.admission,
+    scheduler: parts.scheduler,
     clock: systemClock,
     // As long as a real bundle of certificates, which every manifest holds.
     pods: () => ({
@@ -47,10 +47,10 @@ export function aReconciler(parts: {
     planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
     runtimes: { runtimeOf: () => undefined, read: () => undefined },
     effects: {
-      warnOfStrangers: () => undefined,
+      warnOfUnrecordedPlacements: () => undefined,
       refuseLaunchers: () => undefined,
       warn: console.error,
-      announce: () => undefined,
+      recordEvents: () => undefined,
     },
   });
 }

@@ -7,7 +7,7 @@ import { FINALIZER, GPU_RESOURCE, type TrainingJob, type TrainingJobStatus } fro
 import { keyOf, systemClock, type KubeClient, type KubeObject } from '@coxswain/kube';
 import { toCachedNode } from '../src/cluster/cached-node.ts';
 import { toCachedPod } from '../src/cluster/cached-pod.ts';
-import { clusterAdmission } from '../src/training-job/cluster-admission.ts';
+import { createClusterScheduler } from '../src/training-job/cluster-scheduler.ts';
 import { aCache, aReconciler } from './real-parts.ts';
 
 const NODES = 10_240;
@@ -16,7 +16,7 @@ const JOBS = 2_000;
 let version = 1;
 const next = (): string => String((version += 1));
 const cache = aCache();
-const admission = clusterAdmission(cache, systemClock);
+const scheduler = createClusterScheduler(cache, systemClock);
 const status = async (_path: string, body: unknown): Promise<unknown> => {
   const { metadata, status: written } = body as TrainingJob & { status: TrainingJobStatus };
   const job = cache.jobs.cached.get(`${metadata.namespace}/${metadata.name}`);
@@ -24,7 +24,7 @@ const status = async (_path: string, body: unknown): Promise<unknown> => {
   cache.jobs.cached.upsert(changed as TrainingJob & KubeObject);
   return changed;
 };
-const reconciler = aReconciler({ client: { replace: status } as unknown as KubeClient, cache, admission });
+const reconciler = aReconciler({ client: { replace: status } as unknown as KubeClient, cache, scheduler });
 
 for (let index = 0; index < NODES; index += 1) {
   const metadata = { name: `node-${index}`, uid: `uid-of-node-${index}`, resourceVersion: next() };
@@ -59,7 +59,7 @@ await lookAtAll('third look');
 const before = process.cpuUsage();
 for (let turn = 0; turn < 1_000; turn += 1) {
   cache.pods.cached.remove(strangersPod(0));
-  admission.offer('gpus');
+  scheduler.offer('gpus');
   cache.pods.cached.upsert(strangersPod(0));
 }
 console.log(

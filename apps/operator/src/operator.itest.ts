@@ -10,8 +10,8 @@ import {
   type Placement,
   type TerminationCause,
   type TrainingJob,
+  podName,
 } from '@coxswain/api-types';
-import { podName } from '@coxswain/lifecycle';
 import { freePort, waitFor } from '@coxswain/local-cluster';
 import { EXIT_CODES } from './process/exit-codes.ts';
 import { sharedWorld, type World } from './testing/world.ts';

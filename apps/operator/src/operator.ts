@@ -1,7 +1,8 @@
 import { versionProblem } from '@coxswain/api-types';
 import { createKubeClient, LeaderLease, sleep, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
 import { ANNOTATIONS } from '@coxswain/api-types';
-import { type Admission, NOTICE_RULES } from '@coxswain/lifecycle';
+import { NOTICE_RULES } from '@coxswain/lifecycle';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import type { Logger } from '@coxswain/telemetry';
 import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
 import { leadingClient } from './cluster/leading-client.ts';
@@ -18,7 +19,7 @@ import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
 import { QuarantineDesk } from './quarantine/quarantine-desk.ts';
-import { clusterAdmission } from './training-job/cluster-admission.ts';
+import { createClusterScheduler } from './training-job/cluster-scheduler.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
 import { RuntimeReads } from './training-job/runtime-reads.ts';
@@ -87,7 +88,7 @@ class RunningOperator implements Operator {
   readonly #client: KubeClient;
   readonly #metrics: OperatorMetrics;
   readonly #cache: ClusterCache;
-  readonly #admission: Admission;
+  readonly #scheduler: ClusterScheduler;
   readonly #leadership: Leadership;
   readonly #announcer: Announcer;
   readonly #store: KubernetesTrainingJobStore;
@@ -135,7 +136,7 @@ class RunningOperator implements Operator {
       onProblem: (problem) => log.warn({ problem }, 'the cache met something it could not use'),
       noticeRules: [...NOTICE_RULES, ...config.noticeRules],
     });
-    this.#admission = clusterAdmission(this.#cache, clock);
+    this.#scheduler = createClusterScheduler(this.#cache, clock);
     this.#leadership = new Leadership({
       lease: this.#newLease(),
       clock,
@@ -176,7 +177,7 @@ class RunningOperator implements Operator {
     });
     this.#nodeRequests = new NodeRequests({
       client,
-      admission: this.#admission,
+      scheduler: this.#scheduler,
       clock,
       className: config.provisioningClass,
       onNews: (key) => this.#jobs.wake(key, 'normal'),
@@ -201,7 +202,7 @@ class RunningOperator implements Operator {
       cache: this.#cache,
       clock,
       podNewsIntervalMs: config.podNewsIntervalMs,
-      admission: this.#admission,
+      scheduler: this.#scheduler,
       resyncIntervalMs: config.resyncIntervalMs,
       wake: (key, priority) => this.#jobs.wake(key, priority),
       onJobDeleted: (jobUid) => this.#forget(jobUid),
@@ -288,7 +289,7 @@ class RunningOperator implements Operator {
 
   #forget(jobUid: string): void {
     this.#reporting.forget(jobUid);
-    this.#admission.forget(jobUid);
+    this.#scheduler.forget(jobUid);
     this.#jobs.forget(jobUid);
   }
 
@@ -334,11 +335,11 @@ class RunningOperator implements Operator {
       log: this.#log,
       metrics: this.#metrics,
       workers: this.#config.workers,
-      admission: this.#admission,
+      scheduler: this.#scheduler,
       reconciler: (beside) =>
         new TrainingJobReconciler({
           store: this.#store,
-          admission: this.#admission,
+          scheduler: this.#scheduler,
           ...beside,
           runtimes,
           clock: this.#clock,
@@ -357,10 +358,10 @@ class RunningOperator implements Operator {
           retention: this.#config.retention,
           measuredGpus: this.#config.measuredGpus,
           effects: {
-            announce: (job, events) => this.#announcer.announce(job, events),
+            recordEvents: (job, events) => this.#announcer.announce(job, events),
             refuseLaunchers: (job, epoch) => reporting.refuseLaunchers(job, epoch),
             warn: (job, note) => this.#announcer.warn(job, note),
-            warnOfStrangers: (job, note) => this.#announcer.warnOfStrangers(job, note),
+            warnOfUnrecordedPlacements: (job, note) => this.#announcer.warnOfStrangers(job, note),
           },
         }),
     });

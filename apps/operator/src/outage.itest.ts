@@ -51,7 +51,7 @@ describe('a gang in a cluster whose controllers judge nodes', () => {
     await untilNodes(world, NODES, 'notReady');
     await delay(5_000 + EVICTION_MS);
     const held = await world.readJob(job.metadata.namespace ?? '', job.metadata.name);
-    expect(held.status?.summary).toContain('the road to the API server is the likelier cause');
+    expect(held.status?.summary).toContain('the connection to the API server is the likelier cause');
     expect(await pictureOf(world, job)).toEqual(before);
   });
 

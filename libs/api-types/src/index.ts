@@ -18,6 +18,7 @@ export {
   SCHEDULING_GATE,
 } from './names.ts';
 export { jobPrefix } from './child-names.ts';
+export { gangName, gangOfPod, mayBePodOf, placementName, podName, podOfName } from './gang-names.ts';
 export { versionProblem } from './kubernetes-version.ts';
 export type { ServerVersion } from './kubernetes-version.ts';
 export { CONDITION_REASONS, CONDITION_TYPES, Condition, findCondition, isTrue } from './conditions.ts';

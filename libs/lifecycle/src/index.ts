@@ -1,18 +1,15 @@
-export { Admission } from './admission/admission.ts';
-export type { AdmissionView } from './admission/admission-view.ts';
 export { isFenced } from './failure/broken-gang.ts';
 export type { Condemnation } from './failure/checkpoint-trouble.ts';
 export { isBeyondTraining } from './failure/unreported-checkpoints.ts';
 export type { Decision, LiveRead, PodReference } from './decide/decision.ts';
-export { NOTICE_RULES } from './disruption/notice-table.ts';
-export { comingNotice, dueNotice, type NodeNotice, noticesOfNode } from './disruption/node-notices.ts';
+export { NOTICE_RULES } from './notices/notice-rules.ts';
+export { comingNotice, dueNotice, type NodeNotice, noticesOfNode } from './notices/node-notices.ts';
 export { SAVE_AHEAD_MS } from './disruption/suspicions.ts';
 export { jobEvents } from './decide/job-events.ts';
 export { assignmentOf } from './launchers/assignment.ts';
 export { isPauseOver, launcherOrders } from './launchers/launcher-orders.ts';
 export type { LauncherOrder, PlacedLauncher } from './launchers/launcher-orders.ts';
 export { saveOrder } from './launchers/save-order.ts';
-export { gangName, gangOfPod, podName, podOfName } from './look/names.ts';
 export type {
   Finding,
   NodeCensus,
@@ -29,7 +26,7 @@ export type {
   ObservedRuntime,
   Verdict,
   RuntimeAnswer,
-} from './look/observed.ts';
+} from './observation/observed.ts';
 export type { Answer, Call, FailureCause } from './perform/calls.ts';
 export type { JobEffects, JobView, NodeSearches } from './perform/job-view.ts';
 export { reconcileJob, type ReconcileOutcome } from './perform/reconcile-job.ts';
@@ -44,9 +41,8 @@ export {
   type QuarantineMode,
   type Witness,
 } from './quarantine/quarantine.ts';
-export { isRecordedPlacement, placementSha256 } from './record/recorded-placement.ts';
-export { DEFAULT_RETENTION, type Retention } from './look/retention.ts';
-export { RefusedCheckpoints } from './look/refused-checkpoints.ts';
-export { Stopwatches } from './look/stopwatches.ts';
-export { DEFAULT_TIMEOUTS } from './look/timeouts.ts';
-export type { Timeouts } from './look/timeouts.ts';
+export { DEFAULT_RETENTION, type Retention } from './observation/retention.ts';
+export { RefusedCheckpoints } from './observation/refused-checkpoints.ts';
+export { Stopwatches } from './observation/stopwatches.ts';
+export { DEFAULT_TIMEOUTS } from './observation/timeouts.ts';
+export type { Timeouts } from './observation/timeouts.ts';

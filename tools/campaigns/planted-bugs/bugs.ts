@@ -34,7 +34,7 @@ const REFLECTOR = 'libs/kube/src/reflector.ts';
 const REFLECTOR_TEST = 'libs/kube/src/reflector.spec.ts';
 const ACTIONS = 'libs/lifecycle/src/decide/actions-of.ts';
 const ACTIONS_TEST = 'libs/lifecycle/src/decide/actions-of.spec.ts';
-const FACTS = 'libs/lifecycle/src/look/facts.ts';
+const FACTS = 'libs/lifecycle/src/observation/facts.ts';
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
@@ -128,7 +128,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: FACTS,
     before: 'if (isTerminal(pod) || willNeverRun(pod)) return false;',
     after: 'if (isTerminal(pod) || willNeverRun(pod) || pod.deletionTimestamp !== undefined) return false;',
-    test: 'libs/lifecycle/src/look/facts.spec.ts',
+    test: 'libs/lifecycle/src/observation/facts.spec.ts',
     caughtBy: 'has its grace and two minutes on a node that answers',
   },
   {
@@ -273,7 +273,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: FACTS,
     before: '(doesAnswer(nodeStateOf(facts, pod.nodeName)) ? facts.timeouts.stoppingMs : FENCE_AFTER_MS)',
     after: '(doesAnswer(nodeStateOf(facts, pod.nodeName)) ? facts.timeouts.stoppingMs : -graceSeconds * 1000)',
-    test: 'libs/lifecycle/src/look/facts.spec.ts',
+    test: 'libs/lifecycle/src/observation/facts.spec.ts',
     caughtBy: 'has its grace and half a minute on a node that does not answer',
   },
   {
@@ -313,7 +313,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'libs/api-types/src/child-names.ts',
     before: '-${job.uid.slice(0, 8)}`',
     after: '`',
-    test: 'libs/lifecycle/src/look/names.spec.ts',
+    test: 'libs/api-types/src/gang-names.spec.ts',
     caughtBy: 'tiny-gpt',
   },
   {
@@ -333,14 +333,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: FACTS,
     before: 'if (isTerminal(pod) || willNeverRun(pod)) return false;',
     after: 'if (willNeverRun(pod)) return false;',
-    test: 'libs/lifecycle/src/look/facts.spec.ts',
+    test: 'libs/lifecycle/src/observation/facts.spec.ts',
     caughtBy: 'has ended',
   },
   {
     bugClass: 'C29',
     title: 'a restart in living pods beside ranks that are left',
     bug: 'begins an incarnation before every launcher has said that the last one is gone',
-    file: 'libs/lifecycle/src/look/incarnation.ts',
+    file: 'libs/lifecycle/src/observation/incarnation.ts',
     before: "  return launcher.state !== 'running';",
     after: '  return launcher.state.length > 0;',
     test: 'libs/lifecycle/src/launchers/launcher-orders.spec.ts',

@@ -1,5 +1,5 @@
 import { type Attempt, type FabricJob, MAX_FABRIC_JOBS, type PlacementSpec, ranksOfPod } from '@coxswain/api-types';
-import { isRecordedPlacement } from '@coxswain/lifecycle';
+import { isRecordedPlacement } from '@coxswain/scheduling';
 import type { Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 

@@ -1,15 +1,18 @@
-import type {
-  CheckpointList,
-  CheckpointRecord,
-  JobEvent,
-  JobEventList,
-  RankMap,
-  RankPlace,
-  StepList,
+import {
+  type CheckpointList,
+  type CheckpointRecord,
+  type JobEvent,
+  type JobEventList,
+  type RankMap,
+  type RankPlace,
+  type StepList,
+  NODE_LABELS,
+  type PlacementSpec,
+  ranksOfPod,
+  TrainingJobSpec,
+  podName,
 } from '@coxswain/api-types';
-import { NODE_LABELS, type PlacementSpec, ranksOfPod, TrainingJobSpec } from '@coxswain/api-types';
 import { coordinatesOfRank } from '@coxswain/layout';
-import { podName } from '@coxswain/lifecycle';
 import type { Sql } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';

@@ -1,6 +1,6 @@
 /** Where is a job placed? Read from the Placement that its newest attempt recorded, because users who can create Placements can write others for the same or a later epoch. */
 import type { Attempt, PlacementSpec } from '@coxswain/api-types';
-import { isRecordedPlacement } from '@coxswain/lifecycle';
+import { isRecordedPlacement } from '@coxswain/scheduling';
 import type { Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import type { JobRow } from './job-row.ts';

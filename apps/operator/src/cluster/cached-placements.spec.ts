@@ -1,7 +1,7 @@
 import type { Attempt, Placement, TrainingJob } from '@coxswain/api-types';
 import { anAttempt, aTrainingJob } from '@coxswain/api-types/testing';
 import { ObjectCache, OwnWrites, type KubeObject } from '@coxswain/kube';
-import { placementSha256 } from '@coxswain/lifecycle';
+import { placementSha256 } from '@coxswain/scheduling';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { CachedPlacements, toCachedPlacement } from './cached-placements.ts';
 import { BY_JOB, BY_UID } from './indexes.ts';

@@ -1,6 +1,6 @@
 import { ANNOTATIONS, type Placement, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
 import { keyOf, OwnWrites, type KubeClient, type KubeObject, type ObjectCache } from '@coxswain/kube';
-import { isRecordedPlacement } from '@coxswain/lifecycle';
+import { isRecordedPlacement } from '@coxswain/scheduling';
 import { BY_JOB, BY_UID } from './indexes.ts';
 import { placementsPath } from './paths.ts';
 

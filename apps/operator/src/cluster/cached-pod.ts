@@ -6,10 +6,11 @@ import {
   POD_FINALIZER,
   SCHEDULING_GATE,
   TerminationCause,
+  podOfName,
 } from '@coxswain/api-types';
 import { useOfPod } from '@coxswain/fabric';
 import type { KubeObject } from '@coxswain/kube';
-import { type ObservedExit, type ObservedPod, podOfName } from '@coxswain/lifecycle';
+import type { ObservedExit, ObservedPod } from '@coxswain/lifecycle';
 import { parseForeignJson, safeText } from '@coxswain/safe-text';
 
 /**

@@ -2,11 +2,11 @@ import { ANNOTATIONS, FABRIC_NAME, type FabricResource, type FabricSpec, NODE_LA
 import { anAttempt } from '@coxswain/api-types/testing';
 import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { FakeKubeApi } from '@coxswain/kube/testing';
-import { placementSha256 } from '@coxswain/lifecycle';
+import { placementSha256 } from '@coxswain/scheduling';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { fabricsPath } from '../cluster/paths.ts';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
-import { clusterAdmission } from '../training-job/cluster-admission.ts';
+import { createClusterScheduler } from '../training-job/cluster-scheduler.ts';
 import { FabricDesk } from './fabric-desk.ts';
 
 const CLIQUE = 'nvidia.com/gpu.clique';
@@ -175,18 +175,18 @@ describe('what the Fabric resource says of nodes', () => {
     ],
   ])('holds for placement at once, %s', async (_sentence, spec, want) => {
     const world = new World();
-    const admission = clusterAdmission(world.script.cache, world.script.clock);
+    const scheduler = createClusterScheduler(world.script.cache, world.script.clock);
     for (const name of ['node-a', 'node-b']) world.script.node(name, { labels: { pool: 'p' } });
     await world.desk.look();
     await world.say(spec);
-    const { nodes } = admission.capacityFor('uid-of-nobody').fabric;
+    const { nodes } = scheduler.capacityFor('uid-of-nobody').fabric;
     expect(nodes.map(({ nvlinkDomain }) => nvlinkDomain)).toEqual(want);
   });
 
   it('is kept in reserve from the next look on, and no more when it is not said any more', async () => {
     const world = new World();
-    const admission = clusterAdmission(world.script.cache, world.script.clock);
-    const reserve = (): unknown => admission.capacityFor('uid-of-nobody').reserve;
+    const scheduler = createClusterScheduler(world.script.cache, world.script.clock);
+    const reserve = (): unknown => scheduler.capacityFor('uid-of-nobody').reserve;
     await world.desk.look();
     expect(reserve()).toBeUndefined();
     await world.say({ reserve: { nodesPerNvlinkDomain: 1 } });

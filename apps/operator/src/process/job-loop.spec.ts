@@ -1,7 +1,7 @@
 import { noMetrics } from '@coxswain/kube';
 import { createLogger } from '@coxswain/telemetry';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
-import { clusterAdmission } from '../training-job/cluster-admission.ts';
+import { createClusterScheduler } from '../training-job/cluster-scheduler.ts';
 import { JobLoop } from './job-loop.ts';
 
 /** A loop over jobs of those names, each reconciled by `reconcile`; what was reconciled, by name. */
@@ -14,7 +14,7 @@ function aLoop(names: readonly string[], reconcile: () => Promise<object> = () =
     clock: script.clock,
     log: createLogger({ program: 'test', level: 'silent' }),
     metrics: noMetrics,
-    admission: clusterAdmission(script.cache, script.clock),
+    scheduler: createClusterScheduler(script.cache, script.clock),
     workers: 2,
     reconciler: () => ({
       reconcile: (key) => {

@@ -14,7 +14,7 @@ export interface JobLoopParts {
   readonly metrics: KubeMetrics;
   /** Jobs reconciled at the same time. */
   readonly workers: number;
-  readonly admission: NodeSearchesParts['admission'];
+  readonly scheduler: NodeSearchesParts['scheduler'];
   /** Made once, for what works beside this loop. */
   readonly reconciler: (
     beside: Pick<ReconcilerOptions, 'planner' | 'nodeSearches'>,
@@ -38,7 +38,7 @@ export class JobLoop {
 
   constructor(parts: JobLoopParts) {
     this.#parts = parts;
-    const { clock, log, metrics, admission } = parts;
+    const { clock, log, metrics, scheduler } = parts;
     this.#queue = new WorkQueue({
       clock,
       random: Math.random,
@@ -55,7 +55,7 @@ export class JobLoop {
     });
     this.#nodeSearches = new NodeSearches({
       searcher: this.#lanes,
-      admission,
+      scheduler,
       clock,
       onNews: (key) => this.wake(key, 'normal'),
       onFailure: (key, error) => log.warn({ job: key, err: error }, 'nodes could not be searched for a job'),

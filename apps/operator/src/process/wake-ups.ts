@@ -1,5 +1,6 @@
 import type { Clock, QueuePriority } from '@coxswain/kube';
-import { PROGRESS_INTERVAL_MS, type Admission } from '@coxswain/lifecycle';
+import { PROGRESS_INTERVAL_MS } from '@coxswain/lifecycle';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { PacedWakes } from '../training-job/paced-wakes.ts';
 import { Resync } from '../training-job/resync.ts';
@@ -19,13 +20,13 @@ export class WakeUps {
     /** Every job is looked at once in this time, whatever happens. */
     readonly resyncIntervalMs: number;
     /** Who has a turn when GPUs become free. */
-    readonly admission: Admission;
+    readonly scheduler: ClusterScheduler;
     /** Wants a look at the job of that key (`namespace/name`). */
     readonly wake: (key: string, priority: QueuePriority) => void;
     /** The job is gone: whoever keeps something for it may forget it. */
     readonly onJobDeleted: (jobUid: string) => void;
   }) {
-    const { cache, clock, podNewsIntervalMs, resyncIntervalMs, admission, wake, onJobDeleted } = parts;
+    const { cache, clock, podNewsIntervalMs, resyncIntervalMs, scheduler, wake, onJobDeleted } = parts;
     this.#progress = new PacedWakes({
       clock,
       intervalMs: PROGRESS_INTERVAL_MS,
@@ -35,7 +36,7 @@ export class WakeUps {
       cache,
       clock,
       podNewsIntervalMs,
-      admission,
+      scheduler,
       wake,
       onJobDeleted: (jobUid) => {
         this.#progress.forget(jobUid);

@@ -1,8 +1,8 @@
-import type { Attempt, TrainingJob } from '@coxswain/api-types';
+import { type Attempt, type TrainingJob, podName } from '@coxswain/api-types';
 import { anAttempt } from '@coxswain/api-types/testing';
 import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { aCheckpoint } from '@coxswain/checkpoint/testing';
-import { placementSha256, podName } from '@coxswain/lifecycle';
+import { placementSha256 } from '@coxswain/scheduling';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
 import { KubernetesReportPorts } from './kubernetes-report-ports.ts';

@@ -9,9 +9,11 @@ import {
   type PlacementSpec,
   type TrainingJob,
   stepsOf,
+  podName,
 } from '@coxswain/api-types';
 import { isNotFound, keyOf, type CurrentLeader, type KubeClient, type KubeObject } from '@coxswain/kube';
-import { isBeyondTraining, isFenced, isRecordedPlacement, podName } from '@coxswain/lifecycle';
+import { isBeyondTraining, isFenced } from '@coxswain/lifecycle';
+import { isRecordedPlacement } from '@coxswain/scheduling';
 import { toCachedPod, type CachedPod } from '../cluster/cached-pod.ts';
 import { type ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB, BY_UID } from '../cluster/indexes.ts';

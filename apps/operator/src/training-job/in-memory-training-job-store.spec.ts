@@ -1,6 +1,6 @@
 import { GPU_RESOURCE, type TrainingJob } from '@coxswain/api-types';
 import { keyOf, type KubeObject } from '@coxswain/kube';
-import { inMemoryAdmission } from './testing/in-memory-admission.ts';
+import { createInMemoryScheduler } from './testing/in-memory-scheduler.ts';
 import { InMemoryCluster, type Kind } from './testing/in-memory-cluster.ts';
 import { InMemoryTrainingJobStore } from './testing/in-memory-training-job-store.ts';
 import { holdsToTheContract, type StoreWorld } from './testing/training-job-store.contract.ts';
@@ -14,7 +14,7 @@ async function startInMemory(): Promise<StoreWorld> {
   let nodes = 0;
   return {
     store,
-    admission: inMemoryAdmission(cluster, () => 0),
+    scheduler: createInMemoryScheduler(cluster, () => 0),
     namespace,
     lead: (leads) => {
       store.leads = leads;

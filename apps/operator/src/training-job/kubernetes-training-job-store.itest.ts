@@ -21,7 +21,7 @@ import { defineComputeDomains } from '../testing/compute-domains.ts';
 import { sharedWorld, type World } from '../testing/world.ts';
 import type { Kind } from './testing/in-memory-cluster.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './kubernetes-training-job-store.ts';
-import { clusterAdmission } from './cluster-admission.ts';
+import { createClusterScheduler } from './cluster-scheduler.ts';
 import { holdsToTheContract, type StoreWorld } from './testing/training-job-store.contract.ts';
 
 let world: World;
@@ -89,7 +89,7 @@ async function startOnApiServer(): Promise<StoreWorld> {
     kind === 'Node' ? nodesPath(name) : PATHS[kind]({ namespace, name });
   return {
     store: new KubernetesTrainingJobStore({ client: guarded, cache, clock: systemClock }),
-    admission: clusterAdmission(cache, systemClock),
+    scheduler: createClusterScheduler(cache, systemClock),
     namespace,
     lead: (now) => {
       leads = now;

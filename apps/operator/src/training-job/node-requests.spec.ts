@@ -2,11 +2,11 @@ import type { Condition, TrainingJob } from '@coxswain/api-types';
 import { aJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { FakeClock, FakeKubeApi } from '@coxswain/kube/testing';
-import type { Admission } from '@coxswain/lifecycle';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import { podTemplatesPath, provisioningRequestsPath } from '../cluster/paths.ts';
 import { NodeRequests } from './node-requests.ts';
 
-type Asking = ReturnType<Admission['asking']>[number];
+type Asking = ReturnType<ClusterScheduler['waitingJobs']>[number];
 type Requested = KubeObject & {
   readonly spec: {
     readonly provisioningClassName: string;
@@ -45,7 +45,7 @@ class World {
   constructor(className: string | null = 'check-capacity.autoscaling.x-k8s.io') {
     this.requests = new NodeRequests({
       client: this.api,
-      admission: { asking: () => this.asking },
+      scheduler: { waitingJobs: () => this.asking },
       clock: this.clock,
       className: className ?? undefined,
       onNews: (key) => this.news.push(key),

@@ -1,4 +1,4 @@
-import { findCondition, type TrainingJob } from '@coxswain/api-types';
+import { findCondition, type TrainingJob, gangName } from '@coxswain/api-types';
 import {
   isAlreadyExists,
   isConflict,
@@ -12,7 +12,8 @@ import {
   type KubeObject,
 } from '@coxswain/kube';
 import { worldSize } from '@coxswain/layout';
-import { gangName, type Admission, type ObservedNodeRequest } from '@coxswain/lifecycle';
+import type { ObservedNodeRequest } from '@coxswain/lifecycle';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import { cutText } from '@coxswain/safe-text';
 import { childLabels } from '../cluster/cluster-cache.ts';
 import { podTemplatesPath, provisioningRequestsPath } from '../cluster/paths.ts';
@@ -22,7 +23,7 @@ import { provisioningRequest, type ProvisioningRequest } from './provisioning-re
 /** What it is made of. `client` must refuse writes when this process does not lead. */
 export interface NodeRequestsParts {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'delete'>;
-  readonly admission: Pick<Admission, 'asking'>;
+  readonly scheduler: Pick<ClusterScheduler, 'waitingJobs'>;
   readonly clock: Clock;
   /** Class of the requests; undefined: none are made. */
   readonly className: string | undefined;
@@ -79,7 +80,7 @@ export class NodeRequests {
 
   /** Once. What fails is tried again at the next look, and hurts its own job alone. */
   async look(): Promise<void> {
-    const waiting = this.#parts.admission.asking('gpus').filter(({ job }) => waitsForNodes(job));
+    const waiting = this.#parts.scheduler.waitingJobs('gpus').filter(({ job }) => waitsForNodes(job));
     const uids = new Set(waiting.map(({ job }) => job.metadata.uid));
     for (const [uid, asked] of this.#asked) if (!uids.has(uid)) await this.#attempt(() => this.#end(uid, asked));
     for (const [index, { job, request }] of waiting.entries()) {

@@ -42,7 +42,7 @@ class Desk {
         return promise;
       },
     },
-    admission: {
+    scheduler: {
       capacityFor: (uid) => {
         this.capacities.push(uid);
         return { fabric: { nodes: [aFabricNode()] }, usedGpus: new Map(), version: this.version };

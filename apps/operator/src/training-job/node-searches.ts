@@ -1,7 +1,8 @@
 import type { TrainingJob } from '@coxswain/api-types';
 import { type FoundNodes, type NodeSearch, nodeSearchKey } from '@coxswain/job-planning';
 import { keyOf, type Clock } from '@coxswain/kube';
-import type { Admission, NodeSearches as NodeSearchesView, ObservedNodeSearch } from '@coxswain/lifecycle';
+import type { NodeSearches as NodeSearchesView, ObservedNodeSearch } from '@coxswain/lifecycle';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import type { PlannerAnswer, PlannerQuestion } from '@coxswain/planner-process';
 
 type Question = PlannerQuestion & { readonly kind: 'findNodes' };
@@ -14,7 +15,7 @@ export interface NodeSearchesParts {
       options: { readonly tenant: string; readonly signal: AbortSignal },
     ): Promise<PlannerAnswer<'findNodes'>>;
   };
-  readonly admission: Pick<Admission, 'capacityFor' | 'standingRefusal'>;
+  readonly scheduler: Pick<ClusterScheduler, 'capacityFor' | 'standingRefusal'>;
   readonly clock: Pick<Clock, 'setTimer'>;
   /** A look at the job of that key (`namespace/name`) is due: there is news of its search. */
   readonly onNews: (key: string) => void;
@@ -114,7 +115,7 @@ export class NodeSearches implements NodeSearchesView {
       const asked = this.#whoseTurn();
       if (asked === undefined) return;
       const { job, search } = asked;
-      if (this.#parts.admission.standingRefusal(job.metadata.uid, search.request) === undefined) {
+      if (this.#parts.scheduler.standingRefusal(job.metadata.uid, search.request) === undefined) {
         void this.#search(asked);
       } else {
         this.#asked.delete(job.metadata.uid);
@@ -136,7 +137,7 @@ export class NodeSearches implements NodeSearchesView {
     asked.state = 'searching';
     this.#turn = asked;
     this.#servedAs = new Map(this.#servedAs).set(namespaceOf(asked), (this.#servings += 1));
-    const { version, ...capacity } = this.#parts.admission.capacityFor(job.metadata.uid, search.request.demand);
+    const { version, ...capacity } = this.#parts.scheduler.capacityFor(job.metadata.uid, search.request.demand);
     const options = { tenant: namespaceOf(asked), signal: abort.signal };
     try {
       const found = await this.#parts.searcher.ask({ kind: 'findNodes', search, capacity }, options);

@@ -17,9 +17,9 @@ import {
   type SecretFile,
   type SecretVariable,
   type TrainingJob,
+  gangOfPod,
 } from '@coxswain/api-types';
 import type { RenderedEngine } from '@coxswain/engines';
-import { gangOfPod } from '@coxswain/lifecycle';
 import { asUser, leavesUserOpen, overSockets, podWithRuntime, trainerImageOf } from '@coxswain/runtime';
 import { launcherDelivery } from './launcher-delivery.ts';
 import { ownedBy } from './owner.ts';

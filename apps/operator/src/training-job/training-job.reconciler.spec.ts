@@ -173,7 +173,7 @@ describe('a status that the API server refuses', () => {
 
 describe('GPUs reserved for a placement', () => {
   const heldFor = (world: ReconcilerWorld): number => {
-    return [...world.admission.capacityFor('rival').usedGpus.values()].reduce((sum, gpus) => sum + gpus, 0);
+    return [...world.scheduler.capacityFor('rival').usedGpus.values()].reduce((sum, gpus) => sum + gpus, 0);
   };
 
   it('are held while the placement is being recorded, and counted once when it is', async () => {
@@ -220,8 +220,8 @@ describe('GPUs reserved for a placement', () => {
       metadata: { name: 'rival', namespace },
       spec,
     });
-    const { version } = world.admission.capacityFor(rival.metadata.uid);
-    expect(world.admission.reserve(aPlacement(rival).spec, version)).toBe(true);
+    const { version } = world.scheduler.capacityFor(rival.metadata.uid);
+    expect(world.scheduler.reserve(aPlacement(rival).spec, version)).toBe(true);
     await world.reconcile();
     const placed = world.job.status?.conditions?.find(({ type }) => type === 'Placed');
     expect([placed?.status, placed?.reason, world.pods]).toEqual(['False', 'WaitingForCapacity', []]);

@@ -1,12 +1,10 @@
 import { contextOfPlacement, renderEngine } from '@coxswain/engines';
-import { specOfEpoch, TrainingJobSpec, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
+import { specOfEpoch, TrainingJobSpec, type PlacementSpec, type TrainingJob, gangOfPod } from '@coxswain/api-types';
 import { isConflict, isNotFound, isRefusal, isRetryable, NotLeadingError } from '@coxswain/kube';
 import {
-  gangOfPod,
   reconcileJob,
   RefusedCheckpoints,
   Stopwatches,
-  type Admission,
   type Answer,
   type Call,
   type FailureCause,
@@ -14,6 +12,7 @@ import {
   type JobView,
   type ReconcileOutcome,
 } from '@coxswain/lifecycle';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import { NoComputeDomainsError } from './compute-domains.ts';
 import type { JobPlanner } from './job-planner.ts';
 import { toPod, type PodContext } from './pod-manifest.ts';
@@ -25,7 +24,7 @@ import type { ComputeDomainName, TrainingJobStore } from './training-job-store.t
 export interface ReconcilerOptions {
   readonly store: TrainingJobStore;
   /** Who gets GPUs, of all jobs of this process. */
-  readonly admission: Admission;
+  readonly scheduler: ClusterScheduler;
   readonly clock: { now(): Date; monotonicMs(): number };
   /** What every pod of the cluster holds alike. */
   readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'user'>;
@@ -48,7 +47,7 @@ export interface ReconcilerOptions {
   readonly nodeSearches?: NodeSearches;
   /** Reads runtimes beside the loop. */
   readonly runtimes: Pick<RuntimeReads, 'runtimeOf' | 'read'>;
-  readonly effects: Pick<JobEffects, 'refuseLaunchers' | 'warn' | 'warnOfStrangers' | 'announce'>;
+  readonly effects: Pick<JobEffects, 'refuseLaunchers' | 'warn' | 'warnOfUnrecordedPlacements' | 'recordEvents'>;
 }
 
 /** Makes the calls that `reconcileJob` asks for; what is to be done is decided there. */
@@ -59,7 +58,7 @@ export class TrainingJobReconciler {
   #rendered: Rendered | undefined;
 
   constructor(options: ReconcilerOptions) {
-    const { store, admission, clock, planner, nodeSearches, runtimes, progressOf, heardMsOf, launchersOf } = options;
+    const { store, scheduler, clock, planner, nodeSearches, runtimes, progressOf, heardMsOf, launchersOf } = options;
     const { timeouts, retention, measuredGpus, effects } = options;
     this.#options = options;
     this.#view = {
@@ -90,7 +89,7 @@ export class TrainingJobReconciler {
       ...(options.nodeRequestOf === undefined ? {} : { nodeRequestOf: options.nodeRequestOf }),
       ...(options.fabricChangeOf === undefined ? {} : { fabricChangeOf: options.fabricChangeOf }),
       findingsOf: options.findingsOf,
-      admission,
+      scheduler,
       ...(nodeSearches === undefined ? {} : { nodeSearches }),
       keptPlacementOf: (job) => store.keptPlacementOf(job),
       progressOf,

@@ -1,10 +1,10 @@
 import type { TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import { anAttempt } from '@coxswain/api-types/testing';
 import { aCheckpoint } from '@coxswain/checkpoint/testing';
-import type { Admission } from '@coxswain/lifecycle';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
-import { clusterAdmission } from './cluster-admission.ts';
+import { createClusterScheduler } from './cluster-scheduler.ts';
 import { Watches } from './watches.ts';
 
 const WAITING: TrainingJobStatus = {
@@ -28,7 +28,7 @@ function aWatchedCluster(): {
   runs: TrainingJob;
   woken: string[];
   deleted: string[];
-  admission: Admission;
+  scheduler: ClusterScheduler;
   watches: Watches;
   wokenBy(change: () => void): Promise<readonly string[]>;
 } {
@@ -39,12 +39,12 @@ function aWatchedCluster(): {
   script.pod('runs-0', { job: runs, nodeName: 'node-a' });
   const woken: string[] = [];
   const deleted: string[] = [];
-  const admission = clusterAdmission(script.cache, script.clock);
+  const scheduler = createClusterScheduler(script.cache, script.clock);
   const watches = new Watches({
     cache: script.cache,
     clock: script.clock,
     podNewsIntervalMs: 200,
-    admission,
+    scheduler,
     wake: (key, priority) => void woken.push(`${key.replace('research/', '')} ${priority}`),
     onJobDeleted: (jobUid) => void deleted.push(jobUid),
   });
@@ -54,7 +54,7 @@ function aWatchedCluster(): {
     await script.clock.advance(1_000);
     return [...woken];
   };
-  return { script, runs, woken, deleted, admission, watches, wokenBy };
+  return { script, runs, woken, deleted, scheduler, watches, wokenBy };
 }
 
 describe('a gang of a thousand pods', () => {
@@ -226,10 +226,10 @@ describe('which jobs look again because of a change', () => {
   });
 
   it('a job that waits for more than is free does not look when something is freed', async () => {
-    const { script, runs, admission, wokenBy } = aWatchedCluster();
+    const { script, runs, scheduler, wokenBy } = aWatchedCluster();
     const request = { layout: aPlacement(runs).spec.layout, gpusPerNode: 2 };
-    admission.standingRefusal('uid-of-waits', request);
-    admission.refused(request, { kind: 'waiting', message: '' });
+    scheduler.standingRefusal('uid-of-waits', request);
+    scheduler.recordRefusal(request, { kind: 'waiting', message: '' });
     expect(await wokenBy(() => script.node('node-b'))).toEqual([]);
     expect(await wokenBy(() => script.node('node-c'))).toEqual(['waits normal']);
   });

@@ -1,5 +1,5 @@
 import type { TrainingJob } from '@coxswain/api-types';
-import type { Admission } from '@coxswain/lifecycle';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import { keyOf, type CacheChange, type Clock, type KubeObject, type QueuePriority } from '@coxswain/kube';
 import { type CachedNode, sameFacts, sameFaults } from '../cluster/cached-node.ts';
 import type { CachedPod } from '../cluster/cached-pod.ts';
@@ -27,7 +27,7 @@ export interface WatchesParts {
   readonly clock: Clock;
   /** Pods of one gang that go wrong or end lead to one look in this time. */
   readonly podNewsIntervalMs: number;
-  readonly admission: Pick<Admission, 'jobChanged' | 'offer'>;
+  readonly scheduler: Pick<ClusterScheduler, 'jobChanged' | 'offer'>;
   /** Wants a look at the job of that key. */
   readonly wake: (key: string, priority: QueuePriority) => void;
   /** The job is gone: whoever keeps something for it may forget it. */
@@ -81,11 +81,11 @@ export class Watches {
     if (change.kind === 'deleted') {
       this.#podNews.forget(object.metadata.uid);
       this.#parts.onJobDeleted(object.metadata.uid);
-      this.#parts.admission.jobChanged(object, undefined);
+      this.#parts.scheduler.jobChanged(object, undefined);
       this.#wakeWaiting('gpus');
       return;
     }
-    if (change.kind === 'updated' && this.#parts.admission.jobChanged(change.previous, object))
+    if (change.kind === 'updated' && this.#parts.scheduler.jobChanged(change.previous, object))
       this.#wakeWaiting('gpus');
     const isEdited = change.kind === 'added' || change.previous.metadata.generation !== object.metadata.generation;
     this.#parts.wake(keyOf(object), isEdited ? 'user' : 'normal');
@@ -123,10 +123,10 @@ export class Watches {
   /** Whoever waits for nodes waits for freed GPUs too, so of several kinds of news within the delay the wider one counts. */
   #wakeWaiting(concerned: 'gpus' | 'nodes'): void {
     if (this.#concerned === 'gpus') this.#concerned = concerned;
-    const { clock, wake, admission } = this.#parts;
+    const { clock, wake, scheduler } = this.#parts;
     this.#cancelCapacityTimer ??= clock.setTimer(CAPACITY_DELAY_MS, () => {
       this.#cancelCapacityTimer = undefined;
-      const turns = admission.offer(this.#concerned);
+      const turns = scheduler.offer(this.#concerned);
       this.#concerned = 'gpus';
       for (const { metadata } of turns) wake(keyOf({ metadata }), 'normal');
     });

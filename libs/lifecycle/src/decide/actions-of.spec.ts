@@ -1,7 +1,7 @@
 import type { Checkpoint } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { decide } from './decide.ts';
-import type { Observed, ObservedPod } from '../look/observed.ts';
+import type { Observed, ObservedPod } from '../observation/observed.ts';
 import { aCheckpoint, anExit, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, kinds, NOW, settled } from '../testing/jobs.ts';
 

@@ -1,15 +1,14 @@
-import type { Attempt, Placement } from '@coxswain/api-types';
+import { type Attempt, type Placement, gangName, podName } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 import { isBroken } from '../failure/broken-gang.ts';
 import { condemnedCheckpoints, describeCondemnation } from '../failure/checkpoint-trouble.ts';
 import { isToBeMade, unmadeCheckpoints } from '../failure/unmade-checkpoints.ts';
 import type { Action } from './decision.ts';
-import { type Facts, isLive, isTerminal, placementOf } from '../look/facts.ts';
+import { type Facts, isLive, isTerminal, placementOf } from '../observation/facts.ts';
 import { exitKind } from '../failure/failure.ts';
-import { missingIndices, podsOf } from '../look/gang.ts';
-import { gangName, podName } from '../look/names.ts';
-import type { ObservedPod } from '../look/observed.ts';
-import { checkpointWriteKey } from '../look/refused-checkpoints.ts';
+import { missingIndices, podsOf } from '../observation/gang.ts';
+import type { ObservedPod } from '../observation/observed.ts';
+import { checkpointWriteKey } from '../observation/refused-checkpoints.ts';
 import { isGangWanted, isUnderWay } from '../epoch/planning.ts';
 import { needsRuntime } from '../epoch/unwritten-placement.ts';
 import { oldCheckpoints } from './old-checkpoints.ts';
@@ -20,7 +19,7 @@ import { liveAttempt } from '../record/job-record.ts';
 
 type ActionStep = (situation: Situation) => readonly Action[];
 
-/** What may be done, in the order in which it is done. Every step is idempotent. */
+/** The possible actions, in the order in which they are performed. Every step is idempotent. */
 const ACTION_STEPS: readonly ActionStep[] = [
   keepFinalizer,
   readRuntime,
@@ -38,21 +37,22 @@ const ACTION_STEPS: readonly ActionStep[] = [
   releasePods,
   releaseFinalizer,
   collectCheckpoints,
-  // Last, so that what the API server says to it stands in nobody's way.
+  // Last, so that a refusal by the API server holds up nothing else.
   createCheckpoints,
 ];
 
+/** Every action that the recorded situation justifies, in order. */
 export function actionsOf(situation: Situation): readonly Action[] {
   return ACTION_STEPS.flatMap((step) => step(situation));
 }
 
-/** Nothing is made before the finalizer stands, so that a deleted job always gets the chance to clean up. */
+/** Nothing is created before the finalizer is set, so that a deleted job is always cleaned up. */
 function keepFinalizer({ record, facts }: Situation): readonly Action[] {
   const isNeeded = !facts.hasFinalizer && !facts.deleting && record.terminal === undefined;
   return isNeeded ? [{ kind: 'addFinalizer' }] : [];
 }
 
-/** As long as a gang is wanted, or a Placement is to be made again; one that runs has been made with what its Placement says. */
+/** The runtime is read while a gang is wanted or its Placement must be created again. A running gang keeps the runtime in its Placement. */
 function readRuntime({ record, facts }: Situation): readonly Action[] {
   const { runtime } = facts.observed;
   if (facts.spec?.runtimeRef === undefined) return [];
@@ -60,7 +60,7 @@ function readRuntime({ record, facts }: Situation): readonly Action[] {
   return runtime?.isFresh === true || runtime?.isBeingRead === true ? [] : [{ kind: 'readRuntime' }];
 }
 
-/** One question at a time: another one takes the place of what was asked before. What nobody wants to know any more is given up. */
+/** One question at a time: a new question replaces the previous one, and one that is no longer needed is dropped. */
 function askPlanner({ facts, planning }: Situation): readonly Action[] {
   const { planning: asked } = facts.observed;
   switch (planning.kind) {
@@ -76,10 +76,10 @@ function askPlanner({ facts, planning }: Situation): readonly Action[] {
   }
 }
 
-/** A failed gang is not asked to save, and neither is a pod that should not be there. */
+/** Grace period of a failed gang and of stray pods, which are not asked to save. */
 const AT_ONCE_SECONDS = 1;
 
-/** Live pods that belong to no attempt under way: of an earlier epoch, or of a job that is finished. */
+/** Deletes live pods of earlier epochs and of finished jobs. */
 function deleteStrayPods({ record, facts }: Situation): readonly Action[] {
   const epoch = liveAttempt(record)?.epoch;
   const strays = facts.pods.filter((pod) => pod.epoch !== epoch && isLive(facts, pod));
@@ -95,27 +95,30 @@ function stopGang({ record, facts }: Situation): readonly Action[] {
     live.map((pod) => (isContested(facts, pod) ? ofAnyVersion(pod) : pod)),
     seconds,
   );
-  // A delete reaches the ranks as SIGTERM, which asks them to save: those of a failed gang must be gone before.
+  // A delete reaches the ranks as SIGTERM, which asks them to save. The ranks of a failed gang must have ended before.
   const isLost = attempt.outcome === 'Failed' && seconds === AT_ONCE_SECONDS && deletes.length > 0;
   return isLost ? [{ kind: 'refuseLaunchers', epoch: attempt.epoch }, ...deletes] : deletes;
 }
 
-/** Refusals of a delete after which it asks for the UID alone. */
-const MOST_REFUSALS = 2;
+/** Number of refused deletes of a pod after which the delete names the UID only. */
+const MAX_REFUSALS = 2;
 
 /**
- * Whether somebody changes the pod as fast as it is read. That its gang stops is recorded and is never taken back, so whatever it has become
- * meanwhile, the pod of that UID is not wanted again: without this whoever may write annotations could keep it alive.
+ * Whether the pod changes as fast as it is read. The end of its gang is recorded and final, so a changed pod of that UID is not wanted
+ * either. Without this rule, a user who may write annotations could keep the pod alive.
  */
 function isContested({ observed }: Facts, { uid }: ObservedPod): boolean {
-  return (observed.contested?.get(uid) ?? 0) >= MOST_REFUSALS;
+  return (observed.contested?.get(uid) ?? 0) >= MAX_REFUSALS;
 }
 
 function ofAnyVersion({ resourceVersion: _, ...pod }: ObservedPod): ObservedPod {
   return pod;
 }
 
-/** A whole gang is asked to save. One that has lost a rank cannot: the ranks agree on the step to save, and one would be waited for in vain. */
+/**
+ * Grace period for stopping the gang. A whole gang is asked to save. A gang that has lost a rank cannot save, because its ranks must agree
+ * on the step, so it is not asked.
+ */
 function stopSeconds(facts: Facts, attempt: Attempt): number {
   if (isBroken(attempt)) return AT_ONCE_SECONDS;
   const isWhole = podsOf(facts, attempt.epoch)
@@ -124,7 +127,7 @@ function stopSeconds(facts: Facts, attempt: Attempt): number {
   return isWhole ? facts.gracePeriodSeconds : AT_ONCE_SECONDS;
 }
 
-/** Also shortens a longer delete that is under way. */
+/** Deletes the pods, and shortens the grace period of a delete that is in progress. */
 export function deletePods(pods: readonly ObservedPod[], gracePeriodSeconds: number): readonly Action[] {
   const targets = pods.filter(
     (pod) =>
@@ -170,7 +173,7 @@ function markDamagedCheckpoints({ record, facts }: Situation): readonly Action[]
     const { name, uid, deletionTimestamp } = metadata;
     const condemnation = condemned.get(name);
     if (condemnation === undefined || status?.state === 'Damaged' || deletionTimestamp !== undefined) return [];
-    // A name in the record is enough to keep it from being used; the object says so too as soon as it may.
+    // The record alone keeps the checkpoint from being used; the object is marked as soon as the API server allows it.
     const refused = facts.refusedCheckpoints.get(checkpointWriteKey({ kind: 'markCheckpointDamaged', name }));
     if (refused !== undefined && refused.retryInMs > 0) return [];
     const message = safeText(`It is not used again: ${describeCondemnation(condemnation)}.`, 4096);
@@ -178,12 +181,12 @@ function markDamagedCheckpoints({ record, facts }: Situation): readonly Action[]
   });
 }
 
-/** Status records which one it is, so this is the one that counts; made again where somebody deleted it. */
+/** Creates the Placement that status records, again if it was deleted. */
 function createPlacement({ facts: { unwritten } }: Situation): readonly Action[] {
   return unwritten === undefined ? [] : [{ kind: 'createPlacement', ...unwritten }];
 }
 
-/** Once: what is being searched is not asked for again. */
+/** Starts the search once; a search in progress is not started again. */
 function findNodes({ next }: Situation): readonly Action[] {
   return next.kind === 'choosingNodes' && next.ask !== undefined ? [{ kind: 'findNodes', search: next.ask }] : [];
 }
@@ -194,7 +197,10 @@ function probePod({ facts, next }: Situation): readonly Action[] {
   return [{ kind: 'probePod', name, podIndex: 0, placement: next.spec }];
 }
 
-/** What runs beside a trainer that has ended nobody else ends, and the pod holds its GPUs as long. Its gang may still train. */
+/**
+ * Deletes pods whose trainer has ended and whose sidecars still run, because such a pod keeps its GPUs. Pods of the current gang stay,
+ * because it may still train.
+ */
 function endLingering({ record, facts }: Situation): readonly Action[] {
   const attempt = liveAttempt(record);
   const epoch = attempt?.stage === 'Released' ? attempt.epoch : undefined;
@@ -203,8 +209,8 @@ function endLingering({ record, facts }: Situation): readonly Action[] {
 }
 
 /**
- * Ended pods of the current and the previous epoch stay, for their logs; earlier ones go. A Placement goes when its attempt has left the
- * status.
+ * Deletes ended pods of all but the current and the previous epoch, whose logs are kept. A Placement is deleted once its attempt has left
+ * the status.
  */
 function tidyUp({ record, facts }: Situation): readonly Action[] {
   if (facts.deleting) return [];
@@ -247,7 +253,7 @@ function createCheckpoints({ record, facts }: Situation): readonly Action[] {
   return due.map(({ name, spec }) => ({ kind: 'createCheckpoint', name, spec }));
 }
 
-/** The last thing done for a job that is being deleted; its owner references do the rest. */
+/** Removes the finalizer, the last action for a deleted job; owner references delete the rest. */
 function releaseFinalizer({ record, facts }: Situation): readonly Action[] {
   if (!facts.deleting || !facts.hasFinalizer || liveAttempt(record) !== undefined) return [];
   return facts.pods.some((pod) => isLive(facts, pod)) ? [] : [{ kind: 'removeFinalizer' }];

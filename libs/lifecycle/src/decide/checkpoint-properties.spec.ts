@@ -1,6 +1,6 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import fc from 'fast-check';
-import { crash, live, settleWithAnswers, staleLook, storyOf, World, type WorldFault } from '../testing/index.ts';
+import { crash, live, settleWithAnswers, staleObservation, storyOf, World, type WorldFault } from '../testing/index.ts';
 
 const pick = fc.nat(9);
 const fault = <K extends 'saveCheckpoint' | 'damage' | 'evict'>(kind: K) =>
@@ -13,7 +13,7 @@ const usual: fc.Arbitrary<WorldFault> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('exit' as const), code: fc.constantFrom(1, 71), pick }) },
   { weight: 1, arbitrary: fault('evict') },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('restoreNodes' as const) }) },
-  { weight: 2, arbitrary: staleLook },
+  { weight: 2, arbitrary: staleObservation },
   { weight: 1, arbitrary: crash },
 );
 const story = (extra: fc.Arbitrary<WorldFault>) =>

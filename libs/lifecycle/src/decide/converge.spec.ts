@@ -2,7 +2,7 @@ import { NODE_LABELS, type TrainingJobStatus } from '@coxswain/api-types';
 import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { worldSize } from '@coxswain/layout';
 import fc from 'fast-check';
-import { crash, live, staleLook, storyOf, World, type WorldFault } from '../testing/index.ts';
+import { crash, live, staleObservation, storyOf, World, type WorldFault } from '../testing/index.ts';
 
 const STAGES = ['Creating', 'Released', 'Stopping', 'Ended'];
 
@@ -26,7 +26,7 @@ const mishap: fc.Arbitrary<WorldFault> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('skewClock' as const), ms: fc.constantFrom(-3_600_000, 40_000, 3_600_000) }),
   fc.record({ kind: fc.constantFrom('restoreNodes' as const, 'plannerFails' as const, 'deletePlacement' as const) }),
-  staleLook,
+  staleObservation,
   crash,
 );
 const wish: fc.Arbitrary<WorldFault> = fc.record({
@@ -130,7 +130,7 @@ describe('a job whose status is lost', () => {
 
   it('begins nothing beside a gang that no cache shows', () => {
     const world = new World(aTrainingJob());
-    const stale: WorldFault = { kind: 'staleLook', looksAgo: 4, of: ['pods', 'placements', 'nodes'] };
+    const stale: WorldFault = { kind: 'staleObservation', looksAgo: 4, of: ['pods', 'placements', 'nodes'] };
     live(world, [...looks([[], [lost]], 0), ...looks([[]], 90_000), ...looks([[]], 0)], expectOneEpoch);
     live(world, looks([[lost, stale], [], []], 0), expectOneEpoch);
     live(world, looks([[], []], 1_000), expectOneEpoch);
@@ -141,7 +141,7 @@ describe('a job whose status is lost', () => {
     const world = new World(aTrainingJob());
     live(world, looks([[], [], [{ kind: 'saveCheckpoint', pick: 9 }], [{ kind: 'suspend' }], []], 90_000));
     expect(world.job?.status?.state).toBe('Suspended');
-    const stale: WorldFault = { kind: 'staleLook', looksAgo: 9, of: ['pods', 'placements', 'checkpoints'] };
+    const stale: WorldFault = { kind: 'staleObservation', looksAgo: 9, of: ['pods', 'placements', 'checkpoints'] };
     live(world, looks([[lost, { kind: 'resume' }, stale]], 0));
     expect(world.job?.status?.attempts?.at(-1)).toMatchObject({ epoch: 2, resumedFrom: { step: 9 } });
   });
@@ -151,7 +151,7 @@ describe('a job whose status is lost', () => {
     live(world, looks([[], [], [{ kind: 'suspend' }], []], 90_000));
     expect(world.job?.status?.state).toBe('Suspended');
     world.pods = [];
-    const stale: WorldFault = { kind: 'staleLook', looksAgo: 9, of: ['pods', 'placements'] };
+    const stale: WorldFault = { kind: 'staleObservation', looksAgo: 9, of: ['pods', 'placements'] };
     live(world, looks([[lost, { kind: 'resume' }, stale]], 0));
     expect(world.job?.status?.attempts?.at(-1)).toMatchObject({ epoch: 2 });
   });

@@ -4,29 +4,29 @@ import { actionsOf } from './actions-of.ts';
 import { isRecordedAs } from '../record/bare-status.ts';
 import type { Action, Decision } from './decision.ts';
 import { earlySaveDueMs } from '../epoch/early-save.ts';
-import type { UnwrittenPlacement } from '../look/facts.ts';
+import type { UnwrittenPlacement } from '../observation/facts.ts';
 import { eventsSince } from './job-events.ts';
 import { liveAttempt, recordOf } from '../record/job-record.ts';
-import { lettingGo } from './letting-go.ts';
+import { finalizerActions } from './finalizer-actions.ts';
 import { hasLostStatus, needsCheckpoints, needsProof, readLive } from './proof.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
-import type { Observed } from '../look/observed.ts';
+import type { Observed } from '../observation/observed.ts';
 import { isRuntimeUnknown } from '../epoch/runtime-standing.ts';
 import { needsRuntime } from '../epoch/unwritten-placement.ts';
 import { silenceDueMs } from '../failure/lost-nodes.ts';
 import { checkpointRetriesMs } from '../failure/unmade-checkpoints.ts';
 import { hasFreshProgress, progressDueMs } from '../epoch/record-observation.ts';
 import { type Situation, situationOf } from './situation.ts';
-import { strangersOf } from './strangers.ts';
+import { describeUnrecordedPlacements } from './unrecorded-placements.ts';
 import { statusOf } from './status-of.ts';
-import { remainingMs } from '../look/waits.ts';
+import { remainingMs } from '../observation/waits.ts';
 import { waitsOf } from './waits-of.ts';
 
 /**
- * What is to be done about a job, from one look at it. Level-triggered and pure: the same look gives the same decision, and nothing
- * depends on which change led here. Never throws, whatever the resource holds.
+ * Decides what to do about a job from one observation of it. Pure and level-triggered: the same observation gives the same decision, and
+ * nothing depends on which change led here. Never throws, whatever the resource holds.
  *
- * A job's life, as far as it is recorded:
+ * The recorded life of a job:
  *
  *     (epoch n) --placed--> Creating --Placement and all pods exist--> Released --all exit 0--> Ended (Complete)
  *                              |                                          |
@@ -34,23 +34,24 @@ import { waitsOf } from './waits-of.ts';
  *                                                                                                        |
  *     (epoch n+1) <--- placed again, when the budget, the delay, the spec and the capacity allow <-------+
  *
- * What records that an attempt begins records the hash of its Placement too: that one is created afterwards, and no other one counts.
+ * The write that records a new attempt also records the hash of its Placement. The Placement is created afterwards, and no other Placement
+ * is valid.
  *
- * Planning takes seconds, so it is an action like the others: `planJob` asks the planner, a later look shows its answer among what is observed,
- * and the answer is recorded before any placement. A crash in between means that it is asked again, with the same answer.
+ * Planning takes seconds, so it is an action like the others. `planJob` asks the planner, a later observation holds its answer, and the
+ * answer is recorded before any placement. After a crash in between, the planner is asked again and gives the same answer.
  *
- * Each arrow is one write of status, and what follows from it is done only after that write (`Decision` says how). So a crash between any
- * two writes leaves a state from which the same arrows lead on.
+ * Each arrow is one write of status. What follows from it is done only after that write (see `Decision`). So a crash between any two writes
+ * leaves a state from which the same arrows continue.
  */
 export function decide(observed: Observed, now: Date): Decision {
   const situation = situationOf(observed, now);
-  const requeueAfterMs = nextLookMs(situation);
-  const strangers = strangersOf(situation);
+  const requeueAfterMs = requeueDelayMs(situation);
+  const unrecordedPlacements = describeUnrecordedPlacements(situation);
   return {
-    ...provenOrAsked(situation, observed),
+    ...verifiedDecision(situation, observed),
     timed: timedBy(situation, observed),
     ...refusalOf(situation.next),
-    ...(strangers === undefined ? {} : { strangers }),
+    ...(unrecordedPlacements === undefined ? {} : { unrecordedPlacements }),
     ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
   };
 }
@@ -60,29 +61,35 @@ function refusalOf(next: NextEpoch): Pick<Decision, 'refusal'> {
   return { refusal: { request: next.refused, refusal: { kind: next.kind, message: next.message } } };
 }
 
-/** What lasts as recorded, and as it is to be recorded: what is decided may have to be proven first, or somebody else may write before us. */
+/**
+ * Keys of the waits of the recorded state and of the decided one. Both are timed, because the decision may need proof first, or another
+ * writer may come first.
+ */
 function timedBy(situation: Situation, { job }: Observed): readonly string[] {
   const waits = [...waitsOf({ ...situation, record: recordOf(job) }), ...waitsOf(situation)];
   return [...new Set(waits.map(({ key }) => key))];
 }
 
-/** What does harm is not even recorded before it is proven. */
-function provenOrAsked(
+/**
+ * Returns the decision, or the live read that must verify it first. A harmful change is not even recorded before the API server has
+ * confirmed its grounds.
+ */
+function verifiedDecision(
   situation: Situation,
   observed: Observed,
-): Omit<Decision, 'requeueAfterMs' | 'timed' | 'refusal' | 'strangers'> {
+): Omit<Decision, 'requeueAfterMs' | 'timed' | 'refusal' | 'unrecordedPlacements'> {
   const status = statusOf(situation);
   const actions = actionsOf(situation);
   const before = recordOf(observed.job);
   const isRecorded = isRecordedAs(observed.job.status, status);
   const { unwritten } = situation.facts;
-  // Of a gang that is released its pods hold the GPUs.
+  // The pods of a released gang hold its GPUs themselves.
   const isReserved = liveAttempt(situation.record)?.stage === 'Creating';
   const reservation = unwritten === undefined || !isReserved ? {} : { reserve: unwritten.spec };
   const asked = whatToRead(situation, { before, actions, isRecorded });
   if (asked === undefined) {
-    const withoutRecord = lettingGo(situation);
-    return { status, ...reservation, actions, withoutRecord, events: announced(situation, status) };
+    const withoutRecord = finalizerActions(situation);
+    return { status, ...reservation, actions, withoutRecord, events: newEvents(situation, status) };
   }
   const unchanged = observed.job.status ?? statusOf({ ...situation, record: before });
   const first = hasLostStatus(situation.facts) ? { readsFirst: true as const } : {};
@@ -90,12 +97,12 @@ function provenOrAsked(
 }
 
 function whatToRead(situation: Situation, decided: Parameters<typeof needsProof>[1]): Action | undefined {
-  // Checkpoints first: a live read of the gang is good for the very next decision alone.
+  // Checkpoints first, because a live read of the gang is valid for the next decision only.
   if (needsCheckpoints(situation, decided)) return { kind: 'readCheckpoints' };
   return !situation.facts.isProven && needsProof(situation, decided) ? readLive(situation, decided.before) : undefined;
 }
 
-function announced({ facts }: Situation, status: TrainingJobStatus): Decision['events'] {
+function newEvents({ facts }: Situation, status: TrainingJobStatus): Decision['events'] {
   const { observed, job, unwritten } = facts;
   if (isRecordedAs(job.status, status)) return [];
   const placements = unwritten === undefined ? observed.placements : [...observed.placements, asPlacement(unwritten)];
@@ -106,8 +113,8 @@ function asPlacement({ name, spec }: UnwrittenPlacement): Placement {
   return { apiVersion: API_GROUP_VERSION, kind: 'Placement', metadata: { name, uid: '' }, spec };
 }
 
-/** A job that waits for room is looked at again this often even if nothing is observed; nothing is written as long as it waits. */
-const WAITING_LOOK_MS = 30_000;
+/** A job that waits for room is reconciled this often even if nothing changes. Nothing is written while it waits. */
+const WAITING_REQUEUE_MS = 30_000;
 
 const WAITING: readonly NextEpoch['kind'][] = [
   'waiting',
@@ -120,13 +127,13 @@ const WAITING: readonly NextEpoch['kind'][] = [
   'choosingNodes',
 ];
 
-/** What the planner refuses on these nodes it may plan on others, and a runtime may be made or changed. */
+/** Whether a refused spec may be accepted later: the planner may accept other nodes, and a runtime may be created or changed. */
 function mayBeAccepted(acceptance: Acceptance): boolean {
   return acceptance.kind === 'refused' && ['NoLayoutFits', 'RuntimeRefused'].includes(acceptance.reason);
 }
 
-/** How long until something changes by time alone; undefined when only an observation can. */
-function nextLookMs(situation: Situation): number | undefined {
+/** How long until time alone changes the decision; undefined if only a new observation can. */
+function requeueDelayMs(situation: Situation): number | undefined {
   const { record, facts, planning, acceptance, next, now } = situation;
   const attempt = liveAttempt(record);
   const isWaiting =
@@ -134,7 +141,7 @@ function nextLookMs(situation: Situation): number | undefined {
     (next.kind === 'refused' && mayBeAccepted(acceptance)) ||
     (isRuntimeUnknown(facts) && needsRuntime(record, facts));
   const dueMs = [
-    isWaiting ? WAITING_LOOK_MS : [],
+    isWaiting ? WAITING_REQUEUE_MS : [],
     planning.kind === 'askingLater' ? planning.atMs - now.getTime() : [],
     attempt !== undefined && hasFreshProgress(record, facts) ? progressDueMs(record, now) : [],
     attempt === undefined ? [] : (silenceDueMs(facts, attempt) ?? []),

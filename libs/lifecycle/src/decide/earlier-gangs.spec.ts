@@ -1,6 +1,6 @@
 import type { TrainingJob } from '@coxswain/api-types';
 import { decide } from './decide.ts';
-import type { NodeState, Observed, ObservedPod } from '../look/observed.ts';
+import type { NodeState, Observed, ObservedPod } from '../observation/observed.ts';
 import { aCapacity, aCheckpoint, anExit, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, EARLIER, kinds, NOW, settled } from '../testing/jobs.ts';
 
@@ -75,7 +75,7 @@ describe('an earlier gang', () => {
     const job = aJob();
     const lost = { job, pods: [aPod(job, { epoch: 3 })], placements: [aPlacement(job, { epoch: 3 })] };
     const going = settled(observe(lost));
-    expect(going.status).toMatchObject({ epoch: 3, summary: 'Pods of an earlier epoch are still going away.' });
+    expect(going.status).toMatchObject({ epoch: 3, summary: 'Pods of an earlier attempt are still terminating.' });
     expect(going.actions).toMatchObject([{ kind: 'deletePods', pods: [{ name: 'tiny-gpt-3f1c2b9e-e3-0' }] }]);
     const status = settled(observe({ ...lost, job: { ...job, status: going.status }, pods: [] })).status;
     expect(status).toMatchObject({ epoch: 4, attempts: [{ epoch: 4 }] });

@@ -1,8 +1,8 @@
-/** What does a job say of the nodes that it has, or has not? */
+/** Which conditions describe the nodes that a job has or waits for? */
 import type { ReasonOf } from '@coxswain/api-types';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
-import type { Facts } from '../look/facts.ts';
-import type { ObservedNodeRequest } from '../look/observed.ts';
+import type { Facts } from '../observation/facts.ts';
+import type { ObservedNodeRequest } from '../observation/observed.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 
 interface ChangedFabricDraft {
@@ -11,20 +11,20 @@ interface ChangedFabricDraft {
   readonly message: string;
 }
 
-/** Only while the job waits for room. */
+/** The request for nodes that do not exist yet; only while the job waits for room. */
 export function nodesRequestedDraft({ observed }: Facts, next: NextEpoch): ObservedNodeRequest | undefined {
   return next.kind === 'waiting' || next.kind === 'choosingNodes' ? observed.nodeRequest : undefined;
 }
 
-/** Only while a gang is up, and while it lasts. */
+/** The difference between the gang's nodes now and at its placement; only while the gang is up and the difference lasts. */
 export function changedFabricDraft(record: JobRecord, { observed }: Facts): ChangedFabricDraft | undefined {
   const { fabricChange: message } = observed;
   if (message === undefined || liveAttempt(record) === undefined) return undefined;
   return { holds: false, reason: 'LabelsChanged', message };
 }
 
-/** What nodes are searched for again, and a dry run is made again, says the same all the time. */
-export function stands(next: NextEpoch, reason: string | undefined): reason is ReasonOf<'Placed'> {
+/** Whether the recorded reason of condition Placed is still valid while nodes are searched again or a dry run is repeated. */
+export function isReasonStillValid(next: NextEpoch, reason: string | undefined): reason is ReasonOf<'Placed'> {
   if (reason === 'PodsRefused') return true;
   return next.kind === 'choosingNodes' && (reason === 'WaitingForCapacity' || reason === 'TopologyUnsatisfiable');
 }

@@ -1,6 +1,6 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import fc from 'fast-check';
-import { crash, live, staleLook, storyOf, World, type WorldFault } from '../testing/index.ts';
+import { crash, live, staleObservation, storyOf, World, type WorldFault } from '../testing/index.ts';
 
 /** What befalls a cluster without harming any gang: kubelets, watches, processes and clocks of others. */
 const harmless: fc.Arbitrary<WorldFault> = fc.oneof(
@@ -10,7 +10,7 @@ const harmless: fc.Arbitrary<WorldFault> = fc.oneof(
     kind: fc.constant('skewClock' as const),
     ms: fc.constantFrom(-3_600_000, -40_000, 0, 40_000, 3_600_000),
   }),
-  staleLook,
+  staleObservation,
   crash,
 );
 const moments = storyOf(harmless, { tickMs: [0, 1_000, 20_000, 90_000, 600_000], maxFaults: 3, maxLength: 60 });

@@ -1,6 +1,6 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import fc from 'fast-check';
-import { crash, live, staleLook, storyOf, World, type WorldFault } from '../testing/index.ts';
+import { crash, live, staleObservation, storyOf, World, type WorldFault } from '../testing/index.ts';
 
 const pick = fc.nat(9);
 const lostAnswer: fc.Arbitrary<WorldFault> = fc.record({
@@ -20,7 +20,7 @@ const skew: fc.Arbitrary<WorldFault> = fc.record({
 /** What harms no gang, from its first look to its end. */
 const harmless: fc.Arbitrary<WorldFault> = fc.oneof(
   { weight: 3, arbitrary: lostAnswer },
-  { weight: 3, arbitrary: staleLook },
+  { weight: 3, arbitrary: staleObservation },
   { weight: 2, arbitrary: crash },
   { weight: 1, arbitrary: skew },
   { weight: 1, arbitrary: savedUnheard },
@@ -80,7 +80,7 @@ function aWorld(reportsSteps: boolean): World {
   return world;
 }
 
-const MOST_LOOKS = 800;
+const MAX_OBSERVATIONS = 800;
 /** Longer than any refused write is waited with. */
 const IDLE_MS = 700_000;
 
@@ -88,7 +88,7 @@ const IDLE_MS = 700_000;
 function settle(world: World): void {
   for (const kind of ['restoreNodes', 'acceptPods', 'acceptCheckpoints'] as const) world.apply({ kind });
   for (let quiet = 0, looks = 0; quiet < 3; looks++) {
-    expect(looks).toBeLessThan(MOST_LOOKS);
+    expect(looks).toBeLessThan(MAX_OBSERVATIONS);
     const wrote = world.reconcile();
     world.tick(wrote ? 100 : IDLE_MS, true);
     quiet = wrote ? 0 : quiet + 1;
@@ -179,7 +179,7 @@ describe('a Checkpoint that somebody deletes', () => {
     );
     expect(world.checkpoints.map(({ spec }) => spec.step)).toEqual([1]);
     world.checkpoints = [];
-    world.apply({ kind: 'staleLook', looksAgo: 1, of: ['job', 'pods', 'checkpoints', 'nodes'] });
+    world.apply({ kind: 'staleObservation', looksAgo: 1, of: ['job', 'pods', 'checkpoints', 'nodes'] });
     world.reconcile();
     expect(world.checkpoints).toEqual([]);
     expect(world.violations).toEqual([]);

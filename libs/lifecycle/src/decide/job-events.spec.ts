@@ -52,17 +52,17 @@ describe('the history of a job', () => {
     const told = jobEvents({ job, placements, checkpoints: [aCheckpoint(job)] });
     expect(told.map(({ type, message }) => `${type}: ${message}`)).toEqual([
       'Submitted: Job tiny-gpt was submitted. It asks for 4 GPUs (tp2 x dp2).',
-      'Placed: Epoch 1 is placed: ranks 0-1 on node-a, ranks 2-3 on node-b.',
-      'Started: All pods of epoch 1 exist; they start together, from scratch.',
-      'Running: Epoch 1 runs with 4 ranks (tp2 x dp2).',
+      'Placed: Attempt 1 is placed: ranks 0-1 on node-a, ranks 2-3 on node-b.',
+      'Started: All pods of attempt 1 exist; they start together, from scratch.',
+      'Running: Attempt 1 runs with 4 ranks (tp2 x dp2).',
       'CheckpointSaved: Checkpoint tiny-gpt-3f1c2b9e-e1-s20 of step 20 is saved and verified (1000 B).',
       'RankFailed: EngineFailed: Rank 1 on node node-a exited with code 1.',
-      'Restarting: The gang of epoch 1 is removed and started anew as epoch 2; this counts against its restarts.',
-      'Placed: Epoch 2 is placed: ranks 0-1 on node-c, ranks 2-3 on node-d.',
-      'Started: All pods of epoch 2 exist; they start together, from step 20 (checkpoint tiny-gpt-3f1c2b9e-e1-s20).',
-      'Running: Epoch 2 runs with 4 ranks (tp2 x dp2).',
-      'Resumed: Training goes on from step 20 (checkpoint tiny-gpt-3f1c2b9e-e1-s20).',
-      'Completed: Every rank of epoch 2 finished.',
+      'Restarting: The gang of attempt 1 is removed and restarts as attempt 2; this counts against its restarts.',
+      'Placed: Attempt 2 is placed: ranks 0-1 on node-c, ranks 2-3 on node-d.',
+      'Started: All pods of attempt 2 exist; they start together, from step 20 (checkpoint tiny-gpt-3f1c2b9e-e1-s20).',
+      'Running: Attempt 2 runs with 4 ranks (tp2 x dp2).',
+      'Resumed: Training resumes from step 20 (checkpoint tiny-gpt-3f1c2b9e-e1-s20).',
+      'Completed: Every rank of attempt 2 finished.',
     ]);
   });
 
@@ -140,7 +140,7 @@ describe('what a decision announces', () => {
   it('begins with the submission, and tells of the placement as soon as it is recorded', () => {
     const { events } = decide(observe(), now);
     expect(events.map(({ key }) => key)).toEqual(['Submitted', 'e1/Placed']);
-    expect(events[1]?.message).toMatch(/^Epoch 1 is placed: .*node-a.*node-b/);
+    expect(events[1]?.message).toMatch(/^Attempt 1 is placed: .*node-a.*node-b/);
   });
 
   it('says once why a job waits', () => {

@@ -18,10 +18,10 @@ import {
 } from '@coxswain/api-types';
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { EARLY_SAVE_INTERVAL_MS } from '../epoch/early-save.ts';
-import { factsOf, type Facts, placementOf, podCount } from '../look/facts.ts';
+import { factsOf, type Facts, placementOf, podCount } from '../observation/facts.ts';
 import { type JobRecord, recordedConditions, recordOf } from '../record/job-record.ts';
 
-/** Words of a job's history, in the order in which a smooth life shows them. */
+/** Types of events in a job's history, in the order of a smooth run. */
 export const JOB_EVENT_TYPES = [
   'Submitted',
   'Planned',
@@ -44,9 +44,10 @@ export const JOB_EVENT_TYPES = [
   'Failed',
   'Cancelled',
 ] as const;
+/** The type of an event in a job's history. */
 export type JobEventType = (typeof JOB_EVENT_TYPES)[number];
 
-/** An event as it can be read off the current resources; `key` is stable, so inserting it twice inserts it once. */
+/** An event derived from the current resources. `key` is stable, so inserting an event twice stores it once. */
 export interface DerivedJobEvent extends Omit<JobEvent, 'id'> {
   /** E.g. `e2/RankFailed`, `checkpoint/tiny-3f1c2b9e-e1-s20/CheckpointSaved`; unique within the job's UID. */
   readonly key: string;
@@ -60,7 +61,7 @@ export interface JobResources {
   readonly placements: readonly Placement[];
 }
 
-/** Every event that the current resources tell of, oldest first. Nothing depends on having seen each change. */
+/** Every event that the current resources show, oldest first. No event depends on having observed each change. */
 export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
   const record = recordOf(resources.job);
   const facts = factsOf({ ...resources, pods: [], nodeStates: new Map(), capacity: emptyCapacity }, record);
@@ -75,14 +76,14 @@ export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
     ...facts.checkpoints.flatMap(checkpointEvents),
     ...ending(record, facts),
   ];
-  // A time that cannot be read must not spoil the history: the event is told as of the submission.
+  // An event whose time cannot be read gets the time of submission.
   const submittedAt = resources.job.metadata.creationTimestamp ?? new Date(0).toISOString();
-  const dated = events.map((told) => (Number.isNaN(Date.parse(told.at)) ? { ...told, at: submittedAt } : told));
-  // Stable: of two events of the same moment the one that is told first above came first.
+  const dated = events.map((one) => (Number.isNaN(Date.parse(one.at)) ? { ...one, at: submittedAt } : one));
+  // The sort is stable: events of the same moment keep the order above.
   return dated.toSorted((left, right) => compareTimes(left.at, right.at));
 }
 
-/** Events that `earlier` does not tell of yet. */
+/** Events that the status `earlier` does not show yet. */
 export function eventsSince(
   earlier: TrainingJobStatus | undefined,
   resources: JobResources,
@@ -105,7 +106,7 @@ function submission(facts: Facts): readonly DerivedJobEvent[] {
   return [event('Submitted', { at: creationTimestamp, message: `Job ${name} was submitted.${asks}` })];
 }
 
-/** What the planner chose; of a layout that the user gave there is nothing to tell. */
+/** What the planner chose; none for a layout that the user gave. */
 function planning({ plan }: JobRecord): readonly DerivedJobEvent[] {
   if (plan?.layout === undefined || plan.chosenBy !== 'Planner' || plan.predictedStepMs === undefined) return [];
   const sentence = `The planner chose ${formatLayout(plan.layout)} for ${count(plan.gpus, 'GPU')}`;
@@ -134,12 +135,12 @@ function attemptEvents(
   const gang = `${count(worldSize(attempt.layout), 'rank')} (${formatLayout(attempt.layout)})`;
   return [
     ...(earlier?.outcome === 'Suspended' || asked
-      ? [event('Resuming', { epoch, at: startedAt, message: resumingSentence({ epoch, from, asked }) })]
+      ? [event('Resuming', { epoch, at: startedAt, message: describeResume({ epoch, from, asked }) })]
       : []),
     event('Placed', {
       epoch,
       at: startedAt,
-      message: `Epoch ${epoch} is placed: ${placement === undefined ? gang : describePlacement(placement)}.`,
+      message: `Attempt ${epoch} is placed: ${placement === undefined ? gang : describePlacement(placement)}.`,
     }),
     ...(releasedAt === undefined
       ? []
@@ -147,7 +148,7 @@ function attemptEvents(
           event('Started', {
             epoch,
             at: releasedAt,
-            message: `All pods of epoch ${epoch} exist; they start together, ${from}.`,
+            message: `All pods of attempt ${epoch} exist; they start together, ${from}.`,
           }),
         ]),
     ...incarnations.flatMap((one, index) => [
@@ -167,20 +168,20 @@ function describePoint(resumedFrom: Attempt['resumedFrom']): string {
     : `from step ${resumedFrom.step} (checkpoint ${resumedFrom.checkpoint})`;
 }
 
-/** That the ranks of an incarnation run. */
+/** Events of an incarnation whose ranks run. */
 function runEvents(
   run: Pick<Attempt, 'epoch' | 'incarnation' | 'runningAt' | 'resumedFrom'> & { readonly gang: string },
 ): readonly DerivedJobEvent[] {
   const { epoch, incarnation = 1, runningAt: at, resumedFrom, gang } = run;
   if (at === undefined) return [];
-  const which = incarnation === 1 ? `Epoch ${epoch}` : `Epoch ${epoch}, incarnation ${incarnation},`;
+  const which = incarnation === 1 ? `Attempt ${epoch}` : `Attempt ${epoch}, incarnation ${incarnation},`;
   const running = event('Running', { epoch, at, message: `${which} runs with ${gang}.` });
-  const resumed = event('Resumed', { epoch, at, message: `Training goes on ${describePoint(resumedFrom)}.` });
-  const told = resumedFrom === undefined ? [running] : [running, resumed];
-  return incarnation === 1 ? told : told.map((one) => ofIncarnation(incarnation, one));
+  const resumed = event('Resumed', { epoch, at, message: `Training resumes ${describePoint(resumedFrom)}.` });
+  const events = resumedFrom === undefined ? [running] : [running, resumed];
+  return incarnation === 1 ? events : events.map((one) => ofIncarnation(incarnation, one));
 }
 
-/** That the ranks were asked to save before their next save was due; the save itself is told as every other. */
+/** Events of a request to save before the next save is due. The save itself has an event of its own. */
 function saveEvents({ epoch, earlySave }: Attempt): readonly DerivedJobEvent[] {
   if (earlySave === undefined) return [];
   const { request, askedAt, afterStep, why, outcome } = earlySave;
@@ -191,45 +192,45 @@ function saveEvents({ epoch, earlySave }: Attempt): readonly DerivedJobEvent[] {
     epoch,
     at: Number.isNaN(at.getTime()) ? askedAt : at.toISOString(),
     severity: 'warning',
-    message: `No checkpoint came of what the ranks were asked after step ${afterStep}: the engine cannot be asked, launcher or coxswain_agent are of a release that does not know the question, or the save takes longer. The launcher's log says which.`,
+    message: `The ranks did not save within ${formatDuration(EARLY_SAVE_INTERVAL_MS)} of the request after step ${afterStep}: the engine cannot save on request, the launcher or coxswain_agent is too old for such requests, or the save takes longer. The launcher's log shows which.`,
   });
   return [asked, ...(outcome === 'NotSaved' ? [missed] : [])].map((one) => ({ ...one, key: `${one.key}/${request}` }));
 }
 
-/** That the ranks failed, and are started again in the same pods. */
+/** Events of a failure that is answered by restarting the ranks in the same pods. */
 function restartInPods(
   epoch: number,
   { incarnation, endedAt: at, reason, message = 'The reason was not recorded.', charged }: EndedIncarnation,
   from: Attempt['resumedFrom'],
 ): readonly DerivedJobEvent[] {
   const about = { epoch, at, severity: 'warning' } as const;
-  const again = `The ranks of epoch ${epoch} are started again in their pods (incarnation ${incarnation + 1}), ${describePoint(from)}`;
+  const again = `The ranks of attempt ${epoch} restart in their pods (incarnation ${incarnation + 1}), ${describePoint(from)}`;
   return [
     event('RankFailed', { ...about, message: `${reason}: ${message}` }),
     event('Restarting', { ...about, message: `${again}; ${costOf(charged)}.` }),
   ].map((one) => ofIncarnation(incarnation, one));
 }
 
-function ofIncarnation(incarnation: number, told: DerivedJobEvent): DerivedJobEvent {
-  return { ...told, key: `e${told.epoch ?? 0}i${incarnation}/${told.type}` };
+function ofIncarnation(incarnation: number, derived: DerivedJobEvent): DerivedJobEvent {
+  return { ...derived, key: `e${derived.epoch ?? 0}i${incarnation}/${derived.type}` };
 }
 
 function costOf(charged: boolean | undefined): string {
   return charged === true ? 'this counts against its restarts' : 'this does not count against its restarts';
 }
 
-function resumingSentence(about: { readonly epoch: number; readonly from: string; readonly asked: boolean }): string {
+function describeResume(about: { readonly epoch: number; readonly from: string; readonly asked: boolean }): string {
   const { epoch, from, asked } = about;
-  if (asked) return `Epoch ${epoch} begins ${from}, as spec.resumeFrom asks.`;
-  return `The suspended job goes on in epoch ${epoch}, ${from}.`;
+  if (asked) return `Attempt ${epoch} begins ${from}, as spec.resumeFrom asks.`;
+  return `The suspended job resumes as attempt ${epoch}, ${from}.`;
 }
 
 function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
   const { epoch, stoppingAt, endedAt, outcome, answer, charged } = attempt;
   const message = attempt.message ?? 'The reason was not recorded.';
   if (attempt.reason === 'PodsRefused' && stoppingAt !== undefined) {
-    const told = event('Waiting', { epoch, at: stoppingAt, severity: 'warning', message });
-    return [{ ...told, key: `${told.key}/PodsRefused` }];
+    const waits = event('Waiting', { epoch, at: stoppingAt, severity: 'warning', message });
+    return [{ ...waits, key: `${waits.key}/PodsRefused` }];
   }
   if (outcome === 'Failed' && stoppingAt !== undefined) {
     const failed = event('RankFailed', {
@@ -239,56 +240,60 @@ function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
       message: `${attempt.reason ?? 'Failed'}: ${message}`,
     });
     if (answer !== 'Restart') return [failed];
-    const sentence = `The gang of epoch ${epoch} is removed and started anew as epoch ${epoch + 1}; ${costOf(charged)}.`;
+    const sentence = `The gang of attempt ${epoch} is removed and restarts as attempt ${epoch + 1}; ${costOf(charged)}.`;
     return [failed, event('Restarting', { epoch, at: stoppingAt, severity: 'warning', message: sentence })];
   }
   if ((outcome === 'Resized' || outcome === 'Moved') && stoppingAt !== undefined) {
-    return [event('Restarting', { epoch, at: stoppingAt, message: `Epoch ${epoch} saves and stops. ${message}` })];
+    return [event('Restarting', { epoch, at: stoppingAt, message: `Attempt ${epoch} saves and stops. ${message}` })];
   }
   if (outcome === 'Suspended' && endedAt !== undefined) {
     return [
-      event('Suspended', { epoch, at: endedAt, message: `Epoch ${epoch} was stopped because the job was suspended.` }),
+      event('Suspended', {
+        epoch,
+        at: endedAt,
+        message: `Attempt ${epoch} was stopped because the job was suspended.`,
+      }),
     ];
   }
   return [];
 }
 
-/** What was noticed before anything was done about it is told of itself; a failure is told as such. And what came of either. */
+/** Events of an incident: its detection and its end. The detection of a failure has an event of its own. */
 function incidentEvents(incident: Incident): readonly DerivedJobEvent[] {
   const { id, epoch, noticedAt, closedAt, outcome, message } = incident;
   const isFailure = id === `${epoch}.${incident.incarnation}`;
   const noticed = event('IncidentNoticed', { epoch, at: noticedAt, severity: 'warning', message });
-  const over = event('IncidentOver', { epoch, at: closedAt ?? noticedAt, message: overSentence(incident) });
-  const told = [...(isFailure ? [] : [noticed]), ...(outcome === undefined ? [] : [over])];
-  return told.map((one) => ({ ...one, key: `incident/${id}/${one.type}` }));
+  const over = event('IncidentOver', { epoch, at: closedAt ?? noticedAt, message: describeIncidentEnd(incident) });
+  const events = [...(isFailure ? [] : [noticed]), ...(outcome === undefined ? [] : [over])];
+  return events.map((one) => ({ ...one, key: `incident/${id}/${one.type}` }));
 }
 
 /** `Hang of rank 3 on node gpu-b: recovered; 42 s were lost, with 3 steps trained again.` */
-function overSentence(incident: Incident): string {
+function describeIncidentEnd(incident: Incident): string {
   const { outcome = 'Passed', lostMs, redoneSteps = 0 } = incident;
   const again = redoneSteps === 0 ? '' : `, with ${count(redoneSteps, 'step')} trained again`;
   const lost = lostMs === undefined ? '' : `; ${formatDuration(lostMs)} were lost${again}`;
   return `${incidentSubject(incident)}: ${incidentWords(outcome)}${lost}.`;
 }
 
-/** Reasons of condition Placed that a person may want to do something about. */
-const TOLD_REASONS: readonly string[] = [
+/** Reasons of condition Placed that a user may want to act on. */
+const REPORTED_REASONS: readonly string[] = [
   'WaitingForCapacity',
   'TopologyUnsatisfiable',
   'NotAccepted',
   'CheckpointsUnusable',
 ];
 
-/** Why the next epoch has not been placed, once per epoch and reason. */
+/** Why the next epoch is not placed, once per epoch and reason. */
 function waiting(record: JobRecord, facts: Facts): readonly DerivedJobEvent[] {
   const placed = findCondition(recordedConditions(facts.job), 'Placed');
-  if (placed === undefined || !TOLD_REASONS.includes(placed.reason)) return [];
+  if (placed === undefined || !REPORTED_REASONS.includes(placed.reason)) return [];
   const accepted = findCondition(recordedConditions(facts.job), 'Accepted');
   const message = accepted?.status === 'False' ? accepted.message : placed.message;
   const epoch = record.epoch + 1;
   const severity = placed.reason === 'WaitingForCapacity' ? 'info' : 'warning';
-  const told = event('Waiting', { epoch, at: placed.lastTransitionTime, severity, message });
-  return [{ ...told, key: `${told.key}/${placed.reason}` }];
+  const waits = event('Waiting', { epoch, at: placed.lastTransitionTime, severity, message });
+  return [{ ...waits, key: `${waits.key}/${placed.reason}` }];
 }
 
 function checkpointEvents(checkpoint: Checkpoint): readonly DerivedJobEvent[] {
@@ -306,8 +311,8 @@ function checkpointEvents(checkpoint: Checkpoint): readonly DerivedJobEvent[] {
     severity: 'warning',
     message: `Checkpoint ${name} of step ${step} is damaged and will not be used: ${checkpoint.status?.message ?? ''}`,
   });
-  const told = checkpoint.status?.state === 'Damaged' ? [saved, damaged] : [saved];
-  return told.map((one) => ({ ...one, key: `checkpoint/${name}/${one.type}` }));
+  const events = checkpoint.status?.state === 'Damaged' ? [saved, damaged] : [saved];
+  return events.map((one) => ({ ...one, key: `checkpoint/${name}/${one.type}` }));
 }
 
 function ending(record: JobRecord, facts: Facts): readonly DerivedJobEvent[] {

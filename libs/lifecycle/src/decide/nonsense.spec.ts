@@ -1,7 +1,7 @@
 import { type TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import { parseForeignJson } from '@coxswain/safe-text';
 import { decide } from './decide.ts';
-import type { Observed } from '../look/observed.ts';
+import type { Observed } from '../observation/observed.ts';
 import { aCheckpoint, anExit, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, kinds, NOW, settled, summaryOfCondition } from '../testing/jobs.ts';
 

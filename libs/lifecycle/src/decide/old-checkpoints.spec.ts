@@ -1,6 +1,6 @@
 import type { Checkpoint } from '@coxswain/api-types';
 import { decide } from './decide.ts';
-import type { Observed } from '../look/observed.ts';
+import type { Observed } from '../observation/observed.ts';
 import { aCheckpoint, aPod } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, EARLIER, kinds, NOW, settled } from '../testing/jobs.ts';
 

@@ -1,6 +1,6 @@
 import type { PodReference } from './decision.ts';
 
-/** The object as it is seen now. */
+/** A reference to the object in its observed version. */
 export function toReference({ name, uid, resourceVersion }: PodReference): PodReference {
   return { name, uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
 }

@@ -1,5 +1,5 @@
 import { decide } from './decide.ts';
-import type { Observed } from '../look/observed.ts';
+import type { Observed } from '../observation/observed.ts';
 import { aPlacement, aPod, anExit, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, EARLIER, kinds, NOW, settled } from '../testing/jobs.ts';
 

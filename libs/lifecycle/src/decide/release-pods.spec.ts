@@ -1,5 +1,5 @@
 import { decide } from './decide.ts';
-import type { Observed, ObservedPod } from '../look/observed.ts';
+import type { Observed, ObservedPod } from '../observation/observed.ts';
 import { aCheckpoint, anExit, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, EARLIER, kinds, NOW, settled } from '../testing/jobs.ts';
 

@@ -1,18 +1,18 @@
 import type { Action } from './decision.ts';
-import { type Facts, isLive, placementOf, willNeverRun } from '../look/facts.ts';
-import { gangName } from '../look/names.ts';
+import { type Facts, isLive, placementOf, willNeverRun } from '../observation/facts.ts';
+import { gangName } from '@coxswain/api-types';
 import { liveAttempt } from '../record/job-record.ts';
-import type { ObservedPod } from '../look/observed.ts';
+import type { ObservedPod } from '../observation/observed.ts';
 import { toReference } from './pod-reference.ts';
 import type { Situation } from './situation.ts';
 
 /**
- * Lets go of the pods that have nothing left to say. Each pod is made with a finalizer of ours, so that one that ends and is deleted while
- * nobody leads is still seen: with its exit code it counts as what it was, a success or a failure, and not as lost.
+ * Removes our finalizer from pods whose end is known. Each pod is created with it, so that a pod which ends and is deleted while no
+ * operator leads is still observed. Its exit code then counts as success or failure, and the pod does not count as lost.
  *
- * A pod is let go of once the end of its attempt is recorded, and it has ended itself or is fenced. One that was deleted before it had a node
- * says nothing; while its gang is being created it only stands in the way of its successor. This needs no live read: an attempt that is recorded
- * as over stays so, and from a status older than the pods a newer one is derived first, which the server answers with a conflict.
+ * A pod is released once the end of its attempt is recorded and the pod has ended or is fenced. A pod that was deleted before it had a node
+ * reports nothing; while its gang is being created, it only blocks the name of its successor. No live read is needed: a recorded end is
+ * final, and if the cached status is older than the pods, a newer status is derived first and the server answers with a conflict.
  */
 export function releasePods({ record, facts }: Situation): readonly Action[] {
   const attempt = liveAttempt(record);
@@ -28,8 +28,8 @@ export function releasePods({ record, facts }: Situation): readonly Action[] {
 }
 
 /**
- * With the last pod of its gang: peers keep memory of those that are gone for as long as the domain stands. A gang that never had a pod leaves its domain
- * to the job, which owns it.
+ * Deletes the ComputeDomain with the last pod of its gang, because peers keep memory of missing pods as long as the domain exists. If a
+ * gang never had a pod, its domain is deleted with the job, which owns it.
  */
 function deleteComputeDomain(facts: Facts, epoch: number): readonly Action[] {
   const placement = placementOf(facts, epoch);

@@ -1,7 +1,7 @@
 import type { Attempt } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import fc from 'fast-check';
-import { crash, live, staleLook, storyOf, World, type WorldFault } from '../testing/index.ts';
+import { crash, live, staleObservation, storyOf, World, type WorldFault } from '../testing/index.ts';
 
 /** A gang of two pods that trains and has saved step 10. */
 function aTrainingWorld(): World {
@@ -123,7 +123,7 @@ describe('a gang of which a rank fails', () => {
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('restoreNodes' as const) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('saveCheckpoint' as const), pick: fc.nat(200) }) },
     { weight: 2, arbitrary: crash },
-    { weight: 2, arbitrary: staleLook },
+    { weight: 2, arbitrary: staleObservation },
   );
 
   it('runs one fence at a time, is charged once for each failure, and comes to an end, whatever lags, dies or falls silent', () => {

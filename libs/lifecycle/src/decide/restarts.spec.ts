@@ -1,6 +1,6 @@
 import { type Attempt, findCondition, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
 import { decide } from './decide.ts';
-import type { Observed, ObservedPod } from '../look/observed.ts';
+import type { Observed, ObservedPod } from '../observation/observed.ts';
 import { aCheckpoint, anExit, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, NOW, settled, summaryOfCondition } from '../testing/jobs.ts';
 
@@ -111,7 +111,7 @@ describe('what follows a failure', () => {
     const { status } = settled(aRunningJob({ spec: { spec: { failurePolicy: { rules } } }, pods: failing }));
     expect(summaryOfCondition(status, 'Failed')).toBe('True/FailurePolicy');
     expect(findCondition(status.conditions, 'Failed')?.message).toMatch(
-      /^Failed in epoch 1: PythonException \(program\), rule never \(Fail\): ValueError: planted\. That rule says so\. Read the traceback\. Rank 1/,
+      /^Failed in attempt 1: PythonException \(program\), rule never \(Fail\): ValueError: planted\. The rule fails the job\. Read the traceback\. Rank 1/,
     );
   });
 

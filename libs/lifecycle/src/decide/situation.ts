@@ -1,14 +1,14 @@
 import { type Acceptance, acceptanceOf } from '../epoch/acceptance.ts';
 import { withNewAttempt } from '../epoch/begin-attempt.ts';
-import { type Facts, factsOf } from '../look/facts.ts';
+import { type Facts, factsOf } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt, recordOf } from '../record/job-record.ts';
 import { type NextEpoch, nextEpoch } from '../epoch/next-epoch.ts';
-import type { Observed } from '../look/observed.ts';
+import type { Observed } from '../observation/observed.ts';
 import { type Planning, planningOf, withPlan } from '../epoch/planning.ts';
 import { recordObservation } from '../epoch/record-observation.ts';
 import { unwrittenPlacement } from '../epoch/unwritten-placement.ts';
 
-/** Everything that status and actions are derived from, worked out once per look: the record as it will stand, never more than that. */
+/** Everything that status and actions are derived from, computed once per observation. `record` is the record as it will be written. */
 export interface Situation {
   readonly facts: Facts;
   readonly record: JobRecord;
@@ -18,12 +18,13 @@ export interface Situation {
   readonly now: Date;
 }
 
+/** Derives the situation of a job: records what was observed, then plans, accepts and places the next epoch. */
 export function situationOf(observed: Observed, now: Date): Situation {
   const recorded = recordOf(observed.job);
   const facts = factsOf(observed, recorded);
   const observedRecord = recordObservation(recorded, facts, now);
   const planning = planningOf(observedRecord, facts, now);
-  // Not after the attempt, so that a gang never stands on a plan that only a process remembers.
+  // Before the attempt, so that a gang never depends on a plan that only a process remembers.
   const planned = withPlan(observedRecord, planning);
   const acceptance = acceptanceOf(planned, facts);
   const next = nextEpoch({ record: planned, facts, planning, acceptance });
@@ -41,7 +42,7 @@ export function situationOf(observed: Observed, now: Date): Situation {
   };
 }
 
-/** Whether what went before is recorded: an end is one write and the beginning that follows it another. */
+/** Whether the previous attempt's end is recorded: an end is one write, and the next beginning is another. */
 function isSettled(recorded: JobRecord, now: JobRecord): boolean {
   return liveAttempt(recorded) === undefined && recorded.epoch === now.epoch;
 }

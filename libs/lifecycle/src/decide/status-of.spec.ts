@@ -1,7 +1,7 @@
 import { findCondition, type TrainingJob } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { decide } from './decide.ts';
-import type { Observed } from '../look/observed.ts';
+import type { Observed } from '../observation/observed.ts';
 import { aCapacity, aCheckpoint, aNode, aPod, observe } from '../testing/index.ts';
 import { aJob, aRunningJob, aStatus, NOW, settled, summaryOfCondition } from '../testing/jobs.ts';
 
@@ -93,7 +93,7 @@ describe('what a job says of itself', () => {
         [0, 1].map((podIndex) => aPod(job, { podIndex, running: false, phase: 'Pending' as const, containerWaiting }));
       return decide(aRunningJob({ pods }), NOW).status.summary;
     });
-    expect(new Set(messages)).toEqual(new Set(['Image no/such:image cannot be had on node node-a.']));
+    expect(new Set(messages)).toEqual(new Set(['Image no/such:image cannot be pulled on node node-a.']));
   });
 
   it('moves a transition time only with its status', () => {
@@ -156,7 +156,7 @@ describe('what a job says of itself', () => {
 
   it.each<[string, readonly string[] | undefined, string | undefined, string | undefined]>([
     ['says nothing of what is trained before a hook has told', undefined, undefined, undefined],
-    ['is trained as asked where nothing differs', [], 'True/NothingDiffers', 'Nothing shows that the ranks of epoch 1 train otherwise than its layout asks for.'], // prettier-ignore
+    ['is trained as asked where nothing differs', [], 'True/NothingDiffers', 'The ranks of attempt 1 train as the layout asks, as far as they have reported.'], // prettier-ignore
     ['says in what its training differs', ['Rank 0 is alone.', 'Rank 2 as well.'], 'False/LayoutDiffers', 'Rank 0 is alone. Rank 2 as well.'], // prettier-ignore
   ])('%s, and runs on', (_sentence, differences, condition, message) => {
     const trained =

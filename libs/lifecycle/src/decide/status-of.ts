@@ -12,22 +12,22 @@ import {
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { cutText, safeText } from '@coxswain/safe-text';
 import { acceptedDraft } from './accepted-condition.ts';
-import { changedFabricDraft, nodesRequestedDraft, stands } from './fabric-conditions.ts';
-import { type Facts, placementSpecOf, podCount } from '../look/facts.ts';
-import { podsOf } from '../look/gang.ts';
-import { describePulls } from '../look/image-pulls.ts';
-import { awaitedFiles, missingSecret } from '../look/missing-secrets.ts';
+import { changedFabricDraft, nodesRequestedDraft, isReasonStillValid } from './fabric-conditions.ts';
+import { type Facts, placementSpecOf, podCount } from '../observation/facts.ts';
+import { podsOf } from '../observation/gang.ts';
+import { describePulls } from '../observation/image-pulls.ts';
+import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
 import { judgeNodes } from '../failure/lost-nodes.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-record.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
-import type { ObservedPod } from '../look/observed.ts';
-import { saidBeforeReading } from '../epoch/runtime-standing.ts';
+import type { ObservedPod } from '../observation/observed.ts';
+import { conditionBeforeReading } from '../epoch/runtime-standing.ts';
 import { resumePointOf } from '../failure/resume-point.ts';
 import { describeRefused } from '../failure/unmade-checkpoints.ts';
 import type { Situation } from './situation.ts';
 import { notAsAsked, trainedDraft } from './trained-condition.ts';
 
-/** The status that says what the record holds: conditions, state and one sentence are derived from it, never the other way round. */
+/** The status for the record. Conditions, state and summary are derived from the record, never the other way round. */
 export function statusOf(situation: Situation): TrainingJobStatus {
   const { record, facts, now } = situation;
   const drafts = draftsOf(situation);
@@ -53,7 +53,7 @@ export function statusOf(situation: Situation): TrainingJobStatus {
   };
 }
 
-/** What a condition says, without the bookkeeping. */
+/** A condition without its times and generation. */
 type ConditionDraft<T extends ConditionType = ConditionType> = {
   readonly [K in T]: { readonly holds: boolean; readonly reason: ReasonOf<K>; readonly message: string };
 }[T];
@@ -85,7 +85,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
   const attempt = liveAttempt(record);
   if (attempt !== undefined) {
     const more = [attempt.placedWhere, attempt.saves].flatMap((sentence) => sentence ?? []);
-    const message = [`Epoch ${attempt.epoch}: ${gangSize(attempt, facts)}.`, ...more].join(' ');
+    const message = [`Attempt ${attempt.epoch}: ${gangSize(attempt, facts)}.`, ...more].join(' ');
     return { holds: true, reason: 'GangPlaced', message };
   }
   if (facts.suspend) {
@@ -100,7 +100,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
     case 'planning':
       return { holds: false, reason: 'Planning', message: next.message };
     case 'readingRuntime': {
-      const { reason = 'ReadingRuntime', message = next.message } = saidBeforeReading(facts, 'Placed') ?? {};
+      const { reason = 'ReadingRuntime', message = next.message } = conditionBeforeReading(facts, 'Placed') ?? {};
       return { holds: false, reason: isReasonOf('Placed', reason) ? reason : 'ReadingRuntime', message };
     }
     case 'afterPreviousEpoch':
@@ -113,7 +113,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return {
         holds: false,
         reason: 'WaitingForRestartDelay',
-        message: `Epoch ${record.epoch + 1} starts after the delay.${judgedSentence(record)}`,
+        message: `Attempt ${record.epoch + 1} starts after the delay.${describeJudgement(record)}`,
       };
     }
     case 'waiting':
@@ -125,13 +125,13 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
     case 'choosingNodes':
     case 'readingRuntimeAgain':
     case 'probing': {
-      // What was said last stands until something else is to be said.
+      // The recorded reason stays until another one applies.
       const { reason, message } = findCondition(recordedConditions(facts.job), 'Placed') ?? {};
-      if (message !== undefined && stands(next, reason)) return { holds: false, reason, message };
-      return { holds: false, reason: 'Placing', message: `Epoch ${record.epoch + 1} is being placed.` };
+      if (message !== undefined && isReasonStillValid(next, reason)) return { holds: false, reason, message };
+      return { holds: false, reason: 'Placing', message: `Attempt ${record.epoch + 1} is being placed.` };
     }
     case 'placing':
-      return { holds: false, reason: 'Placing', message: `Epoch ${record.epoch + 1} is being placed.` };
+      return { holds: false, reason: 'Placing', message: `Attempt ${record.epoch + 1} is being placed.` };
   }
 }
 
@@ -139,13 +139,13 @@ function isReasonOf<T extends ConditionType>(type: T, reason: string): reason is
   return Object.hasOwn(CONDITION_REASONS[type], reason);
 }
 
-/** Which rule answered the last failure, and what is left. */
-function judgedSentence(record: JobRecord): string {
+/** Which rule answered the last failure, and how many restarts are left. */
+function describeJudgement(record: JobRecord): string {
   const says = record.attempts.at(-1)?.judgement?.says;
   return says === undefined ? '' : ` ${firstLine(says)}`;
 }
 
-/** The cluster's words, where it refused the last gang's pods. */
+/** The cluster's message if it refused the last gang's pods. */
 function refusal(record: JobRecord): string | undefined {
   const last = record.attempts.at(-1);
   return last?.reason === 'PodsRefused' ? refusedMessage(last.message ?? '') : undefined;
@@ -153,7 +153,7 @@ function refusal(record: JobRecord): string | undefined {
 
 function refusedMessage(words: string): string {
   const line = firstLine(words);
-  return `${line}${/[.!?]$/.test(line) ? '' : '.'} It is tried again.`;
+  return `${line}${/[.!?]$/.test(line) ? '' : '.'} Coxswain retries.`;
 }
 
 const IMAGE_PROBLEM = /^(ErrImage|ImagePull|ImageInspect|InvalidImage|RegistryUnavailable|SignatureValidation)/;
@@ -164,38 +164,38 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
   if (attempt === undefined) return { holds: false, reason: 'NotStarted', message: 'No gang is up.' };
   const { epoch } = attempt;
   if (attempt.stage === 'Stopping') {
-    return { holds: false, reason: 'Stopping', message: `The gang of epoch ${epoch} is stopping.` };
+    return { holds: false, reason: 'Stopping', message: `The gang of attempt ${epoch} is stopping.` };
   }
   if (attempt.stage === 'Creating') {
-    return { holds: false, reason: 'PodsCreating', message: `The pods of epoch ${epoch} are being created.` };
+    return { holds: false, reason: 'PodsCreating', message: `The pods of attempt ${epoch} are being created.` };
   }
   if (attempt.runningAt !== undefined) {
     return (
       doubtDraft(attempt, facts) ?? {
         holds: true,
         reason: 'GangRunning',
-        message: `Every rank of epoch ${epoch} has started.`,
+        message: `Every rank of attempt ${epoch} has started.`,
       }
     );
   }
   if (isRestartingInPods(attempt))
-    return { holds: false, reason: 'RestartingInPlace', message: againSentence(attempt) };
+    return { holds: false, reason: 'RestartingInPlace', message: describeRestartInPods(attempt) };
   const stuck = firstStuckPod(facts, epoch);
   if (stuck === undefined) {
     const pulls = describePulls(facts, attempt);
     if (pulls !== undefined) return { holds: false, reason: 'ImagePulling', message: pulls };
     const files = awaitedFiles(facts);
-    const wait = files === undefined ? '' : `; their nodes start none before they have mounted ${files}`;
-    return { holds: false, reason: 'PodsStarting', message: `The containers of epoch ${epoch} are starting${wait}.` };
+    const wait = files === undefined ? '' : `; their kubelets start none before they have mounted ${files}`;
+    return { holds: false, reason: 'PodsStarting', message: `The containers of attempt ${epoch} are starting${wait}.` };
   }
   const { pod, waiting } = stuck;
   const node = pod.nodeName ?? 'unknown';
   if (IMAGE_PROBLEM.test(waiting.reason)) {
-    // The kubelet's own text alternates between two reasons; ours stays, so that it is written once.
+    // The kubelet alternates between two reasons; ours is constant, so that it is written once.
     return {
       holds: false,
       reason: 'ImageUnavailable',
-      message: `Image ${waiting.image} cannot be had on node ${node}.`,
+      message: `Image ${waiting.image} cannot be pulled on node ${node}.`,
     };
   }
   const missing = missingSecret(facts, waiting);
@@ -207,25 +207,25 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
   return { holds: false, reason: 'PodStuck', message: cutText(message, 1024) };
 }
 
-/** The ranks have failed, and are to be started again in the same pods. */
+/** Whether the ranks have failed and restart in the same pods. */
 function isRestartingInPods({ stage, incarnation = 1, runningAt }: Attempt): boolean {
   return stage === 'Released' && incarnation > 1 && runningAt === undefined;
 }
 
-function againSentence({ epoch, incarnation = 1, resumedFrom }: Attempt): string {
+function describeRestartInPods({ epoch, incarnation = 1, resumedFrom }: Attempt): string {
   const from = resumedFrom === undefined ? 'from scratch' : `from step ${resumedFrom.step}`;
-  return `The ranks of epoch ${epoch} are started again in their pods (incarnation ${incarnation}), ${from}.`;
+  return `The ranks of attempt ${epoch} restart in their pods (incarnation ${incarnation}), ${from}.`;
 }
 
-/** Free of counts and times: in an outage each node's turn would be a write of every job. */
+/** Without counts and times: in an outage, each node's change would otherwise be a write of every job. */
 function doubtDraft(attempt: Attempt, facts: Facts): ConditionDraft<'Running'> | undefined {
   const { doubted, isHeld } = judgeNodes(facts, attempt, false);
   const [node] = doubted;
   if (node === undefined) return undefined;
   const whatIs = `Node ${node} is not ready`;
   const message = isHeld
-    ? `${whatIs}, with most nodes of the cluster, so the road to the API server is the likelier cause: the gang is left alone until a rank fails or no step is reported.`
-    : `${whatIs}: the gang is left alone for ${facts.timeouts.nodeGraceMs / 1000} s, and as long as the launcher there reports.`;
+    ? `${whatIs}, like most nodes of the cluster, so the connection to the API server is the likelier cause: the gang keeps running until a rank fails or no step is reported.`
+    : `${whatIs}: the gang keeps running for ${facts.timeouts.nodeGraceMs / 1000} s, and as long as the launcher there reports.`;
   return { holds: true, reason: 'NodesInDoubt', message };
 }
 
@@ -239,11 +239,11 @@ function firstStuckPod(
   return stuck.toSorted((left, right) => left.pod.podIndex - right.pod.podIndex)[0];
 }
 
-/** One sentence of the newest; a list of all would say little more. */
+/** Names the newest refused checkpoint only. */
 function refusedCheckpointDraft(record: JobRecord, facts: Facts): ConditionDraft<'CheckpointsRecorded'> | undefined {
   const refused = describeRefused(record, facts).at(-1);
   if (refused === undefined) return undefined;
-  const message = `The API server does not take what was saved; it is tried again. ${firstLine(refused)}`;
+  const message = `The API server refuses the object of a saved checkpoint; Coxswain retries. ${firstLine(refused)}`;
   return { holds: false, reason: 'CheckpointRefused', message };
 }
 
@@ -257,7 +257,7 @@ function suspendedDraft(record: JobRecord, facts: Facts): ConditionDraft<'Suspen
   return { holds: true, reason: 'SuspendRequested', message: 'Nothing runs, as spec.suspend asks.' };
 }
 
-/** Types that are absent until they are true. */
+/** Builds the conditions; types without a draft are absent. */
 function conditionsOf(drafts: ConditionDrafts, facts: Facts, now: Date): Condition[] {
   const recorded = recordedConditions(facts.job);
   return CONDITION_TYPES.flatMap((type): readonly Condition[] => {
@@ -267,7 +267,7 @@ function conditionsOf(drafts: ConditionDrafts, facts: Facts, now: Date): Conditi
     const before = findCondition(recorded, type);
     const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now.toISOString();
     const { reason } = draft;
-    // Some quote the spec, which is the user's text.
+    // Some messages quote the spec, which is a user's text.
     const message = safeText(draft.message, MAX_CONDITION_CHARACTERS);
     return [{ type, status, reason, message, observedGeneration: facts.generation, lastTransitionTime }];
   });
@@ -281,24 +281,27 @@ function stateOf({ record, facts, next }: Situation): JobState {
   if (facts.deleting || (facts.cancel && attempt !== undefined)) return 'Stopping';
   if (attempt === undefined) {
     if (facts.suspend) return 'Suspended';
-    // Nothing is being restarted: it waits for a person.
+    // Nothing restarts: the job waits for a user.
     if (next.kind === 'unresumable') return 'Queued';
-    return WENT_ON.includes(record.attempts.at(-1)?.outcome) && refusal(record) === undefined ? 'Restarting' : 'Queued';
+    return CONTINUED_OUTCOMES.includes(record.attempts.at(-1)?.outcome) && refusal(record) === undefined
+      ? 'Restarting'
+      : 'Queued';
   }
   if (attempt.stage === 'Stopping') return stoppingState(attempt, facts);
   if (isRestartingInPods(attempt)) return 'Restarting';
   return attempt.runningAt === undefined ? 'Starting' : 'Running';
 }
 
-/** Ends of gangs that were well, saved, and go on as the next epoch. */
-const MADE_WAY: readonly Attempt['outcome'][] = ['Resized', 'Moved'];
+/** Outcomes of healthy gangs that saved and continue as the next epoch. */
+const REPLACED_OUTCOMES: readonly Attempt['outcome'][] = ['Resized', 'Moved'];
 
-/** Ends that another epoch follows by itself. */
-const WENT_ON: readonly Attempt['outcome'][] = ['Failed', ...MADE_WAY];
+/** Outcomes that the next epoch follows without a user's action. */
+const CONTINUED_OUTCOMES: readonly Attempt['outcome'][] = ['Failed', ...REPLACED_OUTCOMES];
 
 function stoppingState(attempt: Attempt, facts: Facts): JobState {
   if (facts.suspend || attempt.outcome === 'Suspended') return 'Suspending';
-  const goesOn = MADE_WAY.includes(attempt.outcome) || (attempt.outcome === 'Failed' && attempt.answer === 'Restart');
+  const goesOn =
+    REPLACED_OUTCOMES.includes(attempt.outcome) || (attempt.outcome === 'Failed' && attempt.answer === 'Restart');
   return goesOn ? 'Restarting' : 'Stopping';
 }
 
@@ -339,10 +342,11 @@ function restartingSummary(
 ): string {
   if (attempt === undefined) return `${placed} Before: ${failure}`;
   if (isRestartingInPods(attempt)) {
-    return `${againSentence(attempt)} Before: ${firstLine(attempt.incarnations?.at(-1)?.message ?? '')}`;
+    return `${describeRestartInPods(attempt)} Before: ${firstLine(attempt.incarnations?.at(-1)?.message ?? '')}`;
   }
-  if (MADE_WAY.includes(attempt.outcome)) return `The gang of epoch ${attempt.epoch} saves and stops. ${failure}`;
-  return `The gang of epoch ${attempt.epoch} failed and is being removed: ${failure}`;
+  if (REPLACED_OUTCOMES.includes(attempt.outcome))
+    return `The gang of attempt ${attempt.epoch} saves and stops. ${failure}`;
+  return `The gang of attempt ${attempt.epoch} failed and is being removed: ${failure}`;
 }
 
 function runningSummary(
@@ -355,7 +359,7 @@ function runningSummary(
   const { gpus = 0, minGpus } = facts.spec ?? {};
   const fewer =
     minGpus === undefined || gpus <= worldSize(attempt.layout) ? '' : `, fewer than the ${gpus} it asks for`;
-  const trains = `Trains in epoch ${epoch}${again} on ${gangSize(attempt, facts)}${fewer}.`;
+  const trains = `Trains in attempt ${epoch}${again} on ${gangSize(attempt, facts)}${fewer}.`;
   const doubt = running?.reason === 'NodesInDoubt' ? ` ${running.message}` : '';
   return `${trains}${doubt}${notAsAsked(asked)}`;
 }

@@ -1,4 +1,4 @@
-import type { ObservedPod } from '../look/observed.ts';
+import type { ObservedPod } from '../observation/observed.ts';
 import { aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aStatus, NOW, settled } from '../testing/jobs.ts';
 

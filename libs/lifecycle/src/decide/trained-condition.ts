@@ -1,4 +1,4 @@
-/** Does a job train as its layout asks, as far as a hook has told? */
+/** Does a job train as its layout asks, as far as hooks have reported? */
 import type { ReasonOf } from '@coxswain/api-types';
 import type { JobRecord } from '../record/job-record.ts';
 
@@ -8,18 +8,18 @@ interface TrainedDraft {
   readonly message: string;
 }
 
-/** Of the newest attempt alone: what an earlier one trained was another layout's. */
+/** The condition of the newest attempt only: an earlier attempt may have trained another layout. */
 export function trainedDraft(record: JobRecord): TrainedDraft | undefined {
   const { trained, epoch } = record.attempts.at(-1) ?? {};
   if (trained === undefined) return undefined;
   const { differences, seen } = trained;
   if (differences.length > 0) return { holds: false, reason: 'LayoutDiffers', message: differences.join(' ') };
-  const nothing = `Nothing shows that the ranks of epoch ${epoch} train otherwise than its layout asks for.`;
+  const nothing = `The ranks of attempt ${epoch} train as the layout asks, as far as they have reported.`;
   const message = seen === undefined ? nothing : `${nothing} ${seen}`;
   return { holds: true, reason: 'NothingDiffers', message };
 }
 
-/** For the summary, which people see who see no conditions. */
+/** The difference in a sentence for the job's summary, for users who do not read conditions; empty if there is none. */
 export function notAsAsked(draft: TrainedDraft | undefined): string {
   return draft?.holds === false ? ` Not as asked: ${draft.message}` : '';
 }

@@ -1,7 +1,7 @@
 import { findCondition } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import fc from 'fast-check';
-import { crash, live, settleWithAnswers, staleLook, storyOf, World, type WorldFault } from '../testing/index.ts';
+import { crash, live, settleWithAnswers, staleObservation, storyOf, World, type WorldFault } from '../testing/index.ts';
 
 const pick = fc.nat(9);
 const trouble: fc.Arbitrary<WorldFault> = fc.oneof(
@@ -20,7 +20,7 @@ const trouble: fc.Arbitrary<WorldFault> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ kind: fc.constantFrom('suspend' as const, 'resume' as const, 'restoreNodes' as const) }),
   },
-  { weight: 2, arbitrary: staleLook },
+  { weight: 2, arbitrary: staleObservation },
   { weight: 1, arbitrary: crash },
 );
 const story = storyOf(trouble, { tickMs: [0, 1_000, 20_000, 300_000], maxLength: 50 });

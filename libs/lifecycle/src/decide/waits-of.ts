@@ -1,18 +1,18 @@
 import { shortOfGpus } from '../epoch/elastic.ts';
 import { roomsToGrow } from '../epoch/growth.ts';
-import { waitsForCapacity } from '../admission/waits-for.ts';
+import { isWaitingForCapacity } from '@coxswain/scheduling';
 import { avoidedWait } from '../failure/avoided-nodes.ts';
-import { fenceWait } from '../look/facts.ts';
-import { pullsToldWait } from '../look/image-pulls.ts';
+import { fenceWait } from '../observation/facts.ts';
+import { pullReportWait } from '../observation/image-pulls.ts';
 import { liveAttempt } from '../record/job-record.ts';
 import { pauseInPods } from '../epoch/next-incarnation.ts';
 import { nodeWaits } from '../failure/lost-nodes.ts';
 import { restartDelay } from '../epoch/next-epoch.ts';
 import { stepUnderWay } from '../failure/overdue.ts';
 import type { Situation } from './situation.ts';
-import type { Wait } from '../look/waits.ts';
+import type { Wait } from '../observation/waits.ts';
 
-/** Everything about the job that has consequences when it lasts, as of this look. */
+/** Every wait of the job that has a consequence once it has lasted long enough, as of this observation. */
 export function waitsOf(situation: Situation): readonly Wait[] {
   const { record, facts, now } = situation;
   const fences = facts.pods.flatMap((pod) => fenceWait(facts, pod) ?? []);
@@ -31,16 +31,16 @@ export function waitsOf(situation: Situation): readonly Wait[] {
   ];
 }
 
-/** The plan has none, or there is none for so many GPUs; or that it was so is why another one is being made. */
+/** Whether the job has no room: its plan finds none, no layout fits so many GPUs, or a smaller plan is being made for that reason. */
 function hasNoRoom({ facts, next, planning, record, acceptance }: Situation): boolean {
   if (acceptance.kind === 'refused' && acceptance.reason === 'NoLayoutFits') return true;
   if (planning.kind === 'asking') return planning.question.about.gpus < (record.plan?.gpus ?? 0);
-  // Searched once more, there was none before and may be none again.
-  if (next.kind === 'choosingNodes') return waitsForCapacity(facts.job);
+  // The nodes are searched once more, and the search may fail again.
+  if (next.kind === 'choosingNodes') return isWaitingForCapacity(facts.job);
   return next.kind === 'waiting' || next.kind === 'unsatisfiable';
 }
 
 function stepWaits(...about: Parameters<typeof stepUnderWay>): readonly Wait[] {
   const step = stepUnderWay(...about);
-  return step === undefined ? [] : [step.wait, ...[pullsToldWait(...about) ?? []].flat()];
+  return step === undefined ? [] : [step.wait, ...[pullReportWait(...about) ?? []].flat()];
 }

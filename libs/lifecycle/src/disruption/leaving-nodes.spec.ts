@@ -115,7 +115,7 @@ describe('a gang of which a node is about to go away', () => {
     world.apply({ kind: 'crash', afterWrites: 0 });
     world.reconcile();
     world.apply({ kind: 'restoreNodes' });
-    world.apply({ kind: 'staleLook', looksAgo: 1, of: ['nodes'] });
+    world.apply({ kind: 'staleObservation', looksAgo: 1, of: ['nodes'] });
     turn(world, 5);
     expect(attempts(world)).toEqual([[4, undefined, undefined, undefined]]);
   });

@@ -1,10 +1,10 @@
-/** Is a gang to save and move, because a node of it is about to go away? */
+/** Which nodes of a gang are about to go away, and can the gang move? */
 import type { Attempt } from '@coxswain/api-types';
-import { type Facts, isTerminal, nodeStateOf, placementOf } from '../look/facts.ts';
-import { podsOf } from '../look/gang.ts';
-import { describeNotice } from './node-notices.ts';
+import { type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
+import { podsOf } from '../observation/gang.ts';
+import { describeNotice } from '../notices/node-notices.ts';
 
-/** Nodes under pods of the attempt that are announced to go away, sorted. */
+/** Nodes under pods of the attempt that will soon go away, sorted. */
 export function leavingNodes(facts: Facts, attempt: Attempt): readonly string[] {
   const placed = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
   const pods = podsOf(facts, attempt.epoch).filter((pod) => !isTerminal(pod));
@@ -12,21 +12,21 @@ export function leavingNodes(facts: Facts, attempt: Attempt): readonly string[] 
   return [...new Set(nodes)].filter((node) => nodeStateOf(facts, node) === 'leaving').toSorted();
 }
 
-/** A job that cannot save would lose all that it has by leaving, and nothing more by staying until it is made to go. */
+/** Whether the gang can save and move. Without checkpoints it would lose all its work by moving, and lose no more by staying. */
 export function canMove({ spec }: Facts): boolean {
   return spec?.checkpoint !== undefined;
 }
 
 const SHOWN_NODES = 8;
 
-/** `Node gpu-7 is about to go away: aws-spot (taint ...).` */
+/** A sentence such as `Node gpu-7 is about to go away: aws-spot (taint ...).` */
 export function whyLeaving(facts: Facts, nodes: readonly string[]): string {
-  const told = nodes.slice(0, SHOWN_NODES).map((node) => {
+  const shown = nodes.slice(0, SHOWN_NODES).map((node) => {
     const notice = facts.observed.noticeOf?.(node);
     return notice === undefined ? node : `${node}, ${describeNotice(notice)}`;
   });
   const more = nodes.length > SHOWN_NODES ? ` and ${nodes.length - SHOWN_NODES} more` : '';
   return nodes.length === 1
-    ? `A node is about to go away: ${told.join('')}.`
-    : `${nodes.length} nodes are about to go away: ${told.join('; ')}${more}.`;
+    ? `A node is about to go away: ${shown.join('')}.`
+    : `${nodes.length} nodes are about to go away: ${shown.join('; ')}${more}.`;
 }

@@ -1,33 +1,33 @@
-/** What is there to be seen of a running gang that often comes before a failure? */
+/** Which signs of a coming failure does a running gang show? */
 import { type Attempt, incidentSubject, type IncidentKind } from '@coxswain/api-types';
 import { signsOfFailure } from '@coxswain/health';
 import { safeText } from '@coxswain/safe-text';
 import { isOfRun, isOpen } from '../incident/incident-record.ts';
-import { type Facts, isTerminal, nodeStateOf, placementOf } from '../look/facts.ts';
-import { podsOf } from '../look/gang.ts';
+import { type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
+import { podsOf } from '../observation/gang.ts';
 import type { JobRecord } from '../record/job-record.ts';
-import { describeNotice } from './node-notices.ts';
+import { describeNotice } from '../notices/node-notices.ts';
 
-/** Something for which a gang is suspect. */
+/** A sign that the gang may fail soon. */
 export interface Suspicion {
-  /** The same as long as it is the same, whoever leads: at most 128 characters. */
+  /** Stable while the sign lasts, also across leaders: at most 128 characters. */
   readonly key: string;
-  /** What kind of thing was seen, the same on every node: a condition, a rule of notices, a kind of incident. */
+  /** Kind of sign, equal on every node: a condition, a notice rule, or a kind of incident. */
   readonly kind: string;
   /** A sentence without its full stop. */
   readonly says: string;
 }
 
-/** So long before a node goes away its gangs save once; what is further off is far beyond the time between two saves anyway. */
+/** How long before a node goes away its gangs save once. An earlier notice is far beyond the time between two saves. */
 export const SAVE_AHEAD_MS = 3_600_000;
 
 /**
- * In which all ranks go on, so that they can save. Where a gang stands still nobody can. Not what comes of the program or its data: no node is to fail for that,
- * and a loss that is no number is not worth keeping.
+ * Incidents in which all ranks still run and can save. A stalled gang cannot save. Incidents caused by the program or its data are left
+ * out: no node will fail for them, and a loss that is not a number is not worth saving.
  */
 const SUSPECT_KINDS: readonly IncidentKind[] = ['SlowRank', 'SlowLink'];
 
-/** Of a gang, its incidents first; as many as there are reasons, so the caller bounds them. */
+/** The gang's suspicions, incidents first. There are as many as there are signs, so the caller bounds them. */
 export function suspicionsOf(record: JobRecord, facts: Facts, attempt: Attempt): readonly Suspicion[] {
   return [...ofIncidents(record, attempt), ...nodesOf(facts, attempt).flatMap((node) => ofNode(facts, node))];
 }
@@ -38,7 +38,7 @@ function ofIncidents({ incidents }: JobRecord, attempt: Attempt): readonly Suspi
     .map((one) => ({ key: one.id.replace(RECURRENCE, ''), kind: one.kind, says: incidentSubject(one) }));
 }
 
-/** By which an incident that comes again is told from the one before: to be slow again is no other suspicion. */
+/** Suffix of a repeated incident: the same slowness again is not a new suspicion. */
 const RECURRENCE = /\.n\d+$/;
 
 function nodesOf(facts: Facts, attempt: Attempt): readonly string[] {
@@ -47,7 +47,7 @@ function nodesOf(facts: Facts, attempt: Attempt): readonly string[] {
   return [...new Set(pods.flatMap(({ nodeName, podIndex }) => nodeName ?? placed[podIndex] ?? []))];
 }
 
-/** One that is about to go is left at once, with a save. */
+/** Signs of one node; none if the gang is about to leave it with a save. */
 function ofNode(facts: Facts, node: string): readonly Suspicion[] {
   if (nodeStateOf(facts, node) === 'leaving') return [];
   const { nodeConditionsOf, comingNoticeOf } = facts.observed;
@@ -71,7 +71,7 @@ function ofNode(facts: Facts, node: string): readonly Suspicion[] {
   ];
 }
 
-/** Of names that are too long what tells them apart is at the end of the one and the beginning of the other. */
+/** Two long names differ at the end of the node's and the beginning of the other part, so these are kept. */
 function keyOf(node: string, what: string): string {
   return safeText(`${node.slice(-60)} ${what.slice(0, 64)}`, 128);
 }

@@ -2,7 +2,7 @@ import type { TrainingJob, TrainingJobSpec } from '@coxswain/api-types';
 import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
 import { aLayout } from '@coxswain/layout/testing';
 import { acceptanceOf } from './acceptance.ts';
-import { factsOf } from '../look/facts.ts';
+import { factsOf } from '../observation/facts.ts';
 import { recordOf } from '../record/job-record.ts';
 import { observe } from '../testing/index.ts';
 import { aJob } from '../testing/jobs.ts';

@@ -1,15 +1,15 @@
 import { type EffectiveSpec, effectiveSpec, isPlanOf, type TrainingJobSpec } from '@coxswain/api-types';
 import { engineRefusal, layoutRefusal, modelRefusals } from '@coxswain/engines';
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { isGangWanted } from './planning.ts';
-import { runtimeStanding, saidBeforeReading } from './runtime-standing.ts';
+import { runtimeStanding, conditionBeforeReading } from './runtime-standing.ts';
 
-/** Whether the spec can be run as it stands. */
+/** Whether the spec can run as it is. */
 export type Acceptance =
-  /** With the layout that it runs on, whoever chose it. */
+  /** The spec with the layout to run on, chosen by the user or the planner. */
   | { readonly kind: 'accepted'; readonly spec: EffectiveSpec }
-  /** The planner is to choose a layout, and has not yet. */
+  /** The planner has to choose a layout and has not done so yet. */
   | { readonly kind: 'unplanned' }
   | {
       readonly kind: 'refused';
@@ -17,14 +17,15 @@ export type Acceptance =
       readonly message: string;
     };
 
-/** Of each spec that was read, for the plan that it was judged with last: every look asks again. */
+/** Results by spec, each for the plan that it was last judged with, because every reconciliation asks. */
 const judged = new WeakMap<TrainingJobSpec, { readonly plan: JobRecord['plan']; readonly acceptance: Acceptance }>();
 
+/** Whether the job's spec, its plan and its runtime can run. */
 export function acceptanceOf(record: JobRecord, facts: Facts): Acceptance {
   const acceptance = acceptanceOfSpec(record, facts);
-  // Of a gang that is there nothing is asked: what happens to be known of its runtime would be told, and forgotten, by whoever leads.
+  // The runtime does not matter for a gang that exists: leaders may know different versions of it, and the condition would alternate.
   if (acceptance.kind === 'refused' || !isGangWanted(record, facts)) return acceptance;
-  // Asked with every look: unlike the spec, a runtime changes under the job.
+  // Checked at every reconciliation, because a runtime may change independently of the job.
   const message = runtimeRefusalNow(facts);
   return message === undefined ? acceptance : { kind: 'refused', reason: 'RuntimeRefused', message };
 }
@@ -32,7 +33,7 @@ export function acceptanceOf(record: JobRecord, facts: Facts): Acceptance {
 function runtimeRefusalNow(facts: Facts): string | undefined {
   const runtime = runtimeStanding(facts);
   if (runtime.kind === 'refused') return runtime.message;
-  const before = saidBeforeReading(facts, 'Accepted');
+  const before = conditionBeforeReading(facts, 'Accepted');
   return before?.reason === 'RuntimeRefused' ? before.message : undefined;
 }
 

@@ -5,12 +5,14 @@ import {
   type PlacementSpec,
   type ResumeFrom,
 } from '@coxswain/api-types';
-import type { UnwrittenPlacement } from '../look/facts.ts';
+import type { UnwrittenPlacement } from '../observation/facts.ts';
 import { sentBack } from '../failure/failure-tally.ts';
 import type { JobRecord } from '../record/job-record.ts';
-import { placementSha256 } from '../record/recorded-placement.ts';
+import { placementSha256 } from '@coxswain/scheduling';
 
-/** The record with the attempt that the placement begins. Its hash stands in status before the Placement is created, so no other one counts. */
+/**
+ * The record with a new attempt for that placement. Its hash is recorded before the Placement is created, so no other Placement is valid.
+ */
 export function withNewAttempt(
   record: JobRecord,
   placement: UnwrittenPlacement & { readonly answers?: ResumeFrom; readonly where?: string; readonly saves?: string },
@@ -36,14 +38,14 @@ export function withNewAttempt(
     epoch,
     notBefore: undefined,
     progress: undefined,
-    // Status never speaks of a later step than the one that training goes on from.
+    // Status never shows a later step than the one that training resumes from.
     checkpoint: resume === undefined ? undefined : { name: resume.checkpoint, step: resume.step },
     ...(answers === undefined ? {} : { resumeFrom: { ...answers, epoch }, failures: sentBack(record.failures) }),
     attempts: [...record.attempts, attempt].slice(-MAX_ATTEMPTS_IN_STATUS),
   };
 }
 
-/** What was planned for the layout of that placement, if it was. */
+/** The plan's prediction, if the plan is for the placement's layout. */
 function predictionOf(record: JobRecord, placement: PlacementSpec): Pick<Attempt, 'prediction'> {
   const { plan } = record;
   if (plan === undefined || !isSameLayout(plan.layout, placement.layout)) return {};

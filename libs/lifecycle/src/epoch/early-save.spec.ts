@@ -1,9 +1,9 @@
 import { type Attempt, FINALIZER, type IncidentKind, NODE_LABELS, type TrainingJobSpec } from '@coxswain/api-types';
 import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { jobEvents } from '../decide/job-events.ts';
-import type { Finding } from '../look/observed.ts';
+import type { Finding } from '../observation/observed.ts';
 import { aNode, World } from '../testing/index.ts';
-import { EARLY_SAVE_INTERVAL_MS, keysOf, openSaveRequest, type SaveQuestion, whetherToSave } from './early-save.ts';
+import { EARLY_SAVE_INTERVAL_MS, keysOf, openSaveRequest, type SaveQuestion, decideSave } from './early-save.ts';
 
 const MINUTE_MS = 60_000;
 const ill = { key: 'gpu-7 KernelDeadlock', kind: 'KernelDeadlock', says: 'Node gpu-7 has condition KernelDeadlock' };
@@ -36,7 +36,7 @@ describe('a gang is asked to save before its save is due', () => {
     ['where the last request was written by a clock that is ahead', { askedFor: [slow.key], sinceAskedMs: -MINUTE_MS }],
   ])('%s', (_when, more) => {
     const { suspicions, askedFor } = aQuestion(more);
-    expect(whetherToSave(aQuestion(more))).toEqual({
+    expect(decideSave(aQuestion(more))).toEqual({
       kind: 'ask',
       about: suspicions.filter(({ key }) => !askedFor.includes(key)),
     });
@@ -65,7 +65,7 @@ describe('a gang is asked to save before its save is due', () => {
     ['where every step is saved', { unsavedSteps: 0 }, 'every step is saved'],
     ['of a kind that was asked for as a whole', { askedFor: ['all KernelDeadlock'] }, 'nothing new was seen'],
   ])('not %s', (_when, more, why) => {
-    expect(whetherToSave(aQuestion(more))).toEqual({ kind: 'leave', why });
+    expect(decideSave(aQuestion(more))).toEqual({ kind: 'leave', why });
   });
 
   it.each<[string, Partial<SaveQuestion>, number]>([
@@ -78,7 +78,7 @@ describe('a gang is asked to save before its save is due', () => {
     ['where no step was timed', { stepMs: undefined }, 185_000],
     ['where a checkpoint is ten minutes old and a save takes two minutes', { stallMs: 120_000 }, 251_000],
   ])('not yet %s, but then', (_when, more, inMs) => {
-    const answer = whetherToSave(aQuestion(more));
+    const answer = decideSave(aQuestion(more));
     expect(answer.kind).toBe('later');
     expect(Math.abs((answer as { readonly inMs: number }).inMs - inMs)).toBeLessThan(15_000);
   });

@@ -1,4 +1,4 @@
-/** Are the ranks of a gang to save now, before their next save is due, because something was seen that often comes before a failure? */
+/** Should the ranks of a gang save now, before their next save is due, because of a sign that often precedes a failure? */
 import { type Attempt, type EarlySave, type EngineName, MAX_SAVE_SUSPICIONS } from '@coxswain/api-types';
 import { bestSaveIntervalMs } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
@@ -6,30 +6,33 @@ import { type Suspicion, suspicionsOf } from '../disruption/suspicions.ts';
 import { failureOf } from '../failure/failure.ts';
 import { newestUsable } from '../failure/resume-point.ts';
 import { meanStepMs } from '../incident/note-failure.ts';
-import { type Facts, isTerminal } from '../look/facts.ts';
-import { podsOf } from '../look/gang.ts';
-import { isOfFence } from '../look/incarnation.ts';
+import { type Facts, isTerminal } from '../observation/facts.ts';
+import { podsOf } from '../observation/gang.ts';
+import { isOfFence } from '../observation/incarnation.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 
-/** Between two requests of an attempt, and for how long a checkpoint is waited for: the saves of the largest models take minutes. */
+/**
+ * Shortest time between two requests of an attempt, and how long a request waits for its checkpoint, because the largest saves take
+ * minutes.
+ */
 export const EARLY_SAVE_INTERVAL_MS = 600_000;
 
 /**
- * Until a gang fails of which something was seen, as far as a save is weighed: an assumption, since nobody has published it. What the weighing asks of it is little:
- * four times as long makes twice the work that has to be at stake.
+ * Assumed mean time until a suspect gang fails; nobody has published a figure. The decision depends on it little: a value four times as
+ * large only doubles the work that must be at stake.
  */
 const SUSPECT_MTTF_MS = 3_600_000;
 
-/** More of one kind at once, as an alarm of a whole rack, are asked for as one, so that they leave room for what is seen later. */
-const MOST_OF_KIND = 3;
+/** More suspicions of one kind at once, such as an alarm of a rack, become one request, so that they leave room for later ones. */
+const MAX_OF_KIND = 3;
 
-/** What is no longer seen, and was asked for longer ago, may ask again when it comes back. */
+/** A suspicion that has passed may lead to a new request after this time. */
 const FORGOTTEN_MS = 86_400_000;
 
-/** By how much clocks of two leaders may differ. */
+/** How far the clocks of two leaders may differ. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** None of these can be told to save and train on: their checkpoints come of their own counts of steps, and a signal saves and ends them. */
+/** Engines that cannot save on request and train on: they save by their own step count, and a signal makes them save and exit. */
 const ENGINES_THAT_CANNOT: readonly EngineName[] = [
   'megatron-lm',
   'megatron-bridge',
@@ -38,43 +41,45 @@ const ENGINES_THAT_CANNOT: readonly EngineName[] = [
   'hugging-face',
 ];
 
-/** What the answer stands on. */
+/** What the decision depends on. */
 export interface SaveQuestion {
   readonly engine: EngineName;
-  /** The job keeps checkpoints. */
+  /** Whether the job keeps checkpoints. */
   readonly keepsCheckpoints: boolean;
-  /** Suspicions that there are, in order, and keys (or `allOf` kinds) for which the ranks were asked before. */
+  /** Present suspicions, in order; and keys (or `allOf` kinds) that earlier requests have covered. */
   readonly suspicions: readonly Suspicion[];
   readonly askedFor: readonly string[];
-  /** Since it was asked last; undefined: never. */
+  /** Time since the last request; undefined: there was none. */
   readonly sinceAskedMs: number | undefined;
-  /** It was asked, and neither a checkpoint nor the end of the wait for it has come. */
+  /** Whether the last request has neither a checkpoint nor timed out. */
   readonly isOpen: boolean;
-  /** Beyond the newest checkpoint that a restart could begin from, and how long such a step takes; undefined: not measured. */
+  /** Steps beyond the newest usable checkpoint, and the duration of one; undefined: not measured. */
   readonly unsavedSteps: number;
   readonly stepMs: number | undefined;
-  /** How long a save holds training up; undefined: none was measured. */
+  /** How long a save stalls training; undefined: not measured. */
   readonly stallMs: number | undefined;
 }
 
+/** The decision about an early save. */
 export type SaveAnswer =
   | { readonly kind: 'ask'; readonly about: readonly Suspicion[] }
   | { readonly kind: 'leave'; readonly why: string }
-  /** The last request, or the newest checkpoint, is too young. */
+  /** The last request or the newest checkpoint is too recent. */
   | { readonly kind: 'later'; readonly inMs: number };
 
 /**
- * A save is asked for where what would be trained again is more than what a save is worth by Young and Daly, for a gang that fails within the hour. Where less is at
- * stake it is looked at again when it may be so much. Where no save was measured there is none of this run, and the first one says what it costs.
+ * Decides whether to request a save. It is requested if the work at stake exceeds what a save is worth by Young and Daly, for a gang that
+ * fails within the hour. If less is at stake, the decision is due again when it may be enough. If no save was measured, this run has made
+ * none, so the first save shows its cost.
  */
-export function whetherToSave(question: SaveQuestion): SaveAnswer {
+export function decideSave(question: SaveQuestion): SaveAnswer {
   const { suspicions, askedFor, sinceAskedMs, unsavedSteps, stepMs, stallMs } = question;
   const news = suspicions.filter((one) => !isAskedFor(one, askedFor));
   if (news.length === 0 || askedFor.length >= MAX_SAVE_SUSPICIONS) return leave('nothing new was seen');
   if (!question.keepsCheckpoints) return leave('the job keeps no checkpoints');
   if (ENGINES_THAT_CANNOT.includes(question.engine)) return leave('the engine cannot be asked');
   if (question.isOpen) return leave('it was asked already');
-  // A request of a time to come was written by another clock, and holds nothing up.
+  // A request with a time in the future was written by another clock, and delays nothing.
   if (sinceAskedMs !== undefined && sinceAskedMs >= 0 && sinceAskedMs < EARLY_SAVE_INTERVAL_MS)
     return { kind: 'later', inMs: EARLY_SAVE_INTERVAL_MS - sinceAskedMs };
   if (unsavedSteps < 1) return leave('every step is saved');
@@ -83,7 +88,7 @@ export function whetherToSave(question: SaveQuestion): SaveAnswer {
   return { kind: 'ask', about: news };
 }
 
-/** Of training, beyond the newest checkpoint. */
+/** Work that must be at stake, in milliseconds of training since the newest checkpoint. */
 function worthOf(stallMs: number): number {
   return bestSaveIntervalMs({ stallMs: Math.max(1, stallMs), meanTimeToFailureMs: SUSPECT_MTTF_MS });
 }
@@ -92,10 +97,10 @@ function isAskedFor({ key, kind }: Suspicion, askedFor: readonly string[]): bool
   return askedFor.includes(key) || askedFor.includes(allOf(kind));
 }
 
-/** By which they are known as asked for: each by its key, and more than three of a kind by `all` and the kind. */
+/** Keys that record suspicions as covered: each by its key, and more than three of a kind by `all` and the kind. */
 export function keysOf(news: readonly Suspicion[]): readonly string[] {
   return [...Map.groupBy(news, ({ kind }) => kind)].flatMap(([kind, ofKind]) =>
-    ofKind.length > MOST_OF_KIND ? [allOf(kind)] : ofKind.map(({ key }) => key),
+    ofKind.length > MAX_OF_KIND ? [allOf(kind)] : ofKind.map(({ key }) => key),
   );
 }
 
@@ -103,7 +108,10 @@ function allOf(kind: string): string {
   return safeText(`all ${kind}`, 128);
 }
 
-/** With what it was asked for: all of it for a day, and then what is still seen. The same request where nothing is forgotten. */
+/**
+ * The request with its covered suspicions: all of them for a day, then only those that are still present. The same object if none is
+ * dropped.
+ */
 function remembered(earlySave: EarlySave, suspicions: readonly Suspicion[], now: Date): EarlySave {
   if (now.getTime() - Date.parse(earlySave.askedAt) < FORGOTTEN_MS) return earlySave;
   const seen = new Set(suspicions.flatMap(({ key, kind }) => [key, allOf(kind)]));
@@ -115,7 +123,7 @@ function leave(why: string): SaveAnswer {
   return { kind: 'leave', why };
 }
 
-/** The record with what came of the last request, or with a new one: launchers are told of it once it is recorded. */
+/** The record with the last request's outcome, or with a new request. Launchers get the request once it is recorded. */
 export function recordEarlySave(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Released' || attempt.firstStep === undefined) return record;
@@ -126,29 +134,29 @@ export function recordEarlySave(record: JobRecord, facts: Facts, now: Date): Job
     if (known !== earlySave) return withLastAttempt(record, { earlySave: known });
   }
   const step = stepOf(record, facts, attempt);
-  const answer = whetherToSave(questionOf(record, { facts, attempt, now, step }));
+  const answer = decideSave(questionOf(record, { facts, attempt, now, step }));
   return answer.kind === 'ask' && goesOn(facts, attempt)
     ? withLastAttempt(record, { earlySave: requestOf(attempt, { about: answer.about, now, step }) })
     : record;
 }
 
-/** What ends in this very look is asked for nothing: it saves and stops, or there is nobody left to save. */
+/** Whether the gang continues. A gang that ends in this reconciliation gets no request: it saves and stops, or cannot save. */
 function goesOn(facts: Facts, attempt: Attempt): boolean {
   const isStopAsked = facts.deleting || facts.cancel || facts.suspend;
   return !isStopAsked && !podsOf(facts, attempt.epoch).some(isTerminal) && failureOf(facts, attempt) === undefined;
 }
 
-/** How long until it is to be looked at for this alone; undefined: not for this. */
+/** Milliseconds until an early save is to be decided again; undefined: no time is set. */
 export function earlySaveDueMs(record: JobRecord, facts: Facts, now: Date): number | undefined {
   const attempt = liveAttempt(record);
   const earlySave = attempt?.earlySave;
   if (attempt?.stage !== 'Released' || attempt.firstStep === undefined || earlySave === undefined) return undefined;
   if (isOpenRequest(earlySave, attempt)) return EARLY_SAVE_INTERVAL_MS - sinceMs(earlySave, now);
-  const answer = whetherToSave(questionOf(record, { facts, attempt, now, step: stepOf(record, facts, attempt) }));
+  const answer = decideSave(questionOf(record, { facts, attempt, now, step: stepOf(record, facts, attempt) }));
   return answer.kind === 'later' ? answer.inMs : undefined;
 }
 
-/** The request that launchers are to be told of; undefined: none, or what came of it is known, or it was of an earlier run of the ranks. */
+/** The request to send to launchers; undefined: there is none, its outcome is known, or it belongs to an earlier run. */
 export function openSaveRequest(attempt: Attempt): EarlySave | undefined {
   const { stage, earlySave } = attempt;
   return stage === 'Released' && earlySave !== undefined && isOpenRequest(earlySave, attempt) ? earlySave : undefined;
@@ -158,7 +166,7 @@ function isOpenRequest({ outcome, incarnation }: EarlySave, attempt: Attempt): b
   return outcome === undefined && incarnation === (attempt.incarnation ?? 1);
 }
 
-/** The record with an end to what the ranks of an ended attempt were asked: everything that they saved is known by then. */
+/** The record with the outcome of an ended attempt's request; by then all its saves are known. */
 export function recordEndOfEarlySave(record: JobRecord, facts: Facts): JobRecord {
   const attempt = record.attempts.at(-1);
   if (attempt?.stage !== 'Ended' || attempt.earlySave?.outcome !== undefined) return record;
@@ -166,7 +174,7 @@ export function recordEndOfEarlySave(record: JobRecord, facts: Facts): JobRecord
   return earlySave === undefined ? record : withLastAttempt(record, { earlySave });
 }
 
-/** What the ranks were asked, now that they have ended; what they saved because they were stopped is a save as well. undefined: they were asked nothing. */
+/** The request with its outcome after the ranks have ended. A save at their stop counts too. undefined: there was no request. */
 export function endedSave(attempt: Attempt, facts: Facts): EarlySave | undefined {
   const { earlySave } = attempt;
   if (earlySave === undefined || earlySave.outcome !== undefined) return earlySave;
@@ -179,11 +187,11 @@ function withOutcome(
 ): EarlySave {
   if (!isOpenRequest(earlySave, attempt)) return earlySave;
   const notSaved = { ...earlySave, outcome: 'NotSaved' as const };
-  const given = sinceMs(earlySave, now) >= EARLY_SAVE_INTERVAL_MS ? notSaved : earlySave;
-  return savedOf(earlySave, { attempt, facts }) ?? given;
+  const current = sinceMs(earlySave, now) >= EARLY_SAVE_INTERVAL_MS ? notSaved : earlySave;
+  return savedOf(earlySave, { attempt, facts }) ?? current;
 }
 
-/** With the first checkpoint that holds all that was known to be trained when it was asked; undefined: there is none yet. */
+/** The request with the first checkpoint that holds every step known at the request; undefined: there is none yet. */
 function savedOf(
   earlySave: EarlySave,
   { attempt, facts }: { readonly attempt: Attempt; readonly facts: Facts },
@@ -194,7 +202,7 @@ function savedOf(
   return { ...earlySave, outcome: 'Saved', savedStep: Math.min(...saved.map(({ spec }) => spec.step)) };
 }
 
-/** What was written by a clock that is far ahead is over. */
+/** Time since the request; a request by a clock that is far ahead counts as expired. */
 function sinceMs({ askedAt }: EarlySave, now: Date): number {
   const ms = now.getTime() - Date.parse(askedAt);
   return ms >= -CLOCK_SKEW_MS ? Math.max(0, ms) : EARLY_SAVE_INTERVAL_MS;
@@ -216,10 +224,10 @@ function requestOf(
   };
 }
 
-/** Newest that is known of the run; what was saved of it was trained. */
+/** The newest known step of the run. */
 function stepOf(record: JobRecord, { observed: { progress } }: Facts, attempt: Attempt): number {
-  const heard = progress !== undefined && isOfFence(progress, attempt) ? progress.step : 0;
-  return Math.max(heard, record.progress?.step ?? 0, attempt.firstStep?.step ?? 0);
+  const reported = progress !== undefined && isOfFence(progress, attempt) ? progress.step : 0;
+  return Math.max(reported, record.progress?.step ?? 0, attempt.firstStep?.step ?? 0);
 }
 
 function questionOf(

@@ -3,7 +3,7 @@ import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { worldSize } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
 import fc from 'fast-check';
-import { factsOf } from '../look/facts.ts';
+import { factsOf } from '../observation/facts.ts';
 import { recordOf } from '../record/job-record.ts';
 import {
   aCapacity,
@@ -13,7 +13,7 @@ import {
   observe,
   settleWithAnswers,
   SharedCluster,
-  staleLook,
+  staleObservation,
   storyOf,
   World,
   type WorldFault,
@@ -178,7 +178,7 @@ describe('a job that goes on with fewer GPUs', () => {
   const faults: fc.Arbitrary<WorldFault> = fc.oneof(
     fc.record({ kind: fc.constantFrom('loseNode' as const, 'saveCheckpoint' as const), pick: fc.nat(200) }),
     fc.record({ kind: fc.constantFrom('restoreNodes' as const, 'plannerFails' as const) }),
-    staleLook,
+    staleObservation,
     crash,
   );
 

@@ -1,18 +1,22 @@
-/** On how many GPUs does a job go on that may run on fewer than it asks for? */
+/** How many GPUs does an elastic job run on? */
 import type { JobPlan, TrainingJobSpec } from '@coxswain/api-types';
 import { capacityWithout } from '@coxswain/job-planning';
-import type { Facts } from '../look/facts.ts';
-import { isOver, type Wait } from '../look/waits.ts';
+import type { Facts } from '../observation/facts.ts';
+import { isOver, type Wait } from '../observation/waits.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
-/** A job that says from how many to how many GPUs it runs on. */
+/** The spec of a job that states a range of GPUs. */
 type ElasticSpec = TrainingJobSpec & { readonly gpus: number; readonly minGpus: number };
 
+/** The spec, if the job is elastic. */
 export function elasticSpec({ spec }: Facts): ElasticSpec | undefined {
   return spec?.gpus === undefined || spec.minGpus === undefined ? undefined : (spec as ElasticSpec);
 }
 
-/** How long the job's plan has found no room, or no layout; undefined where no fewer GPUs would do. */
+/**
+ * The wait after which the job is planned for fewer GPUs, because its plan finds no room or no layout; undefined: fewer GPUs are not
+ * allowed.
+ */
 export function shortOfGpus({ plan, epoch }: JobRecord, facts: Facts): Wait | undefined {
   const spec = elasticSpec(facts);
   if (spec === undefined || plan === undefined || plan.gpus <= spec.minGpus) return undefined;
@@ -20,9 +24,9 @@ export function shortOfGpus({ plan, epoch }: JobRecord, facts: Facts): Wait | un
 }
 
 /**
- * For how many GPUs the job is to be planned, `plan` being what is recorded. Fewer once those were not to be had for a while: the most that are free now and that
- * divide the batch. All of them again with the first epoch after one that ran on fewer, if so many are free: at most once for each epoch, or
- * it would plan forth and back without ever beginning one.
+ * Number of GPUs to plan for; `plan` is the recorded one. If its GPUs were unavailable for a while, it is the largest number that is free
+ * now and divides the batch. After an epoch on fewer GPUs, it is all of them again if so many are free. This is tried at most once per
+ * epoch, because the plan would otherwise alternate without an epoch ever beginning.
  */
 export function gpusToPlanFor(record: JobRecord, facts: Facts, plan: JobPlan | undefined): number | undefined {
   const spec = elasticSpec(facts);
@@ -30,23 +34,26 @@ export function gpusToPlanFor(record: JobRecord, facts: Facts, plan: JobPlan | u
   const wait = shortOfGpus(record, facts);
   if (wait !== undefined && isOver(facts, wait)) return fewerGpus(spec, plan, freeGpus(record, facts)) ?? plan.gpus;
   const hasRun = plan.forEpoch !== undefined && record.epoch >= plan.forEpoch;
-  // What made way for more is followed by more, whether its own GPUs are seen to be free already or not.
-  const hasMadeWay = record.attempts.at(-1)?.outcome === 'Resized';
-  return hasRun && (hasMadeWay || freeGpus(record, facts) >= spec.gpus) ? spec.gpus : plan.gpus;
+  // A gang that was stopped to grow is followed by a larger one, even if its own GPUs do not show as free yet.
+  const wasReplaced = record.attempts.at(-1)?.outcome === 'Resized';
+  return hasRun && (wasReplaced || freeGpus(record, facts) >= spec.gpus) ? spec.gpus : plan.gpus;
 }
 
-/** What is recorded of the planner's answer to {@link gpusToPlanFor}. A refusal of another number of GPUs leaves the plan that stands as it is. */
+/** The plan to record after the planner's answer to {@link gpusToPlanFor}. A refusal for another number of GPUs keeps the recorded plan. */
 export function elasticPlan(
   { epoch }: JobRecord,
   { before, answer, most }: { readonly before: JobPlan | undefined; readonly answer: JobPlan; readonly most: number },
 ): JobPlan {
   if (answer.refusal === undefined) return answer.gpus === most ? answer : { ...answer, forEpoch: epoch + 1 };
   if (before === undefined || before.gpus === answer.gpus) return answer;
-  // For more GPUs it is asked again after the next epoch, for as few or more never.
+  // For more GPUs the planner is asked again after the next epoch; for fewer, never.
   return answer.gpus > before.gpus ? { ...before, forEpoch: epoch + 1 } : { ...before, noLayoutFor: answer.gpus };
 }
 
-/** Those of fewer copies of the model, as the layout divides it; and halves, where there is one copy or no layout. */
+/**
+ * The largest possible smaller number of GPUs: fewer copies of the model, as the layout divides it, or halves if there is one copy or no
+ * layout.
+ */
 function fewerGpus({ minGpus, training }: ElasticSpec, plan: JobPlan, free: number): number | undefined {
   const { layout, gpus, noLayoutFor = Infinity } = plan;
   const copies = layout?.dataParallelDegree ?? 1;
@@ -61,12 +68,13 @@ function fewerGpus({ minGpus, training }: ElasticSpec, plan: JobPlan, free: numb
   return possible.length === 0 ? undefined : Math.max(...possible);
 }
 
-/** A node that the job may use, and GPUs of it that nobody holds, this job's own pods included. */
+/** A node that the job may use, and its free GPUs. GPUs of the job's own pods are not free. */
 export interface FreeNode {
   readonly name: string;
   readonly gpus: number;
 }
 
+/** Usable nodes that the job does not avoid and that have free GPUs. */
 export function freeNodes({ avoidedNodes }: JobRecord, facts: Facts): readonly FreeNode[] {
   const { fabric, usedGpus } = capacityWithout(facts.capacity(), avoidedNodes);
   return fabric.nodes

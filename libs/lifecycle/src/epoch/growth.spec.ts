@@ -90,7 +90,7 @@ describe('a gang on fewer GPUs makes way for more', () => {
     turn(world, TEN_MINUTES_OF_LOOKS + 1, 60_000);
     world.apply({ kind: 'saveCheckpoint', pick: 9_000 });
     world.apply({ kind: 'loseNode', pick: 1 });
-    world.apply({ kind: 'staleLook', looksAgo: 1, of: ['nodes'] });
+    world.apply({ kind: 'staleObservation', looksAgo: 1, of: ['nodes'] });
     turn(world, 1, 5_000);
     expect(gangs(world)).toHaveLength(2);
     expect(world.job?.status?.attempts?.at(-1)).toMatchObject({ stage: 'Released' });

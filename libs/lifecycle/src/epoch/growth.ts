@@ -1,38 +1,41 @@
-/** When does a gang on fewer GPUs than its job asks for make way for one on all of them? */
+/** When is a gang on fewer GPUs than its job asks for replaced by a larger one? */
 import type { Attempt } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
-import { type Facts, nodeStateOf } from '../look/facts.ts';
-import { isOver, type Wait } from '../look/waits.ts';
+import { type Facts, nodeStateOf } from '../observation/facts.ts';
+import { isOver, type Wait } from '../observation/waits.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import { elasticSpec, type FreeNode, freeNodes } from './elastic.ts';
 
-/** 32 times the wait of ten minutes: five hours, so that a node that never stays costs five restarts a day at most. */
-const MOST_DOUBLINGS = 5;
+/** 32 times the wait of ten minutes is five hours, so an unstable node costs at most five restarts a day. */
+const MAX_DOUBLINGS = 5;
 
-/** A growth that did not last and that was longer ago says nothing of today's nodes. */
+/** A failed growth that is older says nothing about today's nodes. */
 const REMEMBERED_MS = 86_400_000;
 
-/** Of the nodes that the gang would grow onto, so many are asked of the API server whether they still are there, the youngest ones. */
-const MOST_ASKED_NODES = 64;
+/** Number of nodes to read live before growing onto them, the youngest ones. */
+const MAX_READ_NODES = 64;
 
-/** Later than every time: a node that does not say since when it is ready counts as the youngest. */
+/** Sorts after every time: a node without a ready time counts as the youngest. */
 const UNKNOWN = 'unknown';
 
-/** Others take and leave nodes meanwhile: so many sets of nodes are timed side by side, so that one that loses a node need not begin anew. */
-const MOST_ROOMS = 16;
+/**
+ * Sets of nodes that are timed side by side, because other jobs take and leave nodes meanwhile. A set that loses a node then does not
+ * restart every wait.
+ */
+const MAX_ROOMS = 16;
 
-/** The GPUs that are missing are there. */
+/** A set of nodes with the missing GPUs. */
 export interface RoomToGrow {
-  /** How long they have to be. */
+  /** How long the GPUs must stay free. */
   readonly wait: Wait;
-  /** The youngest of the nodes that they are on, 64 at most. */
+  /** The youngest nodes of the set, 64 at most. */
   readonly youngestNodes: readonly string[];
 }
 
 /**
- * The gang runs on fewer GPUs than the job asks for, and all of those would be there: on the nodes that have been ready for longest, and again on these with
- * the next younger ones. Each wait is named for the moment at which the youngest node of its set became ready: a node that was gone in between, seen or not, is
- * in a younger set. That moment is another clock's, and compared with none of ours.
+ * Sets of free nodes that would let the gang grow to the requested GPUs: first the nodes that have been ready longest, then these with the
+ * next younger ones, and so on. The key of each wait holds the moment at which the set's youngest node became ready, so a node that was
+ * gone in between, observed or not, belongs to a younger set. That moment comes from another clock and is not compared with ours.
  */
 export function roomsToGrow(record: JobRecord, facts: Facts, now: Date): readonly RoomToGrow[] {
   const spec = elasticSpec(facts);
@@ -41,26 +44,28 @@ export function roomsToGrow(record: JobRecord, facts: Facts, now: Date): readonl
   const missing = spec.gpus - worldSize(attempt.layout);
   if (missing <= 0 || facts.observed.doOthersWait?.() === true) return [];
   const ready = freeNodes(record, facts).filter(({ name }) => nodeStateOf(facts, name) === 'ready');
-  const limitMs = facts.timeouts.growMs * 2 ** Math.min(MOST_DOUBLINGS, growthsUndone(record, now));
+  const limitMs = facts.timeouts.growMs * 2 ** Math.min(MAX_DOUBLINGS, growthsUndone(record, now));
   return steadiest(ready, missing, facts).map(({ readySince, youngestNodes }) => ({
     wait: { key: `e${attempt.epoch}/room-to-grow/${readySince}`, limitMs },
     youngestNodes,
   }));
 }
 
-/** Where the gang has just saved a checkpoint, so that a restart loses least: the room that has been there for long enough. */
+/** The set to grow onto now; only right after the gang has saved, when a restart loses least. */
 export function roomToTake(record: JobRecord, facts: Facts, now: Date): RoomToGrow | undefined {
   const saved = record.checkpoint?.step ?? -1;
   const hasSaved = saved > (facts.job.status?.checkpoint?.step ?? -1) && saved > resumedAt(liveAttempt(record));
   return hasSaved ? lastingRoom(record, facts, now) : undefined;
 }
 
-/** The first that has been there for long enough. */
+/** The first set that has been free for long enough. */
 function lastingRoom(record: JobRecord, facts: Facts, now: Date): RoomToGrow | undefined {
   return roomsToGrow(record, facts, now).find(({ wait }) => isOver(facts, wait));
 }
 
-/** Nodes that are to be read live before the gang makes way for more: a cache may show one as ready that is gone again. None where it does not make way. */
+/**
+ * Nodes to read live before the gang is stopped to grow, because a cache may show a lost node as ready. Empty if the gang does not grow.
+ */
 export function nodesToGrowOnto(
   before: JobRecord,
   after: JobRecord,
@@ -71,7 +76,7 @@ export function nodesToGrowOnto(
   return lastingRoom(before, facts, now)?.youngestNodes ?? [];
 }
 
-/** Growths of the last day that did not last, as attempts tell: what made way for more was followed by no more, or by fewer again. */
+/** Number of growths of the last day that failed: the gang after them was not larger, or became smaller again. */
 export function growthsUndone({ attempts }: Pick<JobRecord, 'attempts'>, now: Date): number {
   return attempts.filter(({ outcome, layout }, index) => {
     const [grown, ...later] = attempts.slice(index + 1);
@@ -89,7 +94,7 @@ function resumedAt(attempt: Attempt | undefined): number {
   return attempt?.resumedFrom?.step ?? -1;
 }
 
-/** Sets of nodes that have so many GPUs, by the moment at which the youngest of the set became ready; the oldest set first. */
+/** Sets of nodes with at least that many GPUs, by the moment at which the youngest node became ready, oldest set first. */
 function steadiest(
   free: readonly FreeNode[],
   gpus: number,
@@ -105,7 +110,7 @@ function steadiest(
         names.push(node.name);
         there += node.gpus;
       }
-      return there < gpus ? [] : [{ readySince, youngestNodes: names.slice(-MOST_ASKED_NODES) }];
+      return there < gpus ? [] : [{ readySince, youngestNodes: names.slice(-MAX_READ_NODES) }];
     })
-    .slice(0, MOST_ROOMS);
+    .slice(0, MAX_ROOMS);
 }

@@ -1,15 +1,15 @@
 import type { Attempt, LauncherState, TrainingJobStatus } from '@coxswain/api-types';
-import type { ObservedExit } from '../look/observed.ts';
+import type { ObservedExit } from '../observation/observed.ts';
 import { anExit, aPod } from '../testing/index.ts';
 import { anAttempt, aRunningJob, NOW, settled } from '../testing/jobs.ts';
 
 const RAN = '2026-01-01T00:19:55Z';
-type Said = readonly [state: LauncherState, incarnation: number];
+type Testimony = readonly [state: LauncherState, incarnation: number];
 
 /** A gang of two pods at incarnation 2, of which the first one has ended so; and what their launchers said last. */
 function ending(
   exit: ObservedExit,
-  about: { readonly runningAt?: string; readonly first?: Said; readonly second?: Said } = {},
+  about: { readonly runningAt?: string; readonly first?: Testimony; readonly second?: Testimony } = {},
 ): TrainingJobStatus {
   const { first = ['reaped', 1], second = ['reaped', 1], ...more } = about;
   const incarnations = [
@@ -44,7 +44,7 @@ describe('a pod that ended before its ranks were started again', () => {
   it('because its ranks had finished fails the epoch at once, free of charge, and its node is not avoided', () => {
     const status = ending(finished(1), { first: ['running', 1] });
     expect(lastOf(status)).toMatchObject({ outcome: 'Failed', reason: 'NotReaped', charged: false, answer: 'Restart' });
-    expect(lastOf(status)?.message).toMatch(/^Pod .*-e1-0 ended before its ranks were started again\./);
+    expect(lastOf(status)?.message).toMatch(/^Pod .*-e1-0 ended before its ranks restarted\./);
     expect(status.avoidedNodes ?? []).toEqual([]);
   });
 

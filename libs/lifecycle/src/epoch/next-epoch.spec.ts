@@ -10,7 +10,7 @@ import {
 import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
 import type { NodeSearch } from '@coxswain/job-planning';
 import { decide } from '../decide/decide.ts';
-import type { Observed, ObservedNodeSearch } from '../look/observed.ts';
+import type { Observed, ObservedNodeSearch } from '../observation/observed.ts';
 import { situationOf } from '../decide/situation.ts';
 import { aCapacity, aCheckpoint, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aStatus, NOW } from '../testing/jobs.ts';

@@ -7,16 +7,15 @@ import {
   ranksOfPod,
   type ResumeFrom,
   type RuntimeSnapshot,
+  placementName,
 } from '@coxswain/api-types';
 import { acrossIslandsOf, capacityToReplace, type PlacedGang } from '@coxswain/fabric';
 import { capacityWithout, type FoundNodes, type NodeSearch, searchNodes } from '@coxswain/job-planning';
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
-import type { GangRequest } from '../look/gang-request.ts';
-import { type Facts, isLive } from '../look/facts.ts';
+import { type GangRequest, placementSha256 } from '@coxswain/scheduling';
+import { type Facts, isLive } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
-import { placementName } from '../look/names.ts';
-import { placementSha256 } from '../record/recorded-placement.ts';
 import { isGangWanted, type Planning } from './planning.ts';
 import { nodeDemandOf } from '@coxswain/runtime';
 import { runtimeStanding } from './runtime-standing.ts';
@@ -25,37 +24,37 @@ import { restartDelayMs } from '../failure/restart-budget.ts';
 import { type SaveInterval, saveInterval } from './save-interval.ts';
 import { pointForLayout, type UsablePoint } from '../failure/resume-point.ts';
 import { areCheckpointsDue } from '../failure/unmade-checkpoints.ts';
-import { isOver, type Wait } from '../look/waits.ts';
+import { isOver, type Wait } from '../observation/waits.ts';
 
-/** What stands between the job and its next epoch; `notNeeded` while an attempt is under way or none is wanted. */
+/** What the job needs before its next epoch; `notNeeded` while an attempt runs or none is wanted. */
 export type NextEpoch =
   | { readonly kind: 'notNeeded' }
   | { readonly kind: 'refused' }
-  /** The planner knows too little of the cluster as yet. */
+  /** The planner knows too little about the cluster yet. */
   | { readonly kind: 'unplanned'; readonly message: string }
-  /** The planner was asked, or will be again. */
+  /** The planner was asked, or will be asked again. */
   | { readonly kind: 'planning'; readonly message: string }
-  /** The runtime that the job names was not read yet. */
+  /** The job's runtime was not read yet. */
   | { readonly kind: 'readingRuntime'; readonly message: string }
   | { readonly kind: 'afterPreviousEpoch'; readonly message: string }
-  /** No checkpoint can be used: a person has to say where to go on. */
+  /** No checkpoint is usable: a user has to choose where to resume. */
   | { readonly kind: 'unresumable'; readonly message: string }
   | { readonly kind: 'delayed' }
-  /** `refused` is what the fabric has refused in this very look; absent where an earlier refusal still stands. */
+  /** `refused` is the request that was refused now; absent if an earlier refusal still holds. */
   | { readonly kind: 'waiting' | 'unsatisfiable'; readonly message: string; readonly refused?: GangRequest }
-  /** Nodes are searched beside the loop; `ask` where that was not asked for yet. */
+  /** Another process searches nodes; `ask` if that search was not started yet. */
   | { readonly kind: 'choosingNodes'; readonly ask?: NodeSearch }
-  /** There is room; what is known of the runtime is too old to begin with. */
+  /** There is room, and the known version of the runtime is too old to begin with. */
   | { readonly kind: 'readingRuntimeAgain' }
-  /** There is room; whether the cluster takes such pods is not known yet. */
+  /** There is room, and a dry run has not shown yet whether the cluster accepts such pods. */
   | { readonly kind: 'probing'; readonly name: string; readonly spec: PlacementSpec }
-  /** It does not, in its words. */
+  /** The cluster refuses such pods, with its message. */
   | { readonly kind: 'podsRefused'; readonly message: string }
-  /** `answers`: the request of a person that it follows. `where`: why its ranks sit there, in a sentence; empty for one node. */
+  /** `answers`: the user's request that it follows. `where`: a sentence on why its ranks are placed there; empty for one node. */
   | {
       readonly kind: 'placing';
       readonly where: string;
-      /** How often its ranks save and why, in a sentence; absent: as the job says. */
+      /** A sentence on how often its ranks save and why; absent: as the job states. */
       readonly saves?: string;
       readonly name: string;
       readonly spec: PlacementSpec;
@@ -74,20 +73,21 @@ interface Placing {
   readonly spec: EffectiveSpec;
   readonly epoch: number;
   readonly from: UsablePoint;
-  /** Absent: as the job says. */
+  /** Absent: the job states its interval. */
   readonly saves?: SaveInterval | undefined;
 }
 
+/** What the job needs before its next epoch, or its placement. */
 export function nextEpoch({ record, facts, planning, acceptance }: Standing): NextEpoch {
   if (!isGangWanted(record, facts)) return { kind: 'notNeeded' };
   if (acceptance.kind === 'refused') return { kind: 'refused' };
   const runtime = runtimeStanding(facts);
-  // Which nodes may be planned for, it says.
+  // The runtime decides which nodes may be used.
   if (runtime.kind === 'unread') return { kind: 'readingRuntime', message: runtime.message };
   if (acceptance.kind === 'unplanned') return planning.kind === 'nothingToAsk' ? NO_GPUS : planningMessage(planning);
   const live = facts.pods.filter((pod) => isLive(facts, pod)).length;
   if (live > 0) {
-    return { kind: 'afterPreviousEpoch', message: 'Pods of an earlier epoch are still going away.' };
+    return { kind: 'afterPreviousEpoch', message: 'Pods of an earlier attempt are still terminating.' };
   }
   const from = pointForLayout(record, facts, acceptance.spec.layout);
   if (from.kind === 'none') return { kind: 'unresumable', message: from.message };
@@ -98,15 +98,15 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
   const { spec } = acceptance;
   const epoch = nextEpochNumber(record, facts);
   const next = place(record, facts, { spec, epoch, from, saves: saveInterval(record, spec, epoch) });
-  // Only what would begin now has to wait, so that a job that waits for something else says the same all the time.
+  // Only an epoch that would begin now waits, so that a job that waits for something else has a stable message.
   if (next.kind === 'placing' && areCheckpointsDue(record, facts)) {
-    return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier epoch are being recorded.' };
+    return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier attempt are being recorded.' };
   }
   if (next.kind === 'placing' && runtime.kind === 'usable' && !runtime.isFresh) return { kind: 'readingRuntimeAgain' };
   return probed(next, facts);
 }
 
-/** No epoch is begun of which the cluster would take no pod: a dry run of the first one says so without a trace. */
+/** Begins no epoch whose pods the cluster would refuse: a dry run of the first pod checks that without side effects. */
 function probed(next: NextEpoch, { observed: { podProbe } }: Facts): NextEpoch {
   if (next.kind !== 'placing' || podProbe?.kind === 'accepted') return next;
   return podProbe === undefined
@@ -124,18 +124,20 @@ function planningMessage(planning: Planning): NextEpoch {
   return { kind: 'planning', message };
 }
 
-/** Epochs beyond the recorded one that a leftover object may have; a greater number is nonsense, and would use up what numbers there are. */
-export const MOST_LOST_EPOCHS = 10_000;
+/** How far a leftover object's epoch may exceed the recorded one. A larger number is nonsense, and would use up epoch numbers. */
+export const MAX_LOST_EPOCHS = 10_000;
 
-/** The one after the last that anything tells of: where status was lost, what an epoch saved and where it was placed outlives its pods. */
+/**
+ * The number after the last epoch that any object shows. If the status was lost, checkpoints and Placements of an epoch outlive its pods.
+ */
 function nextEpochNumber(record: JobRecord, facts: Facts): number {
   const { placements, checkpoints } = facts.observed;
-  const told = [...placements, ...checkpoints].map(({ spec }) => spec?.epoch);
-  const plausible = told.filter((epoch) => Number.isSafeInteger(epoch) && epoch <= record.epoch + MOST_LOST_EPOCHS);
+  const epochs = [...placements, ...checkpoints].map(({ spec }) => spec?.epoch);
+  const plausible = epochs.filter((epoch) => Number.isSafeInteger(epoch) && epoch <= record.epoch + MAX_LOST_EPOCHS);
   return Math.max(record.epoch, ...plausible) + 1;
 }
 
-/** Where that epoch of the job goes, if it can go anywhere. The same look at the same cluster gives the same placement. */
+/** Places that epoch of the job, if possible. The same observation gives the same placement. */
 export function place(record: JobRecord, facts: Facts, placing: Placing): NextEpoch {
   const { spec, epoch, from } = placing;
   const { gpusPerNode } = spec.resources;
@@ -174,7 +176,7 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
   };
 }
 
-/** Long searches are made beside the loop, where there is such a place. */
+/** Searches nodes; long searches run in another process if there is one. */
 function foundNodes(facts: Facts, search: NodeSearch): FoundNodes | (NextEpoch & { readonly kind: 'choosingNodes' }) {
   const { nodeSearch } = facts.observed;
   const capacity = facts.capacity();
@@ -190,7 +192,7 @@ function foundNodes(facts: Facts, search: NodeSearch): FoundNodes | (NextEpoch &
   }
 }
 
-/** For which GPUs the stages of the plan are cut; a layout that the plan did not choose is for whatever there is. */
+/** The GPU type of each pipeline stage as the planner chose it; none for a layout that the planner did not choose. */
 function stageGpusOf({ plan }: JobRecord, { layout }: EffectiveSpec): Pick<GangRequest, 'stageGpus'> {
   const { stageGpus } = plan ?? {};
   const isChosen = plan?.chosenBy === 'Planner' && isSameLayout(plan.layout, layout);
@@ -202,7 +204,7 @@ function batchOf({ training }: EffectiveSpec): Pick<GangRequest, 'batch'> {
   return globalBatchSize === undefined ? {} : { batch: { globalBatchSize, microBatchSize } };
 }
 
-/** What the Placement of a gang says that is put onto these nodes, pod after pod. */
+/** The spec of the Placement of a gang on these nodes, pod by pod. */
 export function placementSpec(
   facts: Facts,
   { spec, epoch, from, saves }: Placing,
@@ -221,7 +223,7 @@ export function placementSpec(
     ...(microBatchSize === undefined ? {} : { microBatchSize }),
     ...(saves === undefined ? {} : { saveEverySteps: saves.everySteps }),
     worldSize: worldSize(layout),
-    // The release before reads this, and no `ranks`.
+    // The previous release reads this field and not `ranks`.
     ranksPerPod,
     nodes: [...nodes],
     ranks: consecutiveRanks({ nodes, ranksPerPod }, worldSize(layout)),
@@ -242,7 +244,9 @@ export function placementSpec(
   };
 }
 
-/** Where a gang that may use sockets is in several islands, every rank does: one that talked over its own NICs would reach no other island. */
+/**
+ * Sockets for every rank, if the gang spans several islands and may use sockets: a rank that used its own NICs would reach no other island.
+ */
 function networkOf(
   facts: Facts,
   { resources }: EffectiveSpec,
@@ -253,7 +257,10 @@ function networkOf(
   return new Set(nodes.map((node) => islands.get(node))).size > 1 ? { network: 'Sockets' } : {};
 }
 
-/** Labels may change while a gang runs, and pods of one gang are made alike: it is recorded where something depends on it. */
+/**
+ * NIC class of each node, if the runtime depends on it. It is recorded because labels may change while a gang runs, and pods of a gang are
+ * created alike.
+ */
 function nicClassesOf(
   facts: Facts,
   { nicEnvironments }: RuntimeSnapshot,
@@ -264,7 +271,7 @@ function nicClassesOf(
   return { nicClasses: nodes.map((node) => classes.get(node)?.toLowerCase() ?? '') };
 }
 
-/** Where the job's last gang of the same layout was. */
+/** The job's last gang of the same layout, with its nodes. */
 function gangBefore(facts: Facts, { spec, epoch }: Placing): PlacedGang | undefined {
   const earlier = facts.placements
     .filter((placement) => placement.spec.epoch < epoch)
@@ -274,7 +281,7 @@ function gangBefore(facts: Facts, { spec, epoch }: Placing): PlacedGang | undefi
   return { nodes: last.nodes, ranksPerPod: last.ranksPerPod };
 }
 
-/** Whether it lost nodes that others in reserve stand in for. */
+/** Whether reserved nodes may replace nodes that the last gang lost. */
 function mayHaveReserve({ avoidedNodes }: JobRecord, facts: Facts, before: PlacedGang | undefined): boolean {
   const capacity = facts.capacity();
   if (before === undefined || capacity.reserve === undefined) return false;
@@ -282,13 +289,13 @@ function mayHaveReserve({ avoidedNodes }: JobRecord, facts: Facts, before: Place
   return capacityToReplace(without, before) !== without;
 }
 
-/** The pause after a failure; undefined where none is recorded. */
+/** The pause after a failure; undefined: none is recorded. */
 export function restartDelay(record: JobRecord, facts: Facts): Wait | undefined {
   if (record.notBefore === undefined || record.attempts.at(-1)?.answer !== 'Restart') return undefined;
   return { key: `e${record.epoch}/delay`, limitMs: restartDelayMs(record, facts.restartPolicy) };
 }
 
-/** The ranks of each pod, where pod after pod holds the next `ranksPerPod`. */
+/** The ranks of each pod, if each pod holds the next `ranksPerPod`. */
 function consecutiveRanks(
   { nodes, ranksPerPod }: { readonly nodes: readonly string[]; readonly ranksPerPod: number },
   ranks: number,

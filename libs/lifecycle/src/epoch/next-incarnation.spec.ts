@@ -1,6 +1,6 @@
 import type { Attempt, TerminationCause, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
-import type { Observed, ObservedLauncher, ObservedPod } from '../look/observed.ts';
+import type { Observed, ObservedLauncher, ObservedPod } from '../observation/observed.ts';
 import { aCheckpoint, anExit, aPod } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, kinds, NOW, settled, summaryOfCondition } from '../testing/jobs.ts';
 
@@ -105,7 +105,7 @@ describe('a rank that fails while every pod of its gang lives', () => {
     expect(status.state).toBe('Restarting');
     expect(summaryOfCondition(status, 'Running')).toBe('False/RestartingInPlace');
     expect(status.summary).toBe(
-      'The ranks of epoch 1 are started again in their pods (incarnation 2), from step 40. Before: Rank 1 on node node-a exited with code 1.',
+      'The ranks of attempt 1 restart in their pods (incarnation 2), from step 40. Before: Rank 1 on node node-a exited with code 1.',
     );
   });
 
@@ -283,7 +283,7 @@ describe('a launcher that says that its ranks are gone', () => {
     const { status } = settled(paused(said(reaped(1, aCause()), running(1)), { elapsedMs }));
     expect(lastOf(status)).toMatchObject({ outcome: 'Failed', reason: 'NotReaped', charged: false, answer: 'Restart' });
     expect(lastOf(status)?.message).toMatch(
-      /pod .*-e1-1 on node node-b did not say within 60 s that its ranks have ended/,
+      /pod .*-e1-1 on node node-b did not report within 60 s that its ranks have ended/,
     );
     expect(status.avoidedNodes).toMatchObject([{ node: 'node-b', reason: 'NotReaped' }]);
     expect(status.restarts).toEqual({ total: 2, charged: 1 });
@@ -307,7 +307,7 @@ describe('a launcher that says that its ranks are gone', () => {
     expect(lastOf(status)?.runningAt).toBe(NOW.toISOString());
     expect(status).toMatchObject({
       state: 'Running',
-      summary: 'Trains in epoch 1 (incarnation 2) on 4 GPUs of 2 nodes, tp2 x dp2.',
+      summary: 'Trains in attempt 1 (incarnation 2) on 4 GPUs of 2 nodes, tp2 x dp2.',
     });
     expect(timed).toEqual([]);
   });

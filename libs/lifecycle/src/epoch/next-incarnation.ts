@@ -1,4 +1,4 @@
-/** Is a failure answered by starting the ranks again in the same pods, and from where? */
+/** Does a failure restart the ranks in the same pods, and from which checkpoint? */
 import {
   type Attempt,
   type EndedIncarnation,
@@ -11,18 +11,18 @@ import { type FailedAttempt, type Judged, judgeFailure } from '../failure/judge-
 import { longestDelayMs, restartDelayMs } from '../failure/restart-budget.ts';
 import { resumePointOf } from '../failure/resume-point.ts';
 import { withFailureNoted } from '../incident/note-failure.ts';
-import { type Facts, placementOf } from '../look/facts.ts';
-import { missingIndices, podsOf } from '../look/gang.ts';
-import { isAlive, launcherOf } from '../look/incarnation.ts';
-import type { ObservedPod } from '../look/observed.ts';
-import type { Wait } from '../look/waits.ts';
+import { type Facts, placementOf } from '../observation/facts.ts';
+import { missingIndices, podsOf } from '../observation/gang.ts';
+import { isAlive, launcherOf } from '../observation/incarnation.ts';
+import type { ObservedPod } from '../observation/observed.ts';
+import type { Wait } from '../observation/waits.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 import { endedSave } from './early-save.ts';
 import { lastStepAt } from './run-marks.ts';
 
 /**
- * The record with the failure told as one of an incarnation, the next one begun and the restart counted: all in one write, so that a failure is
- * counted once and no launcher is told of an incarnation that is not recorded. undefined: new pods have to answer it, as they always can.
+ * The record with the failed incarnation, the next one and the counted restart, all in one write: so a failure counts once, and launchers
+ * never get an incarnation that is not recorded. undefined: new pods must answer the failure.
  */
 export function withNextIncarnation(
   record: JobRecord,
@@ -37,7 +37,7 @@ export function withNextIncarnation(
   const judged = judgeFailure(record, failed, { facts, now });
   const { answer, charged, judgement, failures } = judged;
   if (!IN_PODS.includes(judgement.action) || !isShort(judgement, facts)) return undefined;
-  // Whatever takes the port again and again is on these nodes, and what is free must not go on for ever.
+  // The process that keeps taking the port is on these nodes, and free restarts must not go on forever.
   const freeInPods = freeInARow(attempt.incarnations);
   if (answer === 'GiveUp' || (!charged && freeInPods >= MAX_ENDED_INCARNATIONS)) return undefined;
   const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
@@ -47,7 +47,7 @@ export function withNextIncarnation(
   const earlySave = endedSave(attempt, facts);
   const next: Attempt = {
     ...rest,
-    // On a node that is as suspect as it was the new ranks are asked as well; the number of the request goes on.
+    // The suspicions are cleared, so that the new ranks may be asked to save too; the request number continues.
     ...(earlySave === undefined ? {} : { earlySave: { ...earlySave, suspicions: [] } }),
     incarnation: (attempt.incarnation ?? 1) + 1,
     incarnations: [
@@ -62,13 +62,13 @@ export function withNextIncarnation(
     ...counted,
     attempts: [...record.attempts.slice(0, -1), next],
     notBefore: new Date(now.getTime() + delayMs).toISOString(),
-    // Status never speaks of a later step than the one that training goes on from.
+    // Status never shows a later step than the one that training resumes from.
     progress: undefined,
     checkpoint: { name: resumedFrom.checkpoint, step: resumedFrom.step },
   };
 }
 
-/** The pause before the ranks are started again; undefined while they run. */
+/** The pause before the ranks restart; undefined while they run. */
 export function pauseInPods(record: JobRecord, facts: Facts): Wait | undefined {
   const attempt = liveAttempt(record);
   const last = attempt?.incarnations?.at(-1);
@@ -80,22 +80,22 @@ export function pauseInPods(record: JobRecord, facts: Facts): Wait | undefined {
   return { key: `e${attempt.epoch}i${attempt.incarnation ?? 1}/delay`, limitMs };
 }
 
-/** Trailing incarnations that failed for free. Status remembers as many as {@link MAX_ENDED_INCARNATIONS}. */
+/** Number of last incarnations that failed free of charge. Status keeps up to {@link MAX_ENDED_INCARNATIONS}. */
 function freeInARow(incarnations: Attempt['incarnations'] = []): number {
   return incarnations.length - 1 - incarnations.findLastIndex(({ charged }) => charged);
 }
 
-/** What a rule may ask for without new pods. */
+/** Actions of a rule that need no new pods. */
 const IN_PODS: readonly FailureJudgement['action'][] = ['Restart'];
 
-/** Whoever has to wait longer than any pause in pods gives the GPUs back meanwhile. */
+/** Whether the pause is short enough to keep the pods; during a longer one the GPUs are given back. */
 function isShort({ delayMs = 0 }: FailureJudgement, { restartPolicy }: Facts): boolean {
   return delayMs <= longestDelayMs(restartPolicy);
 }
 
 const MENDED_IN_PLACE: readonly Failure['reason'][] = ['EngineFailed', 'RendezvousPortLost'];
 
-/** Processes can be started anew, pods cannot be mended; and what fails again without progress is not mended by the same pods. */
+/** Whether restarting processes can help: the failure is one of processes, and the last such restart made progress. */
 function isMended(attempt: Attempt, { failure, lastStep = -1 }: FailedAttempt): boolean {
   const before = attempt.incarnations?.at(-1);
   const isProgress = before === undefined || lastStep > (before.lastStep ?? -1);
@@ -103,8 +103,8 @@ function isMended(attempt: Attempt, { failure, lastStep = -1 }: FailedAttempt): 
 }
 
 /**
- * Whether every pod of the gang lives, nobody wants it to stop, and no detector wants it elsewhere. A launcher that has gone further than is
- * recorded has to be answered by an epoch: whatever number came next, it may have been given before.
+ * Whether every pod of the gang is alive, no stop is requested, and no detector blames a node. If a launcher has a later incarnation than
+ * the recorded one, only a new epoch is safe, because the next number may have been assigned before.
  */
 function isWhole(facts: Facts, attempt: Attempt): boolean {
   const { preflight } = facts.observed;
@@ -117,7 +117,10 @@ function isWhole(facts: Facts, attempt: Attempt): boolean {
   return missingIndices(facts, attempt).length === 0 && pods.every((pod) => isAlive(facts, pod) && !isAhead(pod));
 }
 
-/** Never from scratch; and what a person asks for begins an epoch, which records that it was answered. */
+/**
+ * The checkpoint to resume from. Ranks in the same pods never begin from scratch, and a user's request begins a new epoch, which records
+ * its answer.
+ */
 function pointOf(record: JobRecord, facts: Facts): Attempt['resumedFrom'] {
   const from = resumePointOf(record, facts);
   if (from.kind !== 'checkpoint' || from.answers !== undefined) return undefined;
@@ -133,7 +136,7 @@ function ended(
   { failure, lastStep }: FailedAttempt,
   { charged, judgement, now }: Pick<Judged, 'charged' | 'judgement'> & { readonly now: Date },
 ): EndedIncarnation {
-  // The sentence is for whoever reads the newest; a job keeps 160 of these.
+  // The sentence is kept for the newest failure only; a job keeps 160 of these.
   const { says: _, ...kept } = judgement;
   return {
     incarnation,

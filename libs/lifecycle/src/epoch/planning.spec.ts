@@ -13,8 +13,8 @@ import { worldSize } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
 import { decide } from '../decide/decide.ts';
 import type { Action, Decision } from '../decide/decision.ts';
-import type { ObservedPlanning } from '../look/observed.ts';
-import { type Observed } from '../look/observed.ts';
+import type { ObservedPlanning } from '../observation/observed.ts';
+import { type Observed } from '../observation/observed.ts';
 import { aCapacity, aNode, observe, plannedAnswer } from '../testing/index.ts';
 
 const NOW = new Date('2026-01-01T00:20:00Z');

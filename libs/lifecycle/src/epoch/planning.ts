@@ -1,24 +1,27 @@
 import { isPlanOf, type JobPlan } from '@coxswain/api-types';
 import { isRefusalOf, jobPlanning, type JobPlanAnswer, type JobPlanQuestion } from '@coxswain/job-planning';
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
-import type { ObservedPlanning } from '../look/observed.ts';
+import type { ObservedPlanning } from '../observation/observed.ts';
 import { elasticPlan, gpusToPlanFor } from './elastic.ts';
 import { runtimeStanding } from './runtime-standing.ts';
 
-/** Where a job stands between its spec and its plan. */
+/** The state of a job's plan. */
 export type Planning =
-  /** Nobody wants a plan now: a gang is up, none is to come, or it is not known on which nodes. */
+  /** No plan is needed now: a gang is up, none is wanted, or its possible nodes are unknown. */
   | { readonly kind: 'notWanted' }
   /** This plan, or refusal, is recorded or is to be recorded. */
   | { readonly kind: 'planned'; readonly plan: JobPlan }
-  /** There is nothing to ask: no GPU is there as yet, or nothing can be predicted. */
+  /** The planner cannot be asked: the cluster has no GPU yet, or nothing can be predicted. */
   | { readonly kind: 'nothingToAsk' }
-  /** The planner has nothing to say of the user's layout, or did not say it in time: the job goes on without. */
+  /** The planner has no answer for the user's layout, or not in time: the job continues without one. */
   | { readonly kind: 'unanswered' }
-  /** The planner is to be asked, or has been and did not answer yet. `refused` is what it said for the cluster as it was before, or for more GPUs. */
+  /**
+   * The planner is to be asked, or was asked and has not answered. `refused` is its earlier refusal, for the cluster as it was or for more
+   * GPUs.
+   */
   | { readonly kind: 'asking'; readonly question: JobPlanQuestion; readonly refused: JobPlan | undefined }
-  /** The planner could not answer, and is asked again then. */
+  /** The planner failed to answer, and is asked again at `atMs`. */
   | {
       readonly kind: 'askingLater';
       readonly atMs: number;
@@ -27,8 +30,8 @@ export type Planning =
     };
 
 /**
- * What is known of the job's plan, from its record and from what the planner has answered. A plan stands through restarts and through changes of
- * the cluster; a refusal is looked at again where the cluster is another. Searches nothing.
+ * The state of the job's plan, from its record and the planner's answers. A plan survives restarts and changes of the cluster; a refusal is
+ * checked again if the cluster has changed. Does not search.
  */
 export function planningOf(record: JobRecord, facts: Facts, now: Date): Planning {
   const { spec } = facts;
@@ -38,7 +41,7 @@ export function planningOf(record: JobRecord, facts: Facts, now: Date): Planning
   const isAnswered = recorded?.gpus === gpus || spec.layout !== undefined;
   if (recorded !== undefined && recorded.refusal === undefined && isAnswered)
     return { kind: 'planned', plan: recorded };
-  // Of a runtime that is not known, or cannot be used, nobody knows which nodes it would take; a plan for all of them would stand once it is.
+  // Without a usable runtime the possible nodes are unknown. A plan for all nodes would persist afterwards.
   if (['unread', 'refused'].includes(runtimeStanding(facts).kind)) return { kind: 'notWanted' };
   const planning = jobPlanning(gpus === undefined ? spec : { ...spec, gpus }, facts.capacity(), facts.measuredGpus);
   if (planning === undefined) return { kind: 'nothingToAsk' };
@@ -54,7 +57,7 @@ export function planningOf(record: JobRecord, facts: Facts, now: Date): Planning
     case 'answered':
       return outcome.answer === undefined ? { kind: 'unanswered' } : taken(outcome.answer);
     case 'failed':
-      // A user's layout needs no planner: it is never held up by what the planner cannot do.
+      // A user's layout does not need the planner, so a planner failure never delays it.
       if (spec.layout !== undefined) return { kind: 'unanswered' };
       if (isAhead(outcome.retryAtMs, now)) {
         return { kind: 'askingLater', atMs: outcome.retryAtMs, problem: outcome.problem, refused: recorded };
@@ -66,7 +69,7 @@ export function planningOf(record: JobRecord, facts: Facts, now: Date): Planning
   }
 }
 
-/** The record with the plan that it is to hold. */
+/** The record with its new plan. */
 export function withPlan(record: JobRecord, planning: Planning): JobRecord {
   switch (planning.kind) {
     case 'notWanted':
@@ -82,12 +85,12 @@ export function withPlan(record: JobRecord, planning: Planning): JobRecord {
   }
 }
 
-/** Whether that question was put to the planner and neither answered nor given up. */
+/** Whether the planner was asked that question and has neither answered nor failed. */
 export function isUnderWay(observed: ObservedPlanning | undefined, question: JobPlanQuestion): boolean {
   return outcomeOf(observed, question)?.kind === 'asked';
 }
 
-/** Whether the job shall have a gang and has none: only then a plan or a placement is of any use. */
+/** Whether the job needs a gang and has none. Only then a plan or placement is useful. */
 export function isGangWanted(record: JobRecord, facts: Facts): boolean {
   return (
     record.terminal === undefined &&
@@ -98,7 +101,7 @@ export function isGangWanted(record: JobRecord, facts: Facts): boolean {
   );
 }
 
-/** What was observed of this question; an answer to another one says nothing. */
+/** The outcome of this question; an answer to another question does not count. */
 function outcomeOf(observed: ObservedPlanning | undefined, { key }: JobPlanQuestion): ObservedPlanning | undefined {
   return observed?.key === key ? observed : undefined;
 }
@@ -107,7 +110,7 @@ function at(now: Date, answer: JobPlanAnswer): JobPlan {
   return { ...answer, plannedAt: now.toISOString() };
 }
 
-/** No question waits longer than this before it is asked again; a time further ahead was told by a clock that has been set back since. */
+/** Longest pause before a question is repeated; a later time was written by a clock that has been set back since. */
 const LONGEST_RETRY_MS = 300_000;
 
 function isAhead(timeMs: number, now: Date): boolean {

@@ -1,4 +1,4 @@
-/** Is a gang to save and stop, because a node of it is about to go away, and what is told of it? */
+/** Must a gang save and stop because a node is about to go away, and which incident records it? */
 import type { Attempt, Incident } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
@@ -6,11 +6,13 @@ import { canMove, leavingNodes, whyLeaving } from '../disruption/leaving-nodes.t
 import { withAvoided } from '../failure/avoided-nodes.ts';
 import { evidenceOf, withIncident } from '../incident/incident-record.ts';
 import { meanStepMs } from '../incident/note-failure.ts';
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 import { lastStepOf } from './last-step.ts';
 
-/** It saves while it can, and goes on elsewhere; the incident is part of the same write, and ends where training goes on. */
+/**
+ * Stops the gang so that it saves and continues on other nodes. The incident is part of the same write, and closes when training continues.
+ */
 export function recordMove(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Released' || !canMove(facts)) return record;
@@ -18,8 +20,8 @@ export function recordMove(record: JobRecord, facts: Facts, now: Date): JobRecor
   if (nodes.length === 0) return record;
   const avoiding = withAvoided(record, { nodes, reason: 'Leaving', epoch: attempt.epoch }, facts, now);
   const last = lastStepOf(record, facts);
-  const told = withIncident(avoiding, incidentOf({ attempt, facts, nodes, now, step: last.lastStep }));
-  return withLastAttempt(told, {
+  const noted = withIncident(avoiding, incidentOf({ attempt, facts, nodes, now, step: last.lastStep }));
+  return withLastAttempt(noted, {
     stage: 'Stopping',
     stoppingAt: now.toISOString(),
     outcome: 'Moved',

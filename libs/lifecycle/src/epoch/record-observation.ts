@@ -2,19 +2,19 @@ import { type Attempt, stepsOf } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import { checkpointFaultsOf, nodesToAvoid } from '../failure/checkpoint-trouble.ts';
-import { type Facts, isLive, placementOf, podCount } from '../look/facts.ts';
+import { type Facts, isLive, placementOf, podCount } from '../observation/facts.ts';
 import { forgetAvoided, recordHangingPods, withAvoided } from '../failure/avoided-nodes.ts';
 import { type Failure, failureOf } from '../failure/failure.ts';
 import { closeIncidents } from '../incident/close-incidents.ts';
 import { recordFindings } from '../incident/note-findings.ts';
 import { withFailureNoted } from '../incident/note-failure.ts';
-import { missingIndices, missingPodNames, podsOf } from '../look/gang.ts';
-import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../look/incarnation.ts';
-import type { ObservedPod, ObservedProgress } from '../look/observed.ts';
+import { missingIndices, missingPodNames, podsOf } from '../observation/gang.ts';
+import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../observation/incarnation.ts';
+import type { ObservedPod, ObservedProgress } from '../observation/observed.ts';
 import { recordEarlySave, recordEndOfEarlySave } from './early-save.ts';
 import { roomToTake } from './growth.ts';
-import { lastStepOf, toldStep } from './last-step.ts';
-import { MOST_LOST_EPOCHS } from './next-epoch.ts';
+import { lastStepOf, reportedStep } from './last-step.ts';
+import { MAX_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
 import { recordMove } from './record-move.ts';
 import { recordPreflight } from './record-preflight.ts';
@@ -27,12 +27,12 @@ import { restartDelayMs } from '../failure/restart-budget.ts';
 import { isUseless, newestUsable } from '../failure/resume-point.ts';
 import { areCheckpointsDue, forgetMade, withRefusedKept } from '../failure/unmade-checkpoints.ts';
 
-/** One thing that an observation may add to what is recorded. Each looks at the record as the steps before it left it. */
+/** One thing that an observation may add to the record. Each step gets the record as the steps before it left it. */
 type RecordStep = (record: JobRecord, facts: Facts, now: Date) => JobRecord;
 
 /**
- * What is recorded of a job's life, in the order in which it happens. An end that has already happened (finished, failed) is recorded
- * before an end that is asked for, so that a cancel in the same moment does not hide it.
+ * The steps, in the order of a job's life. An end that has happened (finished, failed) comes before an end that is requested, so that a
+ * simultaneous cancel does not hide it.
  */
 const RECORD_STEPS: readonly RecordStep[] = [
   forgetMade,
@@ -62,26 +62,26 @@ const RECORD_STEPS: readonly RecordStep[] = [
   closeIncidents,
 ];
 
-/** The record after this observation. A finished job's record stays as it is, but for a last checkpoint that is recorded late. */
+/** The record after this observation. A finished job's record is final, except for a checkpoint that is recorded late. */
 export function recordObservation(record: JobRecord, facts: Facts, now: Date): JobRecord {
   if (record.terminal !== undefined) return recordNewestCheckpoint(forgetMade(record, facts), facts);
   return RECORD_STEPS.reduce((current, step) => step(current, facts, now), record);
 }
 
 /**
- * A status that was lost or rolled back must not reuse an epoch: pods tell how far the job had come. What they ran is over, and they go. But
- * beside live pods of the recorded epoch nothing was lost, for an epoch begins when the one before it is gone: there they are somebody else's.
+ * Recovers the epoch number of a lost or rolled-back status from pods, so that no epoch is reused. Beside live pods of the recorded epoch
+ * nothing was lost, because an epoch begins after the previous one is gone: later pods are then forged.
  */
 function recoverEpoch(record: JobRecord, facts: Facts): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt !== undefined && podsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod))) return record;
-  const told = facts.pods.map((pod) => pod.epoch).filter((epoch) => epoch <= record.epoch + MOST_LOST_EPOCHS);
-  return { ...record, epoch: Math.max(record.epoch, ...told) };
+  const epochs = facts.pods.map((pod) => pod.epoch).filter((epoch) => epoch <= record.epoch + MAX_LOST_EPOCHS);
+  return { ...record, epoch: Math.max(record.epoch, ...epochs) };
 }
 
 /**
- * As {@link recoverEpoch}: a job that has saved something has run, so where its status does not say of a single attempt it was lost, and the
- * request was there before. To follow it again could throw away everything that was trained since.
+ * Like {@link recoverEpoch}, for `spec.resumeFrom`. A job with checkpoints and without a recorded attempt has lost its status, so it has
+ * answered the request before. Following it again could discard everything trained since.
  */
 function recoverAnswer(record: JobRecord, facts: Facts): JobRecord {
   const asked = facts.spec?.resumeFrom;
@@ -90,8 +90,8 @@ function recoverAnswer(record: JobRecord, facts: Facts): JobRecord {
 }
 
 /**
- * What the job would resume from. One that is not seen stays: a cache may lag, and absence proves nothing. One that is seen to be of no use
- * gives way to the newest that is left, so that status never promises a step that nobody would begin from.
+ * The checkpoint that the job would resume from. An unobserved one stays, because a cache may lag. One that is unusable is replaced by the
+ * newest usable one, so that status never names a step that nothing resumes from.
  */
 function recordNewestCheckpoint(record: JobRecord, facts: Facts): JobRecord {
   const { checkpoint: present } = record;
@@ -104,13 +104,13 @@ function recordNewestCheckpoint(record: JobRecord, facts: Facts): JobRecord {
   };
 }
 
-/** Its placement is not there and cannot be made again, or has lost its nodes: as long as no gate was lifted, nothing of it has run. */
+/** The attempt's Placement is gone and cannot be recreated, or its GPUs are taken: no gate was lifted, so nothing has run. */
 function recordLostPlacement(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const failure = lostPlacement(record, facts);
   return failure === undefined ? record : withFailure(record, { failure, facts, now });
 }
 
-/** Written before the first gate is lifted: from here on a missing pod is a failure. */
+/** Recorded before the first gate is lifted; from then on a missing pod is a failure. */
 function recordRelease(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Creating' || placementOf(facts, attempt.epoch) === undefined) return record;
@@ -129,21 +129,21 @@ function recordRunning(record: JobRecord, facts: Facts, now: Date): JobRecord {
   return isUp ? withLastAttempt(record, { runningAt: now.toISOString() }) : record;
 }
 
-/** Every launcher says so, and no pod has ended before it could. */
+/** Whether every launcher reports the current incarnation, and no pod ended before it could. */
 function runsAgain(facts: Facts, attempt: Attempt): boolean {
   const isBehind = podsOf(facts, attempt.epoch).some((pod) => isLeftBehind(facts, pod, attempt));
   return !isBehind && pausedPods(facts, attempt).length === 0;
 }
 
-/** A step takes every rank, whoever has been heard. */
+/** Whether a step of the current incarnation was reported; a step needs every rank. */
 function trainsAgain({ observed: { progress } }: Facts, attempt: Attempt): boolean {
   return progress !== undefined && isOfFence(progress, attempt);
 }
 
-/** Least time between two writes of a job's progress. */
+/** Shortest time between two writes of a job's progress. */
 export const PROGRESS_INTERVAL_MS = 15_000;
 
-/** Once per interval, and once more with the end of an attempt, whose write takes place anyway. */
+/** Writes progress once per interval, and with the end of an attempt, which is written anyway. */
 function recordProgress(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt === undefined || !hasFreshProgress(record, facts)) return record;
@@ -151,7 +151,7 @@ function recordProgress(record: JobRecord, facts: Facts, now: Date): JobRecord {
   return isEnding || progressDueMs(record, now) <= 0 ? withProgress(record, facts, now) : record;
 }
 
-/** Whether the operator's memory knows a later step than the status. */
+/** Whether the operator holds a later step in memory than the status. */
 export function hasFreshProgress(record: JobRecord, facts: Facts): boolean {
   const { progress } = facts.observed;
   const attempt = liveAttempt(record);
@@ -159,7 +159,7 @@ export function hasFreshProgress(record: JobRecord, facts: Facts): boolean {
   return progress.step > (record.progress?.step ?? -1);
 }
 
-/** How long until progress may be written again, in milliseconds; 0 or less when it may, as after a time that cannot be. */
+/** Milliseconds until progress may be written again; 0 or less: now. A recorded time in the future counts as now. */
 export function progressDueMs(record: JobRecord, now: Date): number {
   const sinceMs = now.getTime() - Date.parse(record.progress?.reportedAt ?? '');
   return sinceMs >= 0 ? PROGRESS_INTERVAL_MS - sinceMs : 0;
@@ -199,12 +199,12 @@ function recordSuccess(record: JobRecord, facts: Facts, now: Date): JobRecord {
   });
 }
 
-/** Outcome, reason, message and what answers it are decided here, once, before the first pod is deleted. */
+/** Records outcome, reason, message and answer of a failure, once, before the first pod is deleted. */
 function recordFailure(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt === undefined || attempt.stage === 'Stopping') return record;
   const failure = failureOf(facts, attempt);
-  if (failure === undefined || isToldMore(record, facts)) return record;
+  if (failure === undefined || hasUnrecordedSaves(record, facts)) return record;
   const lastStep = lastStepOfFailure(record, { failure, facts });
   return (
     withNextIncarnation(withRefusedKept(record, facts), { failure, ...lastStep }, { facts, now }) ??
@@ -212,18 +212,22 @@ function recordFailure(record: JobRecord, facts: Facts, now: Date): JobRecord {
   );
 }
 
-/** Whether a launcher that lives on tells of a save that has no object yet: the next incarnation begins from it, and believes nothing of the last. */
-function isToldMore(record: JobRecord, facts: Facts): boolean {
+/**
+ * Whether a running launcher reports a save that has no object yet. The next incarnation resumes from it, and reports of the last one are
+ * rejected then.
+ */
+function hasUnrecordedSaves(record: JobRecord, facts: Facts): boolean {
   const attempt = liveAttempt(record);
-  const tells = attempt !== undefined && podsOf(facts, attempt.epoch).some((pod) => hasSaves(facts, pod, attempt));
-  return tells && areCheckpointsDue(record, facts);
+  const haveReportedSaves =
+    attempt !== undefined && podsOf(facts, attempt.epoch).some((pod) => hasSaves(facts, pod, attempt));
+  return haveReportedSaves && areCheckpointsDue(record, facts);
 }
 
 function hasSaves(facts: Facts, pod: ObservedPod, attempt: Attempt): boolean {
   return (launcherOf(facts, pod, attempt)?.cause?.unreportedCheckpoints.length ?? 0) > 0;
 }
 
-/** The newest step of the gang that is known: what it saves beyond that, it saves behind the fence. */
+/** The newest known step of the gang; later saves are behind the fence. */
 function lastStepOfFailure(
   record: JobRecord,
   { failure, facts }: { failure: Failure; facts: Facts },
@@ -258,7 +262,10 @@ function withFailure(
   return { ...answered, restarts, notBefore: new Date(now.getTime() + delayMs).toISOString() };
 }
 
-/** With the failure, and until the gang is gone: the pod that fails first is seldom the only one that has something to tell. */
+/**
+ * Records checkpoint faults with the failure and until the gang is gone, because the first pod to fail is seldom the only one with a
+ * report.
+ */
 function recordCheckpointFaults(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.outcome !== 'Failed') return record;
@@ -274,7 +281,7 @@ function recordCheckpointFaults(record: JobRecord, facts: Facts, now: Date): Job
   return withLastAttempt(avoiding, { checkpointFaults });
 }
 
-/** Delete beats cancel beats suspend; all are answered by saving and stopping. */
+/** Records a requested stop. Delete wins over cancel, and cancel over suspend; the gang saves and stops for each. */
 function recordStopRequest(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt === undefined || attempt.stage === 'Stopping' || !isStopRequested(facts)) return record;
@@ -289,7 +296,7 @@ function recordStopRequest(record: JobRecord, facts: Facts, now: Date): JobRecor
   });
 }
 
-/** A gang on fewer GPUs than the job asks for makes way for one on all of them, once it has saved. */
+/** Stops a gang on fewer GPUs than the job asks for, right after it has saved, to replace it by a larger one. */
 function recordGrowth(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Released' || roomToTake(record, facts, now) === undefined) return record;
@@ -299,7 +306,7 @@ function recordGrowth(record: JobRecord, facts: Facts, now: Date): JobRecord {
     stoppingAt: now.toISOString(),
     outcome: 'Resized',
     reason: 'GpusFree',
-    message: `Its ${worldSize(attempt.layout)} GPUs are fewer than the ${wanted} that the job asks for, and so many are free.`,
+    message: `It uses ${worldSize(attempt.layout)} of the ${wanted} GPUs that the job asks for, and the missing ones are free.`,
     charged: false,
     ...lastStepOf(record, facts),
   });
@@ -310,11 +317,11 @@ function recordEnd(record: JobRecord, facts: Facts, now: Date): JobRecord {
   if (attempt?.stage !== 'Stopping') return record;
   const pods = podsOf(facts, attempt.epoch);
   if (pods.some((pod) => isLive(facts, pod))) return record;
-  // A pod that a cache does not show may have been created a moment ago: only a live read says that it is gone.
+  // A pod that the cache lacks may have been created a moment ago; only a live read shows that it is gone.
   if (!facts.isProven && missingPodNames(facts, attempt).some((name) => !facts.foreignPodNames.has(name)))
     return record;
   if (areCheckpointsDue(record, facts)) return record;
-  const lastStep = Math.max(attempt.lastStep ?? -1, ...pods.map((pod) => toldStep(pod, attempt)));
+  const lastStep = Math.max(attempt.lastStep ?? -1, ...pods.map((pod) => reportedStep(pod, attempt)));
   return withLastAttempt(withRefusedKept(record, facts), {
     stage: 'Ended',
     endedAt: now.toISOString(),
@@ -332,7 +339,7 @@ function recordTerminal(record: JobRecord, facts: Facts): JobRecord {
 function terminalOf(record: JobRecord, facts: Facts): Terminal | undefined {
   const last = record.attempts.at(-1);
   if (last?.outcome === 'Succeeded') {
-    return { type: 'Complete', reason: 'AllRanksSucceeded', message: `Every rank of epoch ${last.epoch} finished.` };
+    return { type: 'Complete', reason: 'AllRanksSucceeded', message: `Every rank of attempt ${last.epoch} finished.` };
   }
   if (facts.cancel) return { type: 'Failed', reason: 'Cancelled', message: 'Cancelled as spec.cancel asks.' };
   if (last?.outcome !== 'Failed' || last.answer !== 'GiveUp') return undefined;
@@ -342,12 +349,12 @@ function terminalOf(record: JobRecord, facts: Facts): Terminal | undefined {
   }
   const { givenUp = 'RestartsExhausted', budget, says = '' } = last.judgement ?? {};
   if (givenUp !== 'RestartsExhausted' || budget !== undefined) {
-    return { type: 'Failed', reason: givenUp, message: `Failed in epoch ${last.epoch}: ${says} ${message}` };
+    return { type: 'Failed', reason: givenUp, message: `Failed in attempt ${last.epoch}: ${says} ${message}` };
   }
   return {
     type: 'Failed',
     reason: 'RestartsExhausted',
-    message: `Failed in epoch ${last.epoch} after ${record.restarts.charged} of ${facts.restartPolicy.maxRestarts} restarts. ${message}`,
+    message: `Failed in attempt ${last.epoch} after ${record.restarts.charged} of ${facts.restartPolicy.maxRestarts} restarts. ${message}`,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Attempt } from '@coxswain/api-types';
-import type { Facts } from '../look/facts.ts';
-import type { ObservedPreflight } from '../look/observed.ts';
+import type { Facts } from '../observation/facts.ts';
+import type { ObservedPreflight } from '../observation/observed.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { anAttempt } from '../testing/jobs.ts';
 import { recordPreflight } from './record-preflight.ts';
@@ -31,7 +31,7 @@ describe('what came of a preflight is recorded', () => {
   it('with what has changed since the last attempt of which that is known', () => {
     const before = ended({ fingerprint: { image: 'trainer:1', torch: '2.8', nccl: '2.27' } });
     const attempt = attemptAfter([before, anAttempt({ epoch: 2 })]);
-    expect(attempt?.preflight?.notes).toEqual(['torch is 2.9, and was 2.8 in epoch 1', 'a note']);
+    expect(attempt?.preflight?.notes).toEqual(['torch is 2.9, and was 2.8 in attempt 1', 'a note']);
   });
 
   it('in notes that are never cut through a character, whoever named the image', () => {
@@ -42,7 +42,7 @@ describe('what came of a preflight is recorded', () => {
       fingerprint: { image: image('2') },
     });
     const [note = ''] = attempt?.preflight?.notes ?? [];
-    expect(note).toMatch(/^image is x{79}…, and was x{79}… in epoch 1$/);
+    expect(note).toMatch(/^image is x{79}…, and was x{79}… in attempt 1$/);
     expect(note.isWellFormed()).toBe(true);
   });
 

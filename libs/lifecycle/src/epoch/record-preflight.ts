@@ -1,12 +1,12 @@
 import { type Attempt, type Fingerprint, MAX_PREFLIGHT_NOTES } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 
-/** Of a value in a note that tells two of them. */
+/** Length of a value in a note about a difference. */
 const MAX_VALUE = 80;
 
-/** What came of the look around before the first rank, once; and what has changed since the attempt before. */
+/** Records the result of preflight once, and the changes since the previous attempt. */
 export function recordPreflight(record: JobRecord, { observed: { preflight } }: Facts): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt === undefined || preflight?.epoch !== attempt.epoch || attempt.preflight !== undefined) return record;
@@ -22,7 +22,7 @@ function driftSince(before: Attempt | undefined, now: Fingerprint): readonly str
   const fields = Object.keys(now) as (keyof Fingerprint)[];
   return fields
     .filter((field) => then[field] !== undefined && then[field] !== now[field])
-    .map((field) => `${field} is ${short(now[field])}, and was ${short(then[field])} in epoch ${epoch}`);
+    .map((field) => `${field} is ${short(now[field])}, and was ${short(then[field])} in attempt ${epoch}`);
 }
 
 function short(value: string | undefined): string {

@@ -1,6 +1,6 @@
 import type { Attempt } from '@coxswain/api-types';
-import type { Facts } from '../look/facts.ts';
-import type { ObservedTrained } from '../look/observed.ts';
+import type { Facts } from '../observation/facts.ts';
+import type { ObservedTrained } from '../observation/observed.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { anAttempt } from '../testing/jobs.ts';
 import { recordTrained } from './record-trained.ts';

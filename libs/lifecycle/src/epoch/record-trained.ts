@@ -1,7 +1,7 @@
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 
-/** What was found of what is really trained. What was recorded stays where nobody has told since: whoever leads now may not have heard it yet. */
+/** Records what the ranks really train. The recorded result stays until a new report, because a new leader may not have one yet. */
 export function recordTrained(record: JobRecord, { observed: { trained } }: Facts): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt === undefined || trained?.epoch !== attempt.epoch) return record;

@@ -1,6 +1,6 @@
 import type { Attempt } from '@coxswain/api-types';
-import type { Facts } from '../look/facts.ts';
-import type { ObservedProgress } from '../look/observed.ts';
+import type { Facts } from '../observation/facts.ts';
+import type { ObservedProgress } from '../observation/observed.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { anAttempt, EARLIER, NOW } from '../testing/jobs.ts';
 import { lastStepAt, recordMarks, withPace } from './run-marks.ts';

@@ -1,12 +1,13 @@
-/** When did a run of the ranks load its checkpoint, and take its first and last step? */
+/** When did a run load its checkpoint, and take its first and last step? */
 import type { Attempt } from '@coxswain/api-types';
-import type { Facts } from '../look/facts.ts';
-import { isOfFence } from '../look/incarnation.ts';
+import type { Facts } from '../observation/facts.ts';
+import { isOfFence } from '../observation/incarnation.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 
 /**
- * Recorded with the first word of each, beside the interval in which progress is written: how a run's time divides is read off these for as long as the record is
- * kept, and the memory of an operator ends with it. One write more for a run that resumes; that of one from scratch goes with its first progress.
+ * Records the first step and the restore with their first report, independent of the progress interval. Goodput is computed from these
+ * marks for as long as the record is kept, and an operator's memory ends with its process. This costs one more write for a run that
+ * resumes, and none from scratch.
  */
 export function recordMarks(record: JobRecord, { observed: { progress } }: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
@@ -19,14 +20,17 @@ export function recordMarks(record: JobRecord, { observed: { progress } }: Facts
   return attempt.restoredAt === undefined && from > 0 ? withLastAttempt(record, { restoredAt: at }) : record;
 }
 
-/** When the newest step of the run that ends was heard of, as its progress was written; nothing of one that never took a step. */
+/** When the ending run's newest step was reported, as its recorded progress says; empty for a run without a step. */
 export function lastStepAt(record: JobRecord): Pick<Attempt, 'lastStepAt'> {
   const { progress } = record;
   if (progress === undefined || record.attempts.at(-1)?.firstStep === undefined) return {};
   return { lastStepAt: progress.reportedAt };
 }
 
-/** With what was spent in steps and between them. What a run measured that saved stays until a later one of its attempt has saved too. */
+/**
+ * The record with the time spent in steps and between them. Measurements of a run with saves stay until a later run of the attempt has
+ * saved too.
+ */
 export function withPace(record: JobRecord, { observed: { progress }, checkpoints }: Facts): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt === undefined || progress?.pace === undefined || !isOfFence(progress, attempt)) return record;

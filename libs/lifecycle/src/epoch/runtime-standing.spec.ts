@@ -2,7 +2,7 @@ import { NODE_LABELS } from '@coxswain/api-types';
 import { aPlannedJobSpec, aRuntime } from '@coxswain/api-types/testing';
 import { readRuntime } from '@coxswain/runtime';
 import { decide } from '../decide/decide.ts';
-import type { ObservedRuntime } from '../look/observed.ts';
+import type { ObservedRuntime } from '../observation/observed.ts';
 import { aCapacity, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, aStatus, NOW } from '../testing/jobs.ts';
 
@@ -120,7 +120,7 @@ describe('a job that names a runtime', () => {
   it('waits where it cannot be read, and says why', () => {
     const unread = look(answer({ kind: 'unreadable', problem: 'the server is away' } as never));
     expect(unread).toMatchObject({ accepted: 'SpecValid', placed: 'ReadingRuntime' });
-    expect(unread.summary).toMatch(/could not be read, and is read again: the server is away/);
+    expect(unread.summary).toMatch(/could not be read; Coxswain retries: the server is away/);
   });
 
   it('runs on whatever becomes of its runtime', () => {

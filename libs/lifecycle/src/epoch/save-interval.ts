@@ -1,42 +1,42 @@
-/** How many steps does the next gang of a job train between two saves, where the job leaves it to us? */
+/** How many steps does a gang train between two saves, if the job leaves it to Coxswain? */
 import type { Attempt, EffectiveSpec } from '@coxswain/api-types';
 import { bestSaveIntervalMs } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
 import { formatDuration } from '@coxswain/units';
 import type { JobRecord } from '../record/job-record.ts';
 
-/** For the Placement, and for people. */
+/** The save interval for the Placement, and its explanation for users. */
 export interface SaveInterval {
   readonly everySteps: number;
-  /** Where it comes from, in a sentence. */
+  /** A sentence on how it was chosen. */
   readonly says: string;
 }
 
 /**
- * How long a GPU trains until it interrupts its job, in milliseconds: 419 unexpected interruptions of 16,384 GPUs in 54 days ("The Llama 3 Herd of Models", arXiv 2407.21783, 3.3.4).
- * It counts as one failure that was seen, so that a job's own history outweighs it soon.
+ * Mean time between interruptions per GPU, in milliseconds: 419 unexpected interruptions of 16,384 GPUs in 54 days ("The Llama 3 Herd of
+ * Models", arXiv 2407.21783, 3.3.4). It counts as one observed failure, so a job's own history soon outweighs it.
  */
 const GPU_MTTF_MS = (16_384 * 54 * 86_400_000) / 419;
 
-/** Between two saves: the curve is flat, and beyond an hour a person who waits for a lost node loses more than saves would have cost. */
+/** Bounds of the time between two saves. The optimum is flat, and beyond an hour a lost node costs users more than saves do. */
 const BOUNDS_MS = { least: 30_000, most: 3_600_000 } as const;
 
-/** Older ones tell little of today; and status forgets attempts, while the answer for an epoch has to stay what it was. */
-const MOST_ATTEMPTS = 10;
+/** Older attempts say little about today. Status also drops attempts, and an epoch's interval must stay constant. */
+const MAX_ATTEMPTS = 10;
 
-/** Of that epoch: the same while it lasts. undefined: the job says by itself after how many steps it saves, or does not save. */
+/** The save interval of that epoch, constant while it lasts. undefined: the job states its interval, or does not save. */
 export function saveInterval(record: JobRecord, spec: EffectiveSpec, epoch: number): SaveInterval | undefined {
   const { checkpoint, layout } = spec;
   if (checkpoint?.interval !== 'Auto') return undefined;
-  const attempts = record.attempts.filter((attempt) => attempt.epoch < epoch).slice(-MOST_ATTEMPTS);
+  const attempts = record.attempts.filter((attempt) => attempt.epoch < epoch).slice(-MAX_ATTEMPTS);
   const gpus = worldSize(layout);
   const measured = attempts.findLast(isMeasured);
   if (measured === undefined) {
-    const says = `Saves every ${checkpoint.everySteps} steps, as checkpoint.everySteps says: none has been measured yet.`;
+    const says = `Saves every ${checkpoint.everySteps} steps, as checkpoint.everySteps states: none has been measured yet.`;
     return { everySteps: checkpoint.everySteps, says };
   }
   const { steps, inStepsMs, betweenStepsMs, saves } = measured.pace;
-  // The global batch stays, so fewer GPUs take longer for a step.
+  // The global batch is constant, so a step takes longer on fewer GPUs.
   const stepMs = (inStepsMs / steps) * (worldSize(measured.layout) / gpus);
   const stallMs = betweenStepsMs / saves;
   const { meanTimeToFailureMs, seen } = failureRate(attempts, gpus);
@@ -47,7 +47,7 @@ export function saveInterval(record: JobRecord, spec: EffectiveSpec, epoch: numb
   return {
     everySteps,
     says:
-      `Saves every ${everySteps} steps, about ${formatDuration(everySteps * stepMs)}${bound}: a save held training up for ${formatDuration(stallMs)} (${saves} measured), ` +
+      `Saves every ${everySteps} steps, about ${formatDuration(everySteps * stepMs)}${bound}: a save stalled training for ${formatDuration(stallMs)} (${saves} measured), ` +
       `and a failure is expected every ${formatDuration(meanTimeToFailureMs)} (${seen}).`,
   };
 }
@@ -59,7 +59,7 @@ function isMeasured(attempt: Attempt): attempt is Measured {
   return pace !== undefined && pace.saves > 0 && pace.steps > 0;
 }
 
-/** Of the job as a whole, by what its attempts have lived through beside the published rate. Ends that somebody asked for are none of its failures. */
+/** Failure rate of the whole job, from its attempts and the published rate. Requested ends do not count as failures. */
 function failureRate(
   attempts: readonly Attempt[],
   gpus: number,

@@ -1,25 +1,25 @@
 /**
- * What becomes of an attempt whose Placement is recorded and not there? It is recorded first and created afterwards, so a leader may die in
- * between, and its create may reach the server long after it. And whoever may delete Placements may delete that of a gang that trains well:
- * then it is made again, for its launchers are told their ranks from it.
+ * What happens to an attempt whose recorded Placement does not exist? A Placement is recorded first and created afterwards, so a leader may
+ * die in between, and its create may arrive much later. A user may also delete the Placement of a running gang. Then it is created again,
+ * because its launchers get their ranks from it.
  */
 import type { Attempt, PlacementSpec } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { acceptanceOf } from './acceptance.ts';
-import { type Facts, isUsable, placementOf, type UnwrittenPlacement } from '../look/facts.ts';
+import { type Facts, isUsable, placementOf, type UnwrittenPlacement } from '../observation/facts.ts';
 import type { Failure } from '../failure/failure.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
-import { podsOf } from '../look/gang.ts';
+import { podsOf } from '../observation/gang.ts';
 import { place, placementSpec } from './next-epoch.ts';
 import { saveInterval } from './save-interval.ts';
-import { placementSha256 } from '../record/recorded-placement.ts';
+import { placementSha256 } from '@coxswain/scheduling';
 import { isRuntimeUnknown } from './runtime-standing.ts';
 import type { UsablePoint } from '../failure/resume-point.ts';
 
 /**
- * The recorded placement that is to be created (again): as this process reserved or saw it, or worked out again, where that gives the very same one.
- * Undefined where it exists, where its name is taken, where the cluster has changed since (its nodes take no pods, or their GPUs are taken), and where the
- * gang is stopping.
+ * The recorded placement that is to be created (again): as this process reserved or observed it, or recomputed if that gives the same hash.
+ * undefined: it exists, its name is taken, the gang is stopping, or the cluster has changed (its nodes are unschedulable, or their GPUs are
+ * taken).
  */
 export function unwrittenPlacement(record: JobRecord, facts: Facts): UnwrittenPlacement | undefined {
   const attempt = unplacedAttempt(record, facts);
@@ -33,26 +33,26 @@ export function unwrittenPlacement(record: JobRecord, facts: Facts): UnwrittenPl
   return spec !== undefined && isRecorded(spec) ? { name: attempt.placement, spec } : undefined;
 }
 
-/** A gang that is not released holds no GPUs but those that are reserved for it: what cannot be reserved again would be waited for in vain. */
+/** A gang that is not released holds only reserved GPUs, so a placement that cannot be reserved again would wait in vain. */
 function isOutOfReach({ observed }: Facts, { stage }: Attempt, spec: PlacementSpec): boolean {
   return stage === 'Creating' && observed.isReservable?.(spec) === false;
 }
 
-/** Name of the recorded Placement that only a live read can tell of: it is not seen, and cannot be made again. */
+/** Name of the recorded Placement that needs a live read: it is not observed and cannot be recreated. */
 export function missingPlacementName(record: JobRecord, facts: Facts): string | undefined {
   const attempt = unplacedAttempt(record, facts);
-  // What runs has its ranks already, whatever becomes of the object.
+  // A running gang has its ranks, so it does not need the object.
   if (attempt?.stage !== 'Creating' || isTaken(facts, attempt)) return undefined;
   return unwrittenPlacement(record, facts) === undefined ? attempt.placement : undefined;
 }
 
-/** Whether the recorded Placement may be one that only the runtime is missing from. */
+/** Whether the recorded Placement might be recreated if the runtime were known. */
 export function needsRuntime(record: JobRecord, facts: Facts): boolean {
   const attempt = unplacedAttempt(record, facts);
   return attempt !== undefined && !isTaken(facts, attempt) && unwrittenPlacement(record, facts) === undefined;
 }
 
-/** Why the attempt cannot go on with its placement. No gate of it was lifted, so nothing has run and nothing is charged. */
+/** Why the attempt lost its placement; undefined: it has not. No gate was lifted, so nothing ran and nothing is charged. */
 export function lostPlacement(record: JobRecord, facts: Facts): Failure | undefined {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Creating') return undefined;
@@ -60,36 +60,36 @@ export function lostPlacement(record: JobRecord, facts: Facts): Failure | undefi
   if (placement !== undefined) return overtakenBy(facts, attempt, placement.spec);
   if (isTaken(facts, attempt)) {
     return lost(
-      `Placement ${attempt.placement} exists and is not the recorded one; it is left as it is, so delete it.`,
+      `Placement ${attempt.placement} exists and is not the recorded one. Coxswain does not change it: delete it.`,
     );
   }
   if (!facts.isProven || missingPlacementName(record, facts) === undefined || isRuntimeUnknown(facts)) return undefined;
-  return lost(`Placement ${attempt.placement} was recorded and is not there, and the free GPUs are others by now.`);
+  return lost(`Placement ${attempt.placement} was recorded and does not exist, and other GPUs are free now.`);
 }
 
 /**
- * What this process placed it reserved, which binds no pods but those of our jobs. A placement of an earlier leader may besides be seen late: until then
- * its GPUs were free for our jobs too.
+ * Failure of a placement whose GPUs others took. A reservation binds only pods of our jobs. Besides, a placement of an earlier leader may
+ * be observed late, after its GPUs were given to another job.
  */
 function overtakenBy({ observed }: Facts, { placement }: Attempt, spec: PlacementSpec): Failure | undefined {
   const taken = observed.takenNodes?.(spec) ?? [];
   if (taken.length === 0) return undefined;
   const more = taken.length > 1 ? ` and ${taken.length - 1} more` : '';
   return lost(
-    `GPUs of Placement ${placement} went to others before its pods were released, on node ${taken[0]}${more}.`,
+    `Other pods took GPUs of Placement ${placement} before its own pods were released, on node ${taken[0]}${more}.`,
   );
 }
 
-/** The attempt that has a hash and no Placement. One of a release that recorded no hash was begun by its Placement. */
+/** The current attempt, if it has a hash and no Placement. An attempt of a release without hashes was begun by its Placement. */
 function unplacedAttempt(record: JobRecord, facts: Facts): Attempt | undefined {
   const attempt = liveAttempt(record);
   if (attempt === undefined || attempt.stage === 'Stopping' || attempt.placementSha256 === undefined) return undefined;
   return placementOf(facts, attempt.epoch) === undefined ? attempt : undefined;
 }
 
-/** One of which no more than the name is seen may be the recorded one: a live read tells. */
+/** Whether another Placement has the recorded name. One that the cache shows incompletely may be the recorded one; a live read decides. */
 function isTaken(facts: Facts, attempt: Attempt): boolean {
-  return facts.strangePlacements.some(({ metadata, spec }) => metadata.name === attempt.placement && isUsable(spec));
+  return facts.unrecordedPlacements.some(({ metadata, spec }) => metadata.name === attempt.placement && isUsable(spec));
 }
 
 function workedOutAgain(record: JobRecord, facts: Facts, attempt: Attempt): PlacementSpec | undefined {
@@ -104,7 +104,7 @@ function workedOutAgain(record: JobRecord, facts: Facts, attempt: Attempt): Plac
   return next.kind === 'placing' ? next.spec : undefined;
 }
 
-/** Of a gang that has its nodes; undefined while some of its pods are not seen or not bound. */
+/** The placement of a gang as its pods show it; undefined while some are not observed or not bound. */
 function readFromPods(facts: Facts, placing: Parameters<typeof placementSpec>[1]): PlacementSpec | undefined {
   const pods = podsOf(facts, placing.epoch).toSorted((left, right) => left.podIndex - right.podIndex);
   const nodes = pods.flatMap(({ nodeName }) => nodeName ?? []);
@@ -116,7 +116,7 @@ function readFromPods(facts: Facts, placing: Parameters<typeof placementSpec>[1]
   });
 }
 
-/** Where the attempt was to begin, whatever was saved or asked since; undefined where that checkpoint is not seen. */
+/** The attempt's recorded starting point; undefined: that checkpoint is not observed. */
 function recordedPoint(facts: Facts, { resumedFrom }: Attempt): UsablePoint | undefined {
   if (resumedFrom === undefined) return { kind: 'scratch' };
   const checkpoint = facts.checkpoints.find(({ metadata }) => metadata.name === resumedFrom.checkpoint);

@@ -1,17 +1,17 @@
 import { type AvoidedNode, type AvoidedNodeReason, MAX_AVOIDED_NODES } from '@coxswain/api-types';
-import { type Facts, isLive, isTerminal } from '../look/facts.ts';
+import { type Facts, isLive, isTerminal } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
-import { isOver, type Wait } from '../look/waits.ts';
+import { isOver, type Wait } from '../observation/waits.ts';
 
-/** Nodes that a job is to be kept away from, and why. */
+/** Nodes that a job must avoid, and why. */
 export interface Avoidance {
   readonly nodes: readonly string[];
   readonly reason: AvoidedNodeReason;
-  /** Attempt that learned it. */
+  /** The attempt that found the reason. */
   readonly epoch: number;
 }
 
-/** The record with those nodes avoided from now on. One that was avoided before is the newest again. */
+/** The record with those nodes avoided from now on. A node that was avoided before moves to the end of the list. */
 export function withAvoided(
   record: JobRecord,
   { nodes, reason, epoch }: Avoidance,
@@ -29,12 +29,12 @@ export function withAvoided(
   return { ...record, avoidedNodes: [...kept, ...added].slice(-MAX_AVOIDED_NODES) };
 }
 
-/** How long that node is avoided. */
+/** The wait after which the node is no longer avoided. */
 export function avoidedWait({ node, since }: AvoidedNode, { timeouts }: Facts): Wait {
   return { key: `avoided/${node}/${since}`, limitMs: timeouts.avoidedMs };
 }
 
-/** The nodes under pods that were given up are avoided for as long as these pods are there. */
+/** Avoids nodes with pods that were given up, as long as these pods exist. */
 export function recordHangingPods(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const known = new Set(record.avoidedNodes.map(({ node }) => node));
   const hanging = hangingPods(facts).filter(({ nodeName }) => !known.has(nodeName));
@@ -45,7 +45,7 @@ export function recordHangingPods(record: JobRecord, facts: Facts, now: Date): J
   );
 }
 
-/** A node is forgotten after a time, and at once when it was booted again or replaced, but not while a pod of the job hangs on it. */
+/** Drops nodes that were avoided long enough, rebooted or replaced. A node stays while a pod of the job hangs on it. */
 export function forgetAvoided(record: JobRecord, facts: Facts): JobRecord {
   const hanging = new Set(hangingPods(facts).map(({ nodeName }) => nodeName));
   const avoidedNodes = record.avoidedNodes.filter(
@@ -59,7 +59,7 @@ function isAnotherBoot({ node, bootId }: AvoidedNode, facts: Facts): boolean {
   return bootId !== undefined && current !== undefined && current !== bootId;
 }
 
-/** Pods that were given up although they have not ended, with the node that they hold GPUs of. */
+/** Pods that were given up although they have not ended, and the nodes whose GPUs they hold. */
 function hangingPods(facts: Facts): readonly { readonly nodeName: string; readonly epoch: number }[] {
   return facts.pods.flatMap((pod) => {
     const { nodeName, epoch } = pod;

@@ -8,7 +8,7 @@ import {
 import { condemnedCheckpoints, describeCondemnation } from './checkpoint-trouble.ts';
 import { decide } from '../decide/decide.ts';
 import { recordOf } from '../record/job-record.ts';
-import type { Observed } from '../look/observed.ts';
+import type { Observed } from '../observation/observed.ts';
 import { aCapacity, aCheckpoint, anExit, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aStatus, kinds, NOW, settled } from '../testing/jobs.ts';
 
@@ -136,8 +136,8 @@ describe('a checkpoint is condemned', () => {
       { epoch: 3, ...on('node-b') },
     ]);
     expect(condemnation === undefined ? '' : describeCondemnation(condemnation)).toBe(
-      `two nodes could not read it: epoch 2 on node-a: ${PATH} cannot be read (EIO), though its mount works; ` +
-        `epoch 3 on node-b: ${PATH} cannot be read (EIO), though its mount works`,
+      `two nodes could not read it: attempt 2 on node-a: ${PATH} cannot be read (EIO), though its mount works; ` +
+        `attempt 3 on node-b: ${PATH} cannot be read (EIO), though its mount works`,
     );
   });
 });
@@ -247,7 +247,7 @@ describe('what a launcher met at the checkpoint', () => {
     const placed = findCondition(status.conditions, 'Placed');
     expect(placed?.reason).toBe('CheckpointsUnusable');
     expect(placed?.message).toContain(
-      `Only node-a says that the content of checkpoint ${C40} is not what was saved, in 3 attempts in a row, and no second node was found to ask.`,
+      `Only node-a reports that the content of checkpoint ${C40} is not what was saved, in 3 attempts in a row, and no second node was available to check.`,
     );
     expect(kinds(actions)).toEqual([]);
   });
@@ -262,7 +262,7 @@ describe('what a launcher met at the checkpoint', () => {
       {
         kind: 'markCheckpointDamaged',
         name: C40,
-        message: `It is not used again: its content is not what was saved: epoch 2 on node-a: ${PATH} has 7 bytes, not 8 bytes; epoch 3 on node-b: ${PATH} has 7 bytes, not 8 bytes.`,
+        message: `It is not used again: its content is not what was saved: attempt 2 on node-a: ${PATH} has 7 bytes, not 8 bytes; attempt 3 on node-b: ${PATH} has 7 bytes, not 8 bytes.`,
         condemnation: {
           by: 'Content',
           evidence: [

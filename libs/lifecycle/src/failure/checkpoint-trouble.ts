@@ -1,4 +1,4 @@
-/** What is known against a checkpoint: is it condemned, and by whose evidence? */
+/** Is a checkpoint condemned, and by which evidence? */
 import {
   type CheckpointEvidence,
   type CheckpointFaultOnNode,
@@ -8,23 +8,24 @@ import {
   type Attempt,
   type TerminationCause,
 } from '@coxswain/api-types';
-import { type Facts, placementOf } from '../look/facts.ts';
-import { podsOf } from '../look/gang.ts';
-import { fenceOf, resumedFromOf } from '../look/incarnation.ts';
+import { type Facts, placementOf } from '../observation/facts.ts';
+import { podsOf } from '../observation/gang.ts';
+import { fenceOf, resumedFromOf } from '../observation/incarnation.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import type { Avoidance } from './avoided-nodes.ts';
 
+/** Why a checkpoint must not be used, with the evidence. */
 export type Condemnation = NonNullable<CheckpointResourceStatus['condemnation']>;
 
-/** What the attempt's launchers and engines have told of the checkpoint that they were to load, one of each node and kind. */
+/** The faults that the attempt's launchers and engines reported for the checkpoint that they loaded, one per node and kind. */
 export function checkpointFaultsOf(facts: Facts, attempt: Attempt): readonly CheckpointFaultOnNode[] {
   if (attempt.resumedFrom === undefined) return [];
   const found = new Map(attempt.checkpointFaults?.map((fault) => [`${fault.node} ${fault.kind}`, fault]));
   for (const { exit, nodeName, podIndex } of podsOf(facts, attempt.epoch)) {
     const { cause } = exit ?? {};
     const fault = isOfSameCheckpoint(cause, attempt) ? cause?.checkpointFault : undefined;
-    if (cause === undefined || fault === undefined || !TELLING_KINDS.includes(cause.kind)) continue;
-    // The pod's node as the cluster knows it, not as the pod says.
+    if (cause === undefined || fault === undefined || !CHECKPOINT_KINDS.includes(cause.kind)) continue;
+    // The pod's node according to the cluster, not according to the pod.
     const node = nodeName ?? placementOf(facts, attempt.epoch)?.spec.nodes[podIndex] ?? cause.node;
     const key = `${node} ${fault.kind}`;
     if (!found.has(key) && found.size < MAX_FAULTS_OF_ATTEMPT) found.set(key, { node, ...fault });
@@ -32,13 +33,13 @@ export function checkpointFaultsOf(facts: Facts, attempt: Attempt): readonly Che
   return [...found.values()];
 }
 
-/** Checkpoint that the incarnation which ended so was to load, the newest where it does not say which; undefined: none. */
+/** The checkpoint that the ended incarnation loaded, or the newest incarnation if the cause names none; undefined: none. */
 export function checkpointLoadedBy(cause: TerminationCause | undefined, attempt: Attempt): string | undefined {
   const { incarnation } = fenceOf(cause?.epoch === attempt.epoch ? cause : attempt);
   return resumedFromOf(attempt, incarnation)?.checkpoint;
 }
 
-/** Whether what the cause says of a checkpoint is about the one that the attempt's newest incarnation began from. */
+/** Whether the cause is about the checkpoint that the attempt's newest incarnation began from. */
 export function isOfSameCheckpoint(cause: TerminationCause | undefined, attempt: Attempt): boolean {
   if (cause?.epoch !== attempt.epoch) return false;
   const loaded = checkpointLoadedBy(cause, attempt);
@@ -46,8 +47,8 @@ export function isOfSameCheckpoint(cause: TerminationCause | undefined, attempt:
 }
 
 /**
- * The nodes that could not read the checkpoint, unless they are most of the gang: what most nodes meet is no fault of theirs. And the one that
- * alone read other content than was saved, so that a second one is asked.
+ * Nodes to avoid: those that could not read the checkpoint, unless they are most of the gang, because then the fault is not theirs; and a
+ * single node that read different content, so that a second node is tried.
  */
 export function nodesToAvoid(facts: Facts, { epoch, checkpointFaults = [] }: Attempt): readonly Avoidance[] {
   const nodesOf = (isMeant: (kind: CheckpointFaultOnNode['kind']) => boolean): readonly string[] => [
@@ -63,13 +64,13 @@ export function nodesToAvoid(facts: Facts, { epoch, checkpointFaults = [] }: Att
   ];
 }
 
-const TELLING_KINDS: readonly string[] = ['checkpointUnreadable', 'checkpointIoError'];
+const CHECKPOINT_KINDS: readonly string[] = ['checkpointUnreadable', 'checkpointIoError'];
 
 /**
- * The checkpoints that attempts have condemned, by name. Nothing is condemned by one node: its memory or its cache may be bad, or its mount.
- * Content that differs condemns when two nodes say so. A file that cannot be read condemns when two nodes say so in two attempts: two in one
- * attempt may have met the same short trouble. A mount that does not work condemns nothing, and neither does an engine that refuses a
- * checkpoint without saying what differs. A gang that has trained on from a checkpoint disproves what was said of it before.
+ * The condemned checkpoints, by name. One node condemns nothing, because its memory, cache or mount may be faulty. Different content
+ * condemns a checkpoint if two nodes report it. An unreadable file condemns it if two nodes report it in two attempts, because two nodes of
+ * one attempt may have met the same short disturbance. A broken mount condemns nothing, and neither does an engine that refuses a
+ * checkpoint without saying what differs. A gang that trained on from a checkpoint clears it of earlier reports.
  */
 export function condemnedCheckpoints(record: JobRecord): ReadonlyMap<string, Condemnation> {
   const condemned = new Map<string, Condemnation>();
@@ -80,7 +81,7 @@ export function condemnedCheckpoints(record: JobRecord): ReadonlyMap<string, Con
   return condemned;
 }
 
-/** A run of the ranks that began from a checkpoint, and what was said of that. */
+/** A run of the ranks that began from a checkpoint, and the faults that it reported. */
 interface Try extends Pick<Attempt, 'epoch' | 'resumedFrom' | 'lastStep'> {
   readonly faults: readonly CheckpointFaultOnNode[];
 }
@@ -92,7 +93,7 @@ function evidenceAgainst({ attempts }: JobRecord, checkpoint: string): readonly 
     .flatMap(({ epoch, faults }) => faults.map((fault) => ({ epoch, ...fault })));
 }
 
-/** What an attempt tells of a checkpoint is of the one that its newest incarnation began from; those before it have trained, or told nothing. */
+/** Splits an attempt into its runs. Faults belong to the newest incarnation; earlier ones have trained, or reported none. */
 function triesOf({ epoch, incarnations = [], resumedFrom, lastStep, checkpointFaults = [] }: Attempt): readonly Try[] {
   const ended = incarnations.map((one) => ({
     epoch,
@@ -122,6 +123,6 @@ function condemnationBy(evidence: readonly CheckpointEvidence[]): Condemnation |
 /** `its content is not what was saved: epoch 3 on node-a: /c/a has 7 bytes, not 8 bytes` */
 export function describeCondemnation({ by, evidence }: Condemnation): string {
   const why = by === 'Content' ? 'its content is not what was saved' : 'two nodes could not read it';
-  const looks = evidence.map(({ epoch, node, ...fault }) => `epoch ${epoch} on ${node}: ${describeFault(fault)}`);
+  const looks = evidence.map(({ epoch, node, ...fault }) => `attempt ${epoch} on ${node}: ${describeFault(fault)}`);
   return `${why}: ${looks.join('; ')}`;
 }

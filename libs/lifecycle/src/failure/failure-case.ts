@@ -1,20 +1,20 @@
-/** What is a failure judged by? */
+/** Which facts decide how a failure is answered? */
 import type { FailureBudget, FailureRule, FailureTally } from '@coxswain/api-types';
 import type { CrashJudgement } from '@coxswain/health';
 import type { JobRecord } from '../record/job-record.ts';
 import type { Failure } from './failure.ts';
 import type { EffectivePolicy } from './failure-rules.ts';
 
-/** A failure and all that it is judged by. */
+/** A failure and every fact that decides its answer. */
 export interface Case {
   readonly record: JobRecord;
   readonly failure: Failure;
   readonly policy: EffectivePolicy;
   readonly crash: CrashJudgement;
   readonly rule: FailureRule;
-  /** With this failure, and without what pays for it. */
+  /** The tally including this failure, before its budget is charged. */
   readonly tally: FailureTally | undefined;
-  /** What pays for it, if not `restartPolicy.maxRestarts`. */
+  /** The budget that pays for it; undefined: `restartPolicy.maxRestarts` does. */
   readonly budget: FailureBudget | undefined;
   readonly maxRestarts: number;
   readonly now: Date;

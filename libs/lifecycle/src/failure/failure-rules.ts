@@ -1,4 +1,4 @@
-/** Which rule holds for a failure? Those of the job, then those of its runtime, then these. */
+/** Which rule applies to a failure? The job's rules come first, then those of its runtime, then the built-in ones. */
 import {
   ATTEMPT_REASONS,
   type AttemptReason,
@@ -10,56 +10,56 @@ import {
   type FailureRule,
 } from '@coxswain/api-types';
 import { classifyCrash, type CrashJudgement, firstMatch } from '@coxswain/health';
-import { type Facts, placementOf } from '../look/facts.ts';
+import { type Facts, placementOf } from '../observation/facts.ts';
 import type { Failure } from './failure.ts';
 
-/** It holds always; whether its failure is charged, the reason says. */
+/** Applies always; the failure's reason decides whether a restart is charged. */
 const DEFAULT_RULE: FailureRule = { name: 'default', action: 'Restart' };
 
-/** What is done where nobody says otherwise. */
+/** Rules that apply if no stated rule does. */
 const BUILT_IN_RULES: readonly FailureRule[] = [
   { name: 'asked-to-stop', onReasons: ['DoNotRestart'], action: 'Fail' },
   DEFAULT_RULE,
 ];
 
-/** Whether nobody stated that rule. */
+/** Whether the rule is built in. */
 export function isBuiltIn(rule: FailureRule): boolean {
   return BUILT_IN_RULES.includes(rule);
 }
 
-/** What holds for the failures of one epoch. */
+/** The failure policy of one epoch. */
 export interface EffectivePolicy {
-  /** In order; behind them stand the built-in ones. */
+  /** Stated rules, in order; the built-in ones follow. */
   readonly rules: readonly FailureRule[];
   readonly budgets: readonly FailureBudget[];
   readonly maxCyclesWithoutProgress: number;
-  /** The job or its runtime has a failure policy: then pauses are as that says. */
+  /** Whether the job or its runtime states a failure policy, which then decides the pauses. */
   readonly isStated: boolean;
 }
 
-/** The runtime is that of the epoch, whatever became of the object since. */
+/** The policy of an epoch. The runtime is the one recorded in its Placement, even if the object has changed since. */
 export function policyOf(facts: Facts, epoch: number): EffectivePolicy {
   const own = facts.spec?.failurePolicy;
   const runtimes = placementOf(facts, epoch)?.spec.runtime?.failurePolicy;
-  const said = <K extends keyof FailurePolicy>(key: K): FailurePolicy[K] | undefined => own?.[key] ?? runtimes?.[key];
+  const stated = <K extends keyof FailurePolicy>(key: K): FailurePolicy[K] | undefined => own?.[key] ?? runtimes?.[key];
   return {
     rules: [...(own?.rules ?? []), ...(runtimes?.rules ?? [])],
-    budgets: said('budgets') ?? [],
-    maxCyclesWithoutProgress: said('maxCyclesWithoutProgress') ?? DEFAULT_CYCLES_WITHOUT_PROGRESS,
+    budgets: stated('budgets') ?? [],
+    maxCyclesWithoutProgress: stated('maxCyclesWithoutProgress') ?? DEFAULT_CYCLES_WITHOUT_PROGRESS,
     isStated: own !== undefined || runtimes !== undefined,
   };
 }
 
-/** The first rule that holds, of these and then of the built-in ones. */
+/** The first rule that applies: a stated one, then a built-in one. */
 export function ruleFor(rules: readonly FailureRule[], failure: Failure, crash: CrashJudgement): FailureRule {
   const stated = rules.find((rule) => CONDITIONS.every((holds) => holds(rule, failure, crash)));
   return stated ?? BUILT_IN_RULES.find((rule) => rule.onReasons?.includes(failure.reason)) ?? DEFAULT_RULE;
 }
 
-/** An engine that asks not to be restarted, and gangs of which nothing has run: whoever means these names them. */
+/** Reasons that only a rule which names them applies to: an engine that refuses restarts, and gangs of which nothing has run. */
 const ONLY_BY_NAME: readonly AttemptReason[] = ['DoNotRestart', 'PodsRefused', 'PlacementLost', 'NameConflict'];
 
-/** One part of a rule; holds where the rule does not say it. */
+/** One part of a rule. It holds if the rule does not state it. */
 type Condition = (rule: FailureRule, failure: Failure, crash: CrashJudgement) => boolean;
 
 const CONDITIONS: readonly Condition[] = [
@@ -78,7 +78,7 @@ const CONDITIONS: readonly Condition[] = [
     nodeConditions.some(({ type, status }) => status === 'True' && onNodeConditions.includes(type)),
 ];
 
-/** Of what kind failures are that no rank has to tell of. */
+/** Classes of failures that no rank has to report. */
 const CLASS_OF_REASON: Partial<Readonly<Record<AttemptReason, CrashClass>>> = {
   NodeLost: 'NodeUnhealthy',
   Condemned: 'NodeUnhealthy',
@@ -93,7 +93,10 @@ const CLASS_OF_REASON: Partial<Readonly<Record<AttemptReason, CrashClass>>> = {
   CheckpointIoError: 'StorageError',
 };
 
-/** The class of a failure: what is known of its node before its reason, and that before what its ranks wrote, which they wrote after it. */
+/**
+ * Class and blame of a failure. Conditions of its node count first, then its reason, then the last lines of its ranks, which come after the
+ * origin.
+ */
 export function crashOf({ reason, crash }: Failure): CrashJudgement {
   const name = CLASS_OF_REASON[reason];
   if (name === undefined) return classifyCrash(crash);

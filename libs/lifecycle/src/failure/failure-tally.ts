@@ -1,25 +1,25 @@
-/** How far has a job come, failure by failure, and what have its budgets paid? Kept in status, and only ever asked of it. */
+/** How far has a job come from failure to failure, and what have its budgets paid? All of it is kept in status. */
 import { type CrashBlame, type FailureBudget, type FailureTally, MAX_BUDGET } from '@coxswain/api-types';
 
 /** A run of ranks that failed. */
 export interface FailedRun {
-  /** Step that it began behind; 0 from scratch. */
+  /** The step that it began after; 0 from scratch. */
   readonly fromStep: number;
-  /** Newest step that it told. */
+  /** The newest step that it reported. */
   readonly reachedStep?: number | undefined;
-  /** Step of the newest checkpoint that the job could go on from now. */
+  /** Step of the newest checkpoint that the job can resume from now. */
   readonly checkpointStep?: number | undefined;
   /** How long every rank of it ran, in milliseconds. */
   readonly ranMs: number;
-  /** What shows that it fails the same way again; of failures that the program is to blame for. */
+  /** Fingerprint of the traceback, for failures that the program is blamed for. */
   readonly fingerprint?: string | undefined;
   readonly blame: CrashBlame;
 }
 
-/** A run that told no step and lasted longer may well have trained: a job that never tells steps is not judged by them. */
+/** A longer run without reported steps may well have trained, so jobs that never report steps are not judged by them. */
 const SHORT_RUN_MS = 600_000;
 
-/** Whose failures say nothing of whether the job could get on. */
+/** Blames that do not count as missing progress of the job. */
 const OTHERS: readonly CrashBlame[] = ['node', 'network', 'cluster'];
 
 const NONE: FailureTally = { withoutProgress: 0, sinceCheckpoint: 0 };
@@ -44,7 +44,7 @@ export function withFailedRun(before: FailureTally = NONE, run: FailedRun): Fail
   };
 }
 
-/** Once a step is trained, what failed before it is over; what others did wrong in between changes nothing. */
+/** The repeated traceback. A trained step clears it; failures that others are blamed for leave it unchanged. */
 function tracebackAfter(
   { traceback }: FailureTally,
   { reachedStep = 0, fromStep, fingerprint, blame }: FailedRun,
@@ -55,7 +55,7 @@ function tracebackAfter(
   return { fingerprint, times: traceback?.fingerprint === fingerprint ? traceback.times + 1 : 1 };
 }
 
-/** What is left of the budget: of times in the future as much is spent as of those in its window, for clocks differ. */
+/** Restarts left in the budget. Times in the future count as within the window, because clocks differ. */
 export function leftOf(tally: FailureTally | undefined, budget: FailureBudget, now: Date): number {
   const spent = tally?.spent?.find(({ blame }) => blame === budget.blame);
   const { windowSeconds } = budget;
@@ -67,7 +67,7 @@ export function leftOf(tally: FailureTally | undefined, budget: FailureBudget, n
   return Math.max(0, budget.maxRestarts - used);
 }
 
-/** The tally after that budget paid for a restart. Times beyond `MAX_BUDGET`, the largest a budget can be, tell nothing more. */
+/** The tally after that budget paid for a restart. More than `MAX_BUDGET` times, the largest budget, are not kept. */
 export function withSpent(tally: FailureTally, blame: CrashBlame, now: Date): FailureTally {
   const others = (tally.spent ?? []).filter((one) => one.blame !== blame);
   const { total = 0, times = [] } = tally.spent?.find((one) => one.blame === blame) ?? {};
@@ -77,7 +77,7 @@ export function withSpent(tally: FailureTally, blame: CrashBlame, now: Date): Fa
   };
 }
 
-/** The tally of a job that a person sends back to an older step: how far it had come before counts no more. */
+/** The tally after a user sends the job back to an older step: the progress made before no longer counts. */
 export function sentBack(tally: FailureTally | undefined): FailureTally | undefined {
   if (tally === undefined) return undefined;
   const { spent, sinceCheckpoint } = tally;

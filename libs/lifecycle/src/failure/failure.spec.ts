@@ -1,6 +1,6 @@
 import type { Attempt, TrainingJob } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
-import type { Observed, ObservedPod } from '../look/observed.ts';
+import type { Observed, ObservedPod } from '../observation/observed.ts';
 import { anExit, aPlacement, aPod } from '../testing/index.ts';
 import { anAttempt, aRunningJob, NOW } from '../testing/jobs.ts';
 

@@ -9,16 +9,24 @@ import {
   howItEnded,
   lostItsPeer,
   ranksOfPod,
+  podName,
 } from '@coxswain/api-types';
 import type { CrashFacts } from '@coxswain/health';
 import { endOfText } from '@coxswain/safe-text';
-import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf, podCount, willNeverRun } from '../look/facts.ts';
+import {
+  doesAnswer,
+  type Facts,
+  isTerminal,
+  nodeStateOf,
+  placementOf,
+  podCount,
+  willNeverRun,
+} from '../observation/facts.ts';
 import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts';
-import { missingIndices, podsOf } from '../look/gang.ts';
-import { isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../look/incarnation.ts';
+import { missingIndices, podsOf } from '../observation/gang.ts';
+import { isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
 import { judgeNodes } from './lost-nodes.ts';
-import { podName } from '../look/names.ts';
-import type { ObservedPod, Verdict } from '../look/observed.ts';
+import type { ObservedPod, Verdict } from '../observation/observed.ts';
 import { overduePods } from './overdue.ts';
 
 /** Why an attempt cannot go on. */
@@ -27,34 +35,34 @@ export interface Failure {
   /** Rank, node, exit code and last lines, as far as known. */
   readonly message: string;
   readonly lastStep?: number;
-  /** What shows of which class it is. */
+  /** Evidence from which the crash is classified. */
   readonly crash: CrashFacts;
-  /** The node that is to blame, where there is one to blame. */
+  /** The node to blame; undefined: none. */
   readonly node?: string | undefined;
-  /** Where it was seen, whoever is to blame. */
+  /** The node on which it was observed, whether or not that node is to blame. */
   readonly where?: string;
-  /** That failed first, or that is named. */
+  /** The rank that failed first, or that a detector named. */
   readonly rank?: number;
-  /** Nodes that the next attempts are to keep away from. */
+  /** Nodes that the next attempts must avoid. */
   readonly avoid?: { readonly nodes: readonly string[]; readonly reason: AvoidedNodeReason };
 }
 
 interface Suspect extends Omit<Failure, 'avoid' | 'crash' | 'where'> {
-  /** Of a pod that ended. */
+  /** Exit of a pod that has ended. */
   readonly exit?: Omit<CrashFacts, 'nodeConditions'>;
-  /** The node that is to blame, where the reason is one of a node's. */
+  /** The node to blame if the reason is a fault of nodes. */
   readonly node?: string | undefined;
   readonly podIndex: number;
   readonly finishedAt: string;
-  /** A rank killed by a signal rather than leaving by itself: of failures in the same second the likelier origin. */
+  /** Whether a signal killed the rank. Among failures in the same second, it is the likelier origin. */
   readonly killed: boolean;
-  /** It tells of nothing but another rank that is gone: where any other failed, that one came before. */
+  /** Whether it only reports a lost peer. If any other rank failed, that failure came before. */
   readonly hasLostPeer?: boolean;
 }
 
 /**
- * When one rank fails, its peers fail after it with broken connections. So the origin is looked for in this order: what can only be said
- * on purpose, what came from outside, what is no lost peer, then the earliest exit. Kubernetes gives exit times in whole seconds, hence the tie-breakers.
+ * When one rank fails, its peers fail after it with broken connections. So the origin is searched in this order: deliberate exits, causes
+ * from outside, failures other than a lost peer, then the earliest exit. Kubernetes rounds exit times to seconds, hence the tie-breakers.
  */
 const ORIGIN_FIRST: readonly AttemptReason[] = [
   'NameConflict',
@@ -81,7 +89,7 @@ const ORIGIN_FIRST: readonly AttemptReason[] = [
   'NotReaped',
 ];
 
-/** What went wrong with the attempt, if anything has. */
+/** The failure of the attempt; undefined: it has not failed. */
 export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
   const all = suspects(facts, attempt);
   const [origin] = all.toSorted(
@@ -111,17 +119,17 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
 }
 
 /**
- * Whatever failed for the same reason is one failure: a rack is avoided as a whole. Trouble with storage, with reaching the operator or with being
- * taken at all that most of the gang has is none of its nodes' doing.
+ * Nodes to avoid: all that failed for the same reason, for example a rack. If most of the gang reports a gang-wide reason (storage,
+ * reaching the operator, being rejected by the kubelet), its nodes are not at fault.
  */
 function avoidedFor(reason: AttemptReason, all: readonly Suspect[], gangNodes: number): Failure['avoid'] {
   if (!isReasonToAvoid(reason)) return undefined;
   const nodes = new Set(all.flatMap((suspect) => (suspect.reason === reason ? (suspect.node ?? []) : [])));
-  if (TROUBLE_OF_MANY.includes(reason) && nodes.size > 1 && nodes.size * 2 > gangNodes) return undefined;
+  if (GANG_WIDE_REASONS.includes(reason) && nodes.size > 1 && nodes.size * 2 > gangNodes) return undefined;
   return { nodes: [...nodes], reason };
 }
 
-const TROUBLE_OF_MANY: readonly AttemptReason[] = ['CheckpointIoError', 'NotStarted', 'TurnedAway'];
+const GANG_WIDE_REASONS: readonly AttemptReason[] = ['CheckpointIoError', 'NotStarted', 'TurnedAway'];
 
 function isReasonToAvoid(reason: AttemptReason): reason is AttemptReason & AvoidedNodeReason {
   return Object.hasOwn(AVOIDED_NODE_REASONS, reason);
@@ -145,7 +153,7 @@ function suspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
 }
 
 function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect | undefined {
-  // Whoever finishes as its gang is started again will not be back: what it has finished counts no more.
+  // A pod that finishes while its gang restarts does not come back, so its success does not count.
   const isBehind = isLeftBehind(facts, seen, attempt);
   if (!isTerminal(seen) || (seen.phase === 'Succeeded' && !isBehind)) return undefined;
   const pod = isBehind ? seen : withoutOldCause(seen, attempt);
@@ -155,7 +163,7 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
   const how = describeExit(pod, node ?? 'unknown');
   return {
     podIndex: pod.podIndex,
-    node: saysNothingAgainstNode(reason, placementOf(facts, attempt.epoch)?.spec.nodes.length ?? 0) ? undefined : node,
+    node: isNodeBlameless(reason, placementOf(facts, attempt.epoch)?.spec.nodes.length ?? 0) ? undefined : node,
     finishedAt: exit?.finishedAt ?? '',
     killed: exit?.cause?.signal !== undefined || (exit?.exitCode ?? 0) > 128,
     hasLostPeer: exit?.cause?.signal === undefined && lostItsPeer(exit?.cause?.lastLines ?? []),
@@ -171,19 +179,22 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
       disruption: pod.disruption,
       lastLines: exit?.cause?.lastLines ?? [],
     },
-    message: reason === 'NotReaped' ? `Pod ${pod.name} ended before its ranks were started again. ${how}` : how,
+    message: reason === 'NotReaped' ? `Pod ${pod.name} ended before its ranks restarted. ${how}` : how,
   };
 }
 
-/** A launcher that ended because nobody led, or had finished; and one that reached no operator, where no other node of the gang shows that one was there. */
-function saysNothingAgainstNode(reason: AttemptReason, gangNodes: number): boolean {
+/**
+ * Whether the failure says nothing about the node: the launcher ended without a leader or had finished, or it reached no operator and the
+ * gang has no other node to compare with.
+ */
+function isNodeBlameless(reason: AttemptReason, gangNodes: number): boolean {
   return reason === 'NotReaped' || (reason === 'NotStarted' && gangNodes === 1);
 }
 
 /**
- * A pod that lives on although a rank of it failed: its launcher says so over its connection. What is said of an earlier incarnation is counted
- * already, and ranks that were ended by order have no cause. A later one than is recorded was begun all the same: an operator of a release that
- * knows of no incarnations has written the status since.
+ * A pod that runs on although a rank of it failed, as its launcher reports. A report about an earlier incarnation was counted before, and
+ * ranks that were ended by order have no cause. A report about a later incarnation than the recorded one counts too: an operator of an
+ * older release has rewritten the status.
  */
 function suspectReaped(facts: Facts, attempt: Attempt, pod: ObservedPod): Suspect | undefined {
   const launcher = launcherOf(facts, pod, attempt);
@@ -195,7 +206,7 @@ function suspectReaped(facts: Facts, attempt: Attempt, pod: ObservedPod): Suspec
   return suspectExit(facts, attempt, { ...pod, phase: 'Failed', exit: { exitCode, reason: 'Error', cause } });
 }
 
-/** What a pod tells of a run that was answered long ago says nothing of how it ended. */
+/** Drops the cause of an exit that belongs to an earlier incarnation, which was answered already. */
 function withoutOldCause(pod: ObservedPod, attempt: Attempt): ObservedPod {
   if (!isOfEarlierIncarnation(pod.exit?.cause, attempt) || pod.exit === undefined) return pod;
   const { cause: _, ...exit } = pod.exit;
@@ -204,7 +215,7 @@ function withoutOldCause(pod: ObservedPod, attempt: Attempt): ObservedPod {
 
 const SHOWN_NODES = 8;
 
-/** Nodes that fail together are one failure, told in one sentence. */
+/** Nodes that are lost together are one failure with one message. */
 function lostNodeSuspects(facts: Facts, attempt: Attempt, hasFailed: boolean): readonly Suspect[] {
   const { lost } = judgeNodes(facts, attempt, hasFailed);
   const words = lost.map((node) => `${node} (${nodeStateOf(facts, node) === 'gone' ? 'gone' : 'not ready'})`);
@@ -213,7 +224,7 @@ function lostNodeSuspects(facts: Facts, attempt: Attempt, hasFailed: boolean): r
   return lost.map((node) => ({ podIndex: 0, node, finishedAt: '', killed: false, reason: 'NodeLost', message }));
 }
 
-/** What detectors say counts for the epoch that they mean, and for nodes of its gang. */
+/** Verdicts of detectors about nodes and ranks of this epoch's gang. */
 function condemnedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   return verdictsOn(facts, attempt).flatMap((verdict): readonly Suspect[] => {
     const { message } = verdict;
@@ -226,14 +237,14 @@ function condemnedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   });
 }
 
-/** What detectors say of the run that is under way. */
+/** Verdicts of detectors about the current run. */
 export function verdictsOn({ observed }: Facts, { epoch, incarnation = 1 }: Attempt): readonly Verdict[] {
   return (observed.verdicts ?? []).filter(
     (verdict) => verdict.epoch === epoch && (verdict.incarnation ?? incarnation) === incarnation,
   );
 }
 
-/** Whoever was named before the first rank; too late for ranks that train already. Nodes of other gangs are none of this one's. */
+/** Nodes that preflight blamed. They do not count once ranks train, or if they are not in this gang. */
 function preflightSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   const { preflight, progress } = facts.observed;
   const hasRun = attempt.incarnation !== undefined || progress?.epoch === attempt.epoch;
@@ -252,7 +263,7 @@ function preflightSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
     }));
 }
 
-/** -1: it is none of the gang's. */
+/** Index of the blamed pod; -1: it is not in the gang. */
 function condemnedPod(facts: Facts, attempt: Attempt, { about }: Verdict): number {
   const placement = placementOf(facts, attempt.epoch)?.spec;
   if (placement === undefined) return -1;
@@ -268,7 +279,7 @@ function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
     const name = podName(facts.job.metadata, { epoch: attempt.epoch, podIndex, placement: attempt.placement });
     const isTaken = facts.foreignPodNames.has(name);
     if (isTaken && attempt.stage === 'Creating') {
-      const message = `Pod ${name} exists and does not belong to this job; it is left as it is, and the next epoch has other names.`;
+      const message = `Pod ${name} exists and does not belong to this job. Coxswain does not change it; the next attempt uses other names.`;
       return [{ ...about, podIndex, reason: 'NameConflict', message }];
     }
     const refusal = attempt.stage === 'Creating' ? facts.refusedPods.get(name) : undefined;
@@ -279,22 +290,22 @@ function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
     // Before the first gate is lifted a missing pod is simply created.
     if (attempt.stage === 'Creating' || !(facts.isProven || isTaken)) return [];
     const successor = isTaken ? ', and another one has its name' : '';
-    const message = `Pod ${name} on node ${node ?? 'unknown'} was deleted by somebody else${successor}.`;
+    const message = `Pod ${name} on node ${node ?? 'unknown'} was deleted, and not by Coxswain${successor}.`;
     return [{ ...about, podIndex, reason: 'PodLost', message }];
   });
 }
 
-/** Before the first gate is lifted such a pod is let go of, and made again. */
+/** Pods that were deleted before they had a node. Before the first gate is lifted, they are released and created again. */
 function strandedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   if (attempt.stage === 'Creating') return [];
   const stranded = podsOf(facts, attempt.epoch).filter((pod) => willNeverRun(pod) && !isTerminal(pod));
   return stranded.map(({ name, podIndex }) => {
-    const message = `Pod ${name} was deleted by somebody else before it had a node.`;
+    const message = `Pod ${name} was deleted before it had a node, and not by Coxswain.`;
     return { podIndex, finishedAt: '', killed: false, reason: 'PodNeverRan', message };
   });
 }
 
-/** status.reason of pods that the kubelet ended without the engine's doing. */
+/** Values of status.reason of pods that the kubelet ended without the engine's doing. */
 const ENDED_BY_KUBELET =
   /^(Evicted|Preempt|Shutdown|Terminated|NodeShutdown|NodeAffinity|NodePorts|OutOf|UnexpectedAdmission|TaintToleration|Unschedulable)/i;
 
@@ -311,15 +322,15 @@ const REASON_OF_KIND: Readonly<Record<ExitKind, AttemptReason>> = {
   doNotRestart: 'DoNotRestart',
 };
 
-/** How the launcher ended: its own word, where it is of this epoch, else its exit code. */
+/** How the launcher ended: as it reported for this epoch, otherwise by its exit code. */
 export function exitKind(pod: ObservedPod, epoch: number): ExitKind | undefined {
   const { exit } = pod;
   if (exit === undefined) return undefined;
   return exit.cause?.epoch === epoch ? exit.cause.kind : exitKindOf(exit.exitCode);
 }
 
-/** Kinds that can only be said on purpose: they stand even where the node is lost as well. */
-const SAID_ON_PURPOSE: readonly ExitKind[] = [
+/** Exits that a launcher only makes on purpose. They count even if the node is lost as well. */
+const DELIBERATE_KINDS: readonly ExitKind[] = [
   'doNotRestart',
   'checkpointUnreadable',
   'checkpointIoError',
@@ -327,27 +338,27 @@ const SAID_ON_PURPOSE: readonly ExitKind[] = [
 ];
 
 function reasonOfExit(pod: ObservedPod, attempt: Attempt, nodeLost: boolean): AttemptReason {
-  const said = exitKind(pod, attempt.epoch);
+  const reported = exitKind(pod, attempt.epoch);
   const cause = pod.exit?.cause;
   const isEarlier = isOfEarlierIncarnation(cause, attempt);
-  const isOfCheckpoint = said === 'checkpointUnreadable' || said === 'checkpointIoError';
-  // Nothing was to be loaded, so that code means something else to this engine.
+  const isOfCheckpoint = reported === 'checkpointUnreadable' || reported === 'checkpointIoError';
+  // No checkpoint was to be loaded, so the code means something else to this engine.
   const isMisunderstood = isOfCheckpoint && checkpointLoadedBy(cause, attempt) === undefined;
-  const kind = isMisunderstood ? 'engineFailed' : said;
+  const kind = isMisunderstood ? 'engineFailed' : reported;
   const isNews = !isEarlier || kind === 'doNotRestart' || (isOfCheckpoint && isOfSameCheckpoint(cause, attempt));
-  if (isNews && kind !== undefined && SAID_ON_PURPOSE.includes(kind)) return REASON_OF_KIND[kind];
+  if (isNews && kind !== undefined && DELIBERATE_KINDS.includes(kind)) return REASON_OF_KIND[kind];
   if (nodeLost || pod.statusReason === 'NodeLost') return 'NodeLost';
   if (pod.disruption !== undefined) return 'Evicted';
   if (isTurnedAway(pod)) return 'TurnedAway';
   if (ENDED_BY_KUBELET.test(pod.statusReason ?? '')) return 'Evicted';
-  // Its failure was told over its connection before, and counted.
+  // Its failure was reported over its connection before, and counted.
   if (isEarlier) return 'NotReaped';
   return kind === undefined ? 'LauncherFailed' : REASON_OF_KIND[kind];
 }
 
 /**
- * Whether its kubelet ended the pod before a container had run: there is no telling by the reason, of which kubelets have dozens
- * (UnexpectedAdmissionError, TopologyAffinityError, OutOfcpu, Evicted). It would do the same to the next one.
+ * Whether the kubelet rejected the pod before a container ran. Kubelets have dozens of reasons (UnexpectedAdmissionError,
+ * TopologyAffinityError, OutOfcpu, Evicted), so the reason is not checked. It would reject the next pod too.
  */
 function isTurnedAway({ exit, running, statusReason, disruption }: ObservedPod): boolean {
   return exit === undefined && !running && statusReason !== undefined && disruption === undefined;
@@ -362,19 +373,19 @@ function describeExit(pod: ObservedPod, node: string): string {
   const disrupted = pod.disruption ?? pod.statusReason;
   const why = disrupted === undefined ? '' : ` (${disrupted})`;
   if (isTurnedAway(pod)) {
-    const said = pod.statusMessage === undefined ? '.' : `: ${pod.statusMessage}`;
-    return `Node ${node} ended pod ${pod.name} before any container had run${why}${said}`;
+    const detail = pod.statusMessage === undefined ? '.' : `: ${pod.statusMessage}`;
+    return `Node ${node} ended pod ${pod.name} before any container had run${why}${detail}`;
   }
   if (exit === undefined) return `Pod ${pod.name} ${where} ended without an exit code${why}.`;
   const { cause } = exit;
   const how = howItEnded({ exitCode: cause?.exitCode ?? exit.exitCode, signal: cause?.signal });
   const who = cause?.rank === undefined ? `Pod ${pod.name}` : `Rank ${cause.rank}`;
   const runtime = ['Error', 'Completed', ''].includes(exit.reason) ? '' : `, ${exit.reason}`;
-  // Of a rank the launcher says the same, in the same words.
-  const said = cause === undefined || cause.rank !== undefined || cause.message === '' ? '' : ` ${cause.message}`;
+  // For a rank, the launcher's message repeats this sentence.
+  const detail = cause === undefined || cause.rank !== undefined || cause.message === '' ? '' : ` ${cause.message}`;
   const lines = cause === undefined || cause.lastLines.length === 0 ? '' : cause.lastLines.join('\n');
   const log = lines === '' ? '' : `\nLast lines of its log:\n${endOfText(lines, MAX_LOG_CHARACTERS)}`;
-  return `${who} ${where} ${how}${runtime}${why}.${said}${log}`;
+  return `${who} ${where} ${how}${runtime}${why}.${detail}${log}`;
 }
 
 function compareText(left: string, right: string): number {

@@ -1,6 +1,6 @@
 import type { Attempt, AttemptReason, FailurePolicy, FailureRule, FailureTally } from '@coxswain/api-types';
 import fc from 'fast-check';
-import { factsOf, type Facts } from '../look/facts.ts';
+import { factsOf, type Facts } from '../observation/facts.ts';
 import { type JobRecord, recordOf } from '../record/job-record.ts';
 import { observe } from '../testing/index.ts';
 import { aJob, anAttempt, NOW } from '../testing/jobs.ts';

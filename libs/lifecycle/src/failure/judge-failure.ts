@@ -1,35 +1,35 @@
-/** What answers a failure, what pays for it, and how long is waited before? */
+/** What answers a failure, which budget pays, and how long is the pause? */
 import type { FailureJudgement, FailureRule, FailureTally } from '@coxswain/api-types';
 import { fingerprintOf } from '@coxswain/health';
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, withLastAttempt } from '../record/job-record.ts';
 import { backoffMs } from './backoff.ts';
 import type { Failure } from './failure.ts';
 import type { Case } from './failure-case.ts';
 import { crashOf, isBuiltIn, policyOf, ruleFor } from './failure-rules.ts';
 import { leftOf, withFailedRun, withSpent } from './failure-tally.ts';
-import { sayJudgement } from './judgement-sentence.ts';
+import { formatJudgement } from './format-judgement.ts';
 import { answerTo, hasRunNothing } from './restart-budget.ts';
 import { isCheckpointReason } from './resume-point.ts';
 
-/** A failure of the attempt under way, and how far that had come. */
+/** A failure of the current attempt, and the last step that it reached. */
 export interface FailedAttempt {
   readonly failure: Failure;
   readonly lastStep?: number;
 }
 
-/** What follows. */
+/** The answer to a failure. */
 export interface Judged {
   readonly answer: 'Restart' | 'GiveUp';
-  /** `restartPolicy.maxRestarts` pays for it. */
+  /** Whether `restartPolicy.maxRestarts` pays for it. */
   readonly charged: boolean;
   readonly judgement: FailureJudgement;
-  /** What status remembers from now on. */
+  /** The tally that status keeps from now on. */
   readonly failures: FailureTally | undefined;
   readonly avoid: Failure['avoid'];
 }
 
-/** The same record, failure and moment give the same judgement: whoever asks twice in one look is answered once. */
+/** Judges a failure. Pure: equal arguments give an equal judgement, so it may be asked twice in one reconciliation. */
 export function judgeFailure(
   record: JobRecord,
   failed: FailedAttempt,
@@ -53,7 +53,7 @@ export function judgeFailure(
     ...(budget === undefined ? {} : { budget: budget.blame }),
     ...(isOver ? {} : pauseOf(about)),
     ...(givenUp === undefined ? {} : { givenUp }),
-    says: sayJudgement(about, { answer, charged, givenUp }),
+    says: formatJudgement(about, { answer, charged, givenUp }),
   };
   if (isOver) return { answer: 'GiveUp', charged, judgement, failures: tally, avoid: failure.avoid };
   const failures = budget === undefined || tally === undefined ? tally : withSpent(tally, budget.blame, now);
@@ -82,7 +82,7 @@ function caseOf(
   };
 }
 
-/** What could not run, or could not begin, says nothing of how far a job gets. */
+/** Whether the failure counts in the tally. A gang that could not run or begin shows nothing about progress. */
 function isTallied(reason: Failure['reason']): boolean {
   return !hasRunNothing(reason) && !isCheckpointReason(reason);
 }
@@ -105,10 +105,10 @@ function tallied(
   });
 }
 
-/** What fails twice in the same way before its first step would a third time. */
+/** Identical failures before the first step after which the job is given up. */
 const TRIES_OF_A_TRACEBACK = 2;
 
-/** undefined: it is not, or the engine itself asked for it (DoNotRestart). */
+/** Why the job is given up; undefined: it is not, or the engine asked for it (DoNotRestart). */
 function whyGivenUp(about: Case, { answer, charged }: Pick<Judged, 'answer' | 'charged'>): FailureJudgement['givenUp'] {
   const { failure, rule, tally, budget, policy, now } = about;
   if (rule.action === 'Fail') return isBuiltIn(rule) ? undefined : 'FailurePolicy';
@@ -116,19 +116,19 @@ function whyGivenUp(about: Case, { answer, charged }: Pick<Judged, 'answer' | 'c
   if (!isTallied(failure.reason)) return undefined;
   if (budget !== undefined && leftOf(tally, budget, now) === 0) return 'RestartsExhausted';
   if (isSameTraceback(about)) return 'SameTraceback';
-  // Of those failures in a row the first was no restart.
+  // The first of these failures was not preceded by a restart.
   const isStuck = (tally?.withoutProgress ?? 0) > policy.maxCyclesWithoutProgress;
   return isStuck && (charged || budget !== undefined) ? 'NoProgress' : undefined;
 }
 
-/** This very failure, and not one before it that a lost node came after. */
+/** Whether this failure repeats the recorded traceback, and is not merely after one that did. */
 function isSameTraceback({ failure, crash, tally }: Case): boolean {
   const { fingerprint, times = 0 } = tally?.traceback ?? {};
   const isThis = fingerprint !== undefined && fingerprint === fingerprintOf(failure.crash.lastLines);
   return isThis && crash.blame === 'program' && times >= TRIES_OF_A_TRACEBACK;
 }
 
-/** Only a policy that somebody states decides the pause; without one it is as `restartPolicy.delaySeconds` says. */
+/** The pause of a stated policy; without one `restartPolicy.delaySeconds` decides. */
 function pauseOf({ record, failure, policy, tally }: Case): Pick<FailureJudgement, 'delayMs'> {
   if (!policy.isStated || !isTallied(failure.reason)) return {};
   return { delayMs: backoffMs(tally?.sinceCheckpoint ?? 1, `${record.epoch}/${record.restarts.total}`) };

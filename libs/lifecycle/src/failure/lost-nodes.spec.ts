@@ -1,9 +1,9 @@
 import type { TrainingJob } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
-import type { NodeState, Observed } from '../look/observed.ts';
+import type { NodeState, Observed } from '../observation/observed.ts';
 import { aCapacity, aNode, anExit, aPlacement, aPod } from '../testing/index.ts';
 import { aRunningJob, anAttempt, NOW, settled, summaryOfCondition } from '../testing/jobs.ts';
-import { DEFAULT_TIMEOUTS } from '../look/timeouts.ts';
+import { DEFAULT_TIMEOUTS } from '../observation/timeouts.ts';
 
 const { nodeGraceMs } = DEFAULT_TIMEOUTS;
 /** A gang that has run for a while on node-a and node-b, with what is seen of its nodes. */
@@ -59,8 +59,8 @@ describe('a healthy gang on a node that is not ready', () => {
     const one = settled(gang({ 'node-b': 'notReady' })).status.summary;
     const many = (notReady: number): string | undefined =>
       settled(gang({ 'node-b': 'notReady' }, { nodeCensus: () => ({ nodes: 16, notReady }) })).status.summary;
-    expect(one).toContain('the gang is left alone for 120 s, and as long as the launcher there reports');
-    expect(many(9)).toContain('the road to the API server is the likelier cause');
+    expect(one).toContain('the gang keeps running for 120 s, and as long as the launcher there reports');
+    expect(many(9)).toContain('the connection to the API server is the likelier cause');
     expect(many(9)).toBe(many(16));
   });
 

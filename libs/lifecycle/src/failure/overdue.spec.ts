@@ -1,6 +1,6 @@
 import type { Attempt, AvoidedNode } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
-import type { Observed, ObservedPod, ObservedPreflight, Verdict } from '../look/observed.ts';
+import type { Observed, ObservedPod, ObservedPreflight, Verdict } from '../observation/observed.ts';
 import { aCheckpoint, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, NOW, settled } from '../testing/jobs.ts';
 
@@ -76,7 +76,7 @@ describe('a gang that does not come up', () => {
       key: 'e1/pulling',
       limitMs: 1_800_000,
       reason: 'NotStarted',
-      message: /The image of pod .* was not pulled on node node-a within 1800 s; a runtime may allow more/,
+      message: /The image of pod .* was not pulled on node node-a within 1800 s\. Raise spec\.imagePullDeadlineSeconds/,
       avoided: ['node-a'],
     },
     {
@@ -118,7 +118,9 @@ describe('a gang that does not come up', () => {
     expect([attempts?.at(-1)?.outcome, avoidedNodes ?? []]).toEqual([isGivenUp ? 'Failed' : undefined, []]);
     if (isGivenUp) {
       expect(attempts?.at(-1)).toMatchObject({ reason: 'NotScheduled', charged: false, answer: 'Restart' });
-      expect(attempts?.at(-1)?.message).toMatch(/within 10 s: others took GPUs of node node-d .* Insufficient nvidia/);
+      expect(attempts?.at(-1)?.message).toMatch(
+        /within 10 s: other pods took GPUs of node node-d .* Insufficient nvidia/,
+      );
     }
   });
 
@@ -279,7 +281,7 @@ describe('a preflight that names a node', () => {
 });
 
 describe('a gang whose containers run, while a launcher has never reached the operator', () => {
-  const KEY = 'e1/unheard';
+  const KEY = 'e1/no-report';
   const heard = (count: number) => new Map(upTo(count, (podIndex) => bound(podIndex)).map(({ uid }) => [uid, 1_000]));
   const up = (ms: number, more: Partial<Observed> = {}, attempt: Partial<Attempt> = {}): Observed => ({
     ...gang({ runningAt: NOW.toISOString(), leaderTerm: 7, ...attempt }, upTo(4, bound), { [KEY]: ms }),

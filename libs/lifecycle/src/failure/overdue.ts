@@ -1,30 +1,30 @@
 import type { Attempt, AttemptReason } from '@coxswain/api-types';
-import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf } from '../look/facts.ts';
-import { missingIndices, podsOf } from '../look/gang.ts';
-import { fenceOf, pausedPods, unreapedPods } from '../look/incarnation.ts';
-import { awaitedFiles, missingSecret } from '../look/missing-secrets.ts';
-import type { ObservedPod } from '../look/observed.ts';
-import { isPulling } from '../look/image-pulls.ts';
+import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
+import { missingIndices, podsOf } from '../observation/gang.ts';
+import { fenceOf, pausedPods, unreapedPods } from '../observation/incarnation.ts';
+import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
+import type { ObservedPod } from '../observation/observed.ts';
+import { isPulling } from '../observation/image-pulls.ts';
 import { longestDelayMs } from './restart-budget.ts';
-import { isOver, type Wait } from '../look/waits.ts';
+import { isOver, type Wait } from '../observation/waits.ts';
 
-/** What an attempt waits for at most so long before every rank runs, and which pods hold it up. */
+/** A step of an attempt's start, its time limit, and the pods that hold it up. */
 interface Step {
   readonly reason: Extract<AttemptReason, 'NotCreated' | 'NotScheduled' | 'NotStarted' | 'NotReaped'>;
   readonly wait: Wait;
-  /** Indices of the pods that are waited for; none where a whole gang waits for something else. */
+  /** Indices of the late pods; none if the whole gang waits for something else. */
   readonly late: readonly number[];
-  /** Others' pods hold GPUs of the nodes that they were placed on. */
+  /** Whether pods of others hold the GPUs that the late pods were placed on. */
   readonly isTaken?: boolean;
 }
 
 /**
- * How long a pod that the scheduler has refused waits for GPUs that others are seen to hold on its node: as long as a pod takes that is ending. Nobody
- * says when the others end, and the rest of the gang holds its nodes meanwhile.
+ * How long a pod that kube-scheduler refuses waits for GPUs that others hold on its node: as long as an ending pod takes. When the others
+ * end is unknown, and meanwhile the rest of the gang holds its nodes.
  */
 const TAKEN_MS = 10_000;
 
-/** The step at which the attempt is; undefined when every rank is known to have run, or it is stopping. */
+/** The current step of the attempt's start; undefined: every rank has run, or the attempt is stopping. */
 export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
   const { timeouts } = facts;
   const { epoch, stage } = attempt;
@@ -33,7 +33,7 @@ export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
     return { reason: 'NotCreated', wait, late: missingIndices(facts, attempt) };
   }
   if (stage !== 'Released') return undefined;
-  if (attempt.runningAt !== undefined) return firstWord(facts, attempt);
+  if (attempt.runningAt !== undefined) return firstReportStep(facts, attempt);
   if ((attempt.incarnation ?? 1) > 1) return stepInPods(facts, attempt);
   const pods = podsOf(facts, epoch).filter((pod) => !isTerminal(pod));
   const unscheduled = pods.filter((pod) => pod.nodeName === undefined);
@@ -55,7 +55,7 @@ export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
   return { reason: 'NotStarted', wait, late: indicesOf(pods.filter((pod) => !pod.running)) };
 }
 
-/** Those for whose GPUs it is too late, by the scheduler's word and by what is seen on their nodes. */
+/** Pods whose GPUs others hold, according to kube-scheduler and to the pods on their nodes. */
 function takenPods(facts: Facts, epoch: number, unscheduled: readonly ObservedPod[]): readonly number[] {
   const refused = indicesOf(unscheduled.filter(({ schedulingMessage }) => schedulingMessage !== undefined));
   const placement = placementOf(facts, epoch)?.spec;
@@ -64,38 +64,38 @@ function takenPods(facts: Facts, epoch: number, unscheduled: readonly ObservedPo
   return refused.filter((podIndex) => nodes.has(placement.nodes[podIndex] ?? ''));
 }
 
-/** How long the epoch's image may take to be pulled. */
+/** Time limit for pulling the epoch's image, in milliseconds. */
 function pullLimitMs(facts: Facts, epoch: number): number {
   const seconds = placementOf(facts, epoch)?.spec.runtime?.imagePullDeadlineSeconds;
   return seconds === undefined ? facts.timeouts.pullingMs : seconds * 1000;
 }
 
 /**
- * Containers run, and launchers are given their ranks over their connection: whoever has never reached an operator has none. Only the leader that
- * began the attempt can know that: to a later one a launcher is silent too that trains and cannot reach it, and one without ranks ends by itself
- * (exit code 76). Where a step or a save is known, every rank has begun.
+ * The step in which running launchers wait for their ranks, which they get over their connection. Only the leader that began the attempt
+ * can judge it: for a later leader, a launcher that trains and cannot connect is silent too, and one without ranks ends by itself (exit
+ * code 76). A known step or save shows that every rank has begun.
  */
-function firstWord(facts: Facts, attempt: Attempt): Step | undefined {
+function firstReportStep(facts: Facts, attempt: Attempt): Step | undefined {
   const { heardMs, leaderTerm } = facts.observed;
   const isFromTheBegin = leaderTerm !== undefined && attempt.leaderTerm === leaderTerm;
   if (heardMs === undefined || !isFromTheBegin) return undefined;
   if ((attempt.incarnation ?? 1) > 1 || hasTrained(facts, attempt)) return undefined;
-  // Nodes that do not answer have waits of their own.
-  const unheard = podsOf(facts, attempt.epoch).filter(
+  // Nodes that do not answer have their own waits.
+  const silentPods = podsOf(facts, attempt.epoch).filter(
     (pod) => pod.running && !isTerminal(pod) && doesAnswer(nodeStateOf(facts, pod.nodeName)) && !heardMs.has(pod.uid),
   );
-  if (unheard.length === 0) return undefined;
-  const wait = { key: `e${attempt.epoch}/unheard`, limitMs: facts.timeouts.startingMs };
-  return { reason: 'NotStarted', wait, late: indicesOf(unheard) };
+  if (silentPods.length === 0) return undefined;
+  const wait = { key: `e${attempt.epoch}/no-report`, limitMs: facts.timeouts.startingMs };
+  return { reason: 'NotStarted', wait, late: indicesOf(silentPods) };
 }
 
-/** Status forgets progress with the epoch that made it. */
+/** Whether this epoch has trained; status keeps progress of the current epoch only. */
 function hasTrained({ job, observed, checkpoints }: Facts, { epoch }: Attempt): boolean {
   const isReported = observed.progress?.epoch === epoch || job.status?.progress !== undefined;
   return isReported || checkpoints.some(({ spec }) => spec.epoch === epoch);
 }
 
-/** The ranks are started again in their pods: those of the last incarnation have to be gone first. */
+/** The step of a restart in the same pods: the ranks of the last incarnation must end first. */
 function stepInPods(facts: Facts, attempt: Attempt): Step {
   const { epoch, incarnation } = fenceOf(attempt);
   const { reapingMs, startingMs } = facts.timeouts;
@@ -109,16 +109,16 @@ function stepInPods(facts: Facts, attempt: Attempt): Step {
   return { reason: 'NotStarted', wait, late: indicesOf(pausedPods(facts, attempt)) };
 }
 
-/** A pod that the attempt has waited for too long. */
+/** A pod that is late beyond its time limit. */
 export interface Overdue {
   readonly reason: Step['reason'] | 'SecretMissing';
   readonly podIndex: number;
-  /** Its node, where the node is to blame: not where most of the gang waits. */
+  /** Its node, if the node is to blame; undefined, for example, if most of the gang is late. */
   readonly node: string | undefined;
   readonly message: string;
 }
 
-/** Pods that were waited for too long, if the step has taken too long. */
+/** Pods that are late, if the current step has exceeded its time limit. */
 export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] {
   const step = stepUnderWay(facts, attempt);
   if (step === undefined || !isOver(facts, step.wait)) return [];
@@ -127,7 +127,7 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
   const nodes = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
   const seconds = wait.limitMs / 1000;
   if (late.length === 0) {
-    const message = `Epoch ${attempt.epoch} did not get beyond ${attempt.stage} within ${seconds} s.`;
+    const message = `Attempt ${attempt.epoch} did not get beyond ${attempt.stage} within ${seconds} s.`;
     return [{ reason, podIndex: 0, node: undefined, message }];
   }
   const isNodesFault = isFewOf(step, nodes.length);
@@ -142,20 +142,20 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
     }
     const files = awaitedFiles(facts);
     const isSilent = reason === 'NotStarted' && pod?.running === false && waiting === undefined;
-    // The fault of the only node of a gang cannot be told from a Secret that is nowhere.
-    const isForFiles = files !== undefined && isSilent && nodes.length === 1;
+    // If a gang has one node, a fault of the node looks the same as a missing Secret.
+    const isMissingFilePossible = files !== undefined && isSilent && nodes.length === 1;
     return {
       reason,
       podIndex,
-      node: isNodesFault && !isForFiles ? node : undefined,
+      node: isNodesFault && !isMissingFilePossible ? node : undefined,
       message: sentence(step, attempt, { pod, podIndex, node, files }),
     };
   });
 }
 
 /**
- * What holds up most of a gang is its image, its claim or the cluster: avoiding all these nodes would help nobody. Nor would it to avoid nodes for what
- * others hold there, which is counted whenever a gang is placed.
+ * Whether few pods are late, so that their nodes may be at fault. If most of a gang is late, the cause is its image, its claim or the
+ * cluster. Nodes whose GPUs others hold are not at fault either; that is counted at every placement.
  */
 function isFewOf({ reason, late, isTaken = false }: Step, nodes: number): boolean {
   return reason !== 'NotCreated' && !isTaken && (nodes === 1 || late.length * 2 <= nodes);
@@ -179,23 +179,23 @@ function sentence(
       return `Pod ${name} could not be created within ${seconds} s.`;
     case 'NotScheduled': {
       const why = pod?.schedulingMessage ?? 'the scheduler gave no reason';
-      const taken = isTaken ? `others took GPUs of node ${node} after the gang was placed. The scheduler: ` : '';
+      const taken = isTaken ? `other pods took GPUs of node ${node} after the gang was placed. kube-scheduler: ` : '';
       return `Pod ${name} got no node within ${seconds} s: ${taken}${why}`;
     }
     case 'NotReaped':
-      return `The launcher of pod ${name} on node ${node} did not say within ${seconds} s that its ranks have ended.`;
+      return `The launcher of pod ${name} on node ${node} did not report within ${seconds} s that its ranks have ended.`;
     case 'NotStarted': {
       if ((attempt.incarnation ?? 1) > 1) {
-        return `The launcher of pod ${name} on node ${node} did not start its ranks again within ${seconds} s.`;
+        return `The launcher of pod ${name} on node ${node} did not restart its ranks within ${seconds} s.`;
       }
       if (attempt.runningAt !== undefined) {
         return `The launcher of pod ${name} on node ${node} has not reached the operator within ${seconds} s, so its ranks have not begun.`;
       }
       if (pod?.pullsImage === true) {
-        return `The image of pod ${name} was not pulled on node ${node} within ${seconds} s; a runtime may allow more (spec.imagePullDeadlineSeconds), and a node that has it already needs none.`;
+        return `The image of pod ${name} was not pulled on node ${node} within ${seconds} s. Raise spec.imagePullDeadlineSeconds of the runtime, or use nodes that have the image.`;
       }
       const waiting = pod?.containerWaiting;
-      const silent = files === undefined ? '' : `, as where ${files} is missing, which the job wants as a file`;
+      const silent = files === undefined ? '' : `; one cause is a missing ${files}, which the job mounts as a file`;
       const why = waiting === undefined ? `its node gave no reason${silent}` : `${waiting.reason}: ${waiting.message}`;
       return `Pod ${name} did not start on node ${node} within ${seconds} s: ${why}`;
     }

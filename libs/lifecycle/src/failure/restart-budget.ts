@@ -7,16 +7,16 @@ interface RestartPolicy {
   readonly delaySeconds: number;
 }
 
-/** Free restarts in a row that led nowhere; the next one is charged, so that nothing restarts for ever. */
+/** Free restarts in a row without progress; the next one is charged, so that no job restarts forever. */
 export const MAX_FREE_RESTARTS_IN_A_ROW = 10;
 const MAX_DELAY_SECONDS = 300;
 /**
- * First pause where the policy asks for less, after the cluster refused pods or a placement was lost (a quota does not change at once), and from the
- * second free restart in the same pods on.
+ * Shortest first pause after the cluster refused pods or a placement was lost, because a quota does not change at once; and from the second
+ * free restart in the same pods.
  */
 const LEAST_DELAY_SECONDS = 1;
 
-/** What answers the failure of the record's last attempt by that rule, and whether the budget of restarts pays for it. */
+/** The answer to the failure of the record's last attempt by that rule, and whether the restart budget pays. */
 export function answerTo(
   record: JobRecord,
   policy: RestartPolicy,
@@ -26,9 +26,9 @@ export function answerTo(
   const reason = failed?.reason ?? 'LauncherFailed';
   const isCharged = rule.charged ?? ATTEMPT_REASONS[reason].charged;
   if (rule.action === 'Fail') return { answer: 'GiveUp', charged: isCharged };
-  // Nothing ran, so nothing can run for ever: it waits, as for capacity, until somebody makes room.
+  // Nothing ran, so it cannot repeat forever: the job waits until there is room, as for capacity.
   if (hasRunNothing(reason)) return { answer: 'Restart', charged: false };
-  // Not the job's doing. It ends by itself: after some tries in a row the job waits for a person to choose (`resume-point.ts`).
+  // Not the job's fault. After some attempts in a row the job waits for a user to choose (`resume-point.ts`).
   if (isCheckpointReason(reason)) return { answer: 'Restart', charged: false };
   const started = record.attempts.slice(0, -1).filter((attempt) => !hasRunNothing(attempt.reason));
   const charged = isCharged || freeFailuresInARow(started) >= MAX_FREE_RESTARTS_IN_A_ROW;
@@ -36,9 +36,9 @@ export function answerTo(
 }
 
 /**
- * Pause before the epoch that answers the last attempt's failure; `restarts` already counts it. Doubles with each charged restart, and
- * with each free one that follows another without a step in between, up to 300 s (or to a longer first delay). `freeInPods`: free restarts in the
- * same pods before it in a row, whatever was trained between them. A failure policy has decided its pause when it judged the failure.
+ * Pause before the epoch that follows the last attempt's failure; `restarts` includes it already. It doubles with each charged restart and
+ * with each free one without a step in between, up to 300 s (or a longer first delay). `freeInPods`: earlier free restarts in a row in the
+ * same pods, regardless of progress. A failure policy decides its pause in the judgement.
  */
 export function restartDelayMs(record: JobRecord, policy: RestartPolicy, freeInPods = 0): number {
   const failed = record.attempts.at(-1);
@@ -52,12 +52,12 @@ export function restartDelayMs(record: JobRecord, policy: RestartPolicy, freeInP
   return Math.min(1000 * seconds, longestDelayMs(policy));
 }
 
-/** No pause before a restart is longer. */
+/** The longest pause before a restart, in milliseconds. */
 export function longestDelayMs({ delaySeconds }: Pick<RestartPolicy, 'delaySeconds'>): number {
   return 1000 * Math.max(MAX_DELAY_SECONDS, delaySeconds);
 }
 
-/** Trailing attempts that failed for free without having trained a step. */
+/** Number of last attempts that failed free of charge without a trained step. */
 function freeFailuresInARow(attempts: readonly Attempt[]): number {
   const lastFruitful = attempts.findLastIndex(
     (attempt) => attempt.outcome !== 'Failed' || attempt.charged !== false || hasAdvanced(attempt),
@@ -69,7 +69,7 @@ function hasAdvanced(attempt: Attempt): boolean {
   return (attempt.lastStep ?? 0) > (attempt.resumedFrom?.step ?? 0);
 }
 
-/** Whether an attempt that failed so had not released a pod. */
+/** Whether an attempt with that reason had not released a pod. */
 export function hasRunNothing(reason: Attempt['reason']): boolean {
   return reason === 'PodsRefused' || reason === 'PlacementLost' || reason === 'NameConflict';
 }

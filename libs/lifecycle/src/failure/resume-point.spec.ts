@@ -1,7 +1,7 @@
 import type { Attempt, Checkpoint, ResumeFrom, TrainingJobStatus } from '@coxswain/api-types';
 import { findCondition } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
-import type { Observed } from '../look/observed.ts';
+import type { Observed } from '../observation/observed.ts';
 import { situationOf } from '../decide/situation.ts';
 import { aCheckpoint, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aStatus, kinds, NOW, settled, summaryOfCondition } from '../testing/jobs.ts';
@@ -236,7 +236,7 @@ describe('a job that cannot resume', () => {
     const attempts = [...epochs(9, ioError), ended(10, { ...ioError(10), epoch: 10 })];
     expect(message(stuck({ checkpoints: [damaged(20), at(40)], status: { attempts } }).status)).toMatch(
       new RegExp(
-        `Known: step 40 \\(${nameOf(40)}\\): complete, but could not be loaded in .*epoch 10 on node-10 \\(ESTALE\\); ` +
+        `Known: step 40 \\(${nameOf(40)}\\): complete, but could not be loaded in .*attempt 10 on node-10 \\(ESTALE\\); ` +
           `step 20 \\(${nameOf(20)}\\): is damaged: a file is cut off\\.$`,
       ),
     );

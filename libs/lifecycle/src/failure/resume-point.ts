@@ -1,31 +1,32 @@
-/** Where does the next epoch begin? */
+/** Which step does the next epoch resume from? */
 import { type Attempt, type Checkpoint, isSameRequest, type ResumeFrom, SCRATCH } from '@coxswain/api-types';
 import { newestRestorable, whyNotLoadedBy } from '@coxswain/checkpoint';
 import type { ParallelLayout } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import { type Condemnation, condemnedCheckpoints, describeCondemnation } from './checkpoint-trouble.ts';
-import type { Facts } from '../look/facts.ts';
+import type { Facts } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
-/** `answers`: the request of a person that it follows. */
+/** Where the next epoch begins. `answers`: the user's request that it follows. */
 export type ResumePoint =
   | { readonly kind: 'scratch'; readonly answers?: ResumeFrom }
   | { readonly kind: 'checkpoint'; readonly checkpoint: Checkpoint; readonly answers?: ResumeFrom }
-  /** Checkpoints are known and none can be used: a person has to choose. */
+  /** Checkpoints are known and none is usable: a user has to choose. */
   | { readonly kind: 'none'; readonly message: string };
 
+/** A point that an epoch can begin from. */
 export type UsablePoint = Exclude<ResumePoint, { kind: 'none' }>;
 
-/** Attempts in a row that ended at the checkpoint, whichever it was: a storage that is away is not asked for ever. */
+/** Attempts in a row that ended while loading any checkpoint; limits retries while storage is unavailable. */
 const MAX_TRIES_IN_A_ROW = 10;
-/** Of these, by one node that reads other content than was saved: as many looks as show that no second node is to be had. */
+/** Of these, attempts in which one node alone read different content: enough to show that no second node is available. */
 const MAX_DOUBTS_IN_A_ROW = 3;
-/** Of these, by an engine that refuses the same checkpoint and does not say what differs: another node will hardly change that. */
+/** Of these, refusals of the same checkpoint by an engine that does not say what differs; another node will hardly change that. */
 const MAX_REFUSALS_IN_A_ROW = 3;
 
 /**
- * From scratch only where nothing was ever saved, or where a person asks for it. What is not seen may exist all the same, so the status counts
- * as well as the objects.
+ * Where the next epoch begins. It begins from scratch only if nothing was ever saved, or if a user asks for it. An unobserved checkpoint
+ * may exist, so the status counts as well as the objects.
  */
 export function resumePointOf(record: JobRecord, facts: Facts): ResumePoint {
   const { spec } = facts;
@@ -34,7 +35,10 @@ export function resumePointOf(record: JobRecord, facts: Facts): ResumePoint {
   return request === undefined ? newestPoint(record, facts) : requestedPoint(request, record, facts);
 }
 
-/** That point for a gang of this layout: of a checkpoint that its engine loads at other layouts only, a person has to choose which of the two goes. */
+/**
+ * The same for a gang of this layout. If the checkpoint's engine loads it only at other layouts, a user has to choose between checkpoint
+ * and layout.
+ */
 export function pointForLayout(record: JobRecord, facts: Facts, layout: ParallelLayout): ResumePoint {
   const point = resumePointOf(record, facts);
   if (point.kind !== 'checkpoint') return point;
@@ -43,14 +47,14 @@ export function pointForLayout(record: JobRecord, facts: Facts, layout: Parallel
   return why === undefined ? point : none(`Checkpoint ${metadata.name} ${why}.`, record, facts);
 }
 
-/** The newest checkpoint that may be used as far as is known, if any. */
+/** The newest usable checkpoint, as far as is known; undefined: none. */
 export function newestUsable(record: JobRecord, facts: Facts): Checkpoint | undefined {
   const condemned = condemnedCheckpoints(record);
   const usable = ownCheckpoints(record, facts).filter(({ metadata }) => !condemned.has(metadata.name));
   return newestRestorable(usable, { jobUid: facts.job.metadata.uid });
 }
 
-/** Whether that checkpoint is seen, and is seen to be of no use. */
+/** Whether that checkpoint is observed to be unusable. */
 export function isUseless(name: string, record: JobRecord, facts: Facts): boolean {
   const seen = facts.checkpoints.find(({ metadata }) => metadata.name === name);
   const isOwn = seen === undefined || isOfThisLine(seen, record);
@@ -62,7 +66,7 @@ function pendingRequest(record: JobRecord, facts: Facts): ResumeFrom | undefined
   return asked === undefined || isSameRequest(asked, record.resumeFrom) ? undefined : asked;
 }
 
-/** Checkpoints of the line of training that the last answered request began: what it named, and what was saved since. */
+/** Checkpoints since the last answered `spec.resumeFrom`, and the one that it named. */
 function ownCheckpoints(record: JobRecord, facts: Facts): readonly Checkpoint[] {
   return facts.checkpoints.filter((checkpoint) => isOfThisLine(checkpoint, record));
 }
@@ -90,16 +94,16 @@ function newestPoint(record: JobRecord, facts: Facts): ResumePoint {
     );
   }
   const doubts = tries.filter((attempt) => isDoubtOf(attempt, checkpoint.metadata.name));
-  if (doubts.length >= MAX_DOUBTS_IN_A_ROW) return none(aloneSentence(checkpoint, doubts), record, facts);
+  if (doubts.length >= MAX_DOUBTS_IN_A_ROW) return none(describeLoneNode(checkpoint, doubts), record, facts);
   return { kind: 'checkpoint', checkpoint };
 }
 
-/** Two nodes would have condemned it. */
-function aloneSentence({ metadata }: Checkpoint, doubts: readonly Attempt[]): string {
+/** Explains that one node alone reports different content; two nodes would have condemned the checkpoint. */
+function describeLoneNode({ metadata }: Checkpoint, doubts: readonly Attempt[]): string {
   const faults = doubts.flatMap(({ checkpointFaults }) => checkpointFaults ?? []);
   const node = faults.find(({ kind }) => kind === 'ContentDiffers')?.node ?? 'one node';
   const what = `that the content of checkpoint ${metadata.name} is not what was saved`;
-  return `Only ${node} says ${what}, in ${doubts.length} attempts in a row, and no second node was found to ask.`;
+  return `Only ${node} reports ${what}, in ${doubts.length} attempts in a row, and no second node was available to check.`;
 }
 
 const WHY_NONE = 'No checkpoint can be used.';
@@ -114,14 +118,14 @@ function isAnyKnown(record: JobRecord, facts: Facts): boolean {
   );
 }
 
-/** The attempts since the last that got beyond its checkpoint, or since a person chose one. */
+/** Attempts since one got beyond its checkpoint, or since a user chose one. */
 function triesInARow({ attempts, resumeFrom }: JobRecord): readonly Attempt[] {
   const since = resumeFrom?.epoch ?? 0;
   const last = attempts.findLastIndex(({ epoch, reason }) => epoch < since || !isCheckpointReason(reason));
   return attempts.slice(last + 1);
 }
 
-/** Whether the attempt ended because of the checkpoint that it was to resume from. */
+/** Whether the attempt ended because of the checkpoint that it resumed from. */
 export function isCheckpointReason(reason: Attempt['reason']): boolean {
   return reason === 'CheckpointUnreadable' || reason === 'CheckpointIoError';
 }
@@ -147,7 +151,7 @@ function requestedPoint(answers: ResumeFrom, record: JobRecord, facts: Facts): R
   return none(`spec.resumeFrom names checkpoint ${from}, which ${problem ?? 'cannot be used'}.`, record, facts);
 }
 
-/** Completes "which ..."; undefined for one that may be used. */
+/** Completes "which ..."; undefined: the checkpoint is usable. */
 function problemOf(checkpoint: Checkpoint | undefined, condemnation: Condemnation | undefined): string | undefined {
   if (checkpoint === undefined) return 'this job does not have; one of another job cannot be used';
   const { metadata, status } = checkpoint;
@@ -157,21 +161,21 @@ function problemOf(checkpoint: Checkpoint | undefined, condemnation: Condemnatio
   return metadata.deletionTimestamp === undefined ? undefined : 'is being deleted';
 }
 
-const MOST_LISTED = 10;
+const MAX_LISTED = 10;
 const MAX_ENTRY_CHARACTERS = 300;
 
-/** What happened, what to do, and then what is known of each checkpoint, newest first: the first words are what a column shows. */
+/** Message with what happened, what to do, and the known checkpoints, newest first. Columns show only its first words. */
 function none(what: string, record: JobRecord, facts: Facts): ResumePoint {
   const { name } = facts.job.metadata;
   const choice = `Training never begins from scratch by itself: choose with coxswain resume ${name} --from CHECKPOINT (or scratch), or with spec.resumeFrom.`;
   const entries = newestFirst(facts.checkpoints).map((one) => entryOf(one, record));
-  const listed = entries.slice(0, MOST_LISTED).map((entry) => safeText(entry, MAX_ENTRY_CHARACTERS));
-  const more = entries.length > MOST_LISTED ? [`${entries.length - MOST_LISTED} older ones`] : [];
+  const listed = entries.slice(0, MAX_LISTED).map((entry) => safeText(entry, MAX_ENTRY_CHARACTERS));
+  const more = entries.length > MAX_LISTED ? [`${entries.length - MAX_LISTED} older ones`] : [];
   const seen = facts.checkpoints.some((one) => one.metadata.name === record.checkpoint?.name);
   const gone =
     record.checkpoint === undefined || seen
       ? []
-      : [`step ${record.checkpoint.step} (${record.checkpoint.name}): its Checkpoint object is not there`];
+      : [`step ${record.checkpoint.step} (${record.checkpoint.name}): its Checkpoint object does not exist`];
   const refused = record.unrecordedCheckpoints.map(({ spec, refusal, ...unmade }) =>
     safeText(`step ${spec.step} (${unmade.name}): saved, but its object is refused: ${refusal}`, MAX_ENTRY_CHARACTERS),
   );
@@ -188,9 +192,9 @@ function entryOf(checkpoint: Checkpoint, record: JobRecord): string {
   const { name } = checkpoint.metadata;
   const problem = problemOf(checkpoint, condemnedCheckpoints(record).get(name));
   const isOwn = isOfThisLine(checkpoint, record);
-  const state = problem ?? (isOwn ? 'complete' : 'complete, of before the last spec.resumeFrom');
+  const state = problem ?? (isOwn ? 'complete' : 'complete, saved before the last spec.resumeFrom');
   const tries = problem === undefined ? record.attempts.filter((one) => isTryOf(one, name)) : [];
-  const tried = tries.map(({ epoch, checkpointFaults }) => `epoch ${epoch}${whereFailed(checkpointFaults)}`);
+  const tried = tries.map(({ epoch, checkpointFaults }) => `attempt ${epoch}${whereFailed(checkpointFaults)}`);
   const failed = tried.length === 0 ? '' : `, but could not be loaded in ${tried.slice(-5).join(', ')}`;
   return `step ${checkpoint.spec.step} (${name}): ${state}${failed}`;
 }

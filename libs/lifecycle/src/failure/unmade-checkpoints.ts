@@ -1,43 +1,43 @@
-/** Which checkpoints are saved and have no object as yet, and is anything to wait for them? */
+/** Which saved checkpoints have no object yet, and does anything wait for them? */
 import { MAX_UNRECORDED_CHECKPOINTS, type UnrecordedCheckpoint } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
-import type { Facts } from '../look/facts.ts';
-import type { RefusedWrite } from '../look/observed.ts';
-import { checkpointWriteKey } from '../look/refused-checkpoints.ts';
+import type { Facts } from '../observation/facts.ts';
+import type { RefusedWrite } from '../observation/observed.ts';
+import { checkpointWriteKey } from '../observation/refused-checkpoints.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { isMade, type UnmadeCheckpoint, unreportedCheckpoints } from './unreported-checkpoints.ts';
 
-/** Those that pods of the attempt under way tell of, and those of earlier ones that were refused. */
+/** Saves that pods of the current attempt report, and refused ones of earlier attempts. */
 export function unmadeCheckpoints(record: JobRecord, facts: Facts): readonly UnmadeCheckpoint[] {
   if (facts.deleting) return [];
   const refused = record.unrecordedCheckpoints.filter(({ name }) => !isMade(name, facts));
   return [...refused, ...unreportedCheckpoints(record, facts)];
 }
 
-/** What the API server said to the last try, as long as this process remembers it. */
+/** The API server's last refusal to create the object, as long as this process remembers it. */
 export function refusalOf({ refusedCheckpoints }: Facts, name: string): RefusedWrite | undefined {
   return refusedCheckpoints.get(checkpointWriteKey({ kind: 'createCheckpoint', name }));
 }
 
-/** Whether it is to be tried: for the first time, or once more. */
+/** Whether the object is to be created now, for the first time or again. */
 export function isToBeMade(facts: Facts, { name }: Pick<UnmadeCheckpoint, 'name'>): boolean {
   return (refusalOf(facts, name)?.retryInMs ?? 0) <= 0;
 }
 
 /**
- * Whether the end of an attempt, and the beginning of the next, are to wait for an object: for one answer of the API server and no longer. What it
- * refuses holds up nothing; it is kept in status and tried again beside all else.
+ * Whether the end of an attempt, and the beginning of the next, wait for an object. They wait for one answer of the API server only. A
+ * refused object holds up nothing: status keeps it, and it is tried again later.
  */
 export function areCheckpointsDue(record: JobRecord, facts: Facts): boolean {
   return unmadeCheckpoints(record, facts).some((checkpoint) => isToBeMade(facts, checkpoint));
 }
 
-/** How long until each of those that were refused is tried again, in milliseconds. */
+/** Milliseconds until each refused object is tried again. */
 export function checkpointRetriesMs(record: JobRecord, facts: Facts): readonly number[] {
   return unmadeCheckpoints(record, facts).flatMap(({ name }) => refusalOf(facts, name)?.retryInMs ?? []);
 }
 
-/** The record with what is refused of the attempt under way, which ends: its pods are not asked again. */
+/** The record with refused objects of the ending attempt, whose pods are not read again. */
 export function withRefusedKept(record: JobRecord, facts: Facts): JobRecord {
   const refused = unreportedCheckpoints(record, facts).map(({ name, spec }): UnrecordedCheckpoint => {
     const refusal = safeText(refusalOf(facts, name)?.message ?? '', 1024);
@@ -48,7 +48,7 @@ export function withRefusedKept(record: JobRecord, facts: Facts): JobRecord {
   return { ...record, unrecordedCheckpoints };
 }
 
-/** An object that is there at last is kept in status no longer. */
+/** Drops objects that exist now from the record. */
 export function forgetMade(record: JobRecord, facts: Facts): JobRecord {
   const unrecordedCheckpoints = record.unrecordedCheckpoints.filter(({ name }) => !isMade(name, facts));
   return unrecordedCheckpoints.length === record.unrecordedCheckpoints.length
@@ -56,7 +56,7 @@ export function forgetMade(record: JobRecord, facts: Facts): JobRecord {
     : { ...record, unrecordedCheckpoints };
 }
 
-/** `Checkpoint tiny-gpt-3f1c2b9e-e1-s40 of step 40: exceeded quota` of each that was refused. */
+/** Describes each refused object, such as `Checkpoint tiny-gpt-3f1c2b9e-e1-s40 of step 40: exceeded quota`. */
 export function describeRefused(record: JobRecord, facts: Facts): readonly string[] {
   const kept = new Map(record.unrecordedCheckpoints.map(({ name, refusal }) => [name, refusal]));
   return unmadeCheckpoints(record, facts).flatMap(({ name, spec }) => {

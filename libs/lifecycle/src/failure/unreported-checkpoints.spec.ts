@@ -1,7 +1,7 @@
 import { findCondition, type TerminationCause, TrainingJobSpec } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
-import { factsOf } from '../look/facts.ts';
-import type { Observed } from '../look/observed.ts';
+import { factsOf } from '../observation/facts.ts';
+import type { Observed } from '../observation/observed.ts';
 import { recordOf } from '../record/job-record.ts';
 import { aCheckpoint, anExit, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, kinds, NOW, settled } from '../testing/jobs.ts';

@@ -1,12 +1,12 @@
-/** What came of an incident, and what did it cost? */
+/** How did an incident end, and what did it cost? */
 import type { Attempt, Incident, IncidentOutcome } from '@coxswain/api-types';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import { betweenMs, isAdvice, isOfRun, isOpen, STANDS_STILL, withEachIncident } from './incident-record.ts';
 
-/** Steps beyond the one that was known, so that none which was under way counts. */
+/** Steps that must follow the known one, so that a step in progress does not count. */
 const STEPS_OF_RECOVERY = 2;
 
-/** Read off what is recorded alone, so that it is part of a write that takes place anyway. */
+/** Closes incidents from the record alone, so that this is part of a write that happens anyway. */
 export function closeIncidents(record: JobRecord): JobRecord {
   if (!record.incidents.some(isOpen)) return record;
   return withEachIncident(record, (incident) => (isOpen(incident) ? closed(incident, record) : incident));
@@ -69,7 +69,10 @@ function endOf({ stoppingAt, endedAt, startedAt }: Attempt): string {
   return stoppingAt ?? endedAt ?? startedAt;
 }
 
-/** What makes steps longer costs as many times that as there were steps; all else the time without a step, and the steps that were trained again. */
+/**
+ * Milliseconds that the incident cost: the time without a step, and the steps that were trained again. Slower steps are not counted here,
+ * and neither are incidents that a stop ended.
+ */
 function lostBy(incident: Incident, { outcome, at }: End, redoneSteps: number | undefined): number | undefined {
   const { since, noticedAt, stepMs } = incident;
   if (isAdvice(incident) && !STANDS_STILL.includes(incident.kind)) return undefined;

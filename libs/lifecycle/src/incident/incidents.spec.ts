@@ -4,7 +4,7 @@ import { aTrainingJob } from '@coxswain/api-types/testing';
 import fc from 'fast-check';
 import { decide } from '../decide/decide.ts';
 import { jobEvents } from '../decide/job-events.ts';
-import type { Finding, Observed } from '../look/observed.ts';
+import type { Finding, Observed } from '../observation/observed.ts';
 import { anExit, aPod, live, storyOf, World, type WorldFault } from '../testing/index.ts';
 import { anAttempt, aRunningJob, EARLIER, NOW } from '../testing/jobs.ts';
 

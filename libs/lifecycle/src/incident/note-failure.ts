@@ -1,4 +1,4 @@
-/** As which incident is a failure told? */
+/** Which incident records a failure? */
 import {
   type Attempt,
   type AttemptReason,
@@ -13,7 +13,7 @@ import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import type { FailedAttempt, Judged } from '../failure/judge-failure.ts';
 import { hasRunNothing } from '../failure/restart-budget.ts';
-import { type Facts, placementOf, podCount } from '../look/facts.ts';
+import { type Facts, placementOf, podCount } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import {
   betweenMs,
@@ -26,7 +26,7 @@ import {
   withIncident,
 } from './incident-record.ts';
 
-/** Of what is left out nothing has run: it waits, and is told as a wait. */
+/** Kinds of incidents by reason of failure. Reasons that are left out mean that nothing has run; those are reported as waits. */
 const KIND_OF_REASON: Readonly<Partial<Record<AttemptReason, IncidentKind>>> = {
   NodeLost: 'NodeLost',
   PodLost: 'NodeLost',
@@ -44,15 +44,15 @@ const KIND_OF_REASON: Readonly<Partial<Record<AttemptReason, IncidentKind>>> = {
   PreflightFailed: 'StartFailed',
 };
 
-/** A failure, how it was judged, and what follows it. */
+/** A failure, its judgement, and whether the ranks restart in the same pods. */
 export interface NotedFailure extends FailedAttempt {
   readonly judged: Pick<Judged, 'answer' | 'avoid' | 'judgement'>;
   readonly inPods: boolean;
 }
 
 /**
- * The record with that failure of the attempt under way as an incident: to be part of the write that records the failure, so that it is told once, whoever
- * leads. What detectors had named before as the reason why the gang stands still is the same trouble and goes on as the same incident.
+ * The record with the current attempt's failure as an incident. It belongs into the write that records the failure, so that it is recorded
+ * once, across leaders. If detectors had reported the stall that led to it, that incident continues.
  */
 export function withFailureNoted(
   record: JobRecord,
@@ -70,7 +70,7 @@ export function withFailureNoted(
     if (incident === same || !isOpen(incident)) return incident;
     return closedBy(incident, at);
   });
-  // A run that failed before its first step trains no step again but those that the one before it had lost.
+  // A run that failed before its first step repeats only steps that the run before it had lost.
   const lost = record.incidents.findLast((incident) => isOpen(incident) && !isAdvice(incident));
   const inherited = drafted.step === undefined && lost !== undefined ? lossOf(lost) : {};
   if (same === undefined) return withIncident(ended, { ...drafted, ...inherited, ...endOf(action, at) });
@@ -85,7 +85,10 @@ function actionOf({ judged, inPods }: NotedFailure): IncidentAction {
   return judged.avoid === undefined ? 'RestartedInNewPods' : 'RestartedElsewhere';
 }
 
-/** A gang that stood still and then fails fails for that: whoever gave up waiting is a victim. And what could not be started again in its pods was counted before. */
+/**
+ * Whether the incident and the failure are the same. A stalled gang that then fails, fails because of the stall. A failure that could not
+ * be answered in the same pods was counted before.
+ */
 function isSameTrouble(incident: Incident, attempt: Attempt, { failure }: FailedAttempt): boolean {
   if (!isAdvice(incident)) return failure.reason === 'NotReaped' && incident.action === 'RestartedInPods';
   if (!isOfRun(incident, attempt)) return false;
@@ -108,7 +111,7 @@ function endOf(action: IncidentAction, at: string): Partial<Incident> {
   return { action, ...(action === 'GaveUp' ? { outcome: 'GivenUp' as const, closedAt: at } : {}) };
 }
 
-/** What was named first is what was wrong; what ended the run is evidence beside it. */
+/** Keeps the incident as first reported, and adds the end of the run as evidence. */
 function joined(
   named: Incident,
   { evidence = [], class: kind, blame, step, stepMs, since, message }: Incident,
@@ -162,7 +165,7 @@ function incidentOf(
   };
 }
 
-/** Time that an incident before it has counted already is not counted again. */
+/** Start of the cost: time that an earlier incident has counted does not count again. */
 function chainedSince(record: JobRecord): string | undefined {
   const isWaiting = record.incidents.some((incident) => isOpen(incident) && !isAdvice(incident));
   const attempt = liveAttempt(record);
@@ -170,13 +173,14 @@ function chainedSince(record: JobRecord): string | undefined {
   return attempt.incarnations?.at(-1)?.endedAt ?? attempt.startedAt;
 }
 
+/** Mean duration of a step until that time, in milliseconds; undefined: not measured. */
 export function meanStepMs({ firstStep }: Attempt, until: string, lastStep: number | undefined): number | undefined {
   const steps = (lastStep ?? 0) - (firstStep?.step ?? 0);
   const ms = betweenMs(firstStep?.at, until);
   return firstStep === undefined || steps <= 0 || ms === undefined ? undefined : Math.round(ms / steps);
 }
 
-/** The rank that failed first, its node, and which GPU of its pod it has. */
+/** The rank that failed first, its node, and the index of its GPU in the pod. */
 function placeOf(
   facts: Facts,
   attempt: Attempt,
@@ -191,7 +195,7 @@ function placeOf(
   };
 }
 
-/** -1: it is of none of the pods. */
+/** Index of the rank within its pod; -1: no pod has it. */
 export function indexInPod(placement: PlacementSpec, rank: number): number {
   for (let podIndex = 0; podIndex < podCount(placement); podIndex += 1) {
     const index = ranksOfPod(placement, podIndex).indexOf(rank);

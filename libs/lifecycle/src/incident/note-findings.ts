@@ -1,4 +1,4 @@
-/** What detectors see of the run under way, whether or not it is acted on: which incidents are they? */
+/** Which incidents do the findings of detectors become? */
 import {
   type Attempt,
   type Incident,
@@ -8,9 +8,9 @@ import {
 } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
-import { type Facts, placementOf } from '../look/facts.ts';
-import { isOfFence } from '../look/incarnation.ts';
-import type { Finding } from '../look/observed.ts';
+import { type Facts, placementOf } from '../observation/facts.ts';
+import { isOfFence } from '../observation/incarnation.ts';
+import type { Finding } from '../observation/observed.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import {
   evidenceOf,
@@ -23,10 +23,13 @@ import {
 } from './incident-record.ts';
 import { indexInPod } from './note-failure.ts';
 
-/** What was noticed of one run and is not over; of a run with more people know already that something is wrong. */
+/** Open incidents per run; more add nothing for users. */
 const MAX_OPEN_OF_RUN = 6;
 
-/** What is told again is the same incident, also by another process; what comes back after it was over is another one. */
+/**
+ * Records findings as incidents. A repeated finding is the same incident, also across leaders; one that returns after its end is a new
+ * incident.
+ */
 export function recordFindings(record: JobRecord, facts: Facts): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Released') return record;
@@ -58,7 +61,10 @@ function isKnownPast(last: Incident | undefined, { noticedAt }: Finding): boolea
   return last?.closedAt !== undefined && Date.parse(noticedAt) <= Date.parse(last.closedAt);
 }
 
-/** Who is named first for why a gang stands still may change as the others come to a halt; of all else each rank and group has its own. */
+/**
+ * ID of the finding's incident without a recurrence suffix. All stalls of a run share one, because the blamed rank may change; otherwise
+ * each rank or group has its own.
+ */
 function baseId({ epoch, incarnation, kind, ranks, group, node }: Finding): string {
   const run = `${epoch}.${incarnation}`;
   if (STANDS_STILL.includes(kind)) return `${run}-standsStill`;
@@ -76,7 +82,7 @@ function incidentOf(
   const placement = placementOf(facts, epoch)?.spec;
   const gpu = ranks.length === 1 && rank !== undefined && placement !== undefined ? indexInPod(placement, rank) : -1;
   const step = newestStep(record, facts, attempt);
-  const told = evidenceOf({ ...evidence, group });
+  const collected = evidenceOf({ ...evidence, group });
   return {
     kind,
     epoch,
@@ -88,7 +94,7 @@ function incidentOf(
     ...(ranks.length > 1 ? { ranks: ranks.slice(0, MAX_INCIDENT_RANKS) } : {}),
     ...(node === undefined ? {} : { node }),
     ...(gpu < 0 ? {} : { gpu }),
-    ...(told.length === 0 ? {} : { evidence: told.slice(0, MAX_INCIDENT_EVIDENCE) }),
+    ...(collected.length === 0 ? {} : { evidence: collected.slice(0, MAX_INCIDENT_EVIDENCE) }),
     ...(operations.length === 0 ? {} : { operations: operations.slice(0, MAX_INCIDENT_OPERATIONS) }),
     gpus: worldSize(attempt.layout),
     ...(step === undefined ? {} : { step }),
@@ -97,7 +103,7 @@ function incidentOf(
   };
 }
 
-/** A wait began before it was long enough to be named. */
+/** Since when the wait has lasted; it began before it was reported. */
 function sinceOf({ noticedAt, evidence }: Finding): Pick<Incident, 'since'> {
   const waitedMs = Number(evidence['waitedForMs'] ?? evidence['stoodMs']);
   const atMs = Date.parse(noticedAt) - waitedMs;
@@ -105,8 +111,8 @@ function sinceOf({ noticedAt, evidence }: Finding): Pick<Incident, 'since'> {
 }
 
 function newestStep(record: JobRecord, { observed: { progress } }: Facts, attempt: Attempt): number | undefined {
-  const heard = progress !== undefined && isOfFence(progress, attempt) ? progress.step : -1;
+  const reported = progress !== undefined && isOfFence(progress, attempt) ? progress.step : -1;
   const recorded = attempt.firstStep === undefined ? -1 : (record.progress?.step ?? -1);
-  const newest = Math.max(heard, recorded);
+  const newest = Math.max(reported, recorded);
   return newest < 0 ? undefined : newest;
 }

@@ -8,17 +8,17 @@ import {
 } from '@coxswain/api-types';
 import { saveDirectoryOf } from '@coxswain/checkpoint';
 
-/** What the launcher of a pod needs to be told of the newest incarnation. */
+/** What a launcher's assignment is derived from. */
 export interface Assigning {
   readonly job: Pick<TrainingJob, 'metadata' | 'spec'>;
-  /** The recorded one of that attempt. */
+  /** The recorded placement of that attempt. */
   readonly placement: PlacementSpec;
   readonly attempt: Attempt;
 }
 
 /**
- * The ranks of pod `podIndex` in the attempt's newest incarnation, and what they begin from. undefined: where they are to begin is not recorded
- * well enough to say it, and nothing may begin from scratch for that reason.
+ * The ranks of pod `podIndex` in the attempt's newest incarnation, and the checkpoint that they begin from. undefined: the recorded
+ * starting point is incomplete, and ranks must not begin from scratch for that reason.
  */
 export function assignmentOf({ job, placement, attempt }: Assigning, podIndex: number): RankAssignment | undefined {
   const { epoch, incarnation = 1 } = attempt;
@@ -38,7 +38,7 @@ export function assignmentOf({ job, placement, attempt }: Assigning, podIndex: n
   };
 }
 
-/** The first incarnation begins as its epoch was placed, a later one as its attempt records. */
+/** The first incarnation begins as its epoch was placed; a later one begins as its attempt records. */
 function resumeOf(placement: PlacementSpec, attempt: Attempt): RankAssignment['resume'] | 'unknown' {
   if ((attempt.incarnation ?? 1) === 1) {
     const { resume } = placement;

@@ -2,18 +2,18 @@ import type { Attempt } from '@coxswain/api-types';
 import { anAttempt } from '../testing/jobs.ts';
 import { isPauseOver, launcherOrders, type LauncherOrder, type PlacedLauncher } from './launcher-orders.ts';
 
-type Said = Pick<PlacedLauncher, 'state' | 'incarnation'> & { readonly epoch?: number };
+type Testimony = Pick<PlacedLauncher, 'state' | 'incarnation'> & { readonly epoch?: number };
 
-const waiting: Said = { state: 'waiting', incarnation: 0 };
-const running = (incarnation: number): Said => ({ state: 'running', incarnation });
-const reaped = (incarnation: number): Said => ({ state: 'reaped', incarnation });
+const waiting: Testimony = { state: 'waiting', incarnation: 0 };
+const running = (incarnation: number): Testimony => ({ state: 'running', incarnation });
+const reaped = (incarnation: number): Testimony => ({ state: 'reaped', incarnation });
 const endRanks = (incarnation: number): LauncherOrder => ({ kind: 'endRanks', epoch: 1, incarnation });
 const assign: LauncherOrder = { kind: 'assign' };
 const nothing = undefined;
 
 function ordersOf(
   attempt: Partial<Attempt>,
-  said: readonly Said[],
+  said: readonly Testimony[],
   isDue: boolean,
 ): readonly (LauncherOrder | undefined)[] {
   const launchers = new Map(said.map((one, podIndex) => [`pod-${podIndex}`, { epoch: 1, podIndex, ...one }] as const));
@@ -22,7 +22,7 @@ function ordersOf(
 }
 
 describe('launchers of a gang of two pods are told', () => {
-  it.each<[string, Partial<Attempt>, readonly Said[], readonly (LauncherOrder | undefined)[]]>([
+  it.each<[string, Partial<Attempt>, readonly Testimony[], readonly (LauncherOrder | undefined)[]]>([
     ['their ranks as each comes, in the first incarnation', {}, [waiting], [assign]],
     ['nothing more once they have them', {}, [running(1), waiting], [nothing, assign]],
     ['nothing when the first failure is not answered yet', {}, [reaped(1), running(1)], [nothing, nothing]],

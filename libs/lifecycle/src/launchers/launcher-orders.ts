@@ -1,11 +1,11 @@
-/** Which launchers of a gang are to be told something now? */
+/** Which orders does each launcher of a gang get now? */
 import type { Attempt } from '@coxswain/api-types';
 import { isFenced } from '../failure/broken-gang.ts';
 import { longestDelayMs } from '../failure/restart-budget.ts';
-import { hasReaped, isBegun } from '../look/incarnation.ts';
-import type { ObservedLauncher } from '../look/observed.ts';
+import { hasReaped, isBegun } from '../observation/incarnation.ts';
+import type { ObservedLauncher } from '../observation/observed.ts';
 
-/** What a launcher last said, and which pod of its epoch's placement is its. */
+/** A launcher's last report, and the index of its pod in the placement. */
 export interface PlacedLauncher extends ObservedLauncher {
   readonly podIndex: number;
 }
@@ -15,8 +15,8 @@ export type LauncherOrder =
   { readonly kind: 'assign' } | { readonly kind: 'endRanks'; readonly epoch: number; readonly incarnation: number };
 
 /**
- * What each launcher is to be told, by its pod's UID; whoever is not named is to be told nothing. Stands on what status records: an incarnation
- * that is not recorded is never begun, and one is begun only when nobody of the gang runs an earlier one.
+ * The order for each launcher, by its pod's UID; a launcher without an entry gets no order. Orders follow the recorded status only: an
+ * unrecorded incarnation never begins, and a recorded one begins only when no launcher of the gang runs an earlier one.
  */
 export function launcherOrders(gang: {
   readonly attempt: Attempt | undefined;
@@ -24,11 +24,11 @@ export function launcherOrders(gang: {
   readonly podCount: number;
   /** By the pod's UID. */
   readonly launchers: ReadonlyMap<string, PlacedLauncher>;
-  /** The pause before the newest incarnation is over. */
+  /** Whether the pause before the newest incarnation is over. */
   readonly isDue: boolean;
 }): ReadonlyMap<string, LauncherOrder> {
   const { attempt, podCount, isDue } = gang;
-  // Nothing is begun for a gang that is not whole yet or is on its way out.
+  // Nothing begins for a gang that is incomplete or stopping.
   if (attempt?.stage !== 'Released' || isFenced(attempt)) return new Map();
   const newest = attempt.incarnation ?? 1;
   const launchers = [...gang.launchers].filter(([, { epoch }]) => epoch === attempt.epoch);
@@ -47,8 +47,8 @@ export function launcherOrders(gang: {
 }
 
 /**
- * Whether the pause before a restart is over, by the wall clock of whoever asks. What is further away than any pause was written by another clock,
- * and is no pause: a clock that is an hour off holds no gang for an hour.
+ * Whether the pause before a restart is over, by the caller's wall clock. A time further away than the longest pause was written by a wrong
+ * clock and is ignored, so that a clock which is an hour off delays no gang by an hour.
  */
 export function isPauseOver(
   { notBefore, delaySeconds }: { readonly notBefore: string | undefined; readonly delaySeconds: number },

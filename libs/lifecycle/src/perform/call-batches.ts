@@ -3,8 +3,8 @@ import type { Action } from '../decide/decision.ts';
 import type { Call } from './calls.ts';
 
 /**
- * The calls of a decision's actions, in order: those of one kind that follow each other side by side. Pods are made one, then two, then four and
- * so on, as the Job controller of Kubernetes does: where the cluster refuses them, one refusal is enough to know.
+ * The calls of a decision's actions, in order. Consecutive calls of one kind run side by side. Pods are created in batches of one, two,
+ * four and so on, like in the Job controller of Kubernetes, so that a single refusal shows that the cluster refuses them.
  */
 export function callBatches(job: TrainingJob, actions: readonly Action[]): readonly (readonly Call[])[] {
   return runsOf(actions.flatMap((action) => callsOf(job, action))).flatMap((run) =>
@@ -38,7 +38,7 @@ function callsOf(job: TrainingJob, action: Action): readonly Call[] {
       const { gracePeriodSeconds } = action;
       return action.pods.map((pod) => ({ kind: 'deletePod', job, pod, gracePeriodSeconds }));
     }
-    // Done without asking the cluster.
+    // Performed without a call to the cluster.
     case 'planJob':
     case 'forgetPlanning':
     case 'findNodes':

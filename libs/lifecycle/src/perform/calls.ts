@@ -1,18 +1,19 @@
 import type { CheckpointResourceSpec, PlacementSpec, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import type { Condemnation } from '../failure/checkpoint-trouble.ts';
-import type { NodeState } from '../look/observed.ts';
+import type { NodeState } from '../observation/observed.ts';
 import type { LiveRead, PodReference } from '../decide/decision.ts';
 
-/** One thing that only the cluster can answer. Every write is idempotent, and made for the job as `job` shows it. */
+/** A call to the cluster. Every write is idempotent, and is made for the version of the job in `job`. */
 export type Call =
   /**
-   * Read from the API server, not from a cache: the job, every pod that it owns, the pods of `podNames` and the Placement of
-   * that name whoever owns them, every Placement of the job if `allPlacements`, and the nodes. What was read is shown by the view from then on, and what a list lacks is shown no more; the nodes' states come with the answer.
+   * Read from the API server, not from a cache: the job, its own pods, the pods of `podNames` and the Placement of that name of any owner,
+   * every Placement of the job if `allPlacements`, and the nodes. The view shows what was read from then on, and drops what the lists lack.
+   * States of the nodes are in the answer.
    */
   | ({ readonly kind: 'readLive'; readonly job: TrainingJob } & LiveRead)
   /** Read the job and its Checkpoints from the API server; the view shows them from then on, and shows no others. */
   | { readonly kind: 'readCheckpoints'; readonly job: TrainingJob }
-  /** Only over the resourceVersion of `job`. Answers with the job as it is then. */
+  /** Only if the job still has the resourceVersion of `job`. The answer holds the job after the write. */
   | { readonly kind: 'writeStatus'; readonly job: TrainingJob; readonly status: TrainingJobStatus }
   | { readonly kind: 'addFinalizer' | 'removeFinalizer'; readonly job: TrainingJob }
   | {
@@ -21,7 +22,7 @@ export type Call =
       readonly name: string;
       readonly spec: PlacementSpec;
     }
-  /** A dry run: nothing is made. Fails as `refused` where the cluster would refuse the pod. */
+  /** A dry run, which creates nothing. Fails as `refused` if the cluster would refuse the pod. */
   | {
       readonly kind: 'probePod';
       readonly job: TrainingJob;
@@ -29,7 +30,7 @@ export type Call =
       readonly podIndex: number;
       readonly placement: PlacementSpec;
     }
-  /** Only the one of that UID and resourceVersion, as deletePod. */
+  /** Only the object of that UID and resourceVersion, like deletePod. */
   | { readonly kind: 'deleteCheckpoint'; readonly job: TrainingJob; readonly checkpoint: PodReference }
   | { readonly kind: 'deletePlacement'; readonly job: TrainingJob; readonly placement: PodReference }
   | {
@@ -39,14 +40,17 @@ export type Call =
       readonly podIndex: number;
       readonly placement: PlacementSpec;
     }
-  /** One of that name that is the job's is success; where the cluster knows no ComputeDomains it fails. */
+  /** Succeeds if the job already owns one of that name; fails if the cluster has no ComputeDomains. */
   | { readonly kind: 'createComputeDomain'; readonly job: TrainingJob; readonly name: string; readonly epoch: number }
-  /** Only the job's own; success where there is none. */
+  /** Only the job's own; succeeds if there is none. */
   | { readonly kind: 'deleteComputeDomain'; readonly job: TrainingJob; readonly name: string }
   | { readonly kind: 'liftGate'; readonly job: TrainingJob; readonly pod: PodReference }
   /** Removes our finalizer from the pod of that UID. */
   | { readonly kind: 'releasePod'; readonly job: TrainingJob; readonly pod: PodReference }
-  /** Only the pod of that UID, and of that resourceVersion where one is given. One that has changed since stays, and the view shows it as it is now. */
+  /**
+   * Only the pod of that UID, and of that resourceVersion if one is given. A pod that has changed since stays, and the view shows its new
+   * version.
+   */
   | {
       readonly kind: 'deletePod';
       readonly job: TrainingJob;
@@ -68,29 +72,29 @@ export type Call =
       readonly spec: CheckpointResourceSpec;
     };
 
-/** Why a call failed, as far as it changes what is done next. */
+/** Why a call failed, as far as it changes the next action. */
 export type FailureCause =
-  /** Somebody else was faster: look again. */
+  /** Another writer was faster: observe again. */
   | 'conflict'
-  /** The cluster will not have this object (quota, limits, policy, validity). */
+  /** The cluster refuses this object (quota, limits, policy, validity). */
   | 'refused'
-  /** Somebody has to change something: a right is missing, a name is taken. */
+  /** A user has to change something: a permission is missing, or a name is taken. */
   | 'needsPerson'
-  /** The server is away or busy, or this process leads no longer: later. */
+  /** The server is unavailable or busy, or this process no longer leads: retry later. */
   | 'transient';
 
-/** What became of a call. */
+/** The answer to a call. */
 export type Answer =
   | {
       readonly kind: 'done';
-      /** Of writeStatus: the job as it is now. */
+      /** For writeStatus: the job after the write. */
       readonly job?: TrainingJob;
-      /** Of deletePod: it has changed since it was looked at, and stays. */
+      /** For deletePod: the pod has changed since it was observed, and stays. */
       readonly isContested?: boolean;
-      /** Of readLive. */
+      /** For readLive: states of the nodes. */
       readonly nodeStates?: ReadonlyMap<string, NodeState>;
     }
   | { readonly kind: 'failed'; readonly error: unknown; readonly cause: FailureCause };
 
-/** A piece of work in the hands of whoever makes its calls: those of one batch side by side, all answered before it goes on. */
+/** Work whose calls its runner makes: the calls of a batch run side by side, and all are answered before it continues. */
 export type Calls<Result> = Generator<readonly Call[], Result, readonly Answer[]>;

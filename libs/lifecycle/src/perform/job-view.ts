@@ -1,9 +1,9 @@
 import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
-import type { Admission } from '../admission/admission.ts';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import type { Decision } from '../decide/decision.ts';
-import type { NodeNotice } from '../disruption/node-notices.ts';
+import type { NodeNotice } from '../notices/node-notices.ts';
 import type {
   Finding,
   NodeCensus,
@@ -18,105 +18,106 @@ import type {
   ObservedProgress,
   ObservedRuntime,
   Verdict,
-} from '../look/observed.ts';
-import type { RefusedCheckpoints } from '../look/refused-checkpoints.ts';
-import type { Retention } from '../look/retention.ts';
-import type { Stopwatches } from '../look/stopwatches.ts';
-import type { Timeouts } from '../look/timeouts.ts';
+} from '../observation/observed.ts';
+import type { RefusedCheckpoints } from '../observation/refused-checkpoints.ts';
+import type { Retention } from '../observation/retention.ts';
+import type { Stopwatches } from '../observation/stopwatches.ts';
+import type { Timeouts } from '../observation/timeouts.ts';
 
 /**
- * The cluster as this process sees it: a cache with the answers to its own calls laid over it. Kinds lag apart, always: what it shows of a
- * job may be older than what it shows of that job's pods, and the other way round. Nothing here waits.
+ * The cluster as this process observes it: a cache with the answers to its own calls on top. Each kind of object may lag by a different
+ * time, so a job may be older than its pods, and the reverse. No method waits.
  */
 export interface JobView {
-  /** Wall time, only for what people read. */
+  /** Wall time, only for times that users read. */
   readonly now: () => Date;
-  /** Never goes back, whatever is done to the clock. */
+  /** Milliseconds of a clock that never goes back. */
   readonly monotonicMs: () => number;
   /** Number of this process's term as leader; undefined while it does not lead. */
   readonly leaderTerm: () => number | undefined;
-  /** What this process has timed of its jobs. */
+  /** Durations of the waits of this process's jobs. */
   readonly stopwatches: Stopwatches;
-  /** Which writes to Checkpoint objects this process has seen refused. */
+  /** Writes to Checkpoint objects that this process had refused. */
   readonly refusedCheckpoints: RefusedCheckpoints;
-  /** Where the administrator's differ from the defaults. */
+  /** Values that the administrator has set; the rest is default. */
   readonly timeouts: Partial<Timeouts>;
+  /** Retention that the administrator has set; the rest is default. */
   readonly retention: Partial<Retention>;
-  /** What the administrator has measured of the cluster's GPUs; absent: nothing. */
+  /** Measured facts about the cluster's GPUs, set by the administrator; absent: none. */
   readonly measuredGpus?: MeasuredGpus;
-  /** The job of that key (`namespace/name`), as new as it is known. */
+  /** The newest known version of the job of that key (`namespace/name`). */
   findJob(key: string): TrainingJob | undefined;
   podsOf(job: TrainingJob): readonly ObservedPod[];
   placementsOf(job: TrainingJob): readonly Placement[];
   checkpointsOf(job: TrainingJob): readonly Checkpoint[];
-  /** State of each node as far as it is seen; one that is not seen counts as gone. */
+  /** State of each node; a node that the cache lacks counts as gone. */
   nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState>;
   nodeCensus(): NodeCensus;
-  /** Which boot of that node this is; undefined when it is not seen. */
+  /** The node's boot ID; undefined: the node is not observed. */
   bootIdOf(node: string): string | undefined;
-  /** Since when that node is ready, as it says; undefined when it is not, does not say or is not seen. */
+  /** Since when the node is ready, as its condition says; undefined: it is not ready, does not say, or is not observed. */
   readySinceOf(node: string): string | undefined;
-  /** Conditions of that node that hold, without Ready; none when it is not seen. */
+  /** Conditions of the node that are True, except Ready; none if the node is not observed. */
   nodeConditionsOf(node: string): readonly NodeCondition[];
-  /** Who says that node is about to go away; undefined when nobody does, or it is not seen. */
+  /** The notice that the node is about to go away; undefined: there is none, or the node is not observed. */
   noticeOf(node: string): NodeNotice | undefined;
-  /** Who says that node will go away, not yet so soon that its gangs leave; undefined when nobody does, or it is not seen. */
+  /** The notice that the node will go away, later than its gangs leave; undefined: there is none, or the node is not observed. */
   comingNoticeOf(node: string): NodeNotice | undefined;
-  /** How long ago the launcher of each pod of the job was heard, in milliseconds, by the pod's UID. */
+  /** Milliseconds since the last report of each launcher of the job, by its pod's UID. */
   heardMsOf(job: TrainingJob): ReadonlyMap<string, number>;
-  /** What the launchers of the job's newest epoch last said of their ranks, by their pods' UIDs. */
+  /** Last reports of the launchers of the job's newest epoch, by their pods' UIDs. */
   launchersOf(job: TrainingJob): ReadonlyMap<string, ObservedLauncher>;
-  /** What came of the preflight of the job's newest epoch, once that is known. */
+  /** Result of the preflight of the job's newest epoch, once it is known. */
   preflightOf(job: TrainingJob): ObservedPreflight | undefined;
-  /** What the ranks of the job's newest gang really train, held against its layout, once one has told. */
+  /** What the ranks of the job's newest gang really train, compared with its layout, once a rank has reported. */
   trainedOf(job: TrainingJob): ObservedTrained | undefined;
-  /** What detectors find of the job's gang. */
+  /** Verdicts of detectors about the job's gang. */
   verdictsOf(job: TrainingJob): readonly Verdict[];
-  /** Whether nodes are asked for that the job waits for; absent: nobody looks. */
+  /** State of a request for nodes that the job waits for; absent: no controller requests nodes. */
   readonly nodeRequestOf?: (job: TrainingJob) => ObservedNodeRequest | undefined;
-  /** What is said of the nodes of the job's gang otherwise than when it was placed, in a sentence; absent: nobody looks. */
+  /** A sentence on how labels of the gang's nodes differ from those at its placement; absent: nothing compares them. */
   readonly fabricChangeOf?: (job: TrainingJob) => string | undefined;
-  /** All that detectors see of the job's gang, acted on or not. */
+  /** All findings of detectors about the job's gang, acted on or not. */
   findingsOf(job: TrainingJob): readonly Finding[];
-  /** Who gets GPUs: one for all jobs of this process. */
-  readonly admission: Admission;
-  /** Where long searches of nodes are made; absent: in the look. */
+  /** The scheduler, one for all jobs of this process. */
+  readonly scheduler: ClusterScheduler;
+  /** Runs long searches of nodes; absent: every search is synchronous. */
   readonly nodeSearches?: NodeSearches;
-  /** The recorded Placement of the attempt under way as it was before somebody deleted it, where this process saw it. */
+  /** The current attempt's recorded Placement as this process observed it before its deletion. */
   keptPlacementOf(job: TrainingJob): PlacementSpec | undefined;
-  /** Newest report of the job's steps held in memory. */
+  /** The newest report of the job's steps in memory. */
   progressOf(job: TrainingJob): ObservedProgress | undefined;
-  /** What is known of the runtime that the job names. */
+  /** The runtime that the job names, as far as it is known. */
   runtimeOf(job: TrainingJob): ObservedRuntime | undefined;
-  /** What became of the job's last question to the planner. */
+  /** State of the job's last question to the planner. */
   planningOf(jobUid: string): ObservedPlanning | undefined;
 }
 
-/** Searches of nodes beside the loop. One at a time has its turn, so that none works on what another one is about to be given. */
+/** Searches of nodes in another process. They take turns, so that no search uses GPUs that another one is about to get. */
 export interface NodeSearches {
-  /** What became of that search of the job; what it last searched otherwise counts for nothing. */
+  /** State of that search of the job; a different earlier search does not count. */
   of(jobUid: string, search: NodeSearch): ObservedNodeSearch;
-  /** Version of the capacity that what was found for the job stands on; undefined where nothing was. */
+  /** Version of the capacity that the job's result is based on; undefined: there is no result. */
   versionOf(jobUid: string): number | undefined;
-  /** What was found is reserved, remembered as a refusal, or others were faster. */
+  /** Ends the job's search: its result was reserved, recorded as a refusal, or overtaken. */
   end(jobUid: string): void;
 }
 
-/** What is done for a job without asking the cluster; none of it waits, and none can fail. */
+/** Effects that need no answer of the cluster. None of them waits, and none can fail. */
 export interface JobEffects {
-  /** Asks the planner, whose answer the view will show. */
+  /** Asks the planner; the view will show its answer. */
   askPlanner(job: TrainingJob, question: JobPlanQuestion): void;
   forgetPlanning(jobUid: string): void;
-  /** Searches nodes, which the view will show. */
+  /** Searches nodes; the view will show the result. */
   findNodes(job: TrainingJob, search: NodeSearch): void;
-  /** Reads the runtime that the job names, which the view will show. */
+  /** Reads the job's runtime; the view will show it. */
   readRuntime(job: TrainingJob): void;
-  /** Tells every launcher of that epoch that is connected that the epoch is over. */
+  /** Sends every connected launcher of that epoch the message that the epoch is over. */
   refuseLaunchers(job: TrainingJob, epoch: number): void;
-  /** Tells people that the cluster refuses what has to be done, in its own words; best effort. */
+  /** Warns users that the cluster refuses an action, with its message; best effort. */
   warn(job: TrainingJob, message: string): void;
-  /** Tells people of objects that say to be of the job and are not, once as long as they are the same; undefined: there are none. Best effort. */
-  warnOfStrangers(job: TrainingJob, message: string | undefined): void;
-  /** Tells people what happened; best effort. */
-  announce(job: TrainingJob, events: Decision['events']): void;
+  /** Warns users of unrecorded Placements, once while the message is the same; undefined: there are none. Best effort. */
+  warnOfUnrecordedPlacements(job: TrainingJob, message: string | undefined): void;
+  /** Records Events of what happened; best effort. */
+  recordEvents(job: TrainingJob, events: Decision['events']): void;
 }

@@ -1,45 +1,46 @@
 import type { Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { NodeDemand } from '@coxswain/fabric';
 import { nodeDemandOf } from '@coxswain/runtime';
-import type { Admission } from '../admission/admission.ts';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import { decide } from '../decide/decide.ts';
 import type { Action, Decision } from '../decide/decision.ts';
-import type { NodeState, Observed, ObservedPod, ObservedRuntime } from '../look/observed.ts';
+import type { NodeState, Observed, ObservedPod, ObservedRuntime } from '../observation/observed.ts';
 import { bareStatus, isRecordedAs } from '../record/bare-status.ts';
 import type { Answer, Call, Calls } from './calls.ts';
-import type { CheckpointWrite } from '../look/refused-checkpoints.ts';
+import type { CheckpointWrite } from '../observation/refused-checkpoints.ts';
 import { callBatches } from './call-batches.ts';
 import type { JobEffects, JobView } from './job-view.ts';
 
-/** What a reconcile asks for: another look after so long, if nothing else leads to one earlier. */
+/** The result of a reconciliation: reconcile again after that time, unless a change comes first. */
 export interface ReconcileOutcome {
   readonly requeueAfterMs?: number;
 }
 
-/** Where a reconcile looks and what it may do besides its calls. */
+/** What a reconciliation reads, and what it may do besides its calls. */
 export interface ReconcilePorts {
   readonly view: JobView;
   readonly effects: JobEffects;
 }
 
 /**
- * Looks at the job of that key (`namespace/name`), decides, and does one kind of thing at a time until nothing is left to do. It makes no call
- * itself: it yields each batch of calls and goes on with their answers, so that the operator, the tests and a simulator run the same code.
+ * Observes the job of that key (`namespace/name`), decides, and performs one kind of action at a time until nothing is left to do. It makes
+ * no call itself: it yields each batch of calls and continues with their answers, so that the operator, tests and the simulator run the
+ * same code.
  *
- * Status is the intent and comes first: a pass either writes status or acts upon what is recorded, never both, so a process that dies between
- * the two leaves nothing that its successor could not continue. Throws the error of a call that the next look cannot answer.
+ * Status is the intent and comes first. A pass either writes status or acts upon the recorded status, never both. So a process that dies
+ * between the two leaves nothing that its successor could not continue. Throws the error of a call that the next observation cannot answer.
  */
 export function* reconcileJob(key: string, ports: ReconcilePorts): Calls<ReconcileOutcome> {
   let found: Findings = { refused: new Map() };
   const jobUid = ports.view.findJob(key)?.metadata.uid;
   for (let pass = 0; pass < MAX_PASSES; pass += 1) {
-    const look = lookAt(key, ports.view, found);
-    // Another job that has taken the name meanwhile was not proven: its own arrival leads to a look at it.
-    if (look === undefined || look.job.metadata.uid !== jobUid) return {};
-    const { job, decision } = look;
-    // Its GPUs went to another job, or their nodes changed, since they were looked at: placed anew.
+    const observedJob = observeAndDecide(key, ports.view, found);
+    // A new job of the same name was not verified; its own event reconciles it.
+    if (observedJob === undefined || observedJob.job.metadata.uid !== jobUid) return {};
+    const { job, decision } = observedJob;
+    // Another job got the GPUs, or their nodes changed since the observation: place again.
     if (decision === undefined) continue;
-    ports.effects.warnOfStrangers(job, decision.strangers);
+    ports.effects.warnOfUnrecordedPlacements(job, decision.unrecordedPlacements);
     if (decision.readsFirst !== true && !isRecordedAs(job.status, decision.status)) {
       found = yield* record({ job, decision, found }, ports);
       continue;
@@ -48,51 +49,54 @@ export function* reconcileJob(key: string, ports: ReconcilePorts): Calls<Reconci
     if (decision.actions.length === 0) return requeueAfterMs === undefined ? {} : { requeueAfterMs };
     found = yield* perform({ job, actions: decision.actions, found }, ports);
   }
-  // Every pass found something to do. The next round comes soon, behind the other jobs.
+  // Every pass found an action. The next round comes soon, behind other jobs.
   return { requeueAfterMs: RETRY_SOON_MS };
 }
 
-/** Enough for a gang's whole start and for a failure's whole answer in one go. */
+/** Enough passes for the whole start of a gang, and for the whole answer to a failure. */
 const MAX_PASSES = 16;
 const RETRY_SOON_MS = 1_000;
 
-/** How long a live read is good for. */
+/** How long a live read is valid. */
 const PROOF_MS = 5_000;
 
-/** What the cluster said that no cache shows, and when (by the monotonic clock). */
+/** Answers of the cluster that no cache shows, with their monotonic times. */
 interface Findings {
-  /** Pods that it refuses to make, in its words; forgotten once the status has been written. */
+  /** Pods that the cluster refuses, with its messages; cleared once the status was written. */
   readonly refused: ReadonlyMap<string, string>;
-  /** Good for one batch of actions and whatever status is written before it. */
+  /** Valid for one batch of actions and the status that is written before it. */
   readonly proof?: Proof;
   /** When the status was known to be the newest. */
   readonly statusAtMs?: number;
   /** How often a delete of each pod was refused because it had changed, by UID. */
   readonly contested?: ReadonlyMap<string, number>;
-  /** What the cluster says to a pod of the next epoch. */
+  /** The cluster's answer to a dry run of a pod of the next epoch. */
   readonly podProbe?: NonNullable<Observed['podProbe']>;
   /** When the job's checkpoints were read. */
   readonly checkpointsAtMs?: number;
 }
 
-/** A live read, and what it was asked for: it proves nothing of a job that turned out to be further, or of nodes that nobody doubted then. */
+/** A live read and its premises. It proves nothing about a job that has changed since, or about nodes that were not doubtful then. */
 interface Proof {
-  /** resourceVersion of the job as it was seen when the read was asked for, or as it was written since. */
+  /** resourceVersion of the job when the read was requested, or as written since. */
   readonly jobVersion: string | undefined;
   readonly nodeStates: ReadonlyMap<string, NodeState>;
   readonly atMs: number;
 }
 
-interface Look {
+interface ObservedJob {
   readonly job: TrainingJob;
-  /** Absent where what it places could not be reserved. */
+  /** Absent if the decided placement could not be reserved. */
   readonly decision?: Decision;
 }
 
-type Decided = Required<Look>;
+type Decided = Required<ObservedJob>;
 
-/** From here to the reservation nothing waits, and it asks again whether the placement fits: no other job is given the same GPUs in between. */
-function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
+/**
+ * Observes the job, decides and reserves in one synchronous step. The reservation checks again that the placement fits, so no other job
+ * gets the same GPUs.
+ */
+function observeAndDecide(key: string, view: JobView, found: Findings): ObservedJob | undefined {
   const job = view.findJob(key);
   if (job === undefined) return undefined;
   const placements = view.placementsOf(job);
@@ -107,8 +111,8 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const nodeRequest = view.nodeRequestOf?.(job);
   const findings = view.findingsOf(job);
   const leaderTerm = view.leaderTerm();
-  const { admission, nodeSearches } = view;
-  const reserved = admission.reservedFor(job.metadata.uid);
+  const { scheduler, nodeSearches } = view;
+  const reserved = scheduler.reservedFor(job.metadata.uid);
   const keptPlacement = view.keptPlacementOf(job);
   let version: number | undefined;
   const isFresh = (atMs: number | undefined): boolean => atMs !== undefined && view.monotonicMs() - atMs < PROOF_MS;
@@ -121,15 +125,15 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       placements,
       checkpoints: view.checkpointsOf(job),
       capacity: () => {
-        const capacity = admission.capacityFor(job.metadata.uid, demandOf(runtime));
+        const capacity = scheduler.capacityFor(job.metadata.uid, demandOf(runtime));
         ({ version } = capacity);
         return capacity;
       },
-      doOthersWait: () => admission.doesAnyWait(),
-      standingRefusal: (request) => admission.standingRefusal(job.metadata.uid, request),
+      doOthersWait: () => scheduler.isAnyJobWaiting(),
+      standingRefusal: (request) => scheduler.standingRefusal(job.metadata.uid, request),
       ...(nodeSearches === undefined ? {} : { nodeSearch: (search) => nodeSearches.of(job.metadata.uid, search) }),
-      takenNodes: (placement, podIndices) => admission.takenNodes(placement, podIndices),
-      isReservable: (placement) => admission.isReservable(placement),
+      takenNodes: (placement, podIndices) => scheduler.takenNodes(placement, podIndices),
+      isReservable: (placement) => scheduler.isReservable(placement),
       nodeStates: new Map([...seenStates, ...(proof?.nodeStates ?? [])]),
       nodeCensus: () => view.nodeCensus(),
       bootIdOf: (node) => view.bootIdOf(node),
@@ -167,19 +171,19 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   );
   const { refusal } = decision;
   if (refusal !== undefined) {
-    admission.refused(refusal.request, refusal.refusal);
+    scheduler.recordRefusal(refusal.request, refusal.refusal);
     nodeSearches?.end(job.metadata.uid);
   }
   view.stopwatches.keep(job.metadata.uid, decision.timed, view.monotonicMs());
-  // Where no capacity was looked at, as for a placement that is remembered, there is none that could be old.
+  // A remembered placement needs no capacity, so there is no old version to check.
   const versionNow = (): number =>
-    nodeSearches?.versionOf(job.metadata.uid) ?? version ?? admission.capacityFor(job.metadata.uid).version;
-  const isReserved = reserve({ job, placement: decision.reserve, version: versionNow }, admission);
+    nodeSearches?.versionOf(job.metadata.uid) ?? version ?? scheduler.capacityFor(job.metadata.uid).version;
+  const isReserved = reserve({ job, placement: decision.reserve, version: versionNow }, scheduler);
   if (decision.reserve !== undefined) nodeSearches?.end(job.metadata.uid);
   return isReserved ? { job, decision } : { job };
 }
 
-/** What its pods ask of nodes; where the runtime cannot be used nothing is placed. */
+/** What the job's pods require of nodes; undefined if the runtime is unusable, because nothing is placed then. */
 function demandOf(runtime: ObservedRuntime | undefined): NodeDemand | undefined {
   const usable = runtime?.kind === 'found' ? runtime.runtime.usable : undefined;
   return usable?.kind === 'usable' ? nodeDemandOf(usable.snapshot.template) : undefined;
@@ -194,21 +198,24 @@ function isProofOf(
   return [...nodeStates].every(([node, state]) => state === 'ready' || proof?.nodeStates.has(node));
 }
 
-/** Holds what status is to record, or records already, from before its Placement is there; what was held before and is of no use any more is given up. */
+/**
+ * Reserves the placement that status records or is to record, before it is created, and releases an earlier reservation that is not needed
+ * any more.
+ */
 function reserve(
   about: { readonly job: TrainingJob; readonly placement: PlacementSpec | undefined; readonly version: () => number },
-  admission: Admission,
+  scheduler: ClusterScheduler,
 ): boolean {
   const { job, placement, version } = about;
   const { uid } = job.metadata;
-  if (placement !== undefined && admission.reservedFor(uid) === placement) return true;
-  admission.release(uid);
-  return placement === undefined || admission.reserve(placement, version());
+  if (placement !== undefined && scheduler.reservedFor(uid) === placement) return true;
+  scheduler.release(uid);
+  return placement === undefined || scheduler.reserve(placement, version());
 }
 
 /**
- * Nodes of the epoch that runs or is about to, and those under pods that have not ended, whatever their epoch: a pod on a dead node is
- * given up only by one who knows that the node is dead.
+ * Nodes of the current and the next epoch, and nodes under pods of any epoch that have not ended. A pod on a dead node is given up only if
+ * the node's state is known.
  */
 function nodesInUse(
   job: TrainingJob,
@@ -223,7 +230,7 @@ function nodesInUse(
   return [...new Set([...placed, ...held.flatMap(({ nodeName }) => nodeName ?? [])])];
 }
 
-/** Writes the status. Where the server will not have it in any form, what was decided on it is not done, but a deleted job is let go of. */
+/** Writes the status. If the server refuses every form of it, the decided actions are skipped, except those for a deleted job. */
 function* record(
   { job, decision, found }: Decided & { readonly found: Findings },
   ports: ReconcilePorts,
@@ -231,22 +238,25 @@ function* record(
   const { view, effects } = ports;
   const answer = yield* writeStatus({ job, decision }, effects);
   if (answer?.kind === 'failed' && answer.cause !== 'conflict') {
-    if (answer.cause !== 'transient') releaseUnrecorded(job, view.admission);
+    if (answer.cause !== 'transient') releaseUnrecorded(job, view.scheduler);
     if (answer.cause !== 'refused' || decision.withoutRecord.length === 0) throw answer.error;
     return yield* perform({ job, actions: decision.withoutRecord, found }, ports);
   }
-  if (answer?.kind === 'done') effects.announce(answer.job ?? job, decision.events);
-  // The server took it for the very job that was seen, or (somebody changed the job while we looked) the view has it as it is now.
+  if (answer?.kind === 'done') effects.recordEvents(answer.job ?? job, decision.events);
+  // Either the server accepted the status for the observed job, or another writer changed the job and the view has its new version.
   const { proof, ...rest } = found;
   const jobVersion = answer?.kind === 'done' ? answer.job?.metadata.resourceVersion : undefined;
   const written = proof === undefined || jobVersion === undefined ? {} : { proof: { ...proof, jobVersion } };
   return { ...rest, ...written, refused: new Map(), statusAtMs: view.monotonicMs() };
 }
 
-/** What will not be recorded before somebody changes something is no reason to keep others waiting. Unlike what may have been, or is recorded already. */
-function releaseUnrecorded({ metadata, status }: TrainingJob, admission: Admission): void {
-  const reserved = admission.reservedFor(metadata.uid);
-  if (reserved !== undefined && reserved.epoch > (status?.epoch ?? 0)) admission.release(metadata.uid);
+/**
+ * Releases a reservation whose status was refused, because it would block other jobs until a user changes something. A reservation that may
+ * have been recorded stays.
+ */
+function releaseUnrecorded({ metadata, status }: TrainingJob, scheduler: ClusterScheduler): void {
+  const reserved = scheduler.reservedFor(metadata.uid);
+  if (reserved !== undefined && reserved.epoch > (status?.epoch ?? 0)) scheduler.release(metadata.uid);
 }
 
 function* writeStatus({ job, decision }: Decided, effects: JobEffects): Calls<Answer | undefined> {
@@ -257,7 +267,7 @@ function* writeStatus({ job, decision }: Decided, effects: JobEffects): Calls<An
   return bare;
 }
 
-/** Performs actions in order; what cannot be done ends the pass, and what comes after it in order is not done. */
+/** Performs actions in order. A failed action ends the pass and skips the actions after it. */
 function* perform(
   { job, actions, found }: { readonly job: TrainingJob; readonly actions: readonly Action[]; readonly found: Findings },
   ports: ReconcilePorts,
@@ -276,7 +286,7 @@ function* perform(
       if (call.kind === 'probePod') podProbe = probeOf(call, answer, ports.effects);
       else if (isCheckpointWrite(call)) noteCheckpoint(call, answer, ports);
       else if (answer.kind === 'failed') noteFailure({ call, answer, refused }, ports.effects);
-      else if (call.kind === 'createPlacement') ports.view.admission.created(job.metadata.uid);
+      else if (call.kind === 'createPlacement') ports.view.scheduler.markCreated(job.metadata.uid);
       else if (call.kind === 'deletePod' && answer.isContested === true)
         contested.set(call.pod.uid, (contested.get(call.pod.uid) ?? 0) + 1);
       else if (call.kind === 'readCheckpoints') {
@@ -288,7 +298,7 @@ function* perform(
         proof = { jobVersion, nodeStates: answer.nodeStates ?? new Map(), atMs: statusAtMs };
       }
     }
-    // The others would be refused as well: ask no more before somebody has decided what that means.
+    // The other pods would be refused too: stop until the refusal was decided upon.
     if (refused.size > refusedBefore) break;
   }
   return {
@@ -324,7 +334,7 @@ function isCheckpointWrite(call: Call): call is CheckpointCall {
   return ['createCheckpoint', 'markCheckpointDamaged', 'deleteCheckpoint'].includes(call.kind);
 }
 
-/** What the server will not have of a Checkpoint is kept and tried again: no gang, end or finalizer waits for it. */
+/** Keeps a refused Checkpoint write and repeats it later: no gang, end or finalizer waits for it. */
 function noteCheckpoint(call: CheckpointCall, answer: Answer, { view, effects }: ReconcilePorts): void {
   const { uid } = call.job.metadata;
   const write = { kind: call.kind, name: call.kind === 'deleteCheckpoint' ? call.checkpoint.name : call.name };

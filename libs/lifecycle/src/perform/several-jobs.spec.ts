@@ -82,7 +82,7 @@ const trouble: fc.Arbitrary<WorldFault> = fc.oneof(
   fc.record({ kind: fc.constantFrom('deletePod' as const, 'evict' as const, 'loseNode' as const), pick: fc.nat(9) }),
   fc.record({ kind: fc.constantFrom('restoreNodes' as const, 'suspend' as const, 'resume' as const) }),
   fc.record({
-    kind: fc.constant('staleLook' as const),
+    kind: fc.constant('staleObservation' as const),
     looksAgo: fc.integer({ min: 1, max: 12 }),
     of: fc.subarray([...LAGGING], { minLength: 1 }),
   }),
@@ -117,7 +117,7 @@ describe('several jobs in one small cluster', () => {
         town.settle();
         expect([...town.violations, ...town.jobs.flatMap(({ violations }) => violations)]).toEqual([]);
         expect(town.jobs.map(({ job }) => job?.status?.state)).toEqual(town.jobs.map(() => 'Complete'));
-        expect(town.cluster.admission.reservations()).toEqual([]);
+        expect(town.cluster.scheduler.reservations()).toEqual([]);
       }),
       { numRuns: 40 },
     );
@@ -158,7 +158,7 @@ describe('a gang that was placed', () => {
     const town = new Town(['a', 'b'], ['node-a', 'node-b']);
     town.look(0);
     for (let looks = 1; looks < 5; looks += 1) {
-      town.jobs[0]?.apply({ kind: 'staleLook', looksAgo: looks, of: [...of] });
+      town.jobs[0]?.apply({ kind: 'staleObservation', looksAgo: looks, of: [...of] });
       town.look(1);
     }
     expect([town.placed(), town.violations]).toEqual([[0], []]);
@@ -171,12 +171,12 @@ describe('a gang that was placed', () => {
     town.look(1);
     town.jobs[1]?.apply({ kind: 'suspend' });
     town.lookAtAll();
-    const { admission } = town.cluster;
+    const { scheduler } = town.cluster;
     const { spec } = aPlacement(first.job, { epoch: 9 });
-    expect(admission.reserve(spec, admission.capacityFor('').version)).toBe(true);
+    expect(scheduler.reserve(spec, scheduler.capacityFor('').version)).toBe(true);
     first.job = undefined;
     town.look(1);
-    expect(admission.reservations()).toEqual([]);
+    expect(scheduler.reservations()).toEqual([]);
   });
 });
 
@@ -205,7 +205,7 @@ describe('jobs that wait for GPUs', () => {
     town.jobs[finish]?.tick(0, true);
     town.look(finish);
     for (const index of town.jobs.keys()) if (index !== finish) town.look(index);
-    const turns = town.cluster.admission.offer('gpus');
+    const turns = town.cluster.scheduler.offer('gpus');
     for (const { metadata } of turns) town.look(town.jobs.findIndex(({ job }) => job?.metadata.uid === metadata.uid));
     town.tick(1_000);
     const [placed = -1] = town.placed();
@@ -240,7 +240,7 @@ describe('jobs that wait for GPUs', () => {
     const looks = (): void => {
       for (let seconds = 0; seconds < 60; seconds += 1) {
         town.tick(1_000);
-        cluster.admission.offer('gpus');
+        cluster.scheduler.offer('gpus');
         town.lookAtAll();
       }
     };
@@ -248,7 +248,7 @@ describe('jobs that wait for GPUs', () => {
     town.jobs[0]?.tick(0, true);
     town.look(0);
     expect(searchesOf(() => town.look(2))).toBe(0);
-    expect(cluster.admission.offer('gpus').length).toBe(3);
+    expect(cluster.scheduler.offer('gpus').length).toBe(3);
     town.look(1);
     expect(town.placed()).toEqual([1]);
     // One node is free: whoever is next in turn is refused anew, and whoever comes then asks for the same.

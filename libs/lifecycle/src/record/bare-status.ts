@@ -5,8 +5,8 @@ const REFUSED =
   'The API server refused this status with its texts; the events of the job and the log of the operator say why.';
 
 /**
- * The status without what the API server may refuse although all else depends on it: texts and what is only for reading. Everything that a
- * decision stands on stays.
+ * The status without texts and other fields that are only for reading, which the API server may refuse. Every field that a decision needs
+ * stays.
  */
 export function bareStatus(status: TrainingJobStatus): TrainingJobStatus {
   const { plan, attempts, incidents, conditions, ...rest } = status;
@@ -28,12 +28,12 @@ function bareAttempt(attempt: Attempt): Attempt {
   return { ...attempt, message: undefined, ...(bare === undefined ? {} : { incarnations: bare }) };
 }
 
-/** That it was noticed, and what was done, stays: of what was seen people read elsewhere. */
+/** Detection and action of the incident stay; users find its evidence elsewhere. */
 function bareIncident(incident: Incident): Incident {
   return { ...incident, message: '', evidence: undefined, operations: undefined };
 }
 
-/** Whether `held` says what was decided, with its texts or, where those were refused, without. */
+/** Whether the API server's status equals the decided one, with its texts or, if these were refused, without. */
 export function isRecordedAs(held: TrainingJobStatus | undefined, decided: TrainingJobStatus): boolean {
   return sameStatus(held, decided) || (held?.summary === REFUSED && sameStatus(held, bareStatus(decided)));
 }

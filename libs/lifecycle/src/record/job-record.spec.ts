@@ -74,7 +74,7 @@ describe('what a status records', () => {
     type,
     status,
     reason,
-    message: 'Said so.',
+    message: 'Testimony so.',
     observedGeneration: 1,
     lastTransitionTime: '2026-01-01T00:00:00Z',
   });
@@ -85,7 +85,7 @@ describe('what a status records', () => {
     [
       'a job that is Failed keeps its reason',
       [condition('Failed', 'Cancelled')],
-      { type: 'Failed', reason: 'Cancelled', message: 'Said so.' },
+      { type: 'Failed', reason: 'Cancelled', message: 'Testimony so.' },
     ],
     [
       'a reason that nobody knows is the budget',

@@ -17,11 +17,11 @@ import {
 } from '@coxswain/api-types';
 
 /**
- * What a job's status records, as far as it makes sense. The status may have been written by another version or edited by hand: a part
- * that cannot be read counts as absent, so that one bad field never stops a job.
+ * What a job's status records, without unreadable parts. Another version or a user may have written the status, so an unreadable part
+ * counts as absent and one bad field never stops a job.
  */
 export interface JobRecord {
-  /** Number of the current attempt; 0 before the first. Never falls. */
+  /** Number of the current attempt; 0 before the first. It never decreases. */
   readonly epoch: number;
   readonly restarts: { readonly total: number; readonly charged: number };
   /** undefined: no failure was judged yet. */
@@ -31,7 +31,7 @@ export interface JobRecord {
   readonly progress: TrainingJobStatus['progress'];
   readonly checkpoint: TrainingJobStatus['checkpoint'];
   readonly resumeFrom: TrainingJobStatus['resumeFrom'];
-  /** Oldest first. At most the last one is not Ended. */
+  /** Oldest first. Only the last one may be running. */
   readonly attempts: readonly Attempt[];
   /** Oldest first. */
   readonly incidents: readonly Incident[];
@@ -44,7 +44,7 @@ export interface JobRecord {
 
 const TERMINAL_FAILURES = [...GIVE_UPS, 'DoNotRestart', 'Cancelled', 'NameConflict'] as const;
 
-/** How a job ended for good. */
+/** The final state of a job. */
 export type Terminal =
   | { readonly type: 'Complete'; readonly reason: 'AllRanksSucceeded'; readonly message: string }
   | {
@@ -58,11 +58,12 @@ export type { AttemptReason };
 const shape = TrainingJobStatus.shape;
 
 /**
- * Objects of a cache are read again with every look, several times over. What was read of a status lives as long as the status itself, and is no
- * larger.
+ * Records by status object, because every reconciliation reads the same cached status several times. An entry lives as long as its status,
+ * and is no larger.
  */
 const known = new WeakMap<object, JobRecord>();
 
+/** What the job's status records. */
 export function recordOf(job: TrainingJob): JobRecord {
   const status: unknown = job.status;
   if (typeof status !== 'object' || status === null) return readRecord(job);
@@ -90,12 +91,12 @@ function readRecord(job: TrainingJob): JobRecord {
     incidents: listOf(raw.incidents, Incident).slice(-MAX_INCIDENTS_IN_STATUS),
     avoidedNodes: listOf(raw.avoidedNodes, AvoidedNode).slice(-MAX_AVOIDED_NODES),
     unrecordedCheckpoints: listOf(raw.unrecordedCheckpoints, UnrecordedCheckpoint).slice(-MAX_UNRECORDED_CHECKPOINTS),
-    // An end beside a gang that is under way was written by somebody else: nothing would stop that gang any more.
+    // A final state beside a running gang was forged: accepting it would leave the gang running forever.
     terminal: isUnderWay(attempts.at(-1)) ? undefined : recordedTerminal(recordedConditions(job)),
   };
 }
 
-/** The conditions that can be read; of two of one type the first. */
+/** The readable conditions; of two of one type, the first. */
 export function recordedConditions(job: TrainingJob): readonly Condition[] {
   return listOf(asRecord(job.status).conditions, Condition);
 }
@@ -104,7 +105,7 @@ function isUnderWay(last: Attempt | undefined): boolean {
   return last !== undefined && last.stage !== 'Ended';
 }
 
-/** The attempt that is under way, if any. */
+/** The current attempt if it has not ended. */
 export function liveAttempt(record: JobRecord): Attempt | undefined {
   const last = record.attempts.at(-1);
   return last !== undefined && last.epoch === record.epoch && last.stage !== 'Ended' ? last : undefined;
@@ -149,8 +150,8 @@ function attemptsIn(value: unknown): readonly Attempt[] {
 }
 
 /**
- * The attempt without the fields that cannot be read, such as a reason of a later release. Were it left out as a whole, its gang would be taken
- * for strays, and deleted.
+ * The attempt without unreadable fields, such as a reason of a later release. If the whole attempt were dropped, its pods would count as
+ * strays and be deleted.
  */
 function readAttempt(entry: unknown): Attempt | undefined {
   const whole = Attempt.safeParse(entry);

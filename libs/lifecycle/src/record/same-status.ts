@@ -1,6 +1,9 @@
 import type { TrainingJobStatus } from '@coxswain/api-types';
 
-/** Whether two statuses say the same, as JSON: key order and keys that are undefined do not count. Asked with every look, so it makes nothing. */
+/**
+ * Whether two statuses are equal as JSON: the order of keys and undefined keys do not count. Every reconciliation asks, so it allocates
+ * nothing.
+ */
 export function sameStatus(left: TrainingJobStatus | undefined, right: TrainingJobStatus | undefined): boolean {
   return isSame(left, right);
 }
@@ -24,12 +27,12 @@ function hasSameFields(left: object, right: object): boolean {
   return true;
 }
 
-/** JSON knows no number that is none, and no infinite one. */
+/** JSON has neither NaN nor infinite numbers. */
 function inJson(value: unknown): unknown {
   return typeof value === 'number' && !Number.isFinite(value) ? null : value;
 }
 
-/** What everything inherits is no field. */
+/** Inherited properties are not fields. */
 function fieldOf(object: object, key: string): unknown {
   return Object.hasOwn(object, key) ? Reflect.get(object, key) : undefined;
 }

@@ -8,13 +8,13 @@ import {
   type Placement,
   type TerminationCause,
   type TrainingJob,
+  podName,
 } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { aCheckpoint as aCheckpointOf } from '@coxswain/checkpoint/testing';
 import { type FabricCapacity, fabricFromNodes, type NodeFacts } from '@coxswain/fabric';
 import { ParallelLayout, worldSize } from '@coxswain/layout';
-import { podName } from '../look/names.ts';
-import type { Observed, ObservedExit, ObservedPod } from '../look/observed.ts';
+import type { Observed, ObservedExit, ObservedPod } from '../observation/observed.ts';
 
 type Overrides<T> = Partial<T>;
 

@@ -2,7 +2,7 @@ import { type Attempt, FINALIZER, findCondition, type TrainingJob, type Training
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { decide } from '../decide/decide.ts';
 import type { Action, Decision } from '../decide/decision.ts';
-import type { Observed, ObservedPod } from '../look/observed.ts';
+import type { Observed, ObservedPod } from '../observation/observed.ts';
 import { aPlacement, aPod, observe } from './builders.ts';
 
 /** When the look takes place. */

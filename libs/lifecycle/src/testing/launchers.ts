@@ -1,6 +1,6 @@
 import type { Attempt, TerminationCause } from '@coxswain/api-types';
 import { launcherOrders, type PlacedLauncher } from '../launchers/launcher-orders.ts';
-import type { ObservedPod } from '../look/observed.ts';
+import type { ObservedPod } from '../observation/observed.ts';
 import { anExit } from './builders.ts';
 
 /** What a launcher does, whoever knows of it. */

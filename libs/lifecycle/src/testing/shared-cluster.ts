@@ -1,8 +1,7 @@
 import type { Placement, TrainingJob } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
-import type { AdmissionView } from '../admission/admission-view.ts';
-import { Admission } from '../admission/admission.ts';
-import type { NodeState, ObservedPod } from '../look/observed.ts';
+import { type SchedulerView, ClusterScheduler } from '@coxswain/scheduling';
+import type { NodeState, ObservedPod } from '../observation/observed.ts';
 import { aNode } from './builders.ts';
 
 /** GPUs that each pod of these worlds takes. */
@@ -20,25 +19,25 @@ export interface SeenJob {
 export interface Member {
   readonly seen: SeenJob;
   /** The operator's caches show this job anew, as late as they are. */
-  takeLook(): void;
+  refreshCaches(): void;
   /** The operator's process is another one: it remembers nothing. */
   forgetProcess(): void;
 }
 
-/** Nodes that several jobs have in common, and the one process that leads: its admission sees all of them, each as late as its caches are. */
+/** Nodes that several jobs share, and the process that leads. Its scheduler sees every job, each as late as its caches are. */
 export class SharedCluster {
   readonly nodes: Map<string, NodeState>;
-  admission: Admission;
+  scheduler: ClusterScheduler;
   /** Another process leads with another term. */
   leaderTerm = 1;
-  /** How often somebody looked for a place: each look of that kind asks once what is taken everywhere. */
+  /** Number of searches for a place: each search asks once for the GPUs under pods of every node. */
   searches = 0;
   readonly #nodeFacts: Partial<NodeFacts>;
   readonly #members: Member[] = [];
-  /** What admission was told last of each node. */
-  #told = new Map<string, { readonly state: NodeState | undefined; readonly used: number }>();
-  /** The job of each member as admission was told last. */
-  #toldJobs = new Map<Member, TrainingJob | undefined>();
+  /** State of each node as last reported to the scheduler. */
+  #reported = new Map<string, { readonly state: NodeState | undefined; readonly used: number }>();
+  /** Job of each member as last reported to the scheduler. */
+  #reportedJobs = new Map<Member, TrainingJob | undefined>();
   #looking: Member | undefined;
   readonly #monotonicMs: () => number;
 
@@ -51,48 +50,48 @@ export class SharedCluster {
     this.nodes = new Map(parts.nodes.map((name) => [name, 'ready']));
     this.#nodeFacts = parts.nodeFacts;
     this.#monotonicMs = parts.monotonicMs;
-    this.admission = new Admission(this.#view());
+    this.scheduler = new ClusterScheduler(this.#view());
   }
 
   join(member: Member): void {
     this.#members.push(member);
   }
 
-  /** A pass over the member's job begins: the caches of all kinds show what they show by now. */
+  /** Begins to reconcile the member's job: the caches of all kinds show their present content. */
   look(member: Member): void {
-    for (const one of this.#members) one.takeLook();
+    for (const one of this.#members) one.refreshCaches();
     this.#looking = member;
-    this.tellAdmission();
+    this.updateScheduler();
   }
 
-  /** What changed in the view since is told, as an informer would. */
-  tellAdmission(): void {
+  /** Reports what has changed in the view to the scheduler, as an informer would. */
+  updateScheduler(): void {
     for (const member of this.#members) {
-      const before = this.#toldJobs.get(member);
+      const before = this.#reportedJobs.get(member);
       const { job } = member.seen;
-      this.#toldJobs.set(member, job);
-      if (before !== undefined && before !== job) this.admission.jobChanged(before, job);
+      this.#reportedJobs.set(member, job);
+      if (before !== undefined && before !== job) this.scheduler.jobChanged(before, job);
     }
     const used = this.#used();
     for (const name of this.nodes.keys()) {
-      const told = this.#told.get(name);
+      const reported = this.#reported.get(name);
       const now = { state: this.#looking?.seen.nodes.get(name), used: used.get(name) ?? 0 };
-      this.#told.set(name, now);
-      if (told?.state !== now.state) this.admission.nodeChanged(name);
-      else if (told?.used !== now.used) this.admission.gpusChanged(name);
+      this.#reported.set(name, now);
+      if (reported?.state !== now.state) this.scheduler.nodeChanged(name);
+      else if (reported?.used !== now.used) this.scheduler.gpusChanged(name);
     }
   }
 
   /** The process that leads dies, and another one leads. */
   restart(): void {
     this.leaderTerm += 1;
-    this.#told = new Map();
-    this.#toldJobs = new Map();
+    this.#reported = new Map();
+    this.#reportedJobs = new Map();
     for (const member of this.#members) member.forgetProcess();
-    this.admission = new Admission(this.#view());
+    this.scheduler = new ClusterScheduler(this.#view());
   }
 
-  #view(): AdmissionView {
+  #view(): SchedulerView {
     const node = (name: string): NodeFacts | undefined => {
       const state = this.#looking?.seen.nodes.get(name) ?? 'gone';
       return state === 'gone' ? undefined : aNode({ ...this.#nodeFacts, name, ready: state === 'ready' });

@@ -11,8 +11,8 @@ interface Moment {
 type Story = readonly Moment[];
 
 /** Some kinds are seen as they were some looks ago. */
-export const staleLook: fc.Arbitrary<WorldFault> = fc.record({
-  kind: fc.constant('staleLook' as const),
+export const staleObservation: fc.Arbitrary<WorldFault> = fc.record({
+  kind: fc.constant('staleObservation' as const),
   looksAgo: fc.integer({ min: 1, max: 6 }),
   of: fc.subarray([...LAGGING], { minLength: 1 }),
 });
@@ -47,13 +47,13 @@ export function live(world: World, story: Story, afterEach: (world: World) => vo
   }
 }
 
-const MOST_LOOKS = 800;
+const MAX_OBSERVATIONS = 800;
 
 /** Nodes and mounts are well again, and a person answers when asked; throws where the job comes to no rest. After a look that wrote nothing `idleMs` pass. */
 export function settleWithAnswers(world: World, idleMs: number): void {
   world.apply({ kind: 'restoreNodes' });
   for (let quiet = 0, looks = 0; quiet < 3; looks++) {
-    if (looks >= MOST_LOOKS) throw new Error(`the job came to no rest in ${MOST_LOOKS} looks`);
+    if (looks >= MAX_OBSERVATIONS) throw new Error(`the job came to no rest in ${MAX_OBSERVATIONS} looks`);
     const wrote = world.reconcile();
     world.tick(wrote ? 100 : idleMs, true);
     quiet = wrote ? 0 : quiet + 1;

@@ -11,24 +11,31 @@ import {
   type TrainingJob,
   type TrainingJobSpec,
   type TrainingJobStatus,
+  podName,
 } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import { newestRestorable } from '@coxswain/checkpoint';
 import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { PodReference } from '../decide/decision.ts';
-import type { NodeNotice } from '../disruption/node-notices.ts';
-import type { Finding, NodeState, ObservedPlanning, ObservedPod, ObservedProgress, Verdict } from '../look/observed.ts';
+import type { NodeNotice } from '../notices/node-notices.ts';
+import type {
+  Finding,
+  NodeState,
+  ObservedPlanning,
+  ObservedPod,
+  ObservedProgress,
+  Verdict,
+} from '../observation/observed.ts';
 import type { Answer, Call, FailureCause } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
 import { isPauseOver } from '../launchers/launcher-orders.ts';
-import { doesAnswer, podCount } from '../look/facts.ts';
-import { podName } from '../look/names.ts';
-import { placementSha256 } from '../record/recorded-placement.ts';
-import type { Retention } from '../look/retention.ts';
-import { RefusedCheckpoints } from '../look/refused-checkpoints.ts';
-import { Stopwatches } from '../look/stopwatches.ts';
+import { doesAnswer, podCount } from '../observation/facts.ts';
+import { placementSha256 } from '@coxswain/scheduling';
+import type { Retention } from '../observation/retention.ts';
+import { RefusedCheckpoints } from '../observation/refused-checkpoints.ts';
+import { Stopwatches } from '../observation/stopwatches.ts';
 import { Launchers } from './launchers.ts';
 import { plannedAnswer } from './planned-answer.ts';
 import { aCheckpoint, anExit } from './builders.ts';
@@ -77,7 +84,7 @@ export type WorldFault =
   /** The planner does not answer the question that is under way, or the next one. */
   | { readonly kind: 'plannerFails' }
   /** In its next pass the operator sees these kinds as they were `looksAgo` passes ago, until its own calls tell it better. */
-  | { readonly kind: 'staleLook'; readonly looksAgo: number; readonly of: readonly Lagging[] }
+  | { readonly kind: 'staleObservation'; readonly looksAgo: number; readonly of: readonly Lagging[] }
   /** The operator dies after that many writes of its next pass. */
   | {
       readonly kind: 'crash';
@@ -155,7 +162,7 @@ export class World implements Member {
   /** Names of checkpoints whose content is not what was saved. */
   readonly cutOff = new Set<string>();
   /** Steps that pods have saved and nobody heard of, by the pod's UID. */
-  readonly #unheard = new Map<string, readonly number[]>();
+  readonly #silentPods = new Map<string, readonly number[]>();
   /** Names of the checkpoints that termination messages told of before the end of their attempt was recorded. */
   readonly told = new Set<string>();
   /** Names of the Checkpoint objects that the operator has deleted. */
@@ -184,7 +191,7 @@ export class World implements Member {
   /** What the operator's process remembers of its last question to the planner. */
   #planning: ObservedPlanning | undefined;
   /** What the planner will have said when time has passed. */
-  #plannerSays: ObservedPlanning | undefined;
+  #plannerAnswer: ObservedPlanning | undefined;
   #plannerFails = false;
 
   /** `nodeFacts` are those of every node, beside its name and state; both are for a cluster of the job's own. */
@@ -205,7 +212,7 @@ export class World implements Member {
     return this.#view;
   }
 
-  takeLook(): void {
+  refreshCaches(): void {
     const { job, pods, placements, checkpoints } = this;
     this.#snapshots.push({ job, pods, placements, checkpoints, nodes: new Map(this.#nodes) });
     this.#view = this.#laggingView();
@@ -219,7 +226,7 @@ export class World implements Member {
     this.#launchers.forgetHeard();
     this.#progress = undefined;
     this.#planning = undefined;
-    this.#plannerSays = undefined;
+    this.#plannerAnswer = undefined;
   }
 
   /** Pods that compute now: their launchers are up, and no rank of theirs has failed. */
@@ -272,8 +279,8 @@ export class World implements Member {
     this.#launchers.report(this.#launchingPods(), this.now.getTime());
     this.#train(ms);
     this.#orderLaunchers();
-    if (this.#plannerSays !== undefined) this.#planning = this.#plannerSays;
-    this.#plannerSays = undefined;
+    if (this.#plannerAnswer !== undefined) this.#planning = this.#plannerAnswer;
+    this.#plannerAnswer = undefined;
   }
 
   /** A gang all of whose ranks run makes a step a second, and says so. */
@@ -415,7 +422,7 @@ export class World implements Member {
       case 'saveUnheard': {
         const [pod] = this.computingPods();
         if (pod !== undefined)
-          this.#unheard.set(pod.uid, [...(this.#unheard.get(pod.uid) ?? []), fault.step].slice(-4));
+          this.#silentPods.set(pod.uid, [...(this.#silentPods.get(pod.uid) ?? []), fault.step].slice(-4));
         return;
       }
       case 'refuseCheckpoints':
@@ -461,7 +468,7 @@ export class World implements Member {
       }
       case 'takeName':
         return this.#takeName(fault.pick);
-      case 'staleLook':
+      case 'staleObservation':
         for (const kind of fault.of) this.#lag[kind] = fault.looksAgo;
         return;
       case 'crash':
@@ -476,7 +483,7 @@ export class World implements Member {
     const steps = reconcileJob(JOB_KEY, ports);
     for (let step = steps.next(); step.done !== true;) {
       const answers = step.value.map((call) => this.#answer(call));
-      this.#cluster.tellAdmission();
+      this.#cluster.updateScheduler();
       step = steps.next(answers);
     }
   }
@@ -529,7 +536,7 @@ export class World implements Member {
       launchersOf: (job) => this.#launchers.heard(job.status?.attempts?.at(-1)?.incarnation),
       timeouts: {},
       retention: this.retention,
-      admission: this.#cluster.admission,
+      scheduler: this.#cluster.scheduler,
       keptPlacementOf: () => this.#keptPlacement(),
       progressOf: () => this.#progress,
       preflightOf: () => undefined,
@@ -546,7 +553,7 @@ export class World implements Member {
       askPlanner: (_job, question) => this.#askPlanner(question),
       forgetPlanning: () => {
         this.#planning = undefined;
-        this.#plannerSays = undefined;
+        this.#plannerAnswer = undefined;
       },
       findNodes: () => undefined,
       readRuntime: () => undefined,
@@ -554,8 +561,8 @@ export class World implements Member {
         for (const pod of this.pods) if (pod.epoch === epoch) this.#dismissed.add(pod.uid);
       },
       warn: () => undefined,
-      warnOfStrangers: () => undefined,
-      announce: () => undefined,
+      warnOfUnrecordedPlacements: () => undefined,
+      recordEvents: () => undefined,
     };
   }
 
@@ -755,7 +762,7 @@ export class World implements Member {
   #askPlanner(question: JobPlanQuestion): void {
     const { key } = question;
     this.#planning = { kind: 'asked', key };
-    this.#plannerSays = this.#plannerFails
+    this.#plannerAnswer = this.#plannerFails
       ? { kind: 'failed', key, problem: 'it took too long', retryAtMs: this.now.getTime() + this.#skewMs + 10_000 }
       : { kind: 'answered', key, answer: plannedAnswer(question) };
     this.#plannerFails = false;
@@ -886,7 +893,7 @@ export class World implements Member {
     const over = ended(pod, exitCode, this.now, cause);
     if (cause !== undefined) return over;
     const attempt = this.job?.status?.attempts?.find(({ epoch }) => epoch === pod.epoch);
-    const steps = this.#unheard.get(pod.uid);
+    const steps = this.#silentPods.get(pod.uid);
     const { job } = this;
     if (job === undefined || steps === undefined || over.exit === undefined) return over;
     const checkpoints = steps.map((step) => aCheckpoint(job, { spec: { epoch: pod.epoch, step } }));

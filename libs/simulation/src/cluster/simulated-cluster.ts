@@ -1,4 +1,4 @@
-/** What would the operator do about it? The real rules (`reconcileJob`, `Admission`, `launcherOrders`) on a cluster in memory. */
+/** What would the operator do about it? The real rules (`reconcileJob`, `ClusterScheduler`, `launcherOrders`) on a cluster in memory. */
 import {
   API_GROUP_VERSION,
   type Checkpoint,
@@ -8,8 +8,6 @@ import {
 } from '@coxswain/api-types';
 import type { Attempt, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import {
-  Admission,
-  type AdmissionView,
   type Answer,
   type Call,
   isPauseOver,
@@ -19,19 +17,24 @@ import {
   RefusedCheckpoints,
   Stopwatches,
 } from '@coxswain/lifecycle';
+import { ClusterScheduler, type SchedulerView } from '@coxswain/scheduling';
 import { savedAt, simulatedJob } from './simulated-job.ts';
 import { type Condition, SimulatedNodes } from './simulated-nodes.ts';
 import { SimulatedPods } from './simulated-pods.ts';
 
 const JOB_KEY = 'simulation/simulated';
-const UNSEEN = { warn: () => undefined, announce: () => undefined, warnOfStrangers: () => undefined } as const;
+const UNSEEN = {
+  warn: () => undefined,
+  recordEvents: () => undefined,
+  warnOfUnrecordedPlacements: () => undefined,
+} as const;
 
 /** One job on nodes that are its own. Virtual time passes outside; what the cluster does of itself takes none. */
 export class SimulatedCluster {
   readonly nodes: SimulatedNodes;
   readonly pods: SimulatedPods;
   readonly #nowMs: () => number;
-  readonly #admission: Admission;
+  readonly #scheduler: ClusterScheduler;
   readonly #view: JobView;
   readonly #gangNodes: number;
   job: TrainingJob;
@@ -53,7 +56,7 @@ export class SimulatedCluster {
     this.nodes = new SimulatedNodes(about.gangNodes + about.spareNodes, about.hasSwitches);
     this.pods = new SimulatedPods(this.nodes);
     this.job = simulatedJob(about.gangNodes);
-    this.#admission = new Admission(this.#admissionView());
+    this.#scheduler = new ClusterScheduler(this.#schedulerView());
     this.#view = this.#jobView();
   }
 
@@ -89,7 +92,7 @@ export class SimulatedCluster {
 
   become(node: string, condition: Condition): void {
     this.nodes.become(node, condition);
-    this.#admission.nodeChanged(node);
+    this.#scheduler.nodeChanged(node);
     if (condition === 'well') this.pods.endDoomedOn(node);
   }
 
@@ -128,7 +131,7 @@ export class SimulatedCluster {
     this.become(node, 'wornOut');
     if (pod === undefined) return;
     this.pods.end(pod.name, { exitCode: 1, cause: this.#causeOn(node, lastStep, 'device') });
-    this.#admission.gpusChanged(node);
+    this.#scheduler.gpusChanged(node);
   }
 
   /** Nothing on them answers any more; a rank elsewhere loses its peers. */
@@ -205,7 +208,7 @@ export class SimulatedCluster {
   #deletePod({ pod, gracePeriodSeconds }: Extract<Call, { kind: 'deletePod' }>): void {
     const node = this.pods.named(pod.name)?.nodeName;
     this.pods.delete(pod, gracePeriodSeconds, this.#nowMs());
-    if (node !== undefined) this.#admission.gpusChanged(node);
+    if (node !== undefined) this.#scheduler.gpusChanged(node);
   }
 
   #start(name: string): void {
@@ -213,7 +216,7 @@ export class SimulatedCluster {
     const node = this.#placementOf(pod?.epoch)?.nodes[pod?.podIndex ?? 0];
     if (node === undefined) return;
     this.pods.start(name, node);
-    this.#admission.gpusChanged(node);
+    this.#scheduler.gpusChanged(node);
   }
 
   #createPlacement(name: string, spec: PlacementSpec): void {
@@ -232,11 +235,11 @@ export class SimulatedCluster {
   #touch(job: TrainingJob): TrainingJob {
     const before = this.job;
     this.job = { ...job, metadata: { ...job.metadata, resourceVersion: `${++this.#version}` } };
-    this.#admission.jobChanged(before, this.job);
+    this.#scheduler.jobChanged(before, this.job);
     return this.job;
   }
 
-  #admissionView(): AdmissionView {
+  #schedulerView(): SchedulerView {
     return {
       monotonicMs: this.#nowMs,
       nodes: () => this.nodes.allFacts(),
@@ -279,7 +282,7 @@ export class SimulatedCluster {
       trainedOf: () => undefined,
       verdictsOf: () => [],
       findingsOf: () => [],
-      admission: this.#admission,
+      scheduler: this.#scheduler,
       keptPlacementOf: () => undefined,
       progressOf: () => undefined,
       runtimeOf: () => undefined,

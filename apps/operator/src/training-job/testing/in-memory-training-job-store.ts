@@ -15,7 +15,6 @@ import { isAlreadyExists, isConflict, isNotFound, keyOf, NotLeadingError, type K
 import {
   comingNotice,
   dueNotice,
-  isRecordedPlacement,
   type LiveRead,
   type NodeCensus,
   type NodeNotice,
@@ -24,6 +23,7 @@ import {
   type ObservedPod,
   type PodReference,
 } from '@coxswain/lifecycle';
+import { isRecordedPlacement } from '@coxswain/scheduling';
 import { nodeStateOf, toCachedNode } from '../../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod, type CachedPod } from '../../cluster/cached-pod.ts';
 import type { InMemoryCluster, Kind } from './in-memory-cluster.ts';

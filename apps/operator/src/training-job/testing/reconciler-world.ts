@@ -1,9 +1,9 @@
 import { CONTAINERS, GPU_RESOURCE, LABELS, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { keyOf, type KubeObject } from '@coxswain/kube';
-import type { Admission } from '@coxswain/lifecycle';
+import type { ClusterScheduler } from '@coxswain/scheduling';
 import { TrainingJobReconciler, type ReconcilerOptions } from '../training-job.reconciler.ts';
-import { inMemoryAdmission } from './in-memory-admission.ts';
+import { createInMemoryScheduler } from './in-memory-scheduler.ts';
 import { InMemoryCluster } from './in-memory-cluster.ts';
 import { InMemoryTrainingJobStore, type StoreWrite } from './in-memory-training-job-store.ts';
 
@@ -28,7 +28,7 @@ export class ReconcilerWorld {
   leaderTerm = 1;
   nowMs = Date.parse('2026-01-01T00:00:00Z');
   store: InMemoryTrainingJobStore;
-  admission: Admission;
+  scheduler: ClusterScheduler;
   reconciler: TrainingJobReconciler;
 
   constructor(spec: NonNullable<Parameters<typeof aTrainingJob>[0]>['spec'] = {}) {
@@ -37,17 +37,17 @@ export class ReconcilerWorld {
     const { name, namespace } = metadata;
     const job = this.cluster.create('TrainingJob', { apiVersion, kind, metadata: { name, namespace }, spec: wanted });
     this.key = keyOf(job);
-    ({ store: this.store, admission: this.admission, reconciler: this.reconciler } = this.#start());
+    ({ store: this.store, scheduler: this.scheduler, reconciler: this.reconciler } = this.#start());
   }
 
   /** A new process: what the earlier one held in memory is gone. */
   restart(): void {
     this.leaderTerm += 1;
-    ({ store: this.store, admission: this.admission, reconciler: this.reconciler } = this.#start());
+    ({ store: this.store, scheduler: this.scheduler, reconciler: this.reconciler } = this.#start());
   }
 
-  #start(): Pick<ReconcilerWorld, 'store' | 'admission' | 'reconciler'> {
-    const admission = inMemoryAdmission(this.cluster, () => this.nowMs);
+  #start(): Pick<ReconcilerWorld, 'store' | 'scheduler' | 'reconciler'> {
+    const scheduler = createInMemoryScheduler(this.cluster, () => this.nowMs);
     const store = new InMemoryTrainingJobStore(this.cluster);
     store.onProbe = (name) => this.onProbe(name);
     store.onWrite = (write) => {
@@ -56,7 +56,7 @@ export class ReconcilerWorld {
     };
     const options: ReconcilerOptions = {
       store,
-      admission,
+      scheduler,
       clock: { now: () => new Date(this.nowMs), monotonicMs: () => this.nowMs },
       leaderTerm: () => this.leaderTerm,
       heardMsOf: () => new Map(),
@@ -79,12 +79,12 @@ export class ReconcilerWorld {
       runtimes: { runtimeOf: () => undefined, read: () => undefined },
       effects: {
         refuseLaunchers: (_job, epoch) => void this.refused.push(epoch),
-        warnOfStrangers: () => undefined,
+        warnOfUnrecordedPlacements: () => undefined,
         warn: (_job, message) => void this.warnings.push(message),
-        announce: (_job, events) => void this.announced.push(...events.map(({ type }) => type)),
+        recordEvents: (_job, events) => void this.announced.push(...events.map(({ type }) => type)),
       },
     };
-    return { store, admission, reconciler: new TrainingJobReconciler(options) };
+    return { store, scheduler, reconciler: new TrainingJobReconciler(options) };
   }
 
   reconcile(): Promise<{ readonly requeueAfterMs?: number }> {

@@ -11,10 +11,12 @@ import {
   type Checkpoint,
   type Placement,
   type TrainingJob,
+  podName,
 } from '@coxswain/api-types';
 import { aJobSpec, anAttempt, aTrainingJob } from '@coxswain/api-types/testing';
 import { isConflict, isNotFound, isRefusal, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
-import { placementSha256, podName, type Admission, type Condemnation } from '@coxswain/lifecycle';
+import type { Condemnation } from '@coxswain/lifecycle';
+import { placementSha256, type ClusterScheduler } from '@coxswain/scheduling';
 import { aCheckpoint, aPlacement } from '@coxswain/lifecycle/testing';
 import { childLabels } from '../../cluster/cluster-cache.ts';
 import type { Kind } from './in-memory-cluster.ts';
@@ -25,7 +27,7 @@ import type { TrainingJobStore } from '../training-job-store.ts';
 export interface StoreWorld {
   readonly store: TrainingJobStore;
   /** Who gets GPUs, over the same view of the cluster as the store's. */
-  readonly admission: Admission;
+  readonly scheduler: ClusterScheduler;
   /** A namespace of this world's own. */
   readonly namespace: string;
   /** Whether this process leads. */
@@ -297,9 +299,9 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       const rival = await submit('rival');
       await world.until(
         'the node to be seen',
-        () => world.admission.capacityFor(rival.metadata.uid).usedGpus.get(node) === 4,
+        () => world.scheduler.capacityFor(rival.metadata.uid).usedGpus.get(node) === 4,
       );
-      expect(world.admission.capacityFor(job.metadata.uid).usedGpus.get(node)).toBeUndefined();
+      expect(world.scheduler.capacityFor(job.metadata.uid).usedGpus.get(node)).toBeUndefined();
     });
 
     it('of another hash than the recorded one holds nothing, whatever else it says', async () => {
@@ -309,7 +311,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       await store.createPlacement(job, { name: ours, spec: { ...spec, nodes: [node, node] } });
       const rival = await submit('rival');
       await world.until('it to be seen', () => store.placementsOf(job).length === 1);
-      expect(world.admission.capacityFor(rival.metadata.uid).usedGpus.get(node)).toBeUndefined();
+      expect(world.scheduler.capacityFor(rival.metadata.uid).usedGpus.get(node)).toBeUndefined();
     });
   });
 
@@ -343,7 +345,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
     const seenNode = async (ready = true): Promise<string> => {
       const name = await world.others.node({ ready });
       await world.until('the node to be seen', () =>
-        world.admission
+        world.scheduler
           .capacityFor(job.metadata.uid)
           .fabric.nodes.some((node) => node.name === name && node.gpus > 0 && node.usable === ready),
       );
@@ -354,46 +356,46 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       nodes: [node, node],
     });
     const usedFor = (viewer: TrainingJob, node: string): number | undefined =>
-      world.admission.capacityFor(viewer.metadata.uid).usedGpus.get(node);
+      world.scheduler.capacityFor(viewer.metadata.uid).usedGpus.get(node);
 
     it('holds GPUs against the other jobs, until it is released', async () => {
       const node = await seenNode();
       const rival = await submit('rival');
-      const { version } = world.admission.capacityFor(job.metadata.uid);
-      expect(world.admission.reserve(on(job, node), version)).toBe(true);
+      const { version } = world.scheduler.capacityFor(job.metadata.uid);
+      expect(world.scheduler.reserve(on(job, node), version)).toBe(true);
       expect([usedFor(rival, node), usedFor(job, node)]).toEqual([4, undefined]);
-      expect(world.admission.reservedFor(job.metadata.uid)).toEqual(on(job, node));
-      world.admission.release(job.metadata.uid);
-      expect([usedFor(rival, node), world.admission.reservedFor(job.metadata.uid)]).toEqual([undefined, undefined]);
+      expect(world.scheduler.reservedFor(job.metadata.uid)).toEqual(on(job, node));
+      world.scheduler.release(job.metadata.uid);
+      expect([usedFor(rival, node), world.scheduler.reservedFor(job.metadata.uid)]).toEqual([undefined, undefined]);
     });
 
     it('of GPUs that another job got since they were looked at is refused, and holds nothing', async () => {
       const node = await seenNode();
-      const { version } = world.admission.capacityFor(job.metadata.uid);
+      const { version } = world.scheduler.capacityFor(job.metadata.uid);
       const rivals = [await submit('rival'), await submit('rival-2')];
-      for (const rival of rivals) expect(world.admission.reserve(on(rival, node), version)).toBe(true);
-      expect(world.admission.fits(on(job, node))).toBe(false);
-      expect(world.admission.reserve(on(job, node), version)).toBe(false);
-      expect(world.admission.reservedFor(job.metadata.uid)).toBeUndefined();
+      for (const rival of rivals) expect(world.scheduler.reserve(on(rival, node), version)).toBe(true);
+      expect(world.scheduler.fits(on(job, node))).toBe(false);
+      expect(world.scheduler.reserve(on(job, node), version)).toBe(false);
+      expect(world.scheduler.reservedFor(job.metadata.uid)).toBeUndefined();
     });
 
     it('is not refused because something else changed: another node came, and another job got its GPUs', async () => {
       const node = await seenNode();
-      const { version } = world.admission.capacityFor(job.metadata.uid);
+      const { version } = world.scheduler.capacityFor(job.metadata.uid);
       const other = await seenNode();
       const rival = await submit('rival');
-      expect(world.admission.reserve(on(rival, other), world.admission.capacityFor(rival.metadata.uid).version)).toBe(
+      expect(world.scheduler.reserve(on(rival, other), world.scheduler.capacityFor(rival.metadata.uid).version)).toBe(
         true,
       );
-      expect(world.admission.reserve(on(job, node), version)).toBe(true);
+      expect(world.scheduler.reserve(on(job, node), version)).toBe(true);
     });
 
     it.each(['that came after they were looked at', 'that takes no pods', 'that does not exist'])(
       'of GPUs of a node %s is refused',
       async (which) => {
-        const { version } = world.admission.capacityFor(job.metadata.uid);
+        const { version } = world.scheduler.capacityFor(job.metadata.uid);
         const node = which === 'that does not exist' ? 'nowhere' : await seenNode(which !== 'that takes no pods');
-        expect(world.admission.reserve(on(job, node), version)).toBe(false);
+        expect(world.scheduler.reserve(on(job, node), version)).toBe(false);
       },
     );
   });

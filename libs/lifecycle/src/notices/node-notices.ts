@@ -1,0 +1,110 @@
+/** Which notices announce that a Node will go away, and when? */
+import type { DisruptionNoticeRule } from '@coxswain/api-types';
+import { safeText } from '@coxswain/safe-text';
+
+/** A mark on a Node which announces that the Node will go away. */
+export interface NodeNotice {
+  /** Name of the rule. */
+  readonly rule: string;
+  /** Such as `taint karpenter.sh/disrupted`. */
+  readonly mark: string;
+  /** Milliseconds since 1970; absent: at once. */
+  readonly beginsAtMs?: number;
+}
+
+/** Notices kept per Node; more marks add no information. */
+const MAX_NOTICES = 4;
+
+/**
+ * How long before the announced time gangs leave: a save of the largest model takes minutes, and jobs are reconciled at least every five.
+ */
+const LEAVE_BEFORE_MS = 900_000;
+
+/** A notice older than this is ignored: its time passed and nothing happened. */
+const FORGOTTEN_AFTER_MS = 86_400_000;
+
+/** Notices on a v1 Node by these rules, in the order of the rules. Never throws; a field of an unexpected shape is ignored. */
+export function noticesOfNode(node: unknown, rules: readonly DisruptionNoticeRule[]): readonly NodeNotice[] {
+  const marks = marksOf(node);
+  return rules.flatMap((rule) => noticeBy(rule, marks) ?? []).slice(0, MAX_NOTICES);
+}
+
+/** The first notice that asks gangs to leave now, by the wall clock. */
+export function dueNotice(notices: readonly NodeNotice[], now: Date): NodeNotice | undefined {
+  return notices.find(({ beginsAtMs }) => {
+    if (beginsAtMs === undefined) return true;
+    const inMs = beginsAtMs - now.getTime();
+    return inMs <= LEAVE_BEFORE_MS && inMs > -FORGOTTEN_AFTER_MS;
+  });
+}
+
+/** The earliest notice that will ask gangs to leave within `withinMs`; undefined: none, or it is due already. */
+export function comingNotice(
+  notices: readonly NodeNotice[],
+  { now, withinMs }: { readonly now: Date; readonly withinMs: number },
+): NodeNotice | undefined {
+  const coming = notices.filter(({ beginsAtMs }) => {
+    const inMs = (beginsAtMs ?? 0) - now.getTime();
+    return inMs > LEAVE_BEFORE_MS && inMs <= withinMs;
+  });
+  return coming.toSorted((one, other) => (one.beginsAtMs ?? 0) - (other.beginsAtMs ?? 0))[0];
+}
+
+/** `aws-spot (taint aws-node-termination-handler/spot-itn)` */
+export function describeNotice({ rule, mark, beginsAtMs }: NodeNotice): string {
+  const when = beginsAtMs === undefined ? '' : `, from ${new Date(beginsAtMs).toISOString()}`;
+  return `${rule} (${safeText(mark, 330)}${when})`;
+}
+
+type Kind = 'taint' | 'label' | 'annotation' | 'condition';
+type Marks = Readonly<Record<Kind, ReadonlyMap<string, string>>>;
+
+function marksOf(node: unknown): Marks {
+  const { metadata, spec, status } = fields(node);
+  const { labels, annotations } = fields(metadata);
+  const conditions = list(fields(status)['conditions']).filter((one) => one['status'] === 'True');
+  return {
+    taint: new Map(list(fields(spec)['taints']).map(({ key, value }) => [text(key), text(value)])),
+    label: new Map(Object.entries(fields(labels)).map(([key, value]) => [key, text(value)])),
+    annotation: new Map(Object.entries(fields(annotations)).map(([key, value]) => [key, text(value)])),
+    condition: new Map(conditions.map(({ type, reason }) => [text(type), text(reason)])),
+  };
+}
+
+const KINDS: readonly Kind[] = ['taint', 'label', 'annotation', 'condition'];
+
+function noticeBy(rule: DisruptionNoticeRule, marks: Marks): NodeNotice | undefined {
+  const kind = KINDS.find((one) => rule[one] !== undefined);
+  const key = kind === undefined ? undefined : rule[kind];
+  if (kind === undefined || key === undefined) return undefined;
+  const value = marks[kind].get(key);
+  if (value === undefined || (rule.values !== undefined && !rule.values.includes(value))) return undefined;
+  const notice = { rule: rule.name, mark: `${kind} ${key}` };
+  if (rule.begins === 'Now' || (rule.begins === 'AtTimestamp' && !/\d/.test(value))) return notice;
+  const beginsAtMs = rule.begins === 'AtUnixSeconds' ? Number(value) * 1000 : Date.parse(timeIn(value));
+  return isTime(beginsAtMs) ? { ...notice, beginsAtMs } : undefined;
+}
+
+/** Values of taints and labels hold no colon: `2026-11-25T22-30-00Z` is read too. */
+function timeIn(value: string): string {
+  return value.replace(/T(\d\d)-(\d\d)(?:-(\d\d))?/, (_all, hours, minutes, seconds = '00') =>
+    ['T', String(hours), ':', String(minutes), ':', String(seconds)].join(''),
+  );
+}
+
+/** The range of ECMAScript's dates. */
+function isTime(ms: number): boolean {
+  return Number.isFinite(ms) && ms > 0 && ms <= 8.64e15;
+}
+
+function fields(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function list(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.map(fields) : [];
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,161 @@
+import { worldSize } from '@coxswain/layout';
+import type { GangRequest, PlacementRefusal } from '../gang-request.ts';
+import { demandKey } from './demand-key.ts';
+import type { FreeGpus } from './free-gpus.ts';
+
+/**
+ * How long a refusal stands although enough GPUs are free. The cause (reservations, or where the free GPUs are) is not counted here, and other
+ * jobs may have their turn first.
+ */
+const RETRY_MS = 10_000;
+
+/** How long a refusal stands at most, because its message names counts that change. */
+const LONGEST_MS = 1_800_000;
+
+/** Requests that are kept. If one is dropped too early, it is searched once more, with the same result. */
+const MAX_REQUESTS = 4_096;
+
+interface RecordedRefusal {
+  readonly refusal: PlacementRefusal;
+  readonly atMs: number;
+  /** How often free GPUs had increased when the request was refused. */
+  readonly rises: number;
+  /** Since when enough GPUs are free by count, as of the last question about this request. */
+  fitsSinceMs: number | undefined;
+}
+
+/** The key is computed once: whenever a pod ends, thousands of jobs are checked. */
+interface KeyedRequest {
+  readonly request: GangRequest;
+  readonly key: string;
+}
+
+/** The free capacity that refusals are checked against. */
+interface RefusalsParts {
+  /** Free GPUs that such a request may use. */
+  readonly freeFor: (request: GangRequest) => Pick<FreeGpus, 'total' | 'nodesWith'>;
+  /** How often free GPUs have increased: while it is unchanged, no gang fits that did not fit before. */
+  readonly rises: () => number;
+}
+
+/**
+ * Which requests were refused for lack of GPUs, and whether they would be refused again. A search over ten thousand nodes takes tenths of a
+ * second, and thousands of jobs may wait, most of them with the same request. So a request is searched again only when enough GPUs have become
+ * free, and first by the jobs whose turn it is. All times are monotonic.
+ */
+export class Refusals {
+  readonly #parts: RefusalsParts;
+  /** By request, oldest first. */
+  readonly #refused = new Map<string, RecordedRefusal>();
+  /** Last request of each job, by UID. */
+  readonly #asked = new Map<string, KeyedRequest>();
+  /** UIDs of the jobs in the last offer, and how often free GPUs had increased by then. */
+  #offered: { readonly to: ReadonlySet<string>; readonly rises: number } = { to: new Set(), rises: 0 };
+
+  constructor(parts: RefusalsParts) {
+    this.#parts = parts;
+  }
+
+  /** The refusal of that request, while its cause has not changed or other jobs have their turn; undefined: the request is to be searched. */
+  standing(job: { readonly uid: string; readonly request: GangRequest }, nowMs: number): PlacementRefusal | undefined {
+    const asked = { request: job.request, key: keyOf(job.request) };
+    this.#asked.set(job.uid, asked);
+    return this.#standing(asked, {
+      nowMs,
+      isOffered: this.#offered.to.has(job.uid),
+      offeredRises: this.#offered.rises,
+    });
+  }
+
+  /**
+   * Offers the GPUs that are free now to those of the jobs that may fit, and returns these jobs. Until the next offer, no other job is offered
+   * anything.
+   */
+  offer<Job extends { readonly metadata: { readonly uid: string } }>(
+    jobs: readonly Job[],
+    nowMs: number,
+  ): readonly Job[] {
+    const offeredRises = this.#parts.rises();
+    const may = jobs.filter(({ metadata: { uid } }) => {
+      const asked = this.#asked.get(uid);
+      return asked === undefined || this.#standing(asked, { nowMs, isOffered: true, offeredRises }) === undefined;
+    });
+    this.#offered = { to: new Set(may.map(({ metadata }) => metadata.uid)), rises: offeredRises };
+    return may;
+  }
+
+  /** Records that no nodes were found for that request. */
+  record(request: GangRequest, refusal: PlacementRefusal, nowMs: number): void {
+    const key = keyOf(request);
+    this.#refused.delete(key);
+    this.#refused.set(key, { refusal, atMs: nowMs, rises: this.#parts.rises(), fitsSinceMs: undefined });
+    const [oldest] = this.#refused.keys();
+    if (this.#refused.size > MAX_REQUESTS && oldest !== undefined) this.#refused.delete(oldest);
+  }
+
+  /** The last request of the job of that UID. */
+  requestOf(jobUid: string): GangRequest | undefined {
+    return this.#asked.get(jobUid)?.request;
+  }
+
+  /** Forgets a job that was deleted or no longer waits. */
+  forget(jobUid: string): void {
+    this.#asked.delete(jobUid);
+  }
+
+  /** Number of jobs and requests that are kept; for tests of memory. */
+  get size(): number {
+    return this.#asked.size + this.#refused.size;
+  }
+
+  #standing(
+    { request, key }: KeyedRequest,
+    turn: { readonly nowMs: number; readonly isOffered: boolean; readonly offeredRises: number },
+  ): PlacementRefusal | undefined {
+    const refused = this.#refused.get(key);
+    if (refused === undefined) return undefined;
+    const { nowMs, isOffered, offeredRises } = turn;
+    const ageMs = nowMs - refused.atMs;
+    if (!canFit(request, this.#parts.freeFor(request))) {
+      refused.fitsSinceMs = undefined;
+      return ageMs < LONGEST_MS ? refused.refusal : undefined;
+    }
+    refused.fitsSinceMs ??= nowMs;
+    const hasTurn = isOffered && refused.rises < offeredRises;
+    const waitedMs = nowMs - Math.max(refused.atMs, refused.fitsSinceMs);
+    return !hasTurn && waitedMs < RETRY_MS ? refused.refusal : undefined;
+  }
+}
+
+/** Whether enough GPUs are free by count. Where they are, the search checks. */
+function canFit({ layout, gpusPerNode }: GangRequest, free: Pick<FreeGpus, 'total' | 'nodesWith'>): boolean {
+  const ranks = worldSize(layout);
+  if (free.total < ranks) return false;
+  if (gpusPerNode === undefined) return true;
+  const perPod = Math.min(gpusPerNode, ranks);
+  return free.nodesWith(perPod) >= Math.floor(ranks / perPod);
+}
+
+/** Every reconciliation asks for the key of the same cached layout. */
+const keys = new WeakMap<GangRequest['layout'], Map<string, string>>();
+
+function keyOf(request: GangRequest): string {
+  const { demand } = request;
+  return demand === undefined ? keyOfGpus(request) : `${keyOfGpus(request)} ${demandKey(demand)}`;
+}
+
+/**
+ * Leaves out traffic, which decides where a gang is best and not whether it fits. Includes the batch, because the refusal names degrees that
+ * divide it.
+ */
+function keyOfGpus(request: GangRequest): string {
+  const { gpusPerNode, acrossIslands = 'never', batch, layout, replacing, stageGpus } = request;
+  const known = keys.get(layout) ?? new Map<string, string>();
+  keys.set(layout, known);
+  const types =
+    stageGpus === undefined ? '' : JSON.stringify(stageGpus.map(({ stages, gpuType }) => [stages, gpuType]));
+  const ways = [gpusPerNode, acrossIslands, batch?.globalBatchSize, batch?.microBatchSize, replacing, types].join(' ');
+  const key = known.get(ways) ?? JSON.stringify([ways, layout]);
+  known.set(ways, key);
+  return key;
+}

@@ -1,0 +1,342 @@
+import { type PlacementSpec, ranksOfPod, type TrainingJob } from '@coxswain/api-types';
+import {
+  type Fabric,
+  type FabricCapacity,
+  fabricFromNodes,
+  type FabricNode,
+  isSchedulable,
+  type NodeDemand,
+  nodesFor,
+} from '@coxswain/fabric';
+import { nodeDemandOf } from '@coxswain/runtime';
+import type { GangRequest, PlacementRefusal } from './gang-request.ts';
+import type { SchedulerView } from './scheduler-view.ts';
+import { demandKey } from './capacity/demand-key.ts';
+import { fairOrder } from './order/fair-order.ts';
+import { FreeGpus } from './capacity/free-gpus.ts';
+import { attemptHoldingReservation, Reservations, type Reservation } from './reservations/reservations.ts';
+import { Refusals } from './capacity/refusals.ts';
+import { isWaitingForCapacity, isWaitingForNodes, waitingSince } from './order/waiting-jobs.ts';
+
+/** Free and taken GPUs, and the version of the scheduler's state that they were read at. */
+export interface VersionedCapacity extends FabricCapacity {
+  readonly version: number;
+}
+
+/** A job that waits for GPUs or nodes. */
+export interface WaitingJob {
+  readonly job: TrainingJob;
+  /** RFC 3339, from the job's status. */
+  readonly since: string;
+  /** The request that was refused; undefined if this process has not reconciled the job yet, or the job waits for a plan. */
+  readonly request: GangRequest | undefined;
+}
+
+/**
+ * Decides which job gets GPUs: it keeps reservations, refusals and the order of waiting jobs. Each process has one; the operator, tests and the
+ * simulator run the same code.
+ *
+ * GPUs are taken if a bound pod uses them, if a recorded placement reserves them for pods that are not bound yet, or if this process is
+ * recording or has created such a placement. A worker may compute a placement from a state that is old by then. So `reserve` checks that the
+ * placement still fits and reserves it in one synchronous step, and one leader never gives the same GPUs to two jobs. This does not cover a
+ * second leader or pods of other owners. Therefore `takenNodes` is asked until the gang's pods are bound.
+ *
+ * The caller reports every change of a node (`nodeChanged`), of the GPUs under its pods (`gpusChanged`), of reserved nodes (`reserveChanged`)
+ * and of a job (`jobChanged`).
+ */
+export class ClusterScheduler {
+  readonly #view: SchedulerView;
+  readonly #reservations: Reservations;
+  /** Free GPUs of nodes without taints. */
+  readonly #free = new FreeGpus();
+  /** The same with tainted nodes, whose taints a runtime may tolerate. */
+  readonly #freeWithTaints = new FreeGpus();
+  readonly #refusals = new Refusals({
+    freeFor: ({ demand }) => ((demand?.tolerations.length ?? 0) > 0 ? this.#freeWithTaints : this.#free),
+    rises: () => this.#free.rises + this.#freeWithTaints.rises,
+  });
+  /** The fabric for each demand that was requested since the nodes last changed. */
+  readonly #fabricFor = new Map<string, { readonly fabric: Fabric; readonly leftOut: string | undefined }>();
+  #fabric: Fabric | undefined;
+  /** Nodes of the fabric, by name. */
+  #nodes: ReadonlyMap<string, FabricNode> | undefined;
+  /** Counts changes of nodes, and of reserved nodes. */
+  #version = 0;
+  /** Version at which each node last changed. */
+  readonly #changedAt = new Map<string, number>();
+  /** Number of each namespace's last serving; later servings have higher numbers. */
+  readonly #servedAs = new Map<string, number>();
+  #servings = 0;
+
+  constructor(view: SchedulerView) {
+    this.#view = view;
+    this.#reservations = new Reservations(view);
+    for (const { name } of view.nodes()) this.nodeChanged(name);
+  }
+
+  /** The node was added or deleted, or its facts changed. */
+  nodeChanged(name: string): void {
+    this.#fabric = undefined;
+    this.#nodes = undefined;
+    this.#fabricFor.clear();
+    this.#version += 1;
+    if (this.#view.node(name) === undefined) this.#changedAt.delete(name);
+    else this.#changedAt.set(name, this.#version);
+    this.gpusChanged(name);
+  }
+
+  /** The reserved nodes changed, so refused requests may fit now. */
+  reserveChanged(): void {
+    this.#version += 1;
+    this.#free.reservationEnded();
+  }
+
+  /** The number of GPUs that the node's pods use has changed. */
+  gpusChanged(name: string): void {
+    const facts = this.#view.node(name);
+    const free = facts?.ready === true ? facts.gpuCapacity - this.#view.gpusUnderPods(name) : 0;
+    this.#free.set(name, facts?.schedulable === true ? free : 0);
+    this.#freeWithTaints.set(name, facts?.isCordoned === true ? 0 : free);
+  }
+
+  /** The job changed, or was deleted (`after` undefined). Returns whether its reservation ended. */
+  jobChanged(before: TrainingJob, after: TrainingJob | undefined): boolean {
+    const isFreed =
+      attemptHoldingReservation(before) !== undefined &&
+      (after === undefined || attemptHoldingReservation(after) === undefined);
+    if (isFreed) this.#free.reservationEnded();
+    return isFreed;
+  }
+
+  /**
+   * Capacity for a placement of the job of that UID. GPUs that the job itself has reserved do not count as taken. With a demand, only nodes
+   * that such pods can run on are included.
+   */
+  capacityFor(jobUid: string, demand?: NodeDemand): VersionedCapacity {
+    const used = once(() => this.#usedByOthers(jobUid));
+    const { fabric, leftOut } =
+      demand === undefined || isEmptyDemand(demand)
+        ? { fabric: this.#currentFabric(), leftOut: undefined }
+        : this.#fabricOf(demand);
+    const reserve = this.#view.reserve();
+    return {
+      fabric,
+      ...(reserve === undefined ? {} : { reserve }),
+      ...(leftOut === undefined ? {} : { leftOut }),
+      // Counted on first access: most reconciliations of a waiting job read the fabric alone.
+      get usedGpus() {
+        return used();
+      },
+      version: this.#version,
+    };
+  }
+
+  /** Whether no other job or pod holds the placement's GPUs. Unknown and unschedulable nodes are not checked here. */
+  fits(placement: PlacementSpec): boolean {
+    return this.takenNodes(placement).length === 0;
+  }
+
+  /**
+   * Nodes whose free GPUs are too few for these pods of the placement (default: all its pods), beside what others hold. The caller passes pods
+   * that are not bound.
+   */
+  takenNodes(placement: PlacementSpec, podIndices: readonly number[] = allPods(placement)): readonly string[] {
+    const wanted = gpusByNode(placement, podIndices);
+    const used = this.#usedOn(wanted, placement.jobUid);
+    return [...wanted].flatMap(([name, gpus]) => {
+      const node = this.#node(name);
+      return node === undefined || (used.get(name) ?? 0) + gpus <= node.gpus ? [] : [name];
+    });
+  }
+
+  /** Whether the placement could be reserved now: its nodes exist, are ready and schedulable, and nothing else holds its GPUs. */
+  isReservable(placement: PlacementSpec): boolean {
+    const demand = placement.runtime === undefined ? NO_DEMAND : nodeDemandOf(placement.runtime.template);
+    const areUsable = placement.nodes.every((name) => {
+      const node = this.#view.node(name);
+      return node !== undefined && node.gpuCapacity > 0 && node.ready && isSchedulable(node, demand);
+    });
+    return areUsable && this.fits(placement);
+  }
+
+  /**
+   * Reserves a placement's GPUs, in one synchronous step with the check that it still fits. Returns false and reserves nothing if one of its
+   * nodes has changed since `version`, is unschedulable or has its GPUs taken, or if the job is gone; the caller then places again. Changes of
+   * other nodes do not matter: they cannot make this placement wrong.
+   */
+  reserve(placement: PlacementSpec, version: number): boolean {
+    const job = this.#view.job(placement.jobUid);
+    const isUnchanged = placement.nodes.every((name) => {
+      const changedAt = this.#changedAt.get(name);
+      return changedAt !== undefined && changedAt <= version;
+    });
+    if (job === undefined || !isUnchanged || !this.isReservable(placement)) return false;
+    this.#reservations.reserve(placement);
+    this.#servedAs.set(namespaceOf(job), (this.#servings += 1));
+    return true;
+  }
+
+  /** The placement that is reserved for the job of that UID. */
+  reservedFor(jobUid: string): PlacementSpec | undefined {
+    return this.#reservations.reservedFor(jobUid);
+  }
+
+  /** All reservations of this process. */
+  reservations(): readonly Reservation[] {
+    return this.#reservations.reservations();
+  }
+
+  /** Records that the job's reserved Placement was created. It then holds its GPUs as long as its attempt lasts, even if the view lags. */
+  markCreated(jobUid: string): void {
+    this.#reservations.markCreated(jobUid);
+  }
+
+  /** Releases the job's reservation unless its Placement was created. */
+  release(jobUid: string): void {
+    this.#reservations.release(jobUid);
+  }
+
+  /** The earlier refusal of that request, while its cause has not changed or other jobs have their turn. */
+  standingRefusal(jobUid: string, request: GangRequest): PlacementRefusal | undefined {
+    return this.#refusals.standing({ uid: jobUid, request }, this.#view.monotonicMs());
+  }
+
+  /** Records that no nodes were found for that request. */
+  recordRefusal(request: GangRequest, refusal: PlacementRefusal): void {
+    this.#refusals.record(request, refusal, this.#view.monotonicMs());
+  }
+
+  /** Whether any job waits for GPUs. */
+  isAnyJobWaiting(): boolean {
+    return this.#view.jobs().some(isWaitingForCapacity);
+  }
+
+  /** Jobs that wait for GPUs, or also those that wait for other nodes, in the order of their turn. */
+  waitingJobs(waitsFor: 'gpus' | 'nodes'): readonly WaitingJob[] {
+    return this.#inTurn(this.#view.jobs().filter(waitsFor === 'gpus' ? isWaitingForCapacity : isWaitingForNodes));
+  }
+
+  /**
+   * Offers the GPUs that have become free. Returns the jobs to reconcile, in the order of their turn; jobs that need more than is free are not
+   * among them. Until the next offer, or for ten seconds, all other jobs keep their refusals.
+   */
+  offer(waitsFor: 'gpus' | 'nodes'): readonly TrainingJob[] {
+    const jobs = this.#view.jobs();
+    this.#forgetIdleNamespaces(jobs);
+    const may = this.#refusals.offer(jobs.filter(isWaitingForCapacity), this.#view.monotonicMs());
+    const others =
+      waitsFor === 'gpus' ? [] : jobs.filter((job) => isWaitingForNodes(job) && !isWaitingForCapacity(job));
+    return this.#inTurn([...may, ...others]).map(({ job }) => job);
+  }
+
+  #inTurn(jobs: readonly TrainingJob[]): readonly WaitingJob[] {
+    const queued = jobs.map((job) => ({ job, namespace: namespaceOf(job), since: waitingSince(job) }));
+    return fairOrder(queued, (namespace) => this.#servedAs.get(namespace) ?? 0).map(({ job, since }) => ({
+      job,
+      since,
+      request: this.#refusals.requestOf(job.metadata.uid),
+    }));
+  }
+
+  /** Forgets a job that was deleted. */
+  forget(jobUid: string): void {
+    this.#reservations.forget(jobUid);
+    this.#refusals.forget(jobUid);
+  }
+
+  /** Number of jobs, requests and namespaces that are kept; for tests of memory. */
+  get size(): number {
+    return this.#refusals.size + this.#reservations.reservations().length + this.#servedAs.size;
+  }
+
+  #forgetIdleNamespaces(jobs: readonly TrainingJob[]): void {
+    if (this.#servedAs.size <= MANY_NAMESPACES) return;
+    const namespaces = new Set(jobs.map(namespaceOf));
+    for (const namespace of this.#servedAs.keys()) if (!namespaces.has(namespace)) this.#servedAs.delete(namespace);
+  }
+
+  #usedByOthers(jobUid: string): ReadonlyMap<string, number> {
+    const used = this.#view.gpusUnderPodsByNode();
+    for (const placement of this.#reservations.ofOthersThan(jobUid)) this.#reservations.addUnbound(placement, used);
+    return used;
+  }
+
+  /** GPUs of these nodes that other jobs and pods hold. */
+  #usedOn(nodes: ReadonlyMap<string, number>, jobUid: string): ReadonlyMap<string, number> {
+    const used = new Map([...nodes.keys()].map((name) => [name, this.#view.gpusUnderPods(name)]));
+    for (const placement of this.#reservations.ofOthersThan(jobUid)) {
+      if (placement.nodes.some((name) => nodes.has(name))) this.#reservations.addUnbound(placement, used);
+    }
+    return used;
+  }
+
+  #node(name: string): FabricNode | undefined {
+    this.#nodes ??= new Map(this.#currentFabric().nodes.map((node) => [node.name, node]));
+    return this.#nodes.get(name);
+  }
+
+  #fabricOf(demand: NodeDemand): { readonly fabric: Fabric; readonly leftOut: string | undefined } {
+    const key = demandKey(demand);
+    const known = this.#fabricFor.get(key);
+    if (known !== undefined) return known;
+    const { nodes, leftOut } = nodesFor(demand, this.#view.nodes());
+    const made = { fabric: fabricFromNodes(nodes), leftOut };
+    if (this.#fabricFor.size >= MAX_DEMANDS) this.#fabricFor.clear();
+    this.#fabricFor.set(key, made);
+    return made;
+  }
+
+  #currentFabric(): Fabric {
+    this.#fabric ??= fabricFromNodes(this.#view.nodes());
+    return this.#fabric;
+  }
+}
+
+const NO_DEMAND = { tolerations: [] };
+
+/** Whether the demand asks nothing of nodes, like that of a runtime that only sets variables. */
+function isEmptyDemand({ nodeSelector, tolerations, devices }: NodeDemand): boolean {
+  return tolerations.length + Object.keys(nodeSelector).length + Object.keys(devices).length === 0;
+}
+
+/** Fabrics that are kept; each takes 2 MiB at 10,000 nodes. */
+const MAX_DEMANDS = 16;
+
+/** Above this number, namespaces without jobs are forgotten. */
+const MANY_NAMESPACES = 256;
+
+function namespaceOf({ metadata }: TrainingJob): string {
+  return metadata.namespace ?? '';
+}
+
+function allPods({ nodes }: PlacementSpec): readonly number[] {
+  return [...nodes.keys()];
+}
+
+/** GPUs that these pods of a placement take, by node. */
+function gpusByNode(placement: PlacementSpec, podIndices: readonly number[]): ReadonlyMap<string, number> {
+  const counts = rankCounts(placement);
+  const gpus = new Map<string, number>();
+  for (const podIndex of podIndices) {
+    const node = placement.nodes[podIndex];
+    if (node !== undefined) gpus.set(node, (gpus.get(node) ?? 0) + (counts[podIndex] ?? 0));
+  }
+  return gpus;
+}
+
+/** A placement never changes, and every reconciliation asks while a gang's pods wait to be bound. */
+const countsOf = new WeakMap<PlacementSpec, readonly number[]>();
+
+/** Ranks of each pod, in the order of pods. */
+function rankCounts(placement: PlacementSpec): readonly number[] {
+  const known = countsOf.get(placement);
+  if (known !== undefined) return known;
+  const counts = placement.nodes.map((_node, podIndex) => ranksOfPod(placement, podIndex).length);
+  countsOf.set(placement, counts);
+  return counts;
+}
+
+function once<T>(ask: () => T): () => T {
+  let answer: { readonly value: T } | undefined;
+  return () => (answer ??= { value: ask() }).value;
+}

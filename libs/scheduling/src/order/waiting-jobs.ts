@@ -1,0 +1,23 @@
+/** Which jobs wait, for what, and since when? */
+import { findCondition, type TrainingJob } from '@coxswain/api-types';
+
+/** Whether the job waits for GPUs, so that it is reconciled when GPUs become free. */
+export function isWaitingForCapacity({ status }: TrainingJob): boolean {
+  const placed = findCondition(status?.conditions, 'Placed');
+  return ['WaitingForCapacity', 'TopologyUnsatisfiable'].includes(placed?.reason ?? '');
+}
+
+/** Whether other nodes may help the job: it waits for GPUs, or the planner found no layout for the present nodes. */
+export function isWaitingForNodes(job: TrainingJob): boolean {
+  const { conditions } = job.status ?? {};
+  return (
+    isWaitingForCapacity(job) ||
+    ['WaitingForPlan', 'Planning'].includes(findCondition(conditions, 'Placed')?.reason ?? '') ||
+    findCondition(conditions, 'Accepted')?.reason === 'NoLayoutFits'
+  );
+}
+
+/** RFC 3339: since when the job waits. It is read from the job's status, so a new leader keeps the order. */
+export function waitingSince({ metadata, status }: TrainingJob): string {
+  return findCondition(status?.conditions, 'Placed')?.lastTransitionTime ?? metadata.creationTimestamp ?? '';
+}
