@@ -3,7 +3,7 @@ import type { FailureJudgement, FailureRule, FailureTally } from '@coxswain/api-
 import { fingerprintOf } from '@coxswain/health';
 import type { Facts } from '../look/facts.ts';
 import { type JobRecord, withLastAttempt } from '../record/job-record.ts';
-import { backoffMs } from './backoff.ts';
+import { backoffMs } from './restart-delay.ts';
 import type { Failure } from './failure.ts';
 import type { Case } from './failure-case.ts';
 import { crashOf, isBuiltIn, policyOf, ruleFor } from './failure-rules.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { backoffMs } from './backoff.ts';
+import { backoffMs } from './restart-delay.ts';
 
 describe('the pause of a failure policy', () => {
   it.each([
