@@ -1,14 +1,14 @@
-/** How long is waited before a restart, by a failure policy? */
+/** How long does the operator wait before it restarts a job with a failure policy? */
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '@coxswain/units';
 
-/** By failures in a row since something was saved. Two tries at once, as most failures are over with the next; then four times as long each time. */
+/** By failures in a row since the last checkpoint. The first two restarts are immediate, because most failures do not recur; then each delay is four times the last. */
 const PAUSES_MS = [0, 0, 30 * SECOND_MS, 2 * MINUTE_MS, 8 * MINUTE_MS, 15 * MINUTE_MS] as const;
 const LONGEST_MS = HOUR_MS / 4;
-/** Jobs that one storage or one switch has failed together do not come back together. */
+/** Jobs that one storage or one switch failed together restart apart. */
 const JITTER_SHARE = 0.2;
 
-/** The pause after that many failures in a row, this one counted; the same for the same `seed`, and up to a fifth shorter or longer than for others. */
-export function backoffMs(failuresInARow: number, seed: string): number {
+/** The delay after so many failures in a row, this one included. It is the same for the same `seed`, and up to 20 % shorter or longer for others. */
+export function restartDelayMs(failuresInARow: number, seed: string): number {
   const pauseMs = PAUSES_MS[Math.min(Math.max(failuresInARow, 1), PAUSES_MS.length) - 1] ?? LONGEST_MS;
   return Math.min(LONGEST_MS, Math.round(pauseMs * (1 - JITTER_SHARE + 2 * JITTER_SHARE * shareOf(seed))));
 }
