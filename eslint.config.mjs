@@ -66,7 +66,6 @@ export default tseslint.config(
         { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
       ],
       'import-x/no-self-import': 'error',
-      'import-x/no-cycle': 'error',
       'no-restricted-syntax': [
         'error',
         { selector: 'ExportAllDeclaration', message: 'List what a module exports: `export *` hides its surface.' },

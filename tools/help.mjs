@@ -6,7 +6,8 @@ export const SCRIPTS = {
     quickstart: 'set everything up, train a small model through the whole control plane, and show a restart',
   },
   'While you work': {
-    check: 'format, lint, types, unit tests: what to run before each commit',
+    check:
+      'format, lint, types, unit tests of what changed: what to run before each commit; -- --all for every unit test',
     test: 'every test; -- --unit NAME for the unit tests of one place, -- --watch NAME to run them again on each change',
     generate: 'write again what is generated: custom resources, GraphQL schema, reference pages',
     'docs:commands': 'write the output of the commands that pages show',
@@ -14,6 +15,7 @@ export const SCRIPTS = {
     format: 'format every file',
     lint: 'rules, import borders and format, without changing anything',
     typecheck: 'types of the whole tree',
+    nx: 'build and test per project, with a cache: -- affected -t test, -- run-many -t build, -- graph',
   },
   'Set up': {
     setup: 'Kubernetes programs, Python with PyTorch, builds, browser; what is there already costs nothing',

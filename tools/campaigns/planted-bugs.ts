@@ -4,10 +4,14 @@ import { PlantedTree, type TestOutcome } from './planted-bugs/planted-tree.ts';
 export const description =
   'Plants one bug of each class that controllers are known for into the real code, and runs the test that must catch it (10 min; arguments: classes, such as C4).';
 
+/** Any machine will do; the classes must be there. */
+export function requirements(args: readonly string[]): undefined {
+  chosenBugs(args);
+}
+
 /** Resolves with true when every bug was caught by the test that names it, and that test passes without it. */
 export async function run(args: readonly string[]): Promise<boolean> {
-  const chosen = PLANTED_BUGS.filter(({ bugClass }) => args.length === 0 || args.includes(bugClass));
-  if (chosen.length === 0) throw new Error(`there is no class ${args.join(', ')}: give C1 to C34`);
+  const chosen = chosenBugs(args);
   const tree = await PlantedTree.copy();
   try {
     const sound = new Map<string, TestOutcome>();
@@ -26,6 +30,12 @@ export async function run(args: readonly string[]): Promise<boolean> {
   } finally {
     await tree.remove();
   }
+}
+
+function chosenBugs(classes: readonly string[]): readonly PlantedBug[] {
+  const chosen = PLANTED_BUGS.filter(({ bugClass }) => classes.length === 0 || classes.includes(bugClass));
+  if (chosen.length === 0) throw new Error(`there is no class ${classes.join(', ')}: give C1 to C34`);
+  return chosen;
 }
 
 /** Why the bug does not count as caught; undefined when it does. */

@@ -7,13 +7,17 @@ import { ROOT, runSupervised } from '../test/run-supervised.ts';
 export const description =
   'Every property with seeds that no run has seen, again and again (arguments: minutes, 10; a first seed, by chance).';
 
-/** Resolves with true when each property held with each seed; stops at the first seed that fails, and prints it. */
-export async function run([minutes = '10', first]: readonly string[]): Promise<boolean> {
-  const budgetMin = Number(minutes);
-  if (!(budgetMin > 0)) throw new Error(`the first argument is a number of minutes above 0, not "${minutes}"`);
+/** Any machine will do; the arguments must be numbers. */
+export function requirements(args: readonly string[]): undefined {
+  readArguments(args);
+}
+
+/** Resolves with true when each property held with each seed. Ends at the first seed with which one did not, and prints it. */
+export async function run(args: readonly string[]): Promise<boolean> {
+  const { budgetMin, firstSeed } = readArguments(args);
   const endMs = Date.now() + budgetMin * 60_000;
   const files = filesWithProperties();
-  let seed = first === undefined ? chanceSeed() : propertySeed(first);
+  let seed = firstSeed;
   for (let round = 1; round === 1 || Date.now() < endMs; round++, seed = (seed + 1) | 0) {
     process.stderr.write(`\n▶ round ${round}: ${files.length} files, seed ${seed}\n`);
     if (!(await holdWith(seed, files))) {
@@ -22,6 +26,12 @@ export async function run([minutes = '10', first]: readonly string[]): Promise<b
     }
   }
   return true;
+}
+
+function readArguments([minutes = '10', first]: readonly string[]): { budgetMin: number; firstSeed: number } {
+  const budgetMin = Number(minutes);
+  if (!(budgetMin > 0)) throw new Error(`the first argument is a number of minutes above 0, not "${minutes}"`);
+  return { budgetMin, firstSeed: first === undefined ? chanceSeed() : propertySeed(first) };
 }
 
 function filesWithProperties(): string[] {

@@ -20,6 +20,12 @@ export const description =
 /** Folders of the machine that nodes put their own over; those that were not there go afterwards. */
 const COVERED = ['/var/lib/kubelet', '/var/lib/cni'];
 
+/** Packages that `--install` brings are no obstacle. */
+export function requirements(args: readonly string[]): string | undefined {
+  const facts = machineFacts();
+  return whyNotHere(parseOptions(args).install ? { ...facts, missing: [] } : facts);
+}
+
 /** Resolves with true when every step passed. */
 export async function run(args: readonly string[]): Promise<boolean> {
   const options = parseOptions(args);

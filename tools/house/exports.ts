@@ -18,17 +18,6 @@ export function declaredExports(file: ts.SourceFile): ExportedName[] {
   return [...documented].map(([name, isDocumented]) => ({ name, isDocumented }));
 }
 
-/** The names that a file passes on from other files. */
-export function passedOnNames(file: ts.SourceFile): string[] {
-  return file.statements
-    .filter(ts.isExportDeclaration)
-    .flatMap(({ exportClause, moduleSpecifier }) =>
-      moduleSpecifier !== undefined && exportClause !== undefined && ts.isNamedExports(exportClause)
-        ? exportClause.elements.map(({ name }) => name.text)
-        : [],
-    );
-}
-
 function isExported(statement: ts.Statement): boolean {
   return (
     ts.canHaveModifiers(statement) &&

@@ -1,6 +1,9 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { declaredExports } from './exports.ts';
 import { namedFunctions, parse } from './functions.ts';
-import { circles, importsOf, unusedExports, type PackageManifest } from './imports.ts';
+import { importCircles, unusedCode } from './imports.ts';
 import { measure, spreadOf } from './measures.ts';
 import { longFiles } from './rules.ts';
 import type { SourceText } from './sources.ts';
@@ -53,18 +56,27 @@ describe('an exported name', () => {
   });
 });
 
-const KUBE: PackageManifest = {
-  name: '@coxswain/kube',
-  folder: 'libs/kube',
-  exports: { '.': './src/index.ts', './testing': './src/testing/index.ts' },
-};
-const index = (text: string): SourceText => file(text, 'libs/kube/src/index.ts');
+/** Writes a repository of its own: a text by path. */
+function writeTree(root: string, texts: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(texts)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+}
+
+const KUBE = { name: '@coxswain/kube', exports: { '.': './src/index.ts', './testing': './src/testing/index.ts' } };
 
 describe('an import circle', () => {
-  it.each([
+  const CASES: readonly (readonly [string, Readonly<Record<string, string>>, readonly (readonly string[])[]])[] = [
     ['is two files that import each other', { a: "import './b.ts';", b: "import './a.ts';" }, [['a', 'b']]],
-    ['is closed by a type alone', { a: "import './b.ts';", b: "import type { A } from './a.ts';" }, [['a', 'b']]],
+    [
+      'is closed by a type alone',
+      { a: "import type { B } from './b.ts';\nexport type A = B;", b: "import type { A } from './a.ts';" },
+      [['a', 'b']],
+    ],
     ['is closed by a passed-on export', { a: "import './b.ts';", b: "export { a } from './a.ts';" }, [['a', 'b']]],
+    ['is closed by an import while it runs', { a: "void import('./b.ts');", b: "import './a.ts';" }, [['a', 'b']]],
+    ['is closed by a test', { a: "import './b.spec.ts';", 'b.spec': "import './a.ts';" }, [['a', 'b.spec']]],
     [
       'goes through any number of files',
       { a: "import './b.ts';", b: "import './c.ts';", c: "import './a.ts';" },
@@ -72,54 +84,105 @@ describe('an import circle', () => {
     ],
     ['is none where two import a third', { a: "import './c.ts';", b: "import './c.ts';", c: '' }, []],
     ['is none where a file imports what imports another', { a: "import './b.ts';", b: "import './c.ts';", c: '' }, []],
-  ])('%s', (_sentence, texts, want) => {
-    const sources = Object.entries(texts).map(([name, text]) => file(text, `libs/kube/src/${name}.ts`));
-    const found = circles(importsOf(sources, []));
-    expect(found).toEqual(want.map((group) => group.map((name) => `libs/kube/src/${name}.ts`)));
+    [
+      'may lead through a library’s name',
+      { index: "export { a } from './a.ts';", a: "export { a } from '@coxswain/case-8';" },
+      [['a', 'index']],
+    ],
+  ];
+  let found: string[][];
+
+  /** One library for each case: dependency-cruiser takes a second to start. */
+  beforeAll(async () => {
+    const tree = mkdtempSync(join(tmpdir(), 'coxswain-house-'));
+    mkdirSync(join(tree, 'node_modules/@coxswain'), { recursive: true });
+    for (const [index, [, texts]] of CASES.entries()) {
+      const library = `libs/case-${index}`;
+      const sources = Object.entries(texts).map(([name, text]) => [`${library}/src/${name}.ts`, text] as const);
+      const manifest = JSON.stringify({ name: `@coxswain/case-${index}`, exports: { '.': './src/index.ts' } });
+      writeTree(tree, { [`${library}/package.json`]: manifest, ...Object.fromEntries(sources) });
+      symlinkSync(`../../${library}`, join(tree, `node_modules/@coxswain/case-${index}`));
+    }
+    found = await importCircles(tree).finally(() => rmSync(tree, { recursive: true }));
   });
 
-  it('may lead through a library’s name', () => {
-    const sources = [
-      index("export { a } from './a.ts';"),
-      file("import { a } from '@coxswain/kube';", 'libs/kube/src/a.ts'),
-    ];
-    expect(circles(importsOf(sources, [KUBE]))).toHaveLength(1);
+  it.each(CASES)('%s', (sentence, _texts, want) => {
+    const folder = `libs/case-${CASES.findIndex(([one]) => one === sentence)}/src`;
+    const own = found.filter(([first]) => first?.startsWith(`${folder}/`) === true);
+    expect(own).toEqual(want.map((group) => group.map((name) => `${folder}/${name}.ts`)));
   });
 });
 
+let root: string;
+beforeEach(() => void (root = mkdtempSync(join(tmpdir(), 'coxswain-house-'))));
+afterEach(() => rmSync(root, { recursive: true }));
+
 describe('an export of a library’s index', () => {
-  const declared = file('export const a = 1;', 'libs/kube/src/a.ts');
-  const passedOn = index("export { a } from './a.ts';");
-  const UNUSED = ['libs/kube/src/index.ts a'];
-  it.each<[string, SourceText | undefined, readonly string[]]>([
-    ['is unused when nobody imports it', undefined, UNUSED],
-    ['is unused when only its own library does', file("import { a } from '@coxswain/kube';"), UNUSED],
+  const [APP, TEST] = ['apps/api/src/main.ts', 'apps/api/src/x.spec.ts'];
+  const UNUSED = ['libs/kube/src/a.ts a', 'libs/kube/src/index.ts a'];
+  it.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
+    ['is unused when nobody imports it', {}, UNUSED],
     [
       'is used when a test elsewhere imports it',
-      file("import { a } from '@coxswain/kube';", 'apps/api/src/x.spec.ts'),
+      { [TEST]: "import { a } from '@coxswain/kube';\nprocess.exit(a);" },
       [],
     ],
-    ['is used under another name', file("import { a as b } from '@coxswain/kube';", 'e2e/x.itest.ts'), []],
-    ['is used by who takes the whole module', file("import * as kube from '@coxswain/kube';", 'apps/api/src/x.ts'), []],
+    [
+      'is used under another name',
+      { 'e2e/x.itest.ts': "import { a as b } from '@coxswain/kube';\nprocess.exit(b);" },
+      [],
+    ],
+    [
+      'is used by who takes the whole module',
+      { [APP]: "import * as kube from '@coxswain/kube';\nprocess.exit(kube.a);" },
+      [],
+    ],
     [
       'is unused when another entry is imported',
-      file("import { a } from '@coxswain/kube/testing';", 'apps/api/src/x.ts'),
+      { [APP]: "import { b } from '@coxswain/kube/testing';\nprocess.exit(b);" },
       UNUSED,
     ],
-  ])('%s', (_sentence, importer, want) => {
-    const sources = [declared, passedOn, ...(importer === undefined ? [] : [importer])];
-    expect(unusedExports(sources, [KUBE], importsOf(sources, [KUBE]))).toEqual(want);
+  ])('%s', async (_sentence, importer, want) => {
+    writeKube({ 'libs/kube/src/index.ts': "export { a } from './a.ts';", ...importer });
+    expect((await unusedCode(root)).toSorted()).toEqual(want);
   });
 
-  it('is used behind a further entry when its own library’s tests import it', () => {
-    const testing = file("export { a } from '../a.ts';", 'libs/kube/src/testing/index.ts');
-    const spec = file("import { a } from './testing/index.ts';", 'libs/kube/src/a.spec.ts');
-    const sources = [declared, testing, spec];
-    expect(unusedExports(sources, [KUBE], importsOf(sources, [KUBE]))).toEqual([]);
+  it('is used behind a further entry when its own library’s tests import it', async () => {
+    writeKube({
+      'libs/kube/src/index.ts': '',
+      'libs/kube/src/testing/index.ts': "export { a } from '../a.ts';",
+      'libs/kube/src/a.spec.ts': "import { a } from './testing/index.ts';\nprocess.exit(a);",
+    });
+    expect(await unusedCode(root)).toEqual([]);
   });
 
-  it('is left alone where the entry file declares it', () => {
-    expect(unusedExports([index('export const a = 1;')], [KUBE], [])).toEqual([]);
+  it('is unused where the entry file declares it as well', async () => {
+    writeKube({ 'libs/kube/src/index.ts': "import { a } from './a.ts';\nexport const b = a;" });
+    expect(await unusedCode(root)).toEqual(['libs/kube/src/index.ts b']);
+  });
+
+  function writeKube(texts: Readonly<Record<string, string>>): void {
+    writeTree(root, {
+      'package.json': JSON.stringify({ name: 'root', workspaces: ['libs/*', 'apps/*'] }),
+      'libs/kube/package.json': JSON.stringify(KUBE),
+      'libs/kube/src/a.ts': 'export const a = 1;',
+      'apps/api/package.json': JSON.stringify({ name: '@coxswain/api' }),
+      'apps/api/src/main.ts': '',
+      ...texts,
+    });
+  }
+});
+
+describe('a file', () => {
+  it('is unused when no program, test or index leads to it', async () => {
+    writeTree(root, {
+      'package.json': JSON.stringify({ name: 'root', workspaces: ['libs/*', 'apps/*'] }),
+      'apps/api/package.json': JSON.stringify({ name: '@coxswain/api' }),
+      'apps/api/src/main.ts': "import './used.ts';",
+      'apps/api/src/used.ts': '',
+      'apps/api/src/lost.ts': '',
+    });
+    expect(await unusedCode(root)).toEqual(['apps/api/src/lost.ts']);
   });
 });
 

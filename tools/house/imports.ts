@@ -1,132 +1,52 @@
-import { dirname, join } from 'node:path';
-import ts from 'typescript';
-import { passedOnNames } from './exports.ts';
-import { parse } from './functions.ts';
-import { packageOf, type SourceText } from './sources.ts';
-
-/** An import, or an export that passes on what another file declares; types count as well. */
-export interface Import {
-  readonly from: string;
-  /** The file, as a path from the root. */
-  readonly to: string;
-  /** The names it takes; 'all' when it takes the module as a whole. */
-  readonly names: readonly string[] | 'all';
-}
-
-/** A package of the workspace, as its package.json says. */
-export interface PackageManifest {
-  readonly name: string;
-  readonly folder: string;
-  /** From what stands after the package's name (`.`, `./testing`) to the file. */
-  readonly exports: Readonly<Record<string, string>>;
-}
-
-/** Every import of one file of `sources` by another; what leads out of the repository is left out. */
-export function importsOf(sources: readonly SourceText[], packages: readonly PackageManifest[]): Import[] {
-  const known = new Set(sources.map(({ path }) => path));
-  const byName = new Map(packages.flatMap((one) => specifiersOf(one)));
-  return sources
-    .filter(({ path }) => !path.endsWith('.py'))
-    .flatMap((source) =>
-      statementsOf(parse(source)).flatMap(({ specifier, names }) => {
-        const to = specifier.startsWith('.') ? join(dirname(source.path), specifier) : byName.get(specifier);
-        return to !== undefined && known.has(to) ? [{ from: source.path, to, names }] : [];
-      }),
-    );
-}
-
-function specifiersOf({ name, folder, exports }: PackageManifest): [string, string][] {
-  return Object.entries(exports).map(([subpath, file]) => [join(name, subpath), join(folder, file)]);
-}
-
-function statementsOf(file: ts.SourceFile): { specifier: string; names: readonly string[] | 'all' }[] {
-  const found: { specifier: string; names: readonly string[] | 'all' }[] = [];
-  const visit = (node: ts.Node): void => {
-    if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier !== undefined) {
-      found.push({ specifier: textOf(node.moduleSpecifier), names: namesTaken(node) });
-    } else if (
-      ts.isCallExpression(node) &&
-      node.expression.kind === ts.SyntaxKind.ImportKeyword &&
-      node.arguments[0] !== undefined
-    ) {
-      found.push({ specifier: textOf(node.arguments[0]), names: 'all' });
-    } else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
-      found.push({ specifier: textOf(node.argument.literal), names: 'all' });
-    }
-    ts.forEachChild(node, visit);
-  };
-  visit(file);
-  return found;
-}
-
-function namesTaken(node: ts.ImportDeclaration | ts.ExportDeclaration): readonly string[] | 'all' {
-  const named = ts.isImportDeclaration(node) ? node.importClause?.namedBindings : node.exportClause;
-  if (named === undefined || ts.isNamespaceImport(named) || ts.isNamespaceExport(named)) return 'all';
-  return named.elements.map(({ name, propertyName }) => (propertyName ?? name).text);
-}
-
-function textOf(node: ts.Node): string {
-  return ts.isStringLiteralLike(node) ? node.text : '';
-}
-
-/** Groups of files of which each reaches every other by imports, largest first. None is what is wanted. */
-export function circles(imports: readonly Import[]): string[][] {
-  const next = new Map<string, string[]>();
-  for (const { from, to } of imports) {
-    next.set(from, [...(next.get(from) ?? []), to]);
-  }
-  return stronglyConnected(next)
-    .filter((group) => group.length > 1 || (next.get(group[0] ?? '') ?? []).includes(group[0] ?? ''))
-    .map((group) => group.sort())
-    .sort((a, b) => b.length - a.length);
-}
-
-/** Tarjan's algorithm. */
-function stronglyConnected(next: ReadonlyMap<string, readonly string[]>): string[][] {
-  const order = new Map<string, number>();
-  const lowest = new Map<string, number>();
-  const stack: string[] = [];
-  const groups: string[][] = [];
-  const visit = (file: string): number => {
-    let low = order.size;
-    order.set(file, low);
-    const own = low;
-    stack.push(file);
-    for (const to of next.get(file) ?? []) {
-      if (!order.has(to)) low = Math.min(low, visit(to));
-      else if (stack.includes(to)) low = Math.min(low, order.get(to) ?? low);
-    }
-    lowest.set(file, low);
-    if (low === own) groups.push(stack.splice(stack.indexOf(file)));
-    return low;
-  };
-  for (const file of next.keys()) {
-    if (!order.has(file)) visit(file);
-  }
-  return groups;
-}
-
 /**
- * Names that an entry file of a library passes on and nobody takes from it, as `libs/kube/src/index.ts name`. For the library's index only other
- * packages count; what stands behind a further entry, such as `testing`, may serve the library's own files as well. What an entry file declares
- * itself is left alone.
+ * Import circles and unused exports, found by dependency-cruiser (dependency-cruiser.json) and knip (knip.json). Types and tests count as well.
+ * Both are programs of their own, so a test can run them as CI does.
  */
-export function unusedExports(
-  sources: readonly SourceText[],
-  packages: readonly PackageManifest[],
-  imports: readonly Import[],
-): string[] {
-  const sourceAt = new Map(sources.map((source) => [source.path, source]));
-  return packages.flatMap(({ folder, exports }) =>
-    Object.entries(exports).flatMap(([subpath, file]) => {
-      const entry = join(folder, file);
-      const source = sourceAt.get(entry);
-      const takers = imports.filter(({ from, to }) => to === entry && (subpath !== '.' || packageOf(from) !== folder));
-      if (source === undefined || takers.some(({ names }) => names === 'all')) return [];
-      const taken = new Set(takers.flatMap(({ names }) => names));
-      return passedOnNames(parse(source))
-        .filter((name) => !taken.has(name))
-        .map((name) => `${entry} ${name}`);
-    }),
+import { execFile } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const PROGRAMS = join(import.meta.dirname, '../../node_modules/.bin');
+const SOURCES = '{apps,libs,tools,e2e,migrations}';
+const MAX_BYTES = 64 * 2 ** 20;
+
+/** What dependency-cruiser reports. */
+interface Violation {
+  readonly cycle?: readonly { readonly name: string }[];
+}
+
+type Place = readonly { readonly name: string }[];
+/** What knip reports of one file. */
+interface Issue {
+  readonly file: string;
+  readonly files: Place;
+  readonly exports: Place;
+  readonly types: Place;
+}
+
+/** Groups of files below `root` that import each other in a circle, each group once. None is what is wanted. */
+export async function importCircles(root: string): Promise<string[][]> {
+  const config = join(import.meta.dirname, 'dependency-cruiser.json');
+  const args = ['--config', config, '--output-type', 'baseline', ...globSync(SOURCES, { cwd: root })];
+  const violations = JSON.parse(await run('depcruise', args, root)) as readonly Violation[];
+  const groups = violations.flatMap(({ cycle }) => (cycle === undefined ? [] : [cycle.map(({ name }) => name).sort()]));
+  return [...new Map(groups.map((group) => [group.join(), group])).values()];
+}
+
+/** Files below `root` that nothing imports, and exports that no other file imports, as `libs/kube/src/index.ts name`. None is what is wanted. */
+export async function unusedCode(root: string): Promise<string[]> {
+  const config = join(import.meta.dirname, 'knip.json');
+  const args = ['--config', config, '--include', 'files,exports,types', '--reporter', 'json', '--no-exit-code'];
+  const report = JSON.parse(await run('knip', [...args, '--no-progress', '--no-config-hints'], root)) as {
+    readonly issues: readonly Issue[];
+  };
+  return report.issues.flatMap(({ file, files, exports, types }) =>
+    files.length > 0 ? [file] : [...exports, ...types].map(({ name }) => `${file} ${name}`),
   );
+}
+
+async function run(program: string, args: readonly string[], cwd: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(join(PROGRAMS, program), args, { cwd, maxBuffer: MAX_BYTES });
+  return stdout;
 }

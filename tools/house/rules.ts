@@ -1,24 +1,20 @@
-import { circles, importsOf, unusedExports, type PackageManifest } from './imports.ts';
+import { importCircles, unusedCode } from './imports.ts';
 import { lineCount, type SourceText } from './sources.ts';
 
 const LONGEST = 400;
 /** How a file says in its head why it is longer: in a comment that mentions the number. */
 const REASON = new RegExp(`\\b${LONGEST} lines\\b`);
 
-/** What breaks a rule that lint cannot see, a line each; none is what is wanted. */
-export function violations(sources: readonly SourceText[], packages: readonly PackageManifest[]): string[] {
-  const imports = importsOf(sources, packages);
+/** What breaks a rule that lint cannot see in `sources`, which are the files below `root`: a line each; none is what is wanted. */
+export async function violations(root: string, sources: readonly SourceText[]): Promise<string[]> {
+  const [circles, unused] = await Promise.all([importCircles(root), unusedCode(root)]);
   return [
     ...longFiles(sources).map(
       (path) =>
         `${path}: over ${LONGEST} lines; split it, or say in its head comment why it is more than ${LONGEST} lines`,
     ),
-    ...circles(imports).map(
-      (group) => `${group.join(', ')}: import each other in a circle; move what they share below them`,
-    ),
-    ...unusedExports(sources, packages, imports).map(
-      (name) => `${name}: exported, but imported by nobody outside its library`,
-    ),
+    ...circles.map((group) => `${group.join(', ')}: import each other in a circle; move what they share below them`),
+    ...unused.map((name) => `${name}: exported, but imported by nobody; delete it, or do not export it`),
   ];
 }
 

@@ -4,33 +4,53 @@ export interface BillComponent {
   readonly name: string;
   readonly version: string;
   readonly purl: string;
-  readonly 'bom-ref'?: string;
+  readonly licenses?: readonly object[];
+  readonly hashes?: readonly { readonly alg: 'SHA-512'; readonly content: string }[];
 }
 
-interface Bill {
-  readonly metadata?: object;
-  readonly components?: readonly object[];
-}
-
-/** One document of all that an image adds or stands on. `bill` is npm's, of the packages; undefined where the image has none. */
+/** One document of all that an image adds or stands on. A component that is there twice, in two folders, is listed once. */
 export function billOfMaterials(
   image: { readonly name: string; readonly version: string },
-  bill: string | undefined,
   components: readonly BillComponent[],
 ): string {
-  const packages = bill === undefined ? emptyBill() : (JSON.parse(bill) as Bill);
   const component = { type: 'container', name: `coxswain/${image.name}`, version: image.version, 'bom-ref': 'image' };
-  const added = components.map((one) => ({ 'bom-ref': one.purl, ...one }));
+  const listed = [...new Map(components.map((one) => [one.purl, { 'bom-ref': one.purl, ...one }])).values()];
   const document = {
-    ...packages,
-    metadata: { ...packages.metadata, component },
-    components: [...(packages.components ?? []), ...added],
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: { component },
+    components: listed,
   };
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-function emptyBill(): Bill {
-  return { bomFormat: 'CycloneDX', specVersion: '1.5', version: 1, components: [] } as Bill;
+/** What a component says of an npm package. */
+export interface PackageFacts {
+  readonly name: string;
+  readonly version: string;
+  readonly license?: string;
+  /** As the lock has it: `sha512-` and base64. Workspaces have none. */
+  readonly integrity?: string;
+}
+
+/** An npm package as a component. */
+export function packageComponent({ name, version, license, integrity }: PackageFacts): BillComponent {
+  const sha512 = /^sha512-(\S+)/.exec(integrity ?? '')?.[1];
+  return {
+    type: 'library',
+    name,
+    version,
+    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    ...(license !== undefined && { licenses: [licenseOf(license)] }),
+    ...(sha512 !== undefined && {
+      hashes: [{ alg: 'SHA-512' as const, content: Buffer.from(sha512, 'base64').toString('hex') }],
+    }),
+  };
+}
+
+function licenseOf(license: string): object {
+  return / (OR|AND|WITH) /.test(license) ? { expression: license } : { license: { id: license } };
 }
 
 /** What dpkg knows as installed: its status file, as components. */

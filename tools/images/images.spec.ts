@@ -12,12 +12,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { billOfMaterials, debianComponents } from './bill-of-materials.ts';
+import { billOfMaterials, debianComponents, packageComponent } from './bill-of-materials.ts';
 import { architectureOf } from './elf.ts';
 import { coxswainVersion, IMAGE_NAMES, IMAGES, ROOT, type ImageContent } from './image-names.ts';
 import { parseOptions } from './options.ts';
 import { makeReadable } from './readable.ts';
-import { sortPackages, workspaceLink } from './production-packages.ts';
+import { packageComponents, sortPackages, workspaceLink } from './production-packages.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 /** Words of each line that begins with `instruction`; continued lines count as one. */
@@ -35,6 +35,17 @@ describe.each(IMAGE_NAMES.map((name) => ({ name })))('the Dockerfile of $name', 
     expect(instructions(name, 'FROM')).toEqual(['${BASE}']);
     expect(instructions(name, 'ARG').join(' ')).toMatch(/^BASE=\S+ VERSION=dev$/);
     expect(instructions(name, 'RUN')).toEqual([]);
+  });
+
+  it('has the labels that all images have, and adds one folder', () => {
+    expect(instructions(name, 'LABEL').map((labels) => labels.split(/\s+/))).toEqual([
+      [
+        `org.opencontainers.image.title="coxswain/${name}"`,
+        'org.opencontainers.image.version="${VERSION}"',
+        'org.opencontainers.image.licenses="Apache-2.0"',
+      ],
+    ]);
+    expect(instructions(name, 'COPY')).toEqual(['root/ /']);
   });
 
   it('runs as the user that the chart names', () => {
@@ -162,13 +173,49 @@ describe('the bill of materials', () => {
   });
 
   it('adds it to what npm names, about the image', () => {
-    const npm = JSON.stringify({ bomFormat: 'CycloneDX', metadata: { timestamp: 'T' }, components: [{ name: 'zod' }] });
-    const bill: unknown = JSON.parse(billOfMaterials({ name: 'api', version: '1.2.3' }, npm, debianComponents(status)));
+    const components = [packageComponent({ name: 'zod', version: '4.6.7' }), ...debianComponents(status)];
+    const bill: unknown = JSON.parse(billOfMaterials({ name: 'api', version: '1.2.3' }, components));
     expect(bill).toMatchObject({
       bomFormat: 'CycloneDX',
-      metadata: { timestamp: 'T', component: { name: 'coxswain/api', version: '1.2.3' } },
+      metadata: { component: { name: 'coxswain/api', version: '1.2.3' } },
       components: [{ name: 'zod' }, { name: 'libc6' }],
     });
+  });
+
+  it('lists a package that lies in two folders once', () => {
+    const twice = [
+      packageComponent({ name: 'zod', version: '4.6.7' }),
+      packageComponent({ name: 'zod', version: '4.6.7' }),
+    ];
+    const bill = JSON.parse(billOfMaterials({ name: 'api', version: '1.2.3' }, twice)) as { components: unknown[] };
+    expect(bill.components).toHaveLength(1);
+  });
+
+  it.each([
+    ['its scope', { name: '@nestjs/core', version: '1.0.0' }, { purl: 'pkg:npm/%40nestjs/core@1.0.0' }],
+    ['its license', { name: 'a', version: '1.0.0', license: 'MIT' }, { licenses: [{ license: { id: 'MIT' } }] }],
+    [
+      'a choice of licenses',
+      { name: 'a', version: '1.0.0', license: '(MIT OR Apache-2.0)' },
+      { licenses: [{ expression: '(MIT OR Apache-2.0)' }] },
+    ],
+    [
+      'the bytes that the lock names',
+      { name: 'a', version: '1.0.0', integrity: 'sha512-AQI=' },
+      { hashes: [{ alg: 'SHA-512', content: '0102' }] },
+    ],
+  ])('says of a package %s', (_sentence, facts, want) => {
+    expect(packageComponent(facts)).toMatchObject(want);
+  });
+
+  it('holds every package that the API declares, and none of its development', async () => {
+    const names = new Set((await packageComponents('apps/api')).map(({ name }) => name));
+    const { dependencies, devDependencies } = JSON.parse(read('apps/api/package.json')) as Record<string, object>;
+    expect(Object.keys(dependencies ?? {}).filter((name) => !names.has(name))).toEqual([]);
+    expect(['@coxswain/local-cluster', 'oidc-provider'].filter((name) => name in (devDependencies ?? {}))).toHaveLength(
+      2,
+    );
+    expect(['@coxswain/local-cluster', 'oidc-provider'].filter((name) => names.has(name))).toEqual([]);
   });
 });
 

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
+import { packageComponent, type BillComponent, type PackageFacts } from './bill-of-materials.ts';
 import { ROOT } from './image-names.ts';
 
 /** What a workspace runs with: folders relative to the root. */
@@ -32,9 +34,21 @@ export function sortPackages(paths: readonly string[], workspaces: ReadonlyMap<s
   };
 }
 
-/** The bill of materials of a workspace's packages, CycloneDX as JSON, by npm. */
-export async function packagesBill(workspace: string): Promise<string> {
-  return npm(['sbom', '--sbom-format=cyclonedx', '--omit=dev', `--workspace=${workspace}`]);
+/**
+ * The packages of {@link productionPackages} that are here, as components of a bill of materials. `npm sbom` is not asked: of npm 11.19 it leaves
+ * out a third of the packages of a workspace, and lists others' development packages.
+ */
+export async function packageComponents(workspace: string): Promise<readonly BillComponent[]> {
+  const { workspaces, installed } = await productionPackages(workspace);
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, Pick<PackageFacts, 'integrity'>>>;
+  };
+  return [...workspaces, ...installed].flatMap((folder) => {
+    const path = join(ROOT, folder, 'package.json');
+    if (!existsSync(path)) return [];
+    const manifest = JSON.parse(readFileSync(path, 'utf8')) as PackageFacts;
+    return [packageComponent({ ...manifest, ...packages[folder] })];
+  });
 }
 
 /** Folder of each workspace by the name of its package. */

@@ -14,7 +14,7 @@ import { billOfMaterials, type BillComponent } from './bill-of-materials.ts';
 import { architectureOf, type Architecture } from './elf.ts';
 import { coxswainVersion, IMAGES, ROOT, type ImageContent, type ImageName } from './image-names.ts';
 import { makeReadable } from './readable.ts';
-import { packagesBill, productionPackages, workspaceLink } from './production-packages.ts';
+import { packageComponents, productionPackages, workspaceLink } from './production-packages.ts';
 
 export interface StageOptions {
   /** Gets the Dockerfile and `root`; what lay there goes. */
@@ -41,19 +41,15 @@ export async function stageImage(name: ImageName, options: StageOptions): Promis
   copyFileSync(join(ROOT, 'images', name, 'Dockerfile'), join(directory, 'Dockerfile'));
   for (const { from, to } of content.files) copyTo(join(ROOT, from), join(root, to));
   const added = [...(options.baseComponents ?? [])];
-  let bill: string | undefined;
   if (content.workspace !== undefined) {
     await stageWorkspace(content.workspace, root);
     copyTo(options.nodePath, join(root, 'usr/local/bin/node'));
-    added.push(nodeComponent());
-    bill = await packagesBill(content.workspace);
+    added.push(nodeComponent(), ...(await packageComponents(content.workspace)));
   } else if (name === 'launcher') {
-    added.push(nodeComponent());
-    bill = await packagesBill('apps/launcher');
+    added.push(nodeComponent(), ...(await packageComponents('apps/launcher')));
   }
   for (const program of programsOf(root)) refuseOtherProcessor(program, options.architecture);
-  const document = billOfMaterials({ name, version: coxswainVersion() }, bill, added);
-  copyText(document, join(root, BILL_PATH));
+  copyText(billOfMaterials({ name, version: coxswainVersion() }, added), join(root, BILL_PATH));
   makeReadable(root);
 }
 

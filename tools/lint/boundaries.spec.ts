@@ -1,5 +1,8 @@
 import { ESLint } from 'eslint';
-import { resolve } from 'node:path';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { importCircles } from '../house/imports.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const eslint = new ESLint({ cwd: root });
@@ -85,12 +88,6 @@ describe('the import boundaries', () => {
       'no-restricted-imports',
     ],
     [
-      'modules do not import in a circle',
-      'libs/api-types/src/exit-codes.ts',
-      "import { REPORT_PATH } from './report-protocol.ts';\nexport const EXIT_CODES = { path: REPORT_PATH };",
-      'import-x/no-cycle',
-    ],
-    [
       'a folder imports from those below it alone',
       'apps/dashboard/src/job/curve.ts',
       "import { RankMap } from '../components/rank-map.tsx';\nexport const map = RankMap;",
@@ -110,6 +107,19 @@ describe('the import boundaries', () => {
     ],
   ])('%s', async (_sentence, file, code, want) => {
     expect(await violations(file, code)).toContain(want);
+  });
+
+  // dependency-cruiser finds them with types and tests, in a tenth of the time that ESLint's rule took.
+  it('modules do not import in a circle', async () => {
+    const tree = mkdtempSync(join(tmpdir(), 'coxswain-boundaries-'));
+    try {
+      mkdirSync(join(tree, 'libs/api-types/src'), { recursive: true });
+      writeFileSync(join(tree, 'libs/api-types/src/a.ts'), "import type { B } from './b.ts';\nexport type A = B;");
+      writeFileSync(join(tree, 'libs/api-types/src/b.ts'), "export type { A as B } from './a.ts';");
+      expect(await importCircles(tree)).toEqual([['libs/api-types/src/a.ts', 'libs/api-types/src/b.ts']]);
+    } finally {
+      rmSync(tree, { recursive: true });
+    }
   });
 
   it('an ordinary core module passes', async () => {

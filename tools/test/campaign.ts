@@ -4,20 +4,16 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ensureSetup } from '../setup/ensure-setup.ts';
 import { ROOT } from './run-supervised.ts';
+import { startCampaign, type Campaign } from './start-campaign.ts';
 
 const FOLDER = join(ROOT, 'tools/campaigns');
 
 const HELP = `npm run campaign [-- NAME [arguments]]
 
 Runs one long test campaign; lists them all without a name. A campaign is a file in tools/campaigns that exports
-\`description\` (one sentence) and \`run(args)\`, which resolves with true when everything held.
+\`description\` (one sentence) and \`run(args)\`, which resolves with true when everything held; and, if it needs more of the machine than tests
+do, \`requirements(args)\`, which says why it cannot run here, before anything is built.
 `;
-
-/** What a file in tools/campaigns exports. */
-export interface Campaign {
-  readonly description: string;
-  run(args: readonly string[]): Promise<boolean>;
-}
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -39,10 +35,8 @@ async function main(): Promise<number> {
     process.stderr.write(`error: there is no campaign "${name}"\n${await listing()}`);
     return 2;
   }
-  await ensureSetup();
-  const { run } = await load(path);
   const rest = process.argv.slice(process.argv.indexOf(name) + 1);
-  return (await run(rest)) ? 0 : 1;
+  return (await startCampaign(await load(path), rest, ensureSetup)) ? 0 : 1;
 }
 
 async function listing(): Promise<string> {

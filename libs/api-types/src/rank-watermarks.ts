@@ -11,7 +11,6 @@ const MAX_GROUPS_PER_RANK = 32;
  * begins, restoring included. compiling: wherever it is known to. ended: it has nothing more to do, and waits in no group.
  */
 export const RANK_PHASES = ['starting', 'compiling', 'training', 'evaluating', 'saving', 'ended'] as const;
-export type RankPhase = (typeof RANK_PHASES)[number];
 
 /** Same on all members of a group, and of no other group of the job; with PyTorch the group's own name (`group_name`), such as `12`. */
 const groupId = z.string().min(1).max(64);

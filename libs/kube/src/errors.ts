@@ -1,14 +1,13 @@
 import { cutText, safeText } from '@coxswain/safe-text';
 
-/** Why no HTTP answer was had; `status` is 0 then, and a write may or may not have been carried out. */
-export type UnansweredReason =
-  'ConnectionFailed' | 'Timeout' | 'Aborted' | 'CredentialsUnavailable' | 'MalformedAnswer';
-
 /** What the server's Status object, or the lack of an answer, says. */
 export interface KubeApiErrorFacts {
   /** HTTP status; 0 when there was no usable answer. */
   readonly status: number;
-  /** `Status.reason` of the server (NotFound, AlreadyExists, Conflict, Expired, ...) or an `UnansweredReason`. */
+  /**
+   * `Status.reason` of the server (NotFound, AlreadyExists, Conflict, Expired, ...). Without an answer, when a write may or may not have been
+   * carried out: ConnectionFailed, Timeout, Aborted, CredentialsUnavailable or MalformedAnswer.
+   */
   readonly reason: string;
   readonly message: string;
   /** From `Retry-After` or `details.retryAfterSeconds`. */

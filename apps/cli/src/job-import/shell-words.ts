@@ -1,4 +1,7 @@
-/** How a shell would split a text into commands and words, as far as that can be told without running it. */
+/**
+ * How a shell splits a text into commands and words, as far as that is known without running it. shell-quote reads several of our tests' scripts
+ * otherwise than a shell does (docs/adr/0124-keep-six-things-written-by-hand.md).
+ */
 
 /** A word: what it means where nothing in it is replaced, and as it was written. */
 export interface ShellWord {

@@ -23,9 +23,8 @@ const BURST_BYTES = 1_048_576;
 /** A line, and a read that completes none, costs no less than this, so that empty ones and single bytes are not free. */
 const LEAST_LINE_BYTES = 128;
 
+/** Who reports: the engine's own calls, or what Python loads by itself at its start. */
 export const HOOKS = ['engine', 'sitecustomize'] as const;
-/** Who tells: the engine's own calls, or what Python loads by itself at its start. */
-export type Hook = (typeof HOOKS)[number];
 
 /** What an engine knows better than whoever looks at it from beside. */
 const ENGINES_OWN: readonly EngineFact['kind'][] = ['step', 'resumed'];

@@ -28,7 +28,7 @@ export interface LocalNodeOptions {
 }
 
 /** Marks nodes that this agent plays. */
-export const LOCAL_NODE_LABEL = 'coxswain.dev/local-node';
+const LOCAL_NODE_LABEL = 'coxswain.dev/local-node';
 
 const LEASE_SECONDS = 40;
 const RETRY_MS = 500;

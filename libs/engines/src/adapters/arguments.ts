@@ -2,9 +2,6 @@
 import { nearestWord } from '@coxswain/layout';
 import type { EngineRefusal } from '../engine-refusal.ts';
 
-/** How many values an option takes; `flag` takes none, and has a twin with `no-` before its last part. */
-export type OptionKind = 'flag' | 'value' | 'list';
-
 export interface OptionSchema {
   readonly release: string;
   readonly options: Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@ import type { FailureJudgement, FailureRule, FailureTally } from '@coxswain/api-
 import { fingerprintOf } from '@coxswain/health';
 import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, withLastAttempt } from '../record/job-record.ts';
-import { backoffMs } from './backoff.ts';
+import { restartDelayMs } from './restart-delay.ts';
 import type { Failure } from './failure.ts';
 import type { Case } from './failure-case.ts';
 import { crashOf, isBuiltIn, policyOf, ruleFor } from './failure-rules.ts';
@@ -131,7 +131,7 @@ function isSameTraceback({ failure, crash, tally }: Case): boolean {
 /** The pause of a stated policy; without one `restartPolicy.delaySeconds` decides. */
 function pauseOf({ record, failure, policy, tally }: Case): Pick<FailureJudgement, 'delayMs'> {
   if (!policy.isStated || !isTallied(failure.reason)) return {};
-  return { delayMs: backoffMs(tally?.sinceCheckpoint ?? 1, `${record.epoch}/${record.restarts.total}`) };
+  return { delayMs: restartDelayMs(tally?.sinceCheckpoint ?? 1, `${record.epoch}/${record.restarts.total}`) };
 }
 
 function avoidedBy({ action }: FailureRule, { avoid, node }: Failure): Failure['avoid'] {

@@ -1,6 +1,5 @@
 import {
   Attempt,
-  type AttemptReason,
   AvoidedNode,
   Condition,
   findCondition,
@@ -52,8 +51,6 @@ export type Terminal =
       readonly reason: (typeof TERMINAL_FAILURES)[number];
       readonly message: string;
     };
-
-export type { AttemptReason };
 
 const shape = TrainingJobStatus.shape;
 

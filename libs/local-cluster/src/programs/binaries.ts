@@ -23,9 +23,6 @@ export const BINARY_VERSIONS = {
 /** One of the programs of a local cluster. */
 export type BinaryName = keyof typeof BINARY_VERSIONS;
 
-/** All names, in the order in which they are prepared. */
-export const BINARY_NAMES = Object.keys(BINARY_VERSIONS) as readonly BinaryName[];
-
 const GO_MODULES = join(import.meta.dirname, '../../../../tools/go');
 
 const VERSION_ARGS: Partial<Record<BinaryName, readonly string[]>> = {

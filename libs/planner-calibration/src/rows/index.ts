@@ -1,2 +1,2 @@
-export { interpretRow, type Interpretation } from './interpret-row.ts';
-export { MeasurementsError, readRows, withoutRepeatedIds, sourceOfId, type MeasuredRow } from './measured-row.ts';
+export { interpretRow } from './interpret-row.ts';
+export { readRows, sourceOfId, type MeasuredRow } from './measured-row.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { backoffMs } from './backoff.ts';
+import { restartDelayMs } from './restart-delay.ts';
 
 describe('the pause of a failure policy', () => {
   it.each([
@@ -13,7 +13,7 @@ describe('the pause of a failure policy', () => {
   ])('after %d failures in a row is about %d s', (failures, seconds) => {
     fc.assert(
       fc.property(fc.string(), (seed) => {
-        const pause = backoffMs(failures, seed) / 1_000;
+        const pause = restartDelayMs(failures, seed) / 1_000;
         expect(pause).toBeGreaterThanOrEqual(0.8 * seconds);
         expect(pause).toBeLessThanOrEqual(Math.min(900, 1.2 * seconds));
       }),
@@ -21,8 +21,8 @@ describe('the pause of a failure policy', () => {
   });
 
   it('is the same for the same job, and differs between jobs', () => {
-    const pauses = Array.from({ length: 200 }, (_, index) => backoffMs(5, `job-${index}`));
-    expect(backoffMs(5, 'job-7')).toBe(pauses[7]);
+    const pauses = Array.from({ length: 200 }, (_, index) => restartDelayMs(5, `job-${index}`));
+    expect(restartDelayMs(5, 'job-7')).toBe(pauses[7]);
     expect(new Set(pauses).size).toBeGreaterThan(190);
     const mean = pauses.reduce((sum, pause) => sum + pause, 0) / pauses.length;
     expect(mean).toBeGreaterThan(0.95 * 480_000);

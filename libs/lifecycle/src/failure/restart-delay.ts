@@ -1,20 +1,14 @@
-/** How long is the pause before a restart under a failure policy? */
+/** How long does the operator wait before it restarts a job with a failure policy? */
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '@coxswain/units';
 
-/**
- * Pauses by failures in a row since the last save. Two immediate retries, because most failures pass with the next; then each pause is four
- * times as long.
- */
+/** By failures in a row since the last checkpoint. The first two restarts are immediate, because most failures do not recur; then each delay is four times the last. */
 const PAUSES_MS = [0, 0, 30 * SECOND_MS, 2 * MINUTE_MS, 8 * MINUTE_MS, 15 * MINUTE_MS] as const;
 const LONGEST_MS = HOUR_MS / 4;
-/** Spreads restarts of jobs that one storage or switch has failed together. */
+/** Jobs that one storage or one switch failed together restart apart. */
 const JITTER_SHARE = 0.2;
 
-/**
- * The pause after that many failures in a row, including this one. Equal for an equal `seed`, and up to 20 % shorter or longer between
- * seeds.
- */
-export function backoffMs(failuresInARow: number, seed: string): number {
+/** The delay after so many failures in a row, this one included. It is the same for the same `seed`, and up to 20 % shorter or longer for others. */
+export function restartDelayMs(failuresInARow: number, seed: string): number {
   const pauseMs = PAUSES_MS[Math.min(Math.max(failuresInARow, 1), PAUSES_MS.length) - 1] ?? LONGEST_MS;
   return Math.min(LONGEST_MS, Math.round(pauseMs * (1 - JITTER_SHARE + 2 * JITTER_SHARE * shareOf(seed))));
 }

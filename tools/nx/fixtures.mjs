@@ -1,0 +1,16 @@
+/**
+ * What builds and unit tests of a folder read outside of their own folder and of the projects they import: the inputs that nx cannot infer.
+ * `fixtures.spec.ts` finds a path that is missing here.
+ */
+export const FIXTURES = {
+  'apps/api': ['docs/reference/people.md'],
+  'apps/cli': ['examples/**/*', 'docs/reference/first-job.md'],
+  'apps/local-node': ['examples/fabrics/**/*'],
+  'apps/operator': ['examples/runtimes/**/*'],
+  'libs/local-cluster': ['charts/coxswain/definitions/**/*', 'engines/**/*', 'examples/fabrics/**/*', 'tools/go/**/*'],
+  'libs/planner': ['libs/planner-calibration/data/**/*'],
+  'libs/planner-calibration': ['examples/calibration/**/*'],
+  'libs/runtime': ['examples/runtimes/**/*'],
+  // They check the tree as a whole: its packages, its pages, its rules of lint, what is generated.
+  tools: ['**/*'],
+};
