@@ -150,7 +150,7 @@ describe('what a job says of itself', () => {
     );
     expect(status.attempts?.at(-1)?.trained).toEqual({ incarnation: 1, seen, differences: [] });
     expect(findCondition(status.conditions, 'TrainedAsAsked')?.message).toMatch(
-      /layout asks for\. Rank 0 trains with 4/,
+      /as far as they have reported\. Rank 0 trains with 4/,
     );
   });
 

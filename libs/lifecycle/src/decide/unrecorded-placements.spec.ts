@@ -20,7 +20,7 @@ describe('placements that status does not record', () => {
     [
       'are told by three names and a number',
       seen(...['d', 'a', 'c', 'b'].map((name) => forged(name))),
-      /^Placements a, b, c and 1 more say/,
+      /^Placements a, b, c and 1 more name this job/,
     ],
     [
       'are not spoken of when they are left over from an attempt that status tells of no more',

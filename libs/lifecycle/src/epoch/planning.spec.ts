@@ -77,7 +77,7 @@ describe('a job that leaves its layout to the planner', () => {
     const first = decide(seen(aPlannedJobSpec()), NOW);
     expect(condition(first, 'Placed')).toBe('False Planning: The planner searches for a layout.');
     expect(first.status).toMatchObject({ state: 'Queued', summary: 'The planner searches for a layout.' });
-    expect(condition(first, 'Accepted')).toMatch(/^True SpecValid: .*layout is still to be chosen/);
+    expect(condition(first, 'Accepted')).toMatch(/^True SpecValid: .*layout is not chosen yet/);
     const asking = recorded(seen(aPlannedJobSpec()));
     expect(asking.actions).toMatchObject([{ kind: 'planJob', question: { about: { gpus: 4 } } }]);
     const [action] = asking.actions;
