@@ -1,6 +1,6 @@
 /**
- * What may the planner choose for the engine of a job, and how is that engine told? Asked of the engine's own adapter, choice by choice: what is planned is
- * what can be rendered, also where a release, the job's checkpoints or its arguments take something away.
+ * What may the planner choose for the engine of a job, and how does the engine receive it? The engine's own adapter answers for each option, so that
+ * every plan can be rendered, also where a release, the job's checkpoints or its arguments exclude an option.
  */
 import type { TrainingJobSpec } from '@coxswain/api-types';
 import { degreesOf, engineRefusal, modelOfJob } from '@coxswain/engines';

@@ -34,9 +34,9 @@ export type JobPlanning = { readonly about: JobPlanQuestion['about'] } & (
 );
 
 /**
- * What the planner is to be asked for the job: a layout, or what it expects of the one that the user wrote. Takes as long as it takes to
- * count the nodes. Undefined where the cluster has no GPU as yet, the engine would refuse the job anyway, the user's layout is not legal, or
- * too little of job or GPUs is known to predict it. `measured`: what was measured of this cluster's GPUs; a plan over several types stands on none of it.
+ * The question for the planner: a layout for the job, or a prediction for the layout that the user wrote. Takes as long as counting the nodes.
+ * Undefined if the cluster has no GPU yet, the engine would reject the job, the user's layout is illegal, or too little of the job or the GPUs is
+ * known. `measured`: measurements of this cluster's GPUs; a plan over several GPU types uses none of them.
  */
 export function jobPlanning(
   spec: TrainingJobSpec,

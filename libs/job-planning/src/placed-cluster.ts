@@ -11,8 +11,8 @@ export interface PlacedCluster {
 }
 
 /**
- * The cluster that `gpus` ranks have who sit on these nodes, pod by pod: the GPUs that most have, NVLink as far as every run of ranks that a domain holds,
- * and the slowest network among them, since a step waits for it. Undefined where the planner does not know the GPUs.
+ * The cluster that `gpus` ranks have on these nodes, pod by pod: the most frequent GPU type, NVLink as far as every domain holds a run of ranks, and
+ * the slowest network among the nodes, because a step waits for it. Undefined if the planner does not know the GPUs.
  */
 export function placedCluster(
   nodes: readonly FabricNode[],

@@ -30,9 +30,9 @@ interface PlannedFor {
 const MAX_ISLANDS = 64;
 
 /**
- * The cluster as the planner of a job with `gpus` GPUs sees it: nodes of the GPU type that there is most of, whatever is free of them, with
- * what a GPU mostly has of its node's NICs. A job that one island can hold is planned for that island alone, and so is one that may have no other; what
- * may cross several is planned for those that it may have, over TCP where these are of any class. Undefined without any GPU.
+ * The cluster as the planner sees it for a job with `gpus` GPUs: nodes of the most frequent GPU type, used or free, and the usual number of NICs per
+ * GPU. A job that fits into one island is planned for that island alone, and so is one that may use no other. A job that may cross islands is
+ * planned for those that it may use, over TCP if these have any class of NICs. Undefined without any GPU.
  */
 export function planCluster(fabric: Fabric, request: PlannedFor): KnownCluster | UnknownCluster | undefined {
   const [gpuType, nodes] = largestGroup(fabric.nodes, (node) => node.gpuType ?? '');
@@ -100,8 +100,8 @@ interface MixedPart {
 }
 
 /**
- * Where no type of GPU has enough for a job that may have several islands: of these islands, or of those of one NIC class, the nodes of every type that the planner knows, the type of which there is
- * most first. Undefined where one type will do, or all together will not.
+ * For a job that may use several islands when no GPU type has enough: the nodes of every type that the planner knows, of these islands or of those
+ * of one NIC class, the most frequent type first. Undefined if one type is enough, or all together are not.
  */
 function mixedParts(
   all: readonly FabricNode[],
@@ -158,7 +158,7 @@ function islandsFor({ gpus, acrossIslands = 'never' }: PlannedFor, nodes: readon
   return shared(gpus, all).map((island) => ({ ...island, nicKind: 'ethernet' }));
 }
 
-/** Islands of the NIC class of which there is most, where all nodes of an island are of one. */
+/** Islands of the most frequent NIC class, among islands whose nodes all have one class. */
 function ofLargestClass(islands: readonly (readonly FabricNode[])[]): readonly (readonly FabricNode[])[] {
   const classOf = ({ nicType = '' }: FabricNode): string => nicType.toLowerCase();
   const alike = islands.filter((members) => groupsOf(members, classOf).size === 1);

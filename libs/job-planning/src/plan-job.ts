@@ -99,8 +99,8 @@ function choose(question: JobPlanQuestion, request: PlanRequest): Chosen | strin
 }
 
 /**
- * What the planner answers, and what of it the engine can run. An engine may take a way to share states and not beside experts or a pipeline, which
- * choices one by one do not tell: where nothing that is fastest can be run, the best without its ZeRO stage is looked for.
+ * The planner's answer, reduced to what the engine can run. An engine may support a way to shard states, but not together with experts or a
+ * pipeline; single options do not show that. If none of the fastest layouts can run, the best one without that ZeRO stage is searched.
  */
 function searchRunnable(
   spec: TrainingJobSpec,
@@ -159,8 +159,8 @@ function unlessRefused<T>(ask: () => T): T | string {
 }
 
 /**
- * The plan with its layout as the engine is told it; nothing where layout rules or engine refuse that, or where the engine would do something else than was
- * predicted.
+ * The plan with its layout in the form that the engine receives. Undefined if layout rules or the engine reject it, or if the engine would run
+ * something else than the prediction assumed.
  */
 function runnable(spec: TrainingJobSpec, one: Plan, told: Telling): readonly Plan[] {
   // States are shared by all data-parallel ranks where nobody can say it otherwise.

@@ -43,9 +43,9 @@ const MOST_SPLITS = 24;
 const HEATS = [0.05, 0.4] as const;
 
 /**
- * Nodes, pod by pod, that let few weighted bytes cross: first how many units go below each switch, by what so many could keep there at best; then
- * which, by dealing the grid of units out in many orders and trading units of the best one. Undefined where the gang has no room as whole units, or
- * is too large to be split like that.
+ * Nodes, pod by pod, that minimise the weighted bytes over switches. First chooses how many units go below each switch, by the most that so many
+ * could keep there. Then chooses which units: tries many orders of the grid of units and swaps units of the best one. Undefined if the gang has no
+ * room as whole units, or is too large to be split like that.
  */
 export function arrange(question: ArrangeQuestion): readonly string[] | undefined {
   const { shape, traffic, open, acrossIslands, domainOf } = question;

@@ -28,7 +28,7 @@ export interface SwapSetting {
   readonly distances: BinDistances;
 }
 
-/** Switches of a level of which there are several, and which are more than one bin. */
+/** Switches of a level that has several, each with more than one bin. */
 export interface SwitchLevel {
   /** By bin. */
   readonly classOf: Int32Array;

@@ -15,8 +15,8 @@ import {
 import type { UnitAxis } from '../units/unit-grid.ts';
 
 /**
- * Units change places, or go where there is room, as long as that costs less; at first now and then also where it costs more, so that the search does
- * not stay in the first hollow (simulated annealing, from one seed). Never worse than what it is given.
+ * Swaps units, or moves them to free places, as long as the cost falls. At first it also accepts some moves that cost more, so that the search
+ * leaves a local minimum (simulated annealing, from one seed). Never worse than its input.
  */
 export function improved(start: Arrangement, setting: SwapSetting, limits: SwapLimits): Arrangement {
   const search = newSearch(start, setting, limits);
@@ -94,8 +94,8 @@ function startOfRun({ stride, degree }: UnitAxis, length: number, unit: number):
 }
 
 /**
- * What of a line is in one bin, or its end from a unit on, goes where there is room for it, into bins that nobody uses too: a line that is cut elsewhere
- * may let the rest lie beside a neighbour.
+ * Moves the part of a line in one bin, or its end from a unit on, to bins with room, unused bins too: a line that is cut elsewhere may let the rest
+ * lie beside a neighbour.
  */
 function movePiece(search: SwapSearch, temperature: number): void {
   const { binOf, random, limits, tree } = search;

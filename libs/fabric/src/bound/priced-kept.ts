@@ -57,8 +57,8 @@ export function pricedOperations({ grid, piled, slabUnits }: SlabGrid, largest: 
 }
 
 /**
- * As {@link mostKept}, of weighted bytes, where a set pays `prices[s]` for each slab of which it has `s` units. What a slab keeps needs to be no convex
- * function for that: it is only summed.
+ * Like {@link mostKept}, for weighted bytes, where a set pays `prices[s]` for each slab that has `s` of its units. The bytes that a slab keeps need
+ * not be a convex function: they are only summed.
  */
 export function pricedKept(slabs: SlabGrid, weight: number, prices: Float64Array, largest: number): PricedKept {
   const { grid, within, piled, slabUnits, keptOfSlab } = slabs;

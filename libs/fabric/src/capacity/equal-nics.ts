@@ -1,6 +1,6 @@
 /**
- * Do the nodes of a gang have equally many NICs? NCCL ignores a difference unless told otherwise, and then waits for channels that the others do not open
- * (NVIDIA/nccl issue 2428), so such a gang is not begun.
+ * Checks that the nodes of a gang have equally many NICs. By default NCCL ignores a difference and then waits for channels that the other ranks do
+ * not open (NVIDIA/nccl issue 2428), so such a gang is not started.
  */
 import type { FabricCapacity, FabricNode } from '../nodes/fabric.ts';
 import type { GangRequest } from '../traffic/gang-shape.ts';

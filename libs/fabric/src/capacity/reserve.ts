@@ -10,8 +10,9 @@ interface FreeNode {
 }
 
 /**
- * The roomiest nodes of each NVLink domain, then of each island as many more as it lacks: there those whose domain and leaf have fewest free nodes beside
- * them, since a whole rack is worth more than a broken one. A domain or island of no more nodes than it would keep keeps none: nobody could use it.
+ * The nodes with most room of each NVLink domain, then of each island as many more as it lacks. There it takes nodes whose domain and leaf have
+ * fewest other free nodes, because a whole rack is worth more than a broken one. A domain or island with no more nodes than its reserve keeps none:
+ * no job could use it.
  */
 export function heldInReserve<Node extends FreeNode>(
   nodes: readonly Node[],
@@ -65,8 +66,8 @@ export function withoutReserve({ reserve: _, ...capacity }: FabricCapacity): Fab
 }
 
 /**
- * What the pods of a gang may have that was on these nodes: those in reserve too where it lost nodes, and nobody has taken one of them meanwhile, as others do
- * while it is suspended. The reserve is for what fails, not for whoever comes back.
+ * The nodes that replacements of a gang's pods may use. They include the reserve if the gang lost nodes and no other job has taken one of its
+ * places, as happens while it is suspended. The reserve is for failures, not for jobs that resume.
  */
 export function capacityToReplace(
   capacity: FabricCapacity,

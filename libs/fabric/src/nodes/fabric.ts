@@ -47,7 +47,7 @@ export interface FabricNode {
   readonly island: string;
   /**
    * Switches above the node, near to far: leaf, spine, core and what lies beyond. Two nodes share a switch exactly if they name it alike, and
-   * then share all farther ones too: a name is told apart by what is above it. Empty: nothing is known of where it sits.
+   * then share all farther ones too, because a name includes those above it. Empty if the node's place is unknown.
    */
   readonly switches: readonly string[];
   /** infiniband, roce, ethernet, or what else the label says. */

@@ -9,9 +9,9 @@ export function isUnlabelled(island: string): boolean {
 }
 
 /**
- * The island of each node, in the order of the readings: the declared one, else what is below one root of the switch tree and has one class of
- * NICs, since InfiniBand and RoCE cannot connect. Below a root where one class alone is told, all nodes have it: labels come node by node. Where
- * there are several, those whose class nobody tells are an island of their own, for they reach nobody for certain.
+ * The island of each node, in the order of the readings. It is the declared one. Otherwise it is the nodes below one root of the switch tree with
+ * one class of NICs, because InfiniBand and RoCE cannot connect. If labels report one class below a root, all its nodes have it: labels arrive node
+ * by node. If they report several, nodes without a reported class are an island of their own, because they may reach no other.
  */
 export function namesOfIslands(readings: readonly NodeReading[]): readonly string[] {
   const classes = new Map<string, Set<string>>();

@@ -6,9 +6,9 @@ import type { ReportedValue } from './reported-labels.ts';
  * `region=eu/zone=a/topograph:tier-1=s1/tier-0=l1`: so a leaf below two spines is two leaves, two producers never name the same switch, and a
  * circle cannot be spelled.
  *
- * Tiers stand at the same place for every node that says anything. A tier that this node alone does not name is the node's (or its nearer switch's)
- * own, because closeness is claimed only where it is said; so is each from the leaf to the nearest that somebody names: nodes that tell a spine alone, or
- * a zone, are below leaves of their own. Others that nobody of a producer names are left out.
+ * Tiers have the same index for every node that reports any. A tier that a node does not report is taken to be the node's own (or its nearer
+ * switch's), because nodes count as close only if a label says so. The same holds for each tier from the leaf to the nearest that any node reports:
+ * nodes that report only a spine or a zone are below leaves of their own. Tiers that no node of a producer reports are left out.
  */
 export function namesOfSwitches(readings: readonly NodeReading[]): readonly (readonly string[])[] {
   const tiersOf = tiersByProducer(readings);

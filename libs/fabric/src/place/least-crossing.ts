@@ -45,7 +45,7 @@ function placementsOn(question: PlacementQuestion): readonly (readonly string[])
   return [...found, ...betterOfFewPods(within, found)];
 }
 
-/** Each is a beginning of a placement, of which some ten thousand are priced in a tenth of a second. */
+/** Each try prices the beginning of a placement; some ten thousand take a tenth of a second. */
 const MOST_TRIES = 5_000;
 
 /** One that is cheaper than these, of a gang of so few pods that all placements can be looked at: what cuts stages is no grid of units for the search. */
@@ -60,8 +60,8 @@ function betterOfFewPods(
 }
 
 /**
- * What counts as a domain in a search. Members of one that say different switches make these switches one for the search, which then takes far nodes
- * for near ones; so it is told the other way round as well, and what each finds is judged by what it costs.
+ * What counts as a domain in a search. If members of a domain report different switches, these switches are one for the search, which then takes far
+ * nodes for near ones. So the search also runs with the switches apart, and the cheaper result counts.
  */
 function partings({ shape, open, acrossIslands }: PlacementQuestion): readonly DomainOf[] {
   const widest = domainsWithin(acrossIslands);

@@ -285,8 +285,8 @@ function emptyCapacity(capacity: FabricCapacity): FabricCapacity {
 }
 
 /**
- * Ranks per pod to try, in order: what was asked for; else for each size of node (largest first) the whole node, then the most that
- * neither cuts a group of one NVLink domain unevenly, then the most that does not cut a pipeline stage either.
+ * Ranks per pod to try, in order. The requested number, if there is one. Otherwise, for each size of node (largest first): the whole node; the most
+ * that does not cut a group of one NVLink domain unevenly; the most that does not cut a pipeline stage either.
  */
 function ranksPerPodChoices(request: GangRequest, fabric: Fabric): readonly number[] {
   const ranks = worldSize(request.layout);

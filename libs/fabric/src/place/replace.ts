@@ -20,10 +20,10 @@ export interface PlacedGang {
 const TOLERANCE = 0.1;
 
 /**
- * The gang on the nodes that it has, and spares in place of those that cannot take its pods any more. Only the pods of these move; where a tensor group
- * finds no spare in its NVLink domain, the pods of that group. Of the spares those over which fewest weighted bytes go, one group of pods after the other;
- * of equal ones those that are not kept in reserve, then those of the fullest domains ({@link capacityToReplace}: who may have the reserve). Undefined where the rules of placement find no way: then the
- * gang is to be placed anew.
+ * The gang on its nodes, with spares in place of nodes that can no longer run its pods. Only the pods of those nodes move; if a tensor group finds
+ * no spare in its NVLink domain, the pods of that group move. Spares are chosen group by group: those over which the fewest weighted bytes go, then
+ * those outside the reserve ({@link capacityToReplace}), then those of the fullest domains. Undefined if the rules of placement allow none of it:
+ * then the whole gang is placed again.
  */
 export function replaceNodes(request: GangRequest, capacity: FabricCapacity, gang: PlacedGang): PlacedGang | undefined {
   const { stageGpus } = request;

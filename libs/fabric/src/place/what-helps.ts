@@ -17,8 +17,8 @@ export interface Refused {
 }
 
 /**
- * Small changes each of which lets the gang start now, in words; every one was made to a copy and the gang fitted. Empty where none was found. What is
- * said of other jobs is the nodes that they would have to leave: who they are is not known here.
+ * Small changes that each let the gang start now, as text; each was tried on a copy and the gang fitted. Empty if none was found. For other jobs the
+ * text names the nodes that they would have to leave, because their names are not known here.
  */
 export function whatHelps(refused: Refused): readonly string[] {
   const changes = [nodesToFree, nodesThatTakePods, fewerReplicas, labels, moreIslands];

@@ -12,8 +12,8 @@ interface AssumedGroup {
 }
 
 /**
- * What the planner says of usual models, as a test of libs/job-planning holds: Llama 3 70B as TP8 CP2 PP4 with samples of 8,192 tokens and 32
- * micro-batches in a step; of experts DeepSeek-V3 as PP8 EP64 with samples of 4,096 tokens.
+ * The planner's traffic for usual models, which a test of libs/job-planning compares. Dense: Llama 3 70B as TP8 CP2 PP4 with samples of 8,192 tokens
+ * and 32 micro-batches per step. Experts: DeepSeek-V3 as PP8 EP64 with samples of 4,096 tokens.
  */
 const ASSUMED: readonly AssumedGroup[] = [
   { kind: 'tensor', over: 'tensor', pattern: 'ring', gigabytes: 344 },

@@ -11,8 +11,8 @@ export interface PlacedPart {
 }
 
 /**
- * Weighted bytes beyond nodes: of each chain the pairs that lie in two parts, of a ring that is cut two of them, wherever it leaves a part and comes back
- * to it; each over the boundaries that lie between any node of the one and any of the other.
+ * Weighted bytes between parts. A chain counts the neighbours that lie in two parts. A ring that is cut counts two pairs wherever it leaves a part
+ * and returns. Each pair counts for the boundaries between any node of one part and any node of the other.
  */
 export function leastBetweenParts({ byKind }: LayoutTraffic, parts: readonly PlacedPart[]): number {
   const partOf = (rank: number): number => parts.findLastIndex(({ firstRank }) => rank >= firstRank);

@@ -23,8 +23,8 @@ const DOMAIN = BOUNDARIES.indexOf('nvlinkDomain');
 const known = new WeakMap<readonly FabricNode[], FabricTiers>();
 
 /**
- * A tier of switches that no node of the fabric tells is crossed between islands alone. Where some tell it, a node that does not is taken to be below
- * one of its own, which it shares with those that share its farthest switch: nothing says that it is near anyone else.
+ * A tier of switches that no node of the fabric reports is crossed only between islands. If some nodes report it, a node that does not is taken to
+ * be below a switch of its own, shared with the nodes below the same farthest switch: no label says that it is near any other.
  */
 export function tiersOf({ nodes }: Fabric): FabricTiers {
   const tiers = known.get(nodes) ?? lookUp(nodes);

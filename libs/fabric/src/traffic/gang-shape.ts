@@ -17,7 +17,7 @@ export interface GangRequest {
    * there is. Absent: that of a usual model.
    */
   readonly traffic?: LayoutTraffic | (() => LayoutTraffic);
-  /** Of which type of GPU consecutive stages are meant to be, where not all are of one; they add up to the pipeline. Absent: GPUs of one type if it has enough. */
+  /** The GPU type of consecutive stages, for a pipeline over several types; they add up to the pipeline. If absent, GPUs of one type if it has enough. */
   readonly stageGpus?: readonly StageGpus[];
   /** Which groups may have members on two islands, where none holds the gang (`across-islands.ts`). Absent: never. */
   readonly acrossIslands?: AcrossIslands;

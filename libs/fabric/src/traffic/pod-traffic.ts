@@ -5,8 +5,8 @@ import type { GroupTraffic, LayoutTraffic } from './traffic.ts';
 type Pattern = GroupTraffic['pattern'];
 
 /**
- * For each number of pods, what so many first pods send each other, with pods in place of ranks: groups that run through the same pods are one, and what
- * a group sends inside a pod is left out. Ranks of a group ascend, so that these are the beginnings of its walk.
+ * For each number of pods, the traffic between that many first pods, with pods in place of ranks. Groups over the same pods are merged, and traffic
+ * within a pod is left out. Ranks of a group ascend, so these are the beginnings of its walk.
  */
 export function trafficOfFirstPods(shape: GangShape, { byKind, source }: LayoutTraffic): readonly LayoutTraffic[] {
   const walks = new Map<string, GroupTraffic>();

@@ -4,9 +4,9 @@ import type { GroupTraffic, TrafficKind } from './traffic.ts';
 type Groups = GroupTraffic['groups'];
 
 /**
- * Which ranks exchange something with each other: a kind's groups, or the parts of them that exchange apart. ulysses, contextRing: all-to-all and ring
- * of ulysses-ring. dataShard, dataReplica: ranks that share one copy of sharded states, and those that hold the other copies (HSDP). pipelineEnds: the
- * first and the last stage.
+ * Which ranks exchange data with each other: the groups of a kind, or the parts of them that exchange separately. ulysses, contextRing: all-to-all
+ * and ring of ulysses-ring. dataShard, dataReplica: ranks that share one copy of sharded states, and ranks that hold its other copies (HSDP).
+ * pipelineEnds: the first and the last stage.
  */
 export type TrafficGroupSet =
   Exclude<TrafficKind, 'embedding'> | 'ulysses' | 'contextRing' | 'dataShard' | 'dataReplica' | 'pipelineEnds';

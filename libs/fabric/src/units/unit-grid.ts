@@ -17,7 +17,7 @@ export interface GridTerm {
   readonly bytes: number;
 }
 
-/** cutTwice: a ring of which is counted only that it crosses twice, or not at all where it is whole. */
+/** cutTwice: a ring that counts as crossing twice if it is cut, and not at all if it is whole. */
 export type TermPattern = GroupTraffic['pattern'] | 'cutTwice';
 
 /** The grid with `share` of each ring's bytes counted pair by pair, and the rest as what crosses at least twice. */
@@ -34,8 +34,8 @@ export function withRingsCutTwice(grid: UnitGrid, share: number): UnitGrid {
 }
 
 /**
- * Units as points of a mixed-radix grid and the groups that are lines of it. Groups that are none, or lie along some of the lines only, are left
- * out: what is said of the grid's bytes then holds for a part of the gang's bytes.
+ * Units as points of a mixed-radix grid, and the groups that are lines of it. Other groups, and groups along only some of the lines, are left out:
+ * bounds for the bytes of the grid then hold for a part of the gang's bytes.
  */
 export interface UnitGrid {
   readonly axes: readonly UnitAxis[];

@@ -85,7 +85,7 @@ function tryProgram(path: string, { name, uid, gid }: ServerUser): void {
 const OWNER_FILE = '.belongs-to';
 const KEEP_ABANDONED_MS = 7 * 24 * 3600_000;
 
-/** A name below `place` for the data of one server, with a note of which server that is. */
+/** A folder name below `place` for the data of one server, with a note that names the server. */
 function newDataFolder(place: string, belongsTo: string): string {
   const all = join(place, 'data');
   mkdirSync(all, { recursive: true });

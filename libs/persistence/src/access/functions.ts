@@ -1,5 +1,5 @@
 /**
- * Functions that see or do more than whoever calls them (SECURITY DEFINER, with a fixed search_path), and which role may call them. A test compares this
+ * Functions with more rights than their caller (SECURITY DEFINER, with a fixed search_path), and the roles that may call them. A test compares this
  * list with the database.
  */
 export const DATABASE_FUNCTIONS = {

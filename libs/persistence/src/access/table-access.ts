@@ -44,8 +44,8 @@ const BY_NAMESPACE = `${OF_CLUSTER} AND (${ANY_PROJECT} OR namespace = ANY (ARRA
  */
 const byJobId = (table: string): string => `job_id = (SELECT j.id FROM jobs j WHERE j.id = ${table}.job_id)`;
 /**
- * Where a transaction has said of which job it reads (`ofJob`), that one is looked up once for a statement and not for each row; null without one, or for a job
- * that is not seen: `jobs` has a policy of its own.
+ * If a transaction set the job that it reads (`ofJob`), the job is looked up once per statement and not per row. Null without one, or for a job that is not
+ * visible: `jobs` has a policy of its own.
  */
 const THE_JOB = `(SELECT j.uid FROM jobs j WHERE j.cluster_id = (SELECT scope_cluster()) AND j.uid = current_setting('coxswain.job_uid', true))`;
 const byJobUid = (table: string): string =>

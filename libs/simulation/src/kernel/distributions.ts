@@ -16,7 +16,7 @@ export function logNormal(stream: RandomStream, { median, sigma }: { median: num
   return median * Math.exp(sigma * standardNormal(stream));
 }
 
-/** Of which nothing lies beyond `least` and `most`: what does is drawn again, and taken for the nearer of them where a hundred draws did. */
+/** A distribution truncated to `least` and `most`: a value outside is drawn again, and after a hundred draws replaced by the nearer bound. */
 export function logNormalWithin(
   stream: RandomStream,
   about: { readonly median: number; readonly sigma: number },
