@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
-import { passedOnNames } from './exports.ts';
+import { declaredExports, passedOn, type ExportedName } from './exports.ts';
 import { parse } from './functions.ts';
-import { packageOf, type SourceText } from './sources.ts';
+import { isTest, packageOf, type SourceText } from './sources.ts';
 
 /** An import, or an export that passes on what another file declares; types count as well. */
 export interface Import {
@@ -124,9 +124,41 @@ export function unusedExports(
       const takers = imports.filter(({ from, to }) => to === entry && (subpath !== '.' || packageOf(from) !== folder));
       if (source === undefined || takers.some(({ names }) => names === 'all')) return [];
       const taken = new Set(takers.flatMap(({ names }) => names));
-      return passedOnNames(parse(source))
+      return passedOn(parse(source))
+        .map(({ name }) => name)
         .filter((name) => !taken.has(name))
         .map((name) => `${entry} ${name}`);
     }),
   );
+}
+
+/**
+ * What the entry files of the packages export: names that they declare themselves, and names that they pass on, followed to the file that declares
+ * them. Entries for tests are left out.
+ */
+export function indexExports(sources: readonly SourceText[], packages: readonly PackageManifest[]): ExportedName[] {
+  const parsed = new Map<string, ts.SourceFile>();
+  const textAt = new Map(sources.map((source) => [source.path, source]));
+  const read = (path: string): ts.SourceFile | undefined => {
+    const source = textAt.get(path);
+    const file = parsed.get(path) ?? (source && parse(source));
+    if (file !== undefined) parsed.set(path, file);
+    return file;
+  };
+  return packages.flatMap(({ folder, exports }) =>
+    Object.values(exports)
+      .map((file) => join(folder, file))
+      .filter((entry) => !isTest(entry))
+      .flatMap((entry) => exportsOf(entry, read)),
+  );
+}
+
+function exportsOf(path: string, read: (path: string) => ts.SourceFile | undefined): ExportedName[] {
+  const file = read(path);
+  if (file === undefined) return [];
+  const passedOnFrom = passedOn(file).map(({ name, originalName, specifier }) => {
+    const target = specifier.startsWith('.') ? exportsOf(join(dirname(path), specifier), read) : [];
+    return { name, isDocumented: target.some((one) => one.name === originalName && one.isDocumented) };
+  });
+  return [...declaredExports(file), ...passedOnFrom];
 }

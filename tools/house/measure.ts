@@ -6,11 +6,13 @@
  *     npm run house -- --root FOLDER   the same of another checkout, with its packages installed
  *
  * How each line is counted stands beside what counts it: files and tests in sources.ts, functions in functions.ts, documented exports in
- * exports.ts, circles and unused exports in imports.ts, the way from YAML to seconds in walk.ts.
+ * exports.ts, circles and unused exports in imports.ts, the order of folders in folders.ts,
+ * the way from YAML to seconds in walk.ts.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { FOLDER_ORDER } from '../lint/folder-order.mjs';
 import { describeMeasures, measure } from './measures.ts';
 import type { PackageManifest } from './imports.ts';
 import { violations } from './rules.ts';
@@ -20,7 +22,8 @@ import { traceLayoutToSeconds, walkOf } from './walk.ts';
 const HELP = `npm run house [-- --check] [-- --root FOLDER]
 
 Measures the code (lengths, documented exports, tests per source, the way from a layout's YAML to a planner's seconds) and lists what breaks
-a rule that lint cannot see: files above 400 lines without a reason, unused exports of an index, import circles.
+a rule that lint cannot see: files above 400 lines without a reason, unused exports of an index, import circles, folders that no order lists,
+folders that import each other.
 
   --check         the violations alone, in seconds; exit code 1 when there are any
   --root FOLDER   the same of another checkout, with its packages installed
@@ -36,10 +39,11 @@ if (values.help === true) {
 }
 const root = resolve(values.root ?? join(import.meta.dirname, '../..'));
 const sources = readSources(root);
+const workspace = { packages: readPackages(root), folderOrder: FOLDER_ORDER };
 if (values.check !== true) {
-  process.stdout.write(describeMeasures(measure(sources), walkOf(traceLayoutToSeconds(root))));
+  process.stdout.write(describeMeasures(measure(sources, workspace), walkOf(traceLayoutToSeconds(root))));
 }
-const broken = violations(sources, readPackages(root));
+const broken = violations(sources, workspace);
 process.stdout.write(broken.map((line) => `${line}\n`).join(''));
 process.exitCode = broken.length === 0 ? 0 : 1;
 

@@ -1,4 +1,6 @@
-import { circles, importsOf, unusedExports, type PackageManifest } from './imports.ts';
+import { staleEntries, twoWayPairs, unlistedFolders } from './folders.ts';
+import { circles, importsOf, unusedExports } from './imports.ts';
+import type { Workspace } from './measures.ts';
 import { lineCount, type SourceText } from './sources.ts';
 
 const LONGEST = 400;
@@ -6,7 +8,7 @@ const LONGEST = 400;
 const REASON = new RegExp(`\\b${LONGEST} lines\\b`);
 
 /** What breaks a rule that lint cannot see, a line each; none is what is wanted. */
-export function violations(sources: readonly SourceText[], packages: readonly PackageManifest[]): string[] {
+export function violations(sources: readonly SourceText[], { packages, folderOrder }: Workspace): string[] {
   const imports = importsOf(sources, packages);
   return [
     ...longFiles(sources).map(
@@ -16,6 +18,13 @@ export function violations(sources: readonly SourceText[], packages: readonly Pa
     ...circles(imports).map(
       (group) => `${group.join(', ')}: import each other in a circle; move what they share below them`,
     ),
+    ...unlistedFolders(sources, folderOrder).map(
+      (folder) => `${folder}: in no order; list the folder in tools/lint/folder-order.mjs`,
+    ),
+    ...staleEntries(sources, folderOrder).map(
+      (entry) => `${entry}: listed in tools/lint/folder-order.mjs, but does not exist; remove the entry`,
+    ),
+    ...twoWayPairs(imports).map((pair) => `${pair}: import each other; move what both need below both`),
     ...unusedExports(sources, packages, imports).map(
       (name) => `${name}: exported, but imported by nobody outside its library`,
     ),
