@@ -47,7 +47,7 @@ export const FOLDER_ORDER = {
   'apps/dashboard': ['pages', 'components', 'fabric', 'plans', 'job', 'jobs'],
   'apps/launcher': ['hook', 'preflight', 'engine-saves', 'step-lines', 'stacks', 'facts'],
   'apps/local-node': ['node', 'pod', 'container', 'settings', 'kube'],
-  'apps/operator': ['installation', 'process', 'reports', 'fabric', 'quarantine', 'training-job', 'cluster', 'config'],
+  'apps/operator': ['installation', 'process', 'launchers', 'ingest', 'fabric', 'quarantine', 'training-job', 'cluster', 'config'],
   'libs/engines': ['adapters', 'megatron'],
   'libs/fabric': ['place', 'bound', 'arrange', 'units', 'capacity', 'traffic', 'snapshots', 'nodes'],
   'libs/health': ['watch', 'hang', 'loss', 'slow', 'crash', 'gang', 'stacks', 'verdict', 'trace', 'settings.ts'],

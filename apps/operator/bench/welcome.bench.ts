@@ -12,8 +12,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { REPORT_PATH, UNREACHABLE_LEADER_HEADER, ANNOTATIONS } from '@coxswain/api-types';
 import { createKubeClient, LeaderLease, systemClock } from '@coxswain/kube';
 import WebSocket from 'ws';
-import { createAuthority, issueServingCertificate, type KeyPair } from '../src/reports/authority.ts';
-import { IngestThread } from '../src/reports/ingest-thread.ts';
+import { createAuthority, issueServingCertificate, type KeyPair } from '../src/ingest/authority.ts';
+import { IngestThread } from '../src/ingest/ingest-thread.ts';
 import { answerOf, JOB_UID, startStandInServer } from './report-stand-ins.ts';
 
 const LIMIT_MS = 15_000;

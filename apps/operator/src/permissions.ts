@@ -1,7 +1,7 @@
 import { API_GROUP } from '@coxswain/api-types';
 import type { PolicyRule } from '@coxswain/kube';
 import { PERMIT_CONFIG_MAP } from './installation/refuse-running-jobs.ts';
-import { REPORT_TLS_SECRET } from './reports/tls-secret-name.ts';
+import { REPORT_TLS_SECRET } from './ingest/tls-secret-name.ts';
 
 const READ = ['get', 'list', 'watch'] as const;
 

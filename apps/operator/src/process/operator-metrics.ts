@@ -1,7 +1,7 @@
 import type { KubeCounter, KubeMeasurement, KubeMetrics } from '@coxswain/kube';
 import { createMetrics, type Metrics } from '@coxswain/telemetry';
 import type { GoodputTotal } from './goodput-totals.ts';
-import type { SessionCount } from '../reports/session-ports.ts';
+import type { SessionCount } from '../ingest/session-ports.ts';
 
 /** Everything that the operator measures of itself. No label ever names a job, pod or rank: there are too many. */
 export interface OperatorMetrics extends KubeMetrics {

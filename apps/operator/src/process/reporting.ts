@@ -11,9 +11,9 @@ import type {
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import type { Config } from '../config/config.ts';
-import { HealthDesk } from '../reports/health-desk.ts';
-import type { HealthWord } from '../reports/health-watch.ts';
-import { IngestThread } from '../reports/ingest-thread.ts';
+import { HealthDesk } from '../launchers/health-desk.ts';
+import type { HealthWord } from '../ingest/health-watch.ts';
+import { IngestThread } from '../ingest/ingest-thread.ts';
 import {
   sharedMonotonicMs,
   type IngestAnswer,
@@ -22,17 +22,17 @@ import {
   type IngestStart,
   type LeadershipView,
   type NewestEpoch,
-} from '../reports/ingest-messages.ts';
-import { KubernetesReportPorts, type KubernetesReportPortsOptions } from '../reports/kubernetes-report-ports.ts';
-import { LauncherContacts } from '../reports/launcher-contacts.ts';
-import { LauncherDesk } from '../reports/launcher-desk.ts';
-import { NewestEpochs } from '../reports/newest-epochs.ts';
-import { PreflightDesk } from '../reports/preflight-desk.ts';
-import { TrainedDesk } from '../reports/trained-desk.ts';
-import { ProgressBoard } from '../reports/progress-board.ts';
-import type { SessionCount } from '../reports/session-ports.ts';
-import { ReportTls } from '../reports/report-tls.ts';
-import { SecretAuthorityStore } from '../reports/secret-authority-store.ts';
+} from '../ingest/ingest-messages.ts';
+import { KubernetesReportPorts, type KubernetesReportPortsOptions } from '../launchers/kubernetes-report-ports.ts';
+import { LauncherContacts } from '../launchers/launcher-contacts.ts';
+import { LauncherDesk } from '../launchers/launcher-desk.ts';
+import { NewestEpochs } from '../launchers/newest-epochs.ts';
+import { PreflightDesk } from '../launchers/preflight-desk.ts';
+import { TrainedDesk } from '../launchers/trained-desk.ts';
+import { ProgressBoard } from '../launchers/progress-board.ts';
+import type { SessionCount } from '../ingest/session-ports.ts';
+import { ReportTls } from '../ingest/report-tls.ts';
+import { SecretAuthorityStore } from '../ingest/secret-authority-store.ts';
 import type { OperatorMetrics } from './operator-metrics.ts';
 
 /** What the reporting side is made of. */

@@ -1,7 +1,7 @@
 import type { Attempt } from '@coxswain/api-types';
 import { ParallelLayout } from '@coxswain/layout';
 import type { NewestGang } from './launcher-desk.ts';
-import type { TrainedWord } from './session-ports.ts';
+import type { TrainedWord } from '../ingest/session-ports.ts';
 import { TrainedDesk } from './trained-desk.ts';
 
 const layout = ParallelLayout.parse({ dataParallelDegree: 4 });

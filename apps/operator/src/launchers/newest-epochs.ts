@@ -1,4 +1,4 @@
-import type { NewestEpoch } from './ingest-messages.ts';
+import type { NewestEpoch } from '../ingest/ingest-messages.ts';
 
 /** Which epoch of each job counts, for the jobs whose launchers report; told where it changed. */
 export class NewestEpochs {

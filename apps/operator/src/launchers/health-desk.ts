@@ -1,8 +1,8 @@
 /** What follows from what detectors found of a gang: who is kept away from, and what people are told? */
 import type { IncidentKind, TrainingJob } from '@coxswain/api-types';
 import type { Finding, Verdict as NamedCulprit } from '@coxswain/lifecycle';
-import { isLater } from './progress-tracker.ts';
-import type { HealthWord } from './health-watch.ts';
+import { isLater } from '../ingest/progress-tracker.ts';
+import type { HealthWord } from '../ingest/health-watch.ts';
 
 /** Beyond as many nodes at once, and a tenth of the gang, a common cause is likelier than so many bad nodes. */
 const MOST_NODES = 4;

@@ -2,9 +2,9 @@ import { ranksOfPod, type PreflightReport } from '@coxswain/api-types';
 import type { ObservedPreflight } from '@coxswain/lifecycle';
 import { trainerImageOf } from '@coxswain/runtime';
 import { preflightOfGang, type LookedAtPod } from '@coxswain/preflight';
-import type { LauncherMail } from './ingest-messages.ts';
+import type { LauncherMail } from '../ingest/ingest-messages.ts';
 import type { NewestGang } from './launcher-desk.ts';
-import type { PreflightWord } from './session-ports.ts';
+import type { PreflightWord } from '../ingest/session-ports.ts';
 
 interface ToldOfEpoch {
   readonly epoch: number;

@@ -1,7 +1,7 @@
 import { FakeClock } from '@coxswain/kube/testing';
 import type { IngestQuestion } from './ingest-messages.ts';
 import { IngestPorts } from './ingest-ports.ts';
-import { NewestEpochs } from './newest-epochs.ts';
+import { NewestEpochs } from '../launchers/newest-epochs.ts';
 import type { ReportingPod } from './session-ports.ts';
 
 const identity = { namespace: 'research', name: 'p', uid: 'pod-1' };

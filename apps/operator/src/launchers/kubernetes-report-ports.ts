@@ -18,10 +18,10 @@ import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
 import { placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import type { TrainingJobStore } from '../training-job/training-job-store.ts';
 import { CheckpointQuota } from './checkpoint-quota.ts';
-import type { GangRoster } from './health-watch.ts';
-import type { NewestEpoch } from './ingest-messages.ts';
+import type { GangRoster } from '../ingest/health-watch.ts';
+import type { NewestEpoch } from '../ingest/ingest-messages.ts';
 import type { NewestGang } from './launcher-desk.ts';
-import type { ReportingPod, ReportPorts, SavedByRanks } from './session-ports.ts';
+import type { ReportingPod, ReportPorts, SavedByRanks } from '../ingest/session-ports.ts';
 
 type PodIdentity = Parameters<ReportPorts['findPod']>[0];
 

@@ -1,10 +1,10 @@
 import type { PreflightReport, TrainingJobStatus } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { aPlacement } from '@coxswain/lifecycle/testing';
-import type { LauncherMail } from './ingest-messages.ts';
+import type { LauncherMail } from '../ingest/ingest-messages.ts';
 import type { NewestGang } from './launcher-desk.ts';
 import { PreflightDesk } from './preflight-desk.ts';
-import type { PreflightWord } from './session-ports.ts';
+import type { PreflightWord } from '../ingest/session-ports.ts';
 
 const report = (torch: string, more: Partial<PreflightReport> = {}): PreflightReport => ({
   outcome: 'Done',

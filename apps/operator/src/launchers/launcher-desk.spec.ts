@@ -2,7 +2,7 @@ import type { Attempt, EarlySave } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { LauncherDesk, type NewestGang, type RankMail } from './launcher-desk.ts';
-import type { LauncherWord } from './launcher-words.ts';
+import type { LauncherWord } from '../ingest/launcher-words.ts';
 
 const NOW = new Date('2026-01-01T00:20:00Z');
 const LATER = '2026-01-01T00:20:05Z';

@@ -1,4 +1,4 @@
-import { ProgressBoard } from './progress-board.ts';
+import { ProgressBoard } from '../launchers/progress-board.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 
 /** As it is shown: what the tracker learned, as the board was told of it. */

@@ -1,5 +1,5 @@
 import type { ObservedProgress } from '@coxswain/lifecycle';
-import { isLater, toProgress, type StepsSoFar } from './progress-tracker.ts';
+import { isLater, toProgress, type StepsSoFar } from '../ingest/progress-tracker.ts';
 
 /** How far each job is, as the thread of the reports told last. */
 export class ProgressBoard {

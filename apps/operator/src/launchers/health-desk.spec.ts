@@ -1,7 +1,7 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import type { Verdict } from '@coxswain/health';
 import { HealthDesk } from './health-desk.ts';
-import type { HealthWord } from './health-watch.ts';
+import type { HealthWord } from '../ingest/health-watch.ts';
 
 const NOW = new Date('2026-01-01T00:20:00Z');
 const JOB = aTrainingJob({ metadata: { uid: 'job-1' } });
