@@ -1,7 +1,7 @@
 import type { OperatorMessage } from '@coxswain/api-types';
 import type { KeyPair } from './authority.ts';
 import type { GangRoster, HealthWord } from './health-watch.ts';
-import type { LauncherWord } from './launcher-words.ts';
+import type { LauncherWord } from './launcher-reports.ts';
 import type { StepsSoFar } from './progress-tracker.ts';
 import type { PreflightWord, ReportingPod, SavedByRanks, SessionCount, TrainedWord } from './session-ports.ts';
 

@@ -2,7 +2,7 @@
 import type { OperatorMessage, PodStacks, PreflightReport, SavedCheckpoint, TrainedFacts } from '@coxswain/api-types';
 import type { Authenticator } from './authenticator.ts';
 import type { HealthWatch } from './health-watch.ts';
-import type { LauncherWord } from './launcher-words.ts';
+import type { LauncherWord } from './launcher-reports.ts';
 import type { MessageDeduplicator } from './message-deduplicator.ts';
 import type { ProgressTracker } from './progress-tracker.ts';
 import type { Rendezvous } from './rendezvous.ts';

@@ -3,7 +3,7 @@ import { createKubeClient, systemClock, type KubeClient } from '@coxswain/kube';
 import { EXIT_CODES } from '../process/exit-codes.ts';
 import { readDefinitions } from './definition.ts';
 import { installDefinitions } from './install-definitions.ts';
-import { letGo } from './let-go.ts';
+import { letGo } from './remove-finalizers.ts';
 import { removeLabels } from './remove-labels.ts';
 import { refuseRunningJobs } from './refuse-running-jobs.ts';
 import { refuseWhileLed } from './refuse-while-led.ts';

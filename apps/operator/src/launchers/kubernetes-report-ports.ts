@@ -20,7 +20,7 @@ import type { TrainingJobStore } from '../training-job/training-job-store.ts';
 import { CheckpointQuota } from './checkpoint-quota.ts';
 import type { GangRoster } from '../ingest/health-watch.ts';
 import type { NewestEpoch } from '../ingest/ingest-messages.ts';
-import type { NewestGang } from './launcher-desk.ts';
+import type { NewestGang } from './launcher-controller.ts';
 import type { ReportingPod, ReportPorts, SavedByRanks } from '../ingest/session-ports.ts';
 
 type PodIdentity = Parameters<ReportPorts['findPod']>[0];

@@ -11,7 +11,7 @@ import type {
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import type { Config } from '../config/config.ts';
-import { HealthDesk } from '../launchers/health-desk.ts';
+import { HealthDesk } from '../launchers/health-controller.ts';
 import type { HealthWord } from '../ingest/health-watch.ts';
 import { IngestThread } from '../ingest/ingest-thread.ts';
 import {
@@ -25,10 +25,10 @@ import {
 } from '../ingest/ingest-messages.ts';
 import { KubernetesReportPorts, type KubernetesReportPortsOptions } from '../launchers/kubernetes-report-ports.ts';
 import { LauncherContacts } from '../launchers/launcher-contacts.ts';
-import { LauncherDesk } from '../launchers/launcher-desk.ts';
+import { LauncherDesk } from '../launchers/launcher-controller.ts';
 import { NewestEpochs } from '../launchers/newest-epochs.ts';
-import { PreflightDesk } from '../launchers/preflight-desk.ts';
-import { TrainedDesk } from '../launchers/trained-desk.ts';
+import { PreflightDesk } from '../launchers/preflight-controller.ts';
+import { TrainedDesk } from '../launchers/trained-facts-controller.ts';
 import { ProgressBoard } from '../launchers/progress-board.ts';
 import type { SessionCount } from '../ingest/session-ports.ts';
 import { ReportTls } from '../ingest/report-tls.ts';

@@ -6,7 +6,7 @@ import { ranksInWords, type Verdict, type VerdictDraft, verdictOf } from '../ver
 import { type Look, nameRoot } from './name-root.ts';
 import { patienceOf } from './patience.ts';
 import { silenceOf } from './silence.ts';
-import { standingsOf, type Wait } from './standings.ts';
+import { standingsOf, type Wait } from './rank-progress.ts';
 import { placeName } from './walk.ts';
 
 const CHECK_EVERY_MS = 1_000;

@@ -3,7 +3,7 @@ import type { RankWatermark } from '@coxswain/api-types';
 import type { Gang } from '../gang/gang.ts';
 import { ranksInWords, type VerdictDraft } from '../verdict/verdict.ts';
 import type { Patience } from './patience.ts';
-import type { Standings, Wait } from './standings.ts';
+import type { Standings, Wait } from './rank-progress.ts';
 import { type Missing, placeName, waitsOf, walk, type WalkOutcome } from './walk.ts';
 
 /** Of a group on no more nodes these are named; who has more to look at begins with halves. */

@@ -19,7 +19,7 @@ import { slowCosts } from './slow-costs.ts';
 import { slowJob } from './slow-job.ts';
 import { stepWindow, type StepWindow } from './step-window.ts';
 import { streakOf } from './streak.ts';
-import * as told from './told.ts';
+import * as told from './format-slow-verdicts.ts';
 
 export interface SlowDetector {
   readonly observe: (record: Exclude<TraceRecord, { kind: 'group' }>) => readonly Verdict[];

@@ -1,8 +1,8 @@
 import type { Attempt, EarlySave } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { aPlacement } from '@coxswain/lifecycle/testing';
-import { LauncherDesk, type NewestGang, type RankMail } from './launcher-desk.ts';
-import type { LauncherWord } from '../ingest/launcher-words.ts';
+import { LauncherDesk, type NewestGang, type RankMail } from './launcher-controller.ts';
+import type { LauncherWord } from '../ingest/launcher-reports.ts';
 
 const NOW = new Date('2026-01-01T00:20:00Z');
 const LATER = '2026-01-01T00:20:05Z';

@@ -7,7 +7,7 @@ import { aPlacement } from '@coxswain/lifecycle/testing';
 import { fabricsPath } from '../cluster/paths.ts';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
 import { clusterAdmission } from '../training-job/cluster-admission.ts';
-import { FabricDesk } from './fabric-desk.ts';
+import { FabricDesk } from './fabric-controller.ts';
 
 const CLIQUE = 'nvidia.com/gpu.clique';
 const PATH = fabricsPath({ name: FABRIC_NAME });

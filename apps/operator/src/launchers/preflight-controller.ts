@@ -3,7 +3,7 @@ import type { ObservedPreflight } from '@coxswain/lifecycle';
 import { trainerImageOf } from '@coxswain/runtime';
 import { preflightOfGang, type LookedAtPod } from '@coxswain/preflight';
 import type { LauncherMail } from '../ingest/ingest-messages.ts';
-import type { NewestGang } from './launcher-desk.ts';
+import type { NewestGang } from './launcher-controller.ts';
 import type { PreflightWord } from '../ingest/session-ports.ts';
 
 interface ToldOfEpoch {

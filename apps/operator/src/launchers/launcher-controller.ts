@@ -8,7 +8,7 @@ import {
   saveOrder,
 } from '@coxswain/lifecycle';
 import type { LauncherMail } from '../ingest/ingest-messages.ts';
-import type { LauncherWord } from '../ingest/launcher-words.ts';
+import type { LauncherWord } from '../ingest/launcher-reports.ts';
 
 /** A job, its newest attempt and the recorded placement of that. */
 export interface NewestGang {

@@ -1,7 +1,7 @@
 import { FINALIZER, POD_FINALIZER } from '@coxswain/api-types';
 import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { FakeClock } from '@coxswain/kube/testing';
-import { letGo } from './let-go.ts';
+import { letGo } from './remove-finalizers.ts';
 import { refuseWhileLed } from './refuse-while-led.ts';
 
 const object = (kind: string, name: string, finalizers: readonly string[]): KubeObject => ({

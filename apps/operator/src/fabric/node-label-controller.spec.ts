@@ -4,7 +4,7 @@ import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { FakeClock, FakeKubeApi } from '@coxswain/kube/testing';
 import { type CachedNode, toCachedNode } from '../cluster/cached-node.ts';
 import { nodesPath } from '../cluster/paths.ts';
-import { LabelDesk } from './label-desk.ts';
+import { LabelDesk } from './node-label-controller.ts';
 
 const LOOK_MS = 5_000;
 const { island, switchTierPrefix } = PUBLISHED_LABELS;

@@ -13,7 +13,7 @@ import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { fabricsPath } from '../cluster/paths.ts';
 import { DeviceReads } from './device-reads.ts';
 import { FabricSurvey } from './fabric-survey.ts';
-import { LabelDesk } from './label-desk.ts';
+import { LabelDesk } from './node-label-controller.ts';
 
 /** What the desk is made of. `client` must refuse writes when this process does not lead. */
 export interface FabricDeskParts {

@@ -1,6 +1,6 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import type { Verdict } from '@coxswain/health';
-import { HealthDesk } from './health-desk.ts';
+import { HealthDesk } from './health-controller.ts';
 import type { HealthWord } from '../ingest/health-watch.ts';
 
 const NOW = new Date('2026-01-01T00:20:00Z');

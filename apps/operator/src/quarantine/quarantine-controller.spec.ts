@@ -4,7 +4,7 @@ import { FakeKubeApi } from '@coxswain/kube/testing';
 import type { QuarantineMode } from '@coxswain/lifecycle';
 import { nodesPath } from '../cluster/paths.ts';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
-import { QuarantineDesk } from './quarantine-desk.ts';
+import { QuarantineDesk } from './quarantine-controller.ts';
 
 const FELL_OFF = { type: 'SysLogsGPUFallenOff', status: 'True', message: 'ErrorCode:79 PCI:0000:02:00' };
 const OTHERS = { key: 'example.com/theirs', effect: 'NoSchedule' };

@@ -1,7 +1,7 @@
 import { MAX_TRAINED_DIFFERENCES } from '@coxswain/api-types';
 import { trainedDifferences, trainedSentence } from '@coxswain/engines';
 import type { ObservedTrained } from '@coxswain/lifecycle';
-import type { NewestGang } from './launcher-desk.ts';
+import type { NewestGang } from './launcher-controller.ts';
 import type { TrainedWord } from '../ingest/session-ports.ts';
 
 /** Pods of an incarnation that are listened to: what a layout says is said of all, and a gang may have thousands. */

@@ -2,8 +2,8 @@ import type { PreflightReport, TrainingJobStatus } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import type { LauncherMail } from '../ingest/ingest-messages.ts';
-import type { NewestGang } from './launcher-desk.ts';
-import { PreflightDesk } from './preflight-desk.ts';
+import type { NewestGang } from './launcher-controller.ts';
+import { PreflightDesk } from './preflight-controller.ts';
 import type { PreflightWord } from '../ingest/session-ports.ts';
 
 const report = (torch: string, more: Partial<PreflightReport> = {}): PreflightReport => ({

@@ -1,8 +1,8 @@
 import type { Attempt } from '@coxswain/api-types';
 import { ParallelLayout } from '@coxswain/layout';
-import type { NewestGang } from './launcher-desk.ts';
+import type { NewestGang } from './launcher-controller.ts';
 import type { TrainedWord } from '../ingest/session-ports.ts';
-import { TrainedDesk } from './trained-desk.ts';
+import { TrainedDesk } from './trained-facts-controller.ts';
 
 const layout = ParallelLayout.parse({ dataParallelDegree: 4 });
 const gang = { attempt: { epoch: 2, layout } as Attempt } as NewestGang;
