@@ -43,7 +43,7 @@ async function serve(launchers: number, seconds: number): Promise<void> {
       ...{ listenHost: '127.0.0.1', listenPort: 0, ownUrl: 'https://127.0.0.1', serving, kubeconfigPath },
       ...{ silenceMs: 60_000, seriesReaders: [], healthWindowMs: 60_000 },
     }),
-    look: () => ({ leadership: { leading: true, term: 1, leftMs: 60_000 }, jobs: [] }),
+    view: () => ({ leadership: { leading: true, term: 1, leftMs: 60_000 }, jobs: [] }),
     answer: async (question) => answerOf(question),
     take: (digest) => void digests.push(digest),
     onDeath: (reason) => {

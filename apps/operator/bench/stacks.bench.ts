@@ -98,7 +98,7 @@ async function measure(name: string, tell: Tell): Promise<void> {
   told.forEach((text, podIndex) => {
     const message = parseFrame(text);
     if (message?.kind !== 'stacks') throw new Error(`the frame of pod ${podIndex} is none`);
-    requests.hear({ ...JOB, podIndex }, message.stacks);
+    requests.receive({ ...JOB, podIndex }, message.stacks);
   });
   const taken = await answer;
   if (taken.kind !== 'taken') throw new Error(`it is ${taken.kind}`);

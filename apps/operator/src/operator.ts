@@ -6,8 +6,8 @@ import type { Logger } from '@coxswain/telemetry';
 import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
 import { leadingClient } from './cluster/leading-client.ts';
 import type { Config } from './config/config.ts';
-import { FabricDesk } from './fabric/fabric-controller.ts';
-import { Announcer } from './process/job-event-recorder.ts';
+import { FabricController } from './fabric/fabric-controller.ts';
+import { JobEventRecorder } from './process/job-event-recorder.ts';
 import { goodputTotals } from './process/goodput-totals.ts';
 import { startHealthServer, type HealthServer } from './process/health-server.ts';
 import { hungReasons } from './process/hung-reasons.ts';
@@ -17,7 +17,7 @@ import { createOperatorMetrics, type OperatorMetrics } from './process/operator-
 import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
-import { QuarantineDesk } from './quarantine/quarantine-controller.ts';
+import { QuarantineController } from './quarantine/quarantine-controller.ts';
 import { clusterAdmission } from './training-job/cluster-admission.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
@@ -25,7 +25,7 @@ import { RuntimeReads } from './training-job/runtime-reads.ts';
 import { NodeRequests } from './training-job/node-requests.ts';
 import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
 
-const QUARANTINE_WORDS = {
+const QUARANTINE_MESSAGES = {
   quarantined:
     'a node is kept from every job; its annotation says why, and how to give it back stands in docs/reference/failures.md',
   released: 'a node that was kept from every job was booted again, and takes gangs again',
@@ -51,7 +51,7 @@ export interface Ending {
 }
 
 /** So long jobs wait at most for what the Fabric resource says. */
-const FIRST_LOOK_MS = 5_000;
+const FIRST_FABRIC_MS = 5_000;
 
 /** Above it the cache is too old to call this replica ready. */
 const MAX_OUTAGE_MS = 60_000;
@@ -89,11 +89,11 @@ class RunningOperator implements Operator {
   readonly #cache: ClusterCache;
   readonly #admission: Admission;
   readonly #leadership: Leadership;
-  readonly #announcer: Announcer;
+  readonly #jobEvents: JobEventRecorder;
   readonly #store: KubernetesTrainingJobStore;
   readonly #podSweep: PodSweep;
-  readonly #fabric: FabricDesk;
-  readonly #quarantine: QuarantineDesk;
+  readonly #fabric: FabricController;
+  readonly #quarantine: QuarantineController;
   readonly #nodeRequests: NodeRequests;
   readonly #reporting: Reporting;
   readonly #jobs: JobLoop;
@@ -139,11 +139,11 @@ class RunningOperator implements Operator {
     this.#leadership = new Leadership({
       lease: this.#newLease(),
       clock,
-      look: (signal) => this.#cache.informers.refresh(signal),
+      syncCache: (signal) => this.#cache.informers.refresh(signal),
       work: (term, signal) => this.#work(term, signal),
     });
     const client = leadingClient(this.#client, this.#leadership);
-    this.#announcer = new Announcer({ client, clock, log, metrics, identity: config.identity });
+    this.#jobEvents = new JobEventRecorder({ client, clock, log, metrics, identity: config.identity });
     this.#store = new KubernetesTrainingJobStore({
       client,
       cache: this.#cache,
@@ -156,22 +156,22 @@ class RunningOperator implements Operator {
       clock,
       onError: (error) => log.warn({ err: error }, 'a pod whose job is gone could not be let go of; it is tried again'),
     });
-    this.#fabric = new FabricDesk({
+    this.#fabric = new FabricController({
       client,
       cache: this.#cache,
       clock,
       publishesLabels: config.publishesFabricLabels,
-      warn: (job, note) => this.#announcer.warnOfFabric(job, note),
+      warn: (job, note) => this.#jobEvents.warnOfFabric(job, note),
       onNews: (key) => this.#jobs.wake(key, 'normal'),
       onError: (error) =>
         log.warn({ err: error }, 'the Fabric resource, or labels of nodes, could not be kept; it is tried again'),
     });
-    this.#quarantine = new QuarantineDesk({
+    this.#quarantine = new QuarantineController({
       client,
       cache: this.#cache,
       clock,
       mode: config.quarantine,
-      tell: ({ node, did }) => log.warn({ node }, QUARANTINE_WORDS[did]),
+      onChange: ({ node, change }) => log.warn({ node }, QUARANTINE_MESSAGES[change]),
       onError: (error) => log.warn({ err: error }, 'the quarantine of a node could not be written; it is tried again'),
     });
     this.#nodeRequests = new NodeRequests({
@@ -194,7 +194,7 @@ class RunningOperator implements Operator {
       currentLeader: () => this.#leadership.currentLeader(),
       termLeftMs: () => this.#leadership.leftMs(),
       onNews: (jobUid, news) => this.#wakeUps.reported(jobUid, news),
-      onVerdict: (job, verdict) => this.#announcer.warnOfHealth(job, verdict.message),
+      onVerdict: (job, verdict) => this.#jobEvents.warnOfHealth(job, verdict.message),
     });
     this.#jobs = this.#newJobLoop();
     this.#wakeUps = new WakeUps({
@@ -307,7 +307,7 @@ class RunningOperator implements Operator {
     this.#log.info({ leaderTerm: term }, 'leads');
     this.#metrics.count('lease_transitions_total');
     // What is said of the nodes is known before the first gang is placed by it, unless the API server keeps it for long.
-    await Promise.race([this.#fabric.look(), sleep(this.#clock, FIRST_LOOK_MS, signal)]);
+    await Promise.race([this.#fabric.reconcile(), sleep(this.#clock, FIRST_FABRIC_MS, signal)]);
     const beside = [
       this.#podSweep.run(signal),
       this.#fabric.run(signal),
@@ -317,7 +317,7 @@ class RunningOperator implements Operator {
     await this.#jobs.run(signal);
     await Promise.all(beside);
     // While the lease is still ours: later nothing may be written.
-    await this.#announcer.flush();
+    await this.#jobEvents.flush();
   }
 
   #newJobLoop(): JobLoop {
@@ -350,17 +350,17 @@ class RunningOperator implements Operator {
           preflightOf: (job) => reporting.preflightOf(job),
           trainedOf: (job) => reporting.trainedOf(job),
           verdictsOf: (job) => reporting.verdictsOf(job),
-          nodeRequestOf: (job) => this.#nodeRequests.saidOf(job.metadata.uid ?? ''),
-          fabricChangeOf: (job) => this.#fabric.changeUnder(job.metadata.uid ?? ''),
+          nodeRequestOf: (job) => this.#nodeRequests.stateOf(job.metadata.uid ?? ''),
+          fabricChangeOf: (job) => this.#fabric.changeOf(job.metadata.uid ?? ''),
           findingsOf: (job) => reporting.findingsOf(job),
           timeouts: this.#config.timeouts,
           retention: this.#config.retention,
           measuredGpus: this.#config.measuredGpus,
           effects: {
-            announce: (job, events) => this.#announcer.announce(job, events),
+            announce: (job, events) => this.#jobEvents.announce(job, events),
             refuseLaunchers: (job, epoch) => reporting.refuseLaunchers(job, epoch),
-            warn: (job, note) => this.#announcer.warn(job, note),
-            warnOfStrangers: (job, note) => this.#announcer.warnOfStrangers(job, note),
+            warn: (job, note) => this.#jobEvents.warn(job, note),
+            warnOfStrangers: (job, note) => this.#jobEvents.warnOfStrangers(job, note),
           },
         }),
     });

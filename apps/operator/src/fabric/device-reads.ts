@@ -24,7 +24,7 @@ export class DeviceReads {
   }
 
   /** Reads where that is due. Where the API is not served, or may not be read, nothing is known. Throws when the API server fails: what was read before holds. */
-  async look(): Promise<void> {
+  async refresh(): Promise<void> {
     const { clock, stated } = this.#parts;
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#readAtMs < SLICES_INTERVAL_MS) return;

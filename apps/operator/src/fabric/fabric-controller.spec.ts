@@ -7,7 +7,7 @@ import { aPlacement } from '@coxswain/lifecycle/testing';
 import { fabricsPath } from '../cluster/paths.ts';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
 import { clusterAdmission } from '../training-job/cluster-admission.ts';
-import { FabricDesk } from './fabric-controller.ts';
+import { FabricController } from './fabric-controller.ts';
 
 const CLIQUE = 'nvidia.com/gpu.clique';
 const PATH = fabricsPath({ name: FABRIC_NAME });
@@ -18,7 +18,7 @@ class World {
   readonly warned: string[] = [];
   readonly news: string[] = [];
   readonly errors: unknown[] = [];
-  readonly desk = new FabricDesk({
+  readonly controller = new FabricController({
     client: this.api,
     cache: this.script.cache,
     clock: this.script.clock,
@@ -35,7 +35,7 @@ class World {
   async say(spec: FabricSpec): Promise<void> {
     const { metadata } = this.fabric() ?? {};
     await this.api.replace(PATH, { ...this.fabric(), metadata, spec } as never);
-    await this.desk.look();
+    await this.controller.reconcile();
   }
 
   /** A job whose recorded placement of epoch 1 is on node-a and node-b. */
@@ -63,7 +63,7 @@ describe('the Fabric resource', () => {
     ] as const) {
       world.script.node(name, { gpus: 8, labels: { 'fabric.topograph.run/tier-0': leaf, [CLIQUE]: `u.${leaf}` } });
     }
-    await world.desk.look();
+    await world.controller.reconcile();
     expect(world.errors).toEqual([]);
     expect(world.fabric()?.spec).toEqual({});
     expect(world.fabric()?.status).toEqual({
@@ -95,11 +95,11 @@ describe('the Fabric resource', () => {
   it('is not written while nothing changes, whatever nodes say of their health', async () => {
     const world = new World();
     world.script.node('node-a');
-    await world.desk.look();
+    await world.controller.reconcile();
     const written = world.api.writes.length;
     world.script.node('node-a', { ready: false, note: 'again' });
-    await world.desk.look();
-    await world.desk.look();
+    await world.controller.reconcile();
+    await world.controller.reconcile();
     expect(world.api.writes).toHaveLength(written);
   });
 
@@ -112,10 +112,10 @@ describe('the Fabric resource', () => {
       if (path.startsWith(fabricsPath()))
         throw new KubeApiError({ status, message: 'no', method: 'GET', path } as never);
     };
-    await world.desk.look();
+    await world.controller.reconcile();
     expect([world.fabric(), world.errors.length]).toEqual([undefined, status === 404 ? 0 : 1]);
     world.api.interfere = () => undefined;
-    await world.desk.look();
+    await world.controller.reconcile();
     expect(world.fabric()?.status).toMatchObject({ nodes: 0 });
   });
 
@@ -124,7 +124,7 @@ describe('the Fabric resource', () => {
     world.script.node('node-a', { gpus: 8 });
     for (const gpus of [8.5, 1e6]) {
       world.script.node('node-b', { gpus });
-      await world.desk.look();
+      await world.controller.reconcile();
       expect(world.fabric()?.status).toMatchObject({
         nodes: 1,
         problems: [
@@ -133,7 +133,7 @@ describe('the Fabric resource', () => {
       });
     }
     world.script.node('node-b', { gpus: 8 });
-    await world.desk.look();
+    await world.controller.reconcile();
     expect(world.fabric()?.status).toMatchObject({ nodes: 2, problems: [] });
   });
 
@@ -143,13 +143,13 @@ describe('the Fabric resource', () => {
       world.script.node(name, { labels: { [CLIQUE]: 'u.1', [NODE_LABELS.nicIsland]: island } });
     inIsland('node-a', 'a');
     inIsland('node-b', 'b');
-    await world.desk.look();
+    await world.controller.reconcile();
     const first = world.fabric()?.status;
     expect(first?.problems).toMatchObject([{ kind: 'DomainOverIslands', nodes: ['node-a', 'node-b'] }]);
     expect(first?.conditions).toMatchObject([{ type: 'Consistent', status: 'False', reason: 'DomainOverIslands' }]);
     await world.script.clock.advance(60_000);
     inIsland('node-c', 'c');
-    await world.desk.look();
+    await world.controller.reconcile();
     expect(world.fabric()?.status?.conditions[0]?.lastTransitionTime).toBe(first?.conditions[0]?.lastTransitionTime);
   });
 });
@@ -177,7 +177,7 @@ describe('what the Fabric resource says of nodes', () => {
     const world = new World();
     const admission = clusterAdmission(world.script.cache, world.script.clock);
     for (const name of ['node-a', 'node-b']) world.script.node(name, { labels: { pool: 'p' } });
-    await world.desk.look();
+    await world.controller.reconcile();
     await world.say(spec);
     const { nodes } = admission.capacityFor('uid-of-nobody').fabric;
     expect(nodes.map(({ nvlinkDomain }) => nvlinkDomain)).toEqual(want);
@@ -187,7 +187,7 @@ describe('what the Fabric resource says of nodes', () => {
     const world = new World();
     const admission = clusterAdmission(world.script.cache, world.script.clock);
     const reserve = (): unknown => admission.capacityFor('uid-of-nobody').reserve;
-    await world.desk.look();
+    await world.controller.reconcile();
     expect(reserve()).toBeUndefined();
     await world.say({ reserve: { nodesPerNvlinkDomain: 1 } });
     expect(reserve()).toEqual({ nodesPerNvlinkDomain: 1, nodesPerIsland: 0 });
@@ -198,7 +198,7 @@ describe('what the Fabric resource says of nodes', () => {
   it('names its source', async () => {
     const world = new World();
     world.script.node('node-a', { labels: { [CLIQUE]: 'u.1' } });
-    await world.desk.look();
+    await world.controller.reconcile();
     await world.say({ overrides: [{ nodes: ['node-a'], switches: ['l', 's'], gpuType: 'h100' }] });
     expect(world.fabric()?.status).toMatchObject({
       switches: [1, 1],
@@ -213,7 +213,7 @@ describe('what the Fabric resource says of nodes', () => {
   it('stays as it was where this release cannot read it, and says so', async () => {
     const world = new World();
     world.script.node('node-a');
-    await world.desk.look();
+    await world.controller.reconcile();
     await world.say({ overrides: [{ nodes: ['node-a'], island: 'ib' }] });
     await world.say({ overrides: 'none' } as never);
     expect(world.fabric()?.status?.islands).toMatchObject([{ name: 'ib' }]);
@@ -245,13 +245,13 @@ describe('what DRA drivers publish of the devices of nodes', () => {
     world.script.node('node-a');
     const path = '/apis/resource.k8s.io/v1/resourceslices';
     const made = await world.api.create<KubeObject>(path, slice('infiniband'));
-    await world.desk.look();
+    await world.controller.reconcile();
     expect(sources(world)).toContainEqual({ fact: 'nicType', key: 'dra.net/encapsulation', nodes: 1 });
     await world.api.delete(`${path}/${made.metadata.name}`, { uid: made.metadata.uid ?? '' });
-    await world.desk.look();
+    await world.controller.reconcile();
     expect(sources(world)).toHaveLength(2);
     await world.script.clock.advance(300_000);
-    await world.desk.look();
+    await world.controller.reconcile();
     expect([sources(world), world.errors]).toEqual([[], []]);
   });
 
@@ -266,7 +266,7 @@ describe('what DRA drivers publish of the devices of nodes', () => {
       if (path.includes('resourceslices'))
         throw new KubeApiError({ status, message: 'no', method: 'GET', path } as never);
     };
-    await world.desk.look();
+    await world.controller.reconcile();
     expect([world.fabric()?.status?.nodes, world.errors.length]).toEqual([1, errors]);
   });
 });
@@ -279,12 +279,12 @@ describe('labels that change under a running job', () => {
     const world = new World();
     for (const name of ['node-a', 'node-b', 'node-c']) labelled(world, name, 'u.1');
     world.runningJob();
-    await world.desk.look();
+    await world.controller.reconcile();
     expect(world.fabric()?.status?.problems).toEqual([]);
     labelled(world, 'node-b', 'u.2');
     labelled(world, 'node-c', 'u.2');
-    await world.desk.look();
-    await world.desk.look();
+    await world.controller.reconcile();
+    await world.controller.reconcile();
     const message =
       'Job research/llama runs on node-b, whose NVLink domain was nvidia.com/gpu.clique=u.1 and is nvidia.com/gpu.clique=u.2 now.';
     expect(world.warned).toEqual([expect.stringContaining(`llama: ${message}`)]);
@@ -293,7 +293,7 @@ describe('labels that change under a running job', () => {
       conditions: [{ status: 'False', reason: 'ChangedUnderJob' }],
     });
     labelled(world, 'node-b', 'u.1');
-    await world.desk.look();
+    await world.controller.reconcile();
     expect(world.fabric()?.status?.problems).toEqual([]);
   });
 
@@ -308,15 +308,15 @@ describe('labels that change under a running job', () => {
   ])('are told %s', async (_sentence, kept, want) => {
     const before = new World();
     for (const name of ['node-a', 'node-b']) labelled(before, name, kept ?? 'u.1');
-    await before.desk.look();
-    const text = before.desk.placesToText(['node-a', 'node-b']);
+    await before.controller.reconcile();
+    const text = before.controller.placesToText(['node-a', 'node-b']);
 
     const world = new World();
     for (const name of ['node-a', 'node-b']) labelled(world, name, 'u.2');
     world.runningJob(kept === undefined || text === undefined ? {} : { [ANNOTATIONS.places]: text });
-    await world.desk.look();
+    await world.controller.reconcile();
     const [job] = world.script.cache.jobs.cached.list();
-    const change = world.desk.changeUnder(job?.metadata.uid ?? '');
+    const change = world.controller.changeOf(job?.metadata.uid ?? '');
     if (want === undefined) expect([change, world.news]).toEqual([undefined, []]);
     else expect([change, world.news]).toEqual([expect.stringMatching(want), ['research/llama']]);
   });
@@ -327,7 +327,7 @@ describe('labels that change under a running job', () => {
     world.runningJob();
     for (const clique of ['u.1', 'u.2', 'u.1']) {
       labelled(world, 'node-b', clique);
-      await world.desk.look();
+      await world.controller.reconcile();
     }
     expect(world.news).toEqual(['research/llama', 'research/llama']);
   });

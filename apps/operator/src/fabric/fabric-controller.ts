@@ -13,10 +13,10 @@ import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { fabricsPath } from '../cluster/paths.ts';
 import { DeviceReads } from './device-reads.ts';
 import { FabricSurvey } from './fabric-survey.ts';
-import { LabelDesk } from './node-label-controller.ts';
+import { NodeLabelController } from './node-label-controller.ts';
 
 /** What the desk is made of. `client` must refuse writes when this process does not lead. */
-export interface FabricDeskParts {
+export interface FabricControllerParts {
   readonly client: Pick<KubeClient, 'get' | 'list' | 'create' | 'replace' | 'patch'>;
   readonly cache: Pick<ClusterCache, 'nodes' | 'stated' | 'placements' | 'jobs'>;
   readonly clock: Clock;
@@ -38,19 +38,19 @@ const MOST_TEXT = 4_000;
  * Keeps the Fabric resource: what its spec says of nodes is laid over them and kept in reserve, and its status tells what the nodes are connected by and where that
  * contradicts itself. It makes the resource where there is none, so that `kubectl get fabric` answers.
  */
-export class FabricDesk {
-  readonly #parts: FabricDeskParts;
+export class FabricController {
+  readonly #parts: FabricControllerParts;
   readonly #survey: FabricSurvey;
   /** What was told of each job last, by UID. */
-  #told: ReadonlyMap<string, { readonly key: string; readonly message: string }> = new Map();
+  #changes: ReadonlyMap<string, { readonly key: string; readonly message: string }> = new Map();
   #unreadable: string | undefined;
   readonly #devices: DeviceReads;
-  readonly #labels: LabelDesk;
+  readonly #labels: NodeLabelController;
 
-  constructor(parts: FabricDeskParts) {
+  constructor(parts: FabricControllerParts) {
     this.#parts = parts;
     const { client, clock, cache, publishesLabels, onError } = parts;
-    this.#labels = new LabelDesk({ client, clock, isAsked: publishesLabels, onError });
+    this.#labels = new NodeLabelController({ client, clock, isAsked: publishesLabels, onError });
     this.#devices = new DeviceReads({ client, clock, stated: cache.stated });
     this.#survey = new FabricSurvey(parts.cache);
   }
@@ -58,25 +58,25 @@ export class FabricDesk {
   /** Looks from time to time until `signal` aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.look();
+      await this.reconcile();
       await sleep(this.#parts.clock, INTERVAL_MS, signal);
     }
   }
 
   /** Once. What fails is tried again at the next look. */
-  async look(): Promise<void> {
+  async reconcile(): Promise<void> {
     // What drivers say must not keep an administrator's word from being heard.
-    await this.#devices.look().catch((error: unknown) => this.#parts.onError(error));
+    await this.#devices.refresh().catch((error: unknown) => this.#parts.onError(error));
     try {
       const fabric = await this.#read();
       if (fabric === undefined) return;
-      this.#obey(fabric);
-      await this.#tell(fabric);
+      this.#applySpec(fabric);
+      await this.#writeStatus(fabric);
     } catch (error) {
       // Somebody wrote meanwhile: another look is due.
       if (!isConflict(error)) this.#parts.onError(error);
     }
-    await this.#labels.look(this.#survey.graph().nodes, this.#parts.cache.nodes.list());
+    await this.#labels.reconcile(this.#survey.graph().nodes, this.#parts.cache.nodes.list());
   }
 
   /** Undefined where its definition is not installed (yet). */
@@ -97,13 +97,13 @@ export class FabricDesk {
   }
 
   /** A spec that this release cannot read changes nothing: what was said before holds. */
-  #obey({ spec }: FabricResource): void {
+  #applySpec({ spec }: FabricResource): void {
     const read = FabricSpec.safeParse(spec);
     this.#unreadable = read.success ? undefined : read.error.issues[0]?.message;
     if (read.success) this.#parts.cache.stated.replace(read.data);
   }
 
-  async #tell(fabric: FabricResource): Promise<void> {
+  async #writeStatus(fabric: FabricResource): Promise<void> {
     const gangs = this.#survey.changedGangs();
     this.#warn(gangs);
     const { summary, problems } = this.#survey.graph();
@@ -153,8 +153,8 @@ export class FabricDesk {
   }
 
   /** What changed under the job of that UID, in a sentence; undefined where nothing did. */
-  changeUnder(jobUid: string): string | undefined {
-    return this.#told.get(jobUid)?.message;
+  changeOf(jobUid: string): string | undefined {
+    return this.#changes.get(jobUid)?.message;
   }
 
   /** What is said of these nodes now, as a Placement keeps it. */
@@ -163,17 +163,17 @@ export class FabricDesk {
   }
 
   #warn(gangs: ReturnType<FabricSurvey['changedGangs']>): void {
-    const before = this.#told;
+    const before = this.#changes;
     const told = gangs.map(
       ({ job, problem: { message } }) => [job.metadata.uid, { key: keyOf(job), message }] as const,
     );
-    this.#told = new Map(told);
+    this.#changes = new Map(told);
     for (const { job, problem } of gangs) {
       if (before.get(job.metadata.uid)?.message === problem.message) continue;
       this.#parts.warn(job, problem.message);
       this.#parts.onNews(keyOf(job));
     }
-    for (const [uid, { key }] of before) if (!this.#told.has(uid)) this.#parts.onNews(key);
+    for (const [uid, { key }] of before) if (!this.#changes.has(uid)) this.#parts.onNews(key);
   }
 }
 

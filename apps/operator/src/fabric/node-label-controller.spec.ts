@@ -4,7 +4,7 @@ import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { FakeClock, FakeKubeApi } from '@coxswain/kube/testing';
 import { type CachedNode, toCachedNode } from '../cluster/cached-node.ts';
 import { nodesPath } from '../cluster/paths.ts';
-import { LabelDesk } from './node-label-controller.ts';
+import { NodeLabelController } from './node-label-controller.ts';
 
 const LOOK_MS = 5_000;
 const { island, switchTierPrefix } = PUBLISHED_LABELS;
@@ -17,14 +17,14 @@ class World {
   readonly api = new FakeKubeApi();
   readonly clock = new FakeClock();
   readonly errors: unknown[] = [];
-  desk = this.#desk(true);
+  controller = this.#controller(true);
 
   turn(isAsked: boolean): void {
-    this.desk = this.#desk(isAsked);
+    this.controller = this.#controller(isAsked);
   }
 
-  #desk(isAsked: boolean): LabelDesk {
-    return new LabelDesk({
+  #controller(isAsked: boolean): NodeLabelController {
+    return new NodeLabelController({
       client: this.api,
       clock: this.clock,
       isAsked,
@@ -51,7 +51,7 @@ class World {
     for (let look = 0; look < count; look++) {
       const nodes: readonly CachedNode[] = this.api.objects<KubeObject>(nodesPath()).map((node) => toCachedNode(node));
       const fabric = fabricFromNodes(nodes.map(({ facts }) => facts));
-      await this.desk.look(new Map(fabric.nodes.map((node: FabricNode) => [node.name, node])), nodes);
+      await this.controller.reconcile(new Map(fabric.nodes.map((node: FabricNode) => [node.name, node])), nodes);
       await this.clock.advance(LOOK_MS);
     }
   }

@@ -6,7 +6,7 @@ import type { CachedNode } from '../cluster/cached-node.ts';
 import { nodesPath } from '../cluster/paths.ts';
 
 /** What the desk is made of. `client` must refuse writes when this process does not lead. */
-export interface LabelDeskParts {
+export interface NodeLabelControllerParts {
   readonly client: Pick<KubeClient, 'patch'>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly isAsked: boolean;
@@ -24,20 +24,20 @@ const BETWEEN_WRITES_MS = 60_000;
 const REFUSED_MS = 300_000;
 const NONE: Labels = {};
 
-export class LabelDesk {
-  readonly #parts: LabelDeskParts;
+export class NodeLabelController {
+  readonly #parts: NodeLabelControllerParts;
   #wanted: { readonly of: ReadonlyMap<string, FabricNode>; readonly labels: ReadonlyMap<string, Labels> } | undefined;
   /** What was wanted at the look before, as text: labels that come and go are not followed at every step. */
   #before: ReadonlyMap<string, string> = new Map();
   #writtenAtMs = new Map<string, number>();
   #refusedUntilMs = -Infinity;
 
-  constructor(parts: LabelDeskParts) {
+  constructor(parts: NodeLabelControllerParts) {
     this.#parts = parts;
   }
 
   /** Once. Of a node that is as it should be, nothing is written. */
-  async look(fabric: ReadonlyMap<string, FabricNode>, nodes: readonly CachedNode[]): Promise<void> {
+  async reconcile(fabric: ReadonlyMap<string, FabricNode>, nodes: readonly CachedNode[]): Promise<void> {
     const { clock } = this.#parts;
     const beganAtMs = clock.monotonicMs();
     if (beganAtMs < this.#refusedUntilMs) return;

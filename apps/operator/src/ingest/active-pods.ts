@@ -1,8 +1,8 @@
 /** Whose words counted since they were told of last: pods by the attempt that they belong to. */
-export class HeardPods {
+export class ActivePods {
   #gangs = new Map<string, { readonly jobUid: string; readonly epoch: number; readonly podUids: Set<string> }>();
 
-  note({ jobUid, epoch, podUid }: { readonly jobUid: string; readonly epoch: number; readonly podUid: string }): void {
+  add({ jobUid, epoch, podUid }: { readonly jobUid: string; readonly epoch: number; readonly podUid: string }): void {
     const key = `${jobUid}/${epoch}`;
     const known = this.#gangs.get(key);
     if (known === undefined) this.#gangs.set(key, { jobUid, epoch, podUids: new Set([podUid]) });

@@ -1,7 +1,7 @@
 import type { RankWatermark } from '@coxswain/api-types';
 import { aLayout } from '@coxswain/layout/testing';
 import { readHeader, readRecord, watchHealth } from '@coxswain/health';
-import { type GangRoster, HealthWatch, type HealthWord, type RunOfRanks, type StacksOfRun } from './health-watch.ts';
+import { type GangRoster, HealthWatch, type HealthReport, type RunOfRanks, type StacksOfRun } from './health-watch.ts';
 
 const RUN: RunOfRanks = { jobUid: 'job-1', epoch: 1, incarnation: 1 };
 const ROSTER: GangRoster = {
@@ -15,7 +15,7 @@ const ROSTER: GangRoster = {
 };
 
 /** Four ranks on two nodes whose launchers speak each second. */
-class Desk {
+class Setup {
   nowMs = 0;
   asked = 0;
   roster: GangRoster | undefined = ROSTER;
@@ -79,108 +79,108 @@ class Desk {
         const report = { step: this.step, loss: 2, tokens: null, learningRate: null, gradNorm: null, ranks: timings };
         if (stuck.length === 0) this.watch.step(run, report);
       }
-      this.watch.look();
+      this.watch.tick();
       await Promise.resolve();
     }
   }
 }
 
-const named = (words: readonly HealthWord[]): readonly unknown[] =>
+const named = (words: readonly HealthReport[]): readonly unknown[] =>
   words.map(({ verdict: { kind, ranks, node, action } }) => [kind, ranks, node, action]);
 
 describe('the watch over gangs', () => {
   it('names the rank that the others wait for, first as advice, then to be acted on', async () => {
-    const desk = new Desk();
-    await desk.train(60);
-    expect(desk.watch.take()).toEqual([]);
-    await desk.train(120, [3]);
-    expect(named(desk.watch.take())).toEqual([
+    const setup = new Setup();
+    await setup.train(60);
+    expect(setup.watch.takeReports()).toEqual([]);
+    await setup.train(120, [3]);
+    expect(named(setup.watch.takeReports())).toEqual([
       ['hang', [3], 'b', 'advise'],
       ['hang', [3], 'b', 'evict'],
     ]);
-    expect(desk.watch.take()).toEqual([]);
+    expect(setup.watch.takeReports()).toEqual([]);
   });
 
   it('tells of a loss that is no number', async () => {
-    const desk = new Desk();
-    await desk.train(30);
+    const setup = new Setup();
+    await setup.train(30);
     const report = { step: 31, loss: null, tokens: null, learningRate: null, gradNorm: null, ranks: [] };
-    desk.watch.step(RUN, { ...report, notFinite: { loss: 'NaN' } });
-    expect(desk.watch.take().map(({ verdict: { kind, message } }) => [kind, message])).toEqual([
+    setup.watch.step(RUN, { ...report, notFinite: { loss: 'NaN' } });
+    expect(setup.watch.takeReports().map(({ verdict: { kind, message } }) => [kind, message])).toEqual([
       ['badLoss', 'Step 31: loss is NaN, no number. Pause, and try once more from the last checkpoint.'],
     ]);
   });
 
   it('takes a rank that has spoken and falls silent for unheard, whatever its launcher says of its process', async () => {
-    const desk = new Desk();
-    await desk.train(60);
-    await desk.train(120, [3], RUN, { silent: [3] });
-    const found = desk.watch.take().filter(({ verdict }) => verdict.kind === 'hang');
+    const setup = new Setup();
+    await setup.train(60);
+    await setup.train(120, [3], RUN, { silent: [3] });
+    const found = setup.watch.takeReports().filter(({ verdict }) => verdict.kind === 'hang');
     expect(found.at(-1)?.verdict).toMatchObject({ ranks: [3], action: 'evict', evidence: { cause: 'noTelemetry' } });
   });
 
   it('asks once who is in a gang, and again after a while where nobody knows', async () => {
-    const desk = new Desk();
-    desk.roster = undefined;
-    await desk.train(11);
-    expect(desk.asked).toBe(3);
-    desk.roster = ROSTER;
-    await desk.train(60);
-    expect(desk.asked).toBe(4);
+    const setup = new Setup();
+    setup.roster = undefined;
+    await setup.train(11);
+    expect(setup.asked).toBe(3);
+    setup.roster = ROSTER;
+    await setup.train(60);
+    expect(setup.asked).toBe(4);
   });
 
   it('begins anew with another run, and hears nothing of an earlier one', async () => {
-    const desk = new Desk();
-    await desk.train(60);
-    await desk.train(30, [3], { ...RUN, incarnation: 2 });
-    await desk.train(200, [3], RUN);
-    expect(desk.watch.take().every(({ incarnation }) => incarnation === 2)).toBe(true);
+    const setup = new Setup();
+    await setup.train(60);
+    await setup.train(30, [3], { ...RUN, incarnation: 2 });
+    await setup.train(200, [3], RUN);
+    expect(setup.watch.takeReports().every(({ incarnation }) => incarnation === 2)).toBe(true);
   });
 
   it('judges nobody by the roster of another epoch', async () => {
-    const desk = new Desk();
-    desk.roster = { ...ROSTER, epoch: 2 };
-    await desk.train(60);
-    await desk.train(120, [3]);
-    expect(desk.watch.take()).toEqual([]);
+    const setup = new Setup();
+    setup.roster = { ...ROSTER, epoch: 2 };
+    await setup.train(60);
+    await setup.train(120, [3]);
+    expect(setup.watch.takeReports()).toEqual([]);
   });
 
   it('names a rank whose own work takes longer, and blames nobody where all do', async () => {
-    const slow = new Desk();
+    const slow = new Setup();
     await slow.train(400, [], RUN, { pace: (rank) => (rank === 2 ? 1.5 : 1) });
-    expect(named(slow.watch.take())).toEqual([
+    expect(named(slow.watch.takeReports())).toEqual([
       ['slowRank', [2], 'b', 'advise'],
       ['slowRank', [2], 'b', 'evict'],
     ]);
-    const uniform = new Desk();
+    const uniform = new Setup();
     await uniform.train(200);
     await uniform.train(400, [], RUN, { pace: () => 1.5 });
-    expect(uniform.watch.take().filter(({ verdict }) => verdict.ranks.length > 0)).toEqual([]);
+    expect(uniform.watch.takeReports().filter(({ verdict }) => verdict.ranks.length > 0)).toEqual([]);
   });
 
   it('after a change of leader knows nothing of before, and takes a gang that goes on for one that does', async () => {
-    const before = new Desk();
+    const before = new Setup();
     await before.train(300);
-    const after = new Desk();
+    const after = new Setup();
     after.nowMs = 5_000_000;
     after.step = 300;
     // Launchers come back one after the other, and what they told last is minutes old.
     await after.train(1, [], RUN, { silent: [0, 1, 2] });
     after.nowMs += 45_000;
     await after.train(120);
-    expect(after.watch.take().filter(({ verdict }) => verdict.kind !== 'blind')).toEqual([]);
+    expect(after.watch.takeReports().filter(({ verdict }) => verdict.kind !== 'blind')).toEqual([]);
   });
 
   it('writes down what it judged, and that gives the same verdicts again', async () => {
     const lines: string[] = [];
-    const desk = new Desk({
+    const setup = new Setup({
       begin: (_run, header) => void lines.push(JSON.stringify(header)),
       add: (_jobUid, record) => void lines.push(JSON.stringify(record)),
       end: () => undefined,
     });
-    await desk.train(60);
-    await desk.train(120, [3]);
-    const told = desk.watch.take().map(({ verdict }) => verdict);
+    await setup.train(60);
+    await setup.train(120, [3]);
+    const told = setup.watch.takeReports().map(({ verdict }) => verdict);
     const [first = '', ...others] = lines;
     const header = readHeader(first);
     if (header.kind === 'wrong') throw new Error(header.message);
@@ -197,17 +197,17 @@ describe('the watch over gangs', () => {
   it('asks once in the middle of what the ranks of a gang are that stands still, and tells nothing of it before that is known', async () => {
     const asked: unknown[] = [];
     const known = Promise.withResolvers<Readonly<Record<string, string>>>();
-    const desk = new Desk(undefined, ({ jobUid, epoch }, ranks) => {
+    const setup = new Setup(undefined, ({ jobUid, epoch }, ranks) => {
       asked.push([jobUid, epoch, ranks]);
       return known.promise;
     });
-    await desk.train(60);
-    await desk.train(120, [3]);
-    expect(desk.watch.take()).toEqual([]);
+    await setup.train(60);
+    await setup.train(120, [3]);
+    expect(setup.watch.takeReports()).toEqual([]);
     known.resolve({ 'stack of rank 3': 'next_batch (data.py:3)' });
     await known.promise;
     await Promise.resolve();
-    const told = desk.watch.take();
+    const told = setup.watch.takeReports();
     expect(named(told)).toEqual([
       ['hang', [3], 'b', 'advise'],
       ['hang', [3], 'b', 'evict'],
@@ -220,10 +220,10 @@ describe('the watch over gangs', () => {
 
   it('asks no second time when it is told that something is done about the hang', async () => {
     const asked: unknown[] = [];
-    const desk = new Desk(undefined, async () => ({ asked: String(asked.push(1)) }));
-    await desk.train(60);
-    await desk.train(120, [3]);
-    expect(named(desk.watch.take())).toEqual([
+    const setup = new Setup(undefined, async () => ({ asked: String(asked.push(1)) }));
+    await setup.train(60);
+    await setup.train(120, [3]);
+    expect(named(setup.watch.takeReports())).toEqual([
       ['hang', [3], 'b', 'advise'],
       ['hang', [3], 'b', 'evict'],
     ]);
@@ -232,29 +232,29 @@ describe('the watch over gangs', () => {
 
   it('tells nothing of a job that went while its ranks were asked', async () => {
     const known = Promise.withResolvers<Readonly<Record<string, string>>>();
-    const desk = new Desk(undefined, () => known.promise);
-    await desk.train(60);
-    await desk.train(120, [3]);
-    desk.watch.forget('job-1');
+    const setup = new Setup(undefined, () => known.promise);
+    await setup.train(60);
+    await setup.train(120, [3]);
+    setup.watch.forget('job-1');
     known.resolve({});
     await known.promise;
     await Promise.resolve();
-    expect(desk.watch.take()).toEqual([]);
+    expect(setup.watch.takeReports()).toEqual([]);
   });
 
   it('asks nobody of whom a rank is slow', async () => {
     const asked: unknown[] = [];
-    const desk = new Desk(undefined, async () => ({ asked: String(asked.push(1)) }));
-    await desk.train(400, [], RUN, { pace: (rank) => (rank === 2 ? 1.5 : 1) });
-    expect([desk.watch.take().length > 0, asked]).toEqual([true, []]);
+    const setup = new Setup(undefined, async () => ({ asked: String(asked.push(1)) }));
+    await setup.train(400, [], RUN, { pace: (rank) => (rank === 2 ? 1.5 : 1) });
+    expect([setup.watch.takeReports().length > 0, asked]).toEqual([true, []]);
   });
 
   it('forgets a job that is gone', async () => {
-    const desk = new Desk();
-    await desk.train(60);
-    desk.watch.forget('job-1');
-    desk.watch.look();
-    await desk.train(1);
-    expect(desk.asked).toBe(2);
+    const setup = new Setup();
+    await setup.train(60);
+    setup.watch.forget('job-1');
+    setup.watch.tick();
+    await setup.train(1);
+    expect(setup.asked).toBe(2);
   });
 });

@@ -9,9 +9,9 @@ const MAX_GROUPS = 131_072;
 /** How often launchers tell of ranks that say nothing new. */
 const REPORT_EVERY_MS = 10_000;
 /** Who is in a gang is asked again after so long where it was not known. */
-const ASK_AGAIN_MS = 5_000;
+const ROSTER_RETRY_MS = 5_000;
 /** Verdicts of which it is worth to know in the middle of what the ranks are. */
-const STANDS_STILL: readonly Verdict['kind'][] = ['hang', 'networkHang', 'desync'];
+const STALL_KINDS: readonly Verdict['kind'][] = ['hang', 'networkHang', 'desync'];
 /** Verdicts of one kind that are told of a run; a run that gets more is looked at by people already. */
 const MAX_VERDICTS = 16;
 
@@ -31,14 +31,14 @@ export interface GangRoster {
 }
 
 /** What was found of a run. */
-export interface HealthWord extends RunOfRanks {
+export interface HealthReport extends RunOfRanks {
   readonly verdict: Verdict;
   /** What the ranks that it names, and some that wait for them, did last. */
   readonly operations?: readonly RankOperation[];
 }
 
 interface Watched extends RunOfRanks {
-  askedAtMs: number;
+  rosterRequestedAtMs: number;
   judge: ReturnType<typeof watchHealth> | undefined;
   /** Process groups that are known already. */
   readonly groups: Set<string>;
@@ -48,8 +48,8 @@ interface Watched extends RunOfRanks {
   readonly marks: Map<number, RankWatermark>;
   readonly verdicts: Map<Verdict['kind'], number>;
   /** What is told once it is known in the middle of what the ranks are; undefined where nobody asks. */
-  held: HealthWord[] | undefined;
-  hasAsked: boolean;
+  held: HealthReport[] | undefined;
+  hasStacks: boolean;
 }
 
 /** In the middle of what the ranks of a run are, of those first that are named. Takes some seconds and no longer, and must not reject. */
@@ -75,7 +75,7 @@ export class HealthWatch {
   readonly #records: Records | undefined;
   readonly #windowMs: number;
   readonly #stacks: StacksOfRun | undefined;
-  #words: HealthWord[] = [];
+  #reports: HealthReport[] = [];
 
   constructor(parts: {
     /** Milliseconds of a clock that never goes back. */
@@ -102,7 +102,7 @@ export class HealthWatch {
   ): void {
     const watched = this.#watchedOf(run);
     if (watched?.judge === undefined) return;
-    for (const group of processGroups) this.#declare(watched, group);
+    for (const group of processGroups) this.#declareGroup(watched, group);
     const atMs = this.#now();
     for (const mark of watermarks) {
       watched.speaking.add(mark.rank);
@@ -111,33 +111,33 @@ export class HealthWatch {
     const others = ranks.filter(({ rank, alive }) => alive && !watched.speaking.has(rank));
     if (watermarks.length > 0) this.#observe(watched, { kind: 'watermarks', atMs, ranks: watermarks });
     if (others.length > 0) {
-      const told = others.map(({ rank, step }) => ({ rank, step }));
-      this.#observe(watched, { kind: 'heartbeat', atMs, ranks: told });
+      const reported = others.map(({ rank, step }) => ({ rank, step }));
+      this.#observe(watched, { kind: 'heartbeat', atMs, ranks: reported });
     }
   }
 
-  step(run: RunOfRanks, { step, notFinite, ranks, ...told }: StepReport): void {
+  step(run: RunOfRanks, { step, notFinite, ranks, ...reported }: StepReport): void {
     const watched = this.#watchedOf(run);
     if (watched === undefined) return;
-    const loss = notFinite?.loss ?? told.loss;
-    const gradNorm = notFinite?.gradNorm ?? told.gradNorm;
+    const loss = notFinite?.loss ?? reported.loss;
+    const gradNorm = notFinite?.gradNorm ?? reported.gradNorm;
     this.#observe(watched, { kind: 'step', atMs: this.#now(), step, loss, gradNorm, ranks });
   }
 
   /** Time passes, also where nobody says anything. */
-  look(): void {
+  tick(): void {
     for (const run of this.#watched.values()) this.#observe(run, { kind: 'tick', atMs: this.#now() });
   }
 
   /** What was found since the call before. */
-  take(): readonly HealthWord[] {
-    const words = this.#words;
-    this.#words = [];
-    return words;
+  takeReports(): readonly HealthReport[] {
+    const reports = this.#reports;
+    this.#reports = [];
+    return reports;
   }
 
-  get hasNews(): boolean {
-    return this.#words.length > 0;
+  get hasReports(): boolean {
+    return this.#reports.length > 0;
   }
 
   /** The job is gone. */
@@ -149,31 +149,32 @@ export class HealthWatch {
   #watchedOf(run: RunOfRanks): Watched | undefined {
     const known = this.#watched.get(run.jobUid);
     if (known !== undefined && isLater(known, run)) return undefined;
-    const watched = known !== undefined && !isLater(run, known) ? known : this.#watch(run);
-    if (watched.judge === undefined && this.#now() - watched.askedAtMs >= ASK_AGAIN_MS) void this.#ask(watched);
+    const watched = known !== undefined && !isLater(run, known) ? known : this.#startWatching(run);
+    if (watched.judge === undefined && this.#now() - watched.rosterRequestedAtMs >= ROSTER_RETRY_MS)
+      void this.#requestRoster(watched);
     return watched;
   }
 
-  #watch({ jobUid, epoch, incarnation }: RunOfRanks): Watched {
+  #startWatching({ jobUid, epoch, incarnation }: RunOfRanks): Watched {
     const watched = {
       jobUid,
       epoch,
       incarnation,
-      askedAtMs: Number.NEGATIVE_INFINITY,
+      rosterRequestedAtMs: Number.NEGATIVE_INFINITY,
       judge: undefined,
       groups: new Set<string>(),
       speaking: new Set<number>(),
       marks: new Map<number, RankWatermark>(),
       verdicts: new Map<Verdict['kind'], number>(),
       held: undefined,
-      hasAsked: false,
+      hasStacks: false,
     };
     this.#watched.set(jobUid, watched);
     return watched;
   }
 
-  async #ask(watched: Watched): Promise<void> {
-    watched.askedAtMs = this.#now();
+  async #requestRoster(watched: Watched): Promise<void> {
+    watched.rosterRequestedAtMs = this.#now();
     const roster = await this.#roster(watched.jobUid);
     if (roster?.epoch !== watched.epoch || watched.judge !== undefined) return;
     const { layout, nodes } = roster;
@@ -189,7 +190,7 @@ export class HealthWatch {
     if (this.#watched.get(watched.jobUid) === watched) this.#records?.begin(watched, header);
   }
 
-  #declare(watched: Watched, group: ProcessGroup): void {
+  #declareGroup(watched: Watched, group: ProcessGroup): void {
     if (watched.groups.has(group.group) || watched.groups.size >= MAX_GROUPS) return;
     watched.groups.add(group.group);
     this.#observe(watched, { kind: 'group', ...group });
@@ -200,33 +201,33 @@ export class HealthWatch {
     const { jobUid, epoch, incarnation, verdicts, marks } = watched;
     this.#records?.add(jobUid, record);
     for (const verdict of watched.judge.observe(record)) {
-      const told = verdicts.get(verdict.kind) ?? 0;
-      verdicts.set(verdict.kind, told + 1);
-      if (told >= MAX_VERDICTS) continue;
+      const reported = verdicts.get(verdict.kind) ?? 0;
+      verdicts.set(verdict.kind, reported + 1);
+      if (reported >= MAX_VERDICTS) continue;
       const operations = lastOperations(verdict, marks);
-      this.#tell(watched, { jobUid, epoch, incarnation, verdict, operations });
+      this.#report(watched, { jobUid, epoch, incarnation, verdict, operations });
     }
   }
 
   /** The first time that a run stands still its ranks are asked in the middle of what they are. Nothing of the run is told meanwhile, so that all comes in order. */
-  #tell(watched: Watched, word: HealthWord): void {
-    if (watched.held !== undefined) watched.held.push(word);
-    else if (this.#stacks === undefined || watched.hasAsked || !STANDS_STILL.includes(word.verdict.kind))
-      this.#words.push(word);
-    else void this.#tellWithStacks(watched, word, this.#stacks);
+  #report(watched: Watched, report: HealthReport): void {
+    if (watched.held !== undefined) watched.held.push(report);
+    else if (this.#stacks === undefined || watched.hasStacks || !STALL_KINDS.includes(report.verdict.kind))
+      this.#reports.push(report);
+    else void this.#reportWithStacks(watched, report, this.#stacks);
   }
 
-  async #tellWithStacks(watched: Watched, word: HealthWord, stacks: StacksOfRun): Promise<void> {
-    const held: HealthWord[] = [];
+  async #reportWithStacks(watched: Watched, report: HealthReport, stacks: StacksOfRun): Promise<void> {
+    const held: HealthReport[] = [];
     watched.held = held;
-    watched.hasAsked = true;
-    const { verdict } = word;
-    const told = await stacks(watched, verdict.ranks).catch(() => ({}));
-    const evidence = { ...verdict.evidence, ...told };
+    watched.hasStacks = true;
+    const { verdict } = report;
+    const reported = await stacks(watched, verdict.ranks).catch(() => ({}));
+    const evidence = { ...verdict.evidence, ...reported };
     watched.held = undefined;
     // The job is gone, or its ranks were started again meanwhile.
     if (this.#watched.get(watched.jobUid) !== watched) return;
-    this.#words.push({ ...word, verdict: { ...verdict, evidence } }, ...held);
+    this.#reports.push({ ...report, verdict: { ...verdict, evidence } }, ...held);
   }
 }
 

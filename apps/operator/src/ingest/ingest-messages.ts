@@ -1,9 +1,15 @@
 import type { OperatorMessage } from '@coxswain/api-types';
 import type { KeyPair } from './authority.ts';
-import type { GangRoster, HealthWord } from './health-watch.ts';
-import type { LauncherWord } from './launcher-reports.ts';
+import type { GangRoster, HealthReport } from './health-watch.ts';
+import type { LauncherReport } from './launcher-reports.ts';
 import type { StepsSoFar } from './progress-tracker.ts';
-import type { PreflightWord, ReportingPod, SavedByRanks, SessionCount, TrainedWord } from './session-ports.ts';
+import type {
+  PodPreflightReport,
+  ReportingPod,
+  SavedByRanks,
+  SessionCount,
+  PodTrainedReport,
+} from './session-ports.ts';
 
 /*
  * What the loop's thread and the thread of the reports say to each other. Plain data: each message is copied.
@@ -79,20 +85,24 @@ export type IngestAnswer<Kind extends IngestQuestion['kind'] = IngestQuestion['k
 /** Everything that the thread learned since the digest before; bounded by the number of pods and jobs. */
 export interface IngestDigest {
   /** Launchers whose words counted, and how long ago the digest was begun, by the clock that all threads share. */
-  readonly heard: readonly { readonly jobUid: string; readonly epoch: number; readonly podUids: readonly string[] }[];
+  readonly contacts: readonly {
+    readonly jobUid: string;
+    readonly epoch: number;
+    readonly podUids: readonly string[];
+  }[];
   readonly sentAtMs: number;
   /** Jobs that are further than before. */
   readonly progress: readonly StepsSoFar[];
   /** Jobs of which ranks have ended. */
   readonly ended: readonly string[];
   /** What launchers said of their ranks, the newest of each that said something. */
-  readonly words: readonly LauncherWord[];
+  readonly launchers: readonly LauncherReport[];
   /** What pods told of themselves before their first rank. */
-  readonly preflights: readonly PreflightWord[];
+  readonly preflights: readonly PodPreflightReport[];
   /** What detectors found of gangs. */
-  readonly health: readonly HealthWord[];
+  readonly health: readonly HealthReport[];
   /** What pods told of what they really train. */
-  readonly trained: readonly TrainedWord[];
+  readonly trained: readonly PodTrainedReport[];
   readonly counts: Readonly<Partial<Record<SessionCount, number>>>;
   readonly connections: number;
   /** Share of the time that the thread was busy, in [0, 1]. */
@@ -100,7 +110,7 @@ export interface IngestDigest {
 }
 
 /** What one launcher is to be told. */
-export interface LauncherMail {
+export interface AddressedMessage {
   readonly jobUid: string;
   readonly epoch: number;
   readonly podUid: string;
@@ -112,7 +122,7 @@ export type ToIngest =
   | { readonly kind: 'view'; readonly leadership: LeadershipView; readonly jobs: readonly NewestEpoch[] }
   | { readonly kind: 'refuse'; readonly jobUid: string; readonly epoch: number; readonly why: string }
   | { readonly kind: 'forget'; readonly jobUid: string }
-  | ({ readonly kind: 'order' } & LauncherMail)
+  | ({ readonly kind: 'order' } & AddressedMessage)
   | { readonly kind: 'certificate'; readonly serving: KeyPair }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: IngestAnswer }
   | { readonly kind: 'digestTaken' }

@@ -26,7 +26,7 @@ describe('the cluster as the thread of the reports sees it', () => {
   it('leads as long as it was told that the term lasts, however long the loop stands still', async () => {
     const { ports, clock } = somePorts();
     expect(ports.leadership()).toEqual({ leading: false });
-    ports.see({ kind: 'view', leadership: leading, jobs: [] });
+    ports.receiveView({ kind: 'view', leadership: leading, jobs: [] });
     expect(ports.leadership()).toEqual({ leading: true, term: 7 });
     await clock.advance(10_000);
     expect(ports.leadership()).toEqual({ leading: false });
@@ -36,16 +36,16 @@ describe('the cluster as the thread of the reports sees it', () => {
     const { ports, asked } = somePorts();
     const found = ports.findPod(identity);
     expect(asked).toEqual([[1, { kind: 'findPod', pod: identity }]]);
-    ports.hear({ kind: 'answer', id: 1, answer: { pod, newest } });
+    ports.receiveAnswer({ kind: 'answer', id: 1, answer: { pod, newest } });
     expect(await found).toEqual(pod);
     expect([ports.currentEpoch('job-1'), ports.isFenced(pod)]).toEqual([3, false]);
-    ports.see({ kind: 'view', leadership: leading, jobs: [{ ...newest, incarnation: 2 }] });
+    ports.receiveView({ kind: 'view', leadership: leading, jobs: [{ ...newest, incarnation: 2 }] });
     expect(ports.currentIncarnation('job-1')).toBe(2);
-    ports.see({ kind: 'view', leadership: leading, jobs: [{ ...newest, isFenced: true }] });
+    ports.receiveView({ kind: 'view', leadership: leading, jobs: [{ ...newest, isFenced: true }] });
     expect(ports.isFenced(pod)).toBe(true);
-    ports.see({ kind: 'view', leadership: leading, jobs: [{ ...newest, epoch: 4 }] });
+    ports.receiveView({ kind: 'view', leadership: leading, jobs: [{ ...newest, epoch: 4 }] });
     expect([ports.currentEpoch('job-1'), ports.isFenced(pod)]).toEqual([4, false]);
-    ports.see({ kind: 'view', leadership: leading, jobs: [{ ...newest, epoch: undefined }] });
+    ports.receiveView({ kind: 'view', leadership: leading, jobs: [{ ...newest, epoch: undefined }] });
     expect(ports.currentEpoch('job-1')).toBeUndefined();
   });
 
@@ -53,7 +53,7 @@ describe('the cluster as the thread of the reports sees it', () => {
     const { ports, asked } = somePorts();
     const isKnown = ports.isKnownPod(identity);
     expect(asked).toEqual([[1, { kind: 'isKnownPod', pod: identity }]]);
-    ports.hear({ kind: 'answer', id: 1, answer: true });
+    ports.receiveAnswer({ kind: 'answer', id: 1, answer: true });
     expect([await isKnown, ports.currentEpoch('job-1')]).toEqual([true, undefined]);
   });
 
@@ -62,7 +62,7 @@ describe('the cluster as the thread of the reports sees it', () => {
     for (let question = 0; question < 100; question += 1) void ports.findPod(identity);
     await settled();
     expect(asked).toHaveLength(64);
-    for (let id = 1; id <= 10; id += 1) ports.hear({ kind: 'answer', id, answer: { pod: 'unknown' } });
+    for (let id = 1; id <= 10; id += 1) ports.receiveAnswer({ kind: 'answer', id, answer: { pod: 'unknown' } });
     await settled();
     expect(asked).toHaveLength(74);
   });
@@ -70,7 +70,7 @@ describe('the cluster as the thread of the reports sees it', () => {
   it('throws where a checkpoint could not be recorded, so that the session tries again', async () => {
     const { ports } = somePorts();
     const recorded = ports.recordCheckpoint(pod, {} as never);
-    ports.hear({ kind: 'answer', id: 1, answer: 'failed' });
+    ports.receiveAnswer({ kind: 'answer', id: 1, answer: 'failed' });
     await expect(recorded).rejects.toThrow('cannot be recorded');
   });
 });

@@ -30,14 +30,14 @@ export class IngestPorts implements ReportPorts {
   }
 
   /** The loop's thread has looked around. */
-  see({ leadership, jobs }: Extract<ToIngest, { kind: 'view' }>): void {
+  receiveView({ leadership, jobs }: Extract<ToIngest, { kind: 'view' }>): void {
     this.#leadership = leadership;
     // A loop that stands still does not lead for ever.
     if (leadership.leading) this.#leadsUntilMs = this.#clock.monotonicMs() + leadership.leftMs;
     for (const newest of jobs) this.#note(newest);
   }
 
-  hear({ id, answer }: Extract<ToIngest, { kind: 'answer' }>): void {
+  receiveAnswer({ id, answer }: Extract<ToIngest, { kind: 'answer' }>): void {
     const settle = this.#open.get(id);
     this.#open.delete(id);
     settle?.(answer);

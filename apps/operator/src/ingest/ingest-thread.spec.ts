@@ -14,7 +14,7 @@ const start = {
 /** What the scripted thread does when it is told to refuse somebody. */
 const told = (why: string) => ({ kind: 'refuse', jobUid: 'job-1', epoch: 1, why }) as const;
 
-interface Desk {
+interface Setup {
   readonly thread: IngestThread;
   readonly clock: FakeClock;
   readonly deaths: number[];
@@ -29,7 +29,7 @@ interface Desk {
 const running: IngestThread[] = [];
 afterEach(() => Promise.all(running.splice(0).map((thread) => thread.stop())));
 
-function aDesk(options: Partial<IngestThreadParts> = {}): Desk {
+function aSetup(options: Partial<IngestThreadParts> = {}): Setup {
   const clock = new FakeClock();
   const deaths: number[] = [];
   const said: string[] = [];
@@ -48,7 +48,7 @@ function aDesk(options: Partial<IngestThreadParts> = {}): Desk {
     start: () => start,
     answer: async () => ({ pod: 'unknown' }),
     take: ({ ended }) => note(() => said.push(...ended)),
-    look: () => ({ leadership: { leading: false }, jobs: [] }),
+    view: () => ({ leadership: { leading: false }, jobs: [] }),
     onDeath: (_reason, againInMs) => note(() => deaths.push(againInMs)),
     ...options,
   });
@@ -63,7 +63,7 @@ function aDesk(options: Partial<IngestThreadParts> = {}): Desk {
     deaths,
     said: nextSaid,
     answers: async () => {
-      thread.tell(told('ask'));
+      thread.send(told('ask'));
       while (!(await nextSaid()).startsWith('answer'));
     },
     dead: async () => {
@@ -75,109 +75,109 @@ function aDesk(options: Partial<IngestThreadParts> = {}): Desk {
 
 describe('the thread of the reports', () => {
   it('is told what it should know as soon as it listens, and again every 200 ms', async () => {
-    const desk = aDesk();
-    await desk.thread.start();
-    expect(desk.thread.port).toBe(4321);
-    expect(await desk.said()).toBe('sees 0 jobs');
-    await desk.clock.advance(200);
-    expect(await desk.said()).toBe('sees 0 jobs');
+    const setup = aSetup();
+    await setup.thread.start();
+    expect(setup.thread.port).toBe(4321);
+    expect(await setup.said()).toBe('sees 0 jobs');
+    await setup.clock.advance(200);
+    expect(await setup.said()).toBe('sees 0 jobs');
   });
 
   it('says so at the start where it cannot listen, and does not try again', async () => {
-    const desk = aDesk({ start: () => ({ ...start, listenHost: 'taken' }) });
-    await expect(desk.thread.start()).rejects.toThrow('the port is taken');
-    expect([desk.deaths, desk.clock.pending]).toEqual([[], 0]);
+    const setup = aSetup({ start: () => ({ ...start, listenHost: 'taken' }) });
+    await expect(setup.thread.start()).rejects.toThrow('the port is taken');
+    expect([setup.deaths, setup.clock.pending]).toEqual([[], 0]);
   });
 
   it('gets the answers to its questions', async () => {
-    const desk = aDesk();
-    await desk.thread.start();
-    await desk.said();
-    desk.thread.tell(told('ask'));
-    expect(await desk.said()).toBe('answer 7: {"pod":"unknown"}');
+    const setup = aSetup();
+    await setup.thread.start();
+    await setup.said();
+    setup.thread.send(told('ask'));
+    expect(await setup.said()).toBe('answer 7: {"pod":"unknown"}');
   });
 
   it.each(['throw', 'exit'])('that dies (%s) hurts nobody and is started again on the same port', async (why) => {
-    const desk = aDesk();
-    await desk.thread.start();
-    await desk.said();
-    desk.thread.tell(told(why));
-    await desk.dead();
-    expect(desk.thread.isListening).toBe(false);
-    await desk.clock.advance(500);
-    expect(await desk.said()).toBe('sees 0 jobs');
-    expect([desk.thread.isListening, desk.thread.port]).toEqual([true, 4321]);
+    const setup = aSetup();
+    await setup.thread.start();
+    await setup.said();
+    setup.thread.send(told(why));
+    await setup.dead();
+    expect(setup.thread.isListening).toBe(false);
+    await setup.clock.advance(500);
+    expect(await setup.said()).toBe('sees 0 jobs');
+    expect([setup.thread.isListening, setup.thread.port]).toEqual([true, 4321]);
   });
 
   it('that dies again and again is started more and more rarely', async () => {
-    const desk = aDesk({
-      start: () => (desk.deaths.length === 0 ? start : { ...start, listenHost: 'taken' }),
+    const setup = aSetup({
+      start: () => (setup.deaths.length === 0 ? start : { ...start, listenHost: 'taken' }),
     });
-    await desk.thread.start();
-    await desk.said();
-    desk.thread.tell(told('exit'));
-    await desk.dead();
+    await setup.thread.start();
+    await setup.said();
+    setup.thread.send(told('exit'));
+    await setup.dead();
     for (const pauseMs of [500, 1_000, 2_000]) {
-      const dead = desk.dead();
-      await desk.clock.advance(pauseMs);
+      const dead = setup.dead();
+      await setup.clock.advance(pauseMs);
       await dead;
     }
-    expect(desk.deaths).toEqual([500, 1_000, 2_000, 4_000]);
+    expect(setup.deaths).toEqual([500, 1_000, 2_000, 4_000]);
   });
 
   it('that lives again for less than a minute is started as rarely as before when it dies; after that, soon', async () => {
-    const desk = aDesk();
-    await desk.thread.start();
+    const setup = aSetup();
+    await setup.thread.start();
     const dies = async (): Promise<void> => {
-      desk.thread.tell(told('exit'));
-      await desk.dead();
-      await desk.clock.advance(desk.deaths.at(-1) ?? 0);
-      await desk.answers();
+      setup.thread.send(told('exit'));
+      await setup.dead();
+      await setup.clock.advance(setup.deaths.at(-1) ?? 0);
+      await setup.answers();
     };
     await dies();
     await dies();
-    expect(desk.deaths).toEqual([500, 1_000]);
+    expect(setup.deaths).toEqual([500, 1_000]);
     for (let check = 0; check < 6; check += 1) {
-      await desk.clock.advance(10_000);
-      await desk.answers();
+      await setup.clock.advance(10_000);
+      await setup.answers();
     }
     await dies();
-    expect(desk.deaths).toEqual([500, 1_000, 500]);
+    expect(setup.deaths).toEqual([500, 1_000, 500]);
   });
 
   it('that never comes back is known by how long nothing was told, however often it is started', async () => {
-    const desk = aDesk({ start: () => (desk.deaths.length === 0 ? start : { ...start, listenHost: 'taken' }) });
-    expect(desk.thread.silentMs).toBe(0);
-    await desk.thread.start();
-    await desk.answers();
-    expect(desk.thread.silentMs).toBe(0);
-    desk.thread.tell(told('exit'));
-    await desk.dead();
+    const setup = aSetup({ start: () => (setup.deaths.length === 0 ? start : { ...start, listenHost: 'taken' }) });
+    expect(setup.thread.silentMs).toBe(0);
+    await setup.thread.start();
+    await setup.answers();
+    expect(setup.thread.silentMs).toBe(0);
+    setup.thread.send(told('exit'));
+    await setup.dead();
     for (const pauseMs of [500, 1_000, 2_000]) {
-      const dead = desk.dead();
-      await desk.clock.advance(pauseMs);
+      const dead = setup.dead();
+      await setup.clock.advance(pauseMs);
       await dead;
     }
-    expect(desk.thread.silentMs).toBe(3_500);
+    expect(setup.thread.silentMs).toBe(3_500);
   });
 
   it('is not silent once it is stopped', async () => {
-    const desk = aDesk();
-    await desk.thread.start();
-    await desk.thread.stop();
-    await desk.clock.advance(200_000);
-    expect(desk.thread.silentMs).toBe(0);
+    const setup = aSetup();
+    await setup.thread.start();
+    await setup.thread.stop();
+    await setup.clock.advance(200_000);
+    expect(setup.thread.silentMs).toBe(0);
   });
 
   it('that tells nothing at three checks in a row is ended and started again', async () => {
-    const desk = aDesk();
-    await desk.thread.start();
-    await desk.said();
-    desk.thread.tell(told('hang'));
-    const dead = desk.dead();
-    for (let check = 0; check < 3; check += 1) await desk.clock.advance(10_000);
+    const setup = aSetup();
+    await setup.thread.start();
+    await setup.said();
+    setup.thread.send(told('hang'));
+    const dead = setup.dead();
+    for (let check = 0; check < 3; check += 1) await setup.clock.advance(10_000);
     await dead;
-    await desk.clock.advance(500);
-    expect(await desk.said()).toBe('sees 0 jobs');
+    await setup.clock.advance(500);
+    expect(await setup.said()).toBe('sees 0 jobs');
   });
 });

@@ -19,7 +19,7 @@ export interface IngestThreadParts {
   readonly answer: (question: IngestQuestion) => Promise<IngestAnswer>;
   readonly take: (digest: IngestDigest) => void;
   /** What the thread should know by now; of the jobs those that changed since the call before. */
-  readonly look: () => { readonly leadership: LeadershipView; readonly jobs: readonly NewestEpoch[] };
+  readonly view: () => { readonly leadership: LeadershipView; readonly jobs: readonly NewestEpoch[] };
   /** The thread is gone, with everything that it knew of its connections. It is started again after `againInMs`. */
   readonly onDeath: (reason: Error, againInMs: number) => void;
   readonly clock: Clock;
@@ -58,7 +58,7 @@ export class IngestThread {
   #silentChecks = 0;
   #threadStartedAtMs = 0;
   /** Of the last digest, and at first of the start; absent while the thread is not wanted. */
-  #toldAtMs: number | undefined;
+  #lastDigestAtMs: number | undefined;
   #cancelTimers: (() => void)[] = [];
   #onListening: PromiseWithResolvers<void> | undefined;
 
@@ -77,26 +77,26 @@ export class IngestThread {
 
   /** How long ago anything was last told, whatever has become of the thread since; 0 before the start and after `stop`. */
   get silentMs(): number {
-    return this.#toldAtMs === undefined ? 0 : this.#parts.clock.monotonicMs() - this.#toldAtMs;
+    return this.#lastDigestAtMs === undefined ? 0 : this.#parts.clock.monotonicMs() - this.#lastDigestAtMs;
   }
 
   /** Starts the thread; rejects where it cannot listen, for instance because the port is taken. */
   async start(): Promise<void> {
     this.#onListening = Promise.withResolvers<void>();
-    this.#toldAtMs = this.#parts.clock.monotonicMs();
+    this.#lastDigestAtMs = this.#parts.clock.monotonicMs();
     this.#startThread();
     await this.#onListening.promise;
   }
 
   /** Lost where there is no thread at the moment: it learns what counts when it looks. */
-  tell(message: ToIngest): void {
+  send(message: ToIngest): void {
     this.#thread?.postMessage(message);
   }
 
   /** Sends every launcher away, closes the port and ends the thread. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#toldAtMs = undefined;
+    this.#lastDigestAtMs = undefined;
     this.#forgetTimers();
     const thread = this.#thread;
     if (thread === undefined) return;
@@ -127,7 +127,7 @@ export class IngestThread {
       this.#onDeath(thread, new Error(`the thread of the reports failed: ${error.message}`, { cause: error })),
     );
     thread.on('exit', () => this.#onDeath(thread, new Error('the thread of the reports ended by itself')));
-    this.#every(VIEW_MS, () => this.tell({ kind: 'view', ...this.#parts.look() }));
+    this.#every(VIEW_MS, () => this.send({ kind: 'view', ...this.#parts.view() }));
     this.#every(CHECK_MS, () => this.#check());
   }
 
@@ -136,7 +136,7 @@ export class IngestThread {
       case 'listening':
         this.#port = message.port;
         this.#isListening = true;
-        this.tell({ kind: 'view', ...this.#parts.look() });
+        this.send({ kind: 'view', ...this.#parts.view() });
         this.#onListening?.resolve();
         return;
       case 'question':
@@ -145,7 +145,7 @@ export class IngestThread {
       case 'digest':
         this.#noteLife();
         this.#parts.take(message.digest);
-        this.tell({ kind: 'digestTaken' });
+        this.send({ kind: 'digestTaken' });
         return;
       case 'stopped':
         return;
@@ -155,7 +155,7 @@ export class IngestThread {
   #noteLife(): void {
     const nowMs = this.#parts.clock.monotonicMs();
     this.#silentChecks = 0;
-    if (!this.#isStopping) this.#toldAtMs = nowMs;
+    if (!this.#isStopping) this.#lastDigestAtMs = nowMs;
     if (nowMs - this.#threadStartedAtMs >= HEALTHY_AFTER_MS) this.#pauseMs = FIRST_PAUSE_MS;
   }
 

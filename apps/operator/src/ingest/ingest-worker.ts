@@ -6,15 +6,15 @@ import { createKubeClient, sleep, systemClock } from '@coxswain/kube';
 import { TokenReviewAuthenticator } from './authenticator.ts';
 import { fairShareOf } from './fair-share.ts';
 import { HealthWatch } from './health-watch.ts';
-import { HeardPods } from './active-pods.ts';
+import { ActivePods } from './active-pods.ts';
 import { sharedMonotonicMs, type FromIngest, type IngestStart, type ToIngest } from './ingest-messages.ts';
 import { IngestPorts } from './ingest-ports.ts';
-import { LauncherWords } from './launcher-reports.ts';
+import { LauncherReports } from './launcher-reports.ts';
 import { MessageDeduplicator } from './message-deduplicator.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Rendezvous } from './rendezvous.ts';
 import { startReportServer } from './report-server.ts';
-import type { PreflightWord, SessionCount, TrainedWord } from './session-ports.ts';
+import type { PodPreflightReport, SessionCount, PodTrainedReport } from './session-ports.ts';
 import { SeriesRing } from './series-ring.ts';
 import { StackRequests } from './stack-requests.ts';
 import { TraceRecorder } from './trace-recorder.ts';
@@ -25,7 +25,7 @@ const DIGEST_MS = 1_000;
 const HURRY_MS = 100;
 
 const start = workerData as IngestStart;
-const tell = (message: FromIngest): void => parentPort?.postMessage(message);
+const send = (message: FromIngest): void => parentPort?.postMessage(message);
 const clock = systemClock;
 const stopping = new AbortController();
 
@@ -35,7 +35,7 @@ const client = createKubeClient({
   maxInFlight: 16,
 });
 const authenticator = new TokenReviewAuthenticator({ client, clock });
-const ports = new IngestPorts({ clock, ask: (id, question) => tell({ kind: 'question', id, question }) });
+const ports = new IngestPorts({ clock, ask: (id, question) => send({ kind: 'question', id, question }) });
 const series = new SeriesRing({ bootId: randomUUID() });
 const progress = new ProgressTracker();
 const { healthTraceDirectory: directory } = start;
@@ -57,11 +57,11 @@ const health = new HealthWatch({
   ...(records === undefined ? {} : { records }),
   stacks: (run, ranks) => stacks.evidenceOf(run, ranks),
 });
-const heard = new HeardPods();
-const words = new LauncherWords();
-let preflights: PreflightWord[] = [];
+const active = new ActivePods();
+const launchers = new LauncherReports();
+let preflights: PodPreflightReport[] = [];
 /** The newest of each pod: no more than there are. */
-const trained = new Map<string, TrainedWord>();
+const trained = new Map<string, PodTrainedReport>();
 let counts: Partial<Record<SessionCount, number>> = {};
 
 const readers = { authenticator, readers: start.seriesReaders, leadership: () => ports.leadership() };
@@ -81,11 +81,11 @@ const server = await startReportServer({
     series,
     progress,
     health,
-    heard: (pod) => heard.note(pod),
-    said: (word) => words.note(word),
-    lookedAt: (word) => void preflights.push(word),
-    stacks: (pod, told) => stacks.hear(pod, told),
-    trained: (word) => void trained.set(`${word.jobUid} ${word.podIndex}`, word),
+    recordContact: (pod) => active.add(pod),
+    recordLauncher: (report) => launchers.add(report),
+    recordPreflight: (report) => void preflights.push(report),
+    recordStacks: (pod, answer) => stacks.receive(pod, answer),
+    recordTrained: (report) => void trained.set(`${report.jobUid} ${report.podIndex}`, report),
     rendezvous,
     waiting: new WaitingLaunchers(),
     deduplicator: new MessageDeduplicator(),
@@ -104,20 +104,20 @@ let busy = performance.eventLoopUtilization();
 
 function digest(): void {
   const sinceMs = clock.monotonicMs() - digestedAtMs;
-  const isUrgent = ports.hasEnded || health.hasNews || words.hasNew || preflights.length > 0;
-  if (sinceMs >= DIGEST_MS) health.look();
+  const isUrgent = ports.hasEnded || health.hasReports || launchers.hasNew || preflights.length > 0;
+  if (sinceMs >= DIGEST_MS) health.tick();
   if (!isTaken || sinceMs < (isUrgent ? HURRY_MS : DIGEST_MS)) return;
   const now = performance.eventLoopUtilization();
-  tell({
+  send({
     kind: 'digest',
     digest: {
-      heard: heard.take(),
+      contacts: active.take(),
       sentAtMs: sharedMonotonicMs(),
       progress: progress.takeChanged(),
       ended: ports.takeEnded(),
-      words: words.take(),
+      launchers: launchers.take(),
       preflights,
-      health: health.take(),
+      health: health.takeReports(),
       trained: [...trained.values()],
       counts,
       connections: server.connections,
@@ -140,20 +140,20 @@ async function stop(): Promise<void> {
   await server.stop();
   await records?.close();
   await client.close();
-  tell({ kind: 'stopped' });
+  send({ kind: 'stopped' });
   parentPort?.close();
 }
 
 function receive(message: ToIngest): void {
   switch (message.kind) {
     case 'view':
-      return ports.see(message);
+      return ports.receiveView(message);
     case 'answer':
-      return ports.hear(message);
+      return ports.receiveAnswer(message);
     case 'refuse':
       return rendezvous.refuse(message, message.why);
     case 'order':
-      return rendezvous.tell(message, message.message);
+      return rendezvous.send(message, message.message);
     case 'forget':
       progress.forget(message.jobUid);
       stacks.forget(message.jobUid);
@@ -170,4 +170,4 @@ function receive(message: ToIngest): void {
 }
 
 parentPort?.on('message', receive);
-tell({ kind: 'listening', port: server.port });
+send({ kind: 'listening', port: server.port });

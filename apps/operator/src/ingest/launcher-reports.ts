@@ -1,27 +1,27 @@
 import type { PlacedLauncher } from '@coxswain/lifecycle';
 
 /** What a launcher says of the ranks of its pod, and whose it is. */
-export interface LauncherWord extends PlacedLauncher {
+export interface LauncherReport extends PlacedLauncher {
   readonly jobUid: string;
   readonly podUid: string;
 }
 
 /** The newest word of each launcher that has said something since the last look; bounded by the number of pods. */
-export class LauncherWords {
-  #words = new Map<string, LauncherWord>();
+export class LauncherReports {
+  #reports = new Map<string, LauncherReport>();
 
-  note(word: LauncherWord): void {
-    this.#words.set(word.podUid, word);
+  add(report: LauncherReport): void {
+    this.#reports.set(report.podUid, report);
   }
 
   /** Whether there is something that nobody was told yet. */
   get hasNew(): boolean {
-    return this.#words.size > 0;
+    return this.#reports.size > 0;
   }
 
-  take(): readonly LauncherWord[] {
-    const words = [...this.#words.values()];
-    this.#words = new Map();
-    return words;
+  take(): readonly LauncherReport[] {
+    const reports = [...this.#reports.values()];
+    this.#reports = new Map();
+    return reports;
   }
 }

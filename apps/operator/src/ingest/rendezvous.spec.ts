@@ -43,8 +43,8 @@ describe('the rendezvous', () => {
     rendezvous.join(gang, one);
     rendezvous.join(gang, other);
     const order = { kind: 'endRanks', epoch: 3, incarnation: 1, message: 'over' } as const;
-    rendezvous.tell({ ...gang, podUid: 'pod-1' }, order);
-    rendezvous.tell({ ...gang, podUid: 'pod-9' }, order);
+    rendezvous.send({ ...gang, podUid: 'pod-1' }, order);
+    rendezvous.send({ ...gang, podUid: 'pod-9' }, order);
     expect([one.heard, other.heard]).toEqual([[], [order]]);
   });
 

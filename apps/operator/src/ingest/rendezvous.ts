@@ -71,7 +71,7 @@ export class Rendezvous {
   }
 
   /** Tells the launcher of that pod; nobody where it is not connected. */
-  tell(pod: Gang & { readonly podUid: string }, message: Parameters<RendezvousMember['send']>[0]): void {
+  send(pod: Gang & { readonly podUid: string }, message: Parameters<RendezvousMember['send']>[0]): void {
     for (const member of this.#gangs.get(keyOf(pod))?.members ?? []) {
       if (member.podUid === pod.podUid) member.send(message);
     }

@@ -65,7 +65,7 @@ const MAX_WAITING_CHARACTERS = 32_768;
 /** Starts the server; rejects when the port is taken. */
 export async function startReportServer(options: ReportServerOptions): Promise<ReportServer> {
   const launchers = new Map<WebSocket, ReportSession>();
-  const strangers = new UnidentifiedPlaces(options.unidentified ?? UNIDENTIFIED, (delayMs, fire) =>
+  const unidentified = new UnidentifiedPlaces(options.unidentified ?? UNIDENTIFIED, (delayMs, fire) =>
     options.clock.setTimer(delayMs, fire),
   );
   const sockets = new WebSocketServer({
@@ -77,13 +77,13 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
   sockets.on('headers', (headers) => headers.push(`${REPLICA_URL_HEADER}: ${options.ownUrl}`));
   const server = createServer(
     { cert: options.serving.certPem, key: options.serving.keyPem, minVersion: 'TLSv1.3' },
-    (request, response) => route({ options, strangers }, request, response),
+    (request, response) => route({ options, unidentified }, request, response),
   );
   let share = fairShareOf(0);
   let cancelPace = (): void => undefined;
   const keepPace = (): void => {
     share = fairShareOf(launchers.size);
-    for (const session of launchers.values()) session.keepTo(share.pace);
+    for (const session of launchers.values()) session.setRate(share.pace);
     cancelPace = options.clock.setTimer(PACE_CHECK_MS, keepPace);
   };
   keepPace();
@@ -93,9 +93,9 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
     connected.add(socket);
     socket.on('close', () => {
       connected.delete(socket);
-      strangers.leave(key);
+      unidentified.leave(key);
     });
-    strangers.enter(key, socket.remoteAddress ?? '', () => socket.destroy());
+    unidentified.enter(key, socket.remoteAddress ?? '', () => socket.destroy());
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => undefined); // A connection that breaks off during its handshake concerns nobody.
@@ -105,7 +105,7 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
       return void socket.end('HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n');
     }
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
-      launchers.set(webSocket, attach({ webSocket, request, launchers, strangers, share: () => share }, options));
+      launchers.set(webSocket, attach({ webSocket, request, launchers, unidentified, share: () => share }, options));
     });
   });
   server.on('tlsClientError', () => undefined);
@@ -136,12 +136,12 @@ function attach(
     readonly webSocket: WebSocket;
     readonly request: IncomingMessage;
     readonly launchers: Map<WebSocket, ReportSession>;
-    readonly strangers: UnidentifiedPlaces;
+    readonly unidentified: UnidentifiedPlaces;
     readonly share: () => FairShare;
   },
   options: ReportServerOptions,
 ): ReportSession {
-  const { webSocket, request, launchers, strangers, share } = connection;
+  const { webSocket, request, launchers, unidentified, share } = connection;
   const key = keyOf(request.socket);
   const { clock, silenceMs } = options;
   const throttle = new Throttle({ messages: () => share().frames, kilobytes: () => share().kilobytes, clock });
@@ -150,8 +150,8 @@ function attach(
     token: bearerOf(request),
     pace: share().pace,
     unreachable: unreachableOf(request),
-    onHello: () => strangers.saidHello(key),
-    onIdentified: () => strangers.leave(key),
+    onHello: () => unidentified.recordHello(key),
+    onIdentified: () => unidentified.leave(key),
     link: {
       send: (message) => sendTo(webSocket, message),
       close: () => {
@@ -209,12 +209,12 @@ function attach(
 }
 
 function route(
-  { options, strangers }: { readonly options: ReportServerOptions; readonly strangers: UnidentifiedPlaces },
+  { options, unidentified }: { readonly options: ReportServerOptions; readonly unidentified: UnidentifiedPlaces },
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
   response.on('error', () => undefined);
-  const onIdentified = (): void => strangers.leave(keyOf(request.socket));
+  const onIdentified = (): void => unidentified.leave(keyOf(request.socket));
   const call = { request, response, token: bearerOf(request), onIdentified };
   const path = `${request.method} ${pathOf(request)}`;
   if (path === `GET ${SERIES_PATH}`) {

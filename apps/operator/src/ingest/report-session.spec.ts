@@ -26,7 +26,7 @@ const saved = {
   manifestSha256: 'c'.repeat(64),
 };
 
-interface Desk {
+interface Setup {
   readonly session: ReportSession;
   readonly said: OperatorMessage[];
   readonly counts: SessionCount[];
@@ -45,10 +45,10 @@ interface Desk {
 }
 
 /** A session whose cluster is a few fields, and whose token belongs to `pod-1`. */
-function aDesk(shared: Partial<SessionContext> = {}, connection: Partial<SessionConnection> = {}): Desk {
+function aSetup(shared: Partial<SessionContext> = {}, connection: Partial<SessionConnection> = {}): Setup {
   const said: OperatorMessage[] = [];
   const counts: SessionCount[] = [];
-  const world: Desk['world'] = {
+  const world: Setup['world'] = {
     epoch: 3,
     isFenced: false,
     incarnation: 1,
@@ -82,11 +82,11 @@ function aDesk(shared: Partial<SessionContext> = {}, connection: Partial<Session
     waiting: new WaitingLaunchers(),
     progress: new ProgressTracker(),
     health: { heartbeat: () => undefined, step: () => undefined },
-    heard: () => undefined,
-    said: () => undefined,
-    lookedAt: () => undefined,
-    trained: () => undefined,
-    stacks: () => undefined,
+    recordContact: () => undefined,
+    recordLauncher: () => undefined,
+    recordPreflight: () => undefined,
+    recordTrained: () => undefined,
+    recordStacks: () => undefined,
     series: new SeriesRing({ bootId: 'operator' }),
     deduplicator: new MessageDeduplicator(),
     now: () => new Date('2026-01-01T00:00:00Z'),
@@ -132,9 +132,9 @@ const aStep = (step: number, more: Record<string, unknown> = {}) =>
 
 describe('a report session', () => {
   it('welcomes a pod that is who it says, and acknowledges', async () => {
-    const desk = aDesk();
-    await desk.say({ kind: 'hello' });
-    expect(desk.said).toEqual([
+    const setup = aSetup();
+    await setup.say({ kind: 'hello' });
+    expect(setup.said).toEqual([
       { kind: 'welcome', leaderTerm: 7 },
       { kind: 'listensTo', parts: ['watermarks', 'notFinite'] },
       { kind: 'ack', sequence: 1 },
@@ -147,83 +147,83 @@ describe('a report session', () => {
     ['another epoch', { epoch: 2 }],
     ['another index', { podIndex: 1 }],
   ])('refuses a hello that claims %s', async (_what, claim) => {
-    const desk = aDesk();
-    await desk.say({ kind: 'hello', ...claim });
-    expect(desk.codes()).toEqual(['unauthenticated']);
+    const setup = aSetup();
+    await setup.say({ kind: 'hello', ...claim });
+    expect(setup.codes()).toEqual(['unauthenticated']);
   });
 
   it('asks to come again when the token cannot be checked, and not to be someone else', async () => {
-    const desk = aDesk({ authenticator: { authenticate: async () => ({ kind: 'unavailable' }) } });
-    await desk.say({ kind: 'hello' });
-    expect(desk.codes()).toEqual(['notReady']);
+    const setup = aSetup({ authenticator: { authenticate: async () => ({ kind: 'unavailable' }) } });
+    await setup.say({ kind: 'hello' });
+    expect(setup.codes()).toEqual(['notReady']);
   });
 
   it('lets a pod have one connection: the newer one closes the older', async () => {
-    const older = aDesk();
+    const older = aSetup();
     await older.say({ kind: 'hello' });
-    const newer = aDesk(older.context);
+    const newer = aSetup(older.context);
     await newer.say({ kind: 'hello' });
     expect([older.codes(), newer.codes()]).toEqual([['notReady'], []]);
   });
 
   it('refuses an epoch that was replaced while the pod was connected', async () => {
-    const desk = aDesk();
-    await desk.say({ kind: 'hello' });
-    desk.world.epoch = 4;
-    await desk.say({ kind: 'heartbeat', ranks: [] });
-    expect(desk.codes()).toEqual(['staleEpoch']);
+    const setup = aSetup();
+    await setup.say({ kind: 'hello' });
+    setup.world.epoch = 4;
+    await setup.say({ kind: 'heartbeat', ranks: [] });
+    expect(setup.codes()).toEqual(['staleEpoch']);
   });
 
   it.each([
     ['at its next message', { kind: 'heartbeat', ranks: [] }],
     ['with a checkpoint, which is not recorded', { kind: 'checkpointSaved', checkpoint: saved }],
   ] as const)('refuses an epoch that has failed, %s', async (_what, message) => {
-    const desk = aDesk();
-    desk.world.checkpoints = [
+    const setup = aSetup();
+    setup.world.checkpoints = [
       () => {
         throw new Error('nothing is to be recorded');
       },
     ];
-    await desk.say({ kind: 'hello' });
-    desk.world.isFenced = true;
-    await desk.say(message);
-    expect(desk.codes()).toEqual(['staleEpoch']);
-    expect(desk.world.checkpoints).toHaveLength(1);
+    await setup.say({ kind: 'hello' });
+    setup.world.isFenced = true;
+    await setup.say(message);
+    expect(setup.codes()).toEqual(['staleEpoch']);
+    expect(setup.world.checkpoints).toHaveLength(1);
   });
 
   it('notes each word of a launcher whose epoch is under way, and none of another', async () => {
     const heard: unknown[] = [];
-    const desk = aDesk({ heard: (one) => void heard.push(one) });
-    await desk.say({ kind: 'hello' });
-    await desk.say({ kind: 'heartbeat', ranks: [] });
-    desk.world.isFenced = true;
-    await desk.say({ kind: 'heartbeat', ranks: [] });
+    const setup = aSetup({ recordContact: (one) => void heard.push(one) });
+    await setup.say({ kind: 'hello' });
+    await setup.say({ kind: 'heartbeat', ranks: [] });
+    setup.world.isFenced = true;
+    await setup.say({ kind: 'heartbeat', ranks: [] });
     expect(heard).toEqual(Array.from({ length: 2 }, () => ({ jobUid: 'job-1', epoch: 3, podUid: 'pod-1' })));
   });
 
   it('refuses a launcher that comes (back) after its epoch has failed', async () => {
-    const desk = aDesk();
-    desk.world.isFenced = true;
-    await desk.say({ kind: 'hello' });
-    expect(desk.said).toEqual([{ kind: 'refused', code: 'staleEpoch', message: 'epoch 3 is over' }]);
+    const setup = aSetup();
+    setup.world.isFenced = true;
+    await setup.say({ kind: 'hello' });
+    expect(setup.said).toEqual([{ kind: 'refused', code: 'staleEpoch', message: 'epoch 3 is over' }]);
   });
 
   it('is sent away when its epoch ends, and those of another epoch or job are not', async () => {
-    const desk = aDesk();
-    await desk.say({ kind: 'hello' });
-    desk.context.rendezvous.refuse({ jobUid: 'job-1', epoch: 2 }, 'over');
-    desk.context.rendezvous.refuse({ jobUid: 'job-2', epoch: 3 }, 'over');
-    expect(desk.codes()).toEqual([]);
-    desk.context.rendezvous.refuse({ jobUid: 'job-1', epoch: 3 }, 'over');
-    expect(desk.codes()).toEqual(['staleEpoch']);
-    expect(desk.context.rendezvous.size).toBe(0);
+    const setup = aSetup();
+    await setup.say({ kind: 'hello' });
+    setup.context.rendezvous.refuse({ jobUid: 'job-1', epoch: 2 }, 'over');
+    setup.context.rendezvous.refuse({ jobUid: 'job-2', epoch: 3 }, 'over');
+    expect(setup.codes()).toEqual([]);
+    setup.context.rendezvous.refuse({ jobUid: 'job-1', epoch: 3 }, 'over');
+    expect(setup.codes()).toEqual(['staleEpoch']);
+    expect(setup.context.rendezvous.size).toBe(0);
   });
 
   it('does not call an epoch stale that this replica has not seen yet', async () => {
-    const desk = aDesk();
-    desk.world.epoch = 2;
-    await desk.say({ kind: 'hello' });
-    expect(desk.codes()).toEqual(['notReady']);
+    const setup = aSetup();
+    setup.world.epoch = 2;
+    await setup.say({ kind: 'hello' });
+    expect(setup.codes()).toEqual(['notReady']);
   });
 
   it.each([
@@ -233,16 +233,16 @@ describe('a report session', () => {
     'lets a launcher wait while %s, and welcomes it as soon as this replica leads',
     async (_what, leaderUrl, unreachable) => {
       const turns: (() => void)[] = [];
-      const desk = aDesk({ sleep: () => new Promise((resolve) => turns.push(resolve)) }, { unreachable });
-      desk.world.isLeader = false;
-      desk.world.leaderUrl = leaderUrl;
-      expect(desk.session.start()).toBe(true);
-      await desk.say({ kind: 'hello' });
-      expect(desk.said).toEqual([]);
-      desk.world.isLeader = true;
+      const setup = aSetup({ sleep: () => new Promise((resolve) => turns.push(resolve)) }, { unreachable });
+      setup.world.isLeader = false;
+      setup.world.leaderUrl = leaderUrl;
+      expect(setup.session.start()).toBe(true);
+      await setup.say({ kind: 'hello' });
+      expect(setup.said).toEqual([]);
+      setup.world.isLeader = true;
       for (const turn of turns) turn();
       await settled();
-      expect(desk.said.map(({ kind }) => kind)).toEqual(['welcome', 'listensTo', 'ack']);
+      expect(setup.said.map(({ kind }) => kind)).toEqual(['welcome', 'listensTo', 'ack']);
     },
   );
 
@@ -251,20 +251,20 @@ describe('a report session', () => {
     ['when too many wait already', true, 0],
   ])('lets no launcher wait %s, and keeps it in its place of a stranger', async (_what, isKnown, most) => {
     let identified = 0;
-    const desk = aDesk({ waiting: new WaitingLaunchers(most) }, { onIdentified: () => (identified += 1) });
-    Object.assign(desk.world, { isLeader: false, leaderUrl: undefined, isKnown });
-    await desk.say({ kind: 'hello' });
-    expect([desk.codes(), identified]).toEqual([['notReady'], 0]);
+    const setup = aSetup({ waiting: new WaitingLaunchers(most) }, { onIdentified: () => (identified += 1) });
+    Object.assign(setup.world, { isLeader: false, leaderUrl: undefined, isKnown });
+    await setup.say({ kind: 'hello' });
+    expect([setup.codes(), identified]).toEqual([['notReady'], 0]);
   });
 
   it('lets one connection of a pod wait: the newer one closes the older, and its place is free when it is welcome', async () => {
     const turns: (() => void)[] = [];
     const waiting = new WaitingLaunchers();
     const shared = { waiting, sleep: () => new Promise<void>((resolve) => turns.push(resolve)) };
-    const [older, newer] = [aDesk(shared), aDesk(shared)];
-    for (const desk of [older, newer]) {
-      Object.assign(desk.world, { isLeader: false, leaderUrl: undefined });
-      await desk.say({ kind: 'hello' });
+    const [older, newer] = [aSetup(shared), aSetup(shared)];
+    for (const setup of [older, newer]) {
+      Object.assign(setup.world, { isLeader: false, leaderUrl: undefined });
+      await setup.say({ kind: 'hello' });
     }
     expect([older.codes(), newer.said, waiting.size]).toEqual([['notReady'], [], 1]);
     newer.world.isLeader = true;
@@ -275,19 +275,19 @@ describe('a report session', () => {
 
   it('frees the place of a launcher that goes while it waits', async () => {
     const waiting = new WaitingLaunchers();
-    const desk = aDesk({ waiting, sleep: () => new Promise(() => undefined) });
-    Object.assign(desk.world, { isLeader: false, leaderUrl: undefined });
-    await desk.say({ kind: 'hello' });
-    desk.session.end();
+    const setup = aSetup({ waiting, sleep: () => new Promise(() => undefined) });
+    Object.assign(setup.world, { isLeader: false, leaderUrl: undefined });
+    await setup.say({ kind: 'hello' });
+    setup.session.end();
     expect(waiting.size).toBe(0);
   });
 
   it('is a stranger until its pod is known, not only its token', async () => {
     let identified = 0;
-    const desk = aDesk({}, { onIdentified: () => (identified += 1) });
+    const setup = aSetup({}, { onIdentified: () => (identified += 1) });
     const found = Promise.withResolvers<ReportingPod | 'unknown'>();
-    desk.context.ports.findPod = () => found.promise;
-    const said = desk.say({ kind: 'hello' });
+    setup.context.ports.findPod = () => found.promise;
+    const said = setup.say({ kind: 'hello' });
     await settled();
     expect(identified).toBe(0);
     found.resolve(pod);
@@ -296,20 +296,20 @@ describe('a report session', () => {
   });
 
   it('sends a launcher away that has waited for 15 s and still nobody leads', async () => {
-    const desk = aDesk();
-    desk.world.isLeader = false;
-    desk.world.leaderUrl = undefined;
-    await desk.say({ kind: 'hello' });
+    const setup = aSetup();
+    setup.world.isLeader = false;
+    setup.world.leaderUrl = undefined;
+    await setup.say({ kind: 'hello' });
     await settled();
-    expect(desk.said).toEqual([{ kind: 'refused', code: 'notLeader', message: 'another replica leads' }]);
+    expect(setup.said).toEqual([{ kind: 'refused', code: 'notLeader', message: 'another replica leads' }]);
   });
 
   it('names the leader when it leads no longer', async () => {
-    const desk = aDesk();
-    await desk.say({ kind: 'hello' });
-    desk.world.isLeader = false;
-    await desk.say({ kind: 'heartbeat', ranks: [] });
-    expect(desk.said.at(-1)).toMatchObject({ code: 'notLeader', leaderUrl: 'https://leader:9443' });
+    const setup = aSetup();
+    await setup.say({ kind: 'hello' });
+    setup.world.isLeader = false;
+    await setup.say({ kind: 'heartbeat', ranks: [] });
+    expect(setup.said.at(-1)).toMatchObject({ code: 'notLeader', leaderUrl: 'https://leader:9443' });
   });
 
   it.each([
@@ -324,42 +324,42 @@ describe('a report session', () => {
       JSON.stringify({ kind: 'resumed', podUid: 'pod-1', epoch: 3, sequence: 2, rendezvous: null, step: -1 }),
     ],
   ])('drops and counts a frame with %s, and goes on', async (_what, frame) => {
-    const desk = aDesk();
-    await desk.say({ kind: 'hello' });
-    await desk.session.receive(frame);
-    expect(desk.counts.filter((what) => what === 'malformed')).toHaveLength(1);
-    expect(desk.codes()).toEqual([]);
+    const setup = aSetup();
+    await setup.say({ kind: 'hello' });
+    await setup.session.receive(frame);
+    expect(setup.counts.filter((what) => what === 'malformed')).toHaveLength(1);
+    expect(setup.codes()).toEqual([]);
   });
 
   it('drops what speaks of another pod’s ranks or of steps beyond the end', async () => {
-    const desk = aDesk();
-    await desk.say({ kind: 'hello' });
-    await desk.say(aStep(5, { ranks: [{ rank: 2, stepTimeMs: 1, timingsMs: {} }] }));
-    await desk.say(aStep(1_000_000));
-    expect(desk.context.series.newestSequence).toBe(0);
-    expect(desk.context.progress.takeChanged()).toEqual([]);
+    const setup = aSetup();
+    await setup.say({ kind: 'hello' });
+    await setup.say(aStep(5, { ranks: [{ rank: 2, stepTimeMs: 1, timingsMs: {} }] }));
+    await setup.say(aStep(1_000_000));
+    expect(setup.context.series.newestSequence).toBe(0);
+    expect(setup.context.progress.takeChanged()).toEqual([]);
   });
 
   it('gives a connection up at the first frame of nonsense before it has said who it is', async () => {
-    const desk = aDesk();
-    await desk.session.receive('nonsense');
-    expect(desk.codes()).toEqual(['malformed']);
+    const setup = aSetup();
+    await setup.session.receive('nonsense');
+    expect(setup.codes()).toEqual(['malformed']);
   });
 
   it('gives a connection up that goes on to send nonsense', async () => {
-    const desk = aDesk();
-    await desk.say({ kind: 'hello' });
-    for (let frame = 0; frame < 30; frame += 1) await desk.session.receive('nonsense');
-    expect(desk.codes()).toEqual(['malformed']);
+    const setup = aSetup();
+    await setup.say({ kind: 'hello' });
+    for (let frame = 0; frame < 30; frame += 1) await setup.session.receive('nonsense');
+    expect(setup.codes()).toEqual(['malformed']);
   });
 
   it('takes gathered steps one by one, and what was left out as a gap', async () => {
-    const desk = aDesk();
-    await desk.say({ kind: 'hello' });
-    await desk.say({ kind: 'steps', reports: [aStep(5).report, aStep(6).report], skipped: 3 });
-    await desk.say(aStep(7));
-    expect(desk.context.series.newestSequence).toBe(6);
-    expect(desk.counts.filter((what) => what === 'step' || what === 'step_missed')).toEqual([
+    const setup = aSetup();
+    await setup.say({ kind: 'hello' });
+    await setup.say({ kind: 'steps', reports: [aStep(5).report, aStep(6).report], skipped: 3 });
+    await setup.say(aStep(7));
+    expect(setup.context.series.newestSequence).toBe(6);
+    expect(setup.counts.filter((what) => what === 'step' || what === 'step_missed')).toEqual([
       'step',
       'step',
       'step_missed',
@@ -368,103 +368,105 @@ describe('a report session', () => {
   });
 
   it('tells a launcher when it is welcome what it listens to, and takes it', async () => {
-    const desk = aDesk();
-    await desk.say({ kind: 'hello' });
-    expect(desk.said[1]).toEqual({ kind: 'listensTo', parts: ['watermarks', 'notFinite'] });
+    const setup = aSetup();
+    await setup.say({ kind: 'hello' });
+    expect(setup.said[1]).toEqual({ kind: 'listensTo', parts: ['watermarks', 'notFinite'] });
     const watermark = { step: 1, phase: 'training', phaseAgeMs: 1, groups: [] } as const;
-    await desk.say({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 0, ...watermark }] });
-    await desk.say({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 4_000, ...watermark }] });
-    expect(desk.counts.filter((count) => count === 'malformed')).toHaveLength(1);
+    await setup.say({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 0, ...watermark }] });
+    await setup.say({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 4_000, ...watermark }] });
+    expect(setup.counts.filter((count) => count === 'malformed')).toHaveLength(1);
   });
 
   it('tells a launcher its pace when it is welcome, and again when that changes', async () => {
-    const desk = aDesk({}, { pace: { stepsPerSecond: 20, gatherMs: 200 } });
-    await desk.say({ kind: 'hello' });
-    desk.session.keepTo({ stepsPerSecond: 20, gatherMs: 200 });
-    desk.session.keepTo({ stepsPerSecond: 1.5, gatherMs: 2_048 });
-    expect(desk.said.filter(({ kind }) => kind === 'pace')).toEqual([
+    const setup = aSetup({}, { pace: { stepsPerSecond: 20, gatherMs: 200 } });
+    await setup.say({ kind: 'hello' });
+    setup.session.setRate({ stepsPerSecond: 20, gatherMs: 200 });
+    setup.session.setRate({ stepsPerSecond: 1.5, gatherMs: 2_048 });
+    expect(setup.said.filter(({ kind }) => kind === 'pace')).toEqual([
       { kind: 'pace', stepsPerSecond: 20, gatherMs: 200 },
       { kind: 'pace', stepsPerSecond: 1.5, gatherMs: 2_048 },
     ]);
   });
 
   it('puts each step into the series once, however often it is told', async () => {
-    const desk = aDesk();
-    await desk.say({ kind: 'hello' });
-    await desk.say({ ...aStep(5), sequence: 2 });
-    await desk.say({ ...aStep(5), sequence: 2 });
-    expect(desk.context.series.newestSequence).toBe(1);
+    const setup = aSetup();
+    await setup.say({ kind: 'hello' });
+    await setup.say({ ...aStep(5), sequence: 2 });
+    await setup.say({ ...aStep(5), sequence: 2 });
+    expect(setup.context.series.newestSequence).toBe(1);
   });
 
   it('acknowledges steps now and then, and everything else at once', async () => {
     let nowMs = Date.parse('2026-01-01T00:00:00Z');
-    const desk = aDesk({ now: () => new Date(nowMs) });
-    const acknowledged = (): number => desk.said.filter(({ kind }) => kind === 'ack').length;
-    await desk.say({ kind: 'hello' });
+    const setup = aSetup({ now: () => new Date(nowMs) });
+    const acknowledged = (): number => setup.said.filter(({ kind }) => kind === 'ack').length;
+    await setup.say({ kind: 'hello' });
     for (let number = 1; number <= 50; number += 1) {
       nowMs += 100;
-      await desk.say(aStep(number));
+      await setup.say(aStep(number));
     }
-    expect([desk.context.series.newestSequence, acknowledged()]).toEqual([50, 3]);
-    await desk.say({ kind: 'heartbeat', ranks: [] });
-    await desk.say({ kind: 'resumed', step: 40 });
+    expect([setup.context.series.newestSequence, acknowledged()]).toEqual([50, 3]);
+    await setup.say({ kind: 'heartbeat', ranks: [] });
+    await setup.say({ kind: 'resumed', step: 40 });
     expect(acknowledged()).toBe(5);
   });
 
   it('acknowledges a checkpoint only after it was recorded, trying again meanwhile', async () => {
-    const desk = aDesk();
+    const setup = aSetup();
     const fail = (): never => {
       throw new Error('the API server is away');
     };
-    desk.world.checkpoints = [fail, fail];
-    await desk.say({ kind: 'hello' });
-    await desk.say({ kind: 'checkpointSaved', checkpoint: saved });
-    expect(desk.said.at(-1)).toEqual({ kind: 'ack', sequence: 2 });
+    setup.world.checkpoints = [fail, fail];
+    await setup.say({ kind: 'hello' });
+    await setup.say({ kind: 'checkpointSaved', checkpoint: saved });
+    expect(setup.said.at(-1)).toEqual({ kind: 'ack', sequence: 2 });
   });
 
   it('lets no text of a launcher into a checkpoint that a store trips over', async () => {
-    const desk = aDesk();
+    const setup = aSetup();
     const seen: SavedCheckpoint[] = [];
-    desk.world.checkpoints = [
+    setup.world.checkpoints = [
       (checkpoint) => {
         seen.push(checkpoint);
         return 'recorded';
       },
     ];
-    await desk.say({ kind: 'hello' });
-    await desk.say({ kind: 'checkpointSaved', checkpoint: { ...saved, format: 'dcp\ud83d\u0000' } });
+    await setup.say({ kind: 'hello' });
+    await setup.say({ kind: 'checkpointSaved', checkpoint: { ...saved, format: 'dcp\ud83d\u0000' } });
     expect(seen.map(({ format }) => format)).toEqual(['dcp\ufffd\ufffd']);
   });
 
   it('acknowledges nothing and asks to come again when the checkpoint cannot be recorded', async () => {
-    const desk = aDesk();
+    const setup = aSetup();
     const fail = (): never => {
       throw new Error('the API server is away');
     };
-    desk.world.checkpoints = Array.from({ length: 20 }, () => fail);
-    await desk.say({ kind: 'hello' });
-    await desk.say({ kind: 'checkpointSaved', checkpoint: saved });
-    expect(desk.codes()).toEqual(['notReady']);
-    expect(desk.said).not.toContainEqual({ kind: 'ack', sequence: 2 });
+    setup.world.checkpoints = Array.from({ length: 20 }, () => fail);
+    await setup.say({ kind: 'hello' });
+    await setup.say({ kind: 'checkpointSaved', checkpoint: saved });
+    expect(setup.codes()).toEqual(['notReady']);
+    expect(setup.said).not.toContainEqual({ kind: 'ack', sequence: 2 });
   });
 
   it('refuses the checkpoint of an epoch that has been replaced', async () => {
-    const desk = aDesk();
-    desk.world.checkpoints = [() => 'stale'];
-    await desk.say({ kind: 'hello' });
-    await desk.say({ kind: 'checkpointSaved', checkpoint: saved });
-    expect(desk.codes()).toEqual(['staleEpoch']);
+    const setup = aSetup();
+    setup.world.checkpoints = [() => 'stale'];
+    await setup.say({ kind: 'hello' });
+    await setup.say({ kind: 'checkpointSaved', checkpoint: saved });
+    expect(setup.codes()).toEqual(['staleEpoch']);
   });
 
   it('tells what the launcher says of its ranks: at hello, when it changes, and with the cause of a failure', async () => {
     const said: unknown[] = [];
-    const desk = aDesk({ said: ({ state, incarnation, cause }) => void said.push([state, incarnation, cause?.kind]) });
-    await desk.say({ kind: 'hello', state: 'waiting' });
-    await desk.say({ kind: 'heartbeat', ranks: [], state: 'waiting' });
-    await desk.say({ kind: 'heartbeat', ranks: [], state: 'running', incarnation: 1 });
-    await desk.say({ kind: 'heartbeat', ranks: [], state: 'running', incarnation: 1 });
-    await desk.say({ kind: 'heartbeat', ranks: [], state: 'reaped', incarnation: 1 });
-    await desk.say({ kind: 'reaped', state: 'reaped', incarnation: 1, cause });
+    const setup = aSetup({
+      recordLauncher: ({ state, incarnation, cause }) => void said.push([state, incarnation, cause?.kind]),
+    });
+    await setup.say({ kind: 'hello', state: 'waiting' });
+    await setup.say({ kind: 'heartbeat', ranks: [], state: 'waiting' });
+    await setup.say({ kind: 'heartbeat', ranks: [], state: 'running', incarnation: 1 });
+    await setup.say({ kind: 'heartbeat', ranks: [], state: 'running', incarnation: 1 });
+    await setup.say({ kind: 'heartbeat', ranks: [], state: 'reaped', incarnation: 1 });
+    await setup.say({ kind: 'reaped', state: 'reaped', incarnation: 1, cause });
     expect(said).toEqual([
       ['waiting', 0, undefined],
       ['running', 1, undefined],
@@ -474,50 +476,50 @@ describe('a report session', () => {
 
   it('takes what is told again for no word of what the launcher does now', async () => {
     const said: unknown[] = [];
-    const desk = aDesk({ said: ({ state, incarnation }) => void said.push([state, incarnation]) });
+    const setup = aSetup({ recordLauncher: ({ state, incarnation }) => void said.push([state, incarnation]) });
     const once = { state: 'running', incarnation: 1 };
-    await desk.say({ kind: 'hello', state: 'reaped', incarnation: 1 });
-    await desk.say({ kind: 'reaped', state: 'reaped', incarnation: 1, cause });
-    await desk.say({ kind: 'checkpointSaved', checkpoint: saved, ...once });
-    await desk.say({ kind: 'resumed', step: 1, ...once });
-    await desk.say({ ...aStep(5), ...once });
-    await desk.say({ kind: 'steps', reports: [aStep(6).report], skipped: 0, ...once });
+    await setup.say({ kind: 'hello', state: 'reaped', incarnation: 1 });
+    await setup.say({ kind: 'reaped', state: 'reaped', incarnation: 1, cause });
+    await setup.say({ kind: 'checkpointSaved', checkpoint: saved, ...once });
+    await setup.say({ kind: 'resumed', step: 1, ...once });
+    await setup.say({ ...aStep(5), ...once });
+    await setup.say({ kind: 'steps', reports: [aStep(6).report], skipped: 0, ...once });
     expect(said).toEqual([['reaped', 1]]);
   });
 
   it('tells nothing of a launcher that cannot start ranks again', async () => {
     const said: unknown[] = [];
-    const desk = aDesk({ said: (word) => void said.push(word) });
-    await desk.say({ kind: 'hello' });
-    await desk.say({ kind: 'heartbeat', ranks: [] });
+    const setup = aSetup({ recordLauncher: (word) => void said.push(word) });
+    await setup.say({ kind: 'hello' });
+    await setup.say({ kind: 'heartbeat', ranks: [] });
     expect(said).toEqual([]);
   });
 
   it('believes nothing that an earlier incarnation did, and lets its launcher know that it was heard', async () => {
-    const desk = aDesk();
+    const setup = aSetup();
     const recorded: SavedCheckpoint[] = [];
-    desk.world.checkpoints = [(checkpoint) => (recorded.push(checkpoint), 'recorded')];
-    await desk.say({ kind: 'hello', state: 'running', incarnation: 1 });
-    desk.world.incarnation = 2;
-    await desk.say({ ...aStep(5), incarnation: 1 });
-    await desk.say({ kind: 'checkpointSaved', checkpoint: saved, incarnation: 1 });
-    expect([recorded, desk.context.series.newestSequence]).toEqual([[], 0]);
-    expect(desk.said.filter(({ kind }) => kind === 'ack')).toHaveLength(2);
-    await desk.say({ kind: 'checkpointSaved', checkpoint: saved, incarnation: 2 });
+    setup.world.checkpoints = [(checkpoint) => (recorded.push(checkpoint), 'recorded')];
+    await setup.say({ kind: 'hello', state: 'running', incarnation: 1 });
+    setup.world.incarnation = 2;
+    await setup.say({ ...aStep(5), incarnation: 1 });
+    await setup.say({ kind: 'checkpointSaved', checkpoint: saved, incarnation: 1 });
+    expect([recorded, setup.context.series.newestSequence]).toEqual([[], 0]);
+    expect(setup.said.filter(({ kind }) => kind === 'ack')).toHaveLength(2);
+    await setup.say({ kind: 'checkpointSaved', checkpoint: saved, incarnation: 2 });
     expect(recorded).toMatchObject([{ step: 20, incarnation: 2 }]);
   });
 
   it('takes the word of an incarnation that another leader has begun', async () => {
-    const desk = aDesk();
-    await desk.say({ kind: 'hello', state: 'running', incarnation: 2 });
-    await desk.say({ ...aStep(5), incarnation: 2 });
-    expect(desk.context.series.newestSequence).toBe(1);
+    const setup = aSetup();
+    await setup.say({ kind: 'hello', state: 'running', incarnation: 2 });
+    await setup.say({ ...aStep(5), incarnation: 2 });
+    expect(setup.context.series.newestSequence).toBe(1);
   });
 
   it('hands out where the pod of rank 0 listens, whichever pod that is', async () => {
-    const desk = aDesk();
-    await desk.say({ kind: 'hello', rendezvous: 'a:1', incarnation: 2, state: 'running' });
-    expect(desk.said).toContainEqual({ kind: 'rendezvous', address: 'a:1', incarnation: 2 });
+    const setup = aSetup();
+    await setup.say({ kind: 'hello', rendezvous: 'a:1', incarnation: 2, state: 'running' });
+    expect(setup.said).toContainEqual({ kind: 'rendezvous', address: 'a:1', incarnation: 2 });
   });
 });
 
@@ -542,33 +544,33 @@ describe('before the first rank', () => {
   const report = { outcome: 'Done', facts: { torch: '2.9' }, pairs: [], tookMs: 900 };
 
   it('the board of rank 0’s pod is handed out, also to who comes later', async () => {
-    const desk = aDesk();
-    await desk.say({ kind: 'hello' });
-    await desk.say(board);
+    const setup = aSetup();
+    await setup.say({ kind: 'hello' });
+    await setup.say(board);
     const later: OperatorMessage[] = [];
     const member = { podIndex: 1, podUid: 'pod-2', refuse: () => undefined, replace: () => undefined };
-    desk.context.rendezvous.join(pod, { ...member, send: (message) => void later.push(message) });
+    setup.context.rendezvous.join(pod, { ...member, send: (message) => void later.push(message) });
     expect(later).toEqual([{ ...board, epoch: 3 }]);
-    expect(desk.said).toContainEqual({ ...board, epoch: 3 });
+    expect(setup.said).toContainEqual({ ...board, epoch: 3 });
   });
 
   it.each([
     ['of a pod that has not rank 0', { ports: { findPod: async () => ({ ...pod, ranks: [2, 3] }) } }, board.address],
     ['that is no address', {}, 'somewhere'],
   ])('a board %s is not', async (_sentence, shared, address) => {
-    const desk = aDesk();
-    Object.assign(desk.context.ports, 'ports' in shared ? shared.ports : {});
-    await desk.say({ kind: 'hello' });
-    await desk.say({ ...board, address });
-    expect(desk.counts).toContain('malformed');
-    expect(desk.said.map(({ kind }) => kind)).not.toContain('preflightBoard');
+    const setup = aSetup();
+    Object.assign(setup.context.ports, 'ports' in shared ? shared.ports : {});
+    await setup.say({ kind: 'hello' });
+    await setup.say({ ...board, address });
+    expect(setup.counts).toContain('malformed');
+    expect(setup.said.map(({ kind }) => kind)).not.toContain('preflightBoard');
   });
 
   it('what a pod tells of itself is passed on as that of the pod whose token it has', async () => {
     const words: unknown[] = [];
-    const desk = aDesk({ lookedAt: (word) => void words.push(word) });
-    await desk.say({ kind: 'hello' });
-    await desk.say({ kind: 'preflight', report });
+    const setup = aSetup({ recordPreflight: (word) => void words.push(word) });
+    await setup.say({ kind: 'hello' });
+    await setup.say({ kind: 'preflight', report });
     expect(words).toEqual([{ jobUid: 'job-1', epoch: 3, podIndex: 0, podUid: 'pod-1', report }]);
   });
 });
@@ -591,11 +593,11 @@ describe('what a rank really trains', () => {
     ['is not taken where it is too much', { rank: 0, facts: { ...facts, wrappers: Array(17).fill('a') } }, false],
   ])('%s', async (_, said, isTaken) => {
     const words: unknown[] = [];
-    const desk = aDesk({ trained: (word) => void words.push(word) });
-    await desk.say({ kind: 'hello' });
-    await desk.say({ kind: 'trained', ...said });
+    const setup = aSetup({ recordTrained: (word) => void words.push(word) });
+    await setup.say({ kind: 'hello' });
+    await setup.say({ kind: 'trained', ...said });
     expect(words).toEqual(isTaken ? [{ jobUid: 'job-1', epoch: 3, incarnation: 1, podIndex: 0, ...said }] : []);
-    expect(desk.counts.includes('malformed')).toBe(!isTaken);
+    expect(setup.counts.includes('malformed')).toBe(!isTaken);
   });
 });
 
@@ -620,10 +622,10 @@ describe('in the middle of what ranks are', () => {
     ],
   ])('%s', async (_, stacks, isTaken) => {
     const words: unknown[] = [];
-    const desk = aDesk({ stacks: (pod, said) => void words.push([pod, said]) });
-    await desk.say({ kind: 'hello' });
-    await desk.say({ kind: 'stacks', stacks });
+    const setup = aSetup({ recordStacks: (pod, said) => void words.push([pod, said]) });
+    await setup.say({ kind: 'hello' });
+    await setup.say({ kind: 'stacks', stacks });
     expect(words).toEqual(isTaken ? [[{ jobUid: 'job-1', epoch: 3, podIndex: 0 }, told]] : []);
-    expect(desk.counts.includes('malformed')).toBe(!isTaken);
+    expect(setup.counts.includes('malformed')).toBe(!isTaken);
   });
 });

@@ -26,8 +26,8 @@ type MessageOf<K extends LauncherMessage['kind']> = Extract<LauncherMessage, { k
 const MAX_MALFORMED = 20;
 /** A launcher that comes while nobody leads waits so long: a lease that runs out, and the new leader's first look. */
 const VACANCY_MS = 15_000;
-const VACANCY_LOOK_MS = 250;
-const SAYS_STATE_OF_NOW: readonly LauncherMessage['kind'][] = ['hello', 'heartbeat', 'reaped'];
+const VACANCY_POLL_MS = 250;
+const CARRIES_CURRENT_STATE: readonly LauncherMessage['kind'][] = ['hello', 'heartbeat', 'reaped'];
 /** Before a launcher that has heard nothing asks whether somebody is there. */
 const ACKNOWLEDGED_STEPS_MS = 2_000;
 /** Waits between tries to write a checkpoint; after them the launcher is told to come again. */
@@ -51,7 +51,7 @@ export class ReportSession {
   #hasGreeted = false;
   #ended = false;
   #pace: Pace | undefined;
-  #toldPace: Pace | undefined;
+  #sentPace: Pace | undefined;
   #acknowledgedAtMs = 0;
 
   constructor(context: SessionContext, connection: SessionConnection) {
@@ -72,12 +72,12 @@ export class ReportSession {
   }
 
   /** So many steps may this launcher tell from now on. */
-  keepTo(pace: Pace): void {
+  setRate(pace: Pace): void {
     this.#pace = pace;
-    const told = this.#toldPace;
+    const sent = this.#sentPace;
     if (this.#pod === undefined || this.#ended) return;
-    if (told?.stepsPerSecond === pace.stepsPerSecond && told.gatherMs === pace.gatherMs) return;
-    this.#toldPace = pace;
+    if (sent?.stepsPerSecond === pace.stepsPerSecond && sent.gatherMs === pace.gatherMs) return;
+    this.#sentPace = pace;
     this.#link.send({ kind: 'pace', ...pace });
   }
 
@@ -115,19 +115,19 @@ export class ReportSession {
     const identity = await this.#authenticate(hello);
     if (identity === undefined) return;
     if (!this.#isVacant()) return this.#welcome(hello, identity);
-    if (!(await this.#mayWait(identity))) return;
+    if (!(await this.#admitWaiter(identity))) return;
     // Not awaited: the socket is read on meanwhile, so that a launcher that waits sees that somebody is there.
-    void this.#untilLed().then(() => this.#welcome(hello, identity));
+    void this.#waitForLeader().then(() => this.#welcome(hello, identity));
   }
 
   /**
    * Anybody with a pod has a token, and may say of any leader that it is gone: only one connection of each pod of a gang waits here. Until that is known
    * it has a stranger's place.
    */
-  async #mayWait(identity: PodIdentity): Promise<boolean> {
+  async #admitWaiter(identity: PodIdentity): Promise<boolean> {
     const isKnown = await this.#context.ports.isKnownPod(identity);
     if (this.#ended) return false;
-    this.#stopWaiting = isKnown ? this.#context.waiting.enter(identity.uid, () => this.#giveWay()) : undefined;
+    this.#stopWaiting = isKnown ? this.#context.waiting.enter(identity.uid, () => this.#yield()) : undefined;
     if (this.#stopWaiting !== undefined) this.#connection.onIdentified?.();
     else if (isKnown) this.#refused('notReady', 'too many launchers wait here for the next leader');
     else this.#refused('notReady', 'nobody leads, and this replica does not know the pod');
@@ -138,9 +138,9 @@ export class ReportSession {
    * Nobody leads now, or the leader that is known here is said to be gone: sooner or later this replica or another one leads. Launchers that wait
    * here have their handshakes behind them when that is known, and are welcome at once.
    */
-  async #untilLed(): Promise<void> {
-    for (let waitedMs = 0; waitedMs < VACANCY_MS && !this.#ended && this.#isVacant(); waitedMs += VACANCY_LOOK_MS) {
-      await this.#context.sleep(VACANCY_LOOK_MS);
+  async #waitForLeader(): Promise<void> {
+    for (let waitedMs = 0; waitedMs < VACANCY_MS && !this.#ended && this.#isVacant(); waitedMs += VACANCY_POLL_MS) {
+      await this.#context.sleep(VACANCY_POLL_MS);
     }
   }
 
@@ -152,7 +152,7 @@ export class ReportSession {
 
   async #welcome(hello: MessageOf<'hello'>, identity: PodIdentity): Promise<void> {
     if (this.#ended || !this.#refuseUnlessLeading()) return;
-    const found = await this.#find(hello, identity);
+    const found = await this.#findPod(hello, identity);
     if (found === undefined || this.#ended || !this.#refuseUnlessLeading()) return;
     this.#connection.onIdentified?.();
     this.#stopWaiting?.();
@@ -160,7 +160,7 @@ export class ReportSession {
     this.#podUid = hello.podUid;
     this.#bootId = hello.bootId;
     if (!this.#refuseUnlessCurrent(found)) return;
-    this.#noteContact(found);
+    this.#recordContact(found);
     const leadership = this.#context.ports.leadership();
     this.#link.send({ kind: 'welcome', leaderTerm: leadership.leading ? leadership.term : 0 });
     this.#link.send({ kind: 'listensTo', parts: [LISTENS_TO_WATERMARKS, LISTENS_TO_NOT_FINITE] });
@@ -169,12 +169,12 @@ export class ReportSession {
       podUid: hello.podUid,
       send: (message) => this.#link.send(message),
       refuse: (message) => this.refuse({ code: 'staleEpoch', message }),
-      replace: () => this.#giveWay(),
+      replace: () => this.#yield(),
     });
-    this.#noteRendezvous(found, hello);
-    this.#noteState(found, hello);
+    this.#announceRendezvous(found, hello);
+    this.#recordState(found, hello);
     this.#acknowledge(hello);
-    if (this.#pace !== undefined) this.keepTo(this.#pace);
+    if (this.#pace !== undefined) this.setRate(this.#pace);
   }
 
   /** Who is it? Its token says which pod, and hello must agree. */
@@ -192,7 +192,7 @@ export class ReportSession {
   }
 
   /** What is it? The cluster says which pod of which gang, and hello must agree. */
-  async #find(hello: MessageOf<'hello'>, pod: PodIdentity): Promise<ReportingPod | undefined> {
+  async #findPod(hello: MessageOf<'hello'>, pod: PodIdentity): Promise<ReportingPod | undefined> {
     const found = await this.#context.ports.findPod(pod);
     if (found === 'unavailable') return this.#refused('notReady', 'the pod cannot be looked up at the moment');
     if (found === 'unknown') return this.#refused('unknownPod', `${pod.namespace}/${pod.name} is not a pod of a gang`);
@@ -207,10 +207,10 @@ export class ReportSession {
       return this.#dropMalformed('the message names another pod or epoch than hello did');
     }
     if (!this.#refuseUnlessCurrent(pod)) return;
-    this.#noteContact(pod);
+    this.#recordContact(pod);
     if (!ranksAreOf(message, pod)) return this.#dropMalformed('the message speaks of ranks of another pod');
-    this.#noteRendezvous(pod, message);
-    this.#noteState(pod, message);
+    this.#announceRendezvous(pod, message);
+    this.#recordState(pod, message);
     const isNew = this.#context.deduplicator.isNew(this.#podUid, { bootId: this.#bootId, sequence: message.sequence });
     if (!isNew) this.#context.count('duplicate');
     // Checkpoints are written under a name of their own, so a repetition is harmless; a forgotten one would not be.
@@ -235,19 +235,19 @@ export class ReportSession {
         return true;
       case 'steps':
         this.#performSteps({ ...pod, incarnation }, message.reports);
-        this.#noteMissed(message.skipped);
+        this.#recordMissed(message.skipped);
         return true;
       case 'preflightBoard':
         this.#performBoard(pod, message);
         return true;
       case 'preflight':
-        this.#context.lookedAt({ jobUid, epoch, podIndex, podUid: this.#podUid, report: message.report });
+        this.#context.recordPreflight({ jobUid, epoch, podIndex, podUid: this.#podUid, report: message.report });
         return true;
       case 'trained':
-        this.#context.trained({ jobUid, epoch, podIndex, incarnation, rank: message.rank, facts: message.facts });
+        this.#context.recordTrained({ jobUid, epoch, podIndex, incarnation, rank: message.rank, facts: message.facts });
         return true;
       case 'stacks':
-        this.#context.stacks({ jobUid, epoch, podIndex }, message.stacks);
+        this.#context.recordStacks({ jobUid, epoch, podIndex }, message.stacks);
         return true;
       case 'resumed':
         progress.recordResumed({ ...pod, incarnation }, message.step);
@@ -288,7 +288,7 @@ export class ReportSession {
   }
 
   /** The series has a gap there. */
-  #noteMissed(steps: number): void {
+  #recordMissed(steps: number): void {
     if (steps === 0) return;
     this.#context.series.miss(steps);
     this.#context.count('step_missed', steps);
@@ -310,12 +310,12 @@ export class ReportSession {
     return false;
   }
 
-  #noteContact({ jobUid, epoch }: ReportingPod): void {
-    this.#context.heard({ jobUid, epoch, podUid: this.#podUid });
+  #recordContact({ jobUid, epoch }: ReportingPod): void {
+    this.#context.recordContact({ jobUid, epoch, podUid: this.#podUid });
   }
 
   /** Whoever runs rank 0 says where the others of the same incarnation meet it. */
-  #noteRendezvous(pod: ReportingPod, message: LauncherMessage): void {
+  #announceRendezvous(pod: ReportingPod, message: LauncherMessage): void {
     const { rendezvous: address } = message;
     if (address === null || pod.ranks[0] !== 0) return;
     const gang = { ...pod, incarnation: incarnationOf(message) };
@@ -327,17 +327,17 @@ export class ReportSession {
    * What is told again on each connection, as a saved checkpoint is, repeats what was so when it was first told: it says nothing of now. Of
    * `reaped` only the message of that name counts, which brings the cause.
    */
-  #noteState(pod: ReportingPod, message: LauncherMessage): void {
+  #recordState(pod: ReportingPod, message: LauncherMessage): void {
     const { state, incarnation = 0 } = message;
-    if (!SAYS_STATE_OF_NOW.includes(message.kind)) return;
+    if (!CARRIES_CURRENT_STATE.includes(message.kind)) return;
     if (state === undefined || (state === 'reaped') !== (message.kind === 'reaped')) return;
-    const said = `${state} ${incarnation}`;
-    if (said === this.#state && message.kind === 'heartbeat') return;
-    this.#state = said;
+    const reported = `${state} ${incarnation}`;
+    if (reported === this.#state && message.kind === 'heartbeat') return;
+    this.#state = reported;
     const { jobUid, epoch, podIndex } = pod;
     const cause = message.kind === 'reaped' ? message.cause : undefined;
-    const word = { jobUid, epoch, podIndex, podUid: this.#podUid, incarnation, state };
-    this.#context.said(cause === undefined ? word : { ...word, cause });
+    const report = { jobUid, epoch, podIndex, podUid: this.#podUid, incarnation, state };
+    this.#context.recordLauncher(cause === undefined ? report : { ...report, cause });
   }
 
   /** Nothing that was done by an incarnation before the newest is believed; a later one than is seen here was begun by whoever leads. */
@@ -381,7 +381,7 @@ export class ReportSession {
     return false;
   }
 
-  #giveWay(): void {
+  #yield(): void {
     this.refuse({ code: 'notReady', message: 'a newer connection of this pod took its place' });
   }
 

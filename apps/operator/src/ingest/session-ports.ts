@@ -2,7 +2,7 @@
 import type { OperatorMessage, PodStacks, PreflightReport, SavedCheckpoint, TrainedFacts } from '@coxswain/api-types';
 import type { Authenticator } from './authenticator.ts';
 import type { HealthWatch } from './health-watch.ts';
-import type { LauncherWord } from './launcher-reports.ts';
+import type { LauncherReport } from './launcher-reports.ts';
 import type { MessageDeduplicator } from './message-deduplicator.ts';
 import type { ProgressTracker } from './progress-tracker.ts';
 import type { Rendezvous } from './rendezvous.ts';
@@ -57,7 +57,7 @@ export interface ReportPorts {
 }
 
 /** What a pod has told of itself before its first rank. */
-export interface PreflightWord {
+export interface PodPreflightReport {
   readonly jobUid: string;
   readonly epoch: number;
   readonly podIndex: number;
@@ -66,7 +66,7 @@ export interface PreflightWord {
 }
 
 /** What a rank of a pod really trains, as its hook saw it. */
-export interface TrainedWord {
+export interface PodTrainedReport {
   readonly jobUid: string;
   readonly epoch: number;
   readonly incarnation: number;
@@ -83,18 +83,18 @@ export interface SessionContext {
   readonly waiting: WaitingLaunchers;
   readonly progress: ProgressTracker;
   /** The launcher of that pod, of the epoch under way, has said something. */
-  readonly heard: (pod: { readonly jobUid: string; readonly epoch: number; readonly podUid: string }) => void;
+  readonly recordContact: (pod: { readonly jobUid: string; readonly epoch: number; readonly podUid: string }) => void;
   /** The launcher has said what its ranks do: something new, or for the first time on this connection. */
-  readonly said: (word: LauncherWord) => void;
+  readonly recordLauncher: (report: LauncherReport) => void;
   /** A pod has told what it is, before its first rank. */
-  readonly lookedAt: (word: PreflightWord) => void;
+  readonly recordPreflight: (report: PodPreflightReport) => void;
   /** A launcher that was asked has told in the middle of what its ranks are. */
-  readonly stacks: (
+  readonly recordStacks: (
     pod: { readonly jobUid: string; readonly epoch: number; readonly podIndex: number },
     stacks: PodStacks,
   ) => void;
   /** A pod has told what its ranks really train. */
-  readonly trained: (word: TrainedWord) => void;
+  readonly recordTrained: (report: PodTrainedReport) => void;
   readonly health: Pick<HealthWatch, 'heartbeat' | 'step'>;
   readonly series: SeriesRing;
   readonly deduplicator: MessageDeduplicator;

@@ -119,7 +119,7 @@ export class StackRequests {
   }
 
   /** A launcher has answered. What comes too late, or was never asked for, is left alone. */
-  hear(
+  receive(
     { jobUid, epoch, podIndex }: { readonly jobUid: string; readonly epoch: number; readonly podIndex: number },
     { request, groups, silent, leftOut }: PodStacks,
   ): void {

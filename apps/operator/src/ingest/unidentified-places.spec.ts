@@ -1,7 +1,7 @@
 import { FakeClock } from '@coxswain/kube/testing';
 import { UnidentifiedPlaces } from './unidentified-places.ts';
 
-interface Desk {
+interface Setup {
   readonly places: UnidentifiedPlaces;
   readonly clock: FakeClock;
   readonly dropped: string[];
@@ -9,7 +9,7 @@ interface Desk {
   comes(...names: string[]): void;
 }
 
-function aDesk(most: number): Desk {
+function aSetup(most: number): Setup {
   const clock = new FakeClock();
   const dropped: string[] = [];
   const places = new UnidentifiedPlaces({ most, helloWithinMs: 10_000 }, (delayMs, fire) =>
@@ -23,23 +23,23 @@ function aDesk(most: number): Desk {
 
 describe('connections that have not said who they are', () => {
   it('go after 10 s', async () => {
-    const desk = aDesk(3);
-    desk.comes('a/1', 'a/2');
-    desk.places.leave('a/2');
-    await desk.clock.advance(9_999);
-    expect(desk.dropped).toEqual([]);
-    await desk.clock.advance(1);
-    expect([desk.dropped, desk.places.size, desk.clock.pending]).toEqual([['a/1'], 0, 0]);
+    const setup = aSetup(3);
+    setup.comes('a/1', 'a/2');
+    setup.places.leave('a/2');
+    await setup.clock.advance(9_999);
+    expect(setup.dropped).toEqual([]);
+    await setup.clock.advance(1);
+    expect([setup.dropped, setup.places.size, setup.clock.pending]).toEqual([['a/1'], 0, 0]);
   });
 
   it('are given the time that the look-up takes once they have said it, and count on meanwhile', async () => {
-    const desk = aDesk(1);
-    desk.comes('a/1');
-    desk.places.saidHello('a/1');
-    await desk.clock.advance(60_000);
-    expect(desk.dropped).toEqual([]);
-    desk.comes('b/1');
-    expect(desk.dropped).toEqual(['b/1']);
+    const setup = aSetup(1);
+    setup.comes('a/1');
+    setup.places.recordHello('a/1');
+    await setup.clock.advance(60_000);
+    expect(setup.dropped).toEqual([]);
+    setup.comes('b/1');
+    expect(setup.dropped).toEqual(['b/1']);
   });
 
   it.each([
@@ -48,9 +48,9 @@ describe('connections that have not said who they are', () => {
     ['a newcomer of the address that holds most goes itself', ['a/1', 'a/2', 'b/1', 'a/3'], ['a/3']],
     ['where each address holds one, the newcomer goes', ['a/1', 'b/1', 'c/1', 'd/1'], ['d/1']],
   ])('when all three places are taken %s', (_sentence, names, want) => {
-    const desk = aDesk(3);
-    desk.comes(...names);
-    expect(desk.dropped).toEqual(want);
-    expect(desk.places.size).toBe(3);
+    const setup = aSetup(3);
+    setup.comes(...names);
+    expect(setup.dropped).toEqual(want);
+    expect(setup.places.size).toBe(3);
   });
 });

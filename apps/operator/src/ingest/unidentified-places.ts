@@ -43,7 +43,7 @@ export class UnidentifiedPlaces {
   }
 
   /** It has said who it is, and is looked up: that takes as long as it takes, but its place is still one of a stranger's. */
-  saidHello(key: string): void {
+  recordHello(key: string): void {
     this.#places.get(key)?.stopWaiting();
   }
 

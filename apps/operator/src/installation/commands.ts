@@ -3,7 +3,7 @@ import { createKubeClient, systemClock, type KubeClient } from '@coxswain/kube';
 import { EXIT_CODES } from '../process/exit-codes.ts';
 import { readDefinitions } from './definition.ts';
 import { installDefinitions } from './install-definitions.ts';
-import { letGo } from './remove-finalizers.ts';
+import { removeFinalizers } from './remove-finalizers.ts';
 import { removeLabels } from './remove-labels.ts';
 import { refuseRunningJobs } from './refuse-running-jobs.ts';
 import { refuseWhileLed } from './refuse-while-led.ts';
@@ -38,7 +38,7 @@ const COMMANDS: Readonly<Record<string, { readonly needs: readonly string[]; rea
     needs: ["the operator's Lease as NAMESPACE/NAME, for instance coxswain-system/coxswain-operator"],
     run: async (client, [lease = '']) => {
       await refuseWhileLed({ client, clock: systemClock, lease: placeOf(lease) });
-      const { pods, jobs } = await letGo({ client, pause: () => delay(LET_GO_PAUSE_MS) });
+      const { pods, jobs } = await removeFinalizers({ client, pause: () => delay(LET_GO_PAUSE_MS) });
       const nodes = await removeLabels({ client });
       return `let go of ${pods} pods and ${jobs} jobs${nodes === 0 ? '' : `, and took our labels from ${nodes} nodes`}`;
     },

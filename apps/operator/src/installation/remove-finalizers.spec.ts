@@ -1,7 +1,7 @@
 import { FINALIZER, POD_FINALIZER } from '@coxswain/api-types';
 import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { FakeClock } from '@coxswain/kube/testing';
-import { letGo } from './remove-finalizers.ts';
+import { removeFinalizers } from './remove-finalizers.ts';
 import { refuseWhileLed } from './refuse-while-led.ts';
 
 const object = (kind: string, name: string, finalizers: readonly string[]): KubeObject => ({
@@ -32,7 +32,7 @@ function aCluster(objects: KubeObject[]) {
       objects.findIndex(({ metadata }) => metadata.name === name),
       1,
     );
-  return { objects, patched, client: client as never as Parameters<typeof letGo>[0]['client'], remove };
+  return { objects, patched, client: client as never as Parameters<typeof removeFinalizers>[0]['client'], remove };
 }
 
 describe('letting go of everything that an operator holds', () => {
@@ -46,7 +46,7 @@ describe('letting go of everything that an operator holds', () => {
       object('TrainingJob', 'others', ['example.com/other']),
     ]);
     let looks = 0;
-    const done = await letGo({
+    const done = await removeFinalizers({
       client: cluster.client,
       pause: async () => {
         looks += 1;
@@ -76,7 +76,7 @@ describe('letting go of everything that an operator holds', () => {
         throw new KubeApiError({ status: 404, reason: 'NotFound', message });
       },
     };
-    const done = await letGo({ client, pause: async () => cluster.objects.splice(0) as never });
+    const done = await removeFinalizers({ client, pause: async () => cluster.objects.splice(0) as never });
     expect(done).toEqual({ pods: 1, jobs: 0 });
   });
 
@@ -99,7 +99,7 @@ describe('letting go of everything that an operator holds', () => {
       pauses += 1;
       if (pauses === 1) for (const name of ['a', 'job']) cluster.remove(name);
     };
-    await expect(letGo({ client, pause })).rejects.toMatchObject({
+    await expect(removeFinalizers({ client, pause })).rejects.toMatchObject({
       message: expect.stringMatching(
         /^let go of 1 pods and 1 jobs; 1 more are held still, after 5 looks .* \/api\/v1\/namespaces\/research\/pods\/refused: a policy says no$/,
       ),

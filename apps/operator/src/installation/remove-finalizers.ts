@@ -4,14 +4,14 @@ import { podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import { withoutFinalizer } from '../cluster/without-finalizer.ts';
 
 /** What letting go is done with. */
-export interface LetGoParts {
+export interface RemoveFinalizersParts {
   readonly client: Pick<KubeClient, 'list' | 'patch'>;
   /** Waits before the next look; rejects to give up. */
   readonly pause: () => Promise<void>;
 }
 
 /** How many objects were let go of by this very walk. */
-export interface LetGo {
+export interface RemovedFinalizers {
   readonly pods: number;
   readonly jobs: number;
 }
@@ -21,7 +21,7 @@ export interface LetGo {
  * goes on. An operator that ends at this moment may have made something a moment ago, so it is done when two looks in a row find nothing held. What
  * the server refuses holds up nothing else; rejects when nothing but that is left.
  */
-export async function letGo({ client, pause }: LetGoParts): Promise<LetGo> {
+export async function removeFinalizers({ client, pause }: RemoveFinalizersParts): Promise<RemovedFinalizers> {
   const done = { pods: 0, jobs: 0 };
   for (let quiet = 0, stuck = 0; quiet < QUIET_LOOKS;) {
     const pods = await look(client, { path: podsPath(), pathOf: podsPath, finalizer: POD_FINALIZER });
@@ -58,7 +58,7 @@ interface Refusal {
 
 /** One look at every object there. Labels say nothing here: anybody may have taken them away. */
 async function look(
-  client: LetGoParts['client'],
+  client: RemoveFinalizersParts['client'],
   what: {
     readonly path: string;
     readonly pathOf: (place: { readonly namespace?: string | undefined; readonly name: string }) => string;
@@ -80,7 +80,7 @@ async function look(
 }
 
 async function pageOf(
-  client: LetGoParts['client'],
+  client: RemoveFinalizersParts['client'],
   { path, from }: { readonly path: string; readonly from: string },
 ): Promise<{ readonly items: readonly KubeObject[]; readonly next: string | undefined }> {
   try {
@@ -98,7 +98,7 @@ async function pageOf(
 }
 
 async function take(
-  client: LetGoParts['client'],
+  client: RemoveFinalizersParts['client'],
   what: Pick<Parameters<typeof look>[1], 'pathOf' | 'finalizer'> & { readonly one: KubeObject; readonly seen: Look },
 ): Promise<void> {
   const { one, seen } = what;
@@ -113,7 +113,7 @@ async function take(
 }
 
 function stillHeld(what: {
-  readonly done: LetGo;
+  readonly done: RemovedFinalizers;
   readonly held: number;
   readonly refusals: readonly Refusal[];
 }): Error {

@@ -1,7 +1,7 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import type { Verdict } from '@coxswain/health';
-import { HealthDesk } from './health-controller.ts';
-import type { HealthWord } from '../ingest/health-watch.ts';
+import { HealthController } from './health-controller.ts';
+import type { HealthReport } from '../ingest/health-watch.ts';
 
 const NOW = new Date('2026-01-01T00:20:00Z');
 const JOB = aTrainingJob({ metadata: { uid: 'job-1' } });
@@ -21,18 +21,18 @@ function aVerdict(changes: Partial<Verdict> = {}): Verdict {
   };
 }
 
-function aDesk(nodes = 4, knowsPhases = true, condemnedToday = 0) {
+function aSetup(nodes = 4, knowsPhases = true, condemnedToday = 0) {
   const told: string[] = [];
-  const desk = new HealthDesk({
+  const controller = new HealthController({
     now: () => NOW,
-    tell: ({ verdict }) => void told.push(verdict.kind),
+    warn: ({ verdict }) => void told.push(verdict.kind),
     nodesOf: () => nodes,
     knowsPhases: () => knowsPhases,
     condemnedToday: () => condemnedToday,
   });
-  const hear = (verdict: Verdict, run: Partial<HealthWord> = {}): readonly string[] =>
-    desk.hear([{ jobUid: 'job-1', epoch: 1, incarnation: 1, verdict, ...run }]);
-  return { desk, hear, told };
+  const hear = (verdict: Verdict, run: Partial<HealthReport> = {}): readonly string[] =>
+    controller.receive([{ jobUid: 'job-1', epoch: 1, incarnation: 1, verdict, ...run }]);
+  return { controller, hear, told };
 }
 
 const RANK_3 = { epoch: 1, incarnation: 1, about: { kind: 'rank', rank: 3 } };
@@ -58,11 +58,11 @@ describe('what follows from a verdict', () => {
       many.map((rank) => ({ ...RANK_3, about: { kind: 'rank', rank } })),
     ],
   ])('%s', (_what, verdict, nodes, culprits) => {
-    const { desk, hear } = aDesk(nodes);
+    const { controller, hear } = aSetup(nodes);
     expect(hear(aVerdict(verdict))).toEqual(['job-1']);
-    expect(desk.ofJob(JOB)).toMatchObject(culprits);
-    expect(desk.ofJob(JOB)).toHaveLength(culprits.length);
-    expect(desk.findingsOf(JOB)).toHaveLength(1);
+    expect(controller.ofJob(JOB)).toMatchObject(culprits);
+    expect(controller.ofJob(JOB)).toHaveLength(culprits.length);
+    expect(controller.findingsOf(JOB)).toHaveLength(1);
   });
 
   const SLOW: Partial<Verdict> = { kind: 'slowRank', ranks: [3], nodes: ['b'], evidence: { slowdown: 0.5 } };
@@ -74,9 +74,12 @@ describe('what follows from a verdict', () => {
     ['with all others of its node is one node', { ranks: many.slice(0, 8) }, 0, 8],
     ['among many nodes is no cause', { ranks: many, nodes: ofNodes(5) }, 0, 0],
   ])('a slow rank %s', (_what, verdict, condemnedToday, culprits) => {
-    const { desk, hear } = aDesk(4, true, condemnedToday);
+    const { controller, hear } = aSetup(4, true, condemnedToday);
     hear(aVerdict({ ...SLOW, ...verdict }));
-    expect([desk.ofJob(JOB).length, desk.findingsOf(JOB).map(({ kind }) => kind)]).toEqual([culprits, ['SlowRank']]);
+    expect([controller.ofJob(JOB).length, controller.findingsOf(JOB).map(({ kind }) => kind)]).toEqual([
+      culprits,
+      ['SlowRank'],
+    ]);
   });
 
   it.each<[string, Partial<Verdict>]>([
@@ -86,41 +89,41 @@ describe('what follows from a verdict', () => {
     ['a slow link', { kind: 'slowLink', action: 'advise' }],
     ['storage that all wait for', { kind: 'sharedDataStall', action: 'advise', ranks: [] }],
   ])('of %s people are told, and nothing ends', (_what, verdict) => {
-    const { desk, hear } = aDesk();
+    const { controller, hear } = aSetup();
     hear(aVerdict({ evidence: {}, ...verdict }));
-    expect([desk.ofJob(JOB).length, desk.findingsOf(JOB).length]).toEqual([0, 1]);
+    expect([controller.ofJob(JOB).length, controller.findingsOf(JOB).length]).toEqual([0, 1]);
   });
 
   it('of ranks that share one node, that many are named and the gang is not', () => {
-    const { desk, hear } = aDesk();
+    const { controller, hear } = aSetup();
     hear(aVerdict({ ranks: many.slice(0, 8), nodes: ['b'] }));
-    expect(desk.ofJob(JOB)).toHaveLength(8);
+    expect(controller.ofJob(JOB)).toHaveLength(8);
   });
 
   it.each<[string, string, number]>([
     ['a rank that lives is told of, and left alone', 'rankMissing', 0],
     ['a rank that has fallen silent is to blame', 'noTelemetry', 1],
   ])('of a program of which nobody knows when it evaluates, %s', (_what, cause, culprits) => {
-    const { desk, hear } = aDesk(4, false);
+    const { controller, hear } = aSetup(4, false);
     hear(aVerdict({ evidence: { waitedForMs: 61_000, cause } }));
-    expect([desk.ofJob(JOB).length, desk.findingsOf(JOB).length]).toEqual([culprits, 1]);
+    expect([controller.ofJob(JOB).length, controller.findingsOf(JOB).length]).toEqual([culprits, 1]);
   });
 
   it('says the node, where there is one', () => {
-    const { desk, hear } = aDesk();
+    const { controller, hear } = aSetup();
     hear(aVerdict({ node: 'node-b' }));
-    expect(desk.ofJob(JOB)[0]?.message).toBe('Others wait for rank 3. Node node-b.');
+    expect(controller.ofJob(JOB)[0]?.message).toBe('Others wait for rank 3. Node node-b.');
   });
 
   it('is of one run alone: a later one begins without blame, and what is said late of an earlier one is nothing', () => {
-    const { desk, hear } = aDesk();
+    const { controller, hear } = aSetup();
     hear(aVerdict());
     hear(aVerdict({ ranks: [1] }), { incarnation: 2 });
     expect(hear(aVerdict(), { incarnation: 1 })).toEqual([]);
-    expect(desk.ofJob(JOB)).toMatchObject([{ incarnation: 2, about: { rank: 1 } }]);
-    expect(desk.findingsOf(JOB)).toMatchObject([{ incarnation: 2, ranks: [1] }]);
-    desk.forget('job-1');
-    expect(desk.ofJob(JOB)).toEqual([]);
+    expect(controller.ofJob(JOB)).toMatchObject([{ incarnation: 2, about: { rank: 1 } }]);
+    expect(controller.findingsOf(JOB)).toMatchObject([{ incarnation: 2, ranks: [1] }]);
+    controller.forget('job-1');
+    expect(controller.ofJob(JOB)).toEqual([]);
   });
 });
 
@@ -143,24 +146,24 @@ describe('what is told of a verdict', () => {
       { kind: 'SlowJob', costMsPerStep: 20, isHarmless: true },
     ],
   ])('is %s', (_what, verdict, finding) => {
-    const { desk, hear, told } = aDesk();
+    const { controller, hear, told } = aSetup();
     hear(aVerdict(verdict));
-    expect(desk.findingsOf(JOB)).toMatchObject([
+    expect(controller.findingsOf(JOB)).toMatchObject([
       { ...finding, epoch: 1, incarnation: 1, noticedAt: NOW.toISOString() },
     ]);
     expect(told).toEqual([]);
   });
 
   it('is no incident where nothing is heard: nobody knows how those ranks are', () => {
-    const { desk, hear, told } = aDesk();
+    const { controller, hear, told } = aSetup();
     expect(hear(aVerdict({ kind: 'blind', action: 'none' }))).toEqual([]);
-    expect([desk.findingsOf(JOB), told]).toEqual([[], ['blind']]);
+    expect([controller.findingsOf(JOB), told]).toEqual([[], ['blind']]);
   });
 
   it('is bounded: of a run the newest are kept', () => {
-    const { desk, hear } = aDesk();
+    const { controller, hear } = aSetup();
     for (let rank = 0; rank < 40; rank += 1) hear(aVerdict({ kind: 'slowRank', ranks: [rank] }));
-    expect(desk.findingsOf(JOB).map(({ ranks }) => ranks[0])).toEqual(
+    expect(controller.findingsOf(JOB).map(({ ranks }) => ranks[0])).toEqual(
       Array.from({ length: 16 }, (_, index) => 24 + index),
     );
   });

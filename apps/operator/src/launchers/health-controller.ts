@@ -2,7 +2,7 @@
 import type { IncidentKind, TrainingJob } from '@coxswain/api-types';
 import type { Finding, Verdict as NamedCulprit } from '@coxswain/lifecycle';
 import { isLater } from '../ingest/progress-tracker.ts';
-import type { HealthWord } from '../ingest/health-watch.ts';
+import type { HealthReport } from '../ingest/health-watch.ts';
 
 /** Beyond as many nodes at once, and a tenth of the gang, a common cause is likelier than so many bad nodes. */
 const MOST_NODES = 4;
@@ -14,7 +14,7 @@ const MOST_SLOW_A_DAY = 3;
 const MAX_FINDINGS = 16;
 
 /** Which incident a verdict is; of silence nobody knows whether anything is wrong, so that it is told, and is none. */
-const INCIDENT_OF: Readonly<Record<HealthWord['verdict']['kind'], IncidentKind | undefined>> = {
+const INCIDENT_OF: Readonly<Record<HealthReport['verdict']['kind'], IncidentKind | undefined>> = {
   hang: 'Hang',
   networkHang: 'NetworkHang',
   desync: 'Desync',
@@ -31,7 +31,7 @@ const INCIDENT_OF: Readonly<Record<HealthWord['verdict']['kind'], IncidentKind |
   badLoss: 'BadLoss',
 };
 
-type Known = Pick<HealthWord, 'epoch' | 'incarnation'> & {
+type Known = Pick<HealthReport, 'epoch' | 'incarnation'> & {
   readonly culprits: readonly NamedCulprit[];
   readonly findings: readonly Finding[];
 };
@@ -40,9 +40,9 @@ type Known = Pick<HealthWord, 'epoch' | 'incarnation'> & {
  * Verdicts of the newest run of each job. In memory: whoever leads next finds the same again, and what was done about it is recorded with the
  * attempt.
  */
-export class HealthDesk {
+export class HealthController {
   readonly #known = new Map<string, Known>();
-  readonly #tell: (word: HealthWord) => void;
+  readonly #warn: (report: HealthReport) => void;
   readonly #nodesOf: (jobUid: string) => number;
   readonly #knowsPhases: (jobUid: string) => boolean;
   readonly #condemnedToday: (jobUid: string) => number;
@@ -51,7 +51,7 @@ export class HealthDesk {
   constructor(parts: {
     readonly now: () => Date;
     /** For people, of what is no incident: each verdict once. */
-    readonly tell: (word: HealthWord) => void;
+    readonly warn: (report: HealthReport) => void;
     /** Nodes of the job's newest gang. */
     readonly nodesOf: (jobUid: string) => number;
     /** Whether the hook can tell when the job's engine saves, evaluates or compiles. */
@@ -62,24 +62,24 @@ export class HealthDesk {
     this.#condemnedToday = parts.condemnedToday;
     this.#now = parts.now;
     this.#knowsPhases = parts.knowsPhases;
-    this.#tell = parts.tell;
+    this.#warn = parts.warn;
     this.#nodesOf = parts.nodesOf;
   }
 
   /** Answers with the jobs that are to be looked at for it. */
-  hear(words: readonly HealthWord[]): readonly string[] {
+  receive(reports: readonly HealthReport[]): readonly string[] {
     const news = new Set<string>();
-    for (const word of words.map(withNode)) {
-      const { jobUid, epoch, incarnation } = word;
+    for (const report of reports.map(withNode)) {
+      const { jobUid, epoch, incarnation } = report;
       const known = this.#known.get(jobUid);
-      if (known !== undefined && isLater(known, word)) continue;
-      const finding = findingOf(word, this.#now());
+      if (known !== undefined && isLater(known, report)) continue;
+      const finding = findingOf(report, this.#now());
       if (finding === undefined) {
-        this.#tell(word);
+        this.#warn(report);
         continue;
       }
-      const before = known !== undefined && !isLater(word, known) ? known : { culprits: [], findings: [] };
-      const culprits = [...before.culprits, ...this.#culpritsOf(word)];
+      const before = known !== undefined && !isLater(report, known) ? known : { culprits: [], findings: [] };
+      const culprits = [...before.culprits, ...this.#culpritsOf(report)];
       const findings = [...before.findings, finding].slice(-MAX_FINDINGS);
       this.#known.set(jobUid, { epoch, incarnation, culprits, findings });
       news.add(jobUid);
@@ -102,7 +102,7 @@ export class HealthDesk {
   }
 
   /** A rank that others wait for is ended with its gang, and its node kept away from, where few are to blame. A hang of the network, or of the program, ends the gang alone. */
-  #culpritsOf({ jobUid, epoch, incarnation, verdict }: HealthWord): readonly NamedCulprit[] {
+  #culpritsOf({ jobUid, epoch, incarnation, verdict }: HealthReport): readonly NamedCulprit[] {
     const { action, kind, ranks, nodes, message } = verdict;
     const about = { epoch, incarnation, message };
     const named = ranks.map((rank): NamedCulprit => ({ ...about, about: { kind: 'rank', rank } }));
@@ -124,7 +124,7 @@ export class HealthDesk {
 }
 
 /** As an incident, where it is one. */
-function findingOf({ epoch, incarnation, verdict, operations }: HealthWord, now: Date): Finding | undefined {
+function findingOf({ epoch, incarnation, verdict, operations }: HealthReport, now: Date): Finding | undefined {
   const kind = INCIDENT_OF[verdict.kind];
   if (kind === undefined) return undefined;
   const { ranks, node, group, message, evidence, action, confidence } = verdict;
@@ -146,15 +146,15 @@ function findingOf({ epoch, incarnation, verdict, operations }: HealthWord, now:
 }
 
 /** A step is as long as its slowest rank, so what that computes longer than its peers is what each step lost. */
-function costOf({ kind, evidence }: HealthWord['verdict']): number | undefined {
+function costOf({ kind, evidence }: HealthReport['verdict']): number | undefined {
   const { computeMs, stepMs, usualMs, usualStepMs } = evidence;
   const ms = kind === 'slowRank' ? Number(computeMs) - Number(usualMs) : Number(stepMs) - Number(usualStepMs);
   return (kind === 'slowRank' || kind === 'slowJob') && ms > 0 ? ms : undefined;
 }
 
 /** The node is said where there is one, and it may be to blame: people look there. */
-function withNode(word: HealthWord): HealthWord {
-  const { verdict } = word;
-  if (verdict.node === undefined || verdict.kind === 'desync') return word;
-  return { ...word, verdict: { ...verdict, message: `${verdict.message} Node ${verdict.node}.` } };
+function withNode(report: HealthReport): HealthReport {
+  const { verdict } = report;
+  if (verdict.node === undefined || verdict.kind === 'desync') return report;
+  return { ...report, verdict: { ...verdict, message: `${verdict.message} Node ${verdict.node}.` } };
 }

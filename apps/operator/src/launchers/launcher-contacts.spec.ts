@@ -5,9 +5,9 @@ describe('when a launcher was last heard', () => {
 
   it('is told for each pod of the job', () => {
     const contacts = new LauncherContacts();
-    contacts.heard(from('a'), 1_000);
-    contacts.heard(from('b'), 2_000);
-    contacts.heard(from('a'), 5_000);
+    contacts.record(from('a'), 1_000);
+    contacts.record(from('b'), 2_000);
+    contacts.record(from('a'), 5_000);
     expect(contacts.ofJob('job', 6_000)).toEqual(
       new Map([
         ['a', 1_000],
@@ -19,15 +19,15 @@ describe('when a launcher was last heard', () => {
 
   it('is kept for the newest epoch alone, whoever still speaks of an earlier one', () => {
     const contacts = new LauncherContacts();
-    contacts.heard(from('old', 1), 0);
-    contacts.heard(from('new', 2), 0);
-    contacts.heard(from('old', 1), 0);
+    contacts.record(from('old', 1), 0);
+    contacts.record(from('new', 2), 0);
+    contacts.record(from('old', 1), 0);
     expect([...contacts.ofJob('job', 0).keys()]).toEqual(['new']);
   });
 
   it('is forgotten with the job', () => {
     const contacts = new LauncherContacts();
-    contacts.heard(from('a'), 0);
+    contacts.record(from('a'), 0);
     contacts.forget('job');
     expect(contacts.size).toBe(0);
   });

@@ -3,30 +3,30 @@
  * whoever can speak runs; what is said in a broken or earlier epoch does not. A process that has just begun to lead knows nobody yet.
  */
 export class LauncherContacts {
-  readonly #heardAtMs = new Map<string, { readonly epoch: number; readonly pods: Map<string, number> }>();
+  readonly #contactAtMs = new Map<string, { readonly epoch: number; readonly pods: Map<string, number> }>();
 
-  heard(pod: { readonly jobUid: string; readonly epoch: number; readonly podUid: string }, nowMs: number): void {
-    const known = this.#heardAtMs.get(pod.jobUid);
+  record(pod: { readonly jobUid: string; readonly epoch: number; readonly podUid: string }, nowMs: number): void {
+    const known = this.#contactAtMs.get(pod.jobUid);
     if (known !== undefined && known.epoch >= pod.epoch) {
       if (known.epoch === pod.epoch) known.pods.set(pod.podUid, nowMs);
       return;
     }
-    this.#heardAtMs.set(pod.jobUid, { epoch: pod.epoch, pods: new Map([[pod.podUid, nowMs]]) });
+    this.#contactAtMs.set(pod.jobUid, { epoch: pod.epoch, pods: new Map([[pod.podUid, nowMs]]) });
   }
 
   /** How long ago each pod of the job's newest epoch was heard, in milliseconds, by its UID. */
   ofJob(jobUid: string, nowMs: number): ReadonlyMap<string, number> {
-    const pods = this.#heardAtMs.get(jobUid)?.pods ?? new Map<string, number>();
-    return new Map([...pods].map(([podUid, heardAtMs]) => [podUid, nowMs - heardAtMs]));
+    const pods = this.#contactAtMs.get(jobUid)?.pods ?? new Map<string, number>();
+    return new Map([...pods].map(([podUid, contactAtMs]) => [podUid, nowMs - contactAtMs]));
   }
 
   /** The job is gone. */
   forget(jobUid: string): void {
-    this.#heardAtMs.delete(jobUid);
+    this.#contactAtMs.delete(jobUid);
   }
 
   /** Jobs of which a launcher is remembered; for tests of memory. */
   get size(): number {
-    return this.#heardAtMs.size;
+    return this.#contactAtMs.size;
   }
 }

@@ -7,8 +7,8 @@ import {
   type PlacedLauncher,
   saveOrder,
 } from '@coxswain/lifecycle';
-import type { LauncherMail } from '../ingest/ingest-messages.ts';
-import type { LauncherWord } from '../ingest/launcher-reports.ts';
+import type { AddressedMessage } from '../ingest/ingest-messages.ts';
+import type { LauncherReport } from '../ingest/launcher-reports.ts';
 
 /** A job, its newest attempt and the recorded placement of that. */
 export interface NewestGang {
@@ -20,21 +20,21 @@ export interface NewestGang {
 }
 
 /** What a launcher is told of its ranks. */
-export interface RankMail extends LauncherMail {
-  readonly message: Exclude<LauncherMail['message'], { kind: 'preflightDone' }>;
+export interface RankMessage extends AddressedMessage {
+  readonly message: Exclude<AddressedMessage['message'], { kind: 'preflightDone' }>;
 }
 
-interface SaidOfEpoch {
+interface ReportsOfEpoch {
   readonly epoch: number;
   readonly launchers: Map<string, PlacedLauncher>;
   /** Newest incarnation that each was told to begin. */
-  readonly given: Map<string, number>;
+  readonly assigned: Map<string, number>;
   /** What each was told since it spoke last, and when. */
-  readonly told: Map<string, { readonly what: string; readonly atMs: number }>;
+  readonly lastSent: Map<string, { readonly what: string; readonly atMs: number }>;
 }
 
 /** Who was told something and says nothing of it is told again after so long: looks come some times a second, and it may be slow or not read at all. */
-const TELL_AGAIN_MS = 5_000;
+const RESEND_AFTER_MS = 5_000;
 
 const NOTHING: ReadonlyMap<string, PlacedLauncher> = new Map();
 
@@ -43,19 +43,19 @@ const NOTHING: ReadonlyMap<string, PlacedLauncher> = new Map();
  * has just begun to lead knows nobody, and learns it from whoever connects. What is told stands on the job's status as it is seen; a launcher that
  * has gone further does nothing then.
  */
-export class LauncherDesk {
+export class LauncherController {
   readonly #gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
-  readonly #send: (mail: RankMail) => void;
+  readonly #send: (message: RankMessage) => void;
   readonly #now: () => Date;
   readonly #monotonicMs: () => number;
-  readonly #said = new Map<string, SaidOfEpoch>();
+  readonly #reports = new Map<string, ReportsOfEpoch>();
   /** Jobs with a launcher that does not run the newest incarnation: looked at again and again. */
   readonly #unsettled = new Set<string>();
 
   constructor(parts: {
     /** As far as it is seen at the moment. */
     readonly gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
-    readonly send: (mail: RankMail) => void;
+    readonly send: (message: RankMessage) => void;
     readonly now: () => Date;
     readonly monotonicMs: () => number;
   }) {
@@ -69,25 +69,25 @@ export class LauncherDesk {
    * Launchers have said something; whoever is to be told something for it is told. Answers with the jobs of which one has ended ranks since, or
    * has begun to run a later incarnation than the first, for which a job's status is to be looked at.
    */
-  hear(words: readonly LauncherWord[]): readonly string[] {
-    const news = new Set<string>();
-    for (const { jobUid, podUid, ...launcher } of words) {
-      const known = this.#said.get(jobUid);
+  receive(received: readonly LauncherReport[]): readonly string[] {
+    const changed = new Set<string>();
+    for (const { jobUid, podUid, ...launcher } of received) {
+      const known = this.#reports.get(jobUid);
       if (known !== undefined && known.epoch > launcher.epoch) continue;
-      const said: SaidOfEpoch =
+      const reports: ReportsOfEpoch =
         known?.epoch === launcher.epoch
           ? known
-          : { epoch: launcher.epoch, launchers: new Map(), given: new Map(), told: new Map() };
+          : { epoch: launcher.epoch, launchers: new Map(), assigned: new Map(), lastSent: new Map() };
       // It is connected anew, or there is something new to answer: what it was told before may be lost.
-      said.told.delete(podUid);
+      reports.lastSent.delete(podUid);
       // What was said late of an incarnation before does not undo what the launcher has said of the next one.
-      if ((said.launchers.get(podUid)?.incarnation ?? 0) > launcher.incarnation) continue;
-      if (isNews(said.launchers.get(podUid), launcher)) news.add(jobUid);
-      said.launchers.set(podUid, launcher);
-      this.#said.set(jobUid, said);
+      if ((reports.launchers.get(podUid)?.incarnation ?? 0) > launcher.incarnation) continue;
+      if (isChange(reports.launchers.get(podUid), launcher)) changed.add(jobUid);
+      reports.launchers.set(podUid, launcher);
+      this.#reports.set(jobUid, reports);
     }
-    for (const jobUid of new Set(words.map((word) => word.jobUid))) this.look(jobUid);
-    return [...news];
+    for (const jobUid of new Set(received.map((report) => report.jobUid))) this.reconcile(jobUid);
+    return [...changed];
   }
 
   /** What the launchers of the newest epoch that was heard of said, by their pods' UIDs; of each pod of the gang at most one. */
@@ -97,12 +97,12 @@ export class LauncherDesk {
   }
 
   /** Status or time may have changed what is to be told to launchers of jobs that are not where they are to be. */
-  lookAgain(): void {
-    for (const jobUid of [...this.#unsettled]) this.look(jobUid);
+  reconcileUnsettled(): void {
+    for (const jobUid of [...this.#unsettled]) this.reconcile(jobUid);
   }
 
   /** Tells the launchers of the job what they are to be told now. */
-  look(jobUid: string): void {
+  reconcile(jobUid: string): void {
     const gang = this.#gangOf(jobUid);
     // A word that was under way when the job went: nobody will say again that it is gone.
     if (gang === 'gone') return this.forget(jobUid);
@@ -116,45 +116,45 @@ export class LauncherDesk {
     const orders = launcherOrders({ attempt, podCount: placement.nodes.length, launchers, isDue });
     for (const [podUid, order] of orders) {
       const message = toMessage(order, { gang, podIndex: launchers.get(podUid)?.podIndex ?? 0 });
-      if (order.kind === 'assign') this.#said.get(jobUid)?.given.set(podUid, attempt.incarnation ?? 1);
-      if (message !== undefined) this.#tell({ jobUid, epoch: attempt.epoch, podUid, message });
+      if (order.kind === 'assign') this.#reports.get(jobUid)?.assigned.set(podUid, attempt.incarnation ?? 1);
+      if (message !== undefined) this.#sendOnce({ jobUid, epoch: attempt.epoch, podUid, message });
     }
     const save = saveOrder({ attempt, placement, launchers });
-    if (save !== undefined) this.#tell({ jobUid, epoch: attempt.epoch, ...save });
+    if (save !== undefined) this.#sendOnce({ jobUid, epoch: attempt.epoch, ...save });
   }
 
   /** The job is gone. */
   forget(jobUid: string): void {
-    this.#said.delete(jobUid);
+    this.#reports.delete(jobUid);
     this.#unsettled.delete(jobUid);
   }
 
   /** Jobs of which a launcher is remembered; for tests of memory. */
   get size(): number {
-    return this.#said.size;
+    return this.#reports.size;
   }
 
   #launchersOf(jobUid: string, gang: NewestGang | undefined): ReadonlyMap<string, PlacedLauncher> {
-    const said = this.#said.get(jobUid);
-    return said === undefined ? NOTHING : onePerPod(asGiven(said, gang?.attempt.incarnation ?? 1), gang);
+    const reports = this.#reports.get(jobUid);
+    return reports === undefined ? NOTHING : onePerPod(withAssignments(reports, gang?.attempt.incarnation ?? 1), gang);
   }
 
   /** Says nothing that was said a moment ago already. */
-  #tell(mail: RankMail): void {
-    const { jobUid, epoch, podUid, message } = mail;
+  #sendOnce(addressed: RankMessage): void {
+    const { jobUid, epoch, podUid, message } = addressed;
     const incarnation = message.kind === 'assignment' ? message.assignment.incarnation : message.incarnation;
     const request = message.kind === 'saveWanted' ? message.request : 0;
     const what = `${message.kind} ${epoch} ${incarnation} ${request}`;
-    const told = this.#said.get(jobUid)?.told;
+    const lastSent = this.#reports.get(jobUid)?.lastSent;
     const nowMs = this.#monotonicMs();
-    const before = told?.get(podUid);
-    if (before?.what === what && nowMs - before.atMs < TELL_AGAIN_MS) return;
-    told?.set(podUid, { what, atMs: nowMs });
-    this.#send(mail);
+    const before = lastSent?.get(podUid);
+    if (before?.what === what && nowMs - before.atMs < RESEND_AFTER_MS) return;
+    lastSent?.set(podUid, { what, atMs: nowMs });
+    this.#send(addressed);
   }
 }
 
-function isNews(before: PlacedLauncher | undefined, { state, incarnation }: PlacedLauncher): boolean {
+function isChange(before: PlacedLauncher | undefined, { state, incarnation }: PlacedLauncher): boolean {
   const isSame = before?.state === state && before.incarnation === incarnation;
   return !isSame && (state === 'reaped' || (state === 'running' && incarnation > 1));
 }
@@ -163,16 +163,16 @@ function isNews(before: PlacedLauncher | undefined, { state, incarnation }: Plac
  * Who was given an incarnation that is over by now, and has said nothing of it, may be about to begin it: it counts as running it until it says that
  * it has ended it.
  */
-function asGiven({ launchers, given }: SaidOfEpoch, newest: number): ReadonlyMap<string, PlacedLauncher> {
+function withAssignments({ launchers, assigned }: ReportsOfEpoch, newest: number): ReadonlyMap<string, PlacedLauncher> {
   const isOpen = (podUid: string, { incarnation }: PlacedLauncher): boolean => {
-    const last = given.get(podUid) ?? 0;
+    const last = assigned.get(podUid) ?? 0;
     return last > incarnation && last < newest;
   };
   if (![...launchers].some(([podUid, launcher]) => isOpen(podUid, launcher))) return launchers;
   return new Map(
     [...launchers].map(([podUid, launcher]): [string, PlacedLauncher] => {
       const { podIndex, epoch } = launcher;
-      const incarnation = given.get(podUid) ?? 0;
+      const incarnation = assigned.get(podUid) ?? 0;
       return [podUid, isOpen(podUid, launcher) ? { podIndex, epoch, incarnation, state: 'running' } : launcher];
     }),
   );
@@ -208,7 +208,7 @@ function isSettled(launchers: ReadonlyMap<string, PlacedLauncher>, gang: NewestG
 function toMessage(
   order: LauncherOrder,
   { gang, podIndex }: { readonly gang: NewestGang; readonly podIndex: number },
-): RankMail['message'] | undefined {
+): RankMessage['message'] | undefined {
   if (order.kind === 'endRanks') {
     const { epoch, incarnation } = order;
     return { kind: 'endRanks', epoch, incarnation, message: 'another incarnation begins' };

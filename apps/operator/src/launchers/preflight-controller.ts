@@ -2,11 +2,11 @@ import { ranksOfPod, type PreflightReport } from '@coxswain/api-types';
 import type { ObservedPreflight } from '@coxswain/lifecycle';
 import { trainerImageOf } from '@coxswain/runtime';
 import { preflightOfGang, type LookedAtPod } from '@coxswain/preflight';
-import type { LauncherMail } from '../ingest/ingest-messages.ts';
+import type { AddressedMessage } from '../ingest/ingest-messages.ts';
 import type { NewestGang } from './launcher-controller.ts';
-import type { PreflightWord } from '../ingest/session-ports.ts';
+import type { PodPreflightReport } from '../ingest/session-ports.ts';
 
-interface ToldOfEpoch {
+interface ReportsOfEpoch {
   readonly epoch: number;
   /** By the index of the pod. */
   readonly reports: Map<number, PreflightReport>;
@@ -19,34 +19,34 @@ interface ToldOfEpoch {
  * told then that ranks may start if somebody is named: the attempt ends. Held in memory: launchers tell a process that begins to lead in between again, and
  * those that nobody answers start their ranks after a while.
  */
-export class PreflightDesk {
+export class PreflightController {
   readonly #gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
-  readonly #send: (mail: LauncherMail) => void;
-  readonly #told = new Map<string, ToldOfEpoch>();
+  readonly #send: (message: AddressedMessage) => void;
+  readonly #reports = new Map<string, ReportsOfEpoch>();
 
   constructor(parts: {
     /** As far as it is seen at the moment. */
     readonly gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
-    readonly send: (mail: LauncherMail) => void;
+    readonly send: (message: AddressedMessage) => void;
   }) {
     this.#gangOf = parts.gangOf;
     this.#send = parts.send;
   }
 
   /** Pods have told of themselves. Answers with the jobs whose gang is judged since. */
-  hear(words: readonly PreflightWord[]): readonly string[] {
-    for (const { jobUid, epoch, podIndex, report } of words) {
-      const known = this.#told.get(jobUid);
+  receive(received: readonly PodPreflightReport[]): readonly string[] {
+    for (const { jobUid, epoch, podIndex, report } of received) {
+      const known = this.#reports.get(jobUid);
       if (known !== undefined && known.epoch > epoch) continue;
-      const told = known?.epoch === epoch ? known : { epoch, reports: new Map(), judged: undefined };
-      if (told.judged === undefined) told.reports.set(podIndex, report);
-      this.#told.set(jobUid, told);
+      const current = known?.epoch === epoch ? known : { epoch, reports: new Map(), judged: undefined };
+      if (current.judged === undefined) current.reports.set(podIndex, report);
+      this.#reports.set(jobUid, current);
     }
-    const jobs = [...new Set(words.map(({ jobUid }) => jobUid))];
+    const jobs = [...new Set(received.map(({ jobUid }) => jobUid))];
     const news = jobs.filter((jobUid) => this.#judge(jobUid));
     for (const jobUid of jobs) {
       // Whoever tells after that is answered alone: a gang of thousands that tell one by one would be thousands of answers for each.
-      const asking = news.includes(jobUid) ? undefined : words.filter((word) => word.jobUid === jobUid);
+      const asking = news.includes(jobUid) ? undefined : received.filter((report) => report.jobUid === jobUid);
       this.#release(jobUid, asking);
     }
     return news;
@@ -54,38 +54,38 @@ export class PreflightDesk {
 
   /** What came of it, of the newest epoch that was told of. */
   ofJob(jobUid: string): ObservedPreflight | undefined {
-    return this.#told.get(jobUid)?.judged;
+    return this.#reports.get(jobUid)?.judged;
   }
 
   /** The job is gone. */
   forget(jobUid: string): void {
-    this.#told.delete(jobUid);
+    this.#reports.delete(jobUid);
   }
 
   #judge(jobUid: string): boolean {
-    const told = this.#told.get(jobUid);
+    const known = this.#reports.get(jobUid);
     const gang = this.#gangOf(jobUid);
     if (gang === 'gone') this.forget(jobUid);
-    if (told === undefined || told.judged !== undefined || gang === undefined || gang === 'gone') return false;
-    if (gang.attempt.epoch !== told.epoch) return false;
-    const isWhole = told.reports.size >= gang.placement.nodes.length;
+    if (known === undefined || known.judged !== undefined || gang === undefined || gang === 'gone') return false;
+    if (gang.attempt.epoch !== known.epoch) return false;
+    const isWhole = known.reports.size >= gang.placement.nodes.length;
     // Asked with every report: of a gang of thousands that tell one by one, nothing is made of them before all have.
-    if (!isWhole && ![...told.reports.values()].some(({ outcome }) => outcome === 'Skipped')) return false;
-    const pods = podsOf(gang, told.reports);
+    if (!isWhole && ![...known.reports.values()].some(({ outcome }) => outcome === 'Skipped')) return false;
+    const pods = podsOf(gang, known.reports);
     const avoidedNodes = (gang.job.status?.avoidedNodes ?? []).map(({ node }) => node);
     const image = trainerImageOf(gang.job.spec, gang.placement.runtime);
-    told.judged = { epoch: told.epoch, ...preflightOfGang({ pods, avoidedNodes, image }) };
-    told.reports.clear();
+    known.judged = { epoch: known.epoch, ...preflightOfGang({ pods, avoidedNodes, image }) };
+    known.reports.clear();
     return true;
   }
 
   /** To these pods, or to every pod of the gang, also to those that wait for one that cannot look around. */
-  #release(jobUid: string, asking: readonly PreflightWord[] | undefined): void {
+  #release(jobUid: string, asking: readonly PodPreflightReport[] | undefined): void {
     const judged = this.ofJob(jobUid);
     const gang = this.#gangOf(jobUid);
     if (judged === undefined || judged.named.nodes.length > 0 || gang === undefined || gang === 'gone') return;
     const { epoch } = judged;
-    const indices = new Set(asking?.filter((word) => word.epoch === epoch).map((word) => word.podIndex));
+    const indices = new Set(asking?.filter((report) => report.epoch === epoch).map((report) => report.podIndex));
     for (const podIndex of asking === undefined ? gang.placement.nodes.keys() : indices) {
       const podUid = gang.podUidOf(podIndex);
       if (podUid !== undefined) this.#send({ jobUid, epoch, podUid, message: { kind: 'preflightDone', epoch } });

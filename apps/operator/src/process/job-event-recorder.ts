@@ -5,12 +5,12 @@ import type { Logger } from '@coxswain/telemetry';
 import type { OperatorMetrics } from './operator-metrics.ts';
 
 /** Tells people what happens to jobs: in the log, and as Kubernetes Events beside the job. Best effort, and never in anybody's way. */
-export class Announcer {
+export class JobEventRecorder {
   readonly #log: Logger;
   readonly #events: EventRecorder;
   readonly #countRefusal: () => void;
   /** What was told last of each job's strangers, by UID, oldest first. */
-  readonly #toldOfStrangers = new Map<string, string>();
+  readonly #reportedPlacements = new Map<string, string>();
 
   constructor(parts: {
     readonly client: KubeClient;
@@ -73,15 +73,15 @@ export class Announcer {
   /** Objects say to be of the job and are not. Told again only when there are others. */
   warnOfStrangers(job: TrainingJob, note: string | undefined): void {
     const { name, namespace, uid } = job.metadata;
-    const isKnown = this.#toldOfStrangers.get(uid) === note;
+    const isKnown = this.#reportedPlacements.get(uid) === note;
     if (isKnown) return;
-    this.#toldOfStrangers.delete(uid);
+    this.#reportedPlacements.delete(uid);
     if (note === undefined) return;
     const reason = 'ForeignPlacement';
     if (!this.#events.record({ regarding: job, type: 'Warning', reason, action: 'Reconcile', note })) return;
-    this.#toldOfStrangers.set(uid, note);
-    const [oldest] = this.#toldOfStrangers.keys();
-    if (this.#toldOfStrangers.size > MAX_REMEMBERED && oldest !== undefined) this.#toldOfStrangers.delete(oldest);
+    this.#reportedPlacements.set(uid, note);
+    const [oldest] = this.#reportedPlacements.keys();
+    if (this.#reportedPlacements.size > MAX_REMEMBERED && oldest !== undefined) this.#reportedPlacements.delete(oldest);
     this.#log.warn({ job: `${namespace}/${name}`, note }, 'placements say to be of a job that does not record them');
   }
 

@@ -6,13 +6,13 @@ export interface LeadershipParts {
   readonly lease: LeaderLease;
   readonly clock: Clock;
   /** Makes the cache current: true when each kind was listed since the call began, false when `signal` aborts first. Never rejects. */
-  readonly look: (signal: AbortSignal) => Promise<boolean>;
+  readonly syncCache: (signal: AbortSignal) => Promise<boolean>;
   /** What a leader does until `signal` aborts, once it has looked. */
   readonly work: (term: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** A leader that cannot look for so long makes room for another. */
-const LOOK_DEADLINE_MS = 60_000;
+const SYNC_DEADLINE_MS = 60_000;
 
 /**
  * At most one term as leader, then never again in this process: nothing that a term left behind (calls that hang, clean-up that comes late, what
@@ -63,7 +63,7 @@ export class Leadership implements TermOfCalls {
   }
 
   async #lead(term: number, signal: AbortSignal): Promise<void> {
-    if (!(await this.#look(signal))) return;
+    if (!(await this.#syncCache(signal))) return;
     this.#works = true;
     try {
       await this.#parts.work(term, signal);
@@ -72,17 +72,17 @@ export class Leadership implements TermOfCalls {
     }
   }
 
-  async #look(signal: AbortSignal): Promise<boolean> {
-    const { clock, look } = this.#parts;
+  async #syncCache(signal: AbortSignal): Promise<boolean> {
+    const { clock, syncCache } = this.#parts;
     const late = new AbortController();
-    const cancel = clock.setTimer(LOOK_DEADLINE_MS, () => late.abort());
-    const isSeen = await look(AbortSignal.any([signal, late.signal]));
+    const cancel = clock.setTimer(SYNC_DEADLINE_MS, () => late.abort());
+    const isSynced = await syncCache(AbortSignal.any([signal, late.signal]));
     cancel();
-    if (!isSeen && !signal.aborted) {
+    if (!isSynced && !signal.aborted) {
       throw new NotLeadingError(
-        `the cluster could not be listed within ${LOOK_DEADLINE_MS / 1000} s of the election: another replica may do better`,
+        `the cluster could not be listed within ${SYNC_DEADLINE_MS / 1000} s of the election: another replica may do better`,
       );
     }
-    return isSeen;
+    return isSynced;
   }
 }

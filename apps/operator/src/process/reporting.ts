@@ -11,8 +11,8 @@ import type {
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import type { Config } from '../config/config.ts';
-import { HealthDesk } from '../launchers/health-controller.ts';
-import type { HealthWord } from '../ingest/health-watch.ts';
+import { HealthController } from '../launchers/health-controller.ts';
+import type { HealthReport } from '../ingest/health-watch.ts';
 import { IngestThread } from '../ingest/ingest-thread.ts';
 import {
   sharedMonotonicMs,
@@ -25,10 +25,10 @@ import {
 } from '../ingest/ingest-messages.ts';
 import { KubernetesReportPorts, type KubernetesReportPortsOptions } from '../launchers/kubernetes-report-ports.ts';
 import { LauncherContacts } from '../launchers/launcher-contacts.ts';
-import { LauncherDesk } from '../launchers/launcher-controller.ts';
+import { LauncherController } from '../launchers/launcher-controller.ts';
 import { NewestEpochs } from '../launchers/newest-epochs.ts';
-import { PreflightDesk } from '../launchers/preflight-controller.ts';
-import { TrainedDesk } from '../launchers/trained-facts-controller.ts';
+import { PreflightController } from '../launchers/preflight-controller.ts';
+import { TrainedFactsController } from '../launchers/trained-facts-controller.ts';
 import { ProgressBoard } from '../launchers/progress-board.ts';
 import type { SessionCount } from '../ingest/session-ports.ts';
 import { ReportTls } from '../ingest/report-tls.ts';
@@ -48,7 +48,7 @@ export interface ReportingParts extends Pick<KubernetesReportPortsOptions, 'stor
   /** A launcher of that job has something to say. */
   readonly onNews: (jobUid: string, news: 'progress' | 'ended') => void;
   /** Detectors found something of the job's gang: for people, once. */
-  readonly onVerdict: (job: TrainingJob, verdict: HealthWord['verdict']) => void;
+  readonly onVerdict: (job: TrainingJob, verdict: HealthReport['verdict']) => void;
 }
 
 /** Engines of which the hook knows the functions that save and evaluate (engines/agent/hook/coxswain_hook/phase.py). Others run scripts of their users. */
@@ -72,10 +72,10 @@ export class Reporting {
   readonly #contacts = new LauncherContacts();
   readonly #epochs: NewestEpochs;
   readonly #thread: IngestThread;
-  readonly #desk: LauncherDesk;
-  readonly #preflights: PreflightDesk;
-  readonly #trained: TrainedDesk;
-  readonly #health: HealthDesk;
+  readonly #launchers: LauncherController;
+  readonly #preflights: PreflightController;
+  readonly #trained: TrainedFactsController;
+  readonly #health: HealthController;
   #lastDigest: Pick<IngestDigest, 'connections' | 'utilisation'> = NOTHING;
 
   constructor(parts: ReportingParts) {
@@ -94,24 +94,24 @@ export class Reporting {
       start: () => this.#startOfThread(),
       answer: (question) => this.#answer(question),
       take: (digest) => this.#take(digest),
-      look: () => this.#look(),
+      view: () => this.#view(),
       onDeath: (reason, againInMs) => this.#onDeath(reason, againInMs),
       clock,
     });
-    this.#desk = new LauncherDesk({
+    this.#launchers = new LauncherController({
       gangOf: (jobUid) => ports.newestGang(jobUid),
-      send: (mail) => this.#thread.tell({ kind: 'order', ...mail }),
+      send: (message) => this.#thread.send({ kind: 'order', ...message }),
       now: () => clock.now(),
       monotonicMs: () => clock.monotonicMs(),
     });
-    this.#preflights = new PreflightDesk({
+    this.#preflights = new PreflightController({
       gangOf: (jobUid) => ports.newestGang(jobUid),
-      send: (mail) => this.#thread.tell({ kind: 'order', ...mail }),
+      send: (message) => this.#thread.send({ kind: 'order', ...message }),
     });
-    this.#trained = new TrainedDesk({ gangOf: (jobUid) => ports.newestGang(jobUid) });
-    this.#health = new HealthDesk({
+    this.#trained = new TrainedFactsController({ gangOf: (jobUid) => ports.newestGang(jobUid) });
+    this.#health = new HealthController({
       now: () => clock.now(),
-      tell: ({ jobUid, verdict }) => {
+      warn: ({ jobUid, verdict }) => {
         const gang = ports.newestGang(jobUid);
         // Of ranks that have ended nothing is heard either, and all is well.
         if (gang === undefined || gang === 'gone' || gang.attempt.endedAt !== undefined) return;
@@ -171,7 +171,7 @@ export class Reporting {
 
   /** What the launchers of the job's newest epoch last said of their ranks, by their pods' UIDs. */
   launchersOf(job: TrainingJob): ReadonlyMap<string, ObservedLauncher> {
-    return this.#desk.ofJob(job.metadata.uid);
+    return this.#launchers.ofJob(job.metadata.uid);
   }
 
   /** What came of the look around before the first rank of the job's newest gang, once that is known. */
@@ -197,24 +197,24 @@ export class Reporting {
   /** Tells every launcher of that epoch that is connected that the epoch is over. */
   refuseLaunchers(job: TrainingJob, epoch: number): void {
     const why = `epoch ${epoch} has failed`;
-    this.#thread.tell({ kind: 'refuse', jobUid: job.metadata.uid, epoch, why });
+    this.#thread.send({ kind: 'refuse', jobUid: job.metadata.uid, epoch, why });
   }
 
   /** The job is gone. */
   forget(jobUid: string): void {
     this.#progress.forget(jobUid);
     this.#contacts.forget(jobUid);
-    this.#desk.forget(jobUid);
+    this.#launchers.forget(jobUid);
     this.#preflights.forget(jobUid);
     this.#trained.forget(jobUid);
     this.#health.forget(jobUid);
     this.#ports.forget(jobUid);
-    this.#thread.tell({ kind: 'forget', jobUid });
+    this.#thread.send({ kind: 'forget', jobUid });
   }
 
   /** Makes this replica's certificate, or takes what is left of its life further. Asks the API server. */
   async refreshCertificate(): Promise<void> {
-    if (await this.#tls.refresh()) this.#thread.tell({ kind: 'certificate', serving: this.#tls.material.serving });
+    if (await this.#tls.refresh()) this.#thread.send({ kind: 'certificate', serving: this.#tls.material.serving });
   }
 
   /** Starts the thread, which opens the port; rejects when it is taken. */
@@ -259,12 +259,12 @@ export class Reporting {
   }
 
   /** What the thread is to know, some times a second; and what launchers are told because something has changed since. */
-  #look(): { readonly leadership: LeadershipView; readonly jobs: readonly NewestEpoch[] } {
+  #view(): { readonly leadership: LeadershipView; readonly jobs: readonly NewestEpoch[] } {
     const leadership = this.#leadership();
     const jobs = this.#epochs.changes();
     if (leadership.leading) {
-      for (const { jobUid } of jobs) this.#desk.look(jobUid);
-      this.#desk.lookAgain();
+      for (const { jobUid } of jobs) this.#launchers.reconcile(jobUid);
+      this.#launchers.reconcileUnsettled();
     }
     return { leadership, jobs };
   }
@@ -290,15 +290,15 @@ export class Reporting {
     const { clock, metrics, onNews } = this.#parts;
     this.#lastDigest = digest;
     // Not when it is read: what has lain here while the loop stood still is as old as it is.
-    const heardAtMs = clock.monotonicMs() - Math.max(0, sharedMonotonicMs() - digest.sentAtMs);
-    for (const { jobUid, epoch, podUids } of digest.heard) {
-      for (const podUid of podUids) this.#contacts.heard({ jobUid, epoch, podUid }, heardAtMs);
+    const contactAtMs = clock.monotonicMs() - Math.max(0, sharedMonotonicMs() - digest.sentAtMs);
+    for (const { jobUid, epoch, podUids } of digest.contacts) {
+      for (const podUid of podUids) this.#contacts.record({ jobUid, epoch, podUid }, contactAtMs);
     }
     for (const steps of digest.progress) if (this.#progress.take(steps)) onNews(steps.jobUid, 'progress');
-    for (const jobUid of this.#desk.hear(digest.words)) onNews(jobUid, 'ended');
-    for (const jobUid of this.#preflights.hear(digest.preflights)) onNews(jobUid, 'ended');
-    for (const jobUid of this.#trained.hear(digest.trained)) onNews(jobUid, 'progress');
-    for (const jobUid of this.#health.hear(digest.health)) onNews(jobUid, 'ended');
+    for (const jobUid of this.#launchers.receive(digest.launchers)) onNews(jobUid, 'ended');
+    for (const jobUid of this.#preflights.receive(digest.preflights)) onNews(jobUid, 'ended');
+    for (const jobUid of this.#trained.receive(digest.trained)) onNews(jobUid, 'progress');
+    for (const jobUid of this.#health.receive(digest.health)) onNews(jobUid, 'ended');
     for (const jobUid of digest.ended) onNews(jobUid, 'ended');
     for (const [what, count] of Object.entries(digest.counts)) metrics.countSession(what as SessionCount, count);
   }

@@ -4,7 +4,7 @@ import { FakeKubeApi } from '@coxswain/kube/testing';
 import type { QuarantineMode } from '@coxswain/lifecycle';
 import { nodesPath } from '../cluster/paths.ts';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
-import { QuarantineDesk } from './quarantine-controller.ts';
+import { QuarantineController } from './quarantine-controller.ts';
 
 const FELL_OFF = { type: 'SysLogsGPUFallenOff', status: 'True', message: 'ErrorCode:79 PCI:0000:02:00' };
 const OTHERS = { key: 'example.com/theirs', effect: 'NoSchedule' };
@@ -19,15 +19,15 @@ class World {
   readonly api = new FakeKubeApi();
   readonly told: string[] = [];
   readonly errors: unknown[] = [];
-  readonly desk: QuarantineDesk;
+  readonly controller: QuarantineController;
 
   constructor(mode: QuarantineMode = 'Conditions') {
-    this.desk = new QuarantineDesk({
+    this.controller = new QuarantineController({
       client: this.api,
       cache: this.script.cache,
       clock: this.script.clock,
       mode,
-      tell: ({ node, did }) => this.told.push(`${node} ${did}`),
+      onChange: ({ node, change }) => this.told.push(`${node} ${change}`),
       onError: (error) => this.errors.push(error),
     });
   }
@@ -53,8 +53,8 @@ class World {
     for (const node of this.api.objects(nodesPath())) nodes.upsert(readNode(node));
   }
 
-  async look(): Promise<void> {
-    await this.desk.look();
+  async reconcile(): Promise<void> {
+    await this.controller.reconcile();
     this.see();
   }
 
@@ -71,8 +71,8 @@ describe('a node whose condition says that it is ill', () => {
   it('is tainted beside what others tainted, with what shows it, once, and takes no gangs', async () => {
     const world = new World();
     await world.add('ill', [FELL_OFF]);
-    await world.look();
-    await world.look();
+    await world.reconcile();
+    await world.reconcile();
     expect(world.taints('ill')).toEqual([OTHERS.key, NODE_MARKS.quarantine]);
     expect(world.node('ill')?.metadata.annotations?.[NODE_MARKS.quarantine]).toMatch(/boot-1.*SysLogsGPUFallenOff/);
     expect(world.api.writes.filter(({ verb }) => verb === 'patch')).toHaveLength(1);
@@ -83,14 +83,14 @@ describe('a node whose condition says that it is ill', () => {
   it('is known to the next operator by its Node, and is free again once it was booted again', async () => {
     const world = new World();
     await world.add('ill', [FELL_OFF]);
-    await world.look();
+    await world.reconcile();
     const after = new World();
     const { metadata, ...node } = world.node('ill') ?? { metadata: { name: 'ill' } };
     const healthy = { allocatable: { [GPU_RESOURCE]: '8' }, conditions: [], nodeInfo: { bootID: 'boot-2' } };
     const { name, annotations } = metadata as RawNode['metadata'];
     await after.api.create(nodesPath(), { ...node, metadata: { name, annotations }, status: healthy } as never);
     after.see();
-    await after.look();
+    await after.reconcile();
     expect(after.taints('ill')).toEqual([OTHERS.key]);
     expect(after.node('ill')?.metadata.annotations?.[NODE_MARKS.quarantine]).toBeUndefined();
     expect(after.told).toEqual(['ill released']);
@@ -99,18 +99,18 @@ describe('a node whose condition says that it is ill', () => {
   it('stays free once a person has taken the taint away', async () => {
     const world = new World();
     await world.add('ill', [FELL_OFF]);
-    await world.look();
+    await world.reconcile();
     await world.api.patch(nodesPath('ill'), { spec: { taints: [OTHERS] } }, { type: 'merge' });
     world.see();
-    await world.look();
+    await world.reconcile();
     expect(world.taints('ill')).toEqual([OTHERS.key]);
   });
 
   it('is held back where a tenth are in quarantine, and told of once', async () => {
     const world = new World();
     for (const name of ['a', 'b']) await world.add(name, [FELL_OFF]);
-    await world.look();
-    await world.look();
+    await world.reconcile();
+    await world.reconcile();
     expect([world.taints('a').length, world.taints('b').length]).toEqual([2, 1]);
     expect(world.told).toEqual(['a quarantined', 'b heldBack']);
   });
@@ -120,14 +120,14 @@ describe('a node whose condition says that it is ill', () => {
     await world.add('ill', [FELL_OFF]);
     await world.api.patch(nodesPath('ill'), { spec: { taints: [{ key: NODE_MARKS.quarantine }] } }, { type: 'merge' });
     const before = world.api.writes.length;
-    await world.look();
+    await world.reconcile();
     expect(world.api.writes).toHaveLength(before);
   });
 
   it('is left alone where nobody is to be kept back', async () => {
     const world = new World('Off');
     await world.add('ill', [FELL_OFF]);
-    await world.look();
+    await world.reconcile();
     expect(world.taints('ill')).toEqual([OTHERS.key]);
   });
 
@@ -137,10 +137,10 @@ describe('a node whose condition says that it is ill', () => {
     world.api.interfere = ({ verb }) => {
       if (verb === 'patch') throw new KubeApiError({ status: 403, reason: 'Forbidden', message: 'no' });
     };
-    await world.look();
+    await world.reconcile();
     expect([world.told, world.errors.length]).toEqual([[], 1]);
     world.api.interfere = () => undefined;
-    await world.look();
+    await world.reconcile();
     expect(world.told).toEqual(['ill quarantined']);
   });
 });
@@ -165,7 +165,7 @@ describe('what jobs say of a node', () => {
       const status = { epoch: 1, restarts: { total: 0, charged: 0 }, avoidedNodes: [avoided] };
       world.script.job(name, { status });
     }
-    await world.look();
+    await world.reconcile();
     expect(world.told).toEqual(told);
   });
 });

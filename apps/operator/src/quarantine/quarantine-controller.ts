@@ -15,13 +15,16 @@ import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { nodesPath } from '../cluster/paths.ts';
 
 /** What the desk is made of. `client` must refuse writes when this process does not lead. */
-export interface QuarantineDeskParts {
+export interface QuarantineControllerParts {
   readonly client: Pick<KubeClient, 'get' | 'patch'>;
   readonly cache: Pick<ClusterCache, 'nodes' | 'jobs' | 'readNode'>;
   readonly clock: Clock;
   readonly mode: QuarantineMode;
   /** Something was written, or would have been if not so many nodes were kept back already. */
-  readonly tell: (what: { readonly node: string; readonly did: 'quarantined' | 'released' | 'heldBack' }) => void;
+  readonly onChange: (what: {
+    readonly node: string;
+    readonly change: 'quarantined' | 'released' | 'heldBack';
+  }) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -31,12 +34,12 @@ const INTERVAL_MS = 15_000;
 type Taint = Readonly<Record<string, unknown>>;
 type RawNode = KubeObject & { readonly spec?: { readonly taints?: readonly Taint[] | null } | null };
 
-export class QuarantineDesk {
-  readonly #parts: QuarantineDeskParts;
+export class QuarantineController {
+  readonly #parts: QuarantineControllerParts;
   /** Told once for as long as it lasts. */
   #heldBack: ReadonlySet<string> = new Set();
 
-  constructor(parts: QuarantineDeskParts) {
+  constructor(parts: QuarantineControllerParts) {
     this.#parts = parts;
   }
 
@@ -44,30 +47,30 @@ export class QuarantineDesk {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(this.#parts.clock, INTERVAL_MS, signal);
-      if (!signal.aborted) await this.look();
+      if (!signal.aborted) await this.reconcile();
     }
   }
 
   /** Once. What fails is tried again at the next look. */
-  async look(): Promise<void> {
-    const { cache, clock, mode, tell } = this.#parts;
+  async reconcile(): Promise<void> {
+    const { cache, clock, mode, onChange } = this.#parts;
     if (mode === 'Off') return;
     const nodes = cache.nodes.list().map(toJudged);
     const jobs = mode === 'ConditionsAndJobs' ? cache.jobs.cached.list().map(toWitness) : [];
     const { actions, heldBack } = judgeQuarantine(nodes, jobs, clock.now());
     for (const action of actions) await this.#perform(action);
-    for (const node of heldBack) if (!this.#heldBack.has(node)) tell({ node, did: 'heldBack' });
+    for (const node of heldBack) if (!this.#heldBack.has(node)) onChange({ node, change: 'heldBack' });
     this.#heldBack = new Set(heldBack);
   }
 
   async #perform(action: QuarantineAction): Promise<void> {
-    const { client, cache, tell, onError } = this.#parts;
+    const { client, cache, onChange, onError } = this.#parts;
     const path = nodesPath(action.node);
     try {
       const node = await client.get<RawNode>(path);
       if (!isStillDue(action, toJudged(cache.readNode(node)))) return;
       await client.patch(path, changeOf(action, node), { type: 'merge' });
-      tell({ node: action.node, did: action.kind === 'release' ? 'released' : 'quarantined' });
+      onChange({ node: action.node, change: action.kind === 'release' ? 'released' : 'quarantined' });
     } catch (error) {
       // It is gone, or somebody wrote meanwhile: another look is due.
       if (!isConflict(error) && !isNotFound(error)) onError(error);

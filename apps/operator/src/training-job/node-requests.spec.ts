@@ -56,7 +56,7 @@ class World {
   async look(...jobs: readonly TrainingJob[]): Promise<void> {
     const demand = { nodeSelector: { pool: 'h100' }, tolerations: [], devices: { 'rdma/ib': 1 } };
     this.asking = jobs.map((job) => ({ job, since: '', request: { layout, gpusPerNode: 8, demand } }));
-    await this.requests.look();
+    await this.requests.reconcile();
   }
 
   get made(): readonly Requested[] {
@@ -64,7 +64,7 @@ class World {
   }
 
   said(name = 'a'): string | undefined {
-    const said = this.requests.saidOf(`00000000-uid-of-${name}`);
+    const said = this.requests.stateOf(`00000000-uid-of-${name}`);
     return said && `${said.holds}/${said.reason}: ${said.message}`;
   }
 

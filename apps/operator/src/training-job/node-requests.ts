@@ -43,7 +43,7 @@ const MOST_TEXT = 1_024;
 interface Asked {
   readonly job: TrainingJob;
   readonly name: string;
-  said: ObservedNodeRequest | undefined;
+  state: ObservedNodeRequest | undefined;
   uid?: string;
   /** When the request was over, by the monotonic clock. */
   overAtMs?: number;
@@ -65,20 +65,20 @@ export class NodeRequests {
   }
 
   /** What is to be said of that job; undefined: it does not wait for nodes, or was not looked at yet. */
-  saidOf(jobUid: string): ObservedNodeRequest | undefined {
-    return this.#asked.get(jobUid)?.said;
+  stateOf(jobUid: string): ObservedNodeRequest | undefined {
+    return this.#asked.get(jobUid)?.state;
   }
 
   /** Looks from time to time until `signal` aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.look();
+      await this.reconcile();
       await sleep(this.#parts.clock, INTERVAL_MS, signal);
     }
   }
 
   /** Once. What fails is tried again at the next look, and hurts its own job alone. */
-  async look(): Promise<void> {
+  async reconcile(): Promise<void> {
     const waiting = this.#parts.admission.asking('gpus').filter(({ job }) => waitsForNodes(job));
     const uids = new Set(waiting.map(({ job }) => job.metadata.uid));
     for (const [uid, asked] of this.#asked) if (!uids.has(uid)) await this.#attempt(() => this.#end(uid, asked));
@@ -86,7 +86,7 @@ export class NodeRequests {
       if (request === undefined || (index >= MOST_REQUESTS && this.#cannotAsk() === undefined)) continue;
       const ranks = worldSize(request.layout);
       const wanted = { ranks, gpusPerPod: Math.min(ranks, request.gpusPerNode ?? USUAL_GPUS_PER_NODE) };
-      await this.#attempt(() => this.#lookAt(job, { ...wanted, demand: request.demand }));
+      await this.#attempt(() => this.#reconcileJob(job, { ...wanted, demand: request.demand }));
     }
   }
 
@@ -98,16 +98,19 @@ export class NodeRequests {
     }
   }
 
-  async #lookAt(job: TrainingJob, wanted: Pick<ProvisioningRequest, 'ranks' | 'gpusPerPod' | 'demand'>): Promise<void> {
+  async #reconcileJob(
+    job: TrainingJob,
+    wanted: Pick<ProvisioningRequest, 'ranks' | 'gpusPerPod' | 'demand'>,
+  ): Promise<void> {
     const uid = job.metadata.uid ?? '';
     const name = gangName(job.metadata as Parameters<typeof gangName>[0], { epoch: (job.status?.epoch ?? 0) + 1 });
     const before = this.#asked.get(uid);
     if (before !== undefined && before.name !== name) await this.#end(uid, before);
-    const asked = this.#asked.get(uid) ?? { job, name, said: undefined };
+    const asked = this.#asked.get(uid) ?? { job, name, state: undefined };
     this.#asked.set(uid, asked);
-    const { said } = asked;
-    asked.said = await this.#ask(asked, wanted);
-    if (JSON.stringify(said) !== JSON.stringify(asked.said)) this.#parts.onNews(keyOf(job));
+    const { state } = asked;
+    asked.state = await this.#ask(asked, wanted);
+    if (JSON.stringify(state) !== JSON.stringify(asked.state)) this.#parts.onNews(keyOf(job));
   }
 
   async #ask(
@@ -177,28 +180,31 @@ export class NodeRequests {
     }
     if (found.metadata.uid !== undefined) asked.uid = found.metadata.uid;
     const { conditions } = (found as { status?: { conditions?: unknown } }).status ?? {};
-    const over = ['Failed', 'CapacityRevoked', 'BookingExpired'].flatMap((type) => heldIn(conditions, type) ?? [])[0];
+    const over = ['Failed', 'CapacityRevoked', 'BookingExpired'].flatMap(
+      (type) => messageOfCondition(conditions, type) ?? [],
+    )[0];
     const named = `ProvisioningRequest ${name}`;
-    if (over !== undefined) return this.#over(asked, { holds: false, reason: 'Failed', message: `${named}: ${over}` });
-    const provisioned = heldIn(conditions, 'Provisioned');
+    if (over !== undefined)
+      return this.#expire(asked, { holds: false, reason: 'Failed', message: `${named}: ${over}` });
+    const provisioned = messageOfCondition(conditions, 'Provisioned');
     if (provisioned !== undefined) return { holds: true, reason: 'Provisioned', message: `${named}: ${provisioned}` };
     return requested(asked);
   }
 
   /** One shot: what is over is deleted after a while, and the next look asks anew. */
-  async #over(asked: Asked, said: ObservedNodeRequest): Promise<ObservedNodeRequest> {
+  async #expire(asked: Asked, state: ObservedNodeRequest): Promise<ObservedNodeRequest> {
     const nowMs = this.#parts.clock.monotonicMs();
     asked.overAtMs ??= nowMs;
-    if (nowMs - asked.overAtMs < AGAIN_MS) return said;
+    if (nowMs - asked.overAtMs < AGAIN_MS) return state;
     await this.#delete(asked);
     delete asked.overAtMs;
-    return said;
+    return state;
   }
 
   async #end(jobUid: string, asked: Asked): Promise<void> {
     await this.#delete(asked);
     this.#asked.delete(jobUid);
-    if (asked.said !== undefined) this.#parts.onNews(keyOf(asked.job));
+    if (asked.state !== undefined) this.#parts.onNews(keyOf(asked.job));
   }
 
   /** Templates stay until their job goes, for the next request of that name, or are collected with it. */
@@ -240,7 +246,7 @@ const TURNED_OFF = notAsked('TurnedOff', 'the operator was told to ask for none'
 const NOT_SERVED = notAsked('NotServed', 'the cluster serves no ProvisioningRequests (autoscaling.x-k8s.io/v1)');
 
 /** What a condition that holds says; undefined where it does not. An autoscaler wrote it, or whoever may write its status. */
-function heldIn(conditions: unknown, type: string): string | undefined {
+function messageOfCondition(conditions: unknown, type: string): string | undefined {
   const all: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
   const found = all.find((one) => (one as { type?: unknown } | null)?.type === type) as
     { status?: unknown; message?: unknown; reason?: unknown } | undefined;

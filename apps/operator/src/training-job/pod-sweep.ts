@@ -51,7 +51,7 @@ export class PodSweep {
         const jobUid = pod.gang?.jobUid ?? '';
         const gone = isGone.get(jobUid) ?? this.#isJobGone(live, jobUid);
         isGone.set(jobUid, gone);
-        if ((await gone) || isDisowned(pod)) await this.#letGo(live);
+        if ((await gone) || isDisowned(pod)) await this.#removeFinalizers(live);
       } catch (error) {
         // Gone meanwhile, or changed: there is nothing to do, or another look is due.
         if (!isNotFound(error) && !isInvalid(error)) this.#parts.onError(error);
@@ -99,7 +99,7 @@ export class PodSweep {
     }
   }
 
-  async #letGo(pod: KubeObject): Promise<void> {
+  async #removeFinalizers(pod: KubeObject): Promise<void> {
     await this.#parts.client.patch(pathOf(pod), withoutFinalizer(pod, POD_FINALIZER), { type: 'json' });
   }
 }

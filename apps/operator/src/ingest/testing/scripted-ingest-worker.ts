@@ -9,11 +9,11 @@ const digest = (said: string): void =>
   tell({
     kind: 'digest',
     digest: {
-      heard: [],
+      contacts: [],
       sentAtMs: 0,
       progress: [],
       ended: [said],
-      words: [],
+      launchers: [],
       preflights: [],
       health: [],
       trained: [],
