@@ -107,7 +107,7 @@ describe('the watch over gangs', () => {
     const report = { step: 31, loss: null, tokens: null, learningRate: null, gradNorm: null, ranks: [] };
     setup.watch.step(RUN, { ...report, notFinite: { loss: 'NaN' } });
     expect(setup.watch.takeReports().map(({ verdict: { kind, message } }) => [kind, message])).toEqual([
-      ['badLoss', 'Step 31: loss is NaN, no number. Pause, and try once more from the last checkpoint.'],
+      ['badLoss', 'Step 31: loss is NaN, no number. Suspend the job, and resume it from the last checkpoint.'],
     ]);
   });
 

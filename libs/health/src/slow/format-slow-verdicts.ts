@@ -1,7 +1,7 @@
-/** What is said of findings that lasted. */
+/** Turns findings that lasted into verdicts. */
 import type { Gang } from '../gang/gang.ts';
 import type { HealthSettings } from '../settings.ts';
-import { ranksInWords, type VerdictDraft } from '../verdict/verdict.ts';
+import { capitalize, describeRanks, type VerdictDraft } from '../verdict/verdict.ts';
 import type { ComputeFindings } from './compute-window.ts';
 import type { DataWait } from './data-wait.ts';
 import { sharedBy, type SlowGroup } from './links.ts';
@@ -9,17 +9,17 @@ import type { Slow } from './outliers.ts';
 import { median } from './robust.ts';
 import { percent } from './slow-job.ts';
 
-/** What makes it doubtful that a slow rank is slow by itself. */
+/** Reasons to doubt that a slow rank is itself the cause. */
 export interface Doubts {
-  /** Ranks told no parts of their steps, so that waiting for others is in what they took. */
+  /** Ranks report no parts of their steps, so their times contain waiting. */
   readonly waitingIsIn: boolean;
-  /** It may be its experts that have much to do. */
+  /** The rank's experts may have more tokens than others. */
   readonly mayBeExpert: boolean;
-  /** Its GPU was idle for most of that, while it waited for nobody: its data, its log, its processor. */
+  /** The GPU was idle for most of the excess without waiting for other ranks: data loading, logging or the CPU. */
   readonly mayBeHost: (slow: Slow) => boolean;
 }
 
-/** When and in which gang, what it has cost, and whether that is enough to act. */
+/** Time and gang of the verdict, the time lost so far, and whether that is enough to act. */
 export interface SlowRankContext extends Doubts {
   readonly gang: Gang;
   readonly atMs: number;
@@ -27,7 +27,8 @@ export interface SlowRankContext extends Doubts {
   readonly isDue: boolean;
 }
 
-export function slowRanks(
+/** One verdict for each node with ranks that are slower than their peers. */
+export function formatSlowRanks(
   due: readonly number[],
   found: ReadonlyMap<number, Slow>,
   { gang, atMs, lostMs, isDue, ...doubts }: SlowRankContext,
@@ -38,12 +39,12 @@ export function slowRanks(
     const doubt = worst === undefined ? '' : doubtOf(worst, doubts);
     const excess = worst === undefined ? 0 : worst.computeMs / worst.usualMs - 1;
     const lost = Math.round(worst === undefined ? 0 : lostMs(worst.rank));
-    const cost = isDue ? ` That has cost ${Math.round(lost / 1000)} s, as much as a restart.` : '';
+    const cost = isDue ? ` This has cost ${Math.round(lost / 1000)} s, as much as a restart.` : '';
     return {
       kind: 'slowRank',
       atMs,
       ranks,
-      message: `${capital(ranksInWords(ranks))} compute${ranks.length === 1 ? 's' : ''} ${percent(excess)} longer than ranks with the same work.${doubt}${cost}`,
+      message: `${capitalize(describeRanks(ranks))} compute${ranks.length === 1 ? 's' : ''} ${percent(excess)} longer than ranks with the same work.${doubt}${cost}`,
       evidence: {
         computeMs: round(worst?.computeMs ?? 0),
         usualMs: round(worst?.usualMs ?? 0),
@@ -58,15 +59,16 @@ export function slowRanks(
 }
 
 function doubtOf(slow: Slow, { mayBeExpert, waitingIsIn, mayBeHost }: Doubts): string {
-  if (mayBeExpert) return ' Or its experts are sent more tokens than others: tell expertTokens to be sure.';
-  if (waitingIsIn) return ' Its steps were told without their parts, so waiting for others may be in that.';
+  if (mayBeExpert) return ' Its experts may receive more tokens than others; report expertTokens to be sure.';
+  if (waitingIsIn) return ' Its steps are reported without parts, so this may include waiting for other ranks.';
   if (mayBeHost(slow)) {
-    return ' Most of that its GPU was idle and waited for nobody: its data, its log or its processor, and what the program has this rank alone do.';
+    return ' Its GPU was idle for most of that time and waited for no other rank: check data loading, logging, its CPU, and work that the program runs on this rank alone.';
   }
   return '';
 }
 
-export function slowLinks(
+/** One verdict for all groups whose transfers are slower than those of their peers. */
+export function formatSlowLinks(
   due: readonly string[],
   found: ReadonlyMap<string, SlowGroup>,
   gang: Gang,
@@ -88,10 +90,10 @@ export function slowLinks(
       ranks: one || pair ? shared : [],
       group: first.group,
       message: one
-        ? `${groups.length} groups need longer than their peers for the same operation, and share ${ranksInWords(shared)}: its NIC or cable.`
+        ? `${groups.length} groups take longer than their peers for the same operation and share ${describeRanks(shared)}: check its NIC and cable.`
         : pair
-          ? `Between ${ranksInWords(shared)} transfers take longer than between their peers.`
-          : `${groups.length === 1 ? 'A group needs' : `${groups.length} groups need`} longer than peers for the same operation; which member is at fault, a test of pairs would tell.`,
+          ? `Transfers between ${describeRanks(shared)} take longer than between their peers.`
+          : `${groups.length === 1 ? 'A group takes' : `${groups.length} groups take`} longer than their peers for the same operation; test pairs of members to find the one at fault.`,
       evidence: {
         slowGroups: groups.length,
         transferMs: round(first.transferMs),
@@ -104,7 +106,8 @@ export function slowLinks(
   ];
 }
 
-export function dataStalls(due: readonly number[], data: DataWait, gang: Gang, atMs: number): VerdictDraft[] {
+/** A verdict for ranks that wait for data. */
+export function formatDataStalls(due: readonly number[], data: DataWait, gang: Gang, atMs: number): VerdictDraft[] {
   if (due.length === 0) return [];
   const shared = data.where === 'shared';
   return [
@@ -113,8 +116,8 @@ export function dataStalls(due: readonly number[], data: DataWait, gang: Gang, a
       atMs,
       ranks: shared ? [] : due,
       message: shared
-        ? `${data.waiting.length} of ${data.loading} ranks that load data wait for it together: the storage that they share, no host.`
-        : `${capital(ranksInWords(due))} wait for data while others do not: their host.`,
+        ? `${data.waiting.length} of ${data.loading} ranks that load data wait for it at the same time: check the storage that they share, not their hosts.`
+        : `${capitalize(describeRanks(due))} wait for data while other ranks do not: check their host.`,
       evidence: { waitingRanks: data.waiting.length, ofRanks: data.loading },
       confidence: data.where === 'neither' ? 0.5 : 0.85,
       action: 'advise',
@@ -122,7 +125,8 @@ export function dataStalls(due: readonly number[], data: DataWait, gang: Gang, a
   ];
 }
 
-export function wholeJob(found: ComputeFindings, { slow }: HealthSettings, atMs: number): VerdictDraft[] {
+/** Verdicts about how the work is divided. They name no rank. */
+export function formatWholeJob(found: ComputeFindings, { slow }: HealthSettings, atMs: number): VerdictDraft[] {
   const draft = { atMs, ranks: [], action: 'advise' } as const;
   const drafts: VerdictDraft[] = [];
   const stages = found.stagesMs.filter((ms) => !Number.isNaN(ms));
@@ -133,7 +137,7 @@ export function wholeJob(found: ComputeFindings, { slow }: HealthSettings, atMs:
     drafts.push({
       ...draft,
       kind: 'stageImbalance',
-      message: `Pipeline stage ${stage} computes ${percent(longest / mean - 1)} longer than stages do on average: give it fewer layers. No rank is slow.`,
+      message: `Pipeline stage ${stage} computes ${percent(longest / mean - 1)} longer than the average stage: give it fewer layers. No rank is slow.`,
       evidence: { stage, stageMs: Math.round(longest), meanMs: Math.round(mean), medianMs: Math.round(median(stages)) },
       confidence: 0.9,
     });
@@ -142,22 +146,22 @@ export function wholeJob(found: ComputeFindings, { slow }: HealthSettings, atMs:
     drafts.push({
       ...draft,
       kind: 'expertImbalance',
-      message: `Ranks of expert group${found.hotExperts.length === 1 ? '' : 's'} ${found.hotExperts.slice(0, 8).join(', ')} compute longer on all their copies: tokens are dealt out unevenly. Balance experts, or place them anew; no rank is slow.`,
+      message: `Ranks of expert group${found.hotExperts.length === 1 ? '' : 's'} ${found.hotExperts.slice(0, 8).join(', ')} compute longer on all their copies: tokens are distributed unevenly. Balance the experts or place them differently; no rank is slow.`,
       evidence: { expertGroups: found.hotExperts.length, explainedByTokens: round(found.explained.expertTokens ?? 0) },
       confidence: (found.explained.expertTokens ?? 0) >= slow.explained ? 0.9 : 0.7,
     });
   }
-  const uneven = sayUneven(found, slow, atMs);
+  const uneven = formatUneven(found, slow, atMs);
   if (uneven !== undefined) drafts.push(uneven);
   return drafts;
 }
 
-/** Work that changes from step to step. */
-function sayUneven(found: ComputeFindings, slow: HealthSettings['slow'], atMs: number): VerdictDraft | undefined {
+/** A verdict for work that changes from step to step. */
+function formatUneven(found: ComputeFindings, slow: HealthSettings['slow'], atMs: number): VerdictDraft | undefined {
   const { share, common } = found.unlevel;
   const byTokens = (found.explained.expertTokens ?? 0) >= slow.explained;
   const byLengths = (found.explained.squaredTokens ?? 0) >= slow.explained;
-  // Ranks that get the same samples have nothing in common: it is noise of each, and no work.
+  // Ranks with the same samples do not vary together: the cause is noise, not work.
   const isNoise = common !== undefined && common < slow.explained;
   if (share < slow.jobExcess || byTokens || (isNoise && !byLengths)) return undefined;
   const draft = { atMs, ranks: [], action: 'advise' } as const;
@@ -170,22 +174,23 @@ function sayUneven(found: ComputeFindings, slow: HealthSettings['slow'], atMs: n
     return {
       ...draft,
       kind: 'sequenceImbalance',
-      message: `Compute time follows the squared lengths of a rank's sequences: deal samples out so that their sums of squares are level. No rank is slow.`,
+      message: `Compute time follows the squared lengths of a rank's sequences: distribute samples so that the sums of squares are equal. No rank is slow.`,
       evidence,
       confidence: 0.9,
     };
   }
-  const also = found.hasExperts ? ', or experts that are sent unlike numbers of tokens' : '';
+  const also = found.hasExperts ? ', or experts that receive different numbers of tokens' : '';
   return {
     ...draft,
     kind: found.hasExperts ? 'expertImbalance' : 'sequenceImbalance',
-    message: `Compute time of each rank changes from step to step, and no rank is slow for long: most likely sequences of unlike lengths${also}. Tell squaredTokens${found.hasExperts ? ' and expertTokens' : ''} to be sure.`,
+    message: `Compute time of each rank changes from step to step, and no rank is slow for long: most likely sequences of different lengths${also}. Report squaredTokens${found.hasExperts ? ' and expertTokens' : ''} to be sure.`,
     evidence,
     confidence: common === undefined ? 0.4 : 0.6,
   };
 }
 
-export function collectionPauses(
+/** A verdict for garbage collection that runs on each rank at a different step. */
+export function formatCollectionPauses(
   paused: { readonly ranks: number; readonly everySteps: number; readonly pauseMs: number },
   gang: Gang,
   atMs: number,
@@ -194,7 +199,7 @@ export function collectionPauses(
     kind: 'collectionPauses',
     atMs,
     ranks: [],
-    message: `${paused.ranks} of ${gang.ranks} ranks pause for ${Math.round(paused.pauseMs)} ms every ${paused.everySteps} steps, each at its own: collect garbage on all ranks in the same step. No rank is slow.`,
+    message: `${paused.ranks} of ${gang.ranks} ranks pause for ${Math.round(paused.pauseMs)} ms every ${paused.everySteps} steps, each at a different step: run garbage collection on all ranks in the same step. No rank is slow.`,
     evidence: { pausingRanks: paused.ranks, everySteps: paused.everySteps, pauseMs: Math.round(paused.pauseMs) },
     confidence: 0.8,
     action: 'advise',
@@ -203,8 +208,4 @@ export function collectionPauses(
 
 function round(share: number): number {
   return Math.round(1000 * share) / 1000;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
