@@ -103,7 +103,7 @@ export default tseslint.config(
   },
   {
     // Folders of a package have an order, so that a reader knows where a thing can be used from.
-    files: Object.keys(FOLDER_ORDER).map((folder) => `${folder}/src/**/*.ts`),
+    files: Object.keys(FOLDER_ORDER).map((folder) => `${folder}/src/**/*.{ts,tsx}`),
     ignores: tests,
     rules: {
       'import-x/no-restricted-paths': [

@@ -18,6 +18,31 @@ export function declaredExports(file: ts.SourceFile): ExportedName[] {
   return [...documented].map(([name, isDocumented]) => ({ name, isDocumented }));
 }
 
+/** A name that a file exports but another file declares. */
+export interface PassedOnName {
+  readonly name: string;
+  /** The name in the file that declares it. */
+  readonly originalName: string;
+  /** The other file, as the import writes it. */
+  readonly specifier: string;
+}
+
+/** The names that a file passes on from other files. */
+export function passedOn(file: ts.SourceFile): PassedOnName[] {
+  return file.statements.filter(ts.isExportDeclaration).flatMap(({ exportClause, moduleSpecifier }) =>
+    moduleSpecifier !== undefined &&
+    ts.isStringLiteral(moduleSpecifier) &&
+    exportClause !== undefined &&
+    ts.isNamedExports(exportClause)
+      ? exportClause.elements.map(({ name, propertyName }) => ({
+          name: name.text,
+          originalName: (propertyName ?? name).text,
+          specifier: moduleSpecifier.text,
+        }))
+      : [],
+  );
+}
+
 function isExported(statement: ts.Statement): boolean {
   return (
     ts.canHaveModifiers(statement) &&

@@ -2,10 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { declaredExports } from './exports.ts';
+import { staleEntries, twoWayPairs, unlistedFolders } from './folders.ts';
 import { namedFunctions, parse } from './functions.ts';
-import { importCircles, unusedCode } from './imports.ts';
-import { measure, spreadOf } from './measures.ts';
-import { longFiles } from './rules.ts';
+import { importsOf, indexExports, type PackageManifest } from './imports.ts';
+import { measure, spreadOf, type Workspace } from './measures.ts';
+import { folderViolations, longFiles } from './rules.ts';
+import { importCircles, unusedCode } from './unused-code.ts';
 import type { SourceText } from './sources.ts';
 import { walkOf, wayToSeconds } from './walk.ts';
 
@@ -214,14 +216,107 @@ describe('a file above 400 lines', () => {
   });
 });
 
+const EMPTY_WORKSPACE: Workspace = { packages: [], folderOrder: {} };
+
+describe('the order of folders', () => {
+  const at = (...paths: readonly string[]): SourceText[] => paths.map((path) => file('', `libs/kube/src/${path}`));
+  it.each<[string, readonly SourceText[], readonly string[], readonly string[]]>([
+    ['may list every folder', at('watch/a.ts', 'write/b.ts'), ['watch', 'write'], []],
+    ['may list files as well', at('watch/a.ts', 'write/b.ts', 'c.ts'), ['watch', 'write', 'c.ts'], []],
+    ['must list every folder', at('watch/a.ts', 'write/b.ts'), ['watch'], ['libs/kube/src/write']],
+    [
+      'is required of a package with two folders',
+      at('watch/a.ts', 'write/b.ts'),
+      [],
+      ['libs/kube/src/watch', 'libs/kube/src/write'],
+    ],
+    ['leaves out folders of tests', at('watch/a.ts', 'write/b.ts', 'testing/c.ts'), ['watch', 'write'], []],
+  ])('%s', (_sentence, sources, order, want) => {
+    expect(unlistedFolders(sources, { 'libs/kube': order })).toEqual(want);
+  });
+
+  it('is not required of a package with one folder', () => {
+    expect(unlistedFolders(at('index.ts', 'watch/a.ts', 'testing/c.ts'), {})).toEqual([]);
+  });
+
+  it('lists no folder and no file that does not exist', () => {
+    const order = { 'libs/kube': ['watch', 'a.ts', 'gone', 'gone.ts'] };
+    const stale = ['libs/kube/src/gone', 'libs/kube/src/gone.ts'];
+    expect(staleEntries(at('watch/a.ts', 'a.ts'), order)).toEqual(stale);
+  });
+
+  it('is part of what the check refuses', () => {
+    const sources = at('watch/a.ts', 'write/b.ts');
+    expect(folderViolations(sources, { packages: [], folderOrder: { 'libs/kube': ['watch', 'gone'] } })).toEqual([
+      'libs/kube/src/write: in no order; list the folder in tools/lint/folder-order.mjs',
+      'libs/kube/src/gone: listed in tools/lint/folder-order.mjs, but does not exist; remove the entry',
+    ]);
+  });
+});
+
+describe('two folders', () => {
+  it.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
+    [
+      'import each other through different files',
+      { 'watch/a.ts': "import '../write/b.ts';", 'write/b.ts': '', 'write/c.ts': "import '../watch/a.ts';" },
+      ['libs/kube/src: watch, write'],
+    ],
+    [
+      'may import in one direction',
+      { 'watch/a.ts': "import '../write/b.ts';", 'write/b.ts': '', 'write/c.ts': "import './b.ts';" },
+      [],
+    ],
+    [
+      'may be imported by tests from anywhere',
+      { 'watch/a.ts': "import '../write/b.ts';", 'write/b.ts': '', 'write/b.spec.ts': "import '../watch/a.ts';" },
+      [],
+    ],
+    ['do not count files in `src`', { 'a.ts': "import './write/b.ts';", 'write/b.ts': "import '../a.ts';" }, []],
+  ])('%s', (_sentence, texts, want) => {
+    const sources = Object.entries(texts).map(([path, text]) => file(text, `libs/kube/src/${path}`));
+    expect(twoWayPairs(importsOf(sources, []))).toEqual(want);
+  });
+});
+
+describe('an export of an entry file', () => {
+  const KUBE_ALONE: PackageManifest = { ...KUBE, exports: { '.': './src/index.ts' } };
+  it.each([
+    ['is documented where it is declared', '/** What. */\nexport const a = 1;', "export { a } from './a.ts';", [true]],
+    [
+      'is not documented by the entry file',
+      'export const a = 1;',
+      "/** What. */\nexport { a } from './a.ts';",
+      [false],
+    ],
+    [
+      'is followed under its first name',
+      '/** What. */\nexport const a = 1;',
+      "export { a as b } from './a.ts';",
+      [true],
+    ],
+    ['may be declared in the entry file', '', '/** What. */\nexport const a = 1;\nexport const b = 2;', [true, false]],
+  ])('%s', (_sentence, declaring, entry, want) => {
+    const sources = [file(declaring, 'libs/kube/src/a.ts'), file(entry, 'libs/kube/src/index.ts')];
+    expect(indexExports(sources, [KUBE_ALONE]).map(({ isDocumented }) => isDocumented)).toEqual(want);
+  });
+
+  it('is left out when its entry is for tests', () => {
+    const sources = [file('export const a = 1;', 'libs/kube/src/testing/index.ts')];
+    expect(indexExports(sources, [KUBE])).toEqual([]);
+  });
+});
+
 describe('the measures', () => {
   it('count tests, and what serves tests alone, per line of the rest of a package', () => {
-    const { testPerSource } = measure([
-      file('a\nb\nc\nd\n'),
-      file('a\n', 'libs/kube/src/client.spec.ts'),
-      file('a\n', 'libs/kube/src/testing/fake.ts'),
-      file('a\n', 'libs/layout/src/index.ts'),
-    ]);
+    const { testPerSource } = measure(
+      [
+        file('a\nb\nc\nd\n'),
+        file('a\n', 'libs/kube/src/client.spec.ts'),
+        file('a\n', 'libs/kube/src/testing/fake.ts'),
+        file('a\n', 'libs/layout/src/index.ts'),
+      ],
+      EMPTY_WORKSPACE,
+    );
     expect(testPerSource).toEqual(
       new Map([
         ['libs/kube', 0.5],
@@ -232,10 +327,13 @@ describe('the measures', () => {
   });
 
   it('leave tests out of functions, files and exports', () => {
-    const { functions, files, documentedExports } = measure([
-      file('/** What. */\nexport function f() {}\n'),
-      file('export function g() {\n\n\n}\n', 'libs/kube/src/client.spec.ts'),
-    ]);
+    const { functions, files, documentedExports } = measure(
+      [
+        file('/** What. */\nexport function f() {}\n'),
+        file('export function g() {\n\n\n}\n', 'libs/kube/src/client.spec.ts'),
+      ],
+      EMPTY_WORKSPACE,
+    );
     expect([functions.max, files.max, documentedExports]).toEqual([1, 2, 1]);
   });
 

@@ -1,5 +1,7 @@
 import { declaredExports } from './exports.ts';
+import { twoWayPairs, unlistedFolders, type FolderOrder } from './folders.ts';
 import { namedFunctions, parse } from './functions.ts';
+import { importsOf, indexExports, type PackageManifest } from './imports.ts';
 import { isMeasured, isTest, lineCount, packageOf, type SourceText } from './sources.ts';
 import type { Walk } from './walk.ts';
 import type { ProseKind } from '../style/prose.ts';
@@ -19,23 +21,39 @@ export interface Measures {
   readonly files: Spread;
   /** Share of exported names that have a documentation comment. */
   readonly documentedExports: number;
+  /** Share of the names that entry files of libraries export that have a documentation comment. */
+  readonly documentedIndexExports: number;
+  /** Folders that the order of their package does not list. */
+  readonly unlistedFolders: number;
+  /** Pairs of folders of one package whose files import each other. */
+  readonly twoWayPairs: number;
   /** Lines of tests, and of what serves tests alone, per line of the rest; by package, and of all as 'all'. */
   readonly testPerSource: ReadonlyMap<string, number>;
+}
+
+/** What is known of the repository beside its files. */
+export interface Workspace {
+  readonly packages: readonly PackageManifest[];
+  readonly folderOrder: FolderOrder;
 }
 
 const LONG_FUNCTION = 50;
 
 /** The measures of `sources`: functions, files and exports of TypeScript in apps, libs and tools; tests of everything. */
-export function measure(sources: readonly SourceText[]): Measures {
+export function measure(sources: readonly SourceText[], { packages, folderOrder }: Workspace): Measures {
   const measured = sources.filter(({ path }) => isMeasured(path));
   const parsed = measured.map(parse);
   const lengths = parsed.flatMap(namedFunctions).map(({ lines }) => lines);
   const exported = parsed.flatMap(declaredExports);
+  const imports = importsOf(sources, packages);
   return {
     functions: spreadOf(lengths),
     longFunctions: share(lengths, (lines) => lines > LONG_FUNCTION),
     files: spreadOf(measured.map(({ text }) => lineCount(text))),
     documentedExports: share(exported, ({ isDocumented }) => isDocumented),
+    documentedIndexExports: share(indexExports(sources, packages), ({ isDocumented }) => isDocumented),
+    unlistedFolders: unlistedFolders(sources, folderOrder).length,
+    twoWayPairs: twoWayPairs(imports).length,
     testPerSource: testPerSource(sources),
   };
 }
@@ -73,6 +91,9 @@ export function describeMeasures(measures: Measures, walk: Walk, style: Readonly
     ['functions over 50 lines', percent(measures.longFunctions)],
     ['file lines, p50 / p90 / max', spread(measures.files)],
     ['documented exports', percent(measures.documentedExports)],
+    ['documented exports of index files', percent(measures.documentedIndexExports)],
+    ['unlisted folders', String(measures.unlistedFolders)],
+    ['two-way folder pairs', String(measures.twoWayPairs)],
     ['from a layout’s YAML to seconds', `${walk.stays} stays, ${walk.returns} returns, ${walk.files} files`],
     ['style findings, docs / comments / messages', `${style.docs} / ${style.comments} / ${style.messages}`],
     ...[...measures.testPerSource].map(([name, ratio]) => [`test : source, ${name}`, ratio.toFixed(2)]),

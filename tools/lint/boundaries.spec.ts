@@ -2,7 +2,7 @@ import { ESLint } from 'eslint';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { importCircles } from '../house/imports.ts';
+import { importCircles } from '../house/unused-code.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const eslint = new ESLint({ cwd: root });

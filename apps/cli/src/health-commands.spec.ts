@@ -27,7 +27,7 @@ describe('health replay', () => {
     const { out, code } = await replay(EXAMPLE);
     expect(code).toBe(0);
     expect(out).toMatch(
-      / 120\.0 s {2}advise {2}hang .*Others wait for rank 2, of which nothing is heard.* Node node-0001\./,
+      / 120\.0 s {2}advise {2}hang .*Others wait for rank 2, which no longer reports.* Node node-0001\./,
     );
     expect(out).toMatch(/ 215\.0 s {2}evict {3}hang /);
   });
@@ -62,7 +62,7 @@ describe('health replay', () => {
       () => trace('{"kind":"tick","atMs":1}'),
       /, line 1: Field kind: .*begins with its header/,
     ],
-    ['a line that is no JSON', () => trace(header, '', '{"kind":'), /, line 3: It is no JSON/],
+    ['a line that is no JSON', () => trace(header, '', '{"kind":'), /, line 3: The line is not JSON/],
     [
       'a rank that the layout does not have',
       () => trace(header, '{"kind":"heartbeat","atMs":1,"ranks":[{"rank":9,"step":1}]}'),

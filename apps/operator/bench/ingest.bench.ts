@@ -11,9 +11,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { REPORT_PATH, type OperatorMessage } from '@coxswain/api-types';
 import { systemClock } from '@coxswain/kube';
 import WebSocket from 'ws';
-import { createAuthority, issueServingCertificate } from '../src/reports/authority.ts';
-import { IngestThread } from '../src/reports/ingest-thread.ts';
-import type { IngestDigest } from '../src/reports/ingest-messages.ts';
+import { createAuthority, issueServingCertificate } from '../src/ingest/authority.ts';
+import { IngestThread } from '../src/ingest/ingest-thread.ts';
+import type { IngestDigest } from '../src/ingest/ingest-messages.ts';
 import { usageOf } from './process-usage.ts';
 import { answerOf, JOB_UID, RANKS_PER_POD, startStandInServer } from './report-stand-ins.ts';
 
@@ -43,7 +43,7 @@ async function serve(launchers: number, seconds: number): Promise<void> {
       ...{ listenHost: '127.0.0.1', listenPort: 0, ownUrl: 'https://127.0.0.1', serving, kubeconfigPath },
       ...{ silenceMs: 60_000, seriesReaders: [], healthWindowMs: 60_000 },
     }),
-    look: () => ({ leadership: { leading: true, term: 1, leftMs: 60_000 }, jobs: [] }),
+    view: () => ({ leadership: { leading: true, term: 1, leftMs: 60_000 }, jobs: [] }),
     answer: async (question) => answerOf(question),
     take: (digest) => void digests.push(digest),
     onDeath: (reason) => {

@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { REPORT_TOKEN_AUDIENCE } from '@coxswain/api-types';
-import type { IngestAnswer, IngestQuestion } from '../src/reports/ingest-messages.ts';
+import type { IngestAnswer, IngestQuestion } from '../src/ingest/ingest-messages.ts';
 
 /** Of the one gang that reports in these benches, eight ranks a pod. */
 export const JOB_UID = 'job-1';

@@ -7,10 +7,10 @@
  */
 import { LauncherMessage, MAX_STACK_FRAMES, type OperatorMessage, type PodStacks } from '@coxswain/api-types';
 import { systemClock } from '@coxswain/kube';
-import { parseFrame } from '../src/reports/launcher-frames.ts';
-import { fairShareOf } from '../src/reports/fair-share.ts';
-import { Rendezvous } from '../src/reports/rendezvous.ts';
-import { StackRequests } from '../src/reports/stack-requests.ts';
+import { parseFrame } from '../src/ingest/launcher-frames.ts';
+import { fairShareOf } from '../src/ingest/fair-share.ts';
+import { Rendezvous } from '../src/ingest/rendezvous.ts';
+import { StackRequests } from '../src/ingest/stack-requests.ts';
 
 const RANKS_PER_POD = 8;
 const DEPTH = 25;
@@ -98,7 +98,7 @@ async function measure(name: string, tell: Tell): Promise<void> {
   told.forEach((text, podIndex) => {
     const message = parseFrame(text);
     if (message?.kind !== 'stacks') throw new Error(`the frame of pod ${podIndex} is none`);
-    requests.hear({ ...JOB, podIndex }, message.stacks);
+    requests.receive({ ...JOB, podIndex }, message.stacks);
   });
   const taken = await answer;
   if (taken.kind !== 'taken') throw new Error(`it is ${taken.kind}`);

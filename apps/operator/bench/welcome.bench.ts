@@ -12,8 +12,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { REPORT_PATH, UNREACHABLE_LEADER_HEADER, ANNOTATIONS } from '@coxswain/api-types';
 import { createKubeClient, LeaderLease, systemClock } from '@coxswain/kube';
 import WebSocket from 'ws';
-import { createAuthority, issueServingCertificate, type KeyPair } from '../src/reports/authority.ts';
-import { IngestThread } from '../src/reports/ingest-thread.ts';
+import { createAuthority, issueServingCertificate, type KeyPair } from '../src/ingest/authority.ts';
+import { IngestThread } from '../src/ingest/ingest-thread.ts';
 import { answerOf, JOB_UID, startStandInServer } from './report-stand-ins.ts';
 
 const LIMIT_MS = 15_000;
@@ -108,7 +108,7 @@ async function replicate({ name, kubeconfigPath, serving, lookMs }: Replica): Pr
   let ownUrl = '';
   const leadership = (
     lease: LeaderLease,
-  ): ReturnType<ConstructorParameters<typeof IngestThread>[0]['look']>['leadership'] => {
+  ): ReturnType<ConstructorParameters<typeof IngestThread>[0]['view']>['leadership'] => {
     if (works && lease.isLeader()) return { leading: true, term: lease.assertLeading(), leftMs: lease.leftMs() };
     const leaderUrl = lease.currentLeader()?.annotations[ANNOTATIONS.reportUrl];
     return leaderUrl === undefined || leaderUrl === ownUrl ? { leading: false } : { leading: false, leaderUrl };
@@ -120,7 +120,7 @@ async function replicate({ name, kubeconfigPath, serving, lookMs }: Replica): Pr
       ...{ listenHost: '127.0.0.1', listenPort: 0, ownUrl: '', serving, kubeconfigPath },
       ...{ silenceMs: 60_000, seriesReaders: [], healthWindowMs: 60_000 },
     }),
-    look: () => ({
+    view: () => ({
       leadership: candidate.lease === undefined ? { leading: false } : leadership(candidate.lease),
       jobs: [],
     }),

@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { gangOf } from '../src/gang/gang.ts';
-import { hangDetector } from '../src/hang/hang-detector.ts';
+import { HangDetector } from '../src/hang/hang-detector.ts';
 import { HEALTH_SETTINGS } from '../src/settings.ts';
 import { generateTrace } from '../src/testing/generate-trace.ts';
 import { HOSTILE, type Scenario, SCENARIOS } from '../src/testing/scenario.ts';
@@ -24,7 +24,7 @@ interface Outcome {
 function outcomeOf(scenario: Scenario, seed: number): Outcome {
   const { header, records, truth } = generateTrace(scenario, seed);
   const gang = gangOf(header);
-  const detector = hangDetector(gang, HEALTH_SETTINGS);
+  const detector = new HangDetector(gang, HEALTH_SETTINGS);
   const acted: Outcome['acted'][number][] = [];
   let endMs = 0;
   for (const record of records) {

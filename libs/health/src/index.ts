@@ -1,4 +1,4 @@
-/** Who is to blame: why ranks ended, which rank the others wait for, who is slow, and what shows it. */
+/** Names the cause of failures: why ranks ended, which rank the others wait for, which rank or link is slow, and the evidence for it. */
 export { LOG_PATTERNS } from './crash/log-patterns.ts';
 export { classifyCrash, type CrashFacts, type CrashJudgement } from './crash/classify-crash.ts';
 export { firstMatch } from './crash/line-pattern.ts';

@@ -9,11 +9,11 @@ export const HEALTH_SETTINGS = {
     /** And acted on after max(factor x longest step, least): factor of NVRx's fault tolerance (safety_factor 5). */
     actFactor: 5,
     actLeastMs: 60_000,
-    /** All ranks live, are alike and tell of no phase: PyTorch's watchdog waits as long. */
+    /** All ranks report, are at the same step and report no phase: PyTorch's watchdog waits as long. */
     unknownLeastMs: 600_000,
-    /** Reporting periods without a word before nothing is known of a rank. Ours. */
+    /** Reporting periods without a report after which the state of a rank is unknown. Ours. */
     silentPeriods: 3,
-    /** Where ranks came back again and again after longer silences. Ours. */
+    /** The same if ranks repeatedly resumed after longer silences. Ours. */
     mostSilentPeriods: 8,
     /** Steps at the start that teach nothing (NVRx: 5 iterations). */
     warmUpSteps: 5,
@@ -43,11 +43,11 @@ export const HEALTH_SETTINGS = {
     jobExcess: 0.1,
     /** A change of step time is believed after so many steps. */
     jobSteps: 20,
-    /** Part of the variance of compute time that told work must explain. Ours. */
+    /** Part of the variance of compute time that reported work must explain. Ours. */
     explained: 0.5,
   },
   data: {
-    /** Waiting for data, of the step; of fewer than hostShare of the ranks a host's fault, of more than sharedShare that of what they share. Ours. */
+    /** waitShare: part of a step spent waiting for data. If fewer than hostShare of the ranks wait, their host is at fault; if more than sharedShare, their shared storage. Ours. */
     waitShare: 0.1,
     hostShare: 0.05,
     sharedShare: 0.5,
@@ -57,7 +57,7 @@ export const HEALTH_SETTINGS = {
     jump: 5,
     /** And so many of its median absolute deviations: a figure that always swings is not far off for that. Ours. */
     spread: 20,
-    /** A norm of gradients must be far off in so many steps one after the other; a loss is told at once. Ours. */
+    /** A gradient norm must be far off in this many consecutive steps; a loss is reported at once. Ours. */
     normsInARow: 3,
     history: 50,
     leastHistory: 20,
@@ -65,4 +65,5 @@ export const HEALTH_SETTINGS = {
 } as const;
 
 type Numbers<T> = { readonly [Key in keyof T]: T[Key] extends number ? number : Numbers<T[Key]> };
+/** Thresholds of all detectors. */
 export type HealthSettings = Numbers<typeof HEALTH_SETTINGS>;

@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 import { sleep } from './clock.ts';
 import { KubeApiError } from './errors.ts';
 
-/** Calls under way at once in a lane unless a client says otherwise. */
+/** Default number of calls under way at once in a lane. */
 const DEFAULT_IN_FLIGHT = 16;
 
 /** How many calls each lane of a client carries at once. */
@@ -17,11 +17,11 @@ export function lanesOf({
 
 /** Where calls wait for their turn. */
 export interface Gate {
-  /** Resolves when it is the call's turn, with how to leave. */
+  /** Resolves when the call may start, with a function that frees its place. */
   enter(call: Pick<CallOptions, 'signal' | 'lane' | 'turnOf'>): Promise<() => void>;
 }
 
-/** Lane by lane: so many at once, turns in turn (`turnOf`), all lanes together no faster than `rate`. The lane `lease` waits for nothing. */
+/** Limits the calls of each lane and shares the lane fairly among the values of `turnOf`. All lanes together stay within `rate`. Calls of the lane `lease` never wait. */
 export function makeGate(limits: ClientLimits, clock: Clock): Gate {
   const bucket = limits.rate === undefined ? undefined : new TokenBucket(limits.rate, clock.monotonicMs());
   const { control, bulk, identity } = lanesOf(limits);
@@ -38,10 +38,10 @@ export function makeGate(limits: ClientLimits, clock: Clock): Gate {
   };
 }
 
-/** The places of one lane. Whoever waits is served in turn: one call of each `turnOf`, then the next of each. */
+/** The places of one lane. Waiting calls are served round-robin over `turnOf`. */
 class LaneGate {
   #free: number;
-  /** By whose turn it is; the first key is next. */
+  /** Waiting calls by `turnOf`; the first key is next. */
   readonly #waiting = new Map<string, Set<() => void>>();
 
   constructor(places: number) {

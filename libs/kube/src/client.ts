@@ -9,7 +9,7 @@ import type { KubeList, KubeObject } from './kube-object.ts';
 import type { KubeTransport } from './transport.ts';
 import { undiciTransport } from './transport.ts';
 
-/** A client for the cluster of a kubeconfig or of the pod this runs in. Nothing is read before the first call. */
+/** A client for the cluster of a kubeconfig, or of the pod in which this program runs. Reads nothing before the first call. */
 export function createKubeClient(options: KubeClientOptions): KubeClient {
   const clock = options.clock ?? systemClock;
   const transport = undiciTransport(fileCredentials(options, clock), {
@@ -106,13 +106,13 @@ export function createKubeClientOver(
 const APPLY_PATCH = 'application/apply-patch+yaml';
 const PATCH_TYPES = { json: 'application/json-patch+json', merge: 'application/merge-patch+json' } as const;
 
-/** The wire leaves kind and apiVersion out of a built-in list's items; an object must say what it is. */
+/** Adds kind and apiVersion to the items of a list, because the API server omits them for built-in types. */
 function withItemTypes<T extends KubeObject>(list: KubeList<T>): KubeList<T> {
   if (typeof list?.kind !== 'string' || typeof list.metadata?.resourceVersion !== 'string') {
     throw new KubeApiError({
       status: 0,
       reason: 'MalformedAnswer',
-      message: 'the answer to a list is no Kubernetes list',
+      message: 'the response to a list request is not a Kubernetes list',
     });
   }
   if (!Array.isArray(list.items)) return { ...list, items: [] };

@@ -1,6 +1,6 @@
-/** Time as the runtime sees it, passed in so that tests own it. */
+/** A source of time, passed in so that tests control it. */
 export interface Clock {
-  /** Wall time, only for timestamps that people read. No deadline is ever judged by it. */
+  /** Wall time, for timestamps that people read. Deadlines never use it. */
   now(): Date;
   /** Milliseconds on a clock that never steps and keeps running while the process is stopped. Its zero has no meaning. */
   monotonicMs(): number;
@@ -18,7 +18,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `delayMs`, or at once when `signal` aborts. It never rejects: callers look at the signal. */
+/** Resolves after `delayMs`, or at once when `signal` aborts. Never rejects; callers check the signal. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {

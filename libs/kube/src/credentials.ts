@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { Clock } from './clock.ts';
 import { KubeApiError } from './errors.ts';
 
-/** Where the apiserver is and how to be known there, as of one reading of the files. */
+/** Address of the API server and credentials for it, from one reading of the files. */
 export interface Credentials {
   /** https://host:port without a trailing slash. */
   readonly server: string;
@@ -17,7 +17,7 @@ export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Gives the credentials to use now; `invalidate` after a 401 makes the next call read everything anew. */
+/** Provides the current credentials. After a 401, `invalidate` makes the next call read all files again. */
 export interface CredentialSource {
   current(): Promise<Credentials>;
   invalidate(): void;
@@ -30,7 +30,7 @@ export interface KubeconfigChoice {
 }
 
 /**
- * Credentials from a kubeconfig or from inside a pod. Files are looked at again when their modification time changes (checked at most
+ * Credentials from a kubeconfig or from inside a pod. Files are read again when their modification time changes (checked at most
  * once a second), every 60 s in any case, and at once after `invalidate`. When a file is missing or broken for a moment the last good
  * reading stays in use; without one the request fails as retryable.
  */

@@ -1,6 +1,10 @@
 import { cutText, safeText } from '@coxswain/safe-text';
 
-/** What the server's Status object, or the lack of an answer, says. */
+/** Why a request got no HTTP response. `status` is then 0, and a write may or may not have been done. */
+export type UnansweredReason =
+  'ConnectionFailed' | 'Timeout' | 'Aborted' | 'CredentialsUnavailable' | 'MalformedAnswer';
+
+/** The facts of a failed request: from the server's Status object, or from the lack of a response. */
 export interface KubeApiErrorFacts {
   /** HTTP status; 0 when there was no usable answer. */
   readonly status: number;
@@ -17,7 +21,7 @@ export interface KubeApiErrorFacts {
   readonly cause?: unknown;
 }
 
-/** A request to the Kubernetes API that did not succeed. Ask the predicates below rather than its fields. */
+/** A request to the Kubernetes API that failed. Use the predicates below instead of its fields. */
 export class KubeApiError extends Error {
   readonly status: number;
   readonly reason: string;
@@ -60,46 +64,46 @@ export function isForbidden(error: unknown): boolean {
 }
 
 /**
- * The authorizer said no, not admission: the installation lacks a right, or a server that has just started does not know the roles yet.
- * Nothing is wrong with the object, so trying again later is right. The authorizer's words are fixed (`... is forbidden: User "..." cannot ...`).
+ * The authorizer denied the request, not admission: the installation lacks a right, or a server that has just started does not know the roles yet.
+ * The object is valid, so a later retry may succeed. The authorizer's message is fixed (`... is forbidden: User "..." cannot ...`).
  */
 export function isUnauthorizedVerb(error: unknown): boolean {
   return isForbidden(error) && error instanceof KubeApiError && / forbidden: User "[^"]*" cannot /.test(error.message);
 }
 
 /**
- * The server does not serve this kind: its definition is not installed, or a server that has just started has not read it yet. Of a group that it does
- * not know at all it says no more than that there is no such page.
+ * The server does not serve this kind: its definition is not installed, or a server that has just started has not read it yet. For an unknown group
+ * the server only responds `404 page not found`.
  */
 export function isKindUnknown(error: unknown): boolean {
   if (!isNotFound(error) || !(error instanceof KubeApiError)) return false;
   return /could not find the requested resource|404 page not found/.test(error.message);
 }
 
-/** The server refused the object itself: trying the same again is useless. 400 is strict decoding, 422 validation. */
+/** The server rejected the object itself, so a retry is useless. 400 is strict decoding, 422 validation. */
 export function isInvalid(error: unknown): boolean {
   return hasStatus(error, 422) || hasStatus(error, 400);
 }
 
-/** A webhook stands in the way of this object that takes no part in dry runs, so a dry run says nothing of it. */
+/** A webhook for this object does not support dry runs, so a dry run is no evidence about it. */
 export function isDryRunUnsupported(error: unknown): boolean {
   return hasStatus(error, 400) && /does not support dry run/.test(String(error));
 }
 
-/** The object is larger than the server takes (413), or than etcd behind it does (500, in fixed words). */
+/** The object exceeds the limit of the server (413) or of etcd (500 with a fixed message). */
 function isTooLarge(error: unknown): boolean {
   return hasStatus(error, 413) || (hasStatus(error, 500) && /request is too large|larger than max/.test(String(error)));
 }
 
 /**
- * Admission or validation said no to the object itself, as it will again: trying the same again is useless, and whoever made the object
- * should be told. A right that the installation lacks says nothing of the object.
+ * Admission or validation rejected the object itself, so a retry is useless and the creator of the object should see the reason. A missing right of
+ * the installation is no rejection of the object.
  */
 export function isRefusal(error: unknown): boolean {
   return isInvalid(error) || isTooLarge(error) || (isForbidden(error) && !isUnauthorizedVerb(error));
 }
 
-/** Nothing is wrong with the request: the server is away, busy or restarting, or credentials are being renewed. Conflicts are not included. */
+/** The request is valid, but the server is unavailable, busy or restarting, or credentials are being renewed. Conflicts are not included. */
 export function isRetryable(error: unknown): boolean {
   if (!(error instanceof KubeApiError)) return false;
   if (error.status === 0) return error.reason !== 'Aborted';
@@ -107,7 +111,7 @@ export function isRetryable(error: unknown): boolean {
   return error.status === 401 || error.status === 408 || error.status === 429 || error.status >= 500;
 }
 
-/** It is unknown whether a write happened: read before deciding anything. */
+/** A write may or may not have been done; read the object before deciding. */
 export function isOutcomeUnknown(error: unknown): boolean {
   if (!(error instanceof KubeApiError)) return false;
   return (error.status === 0 && error.reason !== 'CredentialsUnavailable') || error.status >= 500;
@@ -131,7 +135,7 @@ export function errorFromAnswer(answer: {
   return new KubeApiError({
     status: answer.status,
     reason: parsed?.reason ?? REASON_OF_STATUS[answer.status] ?? 'Unknown',
-    // A webhook's words pass through the server as they are, and may go on into a status.
+    // The server passes on a webhook's message unchanged, and it may end up in a status.
     message: safeText(`${answer.request} was answered ${answer.status}: ${text}`, MAX_MESSAGE_LENGTH),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(parsed?.details === undefined ? {} : { details: parsed.details }),
@@ -147,7 +151,7 @@ interface StatusFacts {
   readonly details?: unknown;
 }
 
-/** The fields of a Status object; undefined when the text is none. */
+/** The fields of a Status object; undefined if the value is not one. */
 export function parseStatus(body: unknown): StatusFacts | undefined {
   const value = typeof body === 'string' ? parseJson(body) : body;
   if (typeof value !== 'object' || value === null) return undefined;
@@ -161,7 +165,7 @@ export function parseStatus(body: unknown): StatusFacts | undefined {
   };
 }
 
-/** What happens to a request whose answer carries no Status. */
+/** The reason of a response without a Status, by its HTTP status. */
 const REASON_OF_STATUS: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -176,7 +180,7 @@ const REASON_OF_STATUS: Readonly<Record<number, string>> = {
   504: 'Timeout',
 };
 
-/** A server that asks for more than this is broken or hostile. */
+/** Upper bound for Retry-After; a server that asks for more is broken or hostile. */
 const MAX_RETRY_AFTER_MS = 120_000;
 
 function hasStatus(error: unknown, status: number): boolean {

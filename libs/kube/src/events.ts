@@ -8,11 +8,11 @@ import { noMetrics } from './metrics.ts';
 import { toMicroTime } from './micro-time.ts';
 import { resourcePath } from './paths.ts';
 
-/** What happened to an object, in the words of `kubectl describe`. */
+/** What happened to an object, with the fields that `kubectl describe` shows. */
 export interface RecordedEvent {
   readonly regarding: KubeObject;
   readonly type: 'Normal' | 'Warning';
-  /** CamelCase, stable: machines read it. */
+  /** CamelCase and stable, because programs read it. */
   readonly reason: string;
   /** CamelCase verb: what was done or tried. */
   readonly action: string;
@@ -20,7 +20,7 @@ export interface RecordedEvent {
   readonly note: string;
 }
 
-/** What a recorder needs. */
+/** Options of {@link EventRecorder}. */
 export interface EventRecorderOptions {
   readonly client: Pick<KubeClient, 'create'>;
   readonly clock: Clock;
@@ -46,7 +46,7 @@ export class EventRecorder {
     this.#metrics = options.metrics ?? noMetrics;
   }
 
-  /** Records an event unless the same object had one of the same reason within the last minute. Says whether it will be written. */
+  /** Records an event unless the same object had one with the same reason within the last minute. Returns whether it will be written. */
   record(event: RecordedEvent): boolean {
     const nowMs = this.#options.clock.monotonicMs();
     const key = `${event.regarding.metadata.uid ?? ''}/${event.reason}`;
@@ -59,7 +59,7 @@ export class EventRecorder {
       try {
         this.#options.onError?.(error);
       } catch {
-        // Whoever listens must not fail the caller.
+        // A failing listener must not fail the caller.
       }
     });
     this.#underWay.add(write);

@@ -7,7 +7,7 @@ import { timeLimit, type TimeLimit } from './time-limit.ts';
 import type { KubeTransport, TransportAnswer, TransportRequest } from './transport.ts';
 import { GuardRefusal, unanswered } from './transport.ts';
 
-/** Time limit of a call unless it or the client says otherwise. */
+/** Default time limit of a call. */
 export const DEFAULT_TIMEOUT_MS = 15_000;
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -29,7 +29,7 @@ export interface Exchange {
   stream(path: string, call: StreamOptions): Promise<KubeStream>;
 }
 
-/** Sends requests over a transport within the client's limits, with a second try when credentials have run out. */
+/** Sends requests over a transport within the client's limits, and retries once if credentials have expired. */
 export function makeExchange(
   transport: KubeTransport,
   options: ClientLimits & { readonly userAgent: string; readonly clock: Clock },
@@ -118,7 +118,7 @@ function parseAnswer<T>(what: JsonRequest, answer: TransportAnswer, text: string
     throw new KubeApiError({
       status: 0,
       reason: 'MalformedAnswer',
-      message: `${what.method} ${what.path} was answered ${answer.status} with a body that is no JSON`,
+      message: `${what.method} ${what.path} was answered ${answer.status} with a body that is not JSON`,
       cause,
     });
   }

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** Cuts a connection on which nothing arrives: it may have died without a word. */
+/** Cuts a connection on which no byte arrives: it may have died without an error. */
 export interface IdleCut {
   restart(): void;
   cancel(): void;

@@ -26,22 +26,22 @@ export class InformerGroup {
     await Promise.all(this.#members.map((member) => member.run(signal)));
   }
 
-  /** Whether each has had a complete list: no reconcile before that. */
+  /** Whether each collection has had a complete list. No reconcile may run before that. */
   hasSynced(): boolean {
     return this.#members.every((member) => member.hasSynced());
   }
 
-  /** Collections without a complete list so far, to say what a start waits for. */
+  /** Collections without a complete list, to report what a start waits for. */
   unsynced(): readonly string[] {
     return this.#members.filter((member) => !member.hasSynced()).map((member) => member.collectionPath);
   }
 
-  /** The longest present outage of any member, in ms: readiness is false when it exceeds its bound. */
+  /** The longest current outage of any member, in ms. The program is not ready if it exceeds a bound. */
   longestOutageMs(): number {
     return Math.max(0, ...this.#members.map((member) => member.health().outageMs));
   }
 
-  /** Lists every collection anew, whatever their watches say: true when all lists that began after this call are taken over. */
+  /** Lists every collection again, whatever the state of its watch. Resolves with true when the cache holds lists that all began after this call. */
   async refresh(signal: AbortSignal): Promise<boolean> {
     const refreshed = await Promise.all(this.#members.map((member) => member.refresh(signal)));
     return refreshed.every(Boolean);

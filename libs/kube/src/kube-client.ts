@@ -6,29 +6,29 @@ import type { KubeList, KubeObject, ObjectMeta } from './kube-object.ts';
  * A call waits only for calls of its own lane.
  *
  * - `lease`: renewals of a lease. No limit, and connections of their own.
- * - `control`: what decisions wait for: status, deletes, live reads, lists.
- * - `bulk`: what comes by the thousand: the pods of a gang, and the lifting of their gates.
- * - `identity`: who somebody is that connects: TokenReviews, and what the cluster says of that pod.
+ * - `control`: calls that decisions wait for: status, deletes, live reads, lists.
+ * - `bulk`: calls that come by the thousand: creating the pods of a gang and removing their gates.
+ * - `identity`: calls that identify a connecting client: TokenReviews and reads of its pod.
  */
 export type Lane = 'lease' | BoundedLane;
 
 /** The lanes that carry a limited number of calls at once. */
 export type BoundedLane = 'control' | 'bulk' | 'identity';
 
-/** What every call may say about itself. */
+/** Options of every call. */
 export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Replaces the client's time limit for the whole call, answer body included. */
   readonly timeoutMs?: number;
-  /** Asked when the call's turn has come: it gets at most so long, whatever `timeoutMs` says. */
+  /** Called when the call's turn has come; an upper bound on its time limit, whatever `timeoutMs` is. */
   readonly atMostMs?: () => number;
   /** Default `control`. */
   readonly lane?: Lane;
-  /** Whose call it is, for instance the UID of a job: where calls wait, each gets its turn, however many calls another has. */
+  /** Key for fair sharing, for instance the UID of a job: waiting calls are served round-robin over keys. */
   readonly turnOf?: string;
   /**
-   * Called at the last moment before the request is handed to its connection, after every wait; what it throws is what the call rejects
-   * with. Give `() => lease.assertLeading()` to writes: a process may be stopped between an earlier check and the sending.
+   * Called right before the request is handed to its connection, after every wait. The call rejects with what it throws.
+   * Give `() => lease.assertLeading()` to writes: a process may be stopped between an earlier check and the sending.
    */
   readonly guard?: () => void;
 }
@@ -46,15 +46,15 @@ export interface ListOptions extends CallOptions {
 /** How to create. */
 export interface CreateOptions extends CallOptions {
   readonly dryRun?: boolean;
-  /** `Strict` refuses unknown fields with 400; without it the server drops them silently. */
+  /** `Strict` rejects unknown fields with 400; without it the server drops them silently. */
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
 }
 
-/** How to apply: the whole intent of one manager; a field left out is given up. */
+/** Options of a server-side apply. The object is the whole intent of one manager, which gives up fields that are left out. */
 export interface ApplyOptions extends CallOptions {
   /** Defaults to the client's. */
   readonly fieldManager?: string;
-  /** Takes fields over from other managers instead of answering 409. */
+  /** Takes over fields of other managers instead of failing with 409. */
   readonly force?: boolean;
   readonly subresource?: 'status' | 'scale';
   readonly dryRun?: boolean;
@@ -108,7 +108,7 @@ export interface KubeStream {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** What `/version` says. */
+/** The server's answer to `/version`. */
 export interface KubeVersion {
   readonly major: string;
   readonly minor: string;
@@ -126,11 +126,11 @@ export interface KubeClient {
   apply<T = KubeObject>(path: string, body: unknown, options?: ApplyOptions): Promise<T>;
   patch<T = KubeObject>(path: string, body: unknown, options: PatchOptions): Promise<T>;
   /**
-   * PUTs the whole object, or the whole of its status: what the body leaves out is gone afterwards, whoever wrote it. So the body must be
+   * PUTs the whole object, or the whole of its status: fields that the body leaves out are removed, whoever wrote them. So the body must be
    * based on what was read: without UID and resourceVersion nothing is sent, and a newer version on the server is a conflict.
    */
   replace<T extends Replacement>(path: string, body: T, options?: ReplaceOptions): Promise<T>;
-  /** Answers with the object's last state while it is still there (finalizers, grace period), or with a Status. A 404 is an error. */
+  /** Resolves with the object's last state while it still exists (finalizers, grace period), or with a Status. A 404 is an error. */
   delete(path: string, options: DeleteOptions): Promise<unknown>;
   version(options?: CallOptions): Promise<KubeVersion>;
   requestStream(path: string, options: StreamOptions): Promise<KubeStream>;

@@ -8,12 +8,12 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
-/** The metadata that the runtime understands; everything else in an object is carried along untouched. */
+/** The metadata that this library reads; it keeps everything else in an object unchanged. */
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;
   readonly generateName?: string;
-  /** Server-made identity: two objects of one name in turn have different UIDs. Absent only before creation. */
+  /** Identity that the server assigns: two successive objects of one name have different UIDs. Absent only before creation. */
   readonly uid?: string;
   /** Decimal, comparable within one resource type (Kubernetes 1.35 and later, KEP-5504). Absent only before creation. */
   readonly resourceVersion?: string;

@@ -6,42 +6,42 @@ import { toMicroTime } from './micro-time.ts';
 import { resourcePath } from './paths.ts';
 
 /*
- * One leader at a time, by a coordination.k8s.io Lease, and no trust in anybody's wall clock.
+ * One leader at a time, by a coordination.k8s.io Lease, independent of wall clocks.
  *
  *      leader's own clock      |start of renewal|------ renewDeadline ------>| stops writing
  *      any follower's clock            |sees the renewal|------------ leaseDuration ------------>| may take over
  *
  * A follower sees a renewal after the leader began it, so the leader stops `leaseDuration - renewDeadline` before anybody can take
  * over, provided that the two monotonic clocks run at rates that differ by less than leaseDuration : renewDeadline.
- * A process that is stopped (SIGSTOP, a long garbage collection) and wakes up is not told: hence `assertLeading()` before each write,
- * which looks at the clock and ends the term itself. Between that look and the server there is still a gap, which only the server can
- * close: stamp writes with the term or give them a resourceVersion precondition. The number of a term is `leaseTransitions`, one more at each acquisition, whoever acquires. Every write to the Lease carries the resourceVersion
- * it is based on, so of two candidates one gets a conflict.
+ * A process that was stopped (SIGSTOP, a long garbage collection) does not know that time has passed. So call `assertLeading()` before each write:
+ * it reads the clock and ends an expired term. A write may still arrive after the end of the term; only the server can prevent that, by a term stamp
+ * or a resourceVersion precondition. The number of a term is `leaseTransitions`, which grows by one at each acquisition. Every write to the Lease
+ * carries the resourceVersion that it is based on, so one of two candidates gets a conflict.
  */
 
-/** No renewal is tried again sooner than this after it failed. */
+/** Minimum delay before a failed renewal is retried. */
 const MIN_RETRY_MS = 100;
 
-/** What `assertLeading` throws: the caller must not write, and its process should end. */
+/** Thrown by `assertLeading`: the caller must not write, and its process should end. */
 export class NotLeadingError extends Error {
   override readonly name = 'NotLeadingError';
 }
 
-/** Who leads, as followers tell others. */
+/** The current leader, as a candidate observed it. */
 export interface CurrentLeader {
   readonly identity: string;
   /** Number of its term. */
   readonly term: number;
-  /** The annotations of the Lease, where a leader publishes for instance its report address. */
+  /** The annotations of the Lease. A leader publishes for instance its report address there. */
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** What a lease needs. Durations as in client-go: 15, 10 and 2 s. */
+/** Options of a lease. The durations default to those of client-go: 15, 10 and 2 s. */
 export interface LeaderLeaseOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'patch'>;
   readonly namespace: string;
   readonly name: string;
-  /** Must be unique per process start, for instance pod name and a random part: an equal one is treated as somebody else's. */
+  /** Must be unique per process start, for instance pod name and a random part: an equal identity counts as another holder. */
   readonly identity: string;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly leaseDurationMs?: number;
@@ -50,15 +50,15 @@ export interface LeaderLeaseOptions {
   readonly clock: Clock;
   /** [0, 1). */
   readonly random: () => number;
-  /** A term's number must be above what is stamped on objects already, even when somebody has deleted the Lease. */
+  /** Lower bound for the number of a term: it must exceed all stamps on objects, even if the Lease was deleted. */
   readonly termFloor?: () => number;
-  /** Requests that failed; the lease goes on trying. */
+  /** Called for failed requests; the lease keeps trying. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** What to do with leadership. */
+/** The work of a leader. */
 export interface LeaseRun {
-  /** Ends the candidacy: leading work is told to stop, may finish while the lease is still renewed, then the lease is released. */
+  /** Ends the candidacy: the work is asked to stop and may finish while the lease is still renewed, then the lease is released. */
   readonly signal: AbortSignal;
   /** Called once. `signal` aborts when leadership ends; the promise settles when the work has stopped. A rejection ends the term. */
   readonly onStartedLeading: (term: number, signal: AbortSignal) => Promise<void> | void;
@@ -110,12 +110,12 @@ export class LeaderLease {
     );
   }
 
-  /** What is left of the present term unless it is renewed; 0 when there is none. No call of this term may last longer. */
+  /** Time left in the current term unless it is renewed; 0 without a term. No call of this term may last longer. */
   leftMs(): number {
     return this.#term !== undefined && this.isLeader() ? this.#term.validUntilMs - this.#nowMs() : 0;
   }
 
-  /** Aborts at the end of the term, before the lease is given back: what still hangs then must end. It stays aborted: there is one term. */
+  /** Aborts at the end of the term, before the lease is released, to end calls that still hang. Stays aborted, because there is only one term. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
@@ -175,13 +175,13 @@ export class LeaderLease {
 
   async #tryAcquire(signal: AbortSignal): Promise<Term | undefined> {
     const lease = await this.#read(signal);
-    // Also when somebody deleted the lease: its last holder does not know before its next renewal.
+    // Also if the lease was deleted, because its last holder learns that only at its next renewal.
     const holder = this.#observed?.lease.spec?.holderIdentity ?? '';
     if (holder !== '' && this.#observed !== undefined && !this.#hasRunOut(this.#observed)) return undefined;
     return this.#write(lease);
   }
 
-  /** Takes the lease over from what was read; undefined when somebody was faster. Not abortable: an answer must not be thrown away. */
+  /** Takes over the lease that was read; undefined if another candidate was faster. Not abortable, because the response must not be lost. */
   async #write(current: Lease | undefined): Promise<Term | undefined> {
     const number =
       1 +
@@ -254,7 +254,7 @@ export class LeaderLease {
     }
   }
 
-  /** Waits for a renewal, but not beyond the end of the term: work must be told in time. Answers whether it was done. */
+  /** Waits for a renewal, but not beyond the end of the term, so that the work stops in time. Resolves with whether the renewal succeeded. */
   async #withinTerm(term: Term, renewal: Promise<void>): Promise<boolean> {
     const settled = new AbortController();
     let isDone = false;
@@ -277,8 +277,8 @@ export class LeaderLease {
       if (!this.#isOfTerm(lease, term)) return this.#endTerm(term, 'the lease has another holder');
       if (!isConflict(error) && lease.spec?.renewTime === sent.renewTime) term.lease = lease;
       else {
-        // Based on an old version (an earlier renewal was done after all, or somebody has annotated the lease), or not done. Again at once: where a
-        // connection hung, its time limit has cost much of the term. Should the first arrive after all, its old version is refused.
+        // The renewal was based on an old version (an earlier one was done after all, or the lease was annotated), or was not done. Retry at once,
+        // because a hanging connection has used much of the term. If the first renewal arrives later, its old version is rejected.
         startedAtMs = this.#nowMs();
         term.lease = await this.#patch(lease, this.#specAt(toMicroTime(this.#options.clock.now())));
       }
@@ -375,7 +375,7 @@ export class LeaderLease {
     try {
       this.#options.onError?.(error);
     } catch {
-      // Whoever listens must not end the term.
+      // A failing listener must not end the term.
     }
   }
 }

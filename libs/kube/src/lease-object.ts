@@ -6,6 +6,7 @@ export interface Lease extends KubeObject {
   readonly spec?: LeaseSpec;
 }
 
+/** Holder and times of a Lease. */
 export interface LeaseSpec {
   readonly holderIdentity?: string;
   readonly leaseDurationSeconds?: number;

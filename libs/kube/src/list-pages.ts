@@ -1,13 +1,14 @@
 import type { KubeClient } from './kube-client.ts';
 import type { KubeList, KubeObject } from './kube-object.ts';
 
+/** Which pages to request. */
 export interface PagesAsked {
   /** Objects of a page. */
   readonly pageSize: number;
   readonly fieldSelector?: string;
 }
 
-/** A collection page by page, so that of a large one no more is held than is kept. Throws what the API server says, also in the middle. */
+/** Yields a collection page by page, so that a large one is never held as a whole. Throws the API server's error, possibly between two pages. */
 export async function* listPages(
   client: Pick<KubeClient, 'list'>,
   path: string,

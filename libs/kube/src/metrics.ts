@@ -1,10 +1,10 @@
-/** Where the runtime counts what it sees; implemented by the program's telemetry. Label values come from small closed sets. */
+/** Receives counts and measurements of this library; the program's telemetry implements it. Label values come from small closed sets. */
 export interface KubeMetrics {
   count(name: KubeCounter, labels?: Readonly<Record<string, string>>): void;
   observe(name: KubeMeasurement, value: number, labels?: Readonly<Record<string, string>>): void;
 }
 
-/** Things that happen. */
+/** Names of counters. */
 export type KubeCounter =
   | 'reflector_lists_total'
   | 'reflector_watches_total'
@@ -17,7 +17,7 @@ export type KubeCounter =
   | 'lease_transitions_total'
   | 'events_dropped_total';
 
-/** Things that have a size. */
+/** Names of measurements. */
 export type KubeMeasurement = 'queue_wait_ms' | 'queue_reconcile_ms' | 'queue_depth' | 'reflector_list_ms';
 
 /** Counts nothing. */

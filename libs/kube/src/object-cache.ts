@@ -10,14 +10,14 @@ export type CacheChange<T extends KubeObject> =
   | { readonly kind: 'updated'; readonly object: T; readonly previous: T }
   | { readonly kind: 'deleted'; readonly object: T; readonly previous?: undefined };
 
-/** What a cache reports of user code that threw: it goes on without it. */
+/** An error of a handler or index function. The cache continues without it. */
 export interface CacheProblem {
   readonly where: 'handler' | 'index';
   readonly key: string;
   readonly error: unknown;
 }
 
-/** The keys under which an index finds an object; none when it does not concern the index. */
+/** Returns the keys under which an index files an object; none if the index does not contain it. */
 export type IndexFunction<T extends KubeObject> = (object: T) => readonly string[];
 
 /**
@@ -59,7 +59,7 @@ export class ObjectCache<T extends KubeObject> {
     return [...this.#objects.values()];
   }
 
-  /** Adds an index over what is there and what will come. A function that throws leaves that object out of the index and is reported. */
+  /** Adds an index over present and future objects. If the function throws, the object is left out of the index and the error is reported. */
   addIndex(name: string, keysOf: IndexFunction<T>): void {
     if (this.#indexes.has(name)) throw new Error(`the index "${name}" exists already`);
     const index: Index<T> = { keysOf, members: new Map() };
@@ -88,7 +88,7 @@ export class ObjectCache<T extends KubeObject> {
 
   #membersOf(name: string, indexKey: string): string | ReadonlySet<string> | undefined {
     const index = this.#indexes.get(name);
-    if (index === undefined) throw new Error(`there is no index "${name}": add it with addIndex before asking`);
+    if (index === undefined) throw new Error(`there is no index "${name}": add it with addIndex first`);
     return index.members.get(indexKey);
   }
 
@@ -103,7 +103,7 @@ export class ObjectCache<T extends KubeObject> {
     return () => this.#handlers.delete(handler);
   }
 
-  /** Reflector only: an object as of its resourceVersion. Says what became of it. */
+  /** Reflector only: stores an object as of its resourceVersion. Returns the effect. */
   upsert(object: T): 'added' | 'updated' | 'replaced' | 'stale' | 'same' {
     const key = keyOf(object);
     const known = this.#objects.get(key);
@@ -220,7 +220,7 @@ export class ObjectCache<T extends KubeObject> {
     try {
       this.#onProblem(problem);
     } catch {
-      // The reporter of last resort failed too: the count above remains.
+      // The error handler failed too; the counter above has the error.
     }
   }
 }

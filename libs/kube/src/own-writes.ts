@@ -3,7 +3,7 @@ import { compareResourceVersions } from './resource-version.ts';
 import type { ObjectCache } from './object-cache.ts';
 
 /**
- * Read your own writes: the server's answers to our writes, laid over a cache that has not seen them yet.
+ * Read your own writes: lays the server's responses to this process's writes over a cache that has not seen them yet.
  *
  * A watch may lag by seconds. Without this a pod that was just created looks missing and one that was just deleted looks alive.
  * An answer is dropped as soon as the cache holds that object at least as new, or after {@link KEEP_MS}: by then a reader that
@@ -24,7 +24,7 @@ export class OwnWrites<T extends KubeObject> {
       const uid = change.object.metadata.uid ?? '';
       if (change.kind === 'deleted') {
         this.#forget(uid);
-        // Kept: the answer to our own write may arrive after the event that says how it ended.
+        // Kept, because the response to our own write may arrive after the watch event of its deletion.
         this.rememberGone(uid);
         return;
       }
@@ -33,7 +33,7 @@ export class OwnWrites<T extends KubeObject> {
     });
   }
 
-  /** An object as a write or a live read answered it, filed under `group`: the UID or key of what it was written for. */
+  /** Records an object that a write or a live read returned. `group` is the UID or key of the object that it was written for. */
   remember(group: string, object: T): void {
     const uid = object.metadata.uid;
     if (uid === undefined || this.#gone.has(uid)) return;
@@ -52,13 +52,13 @@ export class OwnWrites<T extends KubeObject> {
     return cached?.metadata.uid === uid ? this.newest(cached) : this.#written.get(uid)?.object;
   }
 
-  /** The object of that UID in just that state, where a write or a live read answered it and no event has told of it or of a later one yet. */
+  /** The object of that UID in exactly that version, if a write or a live read returned it and no watch event of it or a later version has arrived. */
   answered(uid: string, resourceVersion: string): T | undefined {
     const object = this.#written.get(uid)?.object;
     return object?.metadata.resourceVersion === resourceVersion ? object : undefined;
   }
 
-  /** The server said that the object of this UID is gone for good. */
+  /** Records that the server confirmed the deletion of the object with this UID. */
   rememberGone(uid: string): void {
     this.#forget(uid);
     this.#gone.delete(uid);
@@ -66,12 +66,12 @@ export class OwnWrites<T extends KubeObject> {
     this.#expire();
   }
 
-  /** Whether the server said that the object of this UID is gone. */
+  /** Whether the server confirmed the deletion of the object with this UID. */
   isGone(uid: string): boolean {
     return this.#gone.has(uid);
   }
 
-  /** What the cache holds of a group, brought up to date by what we know better. */
+  /** The cached objects of a group, updated by newer responses. */
   view(group: string, cached: readonly T[]): readonly T[] {
     this.#expire();
     const unseen = new Set(this.#groups.get(group));
@@ -89,7 +89,7 @@ export class OwnWrites<T extends KubeObject> {
     return current;
   }
 
-  /** Everything that the cache holds, of every group, brought up to date like a view. */
+  /** All cached objects of every group, updated like {@link view}. */
   all(): readonly T[] {
     this.#expire();
     const cached = this.#cache.list();
@@ -99,13 +99,13 @@ export class OwnWrites<T extends KubeObject> {
     return [...current.map((object) => this.newest(object)), ...unseen];
   }
 
-  /** The cached object, or what a write of ours answered since. */
+  /** The cached object, or a newer response to one of our writes. */
   newest(cached: T): T {
     const written = this.#written.get(cached.metadata.uid ?? '');
     return written !== undefined && isNewer(written.object, cached) ? written.object : cached;
   }
 
-  /** Answers held now; for tests of memory. */
+  /** Number of responses held; for tests of memory. */
   get size(): number {
     return this.#written.size + this.#gone.size;
   }

@@ -1,12 +1,12 @@
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** Stands for every address of the machine, of whichever family it has. */
+/** All addresses of the machine, IPv4 and IPv6. */
 export const EVERY_ADDRESS = '*';
 
 /**
- * What to listen on for `host`, where `*` is every address: `::`, which takes IPv4 too, unless the machine has no IPv6 at all (a kernel that has it switched off
- * refuses to listen on `::`).
+ * The address to listen on for `host`. For `*` it is `::`, which accepts IPv4 too, unless the machine has no IPv6: a kernel without it cannot listen on
+ * `::`.
  */
 export function listenHostOf(host: string, interfaces: typeof networkInterfaces = networkInterfaces): string {
   if (host !== EVERY_ADDRESS) return host;
@@ -14,7 +14,7 @@ export function listenHostOf(host: string, interfaces: typeof networkInterfaces 
   return addresses.some(({ family }) => family === 'IPv6') ? '::' : '0.0.0.0';
 }
 
-/** The authority of a URL at that address or name: an address of IPv6 stands in brackets. */
+/** The host part of a URL for an address or name, with brackets around an IPv6 address. */
 export function urlHostOf(host: string): string {
   return isIPv6(host) ? `[${host}]` : host;
 }

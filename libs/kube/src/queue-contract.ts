@@ -2,16 +2,16 @@ import type { BackoffBounds } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import type { KubeMetrics } from './metrics.ts';
 
-/** Who wants the work: a person's edit, a change in the cluster, a periodic look. Earlier ones go first, the last is never starved. */
+/** Cause of a reconcile: an edit by a user, a change in the cluster, or a periodic resync. Earlier ones go first; the last is never starved. */
 export type QueuePriority = 'user' | 'normal' | 'resync';
 
-/** What a reconcile asks for when it did not throw. */
+/** Result of a successful reconcile. */
 export interface ReconcileResult {
-  /** Look at this key again after so long, if nothing else makes it look earlier. 0 means at once, behind the others. */
+  /** Requeue the key after this time unless something requeues it earlier. 0 means at once, behind the other keys. */
   readonly requeueAfterMs?: number;
 }
 
-/** What a reconcile is told. */
+/** Context of one reconcile. */
 export interface ReconcileContext {
   /** Aborts when the queue stops and its drain time is over, or when this call has run out of time. */
   readonly signal: AbortSignal;
@@ -20,7 +20,7 @@ export interface ReconcileContext {
   readonly priority: QueuePriority;
 }
 
-/** Brings the world closer to what one key wants. Throwing means "try again later". */
+/** Reconciles one key. If it throws, the queue retries later. */
 export type Reconcile = (key: string, context: ReconcileContext) => Promise<ReconcileResult | void>;
 
 /** A reconcile that threw. */
@@ -33,7 +33,7 @@ export interface ReconcileFailure {
   readonly retryInMs: number;
 }
 
-/** What a queue needs; the numbers have defaults. */
+/** Options of a queue; all numbers have defaults. */
 export interface WorkQueueOptions {
   readonly clock: Clock;
   /** [0, 1). */
@@ -54,11 +54,11 @@ export interface WorkQueueOptions {
   readonly quarantineMs?: number;
   /** A reconcile that takes longer loses its worker (never its key) and counts as failed. Default 2 min. */
   readonly reconcileTimeoutMs?: number;
-  /** Whether an error says nothing about the key. Default: the server is away or busy, or a conflict. */
+  /** Whether an error is not caused by the key. Default: the server is unavailable or busy, or a conflict. */
   readonly isTransient?: (error: unknown) => boolean;
 }
 
-/** How to run. */
+/** Options of a run of the queue. */
 export interface RunOptions {
   readonly workers: number;
   readonly reconcile: Reconcile;

@@ -30,7 +30,7 @@ import { errorOfEvent, headOf, OversizedLine, isIdentified, linesOf, parseWatchL
  * (`notOlderThan`): a list below it comes from a server that has fallen behind and is refused, however well formed.
  *
  * A watch delivers in order. An event at or below the position is therefore a repetition (the cache knows that UID at least as
- * new: ignored) or proof that the order is broken (a deleted object coming back, an unknown one): then only a list tells the truth.
+ * new: ignored) or proof that the order is broken (a deleted object coming back, an unknown one): then only a new list is reliable.
  *
  * More than 400 lines: list, watch and what ends them change the same two versions.
  */
@@ -50,14 +50,14 @@ export type ReflectorFailure =
   | 'trim'
   | 'short-watch';
 
-/** A failure as reported: the reflector has dealt with it and goes on. */
+/** A failure that the reflector has handled. */
 export interface ReflectorProblem {
   readonly collectionPath: string;
   readonly failure: ReflectorFailure;
   readonly error: unknown;
 }
 
-/** What a reflector needs. */
+/** Options of {@link Reflector}. */
 export interface ReflectorOptions<T extends KubeObject> {
   readonly client: Pick<KubeClient, 'list' | 'requestStream'>;
   readonly collectionPath: string;
@@ -66,7 +66,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly cache: ObjectCache<T>;
   /** Makes an object smaller before it is kept; managedFields are gone already. Must keep metadata. May change its argument. */
   readonly trim?: (object: T) => T;
-  /** What is kept of that state of an object where somebody has read it already, as the answer to a write of ours: its event is not parsed then. */
+  /** Returns the kept form of an object in that version if the response to one of our writes contained it; its watch event is then not parsed. */
   readonly known?: (uid: string, resourceVersion: string) => T | undefined;
   /**
    * How the collection is listed. `pages` (default): answers of `pageSize` objects. `stream`: object by object at the head of the watch
@@ -80,14 +80,14 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly random: () => number;
   readonly onError?: (problem: ReflectorProblem) => void;
   readonly metrics?: KubeMetrics;
-  /** A list older than this resourceVersion is refused: the newest version an earlier process is known to have seen. */
+  /** Lists older than this resourceVersion are rejected. It is the newest version that an earlier process is known to have seen. */
   readonly notOlderThan?: () => string | undefined;
-  /** Lists again when a watch ends and the last list is older than this: insurance against a server that loses events. Off unless given. */
+  /** Lists again when a watch ends and the last list is older than this, in case a server loses events. Off by default. */
   readonly relistAfterMs?: number;
   readonly tuning?: Partial<ReflectorTuning>;
 }
 
-/** What a health check asks. */
+/** Figures for a health check. */
 export interface ReflectorHealth {
   readonly synced: boolean;
   /** Milliseconds since the last byte of a list or watch; Infinity before the first. */
@@ -96,7 +96,7 @@ export interface ReflectorHealth {
   readonly outageMs: number;
 }
 
-/** Keeps an ObjectStore equal to a collection of the API, for as long as `run` goes; no failure ends it. */
+/** Keeps an ObjectCache equal to a collection of the API while `run` is active. No failure ends it. */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #tuning: ReflectorTuning;
@@ -113,7 +113,7 @@ export class Reflector<T extends KubeObject> {
   /** Ends what is under way, for a refresh. */
   #turn = new AbortController();
   #canStream = true;
-  /** A streamed list broke off: the next one goes by pages. */
+  /** A streamed list broke off, so the next list uses pages. */
   #pagesNext = false;
 
   constructor(options: ReflectorOptions<T>) {
@@ -122,7 +122,7 @@ export class Reflector<T extends KubeObject> {
     this.#metrics = options.metrics ?? noMetrics;
   }
 
-  /** The cache has held a complete list. It stays true afterwards: an old picture is still a picture, `health` tells its age. */
+  /** Whether the cache has held a complete list. Stays true afterwards; `health` reports the age of the data. */
   hasSynced(): boolean {
     return this.#synced;
   }
@@ -144,8 +144,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Lists anew, whatever the watch says: true once the cache holds a list that began after this call, false when `signal` aborts first. For
-   * whoever is about to act upon the cache and cannot know how far behind it is.
+   * Lists again, whatever the state of the watch. Resolves with true once the cache holds a list that began after this call, with false if `signal`
+   * aborts first. For callers that act on the cache and do not know how far behind it is.
    */
   refresh(signal: AbortSignal): Promise<boolean> {
     const refreshed = this.#refreshes.ask(signal);
@@ -180,11 +180,11 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** Watches from the beginning. What goes wrong before the list is complete, and is no outage, makes the next list go by pages. */
+  /** Watches from the beginning. If it fails before the list is complete, and not by an outage, the next list uses pages. */
   async #streamList(signal: AbortSignal): Promise<Next> {
     const next = await this.#watch(undefined, signal).catch((error: unknown) => this.#afterError(error));
     if (this.#position !== undefined || next.failure === undefined || signal.aborted) return next;
-    // A server that does not know how says so.
+    // A server without support rejects the request.
     this.#canStream = !isInvalid(next.error);
     this.#pagesNext = next.failure === 'silence' || !isRetryable(next.error);
     return this.#canStream ? next : { relist: true };
@@ -350,7 +350,7 @@ export class Reflector<T extends KubeObject> {
     return next.failure === undefined ? undefined : next;
   }
 
-  /** Takes one line over into the cache; an answer means that this watch is over. */
+  /** Applies one line to the cache. A result other than undefined ends this watch. */
   #perform(line: WatchLine<T>): Next | undefined {
     switch (line.kind) {
       case 'bookmark':
@@ -392,7 +392,7 @@ export class Reflector<T extends KubeObject> {
     return undefined;
   }
 
-  /** An event at or below the position: harmless when it tells nothing new, otherwise the order is broken. */
+  /** Handles an event at or below the position: harmless if it repeats known state, otherwise the order is broken. */
   #repetition(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): Next | undefined {
     const known = this.#options.cache.get(keyOf(object));
     const order = compareResourceVersions(object.metadata.resourceVersion, known?.metadata.resourceVersion);
@@ -449,7 +449,7 @@ export class Reflector<T extends KubeObject> {
     try {
       this.#options.onError?.({ collectionPath: this.collectionPath, failure, error });
     } catch {
-      // Whoever listens must not stop the reflector; the count above remains.
+      // A failing listener must not stop the reflector; the counter above has the error.
     }
   }
 
@@ -468,7 +468,7 @@ interface BegunList {
   readonly answers: number;
 }
 
-/** What has come so far of a list that is streamed, by key. */
+/** Objects received so far of a streamed list, by key. */
 interface StreamedList<T extends KubeObject> {
   readonly begun: BegunList;
   readonly objects: Map<string, T>;

@@ -1,4 +1,4 @@
-/** Who waits for a list that began after they asked for it. */
+/** Callers that wait for a list that begins after their request. */
 export class RefreshRequests {
   #asked = 0;
   #answered = 0;
@@ -9,7 +9,7 @@ export class RefreshRequests {
     return this.#asked;
   }
 
-  /** Whether somebody waits for a list. */
+  /** Whether a caller waits for a list. */
   get isOpen(): boolean {
     return this.#asked > this.#answered;
   }
@@ -32,7 +32,7 @@ export class RefreshRequests {
     });
   }
 
-  /** A list has been taken over that began when `newest` was `number`. */
+  /** Resolves the requests that a list answers; it began when `newest` was `number`. */
   answer(number: number): void {
     this.#answered = Math.max(this.#answered, number);
     for (const waiter of [...this.#waiting]) if (waiter.number <= number) waiter.settle(true);

@@ -15,7 +15,7 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
   /** `api`: the bounded pool. `stream`: a connection of its own for as long as it lasts, which also suits calls that must not queue. */
   readonly pool: 'api' | 'stream';
-  /** To be called right before sending; use `passGuard`. */
+  /** Called right before sending, through `passGuard`. */
   readonly guard?: () => void;
 }
 
@@ -24,12 +24,12 @@ export class GuardRefusal extends Error {
   override readonly name = 'GuardRefusal';
 }
 
-/** Asks the guard of a request, if it has one. */
+/** Calls the guard of a request, if it has one. */
 export function passGuard({ guard }: TransportRequest): void {
   try {
     guard?.();
   } catch (cause) {
-    throw new GuardRefusal('the guard of the request refused it', { cause });
+    throw new GuardRefusal('the guard of the request rejected it', { cause });
   }
 }
 
@@ -38,14 +38,14 @@ export interface TransportAnswer {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** `text`: the whole of it, where the transport can read it in a cheaper way than piece by piece. */
+  /** `text` reads the whole body, if the transport can do that faster than by chunks. */
   readonly body: AsyncIterable<Uint8Array> & { text?(): Promise<string> };
 }
 
-/** Carries requests: undici in programs, a script in tests. Rejects with a KubeApiError of status 0 when there is no answer. */
+/** Sends requests: undici in programs, a script in tests. Rejects with a KubeApiError of status 0 if there is no response. */
 export interface KubeTransport {
   send(request: TransportRequest): Promise<TransportAnswer>;
-  /** After a 401: read the credentials anew before the next request. */
+  /** After a 401: read the credentials again before the next request. */
   refreshCredentials(): void;
   close(): Promise<void>;
 }
@@ -130,7 +130,7 @@ export function unanswered(what: Pick<TransportRequest, 'method' | 'path'>, caus
 interface Agents {
   readonly identity: string;
   readonly origin: string;
-  /** Before every path, where the API server stands behind a proxy; else empty. */
+  /** Path prefix if the API server is behind a proxy; else empty. */
   readonly basePath: string;
   readonly api: Agent;
   readonly stream: Agent;

@@ -2,19 +2,19 @@ import { KubeApiError, parseStatus } from './errors.ts';
 import type { KubeObject } from './kube-object.ts';
 import { parseObject } from './parse-object.ts';
 
-/** What one line of a watch turned out to be. */
+/** One parsed line of a watch. */
 export type WatchLine<T extends KubeObject> =
   | {
       readonly kind: 'event';
       readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
       readonly object: T;
-      /** It was not read again: the object is what is kept of it. */
+      /** The line was not parsed; the object is the kept form of that version. */
       readonly isKept?: true;
     }
-  /** `endsList`: of a list that is streamed, everything has been sent. */
+  /** `endsList`: the streamed list is complete. */
   | { readonly kind: 'bookmark'; readonly resourceVersion: string; readonly endsList: boolean }
   | { readonly kind: 'error'; readonly status: unknown }
-  /** Nothing that a watch of this kind can send: the stream cannot be trusted any further. */
+  /** Not a valid event of this watch; the stream can no longer be trusted. */
   | { readonly kind: 'malformed'; readonly why: string };
 
 /**
@@ -49,12 +49,12 @@ export async function* linesOf(
   if (pendingBytes > 0) options.onTail(pendingBytes);
 }
 
-/** A line that would not end. */
+/** A line that exceeds the size limit. */
 export class OversizedLine extends Error {
   override readonly name = 'OversizedLine';
 }
 
-/** Judges one line. It never throws. */
+/** Parses one line. Never throws. */
 export function parseWatchLine<T extends KubeObject>(line: string): WatchLine<T> {
   let value: unknown;
   try {
@@ -80,7 +80,7 @@ export function parseWatchLine<T extends KubeObject>(line: string): WatchLine<T>
   return { kind: 'event', type, object: object as T };
 }
 
-/** Which state of which object a line tells of. */
+/** Object and version of a line. */
 export interface LineHead {
   readonly type: 'ADDED' | 'MODIFIED';
   readonly uid: string;
@@ -88,8 +88,8 @@ export interface LineHead {
 }
 
 /**
- * What the beginning of a line says, told without parsing it; undefined where it does not begin as an API server writes built-in objects, or
- * is no change of one that is there. It is read from the first character on, so that no text inside of the object can pass for it.
+ * Reads object and version from the beginning of a line without parsing it. Undefined if the line does not begin like a built-in object from an API
+ * server, or is not a change of an existing object. Matches from the first character, so that text inside the object cannot imitate it.
  */
 export function headOf(line: string): LineHead | undefined {
   const [, type, uid, resourceVersion] = HEAD.exec(line) ?? [];
@@ -100,7 +100,7 @@ export function headOf(line: string): LineHead | undefined {
 const HEAD =
   /^\{"type":"(ADDED|MODIFIED)","object":\{"kind":"\w{1,63}","apiVersion":"[\w./-]{1,253}","metadata":\{"name":"[^"\\]{1,253}",(?:"generateName":"[^"\\]{1,253}",)?(?:"namespace":"[^"\\]{1,63}",)?"uid":"([^"\\]{1,64})","resourceVersion":"(\d{1,20})"/;
 
-/** Whether a value from the wire has the metadata without which it cannot be kept. */
+/** Whether a received value has the metadata that the cache requires. */
 export function isIdentified(object: unknown): object is KubeObject {
   if (typeof object !== 'object' || object === null) return false;
   const { metadata } = object as { readonly metadata?: unknown };

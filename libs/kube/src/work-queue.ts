@@ -24,9 +24,9 @@ import type {
  *                   └──────── due ◄── waiting ◄──┘ requeueAfterMs, or an error: backoff
  *
  * `add` on a waiting key makes it ready at once, but a failing key never sooner than its shortest backoff. A key whose reconcile has
- * thrown `quarantineAfter` times in a row is quarantined: it waits for `quarantineMs`, and only a person's edit ('user') brings it
+ * thrown `quarantineAfter` times in a row is quarantined: it waits for `quarantineMs`, and only an edit by a user ('user') brings it
  * forward, at most once per second.
- * Errors that say nothing about the key (the server is away or busy, a conflict) back off but never quarantine, so that an outage does
+ * Errors that the key does not cause (the server is unavailable or busy, a conflict) back off but never quarantine, so that an outage does
  * not leave every key waiting for minutes after it.
  *
  * More than 400 lines: the states above and every way between them, which are only right together.
@@ -49,7 +49,7 @@ export class WorkQueue {
   readonly #dirty = new Map<string, QueuePriority>();
   readonly #failing = new Map<string, Failing>();
   #run: ActiveRun | undefined;
-  /** For how long reconciles have held up the event loop since others last had their turn, at most. */
+  /** How long reconciles have blocked the event loop since other work last ran, at most. */
   #heldMs = 0;
   #resting: (() => void) | undefined;
   #busyWorkers = 0;
@@ -66,7 +66,7 @@ export class WorkQueue {
     this.#bucket = new TokenBucket(options.rate ?? { perSecond: 50, burst: 300 }, options.clock.monotonicMs());
   }
 
-  /** Wants a reconcile of `key` as soon as a worker is free. Adding again before it starts changes nothing but a higher priority. */
+  /** Queues `key` for a reconcile as soon as a worker is free. Adding it again before the start only raises its priority. */
   add(key: string, priority: QueuePriority = 'normal'): void {
     this.#metrics.count('queue_adds_total', this.#labels({ priority }));
     if (this.#running.has(key)) {
@@ -76,7 +76,7 @@ export class WorkQueue {
     const failing = this.#failing.get(key);
     if (failing !== undefined && this.#waiting.dueAtMs(key) !== undefined) {
       if (failing.quarantined && priority !== 'user') return;
-      // A failing key is often woken by its own writes: news may shorten its backoff, not abolish it.
+      // A failing key is often woken by its own writes, so a change may shorten its backoff but not skip it.
       const gapMs = failing.quarantined ? QUARANTINE_PROBE_MS : this.#backoffBounds().minMs;
       const mayRunAtMs = failing.lastRunAtMs + gapMs;
       if (mayRunAtMs > this.#clock.monotonicMs()) return this.#waitUntil(key, mayRunAtMs, priority);
@@ -85,13 +85,13 @@ export class WorkQueue {
     this.#makeReady(key, priority);
   }
 
-  /** Wants a reconcile after `delayMs`; the earliest of several wishes counts. */
+  /** Queues `key` for a reconcile after `delayMs`; the earliest of several requests counts. */
   addAfter(key: string, delayMs: number, priority: QueuePriority = 'normal'): void {
     if (delayMs <= 0) return this.add(key, priority);
     this.#waitUntil(key, this.#clock.monotonicMs() + delayMs, priority);
   }
 
-  /** Wants a reconcile after the key's own backoff and the queue's rate, whichever is later; counts as one failure of the key. */
+  /** Queues `key` for a reconcile after its own backoff and the queue's rate, whichever is later; counts as one failure of the key. */
   addRateLimited(key: string, priority: QueuePriority = 'normal'): void {
     const failing = this.#countFailure(key, false);
     const delayMs = backoffMs(this.#backoffBounds(), { failures: failing.failures }, this.#options.random);
@@ -213,7 +213,7 @@ export class WorkQueue {
     }
   }
 
-  /** Reconciles that wait for nobody follow each other without a turn of the event loop: after a while, timers and sockets have theirs. */
+  /** Reconciles that never wait would run without a turn of the event loop; after a while timers and sockets get one. */
   #mustLetOthersRun(): boolean {
     if (this.#heldMs < LONGEST_HOLD_MS) return false;
     this.#resting ??= this.#clock.setTimer(0, () => {
@@ -224,7 +224,7 @@ export class WorkQueue {
     return true;
   }
 
-  /** The first of the highest priority; every tenth pick takes the lowest instead, so that nobody starves. */
+  /** The first key of the highest priority. Every tenth pick takes the lowest priority instead, so that no key starves. */
   #pick(): Picked | undefined {
     const order = this.#picks % 10 === 9 ? PRIORITIES.toReversed() : PRIORITIES;
     for (const priority of order) {
@@ -300,7 +300,7 @@ export class WorkQueue {
         retryInMs,
       });
     } catch {
-      // Whoever listens must not stop the queue.
+      // A failing listener must not stop the queue.
     }
   }
 

@@ -1,6 +1,7 @@
 import type { ResumeFrom, TrainingJobSpec } from '@coxswain/api-types';
 import type { ParallelLayout } from '@coxswain/layout';
 import { firstOf, type Sql, storableJson, storableText } from '@coxswain/persistence';
+import { IS_GONE } from '../infrastructure/gone-jobs.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { DESIRED, type DesiredColumns, type JobRow, type RowState } from './job-row.ts';
 import { asksTheSame, withoutChanges } from './same-request.ts';
@@ -100,9 +101,6 @@ interface GoneRow {
 function toGoneJob({ id, summary, ends_now: endsNow }: GoneRow): GoneJob {
   return { id, summary, endsNow };
 }
-
-/** Of a row that is no more than a record: its resource is gone, or was never made. */
-export const IS_GONE = "(deleted_at IS NOT NULL OR (state = 'Refused' AND uid IS NULL))";
 
 const TOUCHED = 'version = version + 1, updated_at = now()';
 const DELETED = `deleted_at = now(), state = 'Deleted', summary = 'The job was deleted.', applied_generation = generation,

@@ -4,9 +4,8 @@ import { firstOf } from '@coxswain/persistence';
 import type { Metrics } from '@coxswain/telemetry';
 import { TokenBucket } from '@coxswain/units';
 import { Inject, Injectable } from '@nestjs/common';
-import { onlyProjectOf, type Principal } from '../auth/principal.ts';
 import type { Config } from '../config/config.ts';
-import { IS_GONE } from '../jobs/job-table.ts';
+import { IS_GONE } from '../infrastructure/gone-jobs.ts';
 import { CLOCK, CONFIG, METRICS, type WallClock } from '../infrastructure/tokens.ts';
 import { type Limit, LimitExceeded, LIMITS } from './limit-exceeded.ts';
 import { HeldPlaces } from './held-places.ts';
@@ -47,6 +46,15 @@ const CONCURRENCY_RETRY_SECONDS = 1;
 /** Streams go when somebody stops watching. */
 const STREAMS_RETRY_SECONDS = 10;
 
+/** What the limits need to know of a principal. */
+interface LimitedPrincipal {
+  readonly id: string;
+  readonly name: string;
+  /** Cluster administrators have no limits. */
+  readonly isClusterAdmin: boolean;
+  readonly memberships: readonly Party[];
+}
+
 /** Whose share a request is counted in. */
 interface Party {
   readonly id: string;
@@ -85,7 +93,7 @@ export class ProjectLimits {
 
   /** Lets a request in, and gives what is to be called when it has been answered. An answer that goes on for as long as somebody reads is not counted among those at a time. */
   admit(
-    principal: Principal,
+    principal: LimitedPrincipal,
     { goesOn, project }: { readonly goesOn: boolean; readonly project?: string | undefined },
   ): () => void {
     const whose = partyOf(principal, project);
@@ -100,7 +108,7 @@ export class ProjectLimits {
   }
 
   /** Lets somebody open a stream, and gives what is to be called when it has ended. No project: an administrator watches, or a log is read. */
-  openStream(principal: Principal, projectId?: string): () => void {
+  openStream(principal: LimitedPrincipal, projectId?: string): () => void {
     const { streams, streamsPerPrincipal } = this.#limits;
     if (streamsPerPrincipal > 0 && this.#streamsOfPrincipals.held(principal.id) >= streamsPerPrincipal) {
       const message = `you have ${streamsPerPrincipal} streams open, which is the most; close one first`;
@@ -118,7 +126,7 @@ export class ProjectLimits {
   }
 
   /** Counts so many requests of the project's share of a second. */
-  charge(principal: Principal, requests: number): void {
+  charge(principal: LimitedPrincipal, requests: number): void {
     this.#charge(partyOf(principal, undefined), requests);
   }
 
@@ -214,9 +222,11 @@ async function countUpTo(
 }
 
 /** The project that the request names, or the only one there is; undefined for administrators. */
-function partyOf(principal: Principal, named: string | undefined): Party | undefined {
+function partyOf(principal: LimitedPrincipal, named: string | undefined): Party | undefined {
   if (principal.isClusterAdmin) return undefined;
-  const project = principal.memberships.find(({ name }) => name === named) ?? onlyProjectOf(principal);
+  const { memberships } = principal;
+  const only = memberships.length === 1 ? memberships[0] : undefined;
+  const project = memberships.find(({ name }) => name === named) ?? only;
   if (project !== undefined) return { id: project.id, name: `project "${project.name}"` };
   return { id: principal.id, name: `"${principal.name}"` };
 }

@@ -1,6 +1,6 @@
 import type { Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
-import { IS_GONE } from '../jobs/job-table.ts';
+import { IS_GONE } from '../infrastructure/gone-jobs.ts';
 
 /** What is kept of jobs that are gone. */
 export interface RecordBounds {

@@ -43,12 +43,12 @@ export class FabricSurvey {
     const forget = (): void => void (this.#graph = undefined);
     cache.stated.onChange(forget);
     cache.nodes.onChange((change) => {
-      if (change.kind !== 'updated' || saysOtherwise(change.previous, change.object)) forget();
+      if (change.kind !== 'updated' || hasFabricChange(change.previous, change.object)) forget();
     });
   }
 
   graph(): Graph {
-    this.#graph ??= this.#look();
+    this.#graph ??= this.#buildGraph();
     return this.#graph;
   }
 
@@ -89,7 +89,7 @@ export class FabricSurvey {
     return attempt !== undefined && attempt.epoch === epoch && attempt.stage !== 'Ended' ? job : undefined;
   }
 
-  #look(): Graph {
+  #buildGraph(): Graph {
     const facts = this.#cache.nodes.list().map((node) => this.#cache.stated.factsOf(node));
     const fabric = fabricFromNodes(facts);
     return {
@@ -100,7 +100,7 @@ export class FabricSurvey {
   }
 }
 
-function saysOtherwise({ facts: then }: CachedNode, { facts: now }: CachedNode): boolean {
+function hasFabricChange({ facts: then }: CachedNode, { facts: now }: CachedNode): boolean {
   return (
     then.gpuCapacity !== now.gpuCapacity ||
     then.unreadGpus !== now.unreadGpus ||

@@ -15,11 +15,11 @@ interface Candidate {
 function aCandidate(api: FakeKubeApi, identity: string, parts: Partial<LeadershipParts> = {}): Candidate {
   const clock = new FakeClock();
   const terms: number[] = [];
-  const { look = () => Promise.resolve(true), work = untilAborted } = parts;
+  const { syncCache = () => Promise.resolve(true), work = untilAborted } = parts;
   const leadership = new Leadership({
     lease: new LeaderLease({ client: api, namespace: 'ns', name: 'l', identity, clock, random: () => 0 }),
     clock,
-    look,
+    syncCache,
     work: (term, signal) => {
       terms.push(term);
       return work(term, signal);
@@ -38,7 +38,7 @@ function untilAborted(_term: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-function lookUntil(finished: Promise<void>): LeadershipParts['look'] {
+function syncWhen(finished: Promise<void>): LeadershipParts['syncCache'] {
   return (signal) => Promise.race([finished.then(() => true), untilAborted(0, signal).then(() => false)]);
 }
 
@@ -69,9 +69,9 @@ describe('leadership', () => {
     const looked = Promise.withResolvers<undefined>();
     const begun: boolean[] = [];
     const candidate = aCandidate(new FakeKubeApi(), 'a', {
-      look: (signal) => {
+      syncCache: (signal) => {
         begun.push(candidate.leadership.isLeader());
-        return lookUntil(looked.promise)(signal);
+        return syncWhen(looked.promise)(signal);
       },
     });
     const { leadership, clock, terms } = candidate;
@@ -84,7 +84,7 @@ describe('leadership', () => {
 
   it('is given back by one that cannot look, so that another may', async () => {
     const api = new FakeKubeApi();
-    const blind = aCandidate(api, 'a', { look: lookUntil(new Promise<never>(() => undefined)) });
+    const blind = aCandidate(api, 'a', { syncCache: syncWhen(new Promise<never>(() => undefined)) });
     await blind.clock.advance(61_000);
     expect([blind.outcome.now, blind.terms, blind.leadership.isLeader()]).toEqual([
       expect.any(NotLeadingError),

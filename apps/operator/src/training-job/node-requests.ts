@@ -20,40 +20,40 @@ import { podTemplatesPath, provisioningRequestsPath } from '../cluster/paths.ts'
 import { ownedBy } from './owner.ts';
 import { provisioningRequest, type ProvisioningRequest } from './provisioning-request.ts';
 
-/** What it is made of. `client` must refuse writes when this process does not lead. */
+/** Parts of {@link NodeRequests}. `client` must reject writes while this process does not lead. */
 export interface NodeRequestsParts {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'delete'>;
   readonly scheduler: Pick<ClusterScheduler, 'waitingJobs'>;
   readonly clock: Clock;
   /** Class of the requests; undefined: none are made. */
   readonly className: string | undefined;
-  /** What is to be said of the job of that key is another than before. */
+  /** Called when the request state of the job of that key changed. */
   readonly onNews: (key: string) => void;
   readonly onError: (error: unknown) => void;
 }
 
 const INTERVAL_MS = 10_000;
-/** Jobs that nodes are asked for at the same time, in the order of their turn. */
+/** Jobs with a request at the same time, in scheduling order. */
 const MOST_REQUESTS = 64;
-/** What failed, or was not used in time, is asked for again after so long. */
+/** Delay before a failed or expired request is created again. */
 const AGAIN_MS = 600_000;
-/** A cluster that does not serve the kind is asked again after so long. */
+/** Delay before a cluster without the kind is checked again. */
 const SERVED_AGAIN_MS = 300_000;
 const MOST_TEXT = 1_024;
 
 interface Asked {
   readonly job: TrainingJob;
   readonly name: string;
-  said: ObservedNodeRequest | undefined;
+  state: ObservedNodeRequest | undefined;
   uid?: string;
   /** When the request was over, by the monotonic clock. */
   overAtMs?: number;
 }
 
 /**
- * Asks for nodes that do not exist yet: pods behind a gate make no autoscaler add any, so each job that waits for capacity has a ProvisioningRequest,
- * one for each attempt that it waits to begin. It goes when the job waits no longer, or with the job. What came of it the job says (condition NodesRequested).
- * New nodes are seen as others are. Nothing here is recorded: another leader finds the requests by their names.
+ * Requests nodes that do not exist yet. Gated pods do not make an autoscaler add nodes, so each job that waits for capacity gets a ProvisioningRequest for
+ * its next attempt. The request is deleted when the job no longer waits, or with the job. The condition NodesRequested of the job shows its state. No
+ * state is recorded here: another leader finds the requests by their names.
  */
 export class NodeRequests {
   readonly #parts: NodeRequestsParts;
@@ -65,21 +65,21 @@ export class NodeRequests {
     this.#parts = parts;
   }
 
-  /** What is to be said of that job; undefined: it does not wait for nodes, or was not looked at yet. */
-  saidOf(jobUid: string): ObservedNodeRequest | undefined {
-    return this.#asked.get(jobUid)?.said;
+  /** Request state of a job; undefined if it does not wait for nodes or was not reconciled yet. */
+  stateOf(jobUid: string): ObservedNodeRequest | undefined {
+    return this.#asked.get(jobUid)?.state;
   }
 
-  /** Looks from time to time until `signal` aborts. Never rejects. */
+  /** Reconciles at intervals until `signal` aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.look();
+      await this.reconcile();
       await sleep(this.#parts.clock, INTERVAL_MS, signal);
     }
   }
 
-  /** Once. What fails is tried again at the next look, and hurts its own job alone. */
-  async look(): Promise<void> {
+  /** Reconciles once. A failure affects its own job alone and is retried at the next interval. */
+  async reconcile(): Promise<void> {
     const waiting = this.#parts.scheduler.waitingJobs('gpus').filter(({ job }) => waitsForNodes(job));
     const uids = new Set(waiting.map(({ job }) => job.metadata.uid));
     for (const [uid, asked] of this.#asked) if (!uids.has(uid)) await this.#attempt(() => this.#end(uid, asked));
@@ -87,7 +87,7 @@ export class NodeRequests {
       if (request === undefined || (index >= MOST_REQUESTS && this.#cannotAsk() === undefined)) continue;
       const ranks = worldSize(request.layout);
       const wanted = { ranks, gpusPerPod: Math.min(ranks, request.gpusPerNode ?? USUAL_GPUS_PER_NODE) };
-      await this.#attempt(() => this.#lookAt(job, { ...wanted, demand: request.demand }));
+      await this.#attempt(() => this.#reconcileJob(job, { ...wanted, demand: request.demand }));
     }
   }
 
@@ -99,16 +99,19 @@ export class NodeRequests {
     }
   }
 
-  async #lookAt(job: TrainingJob, wanted: Pick<ProvisioningRequest, 'ranks' | 'gpusPerPod' | 'demand'>): Promise<void> {
+  async #reconcileJob(
+    job: TrainingJob,
+    wanted: Pick<ProvisioningRequest, 'ranks' | 'gpusPerPod' | 'demand'>,
+  ): Promise<void> {
     const uid = job.metadata.uid ?? '';
     const name = gangName(job.metadata as Parameters<typeof gangName>[0], { epoch: (job.status?.epoch ?? 0) + 1 });
     const before = this.#asked.get(uid);
     if (before !== undefined && before.name !== name) await this.#end(uid, before);
-    const asked = this.#asked.get(uid) ?? { job, name, said: undefined };
+    const asked = this.#asked.get(uid) ?? { job, name, state: undefined };
     this.#asked.set(uid, asked);
-    const { said } = asked;
-    asked.said = await this.#ask(asked, wanted);
-    if (JSON.stringify(said) !== JSON.stringify(asked.said)) this.#parts.onNews(keyOf(job));
+    const { state } = asked;
+    asked.state = await this.#ask(asked, wanted);
+    if (JSON.stringify(state) !== JSON.stringify(asked.state)) this.#parts.onNews(keyOf(job));
   }
 
   async #ask(
@@ -137,7 +140,7 @@ export class NodeRequests {
     return clock.monotonicMs() < this.#unservedUntilMs ? NOT_SERVED : undefined;
   }
 
-  /** Whatever bears the name. */
+  /** The object of that name, whoever created it. */
   async #find({ job, name }: Asked): Promise<KubeObject | undefined> {
     const path = provisioningRequestsPath({ namespace: job.metadata.namespace, name });
     try {
@@ -165,7 +168,7 @@ export class NodeRequests {
     try {
       return await this.#parts.client.create<KubeObject>(path, object);
     } catch (error) {
-      // Our own, whose answer was lost, or an earlier leader's; the next look reads it.
+      // Created by us with a lost response, or by an earlier leader; the next reconcile reads it.
       if (isAlreadyExists(error)) return undefined;
       throw error;
     }
@@ -174,32 +177,35 @@ export class NodeRequests {
   async #judge(asked: Asked, found: KubeObject): Promise<ObservedNodeRequest> {
     const { job, name } = asked;
     if (found.metadata.ownerReferences?.every(({ uid }) => uid !== job.metadata.uid) !== false) {
-      return notAsked('Refused', `a ProvisioningRequest ${name} of somebody else is there`);
+      return notAsked('Refused', `a ProvisioningRequest ${name} of another owner exists`);
     }
     if (found.metadata.uid !== undefined) asked.uid = found.metadata.uid;
     const { conditions } = (found as { status?: { conditions?: unknown } }).status ?? {};
-    const over = ['Failed', 'CapacityRevoked', 'BookingExpired'].flatMap((type) => heldIn(conditions, type) ?? [])[0];
+    const over = ['Failed', 'CapacityRevoked', 'BookingExpired'].flatMap(
+      (type) => messageOfCondition(conditions, type) ?? [],
+    )[0];
     const named = `ProvisioningRequest ${name}`;
-    if (over !== undefined) return this.#over(asked, { holds: false, reason: 'Failed', message: `${named}: ${over}` });
-    const provisioned = heldIn(conditions, 'Provisioned');
+    if (over !== undefined)
+      return this.#expire(asked, { holds: false, reason: 'Failed', message: `${named}: ${over}` });
+    const provisioned = messageOfCondition(conditions, 'Provisioned');
     if (provisioned !== undefined) return { holds: true, reason: 'Provisioned', message: `${named}: ${provisioned}` };
     return requested(asked);
   }
 
-  /** One shot: what is over is deleted after a while, and the next look asks anew. */
-  async #over(asked: Asked, said: ObservedNodeRequest): Promise<ObservedNodeRequest> {
+  /** A request is one-shot: an expired one is deleted after a while, and the next reconcile creates another. */
+  async #expire(asked: Asked, state: ObservedNodeRequest): Promise<ObservedNodeRequest> {
     const nowMs = this.#parts.clock.monotonicMs();
     asked.overAtMs ??= nowMs;
-    if (nowMs - asked.overAtMs < AGAIN_MS) return said;
+    if (nowMs - asked.overAtMs < AGAIN_MS) return state;
     await this.#delete(asked);
     delete asked.overAtMs;
-    return said;
+    return state;
   }
 
   async #end(jobUid: string, asked: Asked): Promise<void> {
     await this.#delete(asked);
     this.#asked.delete(jobUid);
-    if (asked.said !== undefined) this.#parts.onNews(keyOf(asked.job));
+    if (asked.state !== undefined) this.#parts.onNews(keyOf(asked.job));
   }
 
   /** Templates stay until their job goes, for the next request of that name, or are collected with it. */
@@ -217,7 +223,7 @@ export class NodeRequests {
   }
 }
 
-/** Where neither job nor runtime says: as most machines have. */
+/** Default of most machines, if neither job nor runtime sets it. */
 const USUAL_GPUS_PER_NODE = 8;
 
 function waitsForNodes({ status }: TrainingJob): boolean {
@@ -228,20 +234,20 @@ function requested({ name }: Asked): ObservedNodeRequest {
   return {
     holds: true,
     reason: 'Requested',
-    message: `ProvisioningRequest ${name} asks for nodes for the whole gang.`,
+    message: `ProvisioningRequest ${name} requests nodes for the whole gang.`,
   };
 }
 
 function notAsked(reason: ObservedNodeRequest['reason'], why: string): ObservedNodeRequest {
-  const message = `No nodes are asked for: ${why}. Pods behind a gate make no autoscaler add any; add nodes, or ask for fewer GPUs.`;
+  const message = `No nodes are requested: ${why}. Gated pods do not make an autoscaler add nodes; add nodes, or request fewer GPUs.`;
   return { holds: false, reason, message };
 }
 
-const TURNED_OFF = notAsked('TurnedOff', 'the operator was told to ask for none');
-const NOT_SERVED = notAsked('NotServed', 'the cluster serves no ProvisioningRequests (autoscaling.x-k8s.io/v1)');
+const TURNED_OFF = notAsked('TurnedOff', 'the operator is configured without ProvisioningRequests');
+const NOT_SERVED = notAsked('NotServed', 'the cluster does not serve ProvisioningRequests (autoscaling.x-k8s.io/v1)');
 
-/** What a condition that holds says; undefined where it does not. An autoscaler wrote it, or whoever may write its status. */
-function heldIn(conditions: unknown, type: string): string | undefined {
+/** Type and message of a condition that is True; otherwise undefined. The text is untrusted. */
+function messageOfCondition(conditions: unknown, type: string): string | undefined {
   const all: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
   const found = all.find((one) => (one as { type?: unknown } | null)?.type === type) as
     { status?: unknown; message?: unknown; reason?: unknown } | undefined;

@@ -1,4 +1,4 @@
-/** Of which class is a crash, whose is it, and what shows it? */
+/** Which class of failure is a crash, who is at fault, and what is the evidence? */
 import { CRASH_CLASSES, type CrashBlame, type CrashClass, EXIT_CODES, lostItsPeer } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
 import { LOG_PATTERNS } from './log-patterns.ts';
@@ -7,43 +7,43 @@ import { faultClass, type NodeCondition, pressureClass } from './node-conditions
 import { lastErrorOf } from './traceback.ts';
 import { xidAction, xidClass, xidsIn } from './xid.ts';
 
-/** What is known of how a rank or a pod ended. Whatever is absent is not known. */
+/** What is known about the end of a rank or a pod. Absent fields are unknown. */
 export interface CrashFacts {
-  /** Of the process, as a shell gives it: 128 + n where signal n ended it. */
+  /** Exit code of the process as a shell reports it: 128 + n if signal n ended it. */
   readonly exitCode?: number | undefined;
-  /** `SIGKILL`. */
+  /** Name of the signal, such as `SIGKILL`. */
   readonly signal?: string | undefined;
-  /** The container runtime's word, such as OOMKilled. */
+  /** Reason that the container runtime reports, such as OOMKilled. */
   readonly containerReason?: string | undefined;
   /** Reason of the pod's condition DisruptionTarget. */
   readonly disruption?: string | undefined;
-  /** Last lines of its log, newest last. Of more than {@link MAX_LINES} the newest are looked at, and of each its first 512 characters. */
+  /** Last lines of its log, newest last. The newest {@link MAX_LINES} are read, and the first 512 characters of each. */
   readonly lastLines: readonly string[];
-  /** XIDs of its GPUs in the log of the kernel about that time. */
+  /** XIDs of its GPUs in the kernel log around that time. */
   readonly xids?: readonly number[];
-  /** Conditions of its Node. */
+  /** Conditions of its node. */
   readonly nodeConditions?: readonly NodeCondition[];
 }
 
-/** A crash, judged. */
+/** The class of a crash with its evidence. */
 export interface CrashJudgement {
   readonly class: CrashClass;
   readonly blame: CrashBlame;
-  /** The line, XID, condition, signal or code that shows it; empty where nothing does. At most 512 characters, not made safe. */
+  /** The line, XID, condition, signal or exit code that shows the class; empty without evidence. At most 512 characters, not made safe. */
   readonly evidence: string;
-  /** What a person does about it. */
+  /** What a user does about it. */
   readonly advice: string;
 }
 
 const MAX_LINES = 20;
 const MAX_EVIDENCE_CHARACTERS = 512;
 
-/** What a witness says, or undefined where it has seen nothing. */
+/** What one source of evidence shows; undefined without evidence. */
 type Witness = (facts: CrashFacts) => { readonly class: CrashClass; readonly evidence: string } | undefined;
 
 /**
- * Who is believed first: the driver in the kernel's log, then whoever watches nodes, then whoever ended the pod on purpose, then what the program wrote,
- * and at last what the kubelet says and how its process ended.
+ * Sources in order of trust: the driver in the kernel log, node conditions, a deliberate disruption of the pod, the program's log, and last the kubelet
+ * and the exit of the process.
  */
 const WITNESSES: readonly Witness[] = [
   byXid,
@@ -57,7 +57,7 @@ const WITNESSES: readonly Witness[] = [
   byExit,
 ];
 
-/** Never throws, whatever ranks wrote. */
+/** Classifies a crash by the most trusted source with evidence. Never throws, whatever ranks wrote. */
 export function classifyCrash(facts: CrashFacts): CrashJudgement {
   const bounded = { ...facts, lastLines: facts.lastLines.slice(-MAX_LINES) };
   const { class: name, evidence } = firstWord(bounded) ?? { class: 'Unknown', evidence: '' };
@@ -73,7 +73,7 @@ function firstWord(facts: CrashFacts): ReturnType<Witness> {
   return undefined;
 }
 
-/** The gravest first, as one fault brings others (XID 45 follows most). */
+/** Most severe first, because one fault causes others (XID 45 follows most). */
 const GRAVEST_FIRST: readonly CrashClass[] = [
   'GpuLost',
   'GpuMemoryError',
@@ -84,8 +84,8 @@ const GRAVEST_FIRST: readonly CrashClass[] = [
 ];
 
 function byXid({ xids = [], lastLines, nodeConditions = [] }: CrashFacts): ReturnType<Witness> {
-  const told = nodeConditions.flatMap(({ status, message = '' }) => (status === 'True' ? [message] : []));
-  const all = [...new Set([...xids, ...[...lastLines, ...told].flatMap(xidsIn)])];
+  const messages = nodeConditions.flatMap(({ status, message = '' }) => (status === 'True' ? [message] : []));
+  const all = [...new Set([...xids, ...[...lastLines, ...messages].flatMap(xidsIn)])];
   const found = all.flatMap((xid) => {
     const name = xidClass(xid);
     return name === undefined ? [] : [{ class: name, evidence: `XID ${xid} (${xidAction(xid) ?? 'unlisted'})` }];
@@ -112,8 +112,8 @@ function byCondition(
   for (const condition of nodeConditions) {
     const name = classOf(condition);
     if (name === undefined) continue;
-    const said = condition.message === undefined || condition.message === '' ? '' : `: ${condition.message}`;
-    return { class: name, evidence: `condition ${condition.type} of the node${said}` };
+    const detail = condition.message === undefined || condition.message === '' ? '' : `: ${condition.message}`;
+    return { class: name, evidence: `condition ${condition.type} of the node${detail}` };
   }
   return undefined;
 }
@@ -122,7 +122,7 @@ function byDisruption({ disruption }: CrashFacts): ReturnType<Witness> {
   return disruption === undefined ? undefined : { class: 'Disrupted', evidence: `DisruptionTarget: ${disruption}` };
 }
 
-/** The kernel killed it, and says so through the kubelet; that does not set DisruptionTarget. */
+/** The kernel killed the process for memory. The kubelet reports it and sets no DisruptionTarget. */
 function byContainer({ containerReason }: CrashFacts): ReturnType<Witness> {
   return containerReason === 'OOMKilled' ? { class: 'HostOutOfMemory', evidence: containerReason } : undefined;
 }
@@ -137,7 +137,7 @@ function byLastLines({ lastLines }: CrashFacts): ReturnType<Witness> {
   return undefined;
 }
 
-/** NCCL tells of a lost peer as of an error of its own. */
+/** NCCL reports a lost peer as an error of its own. */
 const YIELDS_TO_A_LOST_PEER: readonly CrashClass[] = ['NcclError'];
 
 function byLostPeer({ lastLines }: CrashFacts): ReturnType<Witness> {
@@ -149,7 +149,7 @@ function byTraceback({ lastLines }: CrashFacts): ReturnType<Witness> {
   return error === undefined ? undefined : { class: 'PythonException', evidence: error };
 }
 
-/** By name and by number, which is 128 more as an exit code. */
+/** Signals by name and by number; as an exit code, 128 is added. */
 const SIGNALS: Readonly<Record<string, readonly [number, CrashClass]>> = {
   SIGABRT: [6, 'Aborted'],
   SIGBUS: [7, 'BusError'],

@@ -1,12 +1,11 @@
-/** Does a line of a log hold what a pattern says? */
+/** Does a line of a log match a pattern? */
 
-/** Characters of a line that are looked at: as many as launchers report. */
+/** Characters of a line that are compared: as many as launchers report. */
 const MAX_LINE_CHARACTERS = 512;
 
 /**
- * A pattern is text that a line holds somewhere, letters of either case alike; `*` stands for anything between two pieces. It is no regular
- * expression, for people write patterns and ranks write lines: the first place of each piece is as good as any later one, so a line is gone
- * through once, whatever either says.
+ * A line matches if it contains the pattern anywhere, ignoring case; `*` matches any text. Patterns are not regular expressions, because users write
+ * patterns and ranks write lines: matching the first occurrence of each piece reads a line once, whatever either contains.
  */
 export function lineMatches(pattern: string, line: string): boolean {
   const text = line.slice(0, MAX_LINE_CHARACTERS).toLowerCase();
@@ -19,7 +18,7 @@ export function lineMatches(pattern: string, line: string): boolean {
   return true;
 }
 
-/** The first line that a pattern of the list matches. */
+/** The first line that matches a pattern of the list. */
 export function firstMatch(patterns: readonly string[], lines: readonly string[]): string | undefined {
   return lines.find((line) => patterns.some((pattern) => lineMatches(pattern, line)));
 }

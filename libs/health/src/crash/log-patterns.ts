@@ -1,7 +1,7 @@
-/** What do engines write before they die, and of which class of crash does it tell? */
+/** Which log lines precede a crash, and which class of crash do they show? */
 import type { CrashClass } from '@coxswain/api-types';
 
-/** Who says it, as a person would look it up; and the text, as `line-pattern.ts` reads it. */
+/** The program that writes the line, and the pattern as `line-pattern.ts` reads it. */
 interface LogPattern {
   readonly class: CrashClass;
   readonly says: readonly string[];
@@ -9,8 +9,8 @@ interface LogPattern {
 }
 
 /**
- * First match wins, whichever line it is in: what a fault shows itself by stands before what it leads to (a GPU without memory makes its peers lose
- * their connections, and each error of Python ends in a traceback).
+ * The first pattern that matches any line wins. Causes stand before their consequences: a GPU without memory makes its peers lose their connections, and
+ * each Python error ends in a traceback.
  */
 export const LOG_PATTERNS: readonly LogPattern[] = [
   { class: 'GpuLost', says: ['GPU has fallen off the bus', 'GPU is lost.'], by: 'NVIDIA driver, nvidia-smi' },

@@ -1,13 +1,13 @@
-/** Which conditions of a Node say that it is not well, and of what? */
+/** Which conditions of a node show a fault, and of which class? */
 import type { CrashClass } from '@coxswain/api-types';
 
-/** The status that says so; True for all but Ready. */
+/** The status that shows the fault; True for all but Ready. */
 interface ConditionMeaning {
   readonly class: CrashClass;
   readonly by: string;
 }
 
-/** Conditions that are True where something is wrong. Who writes them: node-problem-detector, NVSentinel, the kubelet. */
+/** Conditions that are True in case of a fault. node-problem-detector, NVSentinel and the kubelet write them. */
 const FAULTS: Readonly<Record<string, ConditionMeaning>> = {
   ...of('node-problem-detector', 'NodeUnhealthy', [
     'KernelDeadlock',
@@ -38,7 +38,7 @@ const FAULTS: Readonly<Record<string, ConditionMeaning>> = {
   ...of('GKE', 'GpuFault', ['XidCriticalError']),
 };
 
-/** What the kubelet says of its node as a whole: it may come of what pods do, so what they wrote says more. */
+/** Conditions of the kubelet about its whole node. Pods may cause them, so the program's log is better evidence. */
 const PRESSURES: Readonly<Record<string, ConditionMeaning>> = of('kubelet', 'NodeUnhealthy', [
   'NetworkUnavailable',
   'MemoryPressure',
@@ -46,19 +46,19 @@ const PRESSURES: Readonly<Record<string, ConditionMeaning>> = of('kubelet', 'Nod
   'PIDPressure',
 ]);
 
-/** A condition as a Node has it. */
+/** A condition of a node. */
 export interface NodeCondition {
   readonly type: string;
   readonly status: string;
   readonly message?: string;
 }
 
-/** Of which class of fault a condition tells; undefined: of none, as one that is not True. */
+/** The class of fault that a condition shows; undefined for none, for instance if it is not True. */
 export function faultClass(condition: NodeCondition): CrashClass | undefined {
   return classIn(FAULTS, condition);
 }
 
-/** The same of what may be a consequence. */
+/** The same for conditions that pods may cause. */
 export function pressureClass(condition: NodeCondition): CrashClass | undefined {
   return classIn(PRESSURES, condition);
 }

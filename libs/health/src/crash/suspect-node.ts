@@ -1,24 +1,24 @@
-/** Which conditions of a Node often come before what runs there fails? */
+/** Which conditions of a node often precede failures of its pods? */
 import type { CrashClass } from '@coxswain/api-types';
 import { faultClass, type NodeCondition } from './node-conditions.ts';
 import { xidAction, xidClass, xidsIn } from './xid.ts';
 
 /** A condition for which a node is suspect. */
 export interface NodeSign {
-  /** Of the condition. */
+  /** Type of the condition. */
   readonly type: string;
   readonly class: CrashClass;
-  /** What its message names; empty: none. */
+  /** XIDs in the condition's message; empty if there are none. */
   readonly xids: readonly number[];
 }
 
-/** What kinds of faults are of the GPU or what it hangs on, though the process may be all that ends: contained memory errors come before worse ones. */
+/** Classes of faults of the GPU or its connection, even if only the process ended: contained memory errors precede worse ones. */
 const OF_THE_GPU: readonly (CrashClass | undefined)[] = ['GpuLost', 'GpuMemoryError', 'NvlinkError'];
 
-/** XIDs of row remapping, which NVIDIA's table asks nothing for: a spare row was used up, and each comes of memory errors. */
+/** XIDs of row remapping. NVIDIA's table requires no action, but each follows memory errors and uses up a spare row. */
 const OF_MEMORY: readonly number[] = [63, 92];
 
-/** Those after which the GPU is as it was: they come of what a process did, and end that process alone. What nobody knows is not among them. */
+/** XIDs that a process causes and that end only that process; the GPU is unaffected. Unknown XIDs are not included. */
 function isHarmless(xid: number): boolean {
   const action = xidAction(xid);
   const isOfProgram = action === 'ignore' || action === 'restartProcess';
@@ -26,8 +26,8 @@ function isHarmless(xid: number): boolean {
 }
 
 /**
- * Those that tell of a fault, without pressures: memory, disk and processes of a node run short because of what pods do, most often this very gang, and pass. A
- * condition whose message names XIDs, all of them of the program, tells of no fault of the node. Never throws.
+ * Conditions that show a fault of the node. Pressure of memory, disk and processes is left out: pods cause it, most often this gang, and it passes. A
+ * condition with XIDs that are all caused by programs shows no fault of the node. Never throws.
  */
 export function signsOfFailure(conditions: readonly NodeCondition[]): readonly NodeSign[] {
   return conditions.flatMap((condition) => {

@@ -1,6 +1,6 @@
-/** Did a program fail the same way before? What stays of a traceback when all that differs between two runs is taken out. */
+/** Did a program fail the same way before? Reduces a traceback to what two runs have in common. */
 
-/** `[rank3]: `, as torch writes it in front of each line. */
+/** `[rank3]: `, the prefix that torch writes. */
 const RANK = /^(?:\[[^\]]{0,32}\]:? {0,1})?/;
 /** `ValueError: ...`, `torch.OutOfMemoryError: ...`, `AssertionError`. */
 const ERROR = /^(?:[A-Za-z_]\w{0,63}\.){0,8}[A-Za-z_]\w{0,63}(?:Error|Exception|Interrupt|Exit)(?::|$)/;
@@ -9,7 +9,7 @@ const FRAME = /^ {0,8}File "([^"]{1,400})", line (\d{1,7}), in (.{1,200})$/;
 
 const MAX_LINE_CHARACTERS = 512;
 
-/** The error that ended the program, with its rank left out: the last line that names one. */
+/** The last line that names an error, without the rank prefix. */
 export function lastErrorOf(lines: readonly string[]): string | undefined {
   return lines.map(withoutRank).findLast((line) => ERROR.test(line));
 }
@@ -20,8 +20,8 @@ const MAX_FRAMES = 3;
 const MAX_FINGERPRINT_CHARACTERS = 512;
 
 /**
- * The error and the innermost frames that are left of its traceback, in one text in which runs that fail the same way agree: numbers of the message
- * are left out, for ranks, ports, times and sizes are among them, and of paths the folders. undefined: no error is named. At most 512 characters.
+ * The error and the innermost frames of its traceback as one text, equal for runs that fail the same way. Numbers in the message are replaced, because
+ * ranks, ports, times and sizes differ, and paths lose their folders. undefined if no error is named. At most 512 characters.
  */
 export function fingerprintOf(lines: readonly string[]): string | undefined {
   const error = lastErrorOf(lines);

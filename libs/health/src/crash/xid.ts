@@ -1,9 +1,9 @@
-/** What is to be done about an XID, the number that NVIDIA's driver gives a fault in the log of the kernel? */
+/** What action does an XID need? NVIDIA's driver writes this number of a fault to the kernel log. */
 import type { CrashClass } from '@coxswain/api-types';
 
 /**
- * By NVIDIA's catalogue of 2025-10-29. A recovery action that the driver itself says (570 and later) is to be preferred to any table; XID 154 says that
- * it has changed.
+ * Actions of NVIDIA's catalogue of 2025-10-29. Prefer the recovery action that the driver reports (570 and later) to any table; XID 154 reports that it
+ * has changed.
  */
 export type XidAction =
   | 'ignore'
@@ -15,7 +15,7 @@ export type XidAction =
   | 'updateSoftware'
   | 'contactSupport';
 
-/** From the numbers that are listed; `a-b` are all from a to b. */
+/** Actions by XID; `a-b` covers all numbers from a to b. */
 const ACTIONS: Readonly<Record<XidAction, string>> = {
   ignore: '14 37 38 43 44 63 66 67 92 93 106 107 121 137 141 152 153 157 160 161',
   restartProcess: '8 11 13 25 31 32 39-41 60 68-72 75-77 80 82-86 88 89 94 96-105 126-135 139',
@@ -28,7 +28,7 @@ const ACTIONS: Readonly<Record<XidAction, string>> = {
   contactSupport: '54 142',
 };
 
-/** What those XIDs are, where more is known than that they are faults. */
+/** Classes of the XIDs of which more is known than that they are faults. */
 const CLASSES: readonly (readonly [string, CrashClass])[] = [
   ['79', 'GpuLost'],
   ['48 64 94 95 140', 'GpuMemoryError'],
@@ -39,12 +39,12 @@ const CLASSES: readonly (readonly [string, CrashClass])[] = [
 const actionOf = tableOf(Object.entries(ACTIONS) as [XidAction, string][]);
 const classOf = tableOf(CLASSES.map(([numbers, name]) => [name, numbers] as const));
 
-/** undefined: the table does not know that number. */
+/** The action for an XID; undefined if the table does not list it. */
 export function xidAction(xid: number): XidAction | undefined {
   return actionOf.get(xid);
 }
 
-/** undefined: it needs nothing done, or is no fault of anybody's that could be told. */
+/** The class of crash that an XID shows; undefined if it needs no action or has no known cause. */
 export function xidClass(xid: number): CrashClass | undefined {
   const action = xidAction(xid);
   const known = classOf.get(xid);
@@ -59,7 +59,7 @@ const IN_A_LINE = /\bXid \(PCI:[0-9a-f:.]{1,20}\): (\d{1,3})\b|\bErrorCode:(\d{1
 const MAX_TEXT_CHARACTERS = 4_096;
 const MAX_XIDS = 16;
 
-/** The XIDs that a line of the kernel's log, or the message of a node's condition, names, without repeats. */
+/** The distinct XIDs in a line of the kernel log or the message of a node condition. */
 export function xidsIn(text: string): readonly number[] {
   const found = [...text.slice(0, MAX_TEXT_CHARACTERS).matchAll(IN_A_LINE)];
   return [...new Set(found.map(([, kernel, condition]) => Number(kernel ?? condition)))].slice(0, MAX_XIDS);

@@ -7,13 +7,14 @@ import type { RecordOf, TraceHeader } from '../trace/records.ts';
 const MAX_GROUPS = 131_072;
 const MAX_MEMBERS = 4_194_304;
 
+/** A process group that ranks declared. */
 export interface GangGroup {
   readonly group: string;
   readonly name: string;
   readonly ranks: readonly number[];
 }
 
-/** Who is in a job: what detectors look up. Groups become known as the records tell them. */
+/** The ranks, nodes and process groups of a job. Groups are added when records declare them. */
 export interface Gang {
   readonly header: TraceHeader;
   readonly ranks: number;
@@ -24,6 +25,7 @@ export interface Gang {
   readonly declare: (record: RecordOf<'group'>) => void;
 }
 
+/** The gang of a trace, before any group is declared. */
 export function gangOf(header: TraceHeader): Gang {
   const ranks = worldSize(header.layout);
   const nodes = new Map<number, string>();

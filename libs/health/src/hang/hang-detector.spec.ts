@@ -4,7 +4,7 @@ import { generateTrace } from '../testing/generate-trace.ts';
 import { HOSTILE, SCENARIOS } from '../testing/scenario.ts';
 import type { TraceSize } from '../testing/trace-size.ts';
 import type { Verdict } from '../verdict/verdict.ts';
-import { hangDetector } from './hang-detector.ts';
+import { HangDetector } from './hang-detector.ts';
 
 const SMALL = {
   layout: { tensorParallelDegree: 2, pipelineParallelDegree: 2, dataParallelDegree: 4 },
@@ -32,7 +32,7 @@ function judged(
   const { header, records, truth } = generateTrace(scenario, seed, size);
   const nodes = header.nodes.map((one) => ({ ...one, node: nodeOf(one.node) }));
   const gang = gangOf({ ...header, nodes });
-  const detector = hangDetector(gang, HEALTH_SETTINGS);
+  const detector = new HangDetector(gang, HEALTH_SETTINGS);
   const verdicts: Verdict[] = [];
   for (const record of records) {
     if (record.kind === 'group') gang.declare(record);

@@ -1,148 +1,198 @@
-/** Does the job still go on, and if not, because of whom? */
+/** Does the job still make progress, and if not, which rank holds it up? */
 import type { Gang } from '../gang/gang.ts';
 import type { HealthSettings } from '../settings.ts';
 import type { TraceRecord } from '../trace/records.ts';
-import { ranksInWords, type Verdict, type VerdictDraft, verdictOf } from '../verdict/verdict.ts';
-import { type Look, nameRoot } from './name-root.ts';
-import { patienceOf } from './patience.ts';
-import { silenceOf } from './silence.ts';
-import { standingsOf, type Wait } from './standings.ts';
+import { describeRanks, type Verdict, type VerdictDraft, verdictOf } from '../verdict/verdict.ts';
+import { type Named, nameRoot, type WalkBudget } from './name-root.ts';
+import { type Patience, patienceOf } from './patience.ts';
+import { RankProgress, type Wait } from './rank-progress.ts';
+import { type Silence, silenceOf } from './silence.ts';
 import { placeName } from './walk.ts';
 
 const CHECK_EVERY_MS = 1_000;
-/** Of a large gang that stands still whoever waits waits in all that its host has called: a look takes a fifth of a second, and is not needed as often. */
+/** In a large gang that has stopped, every host waits in each collective that it has enqueued. A check then takes 0.2 s, so checks are rarer. */
 const MANY_WAITS = 20_000;
 const CHECK_MANY_EVERY_MS = 5_000;
-/** The longest waits are next to the root; of a job that stands still, each rank has one. */
+/** Walks of one check, longest waits first: the longest waits are next to the root, and each rank of a stopped job has one. */
 const MAX_WALKS = 64;
-/** Of a look; a gang of 16,384 ranks has 33,000. Where the first walk names nobody, the next one may cross the gang again. */
+/** Places that the walks of one check may visit; a gang of 16,384 ranks has 33,000. If the first walk names no rank, the next may cross the gang again. */
 const MAX_PLACES = 50_000;
 
+/** Judges the records of one run of a job's ranks. A new run needs a new detector. */
 export interface Detector {
-  /** Verdicts of which this record was the last piece. The state behind it is its own: one detector for one run of the ranks. */
+  /** Takes one record into account and returns the verdicts that it completes. */
   readonly observe: (record: Exclude<TraceRecord, { kind: 'group' }>) => readonly Verdict[];
 }
 
-export function hangDetector(gang: Gang, settings: HealthSettings): Detector {
-  const { hang } = settings;
-  const patience = patienceOf(settings);
-  const silence = silenceOf({
-    reportEveryMs: gang.header.reportEveryMs,
-    periods: hang.silentPeriods,
-    mostPeriods: hang.mostSilentPeriods,
-  });
-  const standings = standingsOf(gang, patience, silence);
-  /** What was said of this stop, and of silence, so that it is not said again. */
-  const said = new Set<string>();
-  let checkedAtMs = 0;
-  let lateWaits = 0;
-  let beganAtMs: number | undefined;
+/** Where the gang was when it stopped. */
+interface Stop {
+  readonly newestStep: number;
+  readonly stoodMs: number;
+  readonly nowMs: number;
+}
 
-  const isSilent = (rank: number, nowMs: number): boolean =>
-    (standings.silentMs(rank, nowMs) ?? nowMs - (beganAtMs ?? nowMs)) > silence.afterMs(nowMs);
-  const once = (key: string, draft: VerdictDraft): readonly Verdict[] => {
-    if (said.has(key)) return [];
-    said.add(key);
-    return [verdictOf(draft, gang.nodeOf)];
-  };
-  const forget = (prefix: string): void => {
-    for (const key of said) if (key.startsWith(prefix)) said.delete(key);
-  };
+/** Finds stops of a gang and the ranks that caused them, from watermarks if ranks report them, else from steps. */
+export class HangDetector implements Detector {
+  readonly #gang: Gang;
+  readonly #patience: Patience;
+  readonly #silence: Silence;
+  readonly #progress: RankProgress;
+  /** Keys of the verdicts that were reported of this stop and of lost telemetry, so that none is reported twice. */
+  readonly #reported = new Set<string>();
+  #checkedAtMs = 0;
+  #lateWaits = 0;
+  #beganAtMs: number | undefined;
 
-  const walkFrom = (waits: readonly Wait[], nowMs: number): readonly Verdict[] => {
-    const view = { gang, standings, patience, nowMs, isUnheard: (rank: number) => isSilent(rank, nowMs) };
-    const late = waits.filter((wait) => isTooLong(wait, nowMs));
-    lateWaits = late.length;
-    if (late.length === 0) forget('hang');
+  constructor(gang: Gang, settings: HealthSettings) {
+    const { silentPeriods: periods, mostSilentPeriods: mostPeriods } = settings.hang;
+    this.#gang = gang;
+    this.#patience = patienceOf(settings);
+    this.#silence = silenceOf({ reportEveryMs: gang.header.reportEveryMs, periods, mostPeriods });
+    this.#progress = new RankProgress(gang, { patience: this.#patience, silence: this.#silence });
+  }
+
+  observe(record: Exclude<TraceRecord, { kind: 'group' }>): readonly Verdict[] {
+    this.#beganAtMs ??= record.atMs;
+    this.#progress.receive(record);
+    const checkEveryMs = this.#lateWaits > MANY_WAITS ? CHECK_MANY_EVERY_MS : CHECK_EVERY_MS;
+    if (record.atMs < this.#checkedAtMs + checkEveryMs) return [];
+    this.#checkedAtMs = record.atMs;
+    return this.#check(record.atMs);
+  }
+
+  /** If most ranks are silent nothing else is judged: their state is unknown, not healthy. */
+  #check(nowMs: number): readonly Verdict[] {
+    const silent = this.#ranks().filter((rank) => this.#isSilent(rank, nowMs));
+    const losses = this.#telemetryLoss(silent, nowMs);
+    if (isMost(silent, this.#gang)) return losses;
+    const stops = this.#progress.hasWatermarks ? this.#judgeWaits(nowMs) : this.#judgeSteps(nowMs);
+    return [...stops, ...losses];
+  }
+
+  #telemetryLoss(silent: readonly number[], nowMs: number): readonly Verdict[] {
+    if (silent.length === 0) this.#forget('blind');
+    const evidence = { silentRanks: silent.length, silentAfterMs: this.#silence.afterMs(nowMs) };
+    const draft = { kind: 'blind', atMs: nowMs, evidence, confidence: 1, action: 'none' } as const;
+    if (isMost(silent, this.#gang)) {
+      const message = `${silent.length} of ${this.#gang.ranks} ranks no longer report, so their state is unknown.`;
+      return this.#once('blind all', { ...draft, ranks: [], message });
+    }
+    const nodes = Map.groupBy(silent, (rank) => this.#gang.nodeOf(rank) ?? `rank ${rank}`);
+    return [...nodes].flatMap(([node, ranks]) => {
+      const message = `No reports from ${describeRanks(ranks)}, so their state is unknown.`;
+      return this.#once(`blind ${node}`, { ...draft, ranks, message });
+    });
+  }
+
+  /** Walks from the longest waits to their roots. */
+  #judgeWaits(nowMs: number): readonly Verdict[] {
+    const late = this.#progress.waits().filter((wait) => this.#isTooLong(wait, nowMs));
+    this.#lateWaits = late.length;
+    if (late.length === 0) this.#forget('hang');
     const starts = [...new Map(late.map((wait) => [placeName(wait.group, wait.front), wait])).values()];
     starts.sort((a, b) => b.ageMs - a.ageMs);
-    const look: Look = { explained: new Set(), places: 0 };
-    const stopped = (starts[0]?.ageMs ?? 0) > patience.actAfterMs();
+    const hasStopped = (starts[0]?.ageMs ?? 0) > this.#patience.actAfterMs();
+    const isSilent = (rank: number): boolean => this.#isSilent(rank, nowMs);
+    const view = { gang: this.#gang, progress: this.#progress, patience: this.#patience, nowMs, isSilent };
+    const budget: WalkBudget = { explained: new Set(), places: 0 };
     return starts.slice(0, MAX_WALKS).flatMap((wait) => {
-      if (look.places > MAX_PLACES) return [];
-      return nameRoot(wait, view, look).flatMap(({ thenAction, ...named }) => {
-        const action = stopped ? thenAction : 'advise';
-        const evidence = { ...named.evidence, actAfterMs: Math.round(patience.actAfterMs()) };
-        const isNetwork = named.kind === 'networkHang';
-        const key = [isNetwork ? stopped : action, named.kind, named.ranks.join(), isNetwork ? named.group : ''];
-        return once(`hang ${key.join(' ')}`, { ...named, atMs: nowMs, action, evidence });
-      });
+      if (budget.places > MAX_PLACES) return [];
+      return nameRoot(wait, view, budget).flatMap((named) => this.#reportRoot(named, { hasStopped, nowMs }));
     });
-  };
-  const isTooLong = ({ rank, ageMs, key }: Wait, nowMs: number): boolean => {
-    const phase = standings.watermarkOf(rank)?.phase;
-    if (phase === undefined || isSilent(rank, nowMs)) return false;
-    return ageMs > patience.nameAfterMs(key) && ageMs > patience.phaseMs(rank, phase);
-  };
+  }
 
-  const byProgress = (nowMs: number): readonly Verdict[] => {
-    let newest = -1;
-    let steppedAtMs = beganAtMs ?? nowMs;
-    for (let rank = 0; rank < gang.ranks; rank += 1) {
-      newest = Math.max(newest, standings.stepOf(rank));
-      steppedAtMs = Math.max(steppedAtMs, standings.steppedAtMs(rank));
+  #reportRoot(
+    { thenAction, ...named }: Named,
+    { hasStopped, nowMs }: { readonly hasStopped: boolean; readonly nowMs: number },
+  ): readonly Verdict[] {
+    const action = hasStopped ? thenAction : 'advise';
+    const evidence = { ...named.evidence, actAfterMs: Math.round(this.#patience.actAfterMs()) };
+    const isNetwork = named.kind === 'networkHang';
+    const key = [isNetwork ? hasStopped : action, named.kind, named.ranks.join(), isNetwork ? named.group : ''];
+    return this.#once(`hang ${key.join(' ')}`, { ...named, atMs: nowMs, action, evidence });
+  }
+
+  #isTooLong({ rank, ageMs, key }: Wait, nowMs: number): boolean {
+    const phase = this.#progress.watermarkOf(rank)?.phase;
+    if (phase === undefined || this.#isSilent(rank, nowMs)) return false;
+    return ageMs > this.#patience.nameAfterMs(key) && ageMs > this.#patience.phaseMs(rank, phase);
+  }
+
+  /** Without watermarks only steps show progress. */
+  #judgeSteps(nowMs: number): readonly Verdict[] {
+    let newestStep = -1;
+    let steppedAtMs = this.#beganAtMs ?? nowMs;
+    for (const rank of this.#ranks()) {
+      newestStep = Math.max(newestStep, this.#progress.stepOf(rank));
+      steppedAtMs = Math.max(steppedAtMs, this.#progress.steppedAtMs(rank));
     }
     const stoodMs = nowMs - steppedAtMs;
-    if (stoodMs <= patience.actAfterMs()) {
-      forget('hang');
+    if (stoodMs <= this.#patience.actAfterMs()) {
+      this.#forget('hang');
       return [];
     }
-    const draft = stoodStill({ newest, stoodMs, nowMs });
-    return draft.ranks.length === 0 && stoodMs <= patience.unknownMs() ? [] : once('hang progress', draft);
-  };
-  const stoodStill = (at: { newest: number; stoodMs: number; nowMs: number }): VerdictDraft => {
-    const all = Array.from({ length: gang.ranks }, (_, rank) => rank);
-    const silent = all.filter((rank) => isSilent(rank, at.nowMs));
-    const behind = silent.length > 0 ? silent : all.filter((rank) => standings.stepOf(rank) < at.newest);
-    const known = behind.length > 0 && behind.length <= gang.ranks / 2;
-    const cause = silent.length > 0 ? 'noTelemetry' : 'stepBehind';
-    return {
-      kind: 'hang',
-      atMs: at.nowMs,
-      ranks: known ? behind : [],
-      message: known
-        ? `No step for ${Math.round(at.stoodMs / 1000)} s; ${ranksInWords(behind)} ${silent.length > 0 ? 'said nothing since' : `did not reach step ${at.newest}, which others did`}.`
-        : `No step for ${Math.round(at.stoodMs / 1000)} s; all ranks are alike, and none tells how far it is inside a step, or whether it evaluates or saves.`,
-      evidence: { cause: known ? cause : 'unknown', stoodMs: Math.round(at.stoodMs), newestStep: at.newest },
-      confidence: known ? 0.7 : 0.3,
-      action: known ? 'evict' : 'advise',
-    };
-  };
+    const draft = this.#draftStop({ newestStep, stoodMs, nowMs });
+    const isTooEarly = draft.ranks.length === 0 && stoodMs <= this.#patience.unknownMs();
+    return isTooEarly ? [] : this.#once('hang progress', draft);
+  }
 
-  /** Ranks of which nothing is heard are unknown, never healthy; and where that is most of them, nobody is judged. */
-  const blindness = (nowMs: number): { readonly all: boolean; readonly verdicts: readonly Verdict[] } => {
-    const silent: number[] = [];
-    for (let rank = 0; rank < gang.ranks; rank += 1) if (isSilent(rank, nowMs)) silent.push(rank);
-    const all = silent.length > gang.ranks / 2;
-    if (silent.length === 0) forget('blind');
-    const evidence = { silentRanks: silent.length, silentAfterMs: silence.afterMs(nowMs) };
-    const draft = { kind: 'blind', atMs: nowMs, evidence, confidence: 1, action: 'none' } as const;
-    if (all) {
-      const message = `Nothing is heard of ${silent.length} of ${gang.ranks} ranks: how they are is unknown.`;
-      return { all, verdicts: once('blind all', { ...draft, ranks: [], message }) };
-    }
-    const nodes = Map.groupBy(silent, (rank) => gang.nodeOf(rank) ?? `rank ${rank}`);
-    const verdicts = [...nodes].flatMap(([node, ranks]) =>
-      once(`blind ${node}`, {
-        ...draft,
-        ranks,
-        message: `Nothing is heard of ${ranksInWords(ranks)}: how they are is unknown.`,
-      }),
-    );
-    return { all, verdicts };
-  };
+  #draftStop(stop: Stop): VerdictDraft {
+    const all = this.#ranks();
+    const silent = all.filter((rank) => this.#isSilent(rank, stop.nowMs));
+    const behind = silent.length > 0 ? silent : all.filter((rank) => this.#progress.stepOf(rank) < stop.newestStep);
+    const isNamed = behind.length > 0 && !isMost(behind, this.#gang);
+    return isNamed ? namedStop(stop, behind, { areSilent: silent.length > 0 }) : unknownStop(stop);
+  }
 
+  #isSilent(rank: number, nowMs: number): boolean {
+    const silentMs = this.#progress.silentMs(rank, nowMs) ?? nowMs - (this.#beganAtMs ?? nowMs);
+    return silentMs > this.#silence.afterMs(nowMs);
+  }
+
+  #ranks(): readonly number[] {
+    return Array.from({ length: this.#gang.ranks }, (_, rank) => rank);
+  }
+
+  #once(key: string, draft: VerdictDraft): readonly Verdict[] {
+    if (this.#reported.has(key)) return [];
+    this.#reported.add(key);
+    return [verdictOf(draft, this.#gang.nodeOf)];
+  }
+
+  #forget(prefix: string): void {
+    for (const key of this.#reported) if (key.startsWith(prefix)) this.#reported.delete(key);
+  }
+}
+
+function isMost(some: readonly number[], { ranks }: Gang): boolean {
+  return some.length > ranks / 2;
+}
+
+function namedStop(
+  { newestStep, stoodMs, nowMs }: Stop,
+  ranks: readonly number[],
+  { areSilent }: { readonly areSilent: boolean },
+): VerdictDraft {
+  const what = areSilent ? 'have not reported since' : `did not reach step ${newestStep}, unlike other ranks`;
   return {
-    observe: (record) => {
-      beganAtMs ??= record.atMs;
-      standings.take(record);
-      const checkEveryMs = lateWaits > MANY_WAITS ? CHECK_MANY_EVERY_MS : CHECK_EVERY_MS;
-      if (record.atMs < checkedAtMs + checkEveryMs) return [];
-      checkedAtMs = record.atMs;
-      const { all, verdicts } = blindness(record.atMs);
-      if (all) return verdicts;
-      const stops = standings.hasWatermarks() ? walkFrom(standings.waits(), record.atMs) : byProgress(record.atMs);
-      return [...stops, ...verdicts];
-    },
+    kind: 'hang',
+    atMs: nowMs,
+    ranks,
+    message: `No step for ${Math.round(stoodMs / 1000)} s; ${describeRanks(ranks)} ${what}.`,
+    evidence: { cause: areSilent ? 'noTelemetry' : 'stepBehind', stoodMs: Math.round(stoodMs), newestStep },
+    confidence: 0.7,
+    action: 'evict',
+  };
+}
+
+function unknownStop({ newestStep, stoodMs, nowMs }: Stop): VerdictDraft {
+  return {
+    kind: 'hang',
+    atMs: nowMs,
+    ranks: [],
+    message: `No step for ${Math.round(stoodMs / 1000)} s; all ranks are at the same step, and none reports its position inside the step or whether it evaluates or saves.`,
+    evidence: { cause: 'unknown', stoodMs: Math.round(stoodMs), newestStep },
+    confidence: 0.3,
+    action: 'advise',
   };
 }

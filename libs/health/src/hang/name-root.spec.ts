@@ -1,7 +1,7 @@
 import type { RankWatermark } from '@coxswain/api-types';
 import { gangOf } from '../gang/gang.ts';
 import { HEALTH_SETTINGS } from '../settings.ts';
-import { hangDetector } from './hang-detector.ts';
+import { HangDetector } from './hang-detector.ts';
 
 const STEP_MS = 10_000;
 const header = {
@@ -28,7 +28,7 @@ function watermark(rank: number, phaseAgeMs: number, told: readonly Told[]): Ran
 /** Of a job with steps of 10 s, what is said once these have told. */
 function verdictsOf(ranks: RankWatermark[]): readonly (readonly [string, readonly number[], string])[] {
   const gang = gangOf(header);
-  const detector = hangDetector(gang, HEALTH_SETTINGS);
+  const detector = new HangDetector(gang, HEALTH_SETTINGS);
   for (const group of ['w', 'g']) gang.declare({ kind: 'group', group, name: group, ranks: '0-3' });
   for (let step = 1; step <= 40; step += 1) {
     const timed = [0, 1, 2, 3].map((rank) => ({ rank, stepTimeMs: STEP_MS, timingsMs: {} }));

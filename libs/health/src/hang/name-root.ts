@@ -1,49 +1,51 @@
-/** What is at the root of waits that are too long, and what is said of it? */
+/** Which rank, network or program causes a wait that is too long? Turns the outcome of a walk into a verdict. */
 import type { RankWatermark } from '@coxswain/api-types';
 import type { Gang } from '../gang/gang.ts';
-import { ranksInWords, type VerdictDraft } from '../verdict/verdict.ts';
+import { capitalize, describeRanks, type VerdictDraft } from '../verdict/verdict.ts';
 import type { Patience } from './patience.ts';
-import type { Standings, Wait } from './standings.ts';
+import type { RankProgress, Wait } from './rank-progress.ts';
 import { type Missing, placeName, waitsOf, walk, type WalkOutcome } from './walk.ts';
 
-/** Of a group on no more nodes these are named; who has more to look at begins with halves. */
+/** Node names are listed up to this number; with more nodes, testing begins with halves of the group. */
 const MAX_SUSPECT_NODES = 4;
-/** As much as an incident holds of a value: a name that is cut may be another node's. */
+/** An incident stores values up to this length; a cut name could be that of another node. */
 const MAX_NAMES_CHARACTERS = 256;
 
-type Named = Pick<VerdictDraft, 'kind' | 'ranks' | 'message' | 'confidence' | 'evidence'> & {
+/** A root that a walk found, and what Coxswain does about it. */
+export type Named = Pick<VerdictDraft, 'kind' | 'ranks' | 'message' | 'confidence' | 'evidence'> & {
   readonly group?: string;
-  /** What is done when the wait has lasted as long as it may. */
+  /** The action once the wait exceeds its limit. */
   readonly thenAction: VerdictDraft['action'];
 };
 
+/** What is known of the gang during one check. */
 export interface HangView {
   readonly gang: Gang;
-  readonly standings: Standings;
+  readonly progress: RankProgress;
   readonly patience: Patience;
-  readonly isUnheard: (rank: number) => boolean;
+  readonly isSilent: (rank: number) => boolean;
   readonly nowMs: number;
 }
 
-/** What walks of one look have done. */
-export interface Look {
-  /** Places from which a walk came to a root that was named: from there one comes to nothing else. */
+/** What the walks of one check have visited. */
+export interface WalkBudget {
+  /** Places from which a walk reached a root that was named; another walk from there finds the same root. */
   readonly explained: Set<string>;
-  /** How many were looked at, some of them more than once. */
+  /** Places visited so far; repeated visits count. */
   places: number;
 }
 
-/** Of one wait. Empty where whom it waits for still goes on, or is in a phase that may take so long, and where an earlier wait of the same look led by here. */
-export function nameRoot(wait: Wait, view: HangView, look: Look): readonly Named[] {
-  if (look.explained.has(placeName(wait.group, wait.front))) return [];
-  const standing = {
+/** The roots of one wait. Empty if the awaited rank still makes progress, if its phase may take this long, or if an earlier walk of the same check passed here. */
+export function nameRoot(wait: Wait, view: HangView, budget: WalkBudget): readonly Named[] {
+  if (budget.explained.has(placeName(wait.group, wait.front))) return [];
+  const known = {
     groups: view.gang.groups,
-    watermarkOf: (rank: number) => (isSilent(rank, view) ? undefined : view.standings.watermarkOf(rank)),
+    watermarkOf: (rank: number) => (countsAsSilent(rank, view) ? undefined : view.progress.watermarkOf(rank)),
   };
   const seen = new Set<string>();
-  const found = inWords(walk(wait, standing, seen), view);
-  look.places += seen.size;
-  if (found.length > 0) for (const place of seen) look.explained.add(place);
+  const found = nameOutcome(walk(wait, known, seen), view);
+  budget.places += seen.size;
+  if (found.length > 0) for (const place of seen) budget.explained.add(place);
   const evidence = {
     waitedForMs: Math.round(wait.ageMs),
     firstWaiting: wait.rank,
@@ -53,19 +55,19 @@ export function nameRoot(wait: Wait, view: HangView, look: Look): readonly Named
   return found.map((named) => ({ ...named, evidence: { ...evidence, ...named.evidence } }));
 }
 
-/** Who fell silent after it had waited for long is one of those that wait, not the one that they wait for. */
-function isSilent(rank: number, { standings, patience, isUnheard }: HangView): boolean {
-  if (!isUnheard(rank)) return false;
-  const watermark = standings.watermarkOf(rank);
+/** A rank that fell silent after a long wait is one of the waiting ranks, not the one that they wait for. */
+function countsAsSilent(rank: number, { progress, patience, isSilent }: HangView): boolean {
+  if (!isSilent(rank)) return false;
+  const watermark = progress.watermarkOf(rank);
   return (
     watermark === undefined ||
     !waitsOf(watermark).some(
-      ({ group, operation, ageMs }) => ageMs > patience.nameAfterMs(standings.keyOf(group, operation)),
+      ({ group, operation, ageMs }) => ageMs > patience.nameAfterMs(progress.keyOf(group, operation)),
     )
   );
 }
 
-function inWords(outcome: WalkOutcome, view: HangView): readonly Named[] {
+function nameOutcome(outcome: WalkOutcome, view: HangView): readonly Named[] {
   const keyAt = keysOf(view);
   switch (outcome.kind) {
     case 'sinks':
@@ -86,16 +88,16 @@ function inWords(outcome: WalkOutcome, view: HangView): readonly Named[] {
   }
 }
 
-/** Under which the usual length is learnt of what members of a group wait in: another one than that in which the walk began. */
-function keysOf({ gang, standings }: HangView): (group: string) => string {
+/** The key of the operation in which members of a group wait. It may differ from the operation in which the walk began. */
+function keysOf({ gang, progress }: HangView): (group: string) => string {
   const keys = new Map<string, string>();
   const find = (group: string): string => {
     for (const rank of gang.groups.get(group)?.ranks ?? []) {
-      const watermark = standings.watermarkOf(rank);
+      const watermark = progress.watermarkOf(rank);
       const wait = watermark === undefined ? undefined : waitsOf(watermark).find((one) => one.group === group);
-      if (wait !== undefined) return standings.keyOf(group, wait.operation);
+      if (wait !== undefined) return progress.keyOf(group, wait.operation);
     }
-    return standings.keyOf(group, 'unknown');
+    return progress.keyOf(group, 'unknown');
   };
   return (group) => {
     const known = keys.get(group) ?? find(group);
@@ -104,20 +106,20 @@ function keysOf({ gang, standings }: HangView): (group: string) => string {
   };
 }
 
-/** What was told of some may be old: they may be through by now. */
-function allWaitLong(group: string, key: string, { gang, standings, patience }: HangView): boolean {
+/** A watermark may be old, so each member must have waited long by its own report. */
+function allWaitLong(group: string, key: string, { gang, progress, patience }: HangView): boolean {
   const members = gang.groups.get(group)?.ranks ?? [];
   return members.every((rank) => {
-    const mark = standings.watermarkOf(rank)?.groups.find((one) => one.group === group);
+    const mark = progress.watermarkOf(rank)?.groups.find((one) => one.group === group);
     return mark !== undefined && mark.ageMs > patience.nameAfterMs(key);
   });
 }
 
-/** Not if it went on since, nor within the patience of its phase. */
+/** Whether a rank has made no progress for longer than its phase or operation may take. */
 function isStuck(rank: number, key: string, view: HangView): boolean {
-  const { standings, patience } = view;
-  const watermark = standings.watermarkOf(rank);
-  if (watermark === undefined || isSilent(rank, view)) return true;
+  const { progress, patience } = view;
+  const watermark = progress.watermarkOf(rank);
+  if (watermark === undefined || countsAsSilent(rank, view)) return true;
   if (watermark.phase !== 'training') return watermark.phaseAgeMs > patience.phaseMs(rank, watermark.phase);
   return unchangedMs(watermark) > patience.nameAfterMs(key);
 }
@@ -126,12 +128,12 @@ function unchangedMs({ groups, phaseAgeMs }: RankWatermark): number {
   return Math.min(...groups.map(({ ageMs }) => ageMs), phaseAgeMs);
 }
 
-/** Whether it has done nothing for so long that a gang is ended for it. Others may have waited elsewhere, and for longer, for something else. */
+/** Whether a rank has made no progress for so long that Coxswain ends the gang. Other ranks may have waited longer for another cause. */
 function hasStood(rank: number, view: HangView): boolean {
-  const { standings, patience, nowMs } = view;
-  const watermark = standings.watermarkOf(rank);
-  if (watermark === undefined || isSilent(rank, view)) {
-    return (standings.silentMs(rank, nowMs) ?? Infinity) > patience.actAfterMs();
+  const { progress, patience, nowMs } = view;
+  const watermark = progress.watermarkOf(rank);
+  if (watermark === undefined || countsAsSilent(rank, view)) {
+    return (progress.silentMs(rank, nowMs) ?? Infinity) > patience.actAfterMs();
   }
   return watermark.phase !== 'training' || unchangedMs(watermark) > patience.actAfterMs();
 }
@@ -140,26 +142,26 @@ function byNode(missing: readonly Missing[], view: HangView): readonly (readonly
   return [
     ...Map.groupBy(
       missing,
-      ({ rank }) => `${view.gang.nodeOf(rank) ?? `rank ${rank}`} ${String(isSilent(rank, view))}`,
+      ({ rank }) => `${view.gang.nodeOf(rank) ?? `rank ${rank}`} ${String(countsAsSilent(rank, view))}`,
     ).values(),
   ];
 }
 
 function nameSinks(missing: readonly Missing[], view: HangView): Named {
-  const { standings, nowMs } = view;
+  const { progress, nowMs } = view;
   const ranks = missing.map(({ rank }) => rank);
   const [first] = ranks;
-  const silent = first === undefined || isSilent(first, view) || standings.watermarkOf(first) === undefined;
+  const silent = first === undefined || countsAsSilent(first, view) || progress.watermarkOf(first) === undefined;
   const group = missing[0]?.group;
-  const silentMs = first === undefined ? undefined : standings.silentMs(first, nowMs);
-  const phase = first === undefined ? undefined : standings.watermarkOf(first)?.phase;
+  const silentMs = first === undefined ? undefined : progress.silentMs(first, nowMs);
+  const phase = first === undefined ? undefined : progress.watermarkOf(first)?.phase;
   return {
     kind: 'hang',
     ranks,
     ...(group === undefined ? {} : { group }),
     message: silent
-      ? `Others wait for ${ranksInWords(ranks)}, of which nothing is heard: dead, frozen or cut off.`
-      : `Others wait for ${ranksInWords(ranks)}, which waits in no group itself: stuck in its own code, its data or its GPU.`,
+      ? `Others wait for ${describeRanks(ranks)}, which no longer reports: the process is dead, frozen or cut off.`
+      : `Others wait for ${describeRanks(ranks)}, which waits for no other rank: stuck in its own code, in loading data or on its GPU.`,
     confidence: silent ? 0.95 : 0.9,
     evidence: {
       cause: silent ? 'noTelemetry' : 'rankMissing',
@@ -177,19 +179,19 @@ function nameSkipped(missing: readonly Missing[]): Named {
     kind: 'desync',
     ranks,
     ...(first === undefined ? {} : { group: first.group }),
-    message: `Everybody waits in a circle: ${ranksInWords(ranks)} went on without an operation in which the others of its group wait. A fault of the program, of no node.`,
+    message: `${capitalize(describeRanks(ranks))} skipped a collective in which the other ranks of its group wait, so all ranks wait in a circle. The program is at fault, not a node.`,
     confidence: 0.8,
     evidence: { cause: 'skippedCollective' },
     thenAction: 'stop',
   };
 }
 
-/** Not certain enough to end a gang: a host may be the only one of its group that waits for what all of them stand in. */
+/** Too uncertain to end a gang: a host may be the only one of its group that waits for an operation in which all of them are. */
 function nameCalledLess(missing: readonly Missing[]): Named {
   const ranks = missing.map(({ rank }) => rank);
   return {
     ...nameSkipped(missing),
-    message: `Everybody waits in one operation, to which ${ranksInWords(ranks)} came with one call less than the others of its group: most likely it left that out. A fault of the program, of no node.`,
+    message: `All ranks wait in one operation. ${capitalize(describeRanks(ranks))} has called one collective fewer than the other ranks of its group and has probably skipped it. The program is at fault, not a node.`,
     confidence: 0.6,
     thenAction: 'advise',
   };
@@ -200,38 +202,38 @@ function nameUnlike({ group, odd, calls }: Extract<WalkOutcome, { kind: 'unlike'
     kind: 'desync',
     ranks: odd,
     group,
-    message: `At one place of group ${group} ${ranksInWords(odd)} called ${calls[1]}, the others ${calls[0]}. A fault of the program, of no node.`,
+    message: `In group ${group}, ${describeRanks(odd)} called ${calls[1]} where the other ranks called ${calls[0]}. The program is at fault, not a node.`,
     confidence: 0.95,
     evidence: { cause: 'unlikeOperations', called: calls[1], othersCalled: calls[0] },
     thenAction: 'stop',
   };
 }
 
-/** Its nodes are told and none is blamed: one of them is bad, or what lies between them. */
+/** Lists the nodes and blames none: one of them is faulty, or the network between them. */
 function nameNetwork(group: string, gang: Gang): Named {
   const suspects = suspectNodes(group, gang);
   return {
     kind: 'networkHang',
     ranks: [],
     group,
-    message: `All members of group ${group} have called one operation and none is through it: the network between them, one of their NICs, or what a GPU does before it. Test its pairs${nodesInWords(suspects)}.`,
+    message: `All members of group ${group} have called one operation and none has completed it. The cause is the network between them, one of their NICs, or earlier work on a GPU. Test pairs of its nodes${formatNodes(suspects)}.`,
     confidence: 0.7,
     evidence: { cause: 'nobodyMissing', ...suspects },
     thenAction: 'advise',
   };
 }
 
-function nodesInWords({ groupNodes, groupNodeNames }: ReturnType<typeof suspectNodes>): string {
+function formatNodes({ groupNodes, groupNodeNames }: ReturnType<typeof suspectNodes>): string {
   if (groupNodes === undefined) return '';
   return groupNodeNames === undefined ? `, on ${groupNodes} nodes` : `, on ${groupNodeNames}`;
 }
 
-/** Where the group's members run: how many nodes, and their names where they are few enough to look at. */
+/** How many nodes the group's members run on, and the node names if they are few. */
 function suspectNodes(group: string, gang: Gang): Readonly<Record<string, number | string>> {
   const members = gang.groups.get(group)?.ranks ?? [];
   const nodes = [...new Set(members.flatMap((rank) => gang.nodeOf(rank) ?? []))];
   if (nodes.length === 0) return {};
   const names = nodes.join(', ');
-  const isTold = nodes.length <= MAX_SUSPECT_NODES && names.length <= MAX_NAMES_CHARACTERS;
-  return { groupNodes: nodes.length, ...(isTold ? { groupNodeNames: names } : {}) };
+  const areListed = nodes.length <= MAX_SUSPECT_NODES && names.length <= MAX_NAMES_CHARACTERS;
+  return { groupNodes: nodes.length, ...(areListed ? { groupNodeNames: names } : {}) };
 }

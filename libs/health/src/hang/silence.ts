@@ -1,26 +1,28 @@
-/** After how long without a word is a rank silent? Learnt from silences that were none. */
+/** After how long without a report does a rank count as silent? Learnt from gaps after which ranks reported again. */
 
+/** The duration after which a rank counts as silent. */
 export interface Silence {
-  /** A rank told where it stands, so long after it last did. */
+  /** A rank sent a watermark `gapMs` after its previous one. */
   readonly learn: (gapMs: number, atMs: number) => void;
   readonly afterMs: (nowMs: number) => number;
 }
 
+/** How often ranks report, and how many missed periods make a silence. */
 export interface SilenceSettings {
   readonly reportEveryMs: number;
   readonly periods: number;
-  /** It is never waited for longer, whatever was lost before. */
+  /** Upper bound, however long earlier gaps were. */
   readonly mostPeriods: number;
 }
 
-/** Times of late at which somebody came back after a silence: one of all ranks, as of a network that was cut, is one, and says nothing of the next. */
+/** Recent gaps that ended. A gap of all ranks at once, as after a network outage, counts as one. */
 const EPISODES = 16;
 const LEAST_EPISODES = 4;
 const LATE_MS = 30 * 60_000;
 
 /**
- * Where reports are lost again and again, ranks that are well seem silent: a silence is then only what is longer, by a period, than those of the last half hour
- * that ended.
+ * If reports are lost repeatedly, healthy ranks seem silent. A rank then counts as silent only if its gap exceeds the longest gap that ended in the last
+ * half hour by one period.
  */
 export function silenceOf({ reportEveryMs, periods, mostPeriods }: SilenceSettings): Silence {
   const episodes: { atMs: number; longestMs: number }[] = [];
@@ -43,7 +45,7 @@ export function silenceOf({ reportEveryMs, periods, mostPeriods }: SilenceSettin
       episodes.push({ atMs, longestMs: gapMs });
       if (episodes.length > EPISODES) episodes.shift();
     },
-    // Asked of each rank in every look.
+    // Called for each rank in every check.
     afterMs: (nowMs) => {
       if (now.atMs !== nowMs) Object.assign(now, { atMs: nowMs, afterMs: afterMsAt(nowMs) });
       return now.afterMs;

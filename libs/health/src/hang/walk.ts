@@ -1,6 +1,6 @@
 /**
- * Whom do waiting ranks wait for, in the end? From a rank that waits in a group to the members that are missing there, to the groups that those wait
- * in, and on: who is missing and waits nowhere is the root. Flight-recorder attribution of NVRx, in the general form of a wait-for graph.
+ * Which rank causes a wait? The walk goes from a rank that waits in a group to the members that are missing there, then to the groups in which those
+ * wait, and so on. A missing rank that waits nowhere is the root. This is NVRx's flight-recorder attribution as a general wait-for graph.
  */
 import type { RankWatermark } from '@coxswain/api-types';
 import type { GangGroup } from '../gang/gang.ts';
@@ -8,24 +8,26 @@ import type { GangGroup } from '../gang/gang.ts';
 type Mark = RankWatermark['groups'][number];
 
 /** What is known of the ranks when the walk begins. */
-export interface Standing {
+export interface KnownRanks {
   readonly groups: ReadonlyMap<string, GangGroup>;
-  /** Undefined where it never told, or told nothing for so long that it no longer counts. */
+  /** Undefined if the rank never sent a watermark, or its newest one is too old to count. */
   readonly watermarkOf: (rank: number) => RankWatermark | undefined;
 }
 
+/** A rank that has not called an operation in which other ranks of its group wait. */
 export interface Missing {
   readonly rank: number;
-  /** Where others wait for it. */
+  /** The group in which other ranks wait for it. */
   readonly group: string;
 }
 
+/** What a walk found. */
 export type WalkOutcome =
-  /** Missing in a group of others, and waiting in none. */
+  /** These ranks are missing in a group and wait in none. */
   | { readonly kind: 'sinks'; readonly missing: readonly Missing[] }
-  /** Everybody in the circle waits: these went on without the call that the others wait in. */
+  /** All ranks wait in a circle, and these skipped the call in which the others wait. */
   | { readonly kind: 'skipped'; readonly missing: readonly Missing[] }
-  /** They stand with all the others in a later call, and have called one less before it. */
+  /** These ranks wait with all others in a later call, but have called one collective fewer before it. */
   | { readonly kind: 'calledLess'; readonly missing: readonly Missing[] }
   | {
       readonly kind: 'unlike';
@@ -33,9 +35,9 @@ export type WalkOutcome =
       readonly odd: readonly number[];
       readonly calls: readonly [string, string];
     }
-  /** It leads into a group of which nobody told who is in it. */
+  /** The walk leads into a group that no rank declared. */
   | { readonly kind: 'unknown' }
-  /** All of the group have begun, none is through, and none of them waits elsewhere for one that is missing. */
+  /** All members have begun the operation, none has completed it, and none waits elsewhere for a missing rank. */
   | { readonly kind: 'nobodyMissing'; readonly group: string };
 
 /** The operations in which a rank waits: begun, and not complete. */
@@ -43,8 +45,8 @@ export function waitsOf(watermark: RankWatermark): readonly Mark[] {
   return watermark.groups.filter(({ started, completed }) => started > completed);
 }
 
-/** `seen`: gets the places that it comes by. From each of them it would have come to nothing more. */
-export function walk(from: Missing, standing: Standing, seen = new Set<string>()): WalkOutcome {
+/** Walks from one missing rank to the root. Adds the visited places to `seen`; a walk from any of them finds the same root. */
+export function walk(from: Missing, known: KnownRanks, seen = new Set<string>()): WalkOutcome {
   const followed = new Set<number>();
   const sinks = new Map<number, Missing>();
   const senders = new Map<number, Missing>();
@@ -53,10 +55,10 @@ export function walk(from: Missing, standing: Standing, seen = new Set<string>()
   const complete: string[] = [];
   let leadsNowhere = false;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const place = placeOf(next, standing);
+    const place = placeOf(next, known);
     if (place === undefined || seen.has(place)) continue;
     seen.add(place);
-    const found = lookAt(next, standing);
+    const found = membersAt(next, known);
     if (found === undefined) {
       leadsNowhere = true;
       continue;
@@ -64,12 +66,12 @@ export function walk(from: Missing, standing: Standing, seen = new Set<string>()
     if (found.kind === 'unlike') return found;
     if (found.kind === 'nobodyMissing') {
       complete.push(found.group);
-      for (const wait of otherWaitsIn(found.group, standing, followed)) open.push(wait);
+      for (const wait of otherWaitsIn(found.group, known, followed)) open.push(wait);
       continue;
     }
     passed.push(found);
     for (const missing of found.missing) {
-      const waits = waitsElsewhere(missing, standing);
+      const waits = waitsElsewhere(missing, known);
       const roots = waits.length === 0 ? sinks : senders;
       if (!roots.has(missing.rank) && waits.every(({ operation }) => operation === 'send')) {
         roots.set(missing.rank, missing);
@@ -82,42 +84,37 @@ export function walk(from: Missing, standing: Standing, seen = new Set<string>()
   if (leadsNowhere) return { kind: 'unknown' };
   if (group !== undefined) {
     const groups = new Set(complete);
-    const left = passed.find(({ missing }) => haveLeftOut(missing, groups, standing));
+    const left = passed.find(({ missing }) => haveLeftOut(missing, groups, known));
     return left === undefined ? { kind: 'nobodyMissing', group } : { kind: 'calledLess', missing: left.missing };
   }
-  // Most engines go on after a send, so that one that nobody has received need not be what holds the sender.
+  // Most engines continue after a send, so a send that was not received need not be what holds the sender.
   if (senders.size > 0) return { kind: 'sinks', missing: [...senders.values()] };
-  return { kind: 'skipped', missing: leftOutBy(passed, standing) };
+  return { kind: 'skipped', missing: leftOutBy(passed, known) };
 }
 
-/** Of more places, or of more that are missing at one, it is not asked what their peers have done. */
+/** With more places, or more ranks missing at one place, peers are not compared. */
 const FEW = 8;
-/** Of a rank that are asked. */
+/** Peers of a rank that are compared. */
 const MOST_PEERS = 64;
 
 /**
- * Those who left a call out are few, and all others of their group wait there; in every other group of the circle many are missing. Only where as few
- * are missing on either side, as of groups of two, it is for those who stand beside them to say who has done less than they.
+ * The ranks that skipped a call are few and all others of their group wait there; in every other group of the circle many ranks are missing. If equally
+ * few are missing on both sides, as in groups of two, the ranks with fewer calls than their peers are the cause.
  */
-function leftOutBy(
-  passed: readonly { readonly missing: readonly Missing[] }[],
-  standing: Standing,
-): readonly Missing[] {
+function leftOutBy(passed: readonly { readonly missing: readonly Missing[] }[], known: KnownRanks): readonly Missing[] {
   const fewest = passed.reduce((least, { missing }) => Math.min(least, missing.length), Infinity);
   const doubts = passed.filter(({ missing }) => missing.length === fewest);
   const isAsked = doubts.length > 1 && doubts.length <= FEW && fewest <= FEW;
-  const behind = isAsked
-    ? doubts.find(({ missing }) => missing.every((one) => isBehindPeers(one, standing)))
-    : undefined;
+  const behind = isAsked ? doubts.find(({ missing }) => missing.every((one) => isBehindPeers(one, known))) : undefined;
   return (behind ?? doubts[0])?.missing ?? [];
 }
 
 /**
- * Whether those who are missing at a place are few, and stand with all others of that group in a call that nobody is missing in: the same program went by
- * there with one call less, or their hosts are the only ones that wait for it.
+ * Whether the missing ranks of a place are few, and wait with all others of that group in a call that no rank misses. They have then passed that place
+ * with one call fewer, or their hosts are the only ones that wait for it.
  */
-function haveLeftOut(missing: readonly Missing[], complete: ReadonlySet<string>, standing: Standing): boolean {
-  const { groups, watermarkOf } = standing;
+function haveLeftOut(missing: readonly Missing[], complete: ReadonlySet<string>, known: KnownRanks): boolean {
+  const { groups, watermarkOf } = known;
   const [first] = missing;
   if (first === undefined || missing.length > FEW) return false;
   const absent = new Set(missing.map(({ rank }) => rank));
@@ -133,10 +130,10 @@ function haveLeftOut(missing: readonly Missing[], complete: ReadonlySet<string>,
 }
 
 /**
- * Whether most of those that wait in the same operation as this rank have done more than it has in groups like the one where it is missing: ranks
- * that run one program have done the same by the same line of it.
+ * Whether most ranks that wait in the same operation have made more calls in groups like the one where this rank is missing. Ranks that run one program
+ * have made the same calls when they reach the same line.
  */
-function isBehindPeers({ rank, group }: Missing, { groups, watermarkOf }: Standing): boolean {
+function isBehindPeers({ rank, group }: Missing, { groups, watermarkOf }: KnownRanks): boolean {
   const like = groups.get(group);
   const own = watermarkOf(rank);
   if (like === undefined || own === undefined) return false;
@@ -147,8 +144,8 @@ function isBehindPeers({ rank, group }: Missing, { groups, watermarkOf }: Standi
   return peers.filter((peer) => done(peer) > mine).length > peers.length / 2;
 }
 
-/** Some of those that wait where this rank does. */
-function peersOf(own: RankWatermark, { groups, watermarkOf }: Standing): readonly RankWatermark[] {
+/** Some of the ranks that wait in the same operation as this rank. */
+function peersOf(own: RankWatermark, { groups, watermarkOf }: KnownRanks): readonly RankWatermark[] {
   const peers: RankWatermark[] = [];
   for (const wait of waitsOf(own)) {
     for (const member of groups.get(wait.group)?.ranks ?? []) {
@@ -160,7 +157,7 @@ function peersOf(own: RankWatermark, { groups, watermarkOf }: Standing): readonl
   return peers;
 }
 
-/** Called the same; or called nothing, so that the name is its own, and of as many members. */
+/** Groups of the same name; for unnamed groups, groups of the same size. */
 function isAlike(one: GangGroup | undefined, other: GangGroup): boolean {
   if (one === undefined) return false;
   const areUnnamed = one.name === one.group && other.name === other.group;
@@ -171,43 +168,43 @@ function isSamePlace(one: Mark, other: Mark): boolean {
   return one.group === other.group && one.completed === other.completed;
 }
 
-function waitsElsewhere({ rank }: Missing, { watermarkOf }: Standing): (Missing & { readonly operation: string })[] {
+function waitsElsewhere({ rank }: Missing, { watermarkOf }: KnownRanks): (Missing & { readonly operation: string })[] {
   const watermark = watermarkOf(rank);
   if (watermark === undefined) return [];
   return waitsOf(watermark).map(({ group, operation }) => ({ rank, group, operation }));
 }
 
 /**
- * What else the members of a group wait in. A host that runs ahead of its GPU has called what the GPU has not come to, and NCCL does not tell that apart
- * unless it is timed: then everybody seems to be there, and who is not is missing where one of them was before.
+ * Other waits of a group's members. A host enqueues collectives before its GPU runs them, and NCCL reports both alike unless it is timed. All members then
+ * seem to be present, and the absent rank is missing in an operation that one of them called earlier.
  */
-function otherWaitsIn(group: string, standing: Standing, followed: Set<number>): readonly Missing[] {
-  const members = standing.groups.get(group)?.ranks ?? [];
+function otherWaitsIn(group: string, known: KnownRanks, followed: Set<number>): readonly Missing[] {
+  const members = known.groups.get(group)?.ranks ?? [];
   const waits: Missing[] = [];
   for (const rank of members) {
     if (followed.has(rank)) continue;
     followed.add(rank);
-    waits.push(...waitsElsewhere({ rank, group }, standing));
+    waits.push(...waitsElsewhere({ rank, group }, known));
   }
   return waits;
 }
 
-function placeOf({ rank, group }: Missing, { watermarkOf }: Standing): string | undefined {
+function placeOf({ rank, group }: Missing, { watermarkOf }: KnownRanks): string | undefined {
   const own = markOf(watermarkOf(rank), group);
   return own === undefined ? undefined : placeName(group, own.completed + 1);
 }
 
-/** An operation of a group: all that wait in it see the same. `front`: its number. */
+/** Identifies one operation of a group: its members who wait there get the same name. `front` is the operation's sequence number. */
 export function placeName(group: string, front: number): string {
   return `${group} ${front}`;
 }
 
-type Look =
+type Members =
   | { readonly kind: 'missing'; readonly missing: readonly Missing[] }
   | Extract<WalkOutcome, { kind: 'unlike' | 'nobodyMissing' }>;
 
-/** Who is missing where this rank waits. Undefined for a group that was never declared. */
-function lookAt({ rank, group }: Missing, { groups, watermarkOf }: Standing): Look | undefined {
+/** The members that are missing where this rank waits. Undefined for a group that was never declared. */
+function membersAt({ rank, group }: Missing, { groups, watermarkOf }: KnownRanks): Members | undefined {
   const members = groups.get(group)?.ranks;
   const own = markOf(watermarkOf(rank), group);
   if (members === undefined || own === undefined) return undefined;
@@ -229,9 +226,9 @@ function markOf(watermark: RankWatermark | undefined, group: string): Mark | und
   return watermark?.groups.find((mark) => mark.group === group);
 }
 
-/** Both ends of one transfer call it by names of their own. */
+/** The two ends of one transfer use different names for it. */
 const POINT_TO_POINT: ReadonlySet<string> = new Set(['send', 'recv']);
-/** Members may give unlike amounts. */
+/** Operations in which members may transfer different amounts. */
 const UNEVEN: ReadonlySet<string> = new Set(['all_to_all', 'gather', 'scatter', 'point_to_point']);
 
 function callOf({ operation, bytes }: Mark): string {
@@ -247,7 +244,7 @@ function unlikeCalls(
   const [most, ...others] = byCall;
   const [second] = others;
   if (most === undefined || second === undefined) return undefined;
-  // Of as many on either side nobody can say which is right.
+  // With equally many on both sides, both are named.
   const accused = most[1].length === second[1].length ? byCall : others;
   const odd = accused.flatMap(([, members]) => members.map(({ rank }) => rank));
   return { kind: 'unlike', group, odd, calls: [most[0], second[0]] };

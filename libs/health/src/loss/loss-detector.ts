@@ -1,9 +1,10 @@
-/** Is the loss, or the norm of gradients, no number or far from what it was? */
+/** Is the loss or the gradient norm not a number, or far from its median? */
 import type { HealthSettings } from '../settings.ts';
 import { median } from '../slow/robust.ts';
 import type { TraceRecord } from '../trace/records.ts';
 import { type Verdict, type VerdictDraft, verdictOf } from '../verdict/verdict.ts';
 
+/** Judges loss and gradient norm of one run. */
 export interface LossDetector {
   readonly observe: (record: Exclude<TraceRecord, { kind: 'group' }>) => readonly Verdict[];
 }
@@ -11,16 +12,17 @@ export interface LossDetector {
 type Field = 'loss' | 'gradNorm';
 type Figure = number | 'NaN' | 'Infinity' | '-Infinity';
 
-/** Of one figure as it comes, step by step. */
+/** The history of one figure. */
 interface Watched {
   readonly history: number[];
-  /** Steps in a row that were far off. */
+  /** Consecutive steps in which the figure was far off. */
   off: number;
 }
 
+/** Begins without history. */
 export function lossDetector({ loss }: HealthSettings): LossDetector {
   const watched = { loss: aFigure(), gradNorm: aFigure() };
-  let toldStep = -1;
+  let reportedStep = -1;
   const judge = (field: Field, value: Figure): number | undefined | 'well' => {
     const of = watched[field];
     const usual = of.history.length >= loss.leastHistory ? median(of.history) : undefined;
@@ -31,7 +33,7 @@ export function lossDetector({ loss }: HealthSettings): LossDetector {
       return 'well';
     }
     of.off += 1;
-    // A norm that jumps for a step is clipped, and one that is no number is a step that loss scaling skips: ordinary, unless it stays so.
+    // A gradient norm that jumps for one step is clipped, and loss scaling skips a step without a number. Both are normal unless they last.
     return of.off >= (field === 'loss' ? 1 : loss.normsInARow) ? usual : 'well';
   };
   return {
@@ -41,10 +43,13 @@ export function lossDetector({ loss }: HealthSettings): LossDetector {
         const value = record[field];
         if (value === null) continue;
         const usual = judge(field, value);
-        if (usual === 'well' || record.step <= toldStep) continue;
-        toldStep = record.step;
+        if (usual === 'well' || record.step <= reportedStep) continue;
+        reportedStep = record.step;
         return [
-          verdictOf(sayBad({ field, value, usual, step: record.step, atMs: record.atMs }, loss), () => undefined),
+          verdictOf(
+            formatBadLoss({ field, value, usual, step: record.step, atMs: record.atMs }, loss),
+            () => undefined,
+          ),
         ];
       }
       return [];
@@ -56,7 +61,7 @@ function aFigure(): Watched {
   return { history: [], off: 0 };
 }
 
-/** Far off: more than so many times the median, and beyond what it spreads; for a figure that may be negative its size counts. */
+/** Far off: more than a multiple of the median and outside the spread. Negative figures count by their magnitude. */
 function isWell(
   value: Figure,
   history: readonly number[],
@@ -69,7 +74,7 @@ function isWell(
   return value <= usual + Math.max((jump - 1) * Math.abs(usual), spread * mad);
 }
 
-function sayBad(
+function formatBadLoss(
   about: {
     readonly field: Field;
     readonly value: Figure;
@@ -86,7 +91,7 @@ function sayBad(
     kind: 'badLoss',
     atMs,
     ranks: [],
-    message: `Step ${step}: ${field} is ${value}, ${what}. Pause, and try once more from the last checkpoint.`,
+    message: `Step ${step}: ${field} is ${value}, ${what}. Suspend the job, and resume it from the last checkpoint.`,
     evidence: { field, value, step, ...(usual === undefined ? {} : { usual }) },
     confidence: isNumber ? 0.8 : 1,
     action: 'stop',

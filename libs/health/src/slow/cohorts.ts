@@ -1,18 +1,19 @@
 import { coordinatesOfRank, rankTable } from '@coxswain/layout';
 import type { Gang } from '../gang/gang.ts';
 
-/** Whose work is to be equal: ranks of one pipeline stage, and of one part of each sample where parts are unlike. */
+/** Which ranks have equal work? Ranks of one pipeline stage, and of one part of each sample if parts differ. */
 export interface Cohorts {
   readonly cohorts: readonly (readonly number[])[];
-  /** Those of a rank's cohort, itself among them. */
+  /** The ranks of a rank's cohort, including itself. */
   readonly peersOf: (rank: number) => readonly number[];
   readonly stages: readonly (readonly number[])[];
-  /** Which samples a rank gets. */
+  /** Index of the samples that a rank gets. */
   readonly dataOf: (rank: number) => number;
-  /** Index of a rank's experts, where the layout deals them out. */
+  /** Index of a rank's experts, if the layout distributes experts. */
   readonly expertOf: ((rank: number) => number) | undefined;
 }
 
+/** The cohorts of a gang's layout. */
 export function cohortsOf({ header: { layout }, ranks }: Gang): Cohorts {
   const all = Array.from({ length: ranks }, (_, rank) => rank);
   const unlikeParts = layout.sequence?.causalBalance === 'none';

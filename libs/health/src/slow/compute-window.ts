@@ -1,4 +1,4 @@
-/** What does a window's compute time say: who is slower than peers, and is it the rank or its work? */
+/** Which ranks computed longer than their peers in a window, and is the rank or its work the cause? */
 import type { HealthSettings } from '../settings.ts';
 import type { Cohorts } from './cohorts.ts';
 import { known, type Levels, levelsOf } from './levels.ts';
@@ -7,23 +7,24 @@ import { median, regression } from './robust.ts';
 import { KEPT_STEPS, type StepWindow, type WorkKind } from './step-window.ts';
 import { unlevelness, type Unlevel } from './unlevel.ts';
 
+/** What the compute times of one window show. */
 export interface ComputeFindings {
-  /** Slower than their cohort, work that was told being taken into account. */
+  /** Ranks that are slower than their cohort for equal reported work. */
   readonly slow: readonly Slow[];
-  /** Of experts that got more than their share. */
+  /** Expert groups that received more than their share of tokens. */
   readonly hotExperts: readonly number[];
   readonly hotRanks: ReadonlySet<number>;
-  /** Whether a rank that is slow may be one whose expert has much to do: nobody told, and no copy shows it. */
+  /** Whether a slow rank may be one whose expert has more tokens: no rank reports tokens, and no copy shows it. */
   readonly mayBeExpert: boolean;
   readonly hasExperts: boolean;
   readonly unlevel: Unlevel;
-  /** Part of the variance of compute that told work explains. */
+  /** Part of the variance of compute time that reported work explains. */
   readonly explained: Readonly<Partial<Record<WorkKind, number>>>;
-  /** Median compute of each pipeline stage, NaN where nothing was told. */
+  /** Median compute time of each pipeline stage; NaN without reports. */
   readonly stagesMs: readonly number[];
-  /** Of equal work, as far as that is known. */
+  /** For equal work, as far as work is known. */
   readonly levels: Levels;
-  /** Usual standard deviation of a rank's steps, as a share of their median. */
+  /** Usual standard deviation of a rank's step times, as a share of their median. */
   readonly spread: number;
 }
 
@@ -31,8 +32,10 @@ const LEAST_SAMPLES = 3;
 const MOST_SAMPLES = 4_096;
 const WORK_KINDS = ['squaredTokens', 'expertTokens'] as const;
 
+/** The node of a rank, if it is known. */
 export type NodeOf = (rank: number) => string | undefined;
 
+/** Evaluates the compute times of a window. */
 export function computeFindings(
   window: StepWindow,
   cohorts: Cohorts,
@@ -81,13 +84,13 @@ function forEqualWork(
   return { values, explained };
 }
 
-/** Some cohort has an expert on one rank alone. */
+/** Whether some cohort has an expert on one rank alone. */
 function hasSingleExperts({ cohorts, expertOf }: Cohorts): boolean {
   if (expertOf === undefined) return false;
   return cohorts.some((members) => [...Map.groupBy(members, expertOf).values()].some((copies) => copies.length === 1));
 }
 
-/** Takes away what more work explains, cohort by cohort: who is slow then is slow for equal work. */
+/** Removes the time that more work explains, cohort by cohort; a rank that is slow after that is slow for equal work. */
 function levelOut(
   values: Float32Array,
   work: Float32Array,
@@ -114,8 +117,8 @@ function levelOut(
 }
 
 /**
- * Experts most of whose ranks are slow, on several copies or with the tokens to show for it: then it is the load, and no rank. An expert on a
- * single rank that told no tokens looks like a slow rank.
+ * Experts of which most ranks are slow, on several copies or with reported tokens that explain it. The load is then the cause, not a rank. An expert on
+ * a single rank without reported tokens looks like a slow rank.
  */
 function hotExperts(
   raw: readonly Slow[],

@@ -1,15 +1,17 @@
-/** Who waits for data: few ranks, then their host is at fault; most of those that load any, then what they share. */
+/** Which ranks wait for data? If few ranks wait, their host is at fault; if most ranks that load data wait, their shared storage. */
 import type { HealthSettings } from '../settings.ts';
 import type { StepWindow } from './step-window.ts';
 
+/** The ranks that wait for data, and where the cause is. */
 export interface DataWait {
   readonly waiting: readonly number[];
-  /** Ranks that load data themselves: in many engines one of each tensor-parallel group does. */
+  /** Ranks that load data; in many engines one of each tensor-parallel group. */
   readonly loading: number;
-  /** neither: too many for one host's fault, too few for that of what all share. */
+  /** neither: too many ranks for one host, too few for shared storage. */
   readonly where: 'host' | 'shared' | 'neither';
 }
 
+/** Evaluates the waits for data of a window. */
 export function dataWait(
   { ranks, dataMs, stepMs }: StepWindow,
   { data }: HealthSettings,
@@ -26,7 +28,7 @@ export function dataWait(
   const hosts = new Set(waiting.map(nodeOf));
   const isOneHost = hosts.size === 1 && !hosts.has(undefined);
   const all = new Set(Array.from({ length: ranks }, (_, rank) => nodeOf(rank)));
-  // On one host nothing is shared that is not its own; one host of a small job may be more than the share of a host in a large one.
+  // One host shares storage with itself alone; a single host of a small job may exceed the share of a host in a large job.
   if (waiting.length > data.sharedShare * loading && !(isOneHost && all.size > 1)) {
     return { waiting, loading, where: 'shared' };
   }

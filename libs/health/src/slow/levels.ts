@@ -1,15 +1,16 @@
-/** How long does a rank compute, as a multiple of what its peers do in the same steps, and how sure is that? */
+/** How long does a rank compute relative to its peers in the same steps, and how certain is that? */
 import { medianInPlace } from './robust.ts';
 import { KEPT_STEPS, type StepWindow } from './step-window.ts';
 
+/** Compute times of a window relative to peers. */
 export interface Levels {
-  /** Median of a rank's ratios; NaN where it told fewer than three steps. */
+  /** Median of a rank's ratios; NaN with fewer than three reported steps. */
   readonly level: Float64Array;
   /** Median of its compute time, in milliseconds. */
   readonly medianMs: Float64Array;
   /** Per cohort: the usual standard error of a level, from how a rank's ratios spread over its steps. */
   readonly errors: readonly number[];
-  /** Usual standard deviation of a rank's ratios; NaN where nobody told enough. */
+  /** Usual standard deviation of a rank's ratios; NaN if no rank reported enough steps. */
   readonly spread: number;
   /** Compute over the median of the cohort in the same step, in the places of the window. */
   readonly ratios: Float32Array;
@@ -17,13 +18,13 @@ export interface Levels {
 
 const LEAST_PEERS = 3;
 const LEAST_STEPS = 3;
-/** A step that fewer of a cohort told is held against what is usual in the window. */
+/** A step that a smaller share of a cohort reported is compared with the median of the window. */
 const LEAST_SHARE = 0.25;
-/** Of a normal distribution: standard deviation over MAD, and standard error of a median over that of a mean. */
+/** For a normal distribution: standard deviation over MAD, and standard error of a median over that of a mean. */
 const SIGMA_OF_MAD = 1.4826;
 const ERROR_OF_MEDIAN = 1.2533;
 
-/** What befalls all of a cohort in one step, such as long sequences, is taken away: nobody is slow for it. */
+/** Effects that all ranks of a cohort share in one step, such as long sequences, are removed. */
 export function levelsOf(window: StepWindow, values: Float32Array, cohorts: readonly (readonly number[])[]): Levels {
   const { ranks, stepAt } = window;
   const scratch = new Float32Array(KEPT_STEPS);
@@ -65,7 +66,7 @@ function relate(members: readonly number[], { values, stepAt, medianMs, ratios }
   }
 }
 
-/** Copies what a rank told into `scratch`, and answers how much that is. */
+/** Copies the values of a rank to `scratch` and returns how many there are. */
 function gather(values: Float32Array, rank: number, scratch: Float32Array): number {
   let count = 0;
   for (let place = rank * KEPT_STEPS; place < (rank + 1) * KEPT_STEPS; place += 1) {
@@ -95,6 +96,7 @@ function errorOf(rank: number, sigmas: Float64Array, ratios: Float32Array): numb
   return (ERROR_OF_MEDIAN * (sigmas[rank] ?? NaN)) / Math.sqrt(count);
 }
 
+/** The values that are not NaN. */
 export function known(values: readonly number[]): Float64Array {
   return Float64Array.from(values.filter((value) => !Number.isNaN(value)));
 }

@@ -1,28 +1,30 @@
-/** Which groups need longer for the same operation than their peers do, and which member do they share? */
+/** Which groups take longer for the same operation than their peers, and which member do they share? */
 import type { Gang } from '../gang/gang.ts';
 import type { HealthSettings } from '../settings.ts';
 import type { RecordOf } from '../trace/records.ts';
 import { robustZ, spreadOf } from './robust.ts';
 
-/** Who came last waited for nobody: the shortest time inside an operation is that of the transfer (What-if, NSDI'25 late-arrival rule). */
+/** The last rank to arrive waits for no other, so the shortest time inside an operation is that of the transfer (What-if, NSDI'25 late-arrival rule). */
 interface Transfer {
   readonly cohort: string;
   readonly isPair: boolean;
-  readonly toldBy: Set<number>;
+  readonly reportedBy: Set<number>;
   leastMs: number;
 }
 
+/** A group whose transfers take longer than those of its peers. */
 export interface SlowGroup {
   readonly group: string;
   readonly transferMs: number;
   readonly usualMs: number;
 }
 
+/** Transfer times of all groups within a window. */
 export interface LinkWindow {
   readonly add: (record: RecordOf<'collectives'>) => void;
   /**
-   * Groups that stand out; the next window begins. In a pipeline both ends of a transfer wait for whoever is slow in it, so that transfers from rank to rank
-   * say nothing of links where some member is `heldUp`.
+   * Returns the groups that stand out and begins the next window. In a pipeline both ends of a transfer wait for the slowest stage, so point-to-point
+   * transfers are no evidence about a link if some member is `heldUp`.
    */
   readonly close: (heldUp: (rank: number) => boolean) => readonly SlowGroup[];
 }
@@ -30,15 +32,16 @@ export interface LinkWindow {
 const LEAST_PEERS = 3;
 const PAIR_OPERATIONS: ReadonlySet<string> = new Set(['send', 'recv']);
 
+/** Begins a window for all groups of the gang. */
 export function linkWindow(gang: Gang, { slow }: HealthSettings): LinkWindow {
   const transfers = new Map<string, Transfer>();
-  /** How many members of a group told of it in any window: engines may have some of them tell. */
-  const mostTold = new Map<string, number>();
-  /** Where reports were lost, whoever came last may be among those who are not heard, and the least time of the others holds their waiting for it. */
-  const isTold = (group: string, { toldBy }: Transfer): boolean => {
-    const most = Math.max(mostTold.get(group) ?? 0, toldBy.size);
-    mostTold.set(group, most);
-    return toldBy.size === most;
+  /** How many members of a group reported in any window: in some engines only some of them report. */
+  const mostReports = new Map<string, number>();
+  /** If reports are lost, the last rank to arrive may not have reported, and the shortest time of the others contains waiting. */
+  const isComplete = (group: string, { reportedBy }: Transfer): boolean => {
+    const most = Math.max(mostReports.get(group) ?? 0, reportedBy.size);
+    mostReports.set(group, most);
+    return reportedBy.size === most;
   };
   return {
     add: ({ ranks }) => {
@@ -46,24 +49,25 @@ export function linkWindow(gang: Gang, { slow }: HealthSettings): LinkWindow {
         for (const { group, operation, bytes, medianMs } of groups) {
           const known = gang.groups.get(group);
           if (known === undefined) continue;
-          // A stage has waits of its own in a pipeline, and bytes of its own.
+          // Stages of a pipeline wait and transfer differently, so groups are compared within one stage.
           const cohort = `${known.name} ${operation} ${bytes} ${gang.stageOf[known.ranks[0] ?? 0] ?? 0} ${known.ranks.length}`;
           const there = transfers.get(group);
           const isPair = PAIR_OPERATIONS.has(operation);
-          if (there === undefined) transfers.set(group, { cohort, isPair, leastMs: medianMs, toldBy: new Set([rank]) });
+          if (there === undefined)
+            transfers.set(group, { cohort, isPair, leastMs: medianMs, reportedBy: new Set([rank]) });
           else {
-            there.toldBy.add(rank);
+            there.reportedBy.add(rank);
             there.leastMs = Math.min(there.leastMs, medianMs);
           }
         }
       }
     },
     close: (heldUp) => {
-      const telling = [...transfers].filter(
+      const complete = [...transfers].filter(
         ([group, transfer]) =>
-          isTold(group, transfer) && (!transfer.isPair || gang.groups.get(group)?.ranks.some(heldUp) !== true),
+          isComplete(group, transfer) && (!transfer.isPair || gang.groups.get(group)?.ranks.some(heldUp) !== true),
       );
-      const cohorts = Map.groupBy(telling, ([, { cohort }]) => cohort);
+      const cohorts = Map.groupBy(complete, ([, { cohort }]) => cohort);
       const found = [...cohorts.values()].flatMap((peers) => {
         if (peers.length < LEAST_PEERS) return [];
         const spread = spreadOf(
@@ -82,7 +86,7 @@ export function linkWindow(gang: Gang, { slow }: HealthSettings): LinkWindow {
   };
 }
 
-/** The ranks that are in most of the slow groups. All of them where the groups share nobody in particular. */
+/** The ranks that are in most of the slow groups; all of them if the groups share no rank in particular. */
 export function sharedBy(groups: readonly string[], gang: Gang): readonly number[] {
   const counts = new Map<number, number>();
   for (const group of groups) {

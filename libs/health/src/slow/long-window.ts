@@ -1,20 +1,22 @@
-/** Who is slower than peers over several windows, where the steps of one spread too far to show it? */
+/** Which ranks are slower than their peers over several windows, if the steps of one window vary too much to show it? */
 import type { HealthSettings } from '../settings.ts';
 import type { Cohorts } from './cohorts.ts';
 import type { ComputeFindings, NodeOf } from './compute-window.ts';
 import { meanLevel, outliers, type Slow } from './outliers.ts';
 
+/** Levels of the last windows. */
 export interface LongWindow {
-  /** The window that just ended; answers who stands out over the last ones, each of them. */
+  /** Adds the window that ended and returns the ranks that stand out in each of the last windows. */
   readonly take: (found: ComputeFindings) => readonly Slow[];
-  /** Those that single windows showed, and those that only several did, each once until it is well again. */
+  /** Ranks to report: those that single windows showed and those that only several did, each once until it recovers. */
   readonly due: (byWindows: readonly number[]) => readonly number[];
 }
 
+/** Begins without any window. */
 export function longWindow({ cohorts }: Cohorts, { slow }: HealthSettings, nodeOf: NodeOf): LongWindow {
   const levels: Float64Array[] = [];
   const errors: (readonly number[])[] = [];
-  const told = new Set<number>();
+  const reported = new Set<number>();
   let standing: readonly number[] = [];
   const isSlowThroughout = (rank: number): boolean =>
     levels.every((level) => (level[rank] ?? NaN) > 1 + slow.excess / 2);
@@ -26,7 +28,7 @@ export function longWindow({ cohorts }: Cohorts, { slow }: HealthSettings, nodeO
         levels.shift();
         errors.shift();
       }
-      // Who is slow in no window by what it is sent is not slow over several.
+      // A rank whose reported work explains each window is not slow over several.
       const isHot = new Set(found.hotRanks);
       const level = meanLevel(levels, found.levels.level.length);
       const { medianMs } = found.levels;
@@ -42,9 +44,9 @@ export function longWindow({ cohorts }: Cohorts, { slow }: HealthSettings, nodeO
       return lasting;
     },
     due: (byWindows) => {
-      for (const rank of told) if (!((levels.at(-1)?.[rank] ?? NaN) > 1 + slow.excess / 2)) told.delete(rank);
-      const due = [...new Set([...byWindows, ...standing])].filter((rank) => !told.has(rank));
-      for (const rank of due) told.add(rank);
+      for (const rank of reported) if (!((levels.at(-1)?.[rank] ?? NaN) > 1 + slow.excess / 2)) reported.delete(rank);
+      const due = [...new Set([...byWindows, ...standing])].filter((rank) => !reported.has(rank));
+      for (const rank of due) reported.add(rank);
       return due;
     },
   };

@@ -1,4 +1,4 @@
-/** Where a rank has too few peers: is it slower than it was, while others are not? */
+/** For a rank with too few peers: is it slower than before, while other ranks are not? */
 import type { HealthSettings } from '../settings.ts';
 import type { Cohorts } from './cohorts.ts';
 import { known, type Levels } from './levels.ts';
@@ -8,13 +8,14 @@ import { median, medianInPlace } from './robust.ts';
 const LEAST_WINDOWS = 5;
 const KEPT_WINDOWS = 32;
 
+/** Earlier windows of ranks without enough peers. */
 export interface OwnHistory {
   readonly compare: (levels: Levels, nodeOf: (rank: number) => string | undefined) => readonly Slow[];
 }
 
 /**
- * Each against the median of its own windows before, and what came of that against the same of all others without peers: a job that is slower as a whole,
- * or whose samples became longer, blames nobody. A window in which a rank stood out teaches nothing.
+ * Compares each rank with the median of its own earlier windows, and that ratio with the ratios of all other ranks without peers. No rank is named if the
+ * whole job is slower or its samples became longer. A window in which a rank stood out is not learnt.
  */
 export function ownHistory({ cohorts }: Cohorts, { slow }: HealthSettings): OwnHistory {
   const alone = cohorts.flatMap((members, cohort) =>

@@ -1,31 +1,33 @@
-/** Do ranks pause one after the other, each at even intervals? So does a garbage collector that nobody told when to run. */
+/** Do ranks pause at different steps, each at regular intervals? A garbage collector without a schedule does. */
 import type { HealthSettings } from '../settings.ts';
 import type { RecordOf } from '../trace/records.ts';
 import { median } from './robust.ts';
 import { computeOf } from './step-window.ts';
 
+/** Pauses of each rank. */
 export interface PauseHistory {
-  /** Steps as they come: pauses are rare, so that none is left out. */
+  /** Adds a step; every step counts, because pauses are rare. */
   readonly note: (record: RecordOf<'step'>) => void;
-  /** What is usual for each rank, in milliseconds, and how far its steps spread as a share of that. */
+  /** Sets the usual compute time of each rank, in milliseconds, and the spread of its steps as a share of it. */
   readonly know: (medianMs: Float64Array, spread: number) => void;
   readonly find: () => { readonly ranks: number; readonly everySteps: number; readonly pauseMs: number } | undefined;
 }
 
-/** Of intervals over what is usual for their rank, so far from even ones, or from twice that where one was missed. Those of chance are off by 0.3 and more. */
+/** Largest median deviation of intervals from the rank's usual interval, or from twice that if one was missed. Random intervals deviate by 0.3 or more. */
 const EVEN = 0.15;
 const LEAST_SHARE = 0.5;
 const RAREST_STEPS = 5;
 const LEAST_PAUSES = 3;
 const KEPT_PAUSES = 8;
-/** Of few intervals some are even by chance. */
+/** With few intervals some are regular by chance. */
 const LEAST_INTERVALS = 24;
-/** Pauses of one collector are of one length: half of them are within this share of their median. Those of noise are not. */
+/** Pauses of a garbage collector have similar lengths: half of them are within this share of their median. Noise is not. */
 const ALIKE = 0.25;
-/** A step in which more of all ranks pause is a pause of all: a save, or an evaluation. */
+/** If a larger share of all ranks pauses in one step, the whole job pauses: a save or an evaluation. */
 const TOGETHER = 0.25;
 const STEPS_REMEMBERED = 256;
 
+/** Begins without any pause. */
 export function pauseHistory(ranks: number, { slow }: HealthSettings): PauseHistory {
   const usualMs = new Float64Array(ranks).fill(NaN);
   const count = new Uint32Array(ranks);
@@ -87,7 +89,7 @@ function intervalsOf(steps: readonly number[]): number[] {
   return steps.slice(1).map((step, index) => step - (steps[index] ?? 0));
 }
 
-/** Of an odd number one is the median itself, which says nothing of how even they are. */
+/** Of an odd number of intervals one is the median itself, which is no evidence of regularity. */
 function offsOf(intervals: readonly number[], every: number): number[] {
   const itself = intervals.length % 2 === 1 ? intervals.indexOf(every) : -1;
   return intervals.filter((_, index) => index !== itself).map((interval) => offEven(interval / every));

@@ -1,6 +1,6 @@
-/** Statistics that a few wild values do not move. */
+/** Statistics that a few outliers do not change. */
 
-/** Of finite numbers; NaN of none. Reorders what it is given. */
+/** Median of finite numbers; NaN for an empty array. Reorders its argument. */
 export function medianInPlace(values: Float32Array | Float64Array): number {
   if (values.length === 0) return NaN;
   values.sort();
@@ -9,16 +9,19 @@ export function medianInPlace(values: Float32Array | Float64Array): number {
   return values.length % 2 === 1 ? upper : ((values[middle - 1] ?? NaN) + upper) / 2;
 }
 
+/** Median of finite numbers; NaN if there are none. */
 export function median(values: Iterable<number>): number {
   return medianInPlace(Float64Array.from(values));
 }
 
+/** Median, and how far values are from it. */
 export interface Spread {
   readonly median: number;
-  /** Median absolute deviation, and at least `epsilon` of the median: peers that are all alike make nobody an outlier. */
+  /** Median absolute deviation, at least `epsilon` times the median, so that equal peers make no rank an outlier. */
   readonly mad: number;
 }
 
+/** Median and spread of some values. */
 export function spreadOf(values: readonly number[], epsilon: number): Spread {
   const middle = median(values);
   return { median: middle, mad: Math.max(median(values.map((value) => Math.abs(value - middle))), epsilon * middle) };

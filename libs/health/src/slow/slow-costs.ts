@@ -2,10 +2,11 @@
 import type { HealthSettings } from '../settings.ts';
 import type { Slow } from './outliers.ts';
 
+/** Time that a job has lost to each slow rank. */
 export interface SlowCosts {
-  /** The window that just ended, and who was named by it. Answers, of those that still are slow, who has now cost the job as much as a restart. */
+  /** Ends a window that named some ranks. Returns the ranks that are still slow and have now cost the job as much as a restart. */
   readonly close: (named: readonly number[], found: ReadonlyMap<number, Slow>, windowMs: number) => readonly number[];
-  /** Milliseconds that the job has lost to it. */
+  /** Milliseconds that the job has lost to a rank. */
   readonly lostMs: (rank: number) => number;
 }
 
@@ -16,8 +17,8 @@ interface Cost {
 }
 
 /**
- * The rule of ski rental (GREYHOUND, ATC'25): nobody knows how long a slowness lasts, and who waits until it has cost as much as its cure pays at most twice what
- * he would have paid had he known. All others wait for a slow rank, so that its excess is what the job loses.
+ * The ski-rental rule (GREYHOUND, ATC'25): how long a rank stays slow is unknown. Waiting until the loss equals the cost of a replacement costs at most
+ * twice the optimum. All ranks wait for the slowest one, so its excess is what the job loses.
  */
 export function slowCosts({ replaceCostMs, flagged, windows }: HealthSettings['slow']): SlowCosts {
   const costs = new Map<number, Cost>();

@@ -1,22 +1,23 @@
-/** Did the whole job become slower, and stay so? A change of level over so many steps, which blames nobody. */
+/** Did the whole job become slower, and stay slower? A lasting change of step time names no rank. */
 import type { HealthSettings } from '../settings.ts';
 import type { RecordOf } from '../trace/records.ts';
 import type { VerdictDraft } from '../verdict/verdict.ts';
 import { median, spreadOf } from './robust.ts';
 
 const BASE_STEPS = 100;
-/** Of the steps that are compared, so many must be longer than is usual: not a few that are very long. */
+/** Share of the compared steps that must be longer than usual, so that a few very long steps do not count. */
 const MOST_STEPS = 0.9;
-/** A step so far before the newest one belongs to ranks that began anew. */
+/** A step this far before the newest one was made by restarted ranks. */
 const BEGAN_ANEW_STEPS = 2;
 const SIGMA_OF_MAD = 1.4826;
 
+/** Judges the step times of a job as they arrive. */
 export function slowJob({ slow }: HealthSettings): (record: RecordOf<'step'>) => readonly VerdictDraft[] {
   let newest = -1;
   let behind = 0;
   let times: number[] = [];
   const isNew = (step: number): boolean => {
-    // What was overtaken on its way is one step, and then newer ones come; who began anew goes on from there.
+    // An overtaken report is a single earlier step; restarted ranks continue from there.
     behind = step < newest - BEGAN_ANEW_STEPS ? behind + 1 : 0;
     if (behind > BASE_STEPS) newest = -1;
     if (step <= newest) return false;
@@ -34,7 +35,7 @@ export function slowJob({ slow }: HealthSettings): (record: RecordOf<'step'>) =>
     const last = times.slice(-slow.jobSteps);
     const nowMs = median(last);
     const usual = spreadOf(before, slow.epsilon);
-    // Of steps that are unlike each other, a median of 20 is itself uncertain.
+    // If steps vary, a median of 20 is itself uncertain.
     const error = (SIGMA_OF_MAD * 1.2533 * usual.mad) / Math.sqrt(Math.min(last.length, before.length));
     const least = usual.median + Math.max(slow.jobExcess * usual.median, slow.z * error);
     const longer = last.filter((time) => time > usual.median).length;
@@ -45,7 +46,7 @@ export function slowJob({ slow }: HealthSettings): (record: RecordOf<'step'>) =>
         kind: 'slowJob',
         atMs,
         ranks: [],
-        message: `Steps take ${percent(nowMs / usual.median - 1)} longer since ${slow.jobSteps} steps. By itself this blames no rank.`,
+        message: `Steps take ${percent(nowMs / usual.median - 1)} longer since ${slow.jobSteps} steps. This alone does not show which rank is the cause.`,
         evidence: { usualStepMs: Math.round(usual.median), stepMs: Math.round(nowMs), steps: slow.jobSteps },
         confidence: 0.9,
         action: 'none',

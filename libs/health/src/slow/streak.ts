@@ -1,14 +1,15 @@
 import type { HealthSettings } from '../settings.ts';
 
-/** In how many of the last windows did a subject stand out? Subjects that never did take no memory. */
+/** Counts in how many of the last windows a subject stood out. Subjects that never did take no memory. */
 export interface Streak<Key> {
-  /** The subjects that stood out in the window that just ended. Answers those that now did so often enough and have not been told since they last were well. */
+  /** Ends a window in which these subjects stood out. Returns subjects that stood out often enough and were not reported since they last recovered. */
   readonly close: (stoodOut: Iterable<Key>) => readonly Key[];
 }
 
+/** Begins without any window. */
 export function streakOf<Key>({ flagged, windows }: HealthSettings['slow']): Streak<Key> {
   const seen = new Map<Key, number>();
-  const told = new Set<Key>();
+  const reported = new Set<Key>();
   const all = (1 << windows) - 1;
   return {
     close: (stoodOut) => {
@@ -20,9 +21,9 @@ export function streakOf<Key>({ flagged, windows }: HealthSettings['slow']): Str
         seen.set(key, bits);
         if (bits === 0) {
           seen.delete(key);
-          told.delete(key);
-        } else if (countOf(bits) >= flagged && !told.has(key)) {
-          told.add(key);
+          reported.delete(key);
+        } else if (countOf(bits) >= flagged && !reported.has(key)) {
+          reported.add(key);
           due.push(key);
         }
       }

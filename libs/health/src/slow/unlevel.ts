@@ -4,16 +4,17 @@ import type { Levels } from './levels.ts';
 import { KEPT_STEPS, type StepWindow } from './step-window.ts';
 import { median } from './robust.ts';
 
+/** How much work varies from step to step. */
 export interface Unlevel {
-  /** How much the 90th percentile of ranks is above the median in a step, what is usual for each rank being taken away. */
+  /** Excess of the 90th percentile of ranks over the median in a step, relative to what is usual for each rank. */
   readonly share: number;
-  /** Part of the variance that ranks of one data index have in common: unlike samples give them much, noise gives none. Undefined: no two have one. */
+  /** Part of the variance that ranks of one data index share: high for unequal samples, zero for noise. Undefined if no two ranks share an index. */
   readonly common: number | undefined;
 }
 
 const LEAST_RANKS = 3;
 
-/** Below the share that is `worth` a word, what ranks have in common is not looked at. */
+/** Computes the shared part of the variance only if the excess is at least `worth`. */
 export function unlevelness(window: StepWindow, { cohorts, dataOf }: Cohorts, levels: Levels, worth: number): Unlevel {
   let share = 0;
   for (const members of cohorts) {
@@ -24,7 +25,7 @@ export function unlevelness(window: StepWindow, { cohorts, dataOf }: Cohorts, le
   return { share, common: share < worth ? undefined : commonPart(cohorts.flat(), dataOf, window, levels) };
 }
 
-/** By step: what ranks took over what they usually take. */
+/** By step: the ratio of each rank's time to its usual time. */
 function stepsOf(members: readonly number[], { stepAt }: StepWindow, { ratios, level }: Levels): Map<number, number[]> {
   const steps = new Map<number, number[]>();
   for (const rank of members) {
@@ -61,7 +62,7 @@ function commonPart(
       const key = `${stepAt[place]} ${dataOf(rank)}`;
       const group = groups.get(key) ?? { count: 0, sum: 0, squares: 0 };
       groups.set(key, group);
-      // A pause of one rank is no length of a sequence, and would hide what others have in common.
+      // A pause of one rank is no effect of sequence lengths and would hide what the others share.
       const change = Math.max(-0.5, Math.min(0.5, ratio - 1));
       group.count += 1;
       group.sum += change;

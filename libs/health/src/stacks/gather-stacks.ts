@@ -1,4 +1,4 @@
-/** Which ranks are in the middle of the same, and of which does nobody know it? */
+/** Which ranks have the same stack trace, and which did not report one? */
 import {
   formatRanks,
   MAX_FRAME_CHARACTERS,
@@ -13,15 +13,16 @@ import {
 } from '@coxswain/api-types';
 import { cutText, safeText } from '@coxswain/safe-text';
 
-/** How much is kept. Of what is beyond it only the ranks are told. */
+/** How much is kept. Beyond it, only the ranks are listed. */
 export interface StackBounds {
   /** Different stacks of first threads, and of other threads. */
   readonly firstThreads: number;
   readonly otherThreads: number;
-  /** UTF-16 code units of all stacks together, which may be more than are told: what comes first need not be what most say. */
+  /** UTF-16 code units of all stacks together. May exceed the size of the answer, because the first stacks need not be the most common ones. */
   readonly characters: number;
 }
 
+/** Stacks with the ranks that have them, ranks without an answer, and ranks whose stacks were left out. */
 export type GroupedStacks = Pick<JobStacks, 'groups' | 'silent' | 'leftOut'>;
 
 interface Group {
@@ -34,8 +35,8 @@ interface Silent extends Pick<SilentRanks, 'why' | 'node'> {
 }
 
 /**
- * Takes what ranks and launchers tell, in the order in which it comes. They are not trusted: text is made safe, of one line and no longer than it may be. What
- * the ranks of one pod tell is to be added together, so that one that is told twice counts once.
+ * Collects the answers of ranks and launchers in the order in which they arrive. Answers are not trusted: text is made safe, put on one line and bounded.
+ * Add all answers of one pod together, so that a repeated rank counts once.
  */
 export class StackGathering {
   readonly #bounds: StackBounds;
@@ -49,10 +50,10 @@ export class StackGathering {
     this.#bounds = bounds;
   }
 
-  /** What no rank says is left alone. */
-  add(ranks: readonly number[], told: ThreadStack): void {
+  /** Adds a stack; a stack without ranks is ignored. */
+  add(ranks: readonly number[], reported: ThreadStack): void {
     if (ranks.length === 0) return;
-    const stack = safeStack(told);
+    const stack = safeStack(reported);
     const key = JSON.stringify(stack);
     const known = this.#groups.get(key);
     if (known !== undefined) return addNew(known.ranks, ranks);
@@ -72,12 +73,12 @@ export class StackGathering {
     addNew(silent.ranks, ranks);
   }
 
-  /** Something of these is not told. */
+  /** Marks ranks whose stacks are incomplete. */
   leaveOut(ranks: readonly number[]): void {
     for (const rank of ranks) this.#leftOut.add(rank);
   }
 
-  /** First threads before others, those of most ranks first; stacks and the ranks beside them have so many UTF-16 code units together. */
+  /** The collected stacks: first threads before others, most common first, up to that many UTF-16 code units in all. */
   result(mostCharacters: number): GroupedStacks {
     const leftOut = new Set(this.#leftOut);
     let left = mostCharacters;
@@ -97,7 +98,7 @@ export class StackGathering {
   }
 }
 
-/** Of more nodes than people read by name those that are silent for one reason are said together. */
+/** With too many nodes to list, ranks that are silent for the same reason are grouped without node names. */
 const MOST_NODES = 8;
 
 function together(silent: readonly Silent[]): readonly Silent[] {
@@ -107,7 +108,7 @@ function together(silent: readonly Silent[]): readonly Silent[] {
   );
 }
 
-/** A line of its own, whatever it was called. */
+/** The text on one line, whatever it contains. */
 function oneLine(text: string, most: number): string {
   return cutText(safeText(text).replaceAll(/\s+/g, ' ').trim(), most);
 }
@@ -121,7 +122,7 @@ function safeStack({ thread, isMain, frames, isCut }: ThreadStack): ThreadStack 
   };
 }
 
-/** Those of a pod come together: whoever is there already is among the last. */
+/** Answers of a pod arrive together, so a repeated rank is among the last ones. */
 function addNew(known: number[], ranks: readonly number[]): void {
   const newest = known.slice(-MAX_RANKS_PER_POD);
   for (const rank of new Set(ranks)) if (!newest.includes(rank)) known.push(rank);

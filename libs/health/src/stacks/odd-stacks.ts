@@ -1,14 +1,14 @@
-/** Which ranks are in the middle of something else than most, and what of it is evidence? */
+/** Which ranks have another stack trace than most, and which stacks are evidence for an incident? */
 import { RANK_SILENCES, rankIsIn, type SilentRanks, type StackGroup } from '@coxswain/api-types';
 
 interface MostAndOdd {
-  /** That of more than half of all ranks that answered; undefined where there is none. */
+  /** The stack of more than half of all ranks that answered; undefined if there is none. */
   readonly most: StackGroup | undefined;
-  /** First threads of the others, those of the fewest ranks last. */
+  /** First threads of the other ranks, rarest last. */
   readonly odd: readonly StackGroup[];
 }
 
-/** Of first threads alone: what a helper does says little of its rank. */
+/** Compares first threads alone, because helper threads say little about their rank. */
 export function mostAndOdd(groups: readonly StackGroup[]): MostAndOdd {
   const firsts = groups.filter(({ isMain }) => isMain);
   const ranks = firsts.reduce((sum, { rankCount }) => sum + rankCount, 0);
@@ -21,8 +21,8 @@ const MOST_KEPT = 4;
 const INNER = ' < ';
 
 /**
- * For an incident that names `ranks`: what these are in the middle of, then what the fewest are, then most. Innermost first, which is what is left when it is
- * cut to the length of evidence.
+ * Evidence for an incident that names `ranks`: their stacks, then the rarest ones, then the most common one. Innermost frame first, because evidence is cut
+ * at its end.
  */
 export function stackEvidence(
   { groups, silent }: { readonly groups: readonly StackGroup[]; readonly silent: readonly SilentRanks[] },
@@ -32,11 +32,11 @@ export function stackEvidence(
   const { most, odd } = mostAndOdd(groups);
   const named = odd.filter((group) => names(group.ranks));
   const others = odd.filter((group) => !named.includes(group)).toReversed();
-  const told = [...named, ...others].slice(0, most === undefined ? MOST_KEPT : MOST_KEPT - 1);
-  const nobody = silent.filter((one) => names(one.ranks));
+  const kept = [...named, ...others].slice(0, most === undefined ? MOST_KEPT : MOST_KEPT - 1);
+  const unanswered = silent.filter((one) => names(one.ranks));
   return Object.fromEntries([
-    ...nobody.map((one): [string, string] => [nameOf(one.ranks), `none: ${RANK_SILENCES[one.why]}`]),
-    ...[...told, ...(most === undefined ? [] : [most])].map((group): [string, string] => [
+    ...unanswered.map((one): [string, string] => [nameOf(one.ranks), `none: ${RANK_SILENCES[one.why]}`]),
+    ...[...kept, ...(most === undefined ? [] : [most])].map((group): [string, string] => [
       nameOf(group.ranks),
       group.frames.join(INNER),
     ]),

@@ -7,7 +7,7 @@ import { randomOf } from './random.ts';
 import { type CallCounts, runStep } from './run-step.ts';
 import type { Scenario } from './scenario.ts';
 import { type Call, stepModel, type StepModel } from './step-program.ts';
-import { tellStep } from './tell-step.ts';
+import { tellStep } from './report-step.ts';
 import type { TraceSize } from './trace-size.ts';
 
 /** 128 ranks on 16 nodes for half an hour; something goes wrong after twelve minutes. */

@@ -1,6 +1,6 @@
 import { MAX_WORLD_SIZE } from '@coxswain/layout';
 
-/** The ranks of a process group's text, such as `0-7` or `0-56/8`, as they stand there; of a range that runs backwards, none. At most a whole world. */
+/** The ranks of a process group's text, such as `0-7` or `0-56/8`, in that order. A backward range has no ranks. At most a whole world. */
 export function ranksOfSet(text: string): readonly number[] {
   const ranks: number[] = [];
   for (const part of text.split(',')) {

@@ -46,7 +46,7 @@ describe('a line of a trace', () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ['what is no JSON', '{"kind":', /^It is no JSON: /],
+    ['what is no JSON', '{"kind":', /^The line is not JSON: /],
     ['a kind that is none', '{"kind":"stepp"}', /^Field kind: /],
     ['a time that is missing', '{"kind":"tick"}', /^Field atMs: /],
     ['a field that is none', '{"kind":"tick","atMs":1,"at":2}', /^The record: .*at/],
@@ -58,7 +58,11 @@ describe('a line of a trace', () => {
     ],
     ['ranks of a group that are none', '{"kind":"group","group":"1","name":"x","ranks":"0..7"}', /^Field ranks: /],
     ['a second header', JSON.stringify(HEADER), /^Field kind: /],
-    ['a line without end', `"${'x'.repeat(1_048_576)}"`, /^The line has 1048578 characters; at most 1048576 are read/],
+    [
+      'a line without end',
+      `"${'x'.repeat(1_048_576)}"`,
+      /^The line has 1048578 characters; at most 1048576 are allowed/,
+    ],
   ])('is refused for %s, and says where', (_, line, message) => {
     expect(readRecord(line)).toEqual({ kind: 'wrong', message: expect.stringMatching(message) });
   });

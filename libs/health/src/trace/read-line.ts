@@ -4,10 +4,11 @@ import { z } from 'zod';
 import { ranksOfSet } from './rank-set.ts';
 import { MAX_TRACE_LINE_CHARACTERS, TraceHeader, TraceRecord } from './records.ts';
 
+/** A line of a trace that was read, or why it is wrong. */
 export type LineOutcome<T> =
   { readonly kind: 'read'; readonly value: T } | { readonly kind: 'wrong'; readonly message: string };
 
-/** The first line of a trace. A wrong one is told in a sentence: which field, which value, what would be right. */
+/** Reads the first line of a trace. If it is wrong, the message names field, value and what would be right. */
 export function readHeader(line: string): LineOutcome<TraceHeader> {
   const outcome = readAs(TraceHeader, line);
   if (outcome.kind === 'wrong') {
@@ -16,7 +17,7 @@ export function readHeader(line: string): LineOutcome<TraceHeader> {
   return outcome;
 }
 
-/** Any further line. Ranks are held against the layout by {@link unknownRank}. */
+/** Reads any further line. {@link unknownRank} checks ranks against the layout. */
 export function readRecord(line: string): LineOutcome<TraceRecord> {
   return readAs(TraceRecord, line);
 }
@@ -31,13 +32,13 @@ export function unknownRank({ layout }: TraceHeader, record: TraceRecord): numbe
 
 function readAs<T>(schema: z.ZodType<T>, line: string): LineOutcome<T> {
   if (line.length > MAX_TRACE_LINE_CHARACTERS) {
-    return wrong(`The line has ${line.length} characters; at most ${MAX_TRACE_LINE_CHARACTERS} are read.`);
+    return wrong(`The line has ${line.length} characters; at most ${MAX_TRACE_LINE_CHARACTERS} are allowed.`);
   }
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch (error) {
-    return wrong(`It is no JSON: ${(error as Error).message}.`);
+    return wrong(`The line is not JSON: ${(error as Error).message}.`);
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return { kind: 'read', value: parsed.data };
@@ -48,7 +49,7 @@ function readAs<T>(schema: z.ZodType<T>, line: string): LineOutcome<T> {
 
 const Timings = z.object({ kind: z.literal('step'), ranks: z.array(RankTiming) });
 
-/** Timings of ranks are checked by hand where they come by the thousand, which tells no more than that something is wrong; the schema says what. */
+/** Timings of ranks arrive by the thousand and have a fast check that finds no cause; the schema then finds it. */
 function issuesOfTimings(value: unknown): readonly z.core.$ZodIssue[] {
   const parsed = Timings.safeParse(value);
   return parsed.success ? [] : parsed.error.issues.filter(({ path }) => path[0] === 'ranks' && path.length > 1);

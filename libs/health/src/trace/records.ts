@@ -1,15 +1,15 @@
 /**
- * What is a trace made of? One JSON object a line, the header first, then records in the order in which they arrived. The same records are what
- * the operator gives to detectors as they come.
+ * What does a trace contain? One JSON object per line, the header first, then records in the order in which they arrived. The operator passes the same
+ * records to detectors as they arrive.
  *
- * `atMs` is when the record arrived, by one clock that never goes back: that of who writes the trace. What ranks say of time are durations and ages,
- * each by its own clock, so that clocks of two machines are never compared.
+ * `atMs` is the time of arrival on the writer's monotonic clock. Ranks report durations and ages, each by its own clock, so clocks of two machines are
+ * never compared.
  */
 import { ProcessGroup, RankCollectives, RankTimings, RankWatermarks } from '@coxswain/api-types';
 import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 
-/** Most characters of a line; the longest is a header of 4,096 nodes with ranks that do not follow each other. */
+/** Maximum characters of a line; the longest is a header of 4,096 nodes whose ranks are not contiguous. */
 export const MAX_TRACE_LINE_CHARACTERS = 1_048_576;
 const MAX_NODES = 16_384;
 const MAX_WORKS = 16;
@@ -22,9 +22,10 @@ const rank = z
   .min(0)
   .max(MAX_WORLD_SIZE - 1);
 
-/** Figures are text where they are not finite: JSON has no word for them. Null: nobody who told this record knows it. */
+/** Figures that are not finite are text, because JSON has no form for them. Null if the ranks of this record do not know the figure. */
 const figure = z.union([finite, z.enum(['NaN', 'Infinity', '-Infinity'])]).nullable();
 
+/** The first line of a trace: layout, nodes and how often ranks report. */
 export const TraceHeader = z.strictObject({
   kind: z.literal('header'),
   version: z.literal(1),
@@ -48,15 +49,17 @@ export const TraceHeader = z.strictObject({
 });
 export type TraceHeader = z.infer<typeof TraceHeader>;
 
-/** What a step had to do on a rank, where the engine knows; with it, unlike work is told from unlike speed. */
+/** Amount of work of a rank in a step, if the engine reports it. It separates unequal work from unequal speed. */
 const RankWork = z.strictObject({
   rank,
   squaredTokens: z.number().min(0).max(1e18).optional().describe('Sum of squared sequence lengths of the step.'),
   expertTokens: z.number().min(0).max(1e15).optional().describe('Tokens that its experts were sent.'),
 });
 
+/** Amount of work of a rank in a step. */
 export type RankWork = z.infer<typeof RankWork>;
 
+/** Any line of a trace after the header. */
 export const TraceRecord = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('group'), ...ProcessGroup.shape }),
   z.strictObject({
@@ -77,8 +80,9 @@ export const TraceRecord = z.discriminatedUnion('kind', [
     atMs,
     ranks: z.array(z.strictObject({ rank, step: counter.nullable() })).max(MAX_WORKS),
   }),
-  /** Nothing but that time has gone on: it may be that nobody says anything any more. */
+  /** Time has passed without another record; ranks may have stopped reporting. */
   z.strictObject({ kind: z.literal('tick'), atMs }),
 ]);
 export type TraceRecord = z.infer<typeof TraceRecord>;
+/** A record of one kind. */
 export type RecordOf<Kind extends TraceRecord['kind']> = Extract<TraceRecord, { kind: Kind }>;

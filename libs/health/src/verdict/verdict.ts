@@ -1,8 +1,8 @@
-/** What is said of a job's health, and how sure it is. */
+/** What do detectors conclude about a job, and how sure are they? */
 
 /**
- * hang: a rank for which others wait. networkHang: all of a group began an operation and none completes it. desync: members of a group called unlike
- * operations at one place, or one left a call out. blind: nothing is heard, so nothing is known. Others: who or what makes steps slow.
+ * hang: a rank for which others wait. networkHang: all members of a group began an operation and none completes it. desync: members of a group called
+ * different operations at one place, or one skipped a call. blind: no reports, so the state is unknown. Others: what makes steps slow.
  */
 export const VERDICT_KINDS = [
   'hang',
@@ -20,42 +20,45 @@ export const VERDICT_KINDS = [
   'sharedDataStall',
   'badLoss',
 ] as const;
+/** One of {@link VERDICT_KINDS}. */
 export type VerdictKind = (typeof VERDICT_KINDS)[number];
 
-/** none: only told. advise: a person or a test should look; no node is taken away. evict: replace the ranks' place. stop: the program's fault, or a state not to go on from. */
+/** none: report only. advise: a person or a test should check; no node is replaced. evict: replace the ranks' nodes. stop: the program is at fault, or training must not continue from this state. */
 export type VerdictAction = 'none' | 'advise' | 'evict' | 'stop';
 
 /** Most ranks that one verdict lists; `evidence.ranks` says how many there are. */
 const MAX_NAMED_RANKS = 16;
 
+/** A conclusion about a job, with its evidence. */
 export interface Verdict {
   readonly kind: VerdictKind;
-  /** When it was seen, on the clock of the records. */
+  /** Time of the verdict on the clock of the records. */
   readonly atMs: number;
-  /** Ascending; empty where no rank is to blame. */
+  /** Ascending; empty if no rank is to blame. */
   readonly ranks: readonly number[];
-  /** Where all of them are on one. */
+  /** The node, if all ranks run on one. */
   readonly node?: string;
-  /** Where they run, at most as many as ranks are listed. */
+  /** The nodes of the ranks, at most as many as ranks are listed. */
   readonly nodes: readonly string[];
   readonly group?: string;
   readonly message: string;
-  /** The numbers it stands on. */
+  /** The figures that support the verdict. */
   readonly evidence: Readonly<Record<string, number | string>>;
-  /** 0 to 1: the worth of the kind of evidence, not a measured frequency. */
+  /** 0 to 1: the weight of this kind of evidence, not a measured frequency. */
   readonly confidence: number;
   readonly action: VerdictAction;
-  /** Expected of the whole job by {@link windowedFalseAlarmsPerDay}; null for what is no test of windows, and of which no rate was measured. */
+  /** Expected for the whole job, by {@link windowedFalseAlarmsPerDay}; null if the verdict is no test of windows, so that no rate is known. */
   readonly falseAlarmsPerDay: number | null;
 }
 
+/** A verdict before nodes are added and ranks are bounded. */
 export type VerdictDraft = Omit<Verdict, 'ranks' | 'node' | 'nodes' | 'evidence' | 'falseAlarmsPerDay'> & {
   readonly ranks: readonly number[];
   readonly evidence: Readonly<Record<string, number | string>>;
   readonly falseAlarmsPerDay?: number;
 };
 
-/** Puts the node beside the ranks and bounds their number. */
+/** Adds the nodes of the ranks and bounds the number of ranks. */
 export function verdictOf(draft: VerdictDraft, nodeOf: (rank: number) => string | undefined): Verdict {
   const ranks = [...draft.ranks].sort((a, b) => a - b);
   const nodes = new Set(ranks.map(nodeOf));
@@ -72,10 +75,15 @@ export function verdictOf(draft: VerdictDraft, nodeOf: (rank: number) => string 
 }
 
 /** `rank 3`, `ranks 0-7`. */
-export function ranksInWords(ranks: readonly number[]): string {
+export function describeRanks(ranks: readonly number[]): string {
   const sorted = [...ranks].sort((a, b) => a - b);
   const [first, last] = [sorted[0], sorted.at(-1)];
   if (sorted.length === 1) return `rank ${first}`;
   if (last !== undefined && first !== undefined && last - first === sorted.length - 1) return `ranks ${first}-${last}`;
   return `ranks ${sorted.slice(0, 8).join(', ')}${sorted.length > 8 ? ` and ${sorted.length - 8} more` : ''}`;
+}
+
+/** The text with an upper-case first letter. */
+export function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

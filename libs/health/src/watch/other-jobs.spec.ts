@@ -78,7 +78,9 @@ describe('of a job that the second generator tells', () => {
         ['advise', [5]],
         ['advise', [5]],
       ]);
-      expect(slow[0]?.message).toMatch(/^Rank 5 .* Most of that its GPU was idle and waited for nobody/);
+      expect(slow[0]?.message).toMatch(
+        /^Rank 5 .* Its GPU was idle for most of that time and waited for no other rank/,
+      );
     });
 
     it('links are judged also when nothing is told in parts any more', () => {

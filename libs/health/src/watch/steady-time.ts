@@ -1,13 +1,14 @@
-/** Time as detectors see it: it never goes back, and what nobody wrote down did not happen to ranks. */
+/** Time for detectors: it never goes back and skips gaps without records. */
 
+/** A clock that follows the times of records. */
 export interface SteadyTime {
-  /** Of a record that was written at `atMs`. */
+  /** Detector time of a record that was written at `atMs`. */
   readonly of: (atMs: number) => number;
 }
 
 /**
- * A clock that was set, or a writer that stood still, shows as a gap in which there is no record at all, not even a tick. Of ranks that says nothing: a gap
- * counts for no more than `mostMs`, and one that goes back for nothing.
+ * If the clock was set or the writer was stopped, there is a gap without any record, not even a tick. A gap is no evidence about ranks: it counts for at
+ * most `mostMs`, and a step backwards counts for nothing.
  */
 export function steadyTime(mostMs: number): SteadyTime {
   let written: number | undefined;

@@ -1,8 +1,8 @@
 import { gangOf } from '../gang/gang.ts';
-import { hangDetector } from '../hang/hang-detector.ts';
+import { HangDetector } from '../hang/hang-detector.ts';
 import { lossDetector } from '../loss/loss-detector.ts';
 import { HEALTH_SETTINGS, type HealthSettings } from '../settings.ts';
-import { slowDetector } from '../slow/slow-detector.ts';
+import { SlowDetector } from '../slow/slow-detector.ts';
 import type { TraceHeader, TraceRecord } from '../trace/records.ts';
 import type { Verdict } from '../verdict/verdict.ts';
 import { steadyTime } from './steady-time.ts';
@@ -10,20 +10,21 @@ import { steadyTime } from './steady-time.ts';
 /** All detectors of one run of a job's ranks. */
 export interface HealthWatch {
   /**
-   * Verdicts of which this record was the last piece. Reads no clock: time goes on by `atMs` alone, so that the same records always give the same
-   * verdicts. What detectors remember is theirs and is changed in place; begin a new watch for each epoch and incarnation, and after a change of leader:
-   * it learns anew what is usual, and accuses nobody before it has.
+   * Takes one record into account and returns the verdicts that it completes. Reads no clock: time advances by `atMs` alone, so the same records always
+   * give the same verdicts. The state of the detectors changes in place. Begin a new watch for each epoch and incarnation, and after a change of leader:
+   * it learns what is usual again, and names no rank before it has.
    */
   readonly observe: (record: TraceRecord) => readonly Verdict[];
 }
 
+/** Starts all detectors for the run of a trace. */
 export function watchHealth(header: TraceHeader, settings: HealthSettings = HEALTH_SETTINGS): HealthWatch {
   const gang = gangOf(header);
-  const hang = hangDetector(gang, settings);
-  const others = [slowDetector(gang, settings), lossDetector(settings)];
+  const hang = new HangDetector(gang, settings);
+  const others = [new SlowDetector(gang, settings), lossDetector(settings)];
   const silentAfterMs = settings.hang.silentPeriods * header.reportEveryMs;
-  // Half of what makes a rank silent: after a gap nobody is, until he could have spoken.
-  const heardTime = steadyTime(silentAfterMs / 2);
+  // Half of the time that makes a rank silent: after a gap no rank counts as silent until it could have reported.
+  const reportTime = steadyTime(silentAfterMs / 2);
   // Steps may be further apart than reports: windows count the time between them in full, unless it runs backwards.
   const windowTime = steadyTime(Infinity);
   return {
@@ -34,7 +35,7 @@ export function watchHealth(header: TraceHeader, settings: HealthSettings = HEAL
       }
       const inWindow = { ...record, atMs: windowTime.of(record.atMs) };
       const verdicts = [
-        ...hang.observe({ ...record, atMs: heardTime.of(record.atMs) }),
+        ...hang.observe({ ...record, atMs: reportTime.of(record.atMs) }),
         ...others.flatMap((detector) => detector.observe(inWindow)),
       ];
       return verdicts.map((verdict) => ({ ...verdict, atMs: record.atMs }));

@@ -1,0 +1,260 @@
+import type { RankWatermark } from '@coxswain/api-types';
+import { aLayout } from '@coxswain/layout/testing';
+import { readHeader, readRecord, watchHealth } from '@coxswain/health';
+import { type GangRoster, HealthWatch, type HealthReport, type RunOfRanks, type StacksOfRun } from './health-watch.ts';
+
+const RUN: RunOfRanks = { jobUid: 'job-1', epoch: 1, incarnation: 1 };
+const ROSTER: GangRoster = {
+  namespace: 'team',
+  epoch: 1,
+  layout: aLayout({ dataParallelDegree: 4 }),
+  nodes: [
+    { node: 'a', ranks: '0-1' },
+    { node: 'b', ranks: '2-3' },
+  ],
+};
+
+/** Four ranks on two nodes whose launchers speak each second. */
+class Setup {
+  nowMs = 0;
+  asked = 0;
+  roster: GangRoster | undefined = ROSTER;
+  step = 0;
+  readonly watch: HealthWatch;
+
+  constructor(records?: ConstructorParameters<typeof HealthWatch>[0]['records'], stacks?: StacksOfRun) {
+    this.watch = new HealthWatch({
+      monotonicMs: () => this.nowMs,
+      rosterOf: () => {
+        this.asked += 1;
+        return Promise.resolve(this.roster);
+      },
+      ...(records === undefined ? {} : { records }),
+      ...(stacks === undefined ? {} : { stacks }),
+    });
+  }
+
+  /** Ranks train for that long, a step a second; those in `stuck` are in their own code, and the others wait for them. */
+  async train(
+    seconds: number,
+    stuck: readonly number[] = [],
+    run = RUN,
+    {
+      silent = [],
+      pace = () => 1,
+    }: { readonly silent?: readonly number[]; readonly pace?: (rank: number) => number } = {},
+  ): Promise<void> {
+    for (let second = 0; second < seconds; second += 1) {
+      this.nowMs += 1_000;
+      if (stuck.length === 0) this.step += 1;
+      const ageMs = stuck.length === 0 ? 10 : (second + 1) * 1_000;
+      const says = (rank: number): RankWatermark => {
+        const isStuck = stuck.includes(rank);
+        const enqueued = this.step + (stuck.length > 0 && !isStuck ? 1 : 0);
+        const group = { group: '1', operation: 'all_reduce', bytes: 8, started: enqueued, completed: this.step };
+        return {
+          rank,
+          step: this.step,
+          phase: 'training',
+          phaseAgeMs: ageMs,
+          groups: [{ ...group, enqueued, ageMs }],
+        };
+      };
+      for (const ranks of [
+        [0, 1],
+        [2, 3],
+      ]) {
+        const processGroups = [{ group: '1', name: 'data', ranks: '0-3' }];
+        const alive = ranks.map((rank) => ({ rank, alive: true, step: this.step }));
+        this.watch.heartbeat(run, {
+          ranks: alive,
+          watermarks: ranks.filter((rank) => !silent.includes(rank)).map(says),
+          processGroups,
+        });
+        const timings = ranks.map((rank) => ({
+          rank,
+          stepTimeMs: 1_000,
+          timingsMs: { forward: 400 * pace(rank), communication: 1_000 - 400 * pace(rank) },
+        }));
+        const report = { step: this.step, loss: 2, tokens: null, learningRate: null, gradNorm: null, ranks: timings };
+        if (stuck.length === 0) this.watch.step(run, report);
+      }
+      this.watch.tick();
+      await Promise.resolve();
+    }
+  }
+}
+
+const named = (words: readonly HealthReport[]): readonly unknown[] =>
+  words.map(({ verdict: { kind, ranks, node, action } }) => [kind, ranks, node, action]);
+
+describe('the watch over gangs', () => {
+  it('names the rank that the others wait for, first as advice, then to be acted on', async () => {
+    const setup = new Setup();
+    await setup.train(60);
+    expect(setup.watch.takeReports()).toEqual([]);
+    await setup.train(120, [3]);
+    expect(named(setup.watch.takeReports())).toEqual([
+      ['hang', [3], 'b', 'advise'],
+      ['hang', [3], 'b', 'evict'],
+    ]);
+    expect(setup.watch.takeReports()).toEqual([]);
+  });
+
+  it('tells of a loss that is no number', async () => {
+    const setup = new Setup();
+    await setup.train(30);
+    const report = { step: 31, loss: null, tokens: null, learningRate: null, gradNorm: null, ranks: [] };
+    setup.watch.step(RUN, { ...report, notFinite: { loss: 'NaN' } });
+    expect(setup.watch.takeReports().map(({ verdict: { kind, message } }) => [kind, message])).toEqual([
+      ['badLoss', 'Step 31: loss is NaN, no number. Suspend the job, and resume it from the last checkpoint.'],
+    ]);
+  });
+
+  it('takes a rank that has spoken and falls silent for unheard, whatever its launcher says of its process', async () => {
+    const setup = new Setup();
+    await setup.train(60);
+    await setup.train(120, [3], RUN, { silent: [3] });
+    const found = setup.watch.takeReports().filter(({ verdict }) => verdict.kind === 'hang');
+    expect(found.at(-1)?.verdict).toMatchObject({ ranks: [3], action: 'evict', evidence: { cause: 'noTelemetry' } });
+  });
+
+  it('asks once who is in a gang, and again after a while where nobody knows', async () => {
+    const setup = new Setup();
+    setup.roster = undefined;
+    await setup.train(11);
+    expect(setup.asked).toBe(3);
+    setup.roster = ROSTER;
+    await setup.train(60);
+    expect(setup.asked).toBe(4);
+  });
+
+  it('begins anew with another run, and hears nothing of an earlier one', async () => {
+    const setup = new Setup();
+    await setup.train(60);
+    await setup.train(30, [3], { ...RUN, incarnation: 2 });
+    await setup.train(200, [3], RUN);
+    expect(setup.watch.takeReports().every(({ incarnation }) => incarnation === 2)).toBe(true);
+  });
+
+  it('judges nobody by the roster of another epoch', async () => {
+    const setup = new Setup();
+    setup.roster = { ...ROSTER, epoch: 2 };
+    await setup.train(60);
+    await setup.train(120, [3]);
+    expect(setup.watch.takeReports()).toEqual([]);
+  });
+
+  it('names a rank whose own work takes longer, and blames nobody where all do', async () => {
+    const slow = new Setup();
+    await slow.train(400, [], RUN, { pace: (rank) => (rank === 2 ? 1.5 : 1) });
+    expect(named(slow.watch.takeReports())).toEqual([
+      ['slowRank', [2], 'b', 'advise'],
+      ['slowRank', [2], 'b', 'evict'],
+    ]);
+    const uniform = new Setup();
+    await uniform.train(200);
+    await uniform.train(400, [], RUN, { pace: () => 1.5 });
+    expect(uniform.watch.takeReports().filter(({ verdict }) => verdict.ranks.length > 0)).toEqual([]);
+  });
+
+  it('after a change of leader knows nothing of before, and takes a gang that goes on for one that does', async () => {
+    const before = new Setup();
+    await before.train(300);
+    const after = new Setup();
+    after.nowMs = 5_000_000;
+    after.step = 300;
+    // Launchers come back one after the other, and what they told last is minutes old.
+    await after.train(1, [], RUN, { silent: [0, 1, 2] });
+    after.nowMs += 45_000;
+    await after.train(120);
+    expect(after.watch.takeReports().filter(({ verdict }) => verdict.kind !== 'blind')).toEqual([]);
+  });
+
+  it('writes down what it judged, and that gives the same verdicts again', async () => {
+    const lines: string[] = [];
+    const setup = new Setup({
+      begin: (_run, header) => void lines.push(JSON.stringify(header)),
+      add: (_jobUid, record) => void lines.push(JSON.stringify(record)),
+      end: () => undefined,
+    });
+    await setup.train(60);
+    await setup.train(120, [3]);
+    const told = setup.watch.takeReports().map(({ verdict }) => verdict);
+    const [first = '', ...others] = lines;
+    const header = readHeader(first);
+    if (header.kind === 'wrong') throw new Error(header.message);
+    const replay = watchHealth(header.value);
+    const again = others.flatMap((line) => {
+      const record = readRecord(line);
+      if (record.kind === 'wrong') throw new Error(record.message);
+      return replay.observe(record.value);
+    });
+    expect(told.length).toBeGreaterThan(1);
+    expect(again).toEqual(told);
+  });
+
+  it('asks once in the middle of what the ranks of a gang are that stands still, and tells nothing of it before that is known', async () => {
+    const asked: unknown[] = [];
+    const known = Promise.withResolvers<Readonly<Record<string, string>>>();
+    const setup = new Setup(undefined, ({ jobUid, epoch }, ranks) => {
+      asked.push([jobUid, epoch, ranks]);
+      return known.promise;
+    });
+    await setup.train(60);
+    await setup.train(120, [3]);
+    expect(setup.watch.takeReports()).toEqual([]);
+    known.resolve({ 'stack of rank 3': 'next_batch (data.py:3)' });
+    await known.promise;
+    await Promise.resolve();
+    const told = setup.watch.takeReports();
+    expect(named(told)).toEqual([
+      ['hang', [3], 'b', 'advise'],
+      ['hang', [3], 'b', 'evict'],
+    ]);
+    const [first, second] = told.map(({ verdict }) => verdict.evidence);
+    expect(first).toMatchObject({ 'stack of rank 3': 'next_batch (data.py:3)', waitedForMs: expect.any(Number) });
+    expect(second).not.toHaveProperty('stack of rank 3');
+    expect(asked).toEqual([['job-1', 1, [3]]]);
+  });
+
+  it('asks no second time when it is told that something is done about the hang', async () => {
+    const asked: unknown[] = [];
+    const setup = new Setup(undefined, async () => ({ asked: String(asked.push(1)) }));
+    await setup.train(60);
+    await setup.train(120, [3]);
+    expect(named(setup.watch.takeReports())).toEqual([
+      ['hang', [3], 'b', 'advise'],
+      ['hang', [3], 'b', 'evict'],
+    ]);
+    expect(asked.length).toBe(1);
+  });
+
+  it('tells nothing of a job that went while its ranks were asked', async () => {
+    const known = Promise.withResolvers<Readonly<Record<string, string>>>();
+    const setup = new Setup(undefined, () => known.promise);
+    await setup.train(60);
+    await setup.train(120, [3]);
+    setup.watch.forget('job-1');
+    known.resolve({});
+    await known.promise;
+    await Promise.resolve();
+    expect(setup.watch.takeReports()).toEqual([]);
+  });
+
+  it('asks nobody of whom a rank is slow', async () => {
+    const asked: unknown[] = [];
+    const setup = new Setup(undefined, async () => ({ asked: String(asked.push(1)) }));
+    await setup.train(400, [], RUN, { pace: (rank) => (rank === 2 ? 1.5 : 1) });
+    expect([setup.watch.takeReports().length > 0, asked]).toEqual([true, []]);
+  });
+
+  it('forgets a job that is gone', async () => {
+    const setup = new Setup();
+    await setup.train(60);
+    setup.watch.forget('job-1');
+    setup.watch.tick();
+    await setup.train(1);
+    expect(setup.asked).toBe(2);
+  });
+});

@@ -1,0 +1,236 @@
+/** Do the ranks of reporting gangs make progress, and which rank holds the others up? Runs in the ingest thread as reports arrive. */
+import type { LauncherMessage, ProcessGroup, RankOperation, RankWatermark, StepReport } from '@coxswain/api-types';
+import { HEALTH_SETTINGS, type TraceHeader, type TraceRecord, type Verdict, watchHealth } from '@coxswain/health';
+import type { ParallelLayout } from '@coxswain/layout';
+import { lastOperations } from './last-operations.ts';
+
+/** More process groups than the largest job has. */
+const MAX_GROUPS = 131_072;
+/** How often launchers report ranks without news. */
+const REPORT_EVERY_MS = 10_000;
+/** Delay before an unknown roster is requested again. */
+const ROSTER_RETRY_MS = 5_000;
+/** Verdicts for which stack traces of the ranks are collected. */
+const STALL_KINDS: readonly Verdict['kind'][] = ['hang', 'networkHang', 'desync'];
+/** Verdicts of one kind that are reported for a run. */
+const MAX_VERDICTS = 16;
+
+/** One start of a gang's ranks. */
+export interface RunOfRanks {
+  readonly jobUid: string;
+  readonly epoch: number;
+  readonly incarnation: number;
+}
+
+/** Layout of a gang, and which ranks run on which node. */
+export interface GangRoster {
+  readonly namespace: string;
+  readonly epoch: number;
+  readonly layout: ParallelLayout;
+  readonly nodes: readonly { readonly node: string; readonly ranks: string }[];
+}
+
+/** A verdict about a run. */
+export interface HealthReport extends RunOfRanks {
+  readonly verdict: Verdict;
+  /** Last operations of the named ranks and of some ranks that wait for them. */
+  readonly operations?: readonly RankOperation[];
+}
+
+interface Watched extends RunOfRanks {
+  rosterRequestedAtMs: number;
+  judge: ReturnType<typeof watchHealth> | undefined;
+  /** Process groups that were declared. */
+  readonly groups: Set<string>;
+  /** Ranks that send watermarks; for these, a live process in the launcher's heartbeat is no evidence of progress. */
+  readonly speaking: Set<number>;
+  /** The newest watermark of each rank. */
+  readonly marks: Map<number, RankWatermark>;
+  readonly verdicts: Map<Verdict['kind'], number>;
+  /** Reports held back until stack traces arrive; undefined while none are being collected. */
+  held: HealthReport[] | undefined;
+  hasStacks: boolean;
+}
+
+/** Collects stack traces of a run, those of the given ranks first. Takes a few seconds at most and must not reject. */
+export type StacksOfRun = (run: RunOfRanks, ranks: readonly number[]) => Promise<Readonly<Record<string, string>>>;
+
+/** Records what detectors received. */
+interface Records {
+  readonly begin: (run: RunOfRanks, header: TraceHeader) => void;
+  readonly add: (jobUid: string, record: TraceRecord) => void;
+  readonly end: (jobUid: string) => void;
+}
+
+type Heartbeat = Extract<LauncherMessage, { kind: 'heartbeat' }>;
+
+/**
+ * One set of detectors for each run that reports. A new leader starts without history, so its time limits start again, except for wait times that ranks
+ * report themselves. Reports of a job affect that job alone.
+ */
+export class HealthWatch {
+  readonly #now: () => number;
+  readonly #roster: (jobUid: string) => Promise<GangRoster | undefined>;
+  readonly #watched = new Map<string, Watched>();
+  readonly #records: Records | undefined;
+  readonly #windowMs: number;
+  readonly #stacks: StacksOfRun | undefined;
+  #reports: HealthReport[] = [];
+
+  constructor(parts: {
+    /** Milliseconds of a monotonic clock. */
+    readonly monotonicMs: () => number;
+    /** Roster of the job's newest epoch; undefined if unknown. Must not reject. */
+    readonly rosterOf: (jobUid: string) => Promise<GangRoster | undefined>;
+    /** Window of detectors that compare ranks. Default: that of the settings. */
+    readonly windowMs?: number;
+    readonly records?: Records;
+    /** Absent: no stack traces are collected. */
+    readonly stacks?: StacksOfRun;
+  }) {
+    this.#stacks = parts.stacks;
+    this.#records = parts.records;
+    this.#windowMs = parts.windowMs ?? HEALTH_SETTINGS.slow.windowMs;
+    this.#now = parts.monotonicMs;
+    this.#roster = parts.rosterOf;
+  }
+
+  /** Receives a heartbeat. Ranks with watermarks count as reporting when they send one, other ranks while their process lives. */
+  heartbeat(
+    run: RunOfRanks,
+    { ranks, watermarks = [], processGroups = [] }: Omit<Partial<Heartbeat>, 'ranks'> & Pick<Heartbeat, 'ranks'>,
+  ): void {
+    const watched = this.#watchedOf(run);
+    if (watched?.judge === undefined) return;
+    for (const group of processGroups) this.#declareGroup(watched, group);
+    const atMs = this.#now();
+    for (const mark of watermarks) {
+      watched.speaking.add(mark.rank);
+      watched.marks.set(mark.rank, mark);
+    }
+    const others = ranks.filter(({ rank, alive }) => alive && !watched.speaking.has(rank));
+    if (watermarks.length > 0) this.#observe(watched, { kind: 'watermarks', atMs, ranks: watermarks });
+    if (others.length > 0) {
+      const reported = others.map(({ rank, step }) => ({ rank, step }));
+      this.#observe(watched, { kind: 'heartbeat', atMs, ranks: reported });
+    }
+  }
+
+  step(run: RunOfRanks, { step, notFinite, ranks, ...reported }: StepReport): void {
+    const watched = this.#watchedOf(run);
+    if (watched === undefined) return;
+    const loss = notFinite?.loss ?? reported.loss;
+    const gradNorm = notFinite?.gradNorm ?? reported.gradNorm;
+    this.#observe(watched, { kind: 'step', atMs: this.#now(), step, loss, gradNorm, ranks });
+  }
+
+  /** Advances time without a report. */
+  tick(): void {
+    for (const run of this.#watched.values()) this.#observe(run, { kind: 'tick', atMs: this.#now() });
+  }
+
+  /** Reports since the previous call. */
+  takeReports(): readonly HealthReport[] {
+    const reports = this.#reports;
+    this.#reports = [];
+    return reports;
+  }
+
+  get hasReports(): boolean {
+    return this.#reports.length > 0;
+  }
+
+  /** Drops the state of a deleted job. */
+  forget(jobUid: string): void {
+    this.#watched.delete(jobUid);
+    this.#records?.end(jobUid);
+  }
+
+  #watchedOf(run: RunOfRanks): Watched | undefined {
+    const known = this.#watched.get(run.jobUid);
+    if (known !== undefined && isLater(known, run)) return undefined;
+    const watched = known !== undefined && !isLater(run, known) ? known : this.#startWatching(run);
+    if (watched.judge === undefined && this.#now() - watched.rosterRequestedAtMs >= ROSTER_RETRY_MS)
+      void this.#requestRoster(watched);
+    return watched;
+  }
+
+  #startWatching({ jobUid, epoch, incarnation }: RunOfRanks): Watched {
+    const watched = {
+      jobUid,
+      epoch,
+      incarnation,
+      rosterRequestedAtMs: Number.NEGATIVE_INFINITY,
+      judge: undefined,
+      groups: new Set<string>(),
+      speaking: new Set<number>(),
+      marks: new Map<number, RankWatermark>(),
+      verdicts: new Map<Verdict['kind'], number>(),
+      held: undefined,
+      hasStacks: false,
+    };
+    this.#watched.set(jobUid, watched);
+    return watched;
+  }
+
+  async #requestRoster(watched: Watched): Promise<void> {
+    watched.rosterRequestedAtMs = this.#now();
+    const roster = await this.#roster(watched.jobUid);
+    if (roster?.epoch !== watched.epoch || watched.judge !== undefined) return;
+    const { layout, nodes } = roster;
+    const header: TraceHeader = {
+      kind: 'header',
+      version: 1,
+      layout,
+      nodes: [...nodes],
+      reportEveryMs: REPORT_EVERY_MS,
+    };
+    const slow = { ...HEALTH_SETTINGS.slow, windowMs: this.#windowMs };
+    watched.judge = watchHealth(header, { ...HEALTH_SETTINGS, slow });
+    if (this.#watched.get(watched.jobUid) === watched) this.#records?.begin(watched, header);
+  }
+
+  #declareGroup(watched: Watched, group: ProcessGroup): void {
+    if (watched.groups.has(group.group) || watched.groups.size >= MAX_GROUPS) return;
+    watched.groups.add(group.group);
+    this.#observe(watched, { kind: 'group', ...group });
+  }
+
+  #observe(watched: Watched, record: TraceRecord): void {
+    if (watched.judge === undefined) return;
+    const { jobUid, epoch, incarnation, verdicts, marks } = watched;
+    this.#records?.add(jobUid, record);
+    for (const verdict of watched.judge.observe(record)) {
+      const reported = verdicts.get(verdict.kind) ?? 0;
+      verdicts.set(verdict.kind, reported + 1);
+      if (reported >= MAX_VERDICTS) continue;
+      const operations = lastOperations(verdict, marks);
+      this.#report(watched, { jobUid, epoch, incarnation, verdict, operations });
+    }
+  }
+
+  /** At the first stall of a run, stack traces are collected. Later reports of the run are held back meanwhile, to keep their order. */
+  #report(watched: Watched, report: HealthReport): void {
+    if (watched.held !== undefined) watched.held.push(report);
+    else if (this.#stacks === undefined || watched.hasStacks || !STALL_KINDS.includes(report.verdict.kind))
+      this.#reports.push(report);
+    else void this.#reportWithStacks(watched, report, this.#stacks);
+  }
+
+  async #reportWithStacks(watched: Watched, report: HealthReport, stacks: StacksOfRun): Promise<void> {
+    const held: HealthReport[] = [];
+    watched.held = held;
+    watched.hasStacks = true;
+    const { verdict } = report;
+    const reported = await stacks(watched, verdict.ranks).catch(() => ({}));
+    const evidence = { ...verdict.evidence, ...reported };
+    watched.held = undefined;
+    // The job was deleted or its ranks were restarted meanwhile.
+    if (this.#watched.get(watched.jobUid) !== watched) return;
+    this.#reports.push({ ...report, verdict: { ...verdict, evidence } }, ...held);
+  }
+}
+
+function isLater(one: RunOfRanks, other: RunOfRanks): boolean {
+  return one.epoch > other.epoch || (one.epoch === other.epoch && one.incarnation > other.incarnation);
+}

@@ -1,0 +1,70 @@
+import { ProgressBoard } from '../launchers/progress-board.ts';
+import { ProgressTracker } from './progress-tracker.ts';
+
+/** As it is shown: what the tracker learned, as the board was told of it. */
+function shown(tracker: ProgressTracker, totalSteps?: number): ReturnType<ProgressBoard['progressOf']> {
+  const board = new ProgressBoard();
+  for (const steps of tracker.takeChanged()) board.take(steps);
+  return board.progressOf('job-1', totalSteps);
+}
+
+describe('progress', () => {
+  const gang = { jobUid: 'job-1', epoch: 3, incarnation: 1 };
+  const report = { at: '2026-01-01T00:00:00.000Z', loss: 2, tokens: 1000, stepTimeMs: 100 };
+
+  it('is the newest step with a pace and a forecast', () => {
+    const tracker = new ProgressTracker();
+    tracker.recordStep(gang, { ...report, step: 10 });
+    expect(shown(tracker, 110)).toEqual({
+      epoch: 3,
+      step: 10,
+      loss: 2,
+      tokensPerSecond: 10_000,
+      etaSeconds: 10,
+    });
+  });
+
+  it('says which incarnation made it, of every one but the first', () => {
+    const tracker = new ProgressTracker();
+    tracker.recordStep(gang, { ...report, step: 10 });
+    expect(shown(tracker)).not.toHaveProperty('incarnation');
+    tracker.recordStep({ ...gang, incarnation: 2 }, { ...report, step: 6 });
+    expect(shown(tracker)).toMatchObject({ epoch: 3, incarnation: 2, step: 6 });
+    tracker.recordStep({ ...gang, epoch: 4 }, { ...report, step: 7 });
+    expect(shown(tracker)).not.toHaveProperty('incarnation');
+  });
+
+  it('never goes back within an incarnation, and leaves an earlier one no say', () => {
+    const tracker = new ProgressTracker();
+    tracker.recordStep(gang, { ...report, step: 10 });
+    tracker.recordStep(gang, { ...report, step: 9 });
+    tracker.recordStep({ ...gang, epoch: 2 }, { ...report, step: 50 });
+    expect(shown(tracker)).toMatchObject({ epoch: 3, step: 10 });
+    tracker.recordStep({ ...gang, incarnation: 2 }, { ...report, step: 6 });
+    tracker.recordStep(gang, { ...report, step: 11 });
+    expect(shown(tracker)).toMatchObject({ epoch: 3, incarnation: 2, step: 6 });
+    tracker.recordStep({ ...gang, epoch: 4 }, { ...report, step: 5 });
+    expect(shown(tracker)).toMatchObject({ epoch: 4, step: 5 });
+  });
+
+  it('keeps a loss that only one of the gang’s pods knows', () => {
+    const tracker = new ProgressTracker();
+    tracker.recordStep(gang, { ...report, step: 10 });
+    tracker.recordStep(gang, { ...report, step: 10, loss: null, tokens: null });
+    expect(shown(tracker)).toMatchObject({ loss: 2, tokensPerSecond: 10_000 });
+  });
+
+  it('tells what of its time was in steps, of those that were not told as of the one that was', () => {
+    const tracker = new ProgressTracker();
+    const step = (at: number, number: number): void => {
+      tracker.recordStep(gang, { ...report, at: new Date(at).toISOString(), step: number });
+    };
+    step(50_000, 10);
+    expect(shown(tracker)).not.toHaveProperty('pace');
+    step(50_100, 11);
+    step(60_000, 14);
+    // Another pod of the gang.
+    step(60_001, 14);
+    expect(shown(tracker)).toMatchObject({ pace: { fromStep: 10, elapsedMs: 10_000, inStepsMs: 400 } });
+  });
+});

@@ -1,0 +1,283 @@
+import { request } from 'node:https';
+import { connect, type TLSSocket } from 'node:tls';
+import { REPORT_PATH, STACKS_PATH } from '@coxswain/api-types';
+import { FakeClock } from '@coxswain/kube/testing';
+import WebSocket from 'ws';
+import type { Authentication } from './authenticator.ts';
+import { createAuthority, issueServingCertificate, type KeyPair } from './authority.ts';
+import { MessageDeduplicator } from './message-deduplicator.ts';
+import { ProgressTracker } from './progress-tracker.ts';
+import { Rendezvous } from './rendezvous.ts';
+import { startReportServer, type ReportServer } from './report-server.ts';
+import type { ReportPorts } from './session-ports.ts';
+import { SeriesRing } from './series-ring.ts';
+import type { StackAnswer, StackQuestion } from './stack-requests.ts';
+import { WaitingLaunchers } from './waiting-launchers.ts';
+
+const pod = {
+  namespace: 'research',
+  jobName: 'tiny',
+  jobUid: 'job-1',
+  epoch: 1,
+  podIndex: 0,
+  ranks: [0],
+};
+const ports: ReportPorts = {
+  leadership: () => ({ leading: true, term: 1 }),
+  findPod: async () => pod,
+  isKnownPod: async () => true,
+  currentEpoch: () => 1,
+  isFenced: () => false,
+  currentIncarnation: () => 1,
+  recordCheckpoint: async () => 'recorded',
+  onNews: () => undefined,
+};
+const known: Authentication = {
+  kind: 'authenticated',
+  identity: { username: 'u', namespace: 'research', pod: { name: 'p', uid: 'pod-1' } },
+};
+const hello = JSON.stringify({
+  ...{ kind: 'hello', podUid: 'pod-1', epoch: 1, sequence: 1, rendezvous: null },
+  ...{ jobUid: 'job-1', bootId: 'boot', podIndex: 0, launcherVersion: '1' },
+});
+
+let ca: KeyPair;
+let serving: KeyPair;
+beforeAll(async () => {
+  ca = await createAuthority(new Date());
+  serving = await issueServingCertificate(ca, { hosts: ['127.0.0.1'], now: new Date() });
+});
+
+const open: { terminate(): void }[] = [];
+let server: ReportServer;
+let clock: FakeClock;
+afterEach(async () => {
+  for (const socket of open.splice(0)) socket.terminate();
+  await server.stop();
+});
+
+async function serve(
+  options: {
+    readonly authenticate?: () => Promise<Authentication>;
+    readonly most?: number;
+    readonly stacks?: (question: StackQuestion) => StackAnswer;
+  } = {},
+): Promise<void> {
+  clock = new FakeClock();
+  const authenticator = { authenticate: options.authenticate ?? (() => Promise.resolve(known)) };
+  const series = new SeriesRing({ bootId: 'boot' });
+  server = await startReportServer({
+    listenHost: '127.0.0.1',
+    listenPort: 0,
+    ownUrl: 'https://replica:9443',
+    serving,
+    clock,
+    silenceMs: 60_000,
+    unidentified: { most: options.most ?? 10, helloWithinMs: 10_000 },
+    series: { ring: series, authenticator, readers: [], leadership: () => ports.leadership(), clock },
+    stacks: {
+      authenticator,
+      readers: ['u'],
+      leadership: () => ports.leadership(),
+      requests: { take: async (question) => options.stacks?.(question) ?? { kind: 'noGang' } },
+    },
+    sessions: {
+      ports,
+      authenticator,
+      series,
+      progress: new ProgressTracker(),
+      health: { heartbeat: () => undefined, step: () => undefined },
+      rendezvous: new Rendezvous(),
+      waiting: new WaitingLaunchers(),
+      deduplicator: new MessageDeduplicator(),
+      recordContact: () => undefined,
+      recordLauncher: () => undefined,
+      recordPreflight: () => undefined,
+      recordTrained: () => undefined,
+      recordStacks: () => undefined,
+      now: () => clock.now(),
+      sleep: async () => undefined,
+      count: () => undefined,
+    },
+  });
+}
+
+interface Caller {
+  readonly socket: WebSocket;
+  readonly closed: Promise<void>;
+  /** The kind of the next message. */
+  heard(): Promise<string>;
+}
+
+async function call(): Promise<Caller> {
+  const socket = new WebSocket(`wss://127.0.0.1:${server.port}${REPORT_PATH}`, {
+    ca: ca.certPem,
+    headers: { authorization: 'Bearer token' },
+  });
+  open.push(socket);
+  const heard: string[] = [];
+  let wake = (): void => undefined;
+  socket.on('message', (data: Buffer) => {
+    heard.push((JSON.parse(data.toString()) as { readonly kind: string }).kind);
+    wake();
+  });
+  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+  return {
+    socket,
+    closed,
+    heard: async () => {
+      if (heard.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      return heard.shift() ?? '';
+    },
+  };
+}
+
+/** A connection that speaks TLS and nothing else. */
+async function connectOnly(): Promise<{ readonly closed: Promise<void> }> {
+  const socket: TLSSocket = connect({ host: '127.0.0.1', port: server.port, ca: ca.certPem, servername: '' });
+  open.push({ terminate: () => socket.destroy() });
+  socket.on('error', () => undefined);
+  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+  await new Promise<void>((resolve) => socket.once('secureConnect', () => resolve()).once('close', () => resolve()));
+  socket.resume();
+  return { closed };
+}
+
+describe('a place of the report endpoint', () => {
+  it('is held for 10 s by a connection that says nothing', async () => {
+    await serve();
+    const { closed } = await connectOnly();
+    await clock.advance(10_000);
+    await closed;
+  });
+
+  it('is not held longer by a caller that only pings', async () => {
+    await serve();
+    const caller = await call();
+    const ponged = new Promise((resolve) => caller.socket.once('pong', resolve));
+    await clock.advance(9_000);
+    caller.socket.ping();
+    await ponged;
+    await clock.advance(1_000);
+    await caller.closed;
+  });
+
+  it('is given up at the first frame that is not hello', async () => {
+    await serve();
+    const caller = await call();
+    caller.socket.send('nonsense');
+    expect(await caller.heard()).toBe('refused');
+    await caller.closed;
+  });
+
+  it('is kept by a launcher whose token takes long to be looked at, and by one that is known', async () => {
+    const authentication = Promise.withResolvers<Authentication>();
+    const asked = Promise.withResolvers<void>();
+    await serve({
+      authenticate: () => {
+        asked.resolve();
+        return authentication.promise;
+      },
+    });
+    const caller = await call();
+    caller.socket.send(hello);
+    await asked.promise;
+    await clock.advance(30_000);
+    authentication.resolve(known);
+    expect(await caller.heard()).toBe('welcome');
+    await clock.advance(20_000);
+    expect(caller.socket.readyState).toBe(WebSocket.OPEN);
+  });
+
+  it('is held for 5 s by a launcher that was sent away and does not part', async () => {
+    await serve();
+    const [older, newer] = [await call(), await call()];
+    older.socket.send(hello);
+    expect(await older.heard()).toBe('welcome');
+    older.socket.pause();
+    newer.socket.send(hello);
+    expect(await newer.heard()).toBe('welcome');
+    await clock.advance(4_999);
+    expect(server.connections).toBe(2);
+    await clock.advance(1);
+    // Ended by the socket itself, a few turns later.
+    for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(server.connections).toBe(1);
+    expect(newer.socket.readyState).toBe(WebSocket.OPEN);
+  });
+
+  it('is not taken by connections that say nothing, however many they are', async () => {
+    await serve({ most: 2 });
+    const caller = await call();
+    caller.socket.send(hello);
+    expect(await caller.heard()).toBe('welcome');
+    await connectOnly();
+    await connectOnly();
+    const one = await connectOnly();
+    await one.closed;
+    expect(caller.socket.readyState).toBe(WebSocket.OPEN);
+    expect(server.connections).toBe(1);
+  });
+});
+
+/** Asks for stacks as the API does. */
+async function askForStacks(query: string, headers: Readonly<Record<string, string>>): Promise<[number, object]> {
+  const answered = Promise.withResolvers<[number, object]>();
+  const url = `https://127.0.0.1:${server.port}${STACKS_PATH}${query}`;
+  const sent = request(url, { method: 'POST', ca: ca.certPem, headers, agent: false }, (response) => {
+    let text = '';
+    response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    response.on('end', () => answered.resolve([response.statusCode ?? 0, JSON.parse(text) as object]));
+  });
+  sent.on('error', answered.reject);
+  sent.end();
+  return answered.promise;
+}
+
+describe('stacks', () => {
+  const TAKEN: StackAnswer = {
+    kind: 'taken',
+    stacks: { takenAt: '2026-01-01T00:00:00Z', epoch: 1, rankCount: 2, groups: [], silent: [], leftOut: '' },
+  };
+  const TOKEN = { authorization: 'Bearer token' };
+  const api: Authentication = { kind: 'authenticated', identity: { username: 'u', namespace: 'system' } };
+  const stranger: Authentication = { kind: 'authenticated', identity: { username: 'another', namespace: 'system' } };
+
+  it.each<[string, string, Readonly<Record<string, string>>, Authentication, StackAnswer, number, object]>([
+    ['are answered to the API', '?jobUid=a-1', TOKEN, api, TAKEN, 200, TAKEN.stacks],
+    ['are told to nobody without a token', '?jobUid=a-1', {}, api, TAKEN, 401, { status: 401 }],
+    [
+      'are told to no other account',
+      '?jobUid=a-1',
+      TOKEN,
+      stranger,
+      TAKEN,
+      403,
+      { title: 'another is not allowed to read here' },
+    ],
+    ['are of one job', '', TOKEN, api, TAKEN, 400, { title: expect.stringMatching(/must have jobUid/) }],
+    ['are of a rank that can be', '?jobUid=a&rank=-1', TOKEN, api, TAKEN, 400, { status: 400 }],
+    ['are of a job that is there', '?jobUid=a', TOKEN, api, { kind: 'noGang' }, 404, { status: 404 }],
+    [
+      'are to be asked for later where they were a moment ago',
+      '?jobUid=a&rank=3',
+      TOKEN,
+      api,
+      { kind: 'later', why: 'asked', againInMs: 12.5 },
+      429,
+      { againInMs: 13 },
+    ],
+    // eslint-disable-next-line max-params -- a row of the table
+  ])('%s', async (_sentence, query, headers, who, answer, status, want) => {
+    const questions: StackQuestion[] = [];
+    const stacks = (question: StackQuestion): StackAnswer => {
+      questions.push(question);
+      return answer;
+    };
+    await serve({ authenticate: () => Promise.resolve(who), stacks });
+    expect(await askForStacks(query, headers)).toMatchObject([status, want]);
+    expect(questions.length).toBe([200, 404, 429].includes(status) ? 1 : 0);
+    if (status === 429) expect(questions).toEqual([{ jobUid: 'a', rank: 3 }]);
+  });
+});

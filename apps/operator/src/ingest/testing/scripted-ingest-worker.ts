@@ -1,0 +1,51 @@
+/** In place of the thread of the reports: it listens nowhere, and does what the name of the host says. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { FromIngest, IngestStart, ToIngest } from '../ingest-messages.ts';
+
+const { listenHost, listenPort } = workerData as IngestStart;
+const tell = (message: FromIngest): void => parentPort?.postMessage(message);
+
+const digest = (said: string): void =>
+  tell({
+    kind: 'digest',
+    digest: {
+      contacts: [],
+      sentAtMs: 0,
+      progress: [],
+      ended: [said],
+      launchers: [],
+      preflights: [],
+      health: [],
+      trained: [],
+      counts: {},
+      connections: 0,
+      utilisation: 0,
+    },
+  });
+
+if (listenHost === 'taken') throw new Error('the port is taken');
+tell({ kind: 'listening', port: listenPort === 0 ? 4321 : listenPort });
+
+parentPort?.on('message', (message: ToIngest) => {
+  switch (message.kind) {
+    case 'refuse':
+      if (message.why === 'throw') throw new Error('the thread died');
+      if (message.why === 'exit') process.exit(0);
+      if (message.why === 'hang') for (;;);
+      if (message.why === 'ask') {
+        const pod = { namespace: 'research', name: 'p', uid: 'pod-1' };
+        tell({ kind: 'question', id: 7, question: { kind: 'findPod', pod } });
+      }
+      return;
+    case 'answer':
+      return digest(`answer ${message.id}: ${JSON.stringify(message.answer)}`);
+    case 'view':
+      return digest(`sees ${message.jobs.length} jobs`);
+    case 'stop':
+      tell({ kind: 'stopped' });
+      parentPort?.close();
+      return;
+    default:
+      return;
+  }
+});

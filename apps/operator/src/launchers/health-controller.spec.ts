@@ -1,0 +1,170 @@
+import { aTrainingJob } from '@coxswain/api-types/testing';
+import type { Verdict } from '@coxswain/health';
+import { HealthController } from './health-controller.ts';
+import type { HealthReport } from '../ingest/health-watch.ts';
+
+const NOW = new Date('2026-01-01T00:20:00Z');
+const JOB = aTrainingJob({ metadata: { uid: 'job-1' } });
+
+function aVerdict(changes: Partial<Verdict> = {}): Verdict {
+  return {
+    kind: 'hang',
+    atMs: 1,
+    ranks: [3],
+    message: 'Others wait for rank 3.',
+    evidence: { waitedForMs: 61_000, cause: 'rankMissing' },
+    confidence: 0.9,
+    action: 'evict',
+    nodes: [],
+    falseAlarmsPerDay: null,
+    ...changes,
+  };
+}
+
+function aSetup(nodes = 4, knowsPhases = true, condemnedToday = 0) {
+  const told: string[] = [];
+  const controller = new HealthController({
+    now: () => NOW,
+    warn: ({ verdict }) => void told.push(verdict.kind),
+    nodesOf: () => nodes,
+    knowsPhases: () => knowsPhases,
+    condemnedToday: () => condemnedToday,
+  });
+  const hear = (verdict: Verdict, run: Partial<HealthReport> = {}): readonly string[] =>
+    controller.receive([{ jobUid: 'job-1', epoch: 1, incarnation: 1, verdict, ...run }]);
+  return { controller, hear, told };
+}
+
+const RANK_3 = { epoch: 1, incarnation: 1, about: { kind: 'rank', rank: 3 } };
+const GANG = { epoch: 1, incarnation: 1, about: { kind: 'gang' } };
+const many = Array.from({ length: 16 }, (_, rank) => rank);
+
+describe('what follows from a verdict', () => {
+  it.each<[string, Partial<Verdict>, number, readonly object[]]>([
+    ['a rank that others wait for is to blame', {}, 4, [RANK_3]],
+    ['advice ends nothing', { action: 'advise' }, 4, []],
+    ['steps that do not come, of an engine that says no more, end nothing', { evidence: { stoodMs: 1 } }, 4, []],
+    [
+      'a fault of the program ends the gang, and blames no node',
+      { kind: 'desync', action: 'stop', ranks: [1] },
+      4,
+      [GANG],
+    ],
+    ['so many at once have a cause in common', { ranks: many }, 4, [GANG]],
+    [
+      'of a large gang a few more may be to blame',
+      { ranks: many },
+      200,
+      many.map((rank) => ({ ...RANK_3, about: { kind: 'rank', rank } })),
+    ],
+  ])('%s', (_what, verdict, nodes, culprits) => {
+    const { controller, hear } = aSetup(nodes);
+    expect(hear(aVerdict(verdict))).toEqual(['job-1']);
+    expect(controller.ofJob(JOB)).toMatchObject(culprits);
+    expect(controller.ofJob(JOB)).toHaveLength(culprits.length);
+    expect(controller.findingsOf(JOB)).toHaveLength(1);
+  });
+
+  const SLOW: Partial<Verdict> = { kind: 'slowRank', ranks: [3], nodes: ['b'], evidence: { slowdown: 0.5 } };
+  const ofNodes = (count: number): readonly string[] => many.slice(0, count).map((node) => `node-${node}`);
+  it.each<[string, Partial<Verdict>, number, number]>([
+    ['that has cost as much as a restart is replaced', {}, 0, 1],
+    ['that was only named is left alone', { action: 'advise' }, 0, 0],
+    ['is left alone in a job that lost three gangs in a day', {}, 3, 0],
+    ['with all others of its node is one node', { ranks: many.slice(0, 8) }, 0, 8],
+    ['among many nodes is no cause', { ranks: many, nodes: ofNodes(5) }, 0, 0],
+  ])('a slow rank %s', (_what, verdict, condemnedToday, culprits) => {
+    const { controller, hear } = aSetup(4, true, condemnedToday);
+    hear(aVerdict({ ...SLOW, ...verdict }));
+    expect([controller.ofJob(JOB).length, controller.findingsOf(JOB).map(({ kind }) => kind)]).toEqual([
+      culprits,
+      ['SlowRank'],
+    ]);
+  });
+
+  it.each<[string, Partial<Verdict>]>([
+    ['a loss that is bad', { kind: 'badLoss', action: 'stop', ranks: [] }],
+    ['an uneven pipeline', { kind: 'stageImbalance', action: 'advise', ranks: [] }],
+    ['a job that is slow as a whole', { kind: 'slowJob', action: 'none', ranks: [] }],
+    ['a slow link', { kind: 'slowLink', action: 'advise' }],
+    ['storage that all wait for', { kind: 'sharedDataStall', action: 'advise', ranks: [] }],
+  ])('of %s people are told, and nothing ends', (_what, verdict) => {
+    const { controller, hear } = aSetup();
+    hear(aVerdict({ evidence: {}, ...verdict }));
+    expect([controller.ofJob(JOB).length, controller.findingsOf(JOB).length]).toEqual([0, 1]);
+  });
+
+  it('of ranks that share one node, that many are named and the gang is not', () => {
+    const { controller, hear } = aSetup();
+    hear(aVerdict({ ranks: many.slice(0, 8), nodes: ['b'] }));
+    expect(controller.ofJob(JOB)).toHaveLength(8);
+  });
+
+  it.each<[string, string, number]>([
+    ['a rank that lives is told of, and left alone', 'rankMissing', 0],
+    ['a rank that has fallen silent is to blame', 'noTelemetry', 1],
+  ])('of a program of which nobody knows when it evaluates, %s', (_what, cause, culprits) => {
+    const { controller, hear } = aSetup(4, false);
+    hear(aVerdict({ evidence: { waitedForMs: 61_000, cause } }));
+    expect([controller.ofJob(JOB).length, controller.findingsOf(JOB).length]).toEqual([culprits, 1]);
+  });
+
+  it('says the node, where there is one', () => {
+    const { controller, hear } = aSetup();
+    hear(aVerdict({ node: 'node-b' }));
+    expect(controller.ofJob(JOB)[0]?.message).toBe('Others wait for rank 3. Node node-b.');
+  });
+
+  it('is of one run alone: a later one begins without blame, and what is said late of an earlier one is nothing', () => {
+    const { controller, hear } = aSetup();
+    hear(aVerdict());
+    hear(aVerdict({ ranks: [1] }), { incarnation: 2 });
+    expect(hear(aVerdict(), { incarnation: 1 })).toEqual([]);
+    expect(controller.ofJob(JOB)).toMatchObject([{ incarnation: 2, about: { rank: 1 } }]);
+    expect(controller.findingsOf(JOB)).toMatchObject([{ incarnation: 2, ranks: [1] }]);
+    controller.forget('job-1');
+    expect(controller.ofJob(JOB)).toEqual([]);
+  });
+});
+
+describe('what is told of a verdict', () => {
+  it.each<[string, Partial<Verdict>, object]>([
+    [
+      'a hang, with what it stands on',
+      {},
+      { kind: 'Hang', ranks: [3], evidence: { waitedForMs: 61_000, confidence: 0.9 } },
+    ],
+    ['uneven stages', { kind: 'stageImbalance', ranks: [] }, { kind: 'Imbalance' }],
+    [
+      'what a slow rank adds to each step',
+      { kind: 'slowRank', evidence: { computeMs: 150, usualMs: 100 } },
+      { kind: 'SlowRank', costMsPerStep: 50 },
+    ],
+    [
+      'what a slow job adds to each step; nobody is to do anything',
+      { kind: 'slowJob', action: 'none', evidence: { stepMs: 120, usualStepMs: 100 } },
+      { kind: 'SlowJob', costMsPerStep: 20, isHarmless: true },
+    ],
+  ])('is %s', (_what, verdict, finding) => {
+    const { controller, hear, told } = aSetup();
+    hear(aVerdict(verdict));
+    expect(controller.findingsOf(JOB)).toMatchObject([
+      { ...finding, epoch: 1, incarnation: 1, noticedAt: NOW.toISOString() },
+    ]);
+    expect(told).toEqual([]);
+  });
+
+  it('is no incident where nothing is heard: nobody knows how those ranks are', () => {
+    const { controller, hear, told } = aSetup();
+    expect(hear(aVerdict({ kind: 'blind', action: 'none' }))).toEqual([]);
+    expect([controller.findingsOf(JOB), told]).toEqual([[], ['blind']]);
+  });
+
+  it('is bounded: of a run the newest are kept', () => {
+    const { controller, hear } = aSetup();
+    for (let rank = 0; rank < 40; rank += 1) hear(aVerdict({ kind: 'slowRank', ranks: [rank] }));
+    expect(controller.findingsOf(JOB).map(({ ranks }) => ranks[0])).toEqual(
+      Array.from({ length: 16 }, (_, index) => 24 + index),
+    );
+  });
+});

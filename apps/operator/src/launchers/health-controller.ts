@@ -1,0 +1,160 @@
+/** Which incidents, avoided nodes and warnings follow from the verdicts about a gang? */
+import type { IncidentKind, TrainingJob } from '@coxswain/api-types';
+import type { Finding, Verdict as NamedCulprit } from '@coxswain/lifecycle';
+import { isLater } from '../ingest/progress-tracker.ts';
+import type { HealthReport } from '../ingest/health-watch.ts';
+
+/** If more nodes are named at once than this number and this share of the gang, a common cause is more likely than bad nodes. */
+const MOST_NODES = 4;
+const MOST_SHARE = 0.1;
+/** Gangs of a job that are ended for slow ranks in a day; a job that is still slow has another cause. */
+const MOST_SLOW_A_DAY = 3;
+
+/** Findings kept of one run, newest last. */
+const MAX_FINDINGS = 16;
+
+/** The incident of each verdict. Lost telemetry is only a warning, because the ranks may be healthy. */
+const INCIDENT_OF: Readonly<Record<HealthReport['verdict']['kind'], IncidentKind | undefined>> = {
+  hang: 'Hang',
+  networkHang: 'NetworkHang',
+  desync: 'Desync',
+  blind: undefined,
+  slowRank: 'SlowRank',
+  slowLink: 'SlowLink',
+  slowJob: 'SlowJob',
+  stageImbalance: 'Imbalance',
+  expertImbalance: 'Imbalance',
+  sequenceImbalance: 'Imbalance',
+  collectionPauses: 'CollectionPauses',
+  hostDataStall: 'DataStall',
+  sharedDataStall: 'DataStall',
+  badLoss: 'BadLoss',
+};
+
+type Known = Pick<HealthReport, 'epoch' | 'incarnation'> & {
+  readonly culprits: readonly NamedCulprit[];
+  readonly findings: readonly Finding[];
+};
+
+/**
+ * Verdicts of the newest run of each job. State is in memory: the next leader finds the same again, and actions are recorded with the attempt.
+ */
+export class HealthController {
+  readonly #known = new Map<string, Known>();
+  readonly #warn: (report: HealthReport) => void;
+  readonly #nodesOf: (jobUid: string) => number;
+  readonly #knowsPhases: (jobUid: string) => boolean;
+  readonly #condemnedToday: (jobUid: string) => number;
+  readonly #now: () => Date;
+
+  constructor(parts: {
+    readonly now: () => Date;
+    /** Warns users of a verdict that is no incident; called once for each verdict. */
+    readonly warn: (report: HealthReport) => void;
+    /** Number of nodes of the job's newest gang. */
+    readonly nodesOf: (jobUid: string) => number;
+    /** Whether the hook recognizes when the job's engine saves, evaluates or compiles. */
+    readonly knowsPhases: (jobUid: string) => boolean;
+    /** Gangs of the job that ended in the last day with the reason Condemned, according to its status. */
+    readonly condemnedToday: (jobUid: string) => number;
+  }) {
+    this.#condemnedToday = parts.condemnedToday;
+    this.#now = parts.now;
+    this.#knowsPhases = parts.knowsPhases;
+    this.#warn = parts.warn;
+    this.#nodesOf = parts.nodesOf;
+  }
+
+  /** Receives verdicts. Returns the jobs to reconcile. */
+  receive(reports: readonly HealthReport[]): readonly string[] {
+    const news = new Set<string>();
+    for (const report of reports.map(withNode)) {
+      const { jobUid, epoch, incarnation } = report;
+      const known = this.#known.get(jobUid);
+      if (known !== undefined && isLater(known, report)) continue;
+      const finding = findingOf(report, this.#now());
+      if (finding === undefined) {
+        this.#warn(report);
+        continue;
+      }
+      const before = known !== undefined && !isLater(report, known) ? known : { culprits: [], findings: [] };
+      const culprits = [...before.culprits, ...this.#culpritsOf(report)];
+      const findings = [...before.findings, finding].slice(-MAX_FINDINGS);
+      this.#known.set(jobUid, { epoch, incarnation, culprits, findings });
+      news.add(jobUid);
+    }
+    return [...news];
+  }
+
+  /** Ranks or gangs to act on, from verdicts about the job's newest run. */
+  ofJob(job: TrainingJob): readonly NamedCulprit[] {
+    return this.#known.get(job.metadata.uid)?.culprits ?? [];
+  }
+
+  /** All findings about the newest run, whether or not a node is avoided for them. */
+  findingsOf(job: TrainingJob): readonly Finding[] {
+    return this.#known.get(job.metadata.uid)?.findings ?? [];
+  }
+
+  /** Drops the state of a deleted job. */
+  forget(jobUid: string): void {
+    this.#known.delete(jobUid);
+  }
+
+  /** If few ranks are to blame for a hang, the gang ends and their nodes are avoided. A hang of the network or the program only ends the gang. */
+  #culpritsOf({ jobUid, epoch, incarnation, verdict }: HealthReport): readonly NamedCulprit[] {
+    const { action, kind, ranks, nodes, message } = verdict;
+    const about = { epoch, incarnation, message };
+    const named = ranks.map((rank): NamedCulprit => ({ ...about, about: { kind: 'rank', rank } }));
+    const most = Math.max(MOST_NODES, MOST_SHARE * this.#nodesOf(jobUid));
+    const isMany = (nodes.length === 0 ? ranks.length : nodes.length) > most;
+    // Many slow ranks have a common cause, so the job continues and nothing is avoided.
+    if (kind === 'slowRank') {
+      return action === 'evict' && !isMany && this.#condemnedToday(jobUid) < MOST_SLOW_A_DAY ? named : [];
+    }
+    // A loss may be bad for one step; the user decides whether to continue.
+    if (kind === 'badLoss') return [];
+    if (action === 'stop') return [{ ...about, about: { kind: 'gang' } }];
+    // Without watermarks it is unknown whether an engine trains, saves or evaluates, so missing steps do not end the gang.
+    if (action !== 'evict' || verdict.evidence['waitedForMs'] === undefined) return [];
+    // A live rank may evaluate in a way that no hook recognizes while the others wait at a barrier for minutes.
+    if (verdict.evidence['cause'] === 'rankMissing' && !this.#knowsPhases(jobUid)) return [];
+    return ranks.length === 0 || isMany ? [{ ...about, about: { kind: 'gang' } }] : named;
+  }
+}
+
+/** The finding of a verdict; undefined if it is no incident. */
+function findingOf({ epoch, incarnation, verdict, operations }: HealthReport, now: Date): Finding | undefined {
+  const kind = INCIDENT_OF[verdict.kind];
+  if (kind === undefined) return undefined;
+  const { ranks, node, group, message, evidence, action, confidence } = verdict;
+  const costMsPerStep = costOf(verdict);
+  return {
+    epoch,
+    incarnation,
+    kind,
+    noticedAt: now.toISOString(),
+    ranks,
+    ...(node === undefined ? {} : { node }),
+    ...(group === undefined ? {} : { group }),
+    message,
+    evidence: { ...evidence, confidence },
+    ...(operations === undefined || operations.length === 0 ? {} : { operations }),
+    ...(costMsPerStep === undefined ? {} : { costMsPerStep }),
+    ...(action === 'none' ? { isHarmless: true } : {}),
+  };
+}
+
+/** Time lost per step: a step takes as long as its slowest rank, so the excess of that rank over its peers is lost. */
+function costOf({ kind, evidence }: HealthReport['verdict']): number | undefined {
+  const { computeMs, stepMs, usualMs, usualStepMs } = evidence;
+  const ms = kind === 'slowRank' ? Number(computeMs) - Number(usualMs) : Number(stepMs) - Number(usualStepMs);
+  return (kind === 'slowRank' || kind === 'slowJob') && ms > 0 ? ms : undefined;
+}
+
+/** Adds the node to the message, if there is one and it may be at fault. */
+function withNode(report: HealthReport): HealthReport {
+  const { verdict } = report;
+  if (verdict.node === undefined || verdict.kind === 'desync') return report;
+  return { ...report, verdict: { ...verdict, message: `${verdict.message} Node ${verdict.node}.` } };
+}

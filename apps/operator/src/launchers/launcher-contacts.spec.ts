@@ -1,0 +1,34 @@
+import { LauncherContacts } from './launcher-contacts.ts';
+
+describe('when a launcher was last heard', () => {
+  const from = (podUid: string, epoch = 1) => ({ jobUid: 'job', epoch, podUid });
+
+  it('is told for each pod of the job', () => {
+    const contacts = new LauncherContacts();
+    contacts.record(from('a'), 1_000);
+    contacts.record(from('b'), 2_000);
+    contacts.record(from('a'), 5_000);
+    expect(contacts.ofJob('job', 6_000)).toEqual(
+      new Map([
+        ['a', 1_000],
+        ['b', 4_000],
+      ]),
+    );
+    expect(contacts.ofJob('other', 6_000)).toEqual(new Map());
+  });
+
+  it('is kept for the newest epoch alone, whoever still speaks of an earlier one', () => {
+    const contacts = new LauncherContacts();
+    contacts.record(from('old', 1), 0);
+    contacts.record(from('new', 2), 0);
+    contacts.record(from('old', 1), 0);
+    expect([...contacts.ofJob('job', 0).keys()]).toEqual(['new']);
+  });
+
+  it('is forgotten with the job', () => {
+    const contacts = new LauncherContacts();
+    contacts.record(from('a'), 0);
+    contacts.forget('job');
+    expect(contacts.size).toBe(0);
+  });
+});

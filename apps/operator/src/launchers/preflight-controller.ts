@@ -1,0 +1,100 @@
+import { ranksOfPod, type PreflightReport } from '@coxswain/api-types';
+import type { ObservedPreflight } from '@coxswain/lifecycle';
+import { trainerImageOf } from '@coxswain/runtime';
+import { preflightOfGang, type LookedAtPod } from '@coxswain/preflight';
+import type { AddressedMessage } from '../ingest/ingest-messages.ts';
+import type { NewestGang } from './launcher-controller.ts';
+import type { PodPreflightReport } from '../ingest/session-ports.ts';
+
+interface ReportsOfEpoch {
+  readonly epoch: number;
+  /** Reports by pod index. */
+  readonly reports: Map<number, PreflightReport>;
+  /** The judgement; final once made, because later reports are repetitions. */
+  judged: ObservedPreflight | undefined;
+}
+
+/**
+ * Judges the preflight of a gang once all pods have reported, or one of them skipped it. If no node is at fault, the launchers may start their ranks;
+ * otherwise the attempt ends. State is in memory: launchers report again to a new leader, and start their ranks after a while without an answer.
+ */
+export class PreflightController {
+  readonly #gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
+  readonly #send: (message: AddressedMessage) => void;
+  readonly #reports = new Map<string, ReportsOfEpoch>();
+
+  constructor(parts: {
+    /** The job's newest gang, as far as it is known. */
+    readonly gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
+    readonly send: (message: AddressedMessage) => void;
+  }) {
+    this.#gangOf = parts.gangOf;
+    this.#send = parts.send;
+  }
+
+  /** Receives preflight reports. Returns the jobs whose gangs were judged. */
+  receive(received: readonly PodPreflightReport[]): readonly string[] {
+    for (const { jobUid, epoch, podIndex, report } of received) {
+      const known = this.#reports.get(jobUid);
+      if (known !== undefined && known.epoch > epoch) continue;
+      const current = known?.epoch === epoch ? known : { epoch, reports: new Map(), judged: undefined };
+      if (current.judged === undefined) current.reports.set(podIndex, report);
+      this.#reports.set(jobUid, current);
+    }
+    const jobs = [...new Set(received.map(({ jobUid }) => jobUid))];
+    const news = jobs.filter((jobUid) => this.#judge(jobUid));
+    for (const jobUid of jobs) {
+      // After the judgement only the reporting pods are answered. Answering all for each report would be quadratic in large gangs.
+      const asking = news.includes(jobUid) ? undefined : received.filter((report) => report.jobUid === jobUid);
+      this.#release(jobUid, asking);
+    }
+    return news;
+  }
+
+  /** The judgement of the newest epoch with reports. */
+  ofJob(jobUid: string): ObservedPreflight | undefined {
+    return this.#reports.get(jobUid)?.judged;
+  }
+
+  /** Drops the state of a deleted job. */
+  forget(jobUid: string): void {
+    this.#reports.delete(jobUid);
+  }
+
+  #judge(jobUid: string): boolean {
+    const known = this.#reports.get(jobUid);
+    const gang = this.#gangOf(jobUid);
+    if (gang === 'gone') this.forget(jobUid);
+    if (known === undefined || known.judged !== undefined || gang === undefined || gang === 'gone') return false;
+    if (gang.attempt.epoch !== known.epoch) return false;
+    const isWhole = known.reports.size >= gang.placement.nodes.length;
+    // Runs for every report, so an incomplete gang must be cheap.
+    if (!isWhole && ![...known.reports.values()].some(({ outcome }) => outcome === 'Skipped')) return false;
+    const pods = podsOf(gang, known.reports);
+    const avoidedNodes = (gang.job.status?.avoidedNodes ?? []).map(({ node }) => node);
+    const image = trainerImageOf(gang.job.spec, gang.placement.runtime);
+    known.judged = { epoch: known.epoch, ...preflightOfGang({ pods, avoidedNodes, image }) };
+    known.reports.clear();
+    return true;
+  }
+
+  /** Lets these pods, or every pod of the gang, start their ranks, unless a node is at fault. */
+  #release(jobUid: string, asking: readonly PodPreflightReport[] | undefined): void {
+    const judged = this.ofJob(jobUid);
+    const gang = this.#gangOf(jobUid);
+    if (judged === undefined || judged.named.nodes.length > 0 || gang === undefined || gang === 'gone') return;
+    const { epoch } = judged;
+    const indices = new Set(asking?.filter((report) => report.epoch === epoch).map((report) => report.podIndex));
+    for (const podIndex of asking === undefined ? gang.placement.nodes.keys() : indices) {
+      const podUid = gang.podUidOf(podIndex);
+      if (podUid !== undefined) this.#send({ jobUid, epoch, podUid, message: { kind: 'preflightDone', epoch } });
+    }
+  }
+}
+
+function podsOf({ placement }: NewestGang, reports: ReadonlyMap<number, PreflightReport>): LookedAtPod[] {
+  return placement.nodes.flatMap((node, podIndex) => {
+    const report = reports.get(podIndex);
+    return report === undefined ? [] : [{ podIndex, node, ranks: ranksOfPod(placement, podIndex).length, report }];
+  });
+}
