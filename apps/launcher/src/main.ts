@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { EXIT_CODES } from '@coxswain/api-types';
-import { look, LOOK } from './checkpoint-look.ts';
+import { look, LOOK } from './checkpoints/verifier-process.ts';
 import { WATCH_SAVES, watchSaves } from './engine-saves/watch-saves.ts';
-import { install } from './install.ts';
-import { run } from './run.ts';
-import { untilToldToEnd } from './rest.ts';
-import { parseSettings } from './settings.ts';
-import { fitCause, writeTerminationMessage } from './termination.ts';
-import { LAUNCHER_VERSION } from './version.ts';
+import { install } from './program/install.ts';
+import { run } from './pod/run.ts';
+import { untilToldToEnd } from './program/rest.ts';
+import { parseSettings } from './program/settings.ts';
+import { fitCause, writeTerminationMessage } from './ending/termination.ts';
+import { LAUNCHER_VERSION } from './program/version.ts';
 
 const NAME = 'coxswain-launcher';
 const HELP = `${NAME} ${LAUNCHER_VERSION}: the first process of a training container.

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { aLayout } from '@coxswain/layout/testing';
 import { waitFor } from '@coxswain/local-cluster';
-import type { SavedFact } from '../engine-facts.ts';
+import type { SavedFact } from '../facts/engine-facts.ts';
 import { SaveWatcher } from './save-watcher.ts';
 import { WATCH_SAVES } from './watch-saves.ts';
 

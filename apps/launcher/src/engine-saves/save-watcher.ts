@@ -3,9 +3,9 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SavedFact } from '../engine-facts.ts';
-import { thisProgram } from '../this-program.ts';
-import type { WatchedSaves } from './save-looks.ts';
+import type { SavedFact } from '../facts/engine-facts.ts';
+import { thisProgram } from '../program/this-program.ts';
+import type { WatchedSaves } from './save-scanner.ts';
 import { WATCH_SAVES, type LastLook, type WatchLine } from './watch-saves.ts';
 
 /** Processes in a row that ended, or were left behind, without a word. */

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { open, opendir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ENDS_BYTES, isCutOff, MANIFEST_FILE, PARTS, type SavedFile } from '@coxswain/checkpoint';
-import { errnoOf } from '../checkpoint-files.ts';
+import { errnoOf } from '../checkpoints/checkpoint-files.ts';
 
 /** Of one save: 16,384 ranks with six files each. More is not looked at. */
 const MOST_FILES = 100_000;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { MAX_RANKS_PER_POD, parseRanks, type RankAssignment } from '@coxswain/api-types';
-import { engineRunOf } from '../engine-run.ts';
-import type { Reporter } from '../reporter.ts';
-import type { Settings } from '../settings.ts';
-import type { Verdict } from '../verdict.ts';
+import { engineRunOf } from '../engine/engine-run.ts';
+import type { Reporter } from '../reports/reporter.ts';
+import type { Settings } from '../program/settings.ts';
+import type { Verdict } from '../ending/verdict.ts';
 import { SaveWatcher } from './save-watcher.ts';
 
 /** undefined: the engine tells of its checkpoints itself, keeps none, or another pod sees them. */

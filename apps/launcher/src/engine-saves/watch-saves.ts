@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { HashBudget } from './hash-budget.ts';
-import { SaveLooks, type LookResult, type WatchedSaves } from './save-looks.ts';
+import { SaveLooks, type LookResult, type WatchedSaves } from './save-scanner.ts';
 
 /** The subcommand that watches; not in the help, since nobody but a launcher asks it. */
 export const WATCH_SAVES = 'watch-saves';

@@ -5,7 +5,7 @@ import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SavedBy } from '@coxswain/api-types';
 import { CheckpointManifest, MANIFEST_FILE, type EngineFormat, type EngineSave } from '@coxswain/checkpoint';
-import type { SavedFact } from '../engine-facts.ts';
+import type { SavedFact } from '../facts/engine-facts.ts';
 import type { HashBudget } from './hash-budget.ts';
 import { unlessGone, type FoundFile } from './saved-files.ts';
 

@@ -4,11 +4,11 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { TokenBucket } from '@coxswain/units';
 import { z } from 'zod';
-import { LAUNCHER_ENV } from '../settings.ts';
-import { LineSplitter, type Line } from '../line-splitter.ts';
-import { MAX_FACT_BYTES, parseFact, type EngineFact } from '../engine-facts.ts';
-import type { SaveAsked } from '../save-requests.ts';
-import { realProcesses, type ProcessFacts } from './process-facts.ts';
+import { LAUNCHER_ENV } from '../program/settings.ts';
+import { LineSplitter, type Line } from '../logs/line-splitter.ts';
+import { MAX_FACT_BYTES, parseFact, type EngineFact } from './engine-facts.ts';
+import type { SaveAsked } from '../requests/save-requests.ts';
+import { realProcesses, type ProcessFacts } from '../processes/process-facts.ts';
 
 /** How long a connection may stay without a word of who it is. */
 const HELLO_MS = 5_000;

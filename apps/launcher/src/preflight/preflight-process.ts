@@ -11,9 +11,9 @@ import {
 import { confirmingPeersOf, firstPeersOf, measuredPairs } from '@coxswain/preflight';
 import { cutText } from '@coxswain/safe-text';
 import { z } from 'zod';
-import { LineSplitter } from '../line-splitter.ts';
-import { signalGroup } from '../processes.ts';
-import { LAUNCHER_ENV } from '../settings.ts';
+import { LineSplitter } from '../logs/line-splitter.ts';
+import { signalGroup } from '../processes/processes.ts';
+import { LAUNCHER_ENV } from '../program/settings.ts';
 import generated from './program.generated.json' with { type: 'json' };
 
 const ANSWER_FD = 3;
