@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { parse } from 'yaml';
 import { main } from './main.ts';
-import type { CliContext } from './session.ts';
+import type { CliContext } from './session/session.ts';
 
 type Routes = Readonly<Record<string, FakeAnswer | readonly FakeAnswer[]>>;
 

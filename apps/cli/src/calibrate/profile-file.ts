@@ -2,7 +2,7 @@
 import { brokenSchemaRule } from '@coxswain/layout';
 import { ClusterProfile } from '@coxswain/planner';
 import { CliError } from '../cli-error.ts';
-import { readDocument } from '../read-document.ts';
+import { readDocument } from '../files/read-document.ts';
 
 export function readProfile(path: string): ClusterProfile {
   const parsed = ClusterProfile.safeParse(readDocument(path), { reportInput: true });
