@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { EXIT_CODES } from '@coxswain/api-types';
-import { look, LOOK } from './checkpoints/verifier-process.ts';
+import { runVerifier, VERIFY_CHECKPOINT } from './checkpoints/verifier-process.ts';
 import { WATCH_SAVES, watchSaves } from './engine-saves/watch-saves.ts';
 import { install } from './program/install.ts';
 import { run } from './pod/run.ts';
-import { untilToldToEnd } from './program/rest.ts';
+import { waitForSignal } from './program/rest.ts';
 import { parseSettings } from './program/settings.ts';
 import { fitCause, writeTerminationMessage } from './ending/termination.ts';
 import { LAUNCHER_VERSION } from './program/version.ts';
@@ -15,7 +15,7 @@ const HELP = `${NAME} ${LAUNCHER_VERSION}: the first process of a training conta
   ${NAME} run -- <program> [arguments]   start one process of the engine per GPU, watch and report
   ${NAME} install --to <directory>       copy this program into a directory, as ${NAME}
   ${NAME} install <file>                 copy this program to a path
-  ${NAME} rest                           do nothing until told to end, in a pod that is there for its images
+  ${NAME} rest                           stay idle until SIGTERM or SIGINT, in a pod that only pulls images
   ${NAME} version                        print the version
   ${NAME} --help                         print this
 
@@ -36,10 +36,10 @@ async function main(args: readonly string[]): Promise<number> {
     case 'install':
       return await installSelf(rest);
     case 'rest':
-      await untilToldToEnd();
+      await waitForSignal();
       return 0;
-    case LOOK:
-      await look(rest[0] ?? '', writeOut);
+    case VERIFY_CHECKPOINT:
+      await runVerifier(rest[0] ?? '', writeOut);
       return 0;
     case WATCH_SAVES:
       await watchSaves(rest[0] ?? '', { input: process.stdin, write: writeOut });

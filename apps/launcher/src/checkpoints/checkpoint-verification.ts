@@ -32,7 +32,7 @@ interface VerifyOptions {
   readonly files?: CheckpointFiles;
 }
 
-interface Seen {
+interface VerifiedFiles {
   readonly manifest: CheckpointManifest;
   /** That were looked at. */
   readonly files: number;
@@ -56,9 +56,9 @@ class Finding extends Error {
 export async function verifyCheckpoint(
   { directory, manifestSha256 }: CheckpointOnDisk,
   { ranks, files = realFiles }: VerifyOptions = {},
-): Promise<Verification<Seen>> {
+): Promise<Verification<VerifiedFiles>> {
   for (let tried = 1; ; tried++) {
-    const seen = await look({ directory, manifestSha256 }, { ranks, files });
+    const seen = await verifyOnce({ directory, manifestSha256 }, { ranks, files });
     if (seen.kind === 'verified' || tried === TRIES) return seen;
     await files.pause(PAUSE_MS);
   }
@@ -71,7 +71,7 @@ export async function verifySaved(
   files: CheckpointFiles = realFiles,
 ): Promise<Verification<SavedCheckpoint>> {
   const { directory, manifestSha256 } = fact;
-  const seen = await look({ directory: join(saveDirectory, directory), manifestSha256 }, { files });
+  const seen = await verifyOnce({ directory: join(saveDirectory, directory), manifestSha256 }, { files });
   if (seen.kind === 'refused') return seen;
   const { step, format, files: listed } = seen.value.manifest;
   if (step !== fact.step)
@@ -81,10 +81,10 @@ export async function verifySaved(
   return { kind: 'verified', value: { step, directory, format, bytes, files: listed.length, manifestSha256 } };
 }
 
-async function look(
+async function verifyOnce(
   { directory, manifestSha256 }: CheckpointOnDisk,
   { ranks, files }: { readonly ranks?: RanksOfGang | undefined; readonly files: CheckpointFiles },
-): Promise<Verification<Seen>> {
+): Promise<Verification<VerifiedFiles>> {
   try {
     const manifest = await readManifest({ directory, manifestSha256 }, files);
     const own = ranks === undefined ? manifest.files : filesOfRanks(manifest.files, ranks);

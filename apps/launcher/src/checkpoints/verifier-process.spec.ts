@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { lookBeforeResume } from './verifier-process.ts';
+import { verifyResumedInProcess } from './verifier-process.ts';
 
 const ASKED = {
   checkpoint: { directory: '/c/step-10', manifestSha256: 'a'.repeat(64) },
@@ -33,42 +33,42 @@ describe('a process that looks at a checkpoint', () => {
       'that ends without an answer says nothing of the checkpoint',
       'echo; exit 7',
       60_000,
-      { kind: 'unseen', why: 'no process could look at it: it ended with code 7 and no answer' },
+      { kind: 'notVerified', why: 'no process could verify it: it ended with code 7 and no answer' },
     ],
     [
       'that is killed, as for want of memory, says nothing of it either',
       'echo; kill -9 $$',
       60_000,
-      { kind: 'unseen', why: 'no process could look at it: it ended with SIGKILL and no answer' },
+      { kind: 'notVerified', why: 'no process could verify it: it ended with SIGKILL and no answer' },
     ],
   ])('%s', async (_what, script, patienceMs, want) => {
-    const options = { patienceMs, looker: ['/bin/sh', '-c', script], pauseMs: 0 } as const;
-    expect(await lookBeforeResume(ASKED, options)).toEqual(want);
+    const options = { patienceMs, verifier: ['/bin/sh', '-c', script], pauseMs: 0 } as const;
+    expect(await verifyResumedInProcess(ASKED, options)).toEqual(want);
   });
 
   it.each<[string, string, string, unknown]>([
     ['is killed, as for want of memory', '2', '...', { kind: 'verified', value: {} }],
-    ['is killed every time', '9', '...', { kind: 'unseen', why: expect.stringContaining('SIGKILL') as string }],
+    ['is killed every time', '9', '...', { kind: 'notVerified', why: expect.stringContaining('SIGKILL') as string }],
   ])('that %s is followed by another one, three in all', async (_what, fails, tries, want) => {
     const directory = mkdtempSync(join(tmpdir(), 'coxswain-look-'));
     const file = join(directory, 'tries');
     const script = `printf . >> ${file}; [ $(wc -c < ${file}) -gt ${fails} ] || kill -9 $$; echo '{"kind":"verified","value":{}}'`;
-    const options = { patienceMs: 60_000, looker: ['/bin/sh', '-c', script], pauseMs: 0 } as const;
-    expect(await lookBeforeResume(ASKED, options)).toEqual(want);
+    const options = { patienceMs: 60_000, verifier: ['/bin/sh', '-c', script], pauseMs: 0 } as const;
+    expect(await verifyResumedInProcess(ASKED, options)).toEqual(want);
     expect(readFileSync(file, 'utf8')).toBe(tries);
     rmSync(directory, { recursive: true });
   });
 
   it('may take as long as it takes while it is answered now and then', async () => {
     const script = `for i in 1 2 3 4 5 6; do sleep 0.4; echo; done; echo '{"kind":"verified","value":{}}'`;
-    const seen = await lookBeforeResume(ASKED, { patienceMs: 1_500, looker: ['/bin/sh', '-c', script] });
+    const seen = await verifyResumedInProcess(ASKED, { patienceMs: 1_500, verifier: ['/bin/sh', '-c', script] });
     expect(seen).toMatchObject({ kind: 'verified' });
   });
 
   it('that cannot be started says nothing of the checkpoint', async () => {
-    const options = { patienceMs: 60_000, looker: ['/no/such/program'], pauseMs: 0 } as const;
-    expect(await lookBeforeResume(ASKED, options)).toEqual({
-      kind: 'unseen',
+    const options = { patienceMs: 60_000, verifier: ['/no/such/program'], pauseMs: 0 } as const;
+    expect(await verifyResumedInProcess(ASKED, options)).toEqual({
+      kind: 'notVerified',
       why: expect.stringContaining('ENOENT') as string,
     });
   });

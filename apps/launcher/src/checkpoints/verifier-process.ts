@@ -19,14 +19,14 @@ import type { SavedFact } from '../facts/engine-facts.ts';
 import { thisProgram } from '../program/this-program.ts';
 
 /** The subcommand that looks; not in the help, since nobody but a launcher asks it. */
-export const LOOK = 'look';
+export const VERIFY_CHECKPOINT = 'verify-checkpoint';
 /** So often at most the process that looks says that it was answered. */
 const PROGRESS_MS = 100;
 /** The kernel may end the process that looks for want of memory, or start none for want of numbers: of that nothing follows. */
 const TRIES = 3;
 const PAUSE_MS = 1_000;
 
-type Looker = ChildProcessByStdio<null, Readable, null>;
+type Verifier = ChildProcessByStdio<null, Readable, null>;
 
 /** A checkpoint to resume from, of which these ranks answer for a share. */
 interface ToResume {
@@ -43,38 +43,44 @@ interface Saved {
 type Question = (ToResume & { readonly about: 'resume' }) | (Saved & { readonly about: 'saved' });
 
 /** What was seen; or why nobody could look, which says nothing of the checkpoint and nothing of its mount. */
-export type Look<T> = Verification<T> | { readonly kind: 'unseen'; readonly why: string };
+export type VerifierOutcome<T> = Verification<T> | { readonly kind: 'notVerified'; readonly why: string };
 
 /** Whether the file system gave no answer at all, so that whoever looks later may get one. */
-export function wasSilence(seen: Look<unknown>): boolean {
+export function isMountSilent(seen: VerifierOutcome<unknown>): boolean {
   // An error would have said which.
   return seen.kind === 'refused' && seen.fault?.kind === 'MountBroken' && seen.fault.errno === undefined;
 }
 
-export interface LookOptions {
+export interface VerifierOptions {
   /** So long the file system may give no answer at all. */
   readonly patienceMs: number;
   /** Program that looks, and its arguments before the question; default: this one. */
-  readonly looker?: readonly [string, ...string[]];
+  readonly verifier?: readonly [string, ...string[]];
   /** Before another process is started in the place of one that ended without an answer; default: 1 s. */
   readonly pauseMs?: number;
 }
 
 /** As {@link verifyCheckpoint}, in a process of its own. */
-export async function lookBeforeResume(asked: ToResume, options: LookOptions): Promise<Look<unknown>> {
-  return await lookApart({ about: 'resume', ...asked }, options);
+export async function verifyResumedInProcess(
+  asked: ToResume,
+  options: VerifierOptions,
+): Promise<VerifierOutcome<unknown>> {
+  return await verifyInProcess({ about: 'resume', ...asked }, options);
 }
 
 /** As {@link verifySaved}, in a process of its own. */
-export async function lookAtSaved(asked: Saved, options: LookOptions): Promise<Look<SavedCheckpoint>> {
-  return await lookApart({ about: 'saved', ...asked }, options);
+export async function verifySavedInProcess(
+  asked: Saved,
+  options: VerifierOptions,
+): Promise<VerifierOutcome<SavedCheckpoint>> {
+  return await verifyInProcess({ about: 'saved', ...asked }, options);
 }
 
 /** As often as it takes until a process has looked, but no more than {@link TRIES} times. */
-async function lookApart<T>(question: Question, options: LookOptions): Promise<Look<T>> {
+async function verifyInProcess<T>(question: Question, options: VerifierOptions): Promise<VerifierOutcome<T>> {
   for (let tried = 1; ; tried++) {
-    const seen = await lookOnce<T>(question, options);
-    if (seen.kind !== 'unseen' || tried === TRIES) return seen;
+    const seen = await verifyOnce<T>(question, options);
+    if (seen.kind !== 'notVerified' || tried === TRIES) return seen;
     await delay(options.pauseMs ?? PAUSE_MS);
   }
 }
@@ -83,11 +89,11 @@ async function lookApart<T>(question: Question, options: LookOptions): Promise<L
  * While the process that looks tells of progress it may take as long as it takes. After `patienceMs` without it is left behind, and that is a mount that does not
  * work: it says nothing of the content.
  */
-async function lookOnce<T>(
+async function verifyOnce<T>(
   question: Question,
-  { patienceMs, looker = thisProgram(LOOK) }: LookOptions,
-): Promise<Look<T>> {
-  const [program, ...args] = looker;
+  { patienceMs, verifier = thisProgram(VERIFY_CHECKPOINT) }: VerifierOptions,
+): Promise<VerifierOutcome<T>> {
+  const [program, ...args] = verifier;
   try {
     const child = spawn(program, [...args, JSON.stringify(question)], { stdio: ['ignore', 'pipe', 'ignore'] });
     try {
@@ -101,12 +107,12 @@ async function lookOnce<T>(
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return { kind: 'unseen', why: `no process could look at it: ${why}` };
+    return { kind: 'notVerified', why: `no process could verify it: ${why}` };
   }
 }
 
 /** What the process that looks does: an empty line says that it was answered something, a line of JSON, which settles this, is what it found. */
-export async function look(question: string, write: (text: string) => Promise<void>): Promise<void> {
+export async function runVerifier(question: string, write: (text: string) => Promise<void>): Promise<void> {
   let told = -Infinity;
   const files = filesOnDisk(() => {
     if (performance.now() - told < PROGRESS_MS) return;
@@ -127,7 +133,7 @@ function withoutManifest(seen: Verification<unknown>): Verification<unknown> {
 }
 
 /** Whatever calls of that process still hang once it has answered. */
-async function answerOf(child: Looker): Promise<string> {
+async function answerOf(child: Verifier): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let said = '';
   child.once('error', reject);
@@ -140,7 +146,7 @@ async function answerOf(child: Looker): Promise<string> {
 }
 
 /** Settles once nothing was said for so long. */
-async function silence(child: Looker, patienceMs: number): Promise<undefined> {
+async function silence(child: Verifier, patienceMs: number): Promise<undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), patienceMs);
   child.stdout.on('data', () => timer.refresh()).once('close', () => clearTimeout(timer));

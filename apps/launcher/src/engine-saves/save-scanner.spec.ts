@@ -15,7 +15,7 @@ import { CheckpointManifest, type EngineFormat } from '@coxswain/checkpoint';
 import { aLayout } from '@coxswain/layout/testing';
 import { verifySaved } from '../checkpoints/checkpoint-verification.ts';
 import { HashBudget } from './hash-budget.ts';
-import { SaveLooks, type LookResult } from './save-scanner.ts';
+import { SaveScanner, type ScanResult } from './save-scanner.ts';
 
 /** What torch.save writes has this beginning and this end. */
 const ARCHIVE = Buffer.from('PK\u0003\u0004 tensors PK\u0005\u0006'.padEnd(22 + 13, '\0'));
@@ -29,17 +29,20 @@ const put = (path: string, content: string | Buffer = 'x'): void => {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), content);
 };
-const looksAt = (format: EngineFormat, { told = [] as readonly string[], budget = new HashBudget() } = {}): SaveLooks =>
-  new SaveLooks(
+const scannerOf = (
+  format: EngineFormat,
+  { told = [] as readonly string[], budget = new HashBudget() } = {},
+): SaveScanner =>
+  new SaveScanner(
     { saveDirectory: root, format, worldSize: 2, savedBy, told },
     { budget: () => budget, onAnswer: () => undefined },
   );
 /** Two looks, since a save that is being written is not the same twice. */
-const twice = async (looks: SaveLooks): Promise<readonly LookResult[]> => [
-  ...(await looks.look({ isLast: false })),
-  ...(await looks.look({ isLast: false })),
+const twice = async (scanner: SaveScanner): Promise<readonly ScanResult[]> => [
+  ...(await scanner.scan({ isLast: false })),
+  ...(await scanner.scan({ isLast: false })),
 ];
-const said = (results: readonly LookResult[]): readonly string[] =>
+const said = (results: readonly ScanResult[]): readonly string[] =>
   results.map((result) => (result.kind === 'said' ? result.sentence : `saved ${result.directory}`));
 const manifestOf = (directory: string): CheckpointManifest =>
   CheckpointManifest.parse(JSON.parse(readFileSync(join(root, directory, 'manifest.json'), 'utf8')));
@@ -73,11 +76,11 @@ describe('a save that an engine completed', () => {
     'as %s becomes a checkpoint, once, that verifies as those of our own engine do',
     async (format, save, directory) => {
       save(4);
-      const looks = looksAt(format);
-      const [fact, ...more] = await twice(looks);
+      const scanner = scannerOf(format);
+      const [fact, ...more] = await twice(scanner);
       expect(more).toEqual([]);
       expect(fact).toMatchObject({ kind: 'checkpointSaved', step: 4, directory });
-      expect(await looks.look({ isLast: true })).toEqual([]);
+      expect(await scanner.scan({ isLast: true })).toEqual([]);
       expect(manifestOf(directory)).toMatchObject({ ...savedBy, format, step: 4 });
       if (fact?.kind !== 'checkpointSaved') throw new Error('nothing was saved');
       expect(await verifySaved(root, fact)).toMatchObject({ kind: 'verified', value: { step: 4, format, directory } });
@@ -88,7 +91,7 @@ describe('a save that an engine completed', () => {
     titan(4);
     put('checkpoint/step-4/extra/part.bin', 'more');
     symlinkSync('/etc/passwd', join(root, 'checkpoint/step-4/link'));
-    await twice(looksAt('dcp'));
+    await twice(scannerOf('dcp'));
     const files = manifestOf('checkpoint/step-4').files;
     expect(files.map(({ path }) => path)).toEqual(['.metadata', '__0_0.distcp', '__1_0.distcp', 'extra/part.bin']);
     const sha256 = createHash('sha256').update('rank 1').digest('hex');
@@ -97,26 +100,26 @@ describe('a save that an engine completed', () => {
 
   it('has sizes alone in its manifest where there was no time to read it', async () => {
     titan(4);
-    await twice(looksAt('dcp', { budget: new HashBudget({ mostMs: 0 }) }));
+    await twice(scannerOf('dcp', { budget: new HashBudget({ mostMs: 0 }) }));
     expect(manifestOf('checkpoint/step-4').files[1]).toEqual({ path: '__0_0.distcp', bytes: 6 });
   });
 
   it('is told of by a launcher that finds the manifest of one that died before it could, as it is', async () => {
     titan(4);
-    const [first] = await twice(looksAt('dcp', { budget: new HashBudget({ mostMs: 0 }) }));
-    const [again] = await twice(looksAt('dcp'));
+    const [first] = await twice(scannerOf('dcp', { budget: new HashBudget({ mostMs: 0 }) }));
+    const [again] = await twice(scannerOf('dcp'));
     expect(again).toEqual(first);
   });
 
   it('is not told of again by whoever looks after one that did', async () => {
     titan(4);
-    expect(await twice(looksAt('dcp', { told: ['checkpoint/step-4'] }))).toEqual([]);
+    expect(await twice(scannerOf('dcp', { told: ['checkpoint/step-4'] }))).toEqual([]);
   });
 
   it('is not recorded, and nothing overwritten, where a file of somebody else has the name of the manifest', async () => {
     titan(4);
     put('checkpoint/step-4/manifest.json', '{"theirs":true}');
-    expect(said(await twice(looksAt('dcp')))).toEqual([
+    expect(said(await twice(scannerOf('dcp')))).toEqual([
       "The checkpoint of step 4 is not recorded: checkpoint/step-4 holds a manifest.json that is not Coxswain's.",
     ]);
     expect(readFileSync(join(root, 'checkpoint/step-4/manifest.json'), 'utf8')).toBe('{"theirs":true}');
@@ -126,11 +129,11 @@ describe('a save that an engine completed', () => {
 describe('a save that is not whole', () => {
   it('waits until two looks see the same', async () => {
     titan(4);
-    const looks = looksAt('dcp');
-    expect(await looks.look({ isLast: false })).toEqual([]);
+    const scanner = scannerOf('dcp');
+    expect(await scanner.scan({ isLast: false })).toEqual([]);
     appendFileSync(join(root, 'checkpoint/step-4/__0_0.distcp'), 'more');
-    expect(await looks.look({ isLast: false })).toEqual([]);
-    expect(said(await looks.look({ isLast: false }))).toEqual(['saved checkpoint/step-4']);
+    expect(await scanner.scan({ isLast: false })).toEqual([]);
+    expect(said(await scanner.scan({ isLast: false }))).toEqual(['saved checkpoint/step-4']);
   });
 
   it.each<[string, EngineFormat, () => void, string]>([
@@ -160,31 +163,31 @@ describe('a save that is not whole', () => {
     ],
   ])('%s is never one, and is told of when the ranks are gone', async (_what, format, save, sentence) => {
     save();
-    const looks = looksAt(format);
-    expect(await twice(looks)).toEqual([]);
-    expect(said(await looks.look({ isLast: true }))).toEqual([sentence]);
+    const scanner = scannerOf(format);
+    expect(await twice(scanner)).toEqual([]);
+    expect(said(await scanner.scan({ isLast: true }))).toEqual([sentence]);
     expect(existsSync(join(root, 'checkpoint/step-4/manifest.json'))).toBe(false);
   });
 
   it('becomes a checkpoint when its engine completes it', async () => {
     trainer(4);
     rmSync(join(root, 'checkpoint-4/rng_state_1.pth'));
-    const looks = looksAt('hugging-face');
-    expect(await twice(looks)).toEqual([]);
+    const scanner = scannerOf('hugging-face');
+    expect(await twice(scanner)).toEqual([]);
     put('checkpoint-4/rng_state_1.pth', ARCHIVE);
-    expect(said(await twice(looks))).toEqual(['saved checkpoint-4']);
-    expect(await looks.look({ isLast: true })).toEqual([]);
+    expect(said(await twice(scanner))).toEqual(['saved checkpoint-4']);
+    expect(await scanner.scan({ isLast: true })).toEqual([]);
   });
 
   it('that its engine deletes meanwhile, as it keeps the newest alone, is told of in a sentence; the newest is one', async () => {
     titan(4);
-    const looks = looksAt('dcp');
-    expect(await looks.look({ isLast: false })).toEqual([]);
+    const scanner = scannerOf('dcp');
+    expect(await scanner.scan({ isLast: false })).toEqual([]);
     rmSync(join(root, 'checkpoint/step-4/.metadata'));
     titan(8);
-    expect(await looks.look({ isLast: false })).toEqual([]);
+    expect(await scanner.scan({ isLast: false })).toEqual([]);
     rmSync(join(root, 'checkpoint/step-4'), { recursive: true });
-    expect(said(await looks.look({ isLast: false }))).toEqual([
+    expect(said(await scanner.scan({ isLast: false }))).toEqual([
       'The checkpoint of step 4 (checkpoint/step-4) was deleted, before it was recorded.',
       'saved checkpoint/step-8',
     ]);
@@ -192,10 +195,10 @@ describe('a save that is not whole', () => {
 
   it('that its engine deletes after it was recorded is told of, and what to do', async () => {
     titan(4);
-    const looks = looksAt('dcp');
-    await twice(looks);
+    const scanner = scannerOf('dcp');
+    await twice(scanner);
     rmSync(join(root, 'checkpoint/step-4'), { recursive: true });
-    expect(said(await twice(looks))).toEqual([
+    expect(said(await twice(scanner))).toEqual([
       'The checkpoint of step 4 (checkpoint/step-4) was deleted, although it is recorded; have the engine keep every checkpoint.',
     ]);
   });
@@ -204,7 +207,7 @@ describe('a save that is not whole', () => {
 describe('a directory', () => {
   it('that is not there holds no saves', async () => {
     rmSync(root, { recursive: true });
-    expect(await twice(looksAt('dcp'))).toEqual([]);
+    expect(await twice(scannerOf('dcp'))).toEqual([]);
     mkdirSync(root);
   });
 });

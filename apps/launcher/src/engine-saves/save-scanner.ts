@@ -19,17 +19,17 @@ export interface WatchedSaves {
 }
 
 /** What is told of a look: a checkpoint, or a sentence for the log. */
-export type LookResult = SavedFact | { readonly kind: 'said'; readonly sentence: string };
+export type ScanResult = SavedFact | { readonly kind: 'said'; readonly sentence: string };
 
-interface LookOptions {
+interface ScannerOptions {
   readonly budget: () => HashBudget;
   readonly onAnswer: () => void;
 }
 
 /** Remembers what it saw at the look before: what is still being written is not the same twice. */
-export class SaveLooks {
+export class SaveScanner {
   readonly #watched: WatchedSaves;
-  readonly #options: LookOptions;
+  readonly #options: ScannerOptions;
   readonly #done: Set<string>;
   /** By directory, the step of each save that was there at the last look. */
   readonly #known = new Map<string, number>();
@@ -38,19 +38,19 @@ export class SaveLooks {
   /** By directory, why it was not complete at the last look. */
   readonly #missing = new Map<string, string>();
 
-  constructor(watched: WatchedSaves, options: LookOptions) {
+  constructor(watched: WatchedSaves, options: ScannerOptions) {
     this.#watched = watched;
     this.#options = options;
     this.#done = new Set(watched.told);
   }
 
   /** The saves that are complete since the last look, oldest first. With `isLast` no rank is left that could write: once is enough. */
-  async look({ isLast }: { readonly isLast: boolean }): Promise<readonly LookResult[]> {
+  async scan({ isLast }: { readonly isLast: boolean }): Promise<readonly ScanResult[]> {
     const candidates = await this.#candidates();
     const results = this.#deletedSince(candidates);
     for (const save of candidates.filter(({ directory }) => !this.#done.has(directory))) {
       this.#known.set(save.directory, save.step);
-      const result = await this.#lookAt(save, isLast);
+      const result = await this.#examine(save, isLast);
       if (result !== undefined) results.push(result);
     }
     return isLast ? [...results, ...this.#unfinished()] : results;
@@ -69,7 +69,7 @@ export class SaveLooks {
   }
 
   /** Engines delete what they saved longest ago, unless they are told not to. */
-  #deletedSince(candidates: readonly EngineSave[]): LookResult[] {
+  #deletedSince(candidates: readonly EngineSave[]): ScanResult[] {
     const there = new Set(candidates.map(({ directory }) => directory));
     const gone = [...this.#known].filter(([directory]) => !there.has(directory));
     return gone.map(([directory, step]) => {
@@ -83,7 +83,7 @@ export class SaveLooks {
     });
   }
 
-  async #lookAt(save: EngineSave, isLast: boolean): Promise<LookResult | undefined> {
+  async #examine(save: EngineSave, isLast: boolean): Promise<ScanResult | undefined> {
     const { directory, step } = save;
     const path = join(this.#watched.saveDirectory, directory);
     const files = await filesBelow(path);
@@ -97,7 +97,7 @@ export class SaveLooks {
     return why === undefined && isSettled ? await this.#write(save, files) : undefined;
   }
 
-  async #write(save: EngineSave, files: readonly FoundFile[]): Promise<LookResult | undefined> {
+  async #write(save: EngineSave, files: readonly FoundFile[]): Promise<ScanResult | undefined> {
     const { saveDirectory, format, savedBy } = this.#watched;
     const written = await writeManifest(save, files, {
       saveDirectory,
@@ -122,7 +122,7 @@ export class SaveLooks {
     return isSame;
   }
 
-  #unfinished(): readonly LookResult[] {
+  #unfinished(): readonly ScanResult[] {
     return [...this.#missing.values()].map((sentence) => ({ kind: 'said', sentence }));
   }
 }

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SavedFact } from '../facts/engine-facts.ts';
 import { thisProgram } from '../program/this-program.ts';
 import type { WatchedSaves } from './save-scanner.ts';
-import { WATCH_SAVES, type LastLook, type WatchLine } from './watch-saves.ts';
+import { WATCH_SAVES, type LastScan, type WatchLine } from './watch-saves.ts';
 
 /** Processes in a row that ended, or were left behind, without a word. */
 const MOST_FAILURES = 5;
@@ -30,7 +30,7 @@ export class SaveWatcher {
   readonly #options: SaveWatcherOptions;
   readonly #told = new Set<string>();
   #child: Watching | undefined;
-  #lastLook: LastLook | undefined;
+  #lastScan: LastScan | undefined;
   #isOver = false;
   #failures = 0;
   readonly #ended: Promise<void>;
@@ -42,7 +42,7 @@ export class SaveWatcher {
 
   /** The ranks are gone: looks once more and reads for `hashMs` at most. Settles when that is done, or after `limitMs`. */
   async finish({ hashMs, limitMs }: { readonly hashMs: number; readonly limitMs: number }): Promise<void> {
-    this.#lastLook = { hashMs };
+    this.#lastScan = { hashMs };
     this.#ask();
     const late = new AbortController();
     await Promise.race([this.#ended, delay(limitMs, undefined, { signal: late.signal }).catch(() => undefined)]);
@@ -82,9 +82,9 @@ export class SaveWatcher {
     child.once('error', () => resolve(false)).once('close', () => resolve(false));
     createInterface({ input: child.stdout }).on('line', (line) => {
       silence.refresh();
-      if (line !== '' && this.#hear(JSON.parse(line) as WatchLine)) resolve(true);
+      if (line !== '' && this.#receive(JSON.parse(line) as WatchLine)) resolve(true);
     });
-    if (this.#lastLook !== undefined) this.#ask();
+    if (this.#lastScan !== undefined) this.#ask();
     const isDone = await promise;
     clearTimeout(silence);
     child.kill('SIGKILL');
@@ -95,11 +95,11 @@ export class SaveWatcher {
   }
 
   #ask(): void {
-    if (this.#lastLook !== undefined) this.#child?.stdin.write(`${JSON.stringify(this.#lastLook)}\n`);
+    if (this.#lastScan !== undefined) this.#child?.stdin.write(`${JSON.stringify(this.#lastScan)}\n`);
   }
 
   /** Whether that was the last. */
-  #hear(line: WatchLine): boolean {
+  #receive(line: WatchLine): boolean {
     if (line.kind === 'done') return true;
     this.#failures = 0;
     if (line.kind === 'said') this.#options.say(line.sentence);

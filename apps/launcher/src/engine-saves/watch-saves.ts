@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { HashBudget } from './hash-budget.ts';
-import { SaveLooks, type LookResult, type WatchedSaves } from './save-scanner.ts';
+import { SaveScanner, type ScanResult, type WatchedSaves } from './save-scanner.ts';
 
 /** The subcommand that watches; not in the help, since nobody but a launcher asks it. */
 export const WATCH_SAVES = 'watch-saves';
@@ -12,12 +12,12 @@ const POLL_MS = 2_000;
 const PROGRESS_MS = 100;
 
 /** A line to the process that watches: the ranks are gone, look once more, and read for so long at most. */
-export interface LastLook {
+export interface LastScan {
   readonly hashMs: number;
 }
 
 /** A line from it. An empty one says that the file system answers. */
-export type WatchLine = LookResult | { readonly kind: 'done' };
+export type WatchLine = ScanResult | { readonly kind: 'done' };
 
 /** Looks until it is told that the ranks are gone, and once more; ends at once where whoever asked is gone. */
 export async function watchSaves(
@@ -26,16 +26,16 @@ export async function watchSaves(
 ): Promise<void> {
   const over = new AbortController();
   let budget = new HashBudget();
-  let last: LastLook | undefined;
+  let last: LastScan | undefined;
   const lines = createInterface({ input });
   lines.on('line', (line) => {
-    last = JSON.parse(line) as LastLook;
+    last = JSON.parse(line) as LastScan;
     budget.cutTo(last.hashMs);
     over.abort();
   });
   // Nobody is left to be told.
   lines.on('close', () => process.exit(0));
-  const looks = new SaveLooks(JSON.parse(question) as WatchedSaves, {
+  const scanner = new SaveScanner(JSON.parse(question) as WatchedSaves, {
     budget: () => (budget = new HashBudget(last === undefined ? {} : { mostMs: last.hashMs })),
     onAnswer: atMostEvery(PROGRESS_MS, () => void write('\n')),
   });
@@ -43,10 +43,10 @@ export async function watchSaves(
     for (const result of results) await write(`${JSON.stringify(result)}\n`);
   };
   while (!over.signal.aborted) {
-    await tell(await looks.look({ isLast: false }));
+    await tell(await scanner.scan({ isLast: false }));
     await delay(POLL_MS, undefined, { signal: over.signal }).catch(() => undefined);
   }
-  await tell(await looks.look({ isLast: true }));
+  await tell(await scanner.scan({ isLast: true }));
   await tell([{ kind: 'done' }]);
   lines.removeAllListeners('close');
   lines.close();

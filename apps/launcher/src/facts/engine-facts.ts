@@ -69,7 +69,7 @@ export const EngineFact = z.discriminatedUnion('kind', [
 export type EngineFact = z.infer<typeof EngineFact>;
 export type StacksFact = Extract<EngineFact, { kind: 'stacks' }>;
 /** What is told without being asked. */
-export type ToldFact = Exclude<EngineFact, StacksFact>;
+export type ReportedFact = Exclude<EngineFact, StacksFact>;
 export type StepFact = Extract<EngineFact, { kind: 'step' }>;
 export type HeartbeatFact = Extract<EngineFact, { kind: 'heartbeat' }>;
 export type SavedFact = Extract<EngineFact, { kind: 'checkpointSaved' }>;

@@ -7,7 +7,6 @@ import { z } from 'zod';
 import { LAUNCHER_ENV } from '../program/settings.ts';
 import { LineSplitter, type Line } from '../logs/line-splitter.ts';
 import { MAX_FACT_BYTES, parseFact, type EngineFact } from './engine-facts.ts';
-import type { SaveAsked } from '../requests/save-requests.ts';
 import { realProcesses, type ProcessFacts } from '../processes/process-facts.ts';
 
 /** How long a connection may stay without a word of who it is. */
@@ -61,6 +60,8 @@ export interface AskedProcess {
   readonly pid: number;
   readonly saysItAnswers: boolean;
 }
+/** What became of a request to save: the engine has it (`asked`), the engine cannot read it (`cannot`), or no engine is connected (`silent`). */
+export type SaveAsked = 'asked' | 'cannot' | 'silent';
 /** Questions that a hook has not read; it gets no more of them then. */
 const MAX_UNREAD_BYTES = 4_096;
 

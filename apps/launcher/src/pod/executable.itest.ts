@@ -33,7 +33,7 @@ describe('the executable', () => {
     const resting = spawn(installed, ['rest'], { cwd: image, env: {} });
     const ended = once(resting, 'exit');
     const [said] = (await once(resting.stdout, 'data')) as [Buffer];
-    expect(said.toString()).toMatch(/rests until it is told to end/);
+    expect(said.toString()).toMatch(/idle until SIGTERM or SIGINT/);
     resting.kill('SIGTERM');
     const [code, signal] = (await ended) as [number | null, string | null];
     expect([code, signal]).toEqual([0, null]);

@@ -6,7 +6,7 @@ import { createAuthority, freePort, waitFor } from '@coxswain/local-cluster';
 import { aCheckpointIn } from '../testing/a-checkpoint.ts';
 import { anAuthority, aWholeGang, FakeOperator, obliging, type Behaviour } from '../testing/fake-operator.ts';
 import { LauncherProcess, type Start } from '../testing/launcher-process.ts';
-import { hangsOnce, whereLooked } from '../testing/verified-paths.ts';
+import { hangsOnce, inVerifier } from '../testing/in-verifier.ts';
 
 const disposals: (() => Promise<void>)[] = [];
 
@@ -194,7 +194,7 @@ describe('a launcher and its operator', () => {
     expect(await launcher.exited).toBe(EXIT_CODES.fenced.code);
     expect(launcher.cause()).toMatchObject({
       kind: 'fenced',
-      message: 'the operator refused this epoch: Epoch 2 runs.',
+      message: 'the operator refused this attempt: Epoch 2 runs.',
     });
   });
 
@@ -306,7 +306,7 @@ describe('a checkpoint that was saved', () => {
     const environment = {
       // A look is a process of its own: with less patience a busy machine, which takes seconds to start one, gives up each of them.
       COXSWAIN_MOUNT_PATIENCE_SECONDS: '20',
-      NODE_OPTIONS: whereLooked(directory, hangsOnce(directory)),
+      NODE_OPTIONS: inVerifier(directory, hangsOnce(directory)),
     };
     const launcher = await launch([operator.url], { engine, environment });
     const saved = `${JSON.stringify(aCheckpointIn(launcher.directory, 30))}\n`;

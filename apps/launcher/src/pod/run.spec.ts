@@ -5,7 +5,7 @@ import { waitFor } from '@coxswain/local-cluster';
 import { aCheckpointIn, sha256 } from '../testing/a-checkpoint.ts';
 import { anAuthority, aWholeGang, FakeOperator } from '../testing/fake-operator.ts';
 import { isRunning, LauncherProcess, type Start } from '../testing/launcher-process.ts';
-import { hangs, whereLooked } from '../testing/verified-paths.ts';
+import { hangs, inVerifier } from '../testing/in-verifier.ts';
 
 const disposals: (() => Promise<void>)[] = [];
 
@@ -181,7 +181,7 @@ describe('a checkpoint that cannot be loaded', () => {
       environment: {
         [POD_ENV.checkpointMount]: scratch.directory,
         COXSWAIN_MOUNT_PATIENCE_SECONDS: '2',
-        NODE_OPTIONS: whereLooked(scratch.directory, hangs(scratch.directory)),
+        NODE_OPTIONS: inVerifier(scratch.directory, hangs(scratch.directory)),
       },
       resume: { step: saved.step, path: saved.directory, manifestSha256: saved.manifestSha256 },
     });
@@ -201,7 +201,7 @@ describe('a checkpoint that cannot be loaded', () => {
   it('is not to blame when the process that looks at it is killed, as for want of memory', async () => {
     const scratch = await launch({ engine: 'exit 0' });
     const saved = aCheckpointIn(scratch.directory);
-    const killed = whereLooked(scratch.directory, `process.kill(process.pid, 'SIGKILL');`);
+    const killed = inVerifier(scratch.directory, `process.kill(process.pid, 'SIGKILL');`);
     const launcher = await launch({
       engine: 'echo started > ran',
       environment: { [POD_ENV.checkpointMount]: scratch.directory, NODE_OPTIONS: killed },
@@ -209,7 +209,9 @@ describe('a checkpoint that cannot be loaded', () => {
     });
     expect(await launcher.exited).toBe(70);
     expect(launcher.cause()).toMatchObject({ kind: 'launcherFailed', node: 'node-2' });
-    expect(launcher.cause().message).toMatch(/was not looked at: no process could look at it: it ended with SIGKILL/);
+    expect(launcher.cause().message).toMatch(
+      /could not be verified: no process could verify it: it ended with SIGKILL/,
+    );
     expect(launcher.cause().checkpointFault).toBeUndefined();
     expect(launcher.written('ran')).toBeUndefined();
   });

@@ -9,18 +9,18 @@ import {
   type TerminationCause,
 } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
-import { lookBeforeResume } from '../checkpoints/verifier-process.ts';
+import { verifyResumedInProcess } from '../checkpoints/verifier-process.ts';
 import { finishWatching, watchEngineSaves, type EngineSaves } from '../engine-saves/watch-engine-saves.ts';
 import { stepWordsOf } from '../engine/engine-run.ts';
 import { Gang } from '../gang/gang.ts';
 import { LogSink } from '../logs/log-relay.ts';
 import { SilentRanks } from '../hook/silent-ranks.ts';
-import { lookAround } from '../preflight/run-preflight.ts';
+import { runPreflight } from '../preflight/run-preflight.ts';
 import { freePort, parseAddress, type RendezvousAddress } from '../engine/rendezvous.ts';
 import { Reporter } from '../reports/reporter.ts';
 import type { Settings } from '../program/settings.ts';
 import { SaveRequests } from '../requests/save-requests.ts';
-import { AskedRanks } from '../requests/stack-requests.ts';
+import { StackRequests } from '../requests/stack-requests.ts';
 import { StopSignals } from './stop-signals.ts';
 import { clearTerminationMessage, fitCause, writeTerminationMessage } from '../ending/termination.ts';
 import { checkpointVerdict, makesRoom, plainVerdict, type Verdict } from '../ending/verdict.ts';
@@ -39,19 +39,19 @@ export interface RunOptions {
 }
 
 /**
- * The life of one pod of a gang: be assigned ranks, check the checkpoint, meet, start the ranks, watch, tell how it ended; and where others can be
- * started in their place, wait for that. Gives the exit code.
+ * Runs one pod of a gang: receives an assignment of ranks, verifies the checkpoint, waits for the rendezvous, starts the ranks, watches them and
+ * reports how they ended. Where other ranks can start in their place it waits for the next assignment. Returns the exit code.
  */
 export async function run({ settings, command, environment }: RunOptions): Promise<number> {
   const stdout = new LogSink(process.stdout);
   const stderr = new LogSink(process.stderr);
   const say = (sentence: string): void => stderr.say(sentence);
-  // A process that is started again in the same pod is told from its predecessor.
+  // Distinguishes this process from an earlier one in the same pod.
   const bootId = randomUUID();
-  /** A verdict from outside the ranks. */
+  /** Resolves with a verdict that does not come from the ranks. */
   const early = Promise.withResolvers<Verdict>();
   const ranks: Ranks = { gang: undefined, silent: undefined };
-  const asked = new AskedRanks({
+  const stacks = new StackRequests({
     alive: () => ranks.gang?.alive ?? [],
     ask: (rank, request) => ranks.gang?.facts?.askForStacks(rank, request),
   });
@@ -66,10 +66,10 @@ export async function run({ settings, command, environment }: RunOptions): Promi
     say,
     stepWords: stepWordsOf(environment),
     alive: () => ranks.gang?.alive ?? [],
-    onStaleEpoch: (message) => early.resolve(plainVerdict('fenced', `the operator refused this epoch: ${message}`)),
-    stacks: (wanted) => asked.take(wanted),
+    onStaleEpoch: (message) => early.resolve(plainVerdict('fenced', `the operator refused this attempt: ${message}`)),
+    stacks: (wanted) => stacks.answer(wanted),
     onEndRanks: (message) => ranks.gang?.kill(endedByOrder(message)),
-    onSaveWanted: (wanted) => saves.hear(wanted),
+    onSaveWanted: (wanted) => saves.receive(wanted),
   });
   const newGang = (assignment: RankAssignment): Gang =>
     new Gang({
@@ -80,22 +80,24 @@ export async function run({ settings, command, environment }: RunOptions): Promi
       environment: { ...environment, ...placesOf(assignment, settings) },
       stdout,
       stderr,
-      onFact: (rank, fact) => (fact.kind === 'stacks' ? asked.hear(rank, fact) : reporter.accept(rank, fact)),
+      onFact: (rank, fact) =>
+        fact.kind === 'stacks' ? stacks.receive(rank, fact) : reporter.facts.receive(rank, fact),
       onStepLine: (rank, line) => {
         ranks.silent?.stepPrinted();
-        reporter.acceptLine(rank, line);
+        reporter.facts.receiveLine(rank, line);
       },
     });
 
   const { verdict, cause } = await live({
     settings,
     ranks,
-    lookAround: (assignment, signal) => {
+    runPreflight: (assignment, signal) => {
       const isHost = ranksOf(assignment)[0] === 0;
-      return lookAround({ settings, assignment, isHost, command, environment, bootId, reporter, say, signal });
+      const { preflight } = reporter;
+      return runPreflight({ settings, assignment, isHost, command, environment, bootId, preflight, say, signal });
     },
     newGang,
-    watchSaves: (assignment) => watchEngineSaves(assignment, { settings, environment, reporter, say }),
+    watchSaves: (assignment) => watchEngineSaves(assignment, { settings, environment, facts: reporter.facts, say }),
     reporter,
     say,
     early: early.promise,
@@ -109,7 +111,7 @@ export async function run({ settings, command, environment }: RunOptions): Promi
   return verdict.exitCode;
 }
 
-/** What runs now, for those who must reach it. */
+/** The ranks that run now, for callbacks that must reach them. */
 interface Ranks {
   gang: Gang | undefined;
   silent: SilentRanks | undefined;
@@ -118,10 +120,10 @@ interface Ranks {
 interface Life {
   readonly settings: Settings;
   readonly ranks: Ranks;
-  /** At the pod, before its first ranks. */
-  readonly lookAround: (assignment: RankAssignment, signal: AbortSignal) => Promise<void>;
+  /** Measures the pod before its first ranks start. */
+  readonly runPreflight: (assignment: RankAssignment, signal: AbortSignal) => Promise<void>;
   readonly newGang: (assignment: RankAssignment) => Gang;
-  /** Where the engine saves in its own way, and this pod is to see it. */
+  /** Watches for checkpoints that the engine saves in its own format, if this pod is the one to do so. */
   readonly watchSaves: (assignment: RankAssignment) => EngineSaves;
   readonly reporter: Reporter;
   readonly say: (sentence: string) => void;
@@ -141,13 +143,13 @@ async function live(life: Life): Promise<Ending> {
   for (;;) {
     const over = new AbortController();
     const next = await Promise.race([
-      life.reporter.nextAssignment(),
+      life.reporter.orders.nextAssignment(),
       life.early,
       stopped(life.signals),
-      nobodyReached(life, last?.verdict, over.signal),
+      operatorUnreachable(life, last?.verdict, over.signal),
     ]);
     over.abort();
-    // Whatever ends the wait, what the pod has to say is how its ranks ended.
+    // Whatever ends the wait, the pod ends as its last ranks ended.
     if ('exitCode' in next) return last ?? { verdict: next, cause: toCause(next, life) };
     if (last !== undefined) forgetMessage(life);
     last = await runAssigned(life, next);
@@ -155,20 +157,20 @@ async function live(life: Life): Promise<Ending> {
     if (verdict.leavesProcesses === true)
       life.say('A process that the ranks started does not end, although it was killed: this pod can run no others.');
     if (!makesRoom(verdict, next)) return last;
-    // Before anything else: whoever kills the pod from now on finds in it what happened.
+    // Before anything else: if the pod is killed from now on, its termination message already names the cause.
     writeMessage(life, cause);
     life.reporter.reaped(verdict.isOrdered === true ? undefined : cause);
     life.say(`${verdict.message}; every process of incarnation ${next.incarnation} is gone, waiting for the next one.`);
   }
 }
 
-/** Runs what was assigned; when it gives the ending no process is left, unless its verdict says so. */
+/** Runs the assigned ranks to their end. No process is left then, unless the verdict says so. */
 async function runAssigned(life: Life, assignment: RankAssignment): Promise<Ending> {
   const { reporter, ranks, early, signals, say } = life;
   reporter.begin(assignment);
   const gang = life.newGang(assignment);
   ranks.gang = gang;
-  /** Signals may come much later, or never: whoever waits for them must not keep the ranks of every incarnation in memory. */
+  /** Signals may come much later, or never: their handlers must not keep the ranks of every incarnation in memory. */
   const running: Pick<Ranks, 'gang'> = { gang };
   const over = new AbortController();
   const before = await Promise.race([prepare(life, assignment, over.signal), early, stopped(signals), gang.ended]);
@@ -201,42 +203,42 @@ function sayGarbage({ garbage: { lines, connections } }: Gang, say: (sentence: s
   if (connections > 0) say(`${connections} connections to the report socket were of no rank, and were closed.`);
 }
 
-/** Gives where the ranks meet, or why they cannot begin. A spare has no ranks, and waits until it is told or asked to end. */
+/** Returns where the ranks meet, or why they cannot start. A spare has no ranks, and waits until its ranks are ended or it is asked to stop. */
 async function prepare(
   life: Life,
   assignment: RankAssignment,
   signal: AbortSignal,
 ): Promise<RendezvousAddress | Verdict> {
-  await life.lookAround(assignment, signal);
+  await life.runPreflight(assignment, signal);
   if (ranksOf(assignment).length === 0 || signal.aborted) return await new Promise<never>(() => undefined);
-  return (await whyNotResume(life.settings, assignment)) ?? (await meet(life, assignment, signal));
+  return (await resumeProblem(life.settings, assignment)) ?? (await meet(life, assignment, signal));
 }
 
-/** The verdict when the checkpoint to resume from cannot be used; each pod looks at its own ranks' share of it. */
-async function whyNotResume(settings: Settings, assignment: RankAssignment): Promise<Verdict | undefined> {
+/** The verdict if the checkpoint to resume from cannot be used; undefined if it can. Each pod verifies the files of its own ranks. */
+async function resumeProblem(settings: Settings, assignment: RankAssignment): Promise<Verdict | undefined> {
   const { resume, worldSize } = assignment;
   if (resume === undefined) return undefined;
   const directory = join(settings.checkpointMount, resume.path);
   const { manifestSha256 } = resume;
   const ranks = { ranks: ranksOf(assignment), worldSize };
-  const seen = await lookBeforeResume(
+  const outcome = await verifyResumedInProcess(
     { checkpoint: { directory, manifestSha256 }, ranks },
     { patienceMs: settings.mountPatienceMs },
   );
-  if (seen.kind === 'verified') return undefined;
-  // Not the checkpoint's fault: three of those would have a person choose another one.
-  if (seen.kind === 'unseen')
-    return plainVerdict('launcherFailed', `the checkpoint ${directory} was not looked at: ${seen.why}`);
-  return checkpointVerdict(`the checkpoint ${directory} did not verify: ${seen.why}`, seen.fault);
+  if (outcome.kind === 'verified') return undefined;
+  // Not the checkpoint's fault: after three of those a person would have to choose another checkpoint.
+  if (outcome.kind === 'notVerified')
+    return plainVerdict('launcherFailed', `the checkpoint ${directory} could not be verified: ${outcome.why}`);
+  return checkpointVerdict(`the checkpoint ${directory} did not verify: ${outcome.why}`, outcome.fault);
 }
 
-/** Learns where rank 0 listens: chosen here when it is ours, handed out by the operator when not. */
+/** Returns where rank 0 listens: this launcher chooses the address if rank 0 is in its pod, else the operator distributes it. */
 async function meet(life: Life, assignment: RankAssignment, signal: AbortSignal): Promise<RendezvousAddress> {
   const { settings, reporter, say } = life;
   const ranks = ranksOf(assignment);
   if (ranks[0] === 0) {
     const address = { host: settings.podIp, port: await freePort() };
-    reporter.announce(address);
+    reporter.announceRendezvous(address);
     return ranks.length === assignment.worldSize ? { ...address, host: loopbackOf(settings.podIp) } : address;
   }
   const since = performance.now();
@@ -246,7 +248,7 @@ async function meet(life: Life, assignment: RankAssignment, signal: AbortSignal)
     say(`Waiting for rank 0's address for ${seconds} s: ${state}.`);
   }, WAITING_SENTENCE_MS);
   signal.addEventListener('abort', () => clearInterval(timer));
-  const text = await reporter.addressOf(assignment.incarnation);
+  const text = await reporter.orders.addressOf(assignment.incarnation);
   const address = parseAddress(text);
   if (address === undefined)
     throw new Error(`the operator gave ${JSON.stringify(text)} as rank 0's address, which is not host:port`);
@@ -263,8 +265,8 @@ async function stopped(signals: StopSignals): Promise<Verdict> {
   return plainVerdict('stopped', 'asked to stop before any rank was started');
 }
 
-/** Nobody who could begin ranks, or those of another incarnation, was reached for as long as this launcher is patient. */
-async function nobodyReached(
+/** Settles when this launcher has reached no operator for its patience, so that nobody can start ranks here. */
+async function operatorUnreachable(
   { reporter, settings }: Life,
   last: Verdict | undefined,
   signal: AbortSignal,
@@ -291,7 +293,7 @@ function forwardSignals(life: Life, running: Pick<Ranks, 'gang'>, assignment: Ra
   void signals.first.then(() => {
     const { gang } = running;
     if (gang?.isRunning !== true) return;
-    // Before anything else, and written anew when it is known: whoever broke off with this pod kills it in a second.
+    // Before anything else: the pod may be killed within a second. The message is replaced when the cause is known.
     writeMessage(life, toCause(KILLED_MEANWHILE, { ...life, gang, assignment }));
     say(`Asked to stop: the ranks have ${Math.round(graceMs / 1000)} s to save and end.`);
     gang.requestStop(graceMs);
@@ -308,7 +310,7 @@ function forwardSignals(life: Life, running: Pick<Ranks, 'gang'>, assignment: Ra
   });
 }
 
-/** What is true of a launcher that was asked to stop, if it gets to say nothing more. */
+/** The verdict on a launcher that was asked to stop and is killed before it can write another. */
 const KILLED_MEANWHILE: Verdict = {
   kind: 'stopped',
   exitCode: 128 + 9,
@@ -324,7 +326,7 @@ function ranksOf({ ranks }: RankAssignment): readonly number[] {
   return parseRanks(ranks, MAX_RANKS_PER_POD);
 }
 
-/** Where the ranks save and begin, in their environment. */
+/** Environment variables that name where the ranks save and resume. */
 function placesOf(assignment: RankAssignment, { checkpointMount }: Settings): Readonly<Record<string, string>> {
   const { incarnation, resume, saveDirectory } = assignment;
   return {
@@ -346,7 +348,7 @@ function writeMessage({ settings, say }: Pick<Life, 'settings' | 'say'>, cause: 
   if (warning !== undefined) say(warning);
 }
 
-/** What is left of the ranks before must not be taken for how those that are about to start ended. */
+/** Empties the termination message of the ranks before: those that are about to start have not ended. */
 function forgetMessage({ settings, say }: Pick<Life, 'settings' | 'say'>): void {
   const warning = clearTerminationMessage(settings.terminationLog);
   if (warning !== undefined) say(warning);
@@ -363,7 +365,7 @@ function toCause(
     version: 1,
     kind: verdict.kind,
     epoch: settings.epoch,
-    // The first is left out, so that an operator of the release before can read it.
+    // Absent for the first, so that an operator of the previous release can read it.
     ...(incarnation === 1 ? {} : { incarnation }),
     node: settings.nodeName.slice(0, 253),
     ...(verdict.rank === undefined ? {} : { rank: verdict.rank }),
@@ -377,7 +379,7 @@ function toCause(
   });
 }
 
-/** Of a rank, or of who starts the ranks where it named none. */
+/** Whether the last lines of the failed rank, or of the starter that named none, belong to the cause. */
 function hasLines({ rank, kind }: Verdict): boolean {
   return rank !== undefined || kind === 'engineFailed';
 }

@@ -1,8 +1,8 @@
-import { OneAfterTheOther } from './bounded-serial-queue.ts';
+import { BoundedSerialQueue } from './bounded-serial-queue.ts';
 
 describe('work that waits', () => {
   it('is done in order, so much of it and no more, and taken again when there is room', async () => {
-    const queue = new OneAfterTheOther(2);
+    const queue = new BoundedSerialQueue(2);
     const gate = Promise.withResolvers<void>();
     const done: number[] = [];
     const work = (number: number) => async (): Promise<void> => {

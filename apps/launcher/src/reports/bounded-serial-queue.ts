@@ -1,21 +1,21 @@
-/** Work that is done one after the other, and of which so much waits at most: whoever asks for it cannot be trusted to stop. */
-export class OneAfterTheOther {
-  readonly #most: number;
+/** Runs work one piece after the other, and rejects more than a fixed number of waiting pieces: who adds work cannot be trusted to stop. */
+export class BoundedSerialQueue {
+  readonly #maxWaiting: number;
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxWaiting: number) {
+    this.#maxWaiting = maxWaiting;
   }
 
-  /** Settles when nothing is left to do. */
+  /** Settles when all work that was added so far is done. */
   get done(): Promise<void> {
     return this.#last;
   }
 
-  /** False where too much waits, and the work is not taken. It must not fail. */
+  /** Returns false, and does not take the work, if too much waits. The work must not reject. */
   add(work: () => Promise<void>): boolean {
-    if (this.#waiting >= this.#most) return false;
+    if (this.#waiting >= this.#maxWaiting) return false;
     this.#waiting += 1;
     this.#last = this.#last.then(work).then(() => {
       this.#waiting -= 1;

@@ -1,25 +1,32 @@
-/** What of a job's ranks was not told, in sentences? */
-export interface Missing {
-  /** Steps that came faster than the operator takes them, and those of which the operator was away. */
+/** What this launcher did not report of a job's ranks. */
+export interface DroppedCounts {
+  /** Steps that came faster than the operator accepts them. */
   readonly skippedSteps: number;
+  /** Steps that were dropped while no operator was connected. */
   readonly shedSteps: number;
-  /** By hooks, whose queues were full. */
+  /** Facts that hooks dropped because their queues were full. */
   readonly droppedFacts: number;
-  /** Checkpoints that were told while too many waited to be looked at. */
-  readonly untakenSaves: number;
+  /** Checkpoints that were saved while too many others waited for verification. */
+  readonly droppedSaves: number;
 }
 
-export function whatIsMissing({ skippedSteps, shedSteps, droppedFacts, untakenSaves }: Missing): readonly string[] {
+/** A sentence for each kind of report that is missing; none if everything was reported. */
+export function describeDropped({
+  skippedSteps,
+  shedSteps,
+  droppedFacts,
+  droppedSaves,
+}: DroppedCounts): readonly string[] {
   const steps = skippedSteps + shedSteps;
   return [
     ...(steps === 0
       ? []
       : [
-          `The series lacks ${steps} steps: ${skippedSteps} came faster than the operator takes them, ${shedSteps} while the operator was away.`,
+          `The series lacks ${steps} steps: ${skippedSteps} came faster than the operator accepts them, ${shedSteps} while no operator was connected.`,
         ]),
-    ...(droppedFacts === 0 ? [] : [`Hooks could not report ${droppedFacts} facts in time.`]),
-    ...(untakenSaves === 0
+    ...(droppedFacts === 0 ? [] : [`Hooks dropped ${droppedFacts} facts because their queues were full.`]),
+    ...(droppedSaves === 0
       ? []
-      : [`${untakenSaves} checkpoints were told faster than they could be looked at, and are not reported.`]),
+      : [`${droppedSaves} checkpoints were saved faster than they could be verified, and are not reported.`]),
   ];
 }

@@ -1,6 +1,6 @@
 import { LauncherMessage, MAX_REPORT_BYTES } from '@coxswain/api-types';
 import { parseFact, type HeartbeatFact } from '../facts/engine-facts.ts';
-import { RanksNow } from './rank-progress.ts';
+import { RankProgress } from './rank-progress.ts';
 
 const GROUP = { group: '3', operation: 'all_reduce', bytes: 64, enqueued: 7, started: 7, completed: 7, ageMs: 200 };
 const STANDS = { ...GROUP, completed: 6 };
@@ -17,11 +17,11 @@ function beat(group: object, more: object = {}): HeartbeatFact {
 
 describe('what a rank says of how far it is', () => {
   it('is told with its age as of now, and each of its groups once', () => {
-    const now = new RanksNow();
-    now.heard(0, beat(GROUP, { processGroups: [TENSOR, { ...TENSOR, group: 'of nobody' }] }), 1_000);
-    now.heard(1, beat(STANDS, { processGroups: [TENSOR] }), 1_400);
-    now.stepDone(0, 5, 1_450);
-    expect(now.heartbeat(ALIVE, { nowMs: 1_500, listens: true })).toEqual({
+    const now = new RankProgress();
+    now.receive(0, beat(GROUP, { processGroups: [TENSOR, { ...TENSOR, group: 'of nobody' }] }), 1_000);
+    now.receive(1, beat(STANDS, { processGroups: [TENSOR] }), 1_400);
+    now.recordStep(0, 5, 1_450);
+    expect(now.heartbeat(ALIVE, { nowMs: 1_500, readsWatermarks: true })).toEqual({
       ranks: [
         { rank: 0, alive: true, step: 5 },
         { rank: 1, alive: false, step: 4 },
@@ -36,10 +36,10 @@ describe('what a rank says of how far it is', () => {
   });
 
   it('is no longer told once the rank has fallen silent; that its process is there, is', () => {
-    const now = new RanksNow();
-    now.heard(0, beat(STANDS), 1_000);
+    const now = new RankProgress();
+    now.receive(0, beat(STANDS), 1_000);
     const told = (nowMs: number): unknown =>
-      now.heartbeat(ALIVE.slice(0, 1), { nowMs, listens: true }).watermarks?.length;
+      now.heartbeat(ALIVE.slice(0, 1), { nowMs, readsWatermarks: true }).watermarks?.length;
     expect([told(26_000), told(26_001)]).toEqual([1, 0]);
   });
 
@@ -47,10 +47,10 @@ describe('what a rank says of how far it is', () => {
     ['that has told a step', 'starting', { phase: 'training', phaseAgeMs: 500 }],
     ['that saves', 'saving', { phase: 'saving', phaseAgeMs: 1_900 }],
   ])('says of a rank %s what it does', (_what, phase, expected) => {
-    const now = new RanksNow();
-    now.stepDone(0, 5, 1_500);
-    now.heard(0, beat(GROUP, { watermark: { phase, phaseAgeMs: 900, groups: [] } }), 1_000);
-    const { watermarks } = now.heartbeat(ALIVE.slice(0, 1), { nowMs: 2_000, listens: true });
+    const now = new RankProgress();
+    now.recordStep(0, 5, 1_500);
+    now.receive(0, beat(GROUP, { watermark: { phase, phaseAgeMs: 900, groups: [] } }), 1_000);
+    const { watermarks } = now.heartbeat(ALIVE.slice(0, 1), { nowMs: 2_000, readsWatermarks: true });
     expect(watermarks).toMatchObject([expected]);
   });
 
@@ -59,10 +59,10 @@ describe('what a rank says of how far it is', () => {
     ['nothing was said', true, parseFact('{"kind":"heartbeat","step":4}') as HeartbeatFact],
     ['its words are not ours', true, beat({ ...GROUP, operation: 7 })],
     ['its phase is not ours', true, beat(GROUP, { watermark: { phase: 'resting', phaseAgeMs: 1, groups: [] } })],
-  ])('is left out where %s, and that it lives is told', (_why, listens, fact) => {
-    const now = new RanksNow();
-    now.heard(0, fact, 0);
-    expect(now.heartbeat(ALIVE.slice(0, 1), { nowMs: 1, listens })).toEqual({
+  ])('is left out where %s, and that it lives is told', (_why, readsWatermarks, fact) => {
+    const now = new RankProgress();
+    now.receive(0, fact, 0);
+    expect(now.heartbeat(ALIVE.slice(0, 1), { nowMs: 1, readsWatermarks })).toEqual({
       ranks: [{ rank: 0, alive: true, step: 4 }],
     });
   });
@@ -72,17 +72,17 @@ describe('what a rank says of how far it is', () => {
     ['it stands', STANDS, 2_000, true],
     ['another has just said so', STANDS, 1_999, false],
   ])('is news before the next heartbeat is due, or not, where %s', (_what, group, sinceMs, want) => {
-    const now = new RanksNow();
-    expect(now.heard(1, beat(STANDS), 100)).toBe(true);
-    expect(now.heard(0, beat(group), 100 + sinceMs)).toBe(want);
+    const now = new RankProgress();
+    expect(now.receive(1, beat(STANDS), 100)).toBe(true);
+    expect(now.receive(0, beat(group), 100 + sinceMs)).toBe(want);
   });
 
   it('fits into a frame, however much they say', () => {
-    const now = new RanksNow();
+    const now = new RankProgress();
     const ranks = Array.from({ length: 16 }, (_, rank) => ({ rank, alive: true }));
     for (const { rank } of ranks) {
       const names = Array.from({ length: 32 }, (_, index) => `${rank}.${index}${'\u0001'.repeat(50)}`);
-      now.heard(
+      now.receive(
         rank,
         beat(GROUP, {
           watermark: { phase: 'saving', phaseAgeMs: 1, groups: names.map((group) => ({ ...GROUP, group })) },
@@ -91,7 +91,7 @@ describe('what a rank says of how far it is', () => {
         0,
       );
     }
-    const said = now.heartbeat(ranks, { nowMs: 1, listens: true });
+    const said = now.heartbeat(ranks, { nowMs: 1, readsWatermarks: true });
     const envelope = { podUid: 'p', epoch: 1, sequence: 1, rendezvous: null };
     const frame = JSON.stringify({ ...envelope, kind: 'heartbeat', ...said });
     expect(frame.length).toBeLessThan(MAX_REPORT_BYTES);

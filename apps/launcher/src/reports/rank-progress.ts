@@ -24,7 +24,7 @@ interface Mark {
 }
 
 /** Of the ranks that run. What is told of them is bounded, whatever they say. */
-export class RanksNow {
+export class RankProgress {
   readonly #stepOf = new Map<number, number>();
   readonly #steppedAtMs = new Map<number, number>();
   readonly #markOf = new Map<number, Mark>();
@@ -36,15 +36,15 @@ export class RanksNow {
     return this.#stepOf.size === 0 ? undefined : Math.max(...this.#stepOf.values());
   }
 
-  stepDone(rank: number, step: number, nowMs: number): void {
+  recordStep(rank: number, step: number, nowMs: number): void {
     if (step <= (this.#stepOf.get(rank) ?? 0)) return;
     this.#stepOf.set(rank, step);
     this.#steppedAtMs.set(rank, nowMs);
   }
 
   /** Whether it says that it stands, so that the operator should hear of it before the next heartbeat is due. */
-  heard(rank: number, { step, watermark, processGroups }: HeartbeatFact, nowMs: number): boolean {
-    if (step !== null) this.stepDone(rank, step, nowMs);
+  receive(rank: number, { step, watermark, processGroups }: HeartbeatFact, nowMs: number): boolean {
+    if (step !== null) this.recordStep(rank, step, nowMs);
     if (processGroups !== undefined) this.#groupsOf.set(rank, processGroups);
     if (watermark === undefined) return false;
     this.#markOf.set(rank, { watermark, atMs: nowMs });
@@ -53,13 +53,13 @@ export class RanksNow {
     return true;
   }
 
-  /** What the operator is told; `listens`: also of watermarks. */
+  /** What the operator is told; `readsWatermarks`: also of watermarks. */
   heartbeat(
     alive: readonly { readonly rank: number; readonly alive: boolean }[],
-    { nowMs, listens }: { readonly nowMs: number; readonly listens: boolean },
+    { nowMs, readsWatermarks }: { readonly nowMs: number; readonly readsWatermarks: boolean },
   ): Pick<Heartbeat, 'ranks' | 'watermarks' | 'processGroups'> {
     const ranks = alive.map((one) => ({ ...one, step: this.#stepOf.get(one.rank) ?? null }));
-    if (!listens || this.#markOf.size === 0) return { ranks };
+    if (!readsWatermarks || this.#markOf.size === 0) return { ranks };
     const marks = alive.flatMap(({ rank }) => this.#watermarkOf(rank, nowMs) ?? []);
     const watermarks = fitting(marks, MOST_WATERMARK_BYTES);
     const named = new Set(watermarks.flatMap(({ groups }) => groups.map(({ group }) => group)));

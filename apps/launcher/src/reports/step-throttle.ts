@@ -29,7 +29,7 @@ export class StepThrottle<T> {
   }
 
   /** From now on so many. */
-  keepTo(stepsPerSecond: number): void {
+  setRate(stepsPerSecond: number): void {
     this.#stepsPerSecond = stepsPerSecond;
   }
 

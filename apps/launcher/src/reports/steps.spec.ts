@@ -186,7 +186,7 @@ describe('the throttle', () => {
 
   it('lets as many through as the operator says', () => {
     const throttle = new StepThrottle<number>(0);
-    throttle.keepTo(1.5);
+    throttle.setRate(1.5);
     const told = Array.from({ length: 6_000 }, (_, index) => throttle.offer(index, index * 10)).filter(
       (step) => step !== undefined,
     );

@@ -1,4 +1,5 @@
-import { type SaveAsked, SaveRequests, type SaveWanted } from './save-requests.ts';
+import type { SaveAsked } from '../facts/fact-server.ts';
+import { SaveRequests, type SaveWanted } from './save-requests.ts';
 
 const wanted = (request: number, incarnation = 1): SaveWanted => ({
   kind: 'saveWanted',
@@ -25,7 +26,7 @@ function aPod(answer: SaveAsked = 'asked', ranks: readonly number[] = [0, 1]) {
 describe('a save that the operator asks for', () => {
   it('is handed on once, to the first rank, however often it is said', () => {
     const { saves, asked, said } = aPod();
-    for (const request of [1, 1, 1, 2, 1, 2]) saves.hear(wanted(request));
+    for (const request of [1, 1, 1, 2, 1, 2]) saves.receive(wanted(request));
     expect(asked).toEqual([
       [0, 1],
       [0, 2],
@@ -36,8 +37,8 @@ describe('a save that the operator asks for', () => {
 
   it('of another run of the ranks is another one', () => {
     const { saves, asked } = aPod();
-    saves.hear(wanted(2));
-    saves.hear(wanted(1, 2));
+    saves.receive(wanted(2));
+    saves.receive(wanted(1, 2));
     expect(asked).toHaveLength(2);
   });
 
@@ -46,17 +47,17 @@ describe('a save that the operator asks for', () => {
     ['silent', /Rank 0 was not told: its engine does not speak/],
   ])('and cannot be handed on (%s) is said, and changes nothing', (answer, words) => {
     const { saves, said } = aPod(answer);
-    saves.hear(wanted(1));
-    saves.hear(wanted(1));
+    saves.receive(wanted(1));
+    saves.receive(wanted(1));
     expect(said).toEqual([expect.stringMatching(words)]);
   });
 
   it('before any rank runs is not lost: it is handed on when it is said again', () => {
     const ranks: number[] = [];
     const { saves, asked } = aPod('asked', ranks);
-    saves.hear(wanted(1));
+    saves.receive(wanted(1));
     ranks.push(0);
-    saves.hear(wanted(1));
+    saves.receive(wanted(1));
     expect(asked).toEqual([[0, 1]]);
   });
 });

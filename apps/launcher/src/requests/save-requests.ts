@@ -1,10 +1,8 @@
 /** Which ranks of this pod are to save now, and who can be asked? */
 import type { OperatorMessage } from '@coxswain/api-types';
+import type { SaveAsked } from '../facts/fact-server.ts';
 
 export type SaveWanted = Extract<OperatorMessage, { kind: 'saveWanted' }>;
-
-/** asked: its engine was told. cannot: it tells facts, and reads no such question. silent: no engine speaks for it. */
-export type SaveAsked = 'asked' | 'cannot' | 'silent';
 
 const WHY_NOT: Readonly<Record<Exclude<SaveAsked, 'asked'>, string>> = {
   cannot: 'its engine tells that it cannot be asked, or has a coxswain_agent of a release that knows no such question',
@@ -31,7 +29,7 @@ export class SaveRequests {
   }
 
   /** Of the incarnation that runs. One that is no later than the last does nothing. */
-  hear({ incarnation, request, why }: SaveWanted): void {
+  receive({ incarnation, request, why }: SaveWanted): void {
     const known = this.#last.incarnation === incarnation ? this.#last.request : 0;
     const rank = this.#firstRank();
     if (request <= known || rank === undefined) return;

@@ -1,5 +1,5 @@
 import { LauncherMessage, type ThreadStack } from '@coxswain/api-types';
-import { AskedRanks } from './stack-requests.ts';
+import { StackRequests } from './stack-requests.ts';
 
 const ROOM = 196_608;
 const main = (...frames: string[]): ThreadStack => ({ thread: 'MainThread', isMain: true, frames });
@@ -15,13 +15,13 @@ function aPod(
     readonly withinMs?: number;
   } = {},
 ): {
-  readonly asked: AskedRanks;
+  readonly asked: StackRequests;
   readonly requests: number[];
   readonly answer: (rank: number, ...threads: ThreadStack[]) => void;
 } {
   const { hookless = [], ended = [], older = [], states = {}, withinMs = 60_000 } = parts;
   const requests: number[] = [];
-  const asked = new AskedRanks({
+  const asked = new StackRequests({
     alive: () => [4, 5, 6, 7].map((rank) => ({ rank, alive: !ended.includes(rank) })),
     ask: (rank, request) => {
       if (hookless.includes(rank)) return undefined;
@@ -32,14 +32,14 @@ function aPod(
     withinMs,
   });
   const answer = (rank: number, ...threads: ThreadStack[]): void =>
-    asked.hear(rank, { kind: 'stacks', request: requests.at(-1) ?? 0, threads });
+    asked.receive(rank, { kind: 'stacks', request: requests.at(-1) ?? 0, threads });
   return { asked, requests, answer };
 }
 
 describe('ranks that are asked', () => {
   it('answer together, each stack once', async () => {
     const { asked, answer } = aPod();
-    const taken = asked.take({ request: 3, maxBytes: ROOM });
+    const taken = asked.answer({ request: 3, maxBytes: ROOM });
     for (const rank of [4, 5, 7])
       answer(rank, main('all_reduce (c10d.py:9)'), { ...main('get (queue.py:1)'), isMain: false });
     answer(6, main('next_batch (data.py:3)'));
@@ -62,7 +62,7 @@ describe('ranks that are asked', () => {
     ['has ended meanwhile', undefined, 'notRunning'],
   ])('are not waited for by more than they may take: one that %s', async (_sentence, state, why) => {
     const { asked, answer } = aPod({ states: { 106: state }, withinMs: 1 });
-    const taken = asked.take({ request: 1, maxBytes: ROOM });
+    const taken = asked.answer({ request: 1, maxBytes: ROOM });
     for (const rank of [4, 5, 7]) answer(rank, main('a'));
     expect((await taken).silent).toEqual([{ why, ranks: '6' }]);
   });
@@ -72,30 +72,30 @@ describe('ranks that are asked', () => {
     ['is stopped all the same', 'T', 'stopped'],
   ])('whose hook has not said that it answers: one that is silent %s', async (_sentence, state, why) => {
     const { asked, answer } = aPod({ older: [6, 7], states: { 106: state }, withinMs: 1 });
-    const taken = asked.take({ request: 1, maxBytes: ROOM });
+    const taken = asked.answer({ request: 1, maxBytes: ROOM });
     for (const rank of [4, 5, 7]) answer(rank, main('a'));
     expect((await taken).silent).toEqual([{ why, ranks: '6' }]);
   });
 
   it('are not waited for where none can answer', async () => {
     const { asked } = aPod({ hookless: [4, 5, 6], ended: [7] });
-    const { silent } = await asked.take({ request: 1, maxBytes: ROOM });
+    const { silent } = await asked.answer({ request: 1, maxBytes: ROOM });
     expect(silent).toEqual([
       { why: 'noHook', ranks: '4-6' },
       { why: 'notRunning', ranks: '7' },
     ]);
-    expect((await asked.take({ request: 2, maxBytes: ROOM })).request).toBe(2);
+    expect((await asked.answer({ request: 2, maxBytes: ROOM })).request).toBe(2);
   });
 
   it('are asked once for two that ask at once, and again for who asks later', async () => {
     const { asked, requests, answer } = aPod({ hookless: [5, 6, 7] });
-    const both = [asked.take({ request: 1, maxBytes: ROOM }), asked.take({ request: 9, maxBytes: ROOM })];
+    const both = [asked.answer({ request: 1, maxBytes: ROOM }), asked.answer({ request: 9, maxBytes: ROOM })];
     answer(4, main('a'));
     expect((await Promise.all(both)).map(({ request, groups }) => [request, groups.length])).toEqual([
       [1, 1],
       [9, 1],
     ]);
-    const later = asked.take({ request: 10, maxBytes: ROOM });
+    const later = asked.answer({ request: 10, maxBytes: ROOM });
     answer(4, main('b'));
     expect((await later).groups).toEqual([{ ...main('b'), ranks: '4' }]);
     expect(requests).toEqual([1, 2]);
@@ -103,18 +103,18 @@ describe('ranks that are asked', () => {
 
   it('count once, for the question under way, and by the rank whose connection it is', async () => {
     const { asked, answer } = aPod({ hookless: [6, 7] });
-    asked.hear(4, { kind: 'stacks', request: 1, threads: [main('early')] });
-    const taken = asked.take({ request: 1, maxBytes: ROOM });
+    asked.receive(4, { kind: 'stacks', request: 1, threads: [main('early')] });
+    const taken = asked.answer({ request: 1, maxBytes: ROOM });
     answer(4, main('first'));
     answer(4, main('second'));
-    asked.hear(5, { kind: 'stacks', request: 77, threads: [main('invented')] });
+    asked.receive(5, { kind: 'stacks', request: 77, threads: [main('invented')] });
     answer(5, main('first'));
     expect((await taken).groups).toEqual([{ ...main('first'), ranks: '4-5' }]);
   });
 
   it.each([8_192, 4_096])('whose names take many bytes are told in a message of at most %i', async (maxBytes) => {
     const { asked, answer } = aPod();
-    const taken = asked.take({ request: 1, maxBytes });
+    const taken = asked.answer({ request: 1, maxBytes });
     for (const rank of [4, 5, 6, 7])
       answer(rank, main(...Array.from({ length: 12 }, (_, at) => `\ufffd${rank}${'ﬀ'.repeat(250)}${at}`)));
     const stacks = await taken;

@@ -6,7 +6,7 @@ import type { AskedProcess } from '../facts/fact-server.ts';
 import { stateOf } from '../processes/process-facts.ts';
 import type { StacksWanted } from '../reports/report-connection.ts';
 
-export interface AskedRanksParts {
+export interface StackRequestsParts {
   /** Of this pod; none before the first are started. */
   readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
   /** Asks the rank, and gives the process that is asked; undefined where no hook speaks for it. */
@@ -38,17 +38,17 @@ const SILENCE_OF_STATE: Readonly<Record<string, RankSilence>> = {
 };
 
 /** Asks all ranks at once, and waits for the last no longer than it may take. Whoever asks meanwhile gets the same answer. */
-export class AskedRanks {
-  readonly #parts: AskedRanksParts;
+export class StackRequests {
+  readonly #parts: StackRequestsParts;
   #asking: Asking | undefined;
   #answer: Promise<StackGathering> | undefined;
   #requests = 0;
 
-  constructor(parts: AskedRanksParts) {
+  constructor(parts: StackRequestsParts) {
     this.#parts = parts;
   }
 
-  async take({ request, maxBytes }: StacksWanted): Promise<PodStacks> {
+  async answer({ request, maxBytes }: StacksWanted): Promise<PodStacks> {
     const answer = this.#answer ?? this.#ask();
     this.#answer = answer;
     const gathering = await answer;
@@ -57,7 +57,7 @@ export class AskedRanks {
   }
 
   /** Answers to what nobody asks any more are late, or invented. */
-  hear(rank: number, { request, threads }: StacksFact): void {
+  receive(rank: number, { request, threads }: StacksFact): void {
     const asking = this.#asking;
     if (asking?.request !== request || !asking.waiting.delete(rank)) return;
     for (const thread of threads) asking.gathering.add([rank], thread);
