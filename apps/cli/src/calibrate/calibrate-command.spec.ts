@@ -42,10 +42,10 @@ describe('calibrate', () => {
     [
       'a file that is none of ours',
       () => ['--from', file('other.json', '{"format":2}')],
-      'not what coxswain_calibrate.py writes: format',
+      'not the output of coxswain_calibrate.py: format',
     ],
-    ['ranks that are no whole nodes', () => ['--ranks', '3', '--ranks-per-node', '2'], 'no whole number of nodes'],
-    ['a Python that is not there', () => ['--python', '/nowhere/python'], 'name a Python that has PyTorch'],
+    ['ranks that are no whole nodes', () => ['--ranks', '3', '--ranks-per-node', '2'], 'not a whole number of nodes'],
+    ['a Python that is not there', () => ['--python', '/nowhere/python'], 'choose a Python interpreter with PyTorch'],
     [
       'a device that the planner does not know',
       () => ['--from', file('gpu.json', readFileSync(MEASURED, 'utf8').replace('"CPU"', '"Quantum 9"'))],

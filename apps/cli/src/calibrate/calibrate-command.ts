@@ -43,20 +43,20 @@ const CPU = 'simulated';
 export function addCalibrateCommand(program: Command, session: Session): void {
   program
     .command('calibrate')
-    .description('measure how a cluster differs from what its GPUs usually do, as a profile that the planner uses')
+    .description('measure how a cluster differs from the usual speed of its GPUs, and write a profile for the planner')
     .option('--ranks <count>', 'processes to measure with on this machine, one per GPU (default: 2)', wholeNumber)
-    .option('--ranks-per-node <count>', 'those of one node (default: all)', wholeNumber)
-    .option('--python <path>', 'a Python that has PyTorch', 'python3')
-    .option('--seconds <count>', 'about how long to measure', positiveNumber, 60)
-    .option('--from <file>', 'what coxswain_calibrate.py wrote elsewhere, instead of measuring here')
-    .option('--jobs', 'learn from jobs that were predicted and measured, instead (see `coxswain plans accuracy`)')
-    .option('--gpu <name>', 'GPU preset (default: by the name of the device; a CPU stands for a GPU)')
-    .option('--nic-gbps <gbps>', 'network per GPU in Gb/s (default: as the GPU usually has)', positiveNumber)
+    .option('--ranks-per-node <count>', 'processes on one node (default: all)', wholeNumber)
+    .option('--python <path>', 'Python interpreter with PyTorch', 'python3')
+    .option('--seconds <count>', 'approximate duration of the measurement', positiveNumber, 60)
+    .option('--from <file>', 'output of coxswain_calibrate.py from another machine, instead of measuring here')
+    .option('--jobs', 'learn from past jobs instead of measuring (see `coxswain plans accuracy`)')
+    .option('--gpu <name>', 'GPU preset (default: from the device name; a CPU counts as a GPU)')
+    .option('--nic-gbps <gbps>', 'network per GPU in Gb/s (default: usual for the GPU)', positiveNumber)
     .addOption(new Option('--nic <kind>', 'kind of network').choices(NIC_KINDS))
-    .option('--profile <file>', 'with --jobs: the profile that predictions were made with; what jobs add goes on top')
-    .option('--name <text>', 'what answers call it (default: device, ranks and day)')
-    .option('--out <file>', 'where the profile goes; - is standard output', 'profile.json')
-    .option('--force', 'replace the file')
+    .option('--profile <file>', 'with --jobs: profile that the predictions used; corrections are added to it')
+    .option('--name <text>', 'name of the profile in plans (default: device, ranks and date)')
+    .option('--out <file>', 'output file of the profile; - is standard output', 'profile.json')
+    .option('--force', 'overwrite the file if it exists')
     .addHelpText('after', EXAMPLES)
     .action((options: CalibrateOptions) =>
       options.jobs === true ? fromJobs(options, session) : fromProbes(options, session),
@@ -88,8 +88,8 @@ function parsed(document: unknown): ClusterMeasurement {
   const read = ClusterMeasurement.safeParse(document, { reportInput: true });
   if (read.success) return read.data;
   const [issue] = read.error.issues;
-  const said = issue === undefined ? '' : `${issue.path.join('.') || 'the document'}: ${brokenSchemaRule(issue)}`;
-  throw new CliError(`This is not what coxswain_calibrate.py writes: ${said}`);
+  const problem = issue === undefined ? '' : `${issue.path.join('.') || 'the document'}: ${brokenSchemaRule(issue)}`;
+  throw new CliError(`The input is not the output of coxswain_calibrate.py: ${problem}`);
 }
 
 async function hereMeasured(options: CalibrateOptions, session: Session): Promise<unknown> {
@@ -97,9 +97,9 @@ async function hereMeasured(options: CalibrateOptions, session: Session): Promis
   const { ranksPerNode = ranks } = options;
   if (ranks % ranksPerNode !== 0)
     throw new CliError(
-      `${ranks} ranks are no whole number of nodes of ${ranksPerNode}: change --ranks or --ranks-per-node.`,
+      `${ranks} ranks are not a whole number of nodes with ${ranksPerNode} ranks: change --ranks or --ranks-per-node.`,
     );
-  session.printError(`Measuring ${ranks} ranks for about ${Math.round(seconds)} s; PyTorch has to load first.`);
+  session.printError(`Measuring ${ranks} ranks for about ${Math.round(seconds)} s; PyTorch loads first.`);
   const text = await measureHere({ python, ranks, ranksPerNode, seconds }, session.signal, session.printError);
   return JSON.parse(text) as unknown;
 }
@@ -131,7 +131,9 @@ async function fromJobs(options: CalibrateOptions, session: Session): Promise<vo
   const name = options.name ?? `${items.length} jobs, ${session.now().toISOString().slice(0, 10)}`;
   const { profile, engines } = profileOfJobs(name, items);
   if (profile === undefined)
-    throw new CliError('No job has been both predicted and measured yet: run one, or measure with probes.');
+    throw new CliError(
+      'No job has both a predicted and a measured step time yet: run a job, or measure without --jobs.',
+    );
   session.printError(enginesText(engines));
   const before = options.profile === undefined ? [] : readProfile(options.profile).factors;
   keep({ ...profile, factors: [...before, ...profile.factors] }, options, session);

@@ -10,5 +10,5 @@ export function readProfile(path: string): ClusterProfile {
   const reasons = parsed.error.issues.map(
     (issue) => `  ${issue.path.join('.') || 'profile'}: ${brokenSchemaRule(issue)}`,
   );
-  throw new CliError(`${path} holds no profile as coxswain calibrate writes it:\n${reasons.join('\n')}`);
+  throw new CliError(`${path} is not a profile that coxswain calibrate wrote:\n${reasons.join('\n')}`);
 }

@@ -149,11 +149,11 @@ describe('coxswain render', () => {
   });
 
   it.each<[string, readonly string[], RegExp]>([
-    ['no layout at all', ['--engine', 'reference'], /give --layout, --placement or --job/],
-    ['no engine', ['--layout', 'LAYOUT'], /give --engine NAME\[@RELEASE\]/],
+    ['no layout at all', ['--engine', 'reference'], /use --layout, --placement or --job/],
+    ['no engine', ['--layout', 'LAYOUT'], /use --engine NAME\[@RELEASE\]/],
     ['an engine that there is not', ['--layout', 'LAYOUT', '--engine', 'megatron'], /`coxswain engines` lists both/],
     ['a release of a release', ['--layout', 'LAYOUT', '--engine', 'megatron-lm@1@2'], /give NAME or NAME@RELEASE/],
-    ['a job whose layout is to be planned', ['--job', 'AUTO'], /leaves its layout to the planner: give --layout/],
+    ['a job whose layout is to be planned', ['--job', 'AUTO'], /lets the planner choose its layout: give --layout/],
     ['a placement that is none', ['--placement', 'LAYOUT'], /is not a valid Placement/],
     [
       'a model that is not known',
@@ -184,7 +184,7 @@ describe('coxswain render', () => {
     expect(said).toBe(`${words.join('|')}|`);
     expect(await render('--job', job, '--out', out)).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/is there already/) as string,
+      err: expect.stringMatching(/already exists/) as string,
     });
     expect((await render('--job', job, '--out', out, '--force')).code).toBe(0);
   });
@@ -215,7 +215,7 @@ describe('coxswain engines', () => {
   it('says for people which releases there are and what each can be told', async () => {
     const { out } = await runOffline({}, 'engines');
     expect(out).toMatch(/^ENGINE +RELEASES +PROGRAM +RANKS STARTED BY\nreference +- +its own +launcher\n/);
-    expect(out).toMatch(/reference can be told of a layout\n {2}its degrees alone\n/);
+    expect(out).toMatch(/Layout options that reference supports\n {2}only its degrees\n/);
     expect(out).toMatch(/torchtitan can be told of a layout\n {2}schedules: 1f1b, /);
   });
 

@@ -22,11 +22,13 @@ interface OutOptions extends RenderOptions, JsonOption {
   readonly force?: true;
 }
 
-/** Commands about engines: which there are, and what each is told; no server is asked. */
+/** Adds the commands `engines` and `render`, which work offline. */
 export function addEngineCommands(program: Command, session: Session): void {
   program
     .command('engines')
-    .description('engines that train jobs: releases, who starts them, what each can be told; no server is asked')
+    .description(
+      'list the engines that train jobs: releases, how they are started, and supported options; works offline',
+    )
     .option('--json', 'the same as --output json')
     .addHelpText('after', ENGINES_EXAMPLES)
     .action((options: JsonOption) => show(session, options, engineList(), enginesText));
@@ -34,22 +36,19 @@ export function addEngineCommands(program: Command, session: Session): void {
   program
     .command('render')
     .description(
-      'what is run for a layout: arguments, files and environment of its engine, or why it cannot (exit code 1); no server is asked',
+      'print what an engine runs for a layout: arguments, files and environment, or why it cannot (exit code 1); works offline',
     )
-    .option(
-      '--layout <file>',
-      'a layout document as in examples/layouts, a layout alone, or a plan; - reads standard input',
-    )
-    .option('--role <name>', 'which role, where the file holds a job of several')
-    .option('--engine <name[@release]>', 'as `coxswain engines` lists them (default: what the file says)')
+    .option('--layout <file>', 'layout document as in examples/layouts, a bare layout, or a plan; - is standard input')
+    .option('--role <name>', 'role to use, if the file describes a job with several roles')
+    .option('--engine <name[@release]>', 'engine as `coxswain engines` lists it (default: from the file)')
     .option('--model <name|file>', 'preset, Hugging Face config.json, or a model shape in YAML or JSON')
     .option('--seq <tokens>', 'tokens per sample', wholeNumber)
     .option('--global-batch <samples>', 'samples per step', wholeNumber)
     .option('--micro-batch <samples>', 'samples per pass', wholeNumber)
-    .option('--job <file>', 'a TrainingJob, for what the layout does not say: training, data, arguments')
-    .option('--placement <file>', 'a Placement as kubectl prints it: its layout, and the networks of its nodes')
-    .option('--out <directory>', 'also write the files there, and run.sh')
-    .option('--force', 'replace what is there')
+    .option('--job <file>', 'TrainingJob with what the layout file lacks: training, data, arguments')
+    .option('--placement <file>', 'Placement as kubectl prints it: supplies the layout and the networks of its nodes')
+    .option('--out <directory>', 'also write the files and run.sh to this directory')
+    .option('--force', 'overwrite existing files')
     .option('--json', 'the same as --output json')
     .addHelpText('after', RENDER_EXAMPLES)
     .action((options: OutOptions) => inPlainWords(() => renderCommand(session, options)));
@@ -99,7 +98,7 @@ function show<T>(session: Session, { json }: JsonOption, data: T, table: (data: 
   session.print(render(data, json === true ? 'json' : session.outputFormat(), table));
 }
 
-/** What the libraries refuse is the user's to mend. */
+/** Rejections of the libraries are for the user to fix. */
 function inPlainWords(action: () => void): void {
   try {
     action();
@@ -115,7 +114,7 @@ Examples:
   coxswain engines --json | jq -r '.items[] | select(.startsJobs) | .name'`;
 
 const RENDER_EXAMPLES = `
-What nobody says is assumed, and told among the notes: batch, steps, data, checkpoints.
+Missing values are assumed, and listed among the notes: batch, steps, data, checkpoints.
 $(NAME) stands for a variable of the rank, which its launcher puts there; $$ is a dollar sign.
 
 Examples:
@@ -125,4 +124,4 @@ Examples:
   coxswain render --job examples/jobs/tiny-gpt.yaml
   kubectl get placement tiny-gpt-1 -o yaml | coxswain render --placement - --job examples/jobs/tiny-gpt.yaml
 
-Exit code 1: the engine refuses; the answer says the rule, the field, and what to do instead.`;
+Exit code 1: the engine does not support the layout; the output names the rule, the field, and what to do instead.`;

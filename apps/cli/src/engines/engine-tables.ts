@@ -41,7 +41,7 @@ function part(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ['', title, ...lines.map((line) => (line === '' ? '' : `  ${line}`))];
 }
 
-/** Each engine in a line, and below what each can be told. */
+/** One line per engine, and below them the layout options that each supports. */
 export function enginesText({ items }: EngineList): string {
   const own = items.filter(({ startsJobs }) => startsJobs);
   const others = items.filter(({ startsJobs }) => !startsJobs).map(({ name }) => name);
@@ -57,7 +57,7 @@ export function enginesText({ items }: EngineList): string {
     ...own.flatMap(abilityLines),
     '',
     `Of these only layouts are checked and planned: ${others.join(', ')}.`,
-    'What each is told, word by word: docs/reference/engines.md.',
+    'docs/reference/engines.md lists the exact arguments of each engine.',
   ].join('\n');
 }
 
@@ -73,7 +73,7 @@ function abilityLines({ name, abilities }: EngineList['items'][number]): readonl
     const words = of(abilities);
     return words.length === 0 ? [] : [`  ${what}: ${words.join(', ')}`];
   });
-  return [`${name} can be told of a layout`, ...(chosen.length === 0 ? ['  its degrees alone'] : chosen)];
+  return [`Layout options that ${name} supports`, ...(chosen.length === 0 ? ['  only its degrees'] : chosen)];
 }
 
 const ABILITIES: readonly (readonly [

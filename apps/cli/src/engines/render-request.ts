@@ -30,30 +30,30 @@ export interface ReadRendering {
 
 type Part<Key extends keyof RenderingRequest> = Partial<NonNullable<RenderingRequest[Key]>>;
 
-/** As much as one source says; sources are laid over each other. */
-type Said = { readonly [Key in 'engine' | 'model' | 'training']?: Part<Key> } & Partial<
+/** The fields that one source sets; later sources override earlier ones. */
+type Fields = { readonly [Key in 'engine' | 'model' | 'training']?: Part<Key> } & Partial<
   Omit<RenderingRequest, 'engine' | 'model' | 'training'>
 >;
 
 /** Flags come before the placement, that before the layout file, and that before the job. */
 export function readRendering(options: RenderOptions): ReadRendering {
   if (options.layout === undefined && options.job === undefined && options.placement === undefined)
-    throw new CliError('Nothing says a layout: give --layout, --placement or --job.');
+    throw new CliError('No layout given: use --layout, --placement or --job.');
   const notes: string[] = [];
-  const job = options.job === undefined ? {} : saidByJob(options.job);
-  const file = options.layout === undefined ? {} : saidByLayout(options.layout, options, notes);
-  const placement = options.placement === undefined ? {} : saidByPlacement(options.placement);
-  const said = [job, file, placement, saidByFlags(options)].reduce<Said>(over, {});
-  if (said.engine?.name === undefined) throw new CliError('No file names an engine: give --engine NAME[@RELEASE].');
-  if (said.layout === undefined)
-    throw new CliError(`${options.job ?? 'The job'} leaves its layout to the planner: give --layout.`);
-  const parsed = RenderingRequest.safeParse(said);
+  const job = options.job === undefined ? {} : fieldsOfJob(options.job);
+  const file = options.layout === undefined ? {} : fieldsOfLayout(options.layout, options, notes);
+  const placement = options.placement === undefined ? {} : fieldsOfPlacement(options.placement);
+  const fields = [job, file, placement, fieldsOfFlags(options)].reduce<Fields>(over, {});
+  if (fields.engine?.name === undefined) throw new CliError('No engine given: use --engine NAME[@RELEASE].');
+  if (fields.layout === undefined)
+    throw new CliError(`${options.job ?? 'The job'} lets the planner choose its layout: give --layout.`);
+  const parsed = RenderingRequest.safeParse(fields);
   if (parsed.success) return { request: parsed.data, notes };
-  throw new CliError(`That cannot be rendered:\n${z.prettifyError(parsed.error)}`);
+  throw new CliError(`The request cannot be rendered:\n${z.prettifyError(parsed.error)}`);
 }
 
 /** The upper source wins, field by field; a model or an engine of another name replaces the whole one. */
-function over(lower: Said, upper: Said): Said {
+function over(lower: Fields, upper: Fields): Fields {
   const { name } = upper.engine ?? {};
   const isOther = name !== undefined && lower.engine?.name !== undefined && lower.engine.name !== name;
   const under = isOther ? {} : lower.engine;
@@ -72,7 +72,7 @@ function over(lower: Said, upper: Said): Said {
   };
 }
 
-function saidByJob(path: string): Said {
+function fieldsOfJob(path: string): Fields {
   const { spec } = readJobFile(path);
   const { image: _image, secretEnv: _values, secretFiles: _files, ...engine } = spec.engine;
   const { layout, model, training, data, initialWeights, checkpoint, resources } = spec;
@@ -88,7 +88,7 @@ function saidByJob(path: string): Said {
   });
 }
 
-function saidByLayout(path: string, { role, model: ofFlag }: RenderOptions, notes: string[]): Said {
+function fieldsOfLayout(path: string, { role, model: ofFlag }: RenderOptions, notes: string[]): Fields {
   const { document, ofPlan } = readLayoutDocument(path, role);
   const { engine, layout, model, batch } = document;
   const release = engine?.version;
@@ -103,17 +103,17 @@ function saidByLayout(path: string, { role, model: ofFlag }: RenderOptions, note
     layout,
     model:
       ofFlag === undefined
-        ? saidOfModel(model, batch?.sequenceLength)
+        ? modelFields(model, batch?.sequenceLength)
         : defined({ sequenceLength: batch?.sequenceLength }),
     training: defined({
       globalBatchSize: batch?.globalBatchSize,
       microBatchSize: ofPlan?.microBatchSize ?? batch?.microBatchSize,
     }),
-    ...saidOfMesh(document),
+    ...meshFields(document),
   });
 }
 
-function saidOfModel(model: LayoutDocument['model'], sequenceLength: number | undefined): Said['model'] {
+function modelFields(model: LayoutDocument['model'], sequenceLength: number | undefined): Fields['model'] {
   if (model === undefined || (typeof model === 'object' && 'kind' in model)) return undefined;
   return defined({ ...(typeof model === 'string' ? { preset: model } : sizesOf(model)), sequenceLength });
 }
@@ -122,8 +122,8 @@ function sizesOf({ name: _name, ...sizes }: ModelShape): Part<'model'> {
   return sizes;
 }
 
-/** Of machines that hold exactly the ranks: with others nobody knows which pod is where. */
-function saidOfMesh({ mesh, layout }: LayoutDocument): Said {
+/** Only if the machines hold exactly the ranks: otherwise the pod of each machine is unknown. */
+function meshFields({ mesh, layout }: LayoutDocument): Fields {
   if (mesh === undefined) return {};
   const { gpusPerNode, segments } = mesh;
   const gpusPerPod = Math.min(gpusPerNode, worldSize(layout));
@@ -138,7 +138,7 @@ function saidOfMesh({ mesh, layout }: LayoutDocument): Said {
 const MOST_RANKS_PER_POD = 16;
 
 /** A Placement as kubectl prints it, or its spec alone. */
-function saidByPlacement(path: string): Said {
+function fieldsOfPlacement(path: string): Fields {
   const document = readDocument(path);
   const spec = typeof document === 'object' && document !== null && 'spec' in document ? document.spec : document;
   const parsed = PlacementSpec.safeParse(spec);
@@ -153,7 +153,7 @@ function saidByPlacement(path: string): Said {
   });
 }
 
-function saidByFlags({ engine, model, seq, globalBatch, microBatch }: RenderOptions): Said {
+function fieldsOfFlags({ engine, model, seq, globalBatch, microBatch }: RenderOptions): Fields {
   const named = model === undefined ? {} : modelOfFlag(model);
   return defined({
     engine: engine === undefined ? undefined : engineOfFlag(engine),

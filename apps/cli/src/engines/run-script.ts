@@ -39,13 +39,16 @@ const EXPAND = [
 /** Set by this script, or only where ranks begin from a checkpoint. */
 const OPTIONAL = /^COXSWAIN_(ENGINE_FILES|RESUME_)/;
 
-/** Whatever a launcher would say of the rank has to be there. */
+/** Variables that a launcher would set for the rank must be set. */
 function variablesOf({ argv, files }: Program): readonly string[] {
   const texts = [...argv, ...files.map(({ text }) => text)];
   const names = new Set(texts.flatMap(referencesIn));
   const needed = [...names].filter((name) => !OPTIONAL.test(name)).sort();
   if (needed.length === 0) return [];
-  return ['# Of each rank: whoever starts it sets them.', ...needed.map((name) => `export ${name}="\${${name}:?}"`)];
+  return [
+    '# Of each rank; set by the program that starts it.',
+    ...needed.map((name) => `export ${name}="\${${name}:?}"`),
+  ];
 }
 
 /** One argument, with variables of the shell in place of those of the rank. */

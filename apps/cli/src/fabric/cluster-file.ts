@@ -15,7 +15,7 @@ const COMMAND: Readonly<Record<KubeKind, string>> = {
 };
 
 /**
- * The objects of a List as kubectl prints it, or the one object that a file holds alone; `-` is standard input. Throws a {@link CliError} that says what the
+ * The objects of a List as kubectl prints it, or a single object; `-` is standard input. Throws a {@link CliError} that names what the
  * file holds instead.
  */
 export async function readKubeList(path: string, kind: KubeKind): Promise<readonly object[]> {
@@ -24,12 +24,12 @@ export async function readKubeList(path: string, kind: KubeKind): Promise<readon
   const items = itemsOf(value, kind);
   if (items === undefined) {
     throw new CliError(
-      `${shown} holds ${whatItHolds(value)}, and not a List of ${kind} objects; write it with ${COMMAND[kind]}.`,
+      `${shown} contains ${whatItHolds(value)} instead of a List of ${kind} objects; create it with ${COMMAND[kind]}.`,
     );
   }
   for (const [index, item] of items.entries()) {
     const wrong = whyNot(item, kind);
-    if (wrong !== undefined) throw new CliError(`${shown}: items[${index}] ${wrong}; write it with ${COMMAND[kind]}.`);
+    if (wrong !== undefined) throw new CliError(`${shown}: items[${index}] ${wrong}; create it with ${COMMAND[kind]}.`);
   }
   return items as readonly object[];
 }
@@ -49,7 +49,7 @@ async function readBounded(path: string, shown: string, kind: KubeKind): Promise
   }
   if (bytes > MAX_FILE_BYTES) {
     throw new CliError(
-      `${shown} is larger than ${MAX_FILE_BYTES / MIB_BYTES} MiB, the most that is read; keep what is asked for alone: ${COMMAND[kind]} | ${SMALLER[kind]}`,
+      `${shown} is larger than ${MAX_FILE_BYTES / MIB_BYTES} MiB, the maximum; keep only the fields that are needed: ${COMMAND[kind]} | ${SMALLER[kind]}`,
     );
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -67,7 +67,7 @@ function parsed(text: string, shown: string, kind: KubeKind): unknown {
     return parseForeignJson(text);
   } catch (error) {
     const what = text.trim() === '' ? 'empty' : `not JSON (${safeText((error as Error).message, 200)})`;
-    throw new CliError(`${shown} is ${what}; write it with ${COMMAND[kind]}.`);
+    throw new CliError(`${shown} is ${what}; create it with ${COMMAND[kind]}.`);
   }
 }
 

@@ -40,7 +40,7 @@ describe('fabric show', () => {
     expect((await fabric('show', '--nodes', nodes, '--slices', path)).out).toMatch(
       /\nnicType +dra\.net\/encapsulation +1\n/,
     );
-    expect((await fabric('show', '--nodes', nodes)).out).toContain('No label or device says anything of the fabric');
+    expect((await fabric('show', '--nodes', nodes)).out).toContain('No label or device describes the fabric');
   });
 
   it('counts NVLink domains of several nodes', async () => {

@@ -28,7 +28,7 @@ interface FabricAnswer {
   /** `usedGpus`: what pods take of it. */
   readonly nodes: readonly (FabricNode & { readonly usedGpus: number })[];
   readonly problems: readonly FabricProblem[];
-  /** Why nodes that do not say on which network they are count as apart; absent where none are beside others that do. */
+  /** Why nodes without a network label count as separate; absent if no such node is beside labelled ones. */
   readonly unlabelled?: string;
 }
 
@@ -36,12 +36,14 @@ type ShowOptions = ClusterOptions & { readonly json?: true; readonly at?: string
 
 /** What connects the nodes of a cluster, as placement sees it; no server of ours is asked but for what is recorded. */
 export function addFabricCommands(program: Command, session: Session): void {
-  const fabric = program.command('fabric').description('what connects the nodes of a cluster, as placement sees it');
+  const fabric = program
+    .command('fabric')
+    .description('show how the nodes of a cluster are connected, as placement uses it');
 
   clusterOptions(fabric.command('show'))
-    .description('islands, spines and leaves with what is free, and what labels contradict')
+    .description('print islands, spines and leaves with their free GPUs, and labels that contradict each other')
     .option('--json', 'the same as --output json')
-    .option('--at <time>', `as the server recorded it (administrators): ${TIME_FORM}`, time)
+    .option('--at <time>', `show the fabric that the server recorded at this time (administrators): ${TIME_FORM}`, time)
     .action(async ({ json, at, ...options }: ShowOptions) => {
       const format = json === true ? 'json' : session.outputFormat();
       if (at === undefined) session.print(render(fabricAnswer(await seenCluster(options)), format, fabricText));
@@ -49,8 +51,8 @@ export function addFabricCommands(program: Command, session: Session): void {
     });
 
   clusterOptions(fabric.command('draw'))
-    .description('the same as a picture in SVG')
-    .option('--out <file>', 'where to (default: -, standard output)')
+    .description('draw the fabric as SVG')
+    .option('--out <file>', 'output file (default: -, standard output)')
     .addHelpText('after', DRAW_EXAMPLES)
     .action(async ({ out, ...options }: ClusterOptions & { readonly out?: string }) => {
       const svg = fabricDrawing(await seenCluster(options));
@@ -64,7 +66,9 @@ export function addFabricCommands(program: Command, session: Session): void {
 async function recordedFabric(session: Session, at: string, options: ClusterOptions): Promise<RecordedFabric> {
   const [other] = Object.keys(options);
   if (other !== undefined)
-    throw new CliError(`--at shows what the server recorded, and takes no --${other}; leave one of the two out.`);
+    throw new CliError(
+      `--at reads what the server recorded, so it cannot be combined with --${other}; leave one of them out.`,
+    );
   const { id } = await snapshotAt(session, at);
   return session.connect().fabricSnapshot(id);
 }
@@ -85,7 +89,7 @@ function fabricAnswer({ fabric, usedGpus, facts, podProblems }: SeenCluster): Fa
   };
 }
 
-/** More leaves than these are told as a number; all nodes are in JSON. */
+/** The table counts further leaves instead of listing them; JSON has all nodes. */
 const MOST_ROWS = 64;
 
 function fabricText({ summary, nodes, problems, unlabelled = '' }: FabricAnswer): string {
@@ -104,7 +108,7 @@ function fabricText({ summary, nodes, problems, unlabelled = '' }: FabricAnswer)
 /** Where facts were read: labels, DRA attributes, device resources. */
 function sourcesTable(sources: FabricAnswer['summary']['sources']): string {
   if (sources.length === 0)
-    return 'No label or device says anything of the fabric: docs/reference/fabric.md lists those that are read.';
+    return 'No label or device describes the fabric; docs/reference/fabric.md lists the labels that Coxswain reads.';
   return columns([
     ['FACT', 'READ FROM', 'NODES'],
     ...sources.map(({ fact, key, nodes }) => [fact, key, String(nodes)]),
@@ -124,12 +128,12 @@ function recordedText({ snapshot, ...recorded }: RecordedFabric): string {
   return [snapshotLine(snapshot), counted, tableOf(nodes)].join('\n\n');
 }
 
-/** What a table tells of nodes. */
+/** The columns of a table of nodes. */
 type ToldNode = Pick<FabricNode, 'gpus' | 'island' | 'switches'> & {
   readonly [fact in 'gpuType' | 'nicType']?: string | undefined;
 } & { readonly [fact in 'nicSpeedGbps' | 'nicCount']?: number | undefined };
 
-/** A row for each leaf; without `freeOf` what is free is not told. */
+/** A row for each leaf; without `freeOf` the table has no column of free GPUs. */
 function tableOf<N extends ToldNode>(nodes: readonly N[], freeOf?: (node: N) => number): string {
   const places = [...Map.groupBy(nodes, placeOf)].sort(([one], [other]) => (one < other ? -1 : 1));
   const rows = places.slice(0, MOST_ROWS).map(([, members]) => rowOf(members, freeOf));
@@ -168,8 +172,8 @@ function networkOf({ nicType, nicSpeedGbps, nicCount }: ToldNode): string | unde
   return nicType === undefined ? undefined : `${nicCount === undefined ? '' : `${nicCount} x `}${nicType}${speed}`;
 }
 
-/** What all say, or that they differ. */
+/** The value that all members share, or `several`. */
 function all(members: readonly ToldNode[], of: (node: ToldNode) => string | undefined): string {
-  const said = new Set(members.map(of));
-  return said.size > 1 ? 'several' : ([...said][0] ?? '-');
+  const values = new Set(members.map(of));
+  return values.size > 1 ? 'several' : ([...values][0] ?? '-');
 }

@@ -55,12 +55,12 @@ describe('coxswain fabric history', () => {
     expect(code).toBe(0);
     expect(out).toBe(`TAKEN (UTC)          SEEN UNTIL           NODES  GPUS  ISLANDS  NVLINK  CAME  GONE  CHANGED  NOTE
 2026-01-08 12:00:00  2026-01-09 23:50:00  3      24    1        0       1     0     2
-2026-01-01 00:00:00  2026-01-09 23:50:00  3      24    1        0       -     -     -        2 looks before saw it otherwise`);
+2026-01-01 00:00:00  2026-01-09 23:50:00  3      24    1        0       -     -     -        2 earlier observations not recorded`);
   });
 
   it('says where there is nothing', async () => {
     const { out } = await run('history', { [`${SNAPSHOTS}?pageSize=50`]: { json: { items: [] } } });
-    expect(out).toBe('Nothing is recorded of the fabric in that time.');
+    expect(out).toBe('The server recorded no change of the fabric in that time.');
   });
 });
 
@@ -96,7 +96,7 @@ describe('coxswain fabric changes', () => {
     });
     expect({ err, code }).toEqual({
       code: 1,
-      err: 'Nothing is recorded of the fabric as it was 2025-03-16 00:00:00 UTC; `coxswain fabric history` lists what is.',
+      err: 'The server recorded no fabric at 2025-03-16 00:00:00 UTC; `coxswain fabric history` lists the recorded times.',
     });
   });
 });
@@ -114,7 +114,7 @@ describe('coxswain fabric show --at', () => {
       [at('2026-01-09T00:00:00.000Z')]: { json: { items: [aSnapshot()] } },
       [`${SNAPSHOTS}/${ID}`]: { json: recorded },
     });
-    expect(out).toBe(`As recorded 2026-01-08 12:00:00 UTC, and last seen so 2026-01-09 23:50:00 UTC.
+    expect(out).toBe(`Recorded at 2026-01-08 12:00:00 UTC, unchanged until 2026-01-09 23:50:00 UTC.
 
 3 nodes with 24 GPUs; 1 island, 0 NVLink domains of several nodes
 
@@ -125,9 +125,9 @@ ib      s0     l0    3      24    H100  8 x roce 400 Gb/s`);
   it.each([
     [
       '--at 1d --nodes nodes.json',
-      '--at shows what the server recorded, and takes no --nodes; leave one of the two out.',
+      '--at reads what the server recorded, so it cannot be combined with --nodes; leave one of them out.',
     ],
-    ['--at yesterday', /"yesterday" is no time; write 2030-01-31T00:00:00Z, or 30m, 24h or 7d/],
+    ['--at yesterday', /"yesterday" is not a time; write 2030-01-31T00:00:00Z, or 30m, 24h or 7d/],
   ])('refuses %s', async (argv, want) => {
     const { err, code } = await run(`show ${argv}`, {});
     expect(code).toBe(1);

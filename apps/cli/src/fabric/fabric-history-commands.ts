@@ -27,10 +27,10 @@ export const TIME_FORM = '2030-01-31T00:00:00Z, or so long ago: 30m, 24h, 7d';
 export function addFabricHistoryCommands(fabric: Command, session: Session): void {
   fabric
     .command('history')
-    .description('when the fabric of the server’s cluster changed, newest first (administrators)')
-    .option('--since <time>', `changes of this time and later: ${TIME_FORM}`, time)
-    .option('--until <time>', 'changes of this time and before', time)
-    .option('--limit <count>', `at most so many, ${MAX_PAGE} at most`, wholeNumber, 50)
+    .description('list when the fabric of the server’s cluster changed, newest first (administrators)')
+    .option('--since <time>', `changes at or after this time: ${TIME_FORM}`, time)
+    .option('--until <time>', 'changes at or before this time', time)
+    .option('--limit <count>', `maximum number of changes, up to ${MAX_PAGE}`, wholeNumber, 50)
     .addHelpText('after', HISTORY_EXAMPLES)
     .action(async ({ limit, since, until }: HistoryOptions) => {
       const { items } = await session.connect().fabricSnapshots({
@@ -42,9 +42,11 @@ export function addFabricHistoryCommands(fabric: Command, session: Session): voi
     });
   fabric
     .command('changes')
-    .description('what changed in the fabric of the server’s cluster: last, or between two times (administrators)')
-    .option('--from <time>', `how it was then: ${TIME_FORM} (default: before the last change until --to)`, time)
-    .option('--to <time>', 'how it was then (default: now)', time)
+    .description(
+      'show what changed in the fabric of the server’s cluster: the last change, or between two times (administrators)',
+    )
+    .option('--from <time>', `start of the comparison: ${TIME_FORM} (default: before the last change up to --to)`, time)
+    .option('--to <time>', 'end of the comparison (default: now)', time)
     .addHelpText('after', CHANGES_EXAMPLES)
     .action(async ({ from, to }: ChangesOptions) => {
       const after = await snapshotAt(session, to ?? session.now().toISOString());
@@ -60,13 +62,13 @@ export async function snapshotAt(session: Session, at: string): Promise<FabricSn
   const [snapshot] = items;
   if (snapshot !== undefined) return snapshot;
   throw new CliError(
-    `Nothing is recorded of the fabric as it was ${utcText(until)} UTC; \`coxswain fabric history\` lists what is.`,
+    `The server recorded no fabric at ${utcText(until)} UTC; \`coxswain fabric history\` lists the recorded times.`,
   );
 }
 
-/** How a snapshot is told of above its table. */
+/** The line above the table of a recorded fabric. */
 export function snapshotLine({ takenAt, seenUntil }: FabricSnapshot): string {
-  return `As recorded ${utcText(takenAt)} UTC, and last seen so ${utcText(seenUntil)} UTC.`;
+  return `Recorded at ${utcText(takenAt)} UTC, unchanged until ${utcText(seenUntil)} UTC.`;
 }
 
 const HISTORY_EXAMPLES = `
@@ -81,13 +83,13 @@ Examples:
   coxswain fabric changes --from 48h --to 24h -o json`;
 
 function historyTable(items: readonly FabricSnapshot[]): string {
-  if (items.length === 0) return 'Nothing is recorded of the fabric in that time.';
+  if (items.length === 0) return 'The server recorded no change of the fabric in that time.';
   const rows = items.map((one) => [
     utcText(one.takenAt),
     utcText(one.seenUntil),
     ...[one.nodes, one.gpus, one.islands, one.nvlinkDomains].map(String),
     ...[one.changes?.came, one.changes?.gone, one.changes?.changed].map((count) => String(count ?? '-')),
-    one.unrecordedLooks === 0 ? '' : `${formatCount(one.unrecordedLooks, 'look')} before saw it otherwise`,
+    one.unrecordedLooks === 0 ? '' : `${formatCount(one.unrecordedLooks, 'earlier observation')} not recorded`,
   ]);
   return columns([
     ['TAKEN (UTC)', 'SEEN UNTIL', 'NODES', 'GPUS', 'ISLANDS', 'NVLINK', 'CAME', 'GONE', 'CHANGED', 'NOTE'],
@@ -96,13 +98,13 @@ function historyTable(items: readonly FabricSnapshot[]): string {
 }
 
 function changesText({ before, after, came, gone, changed, changes, hasMore }: FabricChanges): string {
-  const since = before === null ? 'nothing is recorded before' : `since ${utcText(before.takenAt)} UTC`;
+  const since = before === null ? 'no earlier record' : `since ${utcText(before.takenAt)} UTC`;
   const head = `${utcText(after.takenAt)} UTC, ${since}: ${formatCount(came, 'node')} came, ${gone} went, ${changed} changed.`;
-  const more = hasMore ? ['There are more kinds of changes than these.'] : [];
+  const more = hasMore ? ['The list of changes is not complete.'] : [];
   return [head, ...changes.map(changeText), ...more].join('\n\n');
 }
 
 function changeText({ facts, ...change }: FabricChange): string {
-  const rows = facts.map(({ fact, ...said }) => [`  ${fact}`, factSaid(change.kind, said, '->')]);
+  const rows = facts.map(({ fact, ...values }) => [`  ${fact}`, factSaid(change.kind, values, '->')]);
   return [changeSentence(change), columns(rows)].filter((part) => part !== '').join('\n');
 }

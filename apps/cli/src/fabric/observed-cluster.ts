@@ -25,7 +25,7 @@ import type { Command } from 'commander';
 import { readKubeList } from './cluster-file.ts';
 import { CliError } from '../cli-error.ts';
 
-/** Where nodes and pods come from: files, or the cluster of a kubeconfig. */
+/** The source of nodes and pods: files, or the cluster of a kubeconfig. */
 export interface ClusterOptions {
   readonly nodes?: string;
   readonly busy?: string;
@@ -38,21 +38,21 @@ export function clusterOptions(command: Command): Command {
   return command
     .option(
       '--nodes <file>',
-      'what `kubectl get nodes -o json` prints; - is standard input (default: asks the cluster)',
+      'output of `kubectl get nodes -o json`; - is standard input (default: read from the cluster)',
     )
-    .option('--busy <file>', 'what `kubectl get pods -A -o json` prints (default: with --nodes all GPUs are free)')
+    .option('--busy <file>', 'output of `kubectl get pods -A -o json` (default: with --nodes, all GPUs are free)')
     .option(
       '--slices <file>',
-      'what `kubectl get resourceslices -o json` prints, where DRA drivers say something of NICs and GPUs (default: with --nodes nothing)',
+      'output of `kubectl get resourceslices -o json`: NICs and GPUs as DRA drivers report them (default: with --nodes, none)',
     )
-    .option('--kubeconfig <file>', 'without --nodes: of the cluster (default: KUBECONFIG, ~/.kube/config)')
-    .option('--context <name>', 'without --nodes: of the kubeconfig');
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster, without --nodes (default: KUBECONFIG, ~/.kube/config)')
+    .option('--context <name>', 'context of the kubeconfig, without --nodes');
 }
 
-/** What is free, and what the nodes say. */
+/** Free and used GPUs of a cluster, and the facts of its nodes. */
 export interface SeenCluster extends FabricCapacity {
   readonly facts: readonly NodeFacts[];
-  /** What pods say that counts for nothing. */
+  /** Facts of pods that were ignored, and why. */
   readonly podProblems: readonly FabricProblem[];
 }
 
@@ -66,7 +66,7 @@ export async function seenCluster(options: ClusterOptions): Promise<SeenCluster>
   if (options.nodes === undefined) return askCluster(options);
   const ofCluster = (['kubeconfig', 'context'] as const).find((option) => options[option] !== undefined);
   if (ofCluster !== undefined)
-    throw new CliError(`--nodes gives the nodes, so that no cluster is asked: leave out --${ofCluster}, or --nodes.`);
+    throw new CliError(`--nodes reads the nodes from a file, so --${ofCluster} has no effect; leave out one of them.`);
   const nodes = await readKubeList(options.nodes, 'Node');
   const pods = options.busy === undefined ? [] : await readKubeList(options.busy, 'Pod');
   const slices = options.slices === undefined ? [] : await readKubeList(options.slices, 'ResourceSlice');
@@ -89,18 +89,18 @@ function capacityOf({ nodes, pods, slices }: Objects, source: string): SeenClust
   if (fabric.nodes.length === 0) {
     if (nodes.length === 0)
       throw new CliError(
-        `There are no nodes in ${source}; \`kubectl get nodes\` says whether its cluster has some, and whether you may list them.`,
+        `${source} contains no nodes; check with \`kubectl get nodes\` that the cluster has nodes and that you may list them.`,
       );
     throw new CliError(
       `None of ${formatCount(nodes.length, 'node')} in ${source} has GPUs: ` +
         (fabricProblems(facts)[0]?.message ??
-          'status.allocatable must say nvidia.com/gpu, which the device plugin or the GPU operator sets.'),
+          'status.allocatable must contain nvidia.com/gpu, which the device plugin or the GPU operator sets.'),
     );
   }
   return { fabric, usedGpus: usedGpusOf(pods), facts, podProblems: uncountedPods(pods) };
 }
 
-/** As many objects at once; each page is let go of when it is read. */
+/** Objects per page; a page is freed once it is read. */
 const PAGE_SIZE = 500;
 /** Bound, and neither ended nor failed. */
 const RUNNING = 'spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed';
@@ -120,7 +120,7 @@ async function askCluster({ kubeconfig, context, busy, slices: file }: ClusterOp
     if (!(error instanceof KubeApiError)) throw error;
     const why = error.message.replace(/[.\s]+$/, '');
     throw new CliError(
-      `Cannot ask the cluster: ${why}. Choose another with --kubeconfig or --context, or give its nodes as a file with --nodes.`,
+      `Cannot read the cluster: ${why}. Choose another cluster with --kubeconfig or --context, or give its nodes as a file with --nodes.`,
       2,
     );
   } finally {
@@ -128,12 +128,12 @@ async function askCluster({ kubeconfig, context, busy, slices: file }: ClusterOp
   }
 }
 
-/** Pods that take no GPU are most of them, and kept by nobody. */
+/** Most pods use no GPU; they are not kept. */
 function usePart(pod: KubeObject): object | undefined {
   return useOfPod(pod).gpus === 0 ? undefined : pod;
 }
 
-/** Clusters before 1.34 serve none of that version, and who may list nodes need not be allowed to list them: what drivers say is then not known. */
+/** Clusters before 1.34 do not serve this version, and the user may lack the right to list slices: then no devices are known. */
 async function listSlices(client: KubeClient): Promise<readonly object[]> {
   try {
     return await listAll(client, RESOURCE_SLICES, (slice) => slice);

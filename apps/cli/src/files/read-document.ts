@@ -25,7 +25,9 @@ export function readDocument(path: string): unknown {
     return document.toJS();
   } catch (error) {
     // Aliases that expand without end, and those of an anchor that is not there.
-    throw new CliError(`${path} cannot be read: ${(error as Error).message}. Write out what its aliases stand for.`);
+    throw new CliError(
+      `${path} cannot be read: ${(error as Error).message}. Replace its YAML aliases by their values.`,
+    );
   }
 }
 
@@ -40,6 +42,6 @@ function readShort(path: string): string {
 function refuseLong(path: string, bytes: number): void {
   if (bytes <= MAX_DOCUMENT_BYTES) return;
   throw new CliError(
-    `${path} has ${(bytes / 2 ** 20).toFixed(1)} MiB; at most ${MAX_DOCUMENT_BYTES / 2 ** 20} MiB are read. Give the request or the layout alone.`,
+    `${path} has ${(bytes / 2 ** 20).toFixed(1)} MiB; the maximum is ${MAX_DOCUMENT_BYTES / 2 ** 20} MiB. Give only the request or the layout.`,
   );
 }

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { CliError } from '../cli-error.ts';
 
-/** Before anybody answers questions for nothing. `-` is standard output. */
+/** Fails if the output file exists, before the user answers questions. `-` is standard output. */
 export function refuseExisting(path: string): void {
   if (path !== '-' && existsSync(path)) throw thereAlready(path);
 }
@@ -22,5 +22,7 @@ export function replaceFile(path: string, text: string): void {
 }
 
 function thereAlready(path: string): CliError {
-  return new CliError(`${path} is there already and was left as it is; give another --out, or --force to replace it.`);
+  return new CliError(
+    `${path} already exists and was not changed; choose another --out, or overwrite it with --force.`,
+  );
 }

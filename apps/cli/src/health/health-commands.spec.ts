@@ -56,7 +56,7 @@ describe('health replay', () => {
 
   it.each<[string, () => string, RegExp]>([
     ['a file that is not there', () => join(directory, 'none'), /^Cannot read .*none: ENOENT/],
-    ['an empty file', () => trace(''), /is empty; a trace begins with its header/],
+    ['an empty file', () => trace(''), /is empty; a trace starts with a header/],
     [
       'a first line that is no header',
       () => trace('{"kind":"tick","atMs":1}'),
@@ -66,9 +66,13 @@ describe('health replay', () => {
     [
       'a rank that the layout does not have',
       () => trace(header, '{"kind":"heartbeat","atMs":1,"ranks":[{"rank":9,"step":1}]}'),
-      /, line 2: Rank 9 is none of the layout/,
+      /, line 2: Rank 9 is not in the layout/,
     ],
-    ['a line without end', () => trace(header, 'x'.repeat(3_000_000)), /, line 2: it has more than 1048576 characters/],
+    [
+      'a line without end',
+      () => trace(header, 'x'.repeat(3_000_000)),
+      /, line 2: the line has more than 1048576 characters/,
+    ],
   ])('refuses %s, and says where', async (_what, path, message) => {
     const { code, err } = await replay(path());
     expect([code === 0, err]).toEqual([false, expect.stringMatching(message)]);

@@ -12,13 +12,13 @@ import { CliError } from '../cli-error.ts';
 import type { Session } from '../session/session.ts';
 import { linesOf } from './trace-lines.ts';
 
-/** What detectors make of what ranks told; no server is asked. */
+/** Adds `health replay`, which runs the detectors over a recorded trace offline. */
 export function addHealthCommands(program: Command, session: Session): void {
-  const health = program.command('health').description('who holds a job up, by what its ranks told');
+  const health = program.command('health').description('find the rank that holds a job up, from a recorded trace');
   health
     .command('replay')
-    .argument('<file>', 'trace: a header, then one record a line; - is standard input')
-    .description('run the detectors over a recorded trace, and print what they find as they find it')
+    .argument('<file>', 'trace file: a header, then one record per line; - is standard input')
+    .description('run the detectors over a recorded trace, and print each finding')
     .option('--json', 'verdicts as JSON lines')
     .addHelpText('after', EXAMPLE)
     .action(async (file: string, { json }: { readonly json?: true }) => {
@@ -35,7 +35,7 @@ Traces are described in docs/reference/health.md.
 Example:
   coxswain health replay examples/health/stopped-rank.jsonl`;
 
-/** Line by line, so that a trace of any length takes the same memory. Each further header begins a new run, of which nothing is known yet. */
+/** Reads line by line, so that memory does not grow with the trace. Each further header starts a new run. */
 async function* verdictsOf(file: string): AsyncGenerator<HealthVerdict> {
   let header: TraceHeader | undefined;
   let watch: ReturnType<typeof watchHealth> | undefined;
@@ -52,10 +52,10 @@ async function* verdictsOf(file: string): AsyncGenerator<HealthVerdict> {
     const record = readRecord(text);
     if (record.kind === 'wrong') throw wrong(record.message);
     const stranger = unknownRank(header, record.value);
-    if (stranger !== undefined) throw wrong(`Rank ${stranger} is none of the layout that the header says.`);
+    if (stranger !== undefined) throw wrong(`Rank ${stranger} is not in the layout of the header.`);
     yield* watch?.observe(record.value) ?? [];
   }
-  if (header === undefined) throw new CliError(`${file} is empty; a trace begins with its header.`);
+  if (header === undefined) throw new CliError(`${file} is empty; a trace starts with a header.`);
 }
 
 /** `  725.0 s  evict  hang      Others wait for rank 3, ... Node a.` */

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { CliError } from '../cli-error.ts';
 
-/** A line of a file, and which it is from 1. */
+/** A line of a file and its number, from 1. */
 export interface NumberedLine {
   readonly number: number;
   readonly text: string;
@@ -19,7 +19,7 @@ export async function* linesOf(file: string, mostCharacters: number): AsyncGener
       rest = parts.pop() ?? '';
       for (const text of parts) yield { number: (number += 1), text };
       if (rest.length > mostCharacters)
-        throw new CliError(`${file}, line ${number + 1}: it has more than ${mostCharacters} characters.`);
+        throw new CliError(`${file}, line ${number + 1}: the line has more than ${mostCharacters} characters.`);
     }
   } catch (error) {
     if (error instanceof CliError) throw error;

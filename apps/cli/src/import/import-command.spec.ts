@@ -50,7 +50,7 @@ describe('coxswain import', () => {
     const { code, out, err } = await run(EXAMPLE);
     expect([code, out.split('\n')[2]]).toEqual([0, 'apiVersion: training.coxswain.dev/v1alpha1']);
     expect(err).toMatch(/^Taken over \(7\)\n {2}metadata.name → name pretrain\n/);
-    expect(err).toMatch(/\nNothing was submitted\. Lines with "▸" \(2\) say what may be left to do\.$/);
+    expect(err).toMatch(/\nNothing was submitted\. Lines with "▸" \(2\) are for you to check\.$/);
   });
 
   it('says what docs/reference/first-job.md shows', async () => {
@@ -75,7 +75,7 @@ describe('coxswain import', () => {
   it('name and image of the command line go before those of the file', async () => {
     const { out, err } = await run(EXAMPLE, '--name', 'mine', '--image', 'example.com/other:1');
     expect(out).toMatch(/name: mine .*\n[^]*image: example.com\/other:1 /);
-    expect(err).toMatch(/metadata.name → name mine\n {6}--name says so/);
+    expect(err).toMatch(/metadata.name → name mine\n {6}set by --name/);
   });
 
   it('replaces no file unless it is told to', async () => {
@@ -83,7 +83,7 @@ describe('coxswain import', () => {
     const refused = await run(EXAMPLE, '--out', there);
     expect([refused.code, refused.err]).toEqual([
       1,
-      `${there} is there already and was left as it is; give another --out, or --force to replace it.`,
+      `${there} already exists and was not changed; choose another --out, or overwrite it with --force.`,
     ]);
     expect(readFileSync(there, 'utf8')).toBe('mine');
     expect((await run(EXAMPLE, '--out', there, '--force')).code).toBe(0);
@@ -91,8 +91,8 @@ describe('coxswain import', () => {
   });
 
   it.each<[string, () => readonly string[], RegExp]>([
-    ['neither a file nor a line', () => [], /^Give a file \(- is standard input\), or --torchrun LINE/],
-    ['both', () => ['a.yaml', '--torchrun', 'torchrun a.py'], /not both/],
+    ['neither a file nor a line', () => [], /^Give either a file \(- is standard input\) or --torchrun LINE/],
+    ['both', () => ['a.yaml', '--torchrun', 'torchrun a.py'], /either a file/],
     ['a file that is not there', () => [join(directory, 'none.yaml')], /^Cannot read .*none.yaml: ENOENT/],
     ['no YAML', () => [aFile('a.yaml', 'a: [')], /a.yaml is neither YAML nor JSON/],
     [
@@ -115,7 +115,7 @@ describe('coxswain import', () => {
       () => [aFile('d.yaml', 'apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\n')],
       /d.yaml: A kubeflow.org\/v2beta1 MPIJob cannot be imported: /,
     ],
-    ['GPUs beside a file', () => [EXAMPLE, '--gpus-per-node', '8'], /--gpus-per-node is for --torchrun/],
+    ['GPUs beside a file', () => [EXAMPLE, '--gpus-per-node', '8'], /--gpus-per-node is only for --torchrun/],
   ])('refuses %s', async (_what, argv, want) => {
     const { code, out, err } = await run(...argv());
     expect([code, out]).toEqual([1, '']);
@@ -191,7 +191,7 @@ describe('coxswain import --torchrun', () => {
     [
       'processes that depend on the node',
       'torchrun --nproc-per-node auto train.py',
-      /say how many with --gpus-per-node/,
+      /give the number with --gpus-per-node/,
     ],
     ['more processes than a pod can have', 'torchrun --nproc-per-node 64 train.py', /at most 16 ranks/],
     ['restarts that are none', 'torchrun --max-restarts=x train.py', /--max-restarts is "x"/],

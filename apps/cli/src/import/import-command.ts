@@ -27,20 +27,20 @@ const STANDARD_OUTPUT = '-';
 export function addImportCommand(program: Command, session: Session): void {
   program
     .command('import [file]')
-    .description('make a job file of a Kubeflow PyTorchJob or TrainJob, or of a torchrun line; no server is asked')
-    .option('--torchrun <line>', 'a command line of torchrun, instead of a file')
-    .option('--out <file>', 'where the job goes (default: standard output; the report goes to standard error)')
-    .option('--force', 'replace the file if it is there')
+    .description('convert a Kubeflow PyTorchJob or TrainJob, or a torchrun command line, to a job file; works offline')
+    .option('--torchrun <line>', 'torchrun command line to convert, instead of a file')
+    .option('--out <file>', 'file to write the job to (default: standard output; the report goes to standard error)')
+    .option('--force', 'overwrite the file if it exists')
     .option('--name <name>', 'name of the job, instead of the one in the file')
-    .option('--image <image>', 'container image, instead of the one in the file; a torchrun line needs it')
-    .option('--gpus-per-node <count>', 'for a torchrun line that says --nproc-per-node gpu', wholeNumber)
+    .option('--image <image>', 'container image, instead of the one in the file; required with --torchrun')
+    .option('--gpus-per-node <count>', 'GPUs per node, if the torchrun line has --nproc-per-node gpu', wholeNumber)
     .addHelpText('after', EXAMPLES)
     .action((file: string | undefined, options: ImportCommandOptions) => {
       const imported = inPlainWords(file ?? 'the line', () => read(file, options));
       const { out = STANDARD_OUTPUT } = options;
       const yaml = jobYaml(
         imported.job,
-        `Imported from ${sourceName(file)}; the report said what was changed and what was not taken.`,
+        `Imported from ${sourceName(file)}; the report lists what was changed and what was left out.`,
       );
       if (out !== STANDARD_OUTPUT) writeNewFile(out, yaml, options);
       const format = session.outputFormat();
@@ -57,15 +57,15 @@ function sourceName(file: string | undefined): string {
 
 function read(file: string | undefined, { torchrun, gpusPerNode, ...options }: ImportCommandOptions): ImportedJob {
   if ((file === undefined) === (torchrun === undefined))
-    throw new CliError('Give a file (- is standard input), or --torchrun LINE; not both, and not neither.');
+    throw new CliError('Give either a file (- is standard input) or --torchrun LINE.');
   if (torchrun !== undefined)
     return importTorchrunLine(torchrun, { ...options, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) });
   if (gpusPerNode !== undefined)
-    throw new CliError('--gpus-per-node is for --torchrun; a file says its GPUs in its resources.');
+    throw new CliError('--gpus-per-node is only for --torchrun; in a file the resources name the GPUs.');
   return importJob(readDocuments(file ?? ''), options);
 }
 
-/** What is refused, with the file that it is said of. */
+/** Adds the name of the file to a rejection. */
 function inPlainWords<T>(source: string, action: () => T): T {
   try {
     return action();
@@ -104,12 +104,12 @@ export function reportText(report: readonly ReportLine[], out: string): string {
     return lines.length === 0 ? [] : [`${TITLES[outcome]} (${lines.length})`, ...text, ''];
   });
   const toDo = report.filter(({ todo }) => todo !== undefined).length;
-  const things = toDo === 0 ? '' : ` Lines with "▸" (${toDo}) say what may be left to do.`;
+  const things = toDo === 0 ? '' : ` Lines with "▸" (${toDo}) are for you to check.`;
   const next = out === STANDARD_OUTPUT ? '' : ` Then: coxswain submit -f ${out}`;
   return [...parts, `Nothing was submitted.${things}${next}`].join('\n');
 }
 
-/** What is said of a field; fields of which the same is said stand together. */
+/** The note on a field; fields with the same note are grouped. */
 function sayingOf({ to, why, todo }: ReportLine): string {
   return [to, why, todo].join('\n');
 }
@@ -137,7 +137,7 @@ function shortPath(path: string): string {
 
 const EXAMPLES = `
 Known are kubeflow.org/v1 PyTorchJob, trainer.kubeflow.org/v1alpha1 TrainJob (with its runtime, where that is in the same file), and
-torchrun or python -m torch.distributed.run. Nothing is submitted, and no value that looks like a credential is written.
+torchrun or python -m torch.distributed.run. Nothing is submitted, and values that look like credentials are not written.
 
 Examples:
   coxswain import pytorchjob.yaml --out job.yaml

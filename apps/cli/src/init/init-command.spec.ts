@@ -124,13 +124,13 @@ describe('coxswain init --yes', () => {
       /^--model: mixtral-8x7b has experts, .*choose one of tiny, /,
     ],
     ['a model of several kinds of layers', ['--model', 'nemotron-h-8b'], /has layers of several kinds/],
-    ['a name that is none', ['--name', 'A B'], /^--name: "A B" is no name: must be lower-case letters/],
+    ['a name that is none', ['--name', 'A B'], /^--name: "A B" is not a valid name: must be lower-case letters/],
     ['a claim that is none', ['--data', 'A/b'], /^--data: "A" is not the name of a PersistentVolumeClaim/],
     ['a path that leaves its claim', ['--data', 'a/../b'], /spec.data.path/],
     [
       'how a model is trained where there is none',
       ['--engine', 'command', '--image', 'a', '--seq', '64', '--', 'a'],
-      /^--seq says how a model is trained: give --model too/,
+      /^--seq describes how a model is trained: also give --model/,
     ],
     [
       'a model of a program that is not known',
@@ -145,7 +145,9 @@ describe('coxswain init --yes', () => {
 
   it('replaces no file unless it is told to', async () => {
     writeFileSync(out, 'mine');
-    expect((await run('--yes')).err).toMatch(/is there already and was left as it is; give another --out, or --force/);
+    expect((await run('--yes')).err).toMatch(
+      /already exists and was not changed; choose another --out, or overwrite it with --force/,
+    );
     expect(readFileSync(out, 'utf8')).toBe('mine');
     expect((await run('--yes', '--force')).code).toBe(0);
   });

@@ -32,8 +32,8 @@ const STANDARD_OUTPUT = '-';
 export function addInitCommand(program: Command, session: Session): void {
   program
     .command('init [program...]')
-    .description('write a job file: asks what it has to know; no server is asked')
-    .addOption(new Option('--engine <name>', 'what trains').choices(ENGINES))
+    .description('write a job file; asks for what is not given; works offline')
+    .addOption(new Option('--engine <name>', 'engine that trains the job').choices(ENGINES))
     .option(
       '--model <name|file>',
       'a preset (see `coxswain presets models`) or a config.json; engine reference trains a GPT of its sizes',
@@ -41,18 +41,14 @@ export function addInitCommand(program: Command, session: Session): void {
     .option('--gpus <count>', 'GPUs of the job')
     .option('--image <image>', 'container image')
     .option('--data <claim/path>', 'PersistentVolumeClaim with the data, and the path in it')
-    .option('--checkpoints <claim>', 'PersistentVolumeClaim that is saved to; CLAIM/PATH for a directory of it')
+    .option('--checkpoints <claim>', 'PersistentVolumeClaim for checkpoints; CLAIM/PATH for a directory in it')
     .option('--name <name>', 'name of the job')
     .option('--steps <count>', 'steps to train (default: 1000)', wholeNumber)
-    .option(
-      '--global-batch <samples>',
-      'samples per step (default: 8, or the next number that the GPUs divide)',
-      wholeNumber,
-    )
+    .option('--global-batch <samples>', 'samples per step (default: 8, or the next multiple of the GPUs)', wholeNumber)
     .option('--seq <tokens>', 'tokens per sample (default: 2048; 128 for tiny)', wholeNumber)
-    .option('--out <file>', 'where it goes (default: NAME.yaml); - is standard output')
-    .option('--force', 'replace the file if it is there')
-    .option('-y, --yes', 'ask nothing: take the default of what is not given')
+    .option('--out <file>', 'output file (default: NAME.yaml); - is standard output')
+    .option('--force', 'overwrite the file if it exists')
+    .option('-y, --yes', 'ask nothing: use defaults for what is not given')
     .addHelpText('after', EXAMPLES)
     .action(async (words: readonly string[], options: InitOptions) => {
       if (options.out !== undefined && options.force !== true) refuseExisting(options.out);
@@ -83,7 +79,7 @@ async function answersFor(options: Given, session: Session): Promise<Answers> {
   for (const question of INIT_QUESTIONS) {
     if (!isOpen(question, sofar)) continue;
     const fallback = question.fallback(sofar);
-    // What later questions are depends on earlier answers: a missing one is told with what would follow from its default.
+    // Later questions depend on earlier answers: a missing answer is reported with what its default would lead to.
     if (fallback === undefined || !isTaken) missing.push(question);
     if (fallback !== undefined) sofar = { ...sofar, [question.key]: question.read(fallback, sofar) };
   }
@@ -154,13 +150,13 @@ function missingText(missing: readonly InitQuestion[], sofar: Sofar, isTaken: bo
   return `${why}\n${lines.join('\n')}${orYes}`;
 }
 
-/** Words about how a model is trained say nothing without one. */
+/** Options about training have no effect without a model. */
 function refuseStrange({ engine, model }: Answers, options: InitOptions): void {
   if (engine === 'reference' || model !== undefined) return;
   const strange = (['steps', 'globalBatch', 'seq'] as const).find((key) => options[key] !== undefined);
   if (strange !== undefined)
     throw new CliError(
-      `--${strange === 'globalBatch' ? 'global-batch' : strange} says how a model is trained: give --model too, or tell the program alone, by its arguments behind --.`,
+      `--${strange === 'globalBatch' ? 'global-batch' : strange} describes how a model is trained: also give --model, or pass the value to the program as an argument after --.`,
     );
 }
 

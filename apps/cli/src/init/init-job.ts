@@ -27,7 +27,7 @@ export interface Answers {
 const LEAST_BATCH = 8;
 const STEPS = 1_000;
 
-/** The job that the answers make; `head` says in a sentence what it is. Throws a {@link CliError} that names field and rule. */
+/** Builds the job from the answers; `head` describes it in a sentence. Throws a {@link CliError} that names field and rule. */
 export function initJob(answers: Answers): { readonly job: WrittenJob; readonly head: string } {
   const { name, engine, gpus } = answers;
   const { checkpoint, data } = claimsOf(answers);
@@ -35,7 +35,7 @@ export function initJob(answers: Answers): { readonly job: WrittenJob; readonly 
   const made = engine === 'reference' ? referenceJob(answers) : commandJob(answers);
   const job: WrittenJob = { name, spec: { ...made.spec, ...resources, restartPolicy: { maxRestarts: 3 } } };
   const parsed = JobCreate.safeParse(job);
-  if (!parsed.success) throw new CliError(`The answers make no valid job:\n${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new CliError(`The answers do not make a valid job:\n${z.prettifyError(parsed.error)}`);
   return { job, head: `${made.head} on ${gpus} ${gpus === 1 ? 'GPU' : 'GPUs'}.` };
 }
 

@@ -7,7 +7,7 @@ import { plannedModel } from '../plan/planned-model.ts';
 
 type ModelInput = NonNullable<TrainingJobSpecInput['model']>;
 
-/** What a job says of the model that it trains, and what that model is called. */
+/** The model of a job: its shape in the spec, and its name. */
 export interface JobModel {
   readonly name: string;
   readonly model: ModelInput;
@@ -20,8 +20,8 @@ const SEQUENCE_TOKENS = 2_048;
 
 /** Models whose sizes engine reference trains, by name: dense transformers among the planner's presets, behind the tiny one. */
 export function modelNames(): readonly string[] {
-  const said = MODEL_PRESETS.filter(({ model }) => problemOf(model) === undefined);
-  return [TINY_MODEL, ...said.map(({ name }) => name)];
+  const trainable = MODEL_PRESETS.filter(({ model }) => problemOf(model) === undefined);
+  return [TINY_MODEL, ...trainable.map(({ name }) => name)];
 }
 
 /** The words of a job of any program for a model: the name of a preset, a config.json as it stands, or all sizes of a shape. */
@@ -39,7 +39,7 @@ export function jobModel(nameOrFile: string, sequenceTokens?: number): JobModel 
   const problem = problemOf(shape);
   if (problem !== undefined)
     throw new CliError(
-      `${name} ${problem}, which engine reference does not train; choose one of ${modelNames().join(', ')}, or write --engine command for a program of your own.`,
+      `${name} ${problem}, which engine reference does not train; choose one of ${modelNames().join(', ')}, or use --engine command for a program of your own.`,
     );
   return { name, model: sizesOf(shape, sequenceTokens) };
 }
@@ -71,7 +71,7 @@ function problemOf(shape: ModelShape): string | undefined {
   if (shape.experts !== undefined) return 'has experts';
   if (shape.stateSpace !== undefined || shape.layerPattern !== undefined) return 'has layers of several kinds';
   const read = TrainingJobSpec.shape.model.unwrap().safeParse(sizesOf(shape, undefined));
-  return read.success ? undefined : `has sizes that a job cannot say (${read.error.issues[0]?.message ?? ''})`;
+  return read.success ? undefined : `has sizes that a job does not support (${read.error.issues[0]?.message ?? ''})`;
 }
 
 function sizesOf({ layers, hiddenSize, attentionHeads }: ModelShape, sequenceTokens: number | undefined): ModelInput {

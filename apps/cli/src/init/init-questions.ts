@@ -20,7 +20,7 @@ export interface InitQuestion {
   readonly isNeeded: (sofar: Sofar) => boolean;
   /** What `--yes` and an empty answer mean; undefined where there is none. */
   readonly fallback: (sofar: Sofar) => string | undefined;
-  /** The answer; throws a {@link CliError} that says what is wrong with it. */
+  /** Parses the answer; throws a {@link CliError} that names what is wrong with it. */
   readonly read: (text: string, sofar: Sofar) => Answers[keyof Answers];
 }
 
@@ -107,7 +107,7 @@ export const INIT_QUESTIONS: readonly InitQuestion[] = [
 
 function oneOfEngines(text: string): Answers['engine'] {
   const found = ENGINES.find((engine) => engine === text || engine === text.toLowerCase());
-  if (found === undefined) throw new CliError(`"${text}" is none of ${ENGINES.join(', ')}.`);
+  if (found === undefined) throw new CliError(`"${text}" is not one of ${ENGINES.join(', ')}.`);
   return found;
 }
 
@@ -135,7 +135,7 @@ function claim(text: string): string {
 
 function objectName(text: string): string {
   const read = ObjectName.safeParse(text);
-  if (!read.success) throw new CliError(`"${text}" is no name: ${read.error.issues[0]?.message ?? ''}.`);
+  if (!read.success) throw new CliError(`"${text}" is not a valid name: ${read.error.issues[0]?.message ?? ''}.`);
   return text;
 }
 

@@ -25,7 +25,7 @@ export function readJobFile(path: string, overrides: JobOverrides = {}): JobCrea
   return parseJob(text, { source: path, ...overrides });
 }
 
-/** The job that a text holds; `source` names it in what is said about mistakes. */
+/** The job in a text; error messages name it by `source`. */
 export function parseJob(text: string, options: JobOverrides & { readonly source: string }): JobCreate {
   const [document, ...more] = parseAllDocuments(text);
   if (more.length > 0)
@@ -46,7 +46,7 @@ export function parseJob(text: string, options: JobOverrides & { readonly source
 
 function toBody(document: unknown, source: string): Readonly<Record<string, unknown>> {
   if (typeof document !== 'object' || document === null || Array.isArray(document))
-    throw new CliError(`${source} holds no job: expected a TrainingJob manifest or {name, spec}.`);
+    throw new CliError(`${source} contains no job; expected a TrainingJob manifest or {name, spec}.`);
   if (!('kind' in document)) return { ...document };
   const { apiVersion, kind, metadata, spec } = document as {
     apiVersion?: unknown;

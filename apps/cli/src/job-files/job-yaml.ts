@@ -11,7 +11,7 @@ const COMMENTS: Readonly<Record<string, string>> = {
   'spec.engine.image': 'container image of every pod',
   'spec.engine.command':
     'One rank. Started once per GPU, with RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT',
-  'spec.engine.env': 'Variables of every rank; whoever may read the job reads them',
+  'spec.engine.env': 'Variables of every rank; everyone who may read the job can read them',
   'spec.engine.secretEnv': 'Variables from Secrets of the job’s namespace; their names begin with "job-"',
   'spec.engine.secretFiles': `Keys of Secrets as files: ${POD_PATHS.secrets}/SECRET/KEY`,
   'spec.model': 'Sizes of the model',

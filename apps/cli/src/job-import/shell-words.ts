@@ -1,4 +1,4 @@
-/** How a shell would split a text into commands and words, as far as that can be told without running it. */
+/** Splits a text into commands and words as a shell would, as far as that is possible without running it. */
 
 /** A word: what it means where nothing in it is replaced, and as it was written. */
 export interface ShellWord {

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { addDeleteCommand } from './delete-command.ts';
 import { readJobFile } from '../job-files/job-file.ts';
-import { jobDetails } from '../output/output.ts';
+import { jobDetails } from './job-tables.ts';
 import type { Session } from '../session/session.ts';
 import { watchJob } from './watch.ts';
 import { wholeNumber } from '../options/whole-number.ts';
@@ -34,8 +34,8 @@ export function addActingCommands(program: Command, session: Session): void {
     .description('submit a job from a YAML or JSON file')
     .requiredOption('-f, --file <file>', 'TrainingJob manifest or {name, spec}; - reads standard input')
     .option('--name <name>', 'name to use instead of the one in the file')
-    .option('--gpus <count>', 'have the planner choose a layout for this many GPUs', wholeNumber)
-    .option('--idempotency-key <key>', 'the same key twice makes one job (default: a fresh one)')
+    .option('--gpus <count>', 'let the planner choose a layout for this many GPUs', wholeNumber)
+    .option('--idempotency-key <key>', 'submitting the same key twice creates one job (default: a new key)')
     .option('-w, --watch', 'follow the job until it ends')
     .addHelpText('after', '\nExample:\n  coxswain submit -f examples/jobs/tiny-gpt.yaml --watch')
     .action(async (options: SubmitOptions) => {
@@ -49,7 +49,7 @@ export function addActingCommands(program: Command, session: Session): void {
 
   program
     .command('label <job> <labels...>')
-    .description('give a job labels (KEY=VALUE), or take some away (KEY-)')
+    .description('add labels to a job (KEY=VALUE), or remove them (KEY-)')
     .addHelpText('after', '\nExample:\n  coxswain label tiny-gpt team=vision stage-')
     .action(async (name: string, labels: readonly string[]) => {
       const change = labelChange(labels);
@@ -59,7 +59,7 @@ export function addActingCommands(program: Command, session: Session): void {
 
   program
     .command('suspend <job>')
-    .description('save, stop and hold a job; its GPUs become free')
+    .description('save a checkpoint, stop the job and free its GPUs until it is resumed')
     .action(async (name: string) => {
       const project = await session.open();
       showJob(await project.api.suspend((await project.find(name)).at));
@@ -67,7 +67,7 @@ export function addActingCommands(program: Command, session: Session): void {
 
   program
     .command('cancel <job>')
-    .description('stop a job for good')
+    .description('stop a job permanently')
     .action(async (name: string) => {
       const project = await session.open();
       showJob(await project.api.cancel((await project.find(name)).at));
@@ -75,12 +75,12 @@ export function addActingCommands(program: Command, session: Session): void {
 
   program
     .command('resume <job>')
-    .description('run a suspended job again, on the same or another layout; degrees that are not named stay')
+    .description('resume a suspended job, with the same or another layout; degrees that are not given stay unchanged')
     .option('--tensor-parallel <ways>', 'tensor parallel degree', wholeNumber)
     .option('--pipeline-parallel <ways>', 'pipeline parallel degree', wholeNumber)
     .option('--data-parallel <ways>', 'data parallel degree', wholeNumber)
-    .option('--gpus <count>', 'have the planner choose a layout for this many GPUs', wholeNumber)
-    .option('--from <checkpoint>', 'begin from this checkpoint of the job, or from scratch; see coxswain checkpoints')
+    .option('--gpus <count>', 'let the planner choose a layout for this many GPUs', wholeNumber)
+    .option('--from <checkpoint>', 'start from this checkpoint of the job, or from scratch; see `coxswain checkpoints`')
     .action(async (name: string, options: ResumeOptions) => {
       const project = await session.open();
       const { job, at } = await project.find(name);

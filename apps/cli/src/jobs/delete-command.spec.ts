@@ -71,8 +71,8 @@ describe('coxswain delete --ended-before', () => {
   });
 
   it('says so where there is none', async () => {
-    expect((await remove('--ended-before 52w')).out).toBe('No job ended so long ago.');
-    expect((await remove('--ended-before 52w --dry-run')).out).toBe('No job ended so long ago.');
+    expect((await remove('--ended-before 52w')).out).toBe('No job ended that long ago.');
+    expect((await remove('--ended-before 52w --dry-run')).out).toBe('No job ended that long ago.');
   });
 
   it('deletes none where nothing can have ended so long ago', async () => {
@@ -80,8 +80,8 @@ describe('coxswain delete --ended-before', () => {
   });
 
   it.each([
-    ['', /Name a job, or give --ended-before 30d/],
-    ['--dry-run', /Name a job, or give --ended-before 30d/],
+    ['', /Name a job, or use --ended-before 30d/],
+    ['--dry-run', /Name a job, or use --ended-before 30d/],
     ['tiny-gpt --ended-before 30d', /Give a job or --ended-before, not both/],
     ['--ended-before soon', /"soon" is not a duration such as 12h or 30d/],
     ['--ended-before 30d --selector=', /--selector is empty, which would select every job/],

@@ -22,13 +22,14 @@ const MOST_TRIES = 60;
 export function addDeleteCommand(program: Command, session: Session): void {
   program
     .command('delete [job]')
-    .description('delete a job and its pods, or jobs that ended long ago; their checkpoints and records stay')
-    .option('--ended-before <duration>', 'all jobs of the project that ended so long ago, e.g. 30d or 12h', hours)
+    .description('delete a job and its pods, or jobs that ended long ago; checkpoints and records are kept')
     .option(
-      '-l, --selector <selector>',
-      'with --ended-before: of them those with these labels, as kubectl selects them',
+      '--ended-before <duration>',
+      'delete all jobs of the project that ended this long ago or earlier, e.g. 30d or 12h',
+      hours,
     )
-    .option('--dry-run', 'with --ended-before: show which these are, and delete none')
+    .option('-l, --selector <selector>', 'with --ended-before: only jobs with these labels, as kubectl selects them')
+    .option('--dry-run', 'with --ended-before: list these jobs without deleting them')
     .addHelpText('after', '\nExample:\n  coxswain delete --ended-before 30d --selector team=vision --dry-run')
     .action(async (name: string | undefined, options: DeleteOptions) => {
       if (name === undefined) return deleteEnded(session, options);
@@ -43,7 +44,7 @@ export function addDeleteCommand(program: Command, session: Session): void {
 
 async function deleteEnded(session: Session, { endedBefore, selector, dryRun }: DeleteOptions): Promise<void> {
   if (endedBefore === undefined)
-    throw new CliError('Name a job, or give --ended-before 30d for all that ended so long ago.');
+    throw new CliError('Name a job, or use --ended-before 30d for all jobs that ended at least 30 days ago.');
   // A variable of a shell that is not set, more often than not.
   if (selector?.trim() === '')
     throw new CliError('--selector is empty, which would select every job: give labels, or leave it out.');
@@ -58,7 +59,7 @@ async function deleteEnded(session: Session, { endedBefore, selector, dryRun }: 
     else session.printError(`${name} was not deleted: ${problem}`);
     if (problem !== undefined) refused += 1;
   }
-  if (jobs.length === 0) session.print('No job ended so long ago.');
+  if (jobs.length === 0) session.print('No job ended that long ago.');
   if (refused > 0) throw new CliError(`${refused} of ${jobs.length} jobs were not deleted.`);
 }
 
@@ -70,7 +71,7 @@ async function endedJobs(
   const jobs: JobSummary[] = [];
   const query = { orderBy: 'finishedAt', direction: 'asc', labelSelector: wanted.selector } as const;
   for await (const job of api.jobs(project, query)) {
-    // What cannot be told, of a time before all that a Date can say, is not so long ago.
+    // A time that Date cannot represent lies before every job.
     if (job.finishedAt === null || !(Date.parse(job.finishedAt) < wanted.before.getTime())) break;
     if (job.state !== 'Refused' && job.state !== 'Deleting') jobs.push(job);
   }
@@ -99,7 +100,7 @@ async function deleteOnceLetIn(
 }
 
 function preview(jobs: readonly JobSummary[], now: Date): string {
-  if (jobs.length === 0) return 'No job ended so long ago.';
+  if (jobs.length === 0) return 'No job ended that long ago.';
   const rows = jobs.map(({ name, state, owner, finishedAt }) => [
     name,
     state,

@@ -8,7 +8,7 @@ import type { Session } from '../session/session.ts';
 export function addGoodputCommand(program: Command, session: Session): void {
   program
     .command('goodput <job>')
-    .description('where the GPU time of a job went, each GPU-second in exactly one category')
+    .description('show where the GPU time of a job went; each GPU-second is in exactly one category')
     .action(async (name: string) => {
       const project = await session.open();
       const { at, job } = await project.find(name);
@@ -45,9 +45,9 @@ function waitSentence({ heldSeconds, waitingSeconds, suspendedSeconds }: JobGood
     ['waited for', waitingSeconds],
     ['suspended for', suspendedSeconds],
   ] as const;
-  const told = times.filter(([, seconds]) => seconds > 0);
-  if (told.length === 0) return [];
-  return [`Wall time: ${told.map(([words, seconds]) => `${words} ${formatDuration(seconds * 1000)}`).join(', ')}.`];
+  const spent = times.filter(([, seconds]) => seconds > 0);
+  if (spent.length === 0) return [];
+  return [`Wall time: ${spent.map(([words, seconds]) => `${words} ${formatDuration(seconds * 1000)}`).join(', ')}.`];
 }
 
 function leftOut({ attemptsLeftOut }: JobGoodput): readonly string[] {

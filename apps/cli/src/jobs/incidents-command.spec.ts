@@ -57,8 +57,8 @@ describe('coxswain incidents', () => {
     expect(await shown('incidents tiny-gpt', [anIncident()], '?pageSize=50'))
       .toBe(`2026-01-09 12:00:00  Hang of rank 3 (GPU 1 of its pod) on node gpu-b  [1.1-standsStill]
   Seen:     Others wait for rank 3.
-  Done:     The gang is made anew, and kept away from the nodes that are to blame.
-  Came of:  The job trained again after what was done, or finished. Lost: 2 min 1 s (2 steps again).
+  Done:     The gang restarts in new pods, away from the nodes that are to blame.
+  Came of:  The job trained again after the action, or finished. Lost: 2 min 1 s (2 steps again).
   Last:     Rank 3 waits in no group (training, after step 12), for 1 min 1 s
   Last:     Rank 0 waits in all_reduce 7 of group 2 (training, after step 12), for 1 min 0 s
   Evidence: waitedForMs 61000`);

@@ -27,11 +27,11 @@ const MAX_LIMIT = 500;
 export function addIncidentsCommand(program: Command, session: Session): void {
   program
     .command('incidents [job]')
-    .description('what went wrong, newest first: of one job with its evidence, or of all jobs of the project')
-    .addOption(new Option('--kind <kind>', 'only these').choices(Object.keys(INCIDENT_KINDS)))
-    .addOption(new Option('--state <state>', 'only these').choices(['open', 'over']))
-    .option('--node <node>', 'only what was seen on this node')
-    .option('--limit <count>', `at most so many, ${MAX_LIMIT} at most`, wholeNumber, 50)
+    .description('list incidents, newest first: of one job with their evidence, or of all jobs of the project')
+    .addOption(new Option('--kind <kind>', 'only entries with this outcome').choices(Object.keys(INCIDENT_KINDS)))
+    .addOption(new Option('--state <state>', 'only entries with this outcome').choices(['open', 'over']))
+    .option('--node <node>', 'only incidents on this node')
+    .option('--limit <count>', `maximum number of incidents, up to ${MAX_LIMIT}`, wholeNumber, 50)
     .action(async (name: string | undefined, { limit, ...filters }: IncidentOptions) => {
       const project = await session.open();
       const query = { ...filters, pageSize: Math.min(MAX_LIMIT, Math.max(1, limit)) };

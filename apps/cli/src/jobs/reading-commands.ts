@@ -7,9 +7,10 @@ import {
   type WhoAmI,
 } from '@coxswain/api-types';
 import { formatBytes } from '@coxswain/units';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { LogText } from './log-text.ts';
-import { columns, eventLine, jobDetails, jobTable } from '../output/output.ts';
+import { columns } from '../output/output.ts';
+import { eventLine, jobDetails, jobTable } from './job-tables.ts';
 import type { Session } from '../session/session.ts';
 import { watchJob } from './watch.ts';
 import { wholeNumber } from '../options/whole-number.ts';
@@ -43,8 +44,8 @@ export function addReadingCommands(program: Command, session: Session): void {
     .description('list the jobs of the project, newest first')
     .option('--state <state>', 'only jobs in this state, e.g. Running')
     .option('-l, --selector <selector>', 'only jobs with these labels, as kubectl selects them')
-    .option('--owner <name>', 'only jobs that this person or service made')
-    .option('--search <words>', 'only jobs whose name has words that begin so')
+    .option('--owner <name>', 'only jobs that this user or service account created')
+    .option('--search <words>', 'only jobs whose name contains words with these prefixes')
     .option('--sort <order>', `${JOB_ORDERS.join(', ')}, with :asc or :desc`, sortOrder)
     .addHelpText(
       'after',
@@ -68,7 +69,7 @@ export function addReadingCommands(program: Command, session: Session): void {
 
   program
     .command('events <job>')
-    .description('what happened to a job, in plain words')
+    .description('list the events of a job')
     .action(async (name: string) => {
       const project = await session.open();
       session.show(await project.api.jobEvents((await project.find(name)).at), ({ items }) =>
@@ -78,21 +79,21 @@ export function addReadingCommands(program: Command, session: Session): void {
 
   program
     .command('steps <job>')
-    .description(
-      'the loss curve of a job, drawn with so many points; a point of several steps says its least and greatest loss',
-    )
-    .option('--max-points <points>', 'at most so many, 2 to 5000', wholeNumber, 20)
-    .option('--from-step <step>', 'from this step on', wholeNumber)
-    .option('--to-step <step>', 'up to this step', wholeNumber)
-    .option('--epoch <epoch>', 'of this epoch alone, what a later one undid included', wholeNumber)
-    .action(async (name: string, query: StepsOptions) => {
+    .description('print the loss curve of a job; a point that covers several steps shows its lowest and highest loss')
+    .option('--max-points <points>', 'maximum number of points, 2 to 5000', wholeNumber, 20)
+    .option('--from-step <step>', 'first step to show', wholeNumber)
+    .option('--to-step <step>', 'last step to show', wholeNumber)
+    .option('--attempt <number>', 'only this attempt, including steps that a later attempt repeated', wholeNumber)
+    .addOption(new Option('--epoch <number>').argParser(wholeNumber).hideHelp())
+    .action(async (name: string, { attempt, epoch = attempt, ...range }: StepsOptions) => {
       const project = await session.open();
-      session.show(await project.api.steps((await project.find(name)).at, query), ({ items }) => stepTable(items));
+      const { at } = await project.find(name);
+      session.show(await project.api.steps(at, { ...range, epoch }), ({ items }) => stepTable(items));
     });
 
   program
     .command('checkpoints <job>')
-    .description('the saved states of a job')
+    .description('list the checkpoints of a job')
     .action(async (name: string) => {
       const project = await session.open();
       session.show(await project.api.checkpoints((await project.find(name)).at), ({ items }) => checkpointTable(items));
@@ -100,12 +101,14 @@ export function addReadingCommands(program: Command, session: Session): void {
 
   program
     .command('logs <job>')
-    .description('print the log of the pod that runs a rank, or what its attempt recorded where the pod is gone')
+    .description(
+      'print the log of the pod that runs a rank; if the pod is gone, the last lines that the attempt recorded',
+    )
     .option('--rank <rank>', 'global rank', wholeNumber, 0)
-    .option('--attempt <epoch>', 'of this attempt; see coxswain get (default: the newest)', wholeNumber)
-    .option('--tail <lines>', 'only the last lines', wholeNumber)
+    .option('--attempt <number>', 'attempt to read, as `coxswain get` lists them (default: the newest)', wholeNumber)
+    .option('--tail <lines>', 'print only the last lines', wholeNumber)
     .option('-f, --follow', 'keep printing as the log grows')
-    .option('--raw', 'byte for byte on a terminal too, which then obeys whatever the program wrote')
+    .option('--raw', 'print the bytes unchanged on a terminal too, control sequences included')
     .action(
       async (name: string, options: { rank: number; attempt?: number; tail?: number; follow?: true; raw?: true }) => {
         const project = await session.open();
@@ -128,7 +131,7 @@ export function addReadingCommands(program: Command, session: Session): void {
 
   program
     .command('whoami')
-    .description('who you are to the API, and what you may do in which project')
+    .description('show your identity and your role in each project')
     .action(async () => {
       session.show(await session.connect().whoAmI(), identityLine);
     });
@@ -145,7 +148,7 @@ function sortOrder(text: string): SortOrder {
   const orderBy = JOB_ORDERS.find((order) => order === field);
   const isKnown = direction === undefined || direction === 'asc' || direction === 'desc';
   if (orderBy === undefined || !isKnown || more.length > 0) {
-    throw new InvalidArgumentError(`Give one of ${JOB_ORDERS.join(', ')}, with :asc or :desc if you like.`);
+    throw new InvalidArgumentError(`Give one of ${JOB_ORDERS.join(', ')}, optionally with :asc or :desc.`);
   }
   return direction === undefined ? { orderBy } : { orderBy, direction };
 }
@@ -154,11 +157,13 @@ interface StepsOptions {
   readonly maxPoints: number;
   readonly fromStep?: number;
   readonly toStep?: number;
+  readonly attempt?: number;
+  /** The former name of `attempt`. */
   readonly epoch?: number;
 }
 
 function stepTable(items: readonly StepPoint[]): string {
-  if (items.length === 0) return 'No steps were recorded, or they are kept no longer.';
+  if (items.length === 0) return 'No steps are recorded, or they are no longer kept.';
   const shown = (value: number | null | undefined, digits: number): string => value?.toFixed(digits) ?? '-';
   const rows = items.map(({ bucket, ...point }) => [
     bucket === null ? String(point.step) : `${point.step}-${bucket.lastStep}`,
@@ -169,7 +174,7 @@ function stepTable(items: readonly StepPoint[]): string {
     shown(point.tokensPerSecond, 0),
     shown(point.stepTimeMs, 1),
   ]);
-  return columns([['STEPS', 'EPOCH', 'LOSS', 'LEAST', 'GREATEST', 'TOKENS/S', 'STEP MS'], ...rows]);
+  return columns([['STEPS', 'ATTEMPT', 'LOSS', 'LOWEST', 'HIGHEST', 'TOKENS/S', 'STEP MS'], ...rows]);
 }
 
 function checkpointTable(items: readonly CheckpointRecord[]): string {
@@ -180,5 +185,5 @@ function checkpointTable(items: readonly CheckpointRecord[]): string {
     formatBytes(item.bytes),
     item.name,
   ]);
-  return rows.length === 0 ? 'No checkpoints yet.' : columns([['STEP', 'EPOCH', 'STATE', 'SIZE', 'NAME'], ...rows]);
+  return rows.length === 0 ? 'No checkpoints yet.' : columns([['STEP', 'ATTEMPT', 'STATE', 'SIZE', 'NAME'], ...rows]);
 }

@@ -38,25 +38,25 @@ function ask(argv: string, stacks: JobStacks = TAKEN, query = ''): Promise<Outco
 describe('coxswain stacks', () => {
   it('prints what most ranks are in the middle of, then who stands apart, then who did not answer', async () => {
     const { code, out, err } = await ask('stacks tiny-gpt');
-    expect(out).toBe(`tiny-gpt, epoch 2, 2026-01-09 12:00:00 UTC: 8 ranks asked.
+    expect(out).toBe(`tiny-gpt, attempt 2, 2026-01-09 12:00:00 UTC: stacks of 8 ranks.
 
 ranks 0-4 (5 of 8)
     all_reduce (torch/distributed/distributed_c10d.py:2911)
     step (train.py:40)
 
-In the middle of something else, the fewest last:
+Other stacks, the rarest last:
 
 rank 6 (1 of 8)
     next_batch (data.py:31)
     step (train.py:12)
     … functions further out are left out
 
-No stack:
+No stack trace:
   Rank 7 on node gpu-b: its process is stopped by a signal (state T)
 
-Other threads have 1 different stacks; --threads shows them.
+Other threads have 1 different stacks; show them with --threads.
 
-The answer was full: of ranks 5 something is left out. Ask for one with --rank.`);
+The answer was too large: stacks of ranks 5 are incomplete. Ask for one rank with --rank.`);
     expect([code, err]).toEqual([0, 'Asking the ranks of tiny-gpt; each has 5 s to answer.']);
   });
 
@@ -73,21 +73,21 @@ The answer was full: of ranks 5 something is left out. Ask for one with --rank.`
       '--rank 6',
       {},
       '?rank=6',
-      /^[^\n]*: 1 rank asked\.\n\nrank 6\n {4}next_batch[^]*\n\nrank 6, thread loader\n {4}get \(queue\.py:171\)$/,
+      /^[^\n]*: stacks of 1 rank\.\n\nrank 6\n {4}next_batch[^]*\n\nrank 6, thread loader\n {4}get \(queue\.py:171\)$/,
     ],
     [
       'says why there is no stack of the one rank',
       '--rank 7',
       {},
       '?rank=7',
-      /^[^\n]*\n\nNo stack:\n {2}Rank 7 on node gpu-b: its process is stopped/,
+      /^[^\n]*\n\nNo stack trace:\n {2}Rank 7 on node gpu-b: its process is stopped/,
     ],
     [
       'takes nobody for most where none has more than half',
       '',
       { groups: [group('0', 1, ['a (a.py:1)']), group('1', 1, ['b (b.py:1)'])], silent: [], leftOut: '' },
       '',
-      /asked\.\n\nrank 0 \(1 of 8\)\n {4}a \(a\.py:1\)\n\nrank 1 \(1 of 8\)\n {4}b \(b\.py:1\)$/,
+      /8 ranks\.\n\nrank 0 \(1 of 8\)\n {4}a \(a\.py:1\)\n\nrank 1 \(1 of 8\)\n {4}b \(b\.py:1\)$/,
     ],
   ])('%s', async (...[, options, changes, query, want]) => {
     const { code, out } = await ask(`stacks tiny-gpt ${options}`, { ...TAKEN, ...changes }, query);

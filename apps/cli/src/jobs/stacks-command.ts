@@ -17,22 +17,25 @@ interface StacksOptions {
   readonly threads?: true;
 }
 
-/** Nobody wonders about less. */
-const WONDERS_AFTER_MS = 2_000;
+/** After this time the CLI prints that it waits. */
+const WAIT_NOTICE_MS = 2_000;
 
 /** `coxswain stacks` */
 export function addStacksCommand(program: Command, session: Session): void {
   program
     .command('stacks <job>')
-    .description('what each rank of a running job is in the middle of: equal stacks together, who stands apart last')
-    .option('--rank <rank>', 'of this rank alone, with all its threads', wholeNumber)
-    .option('--threads', 'of all threads, not only the one that each program began with')
-    .addHelpText('after', '\nFunctions of Python, innermost first. The ranks train on: they are asked, not stopped.')
+    .description("print the current stack traces of a job's ranks; equal stacks are grouped, the rarest come last")
+    .option('--rank <rank>', 'only this rank, with all its threads', wholeNumber)
+    .option('--threads', 'show all threads, not only the main thread of each process')
+    .addHelpText(
+      'after',
+      '\nPython functions, innermost first. Training continues while the ranks report their stacks.',
+    )
     .action(async (name: string, { rank, threads }: StacksOptions) => {
       const project = await session.open();
       const { at, job } = await project.find(name);
       const answered = new AbortController();
-      void session.pause(WONDERS_AFTER_MS, answered.signal).then(() => {
+      void session.pause(WAIT_NOTICE_MS, answered.signal).then(() => {
         if (answered.signal.aborted || session.signal.aborted) return;
         session.printError(`Asking the ranks of ${job.name}; each has ${STACKS_WITHIN_MS / 1_000} s to answer.`);
       });
@@ -42,7 +45,7 @@ export function addStacksCommand(program: Command, session: Session): void {
     });
 }
 
-/** The others of its pod were asked as well. */
+/** Keeps one rank: the server also asked the other ranks of its pod. */
 function ofRank({ groups, silent, leftOut, ...about }: JobStacks, rank: number): JobStacks {
   const has = ({ ranks }: { readonly ranks: string }): boolean => rankIsIn(rank, ranks);
   const only = { ranks: String(rank) };
@@ -60,23 +63,23 @@ function stacksText(name: string, stacks: JobStacks, hasThreads: boolean): strin
   const { most, odd } = mostAndOdd(groups);
   const others = groups.filter(({ isMain }) => !isMain);
   return [
-    `${name}, epoch ${epoch}, ${utcText(takenAt)} UTC: ${ranksWords(rankCount)} asked.`,
+    `${name}, attempt ${epoch}, ${utcText(takenAt)} UTC: stacks of ${ranksWords(rankCount)}.`,
     ...(most === undefined ? [] : [groupText(most, rankCount)]),
-    ...(most === undefined || odd.length === 0 ? [] : ['In the middle of something else, the fewest last:']),
+    ...(most === undefined || odd.length === 0 ? [] : ['Other stacks, the rarest last:']),
     ...odd.map((group) => groupText(group, rankCount)),
-    ...(silent.length === 0 ? [] : [`No stack:\n${silent.map((one) => `  ${silenceWords(one)}`).join('\n')}`]),
+    ...(silent.length === 0 ? [] : [`No stack trace:\n${silent.map((one) => `  ${silenceWords(one)}`).join('\n')}`]),
     ...(hasThreads ? others.map((group) => groupText(group, rankCount)) : threadsHint(others)),
     ...(leftOut === ''
       ? []
-      : [`The answer was full: of ranks ${leftOut} something is left out. Ask for one with --rank.`]),
+      : [`The answer was too large: stacks of ranks ${leftOut} are incomplete. Ask for one rank with --rank.`]),
   ].join('\n\n');
 }
 
 function threadsHint(others: readonly StackGroup[]): readonly string[] {
-  return others.length === 0 ? [] : [`Other threads have ${others.length} different stacks; --threads shows them.`];
+  return others.length === 0 ? [] : [`Other threads have ${others.length} different stacks; show them with --threads.`];
 }
 
-/** As py-spy and pstack print it: the innermost function first. */
+/** The innermost function first, as py-spy and pstack print it. */
 function groupText(group: StackGroup, of: number): string {
   const { frames, isCut } = group;
   return [

@@ -2,7 +2,8 @@ import { ApiProblem, ApiUnreachable, type StreamedChange } from '@coxswain/api-c
 import { FINAL_JOB_STATES, type Job, type StepPoint } from '@coxswain/api-types';
 import { SECOND_MS } from '@coxswain/units';
 import { stringify } from 'yaml';
-import { eventLine, progressLine, type OutputFormat } from '../output/output.ts';
+import type { OutputFormat } from '../output/output.ts';
+import { eventLine, progressLine } from './job-tables.ts';
 import type { ProjectJobs } from '../session/project-jobs.ts';
 import type { Session } from '../session/session.ts';
 
@@ -12,11 +13,11 @@ const LONGEST_PAUSE_MS = 10 * SECOND_MS;
 
 /**
  * Prints events, and progress once a second, until the job ends; as JSON (one line each) or YAML (one document each) every change as it
- * came. A lost connection is made again until Ctrl-C, and goes on where it left off. Resolves to the exit code.
+ * came. Reconnects after a lost connection until Ctrl-C, and continues where it was. Resolves to the exit code.
  */
 export async function watchJob(project: ProjectJobs, job: Job, session: Session): Promise<number> {
   const at = { project: project.project, id: job.id };
-  const tell = session.outputFormat() === 'table' ? tellPeople(job, session) : tellPrograms(session);
+  const printer = session.outputFormat() === 'table' ? textPrinter(job, session) : documentPrinter(session);
   let lastEventId: string | undefined;
   let pauseMs = FIRST_PAUSE_MS;
   for (;;) {
@@ -25,12 +26,12 @@ export async function watchJob(project: ProjectJobs, job: Job, session: Session)
       for await (const change of project.api.changes(at, { lastEventId })) {
         pauseMs = FIRST_PAUSE_MS;
         lastEventId = change.lastEventId ?? lastEventId;
-        tell.change(change);
+        printer.change(change);
         if (change.kind === 'job' && FINAL_JOB_STATES.has(change.job.state)) end = change.job;
         if (end !== undefined) break;
       }
       end ??= await project.api.job(at);
-      if (FINAL_JOB_STATES.has(end.state)) return tell.end(end);
+      if (FINAL_JOB_STATES.has(end.state)) return printer.end(end);
     } catch (error) {
       if (session.signal.aborted || !mayPass(error)) throw error;
       if (pauseMs === FIRST_PAUSE_MS) session.printError(`${(error as Error).message} Trying again; Ctrl-C stops.`);
@@ -52,7 +53,7 @@ interface Teller {
   readonly end: (job: Job) => number;
 }
 
-function tellPeople(job: Job, session: Session): Teller {
+function textPrinter(job: Job, session: Session): Teller {
   let lastProgressAtMs = -Infinity;
   return {
     change: (change) => {
@@ -68,7 +69,7 @@ function tellPeople(job: Job, session: Session): Teller {
   };
 }
 
-function tellPrograms(session: Session): Teller {
+function documentPrinter(session: Session): Teller {
   const spell: Readonly<Record<Exclude<OutputFormat, 'table'>, (data: unknown) => string>> = {
     json: (data) => JSON.stringify(data),
     yaml: (data) => `---\n${stringify(data).trimEnd()}`,

@@ -1,7 +1,7 @@
-/** What the layout commands answer; `--json` prints it as it is. */
+/** Results of the layout commands; `--json` prints them unchanged. */
 import type { DocumentFinding, EngineOutcome, LayoutEngine, RankTable } from '@coxswain/layout';
 
-/** What `layout check` answers. */
+/** The result of `layout check`. */
 export interface LayoutCheck {
   readonly file: string;
   /** Whether no rule is broken; warnings do not count. */
@@ -10,17 +10,17 @@ export interface LayoutCheck {
   readonly findings: readonly DocumentFinding[];
 }
 
-/** One role of the file; a file of one has no name for it. */
+/** One role of the file. The role of a file with one role has no name. */
 export interface CheckedRole {
   readonly name?: string;
   readonly layout: string;
   readonly gpus: number;
   readonly engine?: LayoutEngine;
-  /** Whether its engine can be told all of it; absent where the file names none. */
+  /** Whether its engine supports the whole layout; absent if the file names no engine. */
   readonly outcome?: EngineOutcome;
 }
 
-/** What `layout ranks` answers: the rank map of each role; a file of one role has no name for it. */
+/** The result of `layout ranks`: the rank map of each role. The role of a file with one role has no name. */
 export interface LayoutRanks {
   readonly roles: readonly { readonly name?: string; readonly table: RankTable }[];
 }

@@ -62,7 +62,7 @@ describe('coxswain layout check', () => {
   it('calls a legal layout legal and says what its engine makes of it', async () => {
     expect(await layout(['check'], FOLDED)).toEqual({
       code: 0,
-      out: 'FILE: legal\n  tp2 x cp2 x dp2 x pp2 / ep8 on 16 GPUs\nengine megatron-lm: can be told all of it',
+      out: 'FILE: legal\n  tp2 x cp2 x dp2 x pp2 / ep8 on 16 GPUs\nengine megatron-lm: supports the whole layout',
       err: '',
     });
   });

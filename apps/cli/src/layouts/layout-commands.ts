@@ -26,14 +26,12 @@ interface JsonOption {
 
 /** Commands about layout files; no server is asked. */
 export function addLayoutCommands(program: Command, session: Session): void {
-  const layout = program
-    .command('layout')
-    .description('check a file with a parallel layout, or list its ranks and groups');
+  const layout = program.command('layout').description('check a parallel layout file, or list its ranks and groups');
 
   layout
     .command('check <file>')
     .description(
-      'every broken rule of a layout (exit code 1), warnings, and what its engine cannot do; - reads standard input',
+      'list the broken rules of a layout (exit code 1), warnings, and options that its engine does not support; - is standard input',
     )
     .option('--json', 'print JSON (as --output json)')
     .addHelpText('after', CHECK_EXAMPLES)
@@ -46,9 +44,9 @@ export function addLayoutCommands(program: Command, session: Session): void {
   layout
     .command('ranks <file>')
     .description(
-      'each rank’s index on every axis and the process groups, as the engine makes them; - reads standard input',
+      'print each rank’s index on every axis, and the process groups as the engine creates them; - is standard input',
     )
-    .option('--json', 'print JSON (as --output json): all of it; without, the first ranks and groups')
+    .option('--json', 'print all ranks and groups as JSON (without it, only the first)')
     .addHelpText('after', RANKS_EXAMPLES)
     .action((path: string, options: JsonOption) => {
       const ranks = ranksOf(path);
@@ -122,7 +120,7 @@ function rolesOf(read: WellRead): readonly { readonly name?: string; readonly ro
   return Object.entries(read.document.roles).map(([name, role]) => ({ name, role }));
 }
 
-/** Without these there is no rank map; what else is wrong, `layout check` says. */
+/** Rules without which there is no rank map; `layout check` reports all others. */
 const NEEDED_FOR_RANKS: ReadonlySet<string> = new Set([
   'worldSizeWithinLimit',
   'rankOrderNamesEveryAxis',
@@ -136,7 +134,7 @@ function requireRanks(layout: ParallelLayout, path: string): void {
   if (first !== undefined) throw new CliError(`${path} has no rank map: ${first.message}.`);
 }
 
-/** A name of a model that is not known is the user's mistake. */
+/** An unknown model name is an error of the user. */
 function inPlainWords<T>(of: () => T): T {
   try {
     return of();

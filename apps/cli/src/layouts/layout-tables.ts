@@ -20,7 +20,7 @@ function roleLine(role: CheckedRole): string {
 
 function outcomeLines(role: CheckedRole, outcome: EngineOutcome): readonly string[] {
   const who = `engine ${role.engine ?? ''}${role.name === undefined ? '' : ` of ${role.name}`}`;
-  if (outcome.kind === 'supported') return [`${who}: can be told all of it`];
+  if (outcome.kind === 'supported') return [`${who}: supports the whole layout`];
   return [`${who}: refuses`, ...outcome.refusals.map(({ reason, fallback }) => `  ${reason}; ${fallback}`)];
 }
 

@@ -6,15 +6,15 @@ const UNITS_MS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS, d
 const DATE = /^[0-9]{4}-[0-9]{2}-[0-9]{2}/;
 const AGO = /^([0-9]{1,6})([mhd])$/;
 
-/** A time of the command line, as it was written. Commander prints the option's name before the sentence. */
+/** Validates a time option and returns it unchanged. Commander prints the option's name before the message. */
 export function time(text: string): string {
   if (AGO.test(text) || (DATE.test(text) && !Number.isNaN(Date.parse(text)))) return text;
   throw new InvalidArgumentError(
-    `"${text}" is no time; write 2030-01-31T00:00:00Z, or 30m, 24h or 7d for so long ago.`,
+    `"${text}" is not a time; write 2030-01-31T00:00:00Z, or 30m, 24h or 7d for a time ago.`,
   );
 }
 
-/** The same in UTC. */
+/** The time of an option as an ISO time in UTC. */
 export function instant(text: string, now: Date): string;
 export function instant(text: string | undefined, now: Date): string | undefined;
 export function instant(text: string | undefined, now: Date): string | undefined {

@@ -48,7 +48,7 @@ export interface PlaceAnswer {
   readonly milliseconds: number;
   readonly traffic: LayoutTraffic['source'];
   readonly placement?: Placed;
-  /** What nodes and pods say of GPUs, or of a name that is taken, and that counts for nothing; absent where there is none. */
+  /** Facts of nodes and pods that were ignored, and why; absent if there are none. */
   readonly problems?: readonly FabricProblem[];
 }
 
@@ -78,7 +78,7 @@ export interface StepHere {
 /** Where the gang goes, and what that costs. Throws what the planner refuses. `now` is read before and after the search alone. */
 export function placeAnswer(question: PlaceQuestion, now: () => number): PlaceAnswer {
   const { layout, capacity, model, problems = [] } = question;
-  const told = problems.length === 0 ? {} : { problems };
+  const found = problems.length === 0 ? {} : { problems };
   const gang = gangOf(question);
   const startedMs = now();
   const outcome = placeGang(gang, capacity);
@@ -89,9 +89,9 @@ export function placeAnswer(question: PlaceQuestion, now: () => number): PlaceAn
     traffic: model === undefined ? 'assumed' : 'planned',
   } as const;
   if (outcome.kind !== 'placed') {
-    return { placed: false, refusal: { kind: outcome.kind, message: inOptions(outcome.message) }, ...answer, ...told };
+    return { placed: false, refusal: { kind: outcome.kind, message: inOptions(outcome.message) }, ...answer, ...found };
   }
-  return { placed: true, ...answer, placement: placed(question, gang, outcome), ...told };
+  return { placed: true, ...answer, placement: placed(question, gang, outcome), ...found };
 }
 
 function gangOf({ layout, acrossIslands, gpusPerNode, stageGpus, model }: PlaceQuestion): GangRequest {
@@ -159,7 +159,7 @@ interface Laid {
   readonly acrossIslands: AcrossIslands;
 }
 
-/** The planner's prediction for the network between these nodes; undefined where nobody says which GPUs they have. */
+/** The planner's prediction for the network between these nodes; undefined if their GPU type is unknown. */
 function stepHere(
   { request, asked, namesGpu }: NonNullable<PlaceQuestion['model']>,
   nodes: readonly FabricNode[],

@@ -312,16 +312,20 @@ describe('nodes of which some do not say on which network they are', () => {
 
 describe('a file of nodes', () => {
   it.each<readonly [sentence: string, content: unknown, message: RegExp]>([
-    ['is empty', '', /is empty; write it with kubectl get nodes -o json\.$/],
-    ['is no JSON', 'kind: List', /is not JSON \(.*\); write it with/],
+    ['is empty', '', /is empty; create it with kubectl get nodes -o json\.$/],
+    ['is no JSON', 'kind: List', /is not JSON \(.*\); create it with/],
     ['is cut off', '{"kind": "List", "items": [', /is not JSON/],
-    ['holds a bare list', [without], /holds a list without a kind, and not a List of Node objects/],
-    ['holds something else', { kind: 'Deployment' }, /holds a Deployment without items, and not a List/],
+    ['holds a bare list', [without], /contains a list without a kind instead of a List of Node objects/],
+    ['holds something else', { kind: 'Deployment' }, /contains a Deployment without items instead of a List/],
     ['holds pods', list({ kind: 'Pod', metadata: { name: 'p' } }), /items\[0\] is a Pod, and not a Node/],
-    ['holds a typed list of pods', { kind: 'PodList', items: [] }, /holds a PodList, and not a List of Node objects/],
+    [
+      'holds a typed list of pods',
+      { kind: 'PodList', items: [] },
+      /contains a PodList instead of a List of Node objects/,
+    ],
     ['holds a node without a name', list({ kind: 'Node' }), /items\[0\] has no metadata\.name/],
-    ['holds nobody', list(), /There are no nodes in .*`kubectl get nodes` says whether its cluster has some/],
-    ['holds no GPU', list(without), /None of 1 node in .* has GPUs: status\.allocatable must say nvidia\.com\/gpu/],
+    ['holds nobody', list(), /contains no nodes; check with `kubectl get nodes` that the cluster has nodes/],
+    ['holds no GPU', list(without), /None of 1 node in .* has GPUs: status\.allocatable must contain nvidia\.com\/gpu/],
   ])('is refused where it %s', async (_sentence, content, message) => {
     const { code, err } = await place(LAYOUT, '--nodes', aFile('nodes.json', content));
     expect(err).toMatch(message);
@@ -350,14 +354,14 @@ describe('a file of nodes', () => {
 
   it('is not given together with a cluster to ask', async () => {
     const { err, code } = await place(LAYOUT, '--nodes', NODES, '--context', 'prod');
-    expect(err).toBe('--nodes gives the nodes, so that no cluster is asked: leave out --context, or --nodes.');
+    expect(err).toBe('--nodes reads the nodes from a file, so --context has no effect; leave out one of them.');
     expect(code).toBe(1);
   });
 
   it('is not needed where a kubeconfig names a cluster; one that is not there is told', async () => {
     const { err, code } = await place(LAYOUT, '--kubeconfig', join(directory, 'none.kubeconfig'));
     expect(err).toMatch(
-      /^Cannot ask the cluster: .*[^.]\. Choose another with --kubeconfig or --context, or give its nodes as a file with --nodes\.$/s,
+      /^Cannot read the cluster: .*[^.]\. Choose another cluster with --kubeconfig or --context, or give its nodes as a file with --nodes\.$/s,
     );
     expect(code).toBe(2);
   });

@@ -35,22 +35,22 @@ interface PlaceOptions extends RequestOptions, ClusterOptions {
 /** `coxswain place`: which node each rank of a layout would get. */
 export function addPlaceCommand(program: Command, session: Session): void {
   requestOptions(layoutOptions(clusterOptions(program.command('place'))))
-    .description('which node each rank of a layout would get, and what that costs; no server of ours is asked')
+    .description('show which node each rank of a layout would get, and what that costs; needs no Coxswain server')
     .requiredOption('--layout <file>', 'a layout, as `coxswain predict` takes it')
     .addOption(
       new Option(
         '--across-islands <which>',
-        'groups that may have members on several networks, where none holds the gang',
+        'process groups that may span several networks, if no network holds the whole gang',
       )
         .choices(Object.keys(ACROSS_ISLANDS))
         .default('never'),
     )
     .option(
       '--stage-gpus <stages=gpu,...>',
-      'types of GPU of consecutive stages, such as 5=h100,3=a100 (default: what a plan in the file says, else one type)',
+      'GPU types of consecutive stages, such as 5=h100,3=a100 (default: from the plan in the file, else one type)',
       stageGpus,
     )
-    .option('--draw <file>', 'also write the fabric with the gang on it as a picture in SVG')
+    .option('--draw <file>', 'also draw the fabric with the placed gang as SVG')
     .addHelpText('after', EXAMPLES)
     .action(async (options: PlaceOptions) => {
       if (options.draw === '-') throw new CliError('--draw needs a file: the answer goes to standard output.');
@@ -156,7 +156,7 @@ function inPlainWords<T>(action: () => T): T {
 }
 
 const EXAMPLES = `
-Without --model, or a layout file that names one, bytes are those of a usual model and no step time is told.
+Without --model or a layout file with a model, bytes are those of a typical model, and no step time is predicted.
 
 Examples:
   kubectl get nodes -o json > nodes.json; kubectl get pods -A -o json > pods.json

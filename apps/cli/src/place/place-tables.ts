@@ -13,7 +13,7 @@ import { formatBytes, formatCount } from '@coxswain/units';
 import { columns, problemLines } from '../output/output.ts';
 import { inOptions, type Placed, type PlaceAnswer } from './place-answer.ts';
 
-/** More pods than these are told as a number; all are in JSON. */
+/** The table counts further pods instead of listing them; JSON has all. */
 const MOST_PODS = 32;
 
 /** A placement as a person reads it: where, which groups reach how far, what crosses what, how long a step takes. */
@@ -22,8 +22,8 @@ export function placeText(answer: PlaceAnswer, layout: ParallelLayout, nodes: re
   const shown = formatLayout(layout);
   if (placement === undefined) {
     const verdict = refusal?.kind === 'waiting' ? 'waits' : 'cannot be placed';
-    const told = `${shown} on ${formatCount(gpus, 'GPU')} ${verdict}: ${refusal?.message ?? ''}`;
-    return [told, problemLines(problems)].filter((part) => part !== '').join('\n\n');
+    const outcome = `${shown} on ${formatCount(gpus, 'GPU')} ${verdict}: ${refusal?.message ?? ''}`;
+    return [outcome, problemLines(problems)].filter((part) => part !== '').join('\n\n');
   }
   const pods = podsOf(placement);
   const took = milliseconds < 1 ? 'under 1 ms' : `${Math.round(milliseconds)} ms`;
@@ -112,9 +112,7 @@ function crossingTable({ traffic }: PlaceAnswer, placement: Placed): string {
     formatBytes(crossingBytes[boundary]),
   ]);
   const assumed =
-    traffic === 'assumed'
-      ? '\nBytes are those of a usual model; --model, --global-batch and --seq say which it is.'
-      : '';
+    traffic === 'assumed' ? '\nBytes are those of a typical model; set it with --model, --global-batch and --seq.' : '';
   return rows.length === 0 ? '' : `${columns([['CROSSES', 'BYTES PER STEP'], ...rows])}${bound}${assumed}`;
 }
 

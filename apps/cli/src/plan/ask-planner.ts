@@ -7,22 +7,22 @@ import type { CliContext } from '../session/session.ts';
 
 /** Exit code: no layout fits, or the one that was given is not legal or does not fit. */
 export const NOTHING_FITS = 4;
-/** After so long a person wants to know that something happens. */
+/** After this time the user is shown that the search still runs. */
 const PATIENCE_MS = 2_000;
-/** Whoever asks at a terminal decides how long the search may take, and has the machine's memory. */
+/** The user decides with Ctrl-C how long the search may take, and the machine's memory is theirs. */
 const UNLIMITED = { timeoutMs: Infinity, heapMib: Infinity };
 
-/** What a layout will cost. Nothing is searched, so it takes milliseconds and no process. Throws as {@link askPlanner} does. */
+/** Predicts a layout in this process: without a search it takes milliseconds. Throws as {@link askPlanner} does. */
 export function predictHere(request: PlanRequest, asked: AskedLayout): Prediction {
   try {
     return predict(request, asked);
   } catch (error) {
-    throw inUsersWords(error);
+    throw toCliError(error);
   }
 }
 
 /**
- * What the planner says, searched in a process so that Ctrl-C works and a line tells when it takes long. Throws a {@link CliError} with the
+ * Asks the planner in a process of its own, so that Ctrl-C works and a slow search prints a line. Throws a {@link CliError} with the
  * planner's words where it refuses.
  */
 export async function askPlanner<Question extends PlannerQuestion>(
@@ -32,20 +32,20 @@ export async function askPlanner<Question extends PlannerQuestion>(
   const planner = new PlannerProcess({ limits: UNLIMITED });
   const over = new AbortController();
   void pause(PATIENCE_MS, over.signal).then(() => {
-    if (!over.signal.aborted && !signal.aborted) printError('Searching layouts; this takes a few seconds more.');
+    if (!over.signal.aborted && !signal.aborted) printError('Searching layouts; this takes a few more seconds.');
   });
   try {
     return await planner.ask(question, { tenant: 'the user', signal });
   } catch (error) {
-    throw inUsersWords(error);
+    throw toCliError(error);
   } finally {
     over.abort();
     await planner.close();
   }
 }
 
-/** What the planner refuses is told with each field that is wrong; everything else is a defect and stays what it is. */
-function inUsersWords(error: unknown): unknown {
+/** Turns a rejection by the planner into a CliError that names each wrong field. Other errors are defects and stay as they are. */
+function toCliError(error: unknown): unknown {
   if (!isDomainError(error)) return error;
   const contradiction = contradictionText(error);
   if (contradiction !== undefined) return new CliError(contradiction);

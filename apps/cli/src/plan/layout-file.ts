@@ -6,13 +6,13 @@ import { readDocument } from '../files/read-document.ts';
 
 export interface LayoutFile {
   readonly asked: AskedLayout;
-  /** What the file says of the job besides its layout. */
+  /** Facts of the job that the file has besides the layout. */
   readonly known: Partial<PlanRequestInput>;
   /** Of a plan over islands with different GPUs: for which of them its stages are cut. */
   readonly stageGpus?: NonNullable<Plan['stageGpus']>;
 }
 
-/** What the command line says of a layout file; it comes first. */
+/** Options that override values of a layout file. */
 export interface LayoutChoice {
   readonly microBatch?: number;
   /** Which role of a job of several. */
@@ -23,21 +23,21 @@ export interface LayoutChoice {
 
 /**
  * A layout from a YAML or JSON file: a layout document as in `examples/layouts`, one role of a job, a layout alone, or one plan of a plan's
- * answer (`coxswain plan --json | jq .best`). Where nobody gives a micro-batch, it is 1.
+ * answer (`coxswain plan --json | jq .best`). The default micro-batch is 1.
  */
 export function readLayoutFile(path: string, choice: LayoutChoice = {}): LayoutFile {
   const { document, ofPlan } = readLayoutDocument(path, choice.role);
   const { layout, batch, model } = document;
   if (choice.model === undefined && typeof model === 'object' && 'kind' in model)
     throw new CliError(
-      `${path} divides a model of kind ${model.kind}; the planner cannot predict time or memory of such a model; ` +
+      `${path} is for a model of kind ${model.kind}, whose time and memory the planner cannot predict; ` +
         '`coxswain layout check` checks its layout, and --model predicts it as a transformer.',
       NOTHING_FITS,
     );
   const microBatchSize = choice.microBatch ?? ofPlan?.microBatchSize ?? batch?.microBatchSize ?? 1;
   if (!AskedLayout.shape.microBatchSize.safeParse(microBatchSize).success)
     throw new CliError(
-      `The micro-batch size of ${path} is ${JSON.stringify(microBatchSize)}, and must be a whole number of samples from 1; give --micro-batch.`,
+      `The micro-batch size of ${path} is ${JSON.stringify(microBatchSize)}; it must be a whole number of samples of at least 1; give --micro-batch.`,
     );
   const stageGpus = stageGpusOf(ofPlan, path);
   return {
@@ -52,12 +52,12 @@ function stageGpusOf(ofPlan: unknown, path: string): Plan['stageGpus'] {
   const { data } = Plan.shape.stageGpus.safeParse(ofPlan.stageGpus);
   if (data === undefined)
     throw new CliError(
-      `stageGpus of ${path} must be a list of stages and gpu, such as [{"stages": 5, "gpu": "h100-sxm5-80gb"}]; leave it as \`coxswain plan --json\` prints it.`,
+      `stageGpus of ${path} must be a list of stages and gpu, such as [{"stages": 5, "gpu": "h100-sxm5-80gb"}]; keep it as \`coxswain plan --json\` prints it.`,
     );
   return data;
 }
 
-/** The layout of a file with what it says beside it; of a job of several, that of one role. */
+/** The layout of a file and the facts beside it; for a job with several roles, those of one role. */
 export function readLayoutDocument(
   path: string,
   role: string | undefined,

@@ -157,7 +157,7 @@ describe('what cannot be planned is refused in words', () => {
     ],
     ['a file of two documents', () => ({ file: aFile('two.yaml', 'a: 1\n---\nb: 2\n') }), /holds 2 documents/],
     ['a broken file', () => ({ file: aFile('broken.yaml', '{a: [') }), /neither YAML nor JSON/],
-    ['a list', () => ({ file: aFile('list.yaml', '- 1\n') }), /holds no request/],
+    ['a list', () => ({ file: aFile('list.yaml', '- 1\n') }), /contains no plan request/],
     [
       'a GPU that is a number',
       () => ({ file: aFile('number.yaml', 'cluster: {gpu: 7}\n') }),
@@ -171,7 +171,7 @@ describe('what cannot be planned is refused in words', () => {
     [
       'a file of six million bytes',
       () => ({ file: aFile('large.yaml', `# ${'x'.repeat(6_000_000)}`) }),
-      /has 5\.7 MiB; at most 2 MiB are read/,
+      /has 5\.7 MiB; the maximum is 2 MiB/,
     ],
     ['an empty file', () => ({ file: aFile('empty.yaml', '') }), /is empty|holds no request/],
     [
@@ -189,7 +189,7 @@ describe('what cannot be planned is refused in words', () => {
   });
 
   it.each([
-    ['gbps=200', /does not say gpus=/],
+    ['gbps=200', /lacks gpus=/],
     ['gpus=8,nic=carrier-pigeon', /"carrier-pigeon" is not one of infiniband/],
     ['gpus=many', /"many" is not a whole number/],
     ['gpus=8,gpu=h1000', /h1000/],

@@ -61,7 +61,7 @@ export interface ReadRequest {
 }
 
 /**
- * The request that options and file make, options first. `known` comes before the file: what a layout file says of its job.
+ * The plan request from options and file; options override the file. `known`, the job of a layout file, overrides it too.
  * Throws a {@link CliError} that names the field and the option for it.
  */
 export function readRequest(options: RequestOptions, known: Partial<PlanRequestInput> = {}): ReadRequest {
@@ -97,7 +97,7 @@ function fileOf(path: string | undefined): Partial<PlanRequestInput> {
   if (path === undefined) return {};
   const document = readDocument(path);
   if (typeof document !== 'object' || document === null || Array.isArray(document))
-    throw new CliError(`${path} holds no request: expected model, cluster, globalBatchSize, sequenceLength.`);
+    throw new CliError(`${path} contains no plan request; expected model, cluster, globalBatchSize, sequenceLength.`);
   return document;
 }
 
@@ -124,7 +124,7 @@ function clusterOf(options: RequestOptions, file: Partial<ClusterInput> | undefi
       profile: options.profile === undefined ? undefined : readProfile(options.profile),
     }),
   };
-  // What a file says is of any type until the request is checked as a whole.
+  // Values of a file have any type until the whole request is validated.
   if (typeof merged.gpu !== 'string') return merged;
   const preset = gpuOf(merged.gpu);
   const gpus = merged.gpus ?? gpusOfIslands(merged.islands);
@@ -196,7 +196,7 @@ const ISLAND_KEYS = ['gpus', 'gpu', 'gbps', 'nic', 'speed'] as const;
 export function island(text: string, islands: readonly Island[] = []): Island[] {
   const values = new Map(assignments(text, ISLAND_KEYS));
   const gpus = values.get('gpus');
-  if (gpus === undefined) throw new InvalidArgumentError(`"${text}" does not say gpus=.`);
+  if (gpus === undefined) throw new InvalidArgumentError(`"${text}" lacks gpus=.`);
   const gbps = values.get('gbps');
   const nic = values.get('nic');
   const gpu = values.get('gpu');

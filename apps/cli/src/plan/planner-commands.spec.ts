@@ -90,7 +90,7 @@ describe('plan', () => {
   it('says that it takes a while once patience ends', async () => {
     const { code, err } = await runOffline({ pause: () => Promise.resolve() }, 'plan', ...onFour(), ...PINS);
     expect(code).toBe(0);
-    expect(err).toBe('Searching layouts; this takes a few seconds more.');
+    expect(err).toBe('Searching layouts; this takes a few more seconds.');
   });
 
   it('is over with its answer, not with its patience', async () => {
@@ -160,7 +160,7 @@ describe('predict', () => {
     const file = aFile('graph.json', { model: { kind: 'graph', layers: 32 }, layout: LAYOUT });
     const { code, err } = await run('predict', file);
     expect(code).toBe(4);
-    expect(err).toMatch(/a model of kind graph; the planner cannot predict time or memory of such a model/);
+    expect(err).toMatch(/a model of kind graph, whose time and memory the planner cannot predict/);
   });
 
   it('refuses an illegal layout with exit code 4 and every broken rule', async () => {
@@ -235,7 +235,7 @@ describe('what is wrong is said in words', () => {
     [
       'a micro-batch of fewer samples than one',
       () => ['predict', aFile('minus.json', { layout: LAYOUT, microBatchSize: -1, prediction: {} }), ...onFour()],
-      /The micro-batch size of .*minus\.json is -1, and must be a whole number of samples from 1; give --micro-batch\./,
+      /The micro-batch size of .*minus\.json is -1; it must be a whole number of samples of at least 1; give --micro-batch\./,
     ],
     [
       'a file whose aliases expand without end',
@@ -245,7 +245,7 @@ describe('what is wrong is said in words', () => {
     [
       'an alias of nothing',
       () => ['plan', ...onFour(), '--model', aFile('alias.yaml', 'layers: *four\n')],
-      /alias\.yaml cannot be read: Unresolved alias .*four\. Write out what its aliases stand for\./,
+      /alias\.yaml cannot be read: Unresolved alias .*four\. Replace its YAML aliases by their values\./,
     ],
     [
       'a layout that is none',

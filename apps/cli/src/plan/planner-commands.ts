@@ -34,13 +34,13 @@ interface LayoutOptions extends RequestOptions {
   readonly role?: string;
 }
 
-/** Commands that plan without any server, unless they are told to: plan, predict, why-not, presets. */
+/** Adds the commands plan, predict, why-not and presets. They work offline unless --save is given. */
 export function addPlannerCommands(program: Command, session: Session): void {
   searchOptions(program.command('plan'))
-    .description('find the best layout for a model on a cluster; no server is asked without --save')
+    .description('find the best layout for a model on a cluster; works offline without --save')
     .option('--top <count>', 'how many layouts to show (default: 5)', wholeNumber)
-    .option('--save', 'let the API search, and keep question and answer in the project (see `coxswain plans`)')
-    .option('--report <file>', 'also write one HTML page with the pipeline drawn')
+    .option('--save', 'search on the server, and keep request and plan in the project (see `coxswain plans`)')
+    .option('--report <file>', 'also write an HTML page that draws the pipeline')
     .addHelpText('after', PLAN_EXAMPLES)
     .action((options: PlanOptions) =>
       inPlainWords(async () => {
@@ -54,7 +54,7 @@ export function addPlannerCommands(program: Command, session: Session): void {
     );
 
   requestOptions(layoutOptions(program.command('predict <layout-file>')))
-    .description('what a layout will cost in time and memory; no server is asked')
+    .description('predict the step time and memory of a layout; works offline')
     .addHelpText('after', PREDICT_EXAMPLES)
     .action((path: string, options: LayoutOptions) =>
       inPlainWords(async () => {
@@ -67,7 +67,7 @@ export function addPlannerCommands(program: Command, session: Session): void {
     );
 
   searchOptions(layoutOptions(program.command('why-not <layout-file>')))
-    .description('why a layout is not the best: the first broken rule, or what it costs over the best one')
+    .description('explain why a layout is not the best: the first broken rule, or its extra cost over the best layout')
     .addHelpText('after', WHY_NOT_EXAMPLES)
     .action((path: string, options: LayoutOptions) =>
       inPlainWords(async () => {
@@ -90,17 +90,17 @@ function planHere(request: PlanRequest, session: Session): Promise<PlanAnswer> {
 async function askServer(request: PlanRequest, session: Session): Promise<PlanAnswer> {
   const { api, project } = await session.open();
   const { id, answer } = await api.createPlan(project, request);
-  session.printError(`Kept as plan ${id} of project ${project}.`);
+  session.printError(`Saved as plan ${id} of project ${project}.`);
   return answer;
 }
 
 /** What decides which layout is the best one. */
 function searchOptions(command: Command): Command {
   return requestOptions(command)
-    .addOption(new Option('--objective <goal>', 'what is best').choices(OBJECTIVES))
+    .addOption(new Option('--objective <goal>', 'what the best layout optimizes').choices(OBJECTIVES))
     .option(
       '--pin <choices>',
-      'choices made already: tp=8,pp=4,cp=,dp=,ep=,etp=,vpp=,mbs=,zero=,schedule=,recompute=',
+      'fix these options: tp=8,pp=4,cp=,dp=,ep=,etp=,vpp=,mbs=,zero=,schedule=,recompute=',
       pinned,
     );
 }
@@ -159,7 +159,7 @@ Exit code 4: no layout fits.`;
 
 const PREDICT_EXAMPLES = `
 The file holds a layout document as in examples/layouts, a layout alone, or one plan of coxswain plan --json.
-Options come before what it says of model, batch and machines.
+Options override its model, batch and machines.
 
 Examples:
   coxswain predict layout.yaml --model llama-3.1-70b --gpu h100 --global-batch 1024 --seq 8192

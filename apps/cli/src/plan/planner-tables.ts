@@ -235,7 +235,7 @@ const PLAN_COLUMNS: readonly PlanColumn[] = [
   { title: 'COST', worth: 5, cell: (plan) => (plan.costUsd === undefined ? '-' : formatUsd(plan.costUsd)) },
   { title: 'CHOICES', worth: 7, cell: (plan) => choicesOf(plan) },
 ];
-/** Fewer characters of the choices say too little: another column goes instead. */
+/** A shorter column of choices is useless: the table drops another column instead. */
 const LEAST_CHOICES_COLUMNS = 34;
 
 function runnersUpText(request: PlanRequest, { plans }: PlanAnswer, width: WidthColumns): readonly string[] {

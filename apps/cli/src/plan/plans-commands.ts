@@ -7,11 +7,13 @@ import type { Session } from '../session/session.ts';
 
 /** Commands about plans that the API keeps: what was asked of the planner, and how its predictions came true. */
 export function addPlansCommands(program: Command, session: Session): void {
-  const plans = program.command('plans').description('what the API has planned, and how its predictions came true');
+  const plans = program
+    .command('plans')
+    .description('plans that the server keeps, and how accurate their predictions were');
 
   plans
     .command('accuracy')
-    .description('predicted against measured step times of past jobs (--project - for every project)')
+    .description('compare predicted with measured step times of past jobs (--project - for every project)')
     .action(async () => {
       const { api, project } = await session.open();
       session.show(await api.planAccuracy(project), accuracyReport);
@@ -19,7 +21,7 @@ export function addPlansCommands(program: Command, session: Session): void {
 
   plans
     .command('list')
-    .description('plans that were asked for, newest first')
+    .description('list kept plans, newest first')
     .action(async () => {
       const { api, project } = await session.open();
       const items: PlanSummary[] = [];
@@ -34,7 +36,7 @@ export function addPlansCommands(program: Command, session: Session): void {
 
   plans
     .command('get <id>')
-    .description('one plan as it was answered then, with what was asked')
+    .description('show one plan and its request')
     .action(async (id: string) => {
       const { api, project } = await session.open();
       session.show(await api.plan({ project, id }), ({ request, answer }) =>
@@ -57,21 +59,21 @@ function planTable(items: readonly PlanSummary[]): string {
   return columns([['MODEL', 'GPUS', 'LAYOUT', 'STEP', '80 OF 100 IN', 'ASKED (UTC)', 'ID'], ...rows]);
 }
 
-/** Where such steps lie. Plans that were kept before there were intervals have none. */
+/** The 80 % interval of the step time. Older plans have none. */
 function intervalText({ predictedStepLowMs, predictedStepHighMs }: PlanSummary): string {
   if (predictedStepLowMs === undefined || predictedStepHighMs === undefined) return '-';
   return `${formatMs(predictedStepLowMs)} to ${formatMs(predictedStepHighMs)}`;
 }
 
 function accuracyReport({ overall, groups, items }: PlanAccuracy): string {
-  if (overall.n === 0) return 'No job has been both predicted and measured yet.';
+  if (overall.n === 0) return 'No job has both a predicted and a measured step time yet.';
   const table = columns([
     ['ENGINE', 'GPU', 'N', 'MEDIAN |ERROR|', 'P90', 'BIAS', 'WITHIN 10 %', 'WITHIN 20 %'],
     ...groups.map((group) => [group.engine, group.gpuType, ...figures(group)]),
     ['all', '', ...figures(overall)],
   ]);
   const jobs = columns([
-    ['JOB', 'EPOCH', 'LAYOUT', 'PREDICTED', 'MEASURED', 'ERROR', 'STEPS'],
+    ['JOB', 'ATTEMPT', 'LAYOUT', 'PREDICTED', 'MEASURED', 'ERROR', 'STEPS'],
     ...items.map(judgedRow),
   ]);
   return `${table}\n\n${jobs}\n\nErrors are (predicted - measured) / measured; above 0 the prediction is too long.`;

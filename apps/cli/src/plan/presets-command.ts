@@ -11,8 +11,8 @@ const KINDS = ['models', 'gpus', 'stacks'] as const;
 export function addPresetsCommand(program: Command, session: Session): void {
   program
     .command('presets')
-    .description('models, GPUs and software stacks that can be planned by name')
-    .addArgument(new Argument('[kind]', 'only these').choices(KINDS))
+    .description('list the models, GPUs and software stacks that have a name')
+    .addArgument(new Argument('[kind]', 'only entries with this outcome').choices(KINDS))
     .action((kind?: (typeof KINDS)[number]) => {
       const wants = (one: (typeof KINDS)[number]): boolean => kind === undefined || kind === one;
       const shown = {

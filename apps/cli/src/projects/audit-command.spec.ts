@@ -77,7 +77,7 @@ describe('coxswain audit', () => {
     ];
     const { out, err, asked } = await run('--limit 3', { [AUDIT]: pages });
     expect(out.split('\n')).toHaveLength(4);
-    expect(err).toBe('There is more: --limit 30.');
+    expect(err).toBe('More entries exist; use --limit 30.');
     expect(asked.map(({ searchParams }) => searchParams.get('pageToken'))).toEqual([null, 'more']);
   });
 
@@ -88,8 +88,12 @@ describe('coxswain audit', () => {
   });
 
   it.each([
-    ['what is no time', '--since yesterday', /"yesterday" is no time; write 2030-01-31T00:00:00Z, or 30m, 24h or 7d/],
-    ['a mere number', '--since 5', /"5" is no time/],
+    [
+      'what is no time',
+      '--since yesterday',
+      /"yesterday" is not a time; write 2030-01-31T00:00:00Z, or 30m, 24h or 7d/,
+    ],
+    ['a mere number', '--since 5', /"5" is not a time/],
     ['what is no outcome', '--outcome maybe', /Allowed choices are allowed, denied/],
   ])('refuses %s with what to write, and asks nothing', async (_what, argv, want) => {
     const { code, err, asked } = await run(argv);

@@ -19,18 +19,14 @@ interface AuditOptions {
 export function addAuditCommand(program: Command, session: Session): void {
   program
     .command('audit')
-    .description('who did what from where, and what was refused, newest first (administrators)')
-    .option(
-      '--since <time>',
-      'entries of this time and later: 2030-01-31T00:00:00Z, or so long ago: 30m, 24h, 7d',
-      time,
-    )
+    .description('list the audit log: who did what, from where, and what was denied, newest first (administrators)')
+    .option('--since <time>', 'entries at or after this time: 2030-01-31T00:00:00Z, or a time ago: 30m, 24h, 7d', time)
     .option('--until <time>', 'entries before this time', time)
-    .option('--principal <name>', 'only of this principal')
-    .option('--verb <verb>', 'only this, e.g. job.create; of a denial the right that was missing')
-    .option('--object <object>', 'only about this, e.g. research/tiny-gpt')
-    .addOption(new Option('--outcome <outcome>', 'only these').choices(['allowed', 'denied']))
-    .option('--limit <count>', 'at most so many entries', wholeNumber, 100)
+    .option('--principal <name>', 'only entries of this principal')
+    .option('--verb <verb>', 'only this verb, e.g. job.create; for a denial, the missing right')
+    .option('--object <object>', 'only entries about this object, e.g. research/tiny-gpt')
+    .addOption(new Option('--outcome <outcome>', 'only entries with this outcome').choices(['allowed', 'denied']))
+    .option('--limit <count>', 'maximum number of entries', wholeNumber, 100)
     .addHelpText('after', EXAMPLES)
     .action(async ({ limit, since, until, ...filters }: AuditOptions) => {
       const { api, project } = await session.open();
@@ -43,7 +39,8 @@ export function addAuditCommand(program: Command, session: Session): void {
         items.push(entry);
       }
       session.show(items, auditTable);
-      if (isMore && session.outputFormat() === 'table') session.printError(`There is more: --limit ${limit * 10}.`);
+      if (isMore && session.outputFormat() === 'table')
+        session.printError(`More entries exist; use --limit ${limit * 10}.`);
     });
 }
 

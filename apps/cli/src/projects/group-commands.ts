@@ -9,12 +9,12 @@ export function addGroupCommands(program: Command, session: Session): void {
   const group = program
     .command('group')
     .description(
-      "roles of the issuer's groups, and of service accounts, in a project (its administrators), or with --project - in the cluster",
+      "manage roles of the identity provider's groups and of service accounts, in a project (project administrators) or, with --project -, in the cluster",
     );
 
   group
     .command('list')
-    .description('groups that have a role')
+    .description('list groups that have a role')
     .action(async () => {
       const { api, project } = await session.open();
       session.show((await api.groupRoles(project)).items, groupTable);
@@ -22,8 +22,8 @@ export function addGroupCommands(program: Command, session: Session): void {
 
   group
     .command('grant <group>')
-    .description('give a group, or a service account, a role in place of the one that it had')
-    .addOption(new Option('--role <role>', 'what its members may do').choices(ROLES).makeOptionMandatory())
+    .description('set the role of a group or a service account')
+    .addOption(new Option('--role <role>', 'role of its members').choices(ROLES).makeOptionMandatory())
     .addOption(kindOption().default('group'))
     .action(async (name: string, { role, kind }: { readonly role: Role; readonly kind: GroupKind }) => {
       const { api, project } = await session.open();
@@ -33,7 +33,7 @@ export function addGroupCommands(program: Command, session: Session): void {
 
   group
     .command('revoke <group>')
-    .description('take the role from a group, or from a service account; holds within seconds')
+    .description('remove the role of a group or a service account; takes effect within seconds')
     .addOption(kindOption())
     .action(async (name: string, { kind }: { readonly kind?: GroupKind }) => {
       const { api, project } = await session.open();
@@ -55,10 +55,10 @@ function theOne(items: readonly GroupRole[], name: string, kind: GroupKind | und
     (item) => (item.group === name || item.id === name) && (kind === undefined || item.kind === kind),
   );
   if (found === undefined) {
-    throw new CliError(`"${name}" has no role there. \`coxswain group list\` shows those that have one.`);
+    throw new CliError(`"${name}" has no role there. \`coxswain group list\` lists the existing roles.`);
   }
   if (other === undefined) return found;
-  throw new CliError(`"${name}" is a ${found.kind} and a ${other.kind} there. Say which with --kind.`);
+  throw new CliError(`"${name}" is a ${found.kind} and a ${other.kind} there. Choose one with --kind.`);
 }
 
 function whoOf({ kind, group }: GroupRole): string {

@@ -6,14 +6,14 @@ import type { Session } from '../session/session.ts';
 
 /** Commands about projects: create, list, show, limits, namespaces. */
 export function addProjectCommands(program: Command, session: Session): void {
-  const project = program.command('project').description('projects and the namespaces that they own');
+  const project = program.command('project').description('manage projects and the namespaces that they own');
 
   project
     .command('create <name>')
-    .description('make a project (cluster administrators); jobs that are in its namespaces already become its own')
+    .description('create a project (cluster administrators); jobs already in its namespaces become its own')
     .option(
       '-n, --namespace <name...>',
-      'namespaces that it owns, the first for jobs that name none (default: one of its own name)',
+      'namespaces of the project; jobs without a namespace go to the first (default: the name of the project)',
     )
     .addHelpText('after', CREATE_EXAMPLE)
     .action(async (name: string, options: { readonly namespace?: readonly string[] }) => {
@@ -28,7 +28,7 @@ export function addProjectCommands(program: Command, session: Session): void {
 
   project
     .command('list')
-    .description('projects that the token may see')
+    .description('list the projects that your token can read')
     .action(async () => {
       const { items } = await session.connect().projects();
       session.show(items, (shown) => projectTable(shown, session.now()));
@@ -36,15 +36,15 @@ export function addProjectCommands(program: Command, session: Session): void {
 
   project
     .command('show [name]')
-    .description('one project; without a name that of the token, or of --project')
+    .description('show one project (default: the project of --project or of the token)')
     .action(async (name: string | undefined) => {
       session.show(await find(session, name), (shown) => projectDetails(shown, session.now()));
     });
 
   project
     .command('limits [name]')
-    .description('what a project may use of the API, and what of it is used now')
-    .addHelpText('after', '\nWhoever runs the API sets them: docs/reference/limits.md')
+    .description('show the limits of a project, and its current usage')
+    .addHelpText('after', '\nAdministrators set these limits: docs/reference/limits.md')
     .action(async (name: string | undefined) => {
       const { api, project } = name === undefined ? await session.open() : { api: session.connect(), project: name };
       session.show((await api.projectLimits(project)).items, limitTable);
@@ -52,7 +52,7 @@ export function addProjectCommands(program: Command, session: Session): void {
 
   project
     .command('namespaces [name]')
-    .description('the namespaces that a project owns, one a line; jobs that name none go to the first')
+    .description('list the namespaces of a project, one per line; jobs without a namespace go to the first')
     .addHelpText('after', '\nExample:\n  coxswain project namespaces research | xargs -n1 kubectl create namespace')
     .action(async (name: string | undefined) => {
       const { namespaces } = await find(session, name);

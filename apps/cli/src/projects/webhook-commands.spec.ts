@@ -86,7 +86,7 @@ https://hooks.example.com/a is disabled. It answered 410.
 
   it.each<[string, string, FakeAnswer, RegExp]>([
     [`webhooks test ${ID}`, `POST ${AT}/test`, { json: aDelivery() }, /^Queued msg_1\./],
-    [`webhooks enable ${ID}`, `POST ${AT}/enable`, { json: aWebhook({ waiting: 2 }) }, /; 2 messages wait for it\.$/],
+    [`webhooks enable ${ID}`, `POST ${AT}/enable`, { json: aWebhook({ waiting: 2 }) }, /; 2 messages are waiting\.$/],
     [`webhooks rotate ${ID}`, `POST ${AT}/rotate`, { json: { ...aWebhook(), secret: 'whsec_x' } }, /^whsec_x$/],
     [`webhooks remove ${ID}`, `DELETE ${AT}`, { text: '', status: 204 }, /^Removed https:\/\/hooks\.example\.com\/a/],
   ])('%s', async (argv, request, answer, want) => {

@@ -14,11 +14,11 @@ import { wholeNumber } from '../options/whole-number.ts';
 
 const EVENT_NAMES = Object.keys(WEBHOOK_EVENTS) as WebhookEvent[];
 
-/** Commands about the endpoints that are told what happens to the jobs of a project. */
+/** Adds the commands for webhooks: endpoints that receive events of a project's jobs. */
 export function addWebhookCommands(program: Command, session: Session): void {
   const webhooks = program
     .command('webhooks')
-    .description('endpoints that are told what happens to the jobs of a project (its administrators)');
+    .description("manage endpoints that receive events of a project's jobs (project administrators)");
   addLookingCommands(webhooks, session);
   addChangingCommands(webhooks, session);
 }
@@ -26,7 +26,7 @@ export function addWebhookCommands(program: Command, session: Session): void {
 function addLookingCommands(webhooks: Command, session: Session): void {
   webhooks
     .command('list')
-    .description('endpoints, newest first, and how they are; never their secrets')
+    .description('list endpoints and their state, newest first; secrets are never shown')
     .action(async () => {
       const { api, project } = await session.open();
       session.show((await api.webhooks(project)).items, webhookTable);
@@ -34,7 +34,7 @@ function addLookingCommands(webhooks: Command, session: Session): void {
 
   webhooks
     .command('deliveries <webhook>')
-    .description('what was sent to an endpoint, by id or URL, newest first, and what came of it')
+    .description('list the deliveries to an endpoint and their results, newest first; takes its id or URL')
     .action(async (idOrUrl: string) => {
       const { api, at } = await found(session, idOrUrl);
       session.show((await api.webhookDeliveries(at)).items, deliveryTable);
@@ -42,19 +42,19 @@ function addLookingCommands(webhooks: Command, session: Session): void {
 
   webhooks
     .command('test <webhook>')
-    .description('send an endpoint, by id or URL, a message that tells of nothing')
+    .description('send a test message to an endpoint; takes its id or URL')
     .action(async (idOrUrl: string) => {
       const { api, at } = await found(session, idOrUrl);
       const { id } = await api.testWebhook(at);
-      session.print(`Queued ${id}. \`coxswain webhooks deliveries ${at.id}\` shows what comes of it.`);
+      session.print(`Queued ${id}. \`coxswain webhooks deliveries ${at.id}\` shows the result.`);
     });
 }
 
 function addChangingCommands(webhooks: Command, session: Session): void {
   webhooks
     .command('add <url>')
-    .description('add an endpoint and print its signing secret, this once')
-    .addOption(new Option('--event <events...>', 'what it is told (default: everything)').choices(EVENT_NAMES))
+    .description('add an endpoint, and print its signing secret this once')
+    .addOption(new Option('--event <events...>', 'events to send (default: all)').choices(EVENT_NAMES))
     .addHelpText('after', `\nEvents:\n${eventLines()}`)
     .action(async (url: string, { event }: { readonly event?: WebhookEvent[] }) => {
       const { api, project } = await session.open();
@@ -65,9 +65,14 @@ function addChangingCommands(webhooks: Command, session: Session): void {
   webhooks
     .command('rotate <webhook>')
     .description(
-      'make another signing secret and print it; messages carry the signature of the old one too for a while',
+      'create another signing secret and print it; for a while messages also carry the signature of the old one',
     )
-    .option('--overlap-hours <hours>', 'for how long', wholeNumber, DEFAULT_OVERLAP_SECONDS / 3_600)
+    .option(
+      '--overlap-hours <hours>',
+      'how long the old secret stays valid',
+      wholeNumber,
+      DEFAULT_OVERLAP_SECONDS / 3_600,
+    )
     .action(async (idOrUrl: string, { overlapHours }: { readonly overlapHours: number }) => {
       const { api, at } = await found(session, idOrUrl);
       showSecret(session, await api.rotateWebhook(at, { overlapSeconds: overlapHours * 3_600 }));
@@ -75,16 +80,16 @@ function addChangingCommands(webhooks: Command, session: Session): void {
 
   webhooks
     .command('enable <webhook>')
-    .description('send to an endpoint again that was disabled')
+    .description('enable a disabled endpoint again')
     .action(async (idOrUrl: string) => {
       const { api, at } = await found(session, idOrUrl);
       const { url, waiting } = await api.enableWebhook(at);
-      session.print(`Enabled ${url}; ${waiting} messages wait for it.`);
+      session.print(`Enabled ${url}; ${waiting} messages are waiting.`);
     });
 
   webhooks
     .command('remove <webhook>')
-    .description('remove an endpoint, by id or URL, with what waits for it')
+    .description('remove an endpoint and its waiting messages; takes its id or URL')
     .action(async (idOrUrl: string) => {
       const { api, at, url } = await found(session, idOrUrl);
       await api.removeWebhook(at);
@@ -98,7 +103,7 @@ async function found(session: Session, idOrUrl: string) {
   const matching = (await api.webhooks(project)).items.filter(({ id, url }) => id === idOrUrl || url === idOrUrl);
   const [only, ...others] = matching;
   if (only === undefined)
-    throw new CliError(`No webhook "${idOrUrl}". \`coxswain webhooks list\` shows those there are.`);
+    throw new CliError(`No webhook "${idOrUrl}". \`coxswain webhooks list\` lists the existing ones.`);
   if (others.length > 0)
     throw new CliError(
       `${matching.length} webhooks have that URL: give an id, ${matching.map(({ id }) => id).join(' or ')}.`,

@@ -9,7 +9,7 @@ export interface Question {
   readonly choices?: readonly string[] | undefined;
 }
 
-/** Asks, one question after the other. An answer is undefined where nobody answers any more: Ctrl-C, Ctrl-D. */
+/** Asks one question after the other. An answer is undefined after Ctrl-C or Ctrl-D. */
 export interface Asker {
   readonly ask: (question: Question) => Promise<string | undefined>;
   readonly close: () => void;

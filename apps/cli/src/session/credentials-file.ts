@@ -8,7 +8,7 @@ const Credential = z.object({ name: z.string(), token: z.string().min(1), expire
 export type Credential = z.infer<typeof Credential>;
 const Credentials = z.object({ servers: z.record(z.string(), Credential) });
 
-/** The token of whoever is signed in at the server; undefined when nobody is. Throws a {@link CliError} when that is over. */
+/** The token of the user who is signed in at the server; undefined if no user is. Throws a {@link CliError} if the session has expired. */
 export function signedInToken(path: string, server: string, now: Date): string | undefined {
   const credential = readCredential(path, server);
   if (credential === undefined) return undefined;
@@ -45,6 +45,6 @@ function read(path: string): z.infer<typeof Credentials> {
   try {
     return Credentials.parse(JSON.parse(text));
   } catch {
-    throw new CliError(`${path} is not what \`coxswain login\` writes. Remove it and sign in again.`);
+    throw new CliError(`${path} was not written by \`coxswain login\`. Remove it and sign in again.`);
   }
 }

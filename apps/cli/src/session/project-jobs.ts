@@ -7,7 +7,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const NAME = /^[a-z0-9][-.a-z0-9]{0,252}$/;
 
-/** How a command finds its job: the project that was named or that the token belongs to, and a job in it by name or id. */
+/** Finds jobs by name or id, in the project that was named or that the token belongs to. */
 export interface ProjectJobs {
   readonly api: ApiClient;
   readonly project: string;
@@ -50,5 +50,5 @@ async function findJob(api: ApiClient, project: string, nameOrId: string): Promi
     refused ??= id;
   }
   if (refused !== undefined) return api.job({ project, id: refused });
-  throw new CliError(`No job named "${nameOrId}" in project ${project}. \`coxswain list\` shows those there are.`);
+  throw new CliError(`No job named "${nameOrId}" in project ${project}. \`coxswain list\` lists the existing ones.`);
 }

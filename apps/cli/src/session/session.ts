@@ -3,7 +3,7 @@ import type { Asker } from './asker.ts';
 import type { OutputFormat } from '../output/output.ts';
 import type { ProjectJobs } from './project-jobs.ts';
 
-/** What the commands need of the process they run in; tests give their own. */
+/** What commands need of the process that they run in. Tests pass their own. */
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
@@ -12,22 +12,22 @@ export interface CliContext {
   readonly stdout: NodeJS.WritableStream;
   /** Characters of a line of the terminal; undefined when the output goes elsewhere: then nothing is shortened. */
   readonly widthColumns: number | undefined;
-  /** Resolves after that time, or at once when the signal or `until` aborts; a pause that nobody ends keeps the process alive. */
+  /** Resolves after that time, or at once when the signal or `until` aborts. A pause keeps the process alive. */
   readonly pause: (durationMs: number, until?: AbortSignal) => Promise<void>;
-  /** Shows an address to the person, as well as it can; absent: not at all. */
+  /** Opens an address in a browser, if that is possible; absent: never. */
   readonly openBrowser?: (url: string) => void;
-  /** Begins to ask the person at the terminal; absent where there is none. */
+  /** Starts to ask the user at the terminal; absent without a terminal. */
   readonly openAsker?: () => Asker;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
 
-/** One run of the program: its context, the project it talks to, and how it answers. */
+/** One run of the CLI: its context, its project, and how it prints results. */
 export interface Session extends CliContext {
-  /** The API alone, for what needs no project. */
+  /** A client for calls that need no project. */
   readonly connect: () => ApiClient;
   readonly open: () => Promise<ProjectJobs>;
-  /** For whoever has no token yet: where he signs in, and where that is kept. */
+  /** For users without a token: the server to sign in at, and the file that keeps the credentials. */
   readonly signInPlace: () => {
     readonly server: string;
     readonly credentialsPath: string;
@@ -35,7 +35,7 @@ export interface Session extends CliContext {
     readonly withToken: (token: string) => ApiClient;
   };
   readonly outputFormat: () => OutputFormat;
-  /** Prints data in the format that was asked for; `table` makes the one for people. */
+  /** Prints data in the requested format; `table` makes the table. */
   readonly show: <T>(data: T, table: (data: T) => string) => void;
   readonly setExitCode: (code: number) => void;
 }

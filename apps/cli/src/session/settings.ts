@@ -38,7 +38,7 @@ export function configPath(flags: SettingsFlags, env: Environment): string {
   return flags.config ?? given(env, 'COXSWAIN_CONFIG') ?? join(home, 'coxswain', 'config.yaml');
 }
 
-/** Flags before environment before file. Throws a {@link CliError} that says where each missing value can be given. */
+/** Flags override the environment, which overrides the file. Throws a {@link CliError} that lists where a missing value can be given. */
 export function resolveSettings(flags: SettingsFlags, env: Environment, now: Date): Settings {
   const { server, file, path } = resolveServer(flags, env);
   const token = resolveToken(flags, env, file) ?? signedInToken(credentialsPath(flags, env), server, now);

@@ -4,7 +4,7 @@ import type { SignInTrade } from '@coxswain/api-types';
 import * as oidc from 'openid-client';
 import { CliError } from '../cli-error.ts';
 
-/** What the API says about its issuer. */
+/** The identity provider, as the API describes it. */
 export interface IssuerClient {
   readonly issuer: string;
   readonly clientId: string;
@@ -14,7 +14,7 @@ export interface IssuerClient {
 /** What signing in needs of the person and the machine. */
 export interface SignInAid {
   readonly signal: AbortSignal;
-  readonly tell: (line: string) => void;
+  readonly print: (line: string) => void;
   readonly openBrowser: (url: string) => void;
 }
 
@@ -37,7 +37,7 @@ export async function signInByBrowser(client: IssuerClient, port: number, aid: S
       code_challenge_method: 'S256',
       ...consent(client.scopes),
     });
-    aid.tell(
+    aid.print(
       `Sign in with your browser. If none opens, go to:\n  ${url.href}\nWithout a browser on this machine: coxswain login --no-browser`,
     );
     aid.openBrowser(url.href);
@@ -54,13 +54,13 @@ export async function signInByDevice(client: IssuerClient, aid: SignInAid): Prom
   const configuration = await discovered(client);
   if (configuration.serverMetadata().device_authorization_endpoint === undefined) {
     throw new CliError(
-      `${client.issuer} lets no devices sign in. Sign in with a browser on this machine, without --no-browser.`,
+      `${client.issuer} does not support sign-in with a device code. Sign in with a browser on this machine, without --no-browser.`,
     );
   }
   const asked = { scope: client.scopes, ...consent(client.scopes) };
   const device = await atIssuer(client, () => oidc.initiateDeviceAuthorization(configuration, asked));
-  aid.tell(`Open ${device.verification_uri} in a browser anywhere, and enter ${device.user_code}`);
-  if (device.verification_uri_complete !== undefined) aid.tell(`Or open ${device.verification_uri_complete}`);
+  aid.print(`Open ${device.verification_uri} in a browser anywhere, and enter ${device.user_code}`);
+  if (device.verification_uri_complete !== undefined) aid.print(`Or open ${device.verification_uri_complete}`);
   const waiting = { signal: patience(aid.signal) };
   return tradeOf(
     await atIssuer(client, () => oidc.pollDeviceAuthorizationGrant(configuration, device, undefined, waiting)),
@@ -86,7 +86,7 @@ function patience(signal: AbortSignal): AbortSignal {
 
 function tradeOf(answer: oidc.TokenEndpointResponse, { issuer }: IssuerClient): SignInTrade {
   if (answer.id_token === undefined)
-    throw new CliError(`${issuer} gave no ID token. Its scopes must begin with openid.`);
+    throw new CliError(`${issuer} returned no ID token. The configured scopes must include openid.`);
   const { access_token: accessToken, refresh_token: refreshToken } = answer;
   return { idToken: answer.id_token, accessToken, ...(refreshToken === undefined ? {} : { refreshToken }) };
 }
@@ -96,7 +96,7 @@ async function atIssuer<T>({ issuer }: Pick<IssuerClient, 'issuer'>, act: () => 
     return await act();
   } catch (error) {
     const { error_description: description, error: code, message } = error as Error & Readonly<Record<string, unknown>>;
-    throw new CliError(`You could not be signed in at ${issuer}: ${String(description ?? code ?? message)}`);
+    throw new CliError(`Sign-in at ${issuer} failed: ${String(description ?? code ?? message)}`);
   }
 }
 
@@ -122,9 +122,13 @@ async function waitForCallback(
   });
   const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}${CALLBACK_PATH}`;
   const came = new Promise<URL>((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(new CliError('Nobody signed in within five minutes. Try again.')), {
-      once: true,
-    });
+    signal.addEventListener(
+      'abort',
+      () => reject(new CliError('No sign-in within five minutes. Run the command again.')),
+      {
+        once: true,
+      },
+    );
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       const at = URL.parse(request.url ?? '/', redirectUri);
       const came = at?.pathname === CALLBACK_PATH && at.searchParams.get('state') === state ? at : undefined;

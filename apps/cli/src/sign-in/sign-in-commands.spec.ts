@@ -58,7 +58,7 @@ describe('who is signed in', () => {
 
   it('is told apart from a file that somebody else wrote', () => {
     writeFileSync(file, 'hello');
-    expect(() => readCredential(file, SERVER)).toThrow(/is not what `coxswain login` writes/);
+    expect(() => readCredential(file, SERVER)).toThrow(/was not written by `coxswain login`/);
   });
 
   it('asks with that token, unless another one was given', async () => {
@@ -172,7 +172,7 @@ describe('coxswain group', () => {
           },
         },
       },
-      /is a group and a serviceAccount there\. Say which with --kind\.$/,
+      /is a group and a serviceAccount there\. Choose one with --kind\.$/,
     ],
   ])('%s', async (_sentence, argv, routes, want) => {
     const { out, err } = await run(`group ${argv.join(' ')}`, routes, ada);

@@ -13,11 +13,11 @@ const CALLBACK_PORT = 8_085;
 export function addSignInCommands(program: Command, session: Session): void {
   program
     .command('login')
-    .description('sign in with an account of the issuer, for at most 12 hours; without one, use API tokens')
+    .description('sign in with an account of the identity provider, for at most 12 hours')
     .option('--no-browser', 'show a code to enter in a browser on any machine')
     .option(
       '--callback-port <port>',
-      'where the browser comes back to on this machine; 0: any',
+      'local port that the browser is redirected to; 0: any free port',
       wholeNumber,
       CALLBACK_PORT,
     )
@@ -26,11 +26,11 @@ export function addSignInCommands(program: Command, session: Session): void {
       const { issuer, commandLine } = await api.signInMethods();
       if (issuer === null || commandLine === null) {
         throw new CliError(
-          `Nobody can sign in at ${server} by command line. Ask an administrator of your project for an API token.`,
+          `${server} does not support sign-in from the command line. Ask an administrator of your project for an API token.`,
         );
       }
       const client = { issuer, ...commandLine };
-      const aid = { signal: session.signal, tell: session.printError, openBrowser: session.openBrowser ?? ignore };
+      const aid = { signal: session.signal, print: session.printError, openBrowser: session.openBrowser ?? ignore };
       const trade = options.browser
         ? await signInByBrowser(client, options.callbackPort, aid)
         : await signInByDevice(client, aid);
@@ -41,7 +41,7 @@ export function addSignInCommands(program: Command, session: Session): void {
 
   program
     .command('logout')
-    .description('end what `coxswain login` began')
+    .description('sign out: end the session of `coxswain login`')
     .action(async () => {
       const { server, credentialsPath, withToken } = session.signInPlace();
       const credential = readCredential(credentialsPath, server);

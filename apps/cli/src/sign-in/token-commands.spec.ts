@@ -103,7 +103,7 @@ describe('coxswain token', () => {
       /^2 tokens are named "ci": give an id, .*0001 \(made 2026-01-01\) or /,
     ],
     ['rotate of a name that two bear', 'rotate ci', /^2 tokens are named "ci"/],
-    ['revoke of a name that nobody bears', 'revoke other', /^No token "other"\. `coxswain token list` shows/],
+    ['revoke of a name that nobody bears', 'revoke other', /^No token "other"\. `coxswain token list` lists/],
     ['rotate of a token that has expired', 'rotate old', /^No token "old"/],
     ['both days and never', 'create ci --days 3 --never-expires', /cannot be used with/],
   ])('%s is refused, and nothing is changed', async (_sentence, argv, want) => {

@@ -13,11 +13,11 @@ interface ExpiryOptions {
 
 /** Commands about the API tokens of a project: list, create, rotate, revoke. */
 export function addTokenCommands(program: Command, session: Session): void {
-  const token = program.command('token').description('API tokens of a project (its administrators)');
+  const token = program.command('token').description('manage API tokens of a project (project administrators)');
 
   token
     .command('list')
-    .description('tokens that are good, and those that expired in the last week; never their secrets')
+    .description('list valid tokens, and those that expired in the last week; secrets are never shown')
     .action(async () => {
       const { api, project } = await session.open();
       const { items } = await api.tokens(project);
@@ -25,8 +25,8 @@ export function addTokenCommands(program: Command, session: Session): void {
     });
 
   withExpiry(token.command('create <name>'))
-    .description('make a token and print it, this once')
-    .addOption(new Option('--role <role>', 'what it may do').choices(PROJECT_ROLES).default('operator'))
+    .description('create a token, and print it this once')
+    .addOption(new Option('--role <role>', 'role of the token').choices(PROJECT_ROLES).default('operator'))
     .addHelpText('after', '\nExample:\n  coxswain token create ci --role operator --days 30 > ci-token')
     .action(async (name: string, options: ExpiryOptions & { readonly role: ApiToken['role'] }) => {
       const { api, project } = await session.open();
@@ -34,8 +34,15 @@ export function addTokenCommands(program: Command, session: Session): void {
     });
 
   withExpiry(token.command('rotate <token>'))
-    .description('make a successor of a token, by name or id, and print it; the old one stays good for a while')
-    .option('--overlap-hours <hours>', 'how long the old one stays good', wholeNumber, DEFAULT_OVERLAP_SECONDS / 3_600)
+    .description(
+      'create a successor of a token and print it; the old token stays valid for a while; takes its name or id',
+    )
+    .option(
+      '--overlap-hours <hours>',
+      'how long the old token stays valid',
+      wholeNumber,
+      DEFAULT_OVERLAP_SECONDS / 3_600,
+    )
     .action(async (nameOrId: string, options: ExpiryOptions & { readonly overlapHours: number }) => {
       const { api, project } = await session.open();
       const { id } = newestToken(goodTokens((await api.tokens(project)).items, session.now()), nameOrId);
@@ -45,7 +52,7 @@ export function addTokenCommands(program: Command, session: Session): void {
 
   token
     .command('revoke <token>')
-    .description('refuse a token, by name or id, everywhere within seconds')
+    .description('revoke a token; takes effect everywhere within seconds; takes its name or id')
     .action(async (nameOrId: string) => {
       const { api, project } = await session.open();
       const { id, name } = onlyToken(goodTokens((await api.tokens(project)).items, session.now()), nameOrId);
@@ -56,8 +63,8 @@ export function addTokenCommands(program: Command, session: Session): void {
 
 function withExpiry(command: Command): Command {
   return command
-    .option('--days <count>', 'after how many days it expires (default: what the installation says, 90)', wholeNumber)
-    .addOption(new Option('--never-expires', 'good until it is revoked').conflicts('days'));
+    .option('--days <count>', 'days until it expires (default: set by the installation, usually 90)', wholeNumber)
+    .addOption(new Option('--never-expires', 'the token is valid until it is revoked').conflicts('days'));
 }
 
 function expiry({ days, neverExpires }: ExpiryOptions, session: Session): { expiresAt?: string; neverExpires?: true } {
@@ -88,7 +95,8 @@ function newestToken(items: readonly ApiToken[], nameOrId: string): ApiToken {
 function onlyToken(items: readonly ApiToken[], nameOrId: string): ApiToken {
   const found = items.filter(({ id, name }) => id === nameOrId || name === nameOrId);
   const [only, ...others] = found;
-  if (only === undefined) throw new CliError(`No token "${nameOrId}". \`coxswain token list\` shows those there are.`);
+  if (only === undefined)
+    throw new CliError(`No token "${nameOrId}". \`coxswain token list\` lists the existing ones.`);
   if (others.length === 0) return only;
   throw new CliError(`${found.length} tokens are named "${nameOrId}": give an id, ${idsOf(found)}.`);
 }

@@ -38,7 +38,7 @@ describe('coxswain simulate', () => {
 
   it.each([
     ['more GPUs than are simulated', ['--gpus', '200000'], '"200000" is not between 8 and 100000 GPUs.'],
-    ['half a node', ['--gpus', '1020'], '--gpus 1020 is no whole number of nodes of 8 GPUs; give 1024.'],
+    ['half a node', ['--gpus', '1020'], '--gpus 1020 is not a whole number of nodes with 8 GPUs; give 1024.'],
     ['no days', ['--days', '0'], '"0" is not between 1 and 365 days.'],
     ['a fleet that nobody published', ['--failures', 'mine'], 'llama3'],
   ])('refuses %s, and says what to give', async (_what, argv, words) => {

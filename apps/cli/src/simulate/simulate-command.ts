@@ -35,29 +35,25 @@ interface SimulateOptions {
 export function addSimulateCommand(program: Command, session: Session): void {
   program
     .command('simulate')
-    .description('what days of training on so many GPUs would be like, failures and all; no server is asked')
-    .option('--gpus <count>', 'GPUs of the job, 8 a node, at most 100,000', within('GPUs', 8, 100_000), 16_384)
-    .option('--days <days>', 'how long it trains', within('days', 1, 365), 1)
+    .description('simulate days of training on many GPUs with failures; works offline')
+    .option('--gpus <count>', 'GPUs of the job, 8 per node, at most 100,000', within('GPUs', 8, 100_000), 16_384)
+    .option('--days <days>', 'simulated days', within('days', 1, 365), 1)
     .addOption(
-      new Option('--failures <preset>', 'whose failure rates').choices(Object.keys(FAILURES)).default('llama3'),
+      new Option('--failures <preset>', 'failure rates to use').choices(Object.keys(FAILURES)).default('llama3'),
     )
     .addOption(
-      new Option('--response <preset>', 'how fast faults are noticed and answered; target: what our ladder is to reach')
+      new Option('--response <preset>', 'how fast faults are detected and handled; target: what Coxswain aims for')
         .choices(Object.keys(RESPONSES))
         .default('target'),
     )
-    .option(
-      '--spares <nodes>',
-      'spare nodes (default: enough for a day in 99 of 100)',
-      within('spare nodes', 0, 10_000),
-    )
-    .option('--save-every <seconds>', 'training between two saves', within('seconds', 1, 86_400))
-    .option('--save-stall <seconds>', 'how long a save holds training up', within('seconds', 0.001, 3_600))
-    .option('--detect-crash <seconds>', 'until a crash is noticed, median', within('seconds', 0.1, 86_400))
-    .option('--detect-hang <seconds>', 'until a hang is noticed, median', within('seconds', 0.1, 86_400))
-    .option('--seeds <count>', 'runs to take the mean of', within('runs', 1, 100), 3)
+    .option('--spares <nodes>', 'spare nodes (default: enough on 99 of 100 days)', within('spare nodes', 0, 10_000))
+    .option('--save-every <seconds>', 'training time between two checkpoints', within('seconds', 1, 86_400))
+    .option('--save-stall <seconds>', 'how long a save blocks training', within('seconds', 0.001, 3_600))
+    .option('--detect-crash <seconds>', 'median time to detect a crash', within('seconds', 0.1, 86_400))
+    .option('--detect-hang <seconds>', 'median time to detect a hang', within('seconds', 0.1, 86_400))
+    .option('--seeds <count>', 'number of runs to average', within('runs', 1, 100), 3)
     .option('--seed <number>', 'seed of the first run', within('the seed', 0, 999_999_999), 1)
-    .option('--every-node', 'the rules decide on every node, below its switches, rather than on a few for all: slow')
+    .option('--every-node', 'model each node and its switches instead of a few that stand for all; slow')
     .option('--json', 'the same as --output json')
     .addHelpText('after', EXAMPLES)
     .action(async ({ json, ...options }: SimulateOptions) => {
@@ -78,7 +74,7 @@ function questionOf(options: Omit<SimulateOptions, 'json'>): SimulationQuestion 
   const { gpusPerNode } = FAILURES[failures];
   if (gpus % gpusPerNode !== 0 || !Number.isInteger(gpus)) {
     const nearest = Math.max(1, Math.round(gpus / gpusPerNode)) * gpusPerNode;
-    throw new CliError(`--gpus ${gpus} is no whole number of nodes of ${gpusPerNode} GPUs; give ${nearest}.`);
+    throw new CliError(`--gpus ${gpus} is not a whole number of nodes with ${gpusPerNode} GPUs; give ${nearest}.`);
   }
   return {
     gpus,
@@ -110,7 +106,7 @@ async function reported(question: SimulationQuestion, session: Session): Promise
       session.printError(`${step.value} of ${runsOf(question)} runs`);
       saidMs = nowMs;
     }
-    // Ctrl-C is heard between two runs.
+    // Lets Ctrl-C take effect between two runs.
     await setImmediate();
     if (session.signal.aborted) throw new CliError('interrupted', 130);
   }

@@ -4,7 +4,7 @@ import { columns } from '../output/output.ts';
 const LOSS_NAMES: Readonly<Record<(typeof LOSSES)[number], string>> = {
   detect: 'until a fault is noticed',
   locate: 'until it is known where',
-  restart: 'until training goes on',
+  restart: 'until training resumes',
   lostWork: 'trained again from the last save',
   checkpointStall: 'held up by saves',
   straggler: 'slower because of slow nodes',
@@ -18,12 +18,12 @@ export function simulationText(report: SimulationReport): string {
     heading(report),
     columns([['LOST', 'OF TIME'], ...LOSSES.map((loss) => [LOSS_NAMES[loss], percent(report.losses[loss])])]),
     columns([['CAUSE', 'TIMES', 'HOURS LOST'], ...report.causes.map(causeRow)]),
-    `A run has ${rounded(interruptions.faults)} faults, ${rounded(interruptions.planned)} planned stops and ${rounded(interruptions.evictions)} evictions of nodes that work; ${rounded(report.persons)} faults take a person. A fault costs ${rounded(report.meanMinutesToRecover)} min until training goes on. ` +
-      `${rounded(answers.inPlace)} times ranks began again in their pods, ${rounded(answers.newEpoch)} times in a new epoch; ${rounded(report.waitedForNodesHours)} h were waited for nodes.`,
+    `A run has ${rounded(interruptions.faults)} faults, ${rounded(interruptions.planned)} planned stops and ${rounded(interruptions.evictions)} evictions of healthy nodes; ${rounded(report.persons)} faults need a person. A fault interrupts training for ${rounded(report.meanMinutesToRecover)} min. ` +
+      `${rounded(answers.inPlace)} times the ranks restart in their pods, ${rounded(answers.newEpoch)} times in a new attempt; the job waits ${rounded(report.waitedForNodesHours)} h for nodes.`,
     columns([['WHAT IF', 'EFFECTIVE', 'GAIN'], ...report.whatIf.map((one) => whatIfRow(one, report.question.seeds))]),
     gaveUp === undefined
       ? ''
-      : `! The rules gave the job up in ${gaveUp.runs} of ${report.question.seeds} runs: ${gaveUp.why}`,
+      : `! The job was given up in ${gaveUp.runs} of ${report.question.seeds} runs: ${gaveUp.why}`,
     report.sources.join('\n'),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
