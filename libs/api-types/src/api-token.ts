@@ -6,7 +6,7 @@ import { PROJECT_ROLES } from './who-am-i.ts';
 const timestamp = z.string().meta({ format: 'date-time' });
 
 const tokenExpiry = {
-  expiresAt: timestamp.optional().describe('Default: after the days that the installation says, 90 unless it is set.'),
+  expiresAt: timestamp.optional().describe('Default: set by the installation, 90 days unless changed.'),
   neverExpires: z.boolean().default(false).describe('True in place of expiresAt: good until it is revoked.'),
 };
 export const ApiTokenCreate = z
@@ -18,7 +18,7 @@ export const ApiTokenCreate = z
   .meta({ id: 'ApiTokenCreate', examples: [EXAMPLE_TOKEN] });
 export type ApiTokenCreate = z.infer<typeof ApiTokenCreate>;
 export type ApiTokenCreateInput = z.input<typeof ApiTokenCreate>;
-/** How long the token that is rotated goes on working unless the request says otherwise. */
+/** Default time for which a rotated token stays valid. */
 export const DEFAULT_OVERLAP_SECONDS = 86_400;
 export const ApiTokenRotate = z
   .strictObject({

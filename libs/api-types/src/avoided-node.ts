@@ -25,7 +25,7 @@ export const AvoidedNode = z
   .object({
     node: z.string().max(253),
     reason: z.enum(Object.keys(AVOIDED_NODE_REASONS) as [AvoidedNodeReason, ...AvoidedNodeReason[]]),
-    epoch: counter.describe('Attempt that learned it.'),
+    epoch: counter.describe('Attempt that found it.'),
     since: timestamp,
     bootId: z
       .string()

@@ -1,4 +1,4 @@
-/** How does the API tell the fabric of a whole cluster? As columns: 10,000 nodes are a few hundred kilobytes, and a tenth of that compressed. */
+/** The fabric of a whole cluster as the API returns it, as columns: 10,000 nodes are a few hundred kilobytes, and a tenth of that compressed. */
 import { z } from 'zod';
 
 /** Most jobs of one answer. */
@@ -12,7 +12,7 @@ export const FabricPlace = z
     nvlinkDomain: z.string().nullable().describe('Null: each of these nodes is a domain of its own.'),
     switches: z
       .array(z.string())
-      .describe('Above these nodes, near to far: leaf, spine, core and what lies beyond. Empty: nobody says.'),
+      .describe('Switches above these nodes, nearest first: leaf, spine, core and beyond. Empty: unknown.'),
   })
   .meta({ id: 'FabricPlace' });
 export type FabricPlace = z.infer<typeof FabricPlace>;
@@ -20,7 +20,7 @@ export type FabricPlace = z.infer<typeof FabricPlace>;
 export const FabricSource = z
   .object({
     fact: z.string().describe('nvlinkDomain, island, switches, nicType, gpuType, ...'),
-    key: z.string().describe('The label, DRA attribute or device resource that says it.'),
+    key: z.string().describe('Label, DRA attribute or device resource that the fact comes from.'),
   })
   .meta({ id: 'FabricSource' });
 export type FabricSource = z.infer<typeof FabricSource>;
@@ -31,7 +31,7 @@ export const FabricHardware = z
     nicType: z.string().nullable(),
     nicSpeedGbps: z.number().nullable().describe('Of one NIC.'),
     nicCount: index.nullable(),
-    readFrom: z.array(FabricSource).describe('Facts that nobody states are not listed.'),
+    readFrom: z.array(FabricSource).describe('Unknown facts are not listed.'),
   })
   .meta({ id: 'FabricHardware' });
 export type FabricHardware = z.infer<typeof FabricHardware>;
@@ -61,7 +61,7 @@ export type FabricJob = z.infer<typeof FabricJob>;
 /** Nodes that have GPUs, where each sits, and which GPUs jobs of Coxswain hold. What pods of others hold is not in it. */
 export const ClusterFabric = z
   .object({
-    isStale: z.boolean().describe('The cluster has not been heard for a minute: nodes are told as they were.'),
+    isStale: z.boolean().describe('The API has had no news of the cluster for a minute; nodes are as last observed.'),
     places: z.array(FabricPlace),
     hardware: z.array(FabricHardware),
     nodes: FabricNodes,

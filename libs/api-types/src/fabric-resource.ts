@@ -1,4 +1,4 @@
-/** What does an administrator say of the cluster's fabric, and what does the operator find? */
+/** The Fabric resource: what an administrator declares about the network of the cluster, and what the operator finds. */
 import { z } from 'zod';
 import { cel } from './cel.ts';
 import { Condition } from './conditions.ts';
@@ -27,7 +27,7 @@ const name = z
   );
 const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** What is said of nodes, before whatever their labels say. */
+/** Declared facts of nodes, which override their labels. */
 const FabricOverride = z
   .strictObject({
     nodes: z
@@ -36,7 +36,7 @@ const FabricOverride = z
       .max(MAX_NODES)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('Names of nodes. Absent: those that nodeSelector says.'),
+      .describe('Names of nodes. Absent: the nodes that nodeSelector selects.'),
     nodeSelector: z
       .record(z.string().max(317), z.string().max(63))
       .optional()
@@ -58,13 +58,13 @@ const FabricOverride = z
   })
   .refine(
     ({ nodes, nodeSelector }) => nodes !== undefined || Object.keys(nodeSelector ?? {}).length > 0,
-    'must say nodes or a nodeSelector that is not empty',
+    'must have nodes or a non-empty nodeSelector',
   )
   .meta({
     id: 'FabricOverride',
     ...cel({
       rule: 'has(self.nodes) || (has(self.nodeSelector) && size(self.nodeSelector) > 0)',
-      message: 'must say nodes or a nodeSelector that is not empty',
+      message: 'must have nodes or a non-empty nodeSelector',
     }),
   });
 export type FabricOverride = z.infer<typeof FabricOverride>;
@@ -104,7 +104,7 @@ export const FabricSpec = z
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .describe(
-        'What is said of nodes, before their labels. Of two overrides of one node the later one counts, field by field.',
+        'Facts of nodes that override their labels. If several overrides select a node, the last one wins, field by field.',
       ),
   })
   .meta({ id: 'FabricSpec' });
@@ -126,7 +126,7 @@ export const FabricStatus = z
       .max(2 * MAX_SWITCHES)
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .describe('How many there are in each tier, near to far; zone and region count as tiers.'),
-    nodesWithoutSwitches: count.describe('Nodes of which nobody says where they sit.'),
+    nodesWithoutSwitches: count.describe('Nodes without a switch label or override.'),
     sources: z
       .array(z.object({ fact: z.string().max(64), key: z.string().max(384), nodes: count }))
       .max(MAX_LISTED)
@@ -142,12 +142,12 @@ export const FabricStatus = z
       )
       .max(MAX_PROBLEMS)
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('Where what is said of the nodes contradicts itself, or changed under a running job.'),
+      .describe('Labels and overrides that contradict each other, or that changed under a running job.'),
     conditions: z
       .array(Condition)
       .max(8)
       .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
-      .describe('Consistent: nothing that is said of the nodes contradicts itself.'),
+      .describe('Consistent: labels and overrides of the nodes do not contradict each other.'),
   })
   .meta({ id: 'FabricStatus' });
 export type FabricStatus = z.infer<typeof FabricStatus>;

@@ -17,7 +17,7 @@ export type FailureAction = keyof typeof FAILURE_ACTIONS;
 export const MAX_FAILURE_RULES = 32;
 /** Of one budget in one window: status keeps a time for each. */
 export const MAX_BUDGET = 50;
-/** Failures in a row that a restart answered and that got no further; where a policy does not say otherwise. */
+/** Default of maxCyclesWithoutProgress: consecutive restarts that reach no new step and no new checkpoint. */
 export const DEFAULT_CYCLES_WITHOUT_PROGRESS = 3;
 
 const names = <T extends string>(all: Readonly<Record<T, unknown>>): z.ZodEnum<{ [K in T]: K }> =>

@@ -24,13 +24,17 @@ export const GroupWatermark = z.strictObject({
   operation: operation.describe('Of the oldest operation that is not complete; where all are, of the last one.'),
   bytes: counter.describe('Of that operation: what this rank gives.'),
   enqueued: counter.describe('Number of the last operation that the program has called.'),
-  started: counter.describe('Of the last that has begun on the device. Where that cannot be seen: as enqueued.'),
+  started: counter.describe(
+    'Number of the last operation that started on the device. Equal to enqueued if that is not observable.',
+  ),
   completed: counter.describe('Of the last up to which all are complete.'),
-  ageMs: durationMs.describe('Since one of the three last changed, by the clock of the rank, when this was told.'),
+  ageMs: durationMs.describe(
+    'Time since one of the three last changed, by the clock of the rank, when it was reported.',
+  ),
 });
 export type GroupWatermark = z.infer<typeof GroupWatermark>;
 
-/** What a rank says of itself about once a second. Ages, not times: clocks of two ranks are never compared. */
+/** Progress of one rank, reported about once a second. Ages instead of times, because clocks of two ranks are never compared. */
 export const RankWatermark = z.strictObject({
   rank,
   step: counter.nullable().describe('Last that is complete; null before the first.'),
@@ -58,7 +62,7 @@ const MAX_RANK_SET_CHARACTERS = 8192;
 /** Ranks, ranges and ranges with a stride: `0-7`, `0,8,17`, `0-56/8` for 0, 8, ..., 56. */
 export const RANK_SET = /^\d{1,5}(-\d{1,5}(\/\d{1,5})?)?(,\d{1,5}(-\d{1,5}(\/\d{1,5})?)?)*$/;
 
-/** A process group, said once by any of its members before a watermark names it. */
+/** A process group. Any member reports it once, before a watermark names it. */
 export const ProcessGroup = z.strictObject({
   group: groupId,
   name: z

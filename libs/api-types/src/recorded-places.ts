@@ -1,4 +1,4 @@
-/** What does a Placement keep of what was said of its nodes when it was made? In an annotation: what the gang is does not depend on it. */
+/** The facts of nodes that a Placement keeps from the time of placement. In an annotation, because the gang does not depend on them. */
 import { z } from 'zod';
 
 const text = z.string().max(512);

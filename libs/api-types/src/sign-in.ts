@@ -10,7 +10,7 @@ export const SignInMethods = z
     commandLine: z
       .object({ clientId: z.string(), scopes: z.string() })
       .nullable()
-      .describe('What `coxswain login` says to the issuer; null: it cannot.'),
+      .describe('Client of `coxswain login` at the identity provider; null: sign-in from the command line is off.'),
   })
   .meta({ id: 'SignInMethods' });
 export type SignInMethods = z.infer<typeof SignInMethods>;
@@ -21,7 +21,7 @@ const issuedToken = z.string().min(1).max(16_384);
 export const SignInTrade = z
   .strictObject({
     idToken: issuedToken.describe('Issued in the last ten minutes, to the client of the command line. Taken once.'),
-    accessToken: issuedToken.optional().describe('By which groups are read that the ID token does not tell.'),
+    accessToken: issuedToken.optional().describe('Used to read groups that the ID token does not contain.'),
     refreshToken: issuedToken
       .optional()
       .describe('By which groups are read again; without one the session may end after an hour.'),
@@ -52,7 +52,7 @@ export const GroupRole = z
   .object({
     id: z.uuid(),
     kind: z.enum(GROUP_KINDS).default('group').describe(KIND_MEANING),
-    issuer: z.string().nullable().describe('Of the group; null: the cluster itself says who is who.'),
+    issuer: z.string().nullable().describe('Identity provider of the group; null: the cluster itself.'),
     group,
     project: z.string().nullable().describe('null: the cluster.'),
     role: z.enum(ROLES),

@@ -1,4 +1,4 @@
-/** What is each rank in the middle of, and of which does nobody know it? */
+/** Current stack traces of a job's ranks, and the ranks without one. */
 import { z } from 'zod';
 import { RANK_RANGES } from './rank-ranges.ts';
 import { counter, timestamp } from './status-fields.ts';
@@ -9,7 +9,7 @@ export const MAX_FRAME_CHARACTERS = 256;
 export const MAX_THREAD_NAME_CHARACTERS = 64;
 /** How long a rank may take to answer. */
 export const STACKS_WITHIN_MS = 5_000;
-/** Of all ranks of a pod, each told once. */
+/** Stacks of all ranks of a pod; each stack once. */
 export const MAX_STACKS_OF_POD = 256;
 
 /** Why there is no stack of a rank, with what a person makes of it. */
@@ -21,7 +21,7 @@ export const RANK_SILENCES = {
   noHook:
     'no hook speaks for it: it has neither joined a process group nor taken a step yet, or runs without the hook (python -I or -S, no PyTorch)',
   olderHook:
-    'it did not answer: its engine brings a coxswain_agent of a release that does not say whether it answers such questions, so that nothing follows from its silence',
+    'it did not answer: its engine contains an older coxswain_agent, which may not support stack requests, so the missing answer proves nothing',
   notRunning: 'its process is not running',
   notConnected: 'the launcher of its pod is not connected',
   launcherSilent:

@@ -1,4 +1,4 @@
-/** What do pods of a job hold beyond what the job says? An administrator's runtime, or one of a namespace. */
+/** Runtimes: what pods get beyond their job's spec. An administrator defines cluster-wide ones, and a namespace its own. */
 import { z } from 'zod';
 import { ENGINE_NAMES } from './engine-names.ts';
 import { FailurePolicy } from './failure-policy.ts';
@@ -11,7 +11,7 @@ import { PreflightSpec } from './preflight.ts';
 export const RUNTIME_KINDS = ['ClusterTrainingRuntime', 'TrainingRuntime'] as const;
 export type RuntimeKind = (typeof RUNTIME_KINDS)[number];
 
-/** Which runtime a job wants. */
+/** The runtime that a job references. */
 export const RuntimeRef = z
   .strictObject({
     kind: z
@@ -23,7 +23,7 @@ export const RuntimeRef = z
   .meta({ id: 'RuntimeRef' });
 export type RuntimeRef = z.infer<typeof RuntimeRef>;
 
-/** `ClusterTrainingRuntime efa`; that is the kind where none is said. */
+/** `ClusterTrainingRuntime efa`; ClusterTrainingRuntime is the default kind. */
 export function runtimeName({ kind = 'ClusterTrainingRuntime', name }: z.input<typeof RuntimeRef>): string {
   return `${kind} ${name}`;
 }
@@ -53,7 +53,7 @@ const NicEnvironment = z
       .string()
       .min(1)
       .max(63)
-      .describe('As the label of the nodes says (fabric.coxswain.dev/nic-type): infiniband, roce, ethernet, ...'),
+      .describe('Value of the node label fabric.coxswain.dev/nic-type: infiniband, roce, ethernet, ...'),
     env: z
       .array(z.strictObject({ name: EnvName, value: z.string().max(4096) }))
       .min(1)
@@ -76,18 +76,18 @@ const RUNTIME_FIELDS = {
     .max(14_400)
     .optional()
     .describe(
-      'How long pulls of the trainer’s image may take before the gang is given up. Absent: as the operator is configured, 30 minutes unless changed.',
+      'How long pulls of the trainer’s image may take before the gang is given up. Absent: the setting of the operator, 30 minutes by default.',
     ),
   engine: z
     .strictObject({ name: z.enum(ENGINE_NAMES), release: z.string().min(1).max(128).optional() })
     .optional()
-    .describe('What the image holds. Jobs of another engine are refused; absent: nothing is known of it.'),
+    .describe('Engine in the image. Jobs of another engine are rejected. Absent: unknown.'),
   nicEnvironments: nicEnvironments.optional(),
   preflight: PreflightSpec.optional().describe(
-    'What is looked at before the first rank, for jobs that do not say it themselves. Absent: level Quick.',
+    'Preflight before the first rank, for jobs without their own. Absent: level Quick.',
   ),
   failurePolicy: FailurePolicy.optional().describe(
-    'Rules that stand behind those of the job; budgets and maxCyclesWithoutProgress for jobs that do not say them.',
+    'Rules that apply after those of the job; budgets and maxCyclesWithoutProgress for jobs without their own.',
   ),
   template: PodTemplate.default({}).describe(
     'metadata (labels, annotations) and spec of a pod. Container "trainer" gives what is added to ours; other containers run beside it. What the operator writes itself is refused here.',
@@ -107,7 +107,7 @@ const ComputeDomainOptions = z
 
 const prefixes = z.array(z.string().min(1).max(512)).max(64).meta({ 'x-kubernetes-list-type': 'set' });
 
-/** Bounds of what a job may say that uses the runtime. */
+/** Limits on the spec of jobs that use the runtime. */
 const JobBounds = z
   .strictObject({
     images: prefixes
@@ -117,7 +117,7 @@ const JobBounds = z
       ),
     refusedVariables: prefixes
       .optional()
-      .describe('What no variable of the job begins with, such as NCCL_: where the runtime knows better.'),
+      .describe('Prefixes of variables that a job may not set, such as NCCL_, because the runtime sets them.'),
     gpusPerNode: z
       .int()
       .min(1)
@@ -136,7 +136,7 @@ export const ClusterTrainingRuntimeSpec = z
   .strictObject({
     ...RUNTIME_FIELDS,
     computeDomain: ComputeDomainOptions.optional(),
-    jobs: JobBounds.optional().describe('What jobs that use it may say. Absent: whatever a job may.'),
+    jobs: JobBounds.optional().describe('Limits on the spec of jobs that use it. Absent: no limits.'),
     namespaces: z
       .array(ObjectName)
       .max(MAX_RUNTIME_NAMESPACES)
@@ -155,7 +155,7 @@ export interface TrainingRuntime {
   readonly spec: ClusterTrainingRuntimeSpec;
 }
 
-/** A runtime as an epoch's pods are made with it, whatever becomes of the object. */
+/** A copy of a runtime for the pods of one attempt; later changes of the object do not affect it. */
 export const RuntimeSnapshot = z
   .strictObject({
     kind: z.enum(RUNTIME_KINDS),

@@ -1,4 +1,4 @@
-/** Who is told when something happens to a project's jobs, of what, and in which words? */
+/** Webhooks of a project: endpoints, events and messages. */
 import { z } from 'zod';
 import type { CONDITION_REASONS, ConditionType } from './conditions.ts';
 import { Incident } from './incident.ts';
@@ -9,12 +9,12 @@ import { DEFAULT_OVERLAP_SECONDS } from './api-token.ts';
 const timestamp = z.string().meta({ format: 'date-time' });
 const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** What an endpoint can be told. */
+/** Events that an endpoint can receive. */
 export const WEBHOOK_EVENTS = {
   'incident.opened': 'Something went wrong with a job, or was noticed.',
   'incident.acted': 'Something was done about an incident: ranks are started again, or the job is given up.',
-  'incident.closed': 'An incident is over; its outcome says what came of it.',
-  'job.needsPerson': 'A job goes on only when a person does something; the condition says what.',
+  'incident.closed': 'An incident ended; its outcome names the result.',
+  'job.needsPerson': 'A job needs an action of a person to continue; the condition names it.',
   'job.ended': 'A job is complete, failed or cancelled, or it was refused or deleted before.',
 } as const satisfies Record<string, string>;
 export type WebhookEvent = keyof typeof WEBHOOK_EVENTS;
@@ -122,7 +122,7 @@ export const WebhookMessage = z
   .discriminatedUnion('type', [
     z.object({
       type: z.enum(['incident.opened', 'incident.acted', 'incident.closed']),
-      timestamp: timestamp.describe('When it was told to the API.'),
+      timestamp: timestamp.describe('When the API received it.'),
       data: z.object({ ...ofJob, incident: Incident }),
     }),
     z.object({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ObjectName } from './field-names.ts';
 
-/** What somebody may do in a project, least first. `apps/api/src/auth/roles.ts` says what each allows. */
+/** Roles in a project, weakest first. `apps/api/src/auth/roles.ts` defines what each allows. */
 export const PROJECT_ROLES = ['viewer', 'submitter', 'operator', 'admin'] as const;
 export type ProjectRole = (typeof PROJECT_ROLES)[number];
 /** Every role, least first; a cluster administrator has no project. */
