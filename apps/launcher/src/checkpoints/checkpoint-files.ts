@@ -1,19 +1,19 @@
-/** How a launcher looks at the files of a checkpoint. */
+/** Access to the files of a checkpoint. */
 import { constants } from 'node:fs';
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The file system, as verification needs it. What the system refuses rejects with an error that carries `code` (ENOENT, EIO, ...). */
+/** The file system, as verification needs it. System errors reject with an error that has a `code` (ENOENT, EIO, ...). */
 export interface CheckpointFiles {
-  /** Bytes of a regular file, from a handle: opening it has a network file system ask its server. Something else than a file: what it is. */
+  /** Bytes of a regular file. Opens the file, so that a network file system asks its server. */
   sizeOf(path: string): Promise<number | 'no regular file'>;
-  /** Rejects with {@link TooLong} beyond `maxBytes`, which are then not read. */
+  /** Reads a file. Rejects with {@link TooLong}, without reading, if the file has more than `maxBytes`. */
   read(path: string, maxBytes: number): Promise<Buffer>;
   namesIn(directory: string): Promise<readonly string[]>;
   pause(ms: number): Promise<void>;
 }
 
-/** A file is longer than what is read of it. */
+/** A file is longer than the limit. */
 export class TooLong extends Error {
   readonly bytes: number;
 
@@ -26,10 +26,10 @@ export class TooLong extends Error {
 /** Not through a link, and without waiting for the other end of a pipe. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Read at once: little enough for a slow mount to show that it works. */
+/** Bytes per read: small enough that a slow mount shows progress. */
 const PART_BYTES = 512 * 1024;
 
-/** The file system itself; `onAnswer` is called whenever it has answered something, be it a part of a file. */
+/** The real file system. Calls `onAnswer` whenever it has answered a call, also for a part of a file. */
 export function filesOnDisk(onAnswer: () => void = () => undefined): CheckpointFiles {
   return {
     async sizeOf(path) {
@@ -68,7 +68,7 @@ export function filesOnDisk(onAnswer: () => void = () => undefined): CheckpointF
 
 export const realFiles: CheckpointFiles = filesOnDisk();
 
-/** EIO, ESTALE, ...; undefined for an error that is not the system's. */
+/** EIO, ESTALE, ...; undefined if the error is not a system error. */
 export function errnoOf(error: unknown): string | undefined {
   const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;

@@ -34,7 +34,7 @@ describe('a checkpoint that an engine claims', () => {
   it('is refused when its manifest is of another step', async () => {
     expect(await verifySaved(saveDirectory, { ...fact, step: 11 })).toEqual({
       kind: 'refused',
-      why: 'the manifest says step 10, the engine said 11',
+      why: 'the manifest has step 10, the engine reported 11',
     });
   });
 

@@ -1,4 +1,4 @@
-/** Is the checkpoint on disk the one that was saved; and if that cannot be told, is it the checkpoint or the way to it? */
+/** Verifies that the checkpoint on disk is the one that was saved. If it cannot be read, finds whether the file or its mount is the cause. */
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { type CheckpointFault, describeFault, type SavedCheckpoint } from '@coxswain/api-types';
@@ -20,25 +20,25 @@ export type Verification<T> =
   /** `why` completes a sentence. Without a fault neither content nor file system is to blame: this program cannot read the manifest. */
   | { readonly kind: 'refused'; readonly why: string; readonly fault?: CheckpointFault };
 
-/** Which checkpoint, as its Checkpoint resource tells. */
+/** A checkpoint to verify, as its Checkpoint resource describes it. */
 export interface CheckpointOnDisk {
   readonly directory: string;
   readonly manifestSha256: string;
 }
 
 interface VerifyOptions {
-  /** Looks only at the files that these ranks answer for; absent: at every file. */
+  /** Checks only the files that these ranks are responsible for; absent: every file. */
   readonly ranks?: RanksOfGang;
   readonly files?: CheckpointFiles;
 }
 
 interface VerifiedFiles {
   readonly manifest: CheckpointManifest;
-  /** That were looked at. */
+  /** Number of files that were checked. */
   readonly files: number;
 }
 
-/** A finding that ends the look. */
+/** A finding that ends the verification. */
 class Finding extends Error {
   readonly fault: CheckpointFault | undefined;
 
@@ -49,9 +49,9 @@ class Finding extends Error {
 }
 
 /**
- * Whether the directory holds what its manifest says: the manifest has this SHA-256, and every file that it lists is there with its
- * size. Reads no file but the manifest. The engine checks contents when it loads. What is not right at first is looked at again, since
- * a verdict on content is for good.
+ * Verifies the directory against its manifest: the manifest has this SHA-256, and every listed file exists with its size. Reads no
+ * file but the manifest; the engine checks contents when it loads. Retries before it rejects, because a verdict on content is
+ * permanent.
  */
 export async function verifyCheckpoint(
   { directory, manifestSha256 }: CheckpointOnDisk,
@@ -64,7 +64,7 @@ export async function verifyCheckpoint(
   }
 }
 
-/** Whether the checkpoint that an engine claims to have saved below `saveDirectory` is really there; gives what to report. */
+/** Verifies the checkpoint that an engine claims to have saved below `saveDirectory`, and returns what to report. */
 export async function verifySaved(
   saveDirectory: string,
   fact: SavedFact,
@@ -75,7 +75,7 @@ export async function verifySaved(
   if (seen.kind === 'refused') return seen;
   const { step, format, files: listed } = seen.value.manifest;
   if (step !== fact.step)
-    return { kind: 'refused', why: `the manifest says step ${step}, the engine said ${fact.step}` };
+    return { kind: 'refused', why: `the manifest has step ${step}, the engine reported ${fact.step}` };
   const bytes = listed.reduce((sum, file) => sum + file.bytes, 0);
   // Sizes as on disk, not as claimed.
   return { kind: 'verified', value: { step, directory, format, bytes, files: listed.length, manifestSha256 } };
@@ -120,7 +120,7 @@ async function readManifest(
   return parsed.data;
 }
 
-/** What is no regular file counts as changed, so that a link leads nowhere. */
+/** Anything but a regular file counts as changed, so that links are not followed. */
 async function checkSize(
   directory: string,
   listed: CheckpointManifest['files'][number],
@@ -135,7 +135,7 @@ async function checkSize(
   });
 }
 
-/** Puts what the system refuses down to the file or to its mount. */
+/** Attributes a system error to the file or to its mount. */
 async function reaching<T>(
   path: string,
   { directory, files }: { readonly directory: string; readonly files: CheckpointFiles },
@@ -155,15 +155,15 @@ async function reaching<T>(
 }
 
 /**
- * Whether the checkpoint's directory, or else what lies beside it, can be read. A mount that is missing looks like an empty directory, so
- * an empty one proves nothing.
+ * Whether the checkpoint's directory, or its parent, can be read. A missing mount looks like an empty directory, so an empty directory
+ * proves nothing.
  */
 async function isMountAlive(directory: string, files: CheckpointFiles): Promise<boolean> {
   for (const place of [directory, dirname(directory)]) {
     try {
       if ((await files.namesIn(place)).length > 0) return true;
     } catch {
-      // The next one up may tell.
+      // The parent directory may be readable.
     }
   }
   return false;
@@ -176,7 +176,7 @@ function contentDiffers(
   return new Finding({ kind: 'ContentDiffers', path: endOf(path), expected, found });
 }
 
-/** Of a long path the end. */
+/** The end of a long path. */
 export function endOf(path: string): string {
   return path.length <= MAX_PATH_CHARACTERS ? path : `…${path.slice(1 - MAX_PATH_CHARACTERS)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Looking at checkpoints in a process of its own. A file server that is gone may answer nothing, not even an error: such a call cannot be cancelled, a process of
- * Node with one in it cannot end, and four of them leave none of its files and names to the launcher. This one can be left behind.
+ * Verifies checkpoints in a separate process. A file server that is gone may not answer at all, not even with an error. Such a call cannot be cancelled, a Node
+ * process with a pending one cannot end, and four of them block all file system calls of the process. A separate process can be left behind.
  */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable } from 'node:stream';
@@ -18,23 +18,23 @@ import {
 import type { SavedFact } from '../facts/engine-facts.ts';
 import { thisProgram } from '../program/this-program.ts';
 
-/** The subcommand that looks; not in the help, since nobody but a launcher asks it. */
+/** The subcommand that verifies. Only a launcher calls it, so the help does not list it. */
 export const VERIFY_CHECKPOINT = 'verify-checkpoint';
-/** So often at most the process that looks says that it was answered. */
+/** Shortest time between two progress lines of the verifier. */
 const PROGRESS_MS = 100;
-/** The kernel may end the process that looks for want of memory, or start none for want of numbers: of that nothing follows. */
+/** The kernel may kill the verifier for lack of memory, or start none for lack of process ids; that proves nothing about the checkpoint. */
 const TRIES = 3;
 const PAUSE_MS = 1_000;
 
 type Verifier = ChildProcessByStdio<null, Readable, null>;
 
-/** A checkpoint to resume from, of which these ranks answer for a share. */
+/** A checkpoint to resume from, and the ranks whose files are verified. */
 interface ToResume {
   readonly checkpoint: CheckpointOnDisk;
   readonly ranks: RanksOfGang;
 }
 
-/** A checkpoint that an engine says it has saved below the directory. */
+/** A checkpoint that an engine claims to have saved below the directory. */
 interface Saved {
   readonly saveDirectory: string;
   readonly fact: SavedFact;
@@ -42,25 +42,25 @@ interface Saved {
 
 type Question = (ToResume & { readonly about: 'resume' }) | (Saved & { readonly about: 'saved' });
 
-/** What was seen; or why nobody could look, which says nothing of the checkpoint and nothing of its mount. */
+/** The verification, or why no process could do it, which proves nothing about the checkpoint or its mount. */
 export type VerifierOutcome<T> = Verification<T> | { readonly kind: 'notVerified'; readonly why: string };
 
-/** Whether the file system gave no answer at all, so that whoever looks later may get one. */
+/** Whether the file system gave no answer at all, so that a later verification may succeed. */
 export function isMountSilent(seen: VerifierOutcome<unknown>): boolean {
   // An error would have said which.
   return seen.kind === 'refused' && seen.fault?.kind === 'MountBroken' && seen.fault.errno === undefined;
 }
 
 export interface VerifierOptions {
-  /** So long the file system may give no answer at all. */
+  /** How long the file system may give no answer at all. */
   readonly patienceMs: number;
-  /** Program that looks, and its arguments before the question; default: this one. */
+  /** Program that verifies, and its arguments before the question; default: this program. */
   readonly verifier?: readonly [string, ...string[]];
-  /** Before another process is started in the place of one that ended without an answer; default: 1 s. */
+  /** Pause before another process replaces one that ended without an answer; default: 1 s. */
   readonly pauseMs?: number;
 }
 
-/** As {@link verifyCheckpoint}, in a process of its own. */
+/** {@link verifyCheckpoint} in a separate process. */
 export async function verifyResumedInProcess(
   asked: ToResume,
   options: VerifierOptions,
@@ -68,7 +68,7 @@ export async function verifyResumedInProcess(
   return await verifyInProcess({ about: 'resume', ...asked }, options);
 }
 
-/** As {@link verifySaved}, in a process of its own. */
+/** {@link verifySaved} in a separate process. */
 export async function verifySavedInProcess(
   asked: Saved,
   options: VerifierOptions,
@@ -76,7 +76,7 @@ export async function verifySavedInProcess(
   return await verifyInProcess({ about: 'saved', ...asked }, options);
 }
 
-/** As often as it takes until a process has looked, but no more than {@link TRIES} times. */
+/** Starts verifiers until one answers, {@link TRIES} at most. */
 async function verifyInProcess<T>(question: Question, options: VerifierOptions): Promise<VerifierOutcome<T>> {
   for (let tried = 1; ; tried++) {
     const seen = await verifyOnce<T>(question, options);
@@ -86,8 +86,8 @@ async function verifyInProcess<T>(question: Question, options: VerifierOptions):
 }
 
 /**
- * While the process that looks tells of progress it may take as long as it takes. After `patienceMs` without it is left behind, and that is a mount that does not
- * work: it says nothing of the content.
+ * Waits for the verifier as long as it reports progress. After `patienceMs` without progress it is left behind and the mount counts as broken, which proves
+ * nothing about the content.
  */
 async function verifyOnce<T>(
   question: Question,
@@ -100,7 +100,7 @@ async function verifyOnce<T>(
       const answer = await Promise.race([answerOf(child), silence(child, patienceMs)]);
       return answer === undefined ? unanswered(question, patienceMs) : (JSON.parse(answer) as Verification<T>);
     } finally {
-      // It may hang in the kernel, where no signal ends it: nobody waits for it.
+      // It may hang in the kernel, where no signal ends it, so nothing waits for it.
       child.kill('SIGKILL');
       child.stdout.destroy();
       child.unref();
@@ -111,12 +111,12 @@ async function verifyOnce<T>(
   }
 }
 
-/** What the process that looks does: an empty line says that it was answered something, a line of JSON, which settles this, is what it found. */
+/** The program of the verifier. An empty line reports progress; a line of JSON is the result. */
 export async function runVerifier(question: string, write: (text: string) => Promise<void>): Promise<void> {
-  let told = -Infinity;
+  let lastProgressMs = -Infinity;
   const files = filesOnDisk(() => {
-    if (performance.now() - told < PROGRESS_MS) return;
-    told = performance.now();
+    if (performance.now() - lastProgressMs < PROGRESS_MS) return;
+    lastProgressMs = performance.now();
     void write('\n');
   });
   const asked = JSON.parse(question) as Question;
@@ -132,20 +132,20 @@ function withoutManifest(seen: Verification<unknown>): Verification<unknown> {
   return seen.kind === 'verified' ? { kind: 'verified', value: {} } : seen;
 }
 
-/** Whatever calls of that process still hang once it has answered. */
+/** The answer, even if calls of the verifier still hang afterwards. */
 async function answerOf(child: Verifier): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  let said = '';
+  let output = '';
   child.once('error', reject);
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).trimStart();
-    if (said.endsWith('\n')) resolve(said);
+    output = (output + text).trimStart();
+    if (output.endsWith('\n')) resolve(output);
   });
   child.once('close', (code, signal) => reject(new Error(`it ended with ${signal ?? `code ${code}`} and no answer`)));
   return await promise;
 }
 
-/** Settles once nothing was said for so long. */
+/** Settles after `patienceMs` without output. */
 async function silence(child: Verifier, patienceMs: number): Promise<undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), patienceMs);

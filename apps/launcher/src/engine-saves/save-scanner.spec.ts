@@ -31,10 +31,10 @@ const put = (path: string, content: string | Buffer = 'x'): void => {
 };
 const scannerOf = (
   format: EngineFormat,
-  { told = [] as readonly string[], budget = new HashBudget() } = {},
+  { reported = [] as readonly string[], budget = new HashBudget() } = {},
 ): SaveScanner =>
   new SaveScanner(
-    { saveDirectory: root, format, worldSize: 2, savedBy, told },
+    { saveDirectory: root, format, worldSize: 2, savedBy, reported },
     { budget: () => budget, onAnswer: () => undefined },
   );
 /** Two looks, since a save that is being written is not the same twice. */
@@ -113,7 +113,7 @@ describe('a save that an engine completed', () => {
 
   it('is not told of again by whoever looks after one that did', async () => {
     titan(4);
-    expect(await twice(scannerOf('dcp', { told: ['checkpoint/step-4'] }))).toEqual([]);
+    expect(await twice(scannerOf('dcp', { reported: ['checkpoint/step-4'] }))).toEqual([]);
   });
 
   it('is not recorded, and nothing overwritten, where a file of somebody else has the name of the manifest', async () => {

@@ -1,4 +1,4 @@
-/** Which saves of an engine are complete by now? Looked at again and again while it trains. */
+/** Finds the saves of an engine that are complete, scan after scan while it trains. */
 import { join } from 'node:path';
 import type { SavedBy } from '@coxswain/api-types';
 import { placesOfSaves, savesAmong, whyIncomplete, type EngineFormat, type EngineSave } from '@coxswain/checkpoint';
@@ -7,18 +7,18 @@ import type { HashBudget } from './hash-budget.ts';
 import { filesBelow, namesIn, textOf, unlessGone, whatIsCutOff, type FoundFile } from './saved-files.ts';
 import { writeManifest } from './write-manifest.ts';
 
-/** What is watched, as the launcher tells the process that watches. */
+/** The directory to scan, as the launcher passes it to the watching process. */
 export interface WatchedSaves {
-  /** Of one incarnation alone. */
+  /** The save directory of one incarnation. */
   readonly saveDirectory: string;
   readonly format: EngineFormat;
   readonly worldSize: number;
   readonly savedBy: SavedBy;
-  /** Directories of saves that were told of already. */
-  readonly told: readonly string[];
+  /** Directories of saves that were reported already. */
+  readonly reported: readonly string[];
 }
 
-/** What is told of a look: a checkpoint, or a sentence for the log. */
+/** A result of a scan: a complete checkpoint, or a sentence for the log. */
 export type ScanResult = SavedFact | { readonly kind: 'said'; readonly sentence: string };
 
 interface ScannerOptions {
@@ -26,25 +26,25 @@ interface ScannerOptions {
   readonly onAnswer: () => void;
 }
 
-/** Remembers what it saw at the look before: what is still being written is not the same twice. */
+/** Compares each scan with the one before: a save that is still being written differs. */
 export class SaveScanner {
   readonly #watched: WatchedSaves;
   readonly #options: ScannerOptions;
   readonly #done: Set<string>;
-  /** By directory, the step of each save that was there at the last look. */
+  /** By directory, the step of each save that existed at the last scan. */
   readonly #known = new Map<string, number>();
-  /** By directory, the files at the last look. */
+  /** By directory, the files at the last scan. */
   readonly #before = new Map<string, string>();
-  /** By directory, why it was not complete at the last look. */
+  /** By directory, why it was not complete at the last scan. */
   readonly #missing = new Map<string, string>();
 
   constructor(watched: WatchedSaves, options: ScannerOptions) {
     this.#watched = watched;
     this.#options = options;
-    this.#done = new Set(watched.told);
+    this.#done = new Set(watched.reported);
   }
 
-  /** The saves that are complete since the last look, oldest first. With `isLast` no rank is left that could write: once is enough. */
+  /** The saves that became complete since the last scan, oldest first. With `isLast` no rank is left that could write, so one scan is enough. */
   async scan({ isLast }: { readonly isLast: boolean }): Promise<readonly ScanResult[]> {
     const candidates = await this.#candidates();
     const results = this.#deletedSince(candidates);
@@ -68,7 +68,7 @@ export class SaveScanner {
     return found;
   }
 
-  /** Engines delete what they saved longest ago, unless they are told not to. */
+  /** Engines delete their oldest saves, unless they are configured otherwise. */
   #deletedSince(candidates: readonly EngineSave[]): ScanResult[] {
     const there = new Set(candidates.map(({ directory }) => directory));
     const gone = [...this.#known].filter(([directory]) => !there.has(directory));

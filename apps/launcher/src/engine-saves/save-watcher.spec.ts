@@ -78,14 +78,18 @@ describe('whoever watches the saves of an engine', () => {
     await waitFor(() => said.length > 0, { what: 'it to be given up' });
     await watcher.finish(QUICK);
     expect(readFileSync(tries, 'utf8')).toBe('.....');
-    expect(said).toEqual(['Checkpoints of the engine are no longer looked for: nobody who looked came back.']);
+    expect(said).toEqual([
+      'Checkpoints of the engine are no longer watched: the watching process failed five times in a row.',
+    ]);
   });
 
   it('is left behind where the file system gives no answer', async () => {
     const { watcher, said } = watch(['/bin/bash', '-c', 'exec sleep 600'], 200);
     await waitFor(() => said.length > 0, { what: 'it to be given up' });
     await watcher.finish(QUICK);
-    expect(said).toEqual(['Checkpoints of the engine are no longer looked for: nobody who looked came back.']);
+    expect(said).toEqual([
+      'Checkpoints of the engine are no longer watched: the watching process failed five times in a row.',
+    ]);
   });
 
   it('is not waited for longer than there is time', async () => {

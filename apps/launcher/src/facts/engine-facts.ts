@@ -2,7 +2,7 @@ import { NotFinite, ProcessGroup, RankWatermark, ThreadStack, TrainedFacts } fro
 import { z } from 'zod';
 
 /**
- * What an engine's hook tells its launcher, one JSON object per line on the Unix socket that COXSWAIN_REPORT_SOCKET names.
+ * Facts that an engine's hook reports to its launcher, one JSON object per line on the Unix socket that COXSWAIN_REPORT_SOCKET names.
  * The engine is not trusted: a line that does not fit is counted and ignored, numbers are bounded, lines have a longest length.
  */
 export const MAX_FACT_BYTES = 65_536;
@@ -55,20 +55,20 @@ export const EngineFact = z.discriminatedUnion('kind', [
     kind: z.literal('heartbeat'),
     step: step.nullable().default(null),
     faults: step.default(0),
-    /** Nothing where it does not fit: whoever says it in newer words lives all the same. */
+    /** Dropped if it does not parse: a newer hook may send another form, and the rank is alive all the same. */
     watermark: z.object({ phase, phaseAgeMs, groups }).optional().catch(undefined),
-    /** All of the rank; told where they have changed. */
+    /** All groups of the rank; sent when they have changed. */
     processGroups: z.array(ProcessGroup).max(32).optional().catch(undefined),
   }),
   TrainedFacts.extend({ kind: z.literal('trained') }),
-  /** In the middle of what the process is, because it was asked. */
+  /** The current stack traces of the process, on request. */
   z.object({ kind: z.literal('stacks'), request: step, threads: z.array(ThreadStack).max(64) }),
   /** The hook's queue was full: so many facts are missing. */
   z.object({ kind: z.literal('reportsDropped'), count: step }),
 ]);
 export type EngineFact = z.infer<typeof EngineFact>;
 export type StacksFact = Extract<EngineFact, { kind: 'stacks' }>;
-/** What is told without being asked. */
+/** Facts that are reported without a request. */
 export type ReportedFact = Exclude<EngineFact, StacksFact>;
 export type StepFact = Extract<EngineFact, { kind: 'step' }>;
 export type HeartbeatFact = Extract<EngineFact, { kind: 'heartbeat' }>;

@@ -1,34 +1,34 @@
 import { MAX_STEPS_PER_FRAME, type LauncherMessage, type SavedCheckpoint, type StepReport } from '@coxswain/api-types';
 
 type WithoutEnvelope<M> = M extends unknown ? Omit<M, 'podUid' | 'epoch' | 'sequence' | 'rendezvous'> : never;
-/** A message without what every message repeats; the incarnation, and the state, are those of the moment at which it was made. */
+/** A message without the common fields. Incarnation and state are those of the time when it was made. */
 export type Draft = WithoutEnvelope<LauncherMessage>;
 
-/** Steps that wait for an operator that is away: 15 s of them at the highest rate (STEPS_PER_SECOND of step-throttle.ts). */
+/** Steps that wait while no operator is connected: 15 s of them at the highest rate (STEPS_PER_SECOND of step-throttle.ts). */
 export const MAX_WAITING_STEPS = 300;
 const MAX_IMPORTANT = 256;
 
 interface Item {
   readonly draft: Draft;
-  /** Told until it is acknowledged; the others are sent once or not at all. */
+  /** Sent again until it is acknowledged; other reports are sent once or not at all. */
   readonly isImportant: boolean;
   /** Sequence of the latest sending on the present connection. */
   sentAs: number | undefined;
 }
 
 /**
- * What is still to be told to the operator, in order; only that the ranks are gone comes before all else. Saved checkpoints, resumes and
- * the end are kept until they are acknowledged and told again on every new connection; of heartbeats only the newest waits; of steps the
- * oldest are shed when too many wait.
+ * The reports that wait for the operator, in order; `reaped` comes first. Saved checkpoints, resumes and the end are kept until they are
+ * acknowledged, and sent again on every new connection. Only the newest heartbeat waits. If too many steps wait, the oldest are
+ * dropped.
  *
- * A sequence number is given when a message is sent, so numbers never go back on a connection. What was told twice because an
- * acknowledgement was lost is recognised by what it says (a checkpoint's directory), not by its number.
+ * A sequence number is given when a message is sent, so numbers never go back on a connection. A report that is sent twice because an
+ * acknowledgement was lost is recognised by its content (a checkpoint's directory), not by its number.
  */
 export class PendingReports {
   #items: Item[] = [];
   #shedSteps = 0;
 
-  /** Steps that were never told, since the start. */
+  /** Steps that were dropped before they were sent, since the start. */
   get shedSteps(): number {
     return this.#shedSteps;
   }
@@ -45,12 +45,12 @@ export class PendingReports {
     );
   }
 
-  /** Another incarnation begins: that the one before was reaped is known to whoever began it. */
+  /** Another incarnation starts: the operator that started it knows that the one before was reaped. */
   forgetReaped(): void {
     this.#items = this.#items.filter(({ draft }) => draft.kind !== 'reaped');
   }
 
-  /** Ranks start: heard after that, it would end a gang that trains. */
+  /** Ranks start: a preflight report that arrives later would end a training gang. */
   forgetPreflight(): void {
     this.#items = this.#items.filter(({ draft: { kind } }) => kind !== 'preflight' && kind !== 'preflightBoard');
   }
@@ -74,7 +74,7 @@ export class PendingReports {
         this.#append(draft, true);
         return;
       case 'reaped':
-        // Behind a checkpoint that cannot be recorded it would never be heard; its cause names the checkpoints that were not.
+        // Behind a checkpoint that cannot be recorded it would never be sent; its cause names the unreported checkpoints.
         this.#items = this.#items.filter(({ draft: { kind } }) => kind !== 'reaped' && kind !== 'heartbeat');
         this.#items.unshift({ draft, isImportant: true, sentAs: undefined });
         return;
@@ -90,12 +90,12 @@ export class PendingReports {
     }
   }
 
-  /** A new connection is there: everything important is to be told again. */
+  /** On a new connection everything important is sent again. */
   reconnected(): void {
     for (const item of this.#items) item.sentAs = undefined;
   }
 
-  /** The next message to send as `sequence`, or undefined when nothing waits. `steps`: whether one may be told now, several in one message, or none. */
+  /** The next message to send as `sequence`, or undefined when nothing waits. `steps`: whether steps are sent one by one, several in a message, or not now. */
   take(sequence: number, steps: 'each' | 'gathered' | 'later' = 'each'): Draft | undefined {
     const item = this.#items.find(
       ({ sentAs, draft }) => sentAs === undefined && (steps !== 'later' || draft.kind !== 'step'),
@@ -107,7 +107,7 @@ export class PendingReports {
     return item.draft;
   }
 
-  /** The oldest of the steps that wait and were made by the same ranks, as one message. What is skipped is known to whoever sends it. */
+  /** The oldest waiting steps of one incarnation as one message. The sender fills in `skipped`. */
   #takeSteps({ incarnation, state }: Draft): Draft {
     const reports: StepReport[] = [];
     this.#items = this.#items.filter(({ draft }) => {

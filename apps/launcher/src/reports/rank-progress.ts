@@ -1,4 +1,4 @@
-/** How far is each rank of this pod, as it said last? */
+/** The progress of each rank of this pod, as it reported last. */
 import {
   MAX_GROUPS_PER_HEARTBEAT,
   type LauncherMessage,
@@ -10,9 +10,9 @@ import type { HeartbeatFact } from '../facts/engine-facts.ts';
 /** Of the frame of a heartbeat, MAX_REPORT_BYTES, what its two long parts may have; the rest is 2 KiB. */
 const MOST_WATERMARK_BYTES = 131_072;
 const MOST_GROUP_BYTES = 65_536;
-/** A hook says something every 10 s: what is this old says nothing of now. */
+/** Hooks report every 10 s, so an older watermark is outdated. */
 const MOST_AGE_MS = 25_000;
-/** Ranks that stand are told of at once, but not each by itself. */
+/** Waiting ranks are reported at once, at most one heartbeat in this time. */
 const STANDING_MS = 2_000;
 
 type Heartbeat = Extract<LauncherMessage, { kind: 'heartbeat' }>;
@@ -23,7 +23,7 @@ interface Mark {
   readonly atMs: number;
 }
 
-/** Of the ranks that run. What is told of them is bounded, whatever they say. */
+/** Keeps the progress of the running ranks. Reports are bounded in size, whatever ranks send. */
 export class RankProgress {
   readonly #stepOf = new Map<number, number>();
   readonly #steppedAtMs = new Map<number, number>();
@@ -31,7 +31,7 @@ export class RankProgress {
   readonly #groupsOf = new Map<number, readonly ProcessGroup[]>();
   #stoodAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Newest step that one of them completed. */
+  /** The latest step that a rank completed. */
   get lastStep(): number | undefined {
     return this.#stepOf.size === 0 ? undefined : Math.max(...this.#stepOf.values());
   }
@@ -42,7 +42,7 @@ export class RankProgress {
     this.#steppedAtMs.set(rank, nowMs);
   }
 
-  /** Whether it says that it stands, so that the operator should hear of it before the next heartbeat is due. */
+  /** Records a heartbeat. Returns whether the rank waits for others, so that the operator should know before the next heartbeat is due. */
   receive(rank: number, { step, watermark, processGroups }: HeartbeatFact, nowMs: number): boolean {
     if (step !== null) this.recordStep(rank, step, nowMs);
     if (processGroups !== undefined) this.#groupsOf.set(rank, processGroups);
@@ -53,7 +53,7 @@ export class RankProgress {
     return true;
   }
 
-  /** What the operator is told; `readsWatermarks`: also of watermarks. */
+  /** The fields of a heartbeat; with watermarks if the operator reads them. */
   heartbeat(
     alive: readonly { readonly rank: number; readonly alive: boolean }[],
     { nowMs, readsWatermarks }: { readonly nowMs: number; readonly readsWatermarks: boolean },
@@ -66,7 +66,7 @@ export class RankProgress {
     return { ranks, watermarks, processGroups: this.#processGroups(named) };
   }
 
-  /** Ages go on after they were told. Of a rank that has fallen silent nothing is said, so that the operator sees that. */
+  /** Adds the time since the report to its ages. Undefined for a silent rank, so that the operator notices. */
   #watermarkOf(rank: number, nowMs: number): RankWatermark | undefined {
     const mark = this.#markOf.get(rank);
     if (mark === undefined || nowMs - mark.atMs > MOST_AGE_MS) return undefined;
@@ -80,7 +80,7 @@ export class RankProgress {
     };
   }
 
-  /** An engine that tells its steps itself has its hook see none: what has made one has started. */
+  /** The hook sees no step if the engine reports its steps itself. A rank that completed a step has started. */
   #phaseOf(rank: number, { watermark, atMs }: Mark, nowMs: number): Pick<RankWatermark, 'phase' | 'phaseAgeMs'> {
     const { phase, phaseAgeMs } = watermark;
     const steppedAtMs = this.#steppedAtMs.get(rank);
@@ -90,7 +90,7 @@ export class RankProgress {
     return { phase, phaseAgeMs: aged(phaseAgeMs, Math.max(0, nowMs - atMs)) };
   }
 
-  /** One of each name: ranks that share a group say the same of it. */
+  /** One group per name: ranks that share a group report the same. */
   #processGroups(named: ReadonlySet<string>): ProcessGroup[] {
     const all = [...this.#groupsOf.values()].flat().filter(({ group }) => named.has(group));
     const byName = [...new Map(all.map((group) => [group.group, group])).values()];

@@ -20,10 +20,10 @@ const HANDSHAKE_MS = 10_000;
 const PING_MS = 4_500;
 /** How late a silence may be seen: thousands are to be welcome elsewhere 15 s after their leader’s death. */
 const LOOK_MS = 1_000;
-/** An operator whose node died says nothing more; a healthy one answers each ping. */
+/** A healthy operator answers each ping; longer silence means that it or its node died. */
 const SILENCE_MS = 10_000;
 const FIRST_BACKOFF_MS = 200;
-/** A leader that is lost is lost by all its launchers at once: they come back spread over this time, in which nobody leads anyhow. */
+/** All launchers lose a leader at once. They reconnect spread over this time, in which no other leader exists yet anyway. */
 const SPREAD_MS = 3_000;
 const LONGEST_BACKOFF_MS = 5_000;
 /** Of one message. */
@@ -31,13 +31,13 @@ const MAX_SKIPPED = 1_000_000;
 /** Above this the kernel and the socket have enough to do; more waits in the pending reports, where it can be shed. */
 const MAX_IN_FLIGHT_BYTES = 262_144;
 
-/** What the operator has launchers do, or tells them of their gang. */
+/** Messages of the operator that direct the ranks, or distribute addresses of the gang. */
 export type Order = Extract<
   OperatorMessage,
   { kind: 'rendezvous' | 'assignment' | 'endRanks' | 'saveWanted' | 'preflightBoard' | 'preflightDone' }
 >;
 
-/** The operator asks in the middle of what the ranks are. */
+/** The operator asks for the current stack traces of the ranks. */
 export type StacksWanted = Omit<Extract<OperatorMessage, { kind: 'stacksWanted' }>, 'kind'>;
 
 export interface ReportConnectionOptions {
@@ -50,11 +50,11 @@ export interface ReportConnectionOptions {
   readonly hello: Draft;
   readonly envelope: () => Pick<LauncherMessage, 'podUid' | 'epoch' | 'rendezvous' | 'state' | 'incarnation'>;
   readonly onWelcome: () => void;
-  /** The operator has said to which optional parts of messages it listens. */
+  /** The operator has announced which optional parts of messages it reads. */
   readonly onListens: () => void;
-  /** So many steps a second are welcome. */
+  /** The operator accepts this many steps per second. */
   readonly onPace: (stepsPerSecond: number) => void;
-  /** Steps that are never told, since the start. */
+  /** Steps that are never reported, since the start. */
   readonly skippedSteps: () => number;
   readonly onOrder: (message: Order) => void;
   /** Must not reject. */
@@ -86,7 +86,7 @@ export class ReportConnection {
   #pace: Extract<OperatorMessage, { kind: 'pace' }> | undefined;
   #stepsDueAtMs = 0;
   #stepsTimer: NodeJS.Timeout | undefined;
-  #toldSkipped = 0;
+  #reportedSkipped = 0;
   #isSettling = false;
   #lastComplaint = '';
   /** Where the last connection ended badly: a follower that still takes it for the leader is not to send us there again. */
@@ -117,13 +117,13 @@ export class ReportConnection {
     while (this.#isWelcome && this.#socket !== undefined && this.#socket.bufferedAmount < MAX_IN_FLIGHT_BYTES) {
       const draft = pending.take(this.#sequence + 1, this.#howStepsGo());
       if (draft === undefined) return;
-      const said = this.#asHeard(draft);
-      this.#send(this.#socket, said.kind === 'steps' ? this.#noteGathered(said) : said);
+      const readable = this.#readable(draft);
+      this.#send(this.#socket, readable.kind === 'steps' ? this.#noteGathered(readable) : readable);
     }
   }
 
-  /** Without what the operator at the other end does not read: what waited may go to another than was there when it was made. */
-  #asHeard(draft: Draft): Draft {
+  /** Removes optional parts that the connected operator does not read: a report may be sent to another operator than it was made for. */
+  #readable(draft: Draft): Draft {
     if (this.listensTo(LISTENS_TO_NOT_FINITE)) return draft;
     const plain = ({ notFinite: _, ...report }: StepReport): StepReport => report;
     if (draft.kind === 'step') return { ...draft, report: plain(draft.report) };
@@ -144,12 +144,12 @@ export class ReportConnection {
   #noteGathered(draft: Extract<Draft, { kind: 'steps' }>): Draft {
     this.#stepsDueAtMs = performance.now() + (this.#pace?.gatherMs ?? 0);
     const skippedInAll = this.#options.skippedSteps();
-    const skipped = Math.min(MAX_SKIPPED, skippedInAll - this.#toldSkipped);
-    this.#toldSkipped = skippedInAll;
+    const skipped = Math.min(MAX_SKIPPED, skippedInAll - this.#reportedSkipped);
+    this.#reportedSkipped = skippedInAll;
     return { ...draft, skipped };
   }
 
-  /** Waits until everything important is acknowledged; false when `deadlineMs` passed first, or nobody will ever hear it. */
+  /** Waits until everything important is acknowledged; false if `deadlineMs` passed first, or the connection is closed for good. */
   async settle(deadlineMs: number): Promise<boolean> {
     // Nothing more is worth gathering.
     this.#isSettling = true;
@@ -192,7 +192,7 @@ export class ReportConnection {
         continue;
       }
       const why = end.kind === 'lost' ? end.why : `${url} and the leader that it named refer to each other`;
-      this.#complain(`The operator cannot be reached: ${why}. The training goes on; trying again.`);
+      this.#complain(`The operator cannot be reached: ${why}. Training continues; retrying.`);
       if (end.kind === 'lost' && end.wasWelcome) {
         backoffMs = FIRST_BACKOFF_MS;
         await this.#pause(SPREAD_MS * this.#options.random());
@@ -291,7 +291,7 @@ export class ReportConnection {
       case 'welcome':
         this.#isWelcome = true;
         this.#lostLeader = undefined;
-        if (this.#lastComplaint !== '') this.#options.say('The operator listens again.');
+        if (this.#lastComplaint !== '') this.#options.say('Connected to the operator again.');
         this.#lastComplaint = '';
         this.#options.pending.reconnected();
         this.#options.onWelcome();
@@ -323,7 +323,7 @@ export class ReportConnection {
     }
   }
 
-  /** Whoever asks on another connection asks anew. */
+  /** Answers on the same connection only: on another one the operator asks again. */
   async #answer(wanted: StacksWanted): Promise<void> {
     const socket = this.#socket;
     const stacks = await this.#options.stacks(wanted);
@@ -353,7 +353,7 @@ export class ReportConnection {
     socket.send(JSON.stringify(message), () => this.pump());
   }
 
-  /** The same reason is told once, however often it happens in a row. */
+  /** Logs a reason once, however often it occurs in a row. */
   #complain(sentence: string): void {
     if (sentence === this.#lastComplaint) return;
     this.#lastComplaint = sentence;
@@ -371,7 +371,7 @@ function toWebSocketUrl(base: string): string {
   return url.href;
 }
 
-/** A frame that does not fit the contract is ignored: a newer operator may say more than this launcher understands. */
+/** Ignores a frame that does not fit the protocol: a newer operator may send messages that this launcher does not know. */
 function parse(frame: string): OperatorMessage | undefined {
   try {
     const parsed = OperatorMessage.safeParse(JSON.parse(frame));

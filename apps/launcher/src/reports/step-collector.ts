@@ -2,21 +2,21 @@ import type { NotFinite, StepReport } from '@coxswain/api-types';
 import type { StepFact } from '../facts/engine-facts.ts';
 import type { StepLine } from '../step-lines/step-line.ts';
 
-/** Steps that may wait for a slow rank's line before they are told without it. */
+/** Steps that may wait for a slow rank before they are reported without it. */
 const MAX_OPEN_STEPS = 4;
-/** How long a step whose ranks have all told of it waits for the line that has its loss, and a line for another with more. */
+/** How long a step that all ranks reported waits for the printed line with its loss, and a line for another one with more values. */
 const LINE_MS = 1_000;
-/** How long a line waits for what hooks tell of its step, where hooks tell of steps at all. */
+/** How long a line waits for reports of hooks on its step, if hooks report steps at all. */
 const FACTS_MS = 5_000;
 
 interface OpenStep {
   readonly facts: Map<number, StepFact>;
-  line: { readonly rank: number; readonly told: StepLine } | undefined;
-  /** Since when nothing has come that it must wait for. */
+  line: { readonly rank: number; readonly printed: StepLine } | undefined;
+  /** Time of the last report that it waited for. */
   sinceMs: number;
 }
 
-/** Joins what hooks of the local ranks tell of one step, and what the engine prints of it, into one report. */
+/** Joins the reports of the local ranks' hooks and the printed line of one step into one report. */
 export class StepCollector {
   readonly #ranks: number;
   readonly #hasLines: boolean;
@@ -26,7 +26,7 @@ export class StepCollector {
   #hasFacts = false;
   #late = 0;
 
-  /** With `hasLines`, an engine prints what hooks may not know. `tokensPerStep`: of the job, where no rank tells of tokens. */
+  /** With `hasLines`, an engine prints what hooks may not know. `tokensPerStep`: from the job, if no rank reports tokens. */
   constructor(
     ranks: number,
     {
@@ -39,12 +39,12 @@ export class StepCollector {
     this.#tokensPerStep = tokensPerStep;
   }
 
-  /** What came for a step already told, or a second time. */
+  /** Reports that came for a step already reported, or a second time. */
   get late(): number {
     return this.#late;
   }
 
-  /** The steps that are now complete, in order; usually one or none. */
+  /** Adds a report; returns the steps that are now complete, in order. */
   push(rank: number, fact: StepFact, nowMs = 0): StepReport[] {
     this.#hasFacts = true;
     const open = this.#at(fact.step, nowMs);
@@ -57,12 +57,12 @@ export class StepCollector {
     return this.#settle(fact.step, open);
   }
 
-  /** The same for a printed line. One that names no step is of the newest that hooks told of. */
-  note(rank: number, told: StepLine, nowMs = 0): StepReport[] {
-    const step = told.step ?? this.#newestToldOf();
+  /** Adds a printed line. A line without a step belongs to the newest step that hooks reported. */
+  note(rank: number, printed: StepLine, nowMs = 0): StepReport[] {
+    const step = printed.step ?? this.#newestReported();
     const open = step === undefined ? undefined : this.#at(step, nowMs);
     if (step === undefined || open === undefined) return [];
-    if (open.line === undefined || (!knowsLoss(open.line.told) && knowsLoss(told))) open.line = { rank, told };
+    if (open.line === undefined || (!knowsLoss(open.line.printed) && knowsLoss(printed))) open.line = { rank, printed };
     return this.#settle(step, open);
   }
 
@@ -86,15 +86,15 @@ export class StepCollector {
     return open;
   }
 
-  #newestToldOf(): number | undefined {
-    const told = [...this.#open].filter(([, { facts }]) => facts.size > 0).map(([step]) => step);
-    return told.length === 0 ? undefined : Math.max(...told);
+  #newestReported(): number | undefined {
+    const reported = [...this.#open].filter(([, { facts }]) => facts.size > 0).map(([step]) => step);
+    return reported.length === 0 ? undefined : Math.max(...reported);
   }
 
   #settle(step: number, open: OpenStep): StepReport[] {
     if (this.#isWhole(open)) {
       if (!this.#awaitsLine(open)) return this.#close(step);
-      // Whoever prints has printed of the step before.
+      // The engine has already printed the lines of earlier steps.
       const before = [...this.#open.keys()].filter((other) => other < step);
       return before.length === 0 ? [] : this.#close(Math.max(...before));
     }
@@ -108,12 +108,12 @@ export class StepCollector {
 
   #awaitsLine({ facts, line }: OpenStep): boolean {
     if (!this.#hasLines) return false;
-    return !(line !== undefined && knowsLoss(line.told)) && ![...facts.values()].some(knowsLoss);
+    return !(line !== undefined && knowsLoss(line.printed)) && ![...facts.values()].some(knowsLoss);
   }
 
   #patienceMs(open: OpenStep): number {
     if (this.#isWhole(open)) return LINE_MS;
-    // Ranks that have not told yet are waited for by number of steps, not by time.
+    // Missing ranks are waited for by number of steps, not by time.
     return open.facts.size === 0 ? FACTS_MS : Number.POSITIVE_INFINITY;
   }
 
@@ -135,7 +135,7 @@ export class StepCollector {
   }
 }
 
-/** Also that it is no number. */
+/** Whether the loss is known, also if it is not finite. */
 function knowsLoss({
   loss,
   notFinite,
@@ -146,35 +146,35 @@ function knowsLoss({
   return loss !== null || notFinite?.loss !== undefined;
 }
 
-/** By the word of whoever says it; a figure that another one knows as a number is one. */
+/** Values that a source reports as not finite and no source reports as a number. */
 function notFiniteOf(
   report: Pick<StepReport, 'loss' | 'gradNorm'>,
-  told: readonly (NotFinite | undefined)[],
+  sources: readonly (NotFinite | undefined)[],
 ): Pick<StepReport, 'notFinite'> {
-  const said = (['loss', 'gradNorm'] as const).flatMap((field) => {
-    const word = report[field] === null ? told.find((one) => one?.[field] !== undefined)?.[field] : undefined;
+  const values = (['loss', 'gradNorm'] as const).flatMap((field) => {
+    const word = report[field] === null ? sources.find((one) => one?.[field] !== undefined)?.[field] : undefined;
     return word === undefined ? [] : [[field, word] as const];
   });
-  return said.length === 0 ? {} : { notFinite: Object.fromEntries(said) };
+  return values.length === 0 ? {} : { notFinite: Object.fromEntries(values) };
 }
 
 function toReport(step: number, { facts, line }: OpenStep): StepReport {
   const byRank = [...facts].sort(([one], [other]) => one - other);
   const first = (field: 'loss' | 'tokens' | 'learningRate' | 'gradNorm'): number | null =>
     byRank.map(([, fact]) => fact[field]).find((value) => value !== null) ?? null;
-  const told = line?.told;
+  const ofLine = line?.printed;
   const timed = byRank.map(([rank, { stepTimeMs, timingsMs }]) => ({ rank, stepTimeMs, timingsMs }));
   const printed =
-    line === undefined || line.told.stepTimeMs === null
+    line === undefined || line.printed.stepTimeMs === null
       ? []
-      : [{ rank: line.rank, stepTimeMs: Math.max(0, line.told.stepTimeMs), timingsMs: {} }];
+      : [{ rank: line.rank, stepTimeMs: Math.max(0, line.printed.stepTimeMs), timingsMs: {} }];
   const report = {
     step,
-    loss: first('loss') ?? told?.loss ?? null,
+    loss: first('loss') ?? ofLine?.loss ?? null,
     tokens: first('tokens'),
-    learningRate: first('learningRate') ?? told?.learningRate ?? null,
-    gradNorm: first('gradNorm') ?? told?.gradNorm ?? null,
+    learningRate: first('learningRate') ?? ofLine?.learningRate ?? null,
+    gradNorm: first('gradNorm') ?? ofLine?.gradNorm ?? null,
     ranks: timed.length > 0 ? timed : printed,
   };
-  return { ...report, ...notFiniteOf(report, [...byRank.map(([, fact]) => fact.notFinite), told?.notFinite]) };
+  return { ...report, ...notFiniteOf(report, [...byRank.map(([, fact]) => fact.notFinite), ofLine?.notFinite]) };
 }

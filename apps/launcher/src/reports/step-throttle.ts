@@ -1,13 +1,13 @@
 import { TokenBucket } from '@coxswain/units';
 
-/** Steps told per second in the long run, unless the operator says otherwise. */
+/** Default number of steps reported per second. */
 const STEPS_PER_SECOND = 20;
-/** Steps told at once after a pause: those of so many seconds. */
+/** Steps reported at once after a pause, in seconds of the rate. */
 const BURST_SECONDS = 2;
 
 /**
- * Lets so many steps a second through. When more come, the newest waits for its turn and replaces the one that waited before: the
- * series then shows a gap, but never lags behind the training.
+ * Limits the rate of reported steps. Above the rate, the newest step waits and replaces the one that waited before. The series
+ * then has a gap, but never lags behind the training.
  */
 export class StepThrottle<T> {
   #stepsPerSecond = STEPS_PER_SECOND;
@@ -28,12 +28,12 @@ export class StepThrottle<T> {
     return this.#skipped;
   }
 
-  /** From now on so many. */
+  /** Sets the rate from now on. */
   setRate(stepsPerSecond: number): void {
     this.#stepsPerSecond = stepsPerSecond;
   }
 
-  /** The step that may be told now, if any. */
+  /** Offers a step; returns the step that may be reported now, if any. */
   offer(step: T, nowMs: number): T | undefined {
     if (this.#waiting !== undefined) this.#skipped += 1;
     this.#waiting = step;
@@ -45,7 +45,7 @@ export class StepThrottle<T> {
     return this.#waiting === undefined || this.#bucket.take(nowMs) > 0 ? undefined : this.flush();
   }
 
-  /** The step that waits, turn or not: for the end. */
+  /** The waiting step, whatever the rate: no more steps follow. */
   flush(): T | undefined {
     const step = this.#waiting;
     this.#waiting = undefined;

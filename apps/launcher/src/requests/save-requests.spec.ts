@@ -32,7 +32,7 @@ describe('a save that the operator asks for', () => {
       [0, 2],
     ]);
     expect(said).toHaveLength(2);
-    expect(said[0]).toMatch(/before the next one is due: Node gpu-7 has .* Rank 0 was told; training goes on/);
+    expect(said[0]).toMatch(/before the next one is due: Node gpu-7 has .* Rank 0 was asked; training continues/);
   });
 
   it('of another run of the ranks is another one', () => {
@@ -43,8 +43,8 @@ describe('a save that the operator asks for', () => {
   });
 
   it.each<[SaveAsked, RegExp]>([
-    ['cannot', /Rank 0 was not told: its engine tells that it cannot be asked/],
-    ['silent', /Rank 0 was not told: its engine does not speak/],
+    ['cannot', /Rank 0 was not asked: its engine does not support early saves/],
+    ['silent', /Rank 0 was not asked: its engine is not connected/],
   ])('and cannot be handed on (%s) is said, and changes nothing', (answer, words) => {
     const { saves, said } = aPod(answer);
     saves.receive(wanted(1));

@@ -1,4 +1,4 @@
-/** In the middle of what are the ranks of this pod, now that somebody asks? */
+/** Collects the current stack traces of the pod's ranks for the operator. */
 import { MAX_STACKS_OF_POD, type PodStacks, type RankSilence, STACKS_WITHIN_MS } from '@coxswain/api-types';
 import { type GroupedStacks, StackGathering } from '@coxswain/health';
 import type { StacksFact } from '../facts/engine-facts.ts';
@@ -7,11 +7,11 @@ import { stateOf } from '../processes/process-facts.ts';
 import type { StacksWanted } from '../reports/report-connection.ts';
 
 export interface StackRequestsParts {
-  /** Of this pod; none before the first are started. */
+  /** The ranks of this pod; empty before the first start. */
   readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
-  /** Asks the rank, and gives the process that is asked; undefined where no hook speaks for it. */
+  /** Asks the rank, and returns the asked process; undefined if the rank has no hook. */
   readonly ask: (rank: number, request: number) => AskedProcess | undefined;
-  /** Of a process, as proc(5) has it. */
+  /** State of a process, as in proc(5). */
   readonly stateOf?: (pid: number) => string | undefined;
   readonly withinMs?: number;
 }
@@ -25,9 +25,9 @@ interface Asking {
 }
 
 const FIRST_THREADS = 64;
-/** Several times what the longest answer holds. */
+/** Several times the longest answer. */
 const MOST_CHARACTERS = 1_048_576;
-/** Each time that an answer is too long it is made anew so much shorter. */
+/** Factor by which an answer that is too long is shortened. */
 const SHORTER = 0.7;
 const SILENCE_OF_STATE: Readonly<Record<string, RankSilence>> = {
   T: 'stopped',
@@ -37,7 +37,7 @@ const SILENCE_OF_STATE: Readonly<Record<string, RankSilence>> = {
   X: 'notRunning',
 };
 
-/** Asks all ranks at once, and waits for the last no longer than it may take. Whoever asks meanwhile gets the same answer. */
+/** Asks all ranks at once, and waits for their answers up to a time limit. Requests that come meanwhile get the same answer. */
 export class StackRequests {
   readonly #parts: StackRequestsParts;
   #asking: Asking | undefined;
@@ -56,7 +56,7 @@ export class StackRequests {
     return { request, ...fitting(gathering, maxBytes) };
   }
 
-  /** Answers to what nobody asks any more are late, or invented. */
+  /** Receives the answer of a rank. Ignores answers to other requests, which are late or forged. */
   receive(rank: number, { request, threads }: StacksFact): void {
     const asking = this.#asking;
     if (asking?.request !== request || !asking.waiting.delete(rank)) return;
@@ -88,7 +88,7 @@ export class StackRequests {
     return gathering;
   }
 
-  /** What the kernel says of it comes first. Who never said that it answers is not said to be stuck. */
+  /** The state from the kernel comes first. A hook that never announced that it answers does not count as stuck. */
   #whySilent({ pid, saysItAnswers }: AskedProcess): RankSilence {
     const state = (this.#parts.stateOf ?? stateOf)(pid);
     if (state === undefined) return 'notRunning';
@@ -103,7 +103,7 @@ async function within(ms: number, answered: Promise<void>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Whoever asked says how long it may be. Texts of one character take up to six bytes, so the length is looked at. */
+/** Shortens the stacks to `maxBytes`. One character takes up to six bytes, so the encoded length is measured. */
 function fitting(gathering: StackGathering, maxBytes: number): Omit<PodStacks, 'request'> {
   for (let characters = maxBytes; ; characters = Math.floor(SHORTER * characters)) {
     const { groups, silent, leftOut }: GroupedStacks = gathering.result(characters);
@@ -112,5 +112,5 @@ function fitting(gathering: StackGathering, maxBytes: number): Omit<PodStacks, '
   }
 }
 
-/** What else is in the message. */
+/** Bytes for the rest of the message. */
 const ENVELOPE_BYTES = 1_024;
