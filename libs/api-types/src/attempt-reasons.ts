@@ -83,4 +83,5 @@ export const ATTEMPT_REASONS = {
   SuspendRequested: { charged: false, meaning: 'spec.suspend was set.' },
   CancelRequested: { charged: false, meaning: 'spec.cancel was set.' },
 } as const satisfies Record<string, { charged: boolean; meaning: string }>;
+/** Reason for the end of an attempt. */
 export type AttemptReason = keyof typeof ATTEMPT_REASONS;

@@ -40,6 +40,7 @@ export const AuditEntry = z
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
+/** A page of audit entries. */
 export const AuditList = z
   .object({ items: z.array(AuditEntry), nextPageToken: z.string().optional() })
   .meta({ id: 'AuditList' });

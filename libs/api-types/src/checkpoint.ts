@@ -35,6 +35,7 @@ const CONDEMNATIONS = ['Content', 'TwoNodes'] as const;
 /** Most findings that a Checkpoint keeps; two are enough to condemn it. */
 const MAX_EVIDENCE = 8;
 
+/** Status of a Checkpoint resource. */
 export const CheckpointResourceStatus = z
   .object({
     state: z
@@ -72,6 +73,7 @@ export type UnrecordedCheckpoint = z.infer<typeof UnrecordedCheckpoint>;
 /** Most of these in the status; the newest are kept. A launcher without an operator keeps fewer. */
 export const MAX_UNRECORDED_CHECKPOINTS = 8;
 
+/** The Checkpoint resource. */
 export interface Checkpoint {
   readonly apiVersion: typeof API_GROUP_VERSION;
   readonly kind: 'Checkpoint';

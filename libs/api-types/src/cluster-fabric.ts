@@ -6,6 +6,7 @@ export const MAX_FABRIC_JOBS = 2_000;
 
 const index = z.int().min(0).max(1_000_000);
 
+/** Position of nodes in the network. */
 export const FabricPlace = z
   .object({
     island: z.string().describe('NIC fabric that these nodes share.'),
@@ -25,6 +26,7 @@ export const FabricSource = z
   .meta({ id: 'FabricSource' });
 export type FabricSource = z.infer<typeof FabricSource>;
 
+/** GPU and NIC types of nodes. */
 export const FabricHardware = z
   .object({
     gpuType: z.string().nullable(),
@@ -47,6 +49,7 @@ export const FabricNodes = z
   })
   .meta({ id: 'FabricNodes' });
 
+/** A job that holds GPUs of the cluster. */
 export const FabricJob = z
   .object({
     id: z.uuid(),

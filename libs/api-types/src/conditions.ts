@@ -27,6 +27,7 @@ export const CONDITION_TYPES = [
   'Complete',
   'Failed',
 ] as const;
+/** Type of a condition. */
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
 /** Reasons by condition type, each with its meaning. */
@@ -123,8 +124,10 @@ export const CONDITION_REASONS = {
   },
 } as const satisfies Record<ConditionType, Record<string, string>>;
 
+/** Reasons of a type of condition. */
 export type ReasonOf<T extends ConditionType> = Extract<keyof (typeof CONDITION_REASONS)[T], string>;
 
+/** A condition in the status of a TrainingJob. */
 export const Condition = z
   .object({
     type: z.string().max(64),

@@ -2,6 +2,7 @@
 
 /** Whose doing a failure is. `unknown`: there is no telling from one crash. */
 export const CRASH_BLAMES = ['node', 'program', 'network', 'storage', 'cluster', 'unknown'] as const;
+/** What a crash class blames. */
 export type CrashBlame = (typeof CRASH_BLAMES)[number];
 
 /** Each class with whom it blames, what it means, and what a person does about it. */
@@ -203,4 +204,5 @@ export const CRASH_CLASSES = {
     advice: 'Read its log.',
   },
 } as const satisfies Record<string, { blame: CrashBlame; meaning: string; advice: string }>;
+/** Name of a crash class. */
 export type CrashClass = keyof typeof CRASH_CLASSES;

@@ -24,6 +24,7 @@ const EngineAbilities = z
   })
   .meta({ id: 'EngineAbilities' });
 
+/** An engine and what it supports. */
 export const Engine = z
   .object({
     name: z.string(),
@@ -37,5 +38,6 @@ export const Engine = z
   .meta({ id: 'Engine' });
 export type Engine = z.infer<typeof Engine>;
 
+/** All engines. */
 export const EngineList = z.object({ items: z.array(Engine) }).meta({ id: 'EngineList' });
 export type EngineList = z.infer<typeof EngineList>;

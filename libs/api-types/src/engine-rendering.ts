@@ -94,9 +94,11 @@ const rendering = {
     .nullable(),
 };
 
+/** What an engine runs for a layout, or the rejection. */
 export const EngineRendering = z.object(rendering).meta({ id: 'EngineRendering' });
 export type EngineRendering = z.infer<typeof EngineRendering>;
 
+/** What the engine of a job runs, or the rejection. */
 export const JobRendering = z
   .object({
     ...rendering,

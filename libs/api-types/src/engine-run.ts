@@ -28,6 +28,7 @@ const EngineFile = z.strictObject({
 
 /** The engine that saved a checkpoint, as the manifest that the launcher writes names it. */
 const SavedBy = z.object({ engine: z.string().min(1).max(64), layout: ParallelLayout });
+/** The engine and layout that saved a checkpoint. */
 export type SavedBy = z.infer<typeof SavedBy>;
 
 /** What the operator passes to a launcher about the engine beside its command, in `POD_ENV.engineRun`. */

@@ -42,27 +42,29 @@ export const EngineFields = z.strictObject({
     .regex(/^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$/, 'must be module:function')
     .optional()
     .describe(
-      'Function of the engine that gives a configuration to begin with, as module:function (torchtitan, megatron-bridge).',
+      'Function of the engine that returns the initial configuration, as module:function (torchtitan, megatron-bridge).',
     ),
   startedBy: z
     .enum(RANK_STARTERS)
     .optional()
     .describe(
-      'Who starts the processes of the ranks. launcher: ours, each by itself, whose end is then known best. torchrun, ft_launcher: that program once per pod. Absent: launcher.',
+      'Program that starts the ranks. launcher: the Coxswain launcher starts each rank, and reports their ends most precisely. torchrun, ft_launcher: that program, once per pod. Absent: launcher.',
     ),
   stepLines: z
     .enum(STEP_LINES)
     .optional()
-    .describe(
-      'Of command and custom: whose lines of a step the program writes to its log. Other engines write their own.',
-    ),
+    .describe('For command and custom: the format of the step lines in the log. Other engines have their own.'),
   checkpointFormat: z
     .enum(ENGINE_CHECKPOINTS)
     .optional()
     .describe(
       'For command and custom: the format in which the program saves. Absent: the program reports its checkpoints itself.',
     ),
-  args: z.array(z.string().max(4096)).max(256).optional().describe('Appended to what the engine adapter renders.'),
+  args: z
+    .array(z.string().max(4096))
+    .max(256)
+    .optional()
+    .describe('Appended to the arguments that the engine adapter renders.'),
   env: z
     .array(EnvVar)
     .max(100)

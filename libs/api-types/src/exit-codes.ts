@@ -36,6 +36,7 @@ export const EXIT_CODES = {
   doNotRestart: { code: 93, meaning: 'A restart would fail the same way (bad flags, missing data).', restart: 'never' },
 } as const satisfies Record<string, { code: number; meaning: string; restart: 'none' | 'charged' | 'free' | 'never' }>;
 
+/** How a launcher ended. */
 export type ExitKind = keyof typeof EXIT_CODES;
 
 /** The kind of an exit code. Unknown codes are failures of the engine. */

@@ -14,6 +14,7 @@ const FabricChangeCounts = z
   })
   .meta({ id: 'FabricChangeCounts' });
 
+/** Summary of a recorded state of the fabric. */
 export const FabricSnapshot = z
   .object({
     id: z.uuid(),
@@ -29,12 +30,13 @@ export const FabricSnapshot = z
       'Changes since the snapshot before; null: there was none. The counts stay when the earlier snapshot is deleted.',
     ),
     unrecordedLooks: count.describe(
-      'Looks since the snapshot before that found another fabric than it and recorded none: it changed back and forth, or more often than is recorded.',
+      'Observations since the snapshot before that found another fabric and were not recorded, because it changed back or changed too often.',
     ),
   })
   .meta({ id: 'FabricSnapshot' });
 export type FabricSnapshot = z.infer<typeof FabricSnapshot>;
 
+/** A page of snapshots. */
 export const FabricSnapshotList = z
   .object({ items: z.array(FabricSnapshot), nextPageToken: z.string().optional().describe('Absent on the last page.') })
   .meta({ id: 'FabricSnapshotList' });
@@ -55,6 +57,7 @@ export const RecordedFabric = z
   .meta({ id: 'RecordedFabric' });
 export type RecordedFabric = z.infer<typeof RecordedFabric>;
 
+/** A fact of nodes before and after a change. */
 export const FabricFactChange = z
   .object({
     fact: z.string().describe('gpus, island, nvlinkDomain, switches, nicType, ..., or the fact and ReadFrom.'),
@@ -64,6 +67,7 @@ export const FabricFactChange = z
   .meta({ id: 'FabricFactChange' });
 export type FabricFactChange = z.infer<typeof FabricFactChange>;
 
+/** Nodes that changed in the same way. */
 export const FabricChange = z
   .object({
     kind: z.enum(['came', 'gone', 'changed']),
@@ -74,6 +78,7 @@ export const FabricChange = z
   .meta({ id: 'FabricChange' });
 export type FabricChange = z.infer<typeof FabricChange>;
 
+/** Changes between two snapshots of the fabric. */
 export const FabricChanges = z
   .object({
     before: FabricSnapshot.nullable().describe('Null: there is none before.'),

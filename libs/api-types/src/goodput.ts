@@ -19,6 +19,7 @@ export const GOODPUT_CATEGORIES = {
   plannedStop: 'From the last step until the gang was gone, where the work was done or a stop was asked for.',
   other: 'Between the steps of an incarnation that saved nothing, and time without records.',
 } as const satisfies Record<string, string>;
+/** Category of a GPU-second. */
 export type GoodputCategory = keyof typeof GOODPUT_CATEGORIES;
 
 const categories = Object.keys(GOODPUT_CATEGORIES) as [GoodputCategory, ...GoodputCategory[]];

@@ -24,6 +24,7 @@ export const INCIDENT_KINDS = {
   DataStall: 'Ranks wait for data.',
   BadLoss: 'Loss or gradients are not finite, or jump.',
 } as const satisfies Record<string, string>;
+/** Kind of an incident. */
 export type IncidentKind = keyof typeof INCIDENT_KINDS;
 
 /** Actions on an incident, each with its meaning. */
@@ -36,6 +37,7 @@ export const INCIDENT_ACTIONS = {
   Moved: 'The gang saved and stopped, and continues on other nodes.',
   GaveUp: 'The job has ended; the message names what a person must check.',
 } as const satisfies Record<string, string>;
+/** Action on an incident. */
 export type IncidentAction = keyof typeof INCIDENT_ACTIONS;
 
 /** Outcomes of an incident, each with its meaning. */
@@ -47,10 +49,14 @@ export const INCIDENT_OUTCOMES = {
   Stopped: 'A suspend, a cancel or a delete came before the job trained again.',
   GivenUp: 'The job ended with it.',
 } as const satisfies Record<string, string>;
+/** Outcome of an incident. */
 export type IncidentOutcome = keyof typeof INCIDENT_OUTCOMES;
 
+/** Most ranks per incident. */
 export const MAX_INCIDENT_RANKS = 16;
+/** Most pieces of evidence per incident. */
 export const MAX_INCIDENT_EVIDENCE = 16;
+/** Most last operations per incident. */
 export const MAX_INCIDENT_OPERATIONS = 8;
 const MAX_NAME = 64;
 
@@ -68,6 +74,7 @@ export const RankOperation = z
   .meta({ id: 'RankOperation' });
 export type RankOperation = z.infer<typeof RankOperation>;
 
+/** One piece of evidence for an incident. */
 export const IncidentEvidence = z
   .object({ name: z.string().max(MAX_NAME), value: z.string().max(256) })
   .meta({ id: 'IncidentEvidence' });
@@ -135,6 +142,7 @@ export const JobIncident = Incident.extend({
 }).meta({ id: 'JobIncident' });
 export type JobIncident = z.infer<typeof JobIncident>;
 
+/** A page of incidents. */
 export const IncidentList = z
   .object({
     items: z.array(JobIncident),

@@ -1,19 +1,25 @@
 /** Names that several programs must spell alike: API group, labels, annotations, finalizer, paths and environment of a pod. */
 
+/** API group of the custom resources. */
 export const API_GROUP = 'training.coxswain.dev';
+/** Version of the custom resources. */
 export const API_VERSION = 'v1alpha1';
+/** API group and version of the custom resources, as in `apiVersion`. */
 export const API_GROUP_VERSION = `${API_GROUP}/${API_VERSION}` as const;
 
 /** Lowest Kubernetes minor version that API and operator accept at start (CEL rules with messageExpression and ratcheting validation). */
 export const MINIMUM_KUBERNETES_MINOR = 31;
 
+/** Finalizer on TrainingJobs: the operator removes it when nothing of the job runs any more. */
 export const FINALIZER = `${API_GROUP}/gang` as const;
 /** Finalizer on pods from their creation on: a deleted pod stays until its end is recorded. */
 export const POD_FINALIZER = `${API_GROUP}/unrecorded-end` as const;
+/** Scheduling gate that holds the pods of a gang until all of them exist. */
 export const SCHEDULING_GATE = `${API_GROUP}/gang` as const;
 /** Default resource that a pod requests, one per rank. */
 export const GPU_RESOURCE = 'nvidia.com/gpu';
 
+/** Labels on objects of a job. */
 export const LABELS = {
   jobUid: `${API_GROUP}/job-uid`,
   jobName: `${API_GROUP}/job-name`,
@@ -23,6 +29,7 @@ export const LABELS = {
   jobId: `${API_GROUP}/job-id`,
 } as const;
 
+/** Annotations on objects of a job. */
 export const ANNOTATIONS = {
   /** Ranks of a pod as `first-last`, for people who read `kubectl describe pod`. */
   ranks: `${API_GROUP}/ranks`,

@@ -86,6 +86,7 @@ export const PlacementSpec = z
   });
 export type PlacementSpec = z.infer<typeof PlacementSpec>;
 
+/** The Placement resource. */
 export interface Placement {
   readonly apiVersion: typeof API_GROUP_VERSION;
   readonly kind: 'Placement';

@@ -6,11 +6,14 @@ import { counter } from './status-fields.ts';
 /** Levels of the preflight, each with its meaning. */
 export const PREFLIGHT_LEVELS = {
   Off: 'No checks: ranks start as soon as their pod has its assignment.',
-  Quick: 'Devices, memory that is shared, limits, disk, clock and versions, without loading PyTorch: about a second.',
-  Full: 'That, and with PyTorch loaded what it sees of the GPUs, and how fast pods reach each other: about as long as PyTorch takes to load, and some seconds.',
+  Quick:
+    'Checks devices, shared memory, limits, disk, clock and versions without loading PyTorch; takes about a second.',
+  Full: 'Also checks the GPUs with PyTorch and measures the bandwidth between pods; takes some seconds more than PyTorch takes to load.',
 } as const satisfies Record<string, string>;
+/** Level of the preflight. */
 export type PreflightLevel = keyof typeof PREFLIGHT_LEVELS;
 
+/** Preflight of jobs without their own and without one of their runtime. */
 export const DEFAULT_PREFLIGHT = { level: 'Quick', timeoutSeconds: 60 } as const;
 
 export const PreflightSpec = z
@@ -28,7 +31,7 @@ export const PreflightSpec = z
       .min(10)
       .max(600)
       .default(DEFAULT_PREFLIGHT.timeoutSeconds)
-      .describe('How long it may take once every pod of the gang is there; what is not known then is left out.'),
+      .describe('Time limit once every pod of the gang has started; checks that are not done by then are left out.'),
   })
   .meta({ id: 'PreflightSpec' });
 export type PreflightSpec = z.infer<typeof PreflightSpec>;

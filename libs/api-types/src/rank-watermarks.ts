@@ -43,6 +43,7 @@ export const RankWatermark = z.strictObject({
   groups: z.array(GroupWatermark).max(MAX_GROUPS_PER_RANK),
 });
 export type RankWatermark = z.infer<typeof RankWatermark>;
+/** Watermarks of the ranks of a pod. */
 export const RankWatermarks = z.array(RankWatermark).max(MAX_RANKS_PER_POD);
 
 /** What a rank spent in one kind of operation of one group, over some seconds. */
@@ -55,6 +56,7 @@ const CollectiveTiming = z.strictObject({
   maxMs: durationMs,
 });
 
+/** Time that a rank spent in collectives over some seconds, by process group. */
 export const RankCollectives = z.strictObject({ rank, groups: z.array(CollectiveTiming).max(MAX_GROUPS_PER_RANK) });
 export type RankCollectives = z.infer<typeof RankCollectives>;
 

@@ -29,6 +29,7 @@ export const REPLICA_URL_HEADER = 'coxswain-replica-url';
 export const SERIES_PATH = '/v1/series';
 /** Where the API asks for the stacks of a job, on the same port: `POST ?jobUid=…`, with `&rank=N` for the pod of one rank. Answers JobStacks, or a problem. */
 export const STACKS_PATH = '/v1/stacks';
+/** Longest frame, in bytes. */
 export const MAX_REPORT_BYTES = 262_144;
 /** A pod's termination message is cut at 4096 bytes by the kubelet; the cause must fit. */
 export const MAX_TERMINATION_MESSAGE_BYTES = 4096;
@@ -53,6 +54,7 @@ const SavedCheckpoint = z.strictObject({
   files: counter,
   manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
+/** A checkpoint that a launcher verified after it was saved. */
 export type SavedCheckpoint = z.infer<typeof SavedCheckpoint>;
 
 /** Why a launcher ended: the last message and the termination message hold the same object. */
@@ -110,6 +112,7 @@ export type RankAssignment = z.infer<typeof RankAssignment>;
  * names. reaped: every process of that incarnation is gone, and the launcher waits for another assignment.
  */
 export const LAUNCHER_STATES = ['waiting', 'running', 'reaped'] as const;
+/** State of the processes of a pod. */
 export type LauncherState = (typeof LAUNCHER_STATES)[number];
 
 const envelope = {
@@ -161,6 +164,7 @@ export const LISTENS_TO_NOT_FINITE = 'notFinite';
 /** Of the ranks of one pod. */
 export const MAX_GROUPS_PER_HEARTBEAT = 256;
 
+/** A message from launcher to operator. */
 export const LauncherMessage = z.discriminatedUnion('kind', [
   z.strictObject({
     ...envelope,
@@ -209,6 +213,7 @@ export type LauncherMessage = z.infer<typeof LauncherMessage>;
 
 export const REFUSALS = ['notLeader', 'staleEpoch', 'unknownPod', 'unauthenticated', 'malformed', 'notReady'] as const;
 
+/** A message from operator to launcher. */
 export const OperatorMessage = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('welcome'), leaderTerm: counter }),
   /** Start these ranks; repeated on every reconnection. A launcher that runs or has run them does nothing; one that runs others ends those first. */

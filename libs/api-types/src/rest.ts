@@ -85,10 +85,12 @@ const page = {
     .describe('Absent on the last page. A page ends at 1 MiB too, so it can have fewer items than were asked for.'),
 };
 
+/** A project as the API returns it. */
 export const Project = z
   .object({ name: ObjectName, namespaces: z.array(ObjectName), createdAt: timestamp })
   .meta({ id: 'Project' });
 export type Project = z.infer<typeof Project>;
+/** Body of the request that creates a project. */
 export const ProjectCreate = z
   .strictObject({
     name: ObjectName,
@@ -100,6 +102,7 @@ export const ProjectCreate = z
   })
   .meta({ id: 'ProjectCreate', examples: [EXAMPLE_PROJECT] });
 export type ProjectCreate = z.infer<typeof ProjectCreate>;
+/** A page of projects. */
 export const ProjectList = z.object({ items: z.array(Project) }).meta({ id: 'ProjectList' });
 export type ProjectList = z.infer<typeof ProjectList>;
 
@@ -117,6 +120,7 @@ export const PROJECT_LIMITS = [
   'storedPlans',
   'jobRecords',
 ] as const;
+/** A limit of a project and its usage. */
 export const ProjectLimit = z
   .object({
     name: z
@@ -137,6 +141,7 @@ export const ProjectLimit = z
   })
   .meta({ id: 'ProjectLimit' });
 export type ProjectLimit = z.infer<typeof ProjectLimit>;
+/** All limits of a project. */
 export const ProjectLimitList = z.object({ items: z.array(ProjectLimit) }).meta({ id: 'ProjectLimitList' });
 export type ProjectLimitList = z.infer<typeof ProjectLimitList>;
 
@@ -147,6 +152,7 @@ function withoutLayoutWord(spec: unknown): unknown {
   return rest;
 }
 
+/** Body of the request that creates a job. */
 export const JobCreate = z
   .strictObject({
     name: ObjectName,
@@ -160,6 +166,7 @@ export const JobCreate = z
   })
   .meta({ id: 'JobCreate', examples: [EXAMPLE_JOB] });
 export type JobCreate = z.infer<typeof JobCreate>;
+/** {@link JobCreate} as callers write it, without defaults. */
 export type JobCreateInput = z.input<typeof JobCreate>;
 
 /** Fields of a job that can be changed. */
@@ -168,8 +175,10 @@ export type JobPatch = z.infer<typeof JobPatch>;
 
 /** Orders in which jobs can be listed. */
 export const JOB_ORDERS = ['createdAt', 'name', 'finishedAt'] as const;
+/** Order of a list of jobs. */
 export type JobOrder = (typeof JOB_ORDERS)[number];
 
+/** Body of the request that resumes a job. */
 export const JobResume = z
   .strictObject({
     layout: ParallelLayout.optional().describe(
@@ -261,8 +270,10 @@ const detailsOfJob = {
 };
 /** Details that a list of jobs contains only on request (`fields`). */
 export const JOB_DETAILS = ['spec', 'plan', 'attempts', 'conditions'] as const;
+/** Name of a detail that a list of jobs can contain. */
 export type JobDetail = (typeof JOB_DETAILS)[number];
 
+/** A job as the API returns it. */
 export const Job = z.object({ ...summaryOfJob, ...detailsOfJob }).meta({ id: 'Job' });
 export type Job = z.infer<typeof Job>;
 /** A job in a list, with the requested details. */
@@ -284,6 +295,7 @@ export const FINAL_JOB_STATES: ReadonlySet<Job['state']> = new Set<Job['state']>
   'Refused',
   'Deleted',
 ]);
+/** A page of jobs. */
 export const JobList = z.object({ items: z.array(JobSummary), ...page }).meta({ id: 'JobList' });
 export type JobList = z.infer<typeof JobList>;
 
@@ -299,6 +311,7 @@ export const JobEvent = z
   })
   .meta({ id: 'JobEvent' });
 export type JobEvent = z.infer<typeof JobEvent>;
+/** Events of a job. */
 export const JobEventList = z.object({ items: z.array(JobEvent) }).meta({ id: 'JobEventList' });
 export type JobEventList = z.infer<typeof JobEventList>;
 
@@ -316,6 +329,7 @@ export const StepBucket = z
   })
   .meta({ id: 'StepBucket' });
 export type StepBucket = z.infer<typeof StepBucket>;
+/** A point of the loss curve. */
 export const StepPoint = z
   .object({
     epoch: counter,
@@ -338,9 +352,11 @@ export const SeriesGap = z
   .object({ at: timestamp, missedFrames: counter.nullable().describe('null: unknown, because the stream restarted.') })
   .meta({ id: 'SeriesGap' });
 export type SeriesGap = z.infer<typeof SeriesGap>;
+/** A page of the loss curve. */
 export const StepList = z.object({ items: z.array(StepPoint), gaps: z.array(SeriesGap) }).meta({ id: 'StepList' });
 export type StepList = z.infer<typeof StepList>;
 
+/** The place of one rank. */
 export const RankPlace = z
   .object({
     rank: counter,
@@ -359,6 +375,7 @@ export const RankPlace = z
   })
   .meta({ id: 'RankPlace' });
 export type RankPlace = z.infer<typeof RankPlace>;
+/** A node with ranks of a job. */
 export const RankNode = z
   .object({
     name: z.string(),
@@ -392,6 +409,7 @@ export const RankTraffic = z
   })
   .meta({ id: 'RankTraffic' });
 export type RankTraffic = z.infer<typeof RankTraffic>;
+/** The place of each rank of a job. */
 export const RankMap = z
   .object({
     epoch: counter,
@@ -406,6 +424,7 @@ export const RankMap = z
   .meta({ id: 'RankMap' });
 export type RankMap = z.infer<typeof RankMap>;
 
+/** A checkpoint as the API returns it. */
 export const CheckpointRecord = z
   .object({
     name: z.string(),
@@ -420,9 +439,11 @@ export const CheckpointRecord = z
   })
   .meta({ id: 'CheckpointRecord' });
 export type CheckpointRecord = z.infer<typeof CheckpointRecord>;
+/** Checkpoints of a job. */
 export const CheckpointList = z.object({ items: z.array(CheckpointRecord) }).meta({ id: 'CheckpointList' });
 export type CheckpointList = z.infer<typeof CheckpointList>;
 
+/** A stored layout. */
 export const StoredLayout = z
   .object({
     id: z.uuid(),
@@ -433,10 +454,12 @@ export const StoredLayout = z
   })
   .meta({ id: 'StoredLayout' });
 export type StoredLayout = z.infer<typeof StoredLayout>;
+/** Body of the request that stores a layout. */
 export const LayoutCreate = z
   .strictObject({ name: GivenName.optional(), layout: ParallelLayout })
   .meta({ id: 'LayoutCreate', examples: [EXAMPLE_LAYOUT] });
 export type LayoutCreate = z.infer<typeof LayoutCreate>;
+/** A page of stored layouts. */
 export const LayoutList = z.object({ items: z.array(StoredLayout) }).meta({ id: 'LayoutList' });
 export type LayoutList = z.infer<typeof LayoutList>;
 
@@ -475,6 +498,7 @@ export const PlanSummary = z
   })
   .meta({ id: 'PlanSummary' });
 export type PlanSummary = z.infer<typeof PlanSummary>;
+/** A page of plans. */
 export const PlanList = z.object({ items: z.array(PlanSummary), ...page }).meta({ id: 'PlanList' });
 export type PlanList = z.infer<typeof PlanList>;
 
@@ -490,10 +514,12 @@ const accuracy = {
 /** How far predictions of step times were from what was measured; percentages of the measured time, null where n is 0. */
 export const AccuracyFigures = z.object(accuracy).meta({ id: 'AccuracyFigures' });
 export type AccuracyFigures = z.infer<typeof AccuracyFigures>;
+/** Accuracy of predictions for one engine and GPU type. */
 export const AccuracyGroup = z
   .object({ engine: z.string(), gpuType: z.string(), ...accuracy })
   .meta({ id: 'AccuracyGroup' });
 export type AccuracyGroup = z.infer<typeof AccuracyGroup>;
+/** Predicted and measured step time of one attempt. */
 export const MeasuredPrediction = z
   .object({
     jobId: z.uuid(),

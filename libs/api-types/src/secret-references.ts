@@ -28,7 +28,9 @@ const IsOptional = z
 
 const SecretVariable = z.strictObject({ name: EnvName, secret: SecretName, key: SecretKey, optional: IsOptional });
 const SecretFile = z.strictObject({ secret: SecretName, key: SecretKey, optional: IsOptional });
+/** A key of a Secret as a variable of every rank. */
 export type SecretVariable = z.infer<typeof SecretVariable>;
+/** A key of a Secret as a file of every rank. */
 export type SecretFile = z.infer<typeof SecretFile>;
 
 export const SecretVariables = z

@@ -5,7 +5,9 @@ import { counter, timestamp } from './status-fields.ts';
 
 /** Of one thread; further out it is cut. */
 export const MAX_STACK_FRAMES = 64;
+/** Longest frame of a stack, in characters. */
 export const MAX_FRAME_CHARACTERS = 256;
+/** Longest name of a thread, in characters. */
 export const MAX_THREAD_NAME_CHARACTERS = 64;
 /** How long a rank may take to answer. */
 export const STACKS_WITHIN_MS = 5_000;
@@ -27,6 +29,7 @@ export const RANK_SILENCES = {
   launcherSilent:
     'the launcher of its pod did not answer: it is of a release that knows no stacks, or has no processor',
 } as const satisfies Record<string, string>;
+/** Reason for a missing stack. */
 export type RankSilence = keyof typeof RANK_SILENCES;
 
 const silences = Object.keys(RANK_SILENCES) as [RankSilence, ...RankSilence[]];
@@ -58,12 +61,14 @@ export type PodStacks = z.infer<typeof PodStacks>;
 
 const ranks = z.string().describe('Global ranks as ranges: `0-3,8`.');
 
+/** Ranks with equal stacks, and that stack. */
 export const StackGroup = ThreadStack.extend({
   ranks,
   rankCount: counter.min(1),
 }).meta({ id: 'StackGroup' });
 export type StackGroup = z.infer<typeof StackGroup>;
 
+/** Ranks without a stack, and the reason. */
 export const SilentRanks = z
   .object({ ranks, why: z.enum(silences), node: z.string().optional().describe('Where all of them are on one.') })
   .meta({ id: 'SilentRanks' });

@@ -26,6 +26,7 @@ export const TrainedFacts = z.object({
 });
 export type TrainedFacts = z.infer<typeof TrainedFacts>;
 
+/** Most differences from the layout that an attempt records. */
 export const MAX_TRAINED_DIFFERENCES = 4;
 
 /** What was seen to be trained in an attempt, held against its layout. */

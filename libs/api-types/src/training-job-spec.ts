@@ -66,12 +66,12 @@ export const RestartPolicy = z
       .min(0)
       .max(3600)
       .default(5)
-      .describe('Pause before the first restart; doubles with each charged restart up to 300 s.'),
+      .describe('Delay before the first restart; doubles with each charged restart up to 300 s.'),
     inPlace: z
       .enum(['WhenPossible', 'Never'])
       .default('WhenPossible')
       .describe(
-        'WhenPossible: where a rank failed and every pod of the gang lives, the ranks are started again in the same pods; the second time without progress, and wherever that cannot be, in new pods. Never: always in new pods.',
+        'WhenPossible: if a rank failed and every pod of the gang is alive, the ranks restart in the same pods; after a second failure without progress, or if that is impossible, in new pods. Never: always in new pods.',
       ),
   })
   .meta({ id: 'RestartPolicy' });
@@ -92,10 +92,9 @@ const immutable = (field: string, optional = false): CelRule => ({
   fieldPath: `.${field}`,
 });
 
-const LAYOUT_OR_GPUS =
-  'give either layout, or gpus without a layout to have the planner choose one; not both, and not neither';
-const RESUME_NEEDS_CHECKPOINTS = 'resumeFrom needs checkpoint: a job that saves nothing always begins from scratch';
-const NO_IMAGE = 'engine.image is required where no runtime is named, which may give one';
+const LAYOUT_OR_GPUS = 'give either layout, or gpus without a layout to let the planner choose one';
+const RESUME_NEEDS_CHECKPOINTS = 'resumeFrom needs checkpoint: a job without checkpoints always starts from scratch';
+const NO_IMAGE = 'engine.image is required unless the job names a runtime, which may provide one';
 const LEAST_NEEDS_MOST = 'minGpus needs gpus and cannot be larger; give gpus, or leave minGpus out';
 const LEAST_NEEDS_CHECKPOINTS =
   'minGpus needs checkpoint: each change of the number of GPUs restarts the job from a checkpoint';

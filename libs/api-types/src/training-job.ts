@@ -26,9 +26,11 @@ export const JOB_STATES = [
   'Failed',
   'Cancelled',
 ] as const;
+/** State of a job. */
 export const JobState = z.enum(JOB_STATES);
 export type JobState = z.infer<typeof JobState>;
 
+/** Status of a TrainingJob. */
 export const TrainingJobStatus = z
   .object({
     observedGeneration: counter.optional(),
@@ -93,6 +95,7 @@ export const TrainingJobStatus = z
   .meta({ id: 'TrainingJobStatus' });
 export type TrainingJobStatus = z.infer<typeof TrainingJobStatus>;
 
+/** The TrainingJob resource. */
 export interface TrainingJob {
   readonly apiVersion: typeof API_GROUP_VERSION;
   readonly kind: 'TrainingJob';

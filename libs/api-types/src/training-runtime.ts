@@ -9,6 +9,7 @@ import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightSpec } from './preflight.ts';
 
 export const RUNTIME_KINDS = ['ClusterTrainingRuntime', 'TrainingRuntime'] as const;
+/** Kind of a runtime. */
 export type RuntimeKind = (typeof RUNTIME_KINDS)[number];
 
 /** The runtime that a job references. */
@@ -17,7 +18,7 @@ export const RuntimeRef = z
     kind: z
       .enum(RUNTIME_KINDS)
       .default('ClusterTrainingRuntime')
-      .describe('TrainingRuntime: one of the namespace of the job.'),
+      .describe('TrainingRuntime: a runtime in the namespace of the job.'),
     name: ObjectName,
   })
   .meta({ id: 'RuntimeRef' });
@@ -60,6 +61,7 @@ const NicEnvironment = z
       .max(64),
   })
   .meta({ id: 'NicEnvironment' });
+/** Variables of ranks by NIC class of their node. */
 export type NicEnvironment = z.infer<typeof NicEnvironment>;
 
 const nicEnvironments = z
@@ -68,7 +70,7 @@ const nicEnvironments = z
   .describe('Variables that depend on the NICs of the node that a pod is placed on, such as NCCL_IB_HCA.');
 
 const RUNTIME_FIELDS = {
-  description: z.string().max(1024).optional().describe('For people who choose.'),
+  description: z.string().max(1024).optional().describe('Description for people who choose a runtime.'),
   sourceScript: absolutePath.optional(),
   imagePullDeadlineSeconds: z
     .int()
@@ -90,10 +92,11 @@ const RUNTIME_FIELDS = {
     'Rules that apply after those of the job; budgets and maxCyclesWithoutProgress for jobs without their own.',
   ),
   template: PodTemplate.default({}).describe(
-    'metadata (labels, annotations) and spec of a pod. Container "trainer" gives what is added to ours; other containers run beside it. What the operator writes itself is refused here.',
+    'metadata (labels, annotations) and spec of a pod. Fields of container "trainer" are added to the trainer container; other containers run beside it. Fields that the operator sets itself are rejected.',
   ),
 };
 
+/** Spec of a runtime of one namespace. */
 export const TrainingRuntimeSpec = z.strictObject(RUNTIME_FIELDS).meta({ id: 'TrainingRuntimeSpec' });
 export type TrainingRuntimeSpec = z.infer<typeof TrainingRuntimeSpec>;
 
@@ -102,7 +105,7 @@ const ComputeDomainOptions = z
   .strictObject({})
   .meta({ id: 'ComputeDomainOptions' })
   .describe(
-    'Each gang gets a ComputeDomain of its own, and each trainer a channel of it: the GPUs of its nodes share memory over NVLink (GB200 NVL72 and later).',
+    'Each gang gets its own ComputeDomain, and each trainer a channel of it: the GPUs of its nodes share memory over NVLink (GB200 NVL72 and later).',
   );
 
 const prefixes = z.array(z.string().min(1).max(512)).max(64).meta({ 'x-kubernetes-list-type': 'set' });
@@ -113,7 +116,7 @@ const JobBounds = z
     images: prefixes
       .optional()
       .describe(
-        "Images that the job may name: registries or paths, which end with a slash, or images of whatever tag. Empty: the runtime's own alone.",
+        'Images that the job may use: registries or paths that end with a slash, or images with any tag. Empty: only the image of the runtime.',
       ),
     refusedVariables: prefixes
       .optional()
@@ -123,15 +126,17 @@ const JobBounds = z
       .min(1)
       .max(MAX_RANKS_PER_POD)
       .optional()
-      .describe('GPUs of each pod, neither more nor fewer: whole nodes.'),
+      .describe('Exact number of GPUs of each pod: whole nodes.'),
     maxCpuPerGpu: CpuQuantity.optional(),
     maxMemoryPerGpu: MemoryQuantity.optional(),
   })
   .meta({ id: 'JobBounds' });
+/** Limits on the spec of jobs that use a runtime. */
 export type JobBounds = z.infer<typeof JobBounds>;
 
 export const MAX_RUNTIME_NAMESPACES = 1000;
 
+/** Spec of a cluster-wide runtime. */
 export const ClusterTrainingRuntimeSpec = z
   .strictObject({
     ...RUNTIME_FIELDS,

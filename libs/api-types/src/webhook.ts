@@ -17,6 +17,7 @@ export const WEBHOOK_EVENTS = {
   'job.needsPerson': 'A job needs an action of a person to continue; the condition names it.',
   'job.ended': 'A job is complete, failed or cancelled, or it was refused or deleted before.',
 } as const satisfies Record<string, string>;
+/** Name of an event. */
 export type WebhookEvent = keyof typeof WEBHOOK_EVENTS;
 
 /** Sent on request alone, to any endpoint. */
@@ -34,6 +35,7 @@ export const PERSON_REASONS: Readonly<
 
 const MAX_WEBHOOK_URL = 2_048;
 
+/** Body of the request that creates a webhook. */
 export const WebhookCreate = z
   .strictObject({
     url: z
@@ -50,8 +52,10 @@ export const WebhookCreate = z
   })
   .meta({ id: 'WebhookCreate', examples: [EXAMPLE_WEBHOOK] });
 export type WebhookCreate = z.infer<typeof WebhookCreate>;
+/** {@link WebhookCreate} as callers write it, without defaults. */
 export type WebhookCreateInput = z.input<typeof WebhookCreate>;
 
+/** Body of the request that rotates the secret of a webhook. */
 export const WebhookRotate = z
   .strictObject({
     overlapSeconds: z
@@ -63,8 +67,10 @@ export const WebhookRotate = z
   })
   .meta({ id: 'WebhookRotate', examples: [EXAMPLE_WEBHOOK_ROTATION] });
 export type WebhookRotate = z.infer<typeof WebhookRotate>;
+/** {@link WebhookRotate} as callers write it, without defaults. */
 export type WebhookRotateInput = z.input<typeof WebhookRotate>;
 
+/** An endpoint that receives events, without its secret. */
 export const Webhook = z
   .object({
     id: z.uuid(),
@@ -82,14 +88,17 @@ export const Webhook = z
   .meta({ id: 'Webhook' });
 export type Webhook = z.infer<typeof Webhook>;
 
+/** A new webhook with its secret. */
 export const WebhookCreated = Webhook.extend({
   secret: z.string().describe('`whsec_` and base64. Shown once.'),
 }).meta({ id: 'WebhookCreated' });
 export type WebhookCreated = z.infer<typeof WebhookCreated>;
 
+/** A page of webhooks. */
 export const WebhookList = z.object({ items: z.array(Webhook) }).meta({ id: 'WebhookList' });
 export type WebhookList = z.infer<typeof WebhookList>;
 
+/** A message to an endpoint and the result of its delivery. */
 export const WebhookDelivery = z
   .object({
     id: z.string().describe('As the header `webhook-id` has it: the same in each attempt.'),
@@ -107,6 +116,7 @@ export const WebhookDelivery = z
   .meta({ id: 'WebhookDelivery' });
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
 
+/** A page of deliveries. */
 export const WebhookDeliveryList = z
   .object({ items: z.array(WebhookDelivery).describe('Newest first, at most 200.') })
   .meta({ id: 'WebhookDeliveryList' });
