@@ -27,7 +27,7 @@ Any other code is the failing rank's own; a rank ended by signal n gives 128 + n
 `;
 const WRONG_USE = 64;
 
-/** Runs one subcommand and gives the exit code. */
+/** Runs one subcommand and returns the exit code. */
 async function main(args: readonly string[]): Promise<number> {
   const [subcommand, ...rest] = args;
   switch (subcommand) {
@@ -55,13 +55,13 @@ async function main(args: readonly string[]): Promise<number> {
       return 0;
     default:
       process.stderr.write(
-        `${NAME}: ${subcommand === undefined ? 'name a subcommand' : `${subcommand} is no subcommand`}.\n\n${HELP}`,
+        `${NAME}: ${subcommand === undefined ? 'name a subcommand' : `${subcommand} is not a subcommand`}.\n\n${HELP}`,
       );
       return WRONG_USE;
   }
 }
 
-/** Settles once it has left this process, which may end then: an exit cuts off what a pipe did not take yet. */
+/** Settles when the text is written: an exit would cut off what a pipe did not accept yet. */
 async function writeOut(text: string): Promise<void> {
   await new Promise((resolve) => process.stdout.write(text, resolve));
 }
@@ -81,14 +81,14 @@ async function installSelf(args: readonly string[]): Promise<number> {
   const target =
     first === '--to' && directory !== undefined ? join(directory, NAME) : args.length === 1 ? first : undefined;
   if (target === undefined || target.startsWith('-')) {
-    process.stderr.write(`${NAME}: say where to: ${NAME} install --to <directory>\n`);
+    process.stderr.write(`${NAME}: name the target directory: ${NAME} install --to <directory>\n`);
     return WRONG_USE;
   }
   await install(process.execPath, target);
   return 0;
 }
 
-/** The pod cannot be understood, so there is nobody to report to: the sentence goes to the log and the termination message. */
+/** The settings are invalid, so there is no operator to report to: the sentence goes to the log and the termination message. */
 function refuse(sentence: string): number {
   process.stderr.write(`[launcher] ${sentence}\n`);
   const { COXSWAIN_TERMINATION_LOG, COXSWAIN_NODE_NAME } = process.env;

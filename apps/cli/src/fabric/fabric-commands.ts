@@ -15,7 +15,7 @@ import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { addFabricHistoryCommands, snapshotAt, snapshotLine, TIME_FORM } from './fabric-history-commands.ts';
 import { columns, problemLines, render } from '../output/output.ts';
-import { clusterOptions, type ClusterOptions, type SeenCluster, seenCluster } from './observed-cluster.ts';
+import { clusterOptions, type ClusterOptions, type ObservedCluster, observeCluster } from './observed-cluster.ts';
 import type { Session } from '../session/session.ts';
 import { time } from '../options/time-option.ts';
 import { replaceFile } from '../files/write-file.ts';
@@ -46,7 +46,7 @@ export function addFabricCommands(program: Command, session: Session): void {
     .option('--at <time>', `show the fabric that the server recorded at this time (administrators): ${TIME_FORM}`, time)
     .action(async ({ json, at, ...options }: ShowOptions) => {
       const format = json === true ? 'json' : session.outputFormat();
-      if (at === undefined) session.print(render(fabricAnswer(await seenCluster(options)), format, fabricText));
+      if (at === undefined) session.print(render(fabricAnswer(await observeCluster(options)), format, fabricText));
       else session.print(render(await recordedFabric(session, at, options), format, recordedText));
     });
 
@@ -55,7 +55,7 @@ export function addFabricCommands(program: Command, session: Session): void {
     .option('--out <file>', 'output file (default: -, standard output)')
     .addHelpText('after', DRAW_EXAMPLES)
     .action(async ({ out, ...options }: ClusterOptions & { readonly out?: string }) => {
-      const svg = fabricDrawing(await seenCluster(options));
+      const svg = fabricDrawing(await observeCluster(options));
       if (out === undefined || out === STANDARD_OUTPUT) session.print(svg.trimEnd());
       else replaceFile(out, svg);
     });
@@ -79,7 +79,7 @@ A gang on it is drawn by coxswain place --draw.
 Example:
   coxswain fabric draw --nodes nodes.json --busy pods.json --out fabric.svg`;
 
-function fabricAnswer({ fabric, usedGpus, facts, podProblems }: SeenCluster): FabricAnswer {
+function fabricAnswer({ fabric, usedGpus, facts, podProblems }: ObservedCluster): FabricAnswer {
   const unlabelled = unlabelledSentence(fabric);
   return {
     summary: summarize(fabric),

@@ -50,14 +50,14 @@ export function clusterOptions(command: Command): Command {
 }
 
 /** Free and used GPUs of a cluster, and the facts of its nodes. */
-export interface SeenCluster extends FabricCapacity {
+export interface ObservedCluster extends FabricCapacity {
   readonly facts: readonly NodeFacts[];
   /** Facts of pods that were ignored, and why. */
   readonly podProblems: readonly FabricProblem[];
 }
 
 /** Nodes with GPUs, and what pods take of them. Throws a {@link CliError} where there is none. */
-export async function seenCluster(options: ClusterOptions): Promise<SeenCluster> {
+export async function observeCluster(options: ClusterOptions): Promise<ObservedCluster> {
   const fromInput = (['nodes', 'busy', 'slices'] as const).filter((option) => options[option] === '-');
   if (fromInput.length > 1) {
     const named = fromInput.map((option) => `--${option}`).join(' and ');
@@ -79,7 +79,7 @@ interface Objects {
   readonly slices: readonly object[];
 }
 
-function capacityOf({ nodes, pods, slices }: Objects, source: string): SeenCluster {
+function capacityOf({ nodes, pods, slices }: Objects, source: string): ObservedCluster {
   const devices = draDevicesByNode(slices.flatMap((slice) => sliceOfNode(slice) ?? []));
   const facts = nodes.map(factsOfNode).map((node) => {
     const draDevices = devices.get(node.name);
@@ -105,7 +105,7 @@ const PAGE_SIZE = 500;
 /** Bound, and neither ended nor failed. */
 const RUNNING = 'spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed';
 
-async function askCluster({ kubeconfig, context, busy, slices: file }: ClusterOptions): Promise<SeenCluster> {
+async function askCluster({ kubeconfig, context, busy, slices: file }: ClusterOptions): Promise<ObservedCluster> {
   const client = createKubeClient({
     userAgent: 'coxswain-cli',
     ...(kubeconfig === undefined ? {} : { kubeconfigPath: kubeconfig }),

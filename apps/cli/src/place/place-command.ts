@@ -15,7 +15,7 @@ import { layoutOptions, requestOptions } from '../plan/planner-options.ts';
 import { render } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
 import { stageGpus, stagesToPlace } from './stage-gpus.ts';
-import { clusterOptions, type ClusterOptions, seenCluster } from '../fabric/observed-cluster.ts';
+import { clusterOptions, type ClusterOptions, observeCluster } from '../fabric/observed-cluster.ts';
 import { replaceFile } from '../files/write-file.ts';
 
 const ACROSS_ISLANDS = { never: 'never', pipeline: 'pipeline', any: 'anyGroup' } as const satisfies Readonly<
@@ -81,7 +81,7 @@ function drawnGang(layout: ParallelLayout, { placement }: PlaceAnswer): DrawnGan
 async function readQuestion(options: PlaceOptions, file: ReturnType<typeof readLayoutFile>): Promise<PlaceQuestion> {
   const { gpusPerNode, acrossIslands } = options;
   refuseGpuBesideStages(options, file.stageGpus);
-  const capacity = await seenCluster(options);
+  const capacity = await observeCluster(options);
   const model = inPlainWords(() => readModel(options, file, capacity.fabric));
   const { layout } = file.asked;
   const stages = stagesToPlace(options.stageGpus ?? file.stageGpus, layout, capacity.fabric.nodes);

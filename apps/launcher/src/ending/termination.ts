@@ -26,12 +26,12 @@ export function fitCause(cause: TerminationCause): TerminationCause {
   return fitted;
 }
 
-/** Writes the cause where the kubelet looks for it. Gives the reason why it could not, which is no reason to end otherwise. */
+/** Writes the cause to the termination message. Returns why it could not, which does not change how the launcher ends. */
 export function writeTerminationMessage(path: string, cause: TerminationCause): string | undefined {
   return write(path, JSON.stringify(fitCause(cause)));
 }
 
-/** Empties what an ending before has written there. Gives the reason why it could not, like {@link writeTerminationMessage}. */
+/** Empties the termination message of earlier ranks. Returns why it could not, like {@link writeTerminationMessage}. */
 export function clearTerminationMessage(path: string): string | undefined {
   return write(path, '');
 }

@@ -6,7 +6,7 @@ import {
   codeOf,
   failedVerdict,
   isFailure,
-  makesRoom,
+  canRestartInPlace,
   orderlyVerdict,
   plainVerdict,
   withCheckpointFault,
@@ -94,6 +94,6 @@ describe('other ranks in the same pod', () => {
     ['are not beside a process that does not end', { ...failed, leavesProcesses: true }, 'wait', false],
     ['are not beside one either where these were ended by order', { ...ordered, leavesProcesses: true }, 'wait', false],
   ])('%s', (_sentence, verdict, onFailure, want) => {
-    expect(makesRoom(verdict, onFailure === undefined ? {} : { onFailure })).toBe(want);
+    expect(canRestartInPlace(verdict, onFailure === undefined ? {} : { onFailure })).toBe(want);
   });
 });

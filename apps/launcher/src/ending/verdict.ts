@@ -12,35 +12,35 @@ import { constants } from 'node:os';
 export type RankExit =
   { readonly kind: 'code'; readonly code: number } | { readonly kind: 'signal'; readonly signal: NodeJS.Signals };
 
-/** How a launcher ends, before it is put into words of the contract. */
+/** How a launcher ends. */
 export interface Verdict {
   readonly kind: ExitKind;
   /** Of the launcher. */
   readonly exitCode: number;
   readonly rank?: number;
   readonly signal?: NodeJS.Signals;
-  /** What kept it from loading the checkpoint to resume from, where it is known. */
+  /** The fault of the checkpoint to resume from, if it is known. */
   readonly checkpointFault?: CheckpointFault;
   /** One sentence. */
   readonly message: string;
-  /** The operator had the ranks ended, so that others can be started in their place. */
+  /** The operator ended the ranks, so that others can start in their place. */
   readonly isOrdered?: boolean;
-  /** A process that the ranks started has not ended, although it was killed: no others may be started beside it. */
+  /** A process of the ranks has not ended although it was killed, so no other ranks may start beside it. */
   readonly leavesProcesses?: boolean;
 }
 
-/** What other ranks in the same pods can mend; everything else ends the pod. */
-const MENDED_IN_PLACE: readonly ExitKind[] = ['engineFailed', 'rendezvousPortLost'];
+/** Failures after which ranks can restart in the same pods; all others end the pod. */
+const RESTARTABLE_IN_PLACE: readonly ExitKind[] = ['engineFailed', 'rendezvousPortLost'];
 
-/** Whether other ranks may be started where these have ended. */
-export function makesRoom(
+/** Whether other ranks may start in this pod after this verdict. */
+export function canRestartInPlace(
   { kind, isOrdered = false, leavesProcesses = false }: Verdict,
   { onFailure }: Pick<RankAssignment, 'onFailure'>,
 ): boolean {
-  return !leavesProcesses && (isOrdered || (onFailure === 'wait' && MENDED_IN_PLACE.includes(kind)));
+  return !leavesProcesses && (isOrdered || (onFailure === 'wait' && RESTARTABLE_IN_PLACE.includes(kind)));
 }
 
-/** A verdict of nothing but its kind. */
+/** A verdict without details of a rank. */
 export function plainVerdict(
   kind: 'stopped' | 'fenced' | 'operatorUnreachable' | 'launcherFailed',
   message: string,
@@ -48,7 +48,7 @@ export function plainVerdict(
   return { kind, exitCode: EXIT_CODES[kind].code, message };
 }
 
-/** Kinds that only a launcher may claim: an engine that exits with their code has simply failed. */
+/** Kinds that only a launcher may report: an engine that exits with their code has failed. */
 const LAUNCHERS_OWN: readonly ExitKind[] = ['launcherFailed', 'fenced', 'operatorUnreachable'];
 
 /** The code that a shell would give: 128 + n for signal n. */
@@ -63,7 +63,7 @@ const SIGNAL_NAMES = new Map(
     .map(([name, number]) => [number, name]),
 );
 
-/** How whoever a signal ended did; as a shell would say it where the signal has no name here. */
+/** The exit of a process that a signal ended; as the exit code of a shell if the signal has no name here. */
 export function exitBySignal(number: number): RankExit {
   const signal = SIGNAL_NAMES.get(number);
   return signal === undefined
@@ -90,7 +90,7 @@ export function failedVerdict(rank: number, exit: RankExit, node: string): Verdi
   };
 }
 
-/** The verdict on who starts the ranks of a pod, where it failed and names none of them. */
+/** The verdict on a starter that failed and names no rank. */
 export function starterVerdict(name: string, exit: RankExit): Verdict {
   const exitCode = codeOf(exit);
   const signal = exit.kind === 'signal' ? exit.signal : undefined;
@@ -110,13 +110,13 @@ export function orderlyVerdict(exits: readonly RankExit[]): Verdict {
   return { kind, exitCode: EXIT_CODES[kind].code, message };
 }
 
-/** The verdict with what its rank told of the checkpoint, where the exit code says that the checkpoint was the reason. */
+/** Adds the fault that the rank reported of the checkpoint, if the exit code names the checkpoint as the reason. */
 export function withCheckpointFault(verdict: Verdict, fault: CheckpointFault | undefined): Verdict {
   if (fault === undefined || verdict.kind !== exitKindOfFault(fault)) return verdict;
   return { ...verdict, checkpointFault: fault };
 }
 
-/** The verdict of a launcher whose own look at the checkpoint failed. */
+/** The verdict of a launcher that could not verify the checkpoint. */
 export function checkpointVerdict(message: string, fault: CheckpointFault | undefined): Verdict {
   const kind = fault === undefined ? 'checkpointUnreadable' : exitKindOfFault(fault);
   const { code } = EXIT_CODES[kind];

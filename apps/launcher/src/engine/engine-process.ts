@@ -1,28 +1,28 @@
-/** How is a process of the engine started, for one rank or, where torchrun or ft_launcher starts the ranks, for all of a pod? */
+/** A process of the engine: one rank, or torchrun or ft_launcher, which starts all ranks of a pod. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { formatRanks } from '@coxswain/api-types';
 import { LogRelay, LogTail, type LogSink } from '../logs/log-relay.ts';
 import { processesBelow, signalGroup } from '../processes/processes.ts';
-import { StarterFailure, type ToldFailure } from './starter-failure.ts';
+import { StarterFailure, type ReportedFailure } from './starter-failure.ts';
 import type { RankExit } from '../ending/verdict.ts';
 
 export interface EngineProcessOptions {
-  /** That it is, or starts. */
+  /** The ranks that the process is, or starts. */
   readonly ranks: readonly number[];
-  /** Who starts the ranks; undefined where the process is the rank. */
+  /** Program that starts the ranks; undefined if the process is the rank itself. */
   readonly starter: string | undefined;
   readonly command: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: LogSink;
   readonly stderr: LogSink;
   readonly onLine: ((rank: number, line: Buffer) => void) | undefined;
-  /** It has ended, and what it wrote of it was read. */
+  /** The process has ended, and its report on the end was read. */
   readonly onExit: (process: EngineProcess, exit: RankExit) => void;
   readonly onError: (process: EngineProcess, why: string) => void;
 }
 
-/** How long what a starter wrote at its end may take to arrive. */
+/** How long the last output of a starter may take to arrive. */
 const TABLE_MS = 500;
 
 /** A process in a session of its own, so that it and what it started can be signalled together. */
@@ -82,20 +82,20 @@ export class EngineProcess {
     return this.#tail.read();
   }
 
-  /** What its starter said of the rank that failed first; `silent` are ranks whose connections ended, in order. */
-  firstFailure(silent: readonly number[]): ToldFailure | undefined {
-    const told = this.#failure.first(silent);
-    return told !== undefined && this.ranks.includes(told.rank) ? told : undefined;
+  /** The first failed rank that its starter reported; `silent` are ranks whose connections ended, in order. */
+  firstFailure(silent: readonly number[]): ReportedFailure | undefined {
+    const first = this.#failure.first(silent);
+    return first !== undefined && this.ranks.includes(first.rank) ? first : undefined;
   }
 
-  /** Whether its starter had a process of one of its ranks end. */
+  /** Whether its starter itself ended the process of a rank. */
   wasSent(exit: RankExit, pid: number): boolean {
     return this.starter !== undefined && this.#failure.wasSent(exit, pid);
   }
 
   /**
-   * To save and end. A starter would pass SIGTERM on, kill its ranks after 30 s of its own, and say that it was ended by a signal: its ranks are asked
-   * themselves, and it ends when they have.
+   * Asks to save and stop. A starter would forward SIGTERM, kill its ranks after 30 s, and report that a signal ended it. So its ranks get the signal
+   * directly, and the starter ends when they have ended.
    */
   askToStop(): void {
     if (this.hasEnded || this.pid === undefined) return;
@@ -106,7 +106,7 @@ export class EngineProcess {
 
   signal(signal: NodeJS.Signals): void {
     if (this.pid === undefined) return;
-    // They have sessions of their own, and are nobody's children once their starter is gone.
+    // Ranks have their own sessions, and are orphans once their starter is gone.
     const ranks = this.starter === undefined || this.hasEnded ? [] : processesBelow(this.pid, 'RANK');
     for (const pid of ranks) kill(pid, signal);
     signalGroup(this.pid, signal);
@@ -116,7 +116,7 @@ export class EngineProcess {
     const watch = (line: Buffer): boolean => {
       if (starter !== undefined) this.#failure.push(line);
       onLine?.(ranks[0] ?? 0, line);
-      return !this.#failure.isTelling;
+      return !this.#failure.isReporting;
     };
     const relay = new LogRelay({
       name: nameOf(ranks),

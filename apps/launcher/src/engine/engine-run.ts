@@ -1,18 +1,18 @@
-/** What was rendered for the engine, and how do variables of a rank come into it? */
+/** The rendered command and files of the engine, with variables of a rank filled in. */
 import { EngineRun, POD_ENV, RANK_ENV, replaceReferences } from '@coxswain/api-types';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** What the operator told of the engine; undefined where one of a release that tells nothing made the pod. */
+/** The engine facts of the operator; undefined if an older operator created the pod. */
 export function engineRunOf(environment: Variables): EngineRun | undefined {
   const text = environment[POD_ENV.engineRun];
   return text === undefined ? undefined : EngineRun.parse(JSON.parse(text));
 }
 
-/** What is known of steps beside what ranks tell: how the engine prints of them, and their tokens. */
+/** Facts of steps beside the reports of ranks: the format of printed lines, and tokens per step. */
 export type StepWords = Pick<EngineRun, 'stepLines' | 'tokensPerStep'>;
 
-/** Nothing where that is not known, or what the operator told cannot be read, which the start of the ranks says. */
+/** Empty if unknown, or if the variable cannot be parsed; the start of the ranks reports that error. */
 export function stepWordsOf(environment: Variables): StepWords {
   try {
     return engineRunOf(environment) ?? {};

@@ -1,4 +1,4 @@
-/** Which variables does a process of the engine find? */
+/** The environment variables of a process of the engine. */
 import type { TORCH_RANK_ENV } from '@coxswain/api-types';
 import type { Variables } from './engine-run.ts';
 import type { RendezvousAddress } from './rendezvous.ts';
@@ -21,7 +21,7 @@ interface Group {
   readonly count: number;
 }
 
-/** What torchrun would set for the rank. */
+/** The variables that torchrun would set for the rank. */
 export function variablesOfRank(own: OwnRanks, localRank: number, address: RendezvousAddress): TorchVariables {
   return {
     RANK: String(own.ranks[localRank]),
@@ -30,7 +30,7 @@ export function variablesOfRank(own: OwnRanks, localRank: number, address: Rende
   };
 }
 
-/** The same without what differs between the ranks of a pod. */
+/** The same variables without those that differ between the ranks of a pod. */
 export function variablesOfPod(
   own: OwnRanks,
   group: Group,

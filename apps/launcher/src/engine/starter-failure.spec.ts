@@ -103,7 +103,7 @@ describe('what torchrun says of ranks that failed', () => {
   });
 
   it('is told from what its ranks wrote', () => {
-    expect(read('  exitcode  : 1 (pid: 3)\nSending process of the year').isTelling).toBe(false);
-    expect(read('W1 api.py:869] Sending process 4711 closing signal SIGTERM').isTelling).toBe(true);
+    expect(read('  exitcode  : 1 (pid: 3)\nSending process of the year').isReporting).toBe(false);
+    expect(read('W1 api.py:869] Sending process 4711 closing signal SIGTERM').isReporting).toBe(true);
   });
 });

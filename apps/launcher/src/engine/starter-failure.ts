@@ -1,9 +1,9 @@
-/** Which rank failed first, by what torchrun or ft_launcher writes at its end? Their own exit code is 1, whatever happened. */
+/** Finds the rank that failed first in the last output of torchrun or ft_launcher. Their own exit code is always 1. */
 import { constants } from 'node:os';
 import { exitBySignal, type RankExit } from '../ending/verdict.ts';
 
 /** One row of the table. */
-export interface ToldFailure {
+export interface ReportedFailure {
   readonly rank: number;
   readonly exit: RankExit;
   readonly pid: number;
@@ -25,22 +25,22 @@ const SIGTERM = constants.signals.SIGTERM;
  * 2.15 alike, which ft_launcher prints as well. Rows say time, host, rank and exit code, negative for signals; that under "Root Cause" comes last.
  */
 export class StarterFailure {
-  #rows: ToldFailure[] = [];
-  #root: ToldFailure | undefined;
+  #rows: ReportedFailure[] = [];
+  #root: ReportedFailure | undefined;
   #row: { time: string; rank?: number } | undefined;
   #isRoot = false;
   /** Processes that were alive when the starter began to end them: whatever became of them came after the failure. */
   readonly #outlived = new Set<number>();
   #linesLeft = 0;
 
-  /** What comes now is of the starter, no longer of a rank. */
-  get isTelling(): boolean {
+  /** Whether the present output is of the starter, no longer of a rank. */
+  get isReporting(): boolean {
     return this.#linesLeft > 0;
   }
 
   push(line: Buffer): void {
     if (line.length > LONGEST_LINE_BYTES) return;
-    if (this.isTelling || line.includes('exitcode: ') || line.includes('closing signal SIG'))
+    if (this.isReporting || line.includes('exitcode: ') || line.includes('closing signal SIG'))
       this.#read(line.toString('latin1').replaceAll(/\u001b\[[0-9;]*m/g, ''));
   }
 
@@ -48,7 +48,7 @@ export class StarterFailure {
    * The failure that the others follow from. Times are seconds, so several may have the first: then that of the rank that fell silent first, of those the one
    * that a signal ended, since ranks that lose a peer raise an error. Who was alive when the starter sent SIGTERM ended because of another, however it did.
    */
-  first(silent: readonly number[] = []): ToldFailure | undefined {
+  first(silent: readonly number[] = []): ReportedFailure | undefined {
     const root = this.#root;
     if (root === undefined) return undefined;
     const atOnce = [root, ...this.#rows].filter(
@@ -66,7 +66,7 @@ export class StarterFailure {
   #read(text: string): void {
     const begins = BEGINS_END.exec(text);
     if (begins !== null) this.#begin(begins.groups?.['pid']);
-    if (!this.isTelling) return;
+    if (!this.isReporting) return;
     this.#linesLeft -= 1;
     if (text.startsWith('Root Cause (first observed failure):')) this.#isRoot = true;
     else if (/^\[\d+\]:$/.test(text)) this.#row = { time: '' };
@@ -95,6 +95,6 @@ function toExit(code: number): RankExit {
   return code < 0 ? exitBySignal(-code) : { kind: 'code', code: Math.min(255, code) };
 }
 
-function weight({ exit }: ToldFailure): number {
+function weight({ exit }: ReportedFailure): number {
   return exit.kind === 'signal' ? 0 : 1;
 }

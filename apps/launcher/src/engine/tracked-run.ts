@@ -1,10 +1,10 @@
-/** Under which id does a rank tell Weights & Biases of its run? */
+/** The run id under which a rank reports to Weights & Biases. */
 import { POD_ENV } from '@coxswain/api-types';
 
 /**
- * The id of W&B is the job's, so that every epoch goes on with one curve, in whichever pod. Two processes must not share one ("Unexpected results will
- * occur if multiple processes use the same id concurrently"): a rank other than the first that logs as well has an id of its own. Nothing
- * where the user says an id.
+ * The run id of W&B is the job's UID, so that every attempt continues one curve, in any pod. Two processes must not share one ("Unexpected results will
+ * occur if multiple processes use the same id concurrently"): other ranks that log too get their own ids. Empty
+ * if the user sets an id.
  */
 export function trackedRun(
   environment: Readonly<Record<string, string | undefined>>,

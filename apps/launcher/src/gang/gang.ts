@@ -36,13 +36,13 @@ import {
 /** How long the last output of a rank may take to arrive once the rank is gone. */
 const LAST_OUTPUT_MS = 500;
 /**
- * What was killed ends in this time, however much memory it gives back, or hangs in the kernel (a dead file server, a GPU that does not answer). The pod ends
- * without it then: nobody would ever hear that a rank had failed, and the other pods would wait for this one for ever.
+ * Killed processes end within this time, also if they free much memory, or they hang in the kernel (a dead file server, a GPU that does not answer). Then the pod
+ * ends without them: otherwise the failure would never be reported, and the other pods would wait for this one for ever.
  */
 const DYING_MS = 60_000;
 /**
- * Whoever failed because a rank in another pod was gone lets that pod speak first: the operator answers the first failure that it hears of. Less than what ranks
- * take to start again, and only where nothing but a lost peer was told of.
+ * A rank that failed because a rank in another pod was gone lets that pod report first: the operator acts on the first failure that it receives. Shorter than a
+ * restart of ranks, and only if the output shows a lost peer and no other error.
  */
 const PEER_FIRST_MS = 1_000;
 
@@ -50,9 +50,9 @@ export interface GangOptions {
   readonly settings: Pick<Settings, 'nodeName' | 'gracePeriodMs'>;
   readonly own: OwnRanks;
   readonly bootId: string;
-  /** Program of one rank and its arguments. */
+  /** Program of one rank, and its arguments. */
   readonly command: readonly [string, ...string[]];
-  /** Of every rank, beside who it is. */
+  /** Environment of every rank, without its identity. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdout: LogSink;
   readonly stderr: LogSink;
@@ -63,33 +63,33 @@ export interface GangOptions {
   readonly dyingMs?: number;
 }
 
-/** What one process of a gang is, or starts. */
+/** The ranks that one process of a gang is, or starts. */
 interface Started {
   readonly ranks: readonly number[];
   readonly starter: string | undefined;
   readonly run: EngineRun | undefined;
 }
 
-/** The ranks of this pod: one process each, or one that starts them all. When one fails the others are ended; they would wait for it for ever. */
+/** Runs the ranks of this pod: one process each, or one that starts them all. If one fails, the others are killed: they would wait for it for ever. */
 export class Gang {
   readonly #options: GangOptions;
   #guard: Guard | undefined;
   readonly #verdict = Promise.withResolvers<Verdict>();
   #processes: readonly EngineProcess[] = [];
-  /** How they ended, or their ranks where a starter tells: its own exit says nothing of it. */
+  /** How the processes ended. For a starter that names the failed rank, how that rank ended: the starter's own exit code does not show it. */
   readonly #exits = new Map<EngineProcess, RankExit>();
-  /** What ranks told last of a checkpoint that they could not load. */
+  /** The last fault that each rank reported of a checkpoint that it could not load. */
   readonly #faults = new Map<number, CheckpointFault>();
-  /** Ranks whose hooks have fallen silent, in order. */
+  /** Ranks whose hooks have disconnected, in order. */
   #silent: readonly number[] = [];
-  /** Whether it is known how each of them ended, one after the other. */
+  /** Whether the ends of these ranks are known, one after the other. */
   #known: Promise<boolean> = Promise.resolve(true);
-  /** What decides, once something has: later exits are consequences. */
+  /** The verdict, once there is one: later exits are consequences. */
   #decided: Verdict | undefined;
   #isStopAsked = false;
-  /** Somebody wants the ranks away. */
+  /** Resolved when the ranks are to be killed. */
   readonly #killAsked = Promise.withResolvers<void>();
-  /** No process is left; nothing is to be done any more. */
+  /** No process is left. */
   #isOver = false;
   #graceTimer: NodeJS.Timeout | undefined;
   #dyingTimer: NodeJS.Timeout | undefined;
@@ -108,13 +108,13 @@ export class Gang {
     return !this.#isOver;
   }
 
-  /** Lines that were no facts, and connections that were not believed. */
+  /** Numbers of lines that were not facts, and of rejected connections. */
   get garbage(): { readonly lines: number; readonly connections: number } {
     const { garbage = 0, refused = 0 } = this.#place?.facts ?? {};
     return { lines: garbage, connections: refused };
   }
 
-  /** Ranks of which neither the engine nor the hook beside it has said a word. */
+  /** Ranks for which neither the engine nor the hook beside it has connected. */
   get silentRanks(): readonly number[] {
     const heard = this.#place?.facts.heard ?? new Set();
     return this.#processes.flatMap(({ ranks }) => ranks.filter((rank) => !heard.has(rank)));
@@ -125,12 +125,12 @@ export class Gang {
     return this.#processes.flatMap(({ ranks, exit }) => ranks.map((rank) => ({ rank, alive: exit === undefined })));
   }
 
-  /** Where its ranks tell facts and are asked; undefined before they are started. */
+  /** The server for facts and requests of its ranks; undefined before they start. */
   get facts(): FactServer | undefined {
     return this.#place?.facts;
   }
 
-  /** What the rank wrote last, with the others of its process; of a pod's only process where no rank is named. */
+  /** The last lines of the rank's process; without a rank, of the pod's only process. */
   lastLinesOf(rank: number | undefined): readonly string[] {
     const writer =
       rank === undefined ? this.#processes.at(0) : this.#processes.find(({ ranks }) => ranks.includes(rank));
@@ -238,8 +238,8 @@ export class Gang {
     if (form === undefined || onStepLine === undefined) return undefined;
     const reader = new StepLineReader({ form, command, resumedAt: Number(env[RANK_ENV.resumeStep] ?? 0) });
     return (rank, line) => {
-      const told = reader.push(line);
-      if (told !== undefined) onStepLine(rank, told);
+      const step = reader.push(line);
+      if (step !== undefined) onStepLine(rank, step);
     };
   }
 
@@ -249,8 +249,8 @@ export class Gang {
   }
 
   /**
-   * A starter tells how a rank ended once the others have, for which it waits 30 s where they do not heed SIGTERM; the kernel tells at once. Not out of turn: an
-   * earlier one of which nobody knows may be why this one ended, as one without a hook is where the starter has ended this one already.
+   * A starter reports how a rank ended only after the others have ended, for which it waits 30 s if they ignore SIGTERM. The kernel shows it at once. Handled in
+   * order: an earlier rank whose end is unknown may be the reason for this one's end, such as a rank without a hook after which the starter ended this one.
    */
   #fellSilent({ rank, pid }: Hello): void {
     const isNews = !this.#silent.includes(rank);
@@ -272,11 +272,11 @@ export class Gang {
   }
 
   #onExit(process: EngineProcess, ownExit: RankExit): void {
-    const told = process.firstFailure(this.#silent);
-    const exit = told?.exit ?? ownExit;
+    const first = process.firstFailure(this.#silent);
+    const exit = first?.exit ?? ownExit;
     this.#exits.set(process, exit);
     if (isFailure(exit) && this.#decided === undefined) {
-      this.#decided = this.#failure(process, told?.rank, exit);
+      this.#decided = this.#failure(process, first?.rank, exit);
       // Not SIGTERM, which asks to save: a gang that lost a rank has nothing whole to save.
       this.#killRanks();
     } else if (exit.kind === 'code' && exit.code === EXIT_CODES.stopped.code) {
@@ -289,14 +289,14 @@ export class Gang {
   }
 
   /** Ranks that SIGTERM ended after they were asked to stop did not fail; they only saved nothing. */
-  #failure({ ranks, starter, name }: EngineProcess, told: number | undefined, exit: RankExit): Verdict {
+  #failure({ ranks, starter, name }: EngineProcess, failed: number | undefined, exit: RankExit): Verdict {
     const { nodeName } = this.#options.settings;
-    const rank = told ?? (starter === undefined ? ranks[0] : undefined);
+    const rank = failed ?? (starter === undefined ? ranks[0] : undefined);
     const verdict =
       rank === undefined
         ? starterVerdict(`${starter ?? 'the starter'} of ${name} on node ${nodeName}`, exit)
         : failedVerdict(rank, exit, nodeName);
-    // A starter that names nobody was ended by the signal itself.
+    // A starter that names no rank was itself ended by the signal.
     const isAsked = this.#isStopAsked && (rank === undefined || verdict.exitCode === 128 + 15);
     if (!isAsked) return verdict;
     return { ...verdict, kind: 'stopped', message: `${verdict.message} when it was asked to stop, and saved nothing` };
@@ -328,7 +328,7 @@ export class Gang {
     if (this.#areJudged()) this.#settle();
   }
 
-  /** All have ended, and nothing is waited for that one of them may have said at its end. */
+  /** Whether all processes have ended, and their last output was read. */
   #areJudged(): boolean {
     return this.#processes.every((process) => process.pid === undefined || this.#exits.has(process));
   }
@@ -353,7 +353,7 @@ export class Gang {
     const lastOutput = this.#processes.map(({ closed }) => closed);
     await within(LAST_OUTPUT_MS, Promise.all([...lastOutput, this.#place?.close(LAST_OUTPUT_MS)]));
     if (this.#isConsequence(verdict)) await within(PEER_FIRST_MS, this.#killAsked.promise);
-    // Only now: what a rank told last may be read after its exit is known.
+    // Only now: the last fact of a rank may be read after its exit is known.
     const fault = verdict.rank === undefined ? undefined : this.#faults.get(verdict.rank);
     this.#verdict.resolve({
       ...withCheckpointFault(verdict, fault),
@@ -361,7 +361,7 @@ export class Gang {
     });
   }
 
-  /** Of a rank in another pod, by all that was written here. */
+  /** Whether the failure follows from that of a rank in another pod, judged by the output here. */
   #isConsequence({ kind, signal, rank }: Verdict): boolean {
     const isOfOthers = kind === 'engineFailed' && signal === undefined && this.#options.own.podCount > 1;
     return isOfOthers && lostItsPeer(this.lastLinesOf(rank));

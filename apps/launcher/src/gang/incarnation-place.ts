@@ -53,7 +53,7 @@ export class IncarnationPlace implements Made {
     }
   }
 
-  /** Reads what was told last, for so long at most, and leaves nothing behind. */
+  /** Reads the last facts for `deadlineMs` at most, and removes the directory. */
   async close(deadlineMs: number): Promise<void> {
     await this.facts.drain(deadlineMs);
     removeOwnDirectory(this.directory);
@@ -68,13 +68,13 @@ function writeFiles(directory: string, files: EngineRun['files'], variables: Var
   }
 }
 
-/** Without it training goes on as well. */
+/** Training works without the hook. */
 function writeHook(directory: string, say: (sentence: string) => void): string | undefined {
   try {
     return installHook(directory);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    say(`The hook cannot be written, so that nobody sees what is really trained: ${why}`);
+    say(`The hook cannot be written, so Coxswain cannot check what is trained: ${why}`);
     return undefined;
   }
 }

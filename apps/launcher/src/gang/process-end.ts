@@ -1,14 +1,14 @@
-/** How did a process end that somebody else started? The kernel keeps it until that one asks. */
+/** How a child of another process ended. The kernel keeps the status until the parent reads it. */
 import { readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitBySignal, type RankExit } from '../ending/verdict.ts';
 
 /** torchrun and ft_launcher ask ten times a second (`--monitor-interval`). */
 const LOOK_MS = 5;
-/** A program may say good-bye and then take its time to leave. */
+/** A program may disconnect some time before it exits. */
 const PATIENCE_MS = 2_000;
 
-/** `ended`: and nobody has asked how. `gone`: somebody has, it was never a child of that parent, or this launcher may not know how. */
+/** `ended`: its parent has not read the status yet. `gone`: the parent has, it was never its child, or this launcher may not read the status. */
 export type ProcessStanding =
   { readonly kind: 'runs' } | { readonly kind: 'gone' } | { readonly kind: 'ended'; readonly exit: RankExit };
 
@@ -17,7 +17,7 @@ export interface EndOptions {
   readonly patienceMs?: number;
 }
 
-/** How a child of `parent` that is about to end ends; undefined where nobody can say any more, or it does not end. */
+/** Waits for a child of `parent` to end, and returns how it ended; undefined if that is unknown, or it does not end. */
 export async function endOfChild(
   pid: number,
   parent: number,
@@ -63,7 +63,7 @@ export function standingIn(
 /** Of those that follow the name, which is the second. */
 const FIELD_OF_END = 52 - 3;
 
-/** As wait(2) tells it. */
+/** Decodes a status of wait(2). */
 function toExit(status: number): RankExit {
   const number = status & 0x7f;
   return number === 0 ? { kind: 'code', code: (status >> 8) & 0xff } : exitBySignal(number);

@@ -14,8 +14,8 @@ const TAIL_LINE_BYTES = 2048;
 const NEWLINE = 0x0a;
 
 /**
- * Writes whole lines to one of the container's own streams and never makes anybody wait: what nobody reads in time is dropped,
- * and a line says how much.
+ * Writes whole lines to one of the container's own streams and never blocks: output that is not read in time is dropped,
+ * and a line counts it.
  */
 export class LogSink {
   readonly #stream: Writable;
@@ -67,7 +67,7 @@ export class LogSink {
     const what = `${this.#droppedLines} lines (${this.#droppedBytes} bytes)`;
     this.#droppedLines = 0;
     this.#droppedBytes = 0;
-    this.#stream.write(`[launcher] ${what} of output were dropped because nobody read them in time.\n`);
+    this.#stream.write(`[launcher] ${what} of output were dropped because they were not read in time.\n`);
   }
 }
 
@@ -93,7 +93,7 @@ export interface LogRelayOptions {
   readonly name: string;
   readonly sink: LogSink;
   readonly tail: LogTail;
-  /** Sees each line, and says whether it is kept to explain an end. */
+  /** Receives each line; returns whether the line is kept to explain a failure. */
   readonly watch?: ((line: Buffer) => boolean) | undefined;
 }
 

@@ -23,7 +23,7 @@ import { SaveRequests } from '../requests/save-requests.ts';
 import { StackRequests } from '../requests/stack-requests.ts';
 import { StopSignals } from './stop-signals.ts';
 import { clearTerminationMessage, fitCause, writeTerminationMessage } from '../ending/termination.ts';
-import { checkpointVerdict, makesRoom, plainVerdict, type Verdict } from '../ending/verdict.ts';
+import { checkpointVerdict, canRestartInPlace, plainVerdict, type Verdict } from '../ending/verdict.ts';
 
 const WAITING_SENTENCE_MS = 10_000;
 const LAST_WORD_MS = 2_000;
@@ -156,7 +156,7 @@ async function live(life: Life): Promise<Ending> {
     const { verdict, cause } = last;
     if (verdict.leavesProcesses === true)
       life.say('A process that the ranks started does not end, although it was killed: this pod can run no others.');
-    if (!makesRoom(verdict, next)) return last;
+    if (!canRestartInPlace(verdict, next)) return last;
     // Before anything else: if the pod is killed from now on, its termination message already names the cause.
     writeMessage(life, cause);
     life.reporter.reaped(verdict.isOrdered === true ? undefined : cause);

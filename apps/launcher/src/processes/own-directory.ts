@@ -1,11 +1,11 @@
-/** Where does a launcher put what it and its ranks alone need: a socket, the files of the engine? */
+/** The private directory of a launcher and its ranks, for a socket and the files of the engine. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Every pod has the first, also where its root cannot be written to. Short: the path of a socket has at most 107 bytes. */
 const PLACES = ['/dev/shm', '/tmp', '/var/tmp'] as const;
 
-/** A directory that nobody but this user can enter; throws what the system says of the last place where there is room at none. */
+/** Creates a directory that only this user can enter. Throws the system errors if no place has room. */
 export function makeOwnDirectory(places: readonly string[] = PLACES): string {
   const failures: string[] = [];
   for (const place of places) {

@@ -1,4 +1,4 @@
-/** What does the kernel tell of a process that says who it is? */
+/** Facts of a process from /proc, to check what it claims to be. */
 import { readFileSync } from 'node:fs';
 
 export interface ProcessFacts {

@@ -20,7 +20,7 @@ export function processesBelow(parent: number, variable: string): readonly numbe
     .filter((pid) => parentOf(pid) === parent && `\0${realTable.environmentOf(pid)}`.includes(`\0${variable}=`));
 }
 
-/** The processes of this container, as the kernel tells of them. */
+/** The processes of this container, from /proc. */
 export interface ProcessTable {
   ids(): readonly number[];
   /** Empty for one that has ended, is about to, or is being replaced by another program at this moment. */
@@ -35,7 +35,7 @@ export interface ProcessTable {
 /** What is killed is gone within milliseconds, or within seconds where it has much memory to give back; after that it hangs in the kernel. */
 const STRAYS_MS = 10_000;
 const LOOK_AGAIN_MS = 10;
-/** A process that forks, or is replaced by another program, while it is looked for is found by the next look. */
+/** A process that forks or execs during a search is found by the next one. */
 const QUIET_LOOKS = 2;
 
 /**

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 /** Variables that only the launcher and what it starts know; the operator does not write them into pods. */
 export const LAUNCHER_ENV = {
-  /** Unix socket on which a rank tells its facts as JSON lines (`engine-facts.ts`). */
+  /** Unix socket on which a rank reports facts as JSON lines (`engine-facts.ts`). */
   reportSocket: 'COXSWAIN_REPORT_SOCKET',
   /** Marks every process that this launcher started, directly or not, so that none is overlooked at the end. */
   bootId: 'COXSWAIN_BOOT_ID',
@@ -19,7 +19,7 @@ export const LAUNCHER_ENV = {
 
 const DEFAULT_GRACE_SECONDS = 30;
 const DEFAULT_PATIENCE_SECONDS = 120;
-/** Before the ranks of its peers, which meet nobody, end by the time-outs of their engines: the shortest of PyTorch's, of its store, is 300 s. */
+/** Shorter than the rendezvous timeouts of its peers' engines: PyTorch's shortest, of its store, is 300 s. */
 const DEFAULT_FIRST_CONTACT_SECONDS = 240;
 /** A file server that takes over from another lets clients wait for its grace period: 90 s for NFS on Linux. */
 const DEFAULT_MOUNT_PATIENCE_SECONDS = 120;
@@ -55,7 +55,7 @@ const Environment = z.object({
   [LAUNCHER_ENV.mountPatienceSeconds]: integer(2, 86_400).default(DEFAULT_MOUNT_PATIENCE_SECONDS),
 });
 
-/** Everything the launcher knows of its pod; durations in ms. Read once, at the start. */
+/** The settings of the launcher from its environment; durations in ms. Read once, at the start. */
 export interface Settings {
   readonly jobName: string;
   readonly jobUid: string;
@@ -72,7 +72,7 @@ export interface Settings {
   readonly tokenFile: string;
   /** Where the checkpoint claim is mounted. */
   readonly checkpointMount: string;
-  /** What is looked at before the first rank, once every pod of the gang is there. */
+  /** Preflight before the first rank, once every pod of the gang has started. */
   readonly preflight: { readonly level: PreflightLevel; readonly timeoutMs: number };
   readonly patienceMs: number;
   readonly firstContactMs: number;
@@ -84,7 +84,7 @@ export interface Settings {
 export type ParsedSettings =
   { readonly kind: 'settings'; readonly settings: Settings } | { readonly kind: 'refused'; readonly sentence: string };
 
-/** Reads the pod's environment, or says in one sentence what is wrong with it. */
+/** Parses the pod's environment, or returns a sentence about what is wrong with it. */
 export function parseSettings(environment: Readonly<Record<string, string | undefined>>): ParsedSettings {
   const parsed = Environment.safeParse(environment);
   if (!parsed.success) return { kind: 'refused', sentence: toSentence(parsed.error, environment) };
