@@ -216,7 +216,7 @@ describe('coxswain engines', () => {
     const { out } = await runOffline({}, 'engines');
     expect(out).toMatch(/^ENGINE +RELEASES +PROGRAM +RANKS STARTED BY\nreference +- +its own +launcher\n/);
     expect(out).toMatch(/Layout options that reference supports\n {2}only its degrees\n/);
-    expect(out).toMatch(/torchtitan can be told of a layout\n {2}schedules: 1f1b, /);
+    expect(out).toMatch(/Layout options that torchtitan supports\n {2}schedules: 1f1b, /);
   });
 
   it.each(['render', 'engines'])('%s --help shows examples', async (command) => {
