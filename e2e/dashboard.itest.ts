@@ -129,7 +129,7 @@ describe('the dashboard', () => {
     const first = await lastStepOf('Loss');
     await waitFor(async () => (await lastStepOf('Loss')) > first, { what: 'the curve to grow' });
 
-    await seen('[data-testid=rendering]', /What is run\s+command, each rank by the launcher in epoch 1/);
+    await seen('[data-testid=rendering]', /What is run\s+command, each rank by the launcher in attempt 1/);
     expect(await page.getByRole('tab', { name: 'command' }).getAttribute('aria-selected')).toBe('true');
     await seen('[role=tabpanel]', /\S/);
 
@@ -144,7 +144,7 @@ describe('the dashboard', () => {
 
     await seen('.events', /RankFailed/);
     await seen('.events', /Restarting/);
-    await seen('.facts', /Epoch\s+1\.2/);
+    await seen('.facts', /Attempt\s+1\.2/);
     await seen('table', /EngineFailed[\s\S]*rank 1 on node local-\S+ exited with/i);
     await seen('table', /after step \d+/);
     await seen('[data-testid=incidents]', /Crash of rank 1 \(GPU \d of its pod\) on node local-\S+/);
@@ -157,7 +157,7 @@ describe('the dashboard', () => {
     });
     await seen('.events', /CheckpointSaved/);
     await seen('[data-testid=incidents]', /The job trained again.*were lost, with \d+ steps trained again/);
-    await seen('[data-testid=life]', /of GPU time were steps that counted; 1 incident\.[\s\S]*infrastructure recovery/);
+    await seen('[data-testid=life]', /of GPU time were productive steps; 1 incident\.[\s\S]*infrastructure recovery/);
     expect(await page.getByTestId('life-bar').getAttribute('aria-label')).toMatch(/^The job’s life: [\d.]+ %/);
     expect(await page.locator('.life-bar .spent-productive').count()).toBeGreaterThan(0);
     await page.locator('.life-marks a').click();
@@ -185,7 +185,7 @@ describe('the dashboard', () => {
     await page.getByRole('link', { name: 'Coxswain' }).click();
     await page.getByRole('link', { name: 'held' }).click();
     await seen('.title .pill', /Running/);
-    await askUntil(/4 ranks of epoch 1 asked at[\s\S]*ranks 0-3 \(4 of 4\)/);
+    await askUntil(/4 ranks of attempt 1 at[\s\S]*ranks 0-3 \(4 of 4\)/);
     await picture('7-stacks');
     await page.getByRole('button', { name: 'Suspend' }).click();
     await seen('.title .pill', /Suspended/);
@@ -226,7 +226,7 @@ describe('the dashboard', () => {
   });
 
   it('tells since when the fabric looks so', async () => {
-    const history = page.locator('section', { has: page.getByRole('heading', { name: 'What it looked like' }) });
+    const history = page.locator('section', { has: page.getByRole('heading', { name: 'History' }) });
     // It is recorded once two looks, half a minute apart, have seen the same, and read when somebody asks.
     await waitFor(
       async () => {

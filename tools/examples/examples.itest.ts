@@ -243,7 +243,7 @@ describe('the real API server', () => {
   it.each<[string, object, RegExp]>([
     ['steps beside tokens', { training: { ...training, tokens: 1 } }, /in steps or in tokens; give exactly one/],
     ['neither steps nor tokens', { training: { globalBatchSize: 8 } }, /in steps or in tokens; give exactly one/],
-    ['tokens without a model', { training: { tokens: 1, globalBatchSize: 8 } }, /tokens need model.sequenceLength/],
+    ['tokens without a model', { training: { tokens: 1, globalBatchSize: 8 } }, /tokens needs model.sequenceLength/],
     [
       'tokens for more steps than are counted',
       { training: { tokens: 1e15, globalBatchSize: 8 }, model: { ...sizes, sequenceLength: 1 } },
@@ -322,9 +322,9 @@ describe('the real API server', () => {
     await expect(patch({ gpus: null, layout: {} })).rejects.toThrow(/only while the job is suspended/);
     await expect(patch({ minGpus: 2 })).rejects.toThrow(/only while the job is suspended/);
     await patch({ suspend: true });
-    await expect(patch({ minGpus: 5 })).rejects.toThrow(/minGpus is the least of a job that says gpus/);
+    await expect(patch({ minGpus: 5 })).rejects.toThrow(/minGpus needs gpus and cannot be larger/);
     await patch({ minGpus: 2 });
-    await expect(patch({ gpus: null, layout: {} })).rejects.toThrow(/minGpus is the least of a job that says gpus/);
+    await expect(patch({ gpus: null, layout: {} })).rejects.toThrow(/minGpus needs gpus and cannot be larger/);
     await patch({ gpus: null, minGpus: null, layout: { dataParallelDegree: 4 } });
     await patch({ gpus: 8, layout: null });
     expect(await kubectl(['get', 'trainingjob', 'gpt-auto', '-o', 'jsonpath={.spec.gpus}{.spec.layout}'])).toBe('8');

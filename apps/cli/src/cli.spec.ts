@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { parse } from 'yaml';
 import { main } from './main.ts';
-import type { CliContext } from './session.ts';
+import type { CliContext } from './session/session.ts';
 
 type Routes = Readonly<Record<string, FakeAnswer | readonly FakeAnswer[]>>;
 
@@ -274,7 +274,7 @@ describe('reading', () => {
           },
         },
       },
-      / {2}1 +Failed +EngineFailed +from scratch +tp2 x dp2 +Rank 1 exited with 1\n {2}2 +Released +- +from step 20 +tp2 x dp2\n\nHow epoch 1 failed\n {2}Unknown \(unknown\), rule default \(Restart\)\. Left: 2 of 3 restarts\.\n {2}Rank 1 exited with 1\n {2}Traceback\n$/,
+      / {2}1 +Failed +EngineFailed +from scratch +tp2 x dp2 +Rank 1 exited with 1\n {2}2 +Released +- +from step 20 +tp2 x dp2\n\nHow attempt 1 failed\n {2}Unknown \(unknown\), rule default \(Restart\)\. Left: 2 of 3 restarts\.\n {2}Rank 1 exited with 1\n {2}Traceback\n$/,
     ],
     [
       'get tells each run of ranks that were started again in their pods',
@@ -317,7 +317,7 @@ describe('reading', () => {
       'get shows who chose the layout, and the predicted beside the measured step time',
       ['get', 'tiny-gpt'],
       { ...ME, [`GET ${JOBS}`]: { json: { items: [aPlannedJob()] } } },
-      /Layout: +tp2 x dp2 on 4 GPUs, chosen by the planner[\s\S]*Step time: +predicted 110 ms, measured 100 ms \(\+10\.0 %\) over 7 steps of epoch 1[\s\S]*Runners-up: +dp4 \(120 ms\)/,
+      /Layout: +tp2 x dp2 on 4 GPUs, chosen by the planner[\s\S]*Step time: +predicted 110 ms, measured 100 ms \(\+10\.0 %\) over 7 steps of attempt 1[\s\S]*Runners-up: +dp4 \(120 ms\)/,
     ],
     [
       'get says which variables and files come from which Secrets, and no value',
@@ -363,7 +363,7 @@ describe('reading', () => {
         ...ME,
         'GET /v1/projects/research/plans/accuracy': { json: { overall: { ...FIGURES, n: 0 }, groups: [], items: [] } },
       },
-      /^No job has been both predicted and measured yet\.\n$/,
+      /^No job has both a predicted and a measured step time yet\.\n$/,
     ],
     [
       'plans list shows what was asked, and where 80 of 100 such steps lie',
@@ -424,13 +424,13 @@ describe('reading', () => {
           },
         },
       },
-      /^STEPS +EPOCH +LOSS +LEAST +GREATEST .*\n1-90 +1 +3\.0000 +2\.0000 +11\.0000 .*\n91 +1 +2\.5000 +2\.5000 +2\.5000 /,
+      /^STEPS +ATTEMPT +LOSS +LOWEST +HIGHEST .*\n1-90 +1 +3\.0000 +2\.0000 +11\.0000 .*\n91 +1 +2\.5000 +2\.5000 +2\.5000 /,
     ],
     [
       'checkpoints are listed with step and size',
       ['checkpoints', 'tiny-gpt'],
       { ...FOUND, [`GET ${JOB}/checkpoints`]: { json: { items: [aCheckpointRecord()] } } },
-      /^STEP +EPOCH +STATE +SIZE +NAME\n20 +1 +Complete +1\.5 MiB /,
+      /^STEP +ATTEMPT +STATE +SIZE +NAME\n20 +1 +Complete +1\.5 MiB /,
     ],
     [
       'logs print what the rank wrote, byte for byte',
@@ -591,7 +591,7 @@ describe('acting', () => {
     });
     expect(code).toBe(4);
     expect(out).toMatch(/^Llama 3.1 8B on 8 x NVIDIA H100/);
-    expect(err).toContain(`Kept as plan ${A_STORED_PLAN.id} of project research.`);
+    expect(err).toContain(`Saved as plan ${A_STORED_PLAN.id} of project research.`);
     expect(fake?.requests.at(-1)).toMatchObject({
       headers: { 'idempotency-key': expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown },
       body: { model: 'llama-3.1-8b', cluster: { gpus: 8 } },
@@ -795,7 +795,7 @@ describe('a job that is named', () => {
 
 describe('what goes wrong is said in a sentence', () => {
   it.each<[string, readonly string[], Routes, RegExp]>([
-    ['no such job', ['get', 'nobody'], FOUND, /^No job named "nobody" in project research\. `coxswain list` shows/],
+    ['no such job', ['get', 'nobody'], FOUND, /^No job named "nobody" in project research\. `coxswain list` lists/],
     [
       'a token for every project, and none named',
       ['list'],
@@ -837,8 +837,8 @@ describe('what goes wrong is said in a sentence', () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ['is empty', '', /holds no job/],
-    ['is a list', '[1, 2]', /holds no job/],
+    ['is empty', '', /contains no job/],
+    ['is a list', '[1, 2]', /contains no job/],
     ['is not YAML', 'a: [', /is neither YAML nor JSON: /],
     ['holds two documents', '---\na: 1\n---\nb: 2\n', /holds 2 documents; submit one job at a time/],
     [

@@ -4,34 +4,40 @@ import { Command, CommanderError, Option } from 'commander';
 import { createRequire } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
 import { CliError } from './cli-error.ts';
-import { terminalAsker } from './asker.ts';
-import { addAuditCommand } from './audit-command.ts';
-import { addActingCommands } from './acting-commands.ts';
-import { addCalibrateCommand } from './calibrate-command.ts';
-import { addEngineCommands } from './engine-commands.ts';
-import { addFabricCommands } from './fabric-commands.ts';
-import { addHealthCommands } from './health-commands.ts';
-import { addImportCommand } from './import-command.ts';
-import { addInitCommand } from './init-command.ts';
-import { addLayoutCommands } from './layout-commands.ts';
-import { addPlannerCommands } from './planner-commands.ts';
-import { addPlaceCommand } from './place-command.ts';
-import { addPlansCommands } from './plans-commands.ts';
-import { addProjectCommands } from './project-commands.ts';
-import { addReadingCommands } from './reading-commands.ts';
-import type { CliContext, Session } from './session.ts';
-import { OUTPUT_FORMATS, render, type OutputFormat } from './output.ts';
-import { addGoodputCommand } from './goodput-command.ts';
-import { addIncidentsCommand } from './incidents-command.ts';
-import { addGroupCommands } from './group-commands.ts';
-import { addStacksCommand } from './stacks-command.ts';
-import { addSimulateCommand } from './simulate-command.ts';
-import { addSignInCommands } from './sign-in-commands.ts';
-import { openBrowser } from './open-browser.ts';
-import { addTokenCommands } from './token-commands.ts';
-import { addWebhookCommands } from './webhook-commands.ts';
-import { openProject } from './project-jobs.ts';
-import { credentialsPath, resolveServer, resolveSettings, type Settings, type SettingsFlags } from './settings.ts';
+import { terminalAsker } from './session/asker.ts';
+import { addAuditCommand } from './projects/audit-command.ts';
+import { addActingCommands } from './jobs/acting-commands.ts';
+import { addCalibrateCommand } from './calibrate/calibrate-command.ts';
+import { addEngineCommands } from './engines/engine-commands.ts';
+import { addFabricCommands } from './fabric/fabric-commands.ts';
+import { addHealthCommands } from './health/health-commands.ts';
+import { addImportCommand } from './import/import-command.ts';
+import { addInitCommand } from './init/init-command.ts';
+import { addLayoutCommands } from './layouts/layout-commands.ts';
+import { addPlannerCommands } from './plan/planner-commands.ts';
+import { addPlaceCommand } from './place/place-command.ts';
+import { addPlansCommands } from './plan/plans-commands.ts';
+import { addProjectCommands } from './projects/project-commands.ts';
+import { addReadingCommands } from './jobs/reading-commands.ts';
+import type { CliContext, Session } from './session/session.ts';
+import { OUTPUT_FORMATS, render, type OutputFormat } from './output/output.ts';
+import { addGoodputCommand } from './jobs/goodput-command.ts';
+import { addIncidentsCommand } from './jobs/incidents-command.ts';
+import { addGroupCommands } from './projects/group-commands.ts';
+import { addStacksCommand } from './jobs/stacks-command.ts';
+import { addSimulateCommand } from './simulate/simulate-command.ts';
+import { addSignInCommands } from './sign-in/sign-in-commands.ts';
+import { openBrowser } from './sign-in/open-browser.ts';
+import { addTokenCommands } from './sign-in/token-commands.ts';
+import { addWebhookCommands } from './projects/webhook-commands.ts';
+import { openProject } from './session/project-jobs.ts';
+import {
+  credentialsPath,
+  resolveServer,
+  resolveSettings,
+  type Settings,
+  type SettingsFlags,
+} from './session/settings.ts';
 
 type Globals = SettingsFlags & { readonly output: OutputFormat };
 

@@ -70,7 +70,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
       setMe(undefined);
       setToken(undefined);
     };
-    // What could not be ended at the API is still there: then nobody is told that it is gone.
+    // If the API could not end the session, it still exists, and the page must not claim that it ended.
     const signOut = (): void =>
       void (token === undefined ? api.signOut().then(forget, (error) => setProblem(sentenceOf(error))) : forget());
     const session = me === undefined ? undefined : { api, me, signOut };
@@ -94,7 +94,7 @@ export function useSession(): Session {
   return session;
 }
 
-/** Where people have accounts, as the API says; null also where it does not say. */
+/** The identity provider, from the API; null also if the API does not answer. */
 function useIssuer(): string | null | undefined {
   const [issuer, setIssuer] = useState<string | null>();
   useEffect(() => {

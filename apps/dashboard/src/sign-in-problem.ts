@@ -4,7 +4,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   unavailable: 'The accounts service does not answer at the moment. Try again in a minute, or use an API token.',
 };
 
-/** What to say of a sign-in at the issuer that failed. The word comes from an address, which anybody can write: nothing of it is shown. */
+/** The message for a failed sign-in at the identity provider. The code comes from the URL, which anyone can forge, so it is never shown. */
 export function signInProblem(word: string): string {
   return (
     (Object.hasOwn(PROBLEMS, word) ? PROBLEMS[word] : undefined) ?? 'The sign-in was not completed. Please try again.'

@@ -3,7 +3,7 @@ export function formatMs(durationMs: number): string {
   return `${durationMs.toLocaleString('en', { maximumSignificantDigits: 3 })} ms`;
 }
 
-/** `+4.8 %`; an error is told with its sign. */
+/** `+4.8 %`: an error with its sign. */
 export function signedPercent(value: number): string {
   return `${value > 0 ? '+' : ''}${value.toFixed(1)} %`;
 }

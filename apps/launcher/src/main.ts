@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { EXIT_CODES } from '@coxswain/api-types';
-import { look, LOOK } from './checkpoint-look.ts';
+import { runVerifier, VERIFY_CHECKPOINT } from './checkpoints/verifier-process.ts';
 import { WATCH_SAVES, watchSaves } from './engine-saves/watch-saves.ts';
-import { install } from './install.ts';
-import { run } from './run.ts';
-import { untilToldToEnd } from './rest.ts';
-import { parseSettings } from './settings.ts';
-import { fitCause, writeTerminationMessage } from './termination.ts';
-import { LAUNCHER_VERSION } from './version.ts';
+import { install } from './program/install.ts';
+import { run } from './pod/run.ts';
+import { waitForSignal } from './program/rest.ts';
+import { parseSettings } from './program/settings.ts';
+import { fitCause, writeTerminationMessage } from './ending/termination.ts';
+import { LAUNCHER_VERSION } from './program/version.ts';
 
 const NAME = 'coxswain-launcher';
 const HELP = `${NAME} ${LAUNCHER_VERSION}: the first process of a training container.
@@ -15,7 +15,7 @@ const HELP = `${NAME} ${LAUNCHER_VERSION}: the first process of a training conta
   ${NAME} run -- <program> [arguments]   start one process of the engine per GPU, watch and report
   ${NAME} install --to <directory>       copy this program into a directory, as ${NAME}
   ${NAME} install <file>                 copy this program to a path
-  ${NAME} rest                           do nothing until told to end, in a pod that is there for its images
+  ${NAME} rest                           stay idle until SIGTERM or SIGINT, in a pod that only pulls images
   ${NAME} version                        print the version
   ${NAME} --help                         print this
 
@@ -27,7 +27,7 @@ Any other code is the failing rank's own; a rank ended by signal n gives 128 + n
 `;
 const WRONG_USE = 64;
 
-/** Runs one subcommand and gives the exit code. */
+/** Runs one subcommand and returns the exit code. */
 async function main(args: readonly string[]): Promise<number> {
   const [subcommand, ...rest] = args;
   switch (subcommand) {
@@ -36,10 +36,10 @@ async function main(args: readonly string[]): Promise<number> {
     case 'install':
       return await installSelf(rest);
     case 'rest':
-      await untilToldToEnd();
+      await waitForSignal();
       return 0;
-    case LOOK:
-      await look(rest[0] ?? '', writeOut);
+    case VERIFY_CHECKPOINT:
+      await runVerifier(rest[0] ?? '', writeOut);
       return 0;
     case WATCH_SAVES:
       await watchSaves(rest[0] ?? '', { input: process.stdin, write: writeOut });
@@ -55,13 +55,13 @@ async function main(args: readonly string[]): Promise<number> {
       return 0;
     default:
       process.stderr.write(
-        `${NAME}: ${subcommand === undefined ? 'name a subcommand' : `${subcommand} is no subcommand`}.\n\n${HELP}`,
+        `${NAME}: ${subcommand === undefined ? 'name a subcommand' : `${subcommand} is not a subcommand`}.\n\n${HELP}`,
       );
       return WRONG_USE;
   }
 }
 
-/** Settles once it has left this process, which may end then: an exit cuts off what a pipe did not take yet. */
+/** Settles when the text is written: an exit would cut off what a pipe did not accept yet. */
 async function writeOut(text: string): Promise<void> {
   await new Promise((resolve) => process.stdout.write(text, resolve));
 }
@@ -81,14 +81,14 @@ async function installSelf(args: readonly string[]): Promise<number> {
   const target =
     first === '--to' && directory !== undefined ? join(directory, NAME) : args.length === 1 ? first : undefined;
   if (target === undefined || target.startsWith('-')) {
-    process.stderr.write(`${NAME}: say where to: ${NAME} install --to <directory>\n`);
+    process.stderr.write(`${NAME}: name the target directory: ${NAME} install --to <directory>\n`);
     return WRONG_USE;
   }
   await install(process.execPath, target);
   return 0;
 }
 
-/** The pod cannot be understood, so there is nobody to report to: the sentence goes to the log and the termination message. */
+/** The settings are invalid, so there is no operator to report to: the sentence goes to the log and the termination message. */
 function refuse(sentence: string): number {
   process.stderr.write(`[launcher] ${sentence}\n`);
   const { COXSWAIN_TERMINATION_LOG, COXSWAIN_NODE_NAME } = process.env;

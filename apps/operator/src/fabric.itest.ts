@@ -124,7 +124,7 @@ describe('the Fabric resource on a real API server', () => {
       'an override of no nodes',
       { overrides: [{ nvlinkDomain: 'rack' }] },
       FABRIC_NAME,
-      /must say nodes or a nodeSelector/,
+      /must have nodes or a non-empty nodeSelector/,
     ],
     ['a name that no label can have', { overrides: [{ nodes: ['n'], island: 'a b' }] }, FABRIC_NAME, /island/],
   ])('%s is refused', async (_sentence, spec, name, why) => {

@@ -240,7 +240,7 @@ describe('the API server', () => {
     [
       'no image anywhere',
       { engine: { name: 'command', command: ['a'] } },
-      /engine.image is required where no runtime is named/,
+      /engine.image is required unless the job names a runtime/,
     ],
     [
       'a kind of runtime that there is none of',

@@ -55,13 +55,13 @@ import { ApiProblem, ApiUnreachable, parseJson } from './api-problem.ts';
 import { chunks } from './chunks.ts';
 import { serverSentEvents } from './server-sent-events.ts';
 
-/** Where the API is and who asks. */
+/** The address of the API and the credentials of the caller. */
 export interface ApiAccess {
   /** Base URL without a trailing slash; '' means the page's own origin. */
   readonly server: string;
-  /** Undefined: the page, whose browser sends the cookie of its session; or somebody who is about to sign in. */
+  /** Undefined in the browser, which sends its session cookie, and before sign-in. */
   readonly token: string | undefined;
-  /** Ends every call when it aborts; a call then rejects with the signal's reason. */
+  /** Aborts every call; a call then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -74,11 +74,11 @@ interface RequestOptions {
 
 interface Making {
   readonly body: unknown;
-  /** Undefined: a fresh one. */
+  /** Undefined: a new key. */
   readonly idempotencyKey: string | undefined;
 }
 
-/** What a job's live stream says; `lastEventId` lets a reader go on where it left off. After `resync` read the job's curve again: something was left out. */
+/** A change from a job's live stream. Pass `lastEventId` to continue after it. After `resync` read the job's curve again: the stream left something out. */
 export type StreamedChange = { readonly lastEventId?: string | undefined } & (
   | { readonly kind: 'event'; readonly event: JobEvent }
   | { readonly kind: 'job'; readonly job: Job }
@@ -86,13 +86,13 @@ export type StreamedChange = { readonly lastEventId?: string | undefined } & (
   | { readonly kind: 'resync' }
 );
 
-/** A job as its URL names it. */
+/** Project and id of a job. */
 interface JobReference {
   readonly project: string;
   readonly id: string;
 }
 
-/** Which incidents. */
+/** Filters for incidents. */
 export interface IncidentFilters {
   readonly kind?: IncidentKind | undefined;
   readonly state?: 'open' | 'over' | undefined;
@@ -101,7 +101,7 @@ export interface IncidentFilters {
   readonly pageToken?: string | undefined;
 }
 
-/** Which snapshots of the fabric; times as text with their zone. */
+/** Filters for snapshots of the fabric. Times are ISO texts with a zone. */
 interface SnapshotFilters {
   readonly since?: string | undefined;
   readonly until?: string | undefined;
@@ -109,7 +109,7 @@ interface SnapshotFilters {
   readonly pageToken?: string | undefined;
 }
 
-/** Which entries of the audit; times as text with their zone. */
+/** Filters for audit entries. Times are ISO texts with a zone. */
 interface AuditFilters {
   readonly since?: string | undefined;
   readonly until?: string | undefined;
@@ -120,24 +120,24 @@ interface AuditFilters {
   readonly pageSize?: number;
 }
 
-/** Which jobs of a project, and in which order. What is absent asks nothing. */
+/** Filters and order of a list of jobs. Absent fields do not filter. */
 export interface JobQuery {
   readonly state?: string | undefined;
-  /** As kubectl selects labels. */
+  /** Label selector in the syntax of kubectl. */
   readonly labelSelector?: string | undefined;
-  /** Name of who made them. */
+  /** Name of the creator. */
   readonly owner?: string | undefined;
-  /** Beginnings of words of the name, with spaces between them. */
+  /** Prefixes of words in the name, separated by spaces. */
   readonly q?: string | undefined;
   readonly orderBy?: JobOrder | undefined;
   readonly direction?: 'asc' | 'desc' | undefined;
 }
 
-/** A token as its URL names it. */
+/** Project and id of a token. */
 type TokenReference = JobReference;
-/** An endpoint as its URL names it. */
+/** Project and id of a webhook. */
 type WebhookReference = JobReference;
-/** A stored plan as its URL names it. */
+/** Project and id of a stored plan. */
 type PlanReference = JobReference;
 
 /**
@@ -156,7 +156,7 @@ export class ApiClient {
     return this.#json(WhoAmI, '/v1/whoami');
   }
 
-  /** Every node with GPUs, where it sits, and which jobs hold it (administrators). */
+  /** Every node with GPUs, its position, and the jobs on it (administrators). */
   fabric(): Promise<ClusterFabric> {
     return this.#json(ClusterFabric, '/v1/fabric');
   }
@@ -165,17 +165,17 @@ export class ApiClient {
     return this.#json(SignInMethods, '/v1/sign-in');
   }
 
-  /** A token of ours for what the issuer gave. */
+  /** Exchanges a token of the identity provider for a Coxswain token. */
   tradeForToken(body: SignInTrade): Promise<SignInToken> {
     return this.#json(SignInToken, '/v1/sign-in/tokens', { method: 'POST', body });
   }
 
-  /** Ends the session; of the page's cookie, or of the token. */
+  /** Ends the session of the cookie or of the token. */
   async signOut(): Promise<void> {
     await this.#request('/v1/sign-out', { method: 'POST' });
   }
 
-  /** Of a project, or of the cluster: `-`. */
+  /** Group roles of a project; `-` is the cluster. */
   groupRoles(project: string): Promise<GroupRoleList> {
     return this.#json(GroupRoleList, `${projectPath(project)}/group-roles`);
   }
@@ -214,7 +214,7 @@ export class ApiClient {
     return this.#json(AuditList, `${projectPath(project)}/audit${search({ ...query })}`);
   }
 
-  /** Every entry for which all filters hold, newest first, page by page; project `-` is the whole cluster. */
+  /** Audit entries that match all filters, newest first, page by page. Project `-` is the whole cluster. */
   async *audit(project: string, filters: AuditFilters = {}): AsyncGenerator<AuditEntry> {
     let pageToken: string | undefined;
     do {
@@ -232,7 +232,7 @@ export class ApiClient {
     return this.#json(ApiTokenCreated, `${projectPath(project)}/tokens`, { method: 'POST', body });
   }
 
-  /** Its successor; the old token stays good for a while. */
+  /** Creates a successor of the token. The old token stays valid for a while. */
   rotateToken(token: TokenReference, body: ApiTokenRotateInput): Promise<ApiTokenCreated> {
     return this.#json(ApiTokenCreated, `${tokenPath(token)}/rotate`, { method: 'POST', body });
   }
@@ -249,7 +249,7 @@ export class ApiClient {
     return this.#json(WebhookCreated, `${projectPath(project)}/webhooks`, { method: 'POST', body });
   }
 
-  /** A new secret; messages are signed with the old one too for a while. */
+  /** Creates a new secret. For a while messages are also signed with the old one. */
   rotateWebhook(webhook: WebhookReference, body: WebhookRotateInput): Promise<WebhookCreated> {
     return this.#json(WebhookCreated, `${webhookPath(webhook)}/rotate`, { method: 'POST', body });
   }
@@ -270,7 +270,7 @@ export class ApiClient {
     await this.#request(webhookPath(webhook), { method: 'DELETE' });
   }
 
-  /** The same idempotency key makes one job however often it is sent. */
+  /** Creates a job. The same idempotency key creates one job, however often it is sent. */
   createJob(project: string, body: JobCreateInput, idempotencyKey?: string): Promise<Job> {
     return this.#make(Job, `${projectPath(project)}/jobs`, { body, idempotencyKey });
   }
@@ -286,7 +286,7 @@ export class ApiClient {
     return this.#json(JobList, `${projectPath(project)}/jobs${search({ ...query })}`);
   }
 
-  /** Every job of the project in short that the query means, page by page. */
+  /** Summaries of the jobs that match the query, page by page. */
   async *jobs(project: string, query: JobQuery = {}): AsyncGenerator<JobSummary> {
     let pageToken: string | undefined;
     do {
@@ -296,7 +296,7 @@ export class ApiClient {
     } while (pageToken !== undefined);
   }
 
-  /** Null removes a label; what is not named stays. */
+  /** Changes labels of a job. Null removes a label; other labels stay. */
   labelJob(reference: JobReference, labels: JobLabelChange): Promise<Job> {
     return this.#json(Job, jobPath(reference), { method: 'PATCH', body: { labels } });
   }
@@ -309,7 +309,7 @@ export class ApiClient {
     return this.#json(Job, `${jobPath(reference)}/cancel`, { method: 'POST', body: {} });
   }
 
-  /** Without a layout or a number of GPUs the job goes on with what it has. */
+  /** Resumes a job. Without a layout or a number of GPUs it keeps its layout. */
   resume(reference: JobReference, request: JobResume = {}): Promise<Job> {
     return this.#json(Job, `${jobPath(reference)}/resume`, { method: 'POST', body: request });
   }
@@ -322,7 +322,7 @@ export class ApiClient {
     return this.#json(JobEventList, `${jobPath(reference)}/events`);
   }
 
-  /** A page of the loss curve (at most `limit` steps, 2,000 by default), or all of it in at most `maxPoints` points, each of which can stand for several steps. */
+  /** A page of the loss curve (`limit` steps, 2,000 by default), or the whole curve in at most `maxPoints` points, each of one or several steps. */
   steps(
     reference: JobReference,
     query: {
@@ -340,12 +340,12 @@ export class ApiClient {
     return this.#json(RankMap, `${jobPath(reference)}/ranks`);
   }
 
-  /** What it runs, or why it cannot. */
+  /** What the engine of the job runs, or why it cannot run. */
   rendering(reference: JobReference): Promise<JobRendering> {
     return this.#json(JobRendering, `${jobPath(reference)}/rendering`);
   }
 
-  /** In the middle of what its ranks are now; with a rank, those of its pod. */
+  /** Current stack traces of the job's ranks; with `rank`, of the ranks of its pod. */
   stacks(reference: JobReference, query: { readonly rank?: number | undefined } = {}): Promise<JobStacks> {
     return this.#json(JobStacks, `${jobPath(reference)}/stacks${search(query)}`, { method: 'POST' });
   }
@@ -354,13 +354,13 @@ export class ApiClient {
     return this.#json(CheckpointList, `${jobPath(reference)}/checkpoints`);
   }
 
-  /** What went wrong with jobs, newest first: of one, or of the project that is named. */
+  /** Incidents, newest first, of one job or of a whole project. */
   incidents(of: JobReference | { readonly project: string }, query: IncidentFilters = {}): Promise<IncidentList> {
     const path = 'id' in of ? jobPath(of) : projectPath(of.project);
     return this.#json(IncidentList, `${path}/incidents${search({ ...query })}`);
   }
 
-  /** When the fabric of the cluster changed, newest first (administrators). */
+  /** Snapshots of the cluster's fabric, newest first (administrators). */
   fabricSnapshots(query: SnapshotFilters = {}): Promise<FabricSnapshotList> {
     return this.#json(FabricSnapshotList, `/v1/fabric/snapshots${search({ ...query })}`);
   }
@@ -369,17 +369,17 @@ export class ApiClient {
     return this.#json(RecordedFabric, `/v1/fabric/snapshots/${encodeURIComponent(id)}`);
   }
 
-  /** What changed since the snapshot before, or since the one that is given. */
+  /** Changes since the snapshot before, or since the given one. */
   fabricChanges(id: string, since?: string): Promise<FabricChanges> {
     return this.#json(FabricChanges, `/v1/fabric/snapshots/${encodeURIComponent(id)}/changes${search({ since })}`);
   }
 
-  /** Where the GPU-seconds of the job went. */
+  /** The GPU-seconds of the job by category. */
   goodput(reference: JobReference): Promise<JobGoodput> {
     return this.#json(JobGoodput, `${jobPath(reference)}/goodput`);
   }
 
-  /** Asks the planner what if; the same idempotency key gives the same answer however often it is sent. */
+  /** Creates a plan. The same idempotency key returns the same plan, however often it is sent. */
   createPlan(project: string, request: PlanRequestInput, idempotencyKey?: string): Promise<StoredPlan> {
     return this.#make(StoredPlan, `${projectPath(project)}/plans`, { body: request, idempotencyKey });
   }
@@ -395,12 +395,12 @@ export class ApiClient {
     return this.#json(PlanList, `${projectPath(project)}/plans${search(query)}`);
   }
 
-  /** Predicted against measured step times; project `-` stands for every one (administrators). */
+  /** Predicted and measured step times. Project `-` is all projects (administrators). */
   planAccuracy(project: string): Promise<PlanAccuracy> {
     return this.#json(PlanAccuracy, `${projectPath(project)}/plans/accuracy`);
   }
 
-  /** Bytes of a rank's log as they come, or what its attempt recorded where the pod is gone; with `follow` they end when the pod does. */
+  /** The log of a rank as a stream of bytes; if the pod is gone, what its attempt recorded. With `follow` the stream ends with the pod. */
   async logs(
     reference: JobReference,
     options: {
@@ -438,7 +438,7 @@ export class ApiClient {
     }
   }
 
-  /** Every POST that makes something: whoever sends it once more, a proxy too, makes nothing twice. */
+  /** A POST with an idempotency key, so that a repeated request, also by a proxy, creates nothing twice. */
   #make<S extends z.ZodType>(schema: S, path: string, { body, idempotencyKey }: Making): Promise<z.output<S>> {
     const headers = { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() };
     return this.#json(schema, path, { method: 'POST', body, headers });
@@ -449,7 +449,7 @@ export class ApiClient {
     return this.#read(schema, await this.#answered(options.signal, () => response.text()));
   }
 
-  /** Parses what the server sent; something else than agreed means that it is no Coxswain, or one of another version. */
+  /** Parses the answer. An unexpected form means that the server is not Coxswain, or has another version. */
   #read<S extends z.ZodType>(schema: S, text: string): z.output<S> {
     const answer = parseJson(text);
     const parsed = schema.safeParse(answer);
@@ -469,7 +469,7 @@ export class ApiClient {
     return body === null ? noChunks() : this.#readable(body, options.signal);
   }
 
-  /** A connection that is cut in the middle ends with {@link ApiUnreachable}, as one that was never made does. */
+  /** A connection that breaks ends with {@link ApiUnreachable}, as one that cannot be opened does. */
   async *#readable(body: ReadableStream<Uint8Array>, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
     const reader = chunks(body);
     try {
@@ -503,7 +503,7 @@ export class ApiClient {
     });
   }
 
-  /** Says who did not answer when the connection fails; what we aborted ourselves stays what it is. */
+  /** Turns a failed connection into {@link ApiUnreachable}. Aborts by the caller stay as they are. */
   async #answered<T>(signal: AbortSignal | undefined, act: () => Promise<T>): Promise<T> {
     try {
       return await act();
@@ -534,7 +534,7 @@ function jobPath({ project, id }: JobReference): string {
   return `${projectPath(project)}/jobs/${encodeURIComponent(id)}`;
 }
 
-/** `?a=1&b=2` of what is defined; nothing when nothing is. */
+/** `?a=1&b=2` of the defined values; empty if none is defined. */
 function search(query: Readonly<Record<string, string | number | boolean | undefined>>): string {
   const parameters = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) if (value !== undefined) parameters.set(key, String(value));

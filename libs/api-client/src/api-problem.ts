@@ -1,9 +1,9 @@
 import { Problem } from '@coxswain/api-types';
 
-/** The API refused a request: its status, its code, and a message with every field it names. */
+/** The API rejected a request: HTTP status, error code, and a message that names every wrong field. */
 export class ApiProblem extends Error {
   readonly status: number;
-  /** A DomainErrorCode, or `UNKNOWN` when the answer was no problem document. */
+  /** A DomainErrorCode, or `UNKNOWN` if the answer is not a problem document. */
   readonly code: string;
 
   constructor(status: number, code: string, message: string) {
@@ -28,7 +28,7 @@ export class ApiProblem extends Error {
   }
 }
 
-/** No answer came: wrong address, or the API is down. */
+/** The API did not answer: the address is wrong, or the API is down. */
 export class ApiUnreachable extends Error {
   constructor(server: string, cause: unknown) {
     const inner =
@@ -38,7 +38,7 @@ export class ApiUnreachable extends Error {
   }
 }
 
-/** The value that a text spells; undefined when it is no JSON. */
+/** The value of a JSON text; undefined for invalid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

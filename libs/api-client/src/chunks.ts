@@ -1,4 +1,4 @@
-/** Chunks of a body; leaving the loop early closes the connection. Browsers without async iteration of streams are served too. */
+/** Chunks of a body. Leaving the loop early closes the connection. Works in browsers without async iteration of streams. */
 export async function* chunks(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
   const reader = body.getReader();
   try {

@@ -6,7 +6,7 @@ export interface ServerSentEvent {
   readonly id: string | undefined;
 }
 
-/** Events of a stream as they come; comments and unknown fields are ignored, a half event at the end is dropped. */
+/** Parses a stream into events. Ignores comments and unknown fields, and drops an incomplete event at the end. */
 export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   let id: string | undefined;
   let event = 'message';

@@ -6,9 +6,10 @@ import { PROJECT_ROLES } from './who-am-i.ts';
 const timestamp = z.string().meta({ format: 'date-time' });
 
 const tokenExpiry = {
-  expiresAt: timestamp.optional().describe('Default: after the days that the installation says, 90 unless it is set.'),
+  expiresAt: timestamp.optional().describe('Default: set by the installation, 90 days unless changed.'),
   neverExpires: z.boolean().default(false).describe('True in place of expiresAt: good until it is revoked.'),
 };
+/** Body of the request that creates a token. */
 export const ApiTokenCreate = z
   .strictObject({
     name: GivenName,
@@ -17,9 +18,11 @@ export const ApiTokenCreate = z
   })
   .meta({ id: 'ApiTokenCreate', examples: [EXAMPLE_TOKEN] });
 export type ApiTokenCreate = z.infer<typeof ApiTokenCreate>;
+/** {@link ApiTokenCreate} as callers write it, without defaults. */
 export type ApiTokenCreateInput = z.input<typeof ApiTokenCreate>;
-/** How long the token that is rotated goes on working unless the request says otherwise. */
+/** Default time for which a rotated token stays valid. */
 export const DEFAULT_OVERLAP_SECONDS = 86_400;
+/** Body of the request that rotates a token. */
 export const ApiTokenRotate = z
   .strictObject({
     overlapSeconds: z
@@ -32,7 +35,9 @@ export const ApiTokenRotate = z
   })
   .meta({ id: 'ApiTokenRotate', examples: [EXAMPLE_ROTATION] });
 export type ApiTokenRotate = z.infer<typeof ApiTokenRotate>;
+/** {@link ApiTokenRotate} as callers write it, without defaults. */
 export type ApiTokenRotateInput = z.input<typeof ApiTokenRotate>;
+/** An API token, without its secret. */
 export const ApiToken = z
   .object({
     id: z.uuid(),
@@ -46,9 +51,11 @@ export const ApiToken = z
   })
   .meta({ id: 'ApiToken' });
 export type ApiToken = z.infer<typeof ApiToken>;
+/** A new token with its secret. */
 export const ApiTokenCreated = ApiToken.extend({
   token: z.string().describe('Shown once; only a hash is stored.'),
 }).meta({ id: 'ApiTokenCreated' });
 export type ApiTokenCreated = z.infer<typeof ApiTokenCreated>;
+/** A page of tokens. */
 export const ApiTokenList = z.object({ items: z.array(ApiToken) }).meta({ id: 'ApiTokenList' });
 export type ApiTokenList = z.infer<typeof ApiTokenList>;

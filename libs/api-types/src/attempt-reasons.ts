@@ -4,11 +4,11 @@
 export const ATTEMPT_REASONS = {
   EngineFailed: { charged: true, meaning: 'A rank exited with an error or was killed.' },
   DoNotRestart: { charged: true, meaning: 'A rank exited with 93.' },
-  LauncherFailed: { charged: true, meaning: 'A launcher ended without saying why.' },
-  PodLost: { charged: true, meaning: 'A pod was deleted by somebody else after the gang had started.' },
+  LauncherFailed: { charged: true, meaning: 'A launcher ended without reporting a reason.' },
+  PodLost: { charged: true, meaning: 'A pod was deleted, not by Coxswain, after the gang had started.' },
   PodNeverRan: {
     charged: false,
-    meaning: 'A pod was deleted by somebody else after its gang was released and before it had a node: it never ran.',
+    meaning: 'A pod was deleted, not by Coxswain, after its gang was released and before it had a node; it never ran.',
   },
   NodeLost: {
     charged: false,
@@ -31,14 +31,14 @@ export const ATTEMPT_REASONS = {
     charged: true,
     meaning: 'A pod did not start in time because a Secret that the job names, or its key, is missing.',
   },
-  Condemned: { charged: false, meaning: 'A detector named a node or a rank of the gang as the cause of its trouble.' },
+  Condemned: { charged: false, meaning: 'A detector blamed a node or a rank of the gang.' },
   Hung: {
     charged: true,
-    meaning: 'Its ranks stood still and no node was to blame: the network between them, or the program.',
+    meaning: 'Its ranks hung and no node was to blame; the cause is the network between them or the program.',
   },
   PreflightFailed: {
     charged: false,
-    meaning: 'Before its first rank was started, something was found on a node of the gang that others do not have.',
+    meaning: 'Before the first rank started, the preflight found a node that differs from its peers.',
   },
   RendezvousPortLost: { charged: false, meaning: 'Another process took the rendezvous port first.' },
   CheckpointUnreadable: {
@@ -53,34 +53,35 @@ export const ATTEMPT_REASONS = {
   PodsRefused: {
     charged: false,
     meaning:
-      'The cluster refused a pod of the gang (quota, limits, policy); those already made are removed, and it is tried again later.',
+      'The cluster refused a pod of the gang (quota, limits, policy); pods that were created are removed, and Coxswain tries again later.',
   },
   PlacementLost: {
     charged: false,
     meaning:
-      'Its Placement was not written, or its GPUs were given to others before its pods were released: the next epoch is placed anew.',
+      'Its Placement was not written, or another job got its GPUs before its pods were released; the next attempt is placed anew.',
   },
   NameConflict: {
     charged: false,
     meaning:
-      'A pod with a name of the gang exists and is not ours; it is left as it is, and the next epoch has other names.',
+      'A pod with a name of the gang exists that Coxswain did not create; it is not changed, and the next attempt uses other names.',
   },
   NotReaped: {
     charged: false,
     meaning:
-      'A rank failed, and the ranks could not be started again in their pods: they did not all end in time, or a pod ended meanwhile. The failure itself was counted before.',
+      'A rank failed, and the ranks could not restart in their pods: they did not all end in time, or a pod ended meanwhile. The failure itself was counted before.',
   },
   GpusFree: {
     charged: false,
     meaning:
-      'It ran on fewer GPUs than spec.gpus, and all of those have been free for a while: the next epoch takes them.',
+      'It ran on fewer GPUs than spec.gpus, and all of those have been free for a while; the next attempt uses them.',
   },
   NodeLeaving: {
     charged: false,
     meaning:
-      'A node of it was announced to go away (maintenance, a spot or capacity notice, a drain): it saved, and the next epoch is placed on other nodes.',
+      'One of its nodes is about to go away (maintenance, a spot or capacity notice, a drain); it saved a checkpoint, and the next attempt is placed on other nodes.',
   },
   SuspendRequested: { charged: false, meaning: 'spec.suspend was set.' },
   CancelRequested: { charged: false, meaning: 'spec.cancel was set.' },
 } as const satisfies Record<string, { charged: boolean; meaning: string }>;
+/** Reason for the end of an attempt. */
 export type AttemptReason = keyof typeof ATTEMPT_REASONS;

@@ -1,4 +1,4 @@
-/** How did one launch of a gang go? */
+/** The record of one attempt: one launch of a gang. */
 import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { ATTEMPT_REASONS, type AttemptReason } from './attempt-reasons.ts';
@@ -23,31 +23,33 @@ export const AttemptPrediction = z
   .meta({ id: 'AttemptPrediction' });
 export type AttemptPrediction = z.infer<typeof AttemptPrediction>;
 
-/** What its ranks spent between the first step that was heard of and the newest, so that a time between saves can be chosen by it. */
+/** How its ranks spent the time between the first and the newest reported step. The save interval is chosen from it. */
 export const AttemptPace = z
   .object({
-    steps: counter.describe('Beyond the first that was heard of.'),
-    inStepsMs: counter.describe('Inside of these, of the slowest rank.'),
-    betweenStepsMs: counter.describe('The rest of the time: saves, above all.'),
-    saves: counter.describe('Checkpoints of these steps.'),
+    steps: counter.describe('Steps after the first reported one.'),
+    inStepsMs: counter.describe('Time inside these steps, of the slowest rank.'),
+    betweenStepsMs: counter.describe('Time between the steps, mostly for saves.'),
+    saves: counter.describe('Checkpoints saved at these steps.'),
   })
   .meta({ id: 'AttemptPace' });
 
-/** Suspicions for which an attempt is asked to save early: one that has more is looked at by people already. */
+/** Most suspicions for which an attempt is asked to save early. */
 export const MAX_SAVE_SUSPICIONS = 16;
 
-/** That ranks were asked to save before their next save was due, because something was seen that often comes before a failure. Decided in libs/lifecycle. */
+/** A request to save before the next save is due, because something was observed that often precedes a failure. Decided in libs/lifecycle. */
 export const EarlySave = z
   .object({
-    request: counter.min(1).describe('Counts up within the attempt: who was asked the same before does nothing.'),
-    incarnation: counter.min(1).describe('Which run of the ranks was asked.'),
+    request: counter
+      .min(1)
+      .describe('Increases within the attempt; ranks ignore a request that they already received.'),
+    incarnation: counter.min(1).describe('Incarnation of the ranks that were asked.'),
     askedAt: timestamp,
-    afterStep: counter.describe('Newest step that was known then.'),
-    why: z.string().max(512).describe('What was seen, in a sentence.'),
+    afterStep: counter.describe('Newest step that was known at that time.'),
+    why: z.string().max(512).describe('What was observed, in a sentence.'),
     suspicions: z
       .array(z.string().max(128))
       .max(MAX_SAVE_SUSPICIONS)
-      .describe('For which this attempt has been asked so far; each asks once.'),
+      .describe('Suspicions for which this attempt was asked so far; each asks once.'),
     outcome: z
       .enum(['Saved', 'NotSaved', 'RanksEnded'])
       .optional()
@@ -72,21 +74,21 @@ const ResumedFrom = z.object({
     .describe('Absent: recorded by an earlier release.'),
 });
 
-/** When a run of the ranks did what is counted; by the clock of the operator, which hears of steps within 15 s. */
+/** Milestones of an incarnation, by the clock of the operator, which receives steps within 15 s. */
 const runMarks = {
   restoredAt: timestamp
     .optional()
-    .describe('When the ranks were first heard to have loaded the checkpoint of resumedFrom. Absent: nobody told.'),
+    .describe('When a rank first reported that it loaded the checkpoint of resumedFrom. Absent: not reported.'),
   firstStep: z
     .object({ step: counter, at: timestamp })
     .optional()
-    .describe('The first step that was heard of, and when. Absent: none yet, or recorded by an earlier release.'),
+    .describe('The first reported step, and its time. Absent: none yet, or recorded by an earlier release.'),
   lastStepAt: timestamp
     .optional()
     .describe('When progress was written last, at most 15 s after the newest step; recorded with the end.'),
 };
 
-/** A run of the epoch's ranks that failed and was answered by another one in the same pods. */
+/** An incarnation that failed and was followed by another one in the same pods. */
 export const EndedIncarnation = z
   .object({
     incarnation: counter.min(1),
@@ -97,7 +99,7 @@ export const EndedIncarnation = z
     charged: z.boolean(),
     lastStep: counter.optional(),
     ...runMarks,
-    resumedFrom: ResumedFrom.optional().describe('Where it had begun. Absent: from scratch.'),
+    resumedFrom: ResumedFrom.optional().describe('Checkpoint that it started from. Absent: from scratch.'),
     judgement: FailureJudgement.optional().describe('Absent: recorded by an earlier release.'),
   })
   .meta({ id: 'EndedIncarnation' });
@@ -113,28 +115,30 @@ export const Attempt = z
   .object({
     epoch: counter,
     stage: z.enum(['Creating', 'Released', 'Stopping', 'Ended']),
-    placement: z.string().max(253).describe('Name of the Placement object of this epoch.'),
+    placement: z.string().max(253).describe('Name of the Placement object of this attempt.'),
     placementSha256: z
       .string()
       .regex(/^[0-9a-f]{64}$/)
       .optional()
       .describe(
-        'SHA-256 of the canonical spec of that Placement, recorded before it is created: no other one counts. Absent: begun by a release that recorded none.',
+        'SHA-256 of the canonical spec of that Placement, recorded before it is created; any other Placement is rejected. Absent: started by a release that recorded none.',
       ),
-    leaderTerm: counter.optional().describe('Term of the leader that began it.'),
+    leaderTerm: counter.optional().describe('Term of the leader that started it.'),
     layout: ParallelLayout,
-    resumedFrom: ResumedFrom.optional().describe('Where its newest incarnation began. Absent: from scratch.'),
+    resumedFrom: ResumedFrom.optional().describe(
+      'Checkpoint that its newest incarnation started from. Absent: from scratch.',
+    ),
     incarnation: counter
       .min(1)
       .optional()
       .describe(
-        'Which run of the ranks in the pods of this epoch: recorded before any launcher is told, and only of it is anything believed. Absent: the first.',
+        'Incarnation of the ranks in the pods of this attempt. It is recorded before any launcher receives it, and reports of other incarnations are rejected. Absent: the first.',
       ),
     incarnations: z
       .array(EndedIncarnation)
       .max(MAX_ENDED_INCARNATIONS)
       .optional()
-      .describe('Earlier runs in the same pods, newest last.'),
+      .describe('Earlier incarnations in the same pods, newest last.'),
     startedAt: timestamp,
     releasedAt: timestamp.optional(),
     runningAt: timestamp
@@ -160,15 +164,15 @@ export const Attempt = z
     answer: z
       .enum(['Restart', 'GiveUp'])
       .optional()
-      .describe('For a failure: whether a next epoch answers it. Decided once, with the budget of that moment.'),
+      .describe('For a failure: whether a next attempt follows. Decided once, with the budget at that time.'),
     lastStep: counter.optional(),
     ...runMarks,
     judgement: FailureJudgement.optional().describe(
       'For a failure: of which class it is, which rule held, and what that came to. Absent: recorded by an earlier release.',
     ),
-    preflight: AttemptPreflight.optional().describe('Absent: there was none, or its end was not heard.'),
-    fingerprint: Fingerprint.optional().describe('Absent: no preflight looked at it.'),
-    trained: AttemptTrained.optional().describe('Absent: no hook has told what is trained.'),
+    preflight: AttemptPreflight.optional().describe('Absent: there was none, or its end was not reported.'),
+    fingerprint: Fingerprint.optional().describe('Absent: no preflight ran.'),
+    trained: AttemptTrained.optional().describe('Absent: no hook has reported what is trained.'),
     placedWhere: z
       .string()
       .max(512)
@@ -180,14 +184,16 @@ export const Attempt = z
       .string()
       .max(512)
       .optional()
-      .describe('After how many steps it saves and why, in a sentence. Absent: as checkpoint.everySteps says.'),
-    pace: AttemptPace.optional().describe('Absent: no step was told, or recorded by an earlier release.'),
-    earlySave: EarlySave.optional().describe('The newest save that was asked of its ranks. Absent: none was.'),
+      .describe(
+        'Number of steps between saves, and the reason in a sentence. Absent: the value of checkpoint.everySteps.',
+      ),
+    pace: AttemptPace.optional().describe('Absent: no step was reported, or recorded by an earlier release.'),
+    earlySave: EarlySave.optional().describe('The newest early save that was requested. Absent: none.'),
     prediction: AttemptPrediction.optional().describe('Absent: nothing could be predicted.'),
   })
   .meta({ id: 'Attempt' });
 export type Attempt = z.infer<typeof Attempt>;
-/** How a run of an attempt's ranks is called: `2`, or `2.3` for the third in the pods of epoch 2. The first is told apart where others followed. */
+/** The name of an incarnation: `2`, or `2.3` for the third in the pods of attempt 2. `incarnation` is absent if the attempt had only one. */
 export function nameOfRun(epoch: number, incarnation: number | undefined): string {
   return incarnation === undefined ? `${epoch}` : `${epoch}.${incarnation}`;
 }

@@ -11,8 +11,8 @@ export const AuditEntry = z
     principalKind: z
       .enum(PRINCIPAL_KINDS)
       .nullable()
-      .describe('null: nobody is known, or it is of an earlier release.'),
-    principalId: z.string().nullable().describe('null: nobody is known, the token was no good.'),
+      .describe('null: the principal is unknown, or the entry is of an earlier release.'),
+    principalId: z.string().nullable().describe('null: the principal is unknown because the token was invalid.'),
     principal: z.string().nullable().describe('The name of the principal, as it was then.'),
     project: z.string().nullable().describe('null: it was about no project.'),
     verb: z
@@ -40,6 +40,7 @@ export const AuditEntry = z
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
+/** A page of audit entries. */
 export const AuditList = z
   .object({ items: z.array(AuditEntry), nextPageToken: z.string().optional() })
   .meta({ id: 'AuditList' });

@@ -1,31 +1,33 @@
-/** On which nodes is a job not placed again for a while, and why? */
+/** Nodes that placement of a job avoids for a while. */
 import { z } from 'zod';
 import { counter, timestamp } from './status-fields.ts';
 
-/** Why a node is avoided. */
+/** Reasons to avoid a node, each with its meaning. */
 export const AVOIDED_NODE_REASONS = {
-  NodeLost: 'It was gone or not ready while the gang ran.',
-  NotScheduled: 'It did not take its pod in time.',
-  NotStarted: 'It did not start its pod in time, while other nodes of the gang did.',
+  NodeLost: 'The node was gone or not ready while the gang ran.',
+  NotScheduled: 'The node did not accept its pod in time.',
+  NotStarted: 'The node did not start its pod in time, while other nodes of the gang did.',
   NotStopped:
     'A pod on it did not end in time after it was deleted. The pod is fenced; its GPUs count as taken until it ends.',
-  TurnedAway: 'It ended its pod before any container had run, while other nodes of the gang did not.',
+  TurnedAway: 'The node ended its pod before any container had run, while other nodes of the gang did not.',
   NotReaped: 'Ranks on it did not end in time after a rank of their gang had failed.',
-  CheckpointIoError: 'Its mount failed when a checkpoint was read, while other nodes of the gang had no such trouble.',
+  CheckpointIoError: 'Its mount failed when a checkpoint was read, while other nodes of the gang could read it.',
   ContentDiffers:
-    'It alone read other content in a checkpoint than was saved: its memory or its cache may be bad, so that another node is asked.',
-  PreflightFailed: 'Something was found on it before the first rank that other nodes of its gang do not have.',
-  Condemned: 'A detector named it as the cause of a gang’s trouble.',
-  Leaving: 'It was announced to go away while the gang ran.',
-  FailurePolicy: 'A rule of the failure policy asks for another node after what happened there.',
+    'Only this node read different content from a checkpoint than was saved: its memory or cache may be faulty, so another node verifies.',
+  PreflightFailed: 'The preflight found that the node differs from its peers in the gang.',
+  Condemned: 'A detector blamed the node.',
+  Leaving: 'The node is about to go away.',
+  FailurePolicy: 'A rule of the failure policy requires another node after a failure.',
 } as const satisfies Record<string, string>;
+/** Reason to avoid a node. */
 export type AvoidedNodeReason = keyof typeof AVOIDED_NODE_REASONS;
 
+/** A node that placement of a job avoids, with the reason. */
 export const AvoidedNode = z
   .object({
     node: z.string().max(253),
     reason: z.enum(Object.keys(AVOIDED_NODE_REASONS) as [AvoidedNodeReason, ...AvoidedNodeReason[]]),
-    epoch: counter.describe('Attempt that learned it.'),
+    epoch: counter.describe('Attempt that found it.'),
     since: timestamp,
     bootId: z
       .string()

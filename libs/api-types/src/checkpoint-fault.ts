@@ -7,7 +7,7 @@ import { counter } from './status-fields.ts';
  *
  * - ContentDiffers: the file was read, and is not what was saved. Two nodes prove it: one may read wrong bytes.
  * - FileUnreadable: this file cannot be read though its mount works. Two nodes, in two attempts, prove it.
- * - MountBroken: nothing around it can be read either, or nothing is answered at all. Says nothing of the checkpoint, whoever says it.
+ * - MountBroken: nothing around it can be read either, or the file system does not answer at all. It never condemns the checkpoint.
  */
 export const CHECKPOINT_FAULT_KINDS = ['ContentDiffers', 'FileUnreadable', 'MountBroken'] as const;
 
@@ -15,7 +15,7 @@ const fields = {
   kind: z.enum(CHECKPOINT_FAULT_KINDS),
   path: z.string().max(256).describe('File or directory, as the container sees it; of a long path the end.'),
   errno: z.string().max(32).optional().describe('What the system answered, e.g. EIO, ESTALE, ENOENT.'),
-  expected: z.string().max(128).optional().describe('Size or SHA-256 that the manifest, or the Checkpoint, says.'),
+  expected: z.string().max(128).optional().describe('Size or SHA-256 from the manifest or the Checkpoint.'),
   found: z.string().max(128).optional(),
 };
 
@@ -31,7 +31,7 @@ export type CheckpointFaultOnNode = z.infer<typeof CheckpointFaultOnNode>;
 
 /** As a Checkpoint keeps it: seen in this attempt. */
 export const CheckpointEvidence = z
-  .object({ epoch: counter.describe('Attempt that met it.'), node: z.string().max(253), ...fields })
+  .object({ epoch: counter.describe('Attempt that found it.'), node: z.string().max(253), ...fields })
   .meta({ id: 'CheckpointEvidence' });
 export type CheckpointEvidence = z.infer<typeof CheckpointEvidence>;
 

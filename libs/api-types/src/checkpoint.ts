@@ -12,7 +12,7 @@ export const CheckpointResourceSpec = z
     jobName: z.string().max(63),
     jobUid: z.string().max(64),
     epoch: counter.describe('Attempt that saved it.'),
-    incarnation: counter.min(1).optional().describe('Which run of its ranks saved it. Absent: the first.'),
+    incarnation: counter.min(1).optional().describe('Incarnation that saved it. Absent: the first.'),
     step: counter,
     claimName: z.string().max(63),
     path: z.string().max(1024).describe('Directory inside the claim.'),
@@ -32,9 +32,10 @@ export type CheckpointResourceSpec = z.infer<typeof CheckpointResourceSpec>;
 
 /** What condemns a checkpoint. */
 const CONDEMNATIONS = ['Content', 'TwoNodes'] as const;
-/** Looks that a Checkpoint keeps; two are enough to condemn it. */
+/** Most findings that a Checkpoint keeps; two are enough to condemn it. */
 const MAX_EVIDENCE = 8;
 
+/** Status of a Checkpoint resource. */
 export const CheckpointResourceStatus = z
   .object({
     state: z
@@ -50,7 +51,7 @@ export const CheckpointResourceStatus = z
           .describe(
             'Content: two nodes found a size or a SHA-256 that differs. TwoNodes: two nodes could not read it, in two attempts.',
           ),
-        evidence: z.array(CheckpointEvidence).min(1).max(MAX_EVIDENCE).describe('Who saw what, oldest first.'),
+        evidence: z.array(CheckpointEvidence).min(1).max(MAX_EVIDENCE).describe('Findings of nodes, oldest first.'),
       })
       .optional()
       .describe('Why it is Damaged.'),
@@ -58,20 +59,21 @@ export const CheckpointResourceStatus = z
   .meta({ id: 'CheckpointResourceStatus' });
 export type CheckpointResourceStatus = z.infer<typeof CheckpointResourceStatus>;
 
-/** A saved state whose Checkpoint object the API server does not take, as the status of its job keeps it until it does. */
+/** A saved checkpoint whose object the API server rejects. The status of the job keeps it until the server accepts it. */
 export const UnrecordedCheckpoint = z
   .object({
     name: z.string().max(253).describe('Of the Checkpoint object that is to be made.'),
-    // Without the rule that it never changes: entries of a list cannot be told apart by it.
+    // Without the rule that it never changes: CEL cannot match the entries of this list.
     spec: z.object(CheckpointResourceSpec.shape),
-    refusal: z.string().max(1024).describe('What the API server said.'),
+    refusal: z.string().max(1024).describe('Answer of the API server.'),
   })
   .meta({ id: 'UnrecordedCheckpoint' });
 export type UnrecordedCheckpoint = z.infer<typeof UnrecordedCheckpoint>;
 
-/** Of these the newest are kept; a launcher that finds nobody to tell keeps fewer. */
+/** Most of these in the status; the newest are kept. A launcher without an operator keeps fewer. */
 export const MAX_UNRECORDED_CHECKPOINTS = 8;
 
+/** The Checkpoint resource. */
 export interface Checkpoint {
   readonly apiVersion: typeof API_GROUP_VERSION;
   readonly kind: 'Checkpoint';

@@ -1,4 +1,4 @@
-/** How does the API tell the fabric of a whole cluster? As columns: 10,000 nodes are a few hundred kilobytes, and a tenth of that compressed. */
+/** The fabric of a whole cluster as the API returns it, as columns: 10,000 nodes are a few hundred kilobytes, and a tenth of that compressed. */
 import { z } from 'zod';
 
 /** Most jobs of one answer. */
@@ -6,13 +6,14 @@ export const MAX_FABRIC_JOBS = 2_000;
 
 const index = z.int().min(0).max(1_000_000);
 
+/** Position of nodes in the network. */
 export const FabricPlace = z
   .object({
     island: z.string().describe('NIC fabric that these nodes share.'),
     nvlinkDomain: z.string().nullable().describe('Null: each of these nodes is a domain of its own.'),
     switches: z
       .array(z.string())
-      .describe('Above these nodes, near to far: leaf, spine, core and what lies beyond. Empty: nobody says.'),
+      .describe('Switches above these nodes, nearest first: leaf, spine, core and beyond. Empty: unknown.'),
   })
   .meta({ id: 'FabricPlace' });
 export type FabricPlace = z.infer<typeof FabricPlace>;
@@ -20,18 +21,19 @@ export type FabricPlace = z.infer<typeof FabricPlace>;
 export const FabricSource = z
   .object({
     fact: z.string().describe('nvlinkDomain, island, switches, nicType, gpuType, ...'),
-    key: z.string().describe('The label, DRA attribute or device resource that says it.'),
+    key: z.string().describe('Label, DRA attribute or device resource that the fact comes from.'),
   })
   .meta({ id: 'FabricSource' });
 export type FabricSource = z.infer<typeof FabricSource>;
 
+/** GPU and NIC types of nodes. */
 export const FabricHardware = z
   .object({
     gpuType: z.string().nullable(),
     nicType: z.string().nullable(),
     nicSpeedGbps: z.number().nullable().describe('Of one NIC.'),
     nicCount: index.nullable(),
-    readFrom: z.array(FabricSource).describe('Facts that nobody states are not listed.'),
+    readFrom: z.array(FabricSource).describe('Unknown facts are not listed.'),
   })
   .meta({ id: 'FabricHardware' });
 export type FabricHardware = z.infer<typeof FabricHardware>;
@@ -47,6 +49,7 @@ export const FabricNodes = z
   })
   .meta({ id: 'FabricNodes' });
 
+/** A job that holds GPUs of the cluster. */
 export const FabricJob = z
   .object({
     id: z.uuid(),
@@ -61,7 +64,7 @@ export type FabricJob = z.infer<typeof FabricJob>;
 /** Nodes that have GPUs, where each sits, and which GPUs jobs of Coxswain hold. What pods of others hold is not in it. */
 export const ClusterFabric = z
   .object({
-    isStale: z.boolean().describe('The cluster has not been heard for a minute: nodes are told as they were.'),
+    isStale: z.boolean().describe('The API has had no news of the cluster for a minute; nodes are as last observed.'),
     places: z.array(FabricPlace),
     hardware: z.array(FabricHardware),
     nodes: FabricNodes,

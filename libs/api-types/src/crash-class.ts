@@ -2,6 +2,7 @@
 
 /** Whose doing a failure is. `unknown`: there is no telling from one crash. */
 export const CRASH_BLAMES = ['node', 'program', 'network', 'storage', 'cluster', 'unknown'] as const;
+/** What a crash class blames. */
 export type CrashBlame = (typeof CRASH_BLAMES)[number];
 
 /** Each class with whom it blames, what it means, and what a person does about it. */
@@ -9,7 +10,7 @@ export const CRASH_CLASSES = {
   GpuLost: {
     blame: 'node',
     meaning: 'A GPU fell off its bus.',
-    advice: 'Reboot the node; where it happens again, have the GPU, its cables and its power looked at.',
+    advice: 'Reboot the node; if it happens again, check the GPU, its cables and its power.',
   },
   GpuMemoryError: {
     blame: 'node',
@@ -19,12 +20,12 @@ export const CRASH_CLASSES = {
   NvlinkError: {
     blame: 'node',
     meaning: 'NVLink or an NVSwitch failed.',
-    advice: 'Drain the node and reset its GPUs; where it happens again, have the link looked at.',
+    advice: 'Drain the node and reset its GPUs; if it happens again, check the link.',
   },
   GpuFault: {
     blame: 'node',
     meaning: 'The driver of a GPU reported a fault that needs a reset (an XID).',
-    advice: 'Drain the node and do what the driver’s recovery action says, else reset the GPU.',
+    advice: 'Drain the node and follow the recovery action that the driver reports, or reset the GPU.',
   },
   GpuUnavailable: {
     blame: 'node',
@@ -33,18 +34,18 @@ export const CRASH_CLASSES = {
   },
   NodeUnhealthy: {
     blame: 'node',
-    meaning: 'A condition of the node says that it is not well.',
-    advice: 'Drain the node and look at the condition that is named.',
+    meaning: 'A condition of the node reports a problem.',
+    advice: 'Drain the node and check the named condition.',
   },
   MaintenanceDue: {
     blame: 'cluster',
     meaning: 'The node is to be taken away for maintenance.',
-    advice: 'Nothing: the job goes on elsewhere.',
+    advice: 'No action needed: the job continues on other nodes.',
   },
   Disrupted: {
     blame: 'cluster',
-    meaning: 'The pod was evicted, preempted, drained or told to end.',
-    advice: 'Nothing: the job goes on elsewhere.',
+    meaning: 'The pod was evicted, preempted, drained or asked to stop.',
+    advice: 'No action needed: the job continues on other nodes.',
   },
   GpuOutOfMemory: {
     blame: 'program',
@@ -80,19 +81,19 @@ export const CRASH_CLASSES = {
   DownloadFailed: {
     blame: 'network',
     meaning: 'Something could not be downloaded.',
-    advice: 'Put model and data onto a claim beforehand, or look at the way out of the cluster.',
+    advice: 'Put model and data onto a claim beforehand, or check the network access of the cluster to the outside.',
   },
   AddressInUse: {
     blame: 'cluster',
     meaning: 'Another process on the node has the port.',
     advice:
-      'Nothing where it happens once: another port is taken. Otherwise look at what else runs on the node’s network.',
+      'No action needed if it happens once: Coxswain takes another port. Otherwise check what else runs on the node’s network.',
   },
   CollectiveTimeout: {
     blame: 'unknown',
     meaning:
       'A collective operation did not end in time: a rank hung, the network failed, or ranks called different operations.',
-    advice: 'Look at the last operations of all ranks: whoever is behind is what the others waited for.',
+    advice: 'Compare the last operations of all ranks: the other ranks waited for the one that is behind.',
   },
   PeerLost: {
     blame: 'unknown',
@@ -149,11 +150,11 @@ export const CRASH_CLASSES = {
   AssertionFailed: {
     blame: 'program',
     meaning: 'An assertion of the program failed.',
-    advice: 'Read the assertion: it says what the program expected of options or data.',
+    advice: 'Read the assertion: it names what the program expected of options or data.',
   },
   FileMissing: {
     blame: 'program',
-    meaning: 'A file does not exist where the program looks for it.',
+    meaning: 'A file does not exist where the program expects it.',
     advice: 'Look whether the claim is mounted there, and at the path in the arguments.',
   },
   PermissionDenied: {
@@ -194,7 +195,7 @@ export const CRASH_CLASSES = {
   },
   Killed: {
     blame: 'unknown',
-    meaning: 'The process was killed (SIGKILL), and nobody says by whom.',
+    meaning: 'The process was killed (SIGKILL) by an unknown sender.',
     advice: 'Look at the kernel log of the node: the kernel kills so where memory runs out.',
   },
   Unknown: {
@@ -203,4 +204,5 @@ export const CRASH_CLASSES = {
     advice: 'Read its log.',
   },
 } as const satisfies Record<string, { blame: CrashBlame; meaning: string; advice: string }>;
+/** Name of a crash class. */
 export type CrashClass = keyof typeof CRASH_CLASSES;

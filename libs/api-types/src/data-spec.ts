@@ -33,7 +33,7 @@ export const DataSpec = z
       .min(1)
       .max(64)
       .optional()
-      .describe('Instead of path: several, mixed by their weights.'),
+      .describe('Several paths instead of path, mixed by their weights.'),
     format: z
       .enum(DATA_FORMATS)
       .optional()
@@ -44,7 +44,7 @@ export const DataSpec = z
       .strictObject({ train: part, validation: part.default(0), test: part.default(0) })
       .meta({ id: 'DataSplit' })
       .optional()
-      .describe('In proportion to each other, as in 98, 2 and 0. Absent: all of it is trained on.'),
+      .describe('Proportions, such as 98, 2 and 0. Absent: all data is for training.'),
     tokenizer: z
       .strictObject({ path: RelativePath.describe('File or directory inside the claim of the data.') })
       .meta({ id: 'TokenizerSpec' })

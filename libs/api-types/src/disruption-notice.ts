@@ -1,10 +1,10 @@
-/** Which marks of a Node say that it is about to go away? */
+/** Marks of a Node that announce that it goes away. */
 import { z } from 'zod';
 
 /** Rules beside the built-in ones. */
 export const MAX_NOTICE_RULES = 64;
 
-/** What the mark says of when it begins. */
+/** How the mark gives the time at which the disruption begins. */
 export const NOTICE_TIMES = {
   Now: 'At once, whatever its value.',
   AtUnixSeconds: 'Its value is the time, in seconds since 1970.',
@@ -19,7 +19,7 @@ export const DisruptionNoticeRule = z
     name: z
       .string()
       .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lower-case letters, digits and "-"')
-      .describe('What people are told: `aws-spot`.'),
+      .describe('Name in messages, such as `aws-spot`.'),
     taint: keyOf('Key of a taint.'),
     label: keyOf('Key of a label.'),
     annotation: keyOf('Key of an annotation.'),

@@ -4,12 +4,12 @@ import type { JobPlan } from './job-plan.ts';
 import { runtimeName } from './training-runtime.ts';
 import type { TrainingJobSpec } from './training-job-spec.ts';
 
-/** A spec whose layout and micro-batch are settled, whoever chose them. */
+/** A spec with a definite layout and micro-batch, chosen by the user or by the planner. */
 export type EffectiveSpec = TrainingJobSpec & {
   readonly layout: ParallelLayout;
 };
 
-/** Samples per forward pass where neither the user nor the planner said a number. */
+/** Default samples per forward pass, if neither the user nor the planner chose a number. */
 export const DEFAULT_MICRO_BATCH_SIZE = 1;
 
 /** As much of a spec as a plan answers. */
@@ -47,7 +47,7 @@ export function effectiveSpec(spec: TrainingJobSpec, plan: JobPlan | undefined):
   return withLayout(spec, { layout, ...(planned === undefined ? {} : { microBatchSize: planned }) });
 }
 
-/** The spec as one epoch runs it: its placement has the last word. */
+/** The spec as one attempt runs it: values of its Placement override the spec. */
 export function specOfEpoch(
   spec: TrainingJobSpec,
   placement: Pick<PlacementSpec, 'layout' | 'microBatchSize' | 'saveEverySteps'>,
@@ -69,7 +69,7 @@ function withLayout(
   return { ...rest, layout, training: { ...spec.training, microBatchSize } };
 }
 
-/** Whether two layouts say the same; a key that is absent differs from one that is there. */
+/** Whether two layouts are equal. An absent key differs from a present one. */
 export function isSameLayout(one: ParallelLayout | undefined, other: ParallelLayout | undefined): boolean {
   return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
 }

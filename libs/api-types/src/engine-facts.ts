@@ -1,4 +1,4 @@
-/** What is answered of an engine: what it can be told, and who starts it. */
+/** Facts of an engine: supported options, and how it is started. */
 import { z } from 'zod';
 import { RANK_STARTERS } from './engine-run.ts';
 
@@ -24,14 +24,13 @@ const EngineAbilities = z
   })
   .meta({ id: 'EngineAbilities' });
 
+/** An engine and what it supports. */
 export const Engine = z
   .object({
     name: z.string(),
     startsJobs: z.boolean().describe('false: layouts for it are checked and planned, and no job can name it.'),
     releases: words.describe('Those that can be rendered, the newest first; none of a program of your own.'),
-    startedBy: z
-      .array(z.enum(RANK_STARTERS))
-      .describe('Who may start the processes of the ranks; the first where a job says nothing.'),
+    startedBy: z.array(z.enum(RANK_STARTERS)).describe('Programs that may start the ranks; the first is the default.'),
     needsCommand: z.boolean().describe('Whether a job has to give its program.'),
     takesRecipe: z.boolean().describe('Whether a function of the engine may give a configuration to begin with.'),
     abilities: EngineAbilities,
@@ -39,5 +38,6 @@ export const Engine = z
   .meta({ id: 'Engine' });
 export type Engine = z.infer<typeof Engine>;
 
+/** All engines. */
 export const EngineList = z.object({ items: z.array(Engine) }).meta({ id: 'EngineList' });
 export type EngineList = z.infer<typeof EngineList>;

@@ -9,6 +9,7 @@ export const ENGINE_NAMES = [
   'hugging-face',
   'custom',
 ] as const;
+/** Name of an engine that a job can use. */
 export type EngineName = (typeof ENGINE_NAMES)[number];
 
 /**

@@ -69,11 +69,11 @@ const RenderedProgram = z
     stepLines: z
       .string()
       .nullable()
-      .describe('Whose lines of a step are read from the log; null: a hook or the engine tells of them.'),
+      .describe('Format of step lines that are read from the log; null: a hook or the engine reports steps.'),
     checkpointFormat: z
       .string()
       .nullable()
-      .describe('As what it saves; null: the engine tells of its checkpoints itself.'),
+      .describe('Format in which it saves; null: the engine reports its checkpoints itself.'),
     notes: z
       .array(z.string())
       .describe('What follows from other words, what was assumed, what the engine does in its own way.'),
@@ -94,9 +94,11 @@ const rendering = {
     .nullable(),
 };
 
+/** What an engine runs for a layout, or the rejection. */
 export const EngineRendering = z.object(rendering).meta({ id: 'EngineRendering' });
 export type EngineRendering = z.infer<typeof EngineRendering>;
 
+/** What the engine of a job runs, or the rejection. */
 export const JobRendering = z
   .object({
     ...rendering,
@@ -105,7 +107,7 @@ export const JobRendering = z
       .min(1)
       .max(Number.MAX_SAFE_INTEGER)
       .nullable()
-      .describe('The attempt whose placement it is of; null: none is placed yet, and this is how it would be started.'),
+      .describe('Attempt whose placement it uses; null: not placed yet, rendered as it would start.'),
     layout: ParallelLayout.nullable().describe('null until the planner has chosen.'),
   })
   .meta({ id: 'JobRendering' });

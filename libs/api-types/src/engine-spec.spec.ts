@@ -47,7 +47,7 @@ describe('what is said of an engine', () => {
     [
       'a release of a program',
       { name: 'command', command: ['x'], release: '1' },
-      /^release: .*the image says what runs$/,
+      /^release: .*the image decides what runs$/,
     ],
     [
       'a release that nobody knows',

@@ -1,4 +1,4 @@
-/** Which engine trains, from which image, and what is said to it beside the words of the job. */
+/** The engine that trains, its image, and options that are passed to it unchanged. */
 import { z } from 'zod';
 import { cel, type CelRule } from './cel.ts';
 import { ENGINE_NAMES, ENGINE_RELEASES, type EngineName } from './engine-names.ts';
@@ -11,7 +11,7 @@ export const EngineFields = z.strictObject({
   name: z
     .enum(ENGINE_NAMES)
     .describe(
-      'reference: the PyTorch GPT of this project. megatron-lm, megatron-bridge, torchtitan, deepspeed, hugging-face: that engine, told the layout and the words of the job in its own. custom: a program of your own whose arguments hold placeholders for them. command: any program, started as given.',
+      'reference: the PyTorch GPT of this project. megatron-lm, megatron-bridge, torchtitan, deepspeed, hugging-face: that engine; Coxswain translates layout and training options to its arguments. custom: your own program, whose arguments contain placeholders for them. command: any program, started unchanged.',
     ),
   image: z
     .string()
@@ -42,38 +42,42 @@ export const EngineFields = z.strictObject({
     .regex(/^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$/, 'must be module:function')
     .optional()
     .describe(
-      'Function of the engine that gives a configuration to begin with, as module:function (torchtitan, megatron-bridge).',
+      'Function of the engine that returns the initial configuration, as module:function (torchtitan, megatron-bridge).',
     ),
   startedBy: z
     .enum(RANK_STARTERS)
     .optional()
     .describe(
-      'Who starts the processes of the ranks. launcher: ours, each by itself, whose end is then known best. torchrun, ft_launcher: that program once per pod. Absent: launcher.',
+      'Program that starts the ranks. launcher: the Coxswain launcher starts each rank, and reports their ends most precisely. torchrun, ft_launcher: that program, once per pod. Absent: launcher.',
     ),
   stepLines: z
     .enum(STEP_LINES)
     .optional()
-    .describe(
-      'Of command and custom: whose lines of a step the program writes to its log. Other engines write their own.',
-    ),
+    .describe('For command and custom: the format of the step lines in the log. Other engines have their own.'),
   checkpointFormat: z
     .enum(ENGINE_CHECKPOINTS)
     .optional()
-    .describe('Of command and custom: as what the program saves. Absent: it tells of its checkpoints itself.'),
-  args: z.array(z.string().max(4096)).max(256).optional().describe('Appended to what the engine adapter renders.'),
+    .describe(
+      'For command and custom: the format in which the program saves. Absent: the program reports its checkpoints itself.',
+    ),
+  args: z
+    .array(z.string().max(4096))
+    .max(256)
+    .optional()
+    .describe('Appended to the arguments that the engine adapter renders.'),
   env: z
     .array(EnvVar)
     .max(100)
     .optional()
     .describe(
-      'Plain values: whoever may read the job reads them. Tokens and passwords belong into secretEnv or secretFiles.',
+      'Plain values: everyone who may read the job can read them. Put tokens and passwords into secretEnv or secretFiles.',
     ),
   secretEnv: SecretVariables.optional(),
   secretFiles: SecretFiles.optional(),
 });
 type Fields = z.infer<typeof EngineFields>;
 
-/** A rule that no field says by itself, as the API server and as we ask it. */
+/** A rule over several fields, as CEL for the API server and as a function. */
 interface EngineRule {
   readonly field: keyof Fields;
   /** In CEL; true where the rule is kept. */
@@ -133,7 +137,7 @@ const RULES: readonly EngineRule[] = [
   },
   notOf('command', 'reference', 'reference starts its own program; leave command out, or set name to command'),
   onlyOf('recipe', ENGINES_WITH_RECIPES, 'leave it out'),
-  onlyOf('release', RELEASED, 'leave it out: the image says what runs'),
+  onlyOf('release', RELEASED, 'leave it out: the image decides what runs'),
   ...RELEASED.map(releaseRule),
   notOf('startedBy', 'reference', 'reference is started rank by rank, by the launcher; leave startedBy out'),
   onlyOf('stepLines', ENGINES_OF_THE_USER, 'the lines of others are known'),

@@ -19,7 +19,7 @@ export const EXIT_CODES = {
   },
   fenced: {
     code: 73,
-    meaning: 'The operator refused this epoch: it has failed, or a later one exists.',
+    meaning: 'The operator rejected this attempt: it has failed, or a later one exists.',
     restart: 'none',
   },
   checkpointIoError: {
@@ -36,9 +36,10 @@ export const EXIT_CODES = {
   doNotRestart: { code: 93, meaning: 'A restart would fail the same way (bad flags, missing data).', restart: 'never' },
 } as const satisfies Record<string, { code: number; meaning: string; restart: 'none' | 'charged' | 'free' | 'never' }>;
 
+/** How a launcher ended. */
 export type ExitKind = keyof typeof EXIT_CODES;
 
-/** What an exit code says; unknown codes are failures of the engine. */
+/** The kind of an exit code. Unknown codes are failures of the engine. */
 export function exitKindOf(code: number): ExitKind {
   for (const kind of Object.keys(EXIT_CODES) as ExitKind[]) if (EXIT_CODES[kind].code === code) return kind;
   return 'engineFailed';

@@ -1,4 +1,4 @@
-/** How does the API tell what the fabric of a cluster looked like, and what changed since? */
+/** Recorded states of the fabric of a cluster, and the changes between them. */
 import { z } from 'zod';
 import { FabricHardware, FabricNodes, FabricPlace } from './cluster-fabric.ts';
 
@@ -10,31 +10,33 @@ const FabricChangeCounts = z
   .object({
     came: count.describe('Nodes that have GPUs and had none, or were not there.'),
     gone: count,
-    changed: count.describe('Nodes of which something else is said.'),
+    changed: count.describe('Nodes whose facts changed.'),
   })
   .meta({ id: 'FabricChangeCounts' });
 
+/** Summary of a recorded state of the fabric. */
 export const FabricSnapshot = z
   .object({
     id: z.uuid(),
     takenAt: timestamp.describe('When the fabric was first recorded like this.'),
     seenUntil: timestamp.describe(
-      'Last look that found it like this, or at most ten minutes before. Between it and the next snapshot it changed, or nobody looked.',
+      'Last observation of this state, to within ten minutes. Between it and the next snapshot the fabric changed or was not observed.',
     ),
     nodes: count.describe('Nodes with GPUs.'),
     gpus: count,
     islands: count,
     nvlinkDomains: count.describe('NVLink domains of more than one node.'),
     changes: FabricChangeCounts.nullable().describe(
-      'Since the snapshot before; null where there was none. Later they may be told of snapshots that are kept no longer.',
+      'Changes since the snapshot before; null: there was none. The counts stay when the earlier snapshot is deleted.',
     ),
     unrecordedLooks: count.describe(
-      'Looks since the snapshot before that found another fabric than it and recorded none: it changed back and forth, or more often than is recorded.',
+      'Observations since the snapshot before that found another fabric and were not recorded, because it changed back or changed too often.',
     ),
   })
   .meta({ id: 'FabricSnapshot' });
 export type FabricSnapshot = z.infer<typeof FabricSnapshot>;
 
+/** A page of snapshots. */
 export const FabricSnapshotList = z
   .object({ items: z.array(FabricSnapshot), nextPageToken: z.string().optional().describe('Absent on the last page.') })
   .meta({ id: 'FabricSnapshotList' });
@@ -55,15 +57,17 @@ export const RecordedFabric = z
   .meta({ id: 'RecordedFabric' });
 export type RecordedFabric = z.infer<typeof RecordedFabric>;
 
+/** A fact of nodes before and after a change. */
 export const FabricFactChange = z
   .object({
     fact: z.string().describe('gpus, island, nvlinkDomain, switches, nicType, ..., or the fact and ReadFrom.'),
-    before: z.string().nullable().describe('Null: nobody said.'),
+    before: z.string().nullable().describe('Null: unknown.'),
     after: z.string().nullable(),
   })
   .meta({ id: 'FabricFactChange' });
 export type FabricFactChange = z.infer<typeof FabricFactChange>;
 
+/** Nodes that changed in the same way. */
 export const FabricChange = z
   .object({
     kind: z.enum(['came', 'gone', 'changed']),
@@ -74,6 +78,7 @@ export const FabricChange = z
   .meta({ id: 'FabricChange' });
 export type FabricChange = z.infer<typeof FabricChange>;
 
+/** Changes between two snapshots of the fabric. */
 export const FabricChanges = z
   .object({
     before: FabricSnapshot.nullable().describe('Null: there is none before.'),

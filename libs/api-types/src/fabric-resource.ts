@@ -1,4 +1,4 @@
-/** What does an administrator say of the cluster's fabric, and what does the operator find? */
+/** The Fabric resource: what an administrator declares about the network of the cluster, and what the operator finds. */
 import { z } from 'zod';
 import { cel } from './cel.ts';
 import { Condition } from './conditions.ts';
@@ -27,7 +27,7 @@ const name = z
   );
 const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** What is said of nodes, before whatever their labels say. */
+/** Declared facts of nodes, which override their labels. */
 const FabricOverride = z
   .strictObject({
     nodes: z
@@ -36,12 +36,12 @@ const FabricOverride = z
       .max(MAX_NODES)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('Names of nodes. Absent: those that nodeSelector says.'),
+      .describe('Names of nodes. Absent: the nodes that nodeSelector selects.'),
     nodeSelector: z
       .record(z.string().max(317), z.string().max(63))
       .optional()
       .meta({ maxProperties: 16 })
-      .describe('Labels that the nodes carry. Beside names: nodes that are named and carry them.'),
+      .describe('Labels of the nodes. With names: nodes that match both.'),
     nvlinkDomain: name.optional().describe('NVLink domain that these nodes form together.'),
     island: name.optional().describe('NIC fabric that these nodes share.'),
     switches: z
@@ -50,7 +50,7 @@ const FabricOverride = z
       .max(MAX_SWITCHES)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('Switches above these nodes, near to far: leaf, spine, core.'),
+      .describe('Switches above these nodes, nearest first: leaf, spine, core.'),
     nicType: name.optional().describe('infiniband, roce, ethernet, efa, ...'),
     nicSpeedGbps: z.int().min(1).max(100_000).optional().describe('Of one NIC.'),
     nicCount: z.int().min(1).max(32).optional(),
@@ -58,15 +58,16 @@ const FabricOverride = z
   })
   .refine(
     ({ nodes, nodeSelector }) => nodes !== undefined || Object.keys(nodeSelector ?? {}).length > 0,
-    'must say nodes or a nodeSelector that is not empty',
+    'must have nodes or a non-empty nodeSelector',
   )
   .meta({
     id: 'FabricOverride',
     ...cel({
       rule: 'has(self.nodes) || (has(self.nodeSelector) && size(self.nodeSelector) > 0)',
-      message: 'must say nodes or a nodeSelector that is not empty',
+      message: 'must have nodes or a non-empty nodeSelector',
     }),
   });
+/** Facts that an administrator declares for some nodes. */
 export type FabricOverride = z.infer<typeof FabricOverride>;
 
 const MAX_RESERVED_PER_DOMAIN = 64;
@@ -93,10 +94,11 @@ const FabricReserve = z
   .meta({ id: 'FabricReserve' });
 export type FabricReserve = z.infer<typeof FabricReserve>;
 
+/** Spec of the Fabric resource: overrides and reserves that an administrator declares. */
 export const FabricSpec = z
   .strictObject({
     reserve: FabricReserve.optional().describe(
-      'Hot spares: nodes that no gang is placed on, and that stand in for nodes of a gang that fail. Absent: none.',
+      'Hot spares: nodes without a gang that replace failed nodes of a gang. Absent: none.',
     ),
     overrides: z
       .array(FabricOverride)
@@ -104,12 +106,13 @@ export const FabricSpec = z
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .describe(
-        'What is said of nodes, before their labels. Of two overrides of one node the later one counts, field by field.',
+        'Facts of nodes that override their labels. If several overrides select a node, the last one wins, field by field.',
       ),
   })
   .meta({ id: 'FabricSpec' });
 export type FabricSpec = z.infer<typeof FabricSpec>;
 
+/** Status of the Fabric resource: what the operator found. */
 export const FabricStatus = z
   .object({
     nodes: count.describe('Nodes with GPUs.'),
@@ -125,13 +128,13 @@ export const FabricStatus = z
       .array(count)
       .max(2 * MAX_SWITCHES)
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('How many there are in each tier, near to far; zone and region count as tiers.'),
-    nodesWithoutSwitches: count.describe('Nodes of which nobody says where they sit.'),
+      .describe('Number of switches in each tier, nearest first; zone and region count as tiers.'),
+    nodesWithoutSwitches: count.describe('Nodes without a switch label or override.'),
     sources: z
       .array(z.object({ fact: z.string().max(64), key: z.string().max(384), nodes: count }))
       .max(MAX_LISTED)
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('From which label, DRA attribute or device resource each fact was read, and of how many nodes.'),
+      .describe('Label, DRA attribute or device resource that each fact comes from, and the number of nodes.'),
     problems: z
       .array(
         z.object({
@@ -142,12 +145,12 @@ export const FabricStatus = z
       )
       .max(MAX_PROBLEMS)
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('Where what is said of the nodes contradicts itself, or changed under a running job.'),
+      .describe('Labels and overrides that contradict each other, or that changed under a running job.'),
     conditions: z
       .array(Condition)
       .max(8)
       .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
-      .describe('Consistent: nothing that is said of the nodes contradicts itself.'),
+      .describe('Consistent: labels and overrides of the nodes do not contradict each other.'),
   })
   .meta({ id: 'FabricStatus' });
 export type FabricStatus = z.infer<typeof FabricStatus>;

@@ -1,15 +1,15 @@
-/** What is to be done about a failure? One ordered list of rules, and budgets beside it. */
+/** The failure policy: an ordered list of rules, and budgets. */
 import { z } from 'zod';
 import { ATTEMPT_REASONS, type AttemptReason } from './attempt-reasons.ts';
 import { CRASH_BLAMES, CRASH_CLASSES, type CrashClass } from './crash-class.ts';
 import { ObjectName } from './field-names.ts';
 
-/** What a rule may ask for. */
+/** Actions of a rule, each with its meaning. */
 export const FAILURE_ACTIONS = {
   Restart:
-    'Another try while the budget lasts: in the same pods where restartPolicy.inPlace and the failure allow it, else in new ones.',
-  RestartInNewPods: 'Another try while the budget lasts, always in new pods.',
-  RestartElsewhere: 'The same, and the node is avoided as long as others are free.',
+    'Restart while the budget lasts: in the same pods if restartPolicy.inPlace and the failure allow it, else in new pods.',
+  RestartInNewPods: 'Restart while the budget lasts, always in new pods.',
+  RestartElsewhere: 'Restart in new pods, and avoid the node while others are free.',
   Fail: 'The job fails at once.',
 } as const satisfies Record<string, string>;
 export type FailureAction = keyof typeof FAILURE_ACTIONS;
@@ -17,7 +17,7 @@ export type FailureAction = keyof typeof FAILURE_ACTIONS;
 export const MAX_FAILURE_RULES = 32;
 /** Of one budget in one window: status keeps a time for each. */
 export const MAX_BUDGET = 50;
-/** Failures in a row that a restart answered and that got no further; where a policy does not say otherwise. */
+/** Default of maxCyclesWithoutProgress: consecutive restarts that reach no new step and no new checkpoint. */
 export const DEFAULT_CYCLES_WITHOUT_PROGRESS = 3;
 
 const names = <T extends string>(all: Readonly<Record<T, unknown>>): z.ZodEnum<{ [K in T]: K }> =>
@@ -27,10 +27,8 @@ const LogPattern = z
   .string()
   .min(1)
   .max(256)
-  .regex(/[^*\s]/, 'must hold something besides * and spaces')
-  .describe(
-    'Text that a line holds somewhere, letters of either case alike; * stands for anything in between. No regular expression.',
-  );
+  .regex(/[^*\s]/, 'must contain something besides * and spaces')
+  .describe('Text that a line contains, regardless of case; * matches any text. Not a regular expression.');
 
 const ExitCodes = z
   .strictObject({
@@ -39,9 +37,10 @@ const ExitCodes = z
   })
   .meta({ id: 'FailureExitCodes' });
 
+/** A rule of a failure policy: which failures it matches, and its action. */
 export const FailureRule = z
   .strictObject({
-    name: ObjectName.describe('Status and messages call it so.'),
+    name: ObjectName.describe('Name of the rule in status and messages.'),
     onReasons: z
       .array(names<AttemptReason>(ATTEMPT_REASONS))
       .min(1)
@@ -50,26 +49,28 @@ export const FailureRule = z
       .describe(
         'Reasons of attempts (status.attempts[].reason), such as NodeLost or Condemned. Absent: any but DoNotRestart, PodsRefused, PlacementLost and NameConflict.',
       ),
-    onExitCodes: ExitCodes.optional().describe('Of the rank that failed first. It does not hold where none is known.'),
+    onExitCodes: ExitCodes.optional().describe(
+      'Exit codes of the rank that failed first. Does not match if the code is unknown.',
+    ),
     onCrashClasses: z
       .array(names<CrashClass>(CRASH_CLASSES))
       .min(1)
       .max(64)
       .optional()
-      .describe('Of which class the failure is, judged by XIDs, conditions of the node, last lines and exit code.'),
-    onBlames: z.array(z.enum(CRASH_BLAMES)).min(1).max(6).optional().describe('Whose doing that class is.'),
+      .describe('Crash classes of the failure, determined from XIDs, node conditions, last lines and exit code.'),
+    onBlames: z.array(z.enum(CRASH_BLAMES)).min(1).max(6).optional().describe('What the crash class blames.'),
     onLogPatterns: z
       .array(LogPattern)
       .min(1)
       .max(16)
       .optional()
-      .describe('One of them is in one of the last 20 lines of the rank that failed first.'),
+      .describe('Patterns of which one matches one of the last 20 lines of the rank that failed first.'),
     onNodeConditions: z
       .array(z.string().min(1).max(316))
       .min(1)
       .max(16)
       .optional()
-      .describe('Types of conditions of which one is True of the node of that rank.'),
+      .describe('Types of node conditions of which one is True on the node of that rank.'),
     action: names<FailureAction>(FAILURE_ACTIONS).describe(
       Object.entries(FAILURE_ACTIONS)
         .map(([action, meaning]) => `${action}: ${meaning}`)
@@ -79,12 +80,13 @@ export const FailureRule = z
       .boolean()
       .optional()
       .describe(
-        'false: no budget pays for it; ten such failures in a row without a step, and the next is charged all the same. Absent: as the reason is.',
+        'false: no budget is charged, except after ten such failures in a row without a step. Absent: depends on the reason.',
       ),
   })
   .meta({ id: 'FailureRule' });
 export type FailureRule = z.infer<typeof FailureRule>;
 
+/** Number of failures that one blame may cause before the job fails. */
 export const FailureBudget = z
   .strictObject({
     blame: z.enum(CRASH_BLAMES),
@@ -94,13 +96,14 @@ export const FailureBudget = z
       .min(60)
       .max(2_592_000)
       .optional()
-      .describe('Failures longer ago than this count no more. Absent: all of the life of the job count.'),
+      .describe('Older failures do not count. Absent: all failures of the job count.'),
   })
   .meta({ id: 'FailureBudget' });
 export type FailureBudget = z.infer<typeof FailureBudget>;
 
-const ONE_NAME_ONE_RULE = 'each rule has a name of its own';
+const ONE_NAME_ONE_RULE = 'each rule needs a unique name';
 
+/** Rules and budgets for failures of a job. */
 export const FailurePolicy = z
   .strictObject({
     rules: z
@@ -109,7 +112,7 @@ export const FailurePolicy = z
       .optional()
       .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
       .describe(
-        'In order; the first that holds decides. Of one rule all conditions must hold, of a list in it one entry. Behind them stand those of the runtime, then the built-in ones.',
+        'Ordered rules; the first match decides. All conditions of a rule must match, and one entry of each list. The rules of the runtime and then the built-in rules follow.',
       ),
     budgets: z
       .array(FailureBudget)
@@ -117,7 +120,7 @@ export const FailurePolicy = z
       .optional()
       .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['blame'] })
       .describe(
-        'Failures of that blame are paid from here rather than from restartPolicy.maxRestarts, lost nodes too.',
+        'Failures with this blame are charged to this budget instead of restartPolicy.maxRestarts, including lost nodes.',
       ),
     maxCyclesWithoutProgress: z
       .int()
@@ -125,7 +128,7 @@ export const FailurePolicy = z
       .max(100)
       .optional()
       .describe(
-        `Restarts in a row that may get no further than any run before: no new step, no new checkpoint. Absent: ${DEFAULT_CYCLES_WITHOUT_PROGRESS}. Failures of nodes, network and cluster do not count.`,
+        `Consecutive restarts that may make no progress: no new step, no new checkpoint. Absent: ${DEFAULT_CYCLES_WITHOUT_PROGRESS}. Failures of nodes, network and cluster do not count.`,
       ),
   })
   .meta({ id: 'FailurePolicy' })

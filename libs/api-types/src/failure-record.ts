@@ -1,13 +1,13 @@
-/** What does status remember of failures, so that no budget begins anew with pods, operators or a pause? */
+/** Records of failures in the status, so that budgets survive new pods, new operators and pauses. */
 import { z } from 'zod';
 import { CRASH_BLAMES, CRASH_CLASSES, type CrashClass } from './crash-class.ts';
 import { FAILURE_ACTIONS, type FailureAction, MAX_BUDGET } from './failure-policy.ts';
 import { counter, timestamp } from './status-fields.ts';
 
-/** Why a job is given up although somebody could try again. */
+/** Reasons for which a job is given up before its budget is spent. */
 export const GIVE_UPS = ['RestartsExhausted', 'NoProgress', 'SameTraceback', 'FailurePolicy'] as const;
 
-/** How one failure was judged: once, when it was recorded. */
+/** The judgement on one failure, made once when it was recorded. */
 export const FailureJudgement = z
   .object({
     rule: z.string().max(63).describe('First rule that holds.'),
@@ -15,26 +15,26 @@ export const FailureJudgement = z
     class: z.enum(Object.keys(CRASH_CLASSES) as [CrashClass, ...CrashClass[]]),
     blame: z.enum(CRASH_BLAMES),
     budget: z.enum(CRASH_BLAMES).optional().describe('Which budget of the failure policy paid. Absent: none.'),
-    delayMs: counter.optional().describe('Pause before what answers it. Absent: as restartPolicy.delaySeconds says.'),
-    givenUp: z.enum(GIVE_UPS).optional().describe('Why nothing answers it.'),
+    delayMs: counter.optional().describe('Delay before the restart. Absent: the value of restartPolicy.delaySeconds.'),
+    givenUp: z.enum(GIVE_UPS).optional().describe('Reason for which no restart follows.'),
     says: z
       .string()
       .max(768)
       .optional()
-      .describe('Which rule held, what shows it, and what is left of budgets, or what a person must look at.'),
+      .describe('The rule that applied, the evidence, and the remaining budgets, or what a person must check.'),
   })
   .meta({ id: 'FailureJudgement' });
 export type FailureJudgement = z.infer<typeof FailureJudgement>;
 
-/** What failures came to so far. */
+/** Counts of failures so far. */
 export const FailureTally = z
   .object({
-    furthestStep: counter.optional().describe('Furthest step that a run reached. Absent: none was told.'),
+    furthestStep: counter.optional().describe('Furthest step that was reached. Absent: no step was reported.'),
     checkpointStep: counter.optional().describe('Step of the newest checkpoint as of the last failure.'),
     withoutProgress: counter.describe(
-      'Failures in a row that got no further, without those of nodes, network and cluster.',
+      'Consecutive failures without progress, not counting those of nodes, network and cluster.',
     ),
-    sinceCheckpoint: counter.describe('Failures in a row since something was saved.'),
+    sinceCheckpoint: counter.describe('Consecutive failures since the last saved checkpoint.'),
     spent: z
       .array(
         z.object({
@@ -45,7 +45,7 @@ export const FailureTally = z
       )
       .max(CRASH_BLAMES.length)
       .optional()
-      .describe('What the budgets of the failure policy have paid.'),
+      .describe('Failures that were charged to the budgets of the failure policy.'),
     traceback: z
       .object({ fingerprint: z.string().max(512), times: counter.min(1) })
       .optional()

@@ -1,10 +1,10 @@
-/** Into which categories does each GPU-second of a job fall, and how is that told? */
+/** Categories of the GPU-seconds of a job, and the report on them. */
 import { z } from 'zod';
 import { counter, timestamp } from './status-fields.ts';
 
 /**
  * What the held GPUs of a job spend their time on: each GPU-second is in exactly one. The words are those of ml-goodput-measurement (AI-Hypercomputer), as far as
- * what is recorded can tell them apart; docs/reference/goodput.md says how each is measured.
+ * what is recorded can tell them apart; docs/reference/goodput.md describes how each is measured.
  */
 export const GOODPUT_CATEGORIES = {
   productive: 'Steps that were trained and did not have to be trained again.',
@@ -15,10 +15,11 @@ export const GOODPUT_CATEGORIES = {
   wastedProgress: 'Steps that were trained again later, because the run that followed began before them.',
   infrastructureRecovery:
     'From the last step before a failure until ranks were started again: noticing, ending the gang, making it anew.',
-  slow: 'What a straggler cost, where a verdict says how much.',
+  slow: 'Time lost to a straggler, if a verdict estimates it.',
   plannedStop: 'From the last step until the gang was gone, where the work was done or a stop was asked for.',
-  other: 'Between the steps of a run that saved nothing, and what the records do not tell.',
+  other: 'Between the steps of an incarnation that saved nothing, and time without records.',
 } as const satisfies Record<string, string>;
+/** Category of a GPU-second. */
 export type GoodputCategory = keyof typeof GOODPUT_CATEGORIES;
 
 const categories = Object.keys(GOODPUT_CATEGORIES) as [GoodputCategory, ...GoodputCategory[]];
@@ -54,13 +55,13 @@ export function goodputWords(spent: GoodputSpan['spent']): string {
   return spent.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** Most spans of an answer; of more, each tells of what took most of its time. */
+/** Most spans of a report; if there are more, each span has the category that took most of its time. */
 export const MAX_GOODPUT_SPANS = 400;
 
 /** Where the GPU-seconds of a job went. */
 export const JobGoodput = z
   .object({
-    asOf: timestamp.describe('Up to when it is told: the end of the job, or the time of the answer.'),
+    asOf: timestamp.describe('End of the reported time: the end of the job, or the time of the answer.'),
     gpuSeconds: seconds.describe('Held in all; the shares add up to it.'),
     goodput: z
       .number()

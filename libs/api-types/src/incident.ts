@@ -1,60 +1,66 @@
-/** What went wrong with a job, what shows it, what was done about it, and what came of it? */
+/** Incidents of a job: what went wrong, the evidence, the action and the outcome. */
 import { z } from 'zod';
 import { CRASH_BLAMES, CRASH_CLASSES, type CrashClass } from './crash-class.ts';
 import { RANK_PHASES } from './rank-watermarks.ts';
 import { counter, milliseconds, timestamp } from './status-fields.ts';
 
-/** Of which kind is an incident. */
+/** Kinds of incidents, each with its meaning. */
 export const INCIDENT_KINDS = {
-  Crash: 'A rank, or the launcher of a pod, ended although it was to go on.',
+  Crash: 'A rank, or the launcher of a pod, ended unexpectedly.',
   NodeLost: 'A node or a pod of the gang went away.',
-  NodeLeaving: 'A node of the gang was announced to go away.',
-  Evicted: 'The cluster took a pod away: eviction, preemption, drain.',
+  NodeLeaving: 'A node of the gang is about to go away.',
+  Evicted: 'The cluster removed a pod: eviction, preemption, drain.',
   StartFailed:
     'The gang did not come up: pods refused or not started, a Secret missing, a preflight that names a node.',
   CheckpointTrouble: 'The checkpoint to resume from could not be read.',
-  Hang: 'Others wait for a rank that does not go on.',
-  NetworkHang: 'All of a group wait in one operation: the network between them.',
-  Desync: 'Ranks of a group called different operations: the program.',
+  Hang: 'Other ranks wait for a rank that makes no progress.',
+  NetworkHang: 'All ranks of a group wait in one operation: the network between them is the cause.',
+  Desync: 'Ranks of a group called different operations: the program is the cause.',
   SlowRank: 'A rank computes longer than its peers, or than before.',
   SlowLink: 'Transfers of a group take longer than those of its peers.',
-  SlowJob: 'All steps became slower at once; nobody is to blame.',
+  SlowJob: 'All steps became slower at once; no rank is to blame.',
   Imbalance: 'The work is divided unevenly among stages, experts or sequences; no rank is slow.',
   CollectionPauses: 'Ranks pause one after the other, as garbage collection makes them.',
   DataStall: 'Ranks wait for data.',
-  BadLoss: 'Loss or gradients are no number, or jump.',
+  BadLoss: 'Loss or gradients are not finite, or jump.',
 } as const satisfies Record<string, string>;
+/** Kind of an incident. */
 export type IncidentKind = keyof typeof INCIDENT_KINDS;
 
-/** What was done about it. */
+/** Actions on an incident, each with its meaning. */
 export const INCIDENT_ACTIONS = {
-  None: 'Nothing is to be done.',
-  Advised: 'People are told what to look at; the gang was left alone.',
-  RestartedInPods: 'The ranks are started again in their pods.',
-  RestartedInNewPods: 'The gang is made anew.',
-  RestartedElsewhere: 'The gang is made anew, and kept away from the nodes that are to blame.',
-  Moved: 'The gang saved and stopped, and goes on on other nodes.',
-  GaveUp: 'The job is ended: the message says what a person must look at.',
+  None: 'No action is needed.',
+  Advised: 'The message names what a person should check; the gang keeps running.',
+  RestartedInPods: 'The ranks restart in their pods.',
+  RestartedInNewPods: 'The gang restarts in new pods.',
+  RestartedElsewhere: 'The gang restarts in new pods, away from the nodes that are to blame.',
+  Moved: 'The gang saved and stopped, and continues on other nodes.',
+  GaveUp: 'The job has ended; the message names what a person must check.',
 } as const satisfies Record<string, string>;
+/** Action on an incident. */
 export type IncidentAction = keyof typeof INCIDENT_ACTIONS;
 
-/** What came of it. */
+/** Outcomes of an incident, each with its meaning. */
 export const INCIDENT_OUTCOMES = {
-  Recovered: 'The job trained again after what was done, or finished.',
+  Recovered: 'The job trained again after the action, or finished.',
   Passed: 'It went away by itself.',
-  FailedAgain: 'The run that answered it failed before its first step: the next incident goes on with it.',
+  FailedAgain: 'The restarted ranks failed before their first step; the next incident continues this one.',
   RunEnded: 'The run ended for another reason.',
   Stopped: 'A suspend, a cancel or a delete came before the job trained again.',
   GivenUp: 'The job ended with it.',
 } as const satisfies Record<string, string>;
+/** Outcome of an incident. */
 export type IncidentOutcome = keyof typeof INCIDENT_OUTCOMES;
 
+/** Most ranks per incident. */
 export const MAX_INCIDENT_RANKS = 16;
+/** Most pieces of evidence per incident. */
 export const MAX_INCIDENT_EVIDENCE = 16;
+/** Most last operations per incident. */
 export const MAX_INCIDENT_OPERATIONS = 8;
 const MAX_NAME = 64;
 
-/** What a rank was doing last, by its own word. */
+/** What a rank reported last of itself. */
 export const RankOperation = z
   .object({
     rank: counter,
@@ -68,6 +74,7 @@ export const RankOperation = z
   .meta({ id: 'RankOperation' });
 export type RankOperation = z.infer<typeof RankOperation>;
 
+/** One piece of evidence for an incident. */
 export const IncidentEvidence = z
   .object({ name: z.string().max(MAX_NAME), value: z.string().max(256) })
   .meta({ id: 'IncidentEvidence' });
@@ -90,30 +97,32 @@ export const Incident = z
     noticedAt: timestamp,
     since: timestamp
       .optional()
-      .describe('When the newest step before it was written down, or the wait began. Absent: nothing tells.'),
-    message: z.string().max(1024).describe('What was seen.'),
-    rank: counter.optional().describe('That is to blame, or that failed first.'),
-    ranks: z.array(counter).max(MAX_INCIDENT_RANKS).optional().describe('Where they are several.'),
-    node: z.string().max(253).optional().describe('On which it was seen; whether the node is to blame says `blame`.'),
+      .describe('When the newest step before it was recorded, or the wait began. Absent: unknown.'),
+    message: z.string().max(1024).describe('What was observed.'),
+    rank: counter.optional().describe('Rank that is to blame, or that failed first.'),
+    ranks: z.array(counter).max(MAX_INCIDENT_RANKS).optional().describe('Ranks, if there are several.'),
+    node: z
+      .string()
+      .max(253)
+      .optional()
+      .describe('Node on which it was observed; `blame` tells whether the node is to blame.'),
     gpu: counter
       .optional()
       .describe('Index of that rank in its pod, which is the index of its GPU where the pod has all GPUs of its node.'),
     class: z.enum(Object.keys(CRASH_CLASSES) as [CrashClass, ...CrashClass[]]).optional(),
     blame: z.enum(CRASH_BLAMES).optional(),
-    evidence: z.array(IncidentEvidence).max(MAX_INCIDENT_EVIDENCE).optional().describe('What it stands on.'),
+    evidence: z.array(IncidentEvidence).max(MAX_INCIDENT_EVIDENCE).optional().describe('Evidence for the incident.'),
     operations: z
       .array(RankOperation)
       .max(MAX_INCIDENT_OPERATIONS)
       .optional()
-      .describe('What the ranks that are named, and some that wait for them, did last.'),
-    gpus: counter.describe('Of the gang.'),
-    step: counter.optional().describe('Last that was known of the run. Absent: it took none.'),
-    stepMs: milliseconds.optional().describe('Mean time of its steps, where at least two were heard of.'),
-    costMsPerStep: milliseconds
-      .optional()
-      .describe('By how much it makes each step longer, where the detector says so.'),
+      .describe('Last activity of the named ranks and of some ranks that wait for them.'),
+    gpus: counter.describe('GPUs of the gang.'),
+    step: counter.optional().describe('Last known step of the incarnation. Absent: it completed none.'),
+    stepMs: milliseconds.optional().describe('Mean time of its steps, if at least two were reported.'),
+    costMsPerStep: milliseconds.optional().describe('Time that it adds to each step, if the detector estimates it.'),
     action: z.enum(keysOf(INCIDENT_ACTIONS)),
-    outcome: z.enum(keysOf(INCIDENT_OUTCOMES)).optional().describe('Absent: it is not over.'),
+    outcome: z.enum(keysOf(INCIDENT_OUTCOMES)).optional().describe('Absent: the incident is still open.'),
     closedAt: timestamp.optional(),
     redoneSteps: counter.optional().describe('Steps that had to be trained again.'),
     lostMs: counter
@@ -125,7 +134,7 @@ export const Incident = z
   .meta({ id: 'Incident' });
 export type Incident = z.infer<typeof Incident>;
 
-/** An incident as it is answered: also longer than status keeps it. */
+/** An incident as the API returns it; the API keeps incidents longer than the status of the job. */
 export const JobIncident = Incident.extend({
   jobId: z.string(),
   job: z.string().describe('Its name.'),
@@ -133,6 +142,7 @@ export const JobIncident = Incident.extend({
 }).meta({ id: 'JobIncident' });
 export type JobIncident = z.infer<typeof JobIncident>;
 
+/** A page of incidents. */
 export const IncidentList = z
   .object({
     items: z.array(JobIncident),

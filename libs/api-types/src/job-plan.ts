@@ -1,12 +1,12 @@
-/** What did the planner say of a job? */
+/** The planner's answer for a job. */
 import { ParallelLayout } from '@coxswain/layout';
 import { MEMORY_VERDICTS } from '@coxswain/planner/types';
 import { z } from 'zod';
 import { counter, milliseconds, timestamp } from './status-fields.ts';
 
 /**
- * What the planner said of a job before its gang was made. It stands until somebody asks for another layout or number of GPUs; a restart
- * keeps it. Without a layout it is a refusal, which is looked at again when the fabric is another.
+ * The planner's answer for a job before its gang is created. It stays until the spec asks for another layout or number of GPUs; a restart
+ * keeps it. Without a layout it is a rejection, and the planner is asked again when the fabric changes.
  */
 export const JobPlan = z
   .object({
@@ -19,14 +19,14 @@ export const JobPlan = z
       .max(320)
       .optional()
       .describe('Whose nodes it was made for, such as "ClusterTrainingRuntime efa". Absent: the job named none.'),
-    fabric: z.string().max(1024).describe('What the planner knew of the cluster.'),
-    layout: ParallelLayout.optional().describe('What the job runs on. Absent: refused.'),
+    fabric: z.string().max(1024).describe('Facts of the cluster that the planner used.'),
+    layout: ParallelLayout.optional().describe('Layout that the job runs on. Absent: rejected.'),
     microBatchSize: counter.optional(),
     predictedStepMs: milliseconds.optional(),
     predictedStepLowMs: milliseconds
       .optional()
       .describe(
-        'With predictedStepHighMs, where 80 of 100 such steps lie, by errors on published runs that were left out of the fit.',
+        'With predictedStepHighMs the 80 % interval of the step time, from errors on published runs that were left out of the fit.',
       ),
     predictedStepHighMs: milliseconds.optional(),
     predictedPeakBytes: counter.optional(),
@@ -58,16 +58,14 @@ export const JobPlan = z
       .max(5)
       .optional()
       .describe('The next best, best first.'),
-    errorStatement: z.string().max(1024).optional().describe('How far such predictions have been off.'),
+    errorStatement: z.string().max(1024).optional().describe('Measured error of such predictions.'),
     refusal: z.string().max(2048).optional().describe('Why no layout fits, in one sentence.'),
     forEpoch: counter
       .optional()
-      .describe(
-        'First epoch that it is for, where it is for fewer GPUs than spec.gpus. Absent: it is for all of them.',
-      ),
+      .describe('First attempt that uses it, if it is for fewer GPUs than spec.gpus. Absent: it is for all GPUs.'),
     noLayoutFor: counter
       .optional()
-      .describe('Fewest GPUs that the planner was asked for since, and has no layout for. Absent: none.'),
+      .describe('Fewest GPUs for which the planner has since found no layout. Absent: none.'),
     plannerVersion: z.string().max(64),
     plannedAt: timestamp,
   })

@@ -1,13 +1,13 @@
 import { MINIMUM_KUBERNETES_MINOR } from './names.ts';
 
-/** What `/version` of an API server says. Distributions append to the minor number ("31+"). */
+/** The answer of `/version` of an API server. Distributions append to the minor number ("31+"). */
 export interface ServerVersion {
   readonly major: string;
   readonly minor: string;
   readonly gitVersion: string;
 }
 
-/** One sentence for the administrator when the cluster is too old or says nothing usable; undefined when it will do. */
+/** A sentence for the administrator if the cluster is too old or its version cannot be read; undefined if it is supported. */
 export function versionProblem(version: ServerVersion): string | undefined {
   const major = Number.parseInt(version.major, 10);
   const minor = Number.parseInt(version.minor, 10);

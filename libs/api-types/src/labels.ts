@@ -35,7 +35,7 @@ export function isReservedLabel(key: string): boolean {
   return RESERVED.some((domain) => prefix === domain || prefix.endsWith(`.${domain}`));
 }
 
-/** A schema of keys would only say that one is invalid, and not why. */
+/** Checked by a function: a schema of keys could not name what is invalid. */
 function checkKeys(labels: object, context: z.RefinementCtx): void {
   for (const key of Object.keys(labels)) {
     const problem =

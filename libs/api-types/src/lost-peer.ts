@@ -1,17 +1,17 @@
 /** Did a rank fail because another one was gone? */
 
 /**
- * What is written where the other end of a connection is gone: gloo (transport/tcp/pair.cc), NCCL (`ncclRemoteError`, as torch and NCCL say it), PyTorch's TCPStore
+ * Messages that libraries write when the other end of a connection is gone: gloo (transport/tcp/pair.cc), NCCL (`ncclRemoteError`, in the words of torch and NCCL), PyTorch's TCPStore
  * (distributed/c10d/socket.cpp), and the system, for all three.
  */
 const LOST =
   /Connection (?:closed|reset) by peer|Broken pipe|remote process exit(?:ed|ing)|Connection was likely closed/i;
 const ERROR = /^(?:\[[^\]]{0,32}\]:? *)?(?:\w+\.)*\w*(?:Error|Exception)(?::|$)/;
-/** An error goes on over so many lines, as NCCL's do. */
+/** Lines over which one error may extend, as those of NCCL do. */
 const LINES_OF_AN_ERROR = 3;
 
 /**
- * Whether the lines tell of a lost peer and of no other error: then whoever wrote them failed after somebody else. `lines`: last ones of a rank, or of all ranks of
+ * Whether the lines report a lost peer and no other error: then the rank that wrote them failed after another rank. `lines`: last ones of a rank, or of all ranks of
  * a pod. Ranks write them, so that this may order failures, and no more.
  */
 export function lostItsPeer(lines: readonly string[]): boolean {

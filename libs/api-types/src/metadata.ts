@@ -13,6 +13,7 @@ export interface ObjectMeta {
   readonly ownerReferences?: readonly OwnerReference[];
 }
 
+/** Reference from an object to its owner, as Kubernetes defines it. */
 export interface OwnerReference {
   readonly apiVersion: string;
   readonly kind: string;

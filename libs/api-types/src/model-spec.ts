@@ -68,6 +68,7 @@ const CEL_RULES: readonly CelRule[] = [
   },
 ];
 
+/** Sizes of the model that a job trains. */
 export const ModelSpec = z
   .strictObject({
     preset: z
@@ -77,22 +78,22 @@ export const ModelSpec = z
       .optional()
       .describe('A model that the planner knows by name, such as llama-3.1-8b: `coxswain presets models` lists them.'),
     huggingFace: HuggingFaceConfig.optional().describe(
-      'The config.json beside published weights, with its own keys. An architecture that is not known is refused.',
+      'Content of the config.json of published weights. Unknown architectures are rejected.',
     ),
     layers: MODEL_SIZES.layers.max(1024).optional(),
     hiddenSize: MODEL_SIZES.hiddenSize.max(1_048_576).optional(),
     ffnHiddenSize: MODEL_SIZES.ffnHiddenSize
       .optional()
-      .describe('Inner width of a dense MLP. Absent: four times hiddenSize; 0 where no layer has one.'),
+      .describe('Inner width of a dense MLP. Absent: four times hiddenSize; 0: no layer has one.'),
     attentionHeads: MODEL_SIZES.attentionHeads.max(4096).optional(),
     keyValueHeads: MODEL_SIZES.keyValueHeads
       .optional()
       .describe('Groups of grouped-query attention. Absent: attentionHeads, which is multi-head attention.'),
     headDim: MODEL_SIZES.headDim.optional().describe('Width of one head. Absent: hiddenSize / attentionHeads.'),
-    vocabularySize: MODEL_SIZES.vocabularySize.optional().describe('Tokens that there are. Absent: 256, the bytes.'),
+    vocabularySize: MODEL_SIZES.vocabularySize.optional().describe('Number of tokens. Absent: 256, for bytes.'),
     gatedMlp: MODEL_SIZES.gatedMlp
       .optional()
-      .describe('SwiGLU and its kin: three matrices in an MLP instead of two. Absent: two.'),
+      .describe('Gated MLP such as SwiGLU: three matrices instead of two. Absent: two.'),
     rmsNorm: MODEL_SIZES.rmsNorm
       .optional()
       .describe('RMSNorm (one vector) instead of LayerNorm (two). Absent: RMSNorm.'),

@@ -1,19 +1,25 @@
 /** Names that several programs must spell alike: API group, labels, annotations, finalizer, paths and environment of a pod. */
 
+/** API group of the custom resources. */
 export const API_GROUP = 'training.coxswain.dev';
+/** Version of the custom resources. */
 export const API_VERSION = 'v1alpha1';
+/** API group and version of the custom resources, as in `apiVersion`. */
 export const API_GROUP_VERSION = `${API_GROUP}/${API_VERSION}` as const;
 
 /** Lowest Kubernetes minor version that API and operator accept at start (CEL rules with messageExpression and ratcheting validation). */
 export const MINIMUM_KUBERNETES_MINOR = 31;
 
+/** Finalizer on TrainingJobs: the operator removes it when nothing of the job runs any more. */
 export const FINALIZER = `${API_GROUP}/gang` as const;
-/** On pods, from their making on: a pod whose end is not recorded yet is not forgotten, whoever deletes it. */
+/** Finalizer on pods from their creation on: a deleted pod stays until its end is recorded. */
 export const POD_FINALIZER = `${API_GROUP}/unrecorded-end` as const;
+/** Scheduling gate that holds the pods of a gang until all of them exist. */
 export const SCHEDULING_GATE = `${API_GROUP}/gang` as const;
 /** Default resource that a pod requests, one per rank. */
 export const GPU_RESOURCE = 'nvidia.com/gpu';
 
+/** Labels on objects of a job. */
 export const LABELS = {
   jobUid: `${API_GROUP}/job-uid`,
   jobName: `${API_GROUP}/job-name`,
@@ -23,6 +29,7 @@ export const LABELS = {
   jobId: `${API_GROUP}/job-id`,
 } as const;
 
+/** Annotations on objects of a job. */
 export const ANNOTATIONS = {
   /** Ranks of a pod as `first-last`, for people who read `kubectl describe pod`. */
   ranks: `${API_GROUP}/ranks`,
@@ -45,8 +52,8 @@ export const NODE_LABELS = {
 } as const;
 
 /**
- * Node labels by which the operator tells what it concluded of the fabric, where that is asked for (`operator.publishFabricLabels` of the chart). They are not
- * those above: nobody of ours reads them.
+ * Node labels in which the operator publishes the fabric that it found, if `operator.publishFabricLabels` of the chart is set. Coxswain does not read them, unlike
+ * the labels above.
  */
 export const PUBLISHED_LABELS = {
   island: 'topology.coxswain.dev/island',
@@ -106,7 +113,7 @@ export const POD_ENV = {
   checkpointMount: 'COXSWAIN_CHECKPOINT_MOUNT',
   /** Seconds between SIGTERM and SIGKILL, so that the launcher knows how long a save may take. */
   gracePeriodSeconds: 'COXSWAIN_GRACE_PERIOD_SECONDS',
-  /** How much is looked at before the first rank (`PREFLIGHT_LEVELS`), and for how long at most. Absent: nothing is. */
+  /** Level of the preflight (`PREFLIGHT_LEVELS`) and its time limit. Absent: no preflight. */
   preflight: 'COXSWAIN_PREFLIGHT',
   /** How the engine is started, beside its command: `EngineRun` as JSON. */
   engineRun: 'COXSWAIN_ENGINE_RUN',
@@ -115,14 +122,14 @@ export const POD_ENV = {
 
 /** Variables that the launcher adds for its ranks, beside RANK, WORLD_SIZE and the like, from what it was assigned; none is in the pod's manifest. */
 export const RANK_ENV = {
-  /** Which run of the ranks in this epoch's pods, from 1. */
+  /** Incarnation: the run of the ranks in this attempt's pods, from 1. */
   incarnation: 'COXSWAIN_INCARNATION',
   /** Directory that belongs to this incarnation alone; absent when the job keeps no checkpoints. */
   saveDirectory: 'COXSWAIN_SAVE_DIR',
   /** Directory of the checkpoint to resume from; absent means from scratch. */
   resumeFrom: 'COXSWAIN_RESUME_FROM',
   resumeManifestSha256: 'COXSWAIN_RESUME_MANIFEST_SHA256',
-  /** Directory above it, which an engine that counts its own checkpoints is told, and the step whose checkpoint it is. */
+  /** Parent directory of the checkpoint, for engines that number their own checkpoints, and the step of the checkpoint. */
   resumeRoot: 'COXSWAIN_RESUME_ROOT',
   resumeStep: 'COXSWAIN_RESUME_STEP',
   /** Directory that holds the files which were rendered for the engine. */

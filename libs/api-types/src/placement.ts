@@ -9,10 +9,10 @@ import { RuntimeSnapshot } from './training-runtime.ts';
 const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 /**
- * Where the ranks of one epoch go: intent, recorded in the job's status by its SHA-256 before it is created, never edited.
+ * The nodes of the ranks of one attempt: intent, recorded in the job's status by its SHA-256 before it is created, never edited.
  *
- * Pod `i` runs on `nodes[i]` and holds the global ranks `ranks[i]`. Nothing says that they follow each other, nor that pods hold equally many: a
- * pod of none is a spare. 16,384 ranks on 2,048 nodes are 75 kB, far below the API server's 1.5 MiB. No field may get a default that the server
+ * Pod `i` runs on `nodes[i]` and holds the global ranks `ranks[i]`. Ranks of a pod need not be consecutive, and pods may hold different numbers: a
+ * pod without ranks is a spare. 16,384 ranks on 2,048 nodes are 75 kB, far below the API server's 1.5 MiB. No field may get a default that the server
  * fills in later: the hash of what is stored would be another one.
  */
 export const PlacementSpec = z
@@ -21,13 +21,13 @@ export const PlacementSpec = z
     jobUid: z.string().max(64),
     epoch: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
     layout: ParallelLayout,
-    microBatchSize: z.int().min(1).max(65_536).optional().describe('Absent: as the job says.'),
+    microBatchSize: z.int().min(1).max(65_536).optional().describe('Absent: the value of the job.'),
     saveEverySteps: z
       .int()
       .min(1)
       .max(1_000_000_000)
       .optional()
-      .describe('Absent: as checkpoint.everySteps of the job says.'),
+      .describe('Absent: the value of checkpoint.everySteps of the job.'),
     worldSize: z.int().min(1).max(MAX_WORLD_SIZE),
     ranksPerPod: z
       .int()
@@ -35,12 +35,12 @@ export const PlacementSpec = z
       .max(MAX_RANKS_PER_POD)
       .optional()
       .describe(
-        'Where pods hold so many consecutive ranks each, the last one perhaps fewer: for the release before, which reads no `ranks`. Absent: `ranks` alone says it.',
+        'Number of consecutive ranks per pod; the last pod may have fewer. For the previous release, which does not read `ranks`. Absent: only `ranks` applies.',
       ),
     ranks: z.array(z.string().max(96).regex(RANK_RANGES)).min(1).max(MAX_WORLD_SIZE).optional().meta({
       'x-kubernetes-list-type': 'atomic',
       description:
-        'Global ranks of each pod, by its index, as ranges: 0-7, or 0-3,8-11. Absent: by an earlier release, as `ranksPerPod` says.',
+        'Global ranks of each pod, by its index, as ranges: 0-7, or 0-3,8-11. Absent: recorded by an earlier release; `ranksPerPod` applies.',
     }),
     kept: z
       .array(z.strictObject({ podIndex: counter, name: z.string().max(253), uid: z.string().max(64) }))
@@ -49,7 +49,7 @@ export const PlacementSpec = z
       .meta({
         'x-kubernetes-list-type': 'atomic',
         description:
-          'Pods that an earlier epoch made and that live on in this one; their names carry that epoch. Not used yet: absent.',
+          'Pods that an earlier attempt created and that this one keeps; their names contain the number of that attempt. Reserved; always absent.',
       }),
     nodes: z.array(z.string().max(253)).min(1).max(MAX_WORLD_SIZE).meta({ 'x-kubernetes-list-type': 'atomic' }),
     nicClasses: z.array(z.string().max(63)).max(MAX_WORLD_SIZE).optional().meta({
@@ -72,20 +72,21 @@ export const PlacementSpec = z
       })
       .optional()
       .describe('Absent: from scratch.'),
-    runtime: RuntimeSnapshot.optional().describe('What its pods are made with. Absent: the job names no runtime.'),
+    runtime: RuntimeSnapshot.optional().describe('Runtime of its pods. Absent: the job names no runtime.'),
   })
   .meta({
     id: 'PlacementSpec',
     'x-kubernetes-validations': [
-      { rule: 'self == oldSelf', message: 'a placement cannot change within its epoch' },
+      { rule: 'self == oldSelf', message: 'a placement cannot change within its attempt' },
       {
         rule: 'has(self.ranks) ? size(self.ranks) == size(self.nodes) : has(self.ranksPerPod)',
-        message: 'ranks must say those of each node, one entry per node',
+        message: 'ranks must have one entry per node',
       },
     ],
   });
 export type PlacementSpec = z.infer<typeof PlacementSpec>;
 
+/** The Placement resource. */
 export interface Placement {
   readonly apiVersion: typeof API_GROUP_VERSION;
   readonly kind: 'Placement';

@@ -43,7 +43,7 @@ describe('a plain value that looks like a credential', () => {
     for (const { message } of found) {
       expect(message).toMatch(`looks like ${what};`);
       expect(message).not.toContain(value);
-      expect(message).toMatch(/a Secret whose name begins with "job-", and refer to that in engine.secretEnv/);
+      expect(message).toMatch(/a Secret whose name begins with "job-", and reference that Secret in engine.secretEnv/);
     }
   });
 

@@ -1,7 +1,7 @@
 /**
- * Which plain values of a job look like credentials? They would stand in the resource and in rows for ever, and whoever may read the job would read
+ * Finds plain values of a job that look like credentials. They would stay in the resource and in the database, and everyone who may read the job could read
  * them. A value is known by its form, where its issuer gave it one (prefixes and lengths are those that secret scanners use), or by the name
- * of its variable. What is found is told by its kind and place, never by its text.
+ * of its variable. Findings name the kind and the field, never the value.
  */
 import type { z } from 'zod';
 import { POD_PATHS } from './names.ts';
@@ -83,5 +83,5 @@ function credentialOf(name: string, value: string): string | undefined {
 }
 
 function sentence(what: string): string {
-  return `looks like ${what}; plain values are kept with the job and shown to everybody who may read it. Put it into a Secret whose name begins with "${SECRET_PREFIX}", and refer to that in engine.secretEnv or engine.secretFiles`;
+  return `looks like ${what}; plain values are stored with the job, and everyone who may read the job can read them. Put it into a Secret whose name begins with "${SECRET_PREFIX}", and reference that Secret in engine.secretEnv or engine.secretFiles`;
 }

@@ -1,16 +1,19 @@
-/** What is looked at in the pods of a gang before its first rank starts, and what is kept of it? */
+/** Preflight: checks in the pods of a gang before its first rank starts, and their records. */
 import { z } from 'zod';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { counter } from './status-fields.ts';
 
-/** How much is looked at. */
+/** Levels of the preflight, each with its meaning. */
 export const PREFLIGHT_LEVELS = {
-  Off: 'Nothing: ranks start as soon as their pod is told.',
-  Quick: 'Devices, memory that is shared, limits, disk, clock and versions, without loading PyTorch: about a second.',
-  Full: 'That, and with PyTorch loaded what it sees of the GPUs, and how fast pods reach each other: about as long as PyTorch takes to load, and some seconds.',
+  Off: 'No checks: ranks start as soon as their pod has its assignment.',
+  Quick:
+    'Checks devices, shared memory, limits, disk, clock and versions without loading PyTorch; takes about a second.',
+  Full: 'Also checks the GPUs with PyTorch and measures the bandwidth between pods; takes some seconds more than PyTorch takes to load.',
 } as const satisfies Record<string, string>;
+/** Level of the preflight. */
 export type PreflightLevel = keyof typeof PREFLIGHT_LEVELS;
 
+/** Preflight of jobs without their own and without one of their runtime. */
 export const DEFAULT_PREFLIGHT = { level: 'Quick', timeoutSeconds: 60 } as const;
 
 export const PreflightSpec = z
@@ -28,14 +31,14 @@ export const PreflightSpec = z
       .min(10)
       .max(600)
       .default(DEFAULT_PREFLIGHT.timeoutSeconds)
-      .describe('How long it may take once every pod of the gang is there; what is not known then is left out.'),
+      .describe('Time limit once every pod of the gang has started; checks that are not done by then are left out.'),
   })
   .meta({ id: 'PreflightSpec' });
 export type PreflightSpec = z.infer<typeof PreflightSpec>;
 
 const word = z.string().max(64);
 
-/** What one pod says of itself. Absent: it could not be found out. */
+/** Facts that one pod reports of itself. An absent field could not be determined. */
 export const PreflightFacts = z.strictObject({
   python: word.optional(),
   torch: word.optional(),
@@ -79,9 +82,9 @@ export const PairMeasurement = z.strictObject({
 });
 export type PairMeasurement = z.infer<typeof PairMeasurement>;
 
-/** What a launcher tells of its pod before the first rank. */
+/** Report of a launcher on its pod before the first rank starts. */
 export const PreflightReport = z.strictObject({
-  /** Done: everything that was asked for. Partial: what the note says is missing. Skipped: nothing could be looked at. */
+  /** Done: every check ran. Partial: the note names what is missing. Skipped: no check could run. */
   outcome: z.enum(['Done', 'Partial', 'Skipped']),
   note: z.string().max(512).optional(),
   facts: PreflightFacts,
@@ -99,7 +102,7 @@ export const AttemptPreflight = z
     outcome: z
       .enum(['Passed', 'NodesNamed', 'Skipped'])
       .describe(
-        'Passed: no node was named. NodesNamed: the attempt ended before its first rank, and says whose fault it was. Skipped: a pod could not look around, so that nobody was judged.',
+        'Passed: no node is to blame. NodesNamed: the attempt ended before its first rank and names the nodes to blame. Skipped: a pod could not run the checks, so no node was judged.',
       ),
     tookMs: counter.describe('Of the slowest pod, with waiting for the others.'),
     notes: z.array(z.string().max(256)).max(MAX_PREFLIGHT_NOTES).describe('What is worth knowing and no node’s doing.'),
@@ -107,7 +110,7 @@ export const AttemptPreflight = z
   .meta({ id: 'AttemptPreflight' });
 export type AttemptPreflight = z.infer<typeof AttemptPreflight>;
 
-/** What an attempt ran on, as most of its pods say; what differs from the attempt before is told in the notes of its preflight. */
+/** Software and hardware of an attempt, as most of its pods report. The notes of its preflight list differences from the attempt before. */
 export const Fingerprint = z
   .object({
     image: z.string().max(512).optional().describe('As the job or its runtime names it.'),

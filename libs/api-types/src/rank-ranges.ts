@@ -14,7 +14,7 @@ export function formatRanks(ranks: readonly number[]): string {
   return ranges.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(',');
 }
 
-/** The ranks that such a text says, as they stand there; none of a text that is none, and of a range no more than `most`. */
+/** The ranks in such a text, in its order; none for an invalid text, and at most `most` of a range. */
 export function parseRanks(text: string, most: number): readonly number[] {
   if (text === '' || !RANK_RANGES.test(text)) return [];
   return text.split(',').flatMap((range) => {
@@ -23,7 +23,7 @@ export function parseRanks(text: string, most: number): readonly number[] {
   });
 }
 
-/** Whether such a text says that rank. */
+/** Whether such a text contains that rank. */
 export function rankIsIn(rank: number, text: string): boolean {
   return text.split(',').some((range) => {
     const [first = Number.NaN, last = first] = range === '' ? [] : range.split('-').map(Number);

@@ -20,7 +20,7 @@ export const RankTiming = z.strictObject({
 export type RankTiming = z.infer<typeof RankTiming>;
 
 /**
- * {@link RankTiming} of every rank of a pod. 2,048 pods with eight ranks tell 16,384 of them a second, and checking them by the schema took a fifth of the
+ * {@link RankTiming} of every rank of a pod. 2,048 pods with eight ranks send 16,384 of them a second, and checking them by the schema took a fifth of the
  * time of the thread that reads them: so they are checked by hand, and a test holds that to the schema.
  */
 export const RankTimings = z.custom<RankTiming[]>(areRankTimings);

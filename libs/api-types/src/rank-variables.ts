@@ -24,5 +24,5 @@ export const LAUNCHER_RANK_ENV = {
   [RANK_ENV.engineFiles]:
     'Directory of the files that were rendered for the engine, last on PYTHONPATH. Absent: there are none.',
   COXSWAIN_REPORT_SOCKET: 'Unix socket that takes facts, as JSON lines.',
-  COXSWAIN_BOOT_ID: 'Names this start of the launcher; whoever tells facts says it.',
+  COXSWAIN_BOOT_ID: 'Identifies this start of the launcher. Clients of the report socket must send it.',
 } as const satisfies Record<string, string>;

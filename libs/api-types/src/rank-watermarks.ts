@@ -23,13 +23,17 @@ export const GroupWatermark = z.strictObject({
   operation: operation.describe('Of the oldest operation that is not complete; where all are, of the last one.'),
   bytes: counter.describe('Of that operation: what this rank gives.'),
   enqueued: counter.describe('Number of the last operation that the program has called.'),
-  started: counter.describe('Of the last that has begun on the device. Where that cannot be seen: as enqueued.'),
+  started: counter.describe(
+    'Number of the last operation that started on the device. Equal to enqueued if that is not observable.',
+  ),
   completed: counter.describe('Of the last up to which all are complete.'),
-  ageMs: durationMs.describe('Since one of the three last changed, by the clock of the rank, when this was told.'),
+  ageMs: durationMs.describe(
+    'Time since one of the three last changed, by the clock of the rank, when it was reported.',
+  ),
 });
 export type GroupWatermark = z.infer<typeof GroupWatermark>;
 
-/** What a rank says of itself about once a second. Ages, not times: clocks of two ranks are never compared. */
+/** Progress of one rank, reported about once a second. Ages instead of times, because clocks of two ranks are never compared. */
 export const RankWatermark = z.strictObject({
   rank,
   step: counter.nullable().describe('Last that is complete; null before the first.'),
@@ -38,6 +42,7 @@ export const RankWatermark = z.strictObject({
   groups: z.array(GroupWatermark).max(MAX_GROUPS_PER_RANK),
 });
 export type RankWatermark = z.infer<typeof RankWatermark>;
+/** Watermarks of the ranks of a pod. */
 export const RankWatermarks = z.array(RankWatermark).max(MAX_RANKS_PER_POD);
 
 /** What a rank spent in one kind of operation of one group, over some seconds. */
@@ -50,6 +55,7 @@ const CollectiveTiming = z.strictObject({
   maxMs: durationMs,
 });
 
+/** Time that a rank spent in collectives over some seconds, by process group. */
 export const RankCollectives = z.strictObject({ rank, groups: z.array(CollectiveTiming).max(MAX_GROUPS_PER_RANK) });
 export type RankCollectives = z.infer<typeof RankCollectives>;
 
@@ -57,7 +63,7 @@ const MAX_RANK_SET_CHARACTERS = 8192;
 /** Ranks, ranges and ranges with a stride: `0-7`, `0,8,17`, `0-56/8` for 0, 8, ..., 56. */
 export const RANK_SET = /^\d{1,5}(-\d{1,5}(\/\d{1,5})?)?(,\d{1,5}(-\d{1,5}(\/\d{1,5})?)?)*$/;
 
-/** A process group, said once by any of its members before a watermark names it. */
+/** A process group. Any member reports it once, before a watermark names it. */
 export const ProcessGroup = z.strictObject({
   group: groupId,
   name: z

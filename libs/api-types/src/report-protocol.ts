@@ -11,8 +11,8 @@ import { TrainedFacts } from './trained-facts.ts';
 import { durationMs, rank, RankTimings } from './rank-timings.ts';
 
 /**
- * What launcher and operator say to each other over one WebSocket (path {@link REPORT_PATH}, TLS, `Authorization: Bearer <pod-bound token>`).
- * An operator of the release before knows {@link EARLIER_REPORT_PATH} alone, and no field or message that speaks of incarnations or states.
+ * The protocol between launcher and operator over one WebSocket (path {@link REPORT_PATH}, TLS, `Authorization: Bearer <pod-bound token>`).
+ * An operator of the previous release knows only {@link EARLIER_REPORT_PATH}, and no field or message about incarnations or states.
  *
  * Identity (token → pod UID, through TokenReview) is checked once per connection. Every launcher message repeats pod UID, epoch, incarnation
  * and rendezvous address, so that a new leader needs no memory. Frames are JSON, at most {@link MAX_REPORT_BYTES}; a malformed frame is
@@ -29,6 +29,7 @@ export const REPLICA_URL_HEADER = 'coxswain-replica-url';
 export const SERIES_PATH = '/v1/series';
 /** Where the API asks for the stacks of a job, on the same port: `POST ?jobUid=…`, with `&rank=N` for the pod of one rank. Answers JobStacks, or a problem. */
 export const STACKS_PATH = '/v1/stacks';
+/** Longest frame, in bytes. */
 export const MAX_REPORT_BYTES = 262_144;
 /** A pod's termination message is cut at 4096 bytes by the kubelet; the cause must fit. */
 export const MAX_TERMINATION_MESSAGE_BYTES = 4096;
@@ -42,7 +43,7 @@ const finite = z.number().min(-1e30).max(1e30);
 
 const SavedCheckpoint = z.strictObject({
   step: counter,
-  /** Below the epoch's save directory; an engine may put its saves into a folder there. */
+  /** Below the attempt's save directory; an engine may save into a folder there. */
   directory: z
     .string()
     .min(1)
@@ -53,6 +54,7 @@ const SavedCheckpoint = z.strictObject({
   files: counter,
   manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
+/** A checkpoint that a launcher verified after it was saved. */
 export type SavedCheckpoint = z.infer<typeof SavedCheckpoint>;
 
 /** Why a launcher ended: the last message and the termination message hold the same object. */
@@ -77,14 +79,14 @@ export const TerminationCause = z.strictObject({
 export type TerminationCause = z.infer<typeof TerminationCause>;
 
 /**
- * What the ranks of one pod are to do, said over its connection. (epoch, incarnation) is the fence: recorded in the job's status before any
- * launcher hears of it; reports, rendezvous and saves of another are refused.
+ * The assignment of ranks to one pod, sent over its connection. (epoch, incarnation) is the fence: it is recorded in the job's status before any
+ * launcher receives it; reports, rendezvous and saves of another incarnation are rejected.
  */
 export const RankAssignment = z.strictObject({
   epoch: counter,
-  /** Which run of the ranks in the epoch's pods, from 1. */
+  /** Incarnation: the run of the ranks in the attempt's pods, from 1. */
   incarnation,
-  /** Index of the pod in the epoch's Placement. */
+  /** Index of the pod in the attempt's Placement. */
   podIndex: counter,
   /** Pods of the gang. */
   podCount: z.int().min(1).max(MAX_WORLD_SIZE),
@@ -98,8 +100,8 @@ export const RankAssignment = z.strictObject({
     .strictObject({ step: counter, path: z.string().max(1024), manifestSha256: z.string().regex(/^[0-9a-f]{64}$/) })
     .optional(),
   /**
-   * wait: where a rank fails in a way that other ranks in the same pods can mend, end the others, say `reaped` and wait for another
-   * assignment. Absent: the launcher ends as its ranks do.
+   * wait: if a rank fails and a restart in the same pods can help, the launcher ends the other ranks, reports `reaped` and waits for another
+   * assignment. Absent: the launcher ends with its ranks.
    */
   onFailure: z.literal('wait').optional(),
 });
@@ -110,6 +112,7 @@ export type RankAssignment = z.infer<typeof RankAssignment>;
  * names. reaped: every process of that incarnation is gone, and the launcher waits for another assignment.
  */
 export const LAUNCHER_STATES = ['waiting', 'running', 'reaped'] as const;
+/** State of the processes of a pod. */
 export type LauncherState = (typeof LAUNCHER_STATES)[number];
 
 const envelope = {
@@ -125,13 +128,13 @@ const envelope = {
   rendezvous: z.string().max(255).nullable(),
 };
 
-/** What a figure that is no finite number is; JSON has no word for it. */
+/** A value that is not finite, which JSON cannot express. */
 const notFinite = z.enum(['NaN', 'Infinity', '-Infinity']);
-/** Which figures of a step are known, and are no finite numbers. */
+/** Values of a step that are known and not finite. */
 export const NotFinite = z.strictObject({ loss: notFinite.optional(), gradNorm: notFinite.optional() });
 export type NotFinite = z.infer<typeof NotFinite>;
 
-/** What a pod knows of a step that is kept as a point of its curve. Null: none of its ranks knows, or it is no finite number. */
+/** What a pod knows of a step, as stored in the curve. Null: none of its ranks knows the value, or it is not finite. */
 const StepPoint = z.strictObject({
   step: counter,
   loss: finite.nullable(),
@@ -148,19 +151,20 @@ export const StepReport = StepPoint.extend({
 });
 export type StepReport = z.infer<typeof StepReport>;
 
-/** Where the pods of a gang meet before their ranks do: host:port in the pod of rank 0, and what whoever comes must know. */
+/** The preflight board of a gang: host:port in the pod of rank 0, and the key that admits a pod. */
 const board = { address: z.string().max(255), key: z.string().min(1).max(64) };
 
 /** Of one message `steps`. */
 export const MAX_STEPS_PER_FRAME = 64;
 
-/** What an operator may say that it listens to: `watermarks` and `processGroups` of a heartbeat. One of the release before says nothing, and would drop the message for them. */
+/** Optional parts that an operator may announce to read: `watermarks` and `processGroups` of a heartbeat. An older operator announces nothing, and would drop a message with them. */
 export const LISTENS_TO_WATERMARKS = 'watermarks';
 /** The same of `notFinite` of a step. */
 export const LISTENS_TO_NOT_FINITE = 'notFinite';
 /** Of the ranks of one pod. */
 export const MAX_GROUPS_PER_HEARTBEAT = 256;
 
+/** A message from launcher to operator. */
 export const LauncherMessage = z.discriminatedUnion('kind', [
   z.strictObject({
     ...envelope,
@@ -174,28 +178,28 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
     ...envelope,
     kind: z.literal('heartbeat'),
     ranks: z.array(z.strictObject({ rank, alive: z.boolean(), step: counter.nullable() })).max(MAX_RANKS_PER_POD),
-    /** Newest of each rank that tells any, ages as of now. To an operator that listens to them. */
+    /** The newest watermark of each rank that reports any, with ages as of now. Only for an operator that reads them. */
     watermarks: RankWatermarks.optional(),
     /** Those that the watermarks name, as many as fit. */
     processGroups: z.array(ProcessGroup).max(MAX_GROUPS_PER_HEARTBEAT).optional(),
   }),
   z.strictObject({ ...envelope, kind: z.literal('step'), report: StepReport }),
-  /** From a launcher that was told a pace. */
+  /** Only from a launcher that received a `pace`. */
   z.strictObject({
     ...envelope,
     kind: z.literal('steps'),
     reports: z.array(StepReport).max(MAX_STEPS_PER_FRAME),
-    /** Steps since the message before that are never told: they came faster than the pace, or while nobody listened. */
+    /** Steps since the message before that are never reported: they exceeded the pace, or no operator was connected. */
     skipped: z.int().min(0).max(1_000_000),
   }),
   z.strictObject({ ...envelope, kind: z.literal('resumed'), step: counter }),
   /** From the pod of rank 0, before its ranks. */
   z.strictObject({ ...envelope, kind: z.literal('preflightBoard'), ...board }),
-  /** What a pod says of itself before its first rank. It waits for `preflightDone` then, though not for ever. */
+  /** Preflight report of a pod before its first rank. The launcher then waits for `preflightDone`, up to a time limit. */
   z.strictObject({ ...envelope, kind: z.literal('preflight'), report: PreflightReport }),
-  /** What the first rank of the pod to tell really trains; said again on each connection. One of each pod and incarnation is looked at. */
+  /** What the first rank of the pod that reported really trains; repeated on each connection. The operator reads one for each pod and incarnation. */
   z.strictObject({ ...envelope, kind: z.literal('trained'), rank, facts: TrainedFacts }),
-  /** To an operator that has asked; sent once, also where it can be of nobody. */
+  /** Answer to `stacksWanted`; sent once, even if no rank has a stack. */
   z.strictObject({ ...envelope, kind: z.literal('stacks'), stacks: PodStacks }),
   z.strictObject({ ...envelope, kind: z.literal('checkpointSaved'), checkpoint: SavedCheckpoint }),
   /**
@@ -209,15 +213,16 @@ export type LauncherMessage = z.infer<typeof LauncherMessage>;
 
 export const REFUSALS = ['notLeader', 'staleEpoch', 'unknownPod', 'unauthenticated', 'malformed', 'notReady'] as const;
 
+/** A message from operator to launcher. */
 export const OperatorMessage = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('welcome'), leaderTerm: counter }),
-  /** Start these ranks; said again on every reconnection. A launcher that runs them, or has run them, does nothing; one that runs others ends those first. */
+  /** Start these ranks; repeated on every reconnection. A launcher that runs or has run them does nothing; one that runs others ends those first. */
   z.strictObject({ kind: z.literal('assignment'), assignment: RankAssignment }),
-  /** End the ranks of that incarnation without saving, and say `reaped`. */
+  /** End the ranks of that incarnation without saving, and report `reaped`. */
   z.strictObject({ kind: z.literal('endRanks'), epoch: counter, incarnation, message: z.string().max(1024) }),
   /**
-   * Have the ranks save at the next step at which they agree, and train on. Said to the pod of rank 0, and again on every reconnection; a request that is no later
-   * than one before it in that incarnation is none. A launcher of the release before says and does nothing, as one whose engine cannot be asked.
+   * Save at the next step on which the ranks agree, and continue training. Sent to the pod of rank 0, and repeated on every reconnection. Requests that are not later
+   * than an earlier one of the incarnation are ignored. Older launchers, and launchers whose engine cannot be asked, ignore it.
    */
   z.strictObject({
     kind: z.literal('saveWanted'),
@@ -229,20 +234,20 @@ export const OperatorMessage = z.discriminatedUnion('kind', [
   /** Address of rank 0, repeated on every (re)connection once known. Without an incarnation: of the first. */
   z.strictObject({ kind: z.literal('rendezvous'), address: z.string().max(255), incarnation: incarnation.optional() }),
   z.strictObject({ kind: z.literal('preflightBoard'), epoch: counter, ...board }),
-  /** Ranks may start: nobody was named, or somebody cannot look around. To launchers that said they look. */
+  /** Ranks may start: no pod is to blame, or a pod cannot run the preflight. Only for launchers that run one. */
   z.strictObject({ kind: z.literal('preflightDone'), epoch: counter }),
   /**
-   * How many steps a second are welcome of this pod, and how long to gather them for one message `steps`; said after the welcome, and again when it
-   * changes. Depends on how many pods report. A launcher that knows no pace tells each step by itself.
+   * Steps per second that the operator accepts from this pod, and how long to gather them into one message `steps`. Sent after the welcome and on every
+   * change; it depends on the number of pods. A launcher without a pace reports each step separately.
    */
   z.strictObject({
     kind: z.literal('pace'),
     stepsPerSecond: z.number().min(0.01).max(1_000),
     gatherMs: z.int().min(0).max(60_000),
   }),
-  /** Which optional parts of messages this operator reads, by the names above; said after the welcome. What is not named is not to be sent. */
+  /** Optional parts of messages that this operator reads, by the names above; sent after the welcome. Launchers must not send other optional parts. */
   z.strictObject({ kind: z.literal('listensTo'), parts: z.array(z.string().max(32)).max(16) }),
-  /** Tell in the middle of what the ranks of the pod are, in a message `stacks` of at most so many bytes. A launcher of the release before says nothing. */
+  /** Report the current stacks of the pod's ranks in a message `stacks` of at most `maxBytes`. Older launchers do not answer. */
   z.strictObject({
     kind: z.literal('stacksWanted'),
     request: counter,
@@ -259,10 +264,10 @@ export const OperatorMessage = z.discriminatedUnion('kind', [
 ]);
 export type OperatorMessage = z.infer<typeof OperatorMessage>;
 
-/** Where a frame stands in the stream: `sequence` is dense per `bootId`; a jump means frames were dropped and the API records a gap. */
+/** Position of a frame in the stream: `sequence` is dense per `bootId`; a jump means frames were dropped and the API records a gap. */
 const streamPosition = { bootId: z.string().max(64), sequence: counter, at: z.string() };
 
-/** One step as one pod's ranks saw it: rank 0's pod knows loss and tokens, the others send their timings. */
+/** One step from one pod: the pod of rank 0 knows loss and tokens, the others send their timings. */
 export const StepFrame = z.strictObject({
   kind: z.literal('step'),
   ...streamPosition,

@@ -33,11 +33,11 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * POST   /v1/projects/{project}/tokens   ApiTokenCreate       → ApiTokenCreated   (secret shown once)
  * GET    /v1/projects/{project}/tokens                        → ApiTokenList
  * DELETE /v1/projects/{project}/tokens/{tokenId}
- * POST   …/tokens/{tokenId}/rotate       ApiTokenRotate       → ApiTokenCreated   (the old one stays good for a while)
+ * POST   …/tokens/{tokenId}/rotate       ApiTokenRotate       → ApiTokenCreated   (the old token stays valid for a while)
  * GET    /v1/projects/{project}/webhooks                      → WebhookList       (webhook.ts)
  * POST   /v1/projects/{project}/webhooks WebhookCreate        → WebhookCreated    (secret shown once)
  * DELETE /v1/projects/{project}/webhooks/{webhookId}
- * POST   …/webhooks/{webhookId}/rotate   WebhookRotate        → WebhookCreated    (messages carry two signatures for a while)
+ * POST   …/webhooks/{webhookId}/rotate   WebhookRotate        → WebhookCreated    (messages have two signatures for a while)
  * POST   …/webhooks/{webhookId}/enable                        → Webhook
  * POST   …/webhooks/{webhookId}/test                          → WebhookDelivery   (202)
  * GET    …/webhooks/{webhookId}/deliveries                    → WebhookDeliveryList
@@ -53,20 +53,20 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * POST   /v1/projects/{project}/jobs/{jobId}/cancel           → Job
  * GET    …/jobs/{jobId}/events?after=                         → JobEventList
  * GET    …/jobs/{jobId}/events/stream                           text/event-stream; Last-Event-ID; events `event`, `job`, `step`, `resync`
- * GET    …/jobs/{jobId}/steps?epoch&fromStep&toStep&limit|maxPoints → StepList     (loss curve, less what a later epoch undid; maxPoints: all of it in so many points)
+ * GET    …/jobs/{jobId}/steps?epoch&fromStep&toStep&limit|maxPoints → StepList     (loss curve without steps that a later attempt repeated; maxPoints: the whole curve in that many points)
  * GET    …/jobs/{jobId}/ranks                                 → RankMap           (rank → node, NVLink domain, island, last step time)
  * GET    …/jobs/{jobId}/checkpoints                           → CheckpointList
  * GET    …/jobs/{jobId}/incidents?kind&state&node&pageSize&pageToken → IncidentList (newest first; incident.ts)
  * GET    /v1/projects/{project}/incidents?…                    → IncidentList      (of all its jobs)
  * GET    …/jobs/{jobId}/goodput                               → JobGoodput        (where its GPU-seconds went; goodput.ts)
  * GET    …/jobs/{jobId}/logs?rank&attempt&tailLines&follow      text/plain; what the attempt recorded where the pod is gone
- * POST   …/jobs/{jobId}/stacks?rank                           → JobStacks         (what its ranks are in the middle of; stacks.ts)
- * GET    …/jobs/{jobId}/rendering                             → JobRendering      (what it runs: arguments, files, environment; or why it cannot)
+ * POST   …/jobs/{jobId}/stacks?rank                           → JobStacks         (current stack traces of its ranks; stacks.ts)
+ * GET    …/jobs/{jobId}/rendering                             → JobRendering      (what it runs: arguments, files, environment; or why it cannot run)
  * GET    /v1/engines                                          → EngineList
  * GET    /v1/fabric                                           → ClusterFabric     (every node with GPUs, where it sits, and which jobs hold it; administrators)
  * GET    /v1/fabric/snapshots?since&until&pageSize&pageToken  → FabricSnapshotList (when it changed, newest first; fabric-history.ts; administrators)
- * GET    /v1/fabric/snapshots/{snapshotId}                    → RecordedFabric    (what it looked like)
- * GET    /v1/fabric/snapshots/{snapshotId}/changes?since      → FabricChanges     (since the one before, or since another one)
+ * GET    /v1/fabric/snapshots/{snapshotId}                    → RecordedFabric    (the recorded fabric)
+ * GET    /v1/fabric/snapshots/{snapshotId}/changes?since      → FabricChanges     (since the snapshot before, or since another one)
  * POST   /v1/projects/{project}/renderings RenderingRequest   → EngineRendering   (of any layout; nothing runs, and nothing is kept)
  * POST   /v1/projects/{project}/plans    PlanRequest          → StoredPlan        (Idempotency-Key optional, 201; what if: nothing runs)
  * GET    /v1/projects/{project}/plans?pageSize&pageToken      → PlanList
@@ -85,10 +85,12 @@ const page = {
     .describe('Absent on the last page. A page ends at 1 MiB too, so it can have fewer items than were asked for.'),
 };
 
+/** A project as the API returns it. */
 export const Project = z
   .object({ name: ObjectName, namespaces: z.array(ObjectName), createdAt: timestamp })
   .meta({ id: 'Project' });
 export type Project = z.infer<typeof Project>;
+/** Body of the request that creates a project. */
 export const ProjectCreate = z
   .strictObject({
     name: ObjectName,
@@ -100,10 +102,11 @@ export const ProjectCreate = z
   })
   .meta({ id: 'ProjectCreate', examples: [EXAMPLE_PROJECT] });
 export type ProjectCreate = z.infer<typeof ProjectCreate>;
+/** A page of projects. */
 export const ProjectList = z.object({ items: z.array(Project) }).meta({ id: 'ProjectList' });
 export type ProjectList = z.infer<typeof ProjectList>;
 
-/** What a project may have so many of. */
+/** Limits of a project. */
 export const PROJECT_LIMITS = [
   'requestBurst',
   'concurrentRequests',
@@ -117,36 +120,39 @@ export const PROJECT_LIMITS = [
   'storedPlans',
   'jobRecords',
 ] as const;
+/** A limit of a project and its usage. */
 export const ProjectLimit = z
   .object({
     name: z
       .enum(PROJECT_LIMITS)
       .describe(
-        'requestBurst: requests at once after a rest; jobs: those that have not ended; endedJobs: those that have, and are still in the cluster; jobRecords: what is kept of jobs that are gone, the newest; tokens: those that are good; plans: those that wait or are searched.',
+        'requestBurst: requests at once after a pause; jobs: active jobs; endedJobs: ended jobs that are still in the cluster; jobRecords: kept records of deleted jobs; tokens: valid tokens; plans: plans that wait or are being searched.',
       ),
-    most: counter.nullable().describe('Null: as many as it likes.'),
+    most: counter.nullable().describe('Null: unlimited.'),
     used: counter.describe(
-      'As many as there are now, counted up to 10,000 where more are allowed. Of requestBurst: what is not back yet; `perSecond` come back.',
+      'Current number, counted up to 10,000 if more are allowed. For requestBurst: requests not yet refilled; `perSecond` are refilled.',
     ),
-    perSecond: counter.nullable().describe('How fast what was used comes back by itself; null: it does not.'),
+    perSecond: counter.nullable().describe('Refill rate per second; null: no refill.'),
     counted: z
       .enum(['inReplica', 'inProject'])
       .describe(
-        'inReplica: each replica of the API counts for itself, and this is what the one that answers has counted.',
+        'inReplica: each replica of the API counts separately; this is the count of the replica that answered.',
       ),
   })
   .meta({ id: 'ProjectLimit' });
 export type ProjectLimit = z.infer<typeof ProjectLimit>;
+/** All limits of a project. */
 export const ProjectLimitList = z.object({ items: z.array(ProjectLimit) }).meta({ id: 'ProjectLimitList' });
 export type ProjectLimitList = z.infer<typeof ProjectLimitList>;
 
-/** `layout: auto` says the same as leaving the layout out; a schema of the cluster cannot hold a word beside an object. */
+/** `layout: auto` equals an absent layout. The schema of a custom resource cannot allow a string beside an object. */
 function withoutLayoutWord(spec: unknown): unknown {
   if (typeof spec !== 'object' || spec === null || !('layout' in spec) || spec.layout !== 'auto') return spec;
   const { layout: _planned, ...rest } = spec;
   return rest;
 }
 
+/** Body of the request that creates a job. */
 export const JobCreate = z
   .strictObject({
     name: ObjectName,
@@ -160,16 +166,19 @@ export const JobCreate = z
   })
   .meta({ id: 'JobCreate', examples: [EXAMPLE_JOB] });
 export type JobCreate = z.infer<typeof JobCreate>;
+/** {@link JobCreate} as callers write it, without defaults. */
 export type JobCreateInput = z.input<typeof JobCreate>;
 
-/** What can be changed of a job as it stands. */
+/** Fields of a job that can be changed. */
 export const JobPatch = z.strictObject({ labels: JobLabelChange }).meta({ id: 'JobPatch', examples: [EXAMPLE_PATCH] });
 export type JobPatch = z.infer<typeof JobPatch>;
 
-/** What jobs can be listed by. */
+/** Orders in which jobs can be listed. */
 export const JOB_ORDERS = ['createdAt', 'name', 'finishedAt'] as const;
+/** Order of a list of jobs. */
 export type JobOrder = (typeof JOB_ORDERS)[number];
 
+/** Body of the request that resumes a job. */
 export const JobResume = z
   .strictObject({
     layout: ParallelLayout.optional().describe(
@@ -179,7 +188,7 @@ export const JobResume = z
     from: ResumeFrom.shape.from
       .optional()
       .describe(
-        'Begin from this checkpoint of the job, or from "scratch". What was saved after it is not resumed from any more. Also for a job that stopped because no checkpoint can be used.',
+        'Start from this checkpoint of the job, or from "scratch". Later checkpoints are no longer used. Also for a job that stopped because no checkpoint can be used.',
       ),
   })
   .refine(({ layout, gpus }) => layout === undefined || gpus === undefined, {
@@ -189,10 +198,10 @@ export const JobResume = z
   .meta({ id: 'JobResume', examples: [EXAMPLE_RESUME] });
 export type JobResume = z.infer<typeof JobResume>;
 
-/** Time of a step as it was planned and as it was. */
+/** Predicted and measured step time. */
 export const StepTime = z
   .object({
-    epoch: counter.describe('The attempt that it is about: the newest that was measured, or else predicted.'),
+    epoch: counter.describe('Number of the attempt: the newest with a measurement, else the newest with a prediction.'),
     predictedMs: z.number().nullable(),
     measuredMs: z
       .number()
@@ -204,7 +213,7 @@ export const StepTime = z
   .meta({ id: 'StepTime' });
 export type StepTime = z.infer<typeof StepTime>;
 
-/** What fits a row of a list: what a job is and does, in at most a few kB. */
+/** A job in a list: what it is and does, in at most a few kB. */
 const summaryOfJob = {
   id: z.uuid(),
   project: z.string().nullable().describe('null: the namespace belongs to no project; administrators only.'),
@@ -214,23 +223,25 @@ const summaryOfJob = {
   labels: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Of the TrainingJob, in the order of their keys; without our own, and at most 64.'),
+    .describe('Labels of the TrainingJob ordered by key, without those of Coxswain, at most 64.'),
   owner: z
     .string()
     .nullable()
     .default(null)
-    .describe('Who made it, as they were called then; null: it was made in the cluster.'),
+    .describe('Name of the creator at that time; null: created in the cluster.'),
   uid: z.string().nullable().describe('UID of the TrainingJob; null until it exists in the cluster.'),
   state: JobState.or(z.enum(['Submitting', 'Refused', 'Deleting', 'Deleted'])).describe(
     'State of the resource; Submitting: not yet in the cluster. Refused: the cluster refused it, see summary.',
   ),
-  gpus: counter.describe('What it runs on, or asks for while its layout is still to be chosen.'),
-  layout: ParallelLayout.nullable().describe('What it runs on, whoever chose it; null until the planner has chosen.'),
+  gpus: counter.describe('GPUs that it runs on, or requests while its layout is not chosen yet.'),
+  layout: ParallelLayout.nullable().describe('Layout that the job runs on; null until the planner has chosen.'),
   stepTime: StepTime.nullable().describe('null before the first attempt that was predicted or measured.'),
   summary: z.string(),
   epoch: counter,
   restarts: z.object({ total: counter, charged: counter }),
-  totalSteps: counter.nullable().describe('Steps of the whole training; null where neither the job nor its ranks say.'),
+  totalSteps: counter
+    .nullable()
+    .describe('Steps of the whole training; null: neither the job nor its ranks define it.'),
   progress: z
     .object({
       step: counter,
@@ -242,7 +253,7 @@ const summaryOfJob = {
     })
     .nullable(),
   checkpoint: z.object({ name: z.string(), step: counter }).nullable(),
-  version: counter.describe('Counts up with each change of the job, of its status too.'),
+  version: counter.describe('Increases with each change of the job or its status.'),
   specVersion: counter.describe(
     'Counts up with each change of what is asked for, wherever it was asked; its status changes nothing here. What If-Match holds a change against.',
   ),
@@ -250,20 +261,22 @@ const summaryOfJob = {
   updatedAt: timestamp,
   finishedAt: timestamp.nullable(),
 };
-/** What can be large. */
+/** Details of a job, which can be large. */
 const detailsOfJob = {
   spec: TrainingJobSpec,
-  plan: JobPlan.nullable().describe('What the planner said; null where it could say nothing.'),
+  plan: JobPlan.nullable().describe('Answer of the planner; null: it had none.'),
   attempts: z.array(Attempt).describe('Oldest first; the whole history.'),
   conditions: z.array(Condition),
 };
-/** What a list of jobs leaves out unless it is asked for (`fields`). */
+/** Details that a list of jobs contains only on request (`fields`). */
 export const JOB_DETAILS = ['spec', 'plan', 'attempts', 'conditions'] as const;
+/** Name of a detail that a list of jobs can contain. */
 export type JobDetail = (typeof JOB_DETAILS)[number];
 
+/** A job as the API returns it. */
 export const Job = z.object({ ...summaryOfJob, ...detailsOfJob }).meta({ id: 'Job' });
 export type Job = z.infer<typeof Job>;
-/** An item of a list: details are there where they were asked for. */
+/** A job in a list, with the requested details. */
 export const JobSummary = z
   .object({
     ...summaryOfJob,
@@ -274,7 +287,7 @@ export const JobSummary = z
   })
   .meta({ id: 'JobSummary' });
 export type JobSummary = z.infer<typeof JobSummary>;
-/** Nothing follows these states. */
+/** Final states of a job. */
 export const FINAL_JOB_STATES: ReadonlySet<Job['state']> = new Set<Job['state']>([
   'Complete',
   'Failed',
@@ -282,14 +295,15 @@ export const FINAL_JOB_STATES: ReadonlySet<Job['state']> = new Set<Job['state']>
   'Refused',
   'Deleted',
 ]);
+/** A page of jobs. */
 export const JobList = z.object({ items: z.array(JobSummary), ...page }).meta({ id: 'JobList' });
 export type JobList = z.infer<typeof JobList>;
 
-/** What happened to a job, in plain words. `id` orders events of a job and is the SSE event id. */
+/** An event of a job. `id` orders the events of a job and is the SSE event id. */
 export const JobEvent = z
   .object({
     id: counter,
-    type: z.string().describe('Stable word, e.g. Placed, Started, CheckpointSaved, RankFailed, Restarting, Completed.'),
+    type: z.string().describe('Stable name, e.g. Placed, Started, CheckpointSaved, RankFailed, Restarting, Completed.'),
     severity: z.enum(['info', 'warning', 'error']),
     epoch: counter.nullable(),
     message: z.string(),
@@ -297,16 +311,17 @@ export const JobEvent = z
   })
   .meta({ id: 'JobEvent' });
 export type JobEvent = z.infer<typeof JobEvent>;
+/** Events of a job. */
 export const JobEventList = z.object({ items: z.array(JobEvent) }).meta({ id: 'JobEventList' });
 export type JobEventList = z.infer<typeof JobEventList>;
 
 export const ValueRange = z.object({ min: z.number(), max: z.number() }).meta({ id: 'ValueRange' });
 export type ValueRange = z.infer<typeof ValueRange>;
-/** Several steps as one point of a curve: the least and the greatest of each value, so that a spike of one step is seen. */
+/** Several steps as one point of a curve, with the lowest and highest of each value, so that a spike of one step stays visible. */
 export const StepBucket = z
   .object({
     lastStep: counter,
-    steps: counter.describe('How many were recorded from the step of the point to lastStep.'),
+    steps: counter.describe('Number of recorded steps from the step of the point to lastStep.'),
     loss: ValueRange.nullable(),
     tokensPerSecond: ValueRange.nullable(),
     stepTimeMs: ValueRange,
@@ -314,6 +329,7 @@ export const StepBucket = z
   })
   .meta({ id: 'StepBucket' });
 export type StepBucket = z.infer<typeof StepBucket>;
+/** A point of the loss curve. */
 export const StepPoint = z
   .object({
     epoch: counter,
@@ -327,18 +343,20 @@ export const StepPoint = z
     bucket: StepBucket.nullable()
       .default(null)
       .describe(
-        'null: one step. Else step is the first of several, the values are their means, tokens their sum, and at is of the last.',
+        'null: one step. Else step is the first of several, values are means, tokens is the sum, and at belongs to the last.',
       ),
   })
   .meta({ id: 'StepPoint' });
 export type StepPoint = z.infer<typeof StepPoint>;
 export const SeriesGap = z
-  .object({ at: timestamp, missedFrames: counter.nullable().describe('null: unknown, the stream began anew.') })
+  .object({ at: timestamp, missedFrames: counter.nullable().describe('null: unknown, because the stream restarted.') })
   .meta({ id: 'SeriesGap' });
 export type SeriesGap = z.infer<typeof SeriesGap>;
+/** A page of the loss curve. */
 export const StepList = z.object({ items: z.array(StepPoint), gaps: z.array(SeriesGap) }).meta({ id: 'StepList' });
 export type StepList = z.infer<typeof StepList>;
 
+/** The place of one rank. */
 export const RankPlace = z
   .object({
     rank: counter,
@@ -357,28 +375,31 @@ export const RankPlace = z
   })
   .meta({ id: 'RankPlace' });
 export type RankPlace = z.infer<typeof RankPlace>;
+/** A node with ranks of a job. */
 export const RankNode = z
   .object({
     name: z.string(),
-    nvlinkDomain: z.string().nullable().describe('Null: its own, or nobody says.'),
+    nvlinkDomain: z.string().nullable().describe('Null: a domain of its own, or unknown.'),
     island: z.string().nullable(),
     nicType: z.string().nullable(),
     switches: z
       .array(z.string())
       .describe(
-        'Above it, near to far: leaf, spine, core and what lies beyond. Empty: nobody says, or it is not seen now.',
+        'Switches above the node, nearest first: leaf, spine, core and beyond. Empty: unknown, or the node is not observed now.',
       ),
   })
   .meta({ id: 'RankNode' });
 export type RankNode = z.infer<typeof RankNode>;
 const bytes = z.number().min(0);
-/** Bytes of a step over each boundary that lies between two ranks; whatever crosses one crosses all nearer ones. */
+/** Bytes of a step across each boundary between two ranks. Traffic that crosses one boundary also crosses all nearer ones. */
 export const RankTraffic = z
   .object({
     source: z
       .enum(['planned', 'assumed'])
-      .describe('planned: of the job’s model and batch. assumed: of a usual model, where the job says none.'),
-    gpu: bytes.describe('Between GPUs: all that ranks send each other.'),
+      .describe(
+        'planned: from the model and batch of the job. assumed: from a typical model, because the job names none.',
+      ),
+    gpu: bytes.describe('Between GPUs: all traffic between ranks.'),
     node: bytes,
     nvlinkDomain: bytes,
     leaf: bytes,
@@ -388,6 +409,7 @@ export const RankTraffic = z
   })
   .meta({ id: 'RankTraffic' });
 export type RankTraffic = z.infer<typeof RankTraffic>;
+/** The place of each rank of a job. */
 export const RankMap = z
   .object({
     epoch: counter,
@@ -402,6 +424,7 @@ export const RankMap = z
   .meta({ id: 'RankMap' });
 export type RankMap = z.infer<typeof RankMap>;
 
+/** A checkpoint as the API returns it. */
 export const CheckpointRecord = z
   .object({
     name: z.string(),
@@ -416,9 +439,11 @@ export const CheckpointRecord = z
   })
   .meta({ id: 'CheckpointRecord' });
 export type CheckpointRecord = z.infer<typeof CheckpointRecord>;
+/** Checkpoints of a job. */
 export const CheckpointList = z.object({ items: z.array(CheckpointRecord) }).meta({ id: 'CheckpointList' });
 export type CheckpointList = z.infer<typeof CheckpointList>;
 
+/** A stored layout. */
 export const StoredLayout = z
   .object({
     id: z.uuid(),
@@ -429,10 +454,12 @@ export const StoredLayout = z
   })
   .meta({ id: 'StoredLayout' });
 export type StoredLayout = z.infer<typeof StoredLayout>;
+/** Body of the request that stores a layout. */
 export const LayoutCreate = z
   .strictObject({ name: GivenName.optional(), layout: ParallelLayout })
   .meta({ id: 'LayoutCreate', examples: [EXAMPLE_LAYOUT] });
 export type LayoutCreate = z.infer<typeof LayoutCreate>;
+/** A page of stored layouts. */
 export const LayoutList = z.object({ items: z.array(StoredLayout) }).meta({ id: 'LayoutList' });
 export type LayoutList = z.infer<typeof LayoutList>;
 
@@ -471,6 +498,7 @@ export const PlanSummary = z
   })
   .meta({ id: 'PlanSummary' });
 export type PlanSummary = z.infer<typeof PlanSummary>;
+/** A page of plans. */
 export const PlanList = z.object({ items: z.array(PlanSummary), ...page }).meta({ id: 'PlanList' });
 export type PlanList = z.infer<typeof PlanList>;
 
@@ -486,10 +514,12 @@ const accuracy = {
 /** How far predictions of step times were from what was measured; percentages of the measured time, null where n is 0. */
 export const AccuracyFigures = z.object(accuracy).meta({ id: 'AccuracyFigures' });
 export type AccuracyFigures = z.infer<typeof AccuracyFigures>;
+/** Accuracy of predictions for one engine and GPU type. */
 export const AccuracyGroup = z
   .object({ engine: z.string(), gpuType: z.string(), ...accuracy })
   .meta({ id: 'AccuracyGroup' });
 export type AccuracyGroup = z.infer<typeof AccuracyGroup>;
+/** Predicted and measured step time of one attempt. */
 export const MeasuredPrediction = z
   .object({
     jobId: z.uuid(),

@@ -5,7 +5,7 @@ import { z } from 'zod';
 export const SCRATCH = 'scratch';
 
 /**
- * A request, not a state: the next epoch answers it, and from then on it says nothing any more, whatever fails later. The same place can be
+ * A request, not a state: the next attempt uses it once, and later failures do not use it again. The same place can be
  * asked for again under another `request`.
  */
 export const ResumeFrom = z

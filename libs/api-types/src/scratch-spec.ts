@@ -7,6 +7,7 @@ import { POD_PATHS } from './names.ts';
 const SIZE_OF_A_DIRECTORY =
   'sizeLimit bounds a directory of the node and path lies inside a claim: give claimName with path, or sizeLimit alone';
 
+/** Local scratch space of each pod. */
 export const ScratchSpec = z
   .strictObject({
     sizeLimit: z
@@ -15,7 +16,7 @@ export const ScratchSpec = z
       .regex(/^[1-9][0-9]*(Mi|Gi|Ti)$/, 'must be a whole number of Mi, Gi or Ti, such as 200Gi')
       .optional()
       .describe(
-        'Most that a pod may write into its directory on the node, which ends with the pod; the kubelet evicts a pod that writes more. Absent: what the node has.',
+        'Most that a pod may write into its directory on the node, which is deleted with the pod; the kubelet evicts a pod that writes more. Absent: limited only by the node.',
       ),
     claimName: ObjectName.optional().describe(
       'Instead of a directory of the node: a PersistentVolumeClaim that every node can mount, shared by all pods and kept after the job.',
@@ -34,7 +35,5 @@ export const ScratchSpec = z
     path: ['sizeLimit'],
     message: SIZE_OF_A_DIRECTORY,
   })
-  .describe(
-    `Room at ${POD_PATHS.scratch} for what need not be kept; compilers and Hugging Face keep their caches there.`,
-  );
+  .describe(`Temporary space at ${POD_PATHS.scratch}; compilers and Hugging Face keep their caches there.`);
 export type ScratchSpec = z.infer<typeof ScratchSpec>;

@@ -4,7 +4,7 @@ import { cel } from './cel.ts';
 import { EnvName, ObjectName } from './field-names.ts';
 import { POD_PATHS } from './names.ts';
 
-/** Other Secrets of a namespace (tokens of service accounts, pull secrets, certificates) are nobody's to name in a job. */
+/** A job may not reference other Secrets of its namespace, such as service account tokens, pull secrets and certificates. */
 export const SECRET_PREFIX = 'job-';
 const MAX_VARIABLES = 100;
 const MAX_FILES = 32;
@@ -28,7 +28,9 @@ const IsOptional = z
 
 const SecretVariable = z.strictObject({ name: EnvName, secret: SecretName, key: SecretKey, optional: IsOptional });
 const SecretFile = z.strictObject({ secret: SecretName, key: SecretKey, optional: IsOptional });
+/** A key of a Secret as a variable of every rank. */
 export type SecretVariable = z.infer<typeof SecretVariable>;
+/** A key of a Secret as a file of every rank. */
 export type SecretFile = z.infer<typeof SecretFile>;
 
 export const SecretVariables = z

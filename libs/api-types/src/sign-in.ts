@@ -10,7 +10,7 @@ export const SignInMethods = z
     commandLine: z
       .object({ clientId: z.string(), scopes: z.string() })
       .nullable()
-      .describe('What `coxswain login` says to the issuer; null: it cannot.'),
+      .describe('Client of `coxswain login` at the identity provider; null: sign-in from the command line is off.'),
   })
   .meta({ id: 'SignInMethods' });
 export type SignInMethods = z.infer<typeof SignInMethods>;
@@ -21,7 +21,7 @@ const issuedToken = z.string().min(1).max(16_384);
 export const SignInTrade = z
   .strictObject({
     idToken: issuedToken.describe('Issued in the last ten minutes, to the client of the command line. Taken once.'),
-    accessToken: issuedToken.optional().describe('By which groups are read that the ID token does not tell.'),
+    accessToken: issuedToken.optional().describe('Used to read groups that the ID token does not contain.'),
     refreshToken: issuedToken
       .optional()
       .describe('By which groups are read again; without one the session may end after an hour.'),
@@ -30,6 +30,7 @@ export const SignInTrade = z
 export type SignInTrade = z.infer<typeof SignInTrade>;
 /** How long somebody stays signed in on a command line at most. */
 export const COMMAND_LINE_SESSION_HOURS = 12;
+/** A Coxswain token from a sign-in. */
 export const SignInToken = z
   .object({
     token: z.string().describe('Shown once; only a hash is stored.'),
@@ -41,6 +42,7 @@ export type SignInToken = z.infer<typeof SignInToken>;
 
 /** Whom a role is given to: a group of the issuer, or of Kubernetes, or one account of Kubernetes. A name of one kind means nothing in another. */
 export const GROUP_KINDS = ['group', 'kubernetesGroup', 'serviceAccount'] as const;
+/** Kind of a group: of the identity provider, or a service account. */
 export type GroupKind = (typeof GROUP_KINDS)[number];
 const KIND_MEANING =
   'group: of the issuer, as it writes it in the claim that lists groups; kubernetesGroup: such as system:serviceaccounts:NAMESPACE; serviceAccount: one, as system:serviceaccount:NAMESPACE:NAME.';
@@ -52,7 +54,7 @@ export const GroupRole = z
   .object({
     id: z.uuid(),
     kind: z.enum(GROUP_KINDS).default('group').describe(KIND_MEANING),
-    issuer: z.string().nullable().describe('Of the group; null: the cluster itself says who is who.'),
+    issuer: z.string().nullable().describe('Identity provider of the group; null: the cluster itself.'),
     group,
     project: z.string().nullable().describe('null: the cluster.'),
     role: z.enum(ROLES),
@@ -60,6 +62,7 @@ export const GroupRole = z
   })
   .meta({ id: 'GroupRole' });
 export type GroupRole = z.infer<typeof GroupRole>;
+/** Body of the request that gives a group a role. */
 export const GroupRoleCreate = z
   .strictObject({
     kind: z.enum(GROUP_KINDS).default('group').describe(KIND_MEANING),
@@ -76,6 +79,8 @@ export const GroupRoleCreate = z
     ],
   });
 export type GroupRoleCreate = z.infer<typeof GroupRoleCreate>;
+/** {@link GroupRoleCreate} as callers write it, without defaults. */
 export type GroupRoleCreateInput = z.input<typeof GroupRoleCreate>;
+/** All roles of groups. */
 export const GroupRoleList = z.object({ items: z.array(GroupRole) }).meta({ id: 'GroupRoleList' });
 export type GroupRoleList = z.infer<typeof GroupRoleList>;

@@ -1,15 +1,17 @@
-/** What is each rank in the middle of, and of which does nobody know it? */
+/** Current stack traces of a job's ranks, and the ranks without one. */
 import { z } from 'zod';
 import { RANK_RANGES } from './rank-ranges.ts';
 import { counter, timestamp } from './status-fields.ts';
 
 /** Of one thread; further out it is cut. */
 export const MAX_STACK_FRAMES = 64;
+/** Longest frame of a stack, in characters. */
 export const MAX_FRAME_CHARACTERS = 256;
+/** Longest name of a thread, in characters. */
 export const MAX_THREAD_NAME_CHARACTERS = 64;
 /** How long a rank may take to answer. */
 export const STACKS_WITHIN_MS = 5_000;
-/** Of all ranks of a pod, each told once. */
+/** Stacks of all ranks of a pod; each stack once. */
 export const MAX_STACKS_OF_POD = 256;
 
 /** Why there is no stack of a rank, with what a person makes of it. */
@@ -21,12 +23,13 @@ export const RANK_SILENCES = {
   noHook:
     'no hook speaks for it: it has neither joined a process group nor taken a step yet, or runs without the hook (python -I or -S, no PyTorch)',
   olderHook:
-    'it did not answer: its engine brings a coxswain_agent of a release that does not say whether it answers such questions, so that nothing follows from its silence',
+    'it did not answer: its engine contains an older coxswain_agent, which may not support stack requests, so the missing answer proves nothing',
   notRunning: 'its process is not running',
   notConnected: 'the launcher of its pod is not connected',
   launcherSilent:
     'the launcher of its pod did not answer: it is of a release that knows no stacks, or has no processor',
 } as const satisfies Record<string, string>;
+/** Reason for a missing stack. */
 export type RankSilence = keyof typeof RANK_SILENCES;
 
 const silences = Object.keys(RANK_SILENCES) as [RankSilence, ...RankSilence[]];
@@ -58,12 +61,14 @@ export type PodStacks = z.infer<typeof PodStacks>;
 
 const ranks = z.string().describe('Global ranks as ranges: `0-3,8`.');
 
+/** Ranks with equal stacks, and that stack. */
 export const StackGroup = ThreadStack.extend({
   ranks,
   rankCount: counter.min(1),
 }).meta({ id: 'StackGroup' });
 export type StackGroup = z.infer<typeof StackGroup>;
 
+/** Ranks without a stack, and the reason. */
 export const SilentRanks = z
   .object({ ranks, why: z.enum(silences), node: z.string().optional().describe('Where all of them are on one.') })
   .meta({ id: 'SilentRanks' });

@@ -26,18 +26,19 @@ export const TrainedFacts = z.object({
 });
 export type TrainedFacts = z.infer<typeof TrainedFacts>;
 
+/** Most differences from the layout that an attempt records. */
 export const MAX_TRAINED_DIFFERENCES = 4;
 
 /** What was seen to be trained in an attempt, held against its layout. */
 export const AttemptTrained = z
   .object({
-    incarnation: counter.min(1).describe('Which run of the ranks was looked at.'),
+    incarnation: counter.min(1).describe('Incarnation of the ranks that was checked.'),
     seen: z
       .string()
       .max(512)
       .optional()
       .describe(
-        'What the first rank that told was seen to train: process group, mesh, wrappers, sizes. In one sentence.',
+        'What the first rank that reported really trains: process group, mesh, wrappers and sizes, in one sentence.',
       ),
     differences: z
       .array(z.string().max(512))

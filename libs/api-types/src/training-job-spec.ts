@@ -18,14 +18,14 @@ export const CheckpointSpec = z
   .strictObject({
     claimName: ObjectName.describe('PersistentVolumeClaim that every node can mount.'),
     path: RelativePath.default('').describe(
-      'Directory inside the claim; each epoch saves into a directory of its own below it.',
+      'Directory inside the claim; each attempt saves into its own directory below it.',
     ),
     everySteps: z.int().min(1).max(1_000_000_000).default(100),
     interval: z
       .enum(['Steps', 'Auto'])
       .optional()
       .describe(
-        'Steps (default): as everySteps says. Auto: each epoch after the first saves as often as loses least, by what saves of this job took and how often it fails; everySteps holds until a save was measured.',
+        'Steps (default): save after every everySteps steps. Auto: each attempt after the first saves at the interval that loses the least time, from the measured save times and failure rate of this job; everySteps applies until a save was measured.',
       ),
   })
   .meta({ id: 'CheckpointSpec' });
@@ -45,7 +45,7 @@ export const ResourcesSpec = z
       .enum(['Never', 'Pipeline', 'Sockets'])
       .optional()
       .describe(
-        'Where no island of the network holds the gang. Never: it waits. Pipeline: stages may be in several islands of one NIC class, for those that say that these reach each other; other groups stay in one. Sockets: in whatever islands, with every rank on TCP sockets, which costs most of the speed between nodes. Absent: Never.',
+        'Placement of a gang that no network island can hold. Never: the job waits. Pipeline: pipeline stages may be in several islands of one NIC class, if these islands can reach each other; other groups stay in one island. Sockets: any islands, with every rank on TCP sockets, which costs most of the speed between nodes. Absent: Never.',
       ),
   })
   .meta({ id: 'ResourcesSpec' });
@@ -59,19 +59,19 @@ export const RestartPolicy = z
       .max(1000)
       .default(3)
       .describe(
-        'Failures that may be answered with a new epoch or incarnation; lost nodes and lost port races are not charged.',
+        'Failures that may be answered with a new attempt or incarnation; lost nodes and lost port races are not charged.',
       ),
     delaySeconds: z
       .int()
       .min(0)
       .max(3600)
       .default(5)
-      .describe('Pause before the first restart; doubles with each charged restart up to 300 s.'),
+      .describe('Delay before the first restart; doubles with each charged restart up to 300 s.'),
     inPlace: z
       .enum(['WhenPossible', 'Never'])
       .default('WhenPossible')
       .describe(
-        'WhenPossible: where a rank failed and every pod of the gang lives, the ranks are started again in the same pods; the second time without progress, and wherever that cannot be, in new pods. Never: always in new pods.',
+        'WhenPossible: if a rank failed and every pod of the gang is alive, the ranks restart in the same pods; after a second failure without progress, or if that is impossible, in new pods. Never: always in new pods.',
       ),
   })
   .meta({ id: 'RestartPolicy' });
@@ -92,20 +92,18 @@ const immutable = (field: string, optional = false): CelRule => ({
   fieldPath: `.${field}`,
 });
 
-const LAYOUT_OR_GPUS =
-  'give either layout, or gpus without a layout to have the planner choose one; not both, and not neither';
-const RESUME_NEEDS_CHECKPOINTS = 'resumeFrom needs checkpoint: a job that saves nothing always begins from scratch';
-const NO_IMAGE = 'engine.image is required where no runtime is named, which may give one';
-const LEAST_NEEDS_MOST =
-  'minGpus is the least of a job that says gpus, and no more than that; give gpus, or leave minGpus out';
+const LAYOUT_OR_GPUS = 'give either layout, or gpus without a layout to let the planner choose one';
+const RESUME_NEEDS_CHECKPOINTS = 'resumeFrom needs checkpoint: a job without checkpoints always starts from scratch';
+const NO_IMAGE = 'engine.image is required unless the job names a runtime, which may provide one';
+const LEAST_NEEDS_MOST = 'minGpus needs gpus and cannot be larger; give gpus, or leave minGpus out';
 const LEAST_NEEDS_CHECKPOINTS =
-  'minGpus needs checkpoint: each change of the number of GPUs is a restart, which goes on from one';
+  'minGpus needs checkpoint: each change of the number of GPUs restarts the job from a checkpoint';
 const GPUS_NEED_A_MODEL = 'gpus without a layout needs model and training, because the planner divides them';
 /** In CEL: what applies where the field is absent. */
 const MICRO_BATCH = '(has(self.training.microBatchSize) ? self.training.microBatchSize : 1)';
 const degreeOrOne = (field: string): string => `(has(self.layout.${field}) ? self.layout.${field} : 1)`;
 
-/** Reserved: what several programs of one job, such as actor and critic, will be said by. Nobody reads what it holds. */
+/** Reserved for jobs with several programs, such as actor and critic. Not read yet. */
 const Roles = z
   .record(z.string(), z.unknown())
   .meta({
@@ -115,7 +113,7 @@ const Roles = z
     propertyNames: undefined,
   })
   .describe('Reserved for jobs of several roles, and refused.');
-/** NCCL's own choice of network, which is the operator's where a gang is told to use sockets. */
+/** NCCL's choice of network, which the operator sets if the gang must use sockets. */
 const NETWORK_VARIABLES = ['NCCL_NET', 'NCCL_IB_DISABLE'];
 const SOCKETS_ARE_TOLD =
   'NCCL_NET and NCCL_IB_DISABLE are set by the operator where resources.acrossIslands is Sockets; leave them out of engine.env and engine.secretEnv';
@@ -123,8 +121,7 @@ const namesNoNetwork = (list: string): string =>
   `(!has(self.engine.${list}) || self.engine.${list}.all(one, !(one.name in ['${NETWORK_VARIABLES.join("', '")}'])))`;
 const NO_ROLES =
   'jobs of several roles are not run yet: make a job of each role, whose programs find each other as they do elsewhere; `coxswain layout check` reads layouts of several roles';
-const TOKENS_NEED_A_MODEL =
-  'tokens need model.sequenceLength, which says how many of them a step sees; give model, or steps';
+const TOKENS_NEED_A_MODEL = 'tokens needs model.sequenceLength to count the tokens of a step; give model, or use steps';
 const TOO_MANY_STEPS = `training.tokens come to more than ${MAX_STEPS} steps; give fewer, or a larger globalBatchSize`;
 
 /** What a user asks for. The layout's rules that need the model are checked by `layoutViolations` (API, operator) and by CEL (API server). */
@@ -132,20 +129,20 @@ export const TrainingJobSpec = z
   .strictObject({
     engine: EngineSpec,
     runtimeRef: RuntimeRef.optional().describe(
-      'What pods hold beyond what this job says: devices, networks, sidecars, node selection. Absent: nothing.',
+      'Runtime that adds devices, networks, sidecars and node selection to the pods. Absent: nothing is added.',
     ),
     model: ModelSpec.optional().describe('Required by engine reference.'),
     training: TrainingSpec.optional().describe('Required by engine reference.'),
     data: DataSpec.optional(),
     initialWeights: InitialWeights.optional().describe(
-      'What the first epoch begins with, where there is no checkpoint yet. Absent: random numbers.',
+      'Initial weights of the first attempt, if there is no checkpoint yet. Absent: random numbers.',
     ),
     scratch: ScratchSpec.optional(),
     offline: z
       .boolean()
       .optional()
       .describe(
-        'true: pods have no way out of the cluster, and libraries that would download are told so at once (HF_HUB_OFFLINE and its kin). Absent: they may try.',
+        'true: pods cannot reach the network outside the cluster, and libraries are set to offline mode (HF_HUB_OFFLINE and similar variables). Absent: libraries may download.',
       ),
     roles: Roles.optional(),
     layout: ParallelLayout.optional().describe(
@@ -163,19 +160,19 @@ export const TrainingJobSpec = z
       .max(MAX_WORLD_SIZE)
       .optional()
       .describe(
-        'Fewest GPUs that the job goes on with where gpus are not to be had: the planner then chooses a layout for fewer, with the same global batch, and the job takes all of them again at a checkpoint once they have been free for a while. Absent: it waits for gpus.',
+        'Smallest number of GPUs to continue with if gpus are not available: the planner then chooses a layout for fewer GPUs with the same global batch. The job returns to all GPUs at a checkpoint once they have been free for a while. Absent: the job waits for gpus.',
       ),
     resources: ResourcesSpec.default({}),
     checkpoint: CheckpointSpec.optional().describe('Absent: nothing is saved and a restart begins from scratch.'),
     resumeFrom: ResumeFrom.optional().describe(
-      'Where the next epoch begins, once; it is asked for where no checkpoint can be used, since training never begins from scratch by itself. Absent, or answered before: from the newest checkpoint.',
+      'Checkpoint from which the next attempt starts, once. Required if no checkpoint can be used, because training never restarts from scratch by itself. Absent, or already used: the newest checkpoint.',
     ),
     preflight: PreflightSpec.optional().describe(
-      'What is looked at in the pods of a gang before its first rank. A node on which something is found that others do not have is named and avoided, and the budget of restarts is not charged. Absent: as the runtime says, else level Quick.',
+      'Preflight of a gang before its first rank starts. Coxswain avoids a node that differs from its peers, and does not charge the restart budget. Absent: the value of the runtime, else level Quick.',
     ),
     restartPolicy: RestartPolicy.default({ maxRestarts: 3, delaySeconds: 5, inPlace: 'WhenPossible' }),
     failurePolicy: FailurePolicy.optional().describe(
-      'What is done about failures, by rules and budgets. With it, pauses grow by 0, 0, 30 s, 2, 8 and 15 min while nothing is saved, and restartPolicy.delaySeconds is not used. Absent: as the runtime says, else restartPolicy alone.',
+      'Rules and budgets for failures. With a policy, the delay before a restart grows by 0, 0, 30 s, 2, 8 and 15 min while no checkpoint is saved, and restartPolicy.delaySeconds is ignored. Absent: the value of the runtime, else only restartPolicy.',
     ),
     terminationGracePeriodSeconds: z
       .int()

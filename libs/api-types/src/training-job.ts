@@ -1,4 +1,4 @@
-/** A TrainingJob as the API server holds it, and what its status says. */
+/** The TrainingJob resource and its status. */
 import { z } from 'zod';
 import { Attempt, MAX_ATTEMPTS_IN_STATUS } from './attempt.ts';
 import { AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
@@ -13,7 +13,7 @@ import { ResumeFrom } from './resume-from.ts';
 import { counter, timestamp } from './status-fields.ts';
 import type { TrainingJobSpec } from './training-job-spec.ts';
 
-/** What a job is doing, derived from its conditions for columns and lists. */
+/** States of a job, derived from its conditions for columns and lists. */
 export const JOB_STATES = [
   'Queued',
   'Starting',
@@ -26,9 +26,11 @@ export const JOB_STATES = [
   'Failed',
   'Cancelled',
 ] as const;
+/** State of a job. */
 export const JobState = z.enum(JOB_STATES);
 export type JobState = z.infer<typeof JobState>;
 
+/** Status of a TrainingJob. */
 export const TrainingJobStatus = z
   .object({
     observedGeneration: counter.optional(),
@@ -37,9 +39,9 @@ export const TrainingJobStatus = z
     epoch: counter.default(0).describe('Number of the current attempt; 0 before the first.'),
     restarts: z.object({ total: counter, charged: counter }).default({ total: 0, charged: 0 }),
     failures: FailureTally.optional().describe(
-      'What failures came to, beyond what restarts counts. Kept over pods, pauses and operators. Absent: none was judged.',
+      'Counts of failures, in addition to restarts. Kept across pods, pauses and operators. Absent: no failure was judged.',
     ),
-    notBefore: timestamp.optional().describe('The next epoch does not start before this time.'),
+    notBefore: timestamp.optional().describe('The next attempt does not start before this time.'),
     progress: z
       .object({
         step: counter,
@@ -61,7 +63,7 @@ export const TrainingJobStatus = z
       .object({ ...ResumeFrom.shape, epoch: counter })
       .optional()
       .describe(
-        'The newest spec.resumeFrom that was answered, and the epoch that answered it. Of what was saved before that epoch only the checkpoint that it names is used again.',
+        'The newest spec.resumeFrom that was used, and the attempt that used it. Of the checkpoints before that attempt only the named one is used again.',
       ),
     plan: JobPlan.optional(),
     attempts: z.array(Attempt).max(MAX_ATTEMPTS_IN_STATUS).optional().describe('Oldest first.'),
@@ -69,20 +71,20 @@ export const TrainingJobStatus = z
       .array(Incident)
       .max(MAX_INCIDENTS_IN_STATUS)
       .optional()
-      .describe('What went wrong, newest last: what was seen, what was done, and what came of it.'),
+      .describe('Incidents, newest last: what was observed, the action, and the outcome.'),
     avoidedNodes: z
       .array(AvoidedNode)
       .max(MAX_AVOIDED_NODES)
       .optional()
       .describe(
-        'Nodes on which this job is not placed as long as others are free, oldest first. One is forgotten after an hour, and when it was rebooted or replaced.',
+        'Nodes that placement avoids while others are free, oldest first. An entry expires after an hour, or when the node was rebooted or replaced.',
       ),
     unrecordedCheckpoints: z
       .array(UnrecordedCheckpoint)
       .max(MAX_UNRECORDED_CHECKPOINTS)
       .optional()
       .describe(
-        'Checkpoints of ended attempts whose objects the API server refuses, oldest first. It is tried again; until then they cannot be resumed from.',
+        'Checkpoints of ended attempts whose objects the API server rejects, oldest first. Coxswain tries again; until then no attempt can resume from them.',
       ),
     conditions: z
       .array(Condition)
@@ -93,6 +95,7 @@ export const TrainingJobStatus = z
   .meta({ id: 'TrainingJobStatus' });
 export type TrainingJobStatus = z.infer<typeof TrainingJobStatus>;
 
+/** The TrainingJob resource. */
 export interface TrainingJob {
   readonly apiVersion: typeof API_GROUP_VERSION;
   readonly kind: 'TrainingJob';

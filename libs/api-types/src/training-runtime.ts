@@ -1,4 +1,4 @@
-/** What do pods of a job hold beyond what the job says? An administrator's runtime, or one of a namespace. */
+/** Runtimes: what pods get beyond their job's spec. An administrator defines cluster-wide ones, and a namespace its own. */
 import { z } from 'zod';
 import { ENGINE_NAMES } from './engine-names.ts';
 import { FailurePolicy } from './failure-policy.ts';
@@ -9,21 +9,22 @@ import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightSpec } from './preflight.ts';
 
 export const RUNTIME_KINDS = ['ClusterTrainingRuntime', 'TrainingRuntime'] as const;
+/** Kind of a runtime. */
 export type RuntimeKind = (typeof RUNTIME_KINDS)[number];
 
-/** Which runtime a job wants. */
+/** The runtime that a job references. */
 export const RuntimeRef = z
   .strictObject({
     kind: z
       .enum(RUNTIME_KINDS)
       .default('ClusterTrainingRuntime')
-      .describe('TrainingRuntime: one of the namespace of the job.'),
+      .describe('TrainingRuntime: a runtime in the namespace of the job.'),
     name: ObjectName,
   })
   .meta({ id: 'RuntimeRef' });
 export type RuntimeRef = z.infer<typeof RuntimeRef>;
 
-/** `ClusterTrainingRuntime efa`; that is the kind where none is said. */
+/** `ClusterTrainingRuntime efa`; ClusterTrainingRuntime is the default kind. */
 export function runtimeName({ kind = 'ClusterTrainingRuntime', name }: z.input<typeof RuntimeRef>): string {
   return `${kind} ${name}`;
 }
@@ -53,13 +54,14 @@ const NicEnvironment = z
       .string()
       .min(1)
       .max(63)
-      .describe('As the label of the nodes says (fabric.coxswain.dev/nic-type): infiniband, roce, ethernet, ...'),
+      .describe('Value of the node label fabric.coxswain.dev/nic-type: infiniband, roce, ethernet, ...'),
     env: z
       .array(z.strictObject({ name: EnvName, value: z.string().max(4096) }))
       .min(1)
       .max(64),
   })
   .meta({ id: 'NicEnvironment' });
+/** Variables of ranks by NIC class of their node. */
 export type NicEnvironment = z.infer<typeof NicEnvironment>;
 
 const nicEnvironments = z
@@ -68,7 +70,7 @@ const nicEnvironments = z
   .describe('Variables that depend on the NICs of the node that a pod is placed on, such as NCCL_IB_HCA.');
 
 const RUNTIME_FIELDS = {
-  description: z.string().max(1024).optional().describe('For people who choose.'),
+  description: z.string().max(1024).optional().describe('Description for people who choose a runtime.'),
   sourceScript: absolutePath.optional(),
   imagePullDeadlineSeconds: z
     .int()
@@ -76,24 +78,25 @@ const RUNTIME_FIELDS = {
     .max(14_400)
     .optional()
     .describe(
-      'How long pulls of the trainer’s image may take before the gang is given up. Absent: as the operator is configured, 30 minutes unless changed.',
+      'How long pulls of the trainer’s image may take before the gang is given up. Absent: the setting of the operator, 30 minutes by default.',
     ),
   engine: z
     .strictObject({ name: z.enum(ENGINE_NAMES), release: z.string().min(1).max(128).optional() })
     .optional()
-    .describe('What the image holds. Jobs of another engine are refused; absent: nothing is known of it.'),
+    .describe('Engine in the image. Jobs of another engine are rejected. Absent: unknown.'),
   nicEnvironments: nicEnvironments.optional(),
   preflight: PreflightSpec.optional().describe(
-    'What is looked at before the first rank, for jobs that do not say it themselves. Absent: level Quick.',
+    'Preflight before the first rank, for jobs without their own. Absent: level Quick.',
   ),
   failurePolicy: FailurePolicy.optional().describe(
-    'Rules that stand behind those of the job; budgets and maxCyclesWithoutProgress for jobs that do not say them.',
+    'Rules that apply after those of the job; budgets and maxCyclesWithoutProgress for jobs without their own.',
   ),
   template: PodTemplate.default({}).describe(
-    'metadata (labels, annotations) and spec of a pod. Container "trainer" gives what is added to ours; other containers run beside it. What the operator writes itself is refused here.',
+    'metadata (labels, annotations) and spec of a pod. Fields of container "trainer" are added to the trainer container; other containers run beside it. Fields that the operator sets itself are rejected.',
   ),
 };
 
+/** Spec of a runtime of one namespace. */
 export const TrainingRuntimeSpec = z.strictObject(RUNTIME_FIELDS).meta({ id: 'TrainingRuntimeSpec' });
 export type TrainingRuntimeSpec = z.infer<typeof TrainingRuntimeSpec>;
 
@@ -102,41 +105,43 @@ const ComputeDomainOptions = z
   .strictObject({})
   .meta({ id: 'ComputeDomainOptions' })
   .describe(
-    'Each gang gets a ComputeDomain of its own, and each trainer a channel of it: the GPUs of its nodes share memory over NVLink (GB200 NVL72 and later).',
+    'Each gang gets its own ComputeDomain, and each trainer a channel of it: the GPUs of its nodes share memory over NVLink (GB200 NVL72 and later).',
   );
 
 const prefixes = z.array(z.string().min(1).max(512)).max(64).meta({ 'x-kubernetes-list-type': 'set' });
 
-/** Bounds of what a job may say that uses the runtime. */
+/** Limits on the spec of jobs that use the runtime. */
 const JobBounds = z
   .strictObject({
     images: prefixes
       .optional()
       .describe(
-        "Images that the job may name: registries or paths, which end with a slash, or images of whatever tag. Empty: the runtime's own alone.",
+        'Images that the job may use: registries or paths that end with a slash, or images with any tag. Empty: only the image of the runtime.',
       ),
     refusedVariables: prefixes
       .optional()
-      .describe('What no variable of the job begins with, such as NCCL_: where the runtime knows better.'),
+      .describe('Prefixes of variables that a job may not set, such as NCCL_, because the runtime sets them.'),
     gpusPerNode: z
       .int()
       .min(1)
       .max(MAX_RANKS_PER_POD)
       .optional()
-      .describe('GPUs of each pod, neither more nor fewer: whole nodes.'),
+      .describe('Exact number of GPUs of each pod: whole nodes.'),
     maxCpuPerGpu: CpuQuantity.optional(),
     maxMemoryPerGpu: MemoryQuantity.optional(),
   })
   .meta({ id: 'JobBounds' });
+/** Limits on the spec of jobs that use a runtime. */
 export type JobBounds = z.infer<typeof JobBounds>;
 
 export const MAX_RUNTIME_NAMESPACES = 1000;
 
+/** Spec of a cluster-wide runtime. */
 export const ClusterTrainingRuntimeSpec = z
   .strictObject({
     ...RUNTIME_FIELDS,
     computeDomain: ComputeDomainOptions.optional(),
-    jobs: JobBounds.optional().describe('What jobs that use it may say. Absent: whatever a job may.'),
+    jobs: JobBounds.optional().describe('Limits on the spec of jobs that use it. Absent: no limits.'),
     namespaces: z
       .array(ObjectName)
       .max(MAX_RUNTIME_NAMESPACES)
@@ -155,7 +160,7 @@ export interface TrainingRuntime {
   readonly spec: ClusterTrainingRuntimeSpec;
 }
 
-/** A runtime as an epoch's pods are made with it, whatever becomes of the object. */
+/** A copy of a runtime for the pods of one attempt; later changes of the object do not affect it. */
 export const RuntimeSnapshot = z
   .strictObject({
     kind: z.enum(RUNTIME_KINDS),

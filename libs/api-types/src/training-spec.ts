@@ -22,7 +22,7 @@ const OptimizerSpec = z
       .min(0)
       .max(1_000_000)
       .optional()
-      .describe('Gradients are scaled down to this global norm. 0: they are not.'),
+      .describe('Gradients are scaled down to this global norm. 0: no scaling.'),
   })
   .meta({ id: 'OptimizerSpec' });
 
@@ -54,13 +54,20 @@ const STEPS_OR_TOKENS = 'the length of the training is given in steps or in toke
 
 export const TrainingSpec = z
   .strictObject({
-    steps: z.int().min(1).max(MAX_STEPS).optional().describe('After them the job is complete. Or give tokens.'),
+    steps: z
+      .int()
+      .min(1)
+      .max(MAX_STEPS)
+      .optional()
+      .describe('Steps after which the job is complete. Alternative: tokens.'),
     tokens: z
       .int()
       .min(1)
       .max(Number.MAX_SAFE_INTEGER)
       .optional()
-      .describe('Instead of steps: as many steps as see so many tokens, globalBatchSize times sequenceLength in each.'),
+      .describe(
+        'Alternative to steps: as many steps as process this many tokens; a step has globalBatchSize times sequenceLength tokens.',
+      ),
     globalBatchSize: z.int().min(1).max(1_048_576).describe('Samples per step over all data-parallel ranks.'),
     microBatchSize: z
       .int()
@@ -70,8 +77,10 @@ export const TrainingSpec = z
       .describe(
         'Samples per forward pass of one rank. Absent: 1, or what the planner finds best where it chooses the layout.',
       ),
-    optimizer: OptimizerSpec.optional().describe('Absent: the engine’s own; engine reference has AdamW.'),
-    schedule: LearningRateSchedule.optional().describe('Absent: the engine’s own; engine reference has cosine.'),
+    optimizer: OptimizerSpec.optional().describe('Absent: the default of the engine; AdamW for engine reference.'),
+    schedule: LearningRateSchedule.optional().describe(
+      'Absent: the default of the engine; cosine for engine reference.',
+    ),
     learningRate: z.number().positive().max(10).default(0.001),
     minLearningRate: z.number().min(0).max(10).default(0.0001),
     warmupSteps: z.int().min(0).max(1_000_000).default(0).describe('First steps, in which the rate rises from 0.'),

@@ -1,4 +1,4 @@
-/** Who is told when something happens to a project's jobs, of what, and in which words? */
+/** Webhooks of a project: endpoints, events and messages. */
 import { z } from 'zod';
 import type { CONDITION_REASONS, ConditionType } from './conditions.ts';
 import { Incident } from './incident.ts';
@@ -9,14 +9,15 @@ import { DEFAULT_OVERLAP_SECONDS } from './api-token.ts';
 const timestamp = z.string().meta({ format: 'date-time' });
 const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** What an endpoint can be told. */
+/** Events that an endpoint can receive. */
 export const WEBHOOK_EVENTS = {
   'incident.opened': 'Something went wrong with a job, or was noticed.',
   'incident.acted': 'Something was done about an incident: ranks are started again, or the job is given up.',
-  'incident.closed': 'An incident is over; its outcome says what came of it.',
-  'job.needsPerson': 'A job goes on only when a person does something; the condition says what.',
+  'incident.closed': 'An incident ended; its outcome names the result.',
+  'job.needsPerson': 'A job needs an action of a person to continue; the condition names it.',
   'job.ended': 'A job is complete, failed or cancelled, or it was refused or deleted before.',
 } as const satisfies Record<string, string>;
+/** Name of an event. */
 export type WebhookEvent = keyof typeof WEBHOOK_EVENTS;
 
 /** Sent on request alone, to any endpoint. */
@@ -34,6 +35,7 @@ export const PERSON_REASONS: Readonly<
 
 const MAX_WEBHOOK_URL = 2_048;
 
+/** Body of the request that creates a webhook. */
 export const WebhookCreate = z
   .strictObject({
     url: z
@@ -50,8 +52,10 @@ export const WebhookCreate = z
   })
   .meta({ id: 'WebhookCreate', examples: [EXAMPLE_WEBHOOK] });
 export type WebhookCreate = z.infer<typeof WebhookCreate>;
+/** {@link WebhookCreate} as callers write it, without defaults. */
 export type WebhookCreateInput = z.input<typeof WebhookCreate>;
 
+/** Body of the request that rotates the secret of a webhook. */
 export const WebhookRotate = z
   .strictObject({
     overlapSeconds: z
@@ -63,8 +67,10 @@ export const WebhookRotate = z
   })
   .meta({ id: 'WebhookRotate', examples: [EXAMPLE_WEBHOOK_ROTATION] });
 export type WebhookRotate = z.infer<typeof WebhookRotate>;
+/** {@link WebhookRotate} as callers write it, without defaults. */
 export type WebhookRotateInput = z.input<typeof WebhookRotate>;
 
+/** An endpoint that receives events, without its secret. */
 export const Webhook = z
   .object({
     id: z.uuid(),
@@ -82,14 +88,17 @@ export const Webhook = z
   .meta({ id: 'Webhook' });
 export type Webhook = z.infer<typeof Webhook>;
 
+/** A new webhook with its secret. */
 export const WebhookCreated = Webhook.extend({
   secret: z.string().describe('`whsec_` and base64. Shown once.'),
 }).meta({ id: 'WebhookCreated' });
 export type WebhookCreated = z.infer<typeof WebhookCreated>;
 
+/** A page of webhooks. */
 export const WebhookList = z.object({ items: z.array(Webhook) }).meta({ id: 'WebhookList' });
 export type WebhookList = z.infer<typeof WebhookList>;
 
+/** A message to an endpoint and the result of its delivery. */
 export const WebhookDelivery = z
   .object({
     id: z.string().describe('As the header `webhook-id` has it: the same in each attempt.'),
@@ -107,6 +116,7 @@ export const WebhookDelivery = z
   .meta({ id: 'WebhookDelivery' });
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
 
+/** A page of deliveries. */
 export const WebhookDeliveryList = z
   .object({ items: z.array(WebhookDelivery).describe('Newest first, at most 200.') })
   .meta({ id: 'WebhookDeliveryList' });
@@ -122,7 +132,7 @@ export const WebhookMessage = z
   .discriminatedUnion('type', [
     z.object({
       type: z.enum(['incident.opened', 'incident.acted', 'incident.closed']),
-      timestamp: timestamp.describe('When it was told to the API.'),
+      timestamp: timestamp.describe('When the API received it.'),
       data: z.object({ ...ofJob, incident: Incident }),
     }),
     z.object({

@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import { ObjectName } from './field-names.ts';
 
-/** What somebody may do in a project, least first. `apps/api/src/auth/roles.ts` says what each allows. */
+/** Roles in a project, weakest first. `apps/api/src/auth/roles.ts` defines what each allows. */
 export const PROJECT_ROLES = ['viewer', 'submitter', 'operator', 'admin'] as const;
+/** Role in a project. */
 export type ProjectRole = (typeof PROJECT_ROLES)[number];
 /** Every role, least first; a cluster administrator has no project. */
 export const ROLES = [...PROJECT_ROLES, 'clusterAdmin'] as const;
+/** Role in a project or in the cluster. */
 export type Role = (typeof ROLES)[number];
 
 /** Whose a credential is: a person of an issuer, the owner of a service token, an account of Kubernetes, or a program beside the API. */
 export const PRINCIPAL_KINDS = ['person', 'service', 'serviceAccount', 'command'] as const;
+/** Kind of a caller of the API. */
 export type PrincipalKind = (typeof PRINCIPAL_KINDS)[number];
 
 /** Who asks, as the API knows it. */

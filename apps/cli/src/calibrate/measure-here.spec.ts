@@ -15,7 +15,7 @@ describe('ranks of this machine', () => {
     writeFileSync(python, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
     const asked = { python, ranks: 2, ranksPerNode: 2, seconds: 0, spareMs: 50 };
     const measured = measureHere(asked, new AbortController().signal, () => undefined);
-    await expect(measured).rejects.toThrow(/2 ranks .* so they were killed: ask for fewer --ranks/);
+    await expect(measured).rejects.toThrow(/2 ranks .* and were killed; use fewer --ranks/);
   });
 
   it('are no longer waited for when the person has stopped waiting', async () => {

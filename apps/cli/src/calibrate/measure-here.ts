@@ -81,29 +81,31 @@ function runRank(
   });
   let lines: readonly string[] = [];
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    const told = text.split('\n').filter((line) => line.trim() !== '');
-    lines = [...lines, ...told].slice(-LAST_LINES);
-    if (rank === 0) told.forEach(say);
+    const printed = text.split('\n').filter((line) => line.trim() !== '');
+    lines = [...lines, ...printed].slice(-LAST_LINES);
+    if (rank === 0) printed.forEach(say);
   });
   return new Promise((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => reject(notStarted(python, error)));
     child.once('close', (code, killedBy) => {
       if (code === 0) resolve();
       else
-        reject(new CliError(`Rank ${rank} ended with ${code ?? killedBy}: ${lines.join(' / ') || 'it wrote nothing'}`));
+        reject(
+          new CliError(`Rank ${rank} ended with ${code ?? killedBy}: ${lines.join(' / ') || 'it printed nothing'}`),
+        );
     });
   });
 }
 
 function notEnded({ ranks, seconds }: LocalRanks, limitMs: number): CliError {
   return new CliError(
-    `${ranks} ranks were to measure for ${seconds} s and had not ended after ${Math.round(limitMs / 1_000)} s, so they were killed: ask for fewer --ranks or --seconds, or look whether something else keeps this machine busy.`,
+    `${ranks} ranks should measure for ${seconds} s, did not end within ${Math.round(limitMs / 1_000)} s and were killed; use fewer --ranks or --seconds, or check whether other processes load this machine.`,
   );
 }
 
 function notStarted(python: string, error: NodeJS.ErrnoException): Error {
   if (error.code === 'ENOENT')
-    return new CliError(`There is no ${python}: name a Python that has PyTorch with --python.`);
+    return new CliError(`${python} does not exist: choose a Python interpreter with PyTorch with --python.`);
   return error;
 }
 

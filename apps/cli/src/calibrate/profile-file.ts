@@ -2,7 +2,7 @@
 import { brokenSchemaRule } from '@coxswain/layout';
 import { ClusterProfile } from '@coxswain/planner';
 import { CliError } from '../cli-error.ts';
-import { readDocument } from '../read-document.ts';
+import { readDocument } from '../files/read-document.ts';
 
 export function readProfile(path: string): ClusterProfile {
   const parsed = ClusterProfile.safeParse(readDocument(path), { reportInput: true });
@@ -10,5 +10,5 @@ export function readProfile(path: string): ClusterProfile {
   const reasons = parsed.error.issues.map(
     (issue) => `  ${issue.path.join('.') || 'profile'}: ${brokenSchemaRule(issue)}`,
   );
-  throw new CliError(`${path} holds no profile as coxswain calibrate writes it:\n${reasons.join('\n')}`);
+  throw new CliError(`${path} is not a profile that coxswain calibrate wrote:\n${reasons.join('\n')}`);
 }

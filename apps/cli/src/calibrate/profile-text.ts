@@ -1,6 +1,6 @@
 /** What a calibration found, for people: how far off the planner was before and is after, by kind of probe or by engine. */
 import type { CalibratedEngine, JudgedProbe } from '@coxswain/planner-calibration/profile';
-import { columns } from '../output.ts';
+import { columns } from '../output/output.ts';
 
 const KINDS: Readonly<Record<string, string>> = {
   product: 'matrix products',

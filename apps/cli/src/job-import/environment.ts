@@ -26,7 +26,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'status.podIP': 'COXSWAIN_POD_IP',
 };
 
-/** Whether a variable is told to each rank by Coxswain, so that a value of the user's would be wrong or in vain. */
+/** Whether Coxswain sets this variable for each rank, so that a value of the user would be wrong or without effect. */
 export function isRendezvous(name: string): boolean {
   return RENDEZVOUS.test(name);
 }
@@ -65,7 +65,7 @@ function readVariable(
   { jobName, report }: Context,
 ): { name: string; value: string } | SecretVariable | undefined {
   if (isRendezvous(name)) {
-    report.left(item, { why: `Coxswain tells each rank what it needs of ${name}, by its own layout` });
+    report.left(item, { why: `Coxswain sets ${name} for each rank, from its own layout` });
     return undefined;
   }
   if (name.startsWith('COXSWAIN_')) {
@@ -87,7 +87,7 @@ function readVariable(
   const secret = secretNameOf(jobName);
   const key = name.toLowerCase().replaceAll('_', '-');
   report.changed(item, `engine.secretEnv ${name}`, {
-    why: 'it looks like a credential, and whoever may read a job would read it; its value is not in the file that is written',
+    why: 'it looks like a credential, and everyone who may read the job could read it; the written file does not contain its value',
     todo: `kubectl create secret generic ${secret} --from-file=${key}=FILE_WITH_THE_VALUE, for all of them at once, and withdraw this credential if others could read the old file`,
   });
   return { name, secret, key };

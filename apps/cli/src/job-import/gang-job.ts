@@ -12,7 +12,7 @@ import type { Source } from './source.ts';
 import { readVolumes, withMovedPaths } from './volumes.ts';
 import type { WrittenJob } from './written-job.ts';
 
-/** What the caller says instead of the file. */
+/** Options that override the file. */
 export interface ImportOptions {
   readonly name?: string;
   readonly image?: string;
@@ -31,13 +31,13 @@ export interface Gang {
   readonly suspend: Source;
 }
 
-/** What says how often the job may be started again. */
+/** The fields that limit restarts of the job. */
 export interface Restarts {
   readonly isNever: boolean;
   readonly limits: readonly Source[];
 }
 
-/** The job, as a user would write it: what has a default and was not said is left out. Throws an {@link ImportError}. */
+/** The job as a user would write it, without fields that have their default. Throws an {@link ImportError}. */
 export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport): WrittenJob {
   const { pod, metadata } = gang;
   const name = nameOf(metadata, options, report);
@@ -85,7 +85,7 @@ export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport
 function validJob(job: WrittenJob): WrittenJob {
   const parsed = JobCreate.safeParse(job);
   if (parsed.success) return job;
-  throw new ImportError(`What the file says is more than a job may say:\n${z.prettifyError(parsed.error)}`);
+  throw new ImportError(`The file contains values that a job does not allow:\n${z.prettifyError(parsed.error)}`);
 }
 
 function nameOf(metadata: Source, { name }: ImportOptions, report: ImportReport): string {
@@ -93,7 +93,7 @@ function nameOf(metadata: Source, { name }: ImportOptions, report: ImportReport)
   const from = own.isThere ? own : prefix;
   const text = name ?? from.text();
   if (text === undefined) throw new ImportError('The file gives the job no name; give one with --name.');
-  if (name !== undefined) report.changed(from, `name ${name}`, { why: '--name says so' });
+  if (name !== undefined) report.changed(from, `name ${name}`, { why: 'set by --name' });
   if (ObjectName.safeParse(text).success) {
     if (name === undefined) report.taken(own, `name ${text}`);
     return text;
@@ -111,7 +111,7 @@ function nameOf(metadata: Source, { name }: ImportOptions, report: ImportReport)
   return fit;
 }
 
-/** Labels by which other systems are told what to do with their own objects. */
+/** Labels that configure other systems for their own objects. */
 const OF_OTHERS =
   /^(?:kueue\.x-k8s\.io|scheduling\.volcano\.sh|volcano\.sh|kai\.scheduler|trainer\.kubeflow\.org|training\.kubeflow\.org)\//;
 
@@ -137,7 +137,7 @@ function imageOf(from: Source, { image }: ImportOptions, report: ImportReport): 
   const text = image ?? from.text();
   if (text === undefined) throw new ImportError('There is no image; give one with --image.');
   if (image === undefined) report.taken(from, 'engine.image');
-  else report.changed(from, `engine.image ${image}`, { why: '--image says so' });
+  else report.changed(from, `engine.image ${image}`, { why: 'set by --image' });
   return text;
 }
 
@@ -146,7 +146,7 @@ function programOf({ command, args }: PodView): RankProgram {
   const [first] = command.items();
   if (first === undefined)
     throw new ImportError(
-      `${command.path === '' ? 'The container' : command.path} says no program; the image starts its own ENTRYPOINT, which cannot be seen from here. Write program and arguments into command.`,
+      `${command.path === '' ? 'The container' : command.path} names no program; the image starts its own ENTRYPOINT, which this command cannot read. Write the program and its arguments into command.`,
     );
   return rankProgram(
     words,
@@ -154,13 +154,13 @@ function programOf({ command, args }: PodView): RankProgram {
   );
 }
 
-/** Ranks of a pod: as torchrun was told, else one per GPU; and what that means for the program. */
+/** Ranks per pod: as torchrun's options say, else one per GPU; and what that means for the program. */
 function ranksOf({ pod, processes, nodes }: Gang, program: RankProgram, report: ImportReport): number {
   const gpus = gpusOfPod(pod.resources);
   const { torchrun } = program;
   const own = torchrun?.processesPerNode;
-  const told = processes.find((source) => source.isThere);
-  const asked = numberOf(own?.isLiteral === true ? own.text : undefined) ?? numberOf(told?.textOrNumber());
+  const declared = processes.find((source) => source.isThere);
+  const asked = numberOf(own?.isLiteral === true ? own.text : undefined) ?? numberOf(declared?.textOrNumber());
   const ranks = (torchrun === undefined ? undefined : asked) ?? Math.max(1, gpus);
   for (const source of processes) {
     if (numberOf(source.textOrNumber()) === ranks) report.taken(source, `resources.gpusPerNode ${ranks}`);
@@ -207,7 +207,7 @@ function reportProgram({ pod: { command, args }, program, ranks, nodes }: Starte
       report.option(
         command,
         `--nnodes ${torchrun.nodes.text}`,
-        `the job has ${nodes} ${nodes === 1 ? 'node' : 'nodes'}, as its pods say`,
+        `the job has ${nodes} ${nodes === 1 ? 'node' : 'nodes'}, from the number of its pods`,
       );
   } else if (ranks > 1) {
     const once = `it was started once in each pod, and is started once per GPU: ${ranks} times in each pod`;
@@ -228,7 +228,7 @@ function refuseCredentials(words: readonly string[], env: RankProgram['env'], co
   const [found] = plainSecrets({ command: [...words], env: [...env] });
   if (found === undefined) return;
   throw new ImportError(
-    `A word of ${command.path} (or of its args) ${found.message.split(';')[0] ?? ''}, and whoever may read a job would read it. Let the program read it from a variable, say that variable in env, and import again.`,
+    `A word of ${command.path} (or of its args) ${found.message.split(';')[0] ?? ''}, and everyone who may read the job could read it. Let the program read it from a variable, set that variable in env, and import again.`,
   );
 }
 
@@ -250,7 +250,7 @@ function layoutOf(
   const { degrees, product } = megatronDegrees(words, world);
   const layout = { ...degrees, dataParallelDegree: world / product };
   const shown = Object.entries(layout).map(([field, value]) => `layout.${field} ${value}`);
-  const why = `${nodes} ${nodes === 1 ? 'pod' : 'pods'} x ${ranksPerPod} ranks${product === 1 ? '' : ', divided as the program is told, so that placement keeps close what talks most'}`;
+  const why = `${nodes} ${nodes === 1 ? 'pod' : 'pods'} x ${ranksPerPod} ranks${product === 1 ? '' : '; divided as the program divides its ranks, so that placement keeps ranks close that communicate most'}`;
   for (const source of nodesFrom) report.changed(source, shown.join(', '), { why });
   return layout;
 }
@@ -261,8 +261,8 @@ function maxRestartsOf(
   { torchrun }: RankProgram,
   report: ImportReport,
 ): number | undefined {
-  const told = torchrun?.maxRestarts?.isLiteral === true ? numberOf(torchrun.maxRestarts.text) : undefined;
-  const given = [...limits.map((limit) => limit.count()), told].filter((limit) => limit !== undefined);
+  const ofTorchrun = torchrun?.maxRestarts?.isLiteral === true ? numberOf(torchrun.maxRestarts.text) : undefined;
+  const given = [...limits.map((limit) => limit.count()), ofTorchrun].filter((limit) => limit !== undefined);
   const most = isNever ? 0 : given.length === 0 ? undefined : Math.min(1000, Math.max(...given));
   for (const limit of limits) {
     if (limit.count() === most) report.taken(limit, `restartPolicy.maxRestarts ${most}`);

@@ -112,7 +112,7 @@ describe('a PyTorchJob', () => {
   });
 
   it.each<[string, Parameters<typeof aPyTorchJob>[0], RegExp]>([
-    ['no program', { container: { command: undefined } }, /command.* says no program; .*ENTRYPOINT/],
+    ['no program', { container: { command: undefined } }, /command.* names no program; .*ENTRYPOINT/],
     ['other devices', { container: { resources: { limits: { 'amd.com/gpu': 8 } } } }, /asks for amd.com\/gpu/],
     [
       'more GPUs than a pod can have',
@@ -137,7 +137,11 @@ describe('a PyTorchJob', () => {
       { container: { args: [TOKEN] } },
       /looks like a Hugging Face token.*Let the program read it from a variable/,
     ],
-    ['more than a job may say', { container: { image: '' } }, /more than a job may say:\n.*spec.engine.image/s],
+    [
+      'more than a job may say',
+      { container: { image: '' } },
+      /values that a job does not allow:\n.*spec.engine.image/s,
+    ],
   ])('is refused with %s', (_what, change, want) => {
     expect(() => importJob([aPyTorchJob(change)])).toThrow(want);
   });
@@ -241,8 +245,8 @@ describe('variables of a container', () => {
   });
 
   it.each<[string, object, RegExp]>([
-    ['what ranks are told', { name: 'MASTER_PORT', value: '1' }, /^left \| Coxswain tells each rank/],
-    ['what torchrun is told', { name: 'PET_NNODES', value: '1' }, /^left \| Coxswain tells each rank/],
+    ['what ranks are told', { name: 'MASTER_PORT', value: '1' }, /^left \| Coxswain sets \S+ for each rank/],
+    ['what torchrun is told', { name: 'PET_NNODES', value: '1' }, /^left \| Coxswain sets \S+ for each rank/],
     ['names of the operator', { name: 'COXSWAIN_X', value: '1' }, /^left .*written by the operator/],
     [
       'the name of the pod',
@@ -485,8 +489,8 @@ describe('other files', () => {
     ],
     ['a TFJob', [{ apiVersion: 'kubeflow.org/v1', kind: 'TFJob' }], /parameter servers/],
     ['a RayJob', [{ apiVersion: 'ray.io/v1', kind: 'RayJob' }], /Ray places/],
-    ['a Job', [{ apiVersion: 'batch/v1', kind: 'Job' }], /says nothing of ranks/],
-    ['a JobSet', [{ apiVersion: 'jobset.x-k8s.io/v1alpha2', kind: 'JobSet' }], /holds pods of any kind/],
+    ['a Job', [{ apiVersion: 'batch/v1', kind: 'Job' }], /does not describe ranks/],
+    ['a JobSet', [{ apiVersion: 'jobset.x-k8s.io/v1alpha2', kind: 'JobSet' }], /contains pods of any kind/],
     ['a kind that nobody knows', [{ apiVersion: 'a/v1', kind: 'B' }], /expected a kubeflow.org\/v1 PyTorchJob/],
     [
       'an older PyTorchJob',

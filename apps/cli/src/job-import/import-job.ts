@@ -34,10 +34,10 @@ const REFUSED: readonly (readonly [RegExp, string])[] = [
     / Ray(?:Job|Cluster|Service)$/,
     `Ray places and starts its actors itself; a script of torch.distributed that it runs can be a job: ${BY_HAND}`,
   ],
-  [/^(?:batch\/v1 (?:Cron)?Job|v1 Pod|apps\/v1 \w+)$/, `it says nothing of ranks: ${BY_HAND}`],
+  [/^(?:batch\/v1 (?:Cron)?Job|v1 Pod|apps\/v1 \w+)$/, `it does not describe ranks: ${BY_HAND}`],
   [
     / (?:JobSet|LeaderWorkerSet|AppWrapper|Workload)$|^batch\.volcano\.sh\/\S+ Job$/,
-    `it holds pods of any kind, and says nothing of ranks: import the job that is inside, or ${BY_HAND}`,
+    `it contains pods of any kind and does not describe ranks: import the job inside it, or ${BY_HAND}`,
   ],
   [/^kubeflow\.org\/v(?!1 )\S+ PyTorchJob$/, 'only kubeflow.org/v1 is known; `kubectl get -o yaml` writes that one'],
   [

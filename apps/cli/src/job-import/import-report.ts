@@ -34,7 +34,7 @@ export class ImportReport {
     this.#lines.push({ outcome: 'left', from: `${command.path} (${option})`, why });
   }
 
-  /** Every line, in the order of outcomes: what was said, and that what was spoken of nowhere is left. */
+  /** Every line, in the order of outcomes. Fields that no rule covered are listed as left out. */
   finish(documents: readonly Source[]): readonly ReportLine[] {
     for (const document of documents) this.#leaveRest(document);
     return (['taken', 'changed', 'left'] as const).flatMap((one) =>

@@ -17,7 +17,7 @@ const ADVICE: readonly (readonly [RegExp, Advice])[] = [
   [/metadata\.annotations(?:\b|$)/, { why: 'a job has labels, and no annotations' }],
   [
     /(?:template|replicatedJobs\[\d+\])(?:\.template)*\.metadata\.labels$/,
-    { why: 'labels of pods are Coxswain’s', todo: 'give the job labels, by which it is found (metadata.labels)' },
+    { why: 'labels of pods are Coxswain’s', todo: 'label the job itself (metadata.labels) to find it by labels' },
   ],
   [/\.labels\["(?:kueue|volcano|scheduling|kai|train)[^"]*"\]$/, { why: 'Coxswain admits jobs itself' }],
   [/\.labels(?:\.[^.]+|\["[^"]*"\])$/, { why: 'its prefix or its value is none that a job may have' }],
@@ -40,7 +40,7 @@ const ADVICE: readonly (readonly [RegExp, Advice])[] = [
       todo: 'to change it: coxswain suspend JOB, then coxswain resume JOB --data-parallel N',
     },
   ],
-  [/elasticPolicy\.(?:rdzv\w+|standalone)$/, { why: 'the ranks meet by what Coxswain tells them' }],
+  [/elasticPolicy\.(?:rdzv\w+|standalone)$/, { why: 'Coxswain sets the rendezvous address of the ranks' }],
   // Of a TrainJob.
   [
     /initializer(?:\.\w+)*$|^runtime\d*\.spec\.template\.spec\.replicatedJobs\[\d+\]$/,
@@ -50,8 +50,8 @@ const ADVICE: readonly (readonly [RegExp, Advice])[] = [
     },
   ],
   [/runtimeRef(?:\.\w+)?$/, { why: 'a job refers to no runtime; what is to be run stands in it' }],
-  [/\.(?:manager|time)$/, { why: 'it says who wrote the patch' }],
-  [/mlPolicy\.torch$/, { why: 'every rank is told what torch.distributed reads' }],
+  [/\.(?:manager|time)$/, { why: 'it names the author of the patch' }],
+  [/mlPolicy\.torch$/, { why: 'Coxswain sets the variables that torch.distributed reads' }],
   [/replicatedJobs\[\d+\]\.(?:name|replicas|groupName|dependsOn)$/, { why: 'a job is one gang' }],
   [/podTemplateOverrides\[\d+\]\.targetJobs$/, { why: 'a job is one gang' }],
   [/targetJobs/, { why: 'a job is one gang' }],
@@ -92,7 +92,7 @@ const ADVICE: readonly (readonly [RegExp, Advice])[] = [
   ],
   [/initContainers$/, { why: 'a job has one program', todo: 'do it in the image, or in a Job before this one' }],
   [/\.volumes\[\d+\]$/, { why: 'the container that trains does not mount it' }],
-  [/containers\[\d+\]\.name$/, { why: 'it only says which container trains' }],
+  [/containers\[\d+\]\.name$/, { why: 'it only names the container that trains' }],
   [
     /containers\[\d+\]$/,
     { why: 'a job has one container in each pod', todo: 'leave the sidecar out, or run it as a workload of its own' },
@@ -103,7 +103,7 @@ const ADVICE: readonly (readonly [RegExp, Advice])[] = [
   [/(?:liveness|readiness|startup)Probe$|lifecycle$/, { why: 'Coxswain watches every rank' }],
   [
     /securityContext$|runtimeClassName$/,
-    { why: 'pods run without privileges, as the chart of Coxswain says for all jobs' },
+    { why: 'pods run without privileges, as the Coxswain chart sets for all jobs' },
   ],
   [
     /host(?:Network|IPC|PID)$|dnsPolicy$|dnsConfig$/,

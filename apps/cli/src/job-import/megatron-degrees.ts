@@ -1,4 +1,4 @@
-/** How a program of the Megatron family is told to divide its ranks. */
+/** The options with which a program of the Megatron family divides its ranks. */
 
 const OPTIONS: Readonly<Record<string, 'tensorParallelDegree' | 'pipelineParallelDegree' | 'contextParallelDegree'>> = {
   '--tensor-model-parallel-size': 'tensorParallelDegree',

@@ -1,4 +1,4 @@
-/** What a pod template says that a job has words for. Of several layers the later goes before the earlier. */
+/** The fields of a pod template that a job can express. Later layers override earlier ones. */
 import { ImportError } from './import-error.ts';
 import type { ImportReport } from './import-report.ts';
 import { Source } from './source.ts';

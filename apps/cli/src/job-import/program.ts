@@ -1,4 +1,4 @@
-/** Which program is one rank, where a container says what to run? Launchers that start several ranks are taken away: Coxswain starts each rank itself. */
+/** Finds the program of one rank in a container's command. Launchers that start several ranks are removed: Coxswain starts each rank itself. */
 import { ImportError } from './import-error.ts';
 import { quotedWord, shellCommands, type ShellCommand, type ShellWord } from './shell-words.ts';
 import { baseName, literal, readTorchrun, torchrunStart, type TorchrunOptions } from './torchrun.ts';
@@ -6,11 +6,11 @@ import { baseName, literal, readTorchrun, torchrunStart, type TorchrunOptions } 
 export interface RankProgram {
   /** Program and arguments of one rank. */
   readonly words: readonly string[];
-  /** What torchrun was told; undefined where the words were started as they stand, once per pod. */
+  /** The options of torchrun; undefined if the command starts as it is, once per pod. */
   readonly torchrun?: TorchrunOptions;
   /** Variables that stood before the program. */
   readonly env: readonly { readonly name: string; readonly value: string }[];
-  /** A file of the image that is started, which may start more: nobody can see from here. */
+  /** A file of the image that is started. It may start more processes, which cannot be read from here. */
   readonly script?: string;
 }
 
@@ -42,7 +42,7 @@ const SETTLING = new Set(['cd', 'export', 'set', 'ulimit', 'umask', 'source', '.
 const NAMES_TORCHRUN = /(?:^|[\s;&|/(])torchrun\b|\btorch\.distributed\.(?:run|launch)\b/;
 const ASSIGNMENT = /^([A-Za-z_]\w*)=([^]*)$/;
 
-/** The program of one rank out of the words of a container; `where` names them in what is said. */
+/** The program of one rank from the words of a container; messages name them by `where`. */
 export function rankProgram(words: readonly string[], where: string): RankProgram {
   const [shell = '', ...rest] = words;
   const flag = rest.findIndex((word) => !/^-[a-z]+$/.test(word) || word.endsWith('c'));
@@ -141,7 +141,7 @@ function refuseOtherLaunchers(command: string, where: string): void {
   );
 }
 
-/** Words of a script stay as they were written: what the shell replaced in them, it goes on replacing. */
+/** Words of a script stay as written: the shell still expands them. */
 function rawOf(words: readonly ShellWord[]): string {
   return words.map(({ raw, isLiteral, text }) => (isLiteral && raw === text ? quotedWord(text) : raw)).join(' ');
 }

@@ -7,7 +7,7 @@ import { gpusOfPod } from './resources.ts';
 import type { Source } from './source.ts';
 import type { WrittenJob } from './written-job.ts';
 
-/** The container that the training operator looks for. */
+/** The container that the training operator uses. */
 const TRAINER = 'pytorch';
 
 export function importPyTorchJob(document: Source, options: ImportOptions, report: ImportReport): WrittenJob {
@@ -15,7 +15,9 @@ export function importPyTorchJob(document: Source, options: ImportOptions, repor
   const replicas = replicasOf(spec.at('pytorchReplicaSpecs'));
   const [first, second] = replicas;
   if (first === undefined)
-    throw new ImportError('spec.pytorchReplicaSpecs has neither Master nor Worker; one of them says what to run.');
+    throw new ImportError(
+      'spec.pytorchReplicaSpecs has neither Master nor Worker; add one of them with the program to run.',
+    );
   const pod = podView(first.at('template', 'spec'), TRAINER);
   if (second !== undefined) joinPods(pod, { first, second }, report);
   const elastic = spec.at('elasticPolicy');
@@ -58,14 +60,14 @@ function joinPods(
 ): void {
   const [one, other] = [first.at('template'), second.at('template')];
   if (sameText(one.value, other.value)) {
-    report.changed(other, 'the pods of the gang', { why: `it says what ${one.path} says` });
+    report.changed(other, 'the pods of the gang', { why: `it is equal to ${one.path}` });
     return;
   }
   const pods = podView(other.at('spec'), TRAINER);
   for (const field of ['image', 'command', 'args'] as const) {
     if (!sameText(pod[field].value, pods[field].value))
       throw new ImportError(
-        `${fieldPath(pods[field], other)} differs from that of ${one.path}; the pods of a gang run one program of one image. Make them alike, or let the program look at RANK.`,
+        `${fieldPath(pods[field], other)} differs from that of ${one.path}; the pods of a gang run one program of one image. Make them equal, or let the program decide by RANK.`,
       );
   }
   if (gpusOfPod(pod.resources) !== gpusOfPod(pods.resources))
@@ -74,7 +76,7 @@ function joinPods(
     );
   report.left(other, {
     why: `the pods of a gang are alike, and it differs from ${one.path} in more than program and GPUs`,
-    todo: `see that what only ${other.path} says is not needed`,
+    todo: `check that nothing that only ${other.path} has is needed`,
   });
 }
 

@@ -8,7 +8,7 @@ export function cpuShare(cpus: number, ranks: number): string | undefined {
   return thousandths % 1000 === 0 ? String(thousandths / 1000) : `${thousandths}m`;
 }
 
-/** Memory of one rank in the largest unit that says it exactly, from Mi; rounded down. Undefined where nothing is left. */
+/** Memory of one rank in the largest unit that is exact, Mi at least; rounded down. Undefined if nothing is left. */
 export function memoryShare(bytes: number, ranks: number): string | undefined {
   const mebibytes = Math.floor(bytes / ranks / 2 ** 20);
   if (mebibytes < 1 || mebibytes > 2 ** 34) return undefined;

@@ -80,6 +80,6 @@ function shareOf(
       why: ranksPerPod === 1 ? 'in other units' : `the share of each of ${ranksPerPod} ranks`,
     });
   if (chosen !== request)
-    report.changed(request, to, { why: 'pods request what they may use at most, so that nobody else takes it' });
+    report.changed(request, to, { why: 'pods request as much as their limit, so that no other pod takes it' });
   return perGpu;
 }

@@ -88,7 +88,7 @@ export function importTorchrunLine(
         .map(({ name }): ReportLine => ({
           outcome: 'left',
           from: `${name}=…`,
-          why: 'Coxswain tells each rank what it needs of it',
+          why: 'Coxswain sets it for each rank',
         })),
       ...torchrun.ignored.map(({ option, why }): ReportLine => ({ outcome: 'left', from: option, why })),
     ],
@@ -108,7 +108,7 @@ function ranksOf({ torchrun }: RankProgram, { gpusPerNode }: LineOptions): numbe
   const ranks = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : gpusPerNode;
   if (ranks === undefined)
     throw new ImportError(
-      `--nproc-per-node is "${text}", which depends on the node; say how many with --gpus-per-node.`,
+      `--nproc-per-node is "${text}", which depends on the node; give the number with --gpus-per-node.`,
     );
   if (ranks > MAX_RANKS_PER_POD)
     throw new ImportError(`--nproc-per-node is ${ranks}; a pod has at most ${MAX_RANKS_PER_POD} ranks.`);
@@ -128,7 +128,7 @@ function refuseCredentials(words: readonly string[], env: RankProgram['env']): v
   const where =
     found.path[0] === 'env' ? `The variable ${env[Number(found.path[1])]?.name ?? ''}` : 'A word of the line';
   throw new ImportError(
-    `${where} ${found.message.split(';')[0] ?? ''}, and whoever may read a job would read it. Leave it out, and name its Secret in engine.secretEnv of the file that is written.`,
+    `${where} ${found.message.split(';')[0] ?? ''}, and everyone who may read the job could read it. Leave it out, and name its Secret in engine.secretEnv of the written file.`,
   );
 }
 

@@ -1,8 +1,8 @@
-/** What a command line of torchrun says, and which program it starts once per rank. */
+/** Parses a torchrun command line: its options, and the program that it starts once per rank. */
 import { ImportError } from './import-error.ts';
 import type { ShellWord } from './shell-words.ts';
 
-/** What torchrun was told, apart from the program. */
+/** The options of torchrun. */
 export interface TorchrunOptions {
   /** As written: `2`, `1:4`, or what a shell would replace. */
   readonly nodes?: ShellWord;
@@ -19,7 +19,7 @@ export interface Torchrun {
   readonly program: readonly ShellWord[];
 }
 
-const RENDEZVOUS = 'the ranks meet by what Coxswain tells them';
+const RENDEZVOUS = 'Coxswain sets the rendezvous address of the ranks';
 const LOGS = 'Coxswain keeps what every rank writes: coxswain logs JOB --rank N';
 const AGENT = 'there is no agent of torchrun; Coxswain starts and watches the ranks itself';
 
@@ -74,7 +74,7 @@ export function torchrunStart(
 
 /** Reads the words behind `torchrun`. Throws an {@link ImportError} that names the option it does not know. */
 export function readTorchrun(words: readonly ShellWord[], python: string): Torchrun {
-  const told: { [Key in 'nodes' | 'processesPerNode' | 'maxRestarts']?: ShellWord } = {};
+  const options: { [Key in 'nodes' | 'processesPerNode' | 'maxRestarts']?: ShellWord } = {};
   const ignored: { option: string; why: string }[] = [];
   const forms = new Set<string>();
   let position = 0;
@@ -85,14 +85,14 @@ export function readTorchrun(words: readonly ShellWord[], python: string): Torch
       break;
     }
     if (FORMS.has(option.name)) forms.add(option.name);
-    else if (typeof option.meaning === 'string') told[option.meaning] = option.value;
+    else if (typeof option.meaning === 'string') options[option.meaning] = option.value;
     else ignored.push({ option: option.written, why: option.meaning.why });
     position = option.last;
   }
   const [script, ...args] = words.slice(position);
   if (script === undefined)
     throw new ImportError('torchrun is given no program to start; write it behind the options.');
-  return { options: { ...told, ignored }, program: [...startOf(script, forms, python), ...args] };
+  return { options: { ...options, ignored }, program: [...startOf(script, forms, python), ...args] };
 }
 
 interface ReadOption {
@@ -130,7 +130,7 @@ function entry<T>(table: Readonly<Record<string, T>>, key: string): T | undefine
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
-/** As torchrun starts it: unbuffered Python, unless it is told otherwise. */
+/** As torchrun starts it: unbuffered Python, unless an option changes that. */
 function startOf(script: ShellWord, forms: ReadonlySet<string>, python: string): readonly ShellWord[] {
   if (forms.has('--no-python') && !forms.has('--run-path')) return [script];
   return [literal(python), literal('-u'), ...(forms.has('--module') ? [literal('-m')] : []), script];

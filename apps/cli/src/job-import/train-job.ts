@@ -69,7 +69,7 @@ function runtimeOf({ document, runtimes }: TrainJobFile, report: ImportReport): 
     (one) => one.at('kind').value === kind && one.at('metadata', 'name').value === name && name !== undefined,
   );
   if (found !== undefined) {
-    report.changed(ref, 'engine and resources', { why: `what ${kind} "${name}" says stands in the job` });
+    report.changed(ref, 'engine and resources', { why: `the values of ${kind} "${name}" are now in the job` });
     for (const key of ['apiVersion', 'kind', 'metadata'] as const)
       report.left(found.at(key), { why: 'a job refers to no runtime' });
   }
@@ -125,18 +125,18 @@ function refuseOtherPolicies(policy: Source): void {
     const found = policy.at(name);
     if (found.isThere)
       throw new ImportError(
-        `${found.path} ${what}; Coxswain starts one process per GPU, and tells it what torch.distributed reads. Write a job with coxswain init --engine command, whose program reads RANK, WORLD_SIZE and MASTER_ADDR.`,
+        `${found.path} ${what}; Coxswain starts one process per GPU, and sets the variables that torch.distributed reads. Write a job with coxswain init --engine command, whose program reads RANK, WORLD_SIZE and MASTER_ADDR.`,
       );
   }
 }
 
-/** What only a runtime would say has to be in the file. */
+/** Values that come from a runtime must be in the file. */
 function requireProgram(pod: PodView, spec: Source): void {
   if (pod.command.isThere) return;
   const kind = spec.at('runtimeRef', 'kind').text() ?? 'ClusterTrainingRuntime';
   const name = spec.at('runtimeRef', 'name').text() ?? 'NAME';
   const kubectl = `(echo ---; kubectl get ${kind.toLowerCase()} ${name} -o yaml) >> FILE`;
   throw new ImportError(
-    `spec.trainer.command is not there, and so ${kind} "${name}" says what to run. Where it does, put it into the same file: ${kubectl}; where its image does, write the program into spec.trainer.command.`,
+    `spec.trainer.command is missing, so ${kind} "${name}" or its image decides what runs. If the ${kind} does, add it to the same file: ${kubectl}; if the image does, write the program into spec.trainer.command.`,
   );
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { type Credential, writeCredential } from '../credentials-file.ts';
+import { type Credential, writeCredential } from '../session/credentials-file.ts';
 import { main } from '../main.ts';
 
 /** What the API answers, by method and path. */

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { main } from '../main.ts';
-import type { CliContext } from '../session.ts';
+import type { CliContext } from '../session/session.ts';
 
 /** What one command line printed, and its exit code. */
 export interface OfflineOutcome {

@@ -5,15 +5,15 @@ import { Fragment, type ReactNode, useState } from 'react';
 import { snapshotSentence } from '../fabric/history-sentences.ts';
 import { useSession } from '../session.tsx';
 
-/** Older ones are told by `coxswain fabric history`. */
+/** `coxswain fabric history` lists older ones. */
 const MOST_SNAPSHOTS = 50;
 
-/** When the fabric changed, newest first, and behind each how: read once somebody asks. */
+/** The changes of the fabric, newest first; details are read on request. */
 export function FabricHistory(): ReactNode {
   const [isOpen, setIsOpen] = useState(false);
   return (
     <section className="panel">
-      <h2>What it looked like</h2>
+      <h2>History</h2>
       <button type="button" className="link" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
         {isOpen ? 'hide' : 'show when it changed'}
       </button>
@@ -30,8 +30,8 @@ function Snapshots(): ReactNode {
     queryFn: () => api.fabricSnapshots({ pageSize: MOST_SNAPSHOTS }),
   });
   if (error !== null) return <Problem message={error.message} />;
-  if (data === undefined) return <p className="waiting">Reading what was recorded…</p>;
-  if (data.items.length === 0) return <p className="empty">Nothing is recorded yet.</p>;
+  if (data === undefined) return <p className="waiting">Reading the recorded changes…</p>;
+  if (data.items.length === 0) return <p className="empty">No change is recorded yet.</p>;
   return (
     <div className="tall" tabIndex={0}>
       <table>
@@ -84,7 +84,7 @@ function SnapshotRow({ snapshot, isOpen, onToggle }: SnapshotRowProps): ReactNod
   return (
     <tr>
       <td>
-        <time dateTime={takenAt} title={`last seen so ${new Date(seenUntil).toLocaleString()}`}>
+        <time dateTime={takenAt} title={`unchanged until ${new Date(seenUntil).toLocaleString()}`}>
           {new Date(takenAt).toLocaleString()}
         </time>
       </td>
@@ -130,7 +130,7 @@ function Changes({ id }: { readonly id: string }): ReactNode {
           </ul>
         </div>
       ))}
-      {data.hasMore && <p className="hint">There are more kinds of changes than these.</p>}
+      {data.hasMore && <p className="hint">The list of changes is not complete.</p>}
     </>
   );
 }

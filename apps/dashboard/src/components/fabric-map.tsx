@@ -89,7 +89,7 @@ export function FabricMap({ islands, shownJob, shown, onShow, onChoose }: Fabric
           style={{ height: HEIGHT_PX }}
           tabIndex={0}
           role="img"
-          aria-label={`${formatCount(count, 'node')} of ${formatCount(islands.length, 'island')}. Arrow keys go from node to node, plus and minus zoom; the table below says the same.`}
+          aria-label={`${formatCount(count, 'node')} of ${formatCount(islands.length, 'island')}. Arrow keys go from node to node, plus and minus zoom; the table below has the same content.`}
           {...pointer}
           onKeyDown={(event) => {
             const next = afterKey(event, order, shown);
@@ -141,7 +141,7 @@ function inSight(
   return showing(corner, view, { width: widthPx, height: HEIGHT_PX });
 }
 
-/** The page goes on scrolling unless the map was chosen, or Ctrl says what is meant; a pinch on a touchpad is the latter. */
+/** Wheel events scroll the page unless the map has focus or Ctrl is pressed, as in a pinch on a touchpad. */
 function useWheel(canvas: RefObject<HTMLCanvasElement | null>, zoom: (by: number, at: Point) => void): void {
   const onWheel = useEffectEvent((event: WheelEvent) => {
     if (!event.ctrlKey && !event.metaKey && document.activeElement !== event.currentTarget) return;
@@ -180,11 +180,11 @@ function usePointer(parts: {
   const drag = useRef<Drag>(undefined);
   const nodeUnder = ({ x, y }: Point): FabricPageNode | undefined =>
     nodeAt(geometry, view.x + x / view.scale, view.y + y / view.scale);
-  const hear = (event: PointerEvent): void => {
+  const handle = (event: PointerEvent): void => {
     const { type, button, isPrimary } = event;
     const at = pointOf(event);
     const meaning = meaningOf({ type, button, isPrimary, at }, drag.current, view);
-    // A drag goes on outside the map.
+    // A drag continues outside the map.
     if (drag.current === undefined && meaning.drag !== undefined)
       event.currentTarget.setPointerCapture(event.pointerId);
     drag.current = meaning.drag;
@@ -193,5 +193,11 @@ function usePointer(parts: {
     else if (meaning.does === 'leave') onShow(undefined);
     else if (meaning.does === 'choose') onChoose(nodeUnder(at));
   };
-  return { onPointerDown: hear, onPointerMove: hear, onPointerUp: hear, onPointerCancel: hear, onPointerLeave: hear };
+  return {
+    onPointerDown: handle,
+    onPointerMove: handle,
+    onPointerUp: handle,
+    onPointerCancel: handle,
+    onPointerLeave: handle,
+  };
 }

@@ -9,7 +9,7 @@ interface FabricTableProps {
 /** Rows at first, and so many more at a time. */
 const ROWS = 200;
 
-/** What the map shows, for whoever reads rather than looks: a row for each leaf, its nodes behind a button. */
+/** The content of the map as an accessible table: a row for each leaf, its nodes behind a button. */
 export function FabricTable({ islands, onChoose }: FabricTableProps): ReactNode {
   const [openKey, setOpenKey] = useState<string>();
   const [rows, setRows] = useState(ROWS);
@@ -86,7 +86,7 @@ function LeafRow({ leaf, isOpen, onToggle }: LeafRowProps): ReactNode {
   );
 }
 
-/** Of a leaf that nobody names there can be thousands. */
+/** A leaf without a name can have thousands of nodes. */
 function Nodes({ leaf, onChoose }: { readonly leaf: LeafGroup; readonly onChoose: (node: string) => void }): ReactNode {
   const [count, setCount] = useState(ROWS);
   return (

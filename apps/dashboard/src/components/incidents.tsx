@@ -10,7 +10,7 @@ import type { ReactNode } from 'react';
 
 /** What went wrong, newest first: seen, done, came of, and what shows it. */
 export function Incidents({ incidents }: { readonly incidents: readonly JobIncident[] }): ReactNode {
-  if (incidents.length === 0) return <p className="empty">Nothing went wrong so far.</p>;
+  if (incidents.length === 0) return <p className="empty">No incidents so far.</p>;
   return (
     <ol className="incidents" data-testid="incidents">
       {incidents.map((incident) => (

@@ -37,7 +37,7 @@ export function LifePanel({
   return (
     <>
       <section className="panel" data-testid="life">
-        <h2>Where its time went</h2>
+        <h2>Goodput</h2>
         {data === undefined ? (
           <p className="empty">{error === null ? 'Reading…' : error.message}</p>
         ) : (

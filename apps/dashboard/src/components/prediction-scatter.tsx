@@ -36,7 +36,7 @@ export function PredictionScatter({ items }: { readonly items: readonly Measured
       <line className="within" x1={low + band} y1={up(low)} x2={high} y2={up(high - band)} />
       {points.map(({ item, x, y }) => (
         <circle key={`${item.jobId}/${item.epoch}`} cx={x} cy={up(y)} r="4">
-          <title>{`${item.name}, epoch ${item.epoch}: ${item.errorPct.toFixed(1)} %`}</title>
+          <title>{`${item.name}, attempt ${item.epoch}: ${item.errorPct.toFixed(1)} %`}</title>
         </circle>
       ))}
       <text x={high} y={SIZE - 6} textAnchor="end">

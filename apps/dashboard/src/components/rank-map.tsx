@@ -85,7 +85,7 @@ function PaceLegend(): ReactNode {
   );
 }
 
-/** Stages beyond so many have colors too, and the sentence of a rank says its stage. */
+/** The legend shows at most this many stages. Further stages also have colors, and the text of a rank names its stage. */
 const MOST_LEGEND = 16;
 
 function StageLegend({ stages }: { readonly stages: number }): ReactNode {
@@ -250,12 +250,12 @@ function inkOn(slow: number | null): string {
 }
 
 function gangSentence(ranks: number, epoch: number, pace: Pace): string {
-  const begin = `Epoch ${epoch}, ${formatCount(ranks, 'rank')}.`;
+  const begin = `Attempt ${epoch}, ${formatCount(ranks, 'rank')}.`;
   const { slowest, medianStepTimeMs } = pace;
-  if (slowest === undefined || medianStepTimeMs === null) return `${begin} Point at a rank to see where it is.`;
+  if (slowest === undefined || medianStepTimeMs === null) return `${begin} Point at a rank to see its place.`;
   const end =
     (slowness(slowest, pace) ?? 0) < NOTABLY_SLOW
-      ? 'All ranks keep about the same pace.'
+      ? 'All ranks have about the same step time.'
       : `The slowest is rank ${slowest.rank} on ${slowest.node}: ${times(slowest, medianStepTimeMs)} the median.`;
   return `${begin} Median step time ${medianStepTimeMs.toFixed(1)} ms. ${end}`;
 }

@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react';
 
 type Program = NonNullable<JobRendering['program']>;
 
-/** What the job runs, file by file; or why its engine cannot. */
+/** What the engine of the job runs, file by file; or why it cannot run. */
 export function Rendering({ rendering }: { readonly rendering: JobRendering }): ReactNode {
   const { engine, program, refusal, epoch } = rendering;
   if (program === null) {
@@ -22,7 +22,7 @@ export function Rendering({ rendering }: { readonly rendering: JobRendering }): 
     <>
       <p>
         {release === null ? engine : `${engine} ${release}`}, {whose}
-        <small>{epoch === null ? ' as it would be started' : ` in epoch ${epoch}`}</small>
+        <small>{epoch === null ? ' as it would start' : ` in attempt ${epoch}`}</small>
       </p>
       <Texts texts={textsOf(program)} />
       {program.notes.length > 0 && (
@@ -41,7 +41,7 @@ interface NamedText {
   readonly text: string;
 }
 
-/** One of several texts at a time, by its name. */
+/** Tabs that show one of several texts by name. */
 function Texts({ texts }: { readonly texts: readonly NamedText[] }): ReactNode {
   const [chosen, setChosen] = useState<string>();
   const shown = texts.find(({ name }) => name === chosen) ?? texts[0];
@@ -67,7 +67,7 @@ function Texts({ texts }: { readonly texts: readonly NamedText[] }): ReactNode {
   );
 }
 
-/** What there is to show; nothing of what is empty. */
+/** The texts to show, without empty ones. */
 function textsOf({ argv, resumeArgs, env, files, hostMemoryGibPerGpu, ports }: Program): readonly NamedText[] {
   const needs = [
     ...(hostMemoryGibPerGpu === null ? [] : [`${hostMemoryGibPerGpu} GiB of host memory per GPU`]),

@@ -11,7 +11,7 @@ import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useSession } from '../session.tsx';
 
-/** More are for `coxswain stacks`: what the fewest ranks are in the middle of is shown first. */
+/** The page shows at most this many stacks, the rarest first; `coxswain stacks` prints all. */
 const MOST_SHOWN = 40;
 
 interface StacksPanelProps {
@@ -20,7 +20,7 @@ interface StacksPanelProps {
   readonly isFinished: boolean;
 }
 
-/** What each rank is in the middle of, when somebody wants to know. An answer stays when its ranks are gone. */
+/** Shows the current stack traces of a job's ranks on request. An answer stays when its ranks are gone. */
 export function StacksPanel({ job, project, isFinished }: StacksPanelProps): ReactNode {
   const { api } = useSession();
   const { data, error, isPending, mutate } = useMutation({ mutationFn: () => api.stacks({ project, id: job.id }) });
@@ -30,7 +30,7 @@ export function StacksPanel({ job, project, isFinished }: StacksPanelProps): Rea
     <section className="panel" data-testid="stacks">
       <h2>Stacks</h2>
       <p className="hint">
-        What each rank is in the middle of, now: for a job that stands still, or is slow. The ranks train on.
+        Current stack traces of the ranks, for a job that hangs or is slow. Training continues meanwhile.
       </p>
       <button type="button" disabled={isPending || !canAsk} onClick={() => mutate()}>
         {data === undefined ? 'Ask the ranks' : 'Ask again'}
@@ -54,20 +54,20 @@ function Answer({ stacks }: { readonly stacks: JobStacks }): ReactNode {
   return (
     <>
       <p>
-        {rankCount === 1 ? '1 rank' : `${rankCount.toLocaleString('en')} ranks`} of epoch {epoch} asked at{' '}
+        {rankCount === 1 ? '1 rank' : `${rankCount.toLocaleString('en')} ranks`} of attempt {epoch} at{' '}
         <time dateTime={takenAt}>{new Date(takenAt).toLocaleTimeString()}</time>.
       </p>
       {most !== undefined && <Stack group={most} of={rankCount} />}
-      {most !== undefined && odd.length > 0 && <p>In the middle of something else, the fewest last:</p>}
+      {most !== undefined && odd.length > 0 && <p>Other stacks, the rarest last:</p>}
       {rarest.length < odd.length && (
-        <p className="hint">{odd.length - rarest.length} more of these are left out: coxswain stacks prints all.</p>
+        <p className="hint">{odd.length - rarest.length} more are not shown; coxswain stacks prints all.</p>
       )}
       {rarest.map((group) => (
         <Stack key={group.ranks} group={group} of={rankCount} />
       ))}
       {silent.length > 0 && (
         <>
-          <p>No stack:</p>
+          <p>No stack trace:</p>
           <ul className="silent">
             {silent.map((one) => (
               <li key={`${one.ranks} ${one.why}`}>{silenceWords(one)}</li>
@@ -77,8 +77,8 @@ function Answer({ stacks }: { readonly stacks: JobStacks }): ReactNode {
       )}
       {leftOut !== '' && (
         <p>
-          The answer was full: of ranks {leftOut} something is left out. coxswain stacks {'--rank'} asks for one of
-          them.
+          The answer was too large: stacks of ranks {leftOut} are incomplete. Ask for one rank with coxswain stacks{' '}
+          {'--rank'}.
         </p>
       )}
       {others.length > 0 && (
@@ -95,7 +95,7 @@ function Answer({ stacks }: { readonly stacks: JobStacks }): ReactNode {
   );
 }
 
-/** As py-spy and pstack print it: the innermost function first. */
+/** The innermost function first, as py-spy and pstack print it. */
 function Stack({ group, of }: { readonly group: StackGroup; readonly of: number }): ReactNode {
   const { frames, isCut } = group;
   return (

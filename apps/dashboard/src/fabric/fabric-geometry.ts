@@ -176,7 +176,7 @@ export function cornerOf(box: LeafBox, slot: number): { readonly x: number; read
   };
 }
 
-/** The node at a point: a few hundred frames are looked at, not every node. */
+/** The node at a point. Searches a few hundred frames, not every node. */
 export function nodeAt(geometry: FabricGeometry, x: number, y: number): FabricPageNode | undefined {
   const box = geometry.leaves.find((leaf) => isIn(leaf, x, y));
   if (box === undefined) return undefined;
@@ -201,7 +201,7 @@ export interface View {
 
 export const MAX_SCALE = 6;
 
-/** All of the drawing, in the middle of the window. */
+/** The view of the whole drawing, centred in the window. */
 export function wholeView(geometry: Size, window: Size): View {
   const scale = fitting(geometry, window);
   return kept({ x: 0, y: 0, scale }, geometry, window);
@@ -213,7 +213,7 @@ export function zoomed(view: View, by: number, at: { readonly x: number; readonl
   return { scale, x: view.x + at.x / view.scale - at.x / scale, y: view.y + at.y / view.scale - at.y / scale };
 }
 
-/** The view with the drawing kept in the window: what is smaller than it stands in the middle or at the top, what is larger fills it. */
+/** The view with the drawing kept in the window: a smaller drawing is centred or at the top, a larger one fills the window. */
 export function kept(view: View, geometry: Size, window: Size): View {
   const scale = Math.max(fitting(geometry, window), view.scale);
   const spareX = geometry.width - window.width / scale;

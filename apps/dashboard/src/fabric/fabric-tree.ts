@@ -31,7 +31,7 @@ export interface NamedSwitch {
 /** Nodes below one leaf of one spine of one island, in order of NVLink domain and name. */
 export interface LeafGroup {
   readonly island: string;
-  /** Undefined where nobody says which. */
+  /** Undefined if unknown. */
   readonly spine: NamedSwitch | undefined;
   readonly leaf: NamedSwitch | undefined;
   readonly nodes: readonly FabricPageNode[];

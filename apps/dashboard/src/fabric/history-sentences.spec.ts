@@ -18,8 +18,11 @@ describe('a snapshot of the fabric', () => {
     ['the first that is kept', snapshot(null)],
     ['1 node came', snapshot({ came: 1, gone: 0, changed: 0 })],
     ['2 nodes came, 1,024 went, 3 changed', snapshot({ came: 2, gone: 1_024, changed: 3 })],
-    ['5 nodes changed; 1 look before saw it otherwise', snapshot({ came: 0, gone: 0, changed: 5 }, 1)],
-    ['no node came, went or changed; 2 looks before saw it otherwise', snapshot({ came: 0, gone: 0, changed: 0 }, 2)],
+    ['5 nodes changed; 1 earlier observation not recorded', snapshot({ came: 0, gone: 0, changed: 5 }, 1)],
+    [
+      'no node came, went or changed; 2 earlier observations not recorded',
+      snapshot({ came: 0, gone: 0, changed: 0 }, 2),
+    ],
   ])('is told as: %s', (sentence, told) => {
     expect(snapshotSentence(told)).toBe(sentence);
   });

@@ -19,7 +19,7 @@ export interface PointerStep {
   readonly at: Point;
 }
 
-/** What an event means for the drawing, and whether a drag goes on after it. */
+/** The effect of an event on the drawing, and whether a drag continues after it. */
 export interface Meaning {
   readonly drag: Drag | undefined;
   readonly does: 'point' | 'leave' | 'choose' | 'nothing' | { readonly moveTo: View };
@@ -40,7 +40,7 @@ export function meaningOf(step: PointerStep, drag: Drag | undefined, view: View)
       if (!isFirst) return { drag, does: 'nothing' };
       return { drag: undefined, does: drag !== undefined && isClick(drag, step.at) ? 'choose' : 'nothing' };
     case 'pointercancel':
-      // The browser took it over, to scroll or to zoom: nobody clicked, and no drag goes on.
+      // The browser took over to scroll or zoom: no click, and no drag continues.
       return { drag: undefined, does: 'leave' };
     default:
       return { drag, does: drag === undefined ? 'leave' : 'nothing' };

@@ -1,11 +1,11 @@
 import type { StepPoint } from '@coxswain/api-types';
 
-/** The steps of a job by their first step, ascending; a point is one step or several, none of which is in two points. Epochs never fall along it. */
+/** The steps of a job by their first step, ascending; a point is one step or several, none of which is in two points. Attempts never decrease along it. */
 export type Curve = ReadonlyMap<number, StepPoint>;
 
 /**
- * The curve with these points. Where epochs overlap the newest counts; and since a restart begins again at its checkpoint, what an earlier
- * epoch did beyond the first step of a later one is undone.
+ * The curve with these points. Where attempts overlap the newest counts. A restart starts at its checkpoint, so steps of an earlier
+ * attempt after the first step of a later one are dropped.
  */
 export function withPoints(curve: Curve, points: readonly StepPoint[]): Curve {
   if (points.length === 0) return curve;
@@ -91,7 +91,7 @@ function usualSpacing(curve: Curve): number {
   return spacing;
 }
 
-/** Steps at which a new epoch took over. */
+/** Steps at which a new attempt started. */
 export function epochStarts(curve: Curve): readonly { readonly epoch: number; readonly step: number }[] {
   const starts: { epoch: number; step: number }[] = [];
   let epoch: number | undefined;

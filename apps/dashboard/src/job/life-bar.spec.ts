@@ -64,7 +64,7 @@ describe('the bar of a job', () => {
       ['initialisation', '37.5 %'],
       ['waiting', ''],
     ]);
-    expect(sentence).toBe('62.5 % of 5 min 20 s of GPU time were steps that counted; 1 incident.');
+    expect(sentence).toBe('62.5 % of 5 min 20 s of GPU time were productive steps; 1 incident.');
   });
 
   it('is empty before anything has lasted', () => {
@@ -73,7 +73,7 @@ describe('the bar of a job', () => {
       pieces: [],
       marks: [],
       legend: [],
-      sentence: 'It has held no GPUs yet; 1 incident.',
+      sentence: 'The job has held no GPUs yet; 1 incident.',
     });
   });
 });

@@ -91,8 +91,8 @@ function legendOf({ shares, waitingSeconds, suspendedSeconds }: JobGoodput): rea
 }
 
 function sentenceOf({ goodput, gpuSeconds }: JobGoodput, incidents: number): string {
-  const told = incidents === 0 ? 'no incidents' : `${incidents} incident${incidents === 1 ? '' : 's'}`;
-  if (goodput === null) return `It has held no GPUs yet; ${told}.`;
+  const count = incidents === 0 ? 'no incidents' : `${incidents} incident${incidents === 1 ? '' : 's'}`;
+  if (goodput === null) return `The job has held no GPUs yet; ${count}.`;
   const share = `${(100 * goodput).toFixed(1)} %`;
-  return `${share} of ${formatDuration(1000 * gpuSeconds)} of GPU time were steps that counted; ${told}.`;
+  return `${share} of ${formatDuration(1000 * gpuSeconds)} of GPU time were productive steps; ${count}.`;
 }

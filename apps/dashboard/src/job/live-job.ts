@@ -2,18 +2,18 @@ import type { StreamedChange } from '@coxswain/api-client';
 import type { Job, JobEvent } from '@coxswain/api-types';
 import { withPoints, type Curve } from './curve.ts';
 
-/** What the page of a job has heard so far. */
-export interface HeardJob {
+/** What the page of a job has received so far. */
+export interface ReceivedJob {
   readonly job: Job | undefined;
   /** Oldest first, each once. */
   readonly events: readonly JobEvent[];
   readonly curve: Curve;
 }
 
-export const NOTHING_HEARD: HeardJob = { job: undefined, events: [], curve: new Map() };
+export const NOTHING_RECEIVED: ReceivedJob = { job: undefined, events: [], curve: new Map() };
 
 /** What is known after these changes; an older version of the job, e.g. a late answer, changes nothing. */
-export function withChanges(heard: HeardJob, changes: readonly StreamedChange[]): HeardJob {
+export function withChanges(heard: ReceivedJob, changes: readonly StreamedChange[]): ReceivedJob {
   const jobs = changes.flatMap((change) => (change.kind === 'job' ? [change.job] : []));
   const events = changes.flatMap((change) => (change.kind === 'event' ? [change.event] : []));
   const points = changes.flatMap((change) => (change.kind === 'step' ? [change.point] : []));

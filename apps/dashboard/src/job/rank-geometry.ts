@@ -6,7 +6,7 @@ export interface SeenRank extends RankPlace {
   readonly switches: readonly string[];
 }
 
-/** The ranks of the map in their order, each with what is told once of its node. */
+/** The ranks of the map in order, each with the facts of its node. */
 export function seenRanks({ items, nodes }: RankMap): readonly SeenRank[] {
   const switchesOf = new Map(nodes.map(({ name, switches }) => [name, switches]));
   return items.map((place) => ({ ...place, switches: switchesOf.get(place.node) ?? [] }));
@@ -24,11 +24,11 @@ export interface DomainGroup {
   readonly below: Below;
   readonly nodes: readonly NodeGroup[];
 }
-/** The spine and the leaf above, as far as somebody says. */
+/** The spine and the leaf above, as far as they are known. */
 export interface Below {
   /** The way down to the leaf, which no other leaf has. */
   readonly id: string;
-  /** As people call them; empty where nobody says. */
+  /** Names for people; empty if unknown. */
   readonly words: string;
 }
 export interface IslandGroup {
@@ -117,7 +117,7 @@ interface Scale {
 }
 
 const SMALL: Scale = { cellPx: 6, gapPx: 1, paddingPx: 3, domainLabelPx: 0, nodeLabelPx: 0 };
-/** On a phone, where the whole gang is looked at rather than a rank. */
+/** On a phone the map shows the whole gang rather than single ranks. */
 const TINY: Scale = { cellPx: 3, gapPx: 1, paddingPx: 2, domainLabelPx: 0, nodeLabelPx: 0 };
 const PHONE_PX = 640;
 const LEAF_LABEL_PX = 17;

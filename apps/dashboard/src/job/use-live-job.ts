@@ -1,10 +1,10 @@
 import { ApiProblem, type ApiClient, type StreamedChange } from '@coxswain/api-client';
 import { FINAL_JOB_STATES, type Job, type RankMap } from '@coxswain/api-types';
 import { useCallback, useEffect, useState } from 'react';
-import { NOTHING_HEARD, withChanges, type HeardJob } from './live-job.ts';
+import { NOTHING_RECEIVED, withChanges, type ReceivedJob } from './live-job.ts';
 
 /** A job as its page shows it, kept up to date by the event stream. */
-export interface LiveJob extends HeardJob {
+export interface LiveJob extends ReceivedJob {
   /** Undefined until it was read. */
   readonly ranks: RankMap | undefined;
   /** Why the page is not live at the moment. */
@@ -27,51 +27,51 @@ interface JobAddress {
 }
 
 export function useLiveJob(api: ApiClient, project: string, id: string): LiveJob {
-  const [heard, setHeard] = useState(NOTHING_HEARD);
+  const [received, setReceived] = useState(NOTHING_RECEIVED);
   const [problem, setProblem] = useState<string>();
 
   useEffect(() => {
     const abort = new AbortController();
-    const hear = (changes: readonly StreamedChange[]): void => setHeard((known) => withChanges(known, changes));
-    void follow(api, { project, id }, { signal: abort.signal, hear, setProblem });
+    const receive = (changes: readonly StreamedChange[]): void => setReceived((known) => withChanges(known, changes));
+    void follow(api, { project, id }, { signal: abort.signal, receive, setProblem });
     return () => abort.abort();
   }, [api, project, id]);
 
-  const setJob = useCallback((job: Job) => setHeard((known) => withChanges(known, [{ kind: 'job', job }])), []);
-  const { job } = heard;
+  const setJob = useCallback((job: Job) => setReceived((known) => withChanges(known, [{ kind: 'job', job }])), []);
+  const { job } = received;
   const ranks = useRanks(
     api,
     { project, id },
     job && { epoch: job.epoch, isFinished: FINAL_JOB_STATES.has(job.state) },
   );
-  return { ...heard, ranks, problem, setJob };
+  return { ...received, ranks, problem, setJob };
 }
 
 interface Follower {
   readonly signal: AbortSignal;
-  readonly hear: (changes: readonly StreamedChange[]) => void;
+  readonly receive: (changes: readonly StreamedChange[]) => void;
   readonly setProblem: (problem: string | undefined) => void;
 }
 
 /** Reads the stream until the signal aborts; when it ends it is opened again, after a pause that grows while nothing answers. */
-async function follow(api: ApiClient, at: JobAddress, { signal, hear, setProblem }: Follower): Promise<void> {
+async function follow(api: ApiClient, at: JobAddress, { signal, receive, setProblem }: Follower): Promise<void> {
   let lastEventId: string | undefined;
   let pauseMs = FIRST_PAUSE_MS;
   let isCurveRead = false;
   while (!signal.aborted) {
-    const batch = createBatch(hear);
+    const batch = createBatch(receive);
     let isBegun = false;
     try {
       for await (const change of api.changes(at, { signal, lastEventId })) {
         lastEventId = change.lastEventId ?? lastEventId;
         batch.add(change);
-        if (change.kind === 'resync') void readCurve(api, at, { signal, hear, setProblem });
+        if (change.kind === 'resync') void readCurve(api, at, { signal, receive, setProblem });
         if (isBegun) continue;
         isBegun = true;
         pauseMs = FIRST_PAUSE_MS;
         setProblem(undefined);
         // Only now: steps from here on come by the stream, so that none is missed in between; and so they do when it is opened again.
-        if (!isCurveRead) void readCurve(api, at, { signal, hear, setProblem });
+        if (!isCurveRead) void readCurve(api, at, { signal, receive, setProblem });
         isCurveRead = true;
       }
     } catch (error) {
@@ -86,13 +86,13 @@ async function follow(api: ApiClient, at: JobAddress, { signal, hear, setProblem
   }
 }
 
-/** Tried until it is there: nobody else tells what was before the stream began. */
-async function readCurve(api: ApiClient, at: JobAddress, { signal, hear, setProblem }: Follower): Promise<void> {
+/** Reads the curve, and retries until it succeeds: the stream does not contain steps from before it was opened. */
+async function readCurve(api: ApiClient, at: JobAddress, { signal, receive, setProblem }: Follower): Promise<void> {
   for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
       const { items } = await api.steps(at, { maxPoints: CURVE_POINTS });
       if (signal.aborted) return;
-      hear(items.map((point) => ({ kind: 'step', point })));
+      receive(items.map((point) => ({ kind: 'step', point })));
       if (pauseMs > FIRST_PAUSE_MS) setProblem(undefined);
       return;
     } catch (error) {
@@ -104,7 +104,7 @@ async function readCurve(api: ApiClient, at: JobAddress, { signal, hear, setProb
   }
 }
 
-/** Where the ranks of the epoch are; read again and again while the job runs, less often the more ranks there are. */
+/** The places of the attempt's ranks, polled while the job runs; the more ranks, the less often. */
 function useRanks(
   api: ApiClient,
   { project, id }: JobAddress,
@@ -118,7 +118,7 @@ function useRanks(
     const { signal } = abort;
     const read = async (): Promise<void> => {
       do {
-        // The stream says what is wrong; a map that is a little old does no harm.
+        // The stream reports problems; a slightly old map does no harm.
         const map = await api.ranks({ project, id }).catch(() => undefined);
         if (signal.aborted) return;
         if (map !== undefined) setRanks(map);
@@ -132,13 +132,13 @@ function useRanks(
 }
 
 /** Collects changes and hands them on together. */
-function createBatch(hear: Follower['hear']): { add: (change: StreamedChange) => void; flush: () => void } {
+function createBatch(receive: Follower['receive']): { add: (change: StreamedChange) => void; flush: () => void } {
   let waiting: StreamedChange[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    if (waiting.length > 0) hear(waiting);
+    if (waiting.length > 0) receive(waiting);
     waiting = [];
   };
   return {

@@ -1,7 +1,7 @@
 import type { JobQuery } from '@coxswain/api-client';
 import { JOB_ORDERS, type JobOrder, type JobSummary } from '@coxswain/api-types';
 
-/** What a person asks of the list of jobs, as the fields of the form say it: empty text asks nothing. */
+/** The filters of the list of jobs, as in the form. Empty text does not filter. */
 export interface JobListing {
   readonly search: string;
   readonly labels: string;
@@ -12,7 +12,7 @@ export interface JobListing {
 
 export const ALL_JOBS: JobListing = { search: '', labels: '', owner: '', state: '', orderBy: 'createdAt' };
 
-/** What the fields of the form say. */
+/** Reads the filters from the form. */
 export function listingOf(form: { get(field: keyof JobListing): unknown }): JobListing {
   const text = (field: keyof JobListing): string => {
     const value = form.get(field);

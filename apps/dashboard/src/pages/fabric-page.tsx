@@ -71,7 +71,7 @@ function Fabric({ fabric }: { readonly fabric: ClusterFabric }): ReactNode {
       <p className="sentence">{countsSentence(countGpus(members))}</p>
       {fabric.isStale && (
         <p className="problem" role="alert">
-          The cluster has not been heard for a minute; nodes are shown as they were.
+          No news of the cluster for a minute; nodes are shown as last observed.
         </p>
       )}
       <section className="panel">
@@ -88,9 +88,7 @@ function Fabric({ fabric }: { readonly fabric: ClusterFabric }): ReactNode {
           onChoose={(node) => setChosenName(node?.name)}
         />
         <p className="rank-facts" aria-live="polite">
-          {shown === undefined
-            ? 'Point at a node, or choose one for what is known of it.'
-            : nodeSentence(shown, fabric)}
+          {shown === undefined ? 'Point at a node or choose one to see its details.' : nodeSentence(shown, fabric)}
         </p>
       </section>
       {chosen !== undefined && <NodePanel node={chosen} fabric={fabric} />}
@@ -124,7 +122,7 @@ function nodeSentence(node: FabricPageNode, { jobs }: ClusterFabric): string {
   return `${node.name}: ${[formatCount(node.gpus, 'GPU'), ...held].join(', ')}${state} · ${where}`;
 }
 
-/** Near to far, without those that nobody names. */
+/** Nearest first, without switches that have no name. */
 function switchNames({ place: { switches } }: FabricPageNode): readonly string[] {
   return switches.flatMap((_name, tier) => namedSwitch(switches, tier) ?? []).map(ownNameOf);
 }
@@ -139,7 +137,7 @@ const FACT_WORDS: Readonly<Record<string, string>> = {
   gpuType: 'GPU',
 };
 
-/** What is known of a node, and who says so. */
+/** The facts of a node, and their sources. */
 function NodePanel({ node, fabric }: { readonly node: FabricPageNode; readonly fabric: ClusterFabric }): ReactNode {
   const { readFrom } = node.hardware;
   return (
@@ -160,7 +158,7 @@ function NodePanel({ node, fabric }: { readonly node: FabricPageNode; readonly f
               <td>{word}</td>
               <td>{valueOf(node, fact)}</td>
               <td>
-                <code>{readFrom.find((source) => source.fact === fact)?.key ?? 'nobody'}</code>
+                <code>{readFrom.find((source) => source.fact === fact)?.key ?? 'unknown'}</code>
               </td>
             </tr>
           ))}
@@ -195,7 +193,7 @@ function Jobs({ fabric, shownJob, onShow }: JobsProps): ReactNode {
   const jobs = fabric.jobs
     .map((job, index) => ({ job, index, gpus: held(job) }))
     .sort((one, other) => other.gpus - one.gpus);
-  if (jobs.length === 0) return <p className="empty">No job holds any.</p>;
+  if (jobs.length === 0) return <p className="empty">No job holds GPUs.</p>;
   return (
     <div className="tall" tabIndex={0}>
       <table>
@@ -231,7 +229,7 @@ function Jobs({ fabric, shownJob, onShow }: JobsProps): ReactNode {
           ))}
         </tbody>
       </table>
-      {fabric.hasMoreJobs && <p className="hint">Older jobs may hold GPUs too; those GPUs seem free here.</p>}
+      {fabric.hasMoreJobs && <p className="hint">Older jobs may hold GPUs too; the map shows those GPUs as free.</p>}
     </div>
   );
 }

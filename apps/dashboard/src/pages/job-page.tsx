@@ -43,7 +43,7 @@ export function JobPage({ project, id }: { readonly project: string; readonly id
   const loss = useMemo(() => rangeColumnsOf(curve, 'loss'), [curve]);
   const speed = useMemo(() => rangeColumnsOf(curve, 'tokensPerSecond'), [curve]);
   const marks = useMemo(
-    () => epochStarts(curve).map(({ epoch, step }) => ({ step, label: `epoch ${epoch}` })),
+    () => epochStarts(curve).map(({ epoch, step }) => ({ step, label: `attempt ${epoch}` })),
     [curve],
   );
   if (job === undefined) {
@@ -147,7 +147,7 @@ function Facts({ job, progress }: FactsProps): ReactNode {
     ['Left', shown(progress?.etaSeconds, (seconds) => formatDuration(seconds * 1000))],
     ['Layout', layoutOf(job)],
     ['Step time', <StepTimes key="step-time" stepTime={job.stepTime} />],
-    ['Epoch', nameOfRun(job.epoch, job.attempts.at(-1)?.incarnation)],
+    ['Attempt', nameOfRun(job.epoch, job.attempts.at(-1)?.incarnation)],
     [
       'Restarts',
       `${job.restarts.charged} of ${job.spec.restartPolicy.maxRestarts} charged, ${job.restarts.total} in all`,
@@ -170,7 +170,7 @@ function Facts({ job, progress }: FactsProps): ReactNode {
   );
 }
 
-/** Where values come from: nobody here knows them. */
+/** The Secrets that values come from; the page does not know the values. */
 function secretFacts({ spec }: Job): readonly (readonly [string, ReactNode])[] {
   const secrets = describeSecrets(spec.engine);
   if (secrets.length === 0) return [];
@@ -195,7 +195,7 @@ function rangeOf({ predictedStepLowMs, predictedStepHighMs }: JobPlan): string {
   return ` (80 %: ${formatMs(predictedStepLowMs)} to ${formatMs(predictedStepHighMs)})`;
 }
 
-/** What the planner said before the job started; nothing where it could say nothing. */
+/** The plan of the job; empty if the planner had no answer. */
 function PlanPanel({ plan }: { readonly plan: JobPlan }): ReactNode {
   if (plan.layout === undefined || plan.predictedStepMs === undefined) return null;
   const memory =
@@ -247,7 +247,7 @@ function shown(value: number | null | undefined, format: (value: number) => stri
 
 const STAGE_WORDS: Readonly<Record<Attempt['stage'], string>> = {
   Creating: 'Being placed',
-  Released: 'Under way',
+  Released: 'Running',
   Stopping: 'Stopping',
   Ended: 'Ended',
 };
@@ -261,7 +261,7 @@ interface RunRowProps {
   readonly children: ReactNode;
 }
 
-/** One run of the ranks of an attempt, with what was said of its end below it. */
+/** One incarnation of an attempt, with the message of its end below it. */
 function RunRow({ attempt, run, at, children }: RunRowProps): ReactNode {
   return (
     <>
@@ -295,9 +295,9 @@ function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }): Reac
     <table>
       <thead>
         <tr>
-          <th className="number">Epoch</th>
+          <th className="number">Attempt</th>
           <th>Outcome</th>
-          <th>Began</th>
+          <th>Started from</th>
           <th>Layout</th>
           <th>When</th>
         </tr>
@@ -310,7 +310,7 @@ function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }): Reac
             </RunRow>
             {[...(attempt.incarnations ?? [])].reverse().map((ended) => (
               <RunRow key={ended.incarnation} attempt={attempt} run={ended} at={ended.endedAt}>
-                Failed, started again in its pods
+                Failed, restarted in its pods
               </RunRow>
             ))}
           </Fragment>
@@ -325,7 +325,7 @@ function beginning(resumedFrom: Attempt['resumedFrom']): string {
 }
 
 function Events({ events }: { readonly events: readonly JobEvent[] }): ReactNode {
-  if (events.length === 0) return <p className="empty">Nothing happened yet.</p>;
+  if (events.length === 0) return <p className="empty">No events yet.</p>;
   return (
     <ol className="events" tabIndex={0} aria-label="Events, newest first">
       {[...events].reverse().map((event) => (

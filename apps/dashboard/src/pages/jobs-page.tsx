@@ -81,7 +81,7 @@ async function readJobs({ api, me }: Session, listing: JobListing, pageSize: num
 }
 
 function NoJobs({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
-  if (isFiltered) return <p className="empty">No job is like that at the moment.</p>;
+  if (isFiltered) return <p className="empty">No job matches the filters.</p>;
   return (
     <p className="empty">
       No jobs yet. <code>coxswain submit -f examples/jobs/tiny-gpt.yaml</code> makes the first.

@@ -45,7 +45,7 @@ export function PlansPage(): ReactNode {
         </p>
       )}
       {isPending && <p className="waiting">Reading predictions…</p>}
-      {data?.overall.n === 0 && <p className="empty">No job has been both predicted and measured yet.</p>}
+      {data?.overall.n === 0 && <p className="empty">No job has both a predicted and a measured step time yet.</p>}
       {data !== undefined && data.overall.n > 0 && (
         <>
           <div className="columns">
@@ -54,7 +54,7 @@ export function PlansPage(): ReactNode {
               <PredictionScatter items={data.items} />
             </section>
             <section className="panel scroll">
-              <h2>How far off</h2>
+              <h2>Prediction error</h2>
               <AccuracyTable overall={data.overall} groups={data.groups} />
             </section>
           </div>

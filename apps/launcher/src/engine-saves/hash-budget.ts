@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** Half of what one core hashes, and little of what a file server gives: ranks train beside it. */
 const BYTES_PER_SECOND = 256 * 1024 * 1024;
-/** Of one save. What is not read in this time has its size alone in the manifest. */
+/** Time limit for one save. Files that are not read in this time have only their size in the manifest. */
 const MOST_MS = 300_000;
 
-/** How much of a save is read once more, so that its content can be told from another. */
+/** How much of a save is read again to hash its content. */
 export class HashBudget {
   readonly #bytesPerSecond: number;
   readonly #startedMs = performance.now();
@@ -17,7 +17,7 @@ export class HashBudget {
     this.#untilMs = this.#startedMs + mostMs;
   }
 
-  /** From now on at most this long. */
+  /** Limits the remaining time. */
   cutTo(ms: number): void {
     this.#untilMs = Math.min(this.#untilMs, performance.now() + ms);
   }
@@ -26,7 +26,7 @@ export class HashBudget {
     return performance.now() >= this.#untilMs;
   }
 
-  /** So many bytes were read; settles when more may be. */
+  /** Records that bytes were read; settles when more may be read. */
   async spend(bytes: number): Promise<void> {
     this.#bytes += bytes;
     const aheadMs = (this.#bytes / this.#bytesPerSecond) * 1_000 - (performance.now() - this.#startedMs);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { aLayout } from '@coxswain/layout/testing';
 import { waitFor } from '@coxswain/local-cluster';
-import type { SavedFact } from '../engine-facts.ts';
+import type { SavedFact } from '../facts/engine-facts.ts';
 import { SaveWatcher } from './save-watcher.ts';
 import { WATCH_SAVES } from './watch-saves.ts';
 
@@ -78,14 +78,18 @@ describe('whoever watches the saves of an engine', () => {
     await waitFor(() => said.length > 0, { what: 'it to be given up' });
     await watcher.finish(QUICK);
     expect(readFileSync(tries, 'utf8')).toBe('.....');
-    expect(said).toEqual(['Checkpoints of the engine are no longer looked for: nobody who looked came back.']);
+    expect(said).toEqual([
+      'Checkpoints of the engine are no longer watched: the watching process failed five times in a row.',
+    ]);
   });
 
   it('is left behind where the file system gives no answer', async () => {
     const { watcher, said } = watch(['/bin/bash', '-c', 'exec sleep 600'], 200);
     await waitFor(() => said.length > 0, { what: 'it to be given up' });
     await watcher.finish(QUICK);
-    expect(said).toEqual(['Checkpoints of the engine are no longer looked for: nobody who looked came back.']);
+    expect(said).toEqual([
+      'Checkpoints of the engine are no longer watched: the watching process failed five times in a row.',
+    ]);
   });
 
   it('is not waited for longer than there is time', async () => {

@@ -1,36 +1,36 @@
-/** Watches for checkpoints that an engine saves in its own way, from beside it: in a process of its own, which can be left behind where a file server hangs. */
+/** Watches for checkpoints that an engine saves in its own format. A separate process does it, which can be left behind if a file server hangs. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SavedFact } from '../engine-facts.ts';
-import { thisProgram } from '../this-program.ts';
-import type { WatchedSaves } from './save-looks.ts';
-import { WATCH_SAVES, type LastLook, type WatchLine } from './watch-saves.ts';
+import type { SavedFact } from '../facts/engine-facts.ts';
+import { thisProgram } from '../program/this-program.ts';
+import type { WatchedSaves } from './save-scanner.ts';
+import { WATCH_SAVES, type LastScan, type WatchLine } from './watch-saves.ts';
 
-/** Processes in a row that ended, or were left behind, without a word. */
+/** Consecutive processes that ended, or were left behind, without output. */
 const MOST_FAILURES = 5;
 const PAUSE_MS = 1_000;
 
 type Watching = ChildProcessByStdio<Writable, Readable, null>;
 
 export interface SaveWatcherOptions {
-  readonly watched: Omit<WatchedSaves, 'told'>;
+  readonly watched: Omit<WatchedSaves, 'reported'>;
   readonly onSaved: (fact: SavedFact) => void;
   readonly say: (sentence: string) => void;
-  /** So long the file system may give no answer at all. */
+  /** How long the file system may give no answer at all. */
   readonly patienceMs: number;
-  /** Program that watches, and its arguments before the question; default: this one. */
+  /** Program that watches, and its arguments before the question; default: this program. */
   readonly watcher?: readonly [string, ...string[]];
-  /** Before another process is started in the place of one that failed; default: 1 s. */
+  /** Pause before another process replaces one that failed; default: 1 s. */
   readonly pauseMs?: number;
 }
 
 export class SaveWatcher {
   readonly #options: SaveWatcherOptions;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #child: Watching | undefined;
-  #lastLook: LastLook | undefined;
+  #lastScan: LastScan | undefined;
   #isOver = false;
   #failures = 0;
   readonly #ended: Promise<void>;
@@ -40,9 +40,9 @@ export class SaveWatcher {
     this.#ended = this.#keepWatching();
   }
 
-  /** The ranks are gone: looks once more and reads for `hashMs` at most. Settles when that is done, or after `limitMs`. */
+  /** The ranks are gone: scans once more and hashes for `hashMs` at most. Settles when that is done, or after `limitMs`. */
   async finish({ hashMs, limitMs }: { readonly hashMs: number; readonly limitMs: number }): Promise<void> {
-    this.#lastLook = { hashMs };
+    this.#lastScan = { hashMs };
     this.#ask();
     const late = new AbortController();
     await Promise.race([this.#ended, delay(limitMs, undefined, { signal: late.signal }).catch(() => undefined)]);
@@ -56,7 +56,9 @@ export class SaveWatcher {
       if ((await this.#watchOnce()) || this.#isOver) return;
       this.#failures += 1;
       if (this.#failures === MOST_FAILURES) {
-        this.#options.say('Checkpoints of the engine are no longer looked for: nobody who looked came back.');
+        this.#options.say(
+          'Checkpoints of the engine are no longer watched: the watching process failed five times in a row.',
+        );
         return;
       }
       await delay(this.#options.pauseMs ?? PAUSE_MS);
@@ -67,7 +69,7 @@ export class SaveWatcher {
   async #watchOnce(): Promise<boolean> {
     const { watcher = thisProgram(WATCH_SAVES), watched, patienceMs } = this.#options;
     const [program, ...args] = watcher;
-    const question = JSON.stringify({ ...watched, told: [...this.#told] } satisfies WatchedSaves);
+    const question = JSON.stringify({ ...watched, reported: [...this.#reported] } satisfies WatchedSaves);
     const { promise, resolve } = Promise.withResolvers<boolean>();
     let child: Watching;
     try {
@@ -82,9 +84,9 @@ export class SaveWatcher {
     child.once('error', () => resolve(false)).once('close', () => resolve(false));
     createInterface({ input: child.stdout }).on('line', (line) => {
       silence.refresh();
-      if (line !== '' && this.#hear(JSON.parse(line) as WatchLine)) resolve(true);
+      if (line !== '' && this.#receive(JSON.parse(line) as WatchLine)) resolve(true);
     });
-    if (this.#lastLook !== undefined) this.#ask();
+    if (this.#lastScan !== undefined) this.#ask();
     const isDone = await promise;
     clearTimeout(silence);
     child.kill('SIGKILL');
@@ -95,16 +97,16 @@ export class SaveWatcher {
   }
 
   #ask(): void {
-    if (this.#lastLook !== undefined) this.#child?.stdin.write(`${JSON.stringify(this.#lastLook)}\n`);
+    if (this.#lastScan !== undefined) this.#child?.stdin.write(`${JSON.stringify(this.#lastScan)}\n`);
   }
 
   /** Whether that was the last. */
-  #hear(line: WatchLine): boolean {
+  #receive(line: WatchLine): boolean {
     if (line.kind === 'done') return true;
     this.#failures = 0;
     if (line.kind === 'said') this.#options.say(line.sentence);
-    else if (!this.#told.has(line.directory)) {
-      this.#told.add(line.directory);
+    else if (!this.#reported.has(line.directory)) {
+      this.#reported.add(line.directory);
       this.#options.onSaved(line);
     }
     return false;

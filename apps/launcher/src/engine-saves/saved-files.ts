@@ -1,14 +1,14 @@
-/** What lies in the directory of a save, as the file system tells it. */
+/** The files in the directory of a save. */
 import { constants } from 'node:fs';
 import { open, opendir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ENDS_BYTES, isCutOff, MANIFEST_FILE, PARTS, type SavedFile } from '@coxswain/checkpoint';
-import { errnoOf } from '../checkpoint-files.ts';
+import { errnoOf } from '../checkpoints/checkpoint-files.ts';
 
-/** Of one save: 16,384 ranks with six files each. More is not looked at. */
+/** Most files of one save: 16,384 ranks with six files each. Further files are ignored. */
 const MOST_FILES = 100_000;
 const MOST_FOLDERS_DEEP = 4;
-/** Of the small files that tell how far an engine is. */
+/** Largest size of the small files that name the newest save. */
 const MOST_TEXT_BYTES = 4_096;
 /** Of the state that the Trainer keeps beside its tensors. */
 const MOST_JSON_BYTES = 64 * 1024 * 1024;
@@ -52,7 +52,7 @@ async function* pathsBelow(directory: string, folder: string): AsyncGenerator<st
   }
 }
 
-/** Why a file is not whole, of those of which its bytes tell; undefined where none is known to be cut off. */
+/** Why a file is truncated, for formats whose bytes show it; undefined if no file is known to be truncated. */
 export async function whatIsCutOff(directory: string, files: readonly SavedFile[]): Promise<string | undefined> {
   for (const { path, bytes } of files) {
     if (PARTS.test(path) && (await endsEarly(join(directory, path), bytes))) return `${path} is cut off`;
@@ -86,7 +86,7 @@ async function isJson(path: string, bytes: number): Promise<boolean> {
   }
 }
 
-/** What was made of it; undefined where something of it is gone: engines delete their oldest saves by themselves. */
+/** The result of `act`; undefined if a file is gone, because engines delete their oldest saves. */
 export async function unlessGone<T>(act: () => Promise<T>): Promise<T | undefined> {
   try {
     return await act();

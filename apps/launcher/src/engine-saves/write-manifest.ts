@@ -1,11 +1,11 @@
-/** Makes a checkpoint of what an engine saved in its own way: a manifest that names every file, written last. */
+/** Turns a save in the engine's own format into a checkpoint: writes a manifest that names every file, last. */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SavedBy } from '@coxswain/api-types';
 import { CheckpointManifest, MANIFEST_FILE, type EngineFormat, type EngineSave } from '@coxswain/checkpoint';
-import type { SavedFact } from '../engine-facts.ts';
+import type { SavedFact } from '../facts/engine-facts.ts';
 import type { HashBudget } from './hash-budget.ts';
 import { unlessGone, type FoundFile } from './saved-files.ts';
 
@@ -24,9 +24,9 @@ type Reading = Pick<ManifestOptions, 'budget' | 'onAnswer'>;
 
 export type Written =
   | { readonly kind: 'written'; readonly fact: SavedFact }
-  /** Something of it is gone, or is not what it was a moment ago. */
+  /** A file is gone or has changed since the scan. */
   | { readonly kind: 'changed' }
-  /** A file of somebody else has the name of our manifest. */
+  /** A file that Coxswain did not write has the name of the manifest. */
   | { readonly kind: 'taken' };
 
 /**

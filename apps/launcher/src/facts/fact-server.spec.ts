@@ -3,8 +3,8 @@ import { existsSync, statSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { waitFor } from '@coxswain/local-cluster';
-import type { EngineFact } from '../engine-facts.ts';
-import { makeOwnDirectory, removeOwnDirectory } from '../own-directory.ts';
+import type { EngineFact } from './engine-facts.ts';
+import { makeOwnDirectory, removeOwnDirectory } from '../processes/own-directory.ts';
 import { FactServer } from './fact-server.ts';
 
 /** Two ranks of a pod, each with a worker, and what else runs there. */

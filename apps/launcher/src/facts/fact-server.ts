@@ -1,18 +1,17 @@
-/** How do ranks tell their launcher what they do, and who is believed? */
+/** The Unix socket on which ranks report facts, and the checks on who may connect. */
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { TokenBucket } from '@coxswain/units';
 import { z } from 'zod';
-import { LAUNCHER_ENV } from '../settings.ts';
-import { LineSplitter, type Line } from '../line-splitter.ts';
-import { MAX_FACT_BYTES, parseFact, type EngineFact } from '../engine-facts.ts';
-import type { SaveAsked } from '../save-requests.ts';
-import { realProcesses, type ProcessFacts } from './process-facts.ts';
+import { LAUNCHER_ENV } from '../program/settings.ts';
+import { LineSplitter, type Line } from '../logs/line-splitter.ts';
+import { MAX_FACT_BYTES, parseFact, type EngineFact } from './engine-facts.ts';
+import { realProcesses, type ProcessFacts } from '../processes/process-facts.ts';
 
-/** How long a connection may stay without a word of who it is. */
+/** How long a connection may stay without a hello. */
 const HELLO_MS = 5_000;
-/** Connections beside those of ranks; one that says nothing is closed after {@link HELLO_MS}. */
+/** Connections in addition to those of ranks; a connection without a hello is closed after {@link HELLO_MS}. */
 const SPARE_CONNECTIONS = 32;
 /**
  * What is read of one connection in the long run, and at once after a rest: a step is told in 300 bytes. What comes faster waits in the socket, and then
@@ -26,7 +25,7 @@ const LEAST_LINE_BYTES = 128;
 /** Who reports: the engine's own calls, or what Python loads by itself at its start. */
 export const HOOKS = ['engine', 'sitecustomize'] as const;
 
-/** What an engine knows better than whoever looks at it from beside. */
+/** Facts that the engine knows better than the hook beside it. */
 const ENGINES_OWN: readonly EngineFact['kind'][] = ['step', 'resumed'];
 
 const Hello = z.object({
@@ -48,18 +47,20 @@ const Hello = z.object({
 });
 export type Hello = z.infer<typeof Hello>;
 
-/** What a connection is told after its first line. Nobody needs to read it; who does knows that it was heard. */
+/** The answer to the first line of a connection. Clients need not read it. */
 export type HelloAnswer = { readonly kind: 'welcome' } | { readonly kind: 'refused'; readonly why: string };
 /** What is asked of it later. A hook of the release before reads nothing more. */
 interface Question {
   readonly kind: 'stacksWanted' | 'saveWanted';
   readonly request: number;
 }
-/** A process that was asked, and whether its hook has said that it answers such questions. */
+/** A process that was asked, and whether its hook has announced that it answers such requests. */
 export interface AskedProcess {
   readonly pid: number;
   readonly saysItAnswers: boolean;
 }
+/** What became of a request to save: the engine has it (`asked`), the engine cannot read it (`cannot`), or no engine is connected (`silent`). */
+export type SaveAsked = 'asked' | 'cannot' | 'silent';
 /** Questions that a hook has not read; it gets no more of them then. */
 const MAX_UNREAD_BYTES = 4_096;
 

@@ -149,6 +149,6 @@ describe('a program that knows nothing of the launcher', () => {
   it.each([['-I'], ['-S']])('under python %s is not seen, and the log says so', async (flag) => {
     const { operator, launcher } = await train([PYTHON, flag, '-c', 'pass']);
     expect(operator.ofKind('trained')).toEqual([]);
-    expect(launcher.stderr).toMatch(/No hook has spoken for ranks 0-1: python -I or -S/);
+    expect(launcher.stderr).toMatch(/No hook has connected for ranks 0-1: python -I or -S/);
   });
 });

@@ -1,9 +1,9 @@
-/** How does the hook come into ranks whose image knows nothing of it? */
+/** Installs the hook for ranks, in any image. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import generated from './hook-files.generated.json' with { type: 'json' };
 
-/** Where Python looks for modules before its own places. */
+/** Variable with folders in which Python searches for modules first. */
 export const PYTHON_PATH = 'PYTHONPATH';
 
 /** Writes the hook that this launcher carries into `directory`, which belongs to it alone, and gives the folder that is to be first on Python's path. */

@@ -28,7 +28,7 @@ describe('that no hook speaks for a rank is said', () => {
     act(silent);
     // It does not keep the launcher alive.
     const alive = setInterval(() => undefined, NEVER);
-    expect(await said).toMatch(/^No hook has spoken for ranks 1-2: python -I or -S/);
+    expect(await said).toMatch(/^No hook has connected for ranks 1-2: python -I or -S/);
     clearInterval(alive);
   });
 

@@ -1,4 +1,4 @@
-/** When is it said that no hook speaks for a rank? A person may mend it while the job runs, and not after days of it. */
+/** Logs ranks without a hook while the job runs, so that a person can fix it early. */
 import { formatRanks } from '@coxswain/api-types';
 
 /** Who prints a step has done one, and a hook speaks with the first: what is left is that its word is still under way. */
@@ -7,17 +7,17 @@ const AFTER_STEP_MS = 10_000;
 const AFTER_START_MS = 900_000;
 
 const NO_HOOK =
-  'python -I or -S, PYTHONPATH set anew by the program, no PyTorch, or no step yet. What they train is not seen from inside.';
+  'python -I or -S, a program that replaces PYTHONPATH, no PyTorch, or no step yet. Coxswain cannot check what they train.';
 
 export interface SilenceOptions {
-  /** Ranks for which nobody has spoken so far. */
+  /** Ranks for which no hook has connected so far. */
   readonly silentRanks: () => readonly number[];
   readonly say: (sentence: string) => void;
   readonly afterStepMs?: number;
   readonly afterStartMs?: number;
 }
 
-/** Says it once, of the ranks of one incarnation. */
+/** Logs once for each incarnation which ranks have no hook. */
 export class SilentRanks {
   readonly #options: SilenceOptions;
   #timer: NodeJS.Timeout;
@@ -52,6 +52,6 @@ export class SilentRanks {
     const ranks = this.#options.silentRanks();
     if (ranks.length === 0 || this.#isSaid) return;
     this.#isSaid = true;
-    this.#options.say(`No hook has spoken for ranks ${formatRanks(ranks)}: ${NO_HOOK}`);
+    this.#options.say(`No hook has connected for ranks ${formatRanks(ranks)}: ${NO_HOOK}`);
   }
 }

@@ -11,9 +11,10 @@ import {
 import { confirmingPeersOf, firstPeersOf, measuredPairs } from '@coxswain/preflight';
 import { cutText } from '@coxswain/safe-text';
 import { z } from 'zod';
-import { LineSplitter } from '../line-splitter.ts';
-import { signalGroup } from '../processes.ts';
-import { LAUNCHER_ENV } from '../settings.ts';
+import { LineSplitter } from '../logs/line-splitter.ts';
+import { signalGroup } from '../processes/processes.ts';
+import { LAUNCHER_ENV } from '../program/settings.ts';
+import type { PreflightBoard } from '../reports/preflight-reporter.ts';
 import generated from './program.generated.json' with { type: 'json' };
 
 const ANSWER_FD = 3;
@@ -26,12 +27,6 @@ const MAX_NOTE = 512;
 const GATHER_MS = 240_000;
 /** Beyond the limit that the program keeps itself. */
 const SLACK_MS = 5_000;
-
-/** Where the pods of a gang meet before their ranks do, and what whoever comes must know. */
-export interface PreflightBoard {
-  readonly address: string;
-  readonly key: string;
-}
 
 export interface PreflightOptions {
   readonly level: Exclude<PreflightLevel, 'Off'>;

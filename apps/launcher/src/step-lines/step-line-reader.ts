@@ -3,7 +3,7 @@ import type { EngineRun } from '@coxswain/api-types';
 import { TokenBucket } from '@coxswain/units';
 import { STEP_FORMS, type StepForm, type StepLine } from './step-line.ts';
 
-/** Lines that are looked at closely, a second and at once: engines print one a step, and only so many steps are told anyway. */
+/** Lines that are parsed per second and at once: engines print one per step, and the rate of reported steps is limited anyway. */
 const LINES_PER_SECOND = 100;
 const BURST_LINES = 400;
 const LONGEST_BYTES = 4096;
@@ -23,7 +23,7 @@ export class StepLineReader {
   readonly #pace: TokenBucket;
   readonly #monotonicMs: () => number;
   readonly #numbers: Iterator<number, null> | undefined;
-  /** Nothing is looked at before, as the pace says. */
+  /** No line is parsed before this time, to keep the rate. */
   #blindUntilMs = -Infinity;
 
   constructor({ form, command, resumedAt, monotonicMs = () => performance.now() }: StepLineOptions) {
@@ -41,8 +41,8 @@ export class StepLineReader {
     const waitMs = this.#pace.take(nowMs);
     this.#blindUntilMs = nowMs + waitMs;
     if (waitMs > 0) return undefined;
-    const told = this.#form.parse(line.toString('latin1').replaceAll(COLOURS, ''));
-    return told?.step === null ? { ...told, step: this.#numbers?.next().value ?? null } : told;
+    const parsed = this.#form.parse(line.toString('latin1').replaceAll(COLOURS, ''));
+    return parsed?.step === null ? { ...parsed, step: this.#numbers?.next().value ?? null } : parsed;
   }
 }
 

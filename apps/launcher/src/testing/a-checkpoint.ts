@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SavedFact } from '../engine-facts.ts';
+import type { SavedFact } from '../facts/engine-facts.ts';
 
 /** Writes a whole checkpoint with files of eight bytes, one of each rank, and gives what an engine would say of it. */
 export function aCheckpointIn(saveDirectory: string, step = 10, ranks = 1): SavedFact {

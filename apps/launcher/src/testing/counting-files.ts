@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { type CheckpointFiles, realFiles } from '../checkpoint-files.ts';
+import { type CheckpointFiles, realFiles } from '../checkpoints/checkpoint-files.ts';
 
 /** What the system answers, by the name of the file; under '' for everything, directories too. */
 export type Faults = Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { POD_ENV, TerminationCause } from '@coxswain/api-types';
-import { LAUNCHER_ENV } from '../settings.ts';
+import { LAUNCHER_ENV } from '../program/settings.ts';
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 /** From its source, as jest runs it: the built executable has a test of its own. */

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type PreflightLevel, type PreflightReport, sourcedCommand } from '@coxswain/api-types';
 import { judgePreflight, type Judgement, type LookedAtPod } from '@coxswain/preflight';
-import { PreflightProcess, type PreflightBoard } from '../preflight-process.ts';
+import type { PreflightBoard } from '../../reports/preflight-reporter.ts';
+import { PreflightProcess } from '../preflight-process.ts';
 
 /** What can be planted under the Python of a pod (`faults/sitecustomize.py`), and the check that is to see it. */
 export const FAULTS = { shm: 'sharedMemory', clock: 'clock', torch: 'versions', link: 'bandwidth' } as const;

@@ -1,0 +1,193 @@
+/** Files and flags of `coxswain render` as the question that they are. */
+import { ENGINE_RELEASES, PlacementSpec, RenderingRequest, ranksOfPod } from '@coxswain/api-types';
+import { isEngineName } from '@coxswain/engines';
+import { LAYOUT_ENGINES, type LayoutDocument, type LayoutEngine, type ModelShape, worldSize } from '@coxswain/layout';
+import { z } from 'zod';
+import { CliError } from '../cli-error.ts';
+import { readJobFile } from '../job-files/job-file.ts';
+import { readLayoutDocument } from '../plan/layout-file.ts';
+import { plannedModel } from '../plan/planned-model.ts';
+import { readDocument } from '../files/read-document.ts';
+
+export interface RenderOptions {
+  readonly layout?: string;
+  readonly role?: string;
+  /** NAME or NAME@RELEASE. */
+  readonly engine?: string;
+  readonly model?: string;
+  readonly seq?: number;
+  readonly globalBatch?: number;
+  readonly microBatch?: number;
+  readonly job?: string;
+  readonly placement?: string;
+}
+
+export interface ReadRendering {
+  readonly request: RenderingRequest;
+  /** What a person should know of how the files were read. */
+  readonly notes: readonly string[];
+}
+
+type Part<Key extends keyof RenderingRequest> = Partial<NonNullable<RenderingRequest[Key]>>;
+
+/** The fields that one source sets; later sources override earlier ones. */
+type Fields = { readonly [Key in 'engine' | 'model' | 'training']?: Part<Key> } & Partial<
+  Omit<RenderingRequest, 'engine' | 'model' | 'training'>
+>;
+
+/** Flags come before the placement, that before the layout file, and that before the job. */
+export function readRendering(options: RenderOptions): ReadRendering {
+  if (options.layout === undefined && options.job === undefined && options.placement === undefined)
+    throw new CliError('No layout given: use --layout, --placement or --job.');
+  const notes: string[] = [];
+  const job = options.job === undefined ? {} : fieldsOfJob(options.job);
+  const file = options.layout === undefined ? {} : fieldsOfLayout(options.layout, options, notes);
+  const placement = options.placement === undefined ? {} : fieldsOfPlacement(options.placement);
+  const fields = [job, file, placement, fieldsOfFlags(options)].reduce<Fields>(over, {});
+  if (fields.engine?.name === undefined) throw new CliError('No engine given: use --engine NAME[@RELEASE].');
+  if (fields.layout === undefined)
+    throw new CliError(`${options.job ?? 'The job'} lets the planner choose its layout: give --layout.`);
+  const parsed = RenderingRequest.safeParse(fields);
+  if (parsed.success) return { request: parsed.data, notes };
+  throw new CliError(`The request cannot be rendered:\n${z.prettifyError(parsed.error)}`);
+}
+
+/** The upper source wins, field by field; a model or an engine of another name replaces the whole one. */
+function over(lower: Fields, upper: Fields): Fields {
+  const { name } = upper.engine ?? {};
+  const isOther = name !== undefined && lower.engine?.name !== undefined && lower.engine.name !== name;
+  const under = isOther ? {} : lower.engine;
+  const { sequenceLength, ...model } = upper.model ?? {};
+  const modelBelow = Object.keys(model).length === 0 ? lower.model : { sequenceLength: lower.model?.sequenceLength };
+  return {
+    ...lower,
+    ...upper,
+    engine: { ...under, ...upper.engine },
+    ...(lower.model === undefined && upper.model === undefined
+      ? {}
+      : { model: defined({ ...modelBelow, ...model, ...defined({ sequenceLength }) }) }),
+    ...(lower.training === undefined && upper.training === undefined
+      ? {}
+      : { training: { ...lower.training, ...upper.training } }),
+  };
+}
+
+function fieldsOfJob(path: string): Fields {
+  const { spec } = readJobFile(path);
+  const { image: _image, secretEnv: _values, secretFiles: _files, ...engine } = spec.engine;
+  const { layout, model, training, data, initialWeights, checkpoint, resources } = spec;
+  return defined({
+    engine,
+    layout,
+    model,
+    training,
+    data,
+    initialWeights,
+    checkpoint,
+    gpusPerPod: resources.gpusPerNode,
+  });
+}
+
+function fieldsOfLayout(path: string, { role, model: ofFlag }: RenderOptions, notes: string[]): Fields {
+  const { document, ofPlan } = readLayoutDocument(path, role);
+  const { engine, layout, model, batch } = document;
+  const release = engine?.version;
+  const isKnown =
+    engine !== undefined && isEngineName(engine.name) && ENGINE_RELEASES[engine.name].some((one) => one === release);
+  if (release !== undefined && !isKnown)
+    notes.push(
+      `the file is for ${engine?.name ?? ''} ${release}, which is no release that can be rendered: the newest one is`,
+    );
+  return defined({
+    engine: engine === undefined ? undefined : defined({ name: engine.name, release: isKnown ? release : undefined }),
+    layout,
+    model:
+      ofFlag === undefined
+        ? modelFields(model, batch?.sequenceLength)
+        : defined({ sequenceLength: batch?.sequenceLength }),
+    training: defined({
+      globalBatchSize: batch?.globalBatchSize,
+      microBatchSize: ofPlan?.microBatchSize ?? batch?.microBatchSize,
+    }),
+    ...meshFields(document),
+  });
+}
+
+function modelFields(model: LayoutDocument['model'], sequenceLength: number | undefined): Fields['model'] {
+  if (model === undefined || (typeof model === 'object' && 'kind' in model)) return undefined;
+  return defined({ ...(typeof model === 'string' ? { preset: model } : sizesOf(model)), sequenceLength });
+}
+
+function sizesOf({ name: _name, ...sizes }: ModelShape): Part<'model'> {
+  return sizes;
+}
+
+/** Only if the machines hold exactly the ranks: otherwise the pod of each machine is unknown. */
+function meshFields({ mesh, layout }: LayoutDocument): Fields {
+  if (mesh === undefined) return {};
+  const { gpusPerNode, segments } = mesh;
+  const gpusPerPod = Math.min(gpusPerNode, worldSize(layout));
+  const nodes = segments.reduce((sum, segment) => sum + segment.nodes, 0);
+  const nicClasses = segments.flatMap((segment) => Array<string>(segment.nodes).fill(segment.network));
+  return defined({
+    gpusPerPod: gpusPerPod > MOST_RANKS_PER_POD ? undefined : gpusPerPod,
+    nicClasses: nodes * gpusPerNode === worldSize(layout) ? nicClasses : undefined,
+    gpu: segments[0]?.gpu,
+  });
+}
+const MOST_RANKS_PER_POD = 16;
+
+/** A Placement as kubectl prints it, or its spec alone. */
+function fieldsOfPlacement(path: string): Fields {
+  const document = readDocument(path);
+  const spec = typeof document === 'object' && document !== null && 'spec' in document ? document.spec : document;
+  const parsed = PlacementSpec.safeParse(spec);
+  if (!parsed.success) throw new CliError(`${path} is not a valid Placement:\n${z.prettifyError(parsed.error)}`);
+  const { layout, microBatchSize, nicClasses } = parsed.data;
+  const gpusPerPod = ranksOfPod(parsed.data, 0).length;
+  return defined({
+    layout,
+    training: microBatchSize === undefined ? undefined : { microBatchSize },
+    nicClasses,
+    gpusPerPod: gpusPerPod === 0 ? undefined : gpusPerPod,
+  });
+}
+
+function fieldsOfFlags({ engine, model, seq, globalBatch, microBatch }: RenderOptions): Fields {
+  const named = model === undefined ? {} : modelOfFlag(model);
+  return defined({
+    engine: engine === undefined ? undefined : engineOfFlag(engine),
+    model: seq === undefined && model === undefined ? undefined : defined({ ...named, sequenceLength: seq }),
+    training:
+      globalBatch === undefined && microBatch === undefined
+        ? undefined
+        : defined({ globalBatchSize: globalBatch, microBatchSize: microBatch }),
+  });
+}
+
+function modelOfFlag(nameOrFile: string): Part<'model'> {
+  const { model, modelShape, huggingFace } = plannedModel(nameOrFile);
+  if (model !== undefined) return { preset: model };
+  return huggingFace === undefined ? sizesOf(modelShape ?? ({} as ModelShape)) : { huggingFace };
+}
+
+function engineOfFlag(text: string): Part<'engine'> {
+  const [name = '', release, ...more] = text.split('@');
+  const known = LAYOUT_ENGINES.find((one) => one === name);
+  if (known === undefined || more.length > 0)
+    throw new CliError(`--engine ${text}: give NAME or NAME@RELEASE; \`coxswain engines\` lists both.`);
+  return defined({ name: known, release: release === undefined ? undefined : tagOf(known, release) });
+}
+
+/** As its repository tags the release: packages are numbered without what stands before. */
+function tagOf(name: LayoutEngine, release: string): string {
+  const tags = isEngineName(name) ? ENGINE_RELEASES[name] : [];
+  return tags.find((tag) => tag === release || tag.endsWith(`v${release}`)) ?? release;
+}
+
+/** Without what is undefined. */
+function defined<T extends object>(value: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as {
+    [Key in keyof T]: Exclude<T[Key], undefined>;
+  };
+}

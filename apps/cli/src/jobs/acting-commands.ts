@@ -1,0 +1,124 @@
+import type { Job, JobLabelChange, JobResume } from '@coxswain/api-types';
+import { ParallelLayout } from '@coxswain/layout';
+import type { Command } from 'commander';
+import { CliError } from '../cli-error.ts';
+import { addDeleteCommand } from './delete-command.ts';
+import { readJobFile } from '../job-files/job-file.ts';
+import { jobDetails } from './job-tables.ts';
+import type { Session } from '../session/session.ts';
+import { watchJob } from './watch.ts';
+import { wholeNumber } from '../options/whole-number.ts';
+
+interface SubmitOptions {
+  readonly file: string;
+  readonly name?: string;
+  readonly gpus?: number;
+  readonly idempotencyKey?: string;
+  readonly watch?: true;
+}
+
+interface ResumeOptions {
+  readonly tensorParallel?: number;
+  readonly pipelineParallel?: number;
+  readonly dataParallel?: number;
+  readonly gpus?: number;
+  readonly from?: string;
+}
+
+/** Commands that ask for something: submit, label, suspend, resume, cancel, delete. */
+export function addActingCommands(program: Command, session: Session): void {
+  const showJob = (job: Job): void => session.show(job, (shown) => jobDetails(shown, session.now()));
+
+  program
+    .command('submit')
+    .description('submit a job from a YAML or JSON file')
+    .requiredOption('-f, --file <file>', 'TrainingJob manifest or {name, spec}; - reads standard input')
+    .option('--name <name>', 'name to use instead of the one in the file')
+    .option('--gpus <count>', 'let the planner choose a layout for this many GPUs', wholeNumber)
+    .option('--idempotency-key <key>', 'submitting the same key twice creates one job (default: a new key)')
+    .option('-w, --watch', 'follow the job until it ends')
+    .addHelpText('after', '\nExample:\n  coxswain submit -f examples/jobs/tiny-gpt.yaml --watch')
+    .action(async (options: SubmitOptions) => {
+      const body = readJobFile(options.file, { name: options.name, gpus: options.gpus });
+      const project = await session.open();
+      const job = await project.api.createJob(project.project, body, options.idempotencyKey);
+      if (options.watch === undefined) return showJob(job);
+      if (session.outputFormat() === 'table') session.print(`Submitted ${job.name} (${job.id}).`);
+      session.setExitCode(await watchJob(project, job, session));
+    });
+
+  program
+    .command('label <job> <labels...>')
+    .description('add labels to a job (KEY=VALUE), or remove them (KEY-)')
+    .addHelpText('after', '\nExample:\n  coxswain label tiny-gpt team=vision stage-')
+    .action(async (name: string, labels: readonly string[]) => {
+      const change = labelChange(labels);
+      const project = await session.open();
+      showJob(await project.api.labelJob((await project.find(name)).at, change));
+    });
+
+  program
+    .command('suspend <job>')
+    .description('save a checkpoint, stop the job and free its GPUs until it is resumed')
+    .action(async (name: string) => {
+      const project = await session.open();
+      showJob(await project.api.suspend((await project.find(name)).at));
+    });
+
+  program
+    .command('cancel <job>')
+    .description('stop a job permanently')
+    .action(async (name: string) => {
+      const project = await session.open();
+      showJob(await project.api.cancel((await project.find(name)).at));
+    });
+
+  program
+    .command('resume <job>')
+    .description('resume a suspended job, with the same or another layout; degrees that are not given stay unchanged')
+    .option('--tensor-parallel <ways>', 'tensor parallel degree', wholeNumber)
+    .option('--pipeline-parallel <ways>', 'pipeline parallel degree', wholeNumber)
+    .option('--data-parallel <ways>', 'data parallel degree', wholeNumber)
+    .option('--gpus <count>', 'let the planner choose a layout for this many GPUs', wholeNumber)
+    .option('--from <checkpoint>', 'start from this checkpoint of the job, or from scratch; see `coxswain checkpoints`')
+    .action(async (name: string, options: ResumeOptions) => {
+      const project = await session.open();
+      const { job, at } = await project.find(name);
+      showJob(await project.api.resume(at, resumeRequest(job, options)));
+    });
+
+  addDeleteCommand(program, session);
+}
+
+function labelChange(words: readonly string[]): JobLabelChange {
+  const changes = words.map((word): readonly [string, string | null] => {
+    const equals = word.indexOf('=');
+    if (equals > 0) return [word.slice(0, equals), word.slice(equals + 1)];
+    if (equals < 0 && word.length > 1 && word.endsWith('-')) return [word.slice(0, -1), null];
+    throw new CliError(`"${word}" is neither KEY=VALUE nor KEY-.`);
+  });
+  return Object.fromEntries(changes);
+}
+
+function resumeRequest(job: Job, { from, ...division }: ResumeOptions): JobResume {
+  return { ...divisionRequest(job, division), ...(from === undefined ? {} : { from }) };
+}
+
+/** What the options ask for: the job's layout with the degrees that were named, or a number of GPUs; nothing when none was named. */
+function divisionRequest(job: Job, { gpus, ...degrees }: Omit<ResumeOptions, 'from'>): JobResume {
+  const isLayout = Object.keys(degrees).length > 0;
+  if (gpus !== undefined && isLayout) {
+    throw new CliError('Give --gpus or degrees, not both: with --gpus the planner chooses the layout.');
+  }
+  if (gpus !== undefined) return { gpus };
+  if (!isLayout) return {};
+  const layout = job.layout ?? ParallelLayout.parse({});
+  return {
+    layout: {
+      ...layout,
+      tensorParallelDegree: degrees.tensorParallel ?? layout.tensorParallelDegree,
+      pipelineParallelDegree: degrees.pipelineParallel ?? layout.pipelineParallelDegree,
+      dataParallelDegree: degrees.dataParallel ?? layout.dataParallelDegree,
+    },
+  };
+}

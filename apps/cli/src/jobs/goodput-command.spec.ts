@@ -1,0 +1,63 @@
+import { GOODPUT_CATEGORIES, type GoodputCategory, type JobGoodput } from '@coxswain/api-types';
+import { aJob } from '@coxswain/api-types/testing';
+import { runCommand } from '../testing/run-command.ts';
+
+const JOBS = 'GET /v1/projects/research/jobs';
+
+/** 1000 GPU-seconds, of which these shares went where it says. */
+function aGoodput(shares: Partial<Record<GoodputCategory, number>>, overrides: Partial<JobGoodput> = {}): JobGoodput {
+  const held = Object.keys(shares).length > 0;
+  return {
+    asOf: '2026-01-09T12:00:00.000Z',
+    gpuSeconds: held ? 1000 : 0,
+    goodput: held ? (shares.productive ?? 0) : null,
+    shares: (Object.keys(GOODPUT_CATEGORIES) as GoodputCategory[]).map((category) => ({
+      category,
+      gpuSeconds: 1000 * (shares[category] ?? 0),
+      share: shares[category] ?? 0,
+    })),
+    heldSeconds: held ? 250 : 0,
+    waitingSeconds: 30,
+    suspendedSeconds: 0,
+    spans: [],
+    attemptsLeftOut: 0,
+    ...overrides,
+  };
+}
+
+async function shown(goodput: JobGoodput, argv = 'goodput tiny-gpt'): Promise<string> {
+  const { code, out, err } = await runCommand(argv, {
+    [JOBS]: { json: { items: [aJob()] } },
+    [`${JOBS}/${aJob().id}`]: { json: aJob() },
+    [`${JOBS}/${aJob().id}/goodput`]: { json: goodput },
+  });
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return out;
+}
+
+describe('coxswain goodput', () => {
+  it('says what share was productive, and what took the rest, most first', async () => {
+    expect(await shown(aGoodput({ initialisation: 0.2, productive: 0.7, wastedProgress: 0.1 })))
+      .toBe(`tiny-gpt: 70.0 % of 16 min 40 s of GPU time was productive.
+  CATEGORY           SHARE  GPU TIME
+  productive        70.0 %  11 min 40 s  #####################
+  initialisation    20.0 %  3 min 20 s   ######
+  wasted progress   10.0 %  1 min 40 s   ###
+Wall time: GPUs held for 4 min 10 s, waited for 30.0 s.`);
+  });
+
+  it('says that a job which still waits has held none', async () => {
+    expect(await shown(aGoodput({}))).toBe('tiny-gpt has held no GPUs yet.\nWall time: waited for 30.0 s.');
+  });
+
+  it('says what is not counted', async () => {
+    expect(await shown(aGoodput({ productive: 1 }, { attemptsLeftOut: 3 }))).toMatch(
+      /The 3 oldest attempts are not counted\.$/,
+    );
+  });
+
+  it('gives programs the whole of it', async () => {
+    const goodput = aGoodput({ productive: 1 });
+    expect(JSON.parse(await shown(goodput, '-o json goodput tiny-gpt'))).toEqual(goodput);
+  });
+});

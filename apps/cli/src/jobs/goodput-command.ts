@@ -1,0 +1,59 @@
+import { goodputWords, type JobGoodput } from '@coxswain/api-types';
+import { formatDuration } from '@coxswain/units';
+import type { Command } from 'commander';
+import { columns } from '../output/output.ts';
+import type { Session } from '../session/session.ts';
+
+/** `coxswain goodput` */
+export function addGoodputCommand(program: Command, session: Session): void {
+  program
+    .command('goodput <job>')
+    .description('show where the GPU time of a job went; each GPU-second is in exactly one category')
+    .action(async (name: string) => {
+      const project = await session.open();
+      const { at, job } = await project.find(name);
+      session.show(await project.api.goodput(at), (shown) => goodputText(job.name, shown));
+    });
+}
+
+const BAR_COLUMNS = 30;
+
+function goodputText(name: string, goodput: JobGoodput): string {
+  const waits = waitSentence(goodput);
+  if (goodput.goodput === null) return [`${name} has held no GPUs yet.`, ...waits].join('\n');
+  const rows = goodput.shares
+    .filter(({ gpuSeconds }) => gpuSeconds > 0)
+    .toSorted((left, right) => right.gpuSeconds - left.gpuSeconds)
+    .map(({ category, gpuSeconds, share }) => [
+      `  ${goodputWords(category)}`,
+      percent(share).padStart(7),
+      formatDuration(gpuSeconds * 1000),
+      '#'.repeat(Math.round(share * BAR_COLUMNS)),
+    ]);
+  const held = formatDuration(goodput.gpuSeconds * 1000);
+  return [
+    `${name}: ${percent(goodput.goodput)} of ${held} of GPU time was productive.`,
+    columns([['  CATEGORY', '  SHARE', 'GPU TIME', ''], ...rows]),
+    ...waits,
+    ...leftOut(goodput),
+  ].join('\n');
+}
+
+function waitSentence({ heldSeconds, waitingSeconds, suspendedSeconds }: JobGoodput): readonly string[] {
+  const times = [
+    ['GPUs held for', heldSeconds],
+    ['waited for', waitingSeconds],
+    ['suspended for', suspendedSeconds],
+  ] as const;
+  const spent = times.filter(([, seconds]) => seconds > 0);
+  if (spent.length === 0) return [];
+  return [`Wall time: ${spent.map(([words, seconds]) => `${words} ${formatDuration(seconds * 1000)}`).join(', ')}.`];
+}
+
+function leftOut({ attemptsLeftOut }: JobGoodput): readonly string[] {
+  return attemptsLeftOut === 0 ? [] : [`The ${attemptsLeftOut} oldest attempts are not counted.`];
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}

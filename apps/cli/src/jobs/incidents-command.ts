@@ -1,0 +1,84 @@
+import {
+  INCIDENT_ACTIONS,
+  INCIDENT_KINDS,
+  INCIDENT_OUTCOMES,
+  type IncidentKind,
+  incidentSubject,
+  incidentWords,
+  type JobIncident,
+  operationWords,
+} from '@coxswain/api-types';
+import { formatDuration } from '@coxswain/units';
+import { type Command, Option } from 'commander';
+import { columns, utcText } from '../output/output.ts';
+import type { Session } from '../session/session.ts';
+import { wholeNumber } from '../options/whole-number.ts';
+
+interface IncidentOptions {
+  readonly kind?: IncidentKind;
+  readonly state?: 'open' | 'over';
+  readonly node?: string;
+  readonly limit: number;
+}
+
+const MAX_LIMIT = 500;
+
+/** `coxswain incidents` */
+export function addIncidentsCommand(program: Command, session: Session): void {
+  program
+    .command('incidents [job]')
+    .description('list incidents, newest first: of one job with their evidence, or of all jobs of the project')
+    .addOption(new Option('--kind <kind>', 'only entries with this outcome').choices(Object.keys(INCIDENT_KINDS)))
+    .addOption(new Option('--state <state>', 'only entries with this outcome').choices(['open', 'over']))
+    .option('--node <node>', 'only incidents on this node')
+    .option('--limit <count>', `maximum number of incidents, up to ${MAX_LIMIT}`, wholeNumber, 50)
+    .action(async (name: string | undefined, { limit, ...filters }: IncidentOptions) => {
+      const project = await session.open();
+      const query = { ...filters, pageSize: Math.min(MAX_LIMIT, Math.max(1, limit)) };
+      const of = name === undefined ? { project: project.project } : (await project.find(name)).at;
+      const { items } = await project.api.incidents(of, query);
+      session.show(items, name === undefined ? incidentTable : incidentText);
+    });
+}
+
+function incidentTable(items: readonly JobIncident[]): string {
+  if (items.length === 0) return 'No incidents.';
+  const rows = items.map((one) => [
+    utcText(one.noticedAt),
+    one.job,
+    incidentWords(one.kind),
+    one.rank === undefined ? '-' : `${one.rank}`,
+    one.node ?? '-',
+    incidentWords(one.action),
+    one.outcome === undefined ? 'open' : incidentWords(one.outcome),
+    lostOf(one) ?? '-',
+  ]);
+  return columns([['NOTICED (UTC)', 'JOB', 'WHAT', 'RANK', 'NODE', 'ACTION', 'OUTCOME', 'LOST'], ...rows]);
+}
+
+function incidentText(items: readonly JobIncident[]): string {
+  if (items.length === 0) return 'No incidents.';
+  return items.map((one) => paragraph(one).join('\n')).join('\n\n');
+}
+
+function paragraph(incident: JobIncident): readonly string[] {
+  const { id, noticedAt, message, action, outcome, evidence = [], operations = [] } = incident;
+  const lost = lostOf(incident);
+  const cameOf = outcome === undefined ? 'It is not over.' : INCIDENT_OUTCOMES[outcome];
+  return [
+    `${utcText(noticedAt)}  ${incidentSubject(incident)}  [${id}]`,
+    `  Seen:     ${message}`,
+    `  Done:     ${INCIDENT_ACTIONS[action]}`,
+    `  Came of:  ${cameOf}${lost === undefined ? '' : ` Lost: ${lost}.`}`,
+    ...operations.map((one) => `  Last:     ${operationWords(one)}, for ${formatDuration(one.forMs)}`),
+    ...(evidence.length === 0
+      ? []
+      : [`  Evidence: ${evidence.map(({ name, value }) => `${name} ${value}`).join(', ')}`]),
+  ];
+}
+
+function lostOf({ lostMs, redoneSteps = 0 }: JobIncident): string | undefined {
+  if (lostMs === undefined) return undefined;
+  const again = redoneSteps === 0 ? '' : ` (${redoneSteps} steps again)`;
+  return `${formatDuration(lostMs)}${again}`;
+}

@@ -1,0 +1,190 @@
+import {
+  describeSecrets,
+  nameOfRun,
+  type Job,
+  type JobEvent,
+  type JobSummary,
+  type StepTime,
+} from '@coxswain/api-types';
+import { formatLayout } from '@coxswain/layout';
+import { formatBytes, formatDuration } from '@coxswain/units';
+import { columns, formatMs, signed } from '../output/output.ts';
+
+/** A column of the list of jobs. In a narrow terminal the columns of lowest worth are left out first. */
+interface JobColumn {
+  readonly title: string;
+  readonly worth: number;
+  readonly cell: (job: JobSummary, now: Date) => string;
+}
+
+const JOB_COLUMNS: readonly JobColumn[] = [
+  { title: 'NAME', worth: 9, cell: (job) => job.name },
+  { title: 'STATE', worth: 8, cell: (job) => job.state },
+  { title: 'GPUS', worth: 5, cell: (job) => String(job.gpus) },
+  { title: 'LAYOUT', worth: 1, cell: (job) => (job.layout === null ? '-' : formatLayout(job.layout)) },
+  { title: 'STEP', worth: 6, cell: stepCell },
+  { title: 'LOSS', worth: 4, cell: (job) => job.progress?.loss?.toFixed(4) ?? '-' },
+  { title: 'ATTEMPT', worth: 2, cell: (job) => String(job.epoch) },
+  { title: 'AGE', worth: 3, cell: (job, now) => formatDuration(now.getTime() - Date.parse(job.createdAt)) },
+  { title: 'SUMMARY', worth: 7, cell: (job) => job.summary.split('\n')[0] ?? '' },
+];
+/** A shorter summary is useless: the table drops another column instead. */
+const LEAST_SUMMARY_COLUMNS = 30;
+
+export interface TableOptions {
+  readonly now: Date;
+  /** Undefined: as wide as it needs. */
+  readonly widthColumns: number | undefined;
+}
+
+/** One line per job, never wider than the terminal: drops the columns of lowest worth first, then cuts the summary. */
+export function jobTable(jobs: readonly JobSummary[], { now, widthColumns }: TableOptions): string {
+  if (jobs.length === 0) return 'No jobs. `coxswain submit -f FILE` makes one; examples/jobs holds some to start from.';
+  let kept = JOB_COLUMNS;
+  const rows = (): readonly (readonly string[])[] => [
+    kept.map(({ title }) => title),
+    ...jobs.map((job) => kept.map(({ cell }) => cell(job, now))),
+  ];
+  if (widthColumns === undefined) return columns(rows());
+  while (kept.length > 3 && widthBeforeLast(rows()) + LEAST_SUMMARY_COLUMNS > widthColumns)
+    kept = withoutLeastWorth(kept);
+  return columns(rows())
+    .split('\n')
+    .map((line) => shortened(line, widthColumns))
+    .join('\n');
+}
+
+function withoutLeastWorth(kept: readonly JobColumn[]): readonly JobColumn[] {
+  const least = Math.min(...kept.map(({ worth }) => worth));
+  return kept.filter(({ worth }) => worth !== least);
+}
+
+function widthBeforeLast(rows: readonly (readonly string[])[]): number {
+  const lines = columns(rows.map((row) => [...row.slice(0, -1), '|']));
+  return Math.max(...lines.split('\n').map((line) => line.length - 1));
+}
+
+function shortened(line: string, widthColumns: number): string {
+  return line.length <= widthColumns ? line : `${line.slice(0, Math.max(0, widthColumns - 1))}…`;
+}
+
+function stepCell({ progress, totalSteps }: JobSummary): string {
+  return progress === null ? '-' : `${progress.step}${totalSteps === null ? '' : `/${totalSteps}`}`;
+}
+
+function ownFacts({ owner, labels }: Job): readonly (readonly [string, string])[] {
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  return [
+    ...(owner === null ? [] : [['Owner', owner] as const]),
+    ...(pairs.length === 0 ? [] : [['Labels', pairs.join(', ')] as const]),
+  ];
+}
+
+/** The details of one job, for a screen. */
+export function jobDetails(job: Job, now: Date): string {
+  const facts: (readonly [string, string])[] = [
+    ['Name', `${job.name} (namespace ${job.namespace}, cluster ${job.cluster})`],
+    ['Id', job.id],
+    ...ownFacts(job),
+    ['State', `${job.state}: ${job.summary}`],
+    ['Layout', layoutLine(job)],
+    [
+      'Attempt',
+      `${nameOfRun(job.epoch, job.attempts.at(-1)?.incarnation)}, ${job.restarts.charged} of ${job.spec.restartPolicy.maxRestarts} restarts used`,
+    ],
+    ['Checkpoint', job.checkpoint === null ? 'none yet' : `step ${job.checkpoint.step} (${job.checkpoint.name})`],
+  ];
+  if (job.progress !== null) facts.push(['Progress', progressLine(job.progress)]);
+  facts.push(...planFacts(job));
+  const secrets = describeSecrets(job.spec.engine).map(({ as, from }) => `${as}: ${from}`);
+  if (secrets.length > 0) facts.push(['Secrets', secrets.join('; ')]);
+  facts.push(['Created', `${formatDuration(now.getTime() - Date.parse(job.createdAt))} ago`]);
+  const attempts = job.attempts.flatMap(attemptRows);
+  const history =
+    attempts.length === 0
+      ? []
+      : ['', 'Attempts', columns([['  ATTEMPT', 'OUTCOME', 'REASON', 'STARTED', 'LAYOUT', 'MESSAGE'], ...attempts])];
+  return [columns(facts.map(([name, value]) => [`${name}:`, value])), ...history, ...lastFailure(job)].join('\n');
+}
+
+/** A row for each incarnation of the attempt: `1.1` and `1.2` if the ranks restarted in the same pods, else `1`. */
+function attemptRows(attempt: Job['attempts'][number]): string[][] {
+  const { epoch, incarnation, incarnations = [], layout } = attempt;
+  const row = (
+    which: string,
+    run: Partial<Pick<typeof attempt, 'outcome' | 'stage' | 'reason' | 'resumedFrom' | 'message'>>,
+  ) => [
+    `  ${which}`,
+    run.outcome ?? run.stage ?? 'Failed',
+    run.reason ?? '-',
+    run.resumedFrom === undefined ? 'from scratch' : `from step ${run.resumedFrom.step}`,
+    formatLayout(layout),
+    (run.message ?? '').split('\n')[0] ?? '',
+  ];
+  return [
+    ...incarnations.map((ended) => row(nameOfRun(epoch, ended.incarnation), ended)),
+    row(nameOfRun(epoch, incarnation), attempt),
+  ];
+}
+
+function layoutLine(job: Job): string {
+  const gpus = `${job.gpus} GPUs`;
+  if (job.layout === null) return `to be chosen by the planner for ${gpus}`;
+  return `${formatLayout(job.layout)} on ${gpus}${job.plan?.chosenBy === 'Planner' ? ', chosen by the planner' : ''}`;
+}
+
+/** Predicted and measured step time and memory, and the runners-up of the plan. */
+function planFacts({ plan, stepTime }: Job): (readonly [string, string])[] {
+  const facts: (readonly [string, string])[] = [];
+  if (stepTime !== null) facts.push(['Step time', stepTimeLine(stepTime)]);
+  if (plan === null) return facts;
+  const { predictedStepLowMs: low, predictedStepHighMs: high } = plan;
+  if (low !== undefined && high !== undefined) {
+    facts.push(['Interval', `80 % of such steps take ${formatMs(low)} to ${formatMs(high)}`]);
+  }
+  if (plan.predictedPeakBytes !== undefined) {
+    facts.push([
+      'Memory',
+      `${formatBytes(plan.predictedPeakBytes)} per GPU predicted (${plan.gpuType ?? 'unknown GPU'})`,
+    ]);
+  }
+  if (plan.runnersUp !== undefined) {
+    const others = plan.runnersUp.map((one) => `${one.layout} (${formatMs(one.predictedStepMs)})`);
+    facts.push(['Runners-up', others.join(', ')]);
+  }
+  return facts;
+}
+
+/** `predicted 118 ms, measured 124 ms (-4.8 %) over 57 steps of attempt 1` */
+export function stepTimeLine({ epoch, predictedMs, measuredMs, measuredSteps, errorPct }: StepTime): string {
+  const predicted = predictedMs === null ? 'not predicted' : `predicted ${formatMs(predictedMs)}`;
+  if (measuredMs === null) return `${predicted}, not measured yet`;
+  const error = errorPct === null ? '' : ` (${signed(errorPct)} %)`;
+  return `${predicted}, measured ${formatMs(measuredMs)}${error} over ${measuredSteps} steps of attempt ${epoch}`;
+}
+
+/** The judgement on the newest failed attempt, and its whole message: the table above shows the first line only. */
+function lastFailure(job: Job): readonly string[] {
+  const failed = job.attempts.findLast((attempt) => attempt.outcome === 'Failed');
+  if (failed === undefined) return [];
+  const judged = failed.judgement?.says === undefined ? [] : [`  ${failed.judgement.says}`];
+  const lines = failed.message?.includes('\n') === true ? failed.message.split('\n').map((line) => `  ${line}`) : [];
+  if (judged.length + lines.length === 0) return [];
+  return ['', `How attempt ${failed.epoch} failed`, ...judged, ...lines];
+}
+
+/** `step 120 of 400, loss 2.3120, 51,200 tokens/s, 2 min 3 s left`. */
+export function progressLine(progress: Omit<NonNullable<Job['progress']>, 'reportedAt'>): string {
+  const parts = [`step ${progress.step}${progress.totalSteps === null ? '' : ` of ${progress.totalSteps}`}`];
+  if (progress.loss !== null) parts.push(`loss ${progress.loss.toFixed(4)}`);
+  if (progress.tokensPerSecond !== null)
+    parts.push(`${Math.round(progress.tokensPerSecond).toLocaleString('en-US')} tokens/s`);
+  if (progress.etaSeconds !== null) parts.push(`${formatDuration(progress.etaSeconds * 1000)} left`);
+  return parts.join(', ');
+}
+
+/** `12:03:04 ! RankFailed       Rank 1 on node a exited with 1`; times are UTC, as in the data. */
+export function eventLine(event: JobEvent): string {
+  const mark = { info: ' ', warning: '!', error: '✗' }[event.severity];
+  return `${event.at.slice(11, 19)} ${mark} ${event.type.padEnd(16)} ${event.message}`;
+}

@@ -1,0 +1,189 @@
+import {
+  type CheckpointRecord,
+  JOB_ORDERS,
+  type JobOrder,
+  type JobSummary,
+  type StepPoint,
+  type WhoAmI,
+} from '@coxswain/api-types';
+import { formatBytes } from '@coxswain/units';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { LogText } from './log-text.ts';
+import { columns } from '../output/output.ts';
+import { eventLine, jobDetails, jobTable } from './job-tables.ts';
+import type { Session } from '../session/session.ts';
+import { watchJob } from './watch.ts';
+import { wholeNumber } from '../options/whole-number.ts';
+
+interface SortOrder {
+  readonly orderBy: JobOrder;
+  readonly direction?: 'asc' | 'desc';
+}
+
+interface ListOptions {
+  readonly state?: string;
+  readonly selector?: string;
+  readonly owner?: string;
+  readonly search?: string;
+  readonly sort?: SortOrder;
+}
+
+/** Commands that change nothing: get, list, watch, events, steps, checkpoints, logs, whoami. */
+export function addReadingCommands(program: Command, session: Session): void {
+  program
+    .command('get <job>')
+    .description('show one job, by name or id')
+    .action(async (name: string) => {
+      const { job } = await (await session.open()).find(name);
+      session.show(job, (shown) => jobDetails(shown, session.now()));
+    });
+
+  program
+    .command('list')
+    .alias('jobs')
+    .description('list the jobs of the project, newest first')
+    .option('--state <state>', 'only jobs in this state, e.g. Running')
+    .option('-l, --selector <selector>', 'only jobs with these labels, as kubectl selects them')
+    .option('--owner <name>', 'only jobs that this user or service account created')
+    .option('--search <words>', 'only jobs whose name contains words with these prefixes')
+    .option('--sort <order>', `${JOB_ORDERS.join(', ')}, with :asc or :desc`, sortOrder)
+    .addHelpText(
+      'after',
+      "\nExample:\n  coxswain jobs -l 'team in (vision,speech),stage!=old' --search llama --sort name:desc",
+    )
+    .action(async ({ selector: labelSelector, search: q, sort, ...options }: ListOptions) => {
+      const { api, project } = await session.open();
+      const query = { ...options, labelSelector, q, ...sort };
+      const jobs: JobSummary[] = [];
+      for await (const job of api.jobs(project, query)) jobs.push(job);
+      session.show(jobs, (shown) => jobTable(shown, { now: session.now(), widthColumns: session.widthColumns }));
+    });
+
+  program
+    .command('watch <job>')
+    .description('follow a job live until it ends; exit code 0 if it completes, 3 if not')
+    .action(async (name: string) => {
+      const project = await session.open();
+      session.setExitCode(await watchJob(project, (await project.find(name)).job, session));
+    });
+
+  program
+    .command('events <job>')
+    .description('list the events of a job')
+    .action(async (name: string) => {
+      const project = await session.open();
+      session.show(await project.api.jobEvents((await project.find(name)).at), ({ items }) =>
+        items.length === 0 ? 'Nothing has happened yet.' : items.map(eventLine).join('\n'),
+      );
+    });
+
+  program
+    .command('steps <job>')
+    .description('print the loss curve of a job; a point that covers several steps shows its lowest and highest loss')
+    .option('--max-points <points>', 'maximum number of points, 2 to 5000', wholeNumber, 20)
+    .option('--from-step <step>', 'first step to show', wholeNumber)
+    .option('--to-step <step>', 'last step to show', wholeNumber)
+    .option('--attempt <number>', 'only this attempt, including steps that a later attempt repeated', wholeNumber)
+    .addOption(new Option('--epoch <number>').argParser(wholeNumber).hideHelp())
+    .action(async (name: string, { attempt, epoch = attempt, ...range }: StepsOptions) => {
+      const project = await session.open();
+      const { at } = await project.find(name);
+      session.show(await project.api.steps(at, { ...range, epoch }), ({ items }) => stepTable(items));
+    });
+
+  program
+    .command('checkpoints <job>')
+    .description('list the checkpoints of a job')
+    .action(async (name: string) => {
+      const project = await session.open();
+      session.show(await project.api.checkpoints((await project.find(name)).at), ({ items }) => checkpointTable(items));
+    });
+
+  program
+    .command('logs <job>')
+    .description(
+      'print the log of the pod that runs a rank; if the pod is gone, the last lines that the attempt recorded',
+    )
+    .option('--rank <rank>', 'global rank', wholeNumber, 0)
+    .option('--attempt <number>', 'attempt to read, as `coxswain get` lists them (default: the newest)', wholeNumber)
+    .option('--tail <lines>', 'print only the last lines', wholeNumber)
+    .option('-f, --follow', 'keep printing as the log grows')
+    .option('--raw', 'print the bytes unchanged on a terminal too, control sequences included')
+    .action(
+      async (name: string, options: { rank: number; attempt?: number; tail?: number; follow?: true; raw?: true }) => {
+        const project = await session.open();
+        const { at } = await project.find(name);
+        const log = await project.api.logs(at, {
+          rank: options.rank,
+          attempt: options.attempt,
+          follow: options.follow === true,
+          tailLines: options.tail,
+        });
+        const write = async (chunk: Uint8Array | string): Promise<void> => {
+          if (!session.stdout.write(chunk)) await new Promise((resolve) => session.stdout.once('drain', resolve));
+        };
+        const isShown = session.widthColumns !== undefined && options.raw !== true;
+        const text = new LogText();
+        for await (const chunk of log) await write(isShown ? text.push(chunk) : chunk);
+        await write(text.end());
+      },
+    );
+
+  program
+    .command('whoami')
+    .description('show your identity and your role in each project')
+    .action(async () => {
+      session.show(await session.connect().whoAmI(), identityLine);
+    });
+}
+
+/** `ada: operator of research, viewer of vision` */
+function identityLine({ name, role, project, memberships }: WhoAmI): string {
+  const several = memberships.map((one) => `${one.role} of ${one.project}`).join(', ');
+  return `${name}: ${several === '' ? `${role} of ${project ?? 'every project'}` : several}`;
+}
+
+function sortOrder(text: string): SortOrder {
+  const [field, direction, ...more] = text.split(':');
+  const orderBy = JOB_ORDERS.find((order) => order === field);
+  const isKnown = direction === undefined || direction === 'asc' || direction === 'desc';
+  if (orderBy === undefined || !isKnown || more.length > 0) {
+    throw new InvalidArgumentError(`Give one of ${JOB_ORDERS.join(', ')}, optionally with :asc or :desc.`);
+  }
+  return direction === undefined ? { orderBy } : { orderBy, direction };
+}
+
+interface StepsOptions {
+  readonly maxPoints: number;
+  readonly fromStep?: number;
+  readonly toStep?: number;
+  readonly attempt?: number;
+  /** The former name of `attempt`. */
+  readonly epoch?: number;
+}
+
+function stepTable(items: readonly StepPoint[]): string {
+  if (items.length === 0) return 'No steps are recorded, or they are no longer kept.';
+  const shown = (value: number | null | undefined, digits: number): string => value?.toFixed(digits) ?? '-';
+  const rows = items.map(({ bucket, ...point }) => [
+    bucket === null ? String(point.step) : `${point.step}-${bucket.lastStep}`,
+    String(point.epoch),
+    shown(point.loss, 4),
+    shown(bucket === null ? point.loss : bucket.loss?.min, 4),
+    shown(bucket === null ? point.loss : bucket.loss?.max, 4),
+    shown(point.tokensPerSecond, 0),
+    shown(point.stepTimeMs, 1),
+  ]);
+  return columns([['STEPS', 'ATTEMPT', 'LOSS', 'LOWEST', 'HIGHEST', 'TOKENS/S', 'STEP MS'], ...rows]);
+}
+
+function checkpointTable(items: readonly CheckpointRecord[]): string {
+  const rows = items.map((item) => [
+    String(item.step),
+    String(item.epoch),
+    item.state,
+    formatBytes(item.bytes),
+    item.name,
+  ]);
+  return rows.length === 0 ? 'No checkpoints yet.' : columns([['STEP', 'ATTEMPT', 'STATE', 'SIZE', 'NAME'], ...rows]);
+}

@@ -1,0 +1,89 @@
+import { ApiProblem, ApiUnreachable, type StreamedChange } from '@coxswain/api-client';
+import { FINAL_JOB_STATES, type Job, type StepPoint } from '@coxswain/api-types';
+import { SECOND_MS } from '@coxswain/units';
+import { stringify } from 'yaml';
+import type { OutputFormat } from '../output/output.ts';
+import { eventLine, progressLine } from './job-tables.ts';
+import type { ProjectJobs } from '../session/project-jobs.ts';
+import type { Session } from '../session/session.ts';
+
+const PROGRESS_EVERY_MS = SECOND_MS;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10 * SECOND_MS;
+
+/**
+ * Prints events, and progress once a second, until the job ends; as JSON (one line each) or YAML (one document each) every change as it
+ * came. Reconnects after a lost connection until Ctrl-C, and continues where it was. Resolves to the exit code.
+ */
+export async function watchJob(project: ProjectJobs, job: Job, session: Session): Promise<number> {
+  const at = { project: project.project, id: job.id };
+  const printer = session.outputFormat() === 'table' ? textPrinter(job, session) : documentPrinter(session);
+  let lastEventId: string | undefined;
+  let pauseMs = FIRST_PAUSE_MS;
+  for (;;) {
+    try {
+      let end: Job | undefined;
+      for await (const change of project.api.changes(at, { lastEventId })) {
+        pauseMs = FIRST_PAUSE_MS;
+        lastEventId = change.lastEventId ?? lastEventId;
+        printer.change(change);
+        if (change.kind === 'job' && FINAL_JOB_STATES.has(change.job.state)) end = change.job;
+        if (end !== undefined) break;
+      }
+      end ??= await project.api.job(at);
+      if (FINAL_JOB_STATES.has(end.state)) return printer.end(end);
+    } catch (error) {
+      if (session.signal.aborted || !mayPass(error)) throw error;
+      if (pauseMs === FIRST_PAUSE_MS) session.printError(`${(error as Error).message} Trying again; Ctrl-C stops.`);
+    }
+    await session.pause(pauseMs);
+    pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+}
+
+/** An API that restarts, or is asked too often, will answer later; a refusal will stay one. */
+function mayPass(error: unknown): boolean {
+  return (
+    error instanceof ApiUnreachable || (error instanceof ApiProblem && (error.status === 429 || error.status >= 500))
+  );
+}
+
+interface Teller {
+  readonly change: (change: StreamedChange) => void;
+  readonly end: (job: Job) => number;
+}
+
+function textPrinter(job: Job, session: Session): Teller {
+  let lastProgressAtMs = -Infinity;
+  return {
+    change: (change) => {
+      if (change.kind === 'event') session.print(eventLine(change.event));
+      if (change.kind !== 'step' || session.now().getTime() - lastProgressAtMs < PROGRESS_EVERY_MS) return;
+      lastProgressAtMs = session.now().getTime();
+      session.print(stepLine(change.point, job));
+    },
+    end: (ended) => {
+      session.print(`${ended.name}: ${ended.state}. ${ended.summary}`);
+      return exitCodeOf(ended);
+    },
+  };
+}
+
+function documentPrinter(session: Session): Teller {
+  const spell: Readonly<Record<Exclude<OutputFormat, 'table'>, (data: unknown) => string>> = {
+    json: (data) => JSON.stringify(data),
+    yaml: (data) => `---\n${stringify(data).trimEnd()}`,
+  };
+  const format = session.outputFormat() === 'yaml' ? 'yaml' : 'json';
+  return { change: (change) => session.print(spell[format](change)), end: exitCodeOf };
+}
+
+function exitCodeOf(job: Job): number {
+  return job.state === 'Complete' ? 0 : 3;
+}
+
+function stepLine(point: StepPoint, job: Job): string {
+  const totalSteps = job.totalSteps;
+  const etaSeconds = totalSteps === null ? null : ((totalSteps - point.step) * point.stepTimeMs) / SECOND_MS;
+  return `${point.at.slice(11, 19)}   ${progressLine({ ...point, totalSteps, etaSeconds })}`;
+}

@@ -1,0 +1,145 @@
+import { isDomainError } from '@coxswain/domain-error';
+import {
+  checkJobLayout,
+  checkLayoutDocument,
+  engineSupport,
+  formatLayout,
+  layoutFindings,
+  type ModelByName,
+  type ParallelLayout,
+  rankTable,
+  readLayout,
+  type RoleDocument,
+  worldSize,
+} from '@coxswain/layout';
+import { modelOf } from '@coxswain/planner/presets';
+import type { Command } from 'commander';
+import { CliError } from '../cli-error.ts';
+import type { LayoutCheck, LayoutRanks } from './layout-answers.ts';
+import { checkText, ranksText } from './layout-tables.ts';
+import { readDocument } from '../files/read-document.ts';
+import type { Session } from '../session/session.ts';
+
+interface JsonOption {
+  readonly json?: true;
+}
+
+/** Commands about layout files; no server is asked. */
+export function addLayoutCommands(program: Command, session: Session): void {
+  const layout = program.command('layout').description('check a parallel layout file, or list its ranks and groups');
+
+  layout
+    .command('check <file>')
+    .description(
+      'list the broken rules of a layout (exit code 1), warnings, and options that its engine does not support; - is standard input',
+    )
+    .option('--json', 'print JSON (as --output json)')
+    .addHelpText('after', CHECK_EXAMPLES)
+    .action((path: string, options: JsonOption) => {
+      const check = checkedFile(path);
+      show(session, options, check, checkText);
+      if (!check.legal) session.setExitCode(1);
+    });
+
+  layout
+    .command('ranks <file>')
+    .description(
+      'print each rank’s index on every axis, and the process groups as the engine creates them; - is standard input',
+    )
+    .option('--json', 'print all ranks and groups as JSON (without it, only the first)')
+    .addHelpText('after', RANKS_EXAMPLES)
+    .action((path: string, options: JsonOption) => {
+      const ranks = ranksOf(path);
+      const [only] = ranks.roles;
+      const isNamed = only?.name !== undefined;
+      show(session, options, isNamed || only === undefined ? ranks : only.table, () => ranksText(ranks));
+    });
+}
+
+const CHECK_EXAMPLES = `
+The file is YAML or JSON: a layout alone, a document with layout, engine, model, batch and mesh, or a job with roles.
+
+Examples:
+  coxswain layout check examples/layouts/24-moe-parallel-folding.yaml
+  echo '{"tensorParallelDegree": 8, "dataParallelDegree": 4}' | coxswain layout check -`;
+
+const RANKS_EXAMPLES = `
+JSON holds, for the dense and (with experts) the expert grid, degrees and groups per axis as lists of global ranks, and ranks.
+
+Examples:
+  coxswain layout ranks examples/layouts/02-ptd-p.yaml
+  coxswain layout ranks --json examples/layouts/24-moe-parallel-folding.yaml | jq '.expert.groups.expert[0]'`;
+
+function show<T>(session: Session, options: JsonOption, data: T, table: (data: T) => string): void {
+  if (options.json === true) session.print(JSON.stringify(data, null, 2));
+  else session.show(data, table);
+}
+
+const shapeOf: ModelByName = (name) => modelOf(name).model;
+
+function checkedFile(path: string): LayoutCheck {
+  const read = readFile(path);
+  const findings = inPlainWords(() =>
+    read.kind === 'job' ? checkJobLayout(read.document, shapeOf) : checkLayoutDocument(read.document, shapeOf),
+  );
+  return {
+    file: path === '-' ? 'standard input' : path,
+    legal: findings.every((finding) => finding.severity !== 'error'),
+    roles: rolesOf(read).map(({ name, role }) => ({
+      ...(name === undefined ? {} : { name }),
+      layout: formatLayout(role.layout),
+      gpus: worldSize(role.layout),
+      ...(role.engine === undefined
+        ? {}
+        : { engine: role.engine.name, outcome: engineSupport(role.engine.name, role.layout) }),
+    })),
+    findings,
+  };
+}
+
+function ranksOf(path: string): LayoutRanks {
+  return {
+    roles: rolesOf(readFile(path)).map(({ name, role }) => {
+      requireRanks(role.layout, path);
+      return { ...(name === undefined ? {} : { name }), table: rankTable(role.layout) };
+    }),
+  };
+}
+
+type WellRead = Exclude<ReturnType<typeof readLayout>, { kind: 'wrong' }>;
+
+function readFile(path: string): WellRead {
+  const read = readLayout(readDocument(path));
+  if (read.kind !== 'wrong') return read;
+  const lines = read.problems.map(({ path: at, message }) => `  ${at === '' ? '' : `${at}: `}${message}`);
+  throw new CliError(`${path} is not a valid layout:\n${lines.join('\n')}`);
+}
+
+function rolesOf(read: WellRead): readonly { readonly name?: string; readonly role: RoleDocument }[] {
+  if (read.kind === 'layout') return [{ role: read.document }];
+  return Object.entries(read.document.roles).map(([name, role]) => ({ name, role }));
+}
+
+/** Rules without which there is no rank map; `layout check` reports all others. */
+const NEEDED_FOR_RANKS: ReadonlySet<string> = new Set([
+  'worldSizeWithinLimit',
+  'rankOrderNamesEveryAxis',
+  'expertGridFillsStage',
+  'shardDegreeDividesDataRanks',
+  'ulyssesRingFactors',
+]);
+
+function requireRanks(layout: ParallelLayout, path: string): void {
+  const [first] = layoutFindings(layout, {}).filter((finding) => NEEDED_FOR_RANKS.has(finding.rule));
+  if (first !== undefined) throw new CliError(`${path} has no rank map: ${first.message}.`);
+}
+
+/** An unknown model name is an error of the user. */
+function inPlainWords<T>(of: () => T): T {
+  try {
+    return of();
+  } catch (error) {
+    if (isDomainError(error)) throw new CliError(error.message);
+    throw error;
+  }
+}

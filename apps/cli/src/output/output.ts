@@ -1,0 +1,44 @@
+import { stringify } from 'yaml';
+
+export const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+/** Formats data as JSON, YAML, or the table that `table` makes of it. */
+export function render<T>(data: T, format: OutputFormat, table: (data: T) => string): string {
+  switch (format) {
+    case 'json':
+      return JSON.stringify(data, null, 2);
+    case 'yaml':
+      return stringify(data).trimEnd();
+    case 'table':
+      return table(data);
+  }
+}
+
+/** Columns padded to their widest cell, without spaces at the end of a line. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));
+  const line = (row: readonly string[]): string => row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ');
+  return rows.map((row) => line(row).trimEnd()).join('\n');
+}
+
+/** One line per problem. */
+export function problemLines(problems: readonly { readonly message: string }[]): string {
+  return problems.map(({ message }) => `! ${message}`).join('\n');
+}
+
+/** `2030-01-31T12:00:00.000Z` as `2030-01-31 12:00:00`, for texts that name UTC. */
+export function utcText(at: string): string {
+  return at.slice(0, 19).replace('T', ' ');
+}
+
+/** Three significant digits: `118 ms`, `1,240 ms`. */
+export function formatMs(durationMs: number): string {
+  return `${durationMs.toLocaleString('en-US', { maximumSignificantDigits: 3 })} ms`;
+}
+
+/** With its sign and one decimal, as in `+4.8`. */
+export function signed(value: number): string {
+  return `${value > 0 ? '+' : ''}${value.toFixed(1)}`;
+}

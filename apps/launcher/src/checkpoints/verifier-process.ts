@@ -1,0 +1,164 @@
+/**
+ * Verifies checkpoints in a separate process. A file server that is gone may not answer at all, not even with an error. Such a call cannot be cancelled, a Node
+ * process with a pending one cannot end, and four of them block all file system calls of the process. A separate process can be left behind.
+ */
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describeFault, type CheckpointFault, type SavedCheckpoint } from '@coxswain/api-types';
+import type { RanksOfGang } from '@coxswain/checkpoint';
+import { filesOnDisk } from './checkpoint-files.ts';
+import {
+  endOf,
+  verifyCheckpoint,
+  verifySaved,
+  type CheckpointOnDisk,
+  type Verification,
+} from './checkpoint-verification.ts';
+import type { SavedFact } from '../facts/engine-facts.ts';
+import { thisProgram } from '../program/this-program.ts';
+
+/** The subcommand that verifies. Only a launcher calls it, so the help does not list it. */
+export const VERIFY_CHECKPOINT = 'verify-checkpoint';
+/** Shortest time between two progress lines of the verifier. */
+const PROGRESS_MS = 100;
+/** The kernel may kill the verifier for lack of memory, or start none for lack of process ids; that proves nothing about the checkpoint. */
+const TRIES = 3;
+const PAUSE_MS = 1_000;
+
+type Verifier = ChildProcessByStdio<null, Readable, null>;
+
+/** A checkpoint to resume from, and the ranks whose files are verified. */
+interface ToResume {
+  readonly checkpoint: CheckpointOnDisk;
+  readonly ranks: RanksOfGang;
+}
+
+/** A checkpoint that an engine claims to have saved below the directory. */
+interface Saved {
+  readonly saveDirectory: string;
+  readonly fact: SavedFact;
+}
+
+type Question = (ToResume & { readonly about: 'resume' }) | (Saved & { readonly about: 'saved' });
+
+/** The verification, or why no process could do it, which proves nothing about the checkpoint or its mount. */
+export type VerifierOutcome<T> = Verification<T> | { readonly kind: 'notVerified'; readonly why: string };
+
+/** Whether the file system gave no answer at all, so that a later verification may succeed. */
+export function isMountSilent(seen: VerifierOutcome<unknown>): boolean {
+  // An error would have said which.
+  return seen.kind === 'refused' && seen.fault?.kind === 'MountBroken' && seen.fault.errno === undefined;
+}
+
+export interface VerifierOptions {
+  /** How long the file system may give no answer at all. */
+  readonly patienceMs: number;
+  /** Program that verifies, and its arguments before the question; default: this program. */
+  readonly verifier?: readonly [string, ...string[]];
+  /** Pause before another process replaces one that ended without an answer; default: 1 s. */
+  readonly pauseMs?: number;
+}
+
+/** {@link verifyCheckpoint} in a separate process. */
+export async function verifyResumedInProcess(
+  asked: ToResume,
+  options: VerifierOptions,
+): Promise<VerifierOutcome<unknown>> {
+  return await verifyInProcess({ about: 'resume', ...asked }, options);
+}
+
+/** {@link verifySaved} in a separate process. */
+export async function verifySavedInProcess(
+  asked: Saved,
+  options: VerifierOptions,
+): Promise<VerifierOutcome<SavedCheckpoint>> {
+  return await verifyInProcess({ about: 'saved', ...asked }, options);
+}
+
+/** Starts verifiers until one answers, {@link TRIES} at most. */
+async function verifyInProcess<T>(question: Question, options: VerifierOptions): Promise<VerifierOutcome<T>> {
+  for (let tried = 1; ; tried++) {
+    const seen = await verifyOnce<T>(question, options);
+    if (seen.kind !== 'notVerified' || tried === TRIES) return seen;
+    await delay(options.pauseMs ?? PAUSE_MS);
+  }
+}
+
+/**
+ * Waits for the verifier as long as it reports progress. After `patienceMs` without progress it is left behind and the mount counts as broken, which proves
+ * nothing about the content.
+ */
+async function verifyOnce<T>(
+  question: Question,
+  { patienceMs, verifier = thisProgram(VERIFY_CHECKPOINT) }: VerifierOptions,
+): Promise<VerifierOutcome<T>> {
+  const [program, ...args] = verifier;
+  try {
+    const child = spawn(program, [...args, JSON.stringify(question)], { stdio: ['ignore', 'pipe', 'ignore'] });
+    try {
+      const answer = await Promise.race([answerOf(child), silence(child, patienceMs)]);
+      return answer === undefined ? unanswered(question, patienceMs) : (JSON.parse(answer) as Verification<T>);
+    } finally {
+      // It may hang in the kernel, where no signal ends it, so nothing waits for it.
+      child.kill('SIGKILL');
+      child.stdout.destroy();
+      child.unref();
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { kind: 'notVerified', why: `no process could verify it: ${why}` };
+  }
+}
+
+/** The program of the verifier. An empty line reports progress; a line of JSON is the result. */
+export async function runVerifier(question: string, write: (text: string) => Promise<void>): Promise<void> {
+  let lastProgressMs = -Infinity;
+  const files = filesOnDisk(() => {
+    if (performance.now() - lastProgressMs < PROGRESS_MS) return;
+    lastProgressMs = performance.now();
+    void write('\n');
+  });
+  const asked = JSON.parse(question) as Question;
+  const seen =
+    asked.about === 'saved'
+      ? await verifySaved(asked.saveDirectory, asked.fact, files)
+      : withoutManifest(await verifyCheckpoint(asked.checkpoint, { ranks: asked.ranks, files }));
+  await write(`${JSON.stringify(seen)}\n`);
+}
+
+/** The manifest of a large gang has megabytes. */
+function withoutManifest(seen: Verification<unknown>): Verification<unknown> {
+  return seen.kind === 'verified' ? { kind: 'verified', value: {} } : seen;
+}
+
+/** The answer, even if calls of the verifier still hang afterwards. */
+async function answerOf(child: Verifier): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let output = '';
+  child.once('error', reject);
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output = (output + text).trimStart();
+    if (output.endsWith('\n')) resolve(output);
+  });
+  child.once('close', (code, signal) => reject(new Error(`it ended with ${signal ?? `code ${code}`} and no answer`)));
+  return await promise;
+}
+
+/** Settles after `patienceMs` without output. */
+async function silence(child: Verifier, patienceMs: number): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), patienceMs);
+  child.stdout.on('data', () => timer.refresh()).once('close', () => clearTimeout(timer));
+  await promise;
+}
+
+function unanswered<T>(question: Question, patienceMs: number): Verification<T> {
+  const path = question.about === 'saved' ? question.saveDirectory : question.checkpoint.directory;
+  const fault: CheckpointFault = {
+    kind: 'MountBroken',
+    path: endOf(path),
+    found: `no answer within ${patienceMs / 1000} s`,
+  };
+  return { kind: 'refused', why: describeFault(fault), fault };
+}

@@ -1,0 +1,128 @@
+/** Finds the saves of an engine that are complete, scan after scan while it trains. */
+import { join } from 'node:path';
+import type { SavedBy } from '@coxswain/api-types';
+import { placesOfSaves, savesAmong, whyIncomplete, type EngineFormat, type EngineSave } from '@coxswain/checkpoint';
+import type { SavedFact } from '../facts/engine-facts.ts';
+import type { HashBudget } from './hash-budget.ts';
+import { filesBelow, namesIn, textOf, unlessGone, whatIsCutOff, type FoundFile } from './saved-files.ts';
+import { writeManifest } from './write-manifest.ts';
+
+/** The directory to scan, as the launcher passes it to the watching process. */
+export interface WatchedSaves {
+  /** The save directory of one incarnation. */
+  readonly saveDirectory: string;
+  readonly format: EngineFormat;
+  readonly worldSize: number;
+  readonly savedBy: SavedBy;
+  /** Directories of saves that were reported already. */
+  readonly reported: readonly string[];
+}
+
+/** A result of a scan: a complete checkpoint, or a sentence for the log. */
+export type ScanResult = SavedFact | { readonly kind: 'said'; readonly sentence: string };
+
+interface ScannerOptions {
+  readonly budget: () => HashBudget;
+  readonly onAnswer: () => void;
+}
+
+/** Compares each scan with the one before: a save that is still being written differs. */
+export class SaveScanner {
+  readonly #watched: WatchedSaves;
+  readonly #options: ScannerOptions;
+  readonly #done: Set<string>;
+  /** By directory, the step of each save that existed at the last scan. */
+  readonly #known = new Map<string, number>();
+  /** By directory, the files at the last scan. */
+  readonly #before = new Map<string, string>();
+  /** By directory, why it was not complete at the last scan. */
+  readonly #missing = new Map<string, string>();
+
+  constructor(watched: WatchedSaves, options: ScannerOptions) {
+    this.#watched = watched;
+    this.#options = options;
+    this.#done = new Set(watched.reported);
+  }
+
+  /** The saves that became complete since the last scan, oldest first. With `isLast` no rank is left that could write, so one scan is enough. */
+  async scan({ isLast }: { readonly isLast: boolean }): Promise<readonly ScanResult[]> {
+    const candidates = await this.#candidates();
+    const results = this.#deletedSince(candidates);
+    for (const save of candidates.filter(({ directory }) => !this.#done.has(directory))) {
+      this.#known.set(save.directory, save.step);
+      const result = await this.#examine(save, isLast);
+      if (result !== undefined) results.push(result);
+    }
+    return isLast ? [...results, ...this.#unfinished()] : results;
+  }
+
+  async #candidates(): Promise<readonly EngineSave[]> {
+    const { saveDirectory, format } = this.#watched;
+    const found: EngineSave[] = [];
+    for (const { folder, pointer } of placesOfSaves(format)) {
+      const names = await namesIn(join(saveDirectory, folder));
+      const text = pointer === undefined ? undefined : await textOf(join(saveDirectory, pointer));
+      this.#options.onAnswer();
+      found.push(...savesAmong(format, { folder, names, ...(text === undefined ? {} : { pointer: text }) }));
+    }
+    return found;
+  }
+
+  /** Engines delete their oldest saves, unless they are configured otherwise. */
+  #deletedSince(candidates: readonly EngineSave[]): ScanResult[] {
+    const there = new Set(candidates.map(({ directory }) => directory));
+    const gone = [...this.#known].filter(([directory]) => !there.has(directory));
+    return gone.map(([directory, step]) => {
+      this.#known.delete(directory);
+      this.#before.delete(directory);
+      this.#missing.delete(directory);
+      const when = this.#done.has(directory)
+        ? 'although it is recorded; have the engine keep every checkpoint'
+        : 'before it was recorded';
+      return { kind: 'said', sentence: `The checkpoint of step ${step} (${directory}) was deleted, ${when}.` };
+    });
+  }
+
+  async #examine(save: EngineSave, isLast: boolean): Promise<ScanResult | undefined> {
+    const { directory, step } = save;
+    const path = join(this.#watched.saveDirectory, directory);
+    const files = await filesBelow(path);
+    this.#options.onAnswer();
+    if (files === undefined) return undefined;
+    const missing = whyIncomplete(this.#watched.format, files, this.#watched.worldSize);
+    const isSettled = this.#isAsBefore(directory, files) || isLast;
+    const why = missing ?? (isSettled ? await unlessGone(() => whatIsCutOff(path, files)) : undefined);
+    if (why === undefined) this.#missing.delete(directory);
+    else this.#missing.set(directory, `The checkpoint of step ${step} (${directory}) is not complete: ${why}.`);
+    return why === undefined && isSettled ? await this.#write(save, files) : undefined;
+  }
+
+  async #write(save: EngineSave, files: readonly FoundFile[]): Promise<ScanResult | undefined> {
+    const { saveDirectory, format, savedBy } = this.#watched;
+    const written = await writeManifest(save, files, {
+      saveDirectory,
+      format,
+      savedBy,
+      budget: this.#options.budget(),
+      onAnswer: this.#options.onAnswer,
+    });
+    if (written.kind === 'changed') return undefined;
+    this.#done.add(save.directory);
+    if (written.kind === 'written') return written.fact;
+    return {
+      kind: 'said',
+      sentence: `The checkpoint of step ${save.step} is not recorded: ${save.directory} holds a manifest.json that is not Coxswain's.`,
+    };
+  }
+
+  #isAsBefore(directory: string, files: readonly FoundFile[]): boolean {
+    const now = JSON.stringify(files);
+    const isSame = this.#before.get(directory) === now;
+    this.#before.set(directory, now);
+    return isSame;
+  }
+
+  #unfinished(): readonly ScanResult[] {
+    return [...this.#missing.values()].map((sentence) => ({ kind: 'said', sentence }));
+  }
+}

@@ -1,0 +1,154 @@
+/** A process of the engine: one rank, or torchrun or ft_launcher, which starts all ranks of a pod. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { formatRanks } from '@coxswain/api-types';
+import { LogRelay, LogTail, type LogSink } from '../logs/log-relay.ts';
+import { processesBelow, signalGroup } from '../processes/processes.ts';
+import { StarterFailure, type ReportedFailure } from './starter-failure.ts';
+import type { RankExit } from '../ending/verdict.ts';
+
+export interface EngineProcessOptions {
+  /** The ranks that the process is, or starts. */
+  readonly ranks: readonly number[];
+  /** Program that starts the ranks; undefined if the process is the rank itself. */
+  readonly starter: string | undefined;
+  readonly command: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: LogSink;
+  readonly stderr: LogSink;
+  readonly onLine: ((rank: number, line: Buffer) => void) | undefined;
+  /** The process has ended, and its report on the end was read. */
+  readonly onExit: (process: EngineProcess, exit: RankExit) => void;
+  readonly onError: (process: EngineProcess, why: string) => void;
+}
+
+/** How long the last output of a starter may take to arrive. */
+const TABLE_MS = 500;
+
+/** A process in a session of its own, so that it and what it started can be signalled together. */
+export class EngineProcess {
+  readonly ranks: readonly number[];
+  readonly starter: string | undefined;
+  /** The process is gone and all its output was read. */
+  readonly closed: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #tail = new LogTail();
+  readonly #failure = new StarterFailure();
+  #exit: RankExit | undefined;
+
+  constructor(options: EngineProcessOptions) {
+    const { ranks, starter, command, env, onExit, onError } = options;
+    this.ranks = ranks;
+    this.starter = starter;
+    const [program, ...args] = command;
+    this.#child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
+    this.closed = new Promise((resolve) => {
+      this.#child.once('close', () => resolve());
+      this.#child.once('error', (error) => {
+        onError(this, `${program}: ${error.message}`);
+        resolve();
+      });
+    });
+    this.#relay(this.#child.stdout, options.stdout, options);
+    this.#relay(this.#child.stderr, options.stderr, options);
+    this.#child.once('exit', (code, signal) => {
+      this.#exit = toExit(code, signal);
+      const exit = this.#exit;
+      if (starter === undefined) onExit(this, exit);
+      else void this.#tableRead().then(() => onExit(this, exit));
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Undefined while it runs. */
+  get exit(): RankExit | undefined {
+    return this.#exit;
+  }
+
+  get hasEnded(): boolean {
+    return this.pid === undefined || this.#exit !== undefined;
+  }
+
+  /** As `rank 3`, or `ranks 0-7`. */
+  get name(): string {
+    return nameOf(this.ranks);
+  }
+
+  /** The last lines that its ranks wrote, oldest first. */
+  get lastLines(): readonly string[] {
+    return this.#tail.read();
+  }
+
+  /** The first failed rank that its starter reported; `silent` are ranks whose connections ended, in order. */
+  firstFailure(silent: readonly number[]): ReportedFailure | undefined {
+    const first = this.#failure.first(silent);
+    return first !== undefined && this.ranks.includes(first.rank) ? first : undefined;
+  }
+
+  /** Whether its starter itself ended the process of a rank. */
+  wasSent(exit: RankExit, pid: number): boolean {
+    return this.starter !== undefined && this.#failure.wasSent(exit, pid);
+  }
+
+  /**
+   * Asks to save and stop. A starter would forward SIGTERM, kill its ranks after 30 s, and report that a signal ended it. So its ranks get the signal
+   * directly, and the starter ends when they have ended.
+   */
+  askToStop(): void {
+    if (this.hasEnded || this.pid === undefined) return;
+    const ranks = this.starter === undefined ? [] : processesBelow(this.pid, 'RANK');
+    if (ranks.length === 0) this.#child.kill('SIGTERM');
+    for (const pid of ranks) kill(pid, 'SIGTERM');
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (this.pid === undefined) return;
+    // Ranks have their own sessions, and are orphans once their starter is gone.
+    const ranks = this.starter === undefined || this.hasEnded ? [] : processesBelow(this.pid, 'RANK');
+    for (const pid of ranks) kill(pid, signal);
+    signalGroup(this.pid, signal);
+  }
+
+  #relay(stream: Readable | null, sink: LogSink, { starter, ranks, onLine }: EngineProcessOptions): void {
+    const watch = (line: Buffer): boolean => {
+      if (starter !== undefined) this.#failure.push(line);
+      onLine?.(ranks[0] ?? 0, line);
+      return !this.#failure.isReporting;
+    };
+    const relay = new LogRelay({
+      name: nameOf(ranks),
+      sink,
+      tail: this.#tail,
+      watch: starter === undefined && onLine === undefined ? undefined : watch,
+    });
+    stream?.on('error', () => undefined);
+    stream?.on('data', (chunk: Buffer) => relay.push(chunk));
+    stream?.on('end', () => relay.end());
+  }
+
+  async #tableRead(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, TABLE_MS);
+    await Promise.race([this.closed, promise]);
+    clearTimeout(timer);
+  }
+}
+
+function nameOf(ranks: readonly number[]): string {
+  return `${ranks.length === 1 ? 'rank' : 'ranks'} ${formatRanks(ranks)}`;
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended by itself.
+  }
+}
+
+function toExit(code: number | null, signal: NodeJS.Signals | null): RankExit {
+  return signal === null ? { kind: 'code', code: code ?? 1 } : { kind: 'signal', signal };
+}

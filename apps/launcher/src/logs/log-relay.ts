@@ -1,0 +1,144 @@
+import type { Writable } from 'node:stream';
+import { LineSplitter, type Line } from './line-splitter.ts';
+
+/** Longest line that is passed on; the rest of a longer one is cut. Container runtimes split lines at 16 KiB. */
+export const MAX_LOG_LINE_BYTES = 65_536;
+/** How much may wait for a slow reader of the container's log before lines are dropped. */
+export const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+
+/** Lines per rank that are kept to explain an end. */
+const TAIL_LINES = 20;
+/** Enough for 512 characters of UTF-8. */
+const TAIL_LINE_BYTES = 2048;
+
+const NEWLINE = 0x0a;
+
+/**
+ * Writes whole lines to one of the container's own streams and never blocks: output that is not read in time is dropped,
+ * and a line counts it.
+ */
+export class LogSink {
+  readonly #stream: Writable;
+  #droppedLines = 0;
+  #droppedBytes = 0;
+  #isGone = false;
+
+  constructor(stream: Writable) {
+    this.#stream = stream;
+    // A reader that went away must not end the training.
+    stream.on('error', () => {
+      this.#isGone = true;
+    });
+  }
+
+  /** Writes `lines` whole lines of so many bytes, which are made only where there is room for them. */
+  write(lines: number, bytes: number, make: () => Buffer): void {
+    if (this.#isGone) return;
+    if (this.#stream.writableLength + bytes > MAX_WAITING_BYTES) {
+      this.#droppedLines += lines;
+      this.#droppedBytes += bytes;
+      return;
+    }
+    this.#tellDropped();
+    this.#stream.write(make());
+  }
+
+  /** One sentence of the launcher's own. */
+  say(sentence: string): void {
+    const line = Buffer.from(`[launcher] ${sentence}\n`);
+    this.write(1, line.length, () => line);
+  }
+
+  /** Waits until everything is written, or until `deadlineMs` have passed. */
+  async drain(deadlineMs: number): Promise<void> {
+    if (this.#isGone) return;
+    this.#tellDropped();
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, deadlineMs);
+      this.#stream.write('', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  #tellDropped(): void {
+    if (this.#droppedLines === 0) return;
+    const what = `${this.#droppedLines} lines (${this.#droppedBytes} bytes)`;
+    this.#droppedLines = 0;
+    this.#droppedBytes = 0;
+    this.#stream.write(`[launcher] ${what} of output were dropped because they were not read in time.\n`);
+  }
+}
+
+/** The last lines that a rank wrote on either stream, oldest first. */
+export class LogTail {
+  #lines: Buffer[] = [];
+
+  push(lines: readonly Line[]): void {
+    for (const line of lines.slice(-TAIL_LINES)) {
+      if (line.bytes.length > 0) this.#lines.push(Buffer.from(line.bytes.subarray(0, TAIL_LINE_BYTES)));
+    }
+    this.#lines = this.#lines.slice(-TAIL_LINES);
+  }
+
+  /** As text; bytes that are no UTF-8 become U+FFFD. */
+  read(): readonly string[] {
+    return this.#lines.map((line) => line.toString('utf8'));
+  }
+}
+
+export interface LogRelayOptions {
+  /** Of what writes, in front of each line. */
+  readonly name: string;
+  readonly sink: LogSink;
+  readonly tail: LogTail;
+  /** Receives each line; returns whether the line is kept to explain a failure. */
+  readonly watch?: ((line: Buffer) => boolean) | undefined;
+}
+
+/** Passes one stream of a process on to a sink, line by line, each with the name of the process in front. */
+export class LogRelay {
+  readonly #splitter = new LineSplitter(MAX_LOG_LINE_BYTES);
+  readonly #options: LogRelayOptions;
+  readonly #prefix: Buffer;
+
+  constructor(options: LogRelayOptions) {
+    this.#options = options;
+    this.#prefix = Buffer.from(`[${options.name}] `);
+  }
+
+  push(chunk: Buffer): void {
+    this.#pass(this.#splitter.push(chunk));
+  }
+
+  end(): void {
+    const last = this.#splitter.end();
+    if (last !== undefined) this.#pass([last]);
+  }
+
+  #pass(lines: readonly Line[]): void {
+    if (lines.length === 0) return;
+    const { sink, tail, watch } = this.#options;
+    tail.push(watch === undefined ? lines : lines.filter(({ bytes }) => watch(bytes)));
+    let size = 0;
+    for (const line of lines) size += this.#prefix.length + line.bytes.length + markerOf(line).length + 1;
+    sink.write(lines.length, size, () => this.#written(lines, size));
+  }
+
+  #written(lines: readonly Line[], size: number): Buffer {
+    const written = Buffer.allocUnsafe(size);
+    let end = 0;
+    for (const line of lines) {
+      end += this.#prefix.copy(written, end);
+      end += line.bytes.copy(written, end);
+      end += written.write(markerOf(line), end, 'latin1');
+      written[end++] = NEWLINE;
+    }
+    return written;
+  }
+}
+
+function markerOf({ cutBytes }: Line): string {
+  return cutBytes === 0 ? '' : ` [cut: ${cutBytes} more bytes]`;
+}

@@ -1,0 +1,385 @@
+import { randomUUID } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  MAX_RANKS_PER_POD,
+  parseRanks,
+  RANK_ENV,
+  type RankAssignment,
+  type TerminationCause,
+} from '@coxswain/api-types';
+import { cutText } from '@coxswain/safe-text';
+import { verifyResumedInProcess } from '../checkpoints/verifier-process.ts';
+import { finishWatching, watchEngineSaves, type EngineSaves } from '../engine-saves/watch-engine-saves.ts';
+import { stepWordsOf } from '../engine/engine-run.ts';
+import { Gang } from '../gang/gang.ts';
+import { LogSink } from '../logs/log-relay.ts';
+import { SilentRanks } from '../hook/silent-ranks.ts';
+import { runPreflight } from '../preflight/run-preflight.ts';
+import { freePort, parseAddress, type RendezvousAddress } from '../engine/rendezvous.ts';
+import { Reporter } from '../reports/reporter.ts';
+import type { Settings } from '../program/settings.ts';
+import { SaveRequests } from '../requests/save-requests.ts';
+import { StackRequests } from '../requests/stack-requests.ts';
+import { StopSignals } from './stop-signals.ts';
+import { clearTerminationMessage, fitCause, writeTerminationMessage } from '../ending/termination.ts';
+import { checkpointVerdict, canRestartInPlace, plainVerdict, type Verdict } from '../ending/verdict.ts';
+
+const WAITING_SENTENCE_MS = 10_000;
+const LAST_WORD_MS = 2_000;
+const DRAIN_MS = 2_000;
+const CONTACT_POLL_MS = 1_000;
+/** Kept back from the pod's grace period for the launcher's own last words. */
+const OWN_SHARE_OF_GRACE_MS = 3_000;
+
+export interface RunOptions {
+  readonly settings: Settings;
+  readonly command: readonly [string, ...string[]];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Runs one pod of a gang: receives an assignment of ranks, verifies the checkpoint, waits for the rendezvous, starts the ranks, watches them and
+ * reports how they ended. Where other ranks can start in their place it waits for the next assignment. Returns the exit code.
+ */
+export async function run({ settings, command, environment }: RunOptions): Promise<number> {
+  const stdout = new LogSink(process.stdout);
+  const stderr = new LogSink(process.stderr);
+  const say = (sentence: string): void => stderr.say(sentence);
+  // Distinguishes this process from an earlier one in the same pod.
+  const bootId = randomUUID();
+  /** Resolves with a verdict that does not come from the ranks. */
+  const early = Promise.withResolvers<Verdict>();
+  const ranks: Ranks = { gang: undefined, silent: undefined };
+  const stacks = new StackRequests({
+    alive: () => ranks.gang?.alive ?? [],
+    ask: (rank, request) => ranks.gang?.facts?.askForStacks(rank, request),
+  });
+  const saves = new SaveRequests({
+    firstRank: () => ranks.gang?.alive.find(({ alive }) => alive)?.rank,
+    ask: (rank, request) => ranks.gang?.facts?.askToSave(rank, request) ?? 'silent',
+    say,
+  });
+  const reporter: Reporter = new Reporter({
+    settings,
+    bootId,
+    say,
+    stepWords: stepWordsOf(environment),
+    alive: () => ranks.gang?.alive ?? [],
+    onStaleEpoch: (message) => early.resolve(plainVerdict('fenced', `the operator refused this attempt: ${message}`)),
+    stacks: (wanted) => stacks.answer(wanted),
+    onEndRanks: (message) => ranks.gang?.kill(endedByOrder(message)),
+    onSaveWanted: (wanted) => saves.receive(wanted),
+  });
+  const newGang = (assignment: RankAssignment): Gang =>
+    new Gang({
+      settings,
+      own: { ...assignment, ranks: ranksOf(assignment) },
+      bootId,
+      command,
+      environment: { ...environment, ...placesOf(assignment, settings) },
+      stdout,
+      stderr,
+      onFact: (rank, fact) =>
+        fact.kind === 'stacks' ? stacks.receive(rank, fact) : reporter.facts.receive(rank, fact),
+      onStepLine: (rank, line) => {
+        ranks.silent?.stepPrinted();
+        reporter.facts.receiveLine(rank, line);
+      },
+    });
+
+  const { verdict, cause } = await live({
+    settings,
+    ranks,
+    runPreflight: (assignment, signal) => {
+      const isHost = ranksOf(assignment)[0] === 0;
+      const { preflight } = reporter;
+      return runPreflight({ settings, assignment, isHost, command, environment, bootId, preflight, say, signal });
+    },
+    newGang,
+    watchSaves: (assignment) => watchEngineSaves(assignment, { settings, environment, facts: reporter.facts, say }),
+    reporter,
+    say,
+    early: early.promise,
+    signals: new StopSignals(),
+  });
+  writeMessage({ settings, say }, cause);
+  if (verdict.kind === 'fenced') await reporter.abandon();
+  else await reporter.end(cause, LAST_WORD_MS);
+  say(`${verdict.message}; exit ${verdict.exitCode} (${verdict.kind}).`);
+  await Promise.all([stdout.drain(DRAIN_MS), stderr.drain(DRAIN_MS)]);
+  return verdict.exitCode;
+}
+
+/** The ranks that run now, for callbacks that must reach them. */
+interface Ranks {
+  gang: Gang | undefined;
+  silent: SilentRanks | undefined;
+}
+
+interface Life {
+  readonly settings: Settings;
+  readonly ranks: Ranks;
+  /** Measures the pod before its first ranks start. */
+  readonly runPreflight: (assignment: RankAssignment, signal: AbortSignal) => Promise<void>;
+  readonly newGang: (assignment: RankAssignment) => Gang;
+  /** Watches for checkpoints that the engine saves in its own format, if this pod is the one to do so. */
+  readonly watchSaves: (assignment: RankAssignment) => EngineSaves;
+  readonly reporter: Reporter;
+  readonly say: (sentence: string) => void;
+  readonly early: Promise<Verdict>;
+  readonly signals: StopSignals;
+}
+
+/** How the ranks of an incarnation ended, or that none was ever started. */
+interface Ending {
+  readonly verdict: Verdict;
+  readonly cause: TerminationCause;
+}
+
+/** One incarnation after the other, until one ends in a way that ends the pod. */
+async function live(life: Life): Promise<Ending> {
+  let last: Ending | undefined;
+  for (;;) {
+    const over = new AbortController();
+    const next = await Promise.race([
+      life.reporter.orders.nextAssignment(),
+      life.early,
+      stopped(life.signals),
+      operatorUnreachable(life, last?.verdict, over.signal),
+    ]);
+    over.abort();
+    // Whatever ends the wait, the pod ends as its last ranks ended.
+    if ('exitCode' in next) return last ?? { verdict: next, cause: toCause(next, life) };
+    if (last !== undefined) forgetMessage(life);
+    last = await runAssigned(life, next);
+    const { verdict, cause } = last;
+    if (verdict.leavesProcesses === true)
+      life.say('A process that the ranks started does not end, although it was killed: this pod can run no others.');
+    if (!canRestartInPlace(verdict, next)) return last;
+    // Before anything else: if the pod is killed from now on, its termination message already names the cause.
+    writeMessage(life, cause);
+    life.reporter.reaped(verdict.isOrdered === true ? undefined : cause);
+    life.say(`${verdict.message}; every process of incarnation ${next.incarnation} is gone, waiting for the next one.`);
+  }
+}
+
+/** Runs the assigned ranks to their end. No process is left then, unless the verdict says so. */
+async function runAssigned(life: Life, assignment: RankAssignment): Promise<Ending> {
+  const { reporter, ranks, early, signals, say } = life;
+  reporter.begin(assignment);
+  const gang = life.newGang(assignment);
+  ranks.gang = gang;
+  /** Signals may come much later, or never: their handlers must not keep the ranks of every incarnation in memory. */
+  const running: Pick<Ranks, 'gang'> = { gang };
+  const over = new AbortController();
+  const before = await Promise.race([prepare(life, assignment, over.signal), early, stopped(signals), gang.ended]);
+  over.abort();
+  let saves: EngineSaves;
+  if ('exitCode' in before) {
+    gang.kill(before);
+  } else {
+    say(
+      `Starting ranks ${assignment.ranks} of ${assignment.worldSize}, incarnation ${assignment.incarnation}; they meet at ${before.host}:${before.port}.`,
+    );
+    await gang.start(before);
+    ranks.silent = new SilentRanks({ silentRanks: () => gang.silentRanks, say });
+    saves = life.watchSaves(assignment);
+    forwardSignals(life, running, assignment);
+    void early.then((verdict) => running.gang?.kill(verdict));
+  }
+  const verdict = await gang.ended;
+  running.gang = undefined;
+  ranks.silent?.end();
+  ranks.silent = undefined;
+  await finishWatching(saves, verdict);
+  await reporter.finishVerifications();
+  sayGarbage(gang, say);
+  return { verdict, cause: toCause(verdict, { ...life, gang, assignment }) };
+}
+
+function sayGarbage({ garbage: { lines, connections } }: Gang, say: (sentence: string) => void): void {
+  if (lines > 0) say(`${lines} lines on the report socket were no facts and were ignored.`);
+  if (connections > 0) say(`${connections} connections to the report socket were of no rank, and were closed.`);
+}
+
+/** Returns where the ranks meet, or why they cannot start. A spare has no ranks, and waits until its ranks are ended or it is asked to stop. */
+async function prepare(
+  life: Life,
+  assignment: RankAssignment,
+  signal: AbortSignal,
+): Promise<RendezvousAddress | Verdict> {
+  await life.runPreflight(assignment, signal);
+  if (ranksOf(assignment).length === 0 || signal.aborted) return await new Promise<never>(() => undefined);
+  return (await resumeProblem(life.settings, assignment)) ?? (await meet(life, assignment, signal));
+}
+
+/** The verdict if the checkpoint to resume from cannot be used; undefined if it can. Each pod verifies the files of its own ranks. */
+async function resumeProblem(settings: Settings, assignment: RankAssignment): Promise<Verdict | undefined> {
+  const { resume, worldSize } = assignment;
+  if (resume === undefined) return undefined;
+  const directory = join(settings.checkpointMount, resume.path);
+  const { manifestSha256 } = resume;
+  const ranks = { ranks: ranksOf(assignment), worldSize };
+  const outcome = await verifyResumedInProcess(
+    { checkpoint: { directory, manifestSha256 }, ranks },
+    { patienceMs: settings.mountPatienceMs },
+  );
+  if (outcome.kind === 'verified') return undefined;
+  // Not the checkpoint's fault: after three of those a person would have to choose another checkpoint.
+  if (outcome.kind === 'notVerified')
+    return plainVerdict('launcherFailed', `the checkpoint ${directory} could not be verified: ${outcome.why}`);
+  return checkpointVerdict(`the checkpoint ${directory} did not verify: ${outcome.why}`, outcome.fault);
+}
+
+/** Returns where rank 0 listens: this launcher chooses the address if rank 0 is in its pod, else the operator distributes it. */
+async function meet(life: Life, assignment: RankAssignment, signal: AbortSignal): Promise<RendezvousAddress> {
+  const { settings, reporter, say } = life;
+  const ranks = ranksOf(assignment);
+  if (ranks[0] === 0) {
+    const address = { host: settings.podIp, port: await freePort() };
+    reporter.announceRendezvous(address);
+    return ranks.length === assignment.worldSize ? { ...address, host: loopbackOf(settings.podIp) } : address;
+  }
+  const since = performance.now();
+  const timer = setInterval(() => {
+    const seconds = Math.round((performance.now() - since) / 1000);
+    const state = reporter.isConnected ? 'it has not reported one yet' : 'no operator listens';
+    say(`Waiting for rank 0's address for ${seconds} s: ${state}.`);
+  }, WAITING_SENTENCE_MS);
+  signal.addEventListener('abort', () => clearInterval(timer));
+  const text = await reporter.orders.addressOf(assignment.incarnation);
+  const address = parseAddress(text);
+  if (address === undefined)
+    throw new Error(`the operator gave ${JSON.stringify(text)} as rank 0's address, which is not host:port`);
+  return address;
+}
+
+/** Ranks that share a pod share its loopback, whatever the pod's address is. */
+function loopbackOf(podIp: string): string {
+  return podIp.includes(':') ? '::1' : '127.0.0.1';
+}
+
+async function stopped(signals: StopSignals): Promise<Verdict> {
+  await signals.first;
+  return plainVerdict('stopped', 'asked to stop before any rank was started');
+}
+
+/** Settles when this launcher has reached no operator for its patience, so that nobody can start ranks here. */
+async function operatorUnreachable(
+  { reporter, settings }: Life,
+  last: Verdict | undefined,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const patienceMs = last === undefined ? settings.firstContactMs : settings.patienceMs;
+  const pollMs = Math.min(CONTACT_POLL_MS, patienceMs);
+  let since = performance.now();
+  while (!signal.aborted) {
+    if (reporter.isConnected) since = performance.now();
+    if (performance.now() - since >= patienceMs) break;
+    await delay(pollMs, undefined, { signal, ref: false }).catch(() => undefined);
+  }
+  return last ?? plainVerdict('operatorUnreachable', neverReached(settings));
+}
+
+function neverReached({ nodeName, reportUrls, firstContactMs }: Settings): string {
+  const urls = cutText(reportUrls.join(', '), 512);
+  return `no operator was reached from node ${nodeName} within ${firstContactMs / 1000} s, so no rank was started; tried ${urls}`;
+}
+
+function forwardSignals(life: Life, running: Pick<Ranks, 'gang'>, assignment: RankAssignment): void {
+  const { settings, say, signals } = life;
+  const graceMs = Math.max(settings.gracePeriodMs / 2, settings.gracePeriodMs - OWN_SHARE_OF_GRACE_MS);
+  void signals.first.then(() => {
+    const { gang } = running;
+    if (gang?.isRunning !== true) return;
+    // Before anything else: the pod may be killed within a second. The message is replaced when the cause is known.
+    writeMessage(life, toCause(KILLED_MEANWHILE, { ...life, gang, assignment }));
+    say(`Asked to stop: the ranks have ${Math.round(graceMs / 1000)} s to save and end.`);
+    gang.requestStop(graceMs);
+  });
+  void signals.second.then(() => {
+    if (running.gang?.isRunning !== true) return;
+    say('Asked to stop a second time: killing the ranks.');
+    running.gang.kill({
+      kind: 'stopped',
+      exitCode: 128 + 9,
+      signal: 'SIGKILL',
+      message: 'killed by a second signal before the ranks had stopped',
+    });
+  });
+}
+
+/** The verdict on a launcher that was asked to stop and is killed before it can write another. */
+const KILLED_MEANWHILE: Verdict = {
+  kind: 'stopped',
+  exitCode: 128 + 9,
+  signal: 'SIGKILL',
+  message: 'asked to stop, and killed before its ranks had ended',
+};
+
+function endedByOrder(message: string): Verdict {
+  return { ...plainVerdict('stopped', `the operator ended the ranks: ${message}`), isOrdered: true };
+}
+
+function ranksOf({ ranks }: RankAssignment): readonly number[] {
+  return parseRanks(ranks, MAX_RANKS_PER_POD);
+}
+
+/** Environment variables that name where the ranks save and resume. */
+function placesOf(assignment: RankAssignment, { checkpointMount }: Settings): Readonly<Record<string, string>> {
+  const { incarnation, resume, saveDirectory } = assignment;
+  return {
+    [RANK_ENV.incarnation]: String(incarnation),
+    ...(saveDirectory === undefined ? {} : { [RANK_ENV.saveDirectory]: join(checkpointMount, saveDirectory) }),
+    ...(resume === undefined
+      ? {}
+      : {
+          [RANK_ENV.resumeFrom]: join(checkpointMount, resume.path),
+          [RANK_ENV.resumeManifestSha256]: resume.manifestSha256,
+          [RANK_ENV.resumeRoot]: dirname(join(checkpointMount, resume.path)),
+          [RANK_ENV.resumeStep]: String(resume.step),
+        }),
+  };
+}
+
+function writeMessage({ settings, say }: Pick<Life, 'settings' | 'say'>, cause: TerminationCause): void {
+  const warning = writeTerminationMessage(settings.terminationLog, cause);
+  if (warning !== undefined) say(warning);
+}
+
+/** Empties the termination message of the ranks before: those that are about to start have not ended. */
+function forgetMessage({ settings, say }: Pick<Life, 'settings' | 'say'>): void {
+  const warning = clearTerminationMessage(settings.terminationLog);
+  if (warning !== undefined) say(warning);
+}
+
+function toCause(
+  verdict: Verdict,
+  about: Pick<Life, 'settings' | 'reporter'> & { readonly gang?: Gang; readonly assignment?: RankAssignment },
+): TerminationCause {
+  const { settings, reporter, gang, assignment } = about;
+  const { lastStep } = reporter;
+  const incarnation = assignment?.incarnation ?? 1;
+  return fitCause({
+    version: 1,
+    kind: verdict.kind,
+    epoch: settings.epoch,
+    // Absent for the first, so that an operator of the previous release can read it.
+    ...(incarnation === 1 ? {} : { incarnation }),
+    node: settings.nodeName.slice(0, 253),
+    ...(verdict.rank === undefined ? {} : { rank: verdict.rank }),
+    exitCode: verdict.exitCode,
+    ...(verdict.signal === undefined ? {} : { signal: verdict.signal }),
+    message: verdict.message,
+    lastLines: hasLines(verdict) ? [...(gang?.lastLinesOf(verdict.rank) ?? [])] : [],
+    ...(lastStep === undefined ? {} : { lastStep }),
+    ...(verdict.checkpointFault === undefined ? {} : { checkpointFault: verdict.checkpointFault }),
+    unreportedCheckpoints: [...reporter.unreportedCheckpoints],
+  });
+}
+
+/** Whether the last lines of the failed rank, or of the starter that named none, belong to the cause. */
+function hasLines({ rank, kind }: Verdict): boolean {
+  return rank !== undefined || kind === 'engineFailed';
+}

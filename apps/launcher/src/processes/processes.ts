@@ -1,0 +1,139 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parentOf } from './process-facts.ts';
+import { LAUNCHER_ENV } from '../program/settings.ts';
+
+/** Sends a signal to every process of a group; nothing happens when none is left. */
+export function signalGroup(leader: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-leader, signal);
+  } catch {
+    // ESRCH: the group is gone, which is what the signal was for. EPERM cannot be helped.
+  }
+}
+
+/** Processes that `parent` started itself, and that were started with the variable. */
+export function processesBelow(parent: number, variable: string): readonly number[] {
+  return realTable
+    .ids()
+    .filter((pid) => parentOf(pid) === parent && `\0${realTable.environmentOf(pid)}`.includes(`\0${variable}=`));
+}
+
+/** The processes of this container, from /proc. */
+export interface ProcessTable {
+  ids(): readonly number[];
+  /** Empty for one that has ended, is about to, or is being replaced by another program at this moment. */
+  environmentOf(pid: number): string;
+  /** Whether it has ended, be it that nobody has asked how. */
+  hasEnded(pid: number): boolean;
+  kill(pid: number): void;
+  monotonicMs(): number;
+  pause(ms: number): Promise<void>;
+}
+
+/** What is killed is gone within milliseconds, or within seconds where it has much memory to give back; after that it hangs in the kernel. */
+const STRAYS_MS = 10_000;
+const LOOK_AGAIN_MS = 10;
+/** A process that forks or execs during a search is found by the next one. */
+const QUIET_LOOKS = 2;
+
+/**
+ * Ends with SIGKILL what this launcher started and what left its process group since, and waits until it has ended: a daemon keeps the environment
+ * that it was started with, and with it the launcher's mark. False where one is left that does not end. What clears its environment escapes; the
+ * container's end catches it.
+ */
+export async function endStrays(bootId: string, table: ProcessTable = realTable): Promise<boolean> {
+  const mark = `${LAUNCHER_ENV.bootId}=${bootId}`;
+  const untilMs = table.monotonicMs() + STRAYS_MS;
+  let dying: readonly number[] = [];
+  for (let quiet = 0; quiet < QUIET_LOOKS;) {
+    const found = table.ids().filter((pid) => table.environmentOf(pid).includes(mark));
+    for (const pid of found) table.kill(pid);
+    // One that has given back its memory shows no mark any more, and may hold its files and devices still.
+    dying = [...new Set([...dying, ...found])].filter((pid) => !table.hasEnded(pid));
+    quiet = dying.length === 0 ? quiet + 1 : 0;
+    if (table.monotonicMs() >= untilMs) break;
+    await table.pause(LOOK_AGAIN_MS);
+  }
+  return dying.length === 0;
+}
+
+/**
+ * Ends the ranks when the launcher itself is killed with SIGKILL, where no code of its own can run: a shell that reads the numbers of
+ * process groups from a pipe and kills them when the pipe breaks, and then what carries the launcher's mark. Where the image has no /bin/sh, or no grep for the
+ * latter, the container's end does the same.
+ */
+export class Guard {
+  readonly #shell: ChildProcess;
+
+  constructor({ bootId, directory }: { readonly bootId: string; readonly directory: string }) {
+    const mark = `${LAUNCHER_ENV.bootId}=${bootId}`;
+    this.#shell = spawn('/bin/sh', ['-c', GUARD_SCRIPT, mark, directory], {
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+      env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+    });
+    this.#shell.on('error', () => undefined);
+    this.#shell.stdin?.on('error', () => undefined);
+    this.#shell.unref();
+  }
+
+  watch(group: number): void {
+    this.#shell.stdin?.write(`${group}\n`);
+  }
+
+  /** The ranks are gone and their numbers may soon belong to others. */
+  dismiss(): void {
+    this.#shell.kill('SIGKILL');
+    this.#shell.stdin?.destroy();
+  }
+}
+
+/** Groups first; then whoever left them, as torchrun has its workers do, is found by the mark, again while there are any: some of them start others. */
+const GUARD_SCRIPT = [
+  'mark=$0; directory=$1; shift',
+  'while read -r group; do set -- "$@" "-$group"; done',
+  '[ $# -eq 0 ] || kill -s KILL -- "$@"',
+  'looks=0',
+  // Its exit status says that some of the files cannot be read, whether or not it found any.
+  'while files=$(grep -lsF -- "$mark" /proc/[0-9]*/environ); [ -n "$files" ] && [ $looks -lt 20 ]; do',
+  'for file in $files; do pid=${file#/proc/}; kill -s KILL "${pid%/environ}"; done',
+  'looks=$((looks + 1))',
+  'done',
+  'rm -rf -- "$directory"',
+].join('\n');
+
+const realTable: ProcessTable = {
+  ids() {
+    try {
+      return readdirSync('/proc')
+        .map(Number)
+        .filter((pid) => Number.isInteger(pid) && pid > 1 && pid !== process.pid);
+    } catch {
+      return [];
+    }
+  },
+  environmentOf: (pid) => procFile(pid, 'environ') ?? '',
+  hasEnded(pid) {
+    const state = procFile(pid, 'stat');
+    return state === undefined || /\) [ZX] /.test(state);
+  },
+  kill(pid) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It ended by itself.
+    }
+  },
+  monotonicMs: () => performance.now(),
+  pause: (ms) => delay(ms),
+};
+
+function procFile(pid: number, name: 'environ' | 'stat'): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'latin1');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,83 @@
+import type { ReportedFact } from '../facts/engine-facts.ts';
+import type { StepLine } from '../step-lines/step-line.ts';
+import type { HeartbeatReporter } from './heartbeat-reporter.ts';
+import type { Draft } from './pending-reports.ts';
+import type { RepeatedReports } from './repeated-reports.ts';
+import type { SavedCheckpointReporter } from './saved-checkpoint-reporter.ts';
+import type { StepReporter } from './step-reporter.ts';
+
+interface FactReporterParts {
+  readonly heartbeats: HeartbeatReporter;
+  readonly steps: StepReporter;
+  readonly savedCheckpoints: SavedCheckpointReporter;
+  readonly repeated: RepeatedReports;
+  readonly report: (draft: Draft) => void;
+}
+
+/** Sends each fact of a rank to the reporter that it belongs to, and reports once per incarnation what all ranks say alike. */
+export class FactReporter {
+  readonly #parts: FactReporterParts;
+  #hasResumed = false;
+  #hasTrained = false;
+  #droppedFacts = 0;
+
+  constructor(parts: FactReporterParts) {
+    this.#parts = parts;
+  }
+
+  /** Facts that hooks dropped because their queues were full, since the start. */
+  get droppedFacts(): number {
+    return this.#droppedFacts;
+  }
+
+  /** Other ranks start. */
+  begin(): void {
+    this.#hasResumed = false;
+    this.#hasTrained = false;
+  }
+
+  receive(rank: number, fact: ReportedFact): void {
+    const { heartbeats, steps, savedCheckpoints, report } = this.#parts;
+    switch (fact.kind) {
+      case 'step':
+        heartbeats.recordStep(rank, fact.step);
+        steps.receive(rank, fact);
+        return;
+      case 'resumed':
+        // Every rank reports it; the gang resumed once.
+        if (!this.#hasResumed) report({ kind: 'resumed', step: fact.step });
+        this.#hasResumed = true;
+        return;
+      case 'checkpointSaved':
+        if (rank === 0) savedCheckpoints.receive(fact);
+        return;
+      case 'heartbeat':
+        heartbeats.receive(rank, fact);
+        return;
+      case 'trained':
+        this.#reportTrained(rank, fact);
+        return;
+      case 'checkpointFault':
+        // The gang keeps it: it is part of how the rank ends.
+        return;
+      case 'reportsDropped':
+        this.#droppedFacts += fact.count;
+        return;
+    }
+  }
+
+  /** The engine printed a line about a step. */
+  receiveLine(rank: number, line: StepLine): void {
+    if (line.step !== null) this.#parts.heartbeats.recordStep(rank, line.step);
+    this.#parts.steps.receiveLine(rank, line);
+  }
+
+  /** The first rank speaks for the pod: its ranks run the same program. */
+  #reportTrained(rank: number, { kind, ...facts }: Extract<ReportedFact, { kind: 'trained' }>): void {
+    if (this.#hasTrained) return;
+    this.#hasTrained = true;
+    const trained: Draft = { kind, rank, facts };
+    this.#parts.repeated.keep(trained);
+    this.#parts.report(trained);
+  }
+}

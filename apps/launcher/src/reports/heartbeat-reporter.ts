@@ -1,0 +1,68 @@
+import type { HeartbeatFact } from '../facts/engine-facts.ts';
+import type { Draft } from './pending-reports.ts';
+import { RankProgress } from './rank-progress.ts';
+
+const HEARTBEAT_MS = 10_000;
+
+export interface HeartbeatReporterOptions {
+  readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
+  /** Whether the operator at the other end reads watermarks. */
+  readonly readsWatermarks: () => boolean;
+  readonly report: (draft: Draft) => void;
+}
+
+/** Reports every 10 s which ranks are alive and how far each of them is. */
+export class HeartbeatReporter {
+  readonly #options: HeartbeatReporterOptions;
+  readonly #timer: NodeJS.Timeout;
+  #progress = new RankProgress();
+  #hasReportedStep = false;
+
+  constructor(options: HeartbeatReporterOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#beatUnlessStepReported(), HEARTBEAT_MS);
+  }
+
+  /** The latest step that a rank of this pod completed. */
+  get lastStep(): number | undefined {
+    return this.#progress.lastStep;
+  }
+
+  /** Other ranks start: forgets the progress of those before. */
+  begin(): void {
+    this.#progress = new RankProgress();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  recordStep(rank: number, step: number): void {
+    this.#progress.recordStep(rank, step, performance.now());
+  }
+
+  /** Records what a rank reported of itself. A rank that waits for others is reported at once. */
+  receive(rank: number, fact: HeartbeatFact): void {
+    if (this.#progress.receive(rank, fact, performance.now())) this.beat();
+  }
+
+  /** A step was reported. It shows that this launcher is alive, so the next heartbeat is left out. */
+  noteStepReported(): void {
+    this.#hasReportedStep = true;
+  }
+
+  /** Reports a heartbeat now. */
+  beat(): void {
+    const { alive, readsWatermarks, report } = this.#options;
+    const progress = this.#progress.heartbeat(alive(), {
+      nowMs: performance.now(),
+      readsWatermarks: readsWatermarks(),
+    });
+    report({ kind: 'heartbeat', ...progress });
+  }
+
+  #beatUnlessStepReported(): void {
+    if (!this.#hasReportedStep) this.beat();
+    this.#hasReportedStep = false;
+  }
+}

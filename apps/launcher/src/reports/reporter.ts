@@ -1,0 +1,218 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  LISTENS_TO_WATERMARKS,
+  MAX_RANKS_PER_POD,
+  parseRanks,
+  type RankAssignment,
+  type SavedCheckpoint,
+  type TerminationCause,
+} from '@coxswain/api-types';
+import type { StepWords } from '../engine/engine-run.ts';
+import { formatAddress, type RendezvousAddress } from '../engine/rendezvous.ts';
+import type { Settings } from '../program/settings.ts';
+import { LAUNCHER_VERSION } from '../program/version.ts';
+import { describeDropped } from './describe-dropped.ts';
+import { FactReporter } from './fact-reporter.ts';
+import { HeartbeatReporter } from './heartbeat-reporter.ts';
+import { IncarnationTracker } from './incarnation-tracker.ts';
+import { OrderReceiver, type OrderReceiverOptions } from './order-receiver.ts';
+import { PendingReports, type Draft } from './pending-reports.ts';
+import { PreflightReporter } from './preflight-reporter.ts';
+import { RepeatedReports } from './repeated-reports.ts';
+import { ReportConnection, type ReportConnectionOptions } from './report-connection.ts';
+import { SavedCheckpointReporter } from './saved-checkpoint-reporter.ts';
+import { StepReporter } from './step-reporter.ts';
+
+const ACKNOWLEDGED_MS = 500;
+const ACKNOWLEDGED_POLL_MS = 10;
+
+export interface ReporterOptions
+  extends
+    Pick<ReportConnectionOptions, 'stacks' | 'say' | 'onStaleEpoch'>,
+    Pick<OrderReceiverOptions, 'onEndRanks' | 'onSaveWanted'> {
+  readonly settings: Settings;
+  readonly bootId: string;
+  readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
+  readonly stepWords?: StepWords;
+}
+
+/** Reports to the operator over one connection, and receives its orders. Puts together the classes that do each part of that. */
+export class Reporter {
+  readonly orders: OrderReceiver;
+  readonly facts: FactReporter;
+  readonly preflight: PreflightReporter;
+  readonly #options: ReporterOptions;
+  readonly #incarnations = new IncarnationTracker();
+  readonly #pending = new PendingReports();
+  readonly #repeated = new RepeatedReports();
+  readonly #connection: ReportConnection;
+  readonly #heartbeats: HeartbeatReporter;
+  readonly #steps: StepReporter;
+  readonly #savedCheckpoints: SavedCheckpointReporter;
+  #rendezvous: RendezvousAddress | undefined;
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+    const { settings, say, stepWords, alive, onEndRanks, onSaveWanted } = options;
+    const report = (draft: Draft): void => this.#report(draft);
+    this.orders = new OrderReceiver({
+      epoch: settings.epoch,
+      incarnations: this.#incarnations,
+      onEndRanks,
+      onSaveWanted,
+      onSkipped: () => this.reaped(undefined),
+    });
+    this.#connection = this.#connect();
+    const readsWatermarks = (): boolean => this.#connection.listensTo(LISTENS_TO_WATERMARKS);
+    this.#heartbeats = new HeartbeatReporter({ alive, readsWatermarks, report });
+    this.#steps = new StepReporter({
+      stepWords,
+      report: (step) => {
+        this.#heartbeats.noteStepReported();
+        report({ kind: 'step', report: step });
+      },
+    });
+    const saveDirectory = (): string | undefined => this.#incarnations.assignment?.saveDirectory;
+    this.#savedCheckpoints = new SavedCheckpointReporter({ settings, saveDirectory, say, report });
+    this.facts = new FactReporter({
+      heartbeats: this.#heartbeats,
+      steps: this.#steps,
+      savedCheckpoints: this.#savedCheckpoints,
+      repeated: this.#repeated,
+      report,
+    });
+    this.preflight = new PreflightReporter({
+      orders: this.orders,
+      pending: this.#pending,
+      repeated: this.#repeated,
+      report,
+    });
+    this.#connection.start();
+  }
+
+  get isConnected(): boolean {
+    return this.#connection.isWelcome;
+  }
+
+  /** The latest step that a rank of this pod completed. */
+  get lastStep(): number | undefined {
+    return this.#heartbeats.lastStep;
+  }
+
+  /** Checkpoints of the present incarnation whose report the operator has not acknowledged. */
+  get unreportedCheckpoints(): readonly SavedCheckpoint[] {
+    return this.#pending.unreportedCheckpointsOf(this.#incarnations.assignment?.incarnation ?? 1);
+  }
+
+  /** The ranks of `assignment` start: from now on reports are of them. */
+  begin(assignment: RankAssignment): void {
+    this.#incarnations.begin(assignment);
+    this.#repeated.forget('reaped', 'trained');
+    this.#pending.forgetReaped();
+    this.#heartbeats.begin();
+    this.#steps.begin(parseRanks(assignment.ranks, MAX_RANKS_PER_POD).length);
+    this.#savedCheckpoints.begin();
+    this.facts.begin();
+    this.#rendezvous = undefined;
+    this.#heartbeats.beat();
+  }
+
+  /** From now on every message names the address on which rank 0 listens. */
+  announceRendezvous(address: RendezvousAddress): void {
+    this.#rendezvous = address;
+    this.#heartbeats.beat();
+  }
+
+  /**
+   * Reports that every process of the incarnation is gone, with a cause if one of them failed by itself. The report is repeated until it is
+   * acknowledged, and to every new leader.
+   */
+  reaped(cause: TerminationCause | undefined): void {
+    this.#incarnations.reap();
+    const draft: Draft = { kind: 'reaped', ...(cause === undefined ? {} : { cause }) };
+    this.#repeated.forget('trained');
+    this.#repeated.keep(draft);
+    this.#report(draft);
+  }
+
+  /**
+   * Waits until every claimed checkpoint was verified, and 500 ms at most until the operator has acknowledged those that are complete, so that the
+   * termination message need not list them.
+   */
+  async finishVerifications(): Promise<void> {
+    this.#savedCheckpoints.hurry();
+    this.#steps.flush();
+    await this.#savedCheckpoints.done();
+    const untilMs = performance.now() + ACKNOWLEDGED_MS;
+    while (this.unreportedCheckpoints.length > 0 && this.isConnected && performance.now() < untilMs)
+      await delay(ACKNOWLEDGED_POLL_MS);
+  }
+
+  /** Reports how the pod ended, and waits until the operator acknowledged everything, at most `deadlineMs`. */
+  async end(cause: TerminationCause, deadlineMs: number): Promise<void> {
+    this.#stopTimers();
+    this.#sayDropped();
+    this.#report({ kind: 'ended', cause });
+    const isAcknowledged = await this.#connection.settle(deadlineMs);
+    if (!isAcknowledged)
+      this.#options.say('The operator has not acknowledged everything; the termination message holds the rest.');
+    await this.#connection.close();
+  }
+
+  /** Ends the connection without a last report. */
+  async abandon(): Promise<void> {
+    this.#stopTimers();
+    await this.#connection.close();
+  }
+
+  #connect(): ReportConnection {
+    const { settings, bootId, say, onStaleEpoch, stacks } = this.#options;
+    const { jobUid, podUid, podIndex, epoch } = settings;
+    return new ReportConnection({
+      urls: settings.reportUrls,
+      ca: settings.reportCa,
+      tokenFile: settings.tokenFile,
+      pending: this.#pending,
+      hello: { kind: 'hello', jobUid, bootId, podIndex, launcherVersion: LAUNCHER_VERSION },
+      envelope: () => ({
+        podUid,
+        epoch,
+        rendezvous: this.#rendezvous === undefined ? null : formatAddress(this.#rendezvous),
+        ...this.#incarnations.status,
+      }),
+      onListens: () => this.#heartbeats.beat(),
+      onPace: (stepsPerSecond) => this.#steps.setRate(stepsPerSecond),
+      skippedSteps: () => this.#steps.skipped + this.#pending.shedSteps,
+      onWelcome: () => {
+        for (const draft of this.#repeated.all) this.#report(draft);
+        this.#heartbeats.beat();
+      },
+      onOrder: (order) => this.orders.receive(order),
+      stacks,
+      onStaleEpoch,
+      say,
+      random: Math.random,
+    });
+  }
+
+  /** A report that is sent later still carries the state and incarnation of now. */
+  #report(draft: Draft): void {
+    this.#pending.add({ ...draft, ...this.#incarnations.status });
+    this.#connection.pump();
+  }
+
+  #stopTimers(): void {
+    this.#heartbeats.stop();
+    this.#steps.stop();
+  }
+
+  #sayDropped(): void {
+    const dropped = describeDropped({
+      skippedSteps: this.#steps.skipped,
+      shedSteps: this.#pending.shedSteps,
+      droppedFacts: this.facts.droppedFacts,
+      droppedSaves: this.#savedCheckpoints.droppedSaves,
+    });
+    for (const sentence of dropped) this.#options.say(sentence);
+  }
+}
