@@ -1,6 +1,6 @@
-import { isCutOff, placesOfSaves, savesAmong, whyIncomplete, type EngineFormat } from './engine-saves.ts';
+import { placesOfSaves, savesAmong, whyIncomplete } from './engine-saves.ts';
+import type { EngineFormat } from './formats/checkpoint-format.ts';
 
-const bytes = (...values: readonly number[]): Uint8Array => Uint8Array.from(values);
 const files = (...paths: readonly string[]): readonly { readonly path: string; readonly bytes: number }[] =>
   paths.map((path) => ({ path, bytes: 7 }));
 
@@ -119,17 +119,5 @@ describe('a save is not complete', () => {
   it('of one rank has its random state under another name', () => {
     expect(whyIncomplete('hugging-face', files(...trainer, 'rng_state.pth'), 1)).toBeUndefined();
     expect(whyIncomplete('hugging-face', files(...trainer, 'rng_state_0.pth'), 1)).toBe('it has no rng_state.pth');
-  });
-});
-
-describe('a file of PyTorch is cut off', () => {
-  const head = bytes(0x50, 0x4b, 3, 4, 0, 0);
-  it.each<[string, Uint8Array, Uint8Array, boolean]>([
-    ['where the archive has no end', head, bytes(1, 2, 3, 4, 5, 6), true],
-    ['where it is shorter than an end', head, head, true],
-    ['not where its end is there', head, bytes(0x50, 0x4b, 5, 6, 0, 0), false],
-    ['not as far as is known, where it is no archive', bytes(0x80, 2), bytes(1, 2, 3, 4), false],
-  ])('%s', (_sentence, first, last, want) => {
-    expect(isCutOff(first, last)).toBe(want);
   });
 });

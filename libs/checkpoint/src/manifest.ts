@@ -3,9 +3,6 @@ import { z } from 'zod';
 
 const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** Name of the file that completes a checkpoint: written last, by rename, after every file it lists is on disk. */
-export const MANIFEST_FILE = 'manifest.json';
-
 const ManifestFile = z.strictObject({
   path: z
     .string()

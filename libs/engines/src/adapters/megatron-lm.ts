@@ -1,12 +1,13 @@
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { EngineRefusal } from '../engine-refusal.ts';
-import { checkpointFormat, RESUME_ARGUMENTS } from '../megatron/checkpoint-words.ts';
+import { RESUME_ARGUMENTS } from '../megatron/checkpoint-words.ts';
 import { megatronWords, wordRefusals } from '../megatron/megatron-words.ts';
 import { MEGATRON_RELEASES, megatronRelease, type MegatronRelease } from '../megatron/releases.ts';
 import type { Asked, Told } from '../megatron/told.ts';
 import { argumentRefusal } from '../megatron/user-arguments.ts';
 import { modelOfJob } from '../model-of-job.ts';
 import { literally, refused, type RenderContext, type Rendering } from '../rendering.ts';
+import { savedCheckpoints } from '../saved-checkpoints.ts';
 import { userEnvironment } from './user-environment.ts';
 
 /** `megatron-lm`: a program of NVIDIA/Megatron-LM, told everything in its arguments. */
@@ -19,7 +20,6 @@ export function renderMegatronLm(spec: EffectiveSpec, context: RenderContext): R
     wordRefusals(asked, told)[0] ?? argumentRefusal(asked, told) ?? variableRefusal(spec, variablesOf(told));
   if (refusal !== undefined) return refused(refusal);
   const { hostMemoryGibPerGpu } = spec.layout.memory ?? {};
-  const saves = spec.checkpoint !== undefined && checkpointFormat(asked) === 'torch_dist';
   return {
     kind: 'rendered',
     release: release.tag,
@@ -30,7 +30,7 @@ export function renderMegatronLm(spec: EffectiveSpec, context: RenderContext): R
     env: { ...userEnvironment(spec), ...variablesOf(told) },
     ports: [],
     stepLines: 'megatron',
-    ...(saves ? { checkpoints: 'torch_dist' as const } : {}),
+    ...(spec.checkpoint === undefined ? {} : savedCheckpoints('megatron-lm')),
     ...(hostMemoryGibPerGpu === undefined ? {} : { hostMemoryGibPerGpu }),
     notes: notesOf(spec, { release, told }),
   };

@@ -1,23 +1,19 @@
 /** How is it told to Megatron-LM what it saves, in which form, and what it begins with? */
 import { POD_PATHS } from '@coxswain/api-types';
+import { megatronFormat, startFormats, TORCH_DIST, torchDistConverter } from '@coxswain/checkpoint';
+import { FORMAT_OF_SHARDING, type LayoutCheckpointFormat } from '@coxswain/layout';
 import { inside } from '../paths.ts';
 import { type Asked, byDefault, flag, flagOf, kept, note, refuse, switchOf, type Told } from './told.ts';
 import { isFsdp, stateImplementation } from './state-words.ts';
 
-type Format = NonNullable<NonNullable<Asked['layout']['checkpointPolicy']>['format']>;
+/** The format that fits every state that FSDP does not shard. */
+const PLAIN_FORMAT = TORCH_DIST.megatron.layoutFormat;
+const MEGATRON_FSDP = 'megatron-fsdp';
 
-const FORMATS: Readonly<Partial<Record<Format, string>>> = {
-  torch_dist: 'torch_dist',
-  torch_dcp: 'torch_dcp',
-  fsdp_dtensor: 'fsdp_dtensor',
-  legacy: 'torch',
-};
-
-/** The format in which states are saved, told or not. */
-export function checkpointFormat({ layout }: Pick<Asked, 'layout'>): string {
-  const { format } = layout.checkpointPolicy ?? {};
-  if (format !== undefined) return FORMATS[format] ?? format;
-  return stateImplementation({ layout }) === 'megatron-fsdp' ? 'fsdp_dtensor' : 'torch_dist';
+/** The format of checkpoints, as a layout names it, also where this layout leaves it out. */
+function checkpointFormat({ layout }: Pick<Asked, 'layout'>): LayoutCheckpointFormat {
+  const isMegatronFsdp = stateImplementation({ layout }) === MEGATRON_FSDP;
+  return layout.checkpointPolicy?.format ?? (isMegatronFsdp ? FORMAT_OF_SHARDING[MEGATRON_FSDP] : PLAIN_FORMAT);
 }
 
 export function checkpointWords(asked: Asked): readonly Told[] {
@@ -49,10 +45,10 @@ function formatWords(asked: Asked): readonly Told[] {
   const field = 'layout.checkpointPolicy.format';
   const format = checkpointFormat(asked);
   const implementation = stateImplementation(asked);
-  const told = layout.checkpointPolicy?.format;
-  if (told !== undefined && FORMATS[told] === undefined)
-    return refuse('format-of-megatron', field, `Megatron-LM does not save ${told}`, 'use torch_dist');
-  const needs = FORMAT_NEEDS[format];
+  const use = megatronFormat(format);
+  if (use === undefined)
+    return refuse('format-of-megatron', field, `Megatron-LM does not save ${format}`, `use ${PLAIN_FORMAT}`);
+  const needs = shardingOf(format);
   if (needs !== undefined && needs !== implementation)
     return refuse(
       'format-fits-states',
@@ -60,31 +56,35 @@ function formatWords(asked: Asked): readonly Told[] {
       `checkpoints of format ${format} go with states.implementation ${needs}, which is ${implementation}`,
       'leave checkpointPolicy.format out',
     );
-  if (format === 'torch' && isFsdp(asked))
+  if (use.excludesFsdp === true && isFsdp(asked))
     return refuse(
       'format-fits-states',
       field,
       `states that ${implementation} shards are not saved in the legacy format`,
       'leave checkpointPolicy.format out',
     );
-  if (format === 'torch_dcp' && (layout.tensorParallelDegree > 1 || layout.pipelineParallelDegree > 1))
+  if (use.isDataParallelOnly === true && (layout.tensorParallelDegree > 1 || layout.pipelineParallelDegree > 1))
     return refuse(
       'torch-dcp-is-data-parallel',
       field,
-      'Megatron-LM saves torch_dcp only without tensor and pipeline parallelism',
-      'use torch_dist',
+      `Megatron-LM saves ${format} only without tensor and pipeline parallelism`,
+      `use ${PLAIN_FORMAT}`,
     );
-  if (format !== 'torch_dist' && spec.checkpoint !== undefined)
+  if (!use.isObserved && spec.checkpoint !== undefined)
     return refuse(
       'checkpoints-are-seen',
       'checkpoint',
-      `a checkpoint of format ${format} is not seen to be complete, so that the job would never resume from one`,
-      'save torch_dist, which goes with distributed-optimizer and ddp, or leave checkpoint out',
+      `a checkpoint of format ${use.option} is not seen to be complete, so that the job would never resume from one`,
+      `save ${PLAIN_FORMAT}, which goes with distributed-optimizer and ddp, or leave checkpoint out`,
     );
-  return flag(told === undefined ? 'layout.states.implementation' : field, '--ckpt-format', format);
+  const isGiven = layout.checkpointPolicy?.format !== undefined;
+  return flag(isGiven ? field : 'layout.states.implementation', '--ckpt-format', use.option);
 }
 
-const FORMAT_NEEDS: Readonly<Record<string, string>> = { torch_dcp: 'fsdp2', fsdp_dtensor: 'megatron-fsdp' };
+/** The implementation of sharding whose state only this format holds; undefined for other formats. */
+function shardingOf(format: LayoutCheckpointFormat): string | undefined {
+  return Object.entries(FORMAT_OF_SHARDING).find(([, only]) => only === format)?.[0];
+}
 
 function policyWords(asked: Asked): readonly Told[] {
   const { checkpointPolicy: policy } = asked.layout;
@@ -155,14 +155,13 @@ function local({ layout, spec }: Asked, everySteps: number): readonly Told[] {
 function initialWords({ spec: { initialWeights } }: Asked): readonly Told[] {
   if (initialWeights === undefined) return [];
   const { format, path } = initialWeights;
-  if (format !== 'torch_dist')
+  const taken = startFormats('megatron-lm');
+  if (!taken.includes(format))
     return refuse(
       'initial-weights-of-megatron',
       'initialWeights.format',
-      `Megatron-LM begins with weights in torch_dist, not in ${format}`,
-      format === 'safetensors'
-        ? 'convert them by AutoBridge of Megatron-Bridge'
-        : 'convert them by tools/checkpoint of Megatron-LM',
+      `Megatron-LM begins with weights in ${taken.join(' or ')}, not in ${format}`,
+      `convert them by ${torchDistConverter(format)}`,
     );
   return [
     ...flag('initialWeights.path', '--pretrained-checkpoint', inside(POD_PATHS.initialWeights, path)),

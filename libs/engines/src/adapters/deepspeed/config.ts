@@ -1,5 +1,6 @@
 /** What DeepSpeed's own file says of a job (deepspeed 0.19.8, runtime/config.py and the classes below it). */
 import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec, stepsOf } from '@coxswain/api-types';
+import { isUniversal } from '@coxswain/checkpoint';
 import type { ParallelLayout } from '@coxswain/layout';
 import { given, type Json } from '../check.ts';
 import { accumulationOf } from '../job-file.ts';
@@ -28,7 +29,7 @@ export function deepSpeedConfig(spec: EffectiveSpec): Section {
     pipeline: layout.pipelineParallelDegree === 1 ? undefined : { stages: layout.pipelineParallelDegree },
     expert_parallel: expertsOf(layout),
     activation_checkpointing: recomputeOf(layout),
-    checkpoint: layout.checkpointPolicy?.format === 'deepspeed-universal' ? { load_universal: true } : undefined,
+    checkpoint: isUniversal(layout) ? { load_universal: true } : undefined,
   });
 }
 

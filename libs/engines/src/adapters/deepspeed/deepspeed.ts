@@ -1,6 +1,8 @@
 /** `deepspeed`: a script of the user's that calls deepspeed.initialize, and the file that configures it. */
 import { ENGINE_RELEASES, type EffectiveSpec, RANK_ENV } from '@coxswain/api-types';
+import { isUniversal } from '@coxswain/checkpoint';
 import { literally, refused, type Rendering } from '../../rendering.ts';
+import { savedCheckpoints } from '../../saved-checkpoints.ts';
 import { commandRefusal } from '../arguments.ts';
 import { beyondEngine } from '../beyond-engine.ts';
 import { firstRefusal } from '../check.ts';
@@ -49,7 +51,7 @@ export function renderDeepSpeed(spec: EffectiveSpec): Rendering {
     ports: [],
     ...(hostMemory === undefined ? {} : { hostMemoryGibPerGpu: hostMemory }),
     stepLines: 'deepspeed',
-    checkpoints: 'deepspeed',
+    ...savedCheckpoints('deepspeed'),
     notes: notesOf(spec),
   };
 }
@@ -92,7 +94,7 @@ const NOTES: readonly Note[] = [
     text: 'The script saves into COXSWAIN_SAVE_DIR, and loads from COXSWAIN_RESUME_ROOT the tag that COXSWAIN_RESUME_FROM ends with.',
   },
   {
-    applies: ({ layout }) => layout.checkpointPolicy?.format === 'deepspeed-universal',
+    applies: ({ layout }) => isUniversal(layout),
     text: 'checkpoint.load_universal is set: what is resumed from has to be converted by ds_to_universal before.',
   },
   {

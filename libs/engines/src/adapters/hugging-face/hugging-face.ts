@@ -1,6 +1,7 @@
 /** `hugging-face`: a script of the user's around Trainer, told by the arguments that HfArgumentParser reads into TrainingArguments. */
 import { ENGINE_RELEASES, type EffectiveSpec, RANK_ENV } from '@coxswain/api-types';
 import { type EngineFile, literally, refused, type Rendering } from '../../rendering.ts';
+import { savedCheckpoints } from '../../saved-checkpoints.ts';
 import { argumentRefusal, commandRefusal } from '../arguments.ts';
 import { beyondEngine } from '../beyond-engine.ts';
 import { firstRefusal, type Json } from '../check.ts';
@@ -52,7 +53,7 @@ export function renderHuggingFace(spec: EffectiveSpec): Rendering {
       ? {}
       : { hostMemoryGibPerGpu: layout.memory.hostMemoryGibPerGpu }),
     stepLines: 'hugging-face',
-    checkpoints: 'hugging-face',
+    ...savedCheckpoints('hugging-face'),
     notes: notesOf(spec),
   };
 }

@@ -1,10 +1,11 @@
 /** `megatron-bridge`: Megatron-LM's core, told by a configuration in Python that a recipe may begin. */
 import { type EffectiveSpec, RANK_ENV } from '@coxswain/api-types';
-import { checkpointFormat, RESUME_ARGUMENTS } from '../../megatron/checkpoint-words.ts';
+import { RESUME_ARGUMENTS } from '../../megatron/checkpoint-words.ts';
 import { megatronWords, wordRefusals } from '../../megatron/megatron-words.ts';
 import { megatronRelease } from '../../megatron/releases.ts';
 import type { Asked, Told } from '../../megatron/told.ts';
 import { literally, refused, type RenderContext, type Rendering } from '../../rendering.ts';
+import { savedCheckpoints } from '../../saved-checkpoints.ts';
 import { given, type Json } from '../check.ts';
 import { askedOf, variableRefusal, variablesOf } from '../megatron-lm.ts';
 import { userEnvironment } from '../user-environment.ts';
@@ -34,7 +35,6 @@ export function renderMegatronBridge(spec: EffectiveSpec, context: RenderContext
     variableRefusal(spec, variablesOf(told));
   if (refusal !== undefined) return refused(refusal);
   const { hostMemoryGibPerGpu } = spec.layout.memory ?? {};
-  const saves = spec.checkpoint !== undefined && checkpointFormat(asked) === 'torch_dist';
   return {
     kind: 'rendered',
     release: release.tag,
@@ -49,7 +49,7 @@ export function renderMegatronBridge(spec: EffectiveSpec, context: RenderContext
     env: { ...userEnvironment(spec), ...variablesOf(told) },
     ports: [],
     stepLines: 'megatron',
-    ...(saves ? { checkpoints: 'torch_dist' as const } : {}),
+    ...(spec.checkpoint === undefined ? {} : savedCheckpoints('megatron-bridge')),
     ...(hostMemoryGibPerGpu === undefined ? {} : { hostMemoryGibPerGpu }),
     notes: notesOf(spec, told),
   };

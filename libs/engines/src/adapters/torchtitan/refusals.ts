@@ -1,5 +1,6 @@
 /** What can no TorchTitan that is rendered for do of a job? */
 import type { EffectiveSpec } from '@coxswain/api-types';
+import { startFormats } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
 import { modelOfJob } from '../../model-of-job.ts';
 import { optimizersDiffer, ratesOutlastTraining, ratesRise } from '../../said-together.ts';
@@ -80,8 +81,8 @@ const WORDS = lacking(ENGINE, [
   {
     field: 'initialWeights.format',
     valueOf: ({ initialWeights }) => initialWeights?.format,
-    taken: ['safetensors', 'dcp'],
-    fallback: 'give weights as safetensors or dcp',
+    taken: startFormats(ENGINE),
+    fallback: `give weights as ${startFormats(ENGINE).join(' or ')}`,
   },
 ]);
 

@@ -1,5 +1,6 @@
 /** What both ways of configuring TorchTitan are told alike, by the dotted names that its options have in either. */
 import { type EffectiveSpec, POD_PATHS, stepsOf } from '@coxswain/api-types';
+import { SAFETENSORS } from '@coxswain/checkpoint';
 import type { ParallelLayout } from '@coxswain/layout';
 import { inside } from '../../paths.ts';
 import { given, type Json } from '../check.ts';
@@ -119,7 +120,7 @@ function checkpointSettings({ checkpoint, initialWeights, layout }: EffectiveSpe
     'checkpoint.keep_latest_k': checkpoint === undefined ? undefined : 0,
     'checkpoint.async_mode': layout.checkpointPolicy?.asyncSave === true ? 'async' : undefined,
     'checkpoint.initial_load_path': begins,
-    'checkpoint.initial_load_in_hf': initialWeights?.format === 'safetensors' ? true : undefined,
+    'checkpoint.initial_load_in_hf': initialWeights?.format === SAFETENSORS.weights ? true : undefined,
   });
 }
 

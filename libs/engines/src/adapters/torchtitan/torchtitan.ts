@@ -1,6 +1,7 @@
 /** `torchtitan`: PyTorch's own trainer of its own models. */
 import { ENGINE_RELEASES, type EffectiveSpec, RANK_ENV } from '@coxswain/api-types';
 import { refused, type Rendering } from '../../rendering.ts';
+import { savedCheckpoints } from '../../saved-checkpoints.ts';
 import { beyondEngine } from '../beyond-engine.ts';
 import { firstRefusal } from '../check.ts';
 import { userEnvironment } from '../user-environment.ts';
@@ -33,7 +34,7 @@ export function renderTorchTitan(spec: EffectiveSpec): Rendering {
     ports: [],
     ...(hostMemory === undefined ? {} : { hostMemoryGibPerGpu: hostMemory }),
     stepLines: 'torchtitan',
-    checkpoints: 'dcp',
+    ...savedCheckpoints('torchtitan'),
     notes: notesOf(spec, isToml),
   };
 }
