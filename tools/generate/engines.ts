@@ -99,16 +99,16 @@ function takes(options: readonly string[], option: string): boolean {
 
 function section({ name, abilities }: Engine): readonly string[] {
   if (!isEngineName(name)) return [];
-  const { words, traps } = ENGINE_GUIDES[name];
-  const options = words.map(({ word, to, note = '' }) => [`\`${word}\``, code(to), note]);
+  const { fields, traps } = ENGINE_GUIDES[name];
+  const rendered = fields.map(({ field, to, note = '' }) => [`\`${field}\``, code(to), note]);
   const known = traps.map(({ what, answer, source }) => [what, answer, source]);
   return [
     '',
     `## ${name}`,
     '',
     `Read in: ${abilities.source}.`,
-    ...(options.length === 0 ? [] : ['', table(['Field of the job', 'Option of the engine', 'Note'], options)]),
-    ...(known.length === 0 ? [] : ['', table(['Known trap', 'What Coxswain does', 'Source'], known)]),
+    ...(rendered.length === 0 ? [] : ['', table(['Field of the job', 'What the engine calls it', 'Note'], rendered)]),
+    ...(known.length === 0 ? [] : ['', table(['Known trap', 'What Coxswain does about it', 'Source'], known)]),
   ];
 }
 

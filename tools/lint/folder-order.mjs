@@ -26,6 +26,7 @@ export const FOLDER_ORDER = {
     'renderings',
     'goodput',
     'incidents',
+    'checkpoints',
     'jobs',
     'layouts',
     'plans',

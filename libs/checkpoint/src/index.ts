@@ -1,18 +1,15 @@
-export {
-  ENDS_BYTES,
-  isCutOff,
-  PARTS,
-  placesOfSaves,
-  savesAmong,
-  whyIncomplete,
-  type EngineFormat,
-  type EngineSave,
-  type SavedFile,
-} from './engine-saves.ts';
+export { saveLocations, candidateSaves, describeIncomplete, type EngineSave } from './engine-saves.ts';
 export { filesOfRanks } from './files-of-ranks.ts';
 export type { RanksOfGang } from './files-of-ranks.ts';
-export { CheckpointManifest, MANIFEST_FILE } from './manifest.ts';
+export type { EngineFormat, SavedFile } from './formats/checkpoint-format.ts';
+export { isUniversal } from './formats/deepspeed/deepspeed.ts';
+export { megatronFormat, savedFormat, startFormats, wholenessCheck } from './formats/formats.ts';
+export { MANIFEST_FILE } from './formats/reference/reference.ts';
+export { SAFETENSORS } from './formats/safetensors/safetensors.ts';
+export { TORCH_DIST, torchDistConverter } from './formats/torch-dist/torch-dist.ts';
+export { END_BYTES, isTruncated } from './formats/torch-save.ts';
+export { CheckpointManifest } from './manifest.ts';
 export { newestRestorable } from './newest-restorable.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';
-export { whyNotLoadedBy } from './who-loads.ts';
+export { describeLoadRefusal } from './load-refusal.ts';

@@ -3,9 +3,6 @@ import { z } from 'zod';
 
 const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** Name of the file that completes a checkpoint: written last, by rename, after every file it lists is on disk. */
-export const MANIFEST_FILE = 'manifest.json';
-
 const ManifestFile = z.strictObject({
   path: z
     .string()
@@ -20,7 +17,7 @@ const ManifestFile = z.strictObject({
     .describe('Absent: of a file that was too large to be read once more by the launcher that wrote the manifest.'),
 });
 
-/** What a saved checkpoint says of itself. Engines may add fields; unknown ones are kept out of the way, not refused. */
+/** The manifest of a checkpoint. Engines can add fields; unknown fields are ignored. */
 export const CheckpointManifest = z
   .object({
     formatVersion: z.literal(1),
@@ -43,4 +40,5 @@ export const CheckpointManifest = z
       .refine((files) => new Set(files.map(({ path }) => path)).size === files.length, 'must list each file once'),
   })
   .meta({ id: 'CheckpointManifest' });
+/** See the schema of the same name. */
 export type CheckpointManifest = z.infer<typeof CheckpointManifest>;

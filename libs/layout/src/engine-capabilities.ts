@@ -1,4 +1,5 @@
 /** What can each engine be told? One table of rows that are read against each other, and therefore one file of more than 400 lines. */
+import { FORMATS_BY_FAMILY, type LayoutCheckpointFormat } from './checkpoint-formats.ts';
 import type { ExpertLayout } from './expert-layout.ts';
 import type { LayoutEngine } from './layout-facts.ts';
 import type { OffloadRule } from './memory-policy.ts';
@@ -30,7 +31,7 @@ export interface EngineCapabilities {
   readonly balances: readonly NonNullable<ExpertLayout['balance']>[];
   readonly attention: readonly Attention[];
   readonly precisions: readonly NonNullable<Kernel['precision']>[];
-  readonly checkpointFormats: readonly NonNullable<NonNullable<ParallelLayout['checkpointPolicy']>['format']>[];
+  readonly checkpointFormats: readonly LayoutCheckpointFormat[];
   /** What to do with an option that it cannot be told; absent: leave it out. */
   readonly wayOut?: string;
 }
@@ -166,7 +167,7 @@ const MEGATRON: EngineCapabilities = {
   balances: ['none', 'aux-loss', 'bias'],
   attention: ['auto', 'flash', 'fused', 'unfused', 'local'],
   precisions: ['fp32', 'fp16', 'bf16', 'fp8', 'mxfp8', 'nvfp4'],
-  checkpointFormats: ['torch_dist', 'torch_dcp', 'fsdp_dtensor', 'legacy'],
+  checkpointFormats: FORMATS_BY_FAMILY.megatron,
 };
 
 /** An engine that is told degrees and nothing else. */
@@ -204,7 +205,7 @@ const TORCHTITAN: EngineCapabilities = {
   balances: ['none', 'bias'],
   attention: ['auto', 'flex'],
   precisions: ['fp32', 'bf16', 'fp8', 'mxfp8'],
-  checkpointFormats: ['dcp'],
+  checkpointFormats: FORMATS_BY_FAMILY.torchtitan,
 };
 
 const DEEPSPEED: EngineCapabilities = {
@@ -222,7 +223,7 @@ const DEEPSPEED: EngineCapabilities = {
   balances: ['none', 'aux-loss'],
   attention: ['auto', 'flash'],
   precisions: ['fp32', 'fp16', 'bf16'],
-  checkpointFormats: ['deepspeed', 'deepspeed-universal'],
+  checkpointFormats: FORMATS_BY_FAMILY.deepspeed,
 };
 
 /** What each engine can be told; a fork has a row of its own. Read in the repositories named in `source`, at those commits. */
@@ -255,7 +256,7 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
     optimizers: ['adamw'],
     offloads: [],
     balances: ['none', 'aux-loss'],
-    checkpointFormats: ['galvatron'],
+    checkpointFormats: FORMATS_BY_FAMILY.galvatron,
   },
   mindspeed: {
     ...MEGATRON,
@@ -268,7 +269,7 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
     ...MEGATRON,
     source: 'mindspore-lab/mindformers fd4deebc1',
     options: [...OLDER_MEGATRON_OPTIONS, 'tensorPlacements'],
-    checkpointFormats: ['mindspore'],
+    checkpointFormats: FORMATS_BY_FAMILY.mindspore,
     contextAlgorithms: [],
     dynamic: [],
     zeroStages: [0, 1],
@@ -400,7 +401,7 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
       'kernel',
       'checkpointPolicy.format',
     ],
-    checkpointFormats: ['dcp'],
+    checkpointFormats: FORMATS_BY_FAMILY.torchtitan,
     contextAlgorithms: ['ulysses'],
     zeroStages: [0, 3],
   },
@@ -451,6 +452,6 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
     dispatchers: ['allgather', 'alltoall', 'alltoall-2d', 'deepep', 'hybridep', 'ncclep'],
     balances: ['none', 'aux-loss', 'bias', 'adaptive-degree'],
     attention: ['auto', 'flash', 'fused', 'flex', 'unfused', 'local'],
-    checkpointFormats: ['torch_dist', 'torch_dcp', 'fsdp_dtensor', 'dcp', 'bytecheckpoint', 'legacy'],
+    checkpointFormats: FORMATS_BY_FAMILY.custom,
   },
 };

@@ -1,3 +1,4 @@
+import { SUGGESTED_FORMATS } from './checkpoint-formats.ts';
 import { ENGINE_CAPABILITIES, type EngineCapabilities } from './engine-capabilities.ts';
 import { LAYOUT_ENGINES, type LayoutEngine } from './layout-facts.ts';
 import type { ParallelLayout } from './parallel-layout.ts';
@@ -66,11 +67,12 @@ function askedOf(layout: ParallelLayout): readonly Asked[] {
     ...askedOfExperts(layout),
     ...oneOf('kernel.attention', layout.kernel?.attention, (able) => able.attention, ['auto']),
     ...oneOf('kernel.precision', layout.kernel?.precision, (able) => able.precisions, ['mxfp8', 'fp8', 'bf16']),
-    ...oneOf('checkpointPolicy.format', layout.checkpointPolicy?.format, (able) => able.checkpointFormats, [
-      'torch_dist',
-      'dcp',
-      'deepspeed',
-    ]),
+    ...oneOf(
+      'checkpointPolicy.format',
+      layout.checkpointPolicy?.format,
+      (able) => able.checkpointFormats,
+      SUGGESTED_FORMATS,
+    ),
     ...leavesOf(layout).map(({ option, value }) => ({
       option,
       value,

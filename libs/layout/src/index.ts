@@ -1,6 +1,8 @@
 export { MAX_PLANNED_GPUS, MAX_WORLD_SIZE } from './degree.ts';
 export { ParallelLayout, formatLayout, worldSize } from './parallel-layout.ts';
 export type { RankAxis } from './parallel-layout.ts';
+export { FORMAT_OF_SHARDING } from './checkpoint-formats.ts';
+export type { LayoutCheckpointFormat } from './checkpoint-formats.ts';
 export { MAX_LISTED_STAGES } from './pipeline-plan.ts';
 export { OffloadRule, RECOMPUTED_MODULES } from './memory-policy.ts';
 export { MODEL_SIZES, ModelShape } from './model-shape.ts';

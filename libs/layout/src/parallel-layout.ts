@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LAYOUT_CHECKPOINT_FORMATS } from './checkpoint-formats.ts';
 import { CommunicationPolicy } from './communication-policy.ts';
 import { degree } from './degree.ts';
 import { ExpertLayout } from './expert-layout.ts';
@@ -27,20 +28,7 @@ const KernelPolicy = z
 
 const CheckpointPolicy = z
   .strictObject({
-    format: z
-      .enum([
-        'torch_dist',
-        'torch_dcp',
-        'fsdp_dtensor',
-        'dcp',
-        'deepspeed',
-        'deepspeed-universal',
-        'bytecheckpoint',
-        'galvatron',
-        'mindspore',
-        'legacy',
-      ])
-      .optional(),
+    format: z.enum(LAYOUT_CHECKPOINT_FORMATS).optional(),
     optimizerReshard: z
       .enum(['none', 'data-parallel', 'full'])
       .optional()

@@ -2,7 +2,7 @@
 import { constants } from 'node:fs';
 import { open, opendir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ENDS_BYTES, isCutOff, MANIFEST_FILE, PARTS, type SavedFile } from '@coxswain/checkpoint';
+import { END_BYTES, isTruncated, MANIFEST_FILE, type SavedFile, wholenessCheck } from '@coxswain/checkpoint';
 import { errnoOf } from '../checkpoints/checkpoint-files.ts';
 
 /** Most files of one save: 16,384 ranks with six files each. Further files are ignored. */
@@ -10,7 +10,7 @@ const MOST_FILES = 100_000;
 const MOST_FOLDERS_DEEP = 4;
 /** Largest size of the small files that name the newest save. */
 const MOST_TEXT_BYTES = 4_096;
-/** Of the state that the Trainer keeps beside its tensors. */
+/** Of a JSON file that a format keeps beside its tensors. */
 const MOST_JSON_BYTES = 64 * 1024 * 1024;
 
 export interface FoundFile extends SavedFile {
@@ -55,8 +55,9 @@ async function* pathsBelow(directory: string, folder: string): AsyncGenerator<st
 /** Why a file is truncated, for formats whose bytes show it; undefined if no file is known to be truncated. */
 export async function whatIsCutOff(directory: string, files: readonly SavedFile[]): Promise<string | undefined> {
   for (const { path, bytes } of files) {
-    if (PARTS.test(path) && (await endsEarly(join(directory, path), bytes))) return `${path} is cut off`;
-    if (path === 'trainer_state.json' && !(await isJson(join(directory, path), bytes))) return `${path} is cut off`;
+    const check = wholenessCheck(path);
+    if (check === 'archive' && (await endsEarly(join(directory, path), bytes))) return `${path} is cut off`;
+    if (check === 'json' && !(await isJson(join(directory, path), bytes))) return `${path} is cut off`;
   }
   return undefined;
 }
@@ -64,12 +65,12 @@ export async function whatIsCutOff(directory: string, files: readonly SavedFile[
 async function endsEarly(path: string, bytes: number): Promise<boolean> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
-    const ends = [0, Math.max(0, bytes - ENDS_BYTES)].map(async (position) => {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(ENDS_BYTES), 0, ENDS_BYTES, position);
+    const ends = [0, Math.max(0, bytes - END_BYTES)].map(async (position) => {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(END_BYTES), 0, END_BYTES, position);
       return buffer.subarray(0, bytesRead);
     });
     const [head = Buffer.alloc(0), tail = Buffer.alloc(0)] = await Promise.all(ends);
-    return isCutOff(head, tail);
+    return isTruncated(head, tail);
   } finally {
     await file.close();
   }

@@ -1,3 +1,4 @@
+import { CONFIGURATION_BOUND_FORMAT, LAYOUT_INDEPENDENT_FORMATS } from '../checkpoint-formats.ts';
 import { type ParallelLayout, worldSize } from '../parallel-layout.ts';
 import { brokenIf, type OptionRule } from './option-rule.ts';
 
@@ -14,7 +15,7 @@ export const restoreRules: readonly OptionRule[] = [
       const saved = restoreFrom.layout;
       const changed = RESTORE_DEGREES.filter(({ of }) => of(saved) !== of(layout));
       const policy = saved.checkpointPolicy;
-      const readsAnything = policy?.optimizerReshard === 'full' || ANY_LAYOUT_FORMATS.has(policy?.format ?? '');
+      const readsAnything = policy?.optimizerReshard === 'full' || LAYOUT_INDEPENDENT_FORMATS.has(policy?.format ?? '');
       const was = saved.states?.optimizer ?? 'adamw';
       const becomes = layout.states?.optimizer ?? 'adamw';
       const first = changed[0];
@@ -28,7 +29,7 @@ export const restoreRules: readonly OptionRule[] = [
             `save with checkpointPolicy.optimizerReshard full to change it`,
         ),
         ...brokenIf(
-          policy?.format === 'galvatron' && !isSameDivision(saved, layout),
+          policy?.format === CONFIGURATION_BOUND_FORMAT && !isSameDivision(saved, layout),
           'perLayer',
           () => 'a Galvatron checkpoint is loaded only with the configuration it was saved with',
         ),
@@ -42,15 +43,6 @@ export const restoreRules: readonly OptionRule[] = [
     },
   },
 ];
-
-/** Formats whose states any layout reads. */
-const ANY_LAYOUT_FORMATS: ReadonlySet<string> = new Set([
-  'torch_dcp',
-  'dcp',
-  'fsdp_dtensor',
-  'deepspeed-universal',
-  'bytecheckpoint',
-]);
 
 const RESTORE_DEGREES: readonly { readonly field: string; readonly of: (layout: ParallelLayout) => number }[] = [
   { field: 'tensorParallelDegree', of: (layout) => layout.tensorParallelDegree },

@@ -1,8 +1,10 @@
+import { FORMAT_OF_SHARDING } from '../checkpoint-formats.ts';
 import { nearest, nearestDivisor } from '../nearest.ts';
 import type { StateSharding } from '../state-sharding.ts';
 import { brokenIf, MEGATRON_FAMILY, type OptionRule } from './option-rule.ts';
 
 const MEGATRON = 'Megatron-LM';
+const MEGATRON_FSDP_FORMAT = FORMAT_OF_SHARDING['megatron-fsdp'];
 
 /** Rules of sharded states and optimizers. */
 export const stateRules: readonly OptionRule[] = [
@@ -53,16 +55,17 @@ export const stateRules: readonly OptionRule[] = [
   {
     name: 'megatronFsdpHasItsFormat',
     source: MEGATRON,
-    statement: 'megatron-fsdp saves fsdp_dtensor and trains with adamw or sgd',
+    statement: `megatron-fsdp saves ${MEGATRON_FSDP_FORMAT} and trains with adamw or sgd`,
     check: ({ states, checkpointPolicy }) => {
       if (states?.implementation !== 'megatron-fsdp') return [];
-      const format = checkpointPolicy?.format ?? 'fsdp_dtensor';
+      const format = checkpointPolicy?.format ?? MEGATRON_FSDP_FORMAT;
       const optimizer = states.optimizer ?? 'adamw';
       return [
         ...brokenIf(
-          format !== 'fsdp_dtensor',
+          format !== MEGATRON_FSDP_FORMAT,
           'checkpointPolicy/format',
-          () => `checkpointPolicy.format ${format} cannot hold the states of megatron-fsdp; use fsdp_dtensor`,
+          () =>
+            `checkpointPolicy.format ${format} cannot hold the states of megatron-fsdp; use ${MEGATRON_FSDP_FORMAT}`,
         ),
         ...brokenIf(
           optimizer !== 'adamw' && optimizer !== 'sgd',

@@ -1,7 +1,8 @@
 /** `torchtitan`: PyTorch's own trainer of its own models. */
 import { ENGINE_RELEASES, type EffectiveSpec, RANK_ENV } from '@coxswain/api-types';
 import { refused, type Rendering } from '../../rendering.ts';
-import { beyondEngine } from '../beyond-engine.ts';
+import { savedCheckpoints } from '../../saved-checkpoints.ts';
+import { unsupportedOption } from '../unsupported-option.ts';
 import { firstRefusal } from '../check.ts';
 import { userEnvironment } from '../user-environment.ts';
 import { argumentsRefusal } from './arguments.ts';
@@ -12,11 +13,12 @@ import { renderToml, TOML_REFUSALS } from './toml.ts';
 
 const NEWEST = ENGINE_RELEASES.torchtitan[0];
 
+/** Renders a job for TorchTitan. */
 export function renderTorchTitan(spec: EffectiveSpec): Rendering {
   const { engine, layout, checkpoint } = spec;
   const release = engine.release ?? NEWEST;
   const isToml = release?.startsWith('v0.2') === true;
-  const beyond = beyondEngine(isToml ? 'torchtitan-toml' : 'torchtitan', layout);
+  const beyond = unsupportedOption(isToml ? 'torchtitan-toml' : 'torchtitan', layout);
   const refusal =
     beyond ??
     firstRefusal([...REFUSALS, ...(isToml ? TOML_REFUSALS : MODULE_REFUSALS)], spec) ??
@@ -33,12 +35,12 @@ export function renderTorchTitan(spec: EffectiveSpec): Rendering {
     ports: [],
     ...(hostMemory === undefined ? {} : { hostMemoryGibPerGpu: hostMemory }),
     stepLines: 'torchtitan',
-    checkpoints: 'dcp',
+    ...savedCheckpoints('torchtitan'),
     notes: notesOf(spec, isToml),
   };
 }
 
-/** All of the state, in TorchTitan's own format, whatever weights the first epoch began with. */
+/** Loads the whole state, in TorchTitan's own format, whatever weights the first attempt started from. */
 const RESUME = [
   `--checkpoint.initial-load-path=$(${RANK_ENV.resumeFrom})`,
   '--checkpoint.no-initial-load-model-only',

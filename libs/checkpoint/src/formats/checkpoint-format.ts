@@ -1,0 +1,85 @@
+/** What every format says about itself. Each folder here is the only place that knows its format. */
+import type { ENGINE_CHECKPOINTS, EffectiveSpec, EngineName } from '@coxswain/api-types';
+import type { LayoutCheckpointFormat, ParallelLayout } from '@coxswain/layout';
+
+/** A format whose saves the launcher finds in the engine's own directory, as `engine.checkpointFormat` names it. */
+export type EngineFormat = (typeof ENGINE_CHECKPOINTS)[number];
+
+/** A format of the weights that a job starts from. */
+export type WeightFormat = NonNullable<EffectiveSpec['initialWeights']>['format'];
+
+/** A file below the directory of a save. */
+export interface SavedFile {
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/** How an engine names what it saves. */
+export interface SaveNaming {
+  /** Folders below the save directory that can hold saves; '' is the save directory itself. */
+  readonly folders: readonly string[];
+  /** Name of the directory of one save; the first group is the step. */
+  readonly directory: RegExp;
+  /** The file next to the saves that names the newest one. Absent: the engine writes none. */
+  readonly pointer?: {
+    readonly file: string;
+    /** Matches the text of the file; the first group is the step. */
+    readonly text: RegExp;
+  };
+}
+
+/** What an engine does with a format. All releases that Coxswain renders (`ENGINE_RELEASES`) do the same. */
+export interface EngineUse {
+  readonly engine: EngineName;
+  /** save: it saves its state in this format and resumes from it. start: it starts a job from weights in this format. */
+  readonly does: readonly ('save' | 'start')[];
+}
+
+/** A degree of a layout. */
+export interface Degree {
+  readonly field: string;
+  readonly of: (layout: ParallelLayout) => number;
+}
+
+/** Degrees that the loading layout must share with the layout that saved, and what to do if they differ. */
+export interface FixedDegrees {
+  readonly degrees: readonly Degree[];
+  /** The end of a sentence, without its full stop. */
+  readonly instead: string;
+}
+
+/** How Megatron-LM, and Megatron-Bridge with it, use a format. */
+export interface MegatronUse {
+  /** As a layout names the format. */
+  readonly layoutFormat: LayoutCheckpointFormat;
+  /** Value of `--ckpt-format`. */
+  readonly option: string;
+  /** The format holds no state that FSDP shards. */
+  readonly excludesFsdp?: boolean;
+  /** The engine refuses tensor and pipeline parallelism with the format. */
+  readonly isDataParallelOnly?: boolean;
+}
+
+/** One format: plain data and pure functions. The launcher reads the files and passes names, sizes and text. */
+export interface CheckpointFormat {
+  /** As manifests, Checkpoint objects, layouts and jobs call it; the first is the usual one. */
+  readonly names: readonly string[];
+  /** Whether a directory with files of these paths, relative to it, is a save of this format. */
+  readonly detect: (paths: ReadonlySet<string>) => boolean;
+  /** The file that lists what the save holds. undefined: the format has none. */
+  readonly indexFile: string | undefined;
+  /** What a save with these files still misses, as the end of a sentence; undefined if the names show nothing missing. */
+  readonly describeMissing: (paths: ReadonlySet<string>, worldSize: number) => string | undefined;
+  /** Files that must parse as JSON once the save is complete. */
+  readonly jsonFiles?: readonly string[];
+  /** How to find saves below a save directory. Absent: the engine reports each save itself. */
+  readonly saves?: SaveNaming & { readonly format: EngineFormat };
+  /** Matches paths of files that one rank wrote alone; the only group that takes part is the global rank. */
+  readonly rankFile?: RegExp;
+  /** Degrees that must stay as they were. Absent, or undefined: every layout loads it, or the engine decides. */
+  readonly fixedDegrees?: (saved: ParallelLayout, wanted: ParallelLayout) => FixedDegrees | undefined;
+  /** Its name as the format of the weights that a job starts from. Absent: jobs cannot start from it. */
+  readonly weights?: WeightFormat;
+  readonly megatron?: MegatronUse;
+  readonly engines: readonly EngineUse[];
+}

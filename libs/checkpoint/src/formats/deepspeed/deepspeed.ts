@@ -1,0 +1,46 @@
+/** DeepSpeed's own format: `torch.save` files for positions in the grid of ranks, and `latest` next to the saves. */
+import type { ParallelLayout } from '@coxswain/layout';
+import type { CheckpointFormat } from '../checkpoint-format.ts';
+import { DATA, EXPERT, PIPELINE, TENSOR } from '../degrees.ts';
+
+const TAG = /^global_step(\d{1,15})$/;
+const MODEL_STATES = /model_states\.pt$/;
+const OPTIMIZER_STATES = /(?:^|\/)(?:bf16_|fp16_)?zero_pp_rank_(\d+)_mp_rank_(\d+)_optim_states\.pt$/;
+
+const UNIVERSAL = 'deepspeed-universal';
+
+/**
+ * Rank 0 writes `latest` after its own files, while other ranks can still be writing (DeepSpeedEngine.save_checkpoint has its barrier
+ * after it). Each rank loads the file of its own position, and DeepSpeed refuses another data-parallel degree, unless the save was
+ * converted to the universal format.
+ */
+export const DEEPSPEED = {
+  names: ['deepspeed'],
+  detect: (paths) => [...paths].some((path) => MODEL_STATES.test(path)),
+  indexFile: undefined,
+  describeMissing,
+  saves: { format: 'deepspeed', folders: [''], directory: TAG, pointer: { file: 'latest', text: TAG } },
+  fixedDegrees: (_saved, wanted) =>
+    isUniversal(wanted)
+      ? undefined
+      : {
+          degrees: [TENSOR, PIPELINE, DATA, EXPERT],
+          instead: `go on with the layout that saved it, or convert it and set layout.checkpointPolicy.format to ${UNIVERSAL}`,
+        },
+  engines: [{ engine: 'deepspeed', does: ['save'] }],
+} as const satisfies CheckpointFormat;
+
+/** Whether DeepSpeed loads the universal format with this layout: what `ds_to_universal` makes of a save, for every layout. */
+export function isUniversal({ checkpointPolicy }: ParallelLayout): boolean {
+  return checkpointPolicy?.format === UNIVERSAL;
+}
+
+/** With ZeRO each rank writes a file of its own. Without ZeRO the ranks of the first replica write everything. */
+function describeMissing(paths: ReadonlySet<string>, worldSize: number): string | undefined {
+  const all = [...paths];
+  if (!all.some((path) => MODEL_STATES.test(path))) return 'it has no file of model states';
+  const present = all.filter((path) => OPTIMIZER_STATES.test(path)).length;
+  return present === 0 || present >= worldSize
+    ? undefined
+    : `it has optimizer states of ${present} ranks, and ${worldSize} train`;
+}

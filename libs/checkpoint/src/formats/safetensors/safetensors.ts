@@ -1,0 +1,16 @@
+/** safetensors as Hugging Face publishes weights: one file, or several with an index. */
+import type { CheckpointFormat } from '../checkpoint-format.ts';
+import { firstMissing } from '../describe-missing.ts';
+
+const WEIGHTS_FILE = 'model.safetensors';
+const INDEX_FILE = 'model.safetensors.index.json';
+
+/** Weights alone: a job can start from them, and cannot resume from them. */
+export const SAFETENSORS = {
+  names: ['safetensors'],
+  detect: (paths) => paths.has(INDEX_FILE) || paths.has(WEIGHTS_FILE),
+  indexFile: INDEX_FILE,
+  describeMissing: (paths) => firstMissing(paths, paths.has(INDEX_FILE) ? [] : [WEIGHTS_FILE]),
+  weights: 'safetensors',
+  engines: [{ engine: 'torchtitan', does: ['start'] }],
+} as const satisfies CheckpointFormat;

@@ -1,0 +1,45 @@
+/** `torch_dist` of Megatron-LM: PyTorch Distributed Checkpoint files, with Megatron's own index and state beside them. */
+import type { CheckpointFormat } from '../checkpoint-format.ts';
+import { DCP_INDEX_FILE } from '../dcp/dcp.ts';
+import { EXPERT, PIPELINE, TENSOR } from '../degrees.ts';
+import { firstMissing } from '../describe-missing.ts';
+
+const INDEX_FILE = 'metadata.json';
+
+/**
+ * Megatron-LM writes `metadata.json`, and then the tracker file, after every rank has written, also when it saves in the background
+ * (megatron/training/checkpointing.py). Optimizer state follows the division of the model, unless it was saved as fully reshardable.
+ * Local checkpoints of nvidia-resiliency-ext carry the rank in their names.
+ */
+export const TORCH_DIST = {
+  names: ['torch_dist'],
+  detect: (paths) => paths.has(INDEX_FILE) && paths.has(DCP_INDEX_FILE),
+  indexFile: INDEX_FILE,
+  describeMissing: (paths) => firstMissing(paths, [INDEX_FILE]),
+  saves: {
+    format: 'torch_dist',
+    folders: [''],
+    directory: /^iter_(\d{7,15})$/,
+    pointer: { file: 'latest_checkpointed_iteration.txt', text: /^(\d{1,15})$/ },
+  },
+  rankFile: /(?:^|\/)iter_\d+_(\d{1,6})_local\.pt$/,
+  fixedDegrees: (saved) =>
+    saved.checkpointPolicy?.optimizerReshard === 'full'
+      ? undefined
+      : {
+          degrees: [TENSOR, PIPELINE, EXPERT],
+          instead:
+            'go on with the degrees that saved it, or save with layout.checkpointPolicy.optimizerReshard full before they change',
+        },
+  weights: 'torch_dist',
+  megatron: { layoutFormat: 'torch_dist', option: 'torch_dist' },
+  engines: [
+    { engine: 'megatron-lm', does: ['save', 'start'] },
+    { engine: 'megatron-bridge', does: ['save', 'start'] },
+  ],
+} as const satisfies CheckpointFormat;
+
+/** The tool that converts weights of another format to torch_dist. */
+export function torchDistConverter(from: string): string {
+  return from === 'safetensors' ? 'AutoBridge of Megatron-Bridge' : 'tools/checkpoint of Megatron-LM';
+}

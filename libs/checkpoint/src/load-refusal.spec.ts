@@ -1,0 +1,51 @@
+import { aLayout } from '@coxswain/layout/testing';
+import { describeLoadRefusal } from './load-refusal.ts';
+
+type Layout = Parameters<typeof aLayout>[0];
+
+const tp2dp2 = aLayout({ tensorParallelDegree: 2, dataParallelDegree: 2 });
+const dp2 = aLayout({ dataParallelDegree: 2 });
+const dp4 = aLayout({ dataParallelDegree: 4 });
+
+describe('a checkpoint', () => {
+  it.each<[string, string, readonly [saved: Layout, wanted: Layout], string | undefined]>([
+    ['of PyTorch DCP is loaded by any layout', 'torch_dcp', [tp2dp2, dp2], undefined],
+    ['of TorchTitan is loaded by any layout', 'dcp', [tp2dp2, dp2], undefined],
+    ['of an unknown format is left to its engine', 'mine', [tp2dp2, dp2], undefined],
+    ['of DeepSpeed is loaded by its own layout', 'deepspeed', [dp2, dp2], undefined],
+    [
+      'of DeepSpeed is not loaded by another number of replicas',
+      'deepspeed',
+      [dp2, dp4],
+      'was saved as deepspeed with dataParallelDegree 2, and the layout has dataParallelDegree 4: go on with the layout that saved it, or convert it and set layout.checkpointPolicy.format to deepspeed-universal',
+    ],
+    [
+      'of DeepSpeed that is converted is loaded by any layout',
+      'deepspeed',
+      [dp2, { dataParallelDegree: 4, checkpointPolicy: { format: 'deepspeed-universal' } }],
+      undefined,
+    ],
+    ['of the Trainer is loaded by as many ranks', 'hugging-face', [dp4, tp2dp2], undefined],
+    [
+      'of the Trainer is not loaded by fewer ranks',
+      'hugging-face',
+      [dp4, dp2],
+      'was saved as hugging-face with ranks 4, and the layout has ranks 2: go on with as many ranks as saved it',
+    ],
+    ['of Megatron-LM is loaded by other numbers of replicas', 'torch_dist', [dp2, dp4], undefined],
+    [
+      'of Megatron-LM is not loaded by other divisions of the model',
+      'torch_dist',
+      [tp2dp2, dp4],
+      'was saved as torch_dist with tensorParallelDegree 2, and the layout has tensorParallelDegree 1: go on with the degrees that saved it, or save with layout.checkpointPolicy.optimizerReshard full before they change',
+    ],
+    [
+      'of Megatron-LM that was saved for it is loaded by other divisions',
+      'torch_dist',
+      [{ tensorParallelDegree: 2, checkpointPolicy: { optimizerReshard: 'full' } }, dp2],
+      undefined,
+    ],
+  ])('%s', (_sentence, format, [saved, wanted], want) => {
+    expect(describeLoadRefusal({ format, layout: aLayout(saved) }, aLayout(wanted))).toBe(want);
+  });
+});

@@ -1,4 +1,0 @@
-import type { RenderedEngine } from '../../rendering.ts';
-
-/** What differs between releases. */
-export type Told = Pick<RenderedEngine, 'command' | 'files'>;

@@ -1,0 +1,107 @@
+/** Renders the length and the rates of training for Megatron-LM. */
+import { DEFAULT_MICRO_BATCH_SIZE, stepsOf } from '@coxswain/api-types';
+import { rejectRisingRate } from '../training-checks.ts';
+import { type MegatronJob, byDefault, flag, flagOf, kept, refuse, type RenderedField } from './rendered-field.ts';
+import { optimizerOf } from './state-arguments.ts';
+
+type Training = NonNullable<MegatronJob['spec']['training']>;
+
+/** Arguments for the fields of `training`. */
+export function trainingArguments(job: MegatronJob): readonly RenderedField[] {
+  const { training } = job.spec;
+  if (training === undefined) return [];
+  const steps = stepsOf(job.spec) ?? 1;
+  return [
+    ...flag(training.tokens === undefined ? 'training.steps' : 'training.tokens', '--train-iters', steps),
+    ...flag('training.globalBatchSize', '--global-batch-size', training.globalBatchSize),
+    ...flag('training.microBatchSize', '--micro-batch-size', training.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE),
+    ...rateArguments(training, steps),
+    ...scheduleArguments(training, steps),
+    ...flag('training.weightDecay', '--weight-decay', training.weightDecay),
+    ...optimizerArguments(job, training.optimizer),
+    ...seedArguments(training.seed),
+    // The lines of steps are what is known of a rank without a hook.
+    ...byDefault('--log-interval', 1),
+  ];
+}
+
+/** validate_args takes no --min-lr above --lr; the schedule no warm-up that is as long as its decay (optimizer_param_scheduler.py). */
+function rateArguments(training: Training, steps: number): readonly RenderedField[] {
+  const { learningRate, minLearningRate, warmupSteps } = training;
+  const rise = rejectRisingRate(training);
+  if (rise !== undefined) return [{ kind: 'refused', ...rise }];
+  if (warmupSteps >= steps)
+    return refuse(
+      'rate-within-steps',
+      'training.warmupSteps',
+      `training.warmupSteps ${warmupSteps} are not fewer than the ${steps} steps of the training`,
+      `${steps - 1} at most`,
+    );
+  return [
+    ...flag('training.learningRate', '--lr', learningRate),
+    ...flag('training.minLearningRate', '--min-lr', minLearningRate),
+    ...flag('training.warmupSteps', '--lr-warmup-iters', warmupSteps),
+    ...flag('training.steps', '--lr-decay-iters', steps),
+  ];
+}
+
+function scheduleArguments({ schedule, warmupSteps }: Training, steps: number): readonly RenderedField[] {
+  if (schedule === undefined) return [];
+  const field = 'training.schedule.name';
+  if (schedule.name !== 'wsd') return flag(field, '--lr-decay-style', schedule.name);
+  const decaySteps = schedule.decaySteps ?? 0;
+  if (warmupSteps + decaySteps > steps)
+    return refuse(
+      'rate-within-steps',
+      'training.schedule.decaySteps',
+      `training.warmupSteps ${warmupSteps} and training.schedule.decaySteps ${decaySteps} are more than ${steps} steps`,
+      `together they may be ${steps} at most`,
+    );
+  return [
+    ...flag(field, '--lr-decay-style', 'WSD'),
+    ...flag(field, '--lr-wsd-decay-style', 'linear'),
+    ...flag('training.schedule.decaySteps', '--lr-wsd-decay-iters', decaySteps),
+  ];
+}
+
+function optimizerArguments(job: MegatronJob, optimizer: Training['optimizer']): readonly RenderedField[] {
+  if (optimizer === undefined) return [];
+  const field = 'training.optimizer';
+  const name = optimizerOf(job) ?? 'adamw';
+  const { beta1, beta2, epsilon, momentum, clipNorm } = optimizer;
+  const clip = flagOf(`${field}.clipNorm`, '--clip-grad', clipNorm);
+  const betas = BETAS[name] ?? {};
+  const given = [
+    ['beta1', beta1, betas.beta1],
+    ['beta2', beta2, betas.beta2],
+    ['epsilon', epsilon, betas.epsilon],
+    ['momentum', momentum, betas.momentum],
+  ] as const;
+  return [
+    ...clip,
+    ...given.flatMap(([word, value, option]) => {
+      if (value === undefined) return [];
+      if (option !== undefined) return flag(`${field}.${word}`, option, value);
+      const why = `${name} of Megatron-LM has no ${word}`;
+      return refuse('words-of-the-optimizer', `${field}.${word}`, why, 'leave it out');
+    }),
+    ...kept(`${field}.name`),
+  ];
+}
+
+type Numbers = Readonly<Partial<Record<'beta1' | 'beta2' | 'epsilon' | 'momentum', string>>>;
+
+/** Which of the numbers each optimizer has. Muon trains embeddings by Adam, whose numbers are given with its own. */
+const ADAM: Numbers = { beta1: '--adam-beta1', beta2: '--adam-beta2', epsilon: '--adam-eps' };
+const BETAS: Readonly<Record<string, Numbers>> = {
+  adamw: ADAM,
+  sgd: { momentum: '--sgd-momentum' },
+  lion: { beta1: '--lion-beta1', beta2: '--lion-beta2' },
+  muon: { ...ADAM, momentum: '--muon-momentum' },
+};
+
+/** megatron/training/initialize.py, _set_random_seed. */
+function seedArguments(seed: number): readonly RenderedField[] {
+  if (seed > 0) return flag('training.seed', '--seed', seed);
+  return refuse('seed-is-positive', 'training.seed', 'Megatron-LM takes no seed 0', 'set training.seed to 1 or more');
+}
