@@ -41,7 +41,7 @@ describe('an order', () => {
     ['that assigns later ranks ends those that run', 1, order(2), ['end: incarnation 2 begins'], 1],
     ['that assigns ranks of another attempt is ignored', 1, order(2, EPOCH + 1), [], 1],
     ['of another attempt is ignored', 1, { ...endRanks(1), epoch: EPOCH + 1 }, [], 1],
-  ])('%s', (_what, running, received, effects, latest) => {
+  ])('%s', (_what, running, received, ...[effects, latest]) => {
     const pod = launcher(running);
     pod.orders.receive(received);
     expect(pod.effects).toEqual(effects);
