@@ -66,7 +66,11 @@ function writeTree(root: string, texts: Readonly<Record<string, string>>): void 
   }
 }
 
-const KUBE = { name: '@coxswain/kube', exports: { '.': './src/index.ts', './testing': './src/testing/index.ts' } };
+const KUBE = {
+  name: '@coxswain/kube',
+  folder: 'libs/kube',
+  exports: { '.': './src/index.ts', './testing': './src/testing/index.ts' },
+};
 
 describe('an import circle', () => {
   const CASES: readonly (readonly [string, Readonly<Record<string, string>>, readonly (readonly string[])[]])[] = [

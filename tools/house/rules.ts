@@ -23,10 +23,7 @@ export async function violations(
 }
 
 /** Files that are too long, and folders that break the order of their package: a line each. */
-export function folderViolations(
-  sources: readonly SourceText[],
-  { packages, folderOrder }: Workspace,
-): string[] {
+export function folderViolations(sources: readonly SourceText[], { packages, folderOrder }: Workspace): string[] {
   const imports = importsOf(sources, packages);
   return [
     ...longFiles(sources).map(

@@ -11,6 +11,7 @@ const BASES = ['origin/main', 'main'] as const;
 export const AFFECTED_UNIT: Part = {
   name: 'unit tests of affected projects',
   needs: [],
+  lane: 'compute',
   files: undefined,
   run: async () => {
     const args = affectedArguments(await findBase(process.env['NX_BASE']));

@@ -75,7 +75,11 @@ async function main(): Promise<number> {
   ];
   const everything = [...(positionals.length > 0 ? [] : [TYPECHECK]), UNIT, PYTHON, ...INTEGRATION];
   const parts =
-    chosen.length > 0 ? chosen : values.ci === true ? [LINT, HOUSE, STYLE, FORMAT, GENERATED, ...everything] : everything;
+    chosen.length > 0
+      ? chosen
+      : values.ci === true
+        ? [LINT, HOUSE, STYLE, FORMAT, GENERATED, ...everything]
+        : everything;
   const without = positionals.length === 0 ? LONG_TESTS : [];
   return runParts(parts, { filters: positionals, without });
 }

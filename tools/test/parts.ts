@@ -129,6 +129,11 @@ export function chosenFiles(part: Part, { filters, without = [] }: Choice): stri
   return paths.filter((path) => isOwn(path) && isNamed(path) && !without.includes(path)).sort();
 }
 
+/** The integration test files that are chosen, of all parts, from the root of the repository. */
+export function integrationFiles(choice: Choice): string[] {
+  return INTEGRATION.flatMap((part) => chosenFiles(part, choice)).sort();
+}
+
 /** The arguments of Node under which Jest runs unit tests, with Jest's own `options`. */
 export function jestArguments(options: readonly string[]): string[] {
   const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { chosenFiles, INTEGRATION, LONG_TESTS } from './parts.ts';
+import { integrationFiles, LONG_TESTS } from './parts.ts';
 import { ROOT } from './run-supervised.ts';
 
 interface Step {
@@ -31,13 +31,13 @@ const commands = jobs.flatMap(({ steps }) => steps).flatMap(({ run }) => run ?? 
 describe('the workflow of pull requests', () => {
   it('runs each integration test in one shard, and leaves out those that take minutes each', () => {
     const shards = (workflow.jobs.integration.strategy?.matrix.include ?? []).map(({ paths }) => paths.split(' '));
-    const run = shards.flatMap((filters) => chosenFiles(INTEGRATION, { filters }));
-    expect(run.toSorted()).toEqual(chosenFiles(INTEGRATION, { filters: [], without: LONG_TESTS }));
+    const run = shards.flatMap((filters) => integrationFiles({ filters }));
+    expect(run.toSorted()).toEqual(integrationFiles({ filters: [], without: LONG_TESTS }));
   });
 
   it('names no path in a shard that finds nothing', () => {
     const paths = (workflow.jobs.integration.strategy?.matrix.include ?? []).flatMap(({ paths }) => paths.split(' '));
-    expect(paths.filter((path) => chosenFiles(INTEGRATION, { filters: [path] }).length === 0)).toEqual([]);
+    expect(paths.filter((path) => integrationFiles({ filters: [path] }).length === 0)).toEqual([]);
   });
 
   it.each(['npm run lint', 'npm run typecheck', 'npm run generate -- --check', 'npm test -- --python'])(

@@ -8,11 +8,11 @@ describe('a checkpoint as it is answered', () => {
   const row = { name, uid, namespace, spec, state, message, created_at: created, deleted_at: null };
 
   it('has the fields of its resource, and the job that it belongs to', () => {
-    expect(toCheckpointRecord(row as never, jobId)).toEqual(want);
+    expect(toCheckpointRecord(row as never, String(jobId))).toEqual(want);
   });
 
   it('says when its object was deleted', () => {
     const deleted = { ...row, deleted_at: new Date('2026-01-02T00:00:00Z') };
-    expect(toCheckpointRecord(deleted as never, jobId).deletedAt).toBe('2026-01-02T00:00:00.000Z');
+    expect(toCheckpointRecord(deleted as never, String(jobId)).deletedAt).toBe('2026-01-02T00:00:00.000Z');
   });
 });
