@@ -15,6 +15,7 @@ import { LOCAL_IMAGES, writeImagesFile } from './local-images.ts';
 
 const ROOT = join(import.meta.dirname, '../../../..');
 const READY_MS = 120_000;
+const API_PORT = { use: 'the API', advice: 'Choose another port, or 0 for a free one.' };
 /** Exit code of an operator whose term as leader is over; nothing but a new process leads again. */
 const OPERATOR_TERM_OVER = 75;
 
@@ -119,10 +120,7 @@ class LocalSystem implements CoxswainSystem {
   }
 
   async start(): Promise<void> {
-    const { apiPort } = this.#options;
-    if (apiPort !== undefined) {
-      await requireFreePort(apiPort, { use: 'the API', advice: 'Choose another port, or 0 for a free one.' });
-    }
+    if (this.#options.apiPort !== undefined) await requireFreePort(this.#options.apiPort, API_PORT);
     const say = this.#options.say ?? ((): void => undefined);
     const isDurable = this.#options.directory !== undefined;
     const below = (name: string) => ({ directory: join(this.#runDirectory.data, name), isDurable });
