@@ -1,3 +1,6 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
 /** Unit tests (`*.spec.ts`): they need nothing but Node. Integration tests run under Vitest (vitest.config.mjs). */
 export default {
   rootDir: '.',
@@ -23,6 +26,8 @@ export default {
       },
     ],
   },
+  // Not the system's temporary folder, where another user of the machine could make it first.
+  cacheDirectory: join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'coxswain', 'jest'),
   testMatch: ['**/*.spec.ts'],
   setupFiles: ['<rootDir>/tools/test/property-seed.ts'],
   // Only for what hangs: whatever takes time is waited for by a condition, with a deadline that says what did not come.
