@@ -38,7 +38,7 @@ const APPS = ['api', 'operator', 'launcher', 'local-node', 'dashboard', 'cli'];
 const packages = (names) => names.flatMap((name) => [`@coxswain/${name}`, `@coxswain/${name}/*`]);
 const APPS_ARE_PROGRAMS = { group: packages(APPS), message: 'An app is a program: move what you need into a library.' };
 const INNER_FILES = {
-  group: ['@coxswain/*/src/*', '**/libs/*/src/**', '**/apps/*/src/**'],
+  group: ['@coxswain/*/src/*', '**/libs/*/src/**', '**/apps/*/src/**', '**/dev/*/src/**', '**/research/*/src/**'],
   message: 'Import a library by its name, not its inner files.',
 };
 
@@ -92,7 +92,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['apps/**/*.ts', 'apps/**/*.tsx', 'libs/**/*.ts'],
+    files: ['apps/**/*.ts', 'apps/**/*.tsx', 'libs/**/*.ts', 'dev/**/*.ts', 'research/planner-calibration/**/*.ts'],
     ignores: tests,
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {

@@ -4,7 +4,15 @@ import { join } from 'node:path';
 /** Unit tests (`*.spec.ts`): they need nothing but Node. Integration tests run under Vitest (vitest.config.mjs). */
 export default {
   rootDir: '.',
-  roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/tools', '<rootDir>/migrations', '<rootDir>/e2e'],
+  roots: [
+    '<rootDir>/libs',
+    '<rootDir>/apps',
+    '<rootDir>/dev',
+    '<rootDir>/research',
+    '<rootDir>/tools',
+    '<rootDir>/migrations',
+    '<rootDir>/e2e',
+  ],
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   modulePathIgnorePatterns: ['/dist/'],

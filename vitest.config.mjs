@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     globals: true,
-    include: ['{libs,apps,tools,migrations,e2e}/**/*.itest.ts'],
+    include: ['{libs,apps,dev,research,tools,migrations,e2e}/**/*.itest.ts'],
     exclude: ['**/node_modules/**', '**/dist/**'],
     pool: 'forks',
     isolate: false,

@@ -12,8 +12,8 @@ const rows = page
 describe('the map in CONTRIBUTING.md', () => {
   it('names every package', () => {
     const named = rows.flatMap(([, folders]) => folders);
-    expect(globSync('{apps,libs}/*', { cwd: ROOT }).sort()).toEqual(
-      named.filter((folder) => folder !== undefined && /^(apps|libs)\//.test(folder)).sort(),
+    expect(globSync('{apps,libs,dev,research}/*', { cwd: ROOT }).sort()).toEqual(
+      named.filter((folder) => folder !== undefined && /^(apps|libs|dev|research)\//.test(folder)).sort(),
     );
   });
 
@@ -34,6 +34,6 @@ describe('the map in CONTRIBUTING.md', () => {
 });
 
 it('the recipes of CONTRIBUTING.md name files that are there', () => {
-  const paths = [...page.matchAll(/`((?:apps|libs|tools|migrations|engines|docs|examples)\/[\w./-]*\w)\/?`/g)];
+  const paths = [...page.matchAll(/`((?:apps|libs|dev|research|tools|migrations|engines|docs|examples)\/[\w./-]*\w)\/?`/g)];
   expect(paths.map(([, path]) => path ?? '').filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });

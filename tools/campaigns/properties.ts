@@ -35,7 +35,10 @@ function readArguments([minutes = '10', first]: readonly string[]): { budgetMin:
 }
 
 function filesWithProperties(): string[] {
-  const paths = globSync('{libs,apps,tools,e2e}/**/*.spec.ts', { cwd: ROOT, exclude: ['**/node_modules/**'] });
+  const paths = globSync('{libs,apps,dev,research,tools,e2e}/**/*.spec.ts', {
+    cwd: ROOT,
+    exclude: ['**/node_modules/**'],
+  });
   return paths.filter((path) => readFileSync(join(ROOT, path), 'utf8').includes("from 'fast-check'")).sort();
 }
 

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 const ROOT = resolve(import.meta.dirname, '../..');
 export const CHART = resolve(ROOT, 'charts/coxswain');
 /** What the local cluster installs of the chart without asking helm. */
-export const LOCAL_ROLES = resolve(ROOT, 'libs/local-cluster/src/system/chart-roles.generated.yaml');
+export const LOCAL_ROLES = resolve(ROOT, 'dev/local-cluster/src/system/chart-roles.generated.yaml');
 
 /** What the chart renders with default values; `templates` picks some, e.g. `templates/operator-rbac.yaml`. */
 export async function renderChart(

@@ -52,5 +52,5 @@ function arrowOf({ from, to }: Import): string[] {
 
 /** `limits` of `apps/api/src/limits/held-places.ts`; nothing for files that stand in `src` itself or outside `src`. */
 function folderOf(path: string): string | undefined {
-  return /^(?:apps|libs)\/[^/]+\/src\/([^/]+)\//.exec(path)?.[1];
+  return /^(?:apps|libs|dev|research)\/[^/]+\/src\/([^/]+)\//.exec(path)?.[1];
 }

@@ -50,7 +50,7 @@ process.stdout.write(broken.map((line) => `${line}\n`).join(''));
 process.exitCode = broken.length === 0 ? 0 : 1;
 
 function readPackages(from: string): PackageManifest[] {
-  return globSync('{apps,libs}/*/package.json', { cwd: from }).map((path) => {
+  return globSync('{apps,libs,dev,research}/*/package.json', { cwd: from }).map((path) => {
     const { name, exports = {} } = JSON.parse(readFileSync(join(from, path), 'utf8')) as {
       readonly name: string;
       readonly exports?: Readonly<Record<string, string>>;

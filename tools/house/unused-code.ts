@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const PROGRAMS = join(import.meta.dirname, '../../node_modules/.bin');
-const SOURCES = '{apps,libs,tools,e2e,migrations}';
+const SOURCES = '{apps,libs,dev,research,tools,e2e,migrations}';
 const MAX_BYTES = 64 * 2 ** 20;
 
 /** What dependency-cruiser reports. */

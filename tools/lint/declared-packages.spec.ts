@@ -3,7 +3,7 @@ import { isBuiltin } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const WORKSPACES = globSync('{apps,libs}/*/package.json', { cwd: ROOT }).map(dirname).toSorted();
+const WORKSPACES = globSync('{apps,libs,dev,research}/*/package.json', { cwd: ROOT }).map(dirname).toSorted();
 /** Not part of what is installed for the program. */
 const BESIDE = /\.(spec|itest|contract)\.tsx?$|(^|\/)(testing|bench|dist|node_modules)\//;
 const IMPORT = /(?:^|\n)(?:import|export)\s(?:[^'";]*?\sfrom\s)?'([^'.][^']*)'/g;

@@ -90,7 +90,7 @@ export const FOLDER_ORDER = {
     'processes',
     'program',
   ],
-  'apps/local-node': ['node', 'pod', 'container', 'settings', 'kube'],
+  'dev/local-node': ['node', 'pod', 'container', 'settings', 'kube'],
   'apps/operator': [
     'installation',
     'process',
@@ -121,7 +121,7 @@ export const FOLDER_ORDER = {
   ],
   // order of waiting jobs; free capacity and refusals; reservations; what the scheduler reads of the cluster; what a gang asks for
   'libs/scheduling': ['order', 'capacity', 'reservations', 'scheduler-view.ts', 'gang-request.ts'],
-  'libs/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],
+  'dev/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],
   'libs/planner': [
     'questions',
     'answer',
@@ -139,7 +139,7 @@ export const FOLDER_ORDER = {
     'cluster-profile.ts',
   ],
   'libs/simulation': ['report', 'run', 'presets', 'cluster', 'kernel'],
-  'libs/planner-calibration': ['cross-validate', 'fit', 'profile', 'score', 'rows'],
+  'research/planner-calibration': ['cross-validate', 'fit', 'profile', 'score', 'rows'],
 };
 
 /** Zones of `import-x/no-restricted-paths` for one package: every folder is forbidden what stands above it. */

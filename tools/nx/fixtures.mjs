@@ -4,12 +4,12 @@
  */
 export const FIXTURES = {
   'apps/api': ['docs/reference/people.md'],
-  'apps/cli': ['examples/**/*', 'docs/reference/first-job.md'],
-  'apps/local-node': ['examples/fabrics/**/*'],
+  'apps/cli': ['examples/**/*', 'docs/tasks/import-a-job.md'],
+  'dev/local-node': ['examples/fabrics/**/*'],
   'apps/operator': ['examples/runtimes/**/*'],
-  'libs/local-cluster': ['charts/coxswain/definitions/**/*', 'engines/**/*', 'examples/fabrics/**/*', 'tools/go/**/*'],
-  'libs/planner': ['libs/planner-calibration/data/**/*'],
-  'libs/planner-calibration': ['examples/calibration/**/*'],
+  'dev/local-cluster': ['charts/coxswain/definitions/**/*', 'engines/**/*', 'examples/fabrics/**/*', 'tools/go/**/*'],
+  'libs/planner': ['research/planner-calibration/data/**/*'],
+  'research/planner-calibration': ['examples/calibration/**/*'],
   'libs/runtime': ['examples/runtimes/**/*'],
   // They check the tree as a whole: its packages, its pages, its rules of lint, what is generated.
   tools: ['**/*'],

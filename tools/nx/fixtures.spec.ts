@@ -6,11 +6,11 @@ import { FIXTURES } from './fixtures.mjs';
 
 const fixtures = FIXTURES as Readonly<Record<string, readonly string[]>>;
 /** Folders of the root that hold files which tests read as data. */
-const DATA = /^(?:charts|docs|e2e|engines|examples|images|migrations|tools|libs\/[\w-]+\/data)(?:\/|$)/;
+const DATA = /^(?:charts|docs|e2e|engines|examples|images|migrations|tools|(?:libs|research)\/[\w-]+\/data)(?:\/|$)/;
 /** A path upwards in quotes of any kind, or a path in single quotes: those in backquotes are words of a message. */
 const LITERAL = /['`]((?:\.\.\/)+[\w./*-]+)(?=['`]|\$\{)|'([\w-]+\/[\w./*-]+)'/g;
 const IMPORT = /(?:from|import\()\s*'[^']*'/g;
-const WORKSPACES = globSync('{apps,libs}/*', { cwd: ROOT }).toSorted();
+const WORKSPACES = globSync('{apps,libs,dev,research}/*', { cwd: ROOT }).toSorted();
 
 /** What files of a workspace that unit tests load name outside of it: paths relative to themselves or to the root. */
 function namedOutside(workspace: string): string[] {
@@ -49,7 +49,7 @@ describe('the inputs of tests that are not imported', () => {
   it.each([
     ['joins to its own folder', 'libs/runtime', 'examples/runtimes'],
     ['joins to the root', 'apps/cli', 'examples/jobs/tiny-gpt.yaml'],
-    ['ends with a name', 'libs/planner', 'libs/planner-calibration/data/'],
+    ['ends with a name', 'libs/planner', 'research/planner-calibration/data/'],
   ])('are found in a path that a test %s', (_sentence, workspace, path) => {
     expect(namedOutside(workspace)).toContain(path);
   });

@@ -17,7 +17,7 @@ type CreateNodes = (
 ) => readonly (readonly [string, { readonly projects: Readonly<Record<string, Project>> }])[];
 
 const [, createNodes] = createNodesV2 as readonly [string, CreateNodes];
-const manifests = globSync('{apps,libs}/*/package.json', { cwd: ROOT });
+const manifests = globSync('{apps,libs,dev,research}/*/package.json', { cwd: ROOT });
 const nodes = createNodes([...manifests, 'jest.config.mjs'], undefined, { workspaceRoot: ROOT });
 const projects = Object.assign({}, ...nodes.map(([, { projects }]) => projects)) as Readonly<Record<string, Project>>;
 const withTarget = (target: string): string[] =>
@@ -28,11 +28,11 @@ const withTarget = (target: string): string[] =>
 
 describe('the projects of nx', () => {
   it('have a test target wherever there are unit tests', () => {
-    const specs = globSync('{apps,libs,tools,e2e,migrations}/**/*.spec.ts', {
+    const specs = globSync('{apps,libs,dev,research,tools,e2e,migrations}/**/*.spec.ts', {
       cwd: ROOT,
       exclude: ['**/node_modules/**'],
     });
-    const folders = specs.map((path) => /^(?:(?:apps|libs)\/)?[^/]+/.exec(path)?.[0] ?? '');
+    const folders = specs.map((path) => /^(?:(?:apps|libs|dev|research)\/)?[^/]+/.exec(path)?.[0] ?? '');
     expect(withTarget('test')).toEqual([...new Set(folders)].toSorted());
   });
 

@@ -61,6 +61,6 @@ function withDependencies(manifests: ReadonlyMap<string, Manifest>, folder: stri
 }
 
 function manifestsByFolder(root: string): Map<string, Manifest> {
-  const paths = globSync('{apps,libs}/*/package.json', { cwd: root }).sort();
+  const paths = globSync('{apps,libs,dev,research}/*/package.json', { cwd: root }).sort();
   return new Map(paths.map((path) => [dirname(path), JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest]));
 }

@@ -37,7 +37,7 @@ describe('what runs side by side', () => {
 
 describe('the files of a run', () => {
   it('are each of one part', () => {
-    const every = globSync('{libs,apps,tools,migrations,e2e}/**/*.itest.ts', {
+    const every = globSync('{libs,apps,dev,research,tools,migrations,e2e}/**/*.itest.ts', {
       cwd: ROOT,
       exclude: ['**/node_modules/**'],
     });

@@ -73,7 +73,7 @@ export const SYSTEM_TESTS = vitestPart({
 /** `*.itest.ts` of everything else, most of which needs a Kubernetes control plane. */
 export const CLUSTER_TESTS = vitestPart({
   name: 'integration-cluster',
-  folders: ['apps/', 'libs/', 'migrations/', 'tools/'],
+  folders: ['apps/', 'libs/', 'dev/', 'research/', 'migrations/', 'tools/'],
   without: ['apps/api/', 'apps/launcher/', 'libs/persistence/'],
   lane: 'cluster',
 });
@@ -160,7 +160,7 @@ function jestPart(): Part {
     name: 'unit',
     needs: [],
     lane: 'compute',
-    files: '{libs,apps,tools,migrations,e2e}/**/*.spec.ts',
+    files: '{libs,apps,dev,research,tools,migrations,e2e}/**/*.spec.ts',
     run: async ({ directory, ...choice }) => {
       const run = async (name: string, paths: readonly string[]): Promise<JestRun> => {
         const report = join(directory, `${name}.json`);
@@ -212,7 +212,7 @@ function vitestPart({ name, folders, without = [], lane }: VitestKind): Part {
     name,
     needs: USUAL_PARTS,
     lane,
-    files: '{libs,apps,tools,migrations,e2e}/**/*.itest.ts',
+    files: '{libs,apps,dev,research,tools,migrations,e2e}/**/*.itest.ts',
     isOwn: (path) => isIn(path, folders) && !isIn(path, without),
     run: async ({ directory, ...choice }) => {
       const files = chosenFiles(part, choice);

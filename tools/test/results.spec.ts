@@ -65,6 +65,12 @@ describe('test results', () => {
     ]);
   });
 
+  it('takes a file that the report lacks for a failure, as when the process of the runner died', () => {
+    const report = jestReport({ tests: ['passed'] });
+    const { failures } = tallyOfJest(report, { wanted: ['file0.spec.ts', 'file1.spec.ts'] });
+    expect(failures.map(({ name }) => name)).toEqual(['file1.spec.ts']);
+  });
+
   it('leaves out the files that ran again', () => {
     const report = jestReport({ tests: ['passed'] }, { status: 'failed', message: died('SIGTRAP') });
 
@@ -86,6 +92,7 @@ describe('test results', () => {
         { name: 'a.test_b: test_broken', message: 'no module' },
         { name: 'a.test_b: test_skipped', message: 'no GPU' },
       ],
+      files: [{ file: 'a/test_b.py', ms: 100, tests: ['test_good', 'test_bad', 'test_broken', 'test_skipped'] }],
     });
   });
 

@@ -9,7 +9,7 @@ import { startWorld, type World } from './testing/world.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const CHART = join(ROOT, 'charts/coxswain');
-const ROLES = join(ROOT, 'libs/local-cluster/src/system/chart-roles.generated.yaml');
+const ROLES = join(ROOT, 'dev/local-cluster/src/system/chart-roles.generated.yaml');
 
 let world: World;
 beforeAll(async () => {

@@ -10,7 +10,7 @@ predicted. Prints the jobs in which the published layout is faster, with the opt
   --only TEXT   jobs whose id contains TEXT
   --every N     every Nth job (default: 1)
 
-Without a file it reads libs/planner-calibration/data/*.csv.
+Without a file it reads research/planner-calibration/data/*.csv.
 `;
 
 /** Beyond this the published layout counts as faster, and beyond that as missed, in percent. */

@@ -27,10 +27,10 @@ last two lines are one JSON object each, as npm run planner:score prints it.
   --iterations N  steps of each fit (default: 12)
   --leave-out W   what is unknown to the constants that predict it: groups (default; rows of one source, model and GPU),
                   sources, model-families (of models with experts), rows (one row in N; their siblings stay, so errors look small)
-  --record        with groups or sources, and no file: write the error of each row to libs/planner-calibration/data/left_out_*.csv and
+  --record        with groups or sources, and no file: write the error of each row to research/planner-calibration/data/left_out_*.csv and
                   those of rows that are alike to libs/planner/src/calibration/errors.json, from which answers take their intervals
 
-Without a file it reads libs/planner-calibration/data/*.csv.
+Without a file it reads research/planner-calibration/data/*.csv.
 `;
 
 try {

@@ -11,7 +11,7 @@ const HELP = `npm run planner:fit -- [FILE.csv ...] [--iterations N] [--output F
 
 Fits the constants of the planner's time model to the rows of quality A and B that have a step time, and writes them to
 libs/planner/src/calibration/calibration.json. The same files give the same constants. Without a file it reads
-libs/planner-calibration/data/*.csv. Takes about 20 s on a free core. Then record their errors, with which answers are given:
+research/planner-calibration/data/*.csv. Takes about 20 s on a free core. Then record their errors, with which answers are given:
 npm run planner:cross-validate -- --record, and the same with --leave-out sources.
 
   --iterations N  steps of the fit (default: 16)

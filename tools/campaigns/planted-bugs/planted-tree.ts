@@ -96,7 +96,7 @@ async function linkModules(folder: string): Promise<void> {
   for (const name of await readdir(join(ROOT, 'node_modules'))) {
     if (name !== own) await symlink(join(ROOT, 'node_modules', name), join(target, name));
   }
-  for (const kind of ['libs', 'apps']) {
+  for (const kind of ['libs', 'apps', 'dev', 'research']) {
     for (const name of await readdir(join(folder, kind))) {
       await symlink(join('../..', kind, name), join(target, own, name));
       const modules = join(ROOT, kind, name, 'node_modules');

@@ -217,7 +217,7 @@ class LocalSystem implements CoxswainSystem {
     mkdirSync(this.nodesDirectory, { recursive: true });
     const ca = join(this.#runDirectory.data, 'kubelet-client-ca.crt');
     writeFileSync(ca, this.plane.kubeletClientCaPem);
-    const main = join(ROOT, 'apps/local-node/src/main.ts');
+    const main = join(ROOT, 'dev/local-node/src/main.ts');
     const fabric = this.#options.fabricFile ?? join(ROOT, 'examples/fabrics/quickstart.yaml');
     const args = [
       '--kubeconfig',

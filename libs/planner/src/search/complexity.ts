@@ -16,7 +16,7 @@ const PIPELINE = 2;
 const UNUSUAL_ORDER = 2;
 const GROUPED_SHARDS = 2;
 const EXPERTS = 1;
-/** Of the published rows that distribute experts 225 do so inside one node or scale-up domain, 26 over two to eight and none over more (`measurements.csv` of libs/planner-calibration). */
+/** Of the published rows that distribute experts 225 do so inside one node or scale-up domain, 26 over two to eight and none over more (`measurements.csv` of research/planner-calibration). */
 const EXPERTS_OVER_DOMAINS = 2;
 const EXPERTS_OVER_MANY_DOMAINS = 6;
 const MANY_DOMAINS = 8;

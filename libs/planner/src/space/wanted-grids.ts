@@ -16,7 +16,7 @@ type DenseGrid = Pick<CandidateLayout, 'tensor' | 'context' | 'pipeline' | 'data
 
 /**
  * Of the published runs that divide samples none leaves a rank fewer than 2,048 tokens, and one of 59 as few (`measurements*.csv` of
- * libs/planner-calibration); half of that is searched.
+ * research/planner-calibration); half of that is searched.
  */
 const LEAST_CONTEXT_TOKENS = 1024;
 

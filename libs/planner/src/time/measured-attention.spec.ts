@@ -69,7 +69,7 @@ function published(gpu: string, kernel: string): readonly Kernel[] {
 }
 
 function attentionIn<Row>(file: string): readonly Row[] {
-  const text = readFileSync(new URL(`../../../planner-calibration/data/${file}`, import.meta.url), 'utf8');
+  const text = readFileSync(new URL(`../../../../research/planner-calibration/data/${file}`, import.meta.url), 'utf8');
   return (JSON.parse(text) as { attention: Row[] }).attention;
 }
 
