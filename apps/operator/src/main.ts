@@ -5,10 +5,10 @@ import { runCommand } from './installation/commands.ts';
 import { startOperator, type Ending } from './operator.ts';
 import { EXIT_CODES } from './process/exit-codes.ts';
 
-/** What hangs after the end of a term must not keep the process: its successor waits for nothing but the lease. */
+/** Hanging calls after the end of a term must not keep the process alive. */
 const LEAVE_WITHIN_MS = 5_000;
 
-// Before signals are heeded: a hook that is told to end has not done its work, and must not look as if it had.
+// Before signal handlers are set: a hook that is terminated must not exit with success.
 if (process.argv.length > 2) process.exit(await runCommand(process.argv.slice(2), process));
 
 const stopping = new AbortController();
@@ -20,7 +20,7 @@ try {
   const log = createLogger({ program: 'coxswain-operator', level: config.logLevel });
   // Nothing is expected to come here; if it does, a fresh process is worth more than one in an unknown state.
   process.on('unhandledRejection', (error) => {
-    log.fatal({ err: error }, 'an error was handled nowhere');
+    log.fatal({ err: error }, 'unhandled error');
     process.exit(EXIT_CODES.failed);
   });
   const operator = await startOperator(config, { log, signal: stopping.signal });
@@ -28,8 +28,8 @@ try {
   if (ending === undefined) await operator.stop();
   else {
     if (ending.kind === 'termOver')
-      log.error({ err: ending.reason }, 'the term as leader is over, and so is this process');
-    else log.fatal({ err: ending.reason }, 'the operator ended by itself');
+      log.error({ err: ending.reason }, 'the term as leader is over; the process exits and restarts');
+    else log.fatal({ err: ending.reason }, 'a part of the operator failed; the process exits and restarts');
     await Promise.race([operator.stop(), delay(LEAVE_WITHIN_MS)]);
     process.exit(ending.kind === 'termOver' ? EXIT_CODES.termOver : EXIT_CODES.failed);
   }

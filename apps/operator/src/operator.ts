@@ -27,10 +27,10 @@ import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts
 
 const QUARANTINE_MESSAGES = {
   quarantined:
-    'a node is kept from every job; its annotation says why, and how to give it back stands in docs/reference/failures.md',
-  released: 'a node that was kept from every job was booted again, and takes gangs again',
+    'a node is in quarantine and takes no jobs; its annotation has the reason, and docs/reference/failures.md describes how to release it',
+  released: 'a node in quarantine was rebooted and takes jobs again',
   heldBack:
-    'a node looks ill and takes gangs all the same: a tenth of the nodes are kept back already, so look whether something else is to blame',
+    'a node seems faulty but is not quarantined, because a tenth of the nodes already are; check for a common cause',
 } as const;
 
 /** A running operator. */
@@ -38,27 +38,27 @@ export interface Operator {
   readonly healthPort: number;
   readonly reportPort: number;
   isLeader(): boolean;
-  /** Stops accepting, finishes what is under way, gives the lease back. Resolves within 25 s. */
+  /** Stops accepting work, finishes running work and releases the lease. Resolves within 25 s. */
   stop(): Promise<void>;
   /** Resolves when the operator can do nothing more and its process should end; never while it works or after `stop`. */
   readonly ended: Promise<Ending>;
 }
 
-/** Why an operator ended by itself: its term as leader is over, after which a process leads no more, or a part of it failed. */
+/** Why an operator ended by itself: its term as leader is over, and a process leads only once, or a part of it failed. */
 export interface Ending {
   readonly kind: 'termOver' | 'defect';
   readonly reason: unknown;
 }
 
-/** So long jobs wait at most for what the Fabric resource says. */
+/** How long the first reconciles wait for the Fabric resource. */
 const FIRST_FABRIC_MS = 5_000;
 
 /** Above it the cache is too old to call this replica ready. */
 const MAX_OUTAGE_MS = 60_000;
 
 /**
- * Starts an operator, once the API server answers: it is waited for. Rejects with a sentence for the administrator when the operator cannot work
- * here at all, and with the signal's reason when that aborts before it has started.
+ * Starts an operator as soon as the API server responds. Rejects with a message for the administrator if the operator cannot work here, and with the
+ * signal's reason if it aborts before the start.
  */
 export async function startOperator(
   config: Config,
@@ -79,7 +79,7 @@ export async function startOperator(
   }
 }
 
-/** Wires the parts together; what each of them does stands in its own file. */
+/** Connects the parts; each part is described in its own file. */
 class RunningOperator implements Operator {
   readonly #config: Config;
   readonly #log: Logger;
@@ -132,7 +132,7 @@ class RunningOperator implements Operator {
       clock,
       random: Math.random,
       metrics,
-      onProblem: (problem) => log.warn({ problem }, 'the cache met something it could not use'),
+      onProblem: (problem) => log.warn({ problem }, 'the cache rejected an object or a response'),
       noticeRules: [...NOTICE_RULES, ...config.noticeRules],
     });
     this.#admission = clusterAdmission(this.#cache, clock);
@@ -154,7 +154,8 @@ class RunningOperator implements Operator {
       client,
       cache: this.#cache,
       clock,
-      onError: (error) => log.warn({ err: error }, 'a pod whose job is gone could not be let go of; it is tried again'),
+      onError: (error) =>
+        log.warn({ err: error }, 'the finalizer of a pod without a job could not be removed; the operator retries'),
     });
     this.#fabric = new FabricController({
       client,
@@ -164,7 +165,7 @@ class RunningOperator implements Operator {
       warn: (job, note) => this.#jobEvents.warnOfFabric(job, note),
       onNews: (key) => this.#jobs.wake(key, 'normal'),
       onError: (error) =>
-        log.warn({ err: error }, 'the Fabric resource, or labels of nodes, could not be kept; it is tried again'),
+        log.warn({ err: error }, 'the Fabric resource or labels of nodes could not be written; the operator retries'),
     });
     this.#quarantine = new QuarantineController({
       client,
@@ -172,7 +173,8 @@ class RunningOperator implements Operator {
       clock,
       mode: config.quarantine,
       onChange: ({ node, change }) => log.warn({ node }, QUARANTINE_MESSAGES[change]),
-      onError: (error) => log.warn({ err: error }, 'the quarantine of a node could not be written; it is tried again'),
+      onError: (error) =>
+        log.warn({ err: error }, 'the quarantine of a node could not be written; the operator retries'),
     });
     this.#nodeRequests = new NodeRequests({
       client,
@@ -180,7 +182,7 @@ class RunningOperator implements Operator {
       clock,
       className: config.provisioningClass,
       onNews: (key) => this.#jobs.wake(key, 'normal'),
-      onError: (error) => log.warn({ err: error }, 'nodes could not be asked for; it is tried again'),
+      onError: (error) => log.warn({ err: error }, 'a ProvisioningRequest could not be written; the operator retries'),
     });
     this.#reporting = new Reporting({
       config,
@@ -226,7 +228,7 @@ class RunningOperator implements Operator {
 
   async start(): Promise<void> {
     const { signal } = this.#stopping;
-    // First of all, so that the probes are answered while the API server is waited for.
+    // First, so that probes are answered while the API server is unavailable.
     this.#health = await startHealthServer(
       {
         hungReasons: () => this.#hungReasons(),
@@ -252,7 +254,7 @@ class RunningOperator implements Operator {
   }
 
   async #stop(): Promise<void> {
-    this.#log.info('operator stops');
+    this.#log.info('operator is stopping');
     this.#stopping.abort();
     await this.#reporting.stop();
     await Promise.allSettled(this.#background);
@@ -262,14 +264,14 @@ class RunningOperator implements Operator {
     this.#log.info('operator stopped');
   }
 
-  /** Whether there is a server at all that this operator can work with. */
+  /** Checks that the API server is supported, and issues the report certificate. */
   async #askServer(): Promise<void> {
     const problem = versionProblem(await this.#client.version());
     if (problem !== undefined) throw new Error(problem);
     await this.#reporting.refreshCertificate();
   }
 
-  /** That this is answered shows that the event loop turns. Nothing here may depend on the API server. */
+  /** Must not depend on the API server: a response shows that the event loop runs. */
   #hungReasons(): readonly string[] {
     return hungReasons({ stalledMs: this.#jobs.stalledMs(), silentMs: this.#reporting.silentMs });
   }
@@ -293,7 +295,7 @@ class RunningOperator implements Operator {
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
-    // Whoever leads must be able to see the cluster.
+    // A leader needs a synced cache.
     if (!(await this.#cache.informers.waitForSync(signal))) return;
     try {
       const why = await this.#leadership.run(signal);
@@ -304,9 +306,9 @@ class RunningOperator implements Operator {
   }
 
   async #work(term: number, signal: AbortSignal): Promise<void> {
-    this.#log.info({ leaderTerm: term }, 'leads');
+    this.#log.info({ leaderTerm: term }, 'operator leads');
     this.#metrics.count('lease_transitions_total');
-    // What is said of the nodes is known before the first gang is placed by it, unless the API server keeps it for long.
+    // The Fabric resource is applied before the first gang is placed, unless the API server is slow.
     await Promise.race([this.#fabric.reconcile(), sleep(this.#clock, FIRST_FABRIC_MS, signal)]);
     const beside = [
       this.#podSweep.run(signal),
@@ -316,7 +318,7 @@ class RunningOperator implements Operator {
     ];
     await this.#jobs.run(signal);
     await Promise.all(beside);
-    // While the lease is still ours: later nothing may be written.
+    // Before the lease is released; later writes are not allowed.
     await this.#jobEvents.flush();
   }
 

@@ -6,15 +6,15 @@ import { REPORT_TLS_SECRET } from './ingest/tls-secret-name.ts';
 const READ = ['get', 'list', 'watch'] as const;
 
 /**
- * What admission-policy.yaml of the chart asks beside the right to write: of whoever writes Placements, Checkpoints and the status of jobs, on these; of
- * whoever makes pods of a gang or changes their marks, on `trainingjobs`.
+ * Verb that admission-policy.yaml of the chart requires in addition to write access: on Placements, Checkpoints and `trainingjobs` to write them and the
+ * status of jobs; on `trainingjobs` to create pods of a gang or change their marks.
  */
 const MANAGE = 'manage';
 
 /**
- * Everything that the operator may do in every namespace: what it does, and nothing else. The chart's ClusterRole is compared with it.
+ * All rights of the operator in every namespace, exactly those that it uses. A test compares the chart's ClusterRole with them.
  *
- * `trainingjobs/finalizers update` is what the OwnerReferencesPermissionEnforcement plugin asks of whoever sets blockOwnerDeletion.
+ * `trainingjobs/finalizers update` is required by the OwnerReferencesPermissionEnforcement plugin to set blockOwnerDeletion.
  */
 export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: [...READ, 'patch', MANAGE] },
@@ -26,27 +26,27 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['trainingruntimes', 'clustertrainingruntimes'], verbs: ['get'] },
   { apiGroups: [API_GROUP], resources: ['fabrics'], verbs: ['get', 'create'] },
   { apiGroups: [API_GROUP], resources: ['fabrics/status'], verbs: ['update'] },
-  // Of NVIDIA's DRA driver, where it is installed.
+  // NVIDIA's DRA driver, if it is installed.
   { apiGroups: ['resource.nvidia.com'], resources: ['computedomains'], verbs: ['get', 'create', 'delete'] },
-  // Of cluster-autoscaler, where it serves them; a request names templates.
+  // cluster-autoscaler, if it serves them; a request names templates.
   { apiGroups: ['autoscaling.x-k8s.io'], resources: ['provisioningrequests'], verbs: ['get', 'create', 'delete'] },
   { apiGroups: [''], resources: ['podtemplates'], verbs: ['create'] },
-  // What DRA drivers say of NICs and NVLink domains.
+  // NICs and NVLink domains that DRA drivers publish.
   { apiGroups: ['resource.k8s.io'], resources: ['resourceslices'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },
-  // Patch: taint and annotation of a node in quarantine, and labels of what was concluded of the fabric. Not given where the chart turns both off.
+  // Patch: taint and annotation of a quarantined node, and inferred fabric labels. Not granted if the chart disables both.
   { apiGroups: [''], resources: ['nodes'], verbs: [...READ, 'patch'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
 ];
 
-/** What the chart's hook after an uninstall may do in every namespace. An API server may still know the admission policy for a moment after it was deleted. */
+/** Rights of the chart's post-uninstall hook in every namespace. An API server may enforce the admission policy for a moment after its deletion. */
 export const LET_GO_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: ['list', 'patch', MANAGE] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'patch'] },
 ];
 
-/** Besides where the operator labels Nodes (`operator.publishFabricLabels` of the chart): nobody else would take the labels away. */
+/** Additional rights of that hook if the operator labels nodes (`operator.publishFabricLabels` of the chart), to remove the labels. */
 export const LET_GO_LABEL_RULES: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['list', 'patch'] },
 ];
@@ -56,7 +56,7 @@ export const LET_GO_NAMESPACE_RULES = (options: { readonly leaseName: string }):
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get'], resourceNames: [options.leaseName] },
 ];
 
-/** What the chart's hook before an install and an upgrade may do in every namespace. `create` cannot be limited to a name. */
+/** Rights of the chart's pre-install and pre-upgrade hook in every namespace. `create` cannot be limited to a name. */
 export const DEFINITIONS_RULES: readonly PolicyRule[] = [
   { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['create'] },
   {
@@ -77,17 +77,17 @@ export const DEFINITIONS_RULES: readonly PolicyRule[] = [
 /** And in the release's own: one of them at a time. */
 export const DEFINITIONS_NAMESPACE_RULES: readonly PolicyRule[] = leaseRules('coxswain-definitions');
 
-/** What the chart's hook before an uninstall may do in every namespace. */
+/** Rights of the chart's pre-uninstall hook in every namespace. */
 export const RUNNING_JOBS_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: ['list'] },
 ];
 
-/** And in the release's own: whether somebody allows it all the same. */
+/** Rights of that hook in the release's namespace, to read the ConfigMap that permits the uninstall. */
 export const RUNNING_JOBS_NAMESPACE_RULES: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get'], resourceNames: [PERMIT_CONFIG_MAP] },
 ];
 
-/** What it may do in its own namespace alone. `create` cannot be limited to a name: it is not known to the authorizer then. */
+/** Rights of the operator in its own namespace. `create` cannot be limited to a name, because the authorizer does not know it. */
 export const NAMESPACE_RULES = (options: { readonly leaseName: string }): readonly PolicyRule[] => [
   ...leaseRules(options.leaseName),
   { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },

@@ -5,24 +5,24 @@ import type { KubeObject } from '@coxswain/kube';
 import { dueNotice, type NodeNotice, type NodeState, NOTICE_RULES, noticesOfNode } from '@coxswain/lifecycle';
 import { cutText } from '@coxswain/safe-text';
 
-/** What the operator keeps of a Node. */
+/** The part of a node that the operator keeps. */
 export interface CachedNode extends KubeObject {
   readonly facts: NodeFacts;
-  /** Which boot of which Node object this is, as far as its kubelet said; another one means another start of the machine. */
+  /** Boot ID that the kubelet reported, with the UID of the node; a different value means that the machine was restarted. */
   readonly bootId: string;
-  /** Since when condition Ready is True; absent where it is not, or does not say. */
+  /** Time since when condition Ready is True; absent if it is not True or has no time. */
   readonly readySince?: string;
-  /** Conditions that are True, without Ready: what a failure there may have come of. */
+  /** Conditions that are True, without Ready; they may explain a failure on the node. */
   readonly conditions: readonly NodeCondition[];
-  /** Who says that it is about to go away. */
+  /** The notice that the node is about to go away. */
   readonly notices: readonly NodeNotice[];
-  /** What stands in our annotation about its quarantine. */
+  /** Our annotation about its quarantine. */
   readonly quarantineNote?: string;
-  /** What stands there of our own conclusions; absent where nothing does. */
+  /** Our own inferred labels on it; absent if there are none. */
   readonly published?: Readonly<Record<string, string>>;
 }
 
-/** The part of a Node that is kept; never throws, whatever is not of the expected shape counts as absent. */
+/** Reduces a node to the kept part. Never throws; fields of an unexpected shape count as absent. */
 export function toCachedNode(
   node: KubeObject,
   noticeRules: readonly DisruptionNoticeRule[] = NOTICE_RULES,
@@ -71,13 +71,13 @@ export function nodeStateOf(node: CachedNode | undefined, now: Date): NodeState 
   return dueNotice(node.notices, now) === undefined ? 'ready' : 'leaving';
 }
 
-/** What is about to go away takes no more gangs, whoever tolerates its taints. Of a time to come each gang learns when it is there. */
+/** A node that is about to go away takes no more gangs, even if they tolerate its taints. Notices of a future time apply from that time on. */
 function asAnnounced(facts: NodeFacts, notices: readonly NodeNotice[]): NodeFacts {
   const goesNow = notices.some(({ beginsAtMs }) => beginsAtMs === undefined);
   return goesNow ? { ...facts, schedulable: false, isCordoned: true } : facts;
 }
 
-/** A healthy node has none; whoever watches GPUs adds some twenty, of which few hold at a time. */
+/** Limit of kept conditions. A healthy node has none; GPU monitors add about twenty, of which few are True at a time. */
 const MOST_CONDITIONS = 16;
 const MAX_MESSAGE_CHARACTERS = 512;
 
@@ -102,8 +102,8 @@ function conditionsOf(all: readonly unknown[]): readonly NodeCondition[] {
   const held = all.flatMap((one): readonly NodeCondition[] => {
     const { type, status, message } = (one ?? {}) as { type?: unknown; status?: unknown; message?: unknown };
     if (typeof type !== 'string' || status !== 'True' || type === 'Ready') return [];
-    const said = typeof message === 'string' ? { message: cutText(message, MAX_MESSAGE_CHARACTERS) } : {};
-    return [{ type: type.slice(0, 316), status, ...said }];
+    const detail = typeof message === 'string' ? { message: cutText(message, MAX_MESSAGE_CHARACTERS) } : {};
+    return [{ type: type.slice(0, 316), status, ...detail }];
   });
   return held.slice(0, MOST_CONDITIONS);
 }
@@ -113,11 +113,12 @@ function bootIdOf(uid: string | undefined, boot: unknown): string {
   return (typeof boot === 'string' && boot !== '' ? boot : (uid ?? '')).slice(0, 128);
 }
 
+/** Whether two versions of a node have the same facts for placement. */
 export function sameFacts(one: CachedNode, other: CachedNode): boolean {
   return areSameFacts(one.facts, other.facts) && JSON.stringify(one.notices) === JSON.stringify(other.notices);
 }
 
-/** Whether its conditions tell of the same faults; what they say of pressures comes and goes. */
+/** Whether the conditions show the same faults. Pressure conditions change often and are ignored. */
 export function sameFaults(one: CachedNode, other: CachedNode): boolean {
   const signs = ({ conditions }: CachedNode): string => JSON.stringify(signsOfFailure(conditions));
   return signs(one) === signs(other);

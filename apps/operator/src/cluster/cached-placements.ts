@@ -7,7 +7,7 @@ import { placementsPath } from './paths.ts';
 type PlacementObject = Placement & KubeObject;
 type JobObject = TrainingJob & KubeObject;
 
-/** What the placements of a cluster are read with. */
+/** Parts of {@link CachedPlacements}. */
 export interface CachedPlacementsParts {
   readonly cached: ObjectCache<PlacementObject>;
   readonly jobs: OwnWrites<JobObject>;
@@ -17,8 +17,8 @@ export interface CachedPlacementsParts {
 }
 
 /**
- * Placements, of which only those that the status of their job records are kept whole: whoever may create them may create many and large ones, and
- * of a stranger's nobody needs more than its name. Kinds lag apart, so one that comes before the status that records it is read again then.
+ * Cached placements. Only those that the status of their job records are kept whole; of others only name, job and epoch, because their creators may create
+ * many large ones. A placement may arrive before the status that records it; it is then read again when the status arrives.
  */
 export class CachedPlacements {
   readonly #parts: CachedPlacementsParts;
@@ -26,7 +26,7 @@ export class CachedPlacements {
   /** Those that were written or read by name, by UID, until they are gone: the watch may have brought no more than a stub of them. */
   readonly #whole = new Map<string, PlacementObject>();
   readonly #reading = new Set<string>();
-  /** Those of gangs that are up which somebody deleted, by the UID of their job: what they say still holds, and they are made again from here. */
+  /** Deleted placements of running gangs, by job UID. They stay valid and are created again from this copy. */
   readonly #kept = new Map<string, PlacementObject>();
 
   constructor(parts: CachedPlacementsParts) {
@@ -43,18 +43,18 @@ export class CachedPlacements {
     });
   }
 
-  /** What the watch brought, for changes. */
+  /** The cache that the watch fills, for change events. */
   get cached(): ObjectCache<PlacementObject> {
     return this.#parts.cached;
   }
 
-  /** Those that say to be of that job, in its namespace: whole where they are recorded, else by name, job and epoch alone. */
+  /** Placements that claim that job in its namespace: whole if recorded, otherwise only name, job and epoch. */
   ofJob({ metadata: { uid, namespace } }: TrainingJob): readonly PlacementObject[] {
     const placements = this.#own.view(uid, this.cached.byIndex(BY_JOB, uid));
     return placements.filter(({ metadata }) => metadata.namespace === namespace).map((one) => this.#newest(one));
   }
 
-  /** Every one that is kept whole, those included that somebody deleted under a gang that is up. */
+  /** All placements that are kept whole, including deleted ones of running gangs. */
   whole(): readonly PlacementObject[] {
     const there = this.#own
       .all()
@@ -63,7 +63,7 @@ export class CachedPlacements {
     return [...there, ...this.#kept.values()];
   }
 
-  /** The one that status records of the attempt under way, where it was here and somebody deleted it; undefined while it is there. */
+  /** The recorded placement of the current attempt, if it was deleted; undefined while it exists. */
   keptOf(job: TrainingJob): PlacementSpec | undefined {
     const { uid } = job.metadata;
     const kept = this.#kept.get(uid);
@@ -102,7 +102,7 @@ export class CachedPlacements {
     if (isOfGangUp(placement, this.#parts.jobs.newest(cached))) this.#kept.set(jobUid, placement);
   }
 
-  /** Status records one of which only a stub is here. */
+  /** Reads a placement again if the status records it and only a stub is cached. */
   #complete(job: JobObject): void {
     const { name: jobName, namespace, uid } = job.metadata;
     const attempt = job.status?.attempts?.at(-1);
@@ -135,7 +135,7 @@ export function toCachedPlacement(placement: PlacementObject, jobs: OwnWrites<Jo
   } as PlacementObject['metadata'];
   const { apiVersion, kind, spec } = placement;
   const { jobUid, epoch } = spec;
-  // What lacks nodes is no placement for whoever reads it, and is nobody's then.
+  // A placement without nodes is invalid and belongs to no job.
   const kept = isKept ? spec : ({ jobUid, epoch } as PlacementSpec);
   return { apiVersion, kind, metadata, spec: kept };
 }

@@ -13,7 +13,7 @@ import { type ObservedExit, type ObservedPod, podOfName } from '@coxswain/lifecy
 import { parseForeignJson, safeText } from '@coxswain/safe-text';
 
 /**
- * What the operator keeps of a pod: 0.4 kB for a stranger's, of which only the GPUs count, about 1 kB for a gang's. A whole pod is
+ * The part of a pod that the operator keeps: 0.4 kB for a foreign pod, of which only the GPUs count, and about 1 kB for a gang's pod. A whole pod is
  * 25 kB, and there may be 100,000.
  */
 export interface CachedPod extends KubeObject {
@@ -26,9 +26,9 @@ export interface CachedPod extends KubeObject {
 }
 
 interface GangFacts {
-  /** UID of the job that owns it; of the label where none does, and empty where there is none either. Anybody who may change a pod may change its labels. */
+  /** UID of the owning job; without an owner, UID from the label, or empty. Labels are untrusted, because any editor of the pod can change them. */
   readonly jobUid: string;
-  /** Neither an owner nor a label says the name of the job of `jobUid`: nobody can ask for it. */
+  /** No owner and no label names the job of `jobUid`, so its existence cannot be checked. */
   readonly nameless?: true;
   readonly epoch: number;
   readonly podIndex: number;
@@ -51,7 +51,7 @@ interface GangFacts {
 }
 
 /**
- * The part of a pod that is kept. Never throws: a pod is what anybody may write into the cluster, so whatever is not of the expected
+ * Reduces a pod to the kept part. Never throws: pods are untrusted input, so whatever is not of the expected
  * shape counts as absent, and every text that people or programs wrote is made safe. `asGang` keeps the gang's facts of a pod without our
  * label too.
  */
@@ -81,10 +81,10 @@ export function toCachedPod(pod: KubeObject, options: { readonly asGang?: boolea
   };
 }
 
-/** By what is cached, which never changes: a gang's pods are looked at again and again, and few of them have changed since. */
+/** Memo by cached pod, which is immutable: a gang's pods are read often and rarely change. */
 const observedPods = new WeakMap<CachedPod, { readonly jobUid: string; readonly pod: ObservedPod }>();
 
-/** The pod as decisions see it. A pod that carries a job's label but belongs to somebody else is not ours, and its numbers are not trusted. */
+/** The pod as input for decisions. A pod with a job's label but another owner is foreign, and its labels are not trusted. */
 export function toObservedPod(pod: CachedPod, jobUid: string): ObservedPod {
   const known = observedPods.get(pod);
   if (known?.jobUid === jobUid) return known.pod;
@@ -95,7 +95,7 @@ export function toObservedPod(pod: CachedPod, jobUid: string): ObservedPod {
 
 function observedPod(pod: CachedPod, jobUid: string): ObservedPod {
   const { gang } = pod;
-  // The owner says whose it is, whatever has become of its labels.
+  // The owner counts, not the labels.
   const ours = gang !== undefined && gang.ownerUid === jobUid;
   return {
     name: pod.metadata.name,
@@ -157,7 +157,7 @@ function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
   const main = list(status['containerStatuses']);
   const trainer = main.find((container) => container['name'] === CONTAINERS.trainer);
   const starting = list(status['initContainerStatuses']);
-  // Those that run beside the trainer from before its start: by how they end nobody is judged.
+  // Sidecars that start before the trainer; their exit codes do not count.
   const sidecars = new Set(
     list(spec['initContainers'])
       .filter((container) => container['restartPolicy'] === 'Always')
@@ -197,8 +197,8 @@ function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
 }
 
 /**
- * The phase as the trainer alone would make it. Kubernetes waits for whatever runs beside it, and counts its failures. While nothing runs any more the
- * kubelet's word is awaited: until it has cleared away it says neither the phase nor the reason, as of an eviction.
+ * The phase by the trainer container alone; Kubernetes waits for sidecars and counts their failures. If no container runs, the kubelet's phase is awaited:
+ * until it has cleaned up it reports neither phase nor reason, for instance of an eviction.
  */
 function judgedByTrainer(seen: {
   readonly phase: ObservedPod['phase'];

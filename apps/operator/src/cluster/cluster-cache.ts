@@ -33,9 +33,9 @@ export interface ClusterCache {
   readonly checkpoints: OwnWrites<Checkpoint & KubeObject>;
   readonly pods: OwnWrites<CachedPod>;
   readonly nodes: ObjectCache<CachedNode>;
-  /** What is kept of a Node that was read beside the watch. */
+  /** Reduces a node that was read outside the watch. */
   readonly readNode: (node: KubeObject) => CachedNode;
-  /** What the Fabric resource's spec says. */
+  /** Facts about nodes from the Fabric resource and DRA drivers. */
   readonly stated: StatedFabric;
   readonly gpuUsage: GpuUsage;
   readonly nodeCensus: NodeCensus;
@@ -49,7 +49,7 @@ export function createClusterCache(options: {
   readonly random: () => number;
   readonly metrics: KubeMetrics;
   readonly onProblem: (problem: unknown) => void;
-  /** Which marks of Nodes announce that they go away. */
+  /** Marks of nodes that announce that they go away. */
   readonly noticeRules?: readonly DisruptionNoticeRule[];
 }): ClusterCache {
   const readNode = (node: KubeObject): CachedNode => toCachedNode(node, options.noticeRules);
@@ -80,7 +80,7 @@ export function createClusterCache(options: {
   // One watch for all pods: a gang's for their state, everybody's for the GPUs that they hold.
   const [pods, podsReflector] = reflect<CachedPod>(podsPath(), {
     trim: (pod) => toCachedPod(pod),
-    // Of a gang's start every other event tells what the answer to a write of ours has told. What a watch would keep less of is read again.
+    // During the start of a gang every other event repeats the response to one of our writes and need not be parsed.
     known: (uid, resourceVersion): CachedPod | undefined => {
       const answered = podsAndOurs.answered(uid, resourceVersion);
       return answered?.gang?.ownerUid === undefined ? undefined : answered;
@@ -110,7 +110,7 @@ export function createClusterCache(options: {
   };
 }
 
-/** Labels by which a child is found again. */
+/** Labels that identify the children of a job's attempt. */
 export function childLabels(job: Pick<TrainingJob, 'metadata'>, epoch: number): Readonly<Record<string, string>> {
   return {
     [LABELS.jobUid]: job.metadata.uid,

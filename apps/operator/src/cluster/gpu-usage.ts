@@ -1,14 +1,14 @@
 import type { ObjectCache } from '@coxswain/kube';
 import type { CachedPod } from './cached-pod.ts';
 
-/** GPUs held on each node by pods that are bound and not terminal, whoever made them; kept current pod by pod. */
+/** GPUs on each node held by bound pods that have not ended, including pods of others. Updated with each pod event. */
 export class GpuUsage {
   readonly #byNode = new Map<string, number>();
   readonly #listeners = new Set<(node: string) => void>();
 
   constructor(pods: ObjectCache<CachedPod>) {
     pods.onChange((change) => {
-      // Most changes of a pod do not concern its GPUs, and one that took them away for a moment would look like GPUs that become free.
+      // Most changes of a pod do not affect its GPUs. Removing and adding them again would look like free GPUs.
       if (change.kind === 'updated' && holdsTheSame(change.previous, change.object)) return;
       if (change.kind !== 'added') this.#count(change.kind === 'updated' ? change.previous : change.object, -1);
       if (change.kind !== 'deleted') this.#count(change.object, 1);

@@ -4,7 +4,7 @@ import { NotLeadingError, type CallOptions, type KubeClient } from '@coxswain/ku
 export interface TermOfCalls {
   /** Throws when this process may not write (any more). */
   assertLeading(): unknown;
-  /** What is left of the term, in ms. */
+  /** Milliseconds left in the term. */
   leftMs(): number;
   /** Aborts when the term is over. */
   readonly over: AbortSignal;
@@ -16,7 +16,7 @@ export interface TermOfCalls {
  * took over must not write.
  */
 export function leadingClient(client: KubeClient, term: TermOfCalls): KubeClient {
-  // One listener for all calls: a signal looks through its whole list of listeners for each that comes and goes.
+  // One listener for all calls, because a signal searches its whole list of listeners for each added or removed one.
   const underWay = new Set<AbortController>();
   term.over.addEventListener('abort', () => underWay.forEach((call) => call.abort(term.over.reason)), { once: true });
   const atMostMs = (): number => term.leftMs();

@@ -10,8 +10,11 @@ const custom =
   (place: Place = {}): string =>
     resourcePath({ group: API_GROUP, version: API_VERSION, plural, ...present(place) });
 
+/** API path of a TrainingJob or of all TrainingJobs. */
 export const trainingJobsPath = custom('trainingjobs');
+/** API path of a Placement or of all Placements. */
 export const placementsPath = custom('placements');
+/** API path of a Checkpoint or of all Checkpoints. */
 export const checkpointsPath = custom('checkpoints');
 
 /** Of the one Fabric, or of their collection. */
@@ -28,6 +31,7 @@ export function runtimePath({
     : custom('clustertrainingruntimes')({ name });
 }
 
+/** API path of one or all ComputeDomains. */
 export function computeDomainsPath(place: Place = {}): string {
   return resourcePath({ ...COMPUTE_DOMAINS, ...present(place) });
 }
@@ -38,14 +42,17 @@ export function provisioningRequestsPath(place: Place = {}): string {
   return resourcePath({ ...kind, ...present(place) });
 }
 
+/** API path of one or all PodTemplates. */
 export function podTemplatesPath(place: Place = {}): string {
   return resourcePath({ group: '', version: 'v1', plural: 'podtemplates', ...present(place) });
 }
 
+/** API path of one or all pods. */
 export function podsPath(place: Place = {}): string {
   return resourcePath({ group: '', version: 'v1', plural: 'pods', ...present(place) });
 }
 
+/** API path of one or all nodes. */
 export function nodesPath(name?: string): string {
   return resourcePath({ group: '', version: 'v1', plural: 'nodes', ...(name === undefined ? {} : { name }) });
 }

@@ -2,14 +2,14 @@ import type { FabricSpec } from '@coxswain/api-types';
 import { type DraAttributes, type NodeFacts, type Reserve, withOverrides } from '@coxswain/fabric';
 import type { CachedNode } from './cached-node.ts';
 
-/** What is said of nodes elsewhere than in their Node objects: by an administrator in the Fabric resource, who also says how many are kept in reserve, and by DRA drivers of their devices. */
+/** Facts about nodes from outside their Node objects: the spec of the Fabric resource, which also sets the reserve, and devices of DRA drivers. */
 export class StatedFabric {
   #spec: FabricSpec = {};
   #devices: ReadonlyMap<string, readonly DraAttributes[]> = new Map();
   #facts = new WeakMap<NodeFacts, NodeFacts>();
   readonly #listeners: ((changed: 'nodes' | 'reserve') => void)[] = [];
 
-  /** The node's facts with what is said of it. */
+  /** The facts of a node, with stated facts applied. */
   factsOf({ facts }: CachedNode): NodeFacts {
     const known = this.#facts.get(facts);
     if (known !== undefined) return known;
@@ -26,32 +26,32 @@ export class StatedFabric {
     return nodesPerNvlinkDomain + nodesPerIsland === 0 ? undefined : { nodesPerNvlinkDomain, nodesPerIsland };
   }
 
-  /** What is stated from now on. */
+  /** Replaces the spec of the Fabric resource. */
   replace(spec: FabricSpec): void {
     const before = this.#spec;
     this.#spec = spec;
     if (JSON.stringify(spec.overrides ?? []) !== JSON.stringify(before.overrides ?? [])) {
       this.#facts = new WeakMap();
-      this.#tell('nodes');
+      this.#notify('nodes');
     }
-    if (JSON.stringify(spec.reserve) !== JSON.stringify(before.reserve)) this.#tell('reserve');
+    if (JSON.stringify(spec.reserve) !== JSON.stringify(before.reserve)) this.#notify('reserve');
   }
 
-  /** What drivers say of the devices of each node from now on. */
+  /** Replaces the devices that DRA drivers published. */
   replaceDevices(devices: ReadonlyMap<string, readonly DraAttributes[]>): void {
     const before = this.#devices;
     this.#devices = devices;
     if (JSON.stringify([...before]) === JSON.stringify([...devices])) return;
     this.#facts = new WeakMap();
-    this.#tell('nodes');
+    this.#notify('nodes');
   }
 
-  /** Calls `listener` whenever other things are stated, of whatever node. */
+  /** Calls `listener` when stated facts of any node, or the reserve, changed. */
   onChange(listener: (changed: 'nodes' | 'reserve') => void): void {
     this.#listeners.push(listener);
   }
 
-  #tell(changed: 'nodes' | 'reserve'): void {
+  #notify(changed: 'nodes' | 'reserve'): void {
     for (const listener of this.#listeners) listener(changed);
   }
 }

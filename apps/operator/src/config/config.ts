@@ -203,7 +203,7 @@ const Environment = z.object({
   COXSWAIN_HEARTBEAT_TIMEOUT_MS: durationMs.default(60_000).describe('Silence after which a connection is closed.'),
 });
 
-/** What the parts of the operator are given; nothing else reads the environment. */
+/** Configuration of the operator. No other code reads the environment. */
 export interface Config {
   readonly kubeconfigPath: string | undefined;
   readonly namespace: string;
@@ -243,7 +243,7 @@ export interface Config {
 }
 
 /**
- * The configuration that an environment says, frozen; what is empty is not said. Throws one error that names every variable that is wrong, with its rule;
+ * Reads the configuration from an environment and freezes it; empty variables count as unset. Throws one error that names every variable that is wrong, with its rule;
  * values are not repeated, because a variable may have been given a secret by mistake.
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {

@@ -8,13 +8,14 @@ import {
 import { isNotFound, KubeApiError, type Clock, type KubeClient, listPages, resourcePath } from '@coxswain/kube';
 import type { StatedFabric } from '../cluster/stated-fabric.ts';
 
+/** Parts of {@link DeviceReads}. */
 export interface DeviceReadsParts {
   readonly client: Pick<KubeClient, 'list'>;
   readonly stated: Pick<StatedFabric, 'replaceDevices'>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
-/** Reads from time to time what DRA drivers publish of the devices of nodes, and keeps what says something of the fabric. */
+/** Reads the ResourceSlices of DRA drivers at intervals and keeps attributes that describe the fabric. */
 export class DeviceReads {
   readonly #parts: DeviceReadsParts;
   #readAtMs = -Infinity;
@@ -23,7 +24,7 @@ export class DeviceReads {
     this.#parts = parts;
   }
 
-  /** Reads where that is due. Where the API is not served, or may not be read, nothing is known. Throws when the API server fails: what was read before holds. */
+  /** Reads if it is due. Without the API or the right to read it, there are no devices. Throws if the API server fails; earlier devices then stay. */
   async refresh(): Promise<void> {
     const { clock, stated } = this.#parts;
     const nowMs = clock.monotonicMs();

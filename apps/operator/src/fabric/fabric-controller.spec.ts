@@ -84,7 +84,7 @@ describe('the Fabric resource', () => {
           type: 'Consistent',
           status: 'True',
           reason: 'NothingContradicts',
-          message: 'Nothing that is said of the nodes contradicts itself.',
+          message: 'The facts about the nodes do not contradict each other.',
           observedGeneration: expect.any(Number) as number,
           lastTransitionTime: expect.any(String) as string,
         },

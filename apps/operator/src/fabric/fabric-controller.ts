@@ -15,33 +15,33 @@ import { DeviceReads } from './device-reads.ts';
 import { FabricSurvey } from './fabric-survey.ts';
 import { NodeLabelController } from './node-label-controller.ts';
 
-/** What the desk is made of. `client` must refuse writes when this process does not lead. */
+/** Parts of the controller. `client` must reject writes while this process does not lead. */
 export interface FabricControllerParts {
   readonly client: Pick<KubeClient, 'get' | 'list' | 'create' | 'replace' | 'patch'>;
   readonly cache: Pick<ClusterCache, 'nodes' | 'stated' | 'placements' | 'jobs'>;
   readonly clock: Clock;
-  /** What is concluded of nodes is told by labels on them; else such labels are taken away. */
+  /** Whether inferred fabric labels are written to nodes; otherwise they are removed. */
   readonly publishesLabels: boolean;
-  /** Labels changed under that job. Told once while they stay so. */
+  /** Called once when labels changed under a running job. */
   readonly warn: (job: TrainingJob, note: string) => void;
-  /** What is to be said of the job of that UID and key is another than before. */
+  /** Called when the reported change of that job differs from before. */
   readonly onNews: (key: string) => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** Between two looks, each of which reads one object and writes it at most once. */
+/** Interval of reconciles; each reads one object and writes it at most once. */
 const INTERVAL_MS = 5_000;
-/** Of a message in status. */
+/** Characters of a message in status. */
 const MOST_TEXT = 4_000;
 
 /**
- * Keeps the Fabric resource: what its spec says of nodes is laid over them and kept in reserve, and its status tells what the nodes are connected by and where that
- * contradicts itself. It makes the resource where there is none, so that `kubectl get fabric` answers.
+ * Reconciles the Fabric resource: applies its spec to the cached nodes and the reserve, and writes how nodes are connected and which facts contradict each
+ * other to its status. Creates the resource if there is none, so that `kubectl get fabric` shows one.
  */
 export class FabricController {
   readonly #parts: FabricControllerParts;
   readonly #survey: FabricSurvey;
-  /** What was told of each job last, by UID. */
+  /** The reported fabric change of each job, by UID. */
   #changes: ReadonlyMap<string, { readonly key: string; readonly message: string }> = new Map();
   #unreadable: string | undefined;
   readonly #devices: DeviceReads;
@@ -55,7 +55,7 @@ export class FabricController {
     this.#survey = new FabricSurvey(parts.cache);
   }
 
-  /** Looks from time to time until `signal` aborts. Never rejects. */
+  /** Reconciles at intervals until `signal` aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.reconcile();
@@ -63,9 +63,9 @@ export class FabricController {
     }
   }
 
-  /** Once. What fails is tried again at the next look. */
+  /** Reconciles once. Failures are retried at the next interval. */
   async reconcile(): Promise<void> {
-    // What drivers say must not keep an administrator's word from being heard.
+    // A failure to read devices must not prevent the spec from being applied.
     await this.#devices.refresh().catch((error: unknown) => this.#parts.onError(error));
     try {
       const fabric = await this.#read();
@@ -73,13 +73,13 @@ export class FabricController {
       this.#applySpec(fabric);
       await this.#writeStatus(fabric);
     } catch (error) {
-      // Somebody wrote meanwhile: another look is due.
+      // A concurrent write; the next reconcile reads it.
       if (!isConflict(error)) this.#parts.onError(error);
     }
     await this.#labels.reconcile(this.#survey.graph().nodes, this.#parts.cache.nodes.list());
   }
 
-  /** Undefined where its definition is not installed (yet). */
+  /** The Fabric resource; undefined while its definition is not installed. */
   async #read(): Promise<FabricResource | undefined> {
     const { client } = this.#parts;
     try {
@@ -96,7 +96,7 @@ export class FabricController {
     }
   }
 
-  /** A spec that this release cannot read changes nothing: what was said before holds. */
+  /** Applies the spec. If this release cannot read it, the previous spec stays in effect. */
   #applySpec({ spec }: FabricResource): void {
     const read = FabricSpec.safeParse(spec);
     this.#unreadable = read.success ? undefined : read.error.issues[0]?.message;
@@ -121,7 +121,7 @@ export class FabricController {
 
   #ownProblems(): readonly FabricProblem[] {
     if (this.#unreadable === undefined) return [];
-    const message = `The spec of Fabric ${FABRIC_NAME} cannot be read by this release: ${this.#unreadable}. What it said before holds. Correct it, or upgrade the operator.`;
+    const message = `The spec of Fabric ${FABRIC_NAME} cannot be read by this release: ${this.#unreadable}. The previous spec stays in effect. Correct the spec, or upgrade the operator.`;
     return [{ kind: 'Unreadable', nodes: [], message }];
   }
 
@@ -136,7 +136,7 @@ export class FabricController {
         ? {
             status: 'True' as const,
             reason: 'NothingContradicts',
-            message: 'Nothing that is said of the nodes contradicts itself.',
+            message: 'The facts about the nodes do not contradict each other.',
           }
         : {
             status: 'False' as const,
@@ -152,12 +152,12 @@ export class FabricController {
     };
   }
 
-  /** What changed under the job of that UID, in a sentence; undefined where nothing did. */
+  /** The fabric change under the job of that UID as a sentence; undefined without a change. */
   changeOf(jobUid: string): string | undefined {
     return this.#changes.get(jobUid)?.message;
   }
 
-  /** What is said of these nodes now, as a Placement keeps it. */
+  /** The current places of these nodes in the form that a Placement stores. */
   placesToText(nodes: readonly string[]): string | undefined {
     return this.#survey.placesToText(nodes);
   }
@@ -177,7 +177,7 @@ export class FabricController {
   }
 }
 
-/** Keys sorted at every depth: the API server answers in an order of its own. */
+/** The value with keys sorted at every depth, because the API server returns them in another order. */
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,11 +1,11 @@
-/** Writes on Nodes what was concluded of them, where that is asked for; takes it away where it is not any more. */
+/** Writes inferred fabric labels to nodes if that is enabled, and removes them otherwise. */
 import { createHash } from 'node:crypto';
 import { type FabricNode, labelChange, publishedLabels } from '@coxswain/fabric';
 import { isConflict, isNotFound, KubeApiError, type Clock, type KubeClient } from '@coxswain/kube';
 import type { CachedNode } from '../cluster/cached-node.ts';
 import { nodesPath } from '../cluster/paths.ts';
 
-/** What the desk is made of. `client` must refuse writes when this process does not lead. */
+/** Parts of the controller. `client` must reject writes while this process does not lead. */
 export interface NodeLabelControllerParts {
   readonly client: Pick<KubeClient, 'patch'>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
@@ -15,19 +15,20 @@ export interface NodeLabelControllerParts {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Of one look, so that a producer that labels 10,000 nodes anew holds up nobody: they take ten minutes. */
+/** Limits of one reconcile, so that labelling 10,000 nodes does not block other work; it then takes ten minutes. */
 const MOST_WRITES = 100;
 const LOOK_BUDGET_MS = 2_000;
-/** Of one node, whoever else writes the same labels. */
+/** Minimum time between two writes of one node, in case another program writes the same labels. */
 const BETWEEN_WRITES_MS = 60_000;
-/** Where this process has no right to. */
+/** Pause after the API server denied a write. */
 const REFUSED_MS = 300_000;
 const NONE: Labels = {};
 
+/** Keeps the inferred labels of nodes current. */
 export class NodeLabelController {
   readonly #parts: NodeLabelControllerParts;
   #wanted: { readonly of: ReadonlyMap<string, FabricNode>; readonly labels: ReadonlyMap<string, Labels> } | undefined;
-  /** What was wanted at the look before, as text: labels that come and go are not followed at every step. */
+  /** Due changes of the previous reconcile; only a change that is due twice is written, so that flapping labels are not followed. */
   #before: ReadonlyMap<string, string> = new Map();
   #writtenAtMs = new Map<string, number>();
   #refusedUntilMs = -Infinity;
@@ -36,7 +37,7 @@ export class NodeLabelController {
     this.#parts = parts;
   }
 
-  /** Once. Of a node that is as it should be, nothing is written. */
+  /** Reconciles once. Writes only nodes whose labels differ. */
   async reconcile(fabric: ReadonlyMap<string, FabricNode>, nodes: readonly CachedNode[]): Promise<void> {
     const { clock } = this.#parts;
     const beganAtMs = clock.monotonicMs();
@@ -63,7 +64,7 @@ export class NodeLabelController {
       const lastMs = this.#writtenAtMs.get(name);
       if (lastMs !== undefined) writtenAtMs.set(name, lastMs);
       const labels = wanted.get(name);
-      // Every node, where nobody asks for labels.
+      // The usual case if labels are disabled.
       if (node.published === undefined && labels === undefined) return [];
       const change = labelChange(node.published ?? NONE, labels ?? NONE);
       if (change === undefined) return [];
@@ -94,7 +95,7 @@ export class NodeLabelController {
     const { client, clock, onError } = this.#parts;
     this.#writtenAtMs.set(name, clock.monotonicMs());
     try {
-      // With its UID: what was concluded of a node is not said of another one that took its name.
+      // The UID protects another node that took the name.
       await client.patch(
         nodesPath(name),
         { metadata: { ...(uid === undefined ? {} : { uid }), labels } },

@@ -1,4 +1,4 @@
-/** Whose words counted since they were told of last: pods by the attempt that they belong to. */
+/** Pods that sent a valid report since the last digest, by attempt. */
 export class ActivePods {
   #gangs = new Map<string, { readonly jobUid: string; readonly epoch: number; readonly podUids: Set<string> }>();
 
@@ -9,7 +9,7 @@ export class ActivePods {
     else known.podUids.add(podUid);
   }
 
-  /** Everybody since the call before. */
+  /** All pods since the previous call. */
   take(): readonly { readonly jobUid: string; readonly epoch: number; readonly podUids: readonly string[] }[] {
     const taken = [...this.#gangs.values()].map(({ podUids, ...gang }) => ({ ...gang, podUids: [...podUids] }));
     this.#gangs = new Map();

@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import { resourcePath, type KubeClient } from '@coxswain/kube';
 
-/** Whom a token stands for. */
+/** The service account, and possibly the pod, of a token. */
 export interface Identity {
-  /** As the API server spells it, e.g. system:serviceaccount:research:default. */
+  /** User name as in the API server, for instance system:serviceaccount:research:default. */
   readonly username: string;
   readonly namespace: string;
-  /** Of the pod that the token is bound to; absent for a token that is bound to none. */
+  /** The pod that the token is bound to; absent for an unbound token. */
   readonly pod?: { readonly name: string; readonly uid: string };
 }
 
-/** unavailable: the API server could not be asked; nothing is known about the token. */
+/** Result of a token check. unavailable: the API server did not respond, so the token is neither accepted nor rejected. */
 export type Authentication =
   | { readonly kind: 'authenticated'; readonly identity: Identity }
   | { readonly kind: 'refused' }
   | { readonly kind: 'unavailable' };
 
-/** Who presents a token; `audiences` empty means the API server's own. */
+/** Checks tokens. Empty `audiences` means the audience of the API server. */
 export interface Authenticator {
   authenticate(token: string, audiences: readonly string[]): Promise<Authentication>;
 }
@@ -33,7 +33,7 @@ const REMEMBER_MS = 30_000;
 const REMEMBER_REFUSED_MS = 5_000;
 const MAX_REMEMBERED = 20_000;
 
-/** Asks the API server by TokenReview and remembers its word for up to 30 s, by the token's hash, so that a crowd that reconnects is cheap. */
+/** Checks tokens by TokenReview and caches results for up to 30 s by the token's hash, so that many reconnects at once are cheap. */
 export class TokenReviewAuthenticator implements Authenticator {
   readonly #client: Pick<KubeClient, 'create'>;
   readonly #monotonicMs: () => number;
@@ -89,7 +89,7 @@ function toAuthentication({ status }: TokenReview, audiences: readonly string[])
   const username = status?.user?.username ?? '';
   const namespace = SERVICE_ACCOUNT.exec(username)?.[1];
   if (status?.authenticated !== true || namespace === undefined) return { kind: 'refused' };
-  // A server without audience support ignores the question: then nobody has checked for whom the token was made.
+  // A server without audience support ignores the audiences, so the audience of the token is unchecked.
   if (audiences.length > 0 && !audiences.some((audience) => status.audiences?.includes(audience))) {
     return { kind: 'refused' };
   }

@@ -1,21 +1,21 @@
 import type { Rate } from '@coxswain/units';
 
-/** What all launchers together may cost the thread, whatever each of them does. */
+/** Limits for all launchers together. */
 const IN_ALL = { steps: 3_072, gatheredFrames: 500, frames: 4_096, kilobytes: 16_384 } as const;
-/** However few they are. */
+/** Limits for one launcher, even if it is the only one. */
 const MOST = { steps: 20, frames: 200, kilobytes: 2_048 } as const;
 const GATHER_MS = { least: 200, most: 5_000 } as const;
 
-/** What one of so many connections may send. */
+/** The share of one connection. */
 export interface FairShare {
-  /** Told to the launcher, which keeps to it. */
+  /** Sent to the launcher, which limits itself to it. */
   readonly pace: { readonly stepsPerSecond: number; readonly gatherMs: number };
-  /** Above it a connection is read more slowly, whether its launcher keeps to anything or not. */
+  /** Above this rate the connection is read more slowly, whatever its launcher does. */
   readonly frames: Rate;
   readonly kilobytes: Rate;
 }
 
-/** An equal share for each; the number is taken up to the next power of two, so that a share changes rarely. */
+/** An equal share for each connection. The number of connections is rounded up to a power of two, so that shares change rarely. */
 export function fairShareOf(connections: number): FairShare {
   const among = 2 ** Math.ceil(Math.log2(Math.max(1, connections)));
   const framesPerSecond = Math.min(MOST.frames, IN_ALL.frames / among);

@@ -1,18 +1,18 @@
-/** Do the ranks of the gangs that report go on, and who holds the others up? Judged in the thread of the reports, as reports come. */
+/** Do the ranks of reporting gangs make progress, and which rank holds the others up? Runs in the ingest thread as reports arrive. */
 import type { LauncherMessage, ProcessGroup, RankOperation, RankWatermark, StepReport } from '@coxswain/api-types';
 import { HEALTH_SETTINGS, type TraceHeader, type TraceRecord, type Verdict, watchHealth } from '@coxswain/health';
 import type { ParallelLayout } from '@coxswain/layout';
 import { lastOperations } from './last-operations.ts';
 
-/** More than the largest job has. */
+/** More process groups than the largest job has. */
 const MAX_GROUPS = 131_072;
-/** How often launchers tell of ranks that say nothing new. */
+/** How often launchers report ranks without news. */
 const REPORT_EVERY_MS = 10_000;
-/** Who is in a gang is asked again after so long where it was not known. */
+/** Delay before an unknown roster is requested again. */
 const ROSTER_RETRY_MS = 5_000;
-/** Verdicts of which it is worth to know in the middle of what the ranks are. */
+/** Verdicts for which stack traces of the ranks are collected. */
 const STALL_KINDS: readonly Verdict['kind'][] = ['hang', 'networkHang', 'desync'];
-/** Verdicts of one kind that are told of a run; a run that gets more is looked at by people already. */
+/** Verdicts of one kind that are reported for a run. */
 const MAX_VERDICTS = 16;
 
 /** One start of a gang's ranks. */
@@ -22,7 +22,7 @@ export interface RunOfRanks {
   readonly incarnation: number;
 }
 
-/** How its ranks are divided, and which run where. */
+/** Layout of a gang, and which ranks run on which node. */
 export interface GangRoster {
   readonly namespace: string;
   readonly epoch: number;
@@ -30,32 +30,32 @@ export interface GangRoster {
   readonly nodes: readonly { readonly node: string; readonly ranks: string }[];
 }
 
-/** What was found of a run. */
+/** A verdict about a run. */
 export interface HealthReport extends RunOfRanks {
   readonly verdict: Verdict;
-  /** What the ranks that it names, and some that wait for them, did last. */
+  /** Last operations of the named ranks and of some ranks that wait for them. */
   readonly operations?: readonly RankOperation[];
 }
 
 interface Watched extends RunOfRanks {
   rosterRequestedAtMs: number;
   judge: ReturnType<typeof watchHealth> | undefined;
-  /** Process groups that are known already. */
+  /** Process groups that were declared. */
   readonly groups: Set<string>;
-  /** Ranks that have spoken for themselves: that their process is there, as its launcher says, shows nothing of them. */
+  /** Ranks that send watermarks; for these, a live process in the launcher's heartbeat is no evidence of progress. */
   readonly speaking: Set<number>;
-  /** The newest word of each. */
+  /** The newest watermark of each rank. */
   readonly marks: Map<number, RankWatermark>;
   readonly verdicts: Map<Verdict['kind'], number>;
-  /** What is told once it is known in the middle of what the ranks are; undefined where nobody asks. */
+  /** Reports held back until stack traces arrive; undefined while none are being collected. */
   held: HealthReport[] | undefined;
   hasStacks: boolean;
 }
 
-/** In the middle of what the ranks of a run are, of those first that are named. Takes some seconds and no longer, and must not reject. */
+/** Collects stack traces of a run, those of the given ranks first. Takes a few seconds at most and must not reject. */
 export type StacksOfRun = (run: RunOfRanks, ranks: readonly number[]) => Promise<Readonly<Record<string, string>>>;
 
-/** Keeps what was told for later. */
+/** Records what detectors received. */
 interface Records {
   readonly begin: (run: RunOfRanks, header: TraceHeader) => void;
   readonly add: (jobUid: string, record: TraceRecord) => void;
@@ -65,8 +65,8 @@ interface Records {
 type Heartbeat = Extract<LauncherMessage, { kind: 'heartbeat' }>;
 
 /**
- * One set of detectors for each run that reports. A process that begins to lead knows nothing of before: what it waits for it waits for anew, except what
- * ranks say themselves of how long they have waited. What a job's ranks say counts for that job alone.
+ * One set of detectors for each run that reports. A new leader starts without history, so its time limits start again, except for wait times that ranks
+ * report themselves. Reports of a job affect that job alone.
  */
 export class HealthWatch {
   readonly #now: () => number;
@@ -78,14 +78,14 @@ export class HealthWatch {
   #reports: HealthReport[] = [];
 
   constructor(parts: {
-    /** Milliseconds of a clock that never goes back. */
+    /** Milliseconds of a monotonic clock. */
     readonly monotonicMs: () => number;
-    /** Of the job's newest epoch; undefined where it is not seen. Must not reject. */
+    /** Roster of the job's newest epoch; undefined if unknown. Must not reject. */
     readonly rosterOf: (jobUid: string) => Promise<GangRoster | undefined>;
-    /** Of detectors that compare ranks. Absent: as they are meant. */
+    /** Window of detectors that compare ranks. Default: that of the settings. */
     readonly windowMs?: number;
     readonly records?: Records;
-    /** Absent: nobody is asked. */
+    /** Absent: no stack traces are collected. */
     readonly stacks?: StacksOfRun;
   }) {
     this.#stacks = parts.stacks;
@@ -95,7 +95,7 @@ export class HealthWatch {
     this.#roster = parts.rosterOf;
   }
 
-  /** A launcher tells what its ranks do. A rank that speaks for itself is heard when it does, one that cannot while its process lives. */
+  /** Receives a heartbeat. Ranks with watermarks count as reporting when they send one, other ranks while their process lives. */
   heartbeat(
     run: RunOfRanks,
     { ranks, watermarks = [], processGroups = [] }: Omit<Partial<Heartbeat>, 'ranks'> & Pick<Heartbeat, 'ranks'>,
@@ -124,12 +124,12 @@ export class HealthWatch {
     this.#observe(watched, { kind: 'step', atMs: this.#now(), step, loss, gradNorm, ranks });
   }
 
-  /** Time passes, also where nobody says anything. */
+  /** Advances time without a report. */
   tick(): void {
     for (const run of this.#watched.values()) this.#observe(run, { kind: 'tick', atMs: this.#now() });
   }
 
-  /** What was found since the call before. */
+  /** Reports since the previous call. */
   takeReports(): readonly HealthReport[] {
     const reports = this.#reports;
     this.#reports = [];
@@ -140,7 +140,7 @@ export class HealthWatch {
     return this.#reports.length > 0;
   }
 
-  /** The job is gone. */
+  /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#watched.delete(jobUid);
     this.#records?.end(jobUid);
@@ -209,7 +209,7 @@ export class HealthWatch {
     }
   }
 
-  /** The first time that a run stands still its ranks are asked in the middle of what they are. Nothing of the run is told meanwhile, so that all comes in order. */
+  /** At the first stall of a run, stack traces are collected. Later reports of the run are held back meanwhile, to keep their order. */
   #report(watched: Watched, report: HealthReport): void {
     if (watched.held !== undefined) watched.held.push(report);
     else if (this.#stacks === undefined || watched.hasStacks || !STALL_KINDS.includes(report.verdict.kind))
@@ -225,7 +225,7 @@ export class HealthWatch {
     const reported = await stacks(watched, verdict.ranks).catch(() => ({}));
     const evidence = { ...verdict.evidence, ...reported };
     watched.held = undefined;
-    // The job is gone, or its ranks were started again meanwhile.
+    // The job was deleted or its ranks were restarted meanwhile.
     if (this.#watched.get(watched.jobUid) !== watched) return;
     this.#reports.push({ ...report, verdict: { ...verdict, evidence } }, ...held);
   }

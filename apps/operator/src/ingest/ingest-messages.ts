@@ -12,18 +12,18 @@ import type {
 } from './session-ports.ts';
 
 /*
- * What the loop's thread and the thread of the reports say to each other. Plain data: each message is copied.
+ * Messages between the loop's thread and the ingest thread. Plain data: each message is copied.
  *
- *   loop's thread                                      thread of the reports
+ *   loop's thread                                      ingest thread
  *   cluster, leadership, decisions                     TLS, frames, sessions, steps, series
  *      ── view (every 200 ms, what changed) ───────►
- *      ◄─ question (a pod? a checkpoint?), answer ──►  at most so many at once; the others wait over there
- *      ◄─ digest (a second's worth), digestTaken ───►  the next one waits until this one was taken
+ *      ◄─ question (a pod? a checkpoint?), answer ──►  a limited number at once; others wait in the ingest thread
+ *      ◄─ digest (one per second), digestTaken ─────►  the next one waits until this one was taken
  *
- * No step crosses. Whatever one side fails to read in time is bounded: by the questions that may be open, one digest, and five views a second.
+ * Steps stay in the ingest thread. Unread messages are bounded by the number of open questions, one digest, and five views per second.
  */
 
-/** What the thread begins with. Everything but the port may change later. */
+/** Start parameters of the thread. Everything but the port may differ at the next start. */
 export interface IngestStart {
   readonly listenHost: string;
   readonly listenPort: number;
@@ -31,17 +31,17 @@ export interface IngestStart {
   readonly ownUrl: string;
   readonly serving: KeyPair;
   readonly silenceMs: number;
-  /** Of detectors that compare ranks. */
+  /** Window of detectors that compare ranks. */
   readonly healthWindowMs: number;
-  /** Where traces of what ranks tell are written; absent: nowhere. */
+  /** Folder for traces of reports; absent: no traces. */
   readonly healthTraceDirectory?: string;
   /** User names as the API server spells them. */
   readonly seriesReaders: readonly string[];
-  /** The thread asks the API server itself who a token stands for; absent: the service account of the pod. */
+  /** For the thread's own token reviews; absent: the service account of the pod. */
   readonly kubeconfigPath?: string;
 }
 
-/** Whether this replica leads, and for how long at least; if not, where the leader is. */
+/** Whether this replica leads, and for how long at least; otherwise the URL of the leader. */
 export type LeadershipView =
   | { readonly leading: true; readonly term: number; readonly leftMs: number }
   | { readonly leading: false; readonly leaderUrl?: string };
@@ -49,17 +49,17 @@ export type LeadershipView =
 /** The newest epoch of a job, as far as the loop's thread knows. */
 export interface NewestEpoch {
   readonly jobUid: string;
-  /** undefined: the job is gone. */
+  /** undefined: the job does not exist. */
   readonly epoch: number | undefined;
-  /** The epoch is over: nothing of it is to be saved or believed any more. */
+  /** The epoch is over: its checkpoints and reports no longer count. */
   readonly isFenced: boolean;
-  /** Newest of that epoch. */
+  /** Newest incarnation of that epoch. */
   readonly incarnation: number;
-  /** Newest save that its ranks were asked for before it was due; absent: none. */
+  /** Newest early save that was requested from its ranks; absent: none. */
   readonly saveRequest?: number;
 }
 
-/** What only the loop's thread can tell or do. */
+/** A request that only the loop's thread can handle. */
 export type IngestQuestion =
   | {
       readonly kind: 'findPod' | 'isKnownPod';
@@ -73,35 +73,36 @@ interface AnswerByKind {
     | { readonly pod: ReportingPod; readonly newest: NewestEpoch }
     | { readonly pod: 'unknown' | 'unavailable'; readonly newest?: undefined };
   readonly isKnownPod: boolean;
-  /** undefined: it is not seen. */
+  /** undefined: the gang is unknown. */
   readonly rosterOf: GangRoster | undefined;
-  /** failed: it cannot be told at the moment. */
+  /** failed: the result is unknown at the moment. */
   readonly recordCheckpoint: 'recorded' | 'stale' | 'unwanted' | 'failed';
 }
 
-/** What is answered to a question of that kind. */
+/** Answer to a question of that kind. */
 export type IngestAnswer<Kind extends IngestQuestion['kind'] = IngestQuestion['kind']> = AnswerByKind[Kind];
 
-/** Everything that the thread learned since the digest before; bounded by the number of pods and jobs. */
+/** Everything that the thread received since the previous digest; bounded by the number of pods and jobs. */
 export interface IngestDigest {
-  /** Launchers whose words counted, and how long ago the digest was begun, by the clock that all threads share. */
+  /** Pods that sent a valid report. */
   readonly contacts: readonly {
     readonly jobUid: string;
     readonly epoch: number;
     readonly podUids: readonly string[];
   }[];
+  /** Time of the digest, on the clock that all threads share. */
   readonly sentAtMs: number;
-  /** Jobs that are further than before. */
+  /** Jobs with new steps. */
   readonly progress: readonly StepsSoFar[];
-  /** Jobs of which ranks have ended. */
+  /** Jobs whose ranks have ended. */
   readonly ended: readonly string[];
-  /** What launchers said of their ranks, the newest of each that said something. */
+  /** The newest report of each launcher about its ranks. */
   readonly launchers: readonly LauncherReport[];
-  /** What pods told of themselves before their first rank. */
+  /** Preflight reports of pods. */
   readonly preflights: readonly PodPreflightReport[];
-  /** What detectors found of gangs. */
+  /** Verdicts about gangs. */
   readonly health: readonly HealthReport[];
-  /** What pods told of what they really train. */
+  /** What ranks train according to their hooks. */
   readonly trained: readonly PodTrainedReport[];
   readonly counts: Readonly<Partial<Record<SessionCount, number>>>;
   readonly connections: number;
@@ -109,7 +110,7 @@ export interface IngestDigest {
   readonly utilisation: number;
 }
 
-/** What one launcher is to be told. */
+/** A message for the launcher of one pod. */
 export interface AddressedMessage {
   readonly jobUid: string;
   readonly epoch: number;

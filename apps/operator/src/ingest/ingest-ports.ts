@@ -3,12 +3,12 @@ import type { IngestAnswer, IngestQuestion, LeadershipView, NewestEpoch, ToInges
 import type { GangRoster } from './health-watch.ts';
 import type { ReportingPod, ReportPorts, SavedByRanks } from './session-ports.ts';
 
-/** Questions to the loop's thread at once: what it does between two other things then takes a few milliseconds. */
+/** Open questions to the loop's thread; they delay it by a few milliseconds at most. */
 const MAX_OPEN_QUESTIONS = 64;
 
 /**
- * The cluster as the thread of the reports sees it: what the loop's thread told it last, and its answers. What it was told may be a fraction of a
- * second old; whatever must not be done twice or too late (a checkpoint) is judged again over there.
+ * The cluster as seen by the ingest thread: the last view and the answers of the loop's thread. The view may be a fraction of a second old. The loop's
+ * thread checks again whatever must not be done twice or too late, such as recording a checkpoint.
  */
 export class IngestPorts implements ReportPorts {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
@@ -29,10 +29,10 @@ export class IngestPorts implements ReportPorts {
     this.#ask = parts.ask;
   }
 
-  /** The loop's thread has looked around. */
+  /** Takes over a view of the loop's thread. */
   receiveView({ leadership, jobs }: Extract<ToIngest, { kind: 'view' }>): void {
     this.#leadership = leadership;
-    // A loop that stands still does not lead for ever.
+    // If the loop stops, its leadership expires here too.
     if (leadership.leading) this.#leadsUntilMs = this.#clock.monotonicMs() + leadership.leftMs;
     for (const newest of jobs) this.#note(newest);
   }
@@ -44,12 +44,12 @@ export class IngestPorts implements ReportPorts {
     this.#waiting.shift()?.();
   }
 
-  /** Whether ranks have ended of which nobody was told yet. */
+  /** Whether ended ranks wait for the next digest. */
   get hasEnded(): boolean {
     return this.#ended.size > 0;
   }
 
-  /** Jobs of which ranks have ended since the call before. */
+  /** Jobs whose ranks have ended since the previous call. */
   takeEnded(): readonly string[] {
     const ended = [...this.#ended];
     this.#ended.clear();
@@ -72,7 +72,7 @@ export class IngestPorts implements ReportPorts {
     return this.#question({ kind: 'isKnownPod', pod });
   }
 
-  /** Which ranks of the job's newest gang run where. */
+  /** The roster of the job's newest gang. */
   rosterOf(jobUid: string): Promise<GangRoster | undefined> {
     return this.#question({ kind: 'rosterOf', jobUid });
   }
@@ -96,7 +96,7 @@ export class IngestPorts implements ReportPorts {
     return outcome;
   }
 
-  /** Steps are told by what the tracker of progress has changed. */
+  /** Progress is reported by the ProgressTracker, so only ends are kept here. */
   onNews({ jobUid }: ReportingPod, news: 'progress' | 'ended'): void {
     if (news === 'ended') this.#ended.add(jobUid);
   }

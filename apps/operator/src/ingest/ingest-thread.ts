@@ -11,42 +11,42 @@ import type {
   ToIngest,
 } from './ingest-messages.ts';
 
-/** What the thread is given, and who takes what it tells. */
+/** Inputs of the thread and receivers of its messages. */
 export interface IngestThreadParts {
-  /** Asked for every start. */
+  /** Called at every start of the thread. */
   readonly start: () => IngestStart;
   /** Must not reject. */
   readonly answer: (question: IngestQuestion) => Promise<IngestAnswer>;
   readonly take: (digest: IngestDigest) => void;
-  /** What the thread should know by now; of the jobs those that changed since the call before. */
+  /** The current view for the thread; jobs are those that changed since the previous call. */
   readonly view: () => { readonly leadership: LeadershipView; readonly jobs: readonly NewestEpoch[] };
-  /** The thread is gone, with everything that it knew of its connections. It is started again after `againInMs`. */
+  /** The thread ended and lost its connections. It restarts after `againInMs`. */
   readonly onDeath: (reason: Error, againInMs: number) => void;
   readonly clock: Clock;
-  /** Stands in for the real thread in tests. */
+  /** Replaces the worker in tests. */
   readonly worker?: URL;
 }
 
 const WORKER = new URL('./ingest-worker.ts', import.meta.url);
 const VIEW_MS = 200;
 const CHECK_MS = 10_000;
-/** A thread that has told nothing at so many checks in a row hangs; it would tell something every second. */
+/** After this many consecutive checks without a digest the thread counts as hung; a healthy one sends a digest every second. */
 const SILENT_CHECKS = 3;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
-/** One that lives less long has not come back: it would die every second, and its launchers with it. */
+/** A thread that lives shorter has not recovered, so the restart delay keeps growing. */
 const HEALTHY_AFTER_MS = 60_000;
 const STOP_WITHIN_MS = 5_000;
 /**
- * Heap of the thread: the series take up to 64 MiB, a connection about 20 kB. Beyond it the thread dies and is started anew, which costs its
- * connections a second; without a bound it would take the loop with it. It holds only where the container has more than this beside the loop
- * (345 MiB at its first look), or the kernel ends the whole process before: hence the chart's limit of 1 GiB.
+ * Heap limit of the thread. The series take up to 64 MiB and a connection about 20 kB. Beyond the limit the thread restarts, which costs its connections
+ * a second; without a limit the whole process would end. The container needs this much beside the loop (345 MiB when its cache is first filled), hence
+ * the chart's limit of 1 GiB.
  */
 const HEAP_MIB = 384;
 
 /**
- * Reports are taken in a thread of their own, so that neither steps nor whoever floods the port delays a decision. A thread that dies or hangs is
- * started again: launchers come back by themselves, and whatever matters of what they say is told again or stands in the cluster.
+ * Runs the ingest of reports in a worker thread, so that neither steps nor a flood of connections delays a decision. A thread that dies or hangs is
+ * restarted: launchers reconnect, and all state that matters is reported again or recorded in the cluster.
  */
 export class IngestThread {
   readonly #parts: IngestThreadParts;
@@ -57,7 +57,7 @@ export class IngestThread {
   #pauseMs = FIRST_PAUSE_MS;
   #silentChecks = 0;
   #threadStartedAtMs = 0;
-  /** Of the last digest, and at first of the start; absent while the thread is not wanted. */
+  /** Time of the last digest, or of the start before the first; undefined before `start` and after `stop`. */
   #lastDigestAtMs: number | undefined;
   #cancelTimers: (() => void)[] = [];
   #onListening: PromiseWithResolvers<void> | undefined;
@@ -66,7 +66,7 @@ export class IngestThread {
     this.#parts = parts;
   }
 
-  /** 0 before it listens for the first time; then the same at each start. */
+  /** 0 before the thread listens for the first time; the same at each later start. */
   get port(): number {
     return this.#port;
   }
@@ -75,12 +75,12 @@ export class IngestThread {
     return this.#isListening;
   }
 
-  /** How long ago anything was last told, whatever has become of the thread since; 0 before the start and after `stop`. */
+  /** Time since the last digest, even if the thread has ended; 0 before `start` and after `stop`. */
   get silentMs(): number {
     return this.#lastDigestAtMs === undefined ? 0 : this.#parts.clock.monotonicMs() - this.#lastDigestAtMs;
   }
 
-  /** Starts the thread; rejects where it cannot listen, for instance because the port is taken. */
+  /** Starts the thread. Rejects if it cannot listen, for instance because the port is in use. */
   async start(): Promise<void> {
     this.#onListening = Promise.withResolvers<void>();
     this.#lastDigestAtMs = this.#parts.clock.monotonicMs();
@@ -88,12 +88,12 @@ export class IngestThread {
     await this.#onListening.promise;
   }
 
-  /** Lost where there is no thread at the moment: it learns what counts when it looks. */
+  /** Sends a message. Without a running thread it is lost; the next view replaces it. */
   send(message: ToIngest): void {
     this.#thread?.postMessage(message);
   }
 
-  /** Sends every launcher away, closes the port and ends the thread. */
+  /** Disconnects every launcher, closes the port and ends the thread. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#lastDigestAtMs = undefined;
@@ -114,7 +114,7 @@ export class IngestThread {
     const thread = new Worker(this.#parts.worker ?? WORKER, {
       workerData: this.#port === 0 ? start : { ...start, listenPort: this.#port },
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
-      // What a test runner or a profiler wants of this process is not meant for its threads.
+      // Flags of a test runner or profiler are for the main thread only.
       execArgv: ['--disable-warning=ExperimentalWarning'],
     });
     this.#thread = thread;
@@ -124,9 +124,9 @@ export class IngestThread {
       if (this.#thread === thread) this.#receive(message);
     });
     thread.on('error', (error: Error) =>
-      this.#onDeath(thread, new Error(`the thread of the reports failed: ${error.message}`, { cause: error })),
+      this.#onDeath(thread, new Error(`the ingest thread failed: ${error.message}`, { cause: error })),
     );
-    thread.on('exit', () => this.#onDeath(thread, new Error('the thread of the reports ended by itself')));
+    thread.on('exit', () => this.#onDeath(thread, new Error('the ingest thread ended by itself')));
     this.#every(VIEW_MS, () => this.send({ kind: 'view', ...this.#parts.view() }));
     this.#every(CHECK_MS, () => this.#check());
   }
@@ -165,12 +165,12 @@ export class IngestThread {
     thread?.postMessage({ kind: 'answer', id, answer } satisfies ToIngest);
   }
 
-  /** Counted in checks, not in time: where this thread stands still, what the other one told lies unread. */
+  /** Counts checks, not time: while this thread is blocked, digests of the other one are unread. */
   #check(): void {
     this.#silentChecks += 1;
     const thread = this.#thread;
     if (this.#silentChecks < SILENT_CHECKS || thread === undefined) return;
-    const why = `the thread of the reports has told nothing for ${(SILENT_CHECKS * CHECK_MS) / 1000} s`;
+    const why = `the ingest thread has sent nothing for ${(SILENT_CHECKS * CHECK_MS) / 1000} s`;
     this.#onDeath(thread, new Error(why));
     void thread.terminate();
   }

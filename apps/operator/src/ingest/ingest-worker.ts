@@ -1,4 +1,4 @@
-/** The thread of the reports: everything between a launcher's socket and what the loop has to know. See `ingest-thread.ts`. */
+/** The ingest thread: everything between the sockets of launchers and the digests for the loop. See `ingest-thread.ts`. */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -21,7 +21,7 @@ import { TraceRecorder } from './trace-recorder.ts';
 import { WaitingLaunchers } from './waiting-launchers.ts';
 
 const DIGEST_MS = 1_000;
-/** Ranks that have ended, and launchers that wait, are told of so soon. */
+/** Delay of a digest with ended ranks, new launcher states or verdicts. */
 const HURRY_MS = 100;
 
 const start = workerData as IngestStart;
@@ -42,7 +42,7 @@ const { healthTraceDirectory: directory } = start;
 const records =
   directory === undefined
     ? undefined
-    : new TraceRecorder({ directory, say: (sentence) => process.stderr.write(`coxswain: ${sentence}\n`) });
+    : new TraceRecorder({ directory, warn: (message) => process.stderr.write(`coxswain: ${message}\n`) });
 const rendezvous = new Rendezvous();
 const stacks = new StackRequests({
   rendezvous,
@@ -60,7 +60,7 @@ const health = new HealthWatch({
 const active = new ActivePods();
 const launchers = new LauncherReports();
 let preflights: PodPreflightReport[] = [];
-/** The newest of each pod: no more than there are. */
+/** The newest report of each pod; bounded by the number of pods. */
 const trained = new Map<string, PodTrainedReport>();
 let counts: Partial<Record<SessionCount, number>> = {};
 
@@ -97,7 +97,7 @@ const server = await startReportServer({
   },
 });
 
-/** Whether the digest before was taken: while it was not, the next one grows instead of queueing behind it. */
+/** Whether the previous digest was taken. Until then the next one accumulates instead of being sent. */
 let isTaken = true;
 let digestedAtMs = 0;
 let busy = performance.eventLoopUtilization();

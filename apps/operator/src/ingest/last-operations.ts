@@ -1,11 +1,11 @@
-/** What did ranks do last, of which a verdict speaks? */
+/** Which operations did the ranks of a verdict do last? */
 import { MAX_INCIDENT_OPERATIONS, type RankOperation, type RankWatermark } from '@coxswain/api-types';
 import type { HealthVerdict } from '@coxswain/health';
 
-/** Half for those who are named, the rest for those who have waited longest. */
+/** Half of the operations for named ranks, the rest for the ranks that have waited longest. */
 const MOST_NAMED = MAX_INCIDENT_OPERATIONS / 2;
 
-/** By their own newest words. Of ranks that never spoke there is nothing. */
+/** Last operations by the newest watermark of each rank; none for ranks without watermarks. */
 export function lastOperations(
   { ranks, group }: Pick<HealthVerdict, 'ranks' | 'group'>,
   marks: ReadonlyMap<number, RankWatermark>,
@@ -28,7 +28,7 @@ function operationOf(mark: RankWatermark, group: string | undefined): RankOperat
   };
 }
 
-/** In that group, where there is one to speak of; else the longest. */
+/** The rank's wait in that group, if there is one; else its longest wait. */
 function waitIn({ groups }: RankWatermark, group: string | undefined): RankWatermark['groups'][number] | undefined {
   const waits = groups.filter(({ enqueued, completed }) => enqueued > completed);
   waits.sort((left, right) => Number(right.group === group) - Number(left.group === group) || right.ageMs - left.ageMs);

@@ -1,9 +1,9 @@
-/** What is in a frame of a launcher, before anything is made of it? */
+/** Which message does a frame of a launcher contain, and is it consistent with its pod? */
 import { LauncherMessage, MAX_RANKS_PER_POD, parseRanks, type PodStacks } from '@coxswain/api-types';
 import { parseForeignJson } from '@coxswain/safe-text';
 import type { ReportingPod } from './session-ports.ts';
 
-/** The message in a frame; undefined where it is none of this protocol. */
+/** The message in a frame; undefined if the frame is no message of this protocol. */
 export function parseFrame(frame: string): LauncherMessage | undefined {
   try {
     return LauncherMessage.safeParse(parseForeignJson(frame)).data;
@@ -12,8 +12,8 @@ export function parseFrame(frame: string): LauncherMessage | undefined {
   }
 }
 
-/** Why a pod is not the one that its launcher says it is in; undefined where it is. */
-export function whyAnother(
+/** Why a pod is not the one that its launcher named; undefined if it is. */
+export function describeMismatch(
   found: ReportingPod,
   { jobUid, epoch, podIndex }: Pick<ReportingPod, 'jobUid' | 'epoch' | 'podIndex'>,
 ): string | undefined {
@@ -21,8 +21,8 @@ export function whyAnother(
   return `the pod is index ${found.podIndex} of epoch ${found.epoch} of job ${found.jobUid}, not ${podIndex} of ${epoch} of ${jobUid}`;
 }
 
-/** Whether a message speaks of no ranks but those of the pod. */
-export function ranksAreOf(message: LauncherMessage, pod: ReportingPod): boolean {
+/** Whether a message names no ranks but those of the pod. */
+export function hasOnlyRanksOf(message: LauncherMessage, pod: ReportingPod): boolean {
   const areOurs = ({ ranks }: { readonly ranks: readonly { readonly rank: number }[] }): boolean =>
     ranks.every(({ rank }) => pod.ranks.includes(rank));
   if (message.kind === 'steps') return message.reports.every(areOurs);
@@ -36,7 +36,7 @@ function stackRanks({ groups, silent, leftOut }: PodStacks): readonly number[] {
   return [...groups, ...silent, { ranks: leftOut }].flatMap(({ ranks }) => parseRanks(ranks, MAX_RANKS_PER_POD));
 }
 
-/** A launcher that knows of none runs the first. */
+/** The incarnation of a message; launchers without incarnations run the first. */
 export function incarnationOf({ incarnation = 1 }: LauncherMessage): number {
   return incarnation;
 }

@@ -1,12 +1,12 @@
 import type { PlacedLauncher } from '@coxswain/lifecycle';
 
-/** What a launcher says of the ranks of its pod, and whose it is. */
+/** State of the ranks of a pod as its launcher reported it. */
 export interface LauncherReport extends PlacedLauncher {
   readonly jobUid: string;
   readonly podUid: string;
 }
 
-/** The newest word of each launcher that has said something since the last look; bounded by the number of pods. */
+/** The newest report of each launcher since the last digest; bounded by the number of pods. */
 export class LauncherReports {
   #reports = new Map<string, LauncherReport>();
 
@@ -14,7 +14,7 @@ export class LauncherReports {
     this.#reports.set(report.podUid, report);
   }
 
-  /** Whether there is something that nobody was told yet. */
+  /** Whether a report waits for the next digest. */
   get hasNew(): boolean {
     return this.#reports.size > 0;
   }

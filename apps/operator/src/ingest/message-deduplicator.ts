@@ -1,4 +1,4 @@
-/** Which messages of each pod have been dealt with, so that one that is sent again after a lost acknowledgement counts once. */
+/** Remembers which messages of each pod were handled, so that a message that is sent again after a lost acknowledgement counts once. */
 export class MessageDeduplicator {
   readonly #newest = new Map<string, { readonly bootId: string; readonly sequence: number }>();
   readonly #maxPods: number;
@@ -7,7 +7,7 @@ export class MessageDeduplicator {
     this.#maxPods = maxPods;
   }
 
-  /** Whether the message was not seen before; from now on it was. */
+  /** Whether the message is new. Records it as seen. */
   isNew(podUid: string, message: { readonly bootId: string; readonly sequence: number }): boolean {
     const newest = this.#newest.get(podUid);
     if (newest?.bootId === message.bootId && message.sequence <= newest.sequence) return false;

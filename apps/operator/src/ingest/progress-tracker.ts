@@ -2,29 +2,29 @@ import type { ObservedProgress } from '@coxswain/lifecycle';
 import type { Gang } from './rendezvous.ts';
 import type { NewStepFrame } from './series-ring.ts';
 
-/** As much of a step as progress is made of; `stepTimeMs` is that of the slowest rank. */
+/** The fields of a step that progress needs; `stepTimeMs` is that of the slowest rank. */
 type Step = Pick<NewStepFrame, 'at' | 'step' | 'loss' | 'tokens' | 'stepTimeMs'>;
 
-/** How far the ranks of a job's attempt are, by what they say. */
+/** Progress of a job's attempt as its ranks reported it. */
 export interface StepsSoFar extends Gang {
   readonly incarnation: number;
   readonly step: number;
   readonly loss: number | undefined;
-  /** Of one step. */
+  /** Tokens of one step. */
   readonly tokens: number | undefined;
-  /** Moving average: one slow step (a save, a page fault) must not make the forecast jump. */
+  /** Moving average, so that one slow step (a save, a page fault) does not make the forecast jump. */
   readonly stepTimeMs: number | undefined;
-  /** The first step that was heard of, and when, in milliseconds since 1970. */
+  /** The first reported step and its time in milliseconds since 1970. */
   readonly first: { readonly step: number; readonly atMs: number } | undefined;
   readonly newestAtMs: number;
-  /** Of all steps after the first, as far as they were told. */
+  /** Total time of all steps after the first, as far as they were reported. */
   readonly inStepsMs: number;
 }
 
-/** Those of one incarnation of an epoch. */
+/** The ranks of one incarnation. */
 type Ranks = Pick<StepsSoFar, 'jobUid' | 'epoch' | 'incarnation'>;
 
-/** Whether `one` began after `other` of the same job. */
+/** Whether `one` began after `other`, both of the same job. */
 export function isLater(one: Omit<Ranks, 'jobUid'>, other: Omit<Ranks, 'jobUid'>): boolean {
   return one.epoch > other.epoch || (one.epoch === other.epoch && one.incarnation > other.incarnation);
 }
@@ -34,12 +34,12 @@ type Entry = { -readonly [K in keyof StepsSoFar]: StepsSoFar[K] };
 /** Weight of the newest step in the moving average of step times. */
 const SMOOTHING = 0.1;
 
-/** How far each job is, by what its launchers say, step for step. Only for display: nothing is decided by it. */
+/** Progress of each job by the steps that its launchers report. For display only; no decision uses it. */
 export class ProgressTracker {
   readonly #entries = new Map<string, Entry>();
   readonly #changed = new Set<string>();
 
-  /** A step was finished; answers whether it is news. Steps of one incarnation never fall, and an earlier one has no say. */
+  /** Records a finished step. Returns whether it is news: steps of an incarnation never decrease, and earlier incarnations are ignored. */
   recordStep(gang: Ranks, reported: Step): boolean {
     const entry = this.#entryOf(gang);
     if (entry === undefined || reported.step < entry.step) return false;
@@ -56,7 +56,7 @@ export class ProgressTracker {
     return true;
   }
 
-  /** The gang loaded a checkpoint of that step. */
+  /** Records that the gang loaded a checkpoint of that step. */
   recordResumed(gang: Ranks, step: number): void {
     const entry = this.#entryOf(gang);
     if (entry === undefined || step <= entry.step) return;
@@ -64,20 +64,20 @@ export class ProgressTracker {
     this.#changed.add(gang.jobUid);
   }
 
-  /** The jobs that are further than at the call before. */
+  /** The jobs with new steps since the previous call. */
   takeChanged(): readonly StepsSoFar[] {
     const changed = [...this.#changed].flatMap((jobUid) => this.#entries.get(jobUid) ?? []);
     this.#changed.clear();
     return changed.map((entry) => ({ ...entry }));
   }
 
-  /** The job is gone or finished. */
+  /** Drops the state of a deleted or finished job. */
   forget(jobUid: string): void {
     this.#entries.delete(jobUid);
     this.#changed.delete(jobUid);
   }
 
-  /** A step that was not told took as long as the one that is. */
+  /** Steps without a report count as long as the reported one. */
   #time(entry: Entry, { at, step, stepTimeMs }: Step): void {
     const atMs = Date.parse(at);
     if (entry.first === undefined) entry.first = { step, atMs };
@@ -105,7 +105,7 @@ export class ProgressTracker {
   }
 }
 
-/** What is shown of it, with a forecast when the number of steps and their pace are known; undefined before the first step. */
+/** Progress for display, with a forecast if the number of steps and their pace are known; undefined before the first step. */
 export function toProgress(
   { epoch, incarnation, step, loss, tokens, stepTimeMs, first, newestAtMs, inStepsMs }: StepsSoFar,
   totalSteps?: number,
@@ -126,7 +126,7 @@ export function toProgress(
   };
 }
 
-/** Three significant digits are what a moving average is worth. */
+/** Rounds to three significant digits. */
 function round(value: number): number {
   return Number(value.toPrecision(3));
 }

@@ -1,9 +1,10 @@
-/** Who may read beside the launchers on their port: the API alone. */
+/** Which clients may read series and stacks on the launchers' port? Only the API. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { REPORT_TOKEN_AUDIENCE } from '@coxswain/api-types';
 import type { Authenticator } from './authenticator.ts';
 import type { ReportPorts } from './session-ports.ts';
 
+/** What decides whether a reader is allowed. */
 export interface ReaderAccess {
   readonly authenticator: Authenticator;
   /** User names as the API server spells them. */
@@ -11,25 +12,25 @@ export interface ReaderAccess {
   readonly leadership: ReportPorts['leadership'];
 }
 
-/** Why somebody gets no answer. */
+/** Why a reader is rejected. */
 export interface Denial {
   readonly status: number;
   readonly title: string;
   readonly leaderUrl?: string;
-  /** So soon it is worth asking again. */
+  /** Delay before a retry is useful. */
   readonly againInMs?: number;
 }
 
-/** Somebody asks. */
+/** A request of a reader. */
 export interface ReaderCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly token: string | undefined;
-  /** The reader may read. */
+  /** Called when the reader is authenticated and allowed. */
   readonly onIdentified: () => void;
 }
 
-/** Whether the reader may ask, and is to be answered here; who may not was told why. */
+/** Whether the reader is allowed and this replica leads. Otherwise responds with the reason. */
 export async function isAdmitted(
   access: ReaderAccess,
   { response, token, onIdentified }: Omit<ReaderCall, 'request'>,
@@ -42,13 +43,13 @@ export async function isAdmitted(
 
 async function denialOf(access: ReaderAccess, token: string | undefined): Promise<Denial | undefined> {
   if (token === undefined) return { status: 401, title: 'present a service account token as bearer' };
-  // A token made for us alone is better; one for the API server is what a program outside the cluster has.
+  // A token for this audience is preferred; a program outside the cluster has one for the API server.
   const made = await access.authenticator.authenticate(token, [REPORT_TOKEN_AUDIENCE]);
   const answer = made.kind === 'refused' ? await access.authenticator.authenticate(token, []) : made;
   if (answer.kind === 'unavailable') return { status: 503, title: 'the token cannot be checked at the moment' };
   if (answer.kind === 'refused') return { status: 401, title: 'the token is not valid' };
   if (!access.readers.includes(answer.identity.username)) {
-    return { status: 403, title: `${answer.identity.username} may not ask here` };
+    return { status: 403, title: `${answer.identity.username} is not allowed to read here` };
   }
   const leadership = access.leadership();
   if (leadership.leading) return undefined;

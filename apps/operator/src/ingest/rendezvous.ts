@@ -10,33 +10,33 @@ type OrderKind =
   'rendezvous' | 'assignment' | 'endRanks' | 'saveWanted' | 'preflightBoard' | 'preflightDone' | 'stacksWanted';
 type BoardMessage = Extract<OperatorMessage, { kind: 'preflightBoard' }>;
 
-/** A pod's launcher that is connected. */
+/** The connected launcher of a pod. */
 export interface RendezvousMember {
   readonly podIndex: number;
   readonly podUid: string;
   send(message: Extract<OperatorMessage, { kind: OrderKind }>): void;
-  /** The epoch is over: says why and parts. */
+  /** Ends the connection because the epoch is over. */
   refuse(why: string): void;
-  /** A newer connection of the same pod took its place: parts, so that no pod holds more than one. */
+  /** Ends the connection because a newer one of the same pod exists, so that each pod has at most one. */
   replace(): void;
 }
 
 interface Meeting {
-  /** Where rank 0 of the newest incarnation that has one listens. */
+  /** Address of rank 0 of the newest incarnation that announced one. */
   place: { readonly incarnation: number; readonly address: string } | undefined;
-  /** Where its pods meet before their ranks do. */
+  /** Where the pods meet for preflight. */
   board: BoardMessage | undefined;
   readonly members: Set<RendezvousMember>;
 }
 
 /**
- * Hands the address of rank 0 to the launchers of its epoch, with the incarnation that meets there; whoever runs another one ignores it. Every
- * message of rank 0's pod repeats the address, so a new leader learns it again from the next heartbeat; nothing here needs to survive.
+ * Sends the address of rank 0 to the launchers of its epoch, with its incarnation; launchers of another incarnation ignore it. Every message of rank 0's
+ * pod repeats the address, so a new leader learns it from the next heartbeat and no state needs to survive.
  */
 export class Rendezvous {
   readonly #gangs = new Map<string, Meeting>();
 
-  /** A pod of the gang connected: it is told the address at once when it is known. Returns how to leave. */
+  /** Adds a connected pod and sends it the known addresses. Returns a function that removes it. */
   join(gang: Gang, member: RendezvousMember): () => void {
     for (const earlier of [...(this.#gangs.get(keyOf(gang))?.members ?? [])]) {
       if (earlier.podIndex === member.podIndex) earlier.replace();
@@ -47,12 +47,12 @@ export class Rendezvous {
     if (entry.place !== undefined) member.send(toMessage(entry.place));
     return () => {
       entry.members.delete(member);
-      // The address goes with the last member: each of them that comes back brings or awaits it anew.
+      // The address is dropped with the last member: members that reconnect send or await it again.
       if (entry.members.size === 0) this.#gangs.delete(keyOf(gang));
     };
   }
 
-  /** Rank 0's launcher named its address; everybody is told when it is a new one. That of an earlier incarnation is of no use any more. */
+  /** Records the address of rank 0 and sends it to all members if it is new. Addresses of earlier incarnations are ignored. */
   announce(gang: Gang & { readonly incarnation: number }, address: string): void {
     const entry = this.#entry(gang);
     const { place } = entry;
@@ -63,28 +63,28 @@ export class Rendezvous {
     for (const member of entry.members) member.send(toMessage(entry.place));
   }
 
-  /** Rank 0's pod named where the pods of the gang meet before their ranks do; everybody is told. */
+  /** Records where the pods of the gang meet for preflight and sends it to all members. */
   announceBoard(gang: Gang, { address, key }: Pick<BoardMessage, 'address' | 'key'>): void {
     const entry = this.#entry(gang);
     entry.board = { kind: 'preflightBoard', epoch: gang.epoch, address, key };
     for (const member of entry.members) member.send(entry.board);
   }
 
-  /** Tells the launcher of that pod; nobody where it is not connected. */
+  /** Sends a message to the launcher of that pod, if it is connected. */
   send(pod: Gang & { readonly podUid: string }, message: Parameters<RendezvousMember['send']>[0]): void {
     for (const member of this.#gangs.get(keyOf(pod))?.members ?? []) {
       if (member.podUid === pod.podUid) member.send(message);
     }
   }
 
-  /** Launchers of the gang that are connected now, one of each pod. */
+  /** The connected launchers of the gang, one for each pod. */
   membersOf(gang: Gang): readonly RendezvousMember[] {
     return [...(this.#gangs.get(keyOf(gang))?.members ?? [])];
   }
 
-  /** The gang's epoch is over: everybody of it is told so and sent away. */
+  /** Disconnects all launchers of an epoch that is over, with the reason. */
   refuse(gang: Gang, why: string): void {
-    // A copy: whoever is refused leaves.
+    // A copy, because refused members remove themselves.
     for (const member of [...(this.#gangs.get(keyOf(gang))?.members ?? [])]) member.refuse(why);
   }
 
@@ -103,7 +103,7 @@ export class Rendezvous {
   }
 }
 
-/** Launchers of the release before know no incarnations, and run none but the first. */
+/** Launchers of the previous release have no incarnations and run only the first. */
 function toMessage({
   incarnation,
   address,

@@ -247,8 +247,16 @@ describe('stacks', () => {
   it.each<[string, string, Readonly<Record<string, string>>, Authentication, StackAnswer, number, object]>([
     ['are answered to the API', '?jobUid=a-1', TOKEN, api, TAKEN, 200, TAKEN.stacks],
     ['are told to nobody without a token', '?jobUid=a-1', {}, api, TAKEN, 401, { status: 401 }],
-    ['are told to no other account', '?jobUid=a-1', TOKEN, stranger, TAKEN, 403, { title: 'another may not ask here' }],
-    ['are of one job', '', TOKEN, api, TAKEN, 400, { title: expect.stringMatching(/ask with jobUid/) }],
+    [
+      'are told to no other account',
+      '?jobUid=a-1',
+      TOKEN,
+      stranger,
+      TAKEN,
+      403,
+      { title: 'another is not allowed to read here' },
+    ],
+    ['are of one job', '', TOKEN, api, TAKEN, 400, { title: expect.stringMatching(/must have jobUid/) }],
     ['are of a rank that can be', '?jobUid=a&rank=-1', TOKEN, api, TAKEN, 400, { status: 400 }],
     ['are of a job that is there', '?jobUid=a', TOKEN, api, { kind: 'noGang' }, 404, { status: 404 }],
     [

@@ -23,7 +23,7 @@ import { Throttle } from './throttle.ts';
 import { cutOffUnlessRead, sendTo } from './unread-bytes.ts';
 import { UnidentifiedPlaces, type UnidentifiedLimits } from './unidentified-places.ts';
 
-/** What the server is made of. */
+/** Options of the report server. */
 export interface ReportServerOptions {
   readonly listenHost: string;
   readonly listenPort: number;
@@ -34,12 +34,12 @@ export interface ReportServerOptions {
   readonly series: SeriesAccess;
   readonly stacks: StacksAccess;
   readonly clock: Clock;
-  /** A connection that says nothing for so long is cut; the launcher comes back. It says nothing about the gang. */
+  /** A connection without traffic for this time is cut, and the launcher reconnects. This is no evidence about the gang. */
   readonly silenceMs: number;
   readonly unidentified?: UnidentifiedLimits;
 }
 
-/** The TLS port for launchers, and for the API's series stream and questions. */
+/** The TLS server for launchers, and for series and stacks that the API reads. */
 export interface ReportServer {
   readonly port: number;
   /** Connections of launchers now. */
@@ -50,19 +50,19 @@ export interface ReportServer {
 }
 
 /**
- * A TLS connection takes 20 to 40 kB outside the heap, which no bound of a thread sees: so many take up to 320 MB, and more would end the whole process
- * at its container's limit. 16,384 GPUs are 2,048 launchers, which may all come anew before their former connections are known to be dead.
+ * A TLS connection takes 20 to 40 kB outside the heap, which no thread limit bounds. This many connections take up to 320 MB; more would end the process
+ * at its container's limit. 16,384 GPUs are 2,048 launchers, and all may reconnect before their dead connections are detected.
  */
 const MAX_CONNECTIONS = 8_000;
-/** As many as come at once when the leader of 2,048 launchers dies. */
+/** As many as reconnect at once when the leader of 2,048 launchers dies. */
 const UNIDENTIFIED: UnidentifiedLimits = { most: 2_048, helloWithinMs: 10_000 };
-/** So long may a launcher that was sent away take to read why. */
+/** Time in which a disconnected launcher can read the reason. */
 const PARTING_MS = 5_000;
 const PACE_CHECK_MS = 2_000;
-/** Of frames of one connection that were read and are not dealt with yet. */
+/** Characters of unhandled frames of one connection above which reading pauses. */
 const MAX_WAITING_CHARACTERS = 32_768;
 
-/** Starts the server; rejects when the port is taken. */
+/** Starts the server. Rejects if the port is in use. */
 export async function startReportServer(options: ReportServerOptions): Promise<ReportServer> {
   const launchers = new Map<WebSocket, ReportSession>();
   const unidentified = new UnidentifiedPlaces(options.unidentified ?? UNIDENTIFIED, (delayMs, fire) =>
@@ -98,7 +98,7 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
     unidentified.enter(key, socket.remoteAddress ?? '', () => socket.destroy());
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    socket.on('error', () => undefined); // A connection that breaks off during its handshake concerns nobody.
+    socket.on('error', () => undefined); // A connection that ends during its handshake needs no handling.
     if (![REPORT_PATH, EARLIER_REPORT_PATH].includes(pathOf(request)))
       return void socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
     if (launchers.size >= MAX_CONNECTIONS) {
@@ -124,7 +124,7 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
       }
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
-        // Also those that never came as far as a request.
+        // Also connections without a request.
         for (const socket of connected) socket.destroy();
       });
     },
@@ -156,7 +156,7 @@ function attach(
       send: (message) => sendTo(webSocket, message),
       close: () => {
         webSocket.close(1000);
-        // Who does not close its side holds a connection that nobody counts as its any more.
+        // Terminates the connection if the launcher does not close its side.
         cancelParting();
         cancelParting = clock.setTimer(PARTING_MS, () => webSocket.terminate());
       },
@@ -167,10 +167,10 @@ function attach(
     cancelSilence();
     cancelSilence = clock.setTimer(silenceMs, () => webSocket.terminate());
   };
-  // One frame at a time. Above a few that wait the socket is not read, so a flood waits in the sender's own buffers; below it is, so that a launcher whose
-  // checkpoint takes long to be recorded sees its pings answered.
+  // One frame at a time. With many unhandled frames the socket is not read, so a flood stays in the sender's buffers. With few it is read, so that pings
+  // are answered while a checkpoint is being recorded.
   let turn = Promise.resolve();
-  const deal = async (frame: string): Promise<void> => {
+  const handle = async (frame: string): Promise<void> => {
     const waitMs = throttle.take(frame.length);
     if (waitMs > 0) {
       options.sessions.count('slowed');
@@ -185,14 +185,14 @@ function attach(
     waiting += frame.length;
     if (waiting > MAX_WAITING_CHARACTERS) webSocket.pause();
     turn = turn
-      .then(() => deal(frame))
-      .catch(() => undefined) // A session never throws; should it, the connection goes on and the frame is lost.
+      .then(() => handle(frame))
+      .catch(() => undefined) // A session never throws; if it does, the frame is lost and the connection continues.
       .finally(() => {
         waiting -= frame.length;
         if (waiting <= MAX_WAITING_CHARACTERS) webSocket.resume();
       });
   });
-  // A connection that has not said who it is gets no more time by pinging: places are few, and every tenant needs one.
+  // Pings give an unidentified connection no extra time, because such places are few and shared by all tenants.
   webSocket.on('ping', () => {
     if (!cutOffUnlessRead(webSocket) && session.podUid !== undefined) restartSilence();
   });
@@ -227,7 +227,7 @@ function route(
   }
 }
 
-/** The same for a connection and for what TLS makes of it. */
+/** A key that is the same for the TCP and the TLS socket of a connection. */
 function keyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

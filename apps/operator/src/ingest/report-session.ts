@@ -7,7 +7,7 @@ import {
   type StepReport,
 } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
-import { incarnationOf, isHostAndPort, parseFrame, ranksAreOf, whyAnother } from './launcher-frames.ts';
+import { incarnationOf, isHostAndPort, parseFrame, hasOnlyRanksOf, describeMismatch } from './launcher-frames.ts';
 import type {
   Pace,
   ReportingPod,
@@ -22,20 +22,20 @@ type Refusal = Extract<OperatorMessage, { kind: 'refused' }>;
 type PodIdentity = Parameters<ReportPorts['findPod']>[0];
 type MessageOf<K extends LauncherMessage['kind']> = Extract<LauncherMessage, { kind: K }>;
 
-/** So many frames of a launcher that is known may be wrong before its connection is given up: one is an accident, this many are not. */
+/** Malformed frames of an identified launcher after which its connection ends. */
 const MAX_MALFORMED = 20;
-/** A launcher that comes while nobody leads waits so long: a lease that runs out, and the new leader's first look. */
+/** How long a launcher waits if there is no leader: until the lease expires and the new leader has synced its cache. */
 const VACANCY_MS = 15_000;
 const VACANCY_POLL_MS = 250;
 const CARRIES_CURRENT_STATE: readonly LauncherMessage['kind'][] = ['hello', 'heartbeat', 'reaped'];
-/** Before a launcher that has heard nothing asks whether somebody is there. */
+/** Shorter than the time after which a launcher without acknowledgements pings. */
 const ACKNOWLEDGED_STEPS_MS = 2_000;
-/** Waits between tries to write a checkpoint; after them the launcher is told to come again. */
+/** Delays between attempts to record a checkpoint; after them the launcher is told to reconnect. */
 const CHECKPOINT_RETRY_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
 
 /**
- * The operator's side of one launcher's connection. Identity is settled once, at `hello`; that this replica leads and that the epoch
- * is the newest is looked at for every message. Nothing that a launcher says can throw.
+ * The operator's side of one launcher's connection. Identity is checked once, at `hello`. Leadership and epoch are checked for every message. No message of
+ * a launcher makes a session throw.
  */
 export class ReportSession {
   readonly #context: SessionContext;
@@ -61,17 +61,17 @@ export class ReportSession {
     this.#pace = connection.pace;
   }
 
-  /** The pod's UID once it is known to be who it says. */
+  /** The pod's UID, once its identity is confirmed. */
   get podUid(): string | undefined {
     return this.#pod === undefined ? undefined : this.#podUid;
   }
 
-  /** A follower says so at once, if it knows where the leader is. Answers whether the session goes on. */
+  /** A follower that knows the leader refuses at once. Returns whether the session continues. */
   start(): boolean {
     return this.#isVacant() || this.#refuseUnlessLeading();
   }
 
-  /** So many steps may this launcher tell from now on. */
+  /** Sets how many steps this launcher may send from now on. */
   setRate(pace: Pace): void {
     this.#pace = pace;
     const sent = this.#sentPace;
@@ -81,7 +81,7 @@ export class ReportSession {
     this.#link.send({ kind: 'pace', ...pace });
   }
 
-  /** One frame; to be called for one at a time, in order. */
+  /** Handles one frame. Call it for one frame at a time, in order. */
   async receive(frame: string): Promise<void> {
     if (this.#ended) return;
     const message = parseFrame(frame);
@@ -91,7 +91,7 @@ export class ReportSession {
     if (this.#refuseUnlessLeading()) await this.#handle(message);
   }
 
-  /** The connection is gone, or is to go. */
+  /** Ends the session of a connection that is closed or about to close. */
   end(): void {
     this.#ended = true;
     this.#stopWaiting?.();
@@ -99,7 +99,7 @@ export class ReportSession {
     this.#leave = undefined;
   }
 
-  /** Says why and closes. */
+  /** Sends the reason and closes the connection. */
   refuse(refusal: Omit<Refusal, 'kind'>): void {
     if (this.#ended) return;
     this.#context.count(`refused_${refusal.code}`);
@@ -116,27 +116,27 @@ export class ReportSession {
     if (identity === undefined) return;
     if (!this.#isVacant()) return this.#welcome(hello, identity);
     if (!(await this.#admitWaiter(identity))) return;
-    // Not awaited: the socket is read on meanwhile, so that a launcher that waits sees that somebody is there.
+    // Not awaited, so that the socket is read and pings of a waiting launcher are answered.
     void this.#waitForLeader().then(() => this.#welcome(hello, identity));
   }
 
   /**
-   * Anybody with a pod has a token, and may say of any leader that it is gone: only one connection of each pod of a gang waits here. Until that is known
-   * it has a stranger's place.
+   * Admits a launcher to the places for waiting. Any pod has a token and may claim that the leader is gone, so each pod of a gang has only one waiting
+   * connection. Until the pod is known, the connection counts as unidentified.
    */
   async #admitWaiter(identity: PodIdentity): Promise<boolean> {
     const isKnown = await this.#context.ports.isKnownPod(identity);
     if (this.#ended) return false;
     this.#stopWaiting = isKnown ? this.#context.waiting.enter(identity.uid, () => this.#yield()) : undefined;
     if (this.#stopWaiting !== undefined) this.#connection.onIdentified?.();
-    else if (isKnown) this.#refused('notReady', 'too many launchers wait here for the next leader');
-    else this.#refused('notReady', 'nobody leads, and this replica does not know the pod');
+    else if (isKnown) this.#refused('notReady', 'too many launchers wait for the next leader on this replica; retry');
+    else this.#refused('notReady', 'there is no leader, and this replica does not know the pod; retry');
     return !this.#ended;
   }
 
   /**
-   * Nobody leads now, or the leader that is known here is said to be gone: sooner or later this replica or another one leads. Launchers that wait
-   * here have their handshakes behind them when that is known, and are welcome at once.
+   * Waits while there is no leader, or the launcher cannot reach the known one. When a leader is elected, waiting launchers have finished their handshakes
+   * and are welcomed at once.
    */
   async #waitForLeader(): Promise<void> {
     for (let waitedMs = 0; waitedMs < VACANCY_MS && !this.#ended && this.#isVacant(); waitedMs += VACANCY_POLL_MS) {
@@ -177,49 +177,50 @@ export class ReportSession {
     if (this.#pace !== undefined) this.setRate(this.#pace);
   }
 
-  /** Who is it? Its token says which pod, and hello must agree. */
+  /** Which pod does the token identify? hello must name the same pod. */
   async #authenticate(hello: MessageOf<'hello'>): Promise<PodIdentity | undefined> {
     const { authenticator } = this.#context;
-    if (this.#connection.token === undefined) return this.#refused('unauthenticated', 'no bearer token was presented');
+    if (this.#connection.token === undefined)
+      return this.#refused('unauthenticated', 'the request has no bearer token');
     const answer = await authenticator.authenticate(this.#connection.token, [REPORT_TOKEN_AUDIENCE]);
     if (answer.kind === 'unavailable') return this.#refused('notReady', 'the token cannot be checked at the moment');
     if (answer.kind === 'refused') return this.#refused('unauthenticated', 'the token is not valid for this endpoint');
     const { pod, namespace } = answer.identity;
     if (pod === undefined || pod.uid !== hello.podUid) {
-      return this.#refused('unauthenticated', `the token was not made for the pod of UID ${hello.podUid}`);
+      return this.#refused('unauthenticated', `the token belongs to another pod than that of UID ${hello.podUid}`);
     }
     return { namespace, ...pod };
   }
 
-  /** What is it? The cluster says which pod of which gang, and hello must agree. */
+  /** Which pod of which gang is it in the cluster? hello must name the same. */
   async #findPod(hello: MessageOf<'hello'>, pod: PodIdentity): Promise<ReportingPod | undefined> {
     const found = await this.#context.ports.findPod(pod);
     if (found === 'unavailable') return this.#refused('notReady', 'the pod cannot be looked up at the moment');
     if (found === 'unknown') return this.#refused('unknownPod', `${pod.namespace}/${pod.name} is not a pod of a gang`);
-    const why = whyAnother(found, hello);
-    return why === undefined ? found : this.#refused('unauthenticated', why);
+    const mismatch = describeMismatch(found, hello);
+    return mismatch === undefined ? found : this.#refused('unauthenticated', mismatch);
   }
 
   async #handle(message: Exclude<LauncherMessage, { kind: 'hello' }>): Promise<void> {
     const pod = this.#pod;
     if (pod === undefined) return this.refuse({ code: 'malformed', message: 'the first message must be hello' });
     if (message.podUid !== this.#podUid || message.epoch !== pod.epoch) {
-      return this.#dropMalformed('the message names another pod or epoch than hello did');
+      return this.#dropMalformed('the message names another pod or epoch than hello');
     }
     if (!this.#refuseUnlessCurrent(pod)) return;
     this.#recordContact(pod);
-    if (!ranksAreOf(message, pod)) return this.#dropMalformed('the message speaks of ranks of another pod');
+    if (!hasOnlyRanksOf(message, pod)) return this.#dropMalformed('the message names ranks of another pod');
     this.#announceRendezvous(pod, message);
     this.#recordState(pod, message);
     const isNew = this.#context.deduplicator.isNew(this.#podUid, { bootId: this.#bootId, sequence: message.sequence });
     if (!isNew) this.#context.count('duplicate');
-    // Checkpoints are written under a name of their own, so a repetition is harmless; a forgotten one would not be.
+    // Recording a checkpoint twice is harmless, because its name is unique; losing one is not.
     const counts = (isNew || message.kind === 'checkpointSaved') && this.#isOfCurrentRanks(pod, message);
     const done = counts ? await this.#perform(pod, message) : true;
     if (done) this.#acknowledge(message);
   }
 
-  /** Answers whether the message is dealt with and may be acknowledged. */
+  /** Resolves with whether the message is handled and may be acknowledged. */
   async #perform(pod: ReportingPod, message: Exclude<LauncherMessage, { kind: 'hello' }>): Promise<boolean> {
     const { progress, ports } = this.#context;
     const { jobUid, epoch, podIndex } = pod;
@@ -255,16 +256,16 @@ export class ReportSession {
       case 'checkpointSaved':
         return this.#performCheckpoint(pod, { ...message.checkpoint, incarnation });
       case 'ended':
-        // Only a hint to look sooner: what counts is the pod's own status and termination message.
+        // Only a hint to reconcile sooner; the pod's status and termination message are what counts.
         ports.onNews(pod, 'ended');
         return true;
     }
   }
 
-  /** Only of rank 0's pod is it asked. */
+  /** Only the pod of rank 0 may announce the board. */
   #performBoard(pod: ReportingPod, { address, key }: MessageOf<'preflightBoard'>): void {
     if (pod.ranks[0] === 0 && isHostAndPort(address)) this.#context.rendezvous.announceBoard(pod, { address, key });
-    else this.#dropMalformed(`"${cutText(address, 64)}" is not where the pods of the gang are to meet`);
+    else this.#dropMalformed(`"${cutText(address, 64)}" is not a valid host:port for the preflight board`);
   }
 
   #performSteps(pod: ReportingPod & { readonly incarnation: number }, reports: readonly StepReport[]): void {
@@ -287,7 +288,7 @@ export class ReportSession {
     if (progress.recordStep(pod, step)) ports.onNews(pod, 'progress');
   }
 
-  /** The series has a gap there. */
+  /** Leaves a gap in the series for steps that were not received. */
   #recordMissed(steps: number): void {
     if (steps === 0) return;
     this.#context.series.miss(steps);
@@ -306,7 +307,7 @@ export class ReportSession {
       if (outcome !== 'failed') return true;
       if (delayMs !== undefined) await sleep(delayMs);
     }
-    this.#refused('notReady', 'the checkpoint cannot be recorded at the moment');
+    this.#refused('notReady', 'the checkpoint could not be recorded; retry');
     return false;
   }
 
@@ -314,7 +315,7 @@ export class ReportSession {
     this.#context.recordContact({ jobUid, epoch, podUid: this.#podUid });
   }
 
-  /** Whoever runs rank 0 says where the others of the same incarnation meet it. */
+  /** The pod of rank 0 announces the rendezvous address of its incarnation. */
   #announceRendezvous(pod: ReportingPod, message: LauncherMessage): void {
     const { rendezvous: address } = message;
     if (address === null || pod.ranks[0] !== 0) return;
@@ -324,8 +325,8 @@ export class ReportSession {
   }
 
   /**
-   * What is told again on each connection, as a saved checkpoint is, repeats what was so when it was first told: it says nothing of now. Of
-   * `reaped` only the message of that name counts, which brings the cause.
+   * Messages that are repeated on each connection, such as saved checkpoints, carry an old state and do not count. The state `reaped` counts only in the
+   * message of that kind, which carries the cause.
    */
   #recordState(pod: ReportingPod, message: LauncherMessage): void {
     const { state, incarnation = 0 } = message;
@@ -340,14 +341,14 @@ export class ReportSession {
     this.#context.recordLauncher(cause === undefined ? report : { ...report, cause });
   }
 
-  /** Nothing that was done by an incarnation before the newest is believed; a later one than is seen here was begun by whoever leads. */
+  /** Reports of earlier incarnations do not count. A later one than this replica knows was started by the leader. */
   #isOfCurrentRanks(pod: ReportingPod, message: LauncherMessage): boolean {
     return incarnationOf(message) >= this.#context.ports.currentIncarnation(pod.jobUid);
   }
 
   /**
-   * Of steps none is told again, so nobody waits for their acknowledgement, and thousands of them a second would cost more than the steps themselves: one
-   * now and then shows the launcher that it is heard.
+   * Steps are never sent again, so no launcher waits for their acknowledgement, and thousands per second would cost more than the steps themselves. An
+   * occasional one shows the launcher that the connection works.
    */
   #acknowledge(message: LauncherMessage): void {
     if (this.#ended) return;

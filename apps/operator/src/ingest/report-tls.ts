@@ -3,7 +3,7 @@ import { createAuthority, expiryOf, issueServingCertificate, type KeyPair } from
 /*
  * One authority for all replicas, kept in a Secret; each replica signs a certificate of its own with it and keeps that in memory.
  *
- * Pods trust what was in the bundle when they were made, for as long as they live. So an authority is changed in two steps:
+ * A pod trusts the bundle of its creation for its whole life. So an authority is changed in two steps:
  *
  *   more than a year left          | the year before the end             | the last 30 days
  *   `ca` signs, the bundle is `ca` | `next` is made; the bundle is both,  | `next` becomes `ca`
@@ -12,19 +12,20 @@ import { createAuthority, expiryOf, issueServingCertificate, type KeyPair } from
  * Every pod younger than eleven months then trusts the new one before anything is signed with it.
  */
 
-/** Where the authority is kept. Whoever comes first creates it; an update fails when somebody else was faster. */
+/** Store of the certificate authority. The first replica creates it; an update fails if another replica was faster. */
 export interface AuthorityStore {
   read(): Promise<StoredAuthority | undefined>;
   create(content: AuthorityContent): Promise<'written' | 'conflict'>;
   update(stored: StoredAuthority, content: AuthorityContent): Promise<'written' | 'conflict'>;
 }
 
-/** `ca` signs; `next` is trusted already and signs later. */
+/** `ca` signs; `next` is already trusted and signs later. */
 export interface AuthorityContent {
   readonly ca: KeyPair;
   readonly next?: KeyPair;
 }
 
+/** The authority as the store returned it. */
 export interface StoredAuthority extends Partial<AuthorityContent> {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -33,7 +34,7 @@ export interface StoredAuthority extends Partial<AuthorityContent> {
 /** What a report server and a pod need. */
 export interface TlsMaterial {
   readonly serving: KeyPair;
-  /** Every authority that a pod made now should trust, as PEM. */
+  /** All authorities that a new pod should trust, as PEM. */
   readonly caBundlePem: string;
 }
 
@@ -60,13 +61,13 @@ export class ReportTls {
     this.#now = options.now;
   }
 
-  /** The present material; throws before the first `refresh`. */
+  /** The current material; throws before the first `refresh`. */
   get material(): TlsMaterial {
     if (this.#material === undefined) throw new Error('the report certificate has not been made yet');
     return this.#material;
   }
 
-  /** Brings Secret and certificate up to date; answers whether the serving certificate changed. To be called now and then. */
+  /** Updates Secret and certificate. Resolves with whether the serving certificate changed. Call it regularly. */
   async refresh(): Promise<boolean> {
     const authority = await ensureAuthority(this.#store, this.#now());
     const bundle = [authority.ca.certPem, ...(authority.next === undefined ? [] : [authority.next.certPem])].join('');
@@ -87,7 +88,7 @@ export class ReportTls {
   }
 }
 
-/** The authority as it should be at `now`: read, created, or taken one step further. */
+/** The authority for `now`: read, created, or moved one step further. */
 async function ensureAuthority(store: AuthorityStore, now: Date): Promise<AuthorityContent> {
   for (let attempt = 0; attempt < 5; attempt += 1) {
     const stored = await store.read();

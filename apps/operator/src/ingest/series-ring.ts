@@ -1,18 +1,18 @@
 import type { SeriesFrame, StepFrame } from '@coxswain/api-types';
 import { systemClock } from '@coxswain/kube';
 
-/** A step as it is put in: the ring gives it its number. */
+/** A step before the ring gives it a number. */
 export type NewStepFrame = Omit<StepFrame, 'kind' | 'bootId' | 'sequence'>;
 
-/** Where a reader stands. It moves by itself; a reader that is too slow finds itself past what was dropped. */
+/** Position of a reader. It advances with each call and skips dropped frames if the reader is too slow. */
 export interface SeriesCursor {
   /** The next line of NDJSON without its newline, or undefined when the reader has everything. */
   next(): string | undefined;
 }
 
 /**
- * The newest steps of all jobs, in order, in bounded memory. Sequence numbers are dense per boot: a reader sees by a jump that
- * frames were dropped before it came to read them, and how many.
+ * The newest steps of all jobs, in order, in bounded memory. Sequence numbers are contiguous per boot, so a gap shows a reader how many frames were
+ * dropped before it could read them.
  */
 export class SeriesRing {
   readonly bootId: string;
@@ -26,7 +26,7 @@ export class SeriesRing {
   #characters = 0;
   #missed = 0;
   #gapLeftAtMs = Number.NEGATIVE_INFINITY;
-  /** Where the numbers of frames that never were begin, and where they end. */
+  /** Gaps for steps that were never received: first number, and the number after the gap. */
   readonly #gaps = new Map<number, number>();
 
   constructor(options: {
@@ -44,7 +44,7 @@ export class SeriesRing {
     return this.#next - 1;
   }
 
-  /** So many steps were made of which nobody tells here; readers see the gap before the next frame. */
+  /** Counts steps that were not received; readers see a gap before the next frame. */
   miss(steps: number): void {
     this.#missed += steps;
   }
@@ -74,7 +74,7 @@ export class SeriesRing {
     };
   }
 
-  /** Calls `wake` on every new frame; returns how to stop. */
+  /** Calls `wake` on every new frame. Returns a function that stops it. */
   onAppend(wake: () => void): () => void {
     this.#waiting.add(wake);
     return () => this.#waiting.delete(wake);
@@ -91,7 +91,7 @@ export class SeriesRing {
     return JSON.stringify(frame);
   }
 
-  /** At most one a second, so that thinning costs a reader one record of a gap a second, and not one for each frame. */
+  /** At most one gap per second, so that readers get one gap record per second and not one per frame. */
   #leaveGap(): void {
     const nowMs = this.#monotonicMs();
     if (this.#missed === 0 || nowMs - this.#gapLeftAtMs < GAP_EVERY_MS) return;

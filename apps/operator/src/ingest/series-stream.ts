@@ -2,7 +2,7 @@ import type { Clock } from '@coxswain/kube';
 import { isAdmitted, type ReaderAccess, type ReaderCall } from './reader-access.ts';
 import type { SeriesRing } from './series-ring.ts';
 
-/** Who may read the series, and from where. */
+/** Readers and source of the series. */
 export interface SeriesAccess extends ReaderAccess {
   readonly ring: SeriesRing;
   readonly clock: Clock;
@@ -11,8 +11,8 @@ export interface SeriesAccess extends ReaderAccess {
 const KEEPALIVE_MS = 10_000;
 
 /**
- * The newline-delimited stream of steps: `?bootId=…&after=N` goes on after frame N. It ends when this replica stops leading; a
- * follower answers 503 with `leaderUrl`. A reader that is too slow skips frames, which it sees by their numbers.
+ * Serves the newline-delimited stream of steps: `?bootId=…&after=N` continues after frame N. The stream ends when this replica stops leading; a follower
+ * responds 503 with `leaderUrl`. A reader that is too slow skips frames, which their numbers show.
  */
 export async function serveSeries(access: SeriesAccess, call: ReaderCall): Promise<void> {
   if (!(await isAdmitted(access, call))) return;
@@ -26,7 +26,7 @@ export async function serveSeries(access: SeriesAccess, call: ReaderCall): Promi
   response.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' });
   response.write(`${access.ring.keepalive(access.clock.now())}\n`);
 
-  /** Writes until everything is sent or the reader's buffer is full; a full one goes on at 'drain', from wherever the ring is then. */
+  /** Writes until everything is sent or the reader's buffer is full. A full one continues at 'drain', at the current position of the ring. */
   let isFull = false;
   const pump = (): void => {
     if (!access.leadership().leading) return void response.end();

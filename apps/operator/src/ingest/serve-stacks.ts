@@ -2,12 +2,12 @@ import { MAX_WORLD_SIZE } from '@coxswain/layout';
 import { type Denial, isAdmitted, type ReaderAccess, type ReaderCall, refuse } from './reader-access.ts';
 import type { StackAnswer, StackQuestion, StackRequests } from './stack-requests.ts';
 
-/** Who may ask for stacks, and of whom. */
+/** Readers and source of stack traces. */
 export interface StacksAccess extends ReaderAccess {
   readonly requests: Pick<StackRequests, 'take'>;
 }
 
-/** `?jobUid=…&rank=N` answers {@link JobStacks} within some seconds, or a problem; a follower answers 503 with `leaderUrl`. */
+/** Responds to `?jobUid=…&rank=N` with {@link JobStacks} within a few seconds, or with a problem; a follower responds 503 with `leaderUrl`. */
 export async function serveStacks(access: StacksAccess, call: ReaderCall): Promise<void> {
   if (!(await isAdmitted(access, call))) return;
   const { request, response } = call;
@@ -21,7 +21,7 @@ export async function serveStacks(access: StacksAccess, call: ReaderCall): Promi
 
 const MALFORMED: Denial = {
   status: 400,
-  title: `ask with jobUid, a UID, and at most with rank, a whole number below ${MAX_WORLD_SIZE}`,
+  title: `the query must have jobUid, a UID, and may have rank, a whole number below ${MAX_WORLD_SIZE}`,
 };
 
 function questionOf(url: string): StackQuestion | undefined {
@@ -36,15 +36,15 @@ function questionOf(url: string): StackQuestion | undefined {
 function denialIn(answer: Exclude<StackAnswer, { kind: 'taken' }>): Denial {
   switch (answer.kind) {
     case 'noGang':
-      return { status: 404, title: 'no gang of the job is seen' };
+      return { status: 404, title: 'the job has no running gang' };
     case 'noSuchRank':
-      return { status: 404, title: `there is no such rank; the gang has ranks 0 to ${answer.rankCount - 1}` };
+      return { status: 404, title: `the gang has no such rank; its ranks are 0 to ${answer.rankCount - 1}` };
     case 'later':
       return { status: 429, title: LATER[answer.why], againInMs: Math.ceil(answer.againInMs) };
   }
 }
 
 const LATER = {
-  asked: 'the stacks of this job were taken a moment ago',
-  busy: 'stacks are being taken, of this job or of too many others',
+  asked: 'stack traces of this job were collected a moment ago; retry later',
+  busy: 'stack traces are being collected from this job or from too many others; retry later',
 } as const;

@@ -1,4 +1,4 @@
-/** What does a session of a launcher's connection need of the cluster, and of what all sessions share? */
+/** What does the session of a launcher's connection need from the cluster and from state that all sessions share? */
 import type { OperatorMessage, PodStacks, PreflightReport, SavedCheckpoint, TrainedFacts } from '@coxswain/api-types';
 import type { Authenticator } from './authenticator.ts';
 import type { HealthWatch } from './health-watch.ts';
@@ -10,9 +10,10 @@ import type { SeriesRing } from './series-ring.ts';
 import type { WaitingLaunchers } from './waiting-launchers.ts';
 
 type Refusal = Extract<OperatorMessage, { kind: 'refused' }>;
+/** How fast a launcher may send steps. */
 export type Pace = Omit<Extract<OperatorMessage, { kind: 'pace' }>, 'kind'>;
 
-/** A pod of a gang, as the cluster knows it. */
+/** A pod of a gang, as recorded in the cluster. */
 export interface ReportingPod {
   readonly namespace: string;
   readonly jobName: string;
@@ -21,42 +22,42 @@ export interface ReportingPod {
   readonly podIndex: number;
   /** Global, ascending. */
   readonly ranks: readonly number[];
-  /** Steps of the whole job, where it says so. */
+  /** Steps of the whole job, if it is limited. */
   readonly totalSteps?: number;
 }
 
 /** A saved checkpoint, and the incarnation of the ranks that saved it. */
 export type SavedByRanks = SavedCheckpoint & { readonly incarnation: number };
 
-/** What a session needs to know of the cluster, and to have done there. */
+/** What a session reads from the cluster and writes to it. */
 export interface ReportPorts {
-  /** Whether this replica leads; if not, where the leader is. */
+  /** Whether this replica leads; otherwise the URL of the leader. */
   leadership():
     { readonly leading: true; readonly term: number } | { readonly leading: false; readonly leaderUrl?: string };
-  /** The pod of that identity; unknown: it is no gang's pod, or not of that UID. unavailable: it cannot be told at the moment. */
+  /** The pod of that identity. unknown: not a pod of a gang, or another UID. unavailable: the lookup failed; retry. */
   findPod(pod: {
     readonly namespace: string;
     readonly name: string;
     readonly uid: string;
   }): Promise<ReportingPod | 'unknown' | 'unavailable'>;
-  /** Whether that pod is seen here to be of a gang, whoever leads; nobody but the cache is asked. */
+  /** Whether the cache shows that pod as one of a gang, also on a follower. */
   isKnownPod(pod: Parameters<ReportPorts['findPod']>[0]): Promise<boolean>;
-  /** Newest epoch of the job; undefined when the job is gone. */
+  /** Newest epoch of the job; undefined if the job does not exist. */
   currentEpoch(jobUid: string): number | undefined;
-  /** Whether that epoch is recorded to have failed with a gang that is not whole, or to be over: nothing of it is to be saved or believed any more. */
+  /** Whether that epoch is recorded as failed or over; its checkpoints and reports no longer count. */
   isFenced(gang: { readonly jobUid: string; readonly epoch: number }): boolean;
-  /** Incarnation of the job's newest epoch that counts, as far as it is seen here. */
+  /** Current incarnation of the job's newest epoch, as far as this replica knows. */
   currentIncarnation(jobUid: string): number;
   /**
-   * Writes the Checkpoint resource. stale: the epoch has failed, or a later one exists. unwanted: the job keeps no checkpoints, the step is
-   * beyond its last, or ranks of another incarnation saved it. Throws when it cannot be told, or comes too soon.
+   * Creates the Checkpoint resource. stale: the epoch has failed, or a later one exists. unwanted: the job keeps no checkpoints, the step is
+   * beyond its last, or ranks of another incarnation saved it. Throws if the result is unknown, or if checkpoints come too fast.
    */
   recordCheckpoint(pod: ReportingPod, saved: SavedByRanks): Promise<'recorded' | 'stale' | 'unwanted'>;
-  /** Something was reported that the job's status may want to show. */
+  /** Called for reports that may change the job's status. */
   onNews(pod: ReportingPod, news: 'progress' | 'ended'): void;
 }
 
-/** What a pod has told of itself before its first rank. */
+/** The preflight report of a pod. */
 export interface PodPreflightReport {
   readonly jobUid: string;
   readonly epoch: number;
@@ -65,7 +66,7 @@ export interface PodPreflightReport {
   readonly report: PreflightReport;
 }
 
-/** What a rank of a pod really trains, as its hook saw it. */
+/** What a rank trains, as its hook observed it. */
 export interface PodTrainedReport {
   readonly jobUid: string;
   readonly epoch: number;
@@ -82,18 +83,18 @@ export interface SessionContext {
   readonly rendezvous: Rendezvous;
   readonly waiting: WaitingLaunchers;
   readonly progress: ProgressTracker;
-  /** The launcher of that pod, of the epoch under way, has said something. */
+  /** Records that the launcher of that pod, of the current epoch, sent a message. */
   readonly recordContact: (pod: { readonly jobUid: string; readonly epoch: number; readonly podUid: string }) => void;
-  /** The launcher has said what its ranks do: something new, or for the first time on this connection. */
+  /** Records the state of the launcher's ranks if it is new, or the first on this connection. */
   readonly recordLauncher: (report: LauncherReport) => void;
-  /** A pod has told what it is, before its first rank. */
+  /** Records the preflight report of a pod. */
   readonly recordPreflight: (report: PodPreflightReport) => void;
-  /** A launcher that was asked has told in the middle of what its ranks are. */
+  /** Records the stack traces that a launcher sent on request. */
   readonly recordStacks: (
     pod: { readonly jobUid: string; readonly epoch: number; readonly podIndex: number },
     stacks: PodStacks,
   ) => void;
-  /** A pod has told what its ranks really train. */
+  /** Records what a rank trains. */
   readonly recordTrained: (report: PodTrainedReport) => void;
   readonly health: Pick<HealthWatch, 'heartbeat' | 'step'>;
   readonly series: SeriesRing;
@@ -103,27 +104,27 @@ export interface SessionContext {
   readonly count: (what: SessionCount, by?: number) => void;
 }
 
-/** What a server counts of its sessions; a closed set, so that metrics stay few. */
+/** Counters of sessions; a closed set, to keep the number of metrics small. */
 export type SessionCount =
   `refused_${Refusal['code']}` | 'malformed' | 'message' | 'duplicate' | 'slowed' | 'step' | 'step_missed';
 
 /** The connection under a session. */
 export interface SessionLink {
   send(message: OperatorMessage): void;
-  /** Ends the connection after what was sent. */
+  /** Ends the connection after pending messages were sent. */
   close(): void;
 }
 
-/** What a session is told of its connection, and tells of itself. */
+/** The connection of a session, and callbacks about its identity. */
 export interface SessionConnection {
   readonly link: SessionLink;
   readonly token: string | undefined;
-  /** What its share of all steps is as it comes. */
+  /** The launcher's initial share of all steps. */
   readonly pace?: Pace;
-  /** The leader that the other end has lost or cannot reach, as it says. */
+  /** URL of the leader that the launcher reports as unreachable. */
   readonly unreachable?: string | undefined;
-  /** The other end has said who it is; that is looked up now. */
+  /** Called when the launcher sent hello and its identity is being checked. */
   readonly onHello?: () => void;
-  /** It is who it says, and a pod of a gang: its place is no longer one of a stranger's. */
+  /** Called when the identity is confirmed; the connection then leaves the places of unidentified connections. */
   readonly onIdentified?: () => void;
 }

@@ -1,42 +1,43 @@
-/** In the middle of what are the ranks of a job? Asked of all its launchers at once, in bounds, whoever asks. */
+/** Collects current stack traces of a job's ranks from all its launchers at once, within limits. */
 import { type JobStacks, MAX_RANKS_PER_POD, parseRanks, type PodStacks, STACKS_WITHIN_MS } from '@coxswain/api-types';
 import { type StackBounds, stackEvidence, StackGathering } from '@coxswain/health';
 import type { Clock } from '@coxswain/kube';
 import type { GangRoster, RunOfRanks } from './health-watch.ts';
 import type { Rendezvous } from './rendezvous.ts';
 
-/** Questions under way, each of which may hold some megabytes, and of one namespace: nobody waits for others' jobs. */
+/** Concurrent collections, each of which may hold some megabytes; in all and per namespace, so that no tenant blocks the others. */
 const MOST_AT_ONCE = 12;
 const MOST_OF_NAMESPACE = 3;
-/** Beyond these, for incidents: whoever keeps all others busy does not keep a hang from its stacks. */
+/** Additional collections for incidents, so that requests by users never prevent the stack traces of a hang. */
 const FOR_INCIDENTS = 4;
-/** An incident waits so long for a place, and looks so often. */
+/** How long an incident waits for a place, and how often it retries. */
 const INCIDENT_WAITS_MS = 4_000;
 const INCIDENT_LOOKS_MS = 500;
-/** Launchers wait for their ranks; then their answers have to arrive, which on a busy connection takes a second or two. */
+/** Time for launchers to collect from their ranks, plus 3 s for their answers to arrive on a busy connection. */
 const WITHIN_MS = STACKS_WITHIN_MS + 3_000;
-/** From the start of one question about a job to that of the next. Answers of 2,048 pods keep this thread busy for a second. */
+/** Minimum time between two collections from a job. Answers of 2,048 pods keep this thread busy for a second. */
 const PAUSE_MS = { least: 2_000, perPod: 5 } as const;
-/** Of the frames of all pods together, divided among them; none gets more than it could send, and none so little that one stack does not fit. */
+/** Bytes for the answers of all pods, divided among them; bounded per pod so that a frame can be sent and at least one stack fits. */
 const BYTES = { inAll: 25_165_824, least: 8_192, most: 196_608 } as const;
-/** Of what a launcher may send, for answers. */
+/** Share of a launcher's rate that answers may use. */
 const SHARE_OF_RATE = 0.5;
-/** Of an answer. */
+/** Maximum size of the result. */
 const MOST_CHARACTERS = 1_048_576;
 const BOUNDS: StackBounds = { firstThreads: 512, otherThreads: 256, characters: 2 * MOST_CHARACTERS };
 
-/** Which job, and whether one rank of it alone is asked for: then its pod alone is asked. */
+/** A job, and optionally one rank of it; then only the pod of that rank is asked. */
 export interface StackQuestion {
   readonly jobUid: string;
   readonly rank?: number | undefined;
 }
 
+/** Stack traces of a job, or why there are none. */
 export type StackAnswer =
   | { readonly kind: 'taken'; readonly stacks: JobStacks }
-  /** No gang of it is seen. */
+  /** The job has no running gang. */
   | { readonly kind: 'noGang' }
   | { readonly kind: 'noSuchRank'; readonly rankCount: number }
-  /** This job was asked a moment ago, or others are being asked. */
+  /** asked: stack traces of this job were collected a moment ago. busy: too many collections are running. */
   | { readonly kind: 'later'; readonly why: 'asked' | 'busy'; readonly againInMs: number };
 
 interface Pod {
@@ -49,23 +50,24 @@ interface Asking extends StackQuestion {
   readonly namespace: string;
   readonly epoch: number;
   readonly request: number;
-  /** Pods that have not answered. */
+  /** Pods without an answer so far. */
   readonly waiting: Map<number, Pod>;
   readonly gathering: StackGathering;
-  /** What each may send, and the most that one sent. */
+  /** Limit for each answer, and the size of the largest one. */
   readonly maxBytes: number;
   largestBytes: number;
   readonly answered: PromiseWithResolvers<void>;
   answer: Promise<StackAnswer>;
 }
 
+/** Collections of stack traces that run or ran recently. */
 export class StackRequests {
   readonly #rendezvous: Pick<Rendezvous, 'membersOf'>;
   readonly #rosterOf: (jobUid: string) => Promise<GangRoster | undefined>;
   readonly #clock: Pick<Clock, 'now' | 'monotonicMs' | 'setTimer'>;
   readonly #kilobytesPerSecond: () => number;
   readonly #underWay = new Map<string, Asking>();
-  /** When a job may be asked again. */
+  /** Earliest time of the next collection from each job. */
   readonly #notBeforeMs = new Map<string, number>();
   #requests = 0;
 
@@ -74,7 +76,7 @@ export class StackRequests {
     /** Must not reject. */
     readonly rosterOf: (jobUid: string) => Promise<GangRoster | undefined>;
     readonly clock: Pick<Clock, 'now' | 'monotonicMs' | 'setTimer'>;
-    /** That one launcher may send: what is faster is read later, its heartbeats with it. */
+    /** Rate of one launcher; above it, its frames are delayed, including heartbeats. */
     readonly kilobytesPerSecond: () => number;
   }) {
     this.#kilobytesPerSecond = parts.kilobytesPerSecond;
@@ -83,7 +85,7 @@ export class StackRequests {
     this.#clock = parts.clock;
   }
 
-  /** Whoever asks the same while it is under way gets the same answer. */
+  /** Collects stack traces. Identical requests during a collection share its result. */
   take(question: StackQuestion): Promise<StackAnswer> {
     return this.#take(question, { isPaced: true });
   }
@@ -102,8 +104,8 @@ export class StackRequests {
   }
 
   /**
-   * For an incident that names `ranks`, without regard to when people asked last; waits a few seconds for who asks now. Nothing where they cannot be had,
-   * or another epoch has begun.
+   * Collects evidence for an incident that names `ranks`, regardless of recent collections. Waits a few seconds for a running one. Empty if stack traces are
+   * unavailable or another epoch has begun.
    */
   async evidenceOf(
     { jobUid, epoch }: Pick<RunOfRanks, 'jobUid' | 'epoch'>,
@@ -118,7 +120,7 @@ export class StackRequests {
     return answer.kind === 'taken' && answer.stacks.epoch === epoch ? stackEvidence(answer.stacks, ranks) : {};
   }
 
-  /** A launcher has answered. What comes too late, or was never asked for, is left alone. */
+  /** Receives the answer of a launcher. Late and unrequested answers are ignored. */
   receive(
     { jobUid, epoch, podIndex }: { readonly jobUid: string; readonly epoch: number; readonly podIndex: number },
     { request, groups, silent, leftOut }: PodStacks,
@@ -132,21 +134,21 @@ export class StackRequests {
     const bytes = Buffer.byteLength(JSON.stringify({ groups, silent, leftOut }));
     asking.largestBytes = Math.max(asking.largestBytes, bytes);
     if (bytes > asking.maxBytes) {
-      // It was told how much may come of it; what is more would be held for everybody who asks.
+      // The launcher knows the limit. A larger answer would have to be held for every request.
       gathering.leaveOut(pod.ranks);
       return this.#noteAnswered(asking);
     }
-    const told = new Set<number>();
+    const reported = new Set<number>();
     const ranksOf = (text: string): readonly number[] => {
       const ranks = parseRanks(text, MAX_RANKS_PER_POD);
-      for (const rank of ranks) told.add(rank);
+      for (const rank of ranks) reported.add(rank);
       return ranks;
     };
     for (const group of groups) gathering.add(ranksOf(group.ranks), group);
     for (const { ranks, why } of silent) gathering.addSilent(ranksOf(ranks), why, pod.node);
     gathering.leaveOut(ranksOf(leftOut));
-    const untold = pod.ranks.filter((rank) => !told.has(rank));
-    if (untold.length > 0) gathering.addSilent(untold, 'notRunning', pod.node);
+    const missing = pod.ranks.filter((rank) => !reported.has(rank));
+    if (missing.length > 0) gathering.addSilent(missing, 'notRunning', pod.node);
     this.#noteAnswered(asking);
   }
 
@@ -154,7 +156,7 @@ export class StackRequests {
     if (waiting.size === 0) answered.resolve();
   }
 
-  /** The job is gone. */
+  /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#notBeforeMs.delete(jobUid);
     this.#underWay.get(jobUid)?.answered.resolve();
@@ -188,12 +190,12 @@ export class StackRequests {
     };
     this.#underWay.set(jobUid, asking);
     this.#notBeforeMs.set(jobUid, this.#clock.monotonicMs() + Math.max(PAUSE_MS.least, PAUSE_MS.perPod * pods.length));
-    this.#tellLaunchers(asking, pods);
+    this.#askLaunchers(asking, pods);
     asking.answer = this.#answer(asking, { rankCount: pods.flatMap(({ ranks }) => ranks).length, epoch });
     return asking.answer;
   }
 
-  #tellLaunchers(asking: Asking, pods: readonly Pod[]): void {
+  #askLaunchers(asking: Asking, pods: readonly Pod[]): void {
     const { maxBytes } = asking;
     const members = new Map(this.#rendezvous.membersOf(asking).map((member) => [member.podIndex, member]));
     for (const pod of pods) {
@@ -219,7 +221,7 @@ export class StackRequests {
     return { kind: 'taken', stacks: { takenAt, ...about, groups: [...groups], silent: [...silent], leftOut } };
   }
 
-  /** Long answers take half of what their launchers may send, however often people ask: heartbeats come beside them. */
+  /** Long answers use at most half of a launcher's rate, however often users ask, to leave room for heartbeats. */
   #restAfter({ jobUid, largestBytes }: Asking): void {
     if (!this.#notBeforeMs.has(jobUid)) return;
     const restMs = (largestBytes / 1_024 / (SHARE_OF_RATE * this.#kilobytesPerSecond())) * 1_000;

@@ -1,6 +1,6 @@
 import { type Rate, TokenBucket } from '@coxswain/units';
 
-/** How long a connection must wait before its next frame is dealt with, by number and by size of its frames. Its rates may change. */
+/** Delays the frames of a connection to keep within two rates: number and size of frames. The rates may change. */
 export class Throttle {
   readonly #messages: TokenBucket;
   readonly #kilobytes: TokenBucket;
@@ -16,7 +16,7 @@ export class Throttle {
     this.#kilobytes = new TokenBucket(options.kilobytes, options.clock.monotonicMs());
   }
 
-  /** Takes a frame into account; answers the milliseconds to wait. */
+  /** Counts a frame and returns the milliseconds to wait before handling it. */
   take(bytes: number): number {
     const nowMs = this.#clock.monotonicMs();
     return Math.max(this.#messages.borrow(nowMs), this.#kilobytes.borrow(nowMs, bytes / 1024));

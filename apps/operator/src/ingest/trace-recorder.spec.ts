@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const recorder = (bounds: { mostBytes?: number; mostFiles?: number } = {}): TraceRecorder =>
-  new TraceRecorder({ directory, say: (sentence) => void said.push(sentence), ...bounds });
+  new TraceRecorder({ directory, warn: (sentence) => void said.push(sentence), ...bounds });
 const linesOf = (name: string): readonly string[] => readFileSync(join(directory, name), 'utf8').trim().split('\n');
 
 describe('the recorder of what ranks tell', () => {
@@ -46,7 +46,7 @@ describe('the recorder of what ranks tell', () => {
     for (let atMs = 1; atMs <= 100; atMs += 1) records.add('job-1', { kind: 'tick', atMs });
     await records.close();
     expect(readFileSync(join(directory, 'job-1-e2-i1.jsonl')).length).toBeLessThanOrEqual(600);
-    expect(said).toEqual(['a recording of job job-1 is full']);
+    expect(said).toEqual(['the health trace of job job-1 has reached its size limit and ends']);
   });
 
   it('keeps the newest runs, and leaves alone what is not its own', async () => {
@@ -66,7 +66,7 @@ describe('the recorder of what ranks tell', () => {
   ])('writes nothing for %s', async (_what, jobUid, elsewhere) => {
     const records = new TraceRecorder({
       directory: elsewhere === '' ? directory : elsewhere,
-      say: (sentence) => void said.push(sentence),
+      warn: (sentence) => void said.push(sentence),
     });
     records.begin({ ...RUN, jobUid }, HEADER);
     records.add(jobUid, { kind: 'tick', atMs: 1 });

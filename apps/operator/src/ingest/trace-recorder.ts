@@ -1,13 +1,13 @@
-/** Writes what ranks told into files that `coxswain health replay` reads, each run of ranks into one of its own. */
+/** Writes reports of ranks to files for `coxswain health replay`, one file for each run of ranks. */
 import { createWriteStream, mkdirSync, readdirSync, rmSync, statSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 import type { TraceHeader, TraceRecord } from '@coxswain/health';
 import type { RunOfRanks } from './health-watch.ts';
 
-/** What recordings may take: a run is recorded up to so much, and of runs the newest are kept. 256 MiB are a day of 64 ranks, or two minutes of 16,384. */
+/** Size limit of one recording, and number of recordings kept. 256 MiB are a day of 64 ranks, or two minutes of 16,384. */
 const MOST_BYTES = 268_435_456;
 const MOST_FILES = 8;
-/** Text that the disk has not taken yet. Beyond it the recording ends: reports never wait for a disk. */
+/** Unwritten bytes above which the recording ends: reports never wait for a disk. */
 const MOST_WAITING_BYTES = 8_388_608;
 
 const NAME = /^[A-Za-z0-9-]{1,64}-e\d+-i\d+\.jsonl$/;
@@ -18,7 +18,7 @@ interface Recording {
   isOver: boolean;
 }
 
-/** Its parent has to be there: with `recursive` Node asks for ever where a file system answers ENOENT for a folder that it does not let anybody make. */
+/** The parent must exist: with `recursive`, Node loops forever if a file system responds ENOENT for a folder that it does not allow. */
 function makeDirectory(directory: string): void {
   try {
     mkdirSync(directory);
@@ -27,13 +27,16 @@ function makeDirectory(directory: string): void {
   }
 }
 
+/** Where to record, and how much. */
 export interface TraceRecorderOptions {
   readonly directory: string;
-  readonly say: (sentence: string) => void;
+  /** Writes a warning for administrators. */
+  readonly warn: (message: string) => void;
   readonly mostBytes?: number;
   readonly mostFiles?: number;
 }
 
+/** Records the reports of each run until the run ends, the file is full, or the disk fails. */
 export class TraceRecorder {
   readonly #options: TraceRecorderOptions;
   readonly #open = new Map<string, Recording>();
@@ -42,21 +45,21 @@ export class TraceRecorder {
     this.#options = options;
   }
 
-  /** A run begins: a recording of the job's run before ends. A directory that cannot be written to costs the recording, and nothing else. */
+  /** Starts a recording and ends that of the job's previous run. If the folder cannot be written, only the recording is lost. */
   begin(run: RunOfRanks, header: TraceHeader): void {
     this.end(run.jobUid);
-    const { directory, say } = this.#options;
+    const { directory, warn } = this.#options;
     const name = `${run.jobUid}-e${run.epoch}-i${run.incarnation}.jsonl`;
     if (!NAME.test(name)) return;
     try {
       makeDirectory(directory);
       this.#makeRoom();
     } catch (error) {
-      return say(`nothing is recorded in ${directory}: ${(error as Error).message}`);
+      return warn(`health traces cannot be written to ${directory}: ${(error as Error).message}`);
     }
     const stream = createWriteStream(join(directory, name), { flags: 'w', mode: 0o600 });
     const recording = { stream, bytes: 0, isOver: false };
-    stream.on('error', (error) => this.#finish(recording, `${name} ends: ${error.message}`));
+    stream.on('error', (error) => this.#finish(recording, `the health trace ${name} ended early: ${error.message}`));
     this.#open.set(run.jobUid, recording);
     this.add(run.jobUid, header);
   }
@@ -67,22 +70,22 @@ export class TraceRecorder {
     const line = `${JSON.stringify(record)}\n`;
     recording.bytes += Buffer.byteLength(line);
     if (recording.bytes > (this.#options.mostBytes ?? MOST_BYTES)) {
-      return this.#finish(recording, `a recording of job ${jobUid} is full`);
+      return this.#finish(recording, `the health trace of job ${jobUid} has reached its size limit and ends`);
     }
     recording.stream.write(line);
     if (recording.stream.writableLength > MOST_WAITING_BYTES) {
-      this.#finish(recording, `the disk is too slow to record job ${jobUid}`);
+      this.#finish(recording, `the health trace of job ${jobUid} ends, because the disk is too slow`);
     }
   }
 
-  /** The job is gone, or begins anew. */
+  /** Ends the recording of a job that was deleted or restarted. */
   end(jobUid: string): void {
     const recording = this.#open.get(jobUid);
     this.#open.delete(jobUid);
     if (recording !== undefined) this.#finish(recording);
   }
 
-  /** Resolves when what was told is in the files. */
+  /** Resolves when all records are written. */
   async close(): Promise<void> {
     const streams = [...this.#open.values()].map(({ stream }) => stream);
     for (const jobUid of [...this.#open.keys()]) this.end(jobUid);
@@ -97,7 +100,7 @@ export class TraceRecorder {
     if (recording.isOver) return;
     recording.isOver = true;
     recording.stream.end();
-    if (why !== undefined) this.#options.say(why);
+    if (why !== undefined) this.#options.warn(why);
   }
 
   #makeRoom(): void {

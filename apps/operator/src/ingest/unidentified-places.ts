@@ -1,7 +1,7 @@
-/** How many connections may be open of which nobody knows who they are. */
+/** Limits for connections without a confirmed identity. */
 export interface UnidentifiedLimits {
   readonly most: number;
-  /** Time to say who one is: TLS, the request and hello together. Nothing prolongs it. */
+  /** Time for TLS, the request and hello together. Nothing extends it. */
   readonly helloWithinMs: number;
 }
 
@@ -12,9 +12,10 @@ interface Place {
 }
 
 /**
- * Connections whose other end has not shown yet who it is. They are few and short, so that nobody without a token keeps launchers from their places.
+ * Connections without a confirmed identity. Their number and duration are limited, so that clients without a token cannot block launchers.
  *
- * When all places are taken, whoever holds more of them than the newcomer's address would gives its oldest one up; where nobody does, the newcomer goes and comes again.
+ * If all places are taken, the address with the most places loses its oldest one, if it holds more than the new connection's address would. Otherwise the
+ * new connection is dropped.
  */
 export class UnidentifiedPlaces {
   readonly #limits: UnidentifiedLimits;
@@ -32,7 +33,7 @@ export class UnidentifiedPlaces {
     return this.#places.size;
   }
 
-  /** Somebody connected; `drop` is called when it has to go. */
+  /** Adds a connection. Calls `drop` when it must end. */
   enter(key: string, address: string, drop: () => void): void {
     if (this.#places.size >= this.#limits.most && !this.#makeRoomFor(address)) return drop();
     const stopWaiting = this.#setTimer(this.#limits.helloWithinMs, () => this.#dropOut(key));
@@ -42,12 +43,12 @@ export class UnidentifiedPlaces {
     else keys.add(key);
   }
 
-  /** It has said who it is, and is looked up: that takes as long as it takes, but its place is still one of a stranger's. */
+  /** Stops the time limit of a connection that sent hello. It keeps its place until its identity is confirmed. */
   recordHello(key: string): void {
     this.#places.get(key)?.stopWaiting();
   }
 
-  /** It is known, or gone. */
+  /** Removes a connection that is identified or closed. */
   leave(key: string): void {
     const place = this.#places.get(key);
     if (place === undefined) return;

@@ -1,10 +1,10 @@
 import type { OperatorMessage } from '@coxswain/api-types';
 import type { WebSocket } from 'ws';
 
-/** What lies here for one launcher; assignments and acknowledgements of a gang's pod are a few KiB. */
+/** Unsent bytes for one launcher above which its connection is cut; assignments and acknowledgements are a few KiB. */
 const MAX_UNREAD_BYTES = 262_144;
 
-/** Sends; who does not read what was sent before is cut off, and comes again when it reads. */
+/** Sends a message. A launcher that does not read is disconnected and reconnects when it reads again. */
 export function sendTo(
   webSocket: Pick<WebSocket, 'bufferedAmount' | 'readyState' | 'OPEN' | 'send' | 'terminate'>,
   message: OperatorMessage,
@@ -13,7 +13,7 @@ export function sendTo(
   webSocket.send(JSON.stringify(message));
 }
 
-/** Whether it was cut off, because too much lies here unread: also answers to pings lie here. */
+/** Cuts a connection with too many unsent bytes, including answers to pings. Returns whether it did. */
 export function cutOffUnlessRead(webSocket: Pick<WebSocket, 'bufferedAmount' | 'terminate'>): boolean {
   if (webSocket.bufferedAmount <= MAX_UNREAD_BYTES) return false;
   webSocket.terminate();

@@ -9,10 +9,10 @@ import { refuseRunningJobs } from './refuse-running-jobs.ts';
 import { refuseWhileLed } from './refuse-while-led.ts';
 import { underLease } from './under-lease.ts';
 
-/** What a hook of the chart runs: resolves to what it says, rejects with a sentence. */
+/** A command of a chart hook. Resolves with its output, rejects with a message for the administrator. */
 type Command = (client: KubeClient, args: readonly string[]) => Promise<string>;
 
-/** By their first argument; without one the operator itself runs. */
+/** Commands by first argument; without one the operator itself runs. */
 const COMMANDS: Readonly<Record<string, { readonly needs: readonly string[]; readonly run: Command }>> = {
   'install-definitions': {
     needs: [
@@ -24,10 +24,10 @@ const COMMANDS: Readonly<Record<string, { readonly needs: readonly string[]; rea
       const definitions = readDefinitions(folder);
       const clock = systemClock;
       const onError = (error: unknown): void => void process.stderr.write(`${String(error)}\n`);
-      const said = await underLease({ client, clock, lease: placeOf(lease), onError }, (guard) =>
+      const lines = await underLease({ client, clock, lease: placeOf(lease), onError }, (guard) =>
         installDefinitions({ client, clock, definitions, release, guard }),
       );
-      return said.join('\n');
+      return lines.join('\n');
     },
   },
   'refuse-running-jobs': {
@@ -40,15 +40,15 @@ const COMMANDS: Readonly<Record<string, { readonly needs: readonly string[]; rea
       await refuseWhileLed({ client, clock: systemClock, lease: placeOf(lease) });
       const { pods, jobs } = await removeFinalizers({ client, pause: () => delay(LET_GO_PAUSE_MS) });
       const nodes = await removeLabels({ client });
-      return `let go of ${pods} pods and ${jobs} jobs${nodes === 0 ? '' : `, and took our labels from ${nodes} nodes`}`;
+      return `removed finalizers from ${pods} pods and ${jobs} jobs${nodes === 0 ? '' : `, and fabric labels from ${nodes} nodes`}`;
     },
   },
 };
 
-/** Longer than an API server takes to hear that the operator's rights are gone. */
+/** Longer than an API server needs to apply the removal of the operator's rights. */
 const LET_GO_PAUSE_MS = 2_000;
 
-/** Runs what the chart's hooks ask of the operator's image; gives the exit code. What it says goes out before. */
+/** Runs a command of a chart hook, writes its output and resolves with the exit code. */
 export async function runCommand(
   argv: readonly string[],
   { stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'>,
@@ -62,12 +62,12 @@ export async function runCommand(
   }
 }
 
-/** What a command line asks for. Throws a sentence where it asks for something that there is not. */
+/** The command of a command line. Throws a message if there is no such command. */
 function commandOf([name = '', ...args]: readonly string[]): () => Promise<string> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
     throw new Error(
-      `"${name}" is no command: there are ${Object.keys(COMMANDS).join(', ')}, and none for the operator itself`,
+      `"${name}" is not a command; use one of ${Object.keys(COMMANDS).join(', ')}, or no argument to run the operator`,
     );
   }
   const missing = command.needs[args.filter((arg) => arg !== '').length];
@@ -93,5 +93,7 @@ async function withClient<T>(name: string, work: (client: KubeClient) => Promise
 function placeOf(lease: string): { readonly namespace: string; readonly name: string } {
   const [namespace = '', name = '', ...more] = lease.split('/');
   if (namespace !== '' && name !== '' && more.length === 0) return { namespace, name };
-  throw new Error(`"${lease}" names no Lease: write NAMESPACE/NAME, for instance coxswain-system/coxswain-operator`);
+  throw new Error(
+    `"${lease}" is not the name of a Lease; write NAMESPACE/NAME, for instance coxswain-system/coxswain-operator`,
+  );
 }

@@ -1,4 +1,4 @@
-/** Negative when release `a` (such as 0.2.0 or 0.2.0-rc.1) came before `b`, positive when after, 0 when they are the same. What is no release came before all. */
+/** Negative when release `a` (such as 0.2.0 or 0.2.0-rc.1) came before `b`, positive when after, 0 when they are the same. Invalid names sort before all releases. */
 export function compareReleases(a: string, b: string): number {
   const [left, right] = [partsOf(a), partsOf(b)];
   for (let i = 0; i < NUMBERS; i += 1) {

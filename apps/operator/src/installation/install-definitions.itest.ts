@@ -131,7 +131,7 @@ describe('the hook that installs definitions', () => {
 
   it.each<[string, readonly string[], RegExp]>([
     ['no Lease', ['install-definitions', '/any'], /needs the folder of the definitions, a Lease as NAMESPACE\/NAME/],
-    ['a command that there is not', ['install'], /"install" is no command: there are install-definitions, /],
+    ['a command that there is not', ['install'], /"install" is not a command; use one of install-definitions, /],
   ])('refuses %s with a sentence', async (_what, args, want) => {
     const program = await startProcess({
       name: 'operator',

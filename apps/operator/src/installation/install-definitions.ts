@@ -2,17 +2,17 @@ import { isNotFound, resourcePath, sleep, type Clock, type KubeClient } from '@c
 import { compareReleases } from './compare-releases.ts';
 import type { Definition } from './definition.ts';
 
-/** On a definition: the release that installed it. Without it, it is older than any that says so. */
+/** Annotation of a definition: the release that installed it. A definition without it is older than all with it. */
 export const RELEASE_ANNOTATION = 'training.coxswain.dev/release';
 
-/** What definitions are installed with. */
+/** Inputs of the installation. */
 export interface InstallDefinitionsParts {
   readonly client: Pick<KubeClient, 'get' | 'apply'>;
   readonly clock: Clock;
   readonly definitions: readonly Definition[];
   /** Of the chart that they come with, such as 0.2.0. */
   readonly release: string;
-  /** Throws when somebody else may be installing meanwhile; called before each write. */
+  /** Called before each write; throws if another process may be installing. */
   readonly guard?: () => void;
 }
 
@@ -29,20 +29,20 @@ export async function installDefinitions(parts: InstallDefinitionsParts): Promis
     isNewer(found[i]) ? [] : sentenceOfLoss(definition, { there: found[i], release }),
   );
   if (lost.length > 0) throw new Error(`nothing was installed: ${lost.join('; ')}`);
-  const said: string[] = [];
+  const lines: string[] = [];
   for (const [i, definition] of definitions.entries()) {
     const { name } = definition.metadata;
     if (isNewer(found[i])) {
-      said.push(
+      lines.push(
         `${name} is left alone: release ${releaseOf(found[i])} installed it, which is newer than this one (${release})`,
       );
     } else {
       await apply(parts, definition);
-      said.push(`${name} is that of release ${release}`);
+      lines.push(`${name} is that of release ${release}`);
     }
   }
   await Promise.all(definitions.map((definition) => untilServed(parts, definition)));
-  return said;
+  return lines;
 }
 
 const FIELD_MANAGER = 'coxswain-definitions';
@@ -87,7 +87,7 @@ async function apply({ client, release, guard }: InstallDefinitionsParts, defini
   const { apiVersion, kind, metadata, spec } = definition;
   const annotations = { ...metadata.annotations, [RELEASE_ANNOTATION]: release };
   const body = { apiVersion, kind, metadata: { name: metadata.name, annotations }, spec };
-  // Over helm, kubectl or a release before, whoever wrote it last.
+  // Takes over fields from helm, kubectl or an earlier release.
   await client.apply(pathOf(definition), body, {
     fieldManager: FIELD_MANAGER,
     force: true,

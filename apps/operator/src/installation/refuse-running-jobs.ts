@@ -5,7 +5,7 @@ import { trainingJobsPath } from '../cluster/paths.ts';
 /** ConfigMap of the release's namespace that lets an uninstall leave running jobs without an operator; what it holds does not matter. */
 export const PERMIT_CONFIG_MAP = 'coxswain-uninstall-with-running-jobs';
 
-/** Rejects with a sentence while jobs of the cluster run, unless the ConfigMap is there; answers with what was found. */
+/** Rejects with a message while jobs run, unless the ConfigMap exists. Resolves with a summary. */
 export async function refuseRunningJobs(parts: {
   readonly client: Pick<KubeClient, 'get' | 'list'>;
   readonly namespace: string;
@@ -13,18 +13,18 @@ export async function refuseRunningJobs(parts: {
   const { client, namespace } = parts;
   const running = await runningJobs(client);
   if (running.length === 0) return 'no job runs';
-  const told = running.slice(0, JOBS_TOLD).join(', ');
-  const found = `${running.length} ${running.length === 1 ? 'job runs' : 'jobs run'}: ${told}${running.length > JOBS_TOLD ? ', …' : ''}`;
+  const listed = running.slice(0, JOBS_LISTED).join(', ');
+  const found = `${running.length} ${running.length === 1 ? 'job runs' : 'jobs run'}: ${listed}${running.length > JOBS_LISTED ? ', …' : ''}`;
   if (await isThere(client, namespace))
-    return `${found}. The ConfigMap ${PERMIT_CONFIG_MAP} allows it: their pods run on, and nothing restarts them`;
+    return `${found}. The ConfigMap ${PERMIT_CONFIG_MAP} allows it: their pods continue without an operator, and nothing restarts them`;
   throw new Error(
     `${found}. Nothing was uninstalled. Suspend or delete them first, so that they save (coxswain suspend, kubectl delete trainingjobs -A --all). ` +
-      `To leave their pods running with nobody who restarts them: kubectl -n ${namespace} create configmap ${PERMIT_CONFIG_MAP}, and uninstall again`,
+      `To leave their pods running without restarts: kubectl -n ${namespace} create configmap ${PERMIT_CONFIG_MAP}, and uninstall again`,
   );
 }
 
-const JOBS_TOLD = 5;
-/** A job that waits has nothing that an operator would have to look after. */
+const JOBS_LISTED = 5;
+/** A waiting job has nothing that needs an operator. */
 const WITH_PODS: ReadonlySet<JobState> = new Set(['Starting', 'Running', 'Restarting', 'Suspending', 'Stopping']);
 const JOBS_PER_PAGE = 100;
 

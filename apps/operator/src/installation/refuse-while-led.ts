@@ -14,7 +14,7 @@ const LONGEST_WATCH_MS = 60_000;
 /** An operator that is losing its rights at this moment may have renewed it a last time. */
 const WATCHES = 2;
 
-/** Rejects while an operator leads, for it would hold again whatever is let go of, and its gangs would lose what keeps their ends. Trusts no wall clock. */
+/** Rejects while an operator leads: it would add finalizers again, and its gangs would lose the record of their ends. Independent of wall clocks. */
 export async function refuseWhileLed(parts: {
   readonly client: Pick<KubeClient, 'get'>;
   readonly clock: Clock;
@@ -31,7 +31,7 @@ export async function refuseWhileLed(parts: {
     if (watch === WATCHES) {
       throw new Error(
         `${after.identity} still leads: it renewed the Lease ${lease.namespace}/${lease.name} within the last ${watchMs / 1000} s. ` +
-          'Nothing was let go of. Uninstall the release, or scale its operator to 0, and try again.',
+          'No finalizers were removed. Uninstall the release, or scale its operator to 0, and retry.',
       );
     }
   }

@@ -101,7 +101,7 @@ describe('letting go of everything that an operator holds', () => {
     };
     await expect(removeFinalizers({ client, pause })).rejects.toMatchObject({
       message: expect.stringMatching(
-        /^let go of 1 pods and 1 jobs; 1 more are held still, after 5 looks .* \/api\/v1\/namespaces\/research\/pods\/refused: a policy says no$/,
+        /^removed finalizers from 1 pods and 1 jobs; 1 more still have one after 5 passes .* \/api\/v1\/namespaces\/research\/pods\/refused: a policy says no$/,
       ),
       cause: forbidden,
     });

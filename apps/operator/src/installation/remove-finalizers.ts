@@ -3,49 +3,49 @@ import { isInvalid, isKindUnknown, isNotFound, type KubeClient, type KubeList, t
 import { podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import { withoutFinalizer } from '../cluster/without-finalizer.ts';
 
-/** What letting go is done with. */
+/** Inputs of {@link removeFinalizers}. */
 export interface RemoveFinalizersParts {
   readonly client: Pick<KubeClient, 'list' | 'patch'>;
-  /** Waits before the next look; rejects to give up. */
+  /** Waits before the next pass; rejects to give up. */
   readonly pause: () => Promise<void>;
 }
 
-/** How many objects were let go of by this very walk. */
+/** Number of objects whose finalizers were removed. */
 export interface RemovedFinalizers {
   readonly pods: number;
   readonly jobs: number;
 }
 
 /**
- * Takes our finalizers from every pod and every job of the cluster: for an uninstall, after which nobody else would. Nothing is deleted, and what runs
- * goes on. An operator that ends at this moment may have made something a moment ago, so it is done when two looks in a row find nothing held. What
- * the server refuses holds up nothing else; rejects when nothing but that is left.
+ * Removes our finalizers from every pod and job of the cluster, for an uninstall. Nothing is deleted, and running pods continue. An operator that is just
+ * ending may still have created objects, so the work ends after two consecutive passes without finalizers. An object that the server refuses does not
+ * block others; rejects if only such objects are left.
  */
 export async function removeFinalizers({ client, pause }: RemoveFinalizersParts): Promise<RemovedFinalizers> {
   const done = { pods: 0, jobs: 0 };
-  for (let quiet = 0, stuck = 0; quiet < QUIET_LOOKS;) {
-    const pods = await look(client, { path: podsPath(), pathOf: podsPath, finalizer: POD_FINALIZER });
-    const jobs = await look(client, { path: trainingJobsPath(), pathOf: trainingJobsPath, finalizer: FINALIZER });
+  for (let quiet = 0, stuck = 0; quiet < QUIET_PASSES;) {
+    const pods = await runPass(client, { path: podsPath(), pathOf: podsPath, finalizer: POD_FINALIZER });
+    const jobs = await runPass(client, { path: trainingJobsPath(), pathOf: trainingJobsPath, finalizer: FINALIZER });
     done.pods += pods.taken;
     done.jobs += jobs.taken;
     const held = pods.held + jobs.held;
     quiet = held === 0 ? quiet + 1 : 0;
     stuck = held > 0 && pods.taken + jobs.taken === 0 ? stuck + 1 : 0;
-    if (stuck === STUCK_LOOKS) throw stillHeld({ done, held, refusals: [...pods.refusals, ...jobs.refusals] });
-    if (quiet < QUIET_LOOKS) await pause();
+    if (stuck === STUCK_PASSES) throw stillHeld({ done, held, refusals: [...pods.refusals, ...jobs.refusals] });
+    if (quiet < QUIET_PASSES) await pause();
   }
   return done;
 }
 
-const QUIET_LOOKS = 2;
-const STUCK_LOOKS = 5;
+const QUIET_PASSES = 2;
+const STUCK_PASSES = 5;
 /** A whole pod is 25 kB. */
 const OBJECTS_PER_PAGE = 500;
 const CALLS_AT_ONCE = 16;
-const REFUSALS_TOLD = 5;
+const REFUSALS_LISTED = 5;
 
-interface Look {
-  /** How many were held when they were listed. */
+interface Pass {
+  /** Objects with a finalizer when they were listed. */
   held: number;
   taken: number;
   readonly refusals: Refusal[];
@@ -56,16 +56,16 @@ interface Refusal {
   readonly error: unknown;
 }
 
-/** One look at every object there. Labels say nothing here: anybody may have taken them away. */
-async function look(
+/** One pass over all objects. Does not select by label, because labels may have been removed. */
+async function runPass(
   client: RemoveFinalizersParts['client'],
   what: {
     readonly path: string;
     readonly pathOf: (place: { readonly namespace?: string | undefined; readonly name: string }) => string;
     readonly finalizer: string;
   },
-): Promise<Look> {
-  const seen: Look = { held: 0, taken: 0, refusals: [] };
+): Promise<Pass> {
+  const seen: Pass = { held: 0, taken: 0, refusals: [] };
   for (let next: string | undefined = ''; next !== undefined;) {
     const page: Awaited<ReturnType<typeof pageOf>> = await pageOf(client, { path: what.path, from: next });
     const ours = page.items.filter(({ metadata }) => metadata.finalizers?.includes(what.finalizer) === true);
@@ -91,7 +91,7 @@ async function pageOf(
     const next = page.metadata.continue;
     return { items: page.items, next: next === '' ? undefined : next };
   } catch (error) {
-    // No definition, so no jobs: whoever deleted it before the uninstall would never come to the end of it.
+    // The definition may have been deleted before the uninstall; then there are no jobs.
     if (isKindUnknown(error)) return { items: [], next: undefined };
     throw error;
   }
@@ -99,7 +99,7 @@ async function pageOf(
 
 async function take(
   client: RemoveFinalizersParts['client'],
-  what: Pick<Parameters<typeof look>[1], 'pathOf' | 'finalizer'> & { readonly one: KubeObject; readonly seen: Look },
+  what: Pick<Parameters<typeof runPass>[1], 'pathOf' | 'finalizer'> & { readonly one: KubeObject; readonly seen: Pass },
 ): Promise<void> {
   const { one, seen } = what;
   const path = what.pathOf(one.metadata);
@@ -107,7 +107,7 @@ async function take(
     await client.patch(path, withoutFinalizer(one, what.finalizer), { type: 'json' });
     seen.taken += 1;
   } catch (error) {
-    // Gone meanwhile, or changed: the next look sees what it is now.
+    // Deleted or changed meanwhile; the next pass reads it.
     if (!isNotFound(error) && !isInvalid(error)) seen.refusals.push({ path, error });
   }
 }
@@ -118,15 +118,17 @@ function stillHeld(what: {
   readonly refusals: readonly Refusal[];
 }): Error {
   const { done, held, refusals } = what;
-  const told = refusals.slice(0, REFUSALS_TOLD).map(({ path, error }) => `${path}: ${wordsOf(error)}`);
+  const listed = refusals.slice(0, REFUSALS_LISTED).map(({ path, error }) => `${path}: ${messageOf(error)}`);
   const why =
-    told.length === 0 ? 'Something keeps changing them' : `The server refuses, first of all, ${told.join('; ')}`;
+    listed.length === 0
+      ? 'Another program keeps changing them'
+      : `The API server refuses, for instance, ${listed.join('; ')}`;
   return new Error(
-    `let go of ${done.pods} pods and ${done.jobs} jobs; ${held} more are held still, after ${STUCK_LOOKS} looks that took nothing. ${why}`,
+    `removed finalizers from ${done.pods} pods and ${done.jobs} jobs; ${held} more still have one after ${STUCK_PASSES} passes without progress. ${why}`,
     { cause: refusals[0]?.error },
   );
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -6,7 +6,7 @@ import { nodesPath } from '../cluster/paths.ts';
 const NODES_PER_PAGE = 100;
 const CALLS_AT_ONCE = 16;
 
-/** Takes the labels from Nodes by which the operator told what it concluded, for an uninstall; gives how many nodes had some. Where Nodes may not be read, none were written. */
+/** Removes the inferred fabric labels from nodes, for an uninstall. Resolves with the number of nodes. Without the right to read nodes none were written. */
 export async function removeLabels({
   client,
 }: {
@@ -37,7 +37,7 @@ async function take(
   try {
     await client.patch(nodesPath(name), { metadata: { uid, labels } }, { type: 'merge' });
   } catch (error) {
-    // Another node has its name, or none: whatever it carries was written by nobody of ours.
+    // The node was deleted or replaced; a new node has none of our labels.
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }
 }

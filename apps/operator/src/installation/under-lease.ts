@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { LeaderLease, type Clock, type KubeClient } from '@coxswain/kube';
 
-/** Which Lease, and who takes it. */
+/** Inputs of {@link underLease}. */
 export interface UnderLeaseParts {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'patch'>;
   readonly clock: Clock;
@@ -10,7 +10,7 @@ export interface UnderLeaseParts {
   readonly onError?: (error: unknown) => void;
 }
 
-/** Does `work` once while nobody else does any under the same Lease; waits for whoever does. Rejects with what `work` rejects with, or where the Lease was lost. */
+/** Runs `work` once while holding a Lease; waits until it is free. Rejects with the error of `work`, or if the Lease was lost. */
 export async function underLease<T>(parts: UnderLeaseParts, work: (guard: () => void) => Promise<T>): Promise<T> {
   const { lease: place, ...others } = parts;
   const lease = new LeaderLease({
@@ -29,5 +29,5 @@ export async function underLease<T>(parts: UnderLeaseParts, work: (guard: () => 
     },
   });
   if ('value' in result) return result.value as T;
-  throw new Error(`the Lease ${place.namespace}/${place.name} was lost to somebody else; try again`);
+  throw new Error(`the Lease ${place.namespace}/${place.name} was taken by another process; retry`);
 }

@@ -1,11 +1,11 @@
 import { type Rate, TokenBucket } from '@coxswain/units';
 
-/** No engine saves so often for long; what has gathered while nobody led comes at once. */
+/** No engine saves this often for long; the burst covers checkpoints that accumulated without a leader. */
 const RATE: Rate = { perSecond: 1, burst: 20 };
-/** Beside twice the number that is kept: a collection may be late, and removes a tenth at a time. */
+/** Margin above twice the number that is kept, because old objects are deleted late and a tenth at a time. */
 const MARGIN = 100;
 
-/** How many Checkpoint objects may be made for a job, and how fast: launchers are other people's programs, and objects stay. */
+/** Limits the number and rate of Checkpoint objects of a job, because launchers run untrusted programs and objects stay. */
 export class CheckpointQuota {
   readonly #most: number;
   readonly #clock: { monotonicMs(): number };
@@ -17,12 +17,12 @@ export class CheckpointQuota {
     this.#clock = options.clock;
   }
 
-  /** Jobs that something is held for; for tests of memory. */
+  /** Number of jobs with state; for tests of memory. */
   get size(): number {
     return this.#buckets.size;
   }
 
-  /** It is the turn of another one of that job; throws where it comes too soon. */
+  /** Counts one more checkpoint of a job. Throws if checkpoints come too fast. */
   take(jobUid: string): void {
     const nowMs = this.#clock.monotonicMs();
     const bucket = this.#buckets.get(jobUid) ?? new TokenBucket(RATE, nowMs);
@@ -31,13 +31,13 @@ export class CheckpointQuota {
       throw new Error(`checkpoints of job ${jobUid} come faster than ${RATE.perSecond} a second`);
   }
 
-  /** Throws where so many objects of a job are too many for one more. */
+  /** Throws if a job has too many objects for one more. */
   check(objects: number): void {
     if (objects >= this.#most)
       throw new Error(`there are ${objects} Checkpoint objects of the job: no more are made before some are deleted`);
   }
 
-  /** The job is gone. */
+  /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#buckets.delete(jobUid);
   }

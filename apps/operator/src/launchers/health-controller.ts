@@ -1,19 +1,19 @@
-/** What follows from what detectors found of a gang: who is kept away from, and what people are told? */
+/** Which incidents, avoided nodes and warnings follow from the verdicts about a gang? */
 import type { IncidentKind, TrainingJob } from '@coxswain/api-types';
 import type { Finding, Verdict as NamedCulprit } from '@coxswain/lifecycle';
 import { isLater } from '../ingest/progress-tracker.ts';
 import type { HealthReport } from '../ingest/health-watch.ts';
 
-/** Beyond as many nodes at once, and a tenth of the gang, a common cause is likelier than so many bad nodes. */
+/** If more nodes are named at once than this number and this share of the gang, a common cause is more likely than bad nodes. */
 const MOST_NODES = 4;
 const MOST_SHARE = 0.1;
-/** Gangs of a job that are ended in a day because somebody of them was slow; a job that is still slow has another cause. */
+/** Gangs of a job that are ended for slow ranks in a day; a job that is still slow has another cause. */
 const MOST_SLOW_A_DAY = 3;
 
 /** Findings kept of one run, newest last. */
 const MAX_FINDINGS = 16;
 
-/** Which incident a verdict is; of silence nobody knows whether anything is wrong, so that it is told, and is none. */
+/** The incident of each verdict. Lost telemetry is only a warning, because the ranks may be healthy. */
 const INCIDENT_OF: Readonly<Record<HealthReport['verdict']['kind'], IncidentKind | undefined>> = {
   hang: 'Hang',
   networkHang: 'NetworkHang',
@@ -37,8 +37,7 @@ type Known = Pick<HealthReport, 'epoch' | 'incarnation'> & {
 };
 
 /**
- * Verdicts of the newest run of each job. In memory: whoever leads next finds the same again, and what was done about it is recorded with the
- * attempt.
+ * Verdicts of the newest run of each job. State is in memory: the next leader finds the same again, and actions are recorded with the attempt.
  */
 export class HealthController {
   readonly #known = new Map<string, Known>();
@@ -50,13 +49,13 @@ export class HealthController {
 
   constructor(parts: {
     readonly now: () => Date;
-    /** For people, of what is no incident: each verdict once. */
+    /** Warns users of a verdict that is no incident; called once for each verdict. */
     readonly warn: (report: HealthReport) => void;
-    /** Nodes of the job's newest gang. */
+    /** Number of nodes of the job's newest gang. */
     readonly nodesOf: (jobUid: string) => number;
-    /** Whether the hook can tell when the job's engine saves, evaluates or compiles. */
+    /** Whether the hook recognizes when the job's engine saves, evaluates or compiles. */
     readonly knowsPhases: (jobUid: string) => boolean;
-    /** How many gangs of the job were ended in the last day because somebody of them was to blame, as its status records. */
+    /** Gangs of the job that ended in the last day with the reason Condemned, according to its status. */
     readonly condemnedToday: (jobUid: string) => number;
   }) {
     this.#condemnedToday = parts.condemnedToday;
@@ -66,7 +65,7 @@ export class HealthController {
     this.#nodesOf = parts.nodesOf;
   }
 
-  /** Answers with the jobs that are to be looked at for it. */
+  /** Receives verdicts. Returns the jobs to reconcile. */
   receive(reports: readonly HealthReport[]): readonly string[] {
     const news = new Set<string>();
     for (const report of reports.map(withNode)) {
@@ -87,43 +86,44 @@ export class HealthController {
     return [...news];
   }
 
+  /** Ranks or gangs to act on, from verdicts about the job's newest run. */
   ofJob(job: TrainingJob): readonly NamedCulprit[] {
     return this.#known.get(job.metadata.uid)?.culprits ?? [];
   }
 
-  /** All that was found of the newest run, whether or not somebody is to be kept away from for it. */
+  /** All findings about the newest run, whether or not a node is avoided for them. */
   findingsOf(job: TrainingJob): readonly Finding[] {
     return this.#known.get(job.metadata.uid)?.findings ?? [];
   }
 
-  /** The job is gone. */
+  /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#known.delete(jobUid);
   }
 
-  /** A rank that others wait for is ended with its gang, and its node kept away from, where few are to blame. A hang of the network, or of the program, ends the gang alone. */
+  /** If few ranks are to blame for a hang, the gang ends and their nodes are avoided. A hang of the network or the program only ends the gang. */
   #culpritsOf({ jobUid, epoch, incarnation, verdict }: HealthReport): readonly NamedCulprit[] {
     const { action, kind, ranks, nodes, message } = verdict;
     const about = { epoch, incarnation, message };
     const named = ranks.map((rank): NamedCulprit => ({ ...about, about: { kind: 'rank', rank } }));
     const most = Math.max(MOST_NODES, MOST_SHARE * this.#nodesOf(jobUid));
     const isMany = (nodes.length === 0 ? ranks.length : nodes.length) > most;
-    // What makes many slow is no node, and the job goes on: it is told, and nothing ends.
+    // Many slow ranks have a common cause, so the job continues and nothing is avoided.
     if (kind === 'slowRank') {
       return action === 'evict' && !isMany && this.#condemnedToday(jobUid) < MOST_SLOW_A_DAY ? named : [];
     }
-    // A loss may be bad for a step; whether to go on from it is its user's to say.
+    // A loss may be bad for one step; the user decides whether to continue.
     if (kind === 'badLoss') return [];
     if (action === 'stop') return [{ ...about, about: { kind: 'gang' } }];
-    // Of an engine that does not say in what it waits nobody knows whether it trains, saves or evaluates: that its steps do not come ends nothing.
+    // Without watermarks it is unknown whether an engine trains, saves or evaluates, so missing steps do not end the gang.
     if (action !== 'evict' || verdict.evidence['waitedForMs'] === undefined) return [];
-    // A rank that says that it lives may evaluate in words that no hook knows, while the others wait at a barrier for minutes, and all is well.
+    // A live rank may evaluate in a way that no hook recognizes while the others wait at a barrier for minutes.
     if (verdict.evidence['cause'] === 'rankMissing' && !this.#knowsPhases(jobUid)) return [];
     return ranks.length === 0 || isMany ? [{ ...about, about: { kind: 'gang' } }] : named;
   }
 }
 
-/** As an incident, where it is one. */
+/** The finding of a verdict; undefined if it is no incident. */
 function findingOf({ epoch, incarnation, verdict, operations }: HealthReport, now: Date): Finding | undefined {
   const kind = INCIDENT_OF[verdict.kind];
   if (kind === undefined) return undefined;
@@ -145,14 +145,14 @@ function findingOf({ epoch, incarnation, verdict, operations }: HealthReport, no
   };
 }
 
-/** A step is as long as its slowest rank, so what that computes longer than its peers is what each step lost. */
+/** Time lost per step: a step takes as long as its slowest rank, so the excess of that rank over its peers is lost. */
 function costOf({ kind, evidence }: HealthReport['verdict']): number | undefined {
   const { computeMs, stepMs, usualMs, usualStepMs } = evidence;
   const ms = kind === 'slowRank' ? Number(computeMs) - Number(usualMs) : Number(stepMs) - Number(usualStepMs);
   return (kind === 'slowRank' || kind === 'slowJob') && ms > 0 ? ms : undefined;
 }
 
-/** The node is said where there is one, and it may be to blame: people look there. */
+/** Adds the node to the message, if there is one and it may be at fault. */
 function withNode(report: HealthReport): HealthReport {
   const { verdict } = report;
   if (verdict.node === undefined || verdict.kind === 'desync') return report;

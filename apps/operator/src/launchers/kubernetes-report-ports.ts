@@ -31,20 +31,20 @@ interface PlaceOfPod {
   readonly attempt: Attempt;
 }
 
-/** What the ports are made of. */
+/** Options of {@link KubernetesReportPorts}. */
 export interface KubernetesReportPortsOptions {
   readonly client: Pick<KubeClient, 'get'>;
   readonly cache: ClusterCache;
   readonly store: Pick<TrainingJobStore, 'createCheckpoint'>;
-  /** Number of this replica's term as leader; undefined while it does not lead. */
+  /** This replica's term as leader; undefined on a follower. */
   readonly term: () => number | undefined;
   readonly currentLeader: () => CurrentLeader | undefined;
-  /** Checkpoint objects of a job that are kept (`operator.checkpoints.kept`). */
+  /** Number of Checkpoint objects kept for each job (`operator.checkpoints.kept`). */
   readonly checkpointsKept: number;
   readonly clock: { monotonicMs(): number };
 }
 
-/** What the thread of the reports asks the cluster: the cache, and the API server where the cache may lag. */
+/** Answers questions of the ingest thread from the cache, and from the API server if the cache may lag. */
 export class KubernetesReportPorts {
   readonly #options: KubernetesReportPortsOptions;
   readonly #quota: CheckpointQuota;
@@ -84,12 +84,12 @@ export class KubernetesReportPorts {
     }
   }
 
-  /** Whether the cache shows that very pod, as one of a gang: answered at once, and also where somebody else leads. */
+  /** Whether the cache shows that pod as one of a gang. Also correct on a follower. */
   isKnownPod(pod: PodIdentity): boolean {
     return this.#placeOf(this.#cachedPodOf(pod)) !== undefined;
   }
 
-  /** As far as the cache knows; an epoch that is undefined: the job is gone. */
+  /** The job's newest epoch according to the cache; an undefined epoch means that the job does not exist. */
   newestEpoch(jobUid: string): Omit<NewestEpoch, 'jobUid'> {
     const job = this.#jobOf(jobUid);
     if (job === undefined) return { epoch: undefined, isFenced: false, incarnation: 1 };
@@ -99,7 +99,7 @@ export class KubernetesReportPorts {
     return { epoch, isFenced: isFencedIn(job, epoch), incarnation, ...asked };
   }
 
-  /** The job's newest attempt with its placement, as far as the cache has both, or that the job is gone; for those who may ask again. */
+  /** The job's newest attempt with its placement, if the cache has both, or 'gone'. For callers that retry. */
   newestGang(jobUid: string): NewestGang | 'gone' | undefined {
     const job = this.#jobOf(jobUid);
     if (job === undefined) return 'gone';
@@ -113,7 +113,7 @@ export class KubernetesReportPorts {
     return { job, attempt, placement, podUidOf };
   }
 
-  /** Which ranks of the job's newest gang run where, as far as it is seen at the moment. Of one that is over none does. */
+  /** Roster of the job's newest gang according to the cache; undefined if the attempt has ended. */
   roster(jobUid: string): GangRoster | undefined {
     const gang = this.newestGang(jobUid);
     if (gang === undefined || gang === 'gone') return undefined;
@@ -127,21 +127,21 @@ export class KubernetesReportPorts {
     return { namespace, epoch: attempt.epoch, layout: attempt.layout, nodes };
   }
 
-  /** The job is gone. */
+  /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#quota.forget(jobUid);
   }
 
   /**
-   * The epoch is read live: a later one may have been recorded by a leader that took over a moment ago. What comes too fast, or would be one too many,
-   * is thrown back before anything is asked or made, to be tried again.
+   * Records a checkpoint. Reads the epoch from the API server, because a new leader may have recorded a later one. Throws before any request if
+   * checkpoints come too fast or are too many; the launcher retries.
    */
   async recordCheckpoint(pod: ReportingPod, saved: SavedByRanks): Promise<'recorded' | 'stale' | 'unwanted'> {
     const { namespace, jobName, jobUid, epoch } = pod;
     const { step, format, bytes, files, manifestSha256 } = saved;
     const seen = this.#jobOf(jobUid);
-    // Nothing is held for a job that is gone.
-    if (seen === undefined) throw new Error(`${namespace}/${jobName} of UID ${jobUid} is not seen here`);
+    // No state is kept for a deleted job.
+    if (seen === undefined) throw new Error(`the job ${namespace}/${jobName} of UID ${jobUid} is not in the cache`);
     if (isBeyondTraining(seen.spec, step)) return 'unwanted';
     this.#quota.take(jobUid);
     const path = trainingJobsPath({ namespace, name: jobName });
@@ -152,15 +152,15 @@ export class KubernetesReportPorts {
     const directory = saveDirectoryOf(job, fence);
     const claimName = job.spec.checkpoint?.claimName;
     if (directory === undefined || claimName === undefined) return 'unwanted';
-    // Not from the Placement, which somebody may have deleted: what was saved must be known all the same.
+    // The layout comes from the status, because the Placement may have been deleted.
     const attempt = attemptOf(job, epoch);
     if (attempt === undefined) throw new Error(`epoch ${epoch} of ${namespace}/${jobName} is not in its status`);
     const { layout, incarnation = 1 } = attempt;
-    // A later one was begun by a leader of this release, whatever an operator of the release before has written since.
+    // A later incarnation was started by a leader of this release, even if an operator of the previous release wrote the status since.
     if (saved.incarnation < incarnation) return 'unwanted';
     const name = checkpointName(job.metadata, { ...fence, step });
     const others = this.#checkpointsOf(pod);
-    // One that is there already is only said again.
+    // An existing object is a repeated report.
     if (!others.some(({ metadata }) => metadata.name === name)) this.#quota.check(others.length);
     await this.#options.store.createCheckpoint(job, {
       name,
@@ -195,8 +195,8 @@ export class KubernetesReportPorts {
   }
 
   /**
-   * Whose pod it is, and of which attempt. Anybody who may create pods may write labels and owners; the name that a recorded attempt gives its pod is
-   * taken once, and nobody else can have it.
+   * Job and attempt of a pod. Any creator of pods may write labels and owners, so the pod must also have the unique name that the recorded attempt gives
+   * it.
    */
   #placeOf(pod: CachedPod | undefined): PlaceOfPod | undefined {
     const gang = pod?.gang;
@@ -222,8 +222,8 @@ export class KubernetesReportPorts {
   }
 
   /**
-   * The one that status records, whatever else says to be of that epoch. Where somebody deleted that of a gang that is up, its launchers are in the
-   * right: until it is made again they are told from memory, or to ask later.
+   * The placement that the status records. If it was deleted while its gang runs, the copy in memory is used until it is created again; without one the
+   * launcher retries.
    */
   async #placementOf(job: TrainingJob, attempt: Attempt): Promise<PlacementSpec | 'unknown' | 'unavailable'> {
     const cached = this.#cachedPlacementOf(job, attempt);
@@ -246,7 +246,7 @@ export class KubernetesReportPorts {
 
   async #getOrUndefined<T>(path: string, turnOf?: string): Promise<T | undefined> {
     try {
-      // Who connects is asked beside what decisions wait for: there may be thousands, and some of them nobody's.
+      // Connecting pods use a lane of their own, because there may be thousands and decisions must not wait for them.
       return await this.#options.client.get<T>(path, { lane: 'identity', ...(turnOf === undefined ? {} : { turnOf }) });
     } catch (error) {
       if (isNotFound(error)) return undefined;

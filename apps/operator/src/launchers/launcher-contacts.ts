@@ -1,10 +1,11 @@
 /**
- * When each pod's launcher was last heard, by a clock that never steps. Anything that a launcher says of the epoch under way counts, since
- * whoever can speak runs; what is said in a broken or earlier epoch does not. A process that has just begun to lead knows nobody yet.
+ * Time of the last contact with each pod's launcher, on a monotonic clock. Any message of the current epoch counts, because a launcher that sends one is
+ * running; messages of failed or earlier epochs do not. A new leader starts without contacts.
  */
 export class LauncherContacts {
   readonly #contactAtMs = new Map<string, { readonly epoch: number; readonly pods: Map<string, number> }>();
 
+  /** Records a contact. */
   record(pod: { readonly jobUid: string; readonly epoch: number; readonly podUid: string }, nowMs: number): void {
     const known = this.#contactAtMs.get(pod.jobUid);
     if (known !== undefined && known.epoch >= pod.epoch) {
@@ -14,18 +15,18 @@ export class LauncherContacts {
     this.#contactAtMs.set(pod.jobUid, { epoch: pod.epoch, pods: new Map([[pod.podUid, nowMs]]) });
   }
 
-  /** How long ago each pod of the job's newest epoch was heard, in milliseconds, by its UID. */
+  /** Milliseconds since the last contact with each pod of the job's newest epoch, by pod UID. */
   ofJob(jobUid: string, nowMs: number): ReadonlyMap<string, number> {
     const pods = this.#contactAtMs.get(jobUid)?.pods ?? new Map<string, number>();
     return new Map([...pods].map(([podUid, contactAtMs]) => [podUid, nowMs - contactAtMs]));
   }
 
-  /** The job is gone. */
+  /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#contactAtMs.delete(jobUid);
   }
 
-  /** Jobs of which a launcher is remembered; for tests of memory. */
+  /** Number of jobs with contacts; for tests of memory. */
   get size(): number {
     return this.#contactAtMs.size;
   }

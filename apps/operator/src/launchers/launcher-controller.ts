@@ -10,16 +10,16 @@ import {
 import type { AddressedMessage } from '../ingest/ingest-messages.ts';
 import type { LauncherReport } from '../ingest/launcher-reports.ts';
 
-/** A job, its newest attempt and the recorded placement of that. */
+/** A job, its newest attempt and the placement of that attempt. */
 export interface NewestGang {
   readonly job: TrainingJob;
   readonly attempt: Attempt;
   readonly placement: PlacementSpec;
-  /** UID of the pod that the cluster has under the name of that index; undefined where none is seen. */
+  /** UID of the pod with the name of that index; undefined if the cache has none. */
   readonly podUidOf: (podIndex: number) => string | undefined;
 }
 
-/** What a launcher is told of its ranks. */
+/** A message to a launcher about its ranks. */
 export interface RankMessage extends AddressedMessage {
   readonly message: Exclude<AddressedMessage['message'], { kind: 'preflightDone' }>;
 }
@@ -27,21 +27,21 @@ export interface RankMessage extends AddressedMessage {
 interface ReportsOfEpoch {
   readonly epoch: number;
   readonly launchers: Map<string, PlacedLauncher>;
-  /** Newest incarnation that each was told to begin. */
+  /** Newest incarnation assigned to each launcher, by pod UID. */
   readonly assigned: Map<string, number>;
-  /** What each was told since it spoke last, and when. */
+  /** Last message to each launcher since its last report, by pod UID. */
   readonly lastSent: Map<string, { readonly what: string; readonly atMs: number }>;
 }
 
-/** Who was told something and says nothing of it is told again after so long: looks come some times a second, and it may be slow or not read at all. */
+/** Delay before an unanswered message is sent again; reconciles run several times per second, and a launcher may be slow. */
 const RESEND_AFTER_MS = 5_000;
 
 const NOTHING: ReadonlyMap<string, PlacedLauncher> = new Map();
 
 /**
- * What every launcher last said of its ranks, and what it is therefore told: its ranks, to end those of an earlier incarnation, or to have them save now. A process that
- * has just begun to lead knows nobody, and learns it from whoever connects. What is told stands on the job's status as it is seen; a launcher that
- * has gone further does nothing then.
+ * Decides from the last report of each launcher what to send to it: an assignment, an order to end the ranks of an earlier incarnation, or a request to
+ * save. A new leader starts without reports and receives them when launchers connect. Messages follow the cached status of the job; a launcher that is
+ * ahead of it ignores them.
  */
 export class LauncherController {
   readonly #gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
@@ -49,11 +49,11 @@ export class LauncherController {
   readonly #now: () => Date;
   readonly #monotonicMs: () => number;
   readonly #reports = new Map<string, ReportsOfEpoch>();
-  /** Jobs with a launcher that does not run the newest incarnation: looked at again and again. */
+  /** Jobs with a launcher that does not run the newest incarnation; reconciled repeatedly. */
   readonly #unsettled = new Set<string>();
 
   constructor(parts: {
-    /** As far as it is seen at the moment. */
+    /** The job's newest gang, as far as it is known. */
     readonly gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
     readonly send: (message: RankMessage) => void;
     readonly now: () => Date;
@@ -66,8 +66,8 @@ export class LauncherController {
   }
 
   /**
-   * Launchers have said something; whoever is to be told something for it is told. Answers with the jobs of which one has ended ranks since, or
-   * has begun to run a later incarnation than the first, for which a job's status is to be looked at.
+   * Receives reports and sends what follows from them. Returns the jobs whose status must be reconciled: a launcher has ended its ranks, or runs a later
+   * incarnation than the first.
    */
   receive(received: readonly LauncherReport[]): readonly string[] {
     const changed = new Set<string>();
@@ -78,9 +78,9 @@ export class LauncherController {
         known?.epoch === launcher.epoch
           ? known
           : { epoch: launcher.epoch, launchers: new Map(), assigned: new Map(), lastSent: new Map() };
-      // It is connected anew, or there is something new to answer: what it was told before may be lost.
+      // The launcher reconnected or its state changed, so earlier messages may be lost or outdated.
       reports.lastSent.delete(podUid);
-      // What was said late of an incarnation before does not undo what the launcher has said of the next one.
+      // A late report of an earlier incarnation must not replace that of a later one.
       if ((reports.launchers.get(podUid)?.incarnation ?? 0) > launcher.incarnation) continue;
       if (isChange(reports.launchers.get(podUid), launcher)) changed.add(jobUid);
       reports.launchers.set(podUid, launcher);
@@ -90,21 +90,21 @@ export class LauncherController {
     return [...changed];
   }
 
-  /** What the launchers of the newest epoch that was heard of said, by their pods' UIDs; of each pod of the gang at most one. */
+  /** Last reports of the launchers of the newest reported epoch, by pod UID; at most one for each pod of the gang. */
   ofJob(jobUid: string): ReadonlyMap<string, PlacedLauncher> {
     const gang = this.#gangOf(jobUid);
     return gang === 'gone' ? NOTHING : this.#launchersOf(jobUid, gang);
   }
 
-  /** Status or time may have changed what is to be told to launchers of jobs that are not where they are to be. */
+  /** Reconciles jobs whose launchers have not reached the newest incarnation, because status or time may have changed. */
   reconcileUnsettled(): void {
     for (const jobUid of [...this.#unsettled]) this.reconcile(jobUid);
   }
 
-  /** Tells the launchers of the job what they are to be told now. */
+  /** Sends the launchers of a job what follows from its status and their reports. */
   reconcile(jobUid: string): void {
     const gang = this.#gangOf(jobUid);
-    // A word that was under way when the job went: nobody will say again that it is gone.
+    // A report arrived after the job was deleted, and there will be no second deletion event.
     if (gang === 'gone') return this.forget(jobUid);
     const launchers = this.#launchersOf(jobUid, gang);
     if (isSettled(launchers, gang)) this.#unsettled.delete(jobUid);
@@ -123,13 +123,13 @@ export class LauncherController {
     if (save !== undefined) this.#sendOnce({ jobUid, epoch: attempt.epoch, ...save });
   }
 
-  /** The job is gone. */
+  /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#reports.delete(jobUid);
     this.#unsettled.delete(jobUid);
   }
 
-  /** Jobs of which a launcher is remembered; for tests of memory. */
+  /** Number of jobs with reports; for tests of memory. */
   get size(): number {
     return this.#reports.size;
   }
@@ -139,7 +139,7 @@ export class LauncherController {
     return reports === undefined ? NOTHING : onePerPod(withAssignments(reports, gang?.attempt.incarnation ?? 1), gang);
   }
 
-  /** Says nothing that was said a moment ago already. */
+  /** Sends a message unless the same one was sent a moment ago. */
   #sendOnce(addressed: RankMessage): void {
     const { jobUid, epoch, podUid, message } = addressed;
     const incarnation = message.kind === 'assignment' ? message.assignment.incarnation : message.incarnation;

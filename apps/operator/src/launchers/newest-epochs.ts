@@ -1,6 +1,6 @@
 import type { NewestEpoch } from '../ingest/ingest-messages.ts';
 
-/** Which epoch of each job counts, for the jobs whose launchers report; told where it changed. */
+/** The current epoch of each job whose launchers report, and which of them changed since they were last sent. */
 export class NewestEpochs {
   readonly #read: (jobUid: string) => Omit<NewestEpoch, 'jobUid'>;
   readonly #lastSent = new Map<string, NewestEpoch>();
@@ -9,14 +9,14 @@ export class NewestEpochs {
     this.#read = read;
   }
 
-  /** From now on changes of that job are told. */
+  /** Starts following a job and returns its current epoch. */
   follow(jobUid: string): NewestEpoch {
     const newest = { jobUid, ...this.#read(jobUid) };
     this.#lastSent.set(jobUid, newest);
     return newest;
   }
 
-  /** What is no longer as it was told. A job that is gone is told of once more, and then no longer followed. */
+  /** Epochs that differ from what was last sent. A deleted job is included once and then no longer followed. */
   changes(): readonly NewestEpoch[] {
     const changed = [...this.#lastSent.values()].flatMap((sent) => {
       const newest = { jobUid: sent.jobUid, ...this.#read(sent.jobUid) };
@@ -31,7 +31,7 @@ export class NewestEpochs {
     return changed;
   }
 
-  /** Nobody remembers what was told. */
+  /** Stops following all jobs, because a restarted thread has no state. */
   reset(): void {
     this.#lastSent.clear();
   }

@@ -8,16 +8,15 @@ import type { PodPreflightReport } from '../ingest/session-ports.ts';
 
 interface ReportsOfEpoch {
   readonly epoch: number;
-  /** By the index of the pod. */
+  /** Reports by pod index. */
   readonly reports: Map<number, PreflightReport>;
-  /** Once decided it stands: what is told later was told by ranks, or is told again. */
+  /** The judgement; final once made, because later reports are repetitions. */
   judged: ObservedPreflight | undefined;
 }
 
 /**
- * What pods told of themselves before their first rank, and what came of it: once all of a gang have told, or one of them cannot look around. Nobody is
- * told then that ranks may start if somebody is named: the attempt ends. Held in memory: launchers tell a process that begins to lead in between again, and
- * those that nobody answers start their ranks after a while.
+ * Judges the preflight of a gang once all pods have reported, or one of them skipped it. If no node is at fault, the launchers may start their ranks;
+ * otherwise the attempt ends. State is in memory: launchers report again to a new leader, and start their ranks after a while without an answer.
  */
 export class PreflightController {
   readonly #gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
@@ -25,7 +24,7 @@ export class PreflightController {
   readonly #reports = new Map<string, ReportsOfEpoch>();
 
   constructor(parts: {
-    /** As far as it is seen at the moment. */
+    /** The job's newest gang, as far as it is known. */
     readonly gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
     readonly send: (message: AddressedMessage) => void;
   }) {
@@ -33,7 +32,7 @@ export class PreflightController {
     this.#send = parts.send;
   }
 
-  /** Pods have told of themselves. Answers with the jobs whose gang is judged since. */
+  /** Receives preflight reports. Returns the jobs whose gangs were judged. */
   receive(received: readonly PodPreflightReport[]): readonly string[] {
     for (const { jobUid, epoch, podIndex, report } of received) {
       const known = this.#reports.get(jobUid);
@@ -45,19 +44,19 @@ export class PreflightController {
     const jobs = [...new Set(received.map(({ jobUid }) => jobUid))];
     const news = jobs.filter((jobUid) => this.#judge(jobUid));
     for (const jobUid of jobs) {
-      // Whoever tells after that is answered alone: a gang of thousands that tell one by one would be thousands of answers for each.
+      // After the judgement only the reporting pods are answered. Answering all for each report would be quadratic in large gangs.
       const asking = news.includes(jobUid) ? undefined : received.filter((report) => report.jobUid === jobUid);
       this.#release(jobUid, asking);
     }
     return news;
   }
 
-  /** What came of it, of the newest epoch that was told of. */
+  /** The judgement of the newest epoch with reports. */
   ofJob(jobUid: string): ObservedPreflight | undefined {
     return this.#reports.get(jobUid)?.judged;
   }
 
-  /** The job is gone. */
+  /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#reports.delete(jobUid);
   }
@@ -69,7 +68,7 @@ export class PreflightController {
     if (known === undefined || known.judged !== undefined || gang === undefined || gang === 'gone') return false;
     if (gang.attempt.epoch !== known.epoch) return false;
     const isWhole = known.reports.size >= gang.placement.nodes.length;
-    // Asked with every report: of a gang of thousands that tell one by one, nothing is made of them before all have.
+    // Runs for every report, so an incomplete gang must be cheap.
     if (!isWhole && ![...known.reports.values()].some(({ outcome }) => outcome === 'Skipped')) return false;
     const pods = podsOf(gang, known.reports);
     const avoidedNodes = (gang.job.status?.avoidedNodes ?? []).map(({ node }) => node);
@@ -79,7 +78,7 @@ export class PreflightController {
     return true;
   }
 
-  /** To these pods, or to every pod of the gang, also to those that wait for one that cannot look around. */
+  /** Lets these pods, or every pod of the gang, start their ranks, unless a node is at fault. */
   #release(jobUid: string, asking: readonly PodPreflightReport[] | undefined): void {
     const judged = this.ofJob(jobUid);
     const gang = this.#gangOf(jobUid);

@@ -4,38 +4,38 @@ import type { ObservedTrained } from '@coxswain/lifecycle';
 import type { NewestGang } from './launcher-controller.ts';
 import type { PodTrainedReport } from '../ingest/session-ports.ts';
 
-/** Pods of an incarnation that are listened to: what a layout says is said of all, and a gang may have thousands. */
+/** Pods of an incarnation whose reports are compared. A layout applies to all pods, and a gang may have thousands. */
 const MAX_PODS = 16;
 
 interface FactsOfRun {
   readonly epoch: number;
   readonly incarnation: number;
-  /** The first word of each pod: whoever says something else each second changes nothing. */
+  /** The first report of each pod; later ones are ignored. */
   readonly reports: Map<number, PodTrainedReport>;
 }
 
 /**
- * What ranks really train, held against the layout of their gang. In memory: launchers say it again to a process that begins to lead, and what was found is
- * recorded with the attempt.
+ * Compares what ranks train with the layout of their gang. State is in memory: launchers repeat their reports to a new leader, and differences are recorded
+ * with the attempt.
  */
 export class TrainedFactsController {
   readonly #gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
   readonly #runs = new Map<string, FactsOfRun>();
 
   constructor(parts: {
-    /** As far as it is seen at the moment. */
+    /** The job's newest gang, as far as it is known. */
     readonly gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
   }) {
     this.#gangOf = parts.gangOf;
   }
 
-  /** Pods have told. Answers with the jobs of which more is known since. */
+  /** Receives reports. Returns the jobs with new facts. */
   receive(reports: readonly PodTrainedReport[]): readonly string[] {
     const news = reports.filter((report) => this.#take(report));
     return [...new Set(news.map(({ jobUid }) => jobUid))];
   }
 
-  /** What was found of the newest run that was told of; undefined where nothing was, or the gang is not seen yet. */
+  /** Differences of the newest run with reports; undefined without reports or while the gang is unknown. */
   ofJob(jobUid: string): ObservedTrained | undefined {
     const run = this.#runs.get(jobUid);
     const gang = this.#gangOf(jobUid);
@@ -50,7 +50,7 @@ export class TrainedFactsController {
     return { epoch, incarnation, ...seen, differences: all.slice(0, MAX_TRAINED_DIFFERENCES) };
   }
 
-  /** The job is gone. */
+  /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#runs.delete(jobUid);
   }

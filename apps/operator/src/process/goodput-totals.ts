@@ -1,8 +1,9 @@
-/** Where did the GPU time of all jobs in the cluster go, as their status tells it? */
+/** Where did the GPU time of all jobs in the cluster go, according to their status? */
 import { findCondition, GOODPUT_CATEGORIES, type GoodputCategory, type TrainingJob } from '@coxswain/api-types';
 import { jobGoodput, recordedHistory } from '@coxswain/goodput';
 
 /** GPU-seconds of one namespace in one category. */
+/** GPU time of one kind in one namespace. */
 export interface GoodputTotal {
   readonly namespace: string;
   readonly category: GoodputCategory;

@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the probes and the scraper are told. */
+/** Source of the answers to probes and metric scrapes. */
 export interface HealthSource {
-  /** Sentences that say why this process does no work any more and has to be started anew; none while it lives. */
+  /** Why this process no longer works and must be restarted; empty while it is alive. */
   hungReasons(): readonly string[];
-  /** Sentences that say why this replica is not ready; none when it is. Leadership plays no part. */
+  /** Why this replica is not ready; empty if it is. Independent of leadership. */
   unreadyReasons(): readonly string[];
   exposeMetrics(): Promise<{ readonly contentType: string; readonly text: string }>;
 }

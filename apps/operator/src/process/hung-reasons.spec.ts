@@ -10,8 +10,6 @@ describe('what only a new process mends', () => {
   });
 
   it('is a thread of the reports that has told nothing for two minutes, however often it was started', () => {
-    expect(hungReasons({ stalledMs: 0, silentMs: 121_000 })).toEqual([
-      'the thread that takes reports has told nothing for 121 s',
-    ]);
+    expect(hungReasons({ stalledMs: 0, silentMs: 121_000 })).toEqual(['no digest from the ingest thread for 121 s']);
   });
 });

@@ -4,12 +4,12 @@ import type { Decision } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
 import type { OperatorMetrics } from './operator-metrics.ts';
 
-/** Tells people what happens to jobs: in the log, and as Kubernetes Events beside the job. Best effort, and never in anybody's way. */
+/** Records what happens to jobs, in the log and as Kubernetes Events of the job. Best effort; never blocks or throws. */
 export class JobEventRecorder {
   readonly #log: Logger;
   readonly #events: EventRecorder;
   readonly #countRefusal: () => void;
-  /** What was told last of each job's strangers, by UID, oldest first. */
+  /** Last warning about unrecorded placements of each job, by UID, oldest first. */
   readonly #reportedPlacements = new Map<string, string>();
 
   constructor(parts: {
@@ -28,15 +28,15 @@ export class JobEventRecorder {
       reportingController: 'coxswain.dev/operator',
       reportingInstance: identity,
       metrics,
-      onError: (error) => log.warn({ err: error }, 'a Kubernetes Event was not written'),
+      onError: (error) => log.warn({ err: error }, 'a Kubernetes Event could not be written'),
     });
   }
 
-  /** What was decided about a job and is recorded now. */
+  /** Records the events of a decision that is now in the job's status. */
   announce(job: TrainingJob, events: Decision['events']): void {
     for (const { type, severity, message, epoch } of events) {
       const { name, namespace } = job.metadata;
-      // The first line is ours; what follows is what a tenant's program printed, which is nobody else's business.
+      // The first line is ours. The rest is output of a tenant's program and must not reach the operator's log.
       this.#log.info({ job: `${namespace}/${name}`, epoch, event: type }, message.split('\n', 1)[0]);
       this.#events.record({
         regarding: job,
@@ -48,29 +48,29 @@ export class JobEventRecorder {
     }
   }
 
-  /** The cluster refuses what has to be done for a job, in its own words. */
+  /** Records that the API server rejected an action for a job, with its message. */
   warn(job: TrainingJob, note: string): void {
     const { name, namespace } = job.metadata;
-    this.#log.warn({ job: `${namespace}/${name}`, note }, 'the cluster refuses what has to be done for a job');
+    this.#log.warn({ job: `${namespace}/${name}`, note }, 'the API server rejected an action for a job');
     this.#countRefusal();
     this.#events.record({ regarding: job, type: 'Warning', reason: 'CannotProceed', action: 'Reconcile', note });
   }
 
-  /** What is said of a job's nodes changed under it. */
+  /** Records that fabric labels of a running job's nodes changed. */
   warnOfFabric(job: TrainingJob, note: string): void {
     const { name, namespace } = job.metadata;
-    this.#log.warn({ job: `${namespace}/${name}`, note }, 'labels of nodes changed under a job');
+    this.#log.warn({ job: `${namespace}/${name}`, note }, 'fabric labels of nodes changed while a job runs on them');
     this.#events.record({ regarding: job, type: 'Warning', reason: 'FabricChanged', action: 'Survey', note });
   }
 
-  /** Detectors found something of the job's ranks that is no incident: those are told of when they are recorded. */
+  /** Records a verdict that is no incident. Incidents are recorded with the job's status. */
   warnOfHealth(job: TrainingJob, note: string): void {
     const { name, namespace } = job.metadata;
-    this.#log.warn({ job: `${namespace}/${name}`, note }, 'ranks of a job do not go on as they should');
+    this.#log.warn({ job: `${namespace}/${name}`, note }, 'detectors found a problem with ranks of a job');
     this.#events.record({ regarding: job, type: 'Warning', reason: 'RanksUnwell', action: 'Judge', note });
   }
 
-  /** Objects say to be of the job and are not. Told again only when there are others. */
+  /** Records placements that claim the job but that its status does not record. Repeated only if they change. */
   warnOfStrangers(job: TrainingJob, note: string | undefined): void {
     const { name, namespace, uid } = job.metadata;
     const isKnown = this.#reportedPlacements.get(uid) === note;
@@ -82,7 +82,7 @@ export class JobEventRecorder {
     this.#reportedPlacements.set(uid, note);
     const [oldest] = this.#reportedPlacements.keys();
     if (this.#reportedPlacements.size > MAX_REMEMBERED && oldest !== undefined) this.#reportedPlacements.delete(oldest);
-    this.#log.warn({ job: `${namespace}/${name}`, note }, 'placements say to be of a job that does not record them');
+    this.#log.warn({ job: `${namespace}/${name}`, note }, 'placements claim a job whose status does not record them');
   }
 
   /** Resolves when the events under way have been written or given up. */
@@ -91,5 +91,5 @@ export class JobEventRecorder {
   }
 }
 
-/** Jobs whose strangers are remembered; one that is forgotten too early is told of again. */
+/** Jobs whose last warning is remembered; a job that is dropped too early gets the warning again. */
 const MAX_REMEMBERED = 4_096;

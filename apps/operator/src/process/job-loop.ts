@@ -6,7 +6,7 @@ import { JobPlanner } from '../training-job/job-planner.ts';
 import { NodeSearches, type NodeSearchesParts } from '../training-job/node-searches.ts';
 import type { ReconcilerOptions, TrainingJobReconciler } from '../training-job/training-job.reconciler.ts';
 
-/** What the loop is made of. */
+/** Parts of the loop. */
 export interface JobLoopParts {
   readonly cache: Pick<ClusterCache, 'jobs'>;
   readonly clock: Clock;
@@ -15,7 +15,7 @@ export interface JobLoopParts {
   /** Jobs reconciled at the same time. */
   readonly workers: number;
   readonly admission: NodeSearchesParts['admission'];
-  /** Made once, for what works beside this loop. */
+  /** Called once, with the parts that run beside this loop. */
   readonly reconciler: (
     beside: Pick<ReconcilerOptions, 'planner' | 'nodeSearches'>,
   ) => Pick<TrainingJobReconciler, 'reconcile' | 'forget'>;
@@ -26,7 +26,7 @@ const DRAIN_MS = 15_000;
 /** Predictions and most layouts take less than the quick lane gives; one job whose search takes long delays only others of its kind. */
 const LANES = { quick: { timeoutMs: 2_000, heapMib: 128 }, patient: { timeoutMs: 30_000, heapMib: 384 } };
 
-/** What a leader does: each job that is woken is reconciled, several at a time. */
+/** The work of a leader: reconciles queued jobs, several at a time. */
 export class JobLoop {
   readonly #parts: JobLoopParts;
   readonly #queue: WorkQueue;
@@ -51,23 +51,23 @@ export class JobLoop {
       planner: this.#lanes,
       clock,
       onNews: (key) => this.wake(key, 'normal'),
-      onFailure: (key, error) => log.warn({ job: key, err: error }, 'the planner did not answer for a job'),
+      onFailure: (key, error) => log.warn({ job: key, err: error }, 'the planner failed for a job'),
     });
     this.#nodeSearches = new NodeSearches({
       searcher: this.#lanes,
       admission,
       clock,
       onNews: (key) => this.wake(key, 'normal'),
-      onFailure: (key, error) => log.warn({ job: key, err: error }, 'nodes could not be searched for a job'),
+      onFailure: (key, error) => log.warn({ job: key, err: error }, 'the search for nodes failed for a job'),
     });
   }
 
-  /** Wants a look at the job of that key (`namespace/name`). Before the loop runs nobody looks: it begins with a look at every job. */
+  /** Queues the job of that key (`namespace/name`) for a reconcile. Ignored before `run`, which starts with every job. */
   wake(key: string, priority: QueuePriority): void {
     if (this.#runs) this.#queue.add(key, priority);
   }
 
-  /** The job is gone: nothing is kept for it. */
+  /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#planner.forget(jobUid);
     this.#nodeSearches.forget(jobUid);
@@ -79,7 +79,7 @@ export class JobLoop {
     return this.#queue.stats().stalledMs;
   }
 
-  /** Jobs that were put aside because acting upon them failed again and again. */
+  /** Jobs in quarantine because their reconciles failed repeatedly. */
   quarantined(): number {
     return this.#queue.stats().quarantined;
   }

@@ -1,22 +1,21 @@
 import { NotLeadingError, type Clock, type CurrentLeader, type LeaderLease } from '@coxswain/kube';
 import type { TermOfCalls } from '../cluster/leading-client.ts';
 
-/** What leadership is made of. */
+/** Parts of leadership. */
 export interface LeadershipParts {
   readonly lease: LeaderLease;
   readonly clock: Clock;
   /** Makes the cache current: true when each kind was listed since the call began, false when `signal` aborts first. Never rejects. */
   readonly syncCache: (signal: AbortSignal) => Promise<boolean>;
-  /** What a leader does until `signal` aborts, once it has looked. */
+  /** The work of a leader until `signal` aborts; starts when the cache is synced. */
   readonly work: (term: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** A leader that cannot look for so long makes room for another. */
+/** A leader that cannot sync its cache within this time gives up its term. */
 const SYNC_DEADLINE_MS = 60_000;
 
 /**
- * At most one term as leader, then never again in this process: nothing that a term left behind (calls that hang, clean-up that comes late, what
- * it believed) can meet the next one.
+ * At most one term as leader per process, so that leftovers of a term (hanging calls, late clean-up, old state) cannot affect the next one.
  */
 export class Leadership implements TermOfCalls {
   readonly #parts: LeadershipParts;
@@ -44,19 +43,19 @@ export class Leadership implements TermOfCalls {
     return this.#parts.lease.over;
   }
 
-  /** Number of the term in which this process works: it leads and has looked at the cluster since it does. */
+  /** Number of the current term, if this process leads and has synced its cache since the election. */
   workingTerm(): number | undefined {
     return this.#works && this.isLeader() ? this.assertLeading() : undefined;
   }
 
-  /** Who leads, as far as it is known here. */
+  /** The current leader, as far as this replica knows. */
   currentLeader(): CurrentLeader | undefined {
     return this.#parts.lease.currentLeader();
   }
 
   /**
-   * Is a candidate, leads when it may, and resolves when that is over: `released` after `signal`, `lost` when another replica may lead by now.
-   * Rejects when the work failed. Either way the process should end. Once per object.
+   * Runs for leader, leads if elected, and resolves at the end: `released` after `signal`, `lost` if another replica may lead by now.
+   * Rejects if the work failed. In each case the process should end. Once per object.
    */
   run(signal: AbortSignal): Promise<'released' | 'lost'> {
     return this.#parts.lease.run({ signal, onStartedLeading: (term, ended) => this.#lead(term, ended) });
@@ -80,7 +79,7 @@ export class Leadership implements TermOfCalls {
     cancel();
     if (!isSynced && !signal.aborted) {
       throw new NotLeadingError(
-        `the cluster could not be listed within ${SYNC_DEADLINE_MS / 1000} s of the election: another replica may do better`,
+        `the cluster could not be listed within ${SYNC_DEADLINE_MS / 1000} s after the election; the term ends, so that another replica can lead`,
       );
     }
     return isSynced;

@@ -4,20 +4,21 @@ import type { GoodputTotal } from './goodput-totals.ts';
 import type { SessionCount } from '../ingest/session-ports.ts';
 
 /** Everything that the operator measures of itself. No label ever names a job, pod or rank: there are too many. */
+/** Metrics of the operator. */
 export interface OperatorMetrics extends KubeMetrics {
   readonly metrics: Metrics;
   countSession(what: SessionCount, count: number): void;
-  /** The thread of the reports died or hung. */
+  /** Counts deaths and hangs of the ingest thread. */
   countIngestRestart(): void;
-  /** The cluster refused what had to be done for a job. */
+  /** Counts actions for jobs that the API server rejected. */
   countRefusal(): void;
 }
 
-/** Figures that are looked up when somebody asks. */
+/** Figures that are read at each scrape. */
 export interface Gauges {
   readonly isLeader: () => number;
   readonly launcherConnections: () => number;
-  /** Share of its time that the thread of the reports was busy, in [0, 1]. */
+  /** Share of time in which the ingest thread was busy, in [0, 1]. */
   readonly ingestUtilisation: () => number;
   readonly cachedPods: () => number;
   readonly cachedJobs: () => number;
@@ -51,6 +52,7 @@ const MEASUREMENTS: Readonly<
 };
 
 /** The operator's metrics in a registry of their own. */
+/** Declares all metrics of the operator. */
 export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
   const metrics = createMetrics({ processMetrics: true });
   const name = (short: string): string => `coxswain_operator_${short}`;
@@ -116,7 +118,7 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
   };
 }
 
-/** prom-client throws on a label it was not told of; a metric is no reason to fail. */
+/** prom-client throws on an undeclared label, and a metric must not make the operator fail. */
 function known(names: readonly string[], labels: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(names.flatMap((name) => (labels[name] === undefined ? [] : [[name, labels[name]]])));
 }

@@ -35,7 +35,7 @@ import { ReportTls } from '../ingest/report-tls.ts';
 import { SecretAuthorityStore } from '../ingest/secret-authority-store.ts';
 import type { OperatorMetrics } from './operator-metrics.ts';
 
-/** What the reporting side is made of. */
+/** Parts of the reporting side. */
 export interface ReportingParts extends Pick<KubernetesReportPortsOptions, 'store' | 'term' | 'currentLeader'> {
   readonly config: Pick<Config, 'reports' | 'retention' | 'namespace' | 'kubeconfigPath'>;
   readonly client: KubeClient;
@@ -43,15 +43,15 @@ export interface ReportingParts extends Pick<KubernetesReportPortsOptions, 'stor
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: OperatorMetrics;
-  /** What is left of the present term, in milliseconds, unless it is renewed. */
+  /** Milliseconds left in the current term unless it is renewed. */
   readonly termLeftMs: () => number;
-  /** A launcher of that job has something to say. */
+  /** Called when launchers reported something that requires a reconcile of the job. */
   readonly onNews: (jobUid: string, news: 'progress' | 'ended') => void;
-  /** Detectors found something of the job's gang: for people, once. */
+  /** Called once for each verdict about the job's gang that is a warning for users. */
   readonly onVerdict: (job: TrainingJob, verdict: HealthReport['verdict']) => void;
 }
 
-/** Engines of which the hook knows the functions that save and evaluate (engines/agent/hook/coxswain_hook/phase.py). Others run scripts of their users. */
+/** Engines whose functions for saving and evaluating the hook recognizes (engines/agent/hook/coxswain_hook/phase.py). Others run users' scripts. */
 const KNOWN_PHASES: readonly EngineName[] = [
   'reference',
   'megatron-lm',
@@ -63,7 +63,7 @@ const KNOWN_PHASES: readonly EngineName[] = [
 const DAY_MS = 86_400_000;
 const CERTIFICATE_CHECK_MS = 3_600_000;
 
-/** What launchers report to, and what is known of jobs from their reports alone. Reports are taken in a thread of their own. */
+/** The endpoint for launchers and what their reports say about jobs. Reports are received in the ingest thread. */
 export class Reporting {
   readonly #parts: ReportingParts;
   readonly #tls: ReportTls;
@@ -113,7 +113,7 @@ export class Reporting {
       now: () => clock.now(),
       warn: ({ jobUid, verdict }) => {
         const gang = ports.newestGang(jobUid);
-        // Of ranks that have ended nothing is heard either, and all is well.
+        // Ranks that have ended do not report either, which is no problem.
         if (gang === undefined || gang === 'gone' || gang.attempt.endedAt !== undefined) return;
         parts.onVerdict(gang.job, verdict);
       },
@@ -136,12 +136,12 @@ export class Reporting {
     return this.#thread.port;
   }
 
-  /** Connected launchers, a second ago. */
+  /** Connected launchers as of the last digest. */
   get connections(): number {
     return this.#lastDigest.connections;
   }
 
-  /** Share of its time that the thread of the reports was busy, in [0, 1]. */
+  /** Share of time in which the ingest thread was busy, in [0, 1]. */
   get utilisation(): number {
     return this.#lastDigest.utilisation;
   }
@@ -150,12 +150,12 @@ export class Reporting {
     return this.#thread.isListening;
   }
 
-  /** How long ago the thread of the reports last told anything; 0 before the start. */
+  /** Time since the last digest of the ingest thread; 0 before the start. */
   get silentMs(): number {
     return this.#thread.silentMs;
   }
 
-  /** What a pod needs to find this endpoint and to trust it. */
+  /** URLs and certificate authority of this endpoint, for pods. */
   get forPods(): { readonly reportUrls: readonly string[]; readonly reportCaPem: string } {
     return { reportUrls: this.#parts.config.reports.urls, reportCaPem: this.#tls.material.caBundlePem };
   }
@@ -164,43 +164,43 @@ export class Reporting {
     return this.#progress.progressOf(job.metadata.uid, stepsOf(job.spec));
   }
 
-  /** How long ago the launcher of each pod of the job was heard, in milliseconds, by the pod's UID. */
+  /** Milliseconds since the last contact with the launcher of each pod of the job, by pod UID. */
   heardMsOf(job: TrainingJob): ReadonlyMap<string, number> {
     return this.#contacts.ofJob(job.metadata.uid, this.#parts.clock.monotonicMs());
   }
 
-  /** What the launchers of the job's newest epoch last said of their ranks, by their pods' UIDs. */
+  /** Last reports of the launchers of the job's newest epoch, by pod UID. */
   launchersOf(job: TrainingJob): ReadonlyMap<string, ObservedLauncher> {
     return this.#launchers.ofJob(job.metadata.uid);
   }
 
-  /** What came of the look around before the first rank of the job's newest gang, once that is known. */
+  /** Preflight result of the job's newest gang; undefined until it is known. */
   preflightOf(job: TrainingJob): ObservedPreflight | undefined {
     return this.#preflights.ofJob(job.metadata.uid);
   }
 
-  /** What the ranks of the job's newest gang really train, held against its layout, once one has told. */
+  /** Differences between what the ranks of the job's newest gang train and its layout; undefined before a report. */
   trainedOf(job: TrainingJob): ObservedTrained | undefined {
     return this.#trained.ofJob(job.metadata.uid);
   }
 
-  /** Whom detectors call to blame for what the job's newest gang suffers. */
+  /** Ranks of the job's newest gang that verdicts blame. */
   verdictsOf(job: TrainingJob): readonly Verdict[] {
     return this.#health.ofJob(job);
   }
 
-  /** All that detectors see of the job's newest gang. */
+  /** All findings of detectors about the job's newest gang. */
   findingsOf(job: TrainingJob): readonly Finding[] {
     return this.#health.findingsOf(job);
   }
 
-  /** Tells every launcher of that epoch that is connected that the epoch is over. */
+  /** Disconnects all launchers of an epoch that has failed. */
   refuseLaunchers(job: TrainingJob, epoch: number): void {
     const why = `epoch ${epoch} has failed`;
     this.#thread.send({ kind: 'refuse', jobUid: job.metadata.uid, epoch, why });
   }
 
-  /** The job is gone. */
+  /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#progress.forget(jobUid);
     this.#contacts.forget(jobUid);
@@ -212,17 +212,17 @@ export class Reporting {
     this.#thread.send({ kind: 'forget', jobUid });
   }
 
-  /** Makes this replica's certificate, or takes what is left of its life further. Asks the API server. */
+  /** Issues or renews this replica's certificate. Reads the authority from the API server. */
   async refreshCertificate(): Promise<void> {
     if (await this.#tls.refresh()) this.#thread.send({ kind: 'certificate', serving: this.#tls.material.serving });
   }
 
-  /** Starts the thread, which opens the port; rejects when it is taken. */
+  /** Starts the thread, which opens the port. Rejects if the port is in use. */
   async start(): Promise<void> {
     await this.#thread.start();
   }
 
-  /** Looks at the certificate every hour until `signal` aborts. */
+  /** Checks the certificate every hour until `signal` aborts. */
   async keepCertificate(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#parts;
     for (;;) {
@@ -231,12 +231,12 @@ export class Reporting {
       try {
         await this.refreshCertificate();
       } catch (error) {
-        log.warn({ err: error }, 'the report certificate could not be checked; it is tried again in an hour');
+        log.warn({ err: error }, 'the report certificate could not be renewed; the operator retries in an hour');
       }
     }
   }
 
-  /** Sends every launcher away, closes the port and ends the thread. */
+  /** Disconnects every launcher, closes the port and ends the thread. */
   async stop(): Promise<void> {
     await this.#thread.stop();
   }
@@ -258,7 +258,7 @@ export class Reporting {
     };
   }
 
-  /** What the thread is to know, some times a second; and what launchers are told because something has changed since. */
+  /** The view for the thread, read several times per second. Also sends messages to launchers that follow from changes. */
   #view(): { readonly leadership: LeadershipView; readonly jobs: readonly NewestEpoch[] } {
     const leadership = this.#leadership();
     const jobs = this.#epochs.changes();
@@ -272,7 +272,7 @@ export class Reporting {
   #leadership(): LeadershipView {
     const view = this.#ports.leadership();
     if (view.leading) return { ...view, leftMs: this.#parts.termLeftMs() };
-    // Elected, and still looking at the cluster: nobody is sent here, where he is.
+    // Elected, but the cache is not synced yet: launchers must not be redirected to this replica.
     return view.leaderUrl === this.#parts.config.reports.ownUrl ? { leading: false } : view;
   }
 
@@ -289,7 +289,7 @@ export class Reporting {
   #take(digest: IngestDigest): void {
     const { clock, metrics, onNews } = this.#parts;
     this.#lastDigest = digest;
-    // Not when it is read: what has lain here while the loop stood still is as old as it is.
+    // The time at which the digest was sent, because it may have waited while the loop was blocked.
     const contactAtMs = clock.monotonicMs() - Math.max(0, sharedMonotonicMs() - digest.sentAtMs);
     for (const { jobUid, epoch, podUids } of digest.contacts) {
       for (const podUid of podUids) this.#contacts.record({ jobUid, epoch, podUid }, contactAtMs);
@@ -307,7 +307,10 @@ export class Reporting {
     this.#epochs.reset();
     this.#lastDigest = NOTHING;
     this.#parts.metrics.countIngestRestart();
-    this.#parts.log.error({ err: reason, againInMs }, 'launchers cannot report until their thread is started again');
+    this.#parts.log.error(
+      { err: reason, againInMs },
+      'the ingest thread ended; launchers cannot report until it restarts',
+    );
   }
 }
 

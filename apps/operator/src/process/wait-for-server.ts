@@ -2,12 +2,12 @@ import { isRetryable, isUnauthorizedVerb, KubeApiError, sleep, type Clock } from
 import type { Logger } from '@coxswain/telemetry';
 
 const ASK_EVERY_MS = 2_000;
-/** The same trouble is told again after so long. */
+/** Interval at which the same problem is logged again. */
 const TELL_EVERY_MS = 30_000;
 
 /**
- * What `ask` answers once the API server answers it. While the server is away, busy, or refuses the credential, it is asked again, and the log
- * says why. Rejects with what no waiting mends, and with the signal's reason when it aborts.
+ * Retries `ask` while the API server is unavailable, busy or rejects the credential, and logs the reason. Rejects with errors that waiting does not fix,
+ * and with the signal's reason if it aborts.
  */
 export async function waitForServer<T>(
   ask: () => Promise<T>,
@@ -33,7 +33,7 @@ export async function waitForServer<T>(
   }
 }
 
-/** A kubeconfig that cannot be read is a mistake of whoever wrote it; nothing on the server's side mends it. */
+/** An unreadable kubeconfig is a configuration error that waiting does not fix. */
 function isWorthWaiting(error: unknown): error is KubeApiError {
   if (!(error instanceof KubeApiError) || error.reason === 'CredentialsUnavailable') return false;
   return isRetryable(error) || isUnauthorizedVerb(error);

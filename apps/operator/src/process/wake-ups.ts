@@ -5,7 +5,7 @@ import { PacedWakes } from '../training-job/paced-wakes.ts';
 import { Resync } from '../training-job/resync.ts';
 import { Watches } from '../training-job/watches.ts';
 
-/** Everything that makes somebody look at a job: changes in the cluster, what launchers report, and time. */
+/** All triggers of reconciles: changes in the cluster, reports of launchers, and time. */
 export class WakeUps {
   readonly #watches: Watches;
   readonly #progress: PacedWakes;
@@ -14,15 +14,15 @@ export class WakeUps {
   constructor(parts: {
     readonly cache: ClusterCache;
     readonly clock: Clock;
-    /** However often a gang's pods change, they lead to one look in this time. */
+    /** Changes of a gang's pods cause at most one reconcile in this time. */
     readonly podNewsIntervalMs: number;
-    /** Every job is looked at once in this time, whatever happens. */
+    /** Every job is reconciled at least once in this time. */
     readonly resyncIntervalMs: number;
-    /** Who has a turn when GPUs become free. */
+    /** Decides which jobs are reconciled when GPUs become free. */
     readonly admission: Admission;
-    /** Wants a look at the job of that key (`namespace/name`). */
+    /** Queues the job of that key (`namespace/name`) for a reconcile. */
     readonly wake: (key: string, priority: QueuePriority) => void;
-    /** The job is gone: whoever keeps something for it may forget it. */
+    /** Called when a job was deleted, so that its state can be dropped. */
     readonly onJobDeleted: (jobUid: string) => void;
   }) {
     const { cache, clock, podNewsIntervalMs, resyncIntervalMs, admission, wake, onJobDeleted } = parts;
@@ -46,13 +46,13 @@ export class WakeUps {
     this.#resync.start();
   }
 
-  /** A launcher of the job has something to say: at once when ranks have ended, now and then when steps are made. */
+  /** Reacts to reports of launchers: at once if ranks have ended, at intervals for steps. */
   reported(jobUid: string, news: 'progress' | 'ended'): void {
     if (news === 'progress') this.#progress.news(jobUid);
     else this.#watches.wake(jobUid);
   }
 
-  /** Wakes nobody any more by a timer. */
+  /** Stops all timers. */
   stop(): void {
     this.#watches.stop();
     this.#progress.stop();

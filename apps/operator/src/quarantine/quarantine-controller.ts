@@ -1,4 +1,4 @@
-/** Writes on Nodes which of them are kept from every job, and what shows it. */
+/** Quarantines nodes by a taint, and records the evidence in an annotation. */
 import { NODE_MARKS, type TrainingJob } from '@coxswain/api-types';
 import { isConflict, isNotFound, sleep, type Clock, type KubeClient, type KubeObject } from '@coxswain/kube';
 import {
@@ -14,13 +14,13 @@ import type { CachedNode } from '../cluster/cached-node.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { nodesPath } from '../cluster/paths.ts';
 
-/** What the desk is made of. `client` must refuse writes when this process does not lead. */
+/** Parts of the controller. `client` must reject writes while this process does not lead. */
 export interface QuarantineControllerParts {
   readonly client: Pick<KubeClient, 'get' | 'patch'>;
   readonly cache: Pick<ClusterCache, 'nodes' | 'jobs' | 'readNode'>;
   readonly clock: Clock;
   readonly mode: QuarantineMode;
-  /** Something was written, or would have been if not so many nodes were kept back already. */
+  /** Called for each change. heldBack: the limit of quarantined nodes prevented it. */
   readonly onChange: (what: {
     readonly node: string;
     readonly change: 'quarantined' | 'released' | 'heldBack';
@@ -28,22 +28,23 @@ export interface QuarantineControllerParts {
   readonly onError: (error: unknown) => void;
 }
 
-/** Between two looks. Nothing waits for it: jobs avoid what failed them by themselves. */
+/** Interval of reconciles. Nothing waits for it, because each job avoids its own failed nodes. */
 const INTERVAL_MS = 15_000;
 
 type Taint = Readonly<Record<string, unknown>>;
 type RawNode = KubeObject & { readonly spec?: { readonly taints?: readonly Taint[] | null } | null };
 
+/** Taints nodes that their conditions or several jobs show to be faulty, and releases them after a reboot. */
 export class QuarantineController {
   readonly #parts: QuarantineControllerParts;
-  /** Told once for as long as it lasts. */
+  /** Nodes reported as held back, so that each is reported once. */
   #heldBack: ReadonlySet<string> = new Set();
 
   constructor(parts: QuarantineControllerParts) {
     this.#parts = parts;
   }
 
-  /** Looks from time to time until `signal` aborts. Never rejects. */
+  /** Reconciles at intervals until `signal` aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(this.#parts.clock, INTERVAL_MS, signal);
@@ -51,7 +52,7 @@ export class QuarantineController {
     }
   }
 
-  /** Once. What fails is tried again at the next look. */
+  /** Reconciles once. Failures are retried at the next interval. */
   async reconcile(): Promise<void> {
     const { cache, clock, mode, onChange } = this.#parts;
     if (mode === 'Off') return;
@@ -72,13 +73,13 @@ export class QuarantineController {
       await client.patch(path, changeOf(action, node), { type: 'merge' });
       onChange({ node: action.node, change: action.kind === 'release' ? 'released' : 'quarantined' });
     } catch (error) {
-      // It is gone, or somebody wrote meanwhile: another look is due.
+      // The node was deleted or changed meanwhile; the next reconcile reads it.
       if (!isConflict(error) && !isNotFound(error)) onError(error);
     }
   }
 }
 
-/** A list is replaced as a whole: the resourceVersion makes it a compare-and-set, so that nobody's taint is undone. */
+/** A merge patch replaces the whole list of taints, so the resourceVersion makes it a compare-and-set and keeps taints of others. */
 function changeOf(action: QuarantineAction, { metadata, spec }: RawNode): object {
   const { uid, resourceVersion } = metadata;
   const others = (spec?.taints ?? []).filter(({ key }) => key !== NODE_MARKS.quarantine);

@@ -13,7 +13,7 @@ import { computeDomainsPath } from '../cluster/paths.ts';
 import { ownedBy } from './owner.ts';
 import type { ComputeDomainName } from './training-job-store.ts';
 
-/** Nobody has installed what makes them: no retry helps, somebody has to choose. */
+/** The cluster does not serve ComputeDomains. A retry does not help; an administrator must install the driver or change the job. */
 export class NoComputeDomainsError extends Error {
   constructor(cause: unknown) {
     super(
@@ -51,7 +51,7 @@ export class ComputeDomains {
       if (!isAlreadyExists(error)) throw error;
       if (options.dryRun === true || (await this.#find(job, domain.name)) !== undefined) return;
       throw new Error(
-        `ComputeDomain ${namespace}/${domain.name} exists and belongs to somebody else; it is left as it is`,
+        `ComputeDomain ${namespace}/${domain.name} exists and belongs to another owner; it is not changed`,
         {
           cause: error,
         },

@@ -12,10 +12,11 @@ export interface Planner {
   ): Promise<PlannerAnswer<'planJob'>>;
 }
 
+/** Options of {@link JobPlanner}. */
 export interface JobPlannerOptions {
   readonly planner: Planner;
   readonly clock: Pick<Clock, 'now' | 'setTimer'>;
-  /** A look at the job of that key (`namespace/name`) is due: there is news of its question. */
+  /** Called when the planner has answered for the job of that key (`namespace/name`), which must be reconciled. */
   readonly onNews: (key: string) => void;
   /** A question got no answer; for the log. */
   readonly onFailure: (key: string, error: unknown) => void;
@@ -107,7 +108,7 @@ export class JobPlanner {
     }
   }
 
-  /** Where a search is over its budget, a smaller one is better than no layout. */
+  /** If a search exceeds its budget, a smaller search is better than no layout. */
   async #answerTo(job: TrainingJob, question: JobPlanQuestion, signal: AbortSignal): Promise<PlannerAnswer<'planJob'>> {
     const { planner } = this.#options;
     const options = { tenant: job.metadata.namespace ?? '', signal };

@@ -16,7 +16,7 @@ import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB } from '../cluster/indexes.ts';
 import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 
-/** What the cluster holds of a job: from the cache, with our own writes laid over it, and read from the API server where only that will do. */
+/** The objects of a job: from the cache with our own writes applied, or from the API server if the cache is not enough. */
 export class JobReads {
   readonly #client: Pick<KubeClient, 'get' | 'list'>;
   readonly #cache: ClusterCache;
@@ -123,7 +123,7 @@ export class JobReads {
     }
   }
 
-  /** As its watch would bring them: whoever may create Placements may create many and large ones. */
+  /** Reduces placements as the watch does, because their creators may create many large ones. */
   async #readLivePlacements(job: TrainingJob): Promise<void> {
     const { namespace, uid } = job.metadata;
     const listing = { of: job, path: placementsPath({ namespace }), perPage: PLACEMENTS_PER_PAGE };
@@ -138,7 +138,7 @@ export class JobReads {
     if (found !== undefined) this.#cache.placements.remember(uid, found as Placement & KubeObject);
   }
 
-  /** Shows `take` what carries the job's UID label there, or everything. A page is held at a time: the pods of several gangs, whole, would not fit. */
+  /** Passes the objects with the job's UID label, or all objects, to `take`. Holds one page at a time, because whole pods of several gangs would not fit in memory. */
   async #forEach<T extends KubeObject>(
     { of, path, perPage = OBJECTS_PER_PAGE }: Listing,
     take: (object: T) => void,
@@ -155,7 +155,7 @@ export class JobReads {
     }
   }
 
-  /** Shows the pod of that name as it is now, whoever owns it; what bore the name before is gone. */
+  /** Reads the pod of that name, whoever owns it, and drops an earlier pod of that name. */
   async readPod(job: TrainingJob, name: string): Promise<void> {
     const pod = await this.readOrUndefined(podsPath({ namespace: job.metadata.namespace, name }));
     for (const known of this.podsOf(job)) {
@@ -180,14 +180,14 @@ export class JobReads {
 
   rememberPod(job: TrainingJob, pod: KubeObject): void {
     const { uid = '', deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = pod.metadata;
-    // Deleted before, and the last who held it let go: the answer is its last state.
+    // The pod was already deleted and its last finalizer was removed, so the response is its last state.
     const isGone = deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0;
     if (isGone) this.#cache.pods.rememberGone(uid);
     else this.#cache.pods.remember(job.metadata.uid, toCachedPod(pod, { asGang: true }));
   }
 }
 
-/** Unlisted pods that are asked for one by one; where more are missing at once, one list of the namespace is less. */
+/** Missing pods that are read one by one; with more, one list of the namespace is cheaper. */
 const MOST_ASKED = 16;
 
 /** A list of whole pods is 25 kB each. */

@@ -118,7 +118,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   async writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob> {
     const { name, namespace } = job.metadata;
     const path = trainingJobsPath({ namespace, name });
-    // The resourceVersion makes this a compare-and-set: a spec that was edited meanwhile is looked at first.
+    // The resourceVersion makes this a compare-and-set, so that a changed spec is reconciled first.
     const body = { ...job, metadata: versionOf(job), status };
     return this.#updatingJob(job, () => this.#client.replace(path, body, { subresource: 'status' }));
   }
@@ -149,7 +149,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       this.#cache.placements.remember(uid, created);
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      // Our own create whose answer was lost, or that of an earlier leader, or a stranger's: its hash tells.
+      // Created by us with a lost response, by an earlier leader, or by another program; its hash shows which.
       await this.#reads.readPlacement(job, name);
     }
   }
@@ -177,7 +177,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
         dryRun: true,
       });
     } catch (error) {
-      // A name that is taken is dealt with when the pod is made; and a webhook may have said that it takes no part in dry runs.
+      // A taken name is handled when the pod is created, and a webhook may not support dry runs.
       if (!isAlreadyExists(error) && !isDryRunUnsupported(error)) throw error;
     }
   }
@@ -217,7 +217,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     return this.#cache.pods.get(`${job.metadata.namespace}/${pod.name}`, pod.uid)?.gang;
   }
 
-  /** Removes an entry of one of the pod's lists, if the pod is of that UID and the entry is what it is taken for. */
+  /** Removes an entry from one of the pod's lists, if the pod has that UID and the entry has the expected value. */
   async #removeFromPod(
     job: TrainingJob,
     pod: PodReference,
@@ -255,7 +255,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     }
     const left = answer as Partial<KubeObject> | undefined;
     const { deletionGracePeriodSeconds = 0, finalizers = [] } = left?.metadata ?? {};
-    // Without a grace (never bound, or ended already) and held by nobody, the pod is gone when the answer is sent, which is its last state.
+    // Without a grace period (never bound, or already ended) and without finalizers the pod is gone, and the response is its last state.
     const stays = left?.kind === 'Pod' && (deletionGracePeriodSeconds > 0 || finalizers.length > 0);
     if (stays) this.#reads.rememberPod(job, left as KubeObject);
     else this.#cache.pods.rememberGone(pod.uid);
@@ -292,7 +292,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     const { name, spec } = checkpoint;
     const existing = await this.#createOrRead(job, { name, spec });
     if (existing.spec.jobUid !== uid) {
-      throw new Error(`Checkpoint ${namespace}/${name} exists and belongs to another job; it is left as it is`);
+      throw new Error(`Checkpoint ${namespace}/${name} exists and belongs to another job; it is not changed`);
     }
     // Damaged stays damaged: a repeated report is no proof of repair.
     if (existing.status?.state === undefined) {
@@ -337,7 +337,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
         await this.#client.replace(path, body, { subresource: 'status', ...ofGang(job) }),
       );
     } catch (error) {
-      // Not seen as it is now: it is fetched, so that the next look is not at the same old one.
+      // The cached version is old, so read the object for the next reconcile.
       const live = isConflict(error) ? await this.#reads.readOrUndefined(path) : undefined;
       if (live !== undefined) this.#cache.checkpoints.remember(job.metadata.uid, live as Checkpoint & KubeObject);
       throw error;
@@ -351,7 +351,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     await this.#updatingJob(job, () => this.#client.patch<JobObject>(path, body, { type: 'merge' }));
   }
 
-  /** After a conflict the newest state is fetched, so that the next look is not at the same old one. */
+  /** Reads the newest state after a conflict, for the next reconcile. */
   async #updatingJob(job: TrainingJob, write: () => Promise<JobObject>): Promise<TrainingJob> {
     const { name, namespace, uid } = job.metadata;
     try {
@@ -396,7 +396,7 @@ function versionOf({ metadata }: TrainingJob | Checkpoint): Replacement['metadat
   return { name, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) };
 }
 
-/** The pods of one gang come by the thousand, and its checkpoints when its launchers say so: they wait for each other, and other jobs get their turn between them. */
+/** Options that share a lane fairly among jobs, because a gang has thousands of pods and its launchers decide when to record checkpoints. */
 function ofGang(job: Pick<TrainingJob, 'metadata'>): { readonly lane: 'bulk'; readonly turnOf: string } {
   return { lane: 'bulk', turnOf: job.metadata.uid };
 }

@@ -1,6 +1,6 @@
 import { CONTAINERS, POD_PATHS } from '@coxswain/api-types';
 
-/** How the launcher reaches a training container whose image has never heard of it. */
+/** How the launcher gets into a training container whose image does not contain it. */
 export interface LauncherDelivery {
   readonly initContainers: readonly Record<string, unknown>[];
   readonly volumes: readonly Record<string, unknown>[];
@@ -9,7 +9,7 @@ export interface LauncherDelivery {
 }
 
 const VOLUME = 'coxswain-bin';
-/** Where the launcher's own image keeps it; it copies itself to the path it is given. */
+/** Path of the launcher in its own image; it copies itself to the given path. */
 const LAUNCHER_IN_ITS_IMAGE = '/usr/local/bin/coxswain-launcher';
 
 /**

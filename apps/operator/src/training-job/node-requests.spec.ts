@@ -108,7 +108,7 @@ describe('nodes that do not exist yet', () => {
       },
       { containers: [{ resources: { limits: { 'nvidia.com/gpu': '4' } } }] },
     ]);
-    expect(world.said()).toBe('true/Requested: ProvisioningRequest a-00000000-e1 asks for nodes for the whole gang.');
+    expect(world.said()).toBe('true/Requested: ProvisioningRequest a-00000000-e1 requests nodes for the whole gang.');
     expect(world.news).toEqual(['research/a']);
   });
 
@@ -136,7 +136,7 @@ describe('nodes that do not exist yet', () => {
       'true/Provisioned: ProvisioningRequest a-00000000-e1: Provisioned, Capacity is found.',
     ],
     ['Failed', 'No quota.', 'false/Failed: ProvisioningRequest a-00000000-e1: Failed, No quota.'],
-    ['Accepted', 'ok', 'true/Requested: ProvisioningRequest a-00000000-e1 asks for nodes for the whole gang.'],
+    ['Accepted', 'ok', 'true/Requested: ProvisioningRequest a-00000000-e1 requests nodes for the whole gang.'],
   ])('are told of as the autoscaler does: %s', async (type, message, want) => {
     const world = new World();
     await world.look(waiting('a'));
@@ -167,7 +167,7 @@ describe('nodes that do not exist yet', () => {
       'the cluster serves no such kind',
       new World(),
       (world) => (world.api.interfere = fails(404, '404 page not found')),
-      /^false\/NotServed: No nodes are asked for: the cluster serves no ProvisioningRequests .* Pods behind a gate/,
+      /^false\/NotServed: No nodes are requested: the cluster does not serve ProvisioningRequests .* Gated pods/,
     ],
     ['the operator was told to ask for none', new World(null), () => undefined, /^false\/TurnedOff: /],
     [
@@ -215,7 +215,7 @@ describe('nodes that do not exist yet', () => {
     };
     await world.api.create(REQUESTS, stranger);
     await world.look(waiting('a'));
-    expect(world.said()).toMatch(/^false\/Refused: .*a-00000000-e1 of somebody else is there/);
+    expect(world.said()).toMatch(/^false\/Refused: .*a-00000000-e1 of another owner exists/);
     await world.look();
     expect(world.made).toHaveLength(1);
   });

@@ -19,24 +19,24 @@ import { podTemplatesPath, provisioningRequestsPath } from '../cluster/paths.ts'
 import { ownedBy } from './owner.ts';
 import { provisioningRequest, type ProvisioningRequest } from './provisioning-request.ts';
 
-/** What it is made of. `client` must refuse writes when this process does not lead. */
+/** Parts of {@link NodeRequests}. `client` must reject writes while this process does not lead. */
 export interface NodeRequestsParts {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'delete'>;
   readonly admission: Pick<Admission, 'asking'>;
   readonly clock: Clock;
   /** Class of the requests; undefined: none are made. */
   readonly className: string | undefined;
-  /** What is to be said of the job of that key is another than before. */
+  /** Called when the request state of the job of that key changed. */
   readonly onNews: (key: string) => void;
   readonly onError: (error: unknown) => void;
 }
 
 const INTERVAL_MS = 10_000;
-/** Jobs that nodes are asked for at the same time, in the order of their turn. */
+/** Jobs with a request at the same time, in scheduling order. */
 const MOST_REQUESTS = 64;
-/** What failed, or was not used in time, is asked for again after so long. */
+/** Delay before a failed or expired request is created again. */
 const AGAIN_MS = 600_000;
-/** A cluster that does not serve the kind is asked again after so long. */
+/** Delay before a cluster without the kind is checked again. */
 const SERVED_AGAIN_MS = 300_000;
 const MOST_TEXT = 1_024;
 
@@ -50,9 +50,9 @@ interface Asked {
 }
 
 /**
- * Asks for nodes that do not exist yet: pods behind a gate make no autoscaler add any, so each job that waits for capacity has a ProvisioningRequest,
- * one for each attempt that it waits to begin. It goes when the job waits no longer, or with the job. What came of it the job says (condition NodesRequested).
- * New nodes are seen as others are. Nothing here is recorded: another leader finds the requests by their names.
+ * Requests nodes that do not exist yet. Gated pods do not make an autoscaler add nodes, so each job that waits for capacity gets a ProvisioningRequest for
+ * its next attempt. The request is deleted when the job no longer waits, or with the job. The condition NodesRequested of the job shows its state. No
+ * state is recorded here: another leader finds the requests by their names.
  */
 export class NodeRequests {
   readonly #parts: NodeRequestsParts;
@@ -64,12 +64,12 @@ export class NodeRequests {
     this.#parts = parts;
   }
 
-  /** What is to be said of that job; undefined: it does not wait for nodes, or was not looked at yet. */
+  /** Request state of a job; undefined if it does not wait for nodes or was not reconciled yet. */
   stateOf(jobUid: string): ObservedNodeRequest | undefined {
     return this.#asked.get(jobUid)?.state;
   }
 
-  /** Looks from time to time until `signal` aborts. Never rejects. */
+  /** Reconciles at intervals until `signal` aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.reconcile();
@@ -77,7 +77,7 @@ export class NodeRequests {
     }
   }
 
-  /** Once. What fails is tried again at the next look, and hurts its own job alone. */
+  /** Reconciles once. A failure affects its own job alone and is retried at the next interval. */
   async reconcile(): Promise<void> {
     const waiting = this.#parts.admission.asking('gpus').filter(({ job }) => waitsForNodes(job));
     const uids = new Set(waiting.map(({ job }) => job.metadata.uid));
@@ -139,7 +139,7 @@ export class NodeRequests {
     return clock.monotonicMs() < this.#unservedUntilMs ? NOT_SERVED : undefined;
   }
 
-  /** Whatever bears the name. */
+  /** The object of that name, whoever created it. */
   async #find({ job, name }: Asked): Promise<KubeObject | undefined> {
     const path = provisioningRequestsPath({ namespace: job.metadata.namespace, name });
     try {
@@ -167,7 +167,7 @@ export class NodeRequests {
     try {
       return await this.#parts.client.create<KubeObject>(path, object);
     } catch (error) {
-      // Our own, whose answer was lost, or an earlier leader's; the next look reads it.
+      // Created by us with a lost response, or by an earlier leader; the next reconcile reads it.
       if (isAlreadyExists(error)) return undefined;
       throw error;
     }
@@ -176,7 +176,7 @@ export class NodeRequests {
   async #judge(asked: Asked, found: KubeObject): Promise<ObservedNodeRequest> {
     const { job, name } = asked;
     if (found.metadata.ownerReferences?.every(({ uid }) => uid !== job.metadata.uid) !== false) {
-      return notAsked('Refused', `a ProvisioningRequest ${name} of somebody else is there`);
+      return notAsked('Refused', `a ProvisioningRequest ${name} of another owner exists`);
     }
     if (found.metadata.uid !== undefined) asked.uid = found.metadata.uid;
     const { conditions } = (found as { status?: { conditions?: unknown } }).status ?? {};
@@ -191,7 +191,7 @@ export class NodeRequests {
     return requested(asked);
   }
 
-  /** One shot: what is over is deleted after a while, and the next look asks anew. */
+  /** A request is one-shot: an expired one is deleted after a while, and the next reconcile creates another. */
   async #expire(asked: Asked, state: ObservedNodeRequest): Promise<ObservedNodeRequest> {
     const nowMs = this.#parts.clock.monotonicMs();
     asked.overAtMs ??= nowMs;
@@ -222,7 +222,7 @@ export class NodeRequests {
   }
 }
 
-/** Where neither job nor runtime says: as most machines have. */
+/** Default of most machines, if neither job nor runtime sets it. */
 const USUAL_GPUS_PER_NODE = 8;
 
 function waitsForNodes({ status }: TrainingJob): boolean {
@@ -233,19 +233,19 @@ function requested({ name }: Asked): ObservedNodeRequest {
   return {
     holds: true,
     reason: 'Requested',
-    message: `ProvisioningRequest ${name} asks for nodes for the whole gang.`,
+    message: `ProvisioningRequest ${name} requests nodes for the whole gang.`,
   };
 }
 
 function notAsked(reason: ObservedNodeRequest['reason'], why: string): ObservedNodeRequest {
-  const message = `No nodes are asked for: ${why}. Pods behind a gate make no autoscaler add any; add nodes, or ask for fewer GPUs.`;
+  const message = `No nodes are requested: ${why}. Gated pods do not make an autoscaler add nodes; add nodes, or request fewer GPUs.`;
   return { holds: false, reason, message };
 }
 
-const TURNED_OFF = notAsked('TurnedOff', 'the operator was told to ask for none');
-const NOT_SERVED = notAsked('NotServed', 'the cluster serves no ProvisioningRequests (autoscaling.x-k8s.io/v1)');
+const TURNED_OFF = notAsked('TurnedOff', 'the operator is configured without ProvisioningRequests');
+const NOT_SERVED = notAsked('NotServed', 'the cluster does not serve ProvisioningRequests (autoscaling.x-k8s.io/v1)');
 
-/** What a condition that holds says; undefined where it does not. An autoscaler wrote it, or whoever may write its status. */
+/** Type and message of a condition that is True; otherwise undefined. The text is untrusted. */
 function messageOfCondition(conditions: unknown, type: string): string | undefined {
   const all: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
   const found = all.find((one) => (one as { type?: unknown } | null)?.type === type) as

@@ -6,6 +6,7 @@ import type { PlannerAnswer, PlannerQuestion } from '@coxswain/planner-process';
 
 type Question = PlannerQuestion & { readonly kind: 'findNodes' };
 
+/** Parts of {@link NodeSearches}. */
 export interface NodeSearchesParts {
   /** Searches in another process. */
   readonly searcher: {
@@ -16,13 +17,13 @@ export interface NodeSearchesParts {
   };
   readonly admission: Pick<Admission, 'capacityFor' | 'standingRefusal'>;
   readonly clock: Pick<Clock, 'setTimer'>;
-  /** A look at the job of that key (`namespace/name`) is due: there is news of its search. */
+  /** Called when the search for the job of that key (`namespace/name`) has ended, which must be reconciled. */
   readonly onNews: (key: string) => void;
   /** A search found neither nodes nor that there are none; for the log. */
   readonly onFailure: (key: string, error: unknown) => void;
 }
 
-/** So long the turn is kept for a job that has its answer and has not used it: it is looked at within milliseconds, and asks the cluster once or twice. */
+/** How long the turn is kept for a job with an unused result. Its reconcile starts within milliseconds and makes one or two API calls. */
 export const ANSWER_KEPT_MS = 5_000;
 const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 300_000;
@@ -46,7 +47,7 @@ export class NodeSearches implements NodeSearchesView {
   readonly #parts: NodeSearchesParts;
   /** By UID of the job, oldest question first. */
   readonly #asked = new Map<string, Asked>();
-  /** Whoever searches, or has its answer. */
+  /** The job that searches or has an unused result. */
   #turn: Asked | undefined;
   /** When each namespace of a job that waits here had its last turn, as a number that grows. */
   #servedAs: ReadonlyMap<string, number> = new Map();
@@ -82,12 +83,12 @@ export class NodeSearches implements NodeSearchesView {
     this.#next();
   }
 
-  /** What was found for the job has served, or was lost to others, and is searched anew when the job asks again. */
+  /** Drops the result of a job after it was used or taken by others; the job searches again if it asks again. */
   end(jobUid: string): void {
     if (this.#asked.get(jobUid)?.answer !== undefined) this.forget(jobUid);
   }
 
-  /** Ends the job's search and forgets what it found. */
+  /** Ends the search of a deleted job and drops its result. */
   forget(jobUid: string): void {
     this.#remove(jobUid);
     this.#next();
@@ -108,7 +109,7 @@ export class NodeSearches implements NodeSearchesView {
     if (this.#turn === asked) this.#turn = undefined;
   }
 
-  /** Whoever was refused meanwhile what it would search for, as others of its shape were, needs no turn. */
+  /** Skips jobs whose request was refused meanwhile for the same shape. */
   #next(): void {
     while (this.#turn === undefined && !this.#isClosed) {
       const asked = this.#whoseTurn();

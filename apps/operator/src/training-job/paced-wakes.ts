@@ -8,7 +8,7 @@ export class PacedWakes {
   readonly #options: {
     readonly clock: Clock;
     readonly intervalMs: number;
-    /** A look at the job of that UID is due. */
+    /** Called when the job of that UID must be reconciled. */
     readonly onDue: (jobUid: string) => void;
   };
   readonly #pending = new Map<string, { readonly dueAtMs: number; readonly cancel: () => void }>();

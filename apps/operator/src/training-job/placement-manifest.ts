@@ -3,10 +3,10 @@ import type { KubeObject } from '@coxswain/kube';
 import { childLabels } from '../cluster/cluster-cache.ts';
 import { ownedBy } from './owner.ts';
 
-/** What is said of these nodes now, as a Placement keeps it; undefined: it keeps nothing. */
+/** The current places of nodes in the form that a Placement stores; undefined if there are none. */
 export type PlacesOf = (nodes: readonly string[]) => string | undefined;
 
-/** The Placement of a job's epoch, with what was said of its nodes when it was made. */
+/** The Placement of a job's epoch, with the places of its nodes at creation. */
 export function toPlacement(
   job: TrainingJob,
   { name, spec }: { readonly name: string; readonly spec: PlacementSpec },

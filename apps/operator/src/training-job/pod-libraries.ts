@@ -1,4 +1,4 @@
-/** What are libraries told that a program uses beside its engine? */
+/** Which environment variables configure libraries beside the engine? */
 import { LABELS, POD_PATHS, type TrainingJob } from '@coxswain/api-types';
 
 /**

@@ -28,14 +28,14 @@ import { cachesOf, scratchOf } from './pod-scratch.ts';
 import { OFFLINE, trackersOf } from './pod-libraries.ts';
 import { sharedMemory, threadsOfRank, UNDISTURBED } from './pod-needs.ts';
 
-/** What a pod holds beyond job and placement: the same for every pod of a gang. */
+/** Inputs of a pod beside job and placement; the same for every pod of a gang. */
 export interface PodContext {
   readonly launcherImage: string;
   /** Base URLs of the report endpoint. */
   readonly reportUrls: readonly string[];
   /** PEM bundle that signs the report endpoint's certificate. */
   readonly reportCaPem: string;
-  /** Who ranks are, by number, where their runtime leaves it open; undefined: whoever the image says. */
+  /** User ID of ranks, if the runtime does not set it; undefined: the user of the image. */
   readonly user: number | undefined;
   /** As the engine's adapter rendered it. */
   readonly engine: RenderedEngine;
@@ -103,7 +103,7 @@ export function toPod(
       terminationGracePeriodSeconds: job.spec.terminationGracePeriodSeconds,
       automountServiceAccountToken: false,
       enableServiceLinks: false,
-      // The launcher is Node, which reaps nobody but its own children; with a shared namespace the pause container does.
+      // The launcher is Node, which reaps only its own children; with a shared PID namespace the pause container reaps the others.
       shareProcessNamespace: true,
       securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
       initContainers: launcher.initContainers,
@@ -190,7 +190,7 @@ function secretsVolume(files: readonly SecretFile[]): readonly Record<string, un
   return [{ name: SECRETS_VOLUME, projected: { sources } }];
 }
 
-/** The kubelet reads the Secret; nobody here does. */
+/** The kubelet reads the Secret; the operator never does. */
 function secretVariable({ name, secret, key, optional }: SecretVariable): Record<string, unknown> {
   return { name, valueFrom: { secretKeyRef: { name: secret, key, optional } } };
 }
@@ -205,7 +205,7 @@ function limitsOf(job: TrainingJob, ranks: number): Readonly<Record<string, stri
   };
 }
 
-/** Where nodes have unequal numbers of NICs, NCCL ends with an error instead of waiting for ever (NVIDIA/nccl issue 2428). */
+/** Makes NCCL fail instead of waiting forever if nodes have different numbers of NICs (NVIDIA/nccl issue 2428). */
 const EQUAL_NICS = { NCCL_IGNORE_NET_MISMATCH: '0' };
 
 /** Ours come last: the kubelet lets the later of two equal names win, so a user's variable can never replace one of them. */

@@ -1,4 +1,4 @@
-/** Where do the ranks of a pod keep what need not be kept? */
+/** Where do the ranks of a pod store temporary files and caches? */
 import { POD_PATHS, type ScratchSpec } from '@coxswain/api-types';
 import { createHash } from 'node:crypto';
 

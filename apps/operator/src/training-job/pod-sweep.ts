@@ -6,7 +6,7 @@ import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
 import { podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import { withoutFinalizer } from '../cluster/without-finalizer.ts';
 
-/** What the sweep is made of. `client` must refuse writes when this process does not lead. */
+/** Parts of the sweep. `client` must reject writes while this process does not lead. */
 export interface PodSweepParts {
   readonly client: Pick<KubeClient, 'get' | 'patch'>;
   readonly cache: Pick<ClusterCache, 'jobs' | 'pods'>;
@@ -15,7 +15,7 @@ export interface PodSweepParts {
 }
 
 const INTERVAL_MS = 5_000;
-/** Each costs a live read, one after the other: whoever makes strays by the thousand must not have the sweep read for minutes. */
+/** Limit per sweep. Each stray costs a live read, one after the other, and a tenant may create thousands. */
 const PODS_PER_SWEEP = 200;
 
 /**
@@ -25,8 +25,8 @@ const PODS_PER_SWEEP = 200;
  */
 export class PodSweep {
   readonly #parts: PodSweepParts;
-  /** UIDs of strays that have had their turn, until all have: those that cannot be let go of must not keep the others waiting. */
-  readonly #lookedAt = new Set<string>();
+  /** UIDs of strays that had a turn in this round, so that strays that fail do not block the others. */
+  readonly #handled = new Set<string>();
 
   constructor(parts: PodSweepParts) {
     this.#parts = parts;
@@ -40,7 +40,7 @@ export class PodSweep {
     }
   }
 
-  /** Once. A pod that cannot be looked at or let go of is left for the next time. */
+  /** Sweeps once. Pods that fail are retried in the next sweep. */
   async sweep(): Promise<void> {
     const isGone = new Map<string, Promise<boolean>>();
     for (const pod of this.#turn()) {
@@ -53,24 +53,24 @@ export class PodSweep {
         isGone.set(jobUid, gone);
         if ((await gone) || isDisowned(pod)) await this.#removeFinalizers(live);
       } catch (error) {
-        // Gone meanwhile, or changed: there is nothing to do, or another look is due.
+        // Deleted or changed meanwhile; the next sweep reads it.
         if (!isNotFound(error) && !isInvalid(error)) this.#parts.onError(error);
       }
     }
   }
 
-  /** Whose turn it is among the strays: who has not had one first, and of these who is being deleted, for somebody waits for that. */
+  /** Order of strays: those without a turn first, and of these the ones that are being deleted, because a client waits for them. */
   #turn(): readonly CachedPod[] {
     const strays = this.#strays();
-    const hadTurn = ({ metadata }: CachedPod): boolean => this.#lookedAt.has(metadata.uid ?? '');
+    const hadTurn = ({ metadata }: CachedPod): boolean => this.#handled.has(metadata.uid ?? '');
     const waiting = strays.filter((pod) => !hadTurn(pod));
     const turn = [...deletedFirst(waiting), ...deletedFirst(strays.filter(hadTurn))].slice(0, PODS_PER_SWEEP);
-    if (waiting.length <= PODS_PER_SWEEP) this.#lookedAt.clear();
-    for (const { metadata } of turn) this.#lookedAt.add(metadata.uid ?? '');
+    if (waiting.length <= PODS_PER_SWEEP) this.#handled.clear();
+    for (const { metadata } of turn) this.#handled.add(metadata.uid ?? '');
     return turn;
   }
 
-  /** As far as the cache can tell, which is enough to look closer. */
+  /** Whether the cache shows a stray; the API server confirms it later. */
   #strays(): readonly CachedPod[] {
     const { jobs, pods } = this.#parts.cache;
     return pods.cached.indexKeys(BY_JOB).flatMap((jobUid) => {
@@ -88,7 +88,7 @@ export class PodSweep {
   async #isJobGone(pod: KubeObject, jobUid: string): Promise<boolean> {
     const { namespace, labels = {}, ownerReferences = [] } = pod.metadata;
     const name = ownerReferences.find(({ uid }) => uid === jobUid)?.name ?? labels[LABELS.jobName];
-    // Somebody took owner and label away: there is no name to ask for, and no job's reconcile ever sees the pod. Deleted, it is let go of as disowned.
+    // Owner and label were removed, so no job can be looked up and no reconcile handles the pod. Once deleted, its finalizer is removed as for a disowned pod.
     if (name === undefined || name === '') return false;
     try {
       const job = await this.#parts.client.get<KubeObject>(trainingJobsPath({ namespace, name }));

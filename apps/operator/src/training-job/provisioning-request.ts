@@ -1,8 +1,9 @@
-/** What does a ProvisioningRequest of a gang look like? Read in kubernetes/autoscaler, cluster-autoscaler/apis/provisioningrequest, autoscaling.x-k8s.io/v1. */
+/** Builds the ProvisioningRequest of a gang, as specified in kubernetes/autoscaler, cluster-autoscaler/apis/provisioningrequest, autoscaling.x-k8s.io/v1. */
 import { CONTAINERS, GPU_RESOURCE } from '@coxswain/api-types';
 import type { NodeDemand } from '@coxswain/fabric';
 import type { KubeObject } from '@coxswain/kube';
 
+/** Contents of a ProvisioningRequest. */
 export interface ProvisioningRequest {
   readonly name: string;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -17,7 +18,7 @@ const IMAGE = 'registry.k8s.io/pause:3.10';
 
 /**
  * The request and the templates that it names: one for whole pods, one for a smaller last pod. A template holds what chooses nodes (GPUs, devices, node
- * selector, tolerations) and nothing else of a job: whoever reads it in the namespace learns no more than its size.
+ * selector, tolerations) and nothing else of a job, so that its readers learn no more than its size.
  */
 export function provisioningRequest(of: ProvisioningRequest): {
   readonly templates: readonly KubeObject[];

@@ -3,7 +3,7 @@ import type { ClusterCache } from '../cluster/cluster-cache.ts';
 
 const TICK_MS = 1_000;
 
-/** Looks at every job once in an interval, whatever happens, a few in each second: a wake-up that was lost costs no more than this. */
+/** Reconciles every job once per interval, a few per second, so that a lost event delays a job by one interval at most. */
 export class Resync {
   readonly #parts: {
     readonly cache: Pick<ClusterCache, 'jobs'>;
@@ -21,7 +21,7 @@ export class Resync {
     readonly cache: Pick<ClusterCache, 'jobs'>;
     readonly clock: Clock;
     readonly intervalMs: number;
-    /** Wants a look at the job of that key. */
+    /** Queues the job of that key for a reconcile. */
     readonly wake: (key: string) => void;
   }) {
     this.#parts = parts;
@@ -36,7 +36,7 @@ export class Resync {
     });
   }
 
-  /** Wakes nobody any more. */
+  /** Stops the timer. */
   stop(): void {
     this.#cancelTick?.();
     this.#cancelTick = undefined;

@@ -4,10 +4,11 @@ import type { ObservedRuntime, RuntimeAnswer } from '@coxswain/lifecycle';
 import { readRuntime } from '@coxswain/runtime';
 import { runtimePath } from '../cluster/paths.ts';
 
+/** Parts of {@link RuntimeReads}. */
 export interface RuntimeReadsParts {
   readonly client: Pick<KubeClient, 'get'>;
   readonly clock: { monotonicMs(): number };
-  /** A look at the job of that key (`namespace/name`) is due: its runtime has been read. */
+  /** Called when the runtime of the job of that key (`namespace/name`) was read, so that it is reconciled. */
   readonly onNews: (key: string) => void;
   /** A runtime could not be read; for the log. */
   readonly onFailure: (runtime: string, error: unknown) => void;
@@ -15,24 +16,24 @@ export interface RuntimeReadsParts {
 
 /** An epoch begins with a runtime as it was at most so long ago. */
 export const FRESH_MS = 60_000;
-/** What could not be read, or was not there, is asked for again sooner: somebody may be about to make it. */
+/** A failed read or a missing runtime is read again sooner, because it may be created soon. */
 const RETRY_MS = 5_000;
 /** Runtimes that are remembered, 16 KiB each at most. One that is forgotten is read again. */
 const MAX_REMEMBERED = 512;
-/** For so long none is forgotten that somebody has asked for: where more are named than are remembered, each would be forgotten before it is used. */
+/** Minimum time that a requested runtime stays cached. Otherwise, with more runtimes than places, each would be evicted before it is used. */
 const KEPT_MS = 5_000;
 
 interface Known {
   answer: RuntimeAnswer;
   answeredAtMs: number;
   usedAtMs: number;
-  /** Keys of the jobs that wait for the answer; undefined while nobody asks. */
+  /** Keys of the jobs that wait for the read; undefined while none is running. */
   waiting: Set<string> | undefined;
 }
 
 /**
- * The runtimes that jobs name, read one by one and remembered for a minute. They are not watched: whoever may make runtimes in a namespace may make
- * many and large ones, and of those that no job names nobody needs anything. Nothing here is recorded: a new process reads again.
+ * Reads the runtimes that jobs name and caches them for a minute. They are not watched, because users may create many large runtimes that no job names. No
+ * state is recorded: a new process reads again.
  */
 export class RuntimeReads {
   readonly #parts: RuntimeReadsParts;
@@ -48,7 +49,7 @@ export class RuntimeReads {
     return this.#known.size;
   }
 
-  /** What is known of the runtime that the job names. While it is being read, the job is looked at again afterwards. */
+  /** The known state of the job's runtime. If it is being read, the job is reconciled again afterwards. */
   runtimeOf(job: TrainingJob): ObservedRuntime | undefined {
     const path = pathOf(job);
     const known = path === undefined ? undefined : this.#known.get(path);
@@ -61,8 +62,8 @@ export class RuntimeReads {
   }
 
   /**
-   * Reads without waiting. Jobs that name the same runtime share one answer. Where as many others are in use as are remembered, nothing is read: the
-   * job says that it waits, and asks again when it is looked at next.
+   * Starts a read without waiting. Jobs with the same runtime share one read. If all places are in use nothing is read; the job waits and
+   * requests it again at its next reconcile.
    */
   read(job: TrainingJob): void {
     const path = pathOf(job);
@@ -88,7 +89,7 @@ export class RuntimeReads {
         runtime: readRuntime(await client.get<TrainingRuntime & { metadata: object }>(path)),
       };
     } catch (error) {
-      // Where the definitions of runtimes are not installed, there are none.
+      // Without the definitions of runtimes there are no runtimes.
       if (isNotFound(error)) known.answer = { kind: 'missing' };
       else {
         onFailure(path, error);

@@ -36,7 +36,7 @@ export interface TrainingJobStore {
   podsOf(job: TrainingJob): readonly ObservedPod[];
   placementsOf(job: TrainingJob): readonly Placement[];
   checkpointsOf(job: TrainingJob): readonly Checkpoint[];
-  /** The recorded Placement of the attempt under way as it was before somebody deleted it, where it was seen; undefined while it is there. */
+  /** The recorded Placement of the current attempt if it was deleted and is known; undefined while it exists. */
   keptPlacementOf(job: TrainingJob): PlacementSpec | undefined;
   /** State of each node as the cache has it; one that it lacks counts as gone. */
   nodeStates(nodes: readonly string[]): ReadonlyMap<string, NodeState>;
@@ -44,13 +44,13 @@ export interface TrainingJobStore {
   nodeCensus(): NodeCensus;
   /** Which boot of that node this is; undefined when the cache has no such node. */
   bootIdOf(node: string): string | undefined;
-  /** Since when that node is ready, as it says; undefined when it is not, does not say, or the cache has no such node. */
+  /** Time since when the node is ready; undefined if it is not ready, has no time, or is not in the cache. */
   readySinceOf(node: string): string | undefined;
   /** Conditions of that node that hold, without Ready; none when the cache has no such node. */
   nodeConditionsOf(node: string): readonly NodeCondition[];
-  /** Who says that node is about to go away; undefined when nobody does, or it is not seen. */
+  /** Notice that the node is about to go away; undefined without one, or if it is not in the cache. */
   noticeOf(node: string): NodeNotice | undefined;
-  /** Who says that node will go away, not yet so soon that its gangs leave; undefined when nobody does. */
+  /** Notice that the node will go away later, so that its gangs need not leave yet; undefined without one. */
   comingNoticeOf(node: string): NodeNotice | undefined;
   /**
    * Reads from the API server the job, every pod that it owns, the pods of those names and the Placement whoever owns them, and the
@@ -65,11 +65,11 @@ export interface TrainingJobStore {
   writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob>;
   addFinalizer(job: TrainingJob): Promise<void>;
   removeFinalizer(job: TrainingJob): Promise<void>;
-  /** A taken name is read and remembered for `placementsOf`, whoever made it. */
+  /** If the name is taken, reads that Placement for `placementsOf`, whoever created it. */
   createPlacement(job: TrainingJob, placement: { readonly name: string; readonly spec: PlacementSpec }): Promise<void>;
   deletePlacement(job: TrainingJob, placement: PodReference): Promise<void>;
   /**
-   * A dry run of `createPod`: fails where the cluster would refuse the pod, and leaves no trace. Where that cannot be told it succeeds. With
+   * A dry run of `createPod`. Fails if the cluster would reject the pod; succeeds if that is unknown. With
    * `computeDomain` that is tried first.
    */
   probePod(
@@ -77,11 +77,11 @@ export interface TrainingJobStore {
     manifest: Record<string, unknown>,
     options?: { readonly computeDomain: ComputeDomainName | undefined },
   ): Promise<void>;
-  /** A taken name is read and remembered for `podsOf`, whoever owns it. */
+  /** If the name is taken, reads that pod for `podsOf`, whoever owns it. */
   createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void>;
   /** The job's ComputeDomain of that name; one that is there is success if the job owns it. */
   createComputeDomain(job: TrainingJob, domain: ComputeDomainName): Promise<void>;
-  /** Success where there is none, or the one of that name is not the job's. */
+  /** Succeeds if there is none, or if the one of that name belongs to another job. */
   deleteComputeDomain(job: TrainingJob, name: string): Promise<void>;
   liftGate(job: TrainingJob, pod: PodReference): Promise<void>;
   /** Removes our finalizer; success when it is gone already, or the pod of that UID is. */

@@ -21,13 +21,13 @@ import type { NodeSearches } from './node-searches.ts';
 import type { RuntimeReads } from './runtime-reads.ts';
 import type { ComputeDomainName, TrainingJobStore } from './training-job-store.ts';
 
-/** What the reconciler is given beside its store. */
+/** Options of the reconciler. */
 export interface ReconcilerOptions {
   readonly store: TrainingJobStore;
   /** Who gets GPUs, of all jobs of this process. */
   readonly admission: Admission;
   readonly clock: { now(): Date; monotonicMs(): number };
-  /** What every pod of the cluster holds alike. */
+  /** Settings that all pods of the cluster share. */
   readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'user'>;
   readonly leaderTerm: JobView['leaderTerm'];
   readonly progressOf: JobView['progressOf'];
@@ -51,7 +51,7 @@ export interface ReconcilerOptions {
   readonly effects: Pick<JobEffects, 'refuseLaunchers' | 'warn' | 'warnOfStrangers' | 'announce'>;
 }
 
-/** Makes the calls that `reconcileJob` asks for; what is to be done is decided there. */
+/** Performs the calls that `reconcileJob` requests; all decisions are made there. */
 export class TrainingJobReconciler {
   readonly #options: ReconcilerOptions;
   readonly #view: JobView;
@@ -185,7 +185,7 @@ export class TrainingJobReconciler {
   #renderedFor(job: TrainingJob, placement: PlacementSpec): Rendered {
     const last = this.#rendered;
     if (last !== undefined && last.job === job && last.placement === placement) return last;
-    // Defaults that a resource stored by an earlier version lacks are filled in here, and what cannot be read is told in one sentence.
+    // Fills in defaults that a resource of an earlier version lacks, and describes an unreadable spec in one sentence.
     const spec = specOfEpoch(TrainingJobSpec.parse(job.spec), placement);
     const engine = renderEngine(spec, contextOfPlacement(placement));
     if (engine.kind === 'refused') throw new Error(`${engine.why}; ${engine.fallback}`);
@@ -198,7 +198,7 @@ function computeDomainOf({ name, placement }: Extract<Call, { kind: 'probePod' }
   return placement.runtime?.computeDomain === undefined ? undefined : { name: gangOfPod(name), epoch: placement.epoch };
 }
 
-/** What the engine's adapter made of a job and a placement. */
+/** The engine's rendering of a job and a placement. */
 interface Rendered {
   readonly job: TrainingJob;
   readonly placement: PlacementSpec;
@@ -218,7 +218,7 @@ async function deletion(deleting: Promise<'deleted' | 'changed'>): Promise<Answe
 const JOB_WRITES: readonly Call['kind'][] = ['writeStatus', 'addFinalizer', 'removeFinalizer'];
 
 function causeOf(error: unknown, { kind }: Call): FailureCause {
-  // A job that is gone is not the job that was looked at, either.
+  // A deleted job also counts as another job.
   if (isConflict(error) || (isNotFound(error) && JOB_WRITES.includes(kind))) return 'conflict';
   if (isRefusal(error) || error instanceof NoComputeDomainsError) return 'refused';
   return isRetryable(error) || error instanceof NotLeadingError ? 'transient' : 'needsPerson';

@@ -8,7 +8,7 @@ import { BY_JOB, BY_NODE, BY_UID } from '../cluster/indexes.ts';
 import { PacedWakes } from './paced-wakes.ts';
 
 /*
- * Which change wakes which jobs. What is to be done is decided from the whole picture, not from the change:
+ * Which change triggers the reconcile of which jobs. Decisions use the whole state, not the change:
  *
  *   TrainingJob added or edited     that job, first in the queue
  *   TrainingJob of which only status or metadata changed   that job
@@ -21,23 +21,23 @@ import { PacedWakes } from './paced-wakes.ts';
  *   Spec of the Fabric                those that have a turn at GPUs, and those that wait for nodes
  */
 
-/** What the watches are made of. */
+/** Parts of the watches. */
 export interface WatchesParts {
   readonly cache: ClusterCache;
   readonly clock: Clock;
-  /** Pods of one gang that go wrong or end lead to one look in this time. */
+  /** Failing or ending pods of one gang cause at most one reconcile in this time. */
   readonly podNewsIntervalMs: number;
   readonly admission: Pick<Admission, 'jobChanged' | 'offer'>;
-  /** Wants a look at the job of that key. */
+  /** Queues the job of that key for a reconcile. */
   readonly wake: (key: string, priority: QueuePriority) => void;
-  /** The job is gone: whoever keeps something for it may forget it. */
+  /** Called when a job was deleted, so that its state can be dropped. */
   readonly onJobDeleted: (jobUid: string) => void;
 }
 
-/** Time between two looks at a gang that comes on, per pod of it: a look takes some 4 us a pod, so this is 0.4 % of a core. */
+/** Time between two reconciles of a starting gang, per pod: a reconcile takes about 4 us per pod, so this is 0.4 % of a core. */
 const LOOK_SHARE_MS_PER_POD = 1;
 
-/** Freed GPUs come in bursts when a gang ends: the jobs that wait look once. */
+/** A gang that ends frees GPUs in bursts; waiting jobs are reconciled once. */
 const CAPACITY_DELAY_MS = 200;
 
 /** Wakes the jobs that a change in the cluster concerns. */
@@ -45,7 +45,7 @@ export class Watches {
   readonly #parts: WatchesParts;
   readonly #podNews: PacedWakes;
   #cancelCapacityTimer: (() => void) | undefined;
-  /** Whom the news since the last wake-up concerns. */
+  /** The jobs that changes since the last wake-up concern. */
   #concerned: 'gpus' | 'nodes' = 'gpus';
 
   constructor(parts: WatchesParts) {
@@ -64,13 +64,13 @@ export class Watches {
     stated.onChange(() => this.#wakeWaiting('nodes'));
   }
 
-  /** Wants a look at the job of that UID, if there is one. */
+  /** Queues the job of that UID for a reconcile, if it exists. */
   wake(jobUid: string): void {
     const job = this.#parts.cache.jobs.cached.byIndex(BY_UID, jobUid)[0];
     if (job !== undefined) this.#parts.wake(keyOf(job), 'normal');
   }
 
-  /** Wakes nobody any more by a timer. */
+  /** Stops all timers. */
   stop(): void {
     this.#cancelCapacityTimer?.();
     this.#podNews.stop();
@@ -120,7 +120,7 @@ export class Watches {
     if (!isSame) this.#wakeWaiting('nodes');
   }
 
-  /** Whoever waits for nodes waits for freed GPUs too, so of several kinds of news within the delay the wider one counts. */
+  /** Jobs that wait for nodes also wait for freed GPUs, so of several kinds of changes within the delay the wider one counts. */
   #wakeWaiting(concerned: 'gpus' | 'nodes'): void {
     if (this.#concerned === 'gpus') this.#concerned = concerned;
     const { clock, wake, admission } = this.#parts;
@@ -133,7 +133,7 @@ export class Watches {
   }
 }
 
-/** Nothing of the pod speaks of an end: what changed is how far it has come. */
+/** Whether only the progress of the pod's start changed, without any sign of an end. */
 function isWell({ metadata, terminal, gang }: CachedPod): boolean {
   return (
     !terminal &&
