@@ -175,7 +175,7 @@ export class LeaderLease {
 
   async #tryAcquire(signal: AbortSignal): Promise<Term | undefined> {
     const lease = await this.#read(signal);
-    // Also when somebody deleted the lease: its last holder does not know before its next renewal.
+    // Also if the lease was deleted, because its last holder learns that only at its next renewal.
     const holder = this.#observed?.lease.spec?.holderIdentity ?? '';
     if (holder !== '' && this.#observed !== undefined && !this.#hasRunOut(this.#observed)) return undefined;
     return this.#write(lease);
@@ -277,8 +277,8 @@ export class LeaderLease {
       if (!this.#isOfTerm(lease, term)) return this.#endTerm(term, 'the lease has another holder');
       if (!isConflict(error) && lease.spec?.renewTime === sent.renewTime) term.lease = lease;
       else {
-        // Based on an old version (an earlier renewal was done after all, or somebody has annotated the lease), or not done. Again at once: where a
-        // connection hung, its time limit has cost much of the term. Should the first arrive after all, its old version is refused.
+        // The renewal was based on an old version (an earlier one was done after all, or the lease was annotated), or was not done. Retry at once,
+        // because a hanging connection has used much of the term. If the first renewal arrives later, its old version is rejected.
         startedAtMs = this.#nowMs();
         term.lease = await this.#patch(lease, this.#specAt(toMicroTime(this.#options.clock.now())));
       }

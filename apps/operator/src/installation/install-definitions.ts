@@ -17,9 +17,9 @@ export interface InstallDefinitionsParts {
 }
 
 /**
- * Brings the cluster's resource definitions to those of this release and waits until they are served; answers with a sentence for each. What a newer
- * release installed is left alone. Before anything is written it rejects where objects may lie in the store in a version that this release does not know:
- * nobody could read them any more. Run again it changes nothing.
+ * Installs the resource definitions of this release, waits until they are served, and resolves with a line for each. Definitions of a newer release stay
+ * unchanged. Rejects before any write if stored objects may have a version that this release does not know, because they would become unreadable. A
+ * second run changes nothing.
  */
 export async function installDefinitions(parts: InstallDefinitionsParts): Promise<readonly string[]> {
   const { definitions, release } = parts;

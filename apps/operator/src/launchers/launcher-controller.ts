@@ -179,8 +179,8 @@ function withAssignments({ launchers, assigned }: ReportsOfEpoch, newest: number
 }
 
 /**
- * One launcher for each pod of the gang: that of the pod which the cluster has under its name, and where none is seen the one that came last. One of a
- * pod that was replaced could otherwise stand for the launcher that took its place.
+ * One launcher for each pod of the gang: that of the pod in the cache, or the last one to report if the cache has none. Otherwise the launcher of a replaced
+ * pod could hide that of its successor.
  */
 function onePerPod(
   launchers: ReadonlyMap<string, PlacedLauncher>,
@@ -195,7 +195,7 @@ function onePerPod(
   return [...launchers].every(isIts) ? launchers : new Map([...launchers].filter(isIts));
 }
 
-/** Whether nothing but a change of what was said, or a new incarnation, could give reason to tell somebody something. */
+/** Whether only a new report or a new incarnation could require another message. */
 function isSettled(launchers: ReadonlyMap<string, PlacedLauncher>, gang: NewestGang | undefined): boolean {
   if (gang?.attempt.stage === 'Stopping' || gang?.attempt.stage === 'Ended') return true;
   const { epoch, incarnation: newest = 1 } = gang?.attempt ?? { epoch: undefined };

@@ -16,8 +16,7 @@ const MAX_NAMESPACES = 200;
 export const OTHER_NAMESPACES = '(others)';
 
 /**
- * Of the newest attempts that each status holds. Saves between steps are not told apart from steps: the operator keeps no curves. A job that cannot be read
- * counts as none.
+ * Sums the newest attempts in each status. Saves between steps count as steps, because the operator keeps no curves. A job that cannot be read is left out.
  */
 export function goodputTotals(jobs: Iterable<TrainingJob>, now: Date): readonly GoodputTotal[] {
   const byNamespace = new Map<string, Map<GoodputCategory, number>>();

@@ -4,7 +4,7 @@ import { sameFacts } from '../cluster/cached-node.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
 
-/** Admission over the operator's cache, told of every change of nodes, of what is said of them, and of GPUs under pods. Who watches jobs tells it of them. */
+/** Admission over the operator's cache. Follows changes of nodes, of stated facts about them, and of GPUs that pods hold; the watch of jobs reports jobs. */
 export function clusterAdmission(cache: ClusterCache, clock: { monotonicMs(): number }): Admission {
   const admission = new Admission(viewOf(cache, clock));
   cache.gpuUsage.onChange((node) => admission.gpusChanged(node));
