@@ -94,7 +94,7 @@ describe('a launcher that says that it has saved a checkpoint', () => {
     await save(1);
     script.jobDeleted(job);
     ports.forget(job.metadata.uid);
-    await expect(save(2)).rejects.toThrow('not seen here');
+    await expect(save(2)).rejects.toThrow('is not in the cache');
     expect(made).toHaveLength(1);
   });
 });
