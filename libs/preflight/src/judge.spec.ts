@@ -43,7 +43,7 @@ const everywhere = (podCount: number, change: Partial<PreflightFacts>): Record<n
 describe('a node is named', () => {
   it.each<[string, Partial<PreflightFacts>, RegExp]>([
     ['that shows a GPU less', { gpus: usual.gpus?.slice(1) }, /^7 GPUs are visible where the pod has 8$/],
-    ['that shows none', { gpus: [] }, /^0 GPUs are seen/],
+    ['that shows none', { gpus: [] }, /^0 GPUs are visible/],
     [
       'one of whose GPUs has less memory',
       { gpus: [{ name: 'H100', memoryBytes: 40 * GIB }, ...(usual.gpus ?? []).slice(1)] },

@@ -165,7 +165,7 @@ describe('variables for the NICs of a node', () => {
     [
       'that the template has too',
       { ...nics(ib), template: { spec: { containers: [{ name: 'trainer', env: ib.env }] } } },
-      /env NCCL_IB_HCA cannot be set: the trainer of the template has it already/,
+      /env NCCL_IB_HCA cannot be set: the trainer of the template sets it already/,
     ],
   ])('cannot be given %s', (_what, runtime, sentence) => {
     expect(saidOf(runtime)).toMatch(sentence);

@@ -121,8 +121,8 @@ function gpusPerNode({ spec, requirements, name }: Pair): string | undefined {
   if (wanted === undefined) return undefined;
   const { gpusPerNode: given } = spec.resources;
   if (given !== wanted) {
-    const actual = given === undefined ? 'is not given' : `is ${given}`;
-    return `resources.gpusPerNode ${actual}, and ${name} gives whole nodes of ${wanted}; set it to ${wanted}`;
+    const state = given === undefined ? 'is not given' : `is ${given}`;
+    return `resources.gpusPerNode ${state}, and ${name} gives whole nodes of ${wanted}; set it to ${wanted}`;
   }
   const gpus = gpuCount(spec.layout, spec.gpus);
   if (gpus % wanted === 0) return undefined;

@@ -16,7 +16,12 @@ export class CheckpointsController {
   }
 
   @Get('checkpoints')
-  @Answers({ status: 200, schema: CheckpointList, summary: 'Saved states, oldest first' })
+  @Answers({
+    status: 200,
+    schema: CheckpointList,
+    summary: 'Saved states, oldest first',
+    operationId: 'JobHistory_checkpoints',
+  })
   checkpoints(@Caller() caller: Principal, @AddressedJob() address: JobAddress): Promise<CheckpointList> {
     return this.#checkpoints.ofJob(caller, address);
   }
