@@ -22,6 +22,7 @@ export const FOLDER_ORDER = {
     'webhooks',
     'projects',
     'renderings',
+    'checkpoints',
     'jobs',
     'layouts',
     'plans',

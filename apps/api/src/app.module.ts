@@ -9,6 +9,8 @@ import { AuditModule } from './audit/audit.module.ts';
 import { AuditResolvers } from './audit/audit.resolvers.ts';
 import { AuthModule } from './auth/auth.module.ts';
 import type { Denials } from './auth/denials.ts';
+import { CheckpointsModule } from './checkpoints/checkpoints.module.ts';
+import { CheckpointsResolvers } from './checkpoints/checkpoints.resolvers.ts';
 import type { Config } from './config/config.ts';
 import { FabricModule } from './fabric/fabric.module.ts';
 import { FabricResolvers } from './fabric/fabric.resolvers.ts';
@@ -97,6 +99,7 @@ const FEATURES: readonly Type[] = [
   ProjectsModule,
   SignInModule,
   JobsModule,
+  CheckpointsModule,
   StreamsModule,
   LayoutsModule,
   PlansModule,
@@ -118,6 +121,7 @@ export const FEATURE_RESOLVERS: readonly Type<RootResolvers>[] = [
   GroupRoleResolvers,
   JobResolvers,
   JobRelationResolvers,
+  CheckpointsResolvers,
   LayoutResolvers,
   PlanResolvers,
   RenderingResolvers,

@@ -17,6 +17,8 @@ export interface StreamedEvent {
 export interface Answer {
   readonly status: number;
   readonly summary: string;
+  /** The `operationId` that clients know, if the handler has moved to another controller since. Absent: of controller and handler. */
+  readonly operationId?: string;
   /** Absent: no JSON body. */
   readonly schema?: z.ZodType;
   readonly contentType?: string;
@@ -99,7 +101,7 @@ function routeOf(controller: Type, name: string, handler: object): DeclaredRoute
   return {
     method: RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number] ?? 'GET',
     path: path.replace(/:(\w+)/g, '{$1}'),
-    name: `${controller.name.replace(/Controller$/, '')}_${name}`,
+    name: answer?.operationId ?? `${controller.name.replace(/Controller$/, '')}_${name}`,
     answer,
     parameters: [
       ...[...path.matchAll(/:(\w+)/g)].map(([, parameter = '']) => ({ in: 'path' as const, name: parameter })),

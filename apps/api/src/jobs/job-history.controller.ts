@@ -1,4 +1,4 @@
-import { CheckpointList, JobEventList, RankMap, StepList } from '@coxswain/api-types';
+import { JobEventList, RankMap, StepList } from '@coxswain/api-types';
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { Caller } from '../auth/auth.guard.ts';
 import type { Principal } from '../auth/principal.ts';
@@ -48,11 +48,5 @@ export class JobHistoryController {
   @Answers({ status: 200, schema: RankMap, summary: 'Which rank is where' })
   ranks(@Caller() caller: Principal, @AddressedJob() address: JobAddress): Promise<RankMap> {
     return this.#history.ranks(caller, address);
-  }
-
-  @Get('checkpoints')
-  @Answers({ status: 200, schema: CheckpointList, summary: 'Saved states, oldest first' })
-  checkpoints(@Caller() caller: Principal, @AddressedJob() address: JobAddress): Promise<CheckpointList> {
-    return this.#history.checkpoints(caller, address);
   }
 }

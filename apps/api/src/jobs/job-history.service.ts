@@ -1,12 +1,4 @@
-import type {
-  CheckpointList,
-  CheckpointRecord,
-  JobEvent,
-  JobEventList,
-  RankMap,
-  RankPlace,
-  StepList,
-} from '@coxswain/api-types';
+import type { JobEvent, JobEventList, RankMap, RankPlace, StepList } from '@coxswain/api-types';
 import { NODE_LABELS, type PlacementSpec, ranksOfPod, TrainingJobSpec } from '@coxswain/api-types';
 import { coordinatesOfRank } from '@coxswain/layout';
 import { podName } from '@coxswain/lifecycle';
@@ -21,11 +13,10 @@ import { type JobAddress, JobsService } from './jobs.service.ts';
 import { type PlacedJob, PlacedTraffic } from './placed-traffic.ts';
 import { withSeenNodes } from './rank-nodes.ts';
 import { recordedPlacement } from './recorded-placement.ts';
+import { type AnsweredJob, RelatedRows, WHICH_JOBS } from './related-rows.ts';
 
 /** Most events or steps of one answer. */
 export const MAX_HISTORY = 10_000;
-/** Most checkpoints of one answer: the newest. */
-export const MAX_LISTED_CHECKPOINTS = 1_000;
 
 /** For what a map of ranks can do without. */
 const PATIENCE_MS = 1_000;
@@ -40,35 +31,25 @@ export interface EventRow {
   readonly at: Date;
 }
 
-/** A row of `checkpoints` as the driver gives it. */
-export interface CheckpointRow {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly spec: Omit<CheckpointRecord, 'name' | 'uid' | 'namespace'>;
-  readonly state: CheckpointRecord['state'];
-  readonly message: string | null;
-  readonly created_at: Date;
-  readonly deleted_at: Date | null;
-}
-
-/** What a job has done and where: events, steps, ranks and checkpoints. Whoever may read the job may read these. */
+/** What a job has done and where: events, steps and ranks. Everybody who may read a job may read these. */
 @Injectable()
 export class JobHistoryService {
   readonly #cluster: Cluster;
   readonly #jobs: JobsService;
-
   readonly #nodes: SeenNodes;
+  readonly #related: RelatedRows;
   readonly #traffic = new PlacedTraffic();
 
   constructor(
     @Inject(CLUSTER) cluster: Cluster,
     @Inject(JobsService) jobs: JobsService,
     @Inject(SeenNodes) nodes: SeenNodes,
+    @Inject(RelatedRows) related: RelatedRows,
   ) {
     this.#cluster = cluster;
     this.#jobs = jobs;
     this.#nodes = nodes;
+    this.#related = related;
   }
 
   async events(principal: Principal, address: JobAddress, after: number): Promise<JobEventList> {
@@ -139,20 +120,17 @@ export class JobHistoryService {
     };
   }
 
-  checkpoints(principal: Principal, address: JobAddress): Promise<CheckpointList> {
-    return this.#jobs.reading(principal, address, (sql, row) => this.#checkpointsOf(sql, row));
-  }
-
-  async #checkpointsOf(sql: Sql, row: JobRow): Promise<CheckpointList> {
-    const found = await sql.query<CheckpointRow>(
-      // A UID is no secret: an object of another namespace that carries it is somebody else’s.
-      `SELECT * FROM (
-         SELECT * FROM checkpoints WHERE cluster_id = $1 AND job_uid = $2 AND namespace = $3
-          ORDER BY created_at DESC, name DESC LIMIT ${MAX_LISTED_CHECKPOINTS}
-       ) AS newest ORDER BY created_at, name`,
-      [this.#cluster.id, row.uid, row.namespace],
-    );
-    return { items: found.rows.map((checkpoint) => toCheckpointRecord(checkpoint, row.id)) };
+  /** The newest `limit` events of each of these jobs, oldest first, in one query of the database. */
+  eventsOfJobs(principal: Principal, jobs: readonly AnsweredJob[], limit: number): Promise<readonly JobEventList[]> {
+    return this.#related.perJob<EventRow, JobEvent>(principal, jobs, {
+      query: (which) => [
+        `SELECT j.id AS job_id, e.id, e.type, e.severity, e.epoch, e.message, e.at
+           FROM jobs j CROSS JOIN LATERAL (SELECT * FROM job_events WHERE job_id = j.id ORDER BY id DESC LIMIT $4) AS e
+          WHERE ${WHICH_JOBS} ORDER BY e.id`,
+        [...which, limit],
+      ],
+      toItem: toJobEvent,
+    });
   }
 
   /** Events after an id, oldest first. */
@@ -195,21 +173,6 @@ function positionOf(
 ): Pick<RankPlace, 'tensorIndex' | 'contextIndex' | 'dataIndex' | 'pipelineIndex'> {
   const { tensorIndex, contextIndex, dataIndex, pipelineIndex } = coordinatesOfRank(layout, rank);
   return { tensorIndex, contextIndex, dataIndex, pipelineIndex };
-}
-
-/** A checkpoint as it is answered. */
-export function toCheckpointRecord(row: CheckpointRow, jobId: string): CheckpointRecord {
-  return {
-    ...row.spec,
-    name: row.name,
-    uid: row.uid,
-    namespace: row.namespace,
-    jobId,
-    state: row.state,
-    message: row.message,
-    createdAt: row.created_at.toISOString(),
-    deletedAt: row.deleted_at?.toISOString() ?? null,
-  };
 }
 
 /** An event as it is answered. */

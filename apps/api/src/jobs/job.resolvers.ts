@@ -6,7 +6,7 @@ import { isItemFieldAsked } from '../graphql/selected-fields.ts';
 import { idempotencyKeyOf } from '../http/idempotency-key.ts';
 import { pageRows } from '../http/page-query.ts';
 import { parse } from '../http/validation.ts';
-import { JobHistoryService, MAX_HISTORY, MAX_LISTED_CHECKPOINTS } from './job-history.service.ts';
+import { JobHistoryService, MAX_HISTORY } from './job-history.service.ts';
 import { EventsQuery, JobsQuery, stepRows, StepsQuery } from './job-queries.ts';
 import { type JobAddress, JobsService } from './jobs.service.ts';
 
@@ -47,10 +47,6 @@ function jobQueries(jobs: JobsService): RootFields {
 
 function historyQueries(history: JobHistoryService): RootFields {
   return {
-    checkpoints: list<OfJob>(
-      () => MAX_LISTED_CHECKPOINTS,
-      (job, { principal }) => history.checkpoints(principal, job),
-    ),
     events: list<OfJob>(
       () => MAX_HISTORY,
       ({ project, jobId, ...query }, { principal }) =>

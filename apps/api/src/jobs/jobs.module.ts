@@ -3,16 +3,16 @@ import { FabricModule } from '../fabric/fabric.module.ts';
 import { JobHistoryController } from './job-history.controller.ts';
 import { JobHistoryService } from './job-history.service.ts';
 import { JobRelationResolvers } from './job-relation.resolvers.ts';
-import { JobRelationsService } from './job-relations.service.ts';
 import { JobResolvers } from './job.resolvers.ts';
 import { JobsController } from './jobs.controller.ts';
 import { JobsService } from './jobs.service.ts';
+import { RelatedRows } from './related-rows.ts';
 
 /** Jobs: what people ask for, and what became of it. */
 @Module({
   imports: [FabricModule],
   controllers: [JobsController, JobHistoryController],
-  providers: [JobsService, JobHistoryService, JobRelationsService, JobResolvers, JobRelationResolvers],
-  exports: [JobsService, JobHistoryService, JobResolvers, JobRelationResolvers],
+  providers: [JobsService, JobHistoryService, RelatedRows, JobResolvers, JobRelationResolvers],
+  exports: [JobsService, JobHistoryService, RelatedRows, JobResolvers, JobRelationResolvers],
 })
 export class JobsModule {}

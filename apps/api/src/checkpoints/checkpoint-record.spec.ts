@@ -1,0 +1,18 @@
+import { aCheckpointRecord } from '@coxswain/api-types/testing';
+import { toCheckpointRecord } from './checkpoint-record.ts';
+
+describe('a checkpoint as it is answered', () => {
+  const want = aCheckpointRecord({ jobId: 'job-1', createdAt: '2026-01-01T00:05:00.000Z' });
+  const { name, uid, namespace, state, message, jobId: _job, createdAt: _created, deletedAt: _deleted, ...spec } = want;
+  const created = new Date('2026-01-01T00:05:00Z');
+  const row = { name, uid, namespace, spec, state, message, created_at: created, deleted_at: null };
+
+  it('has the fields of its resource, and the job that it belongs to', () => {
+    expect(toCheckpointRecord(row as never, 'job-1')).toEqual(want);
+  });
+
+  it('says when its object was deleted', () => {
+    const deleted = { ...row, deleted_at: new Date('2026-01-02T00:00:00Z') };
+    expect(toCheckpointRecord(deleted as never, 'job-1').deletedAt).toBe('2026-01-02T00:00:00.000Z');
+  });
+});
