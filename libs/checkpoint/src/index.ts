@@ -12,4 +12,4 @@ export { CheckpointManifest } from './manifest.ts';
 export { newestRestorable } from './newest-restorable.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';
-export { whyNotLoadedBy } from './who-loads.ts';
+export { whyNotLoadedBy } from './load-refusal.ts';

@@ -24,7 +24,7 @@ import {
   type RenderContext,
   type Rendering,
 } from './rendering.ts';
-import { unfitText } from './unfit-text.ts';
+import { unfitText } from './text-refusal.ts';
 
 /** Linux takes no longer argument (MAX_ARG_STRLEN, with the NUL at its end). */
 const MAX_ARGUMENT_BYTES = 131_071;

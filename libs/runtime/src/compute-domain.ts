@@ -5,7 +5,7 @@
  */
 import { CONTAINERS } from '@coxswain/api-types';
 import { type Json, list, record } from './json.ts';
-import { partsOf } from './parts.ts';
+import { partsOf } from './template-parts.ts';
 
 export const COMPUTE_DOMAINS = { group: 'resource.nvidia.com', version: 'v1beta1', plural: 'computedomains' } as const;
 

@@ -9,7 +9,7 @@ import {
 } from '@coxswain/api-types';
 import { quantityOf } from '@coxswain/units';
 import { list, record } from './json.ts';
-import { partsOf, trainerImageOf } from './parts.ts';
+import { partsOf, trainerImageOf } from './template-parts.ts';
 
 /** What a runtime asks of jobs that use it. */
 export interface AsksOfJobs {

@@ -4,7 +4,7 @@
  */
 import { SECRET_PREFIX } from '@coxswain/api-types';
 import { isRecord, type Json } from './json.ts';
-import type { Problem } from './operators-own.ts';
+import type { Problem } from './operator-fields.ts';
 
 /** 'any': whatever is below it. A list: every item alike. A function: why this value is not allowed; undefined where it is. */
 type Allowed = 'any' | { readonly [field: string]: Allowed } | readonly [Allowed] | Check;

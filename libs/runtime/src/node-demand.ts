@@ -1,6 +1,6 @@
 import { deviceCount, isDevice, type NodeDemand } from '@coxswain/fabric';
 import { type Json, list, texts } from './json.ts';
-import { devicesAskedBy, partsOf } from './parts.ts';
+import { devicesAskedBy, partsOf } from './template-parts.ts';
 
 const known = new WeakMap<Json, NodeDemand>();
 

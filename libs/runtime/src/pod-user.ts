@@ -2,7 +2,7 @@
 import { CONTAINERS, type RuntimeSnapshot } from '@coxswain/api-types';
 import { type Json, list, record } from './json.ts';
 import { nodeDemandOf } from './node-demand.ts';
-import { partsOf } from './parts.ts';
+import { partsOf } from './template-parts.ts';
 
 const HOME = { volume: 'coxswain-home', path: '/coxswain/home' } as const;
 const OURS: readonly unknown[] = [CONTAINERS.trainer, CONTAINERS.install];

@@ -1,8 +1,8 @@
 import { type RuntimeSnapshot, sourcedCommand } from '@coxswain/api-types';
 import { withChannel } from './compute-domain.ts';
 import { type Json, list, record } from './json.ts';
-import { partsOf } from './parts.ts';
-import { plainPath } from './plain-path.ts';
+import { partsOf } from './template-parts.ts';
+import { plainPath } from './normalize-path.ts';
 
 /**
  * The pod with what its runtime adds. What the operator writes stands: of what both give, lists are joined with ours first, requested amounts and

@@ -11,7 +11,7 @@ import { cutText } from '@coxswain/safe-text';
 import { isRecord, type Json, record } from './json.ts';
 import { beyondNamespace } from './namespace-rules.ts';
 import { type AsksOfJobs, disagreement } from './job-bounds.ts';
-import { operatorsOwn, type Problem, unfitVariables } from './operators-own.ts';
+import { operatorsOwn, type Problem, unfitVariables } from './operator-fields.ts';
 import { misshapen } from './shape.ts';
 
 /** A runtime as far as decisions ask for it. */

@@ -1,7 +1,7 @@
 /** What is joined with the operator's pod has the shape that Kubernetes gives it: of anything else there would be nothing to join, and nobody would hear of it. */
 import { isRecord, type Json, list, record } from './json.ts';
-import type { Problem } from './operators-own.ts';
-import { partsOf } from './parts.ts';
+import type { Problem } from './operator-fields.ts';
+import { partsOf } from './template-parts.ts';
 
 const OBJECT = 'it must be an object';
 const LIST = 'it must be a list of objects';

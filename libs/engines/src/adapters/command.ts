@@ -1,6 +1,6 @@
 import type { EffectiveSpec } from '@coxswain/api-types';
 import { literally, plainly, refused, type Rendering } from '../rendering.ts';
-import { beyondEngine } from './beyond-engine.ts';
+import { beyondEngine } from './unsupported-option.ts';
 import { userEnvironment } from './user-environment.ts';
 
 /** `command`: the program as given. It reads directories from the COXSWAIN_ variables of its rank. */

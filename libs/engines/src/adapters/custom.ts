@@ -1,9 +1,9 @@
 /** `custom`: a program of the user's, told the job by placeholders in its arguments and by the job file. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import { refused, type Rendering } from '../rendering.ts';
-import { beyondEngine } from './beyond-engine.ts';
+import { beyondEngine } from './unsupported-option.ts';
 import { jobFile } from './job-file.ts';
-import { onlyInJobFile } from './script-words.ts';
+import { onlyInJobFile } from './job-file-fields.ts';
 import { scriptOf } from './script.ts';
 import { userEnvironment } from './user-environment.ts';
 

@@ -1,9 +1,9 @@
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { EngineRefusal } from '../engine-refusal.ts';
-import { RESUME_ARGUMENTS } from '../megatron/checkpoint-words.ts';
-import { megatronWords, wordRefusals } from '../megatron/megatron-words.ts';
+import { RESUME_ARGUMENTS } from '../megatron/checkpoint-arguments.ts';
+import { megatronWords, wordRefusals } from '../megatron/megatron-arguments.ts';
 import { MEGATRON_RELEASES, megatronRelease, type MegatronRelease } from '../megatron/releases.ts';
-import type { Asked, Told } from '../megatron/told.ts';
+import type { Asked, Told } from '../megatron/rendered-field.ts';
 import { argumentRefusal } from '../megatron/user-arguments.ts';
 import { modelOfJob } from '../model-of-job.ts';
 import { literally, refused, type RenderContext, type Rendering } from '../rendering.ts';

@@ -3,7 +3,7 @@ import type { EffectiveSpec, ModelSpec } from '@coxswain/api-types';
 import type { ModelShape } from '@coxswain/layout';
 import type { EngineRefusal } from '../engine-refusal.ts';
 import { modelOfJob } from '../model-of-job.ts';
-import { ratesOutlastTraining, ratesRise } from '../said-together.ts';
+import { ratesOutlastTraining, ratesRise } from '../training-checks.ts';
 import { lacking } from './check.ts';
 
 /** The first refusal; undefined where the engine can run the spec as far as its layout allows. */

@@ -2,7 +2,7 @@ import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec, stepsOf } from '@coxswain
 import { modelOfJob } from '../model-of-job.ts';
 import { dataPathOf } from '../paths.ts';
 import { literally, plainly, refused, type Rendering } from '../rendering.ts';
-import { beyondEngine } from './beyond-engine.ts';
+import { beyondEngine } from './unsupported-option.ts';
 import { referenceRefusal } from './reference-refusal.ts';
 import { userEnvironment } from './user-environment.ts';
 

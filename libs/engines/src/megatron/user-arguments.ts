@@ -3,7 +3,7 @@ import { nearestWord } from '@coxswain/layout';
 import type { EngineRefusal } from '../engine-refusal.ts';
 import { ownerOf } from './owned-options.ts';
 import { readArguments } from './read-arguments.ts';
-import type { Asked, Told } from './told.ts';
+import type { Asked, Told } from './rendered-field.ts';
 
 /** The first refusal; undefined where all of `engine.args` may stand behind what is told. */
 export function argumentRefusal({ spec, release, program }: Asked, told: readonly Told[]): EngineRefusal | undefined {

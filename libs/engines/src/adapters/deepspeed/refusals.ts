@@ -1,6 +1,6 @@
 /** What can DeepSpeed not do of a job, though some of it is no error to it? */
 import type { EffectiveSpec } from '@coxswain/api-types';
-import { optimizersDiffer, ratesOutlastTraining, ratesRise } from '../../said-together.ts';
+import { optimizersDiffer, ratesOutlastTraining, ratesRise } from '../../training-checks.ts';
 import { type Check, lacking, needs } from '../check.ts';
 import { isAutomatic, OPTIMIZERS } from './config.ts';
 

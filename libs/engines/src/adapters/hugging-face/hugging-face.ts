@@ -3,12 +3,12 @@ import { ENGINE_RELEASES, type EffectiveSpec, RANK_ENV } from '@coxswain/api-typ
 import { type EngineFile, literally, refused, type Rendering } from '../../rendering.ts';
 import { savedCheckpoints } from '../../saved-checkpoints.ts';
 import { argumentRefusal, commandRefusal } from '../arguments.ts';
-import { beyondEngine } from '../beyond-engine.ts';
+import { beyondEngine } from '../unsupported-option.ts';
 import { firstRefusal, type Json } from '../check.ts';
 import { deepSpeedConfig } from '../deepspeed/config.ts';
-import { idleWords } from '../idle-words.ts';
+import { idleWords } from '../ignored-fields.ts';
 import { jobFile } from '../job-file.ts';
-import { onlyInJobFile } from '../script-words.ts';
+import { onlyInJobFile } from '../job-file-fields.ts';
 import { scriptOf } from '../script.ts';
 import { userEnvironment } from '../user-environment.ts';
 import { ownerOf } from './owners.ts';

@@ -1,7 +1,7 @@
 /** What can Trainer not do of a job? */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { ParallelLayout } from '@coxswain/layout';
-import { ratesOutlastTraining, ratesRise } from '../../said-together.ts';
+import { ratesOutlastTraining, ratesRise } from '../../training-checks.ts';
 import { type Check, firstRefusal, lacking, needs } from '../check.ts';
 import { REFUSALS as OF_DEEPSPEED } from '../deepspeed/refusals.ts';
 

@@ -1,5 +1,5 @@
 /** What a job decides by leaving it out: a recipe may have it otherwise, and its layout was planned and checked without. */
-import type { Asked } from '../../megatron/told.ts';
+import type { Asked } from '../../megatron/rendered-field.ts';
 import type { Settings } from './settings.ts';
 
 type Decided = readonly [field: string, settings: Settings];

@@ -1,6 +1,6 @@
 /** What this release of Megatron-Bridge cannot do, though the Megatron-LM inside it can. */
 import type { EngineRefusal } from '../../engine-refusal.ts';
-import type { Asked, Told } from '../../megatron/told.ts';
+import type { Asked, Told } from '../../megatron/rendered-field.ts';
 import type { Json } from '../check.ts';
 import { bridgeRelease, type Provider } from './fields.ts';
 import { settingsOfFlag } from './settings.ts';

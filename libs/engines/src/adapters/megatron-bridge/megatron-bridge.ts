@@ -1,9 +1,9 @@
 /** `megatron-bridge`: Megatron-LM's core, told by a configuration in Python that a recipe may begin. */
 import { type EffectiveSpec, RANK_ENV } from '@coxswain/api-types';
-import { RESUME_ARGUMENTS } from '../../megatron/checkpoint-words.ts';
-import { megatronWords, wordRefusals } from '../../megatron/megatron-words.ts';
+import { RESUME_ARGUMENTS } from '../../megatron/checkpoint-arguments.ts';
+import { megatronWords, wordRefusals } from '../../megatron/megatron-arguments.ts';
 import { megatronRelease } from '../../megatron/releases.ts';
-import type { Asked, Told } from '../../megatron/told.ts';
+import type { Asked, Told } from '../../megatron/rendered-field.ts';
 import { literally, refused, type RenderContext, type Rendering } from '../../rendering.ts';
 import { savedCheckpoints } from '../../saved-checkpoints.ts';
 import { given, type Json } from '../check.ts';

@@ -2,7 +2,7 @@
 import { nearestWord } from '@coxswain/layout';
 import type { EngineRefusal } from '../../engine-refusal.ts';
 import { ownerOf } from '../../megatron/owned-options.ts';
-import type { Asked } from '../../megatron/told.ts';
+import type { Asked } from '../../megatron/rendered-field.ts';
 import { decidedBy } from './decided.ts';
 import { bridgeRelease, type BridgeRelease } from './fields.ts';
 import { flagsOfField } from './settings.ts';

@@ -1,5 +1,5 @@
 /** Number formats: Megatron-Bridge lays them over model, optimizer and gradients at once (training/mixed_precision.py). */
-import type { Told } from '../../megatron/told.ts';
+import type { Told } from '../../megatron/rendered-field.ts';
 import { given, type Json } from '../check.ts';
 
 export type MixedPrecision = Readonly<Record<string, Json>>;

@@ -1,5 +1,5 @@
 /** What Megatron-LM's parser would be told, as fields of Megatron-Bridge's configuration. */
-import type { Asked, Told } from '../../megatron/told.ts';
+import type { Asked, Told } from '../../megatron/rendered-field.ts';
 import type { Option } from '../../megatron/option-table.ts';
 import type { Json } from '../check.ts';
 

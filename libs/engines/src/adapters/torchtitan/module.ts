@@ -8,7 +8,7 @@ import { type Check, given, type Json, lacking } from '../check.ts';
 import { modelOf, modelRefusal } from './model.ts';
 import program from './module.generated.json' with { type: 'json' };
 import { settingsOf } from './settings.ts';
-import type { Told } from './told.ts';
+import type { Told } from './rendered-files.ts';
 
 /** Name of the Python module, and of its file. */
 const MODULE = 'coxswain_torchtitan';

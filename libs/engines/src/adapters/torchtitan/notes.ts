@@ -1,6 +1,6 @@
 /** What TorchTitan does in its own way, for whoever reads what is run. */
 import type { EffectiveSpec } from '@coxswain/api-types';
-import { idleWords } from '../idle-words.ts';
+import { idleWords } from '../ignored-fields.ts';
 
 interface Note {
   readonly applies: (spec: EffectiveSpec, isToml: boolean) => boolean;

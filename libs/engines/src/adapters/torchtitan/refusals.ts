@@ -3,7 +3,7 @@ import type { EffectiveSpec } from '@coxswain/api-types';
 import { startFormats } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
 import { modelOfJob } from '../../model-of-job.ts';
-import { optimizersDiffer, ratesOutlastTraining, ratesRise } from '../../said-together.ts';
+import { optimizersDiffer, ratesOutlastTraining, ratesRise } from '../../training-checks.ts';
 import { type Check, lacking, needs } from '../check.ts';
 import { dataDegrees, dataRefusal } from './data-degrees.ts';
 import { pipelineRefusal } from './pipeline.ts';

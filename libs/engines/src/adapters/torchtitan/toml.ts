@@ -7,7 +7,7 @@ import { literally } from '../../rendering.ts';
 import { type Check, given, type Json, lacking } from '../check.ts';
 import { presetOf } from '../../published-model.ts';
 import { settingsOf } from './settings.ts';
-import type { Told } from './told.ts';
+import type { Told } from './rendered-files.ts';
 
 const FILE = 'torchtitan.toml';
 const ENGINE = 'torchtitan up to v0.2.2';

@@ -2,7 +2,7 @@
 import { ENGINE_RELEASES, type EffectiveSpec, RANK_ENV } from '@coxswain/api-types';
 import { refused, type Rendering } from '../../rendering.ts';
 import { savedCheckpoints } from '../../saved-checkpoints.ts';
-import { beyondEngine } from '../beyond-engine.ts';
+import { beyondEngine } from '../unsupported-option.ts';
 import { firstRefusal } from '../check.ts';
 import { userEnvironment } from '../user-environment.ts';
 import { argumentsRefusal } from './arguments.ts';

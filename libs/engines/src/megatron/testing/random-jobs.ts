@@ -2,7 +2,7 @@
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { EngineRefusal } from '../../engine-refusal.ts';
 import { argumentsOf, askedOf, variablesOf } from '../../adapters/megatron-lm.ts';
-import { megatronWords, wordRefusals } from '../megatron-words.ts';
+import { megatronWords, wordRefusals } from '../megatron-arguments.ts';
 import type { MegatronRelease } from '../releases.ts';
 import { worldSize } from '@coxswain/layout';
 import { BROKEN_RULES, type BrokenRule } from './broken-rules.ts';

@@ -2,20 +2,20 @@
 import type { EffectiveSpec } from '@coxswain/api-types';
 import { engineSupport, layoutViolations, type ModelShape } from '@coxswain/layout';
 import type { EngineRefusal } from '../engine-refusal.ts';
-import { checkpointWords } from './checkpoint-words.ts';
-import { communicationWords } from './communication-words.ts';
-import { dataWords } from './data-words.ts';
-import { gridWords } from './grid-words.ts';
-import { kernelWords } from './kernel-words.ts';
-import { isSaidBy, wordsOf } from './leaves.ts';
-import { memoryWords } from './memory-words.ts';
-import { modelWords } from './model-words.ts';
-import { pipelineWords } from './pipeline-words.ts';
+import { checkpointWords } from './checkpoint-arguments.ts';
+import { communicationWords } from './communication-arguments.ts';
+import { dataWords } from './data-arguments.ts';
+import { gridWords } from './grid-arguments.ts';
+import { kernelWords } from './kernel-arguments.ts';
+import { isSaidBy, wordsOf } from './fields-of-job.ts';
+import { memoryWords } from './memory-arguments.ts';
+import { modelWords } from './model-arguments.ts';
+import { pipelineWords } from './pipeline-arguments.ts';
 import { releasesWith } from './releases.ts';
-import { sequenceWords } from './sequence-words.ts';
-import { stateWords } from './state-words.ts';
-import type { Asked, Told } from './told.ts';
-import { trainingWords } from './training-words.ts';
+import { sequenceWords } from './sequence-arguments.ts';
+import { stateWords } from './state-arguments.ts';
+import type { Asked, Told } from './rendered-field.ts';
+import { trainingWords } from './training-arguments.ts';
 import { AS_THE_RULE_SAYS, saidOfLayout } from '../layout-refusal.ts';
 
 /** In the order in which people read them: the model first, then how it is divided, then how long it trains. */

@@ -1,6 +1,6 @@
 /** How is overlap, and the network of each kind of group, told to Megatron-LM? */
-import { type Asked, flag, flagOf, kept, refuse, switchOf, type Told, variable } from './told.ts';
-import { isFsdp, stateImplementation } from './state-words.ts';
+import { type Asked, flag, flagOf, kept, refuse, switchOf, type Told, variable } from './rendered-field.ts';
+import { isFsdp, stateImplementation } from './state-arguments.ts';
 
 type Policy = NonNullable<Asked['layout']['communication']>;
 

@@ -1,7 +1,7 @@
 /** How are the sizes of a model told to Megatron-LM? */
 import type { ModelShape } from '@coxswain/layout';
-import { publishedWords } from './published-words.ts';
-import { type Asked, byDefault, flag, flagOf, kept, note, refuse, switchOf, type Told } from './told.ts';
+import { publishedWords } from './published-arguments.ts';
+import { type Asked, byDefault, flag, flagOf, kept, note, refuse, switchOf, type Told } from './rendered-field.ts';
 
 export function modelWords(asked: Asked): readonly Told[] {
   const { shape, spec } = asked;

@@ -1,7 +1,7 @@
 /** How is it told to Megatron-LM what it trains on? */
 import { POD_PATHS } from '@coxswain/api-types';
 import { inside } from '../paths.ts';
-import { type Asked, byDefault, flag, kept, refuse, type Told } from './told.ts';
+import { type Asked, byDefault, flag, kept, refuse, type Told } from './rendered-field.ts';
 
 type Data = NonNullable<Asked['spec']['data']>;
 

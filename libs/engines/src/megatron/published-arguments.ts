@@ -10,7 +10,7 @@ import {
   type YarnScaling,
   yarnOf,
 } from '../published-model.ts';
-import { type Asked, byDefault, flag, note, type Told } from './told.ts';
+import { type Asked, byDefault, flag, note, type Told } from './rendered-field.ts';
 
 /**
  * Sizes alone give another model: with another base its positions are others, and weights that were trained otherwise are worth nothing. What a config.json says is

@@ -5,7 +5,7 @@
  */
 import { CONTAINERS } from '@coxswain/api-types';
 import { type Json, list } from './json.ts';
-import { partsOf } from './parts.ts';
+import { partsOf } from './template-parts.ts';
 
 /** Set equally in every pod; whatever a runtime says of them, for nodes of one class or all, is left out. */
 const SOCKETS: Readonly<Record<string, string>> = { NCCL_NET: 'Socket', NCCL_IB_DISABLE: '1' };

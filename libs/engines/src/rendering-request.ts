@@ -8,7 +8,7 @@ import {
   TrainingJobSpec,
 } from '@coxswain/api-types';
 import { engineSupport, type LayoutEngine, type ParallelLayout } from '@coxswain/layout';
-import { judgedRendering, refusedRendering } from './answered-rendering.ts';
+import { judgedRendering, refusedRendering } from './rendering-answer.ts';
 import { isEngineName } from './engine-list.ts';
 
 /** What is assumed where nobody says it. */

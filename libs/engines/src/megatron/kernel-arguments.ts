@@ -1,7 +1,7 @@
 /** How are kernels and number formats told to Megatron-LM? */
 import { algorithmOf, servesSoftmax } from '@coxswain/layout';
-import { graphWords } from './graph-words.ts';
-import { type Asked, flag, kept, note, refuse, type Told, variable } from './told.ts';
+import { graphWords } from './graph-arguments.ts';
+import { type Asked, flag, kept, note, refuse, type Told, variable } from './rendered-field.ts';
 
 type Kernel = NonNullable<Asked['layout']['kernel']>;
 

@@ -1,6 +1,6 @@
 /** How are CUDA graphs told to Megatron-LM? Beside experts, whose numbers of tokens change with each step, a graph has to leave them out or give them room. */
 import { releasesWith } from './releases.ts';
-import { type Asked, flag, kept, note, refuse, type Told, variable } from './told.ts';
+import { type Asked, flag, kept, note, refuse, type Told, variable } from './rendered-field.ts';
 
 const FIELD = 'layout.kernel.cudaGraphs';
 

@@ -1,5 +1,5 @@
 /** How are schedule and stages of a pipeline told to Megatron-LM? */
-import { type Asked, flag, flagOf, kept, refuse, type Told } from './told.ts';
+import { type Asked, flag, flagOf, kept, refuse, type Told } from './rendered-field.ts';
 
 type Plan = NonNullable<Asked['layout']['pipeline']>;
 

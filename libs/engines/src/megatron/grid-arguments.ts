@@ -1,6 +1,6 @@
 /** How are the degrees of a layout, the order of its ranks and its experts told to Megatron-LM? */
 import type { RankAxis } from '@coxswain/layout';
-import { type Asked, byDefault, flag, flagOf, kept, note, refuse, switchOf, type Told } from './told.ts';
+import { type Asked, byDefault, flag, flagOf, kept, note, refuse, switchOf, type Told } from './rendered-field.ts';
 
 export function gridWords(asked: Asked): readonly Told[] {
   const { layout } = asked;

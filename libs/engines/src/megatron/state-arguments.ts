@@ -1,5 +1,5 @@
 /** How is it told to Megatron-LM how parameters, gradients and optimizer states are held? */
-import { type Asked, flag, flagOf, kept, refuse, type Told } from './told.ts';
+import { type Asked, flag, flagOf, kept, refuse, type Told } from './rendered-field.ts';
 
 type States = NonNullable<Asked['layout']['states']>;
 type Implementation = NonNullable<States['implementation']>;

@@ -1,5 +1,5 @@
 import { aLayout } from '@coxswain/layout/testing';
-import { whyNotLoadedBy } from './who-loads.ts';
+import { whyNotLoadedBy } from './load-refusal.ts';
 
 type Layout = Parameters<typeof aLayout>[0];
 

@@ -3,8 +3,8 @@ import { POD_PATHS } from '@coxswain/api-types';
 import { megatronFormat, startFormats, TORCH_DIST, torchDistConverter } from '@coxswain/checkpoint';
 import { FORMAT_OF_SHARDING, type LayoutCheckpointFormat } from '@coxswain/layout';
 import { inside } from '../paths.ts';
-import { type Asked, byDefault, flag, flagOf, kept, note, refuse, switchOf, type Told } from './told.ts';
-import { isFsdp, stateImplementation } from './state-words.ts';
+import { type Asked, byDefault, flag, flagOf, kept, note, refuse, switchOf, type Told } from './rendered-field.ts';
+import { isFsdp, stateImplementation } from './state-arguments.ts';
 
 /** The format that fits every state that FSDP does not shard. */
 const PLAIN_FORMAT = TORCH_DIST.megatron.layoutFormat;

@@ -1,8 +1,8 @@
 /** How is it told to Megatron-LM how long and with which rates a model is trained? */
 import { DEFAULT_MICRO_BATCH_SIZE, stepsOf } from '@coxswain/api-types';
-import { ratesRise } from '../said-together.ts';
-import { type Asked, byDefault, flag, flagOf, kept, refuse, type Told } from './told.ts';
-import { optimizerOf } from './state-words.ts';
+import { ratesRise } from '../training-checks.ts';
+import { type Asked, byDefault, flag, flagOf, kept, refuse, type Told } from './rendered-field.ts';
+import { optimizerOf } from './state-arguments.ts';
 
 type Training = NonNullable<Asked['spec']['training']>;
 

@@ -1,5 +1,5 @@
 import { RenderingRequest } from '@coxswain/api-types';
-import { askedRendering } from './asked-rendering.ts';
+import { askedRendering } from './rendering-request.ts';
 
 const model = { preset: 'llama-3.1-8b', sequenceLength: 8192 };
 const ask = (request: object) => askedRendering(RenderingRequest.parse(request));

@@ -1,8 +1,8 @@
 /** What no runtime may write, because the operator does. */
 import { API_GROUP, CONTAINERS, GPU_RESOURCE, type NicEnvironment, POD_PATHS } from '@coxswain/api-types';
 import { type Json, list, record } from './json.ts';
-import { devicesAskedBy, partsOf } from './parts.ts';
-import { plainPath } from './plain-path.ts';
+import { devicesAskedBy, partsOf } from './template-parts.ts';
+import { plainPath } from './normalize-path.ts';
 
 /** A field, as it is written in the runtime, and what to know about it. */
 export interface Problem {

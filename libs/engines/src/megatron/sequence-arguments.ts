@@ -1,5 +1,5 @@
 /** How is it told to Megatron-LM how the tokens of a sample are divided? */
-import { type Asked, flag, kept, note, refuse, switchOf, type Told } from './told.ts';
+import { type Asked, flag, kept, note, refuse, switchOf, type Told } from './rendered-field.ts';
 
 type Plan = NonNullable<Asked['layout']['sequence']>;
 type Algorithm = NonNullable<Plan['contextAlgorithm']>;

@@ -1,5 +1,5 @@
 /** How is it told to Megatron-LM what is recomputed and what lives outside the GPU? */
-import { type Asked, flag, flagOf, kept, note, refuse, switchOf, type Told, variable } from './told.ts';
+import { type Asked, flag, flagOf, kept, note, refuse, switchOf, type Told, variable } from './rendered-field.ts';
 
 type Memory = NonNullable<Asked['layout']['memory']>;
 type Offload = NonNullable<Memory['offload']>[number];
