@@ -1,22 +1,24 @@
 /**
- * How do the nodes of a gang share memory over NVLink? By a ComputeDomain of NVIDIA's DRA driver, from which each trainer claims a channel. Each gang has its
- * own, named like it: a domain that outlives a node keeps its peers' memory and addresses, so nothing of an earlier one is ever used again.
+ * Gives the nodes of a gang shared memory over NVLink: a ComputeDomain of NVIDIA’s DRA driver, from which each trainer claims a
+ * channel. Each gang has its own, named like the gang. A domain that outlives a node keeps the memory and the addresses of its
+ * peers, so no domain is ever reused.
  * Source: NVIDIA/k8s-dra-driver-gpu, api/nvidia.com/resource/v1beta1/computedomain.go; issues 1418, 1447 and 1479 there.
  */
 import { CONTAINERS } from '@coxswain/api-types';
 import { type Json, list, record } from './json.ts';
-import { partsOf } from './template-parts.ts';
+import { templateParts } from './template-parts.ts';
 
+/** The resource of NVIDIA's DRA driver. */
 export const COMPUTE_DOMAINS = { group: 'resource.nvidia.com', version: 'v1beta1', plural: 'computedomains' } as const;
 
 const CLAIM = 'coxswain-compute-domain';
 
-/** What the driver makes the template of channel claims under. */
+/** Name of the claim template that the driver creates. */
 function channelTemplateOf(gang: string): string {
   return `${gang}-channel`;
 }
 
-/** The domain of that gang; `metadata` is whose it is. With no number of nodes it begins with whichever come. */
+/** The ComputeDomain of a gang; `metadata` has its owner and labels. With 0 nodes it starts with whichever nodes join. */
 export function computeDomainOf(gang: string, metadata: Json): Json {
   return {
     apiVersion: `${COMPUTE_DOMAINS.group}/${COMPUTE_DOMAINS.version}`,
@@ -26,9 +28,9 @@ export function computeDomainOf(gang: string, metadata: Json): Json {
   };
 }
 
-/** The pod whose trainer has a channel of its gang's domain. */
+/** The pod whose trainer claims a channel of its gang’s domain. */
 export function withChannel(pod: Json, gang: string): Json {
-  const { spec } = partsOf(pod);
+  const { spec } = templateParts(pod);
   const claim = { name: CLAIM, resourceClaimTemplateName: channelTemplateOf(gang) };
   return {
     ...pod,

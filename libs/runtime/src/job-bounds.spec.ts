@@ -48,25 +48,25 @@ describe('a runtime', () => {
       'of another registry',
       ofRegistry,
       image('docker.io/team/image:1'),
-      /^engine\.image "docker\.io\/team\/image:1" may not be used with ClusterTrainingRuntime lab, which takes those of "registry\.example\.com\/", "nvcr/,
+      /^engine\.image "docker\.io\/team\/image:1" cannot be used with ClusterTrainingRuntime lab, which allows images of "registry\.example\.com\/", "nvcr/,
     ],
     [
       'whose registry begins like its own',
       jobs({ images: ['nvcr.io/nvidia/pytorch'] }),
       image('nvcr.io/nvidia/pytorch-evil:1'),
-      /may not be used/,
+      /cannot be used/,
     ],
     [
       'whose registry is called like its image',
       jobs({ images: ['pytorch'] }),
       image('pytorch:5000/evil/image'),
-      /may not be used/,
+      /cannot be used/,
     ],
     [
       'with an image, where it gives the only one',
       { ...jobs({ images: [] }), template: { spec: { containers: [{ name: 'trainer', image: 'own' }] } } },
       image('other'),
-      /takes its own alone; leave engine\.image out/,
+      /allows only its own image; leave engine\.image out/,
     ],
     [
       'of another engine',
@@ -78,13 +78,13 @@ describe('a runtime', () => {
       'with a variable that it refuses',
       jobs({ refusedVariables: ['NCCL_', 'FI_'] }),
       engine({ env: [{ name: 'FI_PROVIDER', value: 'x' }] }),
-      /^variable FI_PROVIDER may not be set .* begin with "NCCL_", "FI_"; leave it out/,
+      /^variable FI_PROVIDER cannot be set .* begin with "NCCL_", "FI_"; leave it out/,
     ],
     [
       'with such a variable of a Secret',
       jobs({ refusedVariables: ['NCCL_'] }),
       engine({ secretEnv: [{ name: 'NCCL_A', secret: 'job-a', key: 'a' }] }),
-      /^variable NCCL_A may not be set/,
+      /^variable NCCL_A cannot be set/,
     ],
     [
       'with parts of nodes',
@@ -154,18 +154,18 @@ describe('variables for the NICs of a node', () => {
     [
       'for one class twice',
       nics(ib, { ...ib, nicClass: 'InfiniBand' }),
-      /nicEnvironments\[InfiniBand\] cannot be set: that class is there already/,
+      /nicEnvironments\[InfiniBand\] cannot be set: another entry has the same class/,
     ],
     [
       'that are the operator’s',
       nics({ ...ib, env: [{ name: 'COXSWAIN_EPOCH', value: '1' }] }),
       /nicEnvironments\.0\.env\.0\.name names that start with COXSWAIN_ are written by the operator/,
     ],
-    ['twice', nics({ ...ib, env: [...ib.env, ...ib.env] }), /env NCCL_IB_HCA cannot be set: it is there twice/],
+    ['twice', nics({ ...ib, env: [...ib.env, ...ib.env] }), /env NCCL_IB_HCA cannot be set: it is listed twice/],
     [
       'that the template has too',
       { ...nics(ib), template: { spec: { containers: [{ name: 'trainer', env: ib.env }] } } },
-      /env NCCL_IB_HCA cannot be set: the trainer of the template has it already/,
+      /env NCCL_IB_HCA cannot be set: the trainer of the template sets it already/,
     ],
   ])('cannot be given %s', (_what, runtime, sentence) => {
     expect(saidOf(runtime)).toMatch(sentence);

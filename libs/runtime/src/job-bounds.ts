@@ -1,4 +1,4 @@
-/** Do a job and its runtime go together? */
+/** Checks whether a job fits the runtime that it uses. */
 import {
   CONTAINERS,
   gpuCount,
@@ -9,11 +9,11 @@ import {
 } from '@coxswain/api-types';
 import { quantityOf } from '@coxswain/units';
 import { list, record } from './json.ts';
-import { partsOf, trainerImageOf } from './template-parts.ts';
+import { templateParts, trainerImageOf } from './template-parts.ts';
 
-/** What a runtime asks of jobs that use it. */
-export interface AsksOfJobs {
-  /** What its image holds; undefined: it does not say. */
+/** What a runtime requires of its jobs. */
+export interface JobRequirements {
+  /** The engine in its image; undefined: unknown. */
   readonly engine: { readonly name: string; readonly release?: string | undefined } | undefined;
   readonly bounds: JobBounds | undefined;
 }
@@ -21,8 +21,8 @@ export interface AsksOfJobs {
 interface Pair {
   readonly spec: TrainingJobSpec;
   readonly runtime: RuntimeSnapshot;
-  readonly asks: AsksOfJobs;
-  /** As sentences say it. */
+  readonly requirements: JobRequirements;
+  /** The name as messages write it. */
   readonly name: string;
 }
 
@@ -40,12 +40,12 @@ const RULES: readonly Rule[] = [
   amounts,
 ];
 
-/** The first thing in which they disagree, in a sentence: field, value, rule and what to do. Undefined where they go together. */
-export function disagreement(
+/** Describes the first conflict between a job and its runtime: field, value, rule and what to do. Undefined if they fit. */
+export function describeConflict(
   spec: TrainingJobSpec,
-  { snapshot, asks }: { readonly snapshot: RuntimeSnapshot; readonly asks: AsksOfJobs },
+  { snapshot, requirements }: { readonly snapshot: RuntimeSnapshot; readonly requirements: JobRequirements },
 ): string | undefined {
-  const pair = { spec, runtime: snapshot, asks, name: runtimeName(snapshot) };
+  const pair = { spec, runtime: snapshot, requirements, name: runtimeName(snapshot) };
   for (const rule of RULES) {
     const problem = rule(pair);
     if (problem !== undefined) return problem;
@@ -58,13 +58,13 @@ function image({ spec, runtime, name }: Pair): string | undefined {
   return `engine.image is required: ${name} gives no image for container ${CONTAINERS.trainer}`;
 }
 
-function engine({ spec, asks, name }: Pair): string | undefined {
-  if (asks.engine === undefined || asks.engine.name === spec.engine.name) return undefined;
-  const release = asks.engine.release === undefined ? '' : ` ${asks.engine.release}`;
-  return `engine.name is "${spec.engine.name}", and ${name} is for "${asks.engine.name}"${release}; name that engine, or another runtime`;
+function engine({ spec, requirements, name }: Pair): string | undefined {
+  if (requirements.engine === undefined || requirements.engine.name === spec.engine.name) return undefined;
+  const release = requirements.engine.release === undefined ? '' : ` ${requirements.engine.release}`;
+  return `engine.name is "${spec.engine.name}", and ${name} is for "${requirements.engine.name}"${release}; name that engine, or another runtime`;
 }
 
-/** Neither may lose silently. */
+/** Neither value must be lost without a message. */
 function variables({ spec, runtime, name }: Pair): string | undefined {
   const given = variablesOfRuntime(runtime);
   const twice = variablesOf(spec).find((variable) => given.has(variable));
@@ -74,30 +74,30 @@ function variables({ spec, runtime, name }: Pair): string | undefined {
 
 function variablesOfRuntime({ template, nicEnvironments = [] }: RuntimeSnapshot): ReadonlySet<unknown> {
   return new Set([
-    ...list(partsOf(template).trainer['env']).map((variable) => variable['name']),
+    ...list(templateParts(template).trainer['env']).map((variable) => variable['name']),
     ...nicEnvironments.flatMap(({ env }) => env.map((variable) => variable.name)),
   ]);
 }
 
-/** What a script sets as a rank starts is later than anything that the pod says. */
+/** The script runs as a rank starts, after everything that the pod sets. */
 function sockets({ spec, runtime, name }: Pair): string | undefined {
   if (spec.resources.acrossIslands !== 'Sockets' || runtime.sourceScript === undefined) return undefined;
   return `resources.acrossIslands is Sockets, and ${name} sources ${runtime.sourceScript} in every rank, which may choose another network; leave resources.acrossIslands out, or name another runtime`;
 }
 
-/** NCCL takes the variable before what a communicator says. */
+/** The variable overrides the configuration of a communicator. */
 function groupNetworks({ spec, runtime, name }: Pair): string | undefined {
   if (spec.layout?.communication?.groupNetwork === undefined || !variablesOfRuntime(runtime).has('NCCL_NET'))
     return undefined;
   return `layout.communication.groupNetwork gives groups networks of their own, and ${name} sets NCCL_NET, which overrides them; leave groupNetwork out, or name another runtime`;
 }
 
-function imageBound({ spec, asks, name }: Pair): string | undefined {
-  const { images } = asks.bounds ?? {};
+function imageBound({ spec, requirements, name }: Pair): string | undefined {
+  const { images } = requirements.bounds ?? {};
   const { image: wanted } = spec.engine;
   if (images === undefined || wanted === undefined || images.some((entry) => isOf(wanted, entry))) return undefined;
-  const allowed = images.length === 0 ? 'its own alone; leave engine.image out' : `those of ${quoted(images)}`;
-  return `engine.image "${wanted}" may not be used with ${name}, which takes ${allowed}`;
+  const allowed = images.length === 0 ? 'only its own image; leave engine.image out' : `images of ${quoted(images)}`;
+  return `engine.image "${wanted}" cannot be used with ${name}, which allows ${allowed}`;
 }
 
 /**
@@ -109,20 +109,20 @@ function isOf(wanted: string, entry: string): boolean {
   return entry.endsWith('/') || /^(?:[:@][^/]*)?$/.test(wanted.slice(entry.length));
 }
 
-function refusedVariables({ spec, asks, name }: Pair): string | undefined {
-  const { refusedVariables: refused = [] } = asks.bounds ?? {};
+function refusedVariables({ spec, requirements, name }: Pair): string | undefined {
+  const { refusedVariables: refused = [] } = requirements.bounds ?? {};
   const found = variablesOf(spec).find((variable) => refused.some((prefix) => variable.startsWith(prefix)));
   if (found === undefined) return undefined;
-  return `variable ${found} may not be set with ${name}, which refuses those that begin with ${quoted(refused)}; leave it out of the job`;
+  return `variable ${found} cannot be set with ${name}, which refuses variables that begin with ${quoted(refused)}; leave it out of the job`;
 }
 
-function gpusPerNode({ spec, asks, name }: Pair): string | undefined {
-  const { gpusPerNode: wanted } = asks.bounds ?? {};
+function gpusPerNode({ spec, requirements, name }: Pair): string | undefined {
+  const { gpusPerNode: wanted } = requirements.bounds ?? {};
   if (wanted === undefined) return undefined;
   const { gpusPerNode: given } = spec.resources;
   if (given !== wanted) {
-    const said = given === undefined ? 'is not given' : `is ${given}`;
-    return `resources.gpusPerNode ${said}, and ${name} gives whole nodes of ${wanted}; set it to ${wanted}`;
+    const state = given === undefined ? 'is not given' : `is ${given}`;
+    return `resources.gpusPerNode ${state}, and ${name} gives whole nodes of ${wanted}; set it to ${wanted}`;
   }
   const gpus = gpuCount(spec.layout, spec.gpus);
   if (gpus % wanted === 0) return undefined;
@@ -138,18 +138,18 @@ function amounts(pair: Pair): string | undefined {
   return AMOUNTS.map((amount) => overBound(pair, amount)).find((problem) => problem !== undefined);
 }
 
-/** Who gives no amount takes what the node has, unless the runtime's own template bounds it. */
+/** A job that gives no amount takes what the node has, unless the template of the runtime limits it. */
 function overBound(
-  { spec, asks, runtime, name }: Pair,
+  { spec, requirements, runtime, name }: Pair,
   { field, kind, bound }: (typeof AMOUNTS)[number],
 ): string | undefined {
-  const most = asks.bounds?.[bound];
+  const most = requirements.bounds?.[bound];
   if (most === undefined) return undefined;
   const given = spec.resources[field];
   if (given === undefined) {
-    const { limits } = record(partsOf(runtime.template).trainer['resources']);
+    const { limits } = record(templateParts(runtime.template).trainer['resources']);
     if (record(limits)[kind] !== undefined) return undefined;
-    return `resources.${field} is not given, and ${name} allows ${most} at most; ask for so much, or less`;
+    return `resources.${field} is not given, and ${name} allows ${most} at most; request ${most} or less`;
   }
   if ((quantityOf(given) ?? 0) <= (quantityOf(most) ?? 0)) return undefined;
   return `resources.${field} ${given} is more than the ${most} that ${name} allows; ask for ${most} at most`;

@@ -1,6 +1,7 @@
 /**
- * What may a namespace's own runtime hold? The operator makes the pod, with rights that the author of the runtime may lack: what reaches beyond what
- * any job of the namespace may do is an administrator's (ClusterTrainingRuntime). This is a list of what is allowed; whatever Kubernetes adds is not.
+ * Checks what the runtime of a namespace can hold. The operator creates the pod with rights that the author of the runtime can
+ * lack, so whatever exceeds the rights of any job in the namespace is for administrators (ClusterTrainingRuntime). The rules are
+ * an allow list: a field that Kubernetes adds is not allowed.
  */
 import { SECRET_PREFIX } from '@coxswain/api-types';
 import { isRecord, type Json } from './json.ts';
@@ -15,7 +16,7 @@ const only =
   (value) =>
     values.includes(value) ? undefined : `it may be ${values.map((one) => JSON.stringify(one)).join(' or ')} alone`;
 
-/** Root on a node's mounts and devices is more than a job may be. */
+/** Root on mounts and devices of a node is more than a job can be. */
 const notRoot: Check = (value) =>
   typeof value === 'number' && Number.isInteger(value) && value > 0 ? undefined : 'it must be a number above 0';
 
@@ -27,7 +28,7 @@ const jobSecret: Check = (value) =>
 const KEY_OF_SECRET = { name: jobSecret, key: 'any', optional: 'any' } as const;
 const SECCOMP = { type: only('RuntimeDefault') };
 
-/** By a command alone: the other kinds have the kubelet ask whatever address they name. */
+/** Only by a command: with the other kinds the kubelet connects to any address they name. */
 const PROBE: Allowed = {
   exec: 'any',
   initialDelaySeconds: 'any',
@@ -84,8 +85,8 @@ const VOLUME: Allowed = {
 };
 
 /**
- * Without labels, which select Services, network policies and webhooks; without tolerations, which take nodes that were set apart; and without claims, whose
- * devices nobody counts here.
+ * Excludes labels, which select Services, network policies and webhooks; tolerations, which claim nodes that were set apart; and
+ * claims, whose devices are not counted here.
  */
 const TEMPLATE: Allowed = {
   metadata: {},
@@ -106,8 +107,8 @@ const TEMPLATE: Allowed = {
   },
 };
 
-/** Every field of the template that only an administrator's runtime may hold. */
-export function beyondNamespace(template: Json): readonly Problem[] {
+/** Every field of the template that only an administrator's runtime can hold. */
+export function findClusterOnlyFields(template: Json): readonly Problem[] {
   return beyond(TEMPLATE, template, '');
 }
 

@@ -1,8 +1,8 @@
 /**
- * Where something is mounted that is to be mounted at that path: from the root, without `.`, `..` and doubled slashes, which neither the API server nor
- * the kubelet takes out. Of what is no text, the root.
+ * Normalizes a mount path: from the root, without `.`, `..` and doubled slashes, which neither the API server nor the kubelet
+ * removes. A value that is no string becomes the root.
  */
-export function plainPath(path: unknown): string {
+export function normalizePath(path: unknown): string {
   const parts: string[] = [];
   for (const part of typeof path === 'string' ? path.split('/') : []) {
     if (part === '..') parts.pop();

@@ -1,28 +1,28 @@
-/** What no runtime may write, because the operator does. */
+/** Finds fields that a runtime must not set because the operator sets them. */
 import { API_GROUP, CONTAINERS, GPU_RESOURCE, type NicEnvironment, POD_PATHS } from '@coxswain/api-types';
 import { type Json, list, record } from './json.ts';
-import { devicesAskedBy, partsOf } from './template-parts.ts';
-import { plainPath } from './normalize-path.ts';
+import { requestedDevices, templateParts } from './template-parts.ts';
+import { normalizePath } from './normalize-path.ts';
 
-/** A field, as it is written in the runtime, and what to know about it. */
+/** A field as the runtime spells it, and why it is refused. */
 export interface Problem {
   readonly field: string;
   readonly why: string;
 }
 
-const PLACES = 'the operator places pods; spec.nodeSelector says which nodes it may take';
-const ENDS = 'the operator decides when a gang ends and what follows';
+const PLACES = 'the operator places pods; set spec.nodeSelector to choose nodes';
+const ENDS = 'the operator decides when a gang ends and whether it restarts';
 const SPEC_FIELDS: Readonly<Record<string, string>> = {
   restartPolicy: ENDS,
   activeDeadlineSeconds: ENDS,
-  terminationGracePeriodSeconds: 'the job says it: spec.terminationGracePeriodSeconds',
-  schedulingGates: 'the operator gates the pods of a gang until all are there',
+  terminationGracePeriodSeconds: 'the job sets it in spec.terminationGracePeriodSeconds',
+  schedulingGates: 'the operator gates the pods of a gang until all of them exist',
   nodeName: PLACES,
   affinity: PLACES,
   topologySpreadConstraints: PLACES,
   automountServiceAccountToken: 'it is always off; a projected volume gives a token of an audience',
   enableServiceLinks: 'it is always off',
-  shareProcessNamespace: 'it is always on: somebody has to reap what ranks leave behind',
+  shareProcessNamespace: 'it is always on, so that orphaned processes of ranks are reaped',
   ephemeralContainers: 'they cannot be part of a new pod',
 };
 
@@ -47,9 +47,9 @@ const OUR_PATHS = [
 ];
 const OUR_VARIABLES = 'COXSWAIN_';
 
-/** Every field of the template that the operator writes itself, or that would take the place of something of ours. */
-export function operatorsOwn(template: Json): readonly Problem[] {
-  const { metadata, spec, trainer, beside, initContainers } = partsOf(template);
+/** Every field of the template that the operator sets itself, or that would replace something of the operator. */
+export function findOperatorFields(template: Json): readonly Problem[] {
+  const { metadata, spec, trainer, beside, initContainers } = templateParts(template);
   return [
     ...Object.keys(template).flatMap((key) =>
       ['metadata', 'spec'].includes(key) ? [] : [{ field: key, why: 'a pod template has metadata and spec alone' }],
@@ -57,7 +57,7 @@ export function operatorsOwn(template: Json): readonly Problem[] {
     ...Object.keys(metadata).flatMap((key) =>
       ['labels', 'annotations'].includes(key)
         ? []
-        : [{ field: `metadata.${key}`, why: 'of metadata a runtime gives labels and annotations alone' }],
+        : [{ field: `metadata.${key}`, why: 'a runtime can set only labels and annotations in metadata' }],
     ),
     ...['labels', 'annotations'].flatMap((kind) =>
       Object.keys(record(metadata[kind])).flatMap((key) =>
@@ -92,7 +92,7 @@ function ownNames(kind: 'volumes' | 'resourceClaims', spec: Json): readonly Prob
 function ofContainer(container: Json): readonly Problem[] {
   if (Object.keys(container).length === 0) return [];
   const at = `container ${typeof container['name'] === 'string' ? container['name'] : '(without a name)'}`;
-  const asked = devicesAskedBy(container);
+  const asked = requestedDevices(container);
   return [
     ...(GPU_RESOURCE in asked
       ? [{ field: `${at}: resources ${GPU_RESOURCE}`, why: 'a pod has one GPU for each of its ranks, as the job asks' }]
@@ -108,32 +108,35 @@ function ofContainer(container: Json): readonly Problem[] {
         : [],
     ),
     ...(container['name'] === CONTAINERS.install
-      ? [{ field: at, why: 'the container of that name brings the launcher' }]
+      ? [{ field: at, why: 'the operator adds a container of that name, which installs the launcher' }]
       : []),
   ];
 }
 
 function isOurs(name: unknown, mountPath: unknown): boolean {
-  const path = plainPath(mountPath);
+  const path = normalizePath(mountPath);
   return (
     (typeof name === 'string' && name.startsWith(OUR_NAMES)) ||
     OUR_PATHS.some((ours) => path === ours || path.startsWith(`${ours}/`))
   );
 }
 
-/** Of two of one name the API server takes none; said here, because then it is said of the runtime and not of a job's pod. */
+/** The API server refuses two containers of one name. Refusing them here blames the runtime and not the pod of a job. */
 function repeatedContainers(containers: readonly Json[]): readonly Problem[] {
   const names = containers.map(({ name }) => name);
   const repeated = new Set(names.filter((name, position) => names.indexOf(name) !== position));
   return [...repeated].map((name) => ({
     field: `container ${String(name)}`,
-    why: 'there are two of that name; each container has its own',
+    why: 'two containers have this name; give each its own',
   }));
 }
 
-/** Variables for the NICs of a node that the template or another place of the same class sets too. */
-export function unfitVariables(template: Json, environments: readonly NicEnvironment[] = []): readonly Problem[] {
-  const { trainer } = partsOf(template);
+/** NIC variables that the template, or another entry of the same class, sets too. */
+export function findConflictingVariables(
+  template: Json,
+  environments: readonly NicEnvironment[] = [],
+): readonly Problem[] {
+  const { trainer } = templateParts(template);
   const always = new Set(list(trainer['env']).map(({ name }) => name));
   const classes = environments.map(({ nicClass }) => nicClass.toLowerCase());
   return environments.flatMap(({ nicClass, env }, position) => {
@@ -141,12 +144,12 @@ export function unfitVariables(template: Json, environments: readonly NicEnviron
     const names = env.map(({ name }) => name);
     return [
       ...(classes.indexOf(nicClass.toLowerCase()) < position
-        ? [{ field: at, why: 'that class is there already' }]
+        ? [{ field: at, why: 'another entry has the same class' }]
         : []),
       ...names.flatMap((name, index) => {
         const field = `${at}: env ${name}`;
-        if (always.has(name)) return [{ field, why: 'the trainer of the template has it already' }];
-        return names.indexOf(name) < index ? [{ field, why: 'it is there twice' }] : [];
+        if (always.has(name)) return [{ field, why: 'the trainer of the template sets it already' }];
+        return names.indexOf(name) < index ? [{ field, why: 'it is listed twice' }] : [];
       }),
     ];
   });

@@ -1,10 +1,10 @@
-import { asUser, leavesUserOpen } from './index.ts';
+import { withPodUser, isUserUnset } from './index.ts';
 
 const trainer = (fields: object) => ({ template: { spec: { containers: [{ name: 'trainer', ...fields }] } } });
 const spec = (fields: object) => ({ template: { spec: fields } });
 
 describe('who ranks are', () => {
-  it.each<[string, boolean, Parameters<typeof leavesUserOpen>[0]]>([
+  it.each<[string, boolean, Parameters<typeof isUserUnset>[0]]>([
     ['no runtime', true, undefined],
     ['a runtime with variables alone', true, trainer({ env: [{ name: 'NCCL_IB_DISABLE', value: '1' }] })],
     ['a runtime that chooses nodes', true, spec({ nodeSelector: { pool: 'a' } })],
@@ -24,7 +24,7 @@ describe('who ranks are', () => {
     ['the host’s files', false, spec({ volumes: [{ name: 'gib', hostPath: { path: '/gib' } }] })],
     ['the host’s network', false, spec({ hostNetwork: true })],
   ])('is left open by %s: %s', (_what, want, runtime) => {
-    expect(leavesUserOpen(runtime)).toBe(want);
+    expect(isUserUnset(runtime)).toBe(want);
   });
 
   const pod = {
@@ -46,7 +46,7 @@ describe('who ranks are', () => {
   }
 
   it('is that user in the trainer and the launcher, whose volumes are of its group; others are who they were', () => {
-    const { spec: made } = asUser(pod, 65532) as unknown as Seen;
+    const { spec: made } = withPodUser(pod, 65532) as unknown as Seen;
     const own = { runAsUser: 65532, runAsGroup: 65532, runAsNonRoot: true };
     expect(made.securityContext).toMatchObject({ fsGroup: 65532, fsGroupChangePolicy: 'OnRootMismatch' });
     expect(made.initContainers[0]?.securityContext).toEqual({ allowPrivilegeEscalation: false, ...own });
@@ -58,7 +58,7 @@ describe('who ranks are', () => {
     ['keeps the home that somebody gave it', [{ name: 'HOME', value: '/x' }], ['USER', 'HOME']],
   ])('%s', (_what, env, want) => {
     const [one] = pod.spec.containers;
-    const { spec: made } = asUser({ spec: { ...pod.spec, containers: [{ ...one, env }] } }, 1) as unknown as Seen;
+    const { spec: made } = withPodUser({ spec: { ...pod.spec, containers: [{ ...one, env }] } }, 1) as unknown as Seen;
     expect(made.containers[0]?.env.map(({ name }) => name)).toEqual(want);
   });
 });

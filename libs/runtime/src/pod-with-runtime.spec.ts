@@ -223,16 +223,16 @@ describe('what such pods ask of a node', () => {
   });
 
   it('is what sidecars hold beside them, and no less than what the largest init container needs', () => {
-    const asks = (name: string, count: number, more: object = {}) => ({
+    const requesting = (name: string, count: number, more: object = {}) => ({
       name,
       resources: { limits: { 'rdma/ib': count } },
       ...more,
     });
     const devicesWith = (...initContainers: readonly object[]) =>
-      nodeDemandOf({ spec: { containers: [asks('trainer', 4)], initContainers } }).devices;
-    expect(devicesWith(asks('a', 2, { restartPolicy: 'Always' }))).toEqual({ 'rdma/ib': 6 });
-    expect(devicesWith(asks('a', 2), asks('b', 5))).toEqual({ 'rdma/ib': 5 });
-    expect(devicesWith(asks('a', 2))).toEqual({ 'rdma/ib': 4 });
+      nodeDemandOf({ spec: { containers: [requesting('trainer', 4)], initContainers } }).devices;
+    expect(devicesWith(requesting('a', 2, { restartPolicy: 'Always' }))).toEqual({ 'rdma/ib': 6 });
+    expect(devicesWith(requesting('a', 2), requesting('b', 5))).toEqual({ 'rdma/ib': 5 });
+    expect(devicesWith(requesting('a', 2))).toEqual({ 'rdma/ib': 4 });
   });
 
   it('is nothing where the template says nothing, or nonsense', () => {

@@ -1,14 +1,15 @@
 import { type RuntimeSnapshot, sourcedCommand } from '@coxswain/api-types';
 import { withChannel } from './compute-domain.ts';
 import { type Json, list, record } from './json.ts';
-import { partsOf } from './template-parts.ts';
-import { plainPath } from './normalize-path.ts';
+import { templateParts } from './template-parts.ts';
+import { normalizePath } from './normalize-path.ts';
 
 /**
- * The pod with what its runtime adds. What the operator writes stands: of what both give, lists are joined with ours first, requested amounts and
- * names are ours. Security contexts are ours with an administrator's fields laid over them, since a device may need more; a namespace's runtime gets
- * ours in every container. Where the runtime mounts something at a path of ours that only makes room (`/dev/shm`), its own is used. `gang` names the
- * ComputeDomain, where the runtime asks for one; `nicClass` is that of the pod's node, in small letters.
+ * Merges a pod with its runtime. Values of the operator win: lists are joined with the operator’s entries first, and requested
+ * amounts and names stay. An administrator’s security fields override those of the operator, because a device can need more;
+ * with a namespace’s runtime every container has the operator’s. If the runtime mounts something at a path that the operator
+ * only reserves (`/dev/shm`), its mount is used. `gang` names the ComputeDomain, if the runtime asks for one; `nicClass` is that
+ * of the pod’s node, in lower case.
  */
 export function podWithRuntime(
   pod: Json,
@@ -19,7 +20,7 @@ export function podWithRuntime(
   return runtime.computeDomain === undefined ? joined : withChannel(joined, gang);
 }
 
-/** Of nodes with such NICs, whatever capitals somebody wrote them in. */
+/** Variables for nodes with this class of NICs, in any spelling of upper and lower case. */
 function variablesFor(
   { nicEnvironments = [] }: Pick<RuntimeSnapshot, 'nicEnvironments'>,
   nicClass = '',
@@ -32,8 +33,8 @@ function withTemplate(
   { kind, template, sourceScript }: Pick<RuntimeSnapshot, 'kind' | 'template' | 'sourceScript'>,
   variables: readonly Json[],
 ): Json {
-  const { metadata, spec, trainer: added, beside, initContainers } = partsOf(template);
-  const ours = partsOf(pod);
+  const { metadata, spec, trainer: added, beside, initContainers } = templateParts(template);
+  const ours = templateParts(pod);
   const secured = securityOf(kind);
   const trainer: Json = {
     ...trainerWith(ours.trainer, { ...added, env: [...list(added['env']), ...variables] }, sourceScript),
@@ -77,7 +78,7 @@ function securityOf(kind: RuntimeSnapshot['kind']): (ours: unknown, theirs: unkn
 function trainerWith(ours: Json, added: Json, sourceScript: string | undefined): Json {
   const { name: _name, env, envFrom, resources, securityContext: _context, volumeMounts, ...others } = added;
   const theirs = list(volumeMounts);
-  const theirPaths = new Set(theirs.map(({ mountPath }) => plainPath(mountPath)));
+  const theirPaths = new Set(theirs.map(({ mountPath }) => normalizePath(mountPath)));
   const variables = list(env);
   const set = new Set(variables.map((variable) => variable['name']));
   return {
@@ -89,7 +90,7 @@ function trainerWith(ours: Json, added: Json, sourceScript: string | undefined):
     ...(envFrom === undefined ? {} : { envFrom }),
     resources: { ...record(resources), ...amounts(record(ours['resources']), record(resources)) },
     volumeMounts: [
-      ...list(ours['volumeMounts']).filter(({ mountPath }) => !theirPaths.has(plainPath(mountPath))),
+      ...list(ours['volumeMounts']).filter(({ mountPath }) => !theirPaths.has(normalizePath(mountPath))),
       ...theirs,
     ],
   };
@@ -100,7 +101,7 @@ function amounts(ours: Json, theirs: Json): Json {
   return { limits: joined('limits'), requests: joined('requests') };
 }
 
-/** What stands behind the launcher’s own arguments is the program of a rank. */
+/** The arguments behind the launcher’s own are the program of a rank. */
 const BEFORE_PROGRAM = '--';
 function sourced(command: unknown, script: string): readonly unknown[] {
   const words: readonly unknown[] = Array.isArray(command) ? command : [];

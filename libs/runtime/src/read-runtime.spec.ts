@@ -326,8 +326,8 @@ describe('whether a job can use a runtime', () => {
     ],
     ['not one that is refused', [{}, spec({ nodeName: 'a' })], /spec\.nodeName cannot be set/],
   ])('%s', (_what, asked, refusal) => {
-    const said = ask(...asked);
-    if (refusal === undefined) expect(said).toBeUndefined();
-    else expect(said).toMatch(refusal);
+    const given = ask(...asked);
+    if (refusal === undefined) expect(given).toBeUndefined();
+    else expect(given).toMatch(refusal);
   });
 });

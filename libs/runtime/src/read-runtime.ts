@@ -9,32 +9,35 @@ import {
 } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
 import { isRecord, type Json, record } from './json.ts';
-import { beyondNamespace } from './namespace-rules.ts';
-import { type AsksOfJobs, disagreement } from './job-bounds.ts';
-import { operatorsOwn, type Problem, unfitVariables } from './operator-fields.ts';
-import { misshapen } from './shape.ts';
+import { findClusterOnlyFields } from './namespace-rules.ts';
+import { type JobRequirements, describeConflict } from './job-bounds.ts';
+import { findOperatorFields, type Problem, findConflictingVariables } from './operator-fields.ts';
+import { findMisshapenFields } from './shape.ts';
 
-/** A runtime as far as decisions ask for it. */
+/** What decisions need of a runtime. */
 export interface ReadRuntime {
   readonly kind: RuntimeKind;
   readonly name: string;
-  /** Whose jobs may use it; undefined: every namespace's. */
+  /** Namespaces whose jobs may use it; undefined: all namespaces. */
   readonly namespaces: readonly string[] | undefined;
   readonly usable: UsableRuntime;
 }
 
-/** Whether jobs can be run with a runtime, and with what of it. */
+/** Whether jobs can use a runtime, and what they get from it. */
 type UsableRuntime =
-  | { readonly kind: 'usable'; readonly snapshot: RuntimeSnapshot; readonly asks: AsksOfJobs }
+  | { readonly kind: 'usable'; readonly snapshot: RuntimeSnapshot; readonly requirements: JobRequirements }
   | { readonly kind: 'refused'; readonly message: string };
 
-/** Each Placement carries it, of which a job keeps 20, and each pod is made of it. */
+/** Every Placement contains the runtime, a job keeps 20 Placements, and every pod is made from it. */
 export const MAX_RUNTIME_BYTES = 16_384;
 const MAX_DEPTH = 24;
-/** Problems that a message tells of. */
-const MOST_TOLD = 3;
+/** Most problems that a message lists. */
+const MAX_LISTED_PROBLEMS = 3;
 
-/** What a runtime of the API server holds, judged: nothing of it is kept that no pod will hold. Never throws, whatever was written. */
+/**
+ * Reads and checks a runtime of the API server, and drops everything that no pod will have. Never throws, whatever the runtime
+ * contains.
+ */
 export function readRuntime(runtime: TrainingRuntime): ReadRuntime {
   const { kind, metadata } = runtime;
   const usable = judge(runtime);
@@ -60,12 +63,12 @@ function judge(runtime: TrainingRuntime): UsableRuntime {
   const { template, engine, ...parts } = parsed.data;
   const { computeDomain, jobs }: Partial<ClusterTrainingRuntimeSpec> = parsed.data;
   const problems = [
-    ...misshapen(template),
-    ...operatorsOwn(template),
-    ...unfitVariables(template, parts.nicEnvironments),
-    ...(kind === 'TrainingRuntime' ? beyondNamespace(template) : []),
+    ...findMisshapenFields(template),
+    ...findOperatorFields(template),
+    ...findConflictingVariables(template, parts.nicEnvironments),
+    ...(kind === 'TrainingRuntime' ? findClusterOnlyFields(template) : []),
   ];
-  if (problems.length > 0) return refused(`${name}: ${told(problems)}`);
+  if (problems.length > 0) return refused(`${name}: ${describeProblems(problems)}`);
   const snapshot: RuntimeSnapshot = {
     kind,
     name: metadata.name,
@@ -79,15 +82,15 @@ function judge(runtime: TrainingRuntime): UsableRuntime {
     ...whereGiven('failurePolicy', parts.failurePolicy),
     template,
   };
-  return { kind: 'usable', snapshot, asks: { engine, bounds: jobs } };
+  return { kind: 'usable', snapshot, requirements: { engine, bounds: jobs } };
 }
 
-/** The hash of a Placement tells a field that is absent from one that is undefined. */
+/** The hash of a Placement distinguishes an absent field from an undefined one. */
 function whereGiven<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
   return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
 }
 
-/** Why a job of that namespace cannot use the runtime; undefined where it can. */
+/** Why a job of the namespace cannot use the runtime; undefined if it can. */
 export function runtimeRefusal(
   { namespace, spec }: { readonly namespace: string; readonly spec: TrainingJobSpec },
   { kind, name, namespaces, usable }: ReadRuntime,
@@ -96,12 +99,12 @@ export function runtimeRefusal(
   if (namespaces !== undefined && !namespaces.includes(namespace)) {
     return `${runtimeName({ kind, name })} is not for namespace ${namespace}; choose another, or ask an administrator to add the namespace to its spec.namespaces`;
   }
-  return disagreement(spec, usable);
+  return describeConflict(spec, usable);
 }
 
-function told(problems: readonly Problem[]): string {
+function describeProblems(problems: readonly Problem[]): string {
   const sentences = problems
-    .slice(0, MOST_TOLD)
+    .slice(0, MAX_LISTED_PROBLEMS)
     .map(({ field, why }) => `template: ${short(field)} cannot be set: ${why}`);
   const more = problems.length - sentences.length;
   return `${sentences.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;

@@ -1,14 +1,17 @@
-/** What is joined with the operator's pod has the shape that Kubernetes gives it: of anything else there would be nothing to join, and nobody would hear of it. */
+/**
+ * Checks that a template has the shapes of Kubernetes. Fields of another shape could not be merged with the pod of the operator,
+ * and would be lost without a message.
+ */
 import { isRecord, type Json, list, record } from './json.ts';
 import type { Problem } from './operator-fields.ts';
-import { partsOf } from './template-parts.ts';
+import { templateParts } from './template-parts.ts';
 
 const OBJECT = 'it must be an object';
 const LIST = 'it must be a list of objects';
 
-/** Every field that podWithRuntime reads and that is written in another shape; null is a field that is left out. */
-export function misshapen(template: Json): readonly Problem[] {
-  const { metadata, spec, trainer, beside, initContainers } = partsOf(template);
+/** Every field that podWithRuntime reads and that has the wrong shape; null counts as absent. */
+export function findMisshapenFields(template: Json): readonly Problem[] {
+  const { metadata, spec, trainer, beside, initContainers } = templateParts(template);
   return [
     ...wrong(template, '', { metadata: OBJECT, spec: OBJECT }),
     ...wrong(metadata, 'metadata.', { labels: OBJECT, annotations: OBJECT }),

@@ -1,18 +1,18 @@
 /**
- * How do ranks whose nodes are in several islands of the network reach each other? All over TCP: NCCL chooses its network process by process, and nothing
- * in it notices that two chose differently before they hang. The choice of its own name counts before plugins are asked (`NCCL_NET`), the other
- * keeps whoever reads that alone from InfiniBand and RoCE. Source: NCCL's user guide, environment variables.
+ * Makes ranks in several islands of the network communicate over TCP. NCCL chooses its network in each process, and does not
+ * notice before it hangs that two processes chose differently. `NCCL_NET` applies before plugins are asked; the other variable
+ * keeps plugins that read it alone from InfiniBand and RoCE. Source: NCCL user guide, environment variables.
  */
 import { CONTAINERS } from '@coxswain/api-types';
 import { type Json, list } from './json.ts';
-import { partsOf } from './template-parts.ts';
+import { templateParts } from './template-parts.ts';
 
-/** Set equally in every pod; whatever a runtime says of them, for nodes of one class or all, is left out. */
+/** Set equally in every pod. Values of the runtime for these variables are dropped, for all nodes and for single NIC classes. */
 const SOCKETS: Readonly<Record<string, string>> = { NCCL_NET: 'Socket', NCCL_IB_DISABLE: '1' };
 
-/** The pod whose ranks use sockets alone. */
-export function overSockets(pod: Json): Json {
-  const { spec } = partsOf(pod);
+/** The pod with ranks that use sockets only. */
+export function withSocketTransport(pod: Json): Json {
+  const { spec } = templateParts(pod);
   return {
     ...pod,
     spec: {

@@ -1,18 +1,19 @@
 import { CONTAINERS, type RuntimeSnapshot, type TrainingJobSpec } from '@coxswain/api-types';
 import { type Json, list, record } from './json.ts';
 
-/** A runtime's template by the parts that rules and pods ask for. */
+/** The template of a runtime, divided into the parts that rules and pods read. */
 export interface TemplateParts {
   readonly metadata: Json;
   readonly spec: Json;
-  /** What is added to the trainer; empty where the template says nothing of it. */
+  /** What the template adds to the trainer; empty if it has no trainer. */
   readonly trainer: Json;
   /** Containers beside it. */
   readonly beside: readonly Json[];
   readonly initContainers: readonly Json[];
 }
 
-export function partsOf(template: Json): TemplateParts {
+/** Divides a template, or a pod, into its parts. */
+export function templateParts(template: Json): TemplateParts {
   const spec = record(template['spec']);
   const containers = list(spec['containers']);
   return {
@@ -24,18 +25,18 @@ export function partsOf(template: Json): TemplateParts {
   };
 }
 
-/** The image of the trainer: the job's, else what its runtime gives; undefined where neither names one. */
+/** The image of the trainer: that of the job, or else of its runtime; undefined if neither gives one. */
 export function trainerImageOf(
   { engine }: Pick<TrainingJobSpec, 'engine'>,
   runtime: Pick<RuntimeSnapshot, 'template'> | undefined,
 ): string | undefined {
   if (engine.image !== undefined) return engine.image;
-  const { image } = partsOf(runtime?.template ?? {}).trainer;
+  const { image } = templateParts(runtime?.template ?? {}).trainer;
   return typeof image === 'string' ? image : undefined;
 }
 
-/** Devices by name that a container asks for; where requests and limits differ, Kubernetes refuses the pod. */
-export function devicesAskedBy(container: Json): Json {
+/** Devices that a container requests, by name. Kubernetes refuses a pod whose requests and limits of a device differ. */
+export function requestedDevices(container: Json): Json {
   const { limits, requests } = record(container['resources']);
   return { ...record(limits), ...record(requests) };
 }

@@ -20,7 +20,7 @@ import {
 } from '@coxswain/api-types';
 import type { RenderedEngine } from '@coxswain/engines';
 import { gangOfPod } from '@coxswain/lifecycle';
-import { asUser, leavesUserOpen, overSockets, podWithRuntime, trainerImageOf } from '@coxswain/runtime';
+import { withPodUser, isUserUnset, withSocketTransport, podWithRuntime, trainerImageOf } from '@coxswain/runtime';
 import { launcherDelivery } from './launcher-delivery.ts';
 import { ownedBy } from './owner.ts';
 import { timesCpu, timesMemory } from '../cluster/quantity.ts';
@@ -165,8 +165,8 @@ export function toPod(
   const { runtime, nicClasses } = placement.spec;
   const gangs = { gang: gangOfPod(context.name), nicClass: nicClasses?.[podIndex] };
   const joined = runtime === undefined ? pod : podWithRuntime(pod, runtime, gangs);
-  const whole = placement.spec.network === 'Sockets' ? overSockets(joined) : joined;
-  return context.user !== undefined && leavesUserOpen(runtime) ? asUser(whole, context.user) : whole;
+  const whole = placement.spec.network === 'Sockets' ? withSocketTransport(joined) : joined;
+  return context.user !== undefined && isUserUnset(runtime) ? withPodUser(whole, context.user) : whole;
 }
 
 /** Exactly that node: a name is matched as a field, because a node's hostname label may differ from its name. */
