@@ -1,28 +1,28 @@
-/** Who is slow, when everybody was measured with several others? */
+/** Finds slow pods in the measurements between pods. */
 import { formatBytes } from '@coxswain/units';
 import type { Suspicion } from './checks.ts';
-import type { LookedAtPod } from './judgement.ts';
-import { standing, type MeasuredPair } from './pairs.ts';
+import type { ObservedPod } from './judgement.ts';
+import { rankPods, type MeasuredPair } from './pairs.ts';
 
 /**
- * Slower than this share of what is usual, in all of its transfers, is slow. Without GPUs transfers take the same processors as everything else: of 50
- * clean gangs on two processors two had a pod below half, and none had one below a third.
+ * A pod is slow below this share of the usual rate, in all of its transfers. Without GPUs transfers share processors with
+ * everything else: of 50 clean gangs on two processors two had a pod below half, and none had one below a third.
  */
 const SLOW_SHARE = { withGpus: 0.5, withoutGpus: 0.25 } as const;
-/** So many partners that are known to be good must have found it slow. */
+/** This many partners that are known to be good must have measured the pod as slow. */
 const LEAST_WITNESSES = 2;
-/** One way between two good pods is measured once, so that it says little: it is noted below this share of what is usual. */
+/** A way between two good pods is measured once, so it proves little: it becomes a note below this share of the usual rate. */
 const SLOW_WAY_SHARE = 0.2;
 
 /**
- * A pod is slow when each of its transfers was, and at least two of its partners are known to be good from transfers with others. Slow between two
- * pods that are both fast with others is the way between them: it is noted.
+ * Finds slow pods. A pod is slow if all of its transfers were slow and at least two of its partners are known to be good from
+ * other transfers. If two pods are slow with each other and fast with others, the way between them becomes a note.
  */
-export function slowPods(pods: readonly LookedAtPod[]): Suspicion {
+export function slowPods(pods: readonly ObservedPod[]): Suspicion {
   const measured = measuredPairs(pods);
   const hasGpus = pods.some(({ report }) => (report.facts.gpus?.length ?? 0) > 0);
   const slowShare = hasGpus ? SLOW_SHARE.withGpus : SLOW_SHARE.withoutGpus;
-  const { suspects, good, usual } = standing(measured, slowShare);
+  const { suspects, good, usual } = rankPods(measured, slowShare);
   const isGood = new Set(good);
   const named = suspects.flatMap((podIndex) => {
     const pod = pods.find((one) => one.podIndex === podIndex);
@@ -43,8 +43,8 @@ export function slowPods(pods: readonly LookedAtPod[]): Suspicion {
   return { suspects: named, notes };
 }
 
-/** Each pair once, with the best that either end has seen of it. */
-export function measuredPairs(pods: readonly Pick<LookedAtPod, 'podIndex' | 'report'>[]): readonly MeasuredPair[] {
+/** Each measured pair once, with the better of its two measurements. */
+export function measuredPairs(pods: readonly Pick<ObservedPod, 'podIndex' | 'report'>[]): readonly MeasuredPair[] {
   const best = new Map<string, MeasuredPair>();
   const known = new Set(pods.map(({ podIndex }) => podIndex));
   for (const { podIndex, report } of pods) {

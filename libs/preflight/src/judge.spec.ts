@@ -1,7 +1,7 @@
 import type { PreflightFacts, PreflightReport } from '@coxswain/api-types';
 import fc from 'fast-check';
 import { describeFindings, judgePreflight } from './judge.ts';
-import type { LookedAtPod } from './judgement.ts';
+import type { ObservedPod } from './judgement.ts';
 import { measuredPairs } from './bandwidth.ts';
 import { confirmingPeersOf, firstPeersOf } from './pairs.ts';
 
@@ -20,7 +20,7 @@ const usual: PreflightFacts = {
   clock: { aheadMs: 0, uncertaintyMs: 0.2 },
 };
 
-function gang(podCount: number, changes: Readonly<Record<number, Partial<PreflightFacts>>> = {}): LookedAtPod[] {
+function gang(podCount: number, changes: Readonly<Record<number, Partial<PreflightFacts>>> = {}): ObservedPod[] {
   return Array.from({ length: podCount }, (_, podIndex) => ({
     podIndex,
     node: `node-${podIndex}`,
@@ -29,7 +29,7 @@ function gang(podCount: number, changes: Readonly<Record<number, Partial<Preflig
   }));
 }
 
-function withRanks(pods: readonly LookedAtPod[], podIndex: number, ranks: number): LookedAtPod[] {
+function withRanks(pods: readonly ObservedPod[], podIndex: number, ranks: number): ObservedPod[] {
   const gpus = usual.gpus?.slice(0, ranks);
   return pods.map((pod) => {
     const report = { ...pod.report, facts: { ...pod.report.facts, gpus } };
@@ -42,8 +42,8 @@ const everywhere = (podCount: number, change: Partial<PreflightFacts>): Record<n
 
 describe('a node is named', () => {
   it.each<[string, Partial<PreflightFacts>, RegExp]>([
-    ['that shows a GPU less', { gpus: usual.gpus?.slice(1) }, /^7 GPUs are seen where 8 are promised$/],
-    ['that shows none', { gpus: [] }, /^0 GPUs are seen/],
+    ['that shows a GPU less', { gpus: usual.gpus?.slice(1) }, /^7 GPUs are visible where the pod has 8$/],
+    ['that shows none', { gpus: [] }, /^0 GPUs are visible/],
     [
       'one of whose GPUs has less memory',
       { gpus: [{ name: 'H100', memoryBytes: 40 * GIB }, ...(usual.gpus ?? []).slice(1)] },
@@ -114,14 +114,14 @@ describe('a node is named', () => {
 
 describe('nobody is named', () => {
   const another = { torch: '2.8.0' };
-  it.each<[string, LookedAtPod[], readonly RegExp[]]>([
+  it.each<[string, ObservedPod[], readonly RegExp[]]>([
     ['where all are alike', gang(8), []],
     ['where there are no GPUs, and none are needed', gang(8, everywhere(8, { gpus: undefined })), []],
     ['where a pod does not know its GPUs', gang(8, { 3: { gpus: undefined } }), []],
     [
       'where all lack the same GPU',
       gang(4, everywhere(4, { gpus: usual.gpus?.slice(1) })),
-      [/^4 pods alike, so that no node is blamed: 7 GPUs/],
+      [/^4 pods have the same finding, so Coxswain blames no node: 7 GPUs/],
     ],
     [
       'where two differ and there is no third',
@@ -146,7 +146,7 @@ describe('nobody is named', () => {
   });
 
   it('for what it could not look at, which is noted once', () => {
-    const pods = gang(3).map((pod): LookedAtPod => {
+    const pods = gang(3).map((pod): ObservedPod => {
       const report: PreflightReport = {
         outcome: 'Skipped',
         note: 'python3 is missing',
@@ -165,7 +165,7 @@ function everywhereUnknown(): Partial<PreflightFacts> {
 }
 
 /** What a gang reports of which each pair has such a rate: first rounds, then those that follow from them. */
-function measuredGang(podCount: number, rateOf: (low: number, high: number, round: number) => number): LookedAtPod[] {
+function measuredGang(podCount: number, rateOf: (low: number, high: number, round: number) => number): ObservedPod[] {
   const reports = gang(podCount).map((pod) => ({
     ...pod,
     report: { ...pod.report, pairs: [] as PreflightReport['pairs'] },
@@ -185,7 +185,7 @@ function measuredGang(podCount: number, rateOf: (low: number, high: number, roun
   return reports;
 }
 
-const namesOf = (pods: readonly LookedAtPod[]): readonly number[] =>
+const namesOf = (pods: readonly ObservedPod[]): readonly number[] =>
   judgePreflight(pods).findings.map((one) => one.podIndex);
 
 describe('bandwidth', () => {
@@ -258,7 +258,7 @@ describe('bandwidth', () => {
   });
 
   it('does not name who is spoken ill of by one pod: that one stands alone', () => {
-    const pods = measuredGang(8, () => usualRate).map((pod): LookedAtPod => {
+    const pods = measuredGang(8, () => usualRate).map((pod): ObservedPod => {
       const pairs = pod.report.pairs.map((pair) => (pod.podIndex === 3 ? { ...pair, bytesPerSecond: 1 } : pair));
       return { ...pod, report: { ...pod.report, pairs } };
     });
@@ -270,7 +270,7 @@ describe('bandwidth', () => {
     [0.3, []],
   ])('without GPUs bears more noise: at %s of what is usual it names %j', (share, want) => {
     const pods = measuredGang(8, (low, high) => ([low, high].includes(3) ? share * usualRate : usualRate));
-    const without = pods.map(({ report, ...pod }): LookedAtPod => {
+    const without = pods.map(({ report, ...pod }): ObservedPod => {
       const { gpus: _, ...facts } = report.facts;
       return { ...pod, report: { ...report, facts } };
     });
@@ -279,11 +279,11 @@ describe('bandwidth', () => {
 
   it('names nobody on the word of a single partner, where there was no time for more', () => {
     const all = measuredGang(4, (low, high) => (low === 0 || high === 0 ? 1e9 : usualRate));
-    const pods = all.map((pod): LookedAtPod => {
+    const pods = all.map((pod): ObservedPod => {
       const pairs = pod.report.pairs.filter(({ peer }) => pod.podIndex !== 0 && peer !== 0);
       return { ...pod, report: { ...pod.report, pairs } };
     });
-    const [first, second, ...rest] = pods as [LookedAtPod, LookedAtPod, ...LookedAtPod[]];
+    const [first, second, ...rest] = pods as [ObservedPod, ObservedPod, ...ObservedPod[]];
     const pair = { peer: 1, round: 0, bytesPerSecond: 1e9 };
     expect(namesOf([{ ...first, report: { ...first.report, pairs: [pair] } }, second, ...rest])).toEqual([]);
   });

@@ -1,30 +1,30 @@
 import type { PreflightReport } from '@coxswain/api-types';
 
-/** A pod of a gang, where it is, and what it said. */
-export interface LookedAtPod {
+/** A pod of a gang, its node, and its preflight report. */
+export interface ObservedPod {
   readonly podIndex: number;
   readonly node: string;
-  /** Ranks that it is to run, one per GPU where there are GPUs. */
+  /** Ranks that the pod will run, one per GPU if there are GPUs. */
   readonly ranks: number;
   readonly report: PreflightReport;
 }
 
-/** What is looked at. */
+/** Names of checks. */
 export type CheckName =
   'gpus' | 'gpuMemory' | 'sharedMemory' | 'memlock' | 'scratch' | 'clock' | 'versions' | 'bandwidth';
 
-/** Something that speaks against the node under a pod. */
+/** A finding against the node of a pod. */
 export interface Finding {
   readonly check: CheckName;
   readonly podIndex: number;
   readonly node: string;
-  /** What was found, and what was to be expected; no full stop. */
+  /** What was found and what was expected, without a full stop. */
   readonly message: string;
 }
 
-/** What a look at a whole gang comes to. */
+/** The result of checking a gang. */
 export interface Judgement {
   readonly findings: readonly Finding[];
-  /** What is worth knowing and nobody's doing. */
+  /** Observations that blame no node. */
   readonly notes: readonly string[];
 }

@@ -1,27 +1,27 @@
-/** Which pods measure the way between them, and when? */
+/** Plans which pods measure the bandwidth between them, and in which round. */
 
 /** Indices of two pods, the lower first. */
 export type Pair = readonly [number, number];
 
-/** What is known of a pair: bytes a second; 0 where nothing came through. */
+/** A measured pair, in bytes a second; 0 if nothing arrived. */
 export interface MeasuredPair {
   readonly pair: Pair;
   readonly bytesPerSecond: number;
 }
 
-/** Before anybody is suspected. Each pod meets that many others, so that one bad partner makes nobody suspect. */
+/** Rounds before any pod is suspect. Each pod meets this many others, so that one bad partner makes no pod suspect. */
 const MOST_ROUNDS = 3;
 /** Of each suspect, with pods that are known to be good. */
 const CONFIRMING_ROUNDS = 2;
 /** A pod whose best transfer is slower than this share of the usual best one meets others once more. */
 const SUSPECT_SHARE = 0.5;
 
-/** Rounds of disjoint pairs before anybody is suspected: with few pods as many as there are. */
+/** Rounds of disjoint pairs before any pod is suspect; fewer if the gang is small. */
 export function roundCount(podCount: number): number {
   return podCount < 2 ? 0 : Math.min(MOST_ROUNDS, distinctRounds(podCount));
 }
 
-/** Rounds after which every pod would have met every other once. */
+/** Rounds after which every pod has met every other once. */
 export function distinctRounds(podCount: number): number {
   return podCount % 2 === 0 ? podCount - 1 : podCount;
 }
@@ -39,12 +39,12 @@ export function pairsOfRound(podCount: number, round: number): readonly Pair[] {
   return podCount % 2 === 0 ? [inOrder(seat(0), podCount - 1), ...across] : across;
 }
 
-/** Partner of a pod in each of the first rounds; null where it rests. */
+/** The partner of a pod in each of the first rounds; null in a round without a partner. */
 export function firstPeersOf(podIndex: number, podCount: number): readonly (number | null)[] {
   return Array.from({ length: roundCount(podCount) }, (_, round) => peerIn(pairsOfRound(podCount, round), podIndex));
 }
 
-/** Partner of a pod in each of the rounds in which suspects meet pods that are known to be good; empty where nobody is suspect. */
+/** The partner of a pod in each round in which suspects meet good pods; empty if no pod is suspect. */
 export function confirmingPeersOf(
   podIndex: number,
   gang: { readonly podCount: number; readonly measured: readonly MeasuredPair[] },
@@ -52,9 +52,9 @@ export function confirmingPeersOf(
   return confirmingRounds(gang.podCount, gang.measured).map((pairs) => peerIn(pairs, podIndex));
 }
 
-/** Disjoint pairs of a suspect and a pod that is known to be good, which have not met yet where that can be. */
+/** Pairs of a suspect with a pod that is known to be good, disjoint in each round, preferably pods that have not met. */
 export function confirmingRounds(podCount: number, measured: readonly MeasuredPair[]): readonly (readonly Pair[])[] {
-  const { suspects, good } = standing(
+  const { suspects, good } = rankPods(
     measured.filter(({ pair }) => pair.every((pod) => pod < podCount)),
     SUSPECT_SHARE,
   );
@@ -72,8 +72,11 @@ export function confirmingRounds(podCount: number, measured: readonly MeasuredPa
   });
 }
 
-/** Who has not shown yet to be faster than that share of what is usual, and who has; pods that were never measured are neither. Faster ones come first. */
-export function standing(
+/**
+ * Divides measured pods into suspects, slower than that share of the usual rate, and good pods. Pods that were never measured
+ * are neither. The fastest come first.
+ */
+export function rankPods(
   measured: readonly MeasuredPair[],
   slowShare: number,
 ): {

@@ -1,7 +1,7 @@
 import { ranksOfPod, type PreflightReport } from '@coxswain/api-types';
 import type { ObservedPreflight } from '@coxswain/lifecycle';
 import { trainerImageOf } from '@coxswain/runtime';
-import { preflightOfGang, type LookedAtPod } from '@coxswain/preflight';
+import { preflightOfGang, type ObservedPod } from '@coxswain/preflight';
 import type { LauncherMail } from './ingest-messages.ts';
 import type { NewestGang } from './launcher-desk.ts';
 import type { PreflightWord } from './session-ports.ts';
@@ -93,7 +93,7 @@ export class PreflightDesk {
   }
 }
 
-function podsOf({ placement }: NewestGang, reports: ReadonlyMap<number, PreflightReport>): LookedAtPod[] {
+function podsOf({ placement }: NewestGang, reports: ReadonlyMap<number, PreflightReport>): ObservedPod[] {
   return placement.nodes.flatMap((node, podIndex) => {
     const report = reports.get(podIndex);
     return report === undefined ? [] : [{ podIndex, node, ranks: ranksOfPod(placement, podIndex).length, report }];

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type PreflightLevel, type PreflightReport, sourcedCommand } from '@coxswain/api-types';
-import { judgePreflight, type Judgement, type LookedAtPod } from '@coxswain/preflight';
+import { judgePreflight, type Judgement, type ObservedPod } from '@coxswain/preflight';
 import { PreflightProcess, type PreflightBoard } from '../preflight-process.ts';
 
 /** What can be planted under the Python of a pod (`faults/sitecustomize.py`), and the check that is to see it. */
@@ -33,7 +33,7 @@ export async function tryGang(gang: GangOnTrial): Promise<Trial> {
   const pods = Array.from({ length: gang.podCount }, (_, podIndex) => podOf(gang, podIndex, board));
   try {
     const reports = await Promise.all(pods.map((pod) => pod.report));
-    const lookedAt = reports.map((report, podIndex): LookedAtPod => ({
+    const lookedAt = reports.map((report, podIndex): ObservedPod => ({
       podIndex,
       node: `node-${podIndex}`,
       ranks: 1,
