@@ -1,4 +1,4 @@
-/** What has to be known of a job to say where its GPU-seconds went? */
+/** The history from which the goodput of a job is computed. */
 
 /** Milliseconds since 1970, whole. Undefined: not known. */
 type Moment = number | undefined;
@@ -10,21 +10,21 @@ export interface RunHistory {
   readonly runningMs: Moment;
   /** When its checkpoint had been loaded. */
   readonly restoredMs: Moment;
-  /** When its first step was heard of, and when the last one. */
+  /** When its first and its last step were reported. */
   readonly firstStepMs: Moment;
   readonly lastStepMs: Moment;
   readonly firstStep: number | undefined;
   readonly lastStep: number | undefined;
-  /** Step that it began from; 0: from scratch. */
+  /** The step that it resumed from; 0 if it started from scratch. */
   readonly resumedFromStep: number;
-  /** When its failure was recorded, or its stop asked for. Undefined: it goes on. */
+  /** When its failure was recorded, or its stop requested. Undefined: it is still running. */
   readonly endedMs: Moment;
   readonly end: 'failed' | 'stopped' | 'live' | 'unknown';
-  /** Mean time of one step as its ranks tell it; undefined: nobody told. */
+  /** Mean time of a step, as the ranks reported it; undefined if they reported none. */
   readonly stepMs: number | undefined;
   /** Whether it saved checkpoints. */
   readonly hasSaved: boolean;
-  /** What stragglers cost of its time, where a verdict says so. */
+  /** How much time stragglers cost, if a verdict gives the figure. */
   readonly slowMs: number | undefined;
 }
 
@@ -41,10 +41,10 @@ export interface AttemptHistory {
   readonly runs: readonly RunHistory[];
 }
 
-/** A job's life up to a moment. */
+/** The history of a job up to a moment. */
 export interface JobHistory {
   readonly createdMs: Moment;
-  /** The end of the job, or the moment of the look. */
+  /** The end of the job, or the time of the observation. */
   readonly asOfMs: number;
   readonly isFinished: boolean;
   /** Oldest first. */

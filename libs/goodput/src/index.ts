@@ -1,3 +1,3 @@
-/** Where did each GPU-second of a job go? */
+/** Goodput: where each GPU-second of a job went. */
 export { jobGoodput } from './job-goodput.ts';
 export { type RecordedJob, recordedHistory, runKey } from './recorded-history.ts';

@@ -1,4 +1,4 @@
-/** How is a ledger told: shares, wall time, and spans for a bar? */
+/** Converts a ledger to the answer of the API: shares, wall time, and spans for a bar. */
 import {
   GOODPUT_CATEGORIES,
   type GoodputCategory,
@@ -9,7 +9,7 @@ import {
 import type { JobHistory } from './history.ts';
 import { emptyShares, type Ledger, ledgerOf, type Span } from './ledger.ts';
 
-/** The goodput of a job as it is answered; `attemptsLeftOut`: older ones than the history has. */
+/** The goodput of a job as the API answers it. `attemptsLeftOut`: how many older attempts the history lacks. */
 export function jobGoodput(history: JobHistory, attemptsLeftOut: number): JobGoodput {
   const ledger = ledgerOf(history);
   const gpuMs = gpuMsOf(ledger);
@@ -48,7 +48,7 @@ function gpuMsOf({ runs }: Ledger): Record<GoodputCategory, number> {
 
 type ShownSpan = Omit<Span, 'epoch'> & { readonly epoch: GoodputSpan['epoch'] };
 
-/** At most {@link MAX_GOODPUT_SPANS}; where there are more, each is an equal slice of time and tells of what took most of it. */
+/** At most {@link MAX_GOODPUT_SPANS} spans. If there are more, each is an equal slice of time and shows what took most of it. */
 function shownSpans(spans: readonly Span[]): readonly ShownSpan[] {
   const joined = joinedSpans(spans);
   if (joined.length <= MAX_GOODPUT_SPANS) return joined;
@@ -85,7 +85,7 @@ function sum(spans: readonly ShownSpan[], timeOf: (span: ShownSpan) => number): 
   return spans.reduce((total, span) => total + timeOf(span), 0);
 }
 
-/** Neighbours that tell the same become one. */
+/** Merges adjacent spans that are equal. */
 function joinedSpans(spans: readonly ShownSpan[]): readonly ShownSpan[] {
   const joined: ShownSpan[] = [];
   for (const span of spans) {

@@ -223,7 +223,7 @@ describe('a ledger', () => {
 /* Any history at all: moments anywhere or nowhere, in any order; attempts that overlap; steps and times that cannot be. */
 const moment = fc.option(fc.integer({ min: -1e6, max: 1e7 }), { nil: undefined });
 const step = fc.option(fc.integer({ min: 0, max: 1e6 }), { nil: undefined });
-const told = fc.option(fc.oneof(fc.double({ min: -1e3, max: 1e9 }), fc.constant(Number.NaN)), { nil: undefined });
+const ledger = fc.option(fc.oneof(fc.double({ min: -1e3, max: 1e9 }), fc.constant(Number.NaN)), { nil: undefined });
 const run = fc.record<RunHistory>({
   incarnation: fc.integer({ min: 1, max: 9 }),
   runningMs: moment,
@@ -235,9 +235,9 @@ const run = fc.record<RunHistory>({
   resumedFromStep: fc.integer({ min: 0, max: 1e6 }),
   endedMs: moment,
   end: fc.constantFrom('failed', 'stopped', 'live', 'unknown'),
-  stepMs: told,
+  stepMs: ledger,
   hasSaved: fc.boolean(),
-  slowMs: told,
+  slowMs: ledger,
 });
 const attempt = fc.record<AttemptHistory>({
   epoch: fc.integer({ min: 1, max: 99 }),
@@ -293,7 +293,7 @@ describe('whatever was recorded', () => {
         ...Object.entries(ms).filter(([name]) => !STEPS.includes(name as GoodputCategory)),
       ]);
     fc.assert(
-      fc.property(job, told, fc.boolean(), (history, stepMs, hasSaved) => {
+      fc.property(job, ledger, fc.boolean(), (history, stepMs, hasSaved) => {
         const otherwise = history.attempts.map((one) => ({
           ...one,
           runs: one.runs.map((each) => ({ ...each, stepMs, hasSaved })),

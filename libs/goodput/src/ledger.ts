@@ -1,4 +1,4 @@
-/** Into which category does each GPU-millisecond of a job fall? */
+/** Assigns each GPU-millisecond of a job to a category. */
 import { GOODPUT_CATEGORIES, type GoodputCategory, type GoodputSpan } from '@coxswain/api-types';
 import type { AttemptHistory, JobHistory, RunHistory } from './history.ts';
 
@@ -12,14 +12,14 @@ export interface Span {
   readonly epoch: number | null;
 }
 
-/** Where the time of one run of the ranks went. */
+/** How one run of the ranks spent its time. */
 export interface RunLedger {
   readonly epoch: number;
   readonly incarnation: number;
   readonly gpus: number;
   /** By category, whole milliseconds; their sum is the time in which the run held its GPUs. */
   readonly ms: Readonly<Record<GoodputCategory, number>>;
-  /** From its beginning to its first step, and from its last step to its end: parts of what `ms` holds. */
+  /** From its start to its first step, and from its last step to its end: parts of what `ms` holds. */
   readonly startMs: number;
   readonly tailMs: number;
   /** Undefined: it never took a step. */
@@ -27,10 +27,11 @@ export interface RunLedger {
   readonly lastStepAtMs: number | undefined;
 }
 
+/** How a job spent its GPU time, by run and by span. */
 export interface Ledger {
   /** Oldest first. */
   readonly runs: readonly RunLedger[];
-  /** One after the other, from the creation of the job to the moment of the look. */
+  /** Consecutive, from the creation of the job to the moment of the observation. */
   readonly spans: readonly Span[];
 }
 
@@ -43,8 +44,9 @@ export function emptyShares(): Record<GoodputCategory, number> {
 }
 
 /**
- * The ledger of a job. Times that are missing, that contradict each other or that lie outside of what holds them (clocks step, processes are killed) move a border
- * and lose nothing: borders never go back, so that each run's categories add up to the time that it held its GPUs, and no two attempts hold at one time.
+ * Computes the ledger of a job. Clocks step and processes are killed, so times can be missing, contradict each other, or lie
+ * outside their run. Such a time moves a border and loses nothing. Borders never go back, so the categories of a run add up to
+ * the time that it held its GPUs, and no two attempts hold GPUs at one time.
  */
 export function ledgerOf(history: JobHistory): Ledger {
   const { attempts, asOfMs } = history;
@@ -61,9 +63,9 @@ export function ledgerOf(history: JobHistory): Ledger {
   attempts.forEach((attempt, index) => {
     wait(clamped(attempt.heldFromMs, cursor, asOfMs));
     const toMs = clamped(attempt.heldToMs ?? attempts[index + 1]?.heldFromMs ?? asOfMs, cursor, asOfMs);
-    const told = attemptLedger(attempt, { fromMs: cursor, toMs, isReplacement, cuts: cuts[index] ?? [] });
-    runs.push(...told.runs);
-    spans.push(...told.spans);
+    const ledger = attemptLedger(attempt, { fromMs: cursor, toMs, isReplacement, cuts: cuts[index] ?? [] });
+    runs.push(...ledger.runs);
+    spans.push(...ledger.spans);
     cursor = toMs;
     idle = attempt.wasSuspended ? 'suspended' : 'waiting';
     isReplacement = attempt.runs.at(-1)?.end === 'failed';
@@ -85,7 +87,7 @@ function attemptLedger(
 ): Ledger {
   const { epoch, gpus, runs } = attempt;
   let cursor = fromMs;
-  const told = runs.map((run, index) => {
+  const ledger = runs.map((run, index) => {
     const endMs = index === runs.length - 1 ? toMs : clamped(run.endedMs, cursor, toMs);
     const bounds = { fromMs: cursor, toMs: endMs, isReplacement: isReplacement || index > 0 };
     cursor = endMs;
@@ -93,8 +95,8 @@ function attemptLedger(
     return runLedger(run, { ...bounds, isUnknown, cut: cuts[index] ?? Infinity });
   });
   return {
-    runs: told.map(({ pieces: _, ...run }) => ({ epoch, gpus, ...run })),
-    spans: told.flatMap(({ pieces }) => pieces.map((piece) => ({ ...piece, gpus, epoch }))),
+    runs: ledger.map(({ pieces: _, ...run }) => ({ epoch, gpus, ...run })),
+    spans: ledger.flatMap(({ pieces }) => pieces.map((piece) => ({ ...piece, gpus, epoch }))),
   };
 }
 
@@ -133,7 +135,7 @@ function runLedger(
   };
 }
 
-/** What a run is waited for as, before its ranks are started. */
+/** The category of the time before a run's ranks start. */
 function waitsFor({
   isUnknown,
   isReplacement,
@@ -157,7 +159,7 @@ function steps({ firstStep, lastStep }: RunHistory): number {
   return Math.max(0, (lastStep ?? 0) - (firstStep ?? 0));
 }
 
-/** Which share of them was not trained again, in [0, 1]: those up to the step from which a later run began. */
+/** The share of the steps that no later run repeated, in [0, 1]: those up to the step from which a later run resumed. */
 function keptShare(run: RunHistory, cut: number): number {
   const count = steps(run);
   if (count === 0) return (run.lastStep ?? 0) > cut ? 0 : 1;
@@ -189,8 +191,8 @@ function summed(pieces: readonly Piece[]): Record<GoodputCategory, number> {
 }
 
 /**
- * Time between steps, and what stragglers cost, are taken out of the steps, of those that were trained again in proportion. What ranks tell of their steps moves time
- * between categories of their own run, and is never more than that has.
+ * Takes the time between steps, and the cost of stragglers, out of the steps, in proportion from those that were trained again.
+ * What ranks report about their steps moves time between categories of their own run, and never more than the run has.
  */
 function withoutStalls(ms: Record<GoodputCategory, number>, run: RunHistory, steppedMs: number): RunLedger['ms'] {
   const inStepsMs = run.stepMs === undefined ? steppedMs : run.stepMs * steps(run);

@@ -127,8 +127,8 @@ describe('what was recorded of a job', () => {
   });
 
   it('ends with the job: nothing is waited for any more', () => {
-    const told = goodputOf([{ ...failed, outcome: 'Succeeded' }], { finishedAt: at(149) });
-    expect(told).toMatchObject({ asOf: at(150), heldSeconds: 140, waitingSeconds: 10, goodput: 400 / 560 });
+    const ledger = goodputOf([{ ...failed, outcome: 'Succeeded' }], { finishedAt: at(149) });
+    expect(ledger).toMatchObject({ asOf: at(150), heldSeconds: 140, waitingSeconds: 10, goodput: 400 / 560 });
   });
 
   it('goes on waiting until it ends', () => {

@@ -1,10 +1,10 @@
-/** How is a job's history read off what was recorded of it? */
+/** Reads the history of a job from its records. */
 import type { Attempt, EndedIncarnation, TrainingJobStatus } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import type { AttemptHistory, JobHistory, RunHistory } from './history.ts';
 import { slowMsOf, type StepCost } from './slow-cost.ts';
 
-/** What is kept of a job. Times as they were recorded: one that cannot be read counts as not known. */
+/** What is recorded about a job. A time that cannot be parsed counts as unknown. */
 export interface RecordedJob {
   readonly createdAt: string | undefined;
   /** Undefined: it has not ended. */
@@ -13,13 +13,13 @@ export interface RecordedJob {
   readonly attempts: readonly Attempt[];
   /** Of the newest attempt. */
   readonly progress: TrainingJobStatus['progress'];
-  /** Mean time of a step of each epoch, in milliseconds, as its ranks told it. */
+  /** Mean time of a step in each attempt, in milliseconds, as its ranks reported it. */
   readonly stepMsByEpoch: ReadonlyMap<number, number>;
   /** Runs that saved checkpoints, as {@link runKey} writes them. */
   readonly savedRuns: ReadonlySet<string>;
-  /** Incidents that made steps longer, as far as their detectors said by how much. */
+  /** Incidents that made steps longer, if their detectors gave a figure. */
   readonly stepCosts: readonly StepCost[];
-  /** The moment of the look. */
+  /** The time of the observation. */
   readonly now: Date;
 }
 
@@ -28,6 +28,7 @@ export function runKey(epoch: number, incarnation = 1): string {
   return `${epoch}.${incarnation}`;
 }
 
+/** The history of a job, from its records. */
 export function recordedHistory(job: RecordedJob): JobHistory {
   const { attempts } = job;
   const finishedMs = momentOf(job.finishedAt);
@@ -78,7 +79,7 @@ function attemptHistory(
   };
 }
 
-/** How far a run is that has not ended: as its progress was written last. */
+/** The progress of a run that has not ended, as it was last recorded. */
 function progressOf(attempt: Attempt, { progress }: RecordedJob): Pick<Attempt, 'lastStep' | 'lastStepAt'> {
   if (attempt.stage === 'Ended' || progress === undefined) return {};
   return { lastStep: Math.max(attempt.lastStep ?? 0, progress.step), lastStepAt: progress.reportedAt };

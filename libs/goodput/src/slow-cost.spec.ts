@@ -31,9 +31,9 @@ describe('what slow ranks cost a run', () => {
       { maxLength: 6 },
     );
     fc.assert(
-      fc.property(some, (told) => {
+      fc.property(some, (ledger) => {
         const ms = slowMsOf(
-          told.map(([from, to, price]) => cost(from, to ?? undefined, price)),
+          ledger.map(([from, to, price]) => cost(from, to ?? undefined, price)),
           RUN,
         );
         expect(ms ?? 0).toBeGreaterThanOrEqual(0);

@@ -1,4 +1,4 @@
-/** What did slow ranks cost a run, where a detector said by how much each step is longer? */
+/** What slow ranks cost a run, if a detector gave the figure. */
 import type { Incident } from '@coxswain/api-types';
 
 /** Incidents that lasted for a while and made steps longer. */
@@ -14,8 +14,9 @@ interface SteppedRun {
 }
 
 /**
- * Milliseconds of the run's steps, at most all of them. Where several made steps longer at one time the dearest counts: a step is as long as its slowest
- * rank. One that is not over lasts until the last step; before it was noticed nothing is counted, for nobody knows since when.
+ * Milliseconds that slow ranks cost the run; at most all of its steps. If several incidents overlap the most expensive counts,
+ * because a step is as long as its slowest rank. An open incident lasts until the last step. Time before an incident was noticed
+ * is not counted, because its start is unknown.
  */
 export function slowMsOf(costs: readonly StepCost[], run: SteppedRun): number | undefined {
   const { firstMs, lastMs, stepMs } = run;
