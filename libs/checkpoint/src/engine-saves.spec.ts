@@ -1,11 +1,11 @@
-import { placesOfSaves, savesAmong, whyIncomplete } from './engine-saves.ts';
+import { saveLocations, candidateSaves, describeIncomplete } from './engine-saves.ts';
 import type { EngineFormat } from './formats/checkpoint-format.ts';
 
 const files = (...paths: readonly string[]): readonly { readonly path: string; readonly bytes: number }[] =>
   paths.map((path) => ({ path, bytes: 7 }));
 
 describe('saves that may be complete', () => {
-  const cases: readonly (readonly [string, EngineFormat, Parameters<typeof savesAmong>[1], readonly string[]])[] = [
+  const cases: readonly (readonly [string, EngineFormat, Parameters<typeof candidateSaves>[1], readonly string[]])[] = [
     [
       'of TorchTitan are directories of steps, the lowest first, wherever it puts them',
       'dcp',
@@ -45,18 +45,18 @@ describe('saves that may be complete', () => {
     ],
   ];
   it.each(cases)('%s', (_sentence, format, look, want) => {
-    expect(savesAmong(format, look).map(({ directory }) => directory)).toEqual(want);
+    expect(candidateSaves(format, look).map(({ directory }) => directory)).toEqual(want);
   });
 
   it('are told with the step of their names', () => {
-    expect(savesAmong('torch_dist', { folder: '', names: ['iter_0000120'], pointer: '120' })).toEqual([
+    expect(candidateSaves('torch_dist', { folder: '', names: ['iter_0000120'], pointer: '120' })).toEqual([
       { step: 120, directory: 'iter_0000120' },
     ]);
   });
 
   it('are looked for where the engine puts them', () => {
-    expect(placesOfSaves('dcp').map(({ folder }) => folder)).toEqual(['', 'checkpoint']);
-    expect(placesOfSaves('deepspeed')).toEqual([{ folder: '', pointer: 'latest' }]);
+    expect(saveLocations('dcp').map(({ folder }) => folder)).toEqual(['', 'checkpoint']);
+    expect(saveLocations('deepspeed')).toEqual([{ folder: '', pointer: 'latest' }]);
   });
 });
 
@@ -113,11 +113,11 @@ describe('a save is not complete', () => {
     ['of Megatron-LM without its metadata', 'torch_dist', files('__0_0.distcp'), 'it has no metadata.json'],
   ];
   it.each(cases)('%s', (_sentence, format, listed, want) => {
-    expect(whyIncomplete(format, listed, 2)).toBe(want);
+    expect(describeIncomplete(format, listed, 2)).toBe(want);
   });
 
   it('of one rank has its random state under another name', () => {
-    expect(whyIncomplete('hugging-face', files(...trainer, 'rng_state.pth'), 1)).toBeUndefined();
-    expect(whyIncomplete('hugging-face', files(...trainer, 'rng_state_0.pth'), 1)).toBe('it has no rng_state.pth');
+    expect(describeIncomplete('hugging-face', files(...trainer, 'rng_state.pth'), 1)).toBeUndefined();
+    expect(describeIncomplete('hugging-face', files(...trainer, 'rng_state_0.pth'), 1)).toBe('it has no rng_state.pth');
   });
 });

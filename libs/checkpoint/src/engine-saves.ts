@@ -1,17 +1,17 @@
-/** Which checkpoints has an engine saved in its own way, and is one complete, seen from names, sizes and ends of files? */
+/** Finds checkpoints in the directory of an engine, and decides from names and sizes whether one is complete. */
 import type { EngineFormat, SavedFile } from './formats/checkpoint-format.ts';
 import { engineFormat } from './formats/formats.ts';
 import { TORCH_SAVE_FILE } from './formats/torch-save.ts';
 
-/** A checkpoint of an engine, by the directory that it made for it. */
+/** A checkpoint that an engine saved, by its directory. */
 export interface EngineSave {
   readonly step: number;
   /** Below the save directory. */
   readonly directory: string;
 }
 
-/** Where to look below the save directory, and the file there that tells how far the engine is. */
-export function placesOfSaves(
+/** The folders to search below the save directory, each with its pointer file if the engine writes one. */
+export function saveLocations(
   format: EngineFormat,
 ): readonly { readonly folder: string; readonly pointer: string | undefined }[] {
   const { folders, pointer } = engineFormat(format).saves;
@@ -22,10 +22,10 @@ export function placesOfSaves(
 }
 
 /**
- * Saves that may be complete, oldest first: of an engine that writes which is its newest those up to it, since it saves one after the other.
- * `pointer`: the text of that file, undefined where there is none.
+ * Saves that can be complete, oldest first. An engine saves one checkpoint after the other, so a save newer than the pointer
+ * file is not complete. `pointer`: the text of that file, undefined if it does not exist.
  */
-export function savesAmong(
+export function candidateSaves(
   format: EngineFormat,
   found: { readonly folder: string; readonly names: readonly string[]; readonly pointer?: string },
 ): readonly EngineSave[] {
@@ -39,8 +39,8 @@ export function savesAmong(
     .toSorted((one, other) => one.step - other.step);
 }
 
-/** Why a save that has these files is not complete, as the end of a sentence; undefined when nothing is missing by its names. */
-export function whyIncomplete(
+/** What a save with these files misses, as the end of a sentence; undefined if nothing is missing by its names. */
+export function describeIncomplete(
   format: EngineFormat,
   files: readonly SavedFile[],
   worldSize: number,

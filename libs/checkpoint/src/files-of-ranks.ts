@@ -3,7 +3,7 @@ import type { CheckpointManifest } from './manifest.ts';
 
 type ManifestFile = CheckpointManifest['files'][number];
 
-/** Ranks of a gang that look at a checkpoint together, as those of one pod do. */
+/** Ranks of one pod, which check a checkpoint together. */
 export interface RanksOfGang {
   /** Global, in any order. */
   readonly ranks: readonly number[];
@@ -11,9 +11,9 @@ export interface RanksOfGang {
 }
 
 /**
- * The files that these ranks answer for when a gang checks a checkpoint before it loads it: over all ranks of the gang each file exactly once,
- * so that a restart looks at no file twice however many pods it has. A file whose name tells a rank of this gang is that rank's; the others are
- * dealt out in turn.
+ * The files that these ranks check before a gang loads a checkpoint. Over all ranks of the gang each file appears exactly once,
+ * so a restart checks no file twice. A file whose name shows a rank of this gang belongs to that rank; the others are
+ * distributed in turn.
  */
 export function filesOfRanks(
   files: readonly ManifestFile[],

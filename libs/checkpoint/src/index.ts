@@ -1,4 +1,4 @@
-export { placesOfSaves, savesAmong, whyIncomplete, type EngineSave } from './engine-saves.ts';
+export { saveLocations, candidateSaves, describeIncomplete, type EngineSave } from './engine-saves.ts';
 export { filesOfRanks } from './files-of-ranks.ts';
 export type { RanksOfGang } from './files-of-ranks.ts';
 export type { EngineFormat, SavedFile } from './formats/checkpoint-format.ts';
@@ -12,4 +12,4 @@ export { CheckpointManifest } from './manifest.ts';
 export { newestRestorable } from './newest-restorable.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';
-export { whyNotLoadedBy } from './load-refusal.ts';
+export { describeLoadRefusal } from './load-refusal.ts';

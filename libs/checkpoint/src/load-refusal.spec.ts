@@ -1,5 +1,5 @@
 import { aLayout } from '@coxswain/layout/testing';
-import { whyNotLoadedBy } from './load-refusal.ts';
+import { describeLoadRefusal } from './load-refusal.ts';
 
 type Layout = Parameters<typeof aLayout>[0];
 
@@ -46,6 +46,6 @@ describe('a checkpoint', () => {
       undefined,
     ],
   ])('%s', (_sentence, format, [saved, wanted], want) => {
-    expect(whyNotLoadedBy({ format, layout: aLayout(saved) }, aLayout(wanted))).toBe(want);
+    expect(describeLoadRefusal({ format, layout: aLayout(saved) }, aLayout(wanted))).toBe(want);
   });
 });

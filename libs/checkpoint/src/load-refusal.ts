@@ -1,18 +1,18 @@
-/** Which layouts load a checkpoint of which format? */
+/** Decides whether a layout can load a checkpoint. */
 import type { ParallelLayout } from '@coxswain/layout';
 import { formatNamed } from './formats/formats.ts';
 
-/** What a Checkpoint resource says of the state. */
+/** The format and layout in a Checkpoint resource. */
 export interface SavedAs {
   readonly format: string;
   readonly layout: ParallelLayout;
 }
 
 /**
- * Why that layout does not load it, as a sentence without its first words ("which ..."); undefined where it does, or where the format is not known here: its
- * engine says it then.
+ * Why the layout cannot load the checkpoint, as a sentence without its subject ("was saved as ..."). Undefined if it can, or if
+ * the format is unknown: then the engine decides.
  */
-export function whyNotLoadedBy(saved: SavedAs, layout: ParallelLayout): string | undefined {
+export function describeLoadRefusal(saved: SavedAs, layout: ParallelLayout): string | undefined {
   const fixed = formatNamed(saved.format)?.fixedDegrees?.(saved.layout, layout);
   const changed = fixed?.degrees.filter(({ of }) => of(saved.layout) !== of(layout)) ?? [];
   if (fixed === undefined || changed.length === 0) return undefined;

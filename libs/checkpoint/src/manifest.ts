@@ -17,7 +17,7 @@ const ManifestFile = z.strictObject({
     .describe('Absent: of a file that was too large to be read once more by the launcher that wrote the manifest.'),
 });
 
-/** What a saved checkpoint says of itself. Engines may add fields; unknown ones are kept out of the way, not refused. */
+/** The manifest of a checkpoint. Engines can add fields; unknown fields are ignored. */
 export const CheckpointManifest = z
   .object({
     formatVersion: z.literal(1),
@@ -40,4 +40,5 @@ export const CheckpointManifest = z
       .refine((files) => new Set(files.map(({ path }) => path)).size === files.length, 'must list each file once'),
   })
   .meta({ id: 'CheckpointManifest' });
+/** See the schema of the same name. */
 export type CheckpointManifest = z.infer<typeof CheckpointManifest>;

@@ -1,8 +1,8 @@
 import type { Checkpoint } from '@coxswain/api-types';
 
 /**
- * The checkpoint to resume from: of this job (by UID), complete, not damaged, not being deleted; the highest step, and of equal steps the
- * one of the highest epoch, there of the latest incarnation. What is on disk but not in a Checkpoint object is never considered.
+ * The checkpoint to resume from: of this job (by UID), complete, not damaged, not being deleted. The highest step wins; of equal
+ * steps the latest attempt, and in it the latest incarnation. Files without a Checkpoint object never count.
  */
 export function newestRestorable(
   checkpoints: readonly Checkpoint[],

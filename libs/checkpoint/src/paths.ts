@@ -1,6 +1,6 @@
 import { jobPrefix, type TrainingJob } from '@coxswain/api-types';
 
-/** Which run of a job's ranks: an incarnation of an epoch. Absent: the first. */
+/** Identifies a run of a job’s ranks: an incarnation of an attempt. No incarnation means the first. */
 export interface Fence {
   readonly epoch: number;
   readonly incarnation?: number | undefined;
@@ -26,7 +26,7 @@ export function saveDirectoryOf(job: Pick<TrainingJob, 'metadata' | 'spec'>, fen
   return base === '' ? own : `${base}/${own}`;
 }
 
-/** As a Checkpoint's spec records it: the first is left out. */
+/** The incarnation as the spec of a Checkpoint records it: the first is left out. */
 export function incarnationOf({ incarnation = 1 }: Pick<Fence, 'incarnation'>): { readonly incarnation?: number } {
   return incarnation === 1 ? {} : { incarnation };
 }

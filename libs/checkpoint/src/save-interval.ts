@@ -1,4 +1,4 @@
-/** How long should a job train between two saves? */
+/** Computes how long a job should train between two saves. */
 
 /**
  * The interval that loses least to saves and to work done twice, in milliseconds of training: Daly's estimate of higher order ("A higher order

@@ -1,7 +1,13 @@
 /** Which saves of an engine are complete by now? Looked at again and again while it trains. */
 import { join } from 'node:path';
 import type { SavedBy } from '@coxswain/api-types';
-import { placesOfSaves, savesAmong, whyIncomplete, type EngineFormat, type EngineSave } from '@coxswain/checkpoint';
+import {
+  saveLocations,
+  candidateSaves,
+  describeIncomplete,
+  type EngineFormat,
+  type EngineSave,
+} from '@coxswain/checkpoint';
 import type { SavedFact } from '../engine-facts.ts';
 import type { HashBudget } from './hash-budget.ts';
 import { filesBelow, namesIn, textOf, unlessGone, whatIsCutOff, type FoundFile } from './saved-files.ts';
@@ -59,11 +65,11 @@ export class SaveLooks {
   async #candidates(): Promise<readonly EngineSave[]> {
     const { saveDirectory, format } = this.#watched;
     const found: EngineSave[] = [];
-    for (const { folder, pointer } of placesOfSaves(format)) {
+    for (const { folder, pointer } of saveLocations(format)) {
       const names = await namesIn(join(saveDirectory, folder));
       const text = pointer === undefined ? undefined : await textOf(join(saveDirectory, pointer));
       this.#options.onAnswer();
-      found.push(...savesAmong(format, { folder, names, ...(text === undefined ? {} : { pointer: text }) }));
+      found.push(...candidateSaves(format, { folder, names, ...(text === undefined ? {} : { pointer: text }) }));
     }
     return found;
   }
@@ -89,7 +95,7 @@ export class SaveLooks {
     const files = await filesBelow(path);
     this.#options.onAnswer();
     if (files === undefined) return undefined;
-    const missing = whyIncomplete(this.#watched.format, files, this.#watched.worldSize);
+    const missing = describeIncomplete(this.#watched.format, files, this.#watched.worldSize);
     const isSettled = this.#isAsBefore(directory, files) || isLast;
     const why = missing ?? (isSettled ? await unlessGone(() => whatIsCutOff(path, files)) : undefined);
     if (why === undefined) this.#missing.delete(directory);

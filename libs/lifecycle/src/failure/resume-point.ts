@@ -1,6 +1,6 @@
 /** Where does the next epoch begin? */
 import { type Attempt, type Checkpoint, isSameRequest, type ResumeFrom, SCRATCH } from '@coxswain/api-types';
-import { newestRestorable, whyNotLoadedBy } from '@coxswain/checkpoint';
+import { newestRestorable, describeLoadRefusal } from '@coxswain/checkpoint';
 import type { ParallelLayout } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import { type Condemnation, condemnedCheckpoints, describeCondemnation } from './checkpoint-trouble.ts';
@@ -39,7 +39,7 @@ export function pointForLayout(record: JobRecord, facts: Facts, layout: Parallel
   const point = resumePointOf(record, facts);
   if (point.kind !== 'checkpoint') return point;
   const { metadata, spec } = point.checkpoint;
-  const why = whyNotLoadedBy(spec, layout);
+  const why = describeLoadRefusal(spec, layout);
   return why === undefined ? point : none(`Checkpoint ${metadata.name} ${why}.`, record, facts);
 }
 
