@@ -99,16 +99,16 @@ function takes(options: readonly string[], option: string): boolean {
 
 function section({ name, abilities }: Engine): readonly string[] {
   if (!isEngineName(name)) return [];
-  const { words, traps } = ENGINE_GUIDES[name];
-  const told = words.map(({ word, to, note = '' }) => [`\`${word}\``, code(to), note]);
+  const { fields, traps } = ENGINE_GUIDES[name];
+  const rendered = fields.map(({ field, to, note = '' }) => [`\`${field}\``, code(to), note]);
   const known = traps.map(({ what, answer, source }) => [what, answer, source]);
   return [
     '',
     `## ${name}`,
     '',
     `Read in: ${abilities.source}.`,
-    ...(told.length === 0 ? [] : ['', table(['Word of the job', 'What the engine is told', 'Note'], told)]),
-    ...(known.length === 0 ? [] : ['', table(['Known trap', 'What is done about it', 'Source'], known)]),
+    ...(rendered.length === 0 ? [] : ['', table(['Field of the job', 'What the engine calls it', 'Note'], rendered)]),
+    ...(known.length === 0 ? [] : ['', table(['Known trap', 'What Coxswain does about it', 'Source'], known)]),
   ];
 }
 

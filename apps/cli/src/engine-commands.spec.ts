@@ -120,7 +120,7 @@ describe('coxswain render', () => {
   it.each<[string, object, string, RegExp]>([
     ['a layout that breaks a rule', { tensorParallelDegree: 3 }, 'reference', /^layout\.tensorParallelDegree 3/],
     ['an option that the engine lacks', { contextParallelDegree: 2 }, 'reference', /cannot do layout.contextParallelD/],
-    ['an engine that is told nothing here', {}, 'galvatron', /engine "galvatron" is known by what its layouts may say/],
+    ['an engine that is told nothing here', {}, 'galvatron', /engine "galvatron" is known for layouts only/],
     ['a release that nobody knows', {}, 'megatron-lm@core_v0.1', /release of megatron-lm is one of/],
     ['a release of an engine without any', {}, 'reference@1', /release is for engines/],
   ])('refuses %s with rule, field, why and what to do instead, and ends with 1', async (_what, layout, engine, why) => {

@@ -1,6 +1,6 @@
 import type { EngineRendering } from '@coxswain/api-types';
 import { isDomainError } from '@coxswain/domain-error';
-import { askedRendering, engineList } from '@coxswain/engines';
+import { renderRequest, engineList } from '@coxswain/engines';
 import type { Command } from 'commander';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -57,7 +57,7 @@ export function addEngineCommands(program: Command, session: Session): void {
 
 function renderCommand(session: Session, options: OutOptions): void {
   const { request, notes } = readRendering(options);
-  const rendering = withNotes(askedRendering(request), notes);
+  const rendering = withNotes(renderRequest(request), notes);
   const { engine, program } = rendering;
   show(session, options, answerOf(rendering), () => renderingText(rendering));
   if (program === null) session.setExitCode(1);

@@ -22,9 +22,9 @@ function resolved(schema: Schema): Schema {
 }
 
 /** Whether a spec can say the field; what stands in a list is named without the list. */
-function isField(word: string): boolean {
+function isField(field: string): boolean {
   let at = resolved(whole);
-  for (const part of word.split('.')) {
+  for (const part of field.split('.')) {
     const inside = at.items === undefined ? at : resolved(at.items);
     const next = inside.properties?.[part];
     if (next === undefined) return false;
@@ -34,14 +34,14 @@ function isField(word: string): boolean {
 }
 
 describe.each(ENGINE_NAMES)('what is said of engine %s', (name) => {
-  const { words, traps } = ENGINE_GUIDES[name];
+  const { fields, traps } = ENGINE_GUIDES[name];
 
   it('names fields that a job has', () => {
-    expect(words.map(({ word }) => word).filter((word) => !isField(word))).toEqual([]);
+    expect(fields.map(({ field }) => field).filter((field) => !isField(field))).toEqual([]);
   });
 
   it('says of each field once where it goes', () => {
-    const said = words.map(({ word, to }) => `${word} → ${to}`);
+    const said = fields.map(({ field, to }) => `${field} → ${to}`);
     expect(said).toEqual([...new Set(said)]);
   });
 
@@ -67,10 +67,10 @@ describe('what is said of engine reference', () => {
       },
     }),
   );
-  const flags = told.kind === 'rendered' ? told.command.filter((word) => word.startsWith('--')) : [];
+  const flags = told.kind === 'rendered' ? told.command.filter((field) => field.startsWith('--')) : [];
 
   it('is every flag that it is given, and no other', () => {
-    const said = ENGINE_GUIDES.reference.words.map(({ to }) => to).filter((to) => to.startsWith('--'));
+    const said = ENGINE_GUIDES.reference.fields.map(({ to }) => to).filter((to) => to.startsWith('--'));
     expect([...new Set(said)].sort()).toEqual([...new Set(flags)].sort());
   });
 });

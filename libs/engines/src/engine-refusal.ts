@@ -1,6 +1,6 @@
-/** What an engine cannot do of a job. */
+/** Why an engine cannot run a job. */
 export interface EngineRefusal {
-  /** Name of the rule, in kebab case; the same sentence is never said under two names. */
+  /** Name of the rule, in kebab case. One sentence belongs to one name. */
   readonly rule: string;
   /** Below the spec, with dots, such as `model.keyValueHeads` or `layout.expert.dispatcher`. */
   readonly field: string;

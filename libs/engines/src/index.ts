@@ -1,5 +1,5 @@
 export { answeredRendering, contextOfPlacement, judgedRendering, refusedRendering } from './rendering-answer.ts';
-export { askedRendering } from './rendering-request.ts';
+export { renderRequest } from './rendering-request.ts';
 export { engineList, isEngineName } from './engine-list.ts';
 export { ENGINE_GUIDES } from './engine-guides.ts';
 export { brokenLayoutRules, layoutRefusal } from './layout-refusal.ts';

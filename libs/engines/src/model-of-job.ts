@@ -1,9 +1,9 @@
-/** Which sizes does the model of a job have, and what is wrong with the words that say so? */
+/** Reads the sizes of the model of a job. */
 import type { ModelSpec } from '@coxswain/api-types';
 import { isDomainError } from '@coxswain/domain-error';
 import { type KnownModel, modelOfWords } from '@coxswain/planner/presets';
 
-/** What of a job cannot be run: the field below the spec, with dots, and a sentence that says what to do instead. */
+/** A field that cannot be used: its name below the spec, with dots, and a sentence that says what to do instead. */
 export interface FieldRefusal {
   readonly field: string;
   readonly message: string;
@@ -13,16 +13,16 @@ type Reading =
   | { readonly kind: 'known'; readonly known: KnownModel }
   | { readonly kind: 'refused'; readonly refusals: readonly FieldRefusal[] };
 
-/** Of each model that was read: every look at a job asks again, and so does every layout that is tried for one. */
+/** By model. Every reconcile reads the same model again, and so does every layout that the planner tries. */
 const readings = new WeakMap<ModelSpec, Reading>();
 
-/** The sizes that the job's words mean; undefined where they mean none: {@link modelRefusals} says why. */
+/** The sizes that a model spec describes; undefined if it describes none, for the reason that {@link modelRefusals} gives. */
 export function modelOfJob(model: ModelSpec): KnownModel | undefined {
   const reading = readingOf(model);
   return reading.kind === 'known' ? reading.known : undefined;
 }
 
-/** Why this version knows no sizes for the words; none where it does, or where the job has no model. */
+/** Why the sizes of the model are not known; empty if they are, or if the job has no model. */
 export function modelRefusals(model: ModelSpec | undefined): readonly FieldRefusal[] {
   if (model === undefined) return [];
   const reading = readingOf(model);

@@ -1,4 +1,4 @@
-/** Where does a job's engine find things inside its container? */
+/** Where the engine of a job finds files inside its container. */
 import { POD_PATHS, type TrainingJobSpec } from '@coxswain/api-types';
 
 /** The file or directory at `data.path`; undefined where the job names none. */

@@ -1,4 +1,4 @@
-/** Who starts the processes of the ranks where the launcher starts one process for each pod, and what may a job not say then? */
+/** Renders torchrun or ft_launcher as the starter of ranks, and refuses jobs that contradict it. */
 import { type EffectiveSpec, type EngineRun, referencesIn, TORCH_RANK_ENV } from '@coxswain/api-types';
 import { refused, type RenderedEngine, type Rendering } from './rendering.ts';
 
@@ -19,7 +19,7 @@ const OF_ONE_RANK = ['RANK', 'LOCAL_RANK'] as const satisfies readonly (keyof ty
 const PROGRAMS = ['torchrun', 'ft_launcher', 'accelerate', 'deepspeed', 'dlrover-run'];
 const MODULES = ['torch.distributed.run', 'torch.distributed.launch', 'accelerate.commands.launch'];
 
-/** The rendering of an engine's adapter with the command of who starts its ranks, or why that cannot be. */
+/** The rendering with the command of its starter, or the reason why the job cannot have it. */
 export function withRankStarter(rendering: RenderedEngine, { engine }: Pick<EffectiveSpec, 'engine'>): Rendering {
   const startedBy = engine.startedBy ?? rendering.startedBy;
   const refusal =
@@ -74,7 +74,7 @@ function ownStarter({ command }: RenderedEngine, startedBy: EngineRun['startedBy
   });
 }
 
-/** Who reads options of a starter: ours, or the one that the user's command begins with. */
+/** The program that reads the options of a starter: ours, or the one that begins the user’s command. */
 function starterOf({ command }: RenderedEngine, startedBy: EngineRun['startedBy']): string | undefined {
   return startedBy === 'launcher' ? starterIn(command) : startedBy;
 }
@@ -88,7 +88,7 @@ function starterIn([program = '', ...args]: readonly string[]): string | undefin
 }
 
 function restartsIn(command: readonly string[]): string | undefined {
-  // argparse completes beginnings; --max-restarts is the only option of torchrun and ft_launcher that begins like this.
+  // argparse completes prefixes; --max-restarts is the only option of torchrun and ft_launcher with this one.
   const at = command.findIndex((arg) => /^--max[-_]r(e(s(t(a(r(t(s)?)?)?)?)?)?)?(=|$)/.test(arg));
   return at === -1 ? undefined : (command[at]?.split('=')[1] ?? command[at + 1]);
 }

@@ -253,7 +253,7 @@ describe('what a pod could not be told', () => {
     [
       'words that placeholders name again and again',
       { engine: { ...custom, args: Array<string>(20).fill('{model}'.repeat(500)) }, model: long(10_000) },
-      /^the words that engine.args names come to 2\d{8} characters/,
+      /^the fields that engine.args names come to 2\d{8} characters/,
     ],
     ['a file of the job’s words', { engine: custom, model: long(15_000) }, /come to 1\d{5} bytes/],
     [

@@ -24,14 +24,17 @@ import {
   type RenderContext,
   type Rendering,
 } from './rendering.ts';
-import { unfitText } from './text-refusal.ts';
+import { textRefusal } from './text-refusal.ts';
 
 /** Linux takes no longer argument (MAX_ARG_STRLEN, with the NUL at its end). */
 const MAX_ARGUMENT_BYTES = 131_071;
 
-/** What is run for the spec, or why its engine cannot run it. What an engine has no word for is refused, never dropped. */
+/**
+ * Renders the arguments, files and variables with which the engine runs the spec, or refuses it. A field without an equivalent
+ * is refused, never dropped.
+ */
 export function renderEngine(spec: EffectiveSpec, context: RenderContext = {}): Rendering {
-  const unfit = unfitText(spec);
+  const unfit = textRefusal(spec);
   if (unfit !== undefined) return refused(unfit);
   const rendering = ADAPTERS[spec.engine.name](spec, context);
   if (rendering.kind === 'refused') return rendering;
@@ -45,35 +48,35 @@ export function renderEngine(spec: EffectiveSpec, context: RenderContext = {}): 
   return tooLong(complete) ?? complete;
 }
 
-/** Engines of others tell of no tokens. One that is told other lengths than the job says has a job that says so little. */
+/** Only the reference engine reports tokens. For other engines they follow from the batch and the sequence length of the job. */
 function tokensOfStep({ engine, training, model }: EffectiveSpec): Pick<RenderedEngine, 'tokensPerStep'> {
   const { sequenceLength } = model ?? {};
   if (engine.name === 'reference' || training === undefined || sequenceLength === undefined) return {};
   return { tokensPerStep: training.globalBatchSize * sequenceLength };
 }
 
-/** What the manifest says of the engine that its launcher writes for it. */
+/** What the launcher writes about the engine to the manifest. */
 function savedBy({ engine, layout }: EffectiveSpec): NonNullable<RenderedEngine['savedBy']> {
   return { engine: engine.name, layout };
 }
 
 /**
- * Why the engine cannot run the spec at all, whatever the epoch; undefined when it can. A layout that is still to be chosen is no reason: the
- * planner chooses among those that the engine can do.
+ * Why the engine cannot run the spec in any attempt; undefined if it can. A missing layout is no reason: the planner chooses
+ * among the layouts that the engine supports.
  */
 export function engineRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
   const rendered = renderEngine({ ...spec, layout: spec.layout ?? ParallelLayout.parse({}) });
   return rendered.kind === 'refused' ? rendered : undefined;
 }
 
-/** What the pod could not be told. */
+/** Refuses renderings that do not fit into a pod. */
 function tooLong(rendering: RenderedEngine): Rendering | undefined {
   const { files, resumeArgs, command } = rendering;
-  const told = bytesOf(JSON.stringify(EngineRun.safeParse(rendering).data ?? { files, resumeArgs }));
+  const runBytes = bytesOf(JSON.stringify(EngineRun.safeParse(rendering).data ?? { files, resumeArgs }));
   const longest = Math.max(...files.map(({ text }) => text.length), 0);
   const whole = command.reduce((sum, word) => sum + bytesOf(word), 0);
   return (
-    beyond(told, MAX_ENGINE_RUN_BYTES, 'the files and arguments that are rendered for the engine come to') ??
+    beyond(runBytes, MAX_ENGINE_RUN_BYTES, 'the files and arguments that are rendered for the engine come to') ??
     beyond(longest, MAX_ENGINE_FILE_LENGTH, 'a file that is rendered for the engine comes to') ??
     beyond(whole, MAX_COMMAND_BYTES, 'the command that is rendered for the engine comes to') ??
     beyond(Math.max(...command.map(bytesOf)), MAX_ARGUMENT_BYTES, 'an argument that is rendered comes to')
@@ -85,7 +88,7 @@ function beyond(bytes: number, most: number, what: string): Rendering | undefine
   return refused({
     rule: 'rendering-fits-a-pod',
     field: 'engine',
-    why: `${what} ${bytes} bytes, and a pod is told ${most} at most`,
+    why: `${what} ${bytes} bytes, and a pod can hold at most ${most}`,
     fallback: 'put what is long into the image or into a claim, and name its path in engine.args',
   });
 }

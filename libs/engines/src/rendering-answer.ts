@@ -1,7 +1,7 @@
-/** What is answered to whoever asks what is run for a job that is whole? */
+/** Answers with the program of a complete job. */
 import type { EffectiveSpec, EngineRendering, PlacementSpec } from '@coxswain/api-types';
 import { ranksOfPod } from '@coxswain/api-types';
-import { AS_THE_RULE_SAYS, brokenLayoutRules, saidOfLayout } from './layout-refusal.ts';
+import { AS_THE_RULE_SAYS, brokenLayoutRules, describeViolation } from './layout-refusal.ts';
 import { modelRefusals } from './model-of-job.ts';
 import { renderEngine } from './render-engine.ts';
 import type { RenderContext, RenderedEngine } from './rendering.ts';
@@ -9,7 +9,7 @@ import type { RenderContext, RenderedEngine } from './rendering.ts';
 type Refusal = NonNullable<EngineRendering['refusal']>;
 type Program = NonNullable<EngineRendering['program']>;
 
-/** What adapters are told of the machines that ranks were placed on. */
+/** What adapters must know about the machines of a placement. */
 export function contextOfPlacement(
   placement: Pick<PlacementSpec, 'ranks' | 'ranksPerPod' | 'worldSize' | 'nicClasses'>,
 ): RenderContext {
@@ -17,13 +17,13 @@ export function contextOfPlacement(
   return { gpusPerPod: ranksOfPod(placement, 0).length, ...(nicClasses === undefined ? {} : { nicClasses }) };
 }
 
-/** The same of a job that is not placed yet: models and layouts are judged first, as they are before it is accepted. */
+/** The answer for a job that has no placement yet. Model and layout are checked first, as when a job is accepted. */
 export function judgedRendering(spec: EffectiveSpec, context: RenderContext = {}): EngineRendering {
   const refusal = firstRefusal(spec);
   return refusal === undefined ? answeredRendering(spec, context) : refusedRendering(spec.engine.name, refusal);
 }
 
-/** Arguments, files and variables, or why nothing can be run. Pure; takes milliseconds. */
+/** The program of a job, or why it cannot run. Pure; takes milliseconds. */
 export function answeredRendering(spec: EffectiveSpec, context: RenderContext = {}): EngineRendering {
   const engine = spec.engine.name;
   const rendered = renderEngine(spec, context);
@@ -32,11 +32,12 @@ export function answeredRendering(spec: EffectiveSpec, context: RenderContext = 
   return refusedRendering(engine, why);
 }
 
+/** The answer for a job that is refused. */
 export function refusedRendering(engine: string, refusal: Refusal): EngineRendering {
   return { engine, program: null, refusal };
 }
 
-/** What a job is refused for before its engine is asked. */
+/** The refusal that comes before the engine is asked. */
 function firstRefusal(spec: EffectiveSpec): Refusal | undefined {
   const [unknown] = modelRefusals(spec.model);
   if (unknown !== undefined) {
@@ -50,7 +51,7 @@ function firstRefusal(spec: EffectiveSpec): Refusal | undefined {
   }
   const [broken] = brokenLayoutRules(spec);
   if (broken === undefined) return undefined;
-  return { rule: broken.rule, ...saidOfLayout(broken), fallback: AS_THE_RULE_SAYS };
+  return { rule: broken.rule, ...describeViolation(broken), fallback: AS_THE_RULE_SAYS };
 }
 
 function programOf(rendered: RenderedEngine): Program {

@@ -1,8 +1,8 @@
 import { RenderingRequest } from '@coxswain/api-types';
-import { askedRendering } from './rendering-request.ts';
+import { renderRequest } from './rendering-request.ts';
 
 const model = { preset: 'llama-3.1-8b', sequenceLength: 8192 };
-const ask = (request: object) => askedRendering(RenderingRequest.parse(request));
+const ask = (request: object) => renderRequest(RenderingRequest.parse(request));
 
 describe('a layout of which little more is known', () => {
   it('is rendered without checkpoints where those of its engine are not seen, and says so', () => {
@@ -11,7 +11,7 @@ describe('a layout of which little more is known', () => {
     expect(refusal).toBeNull();
     expect(program?.argv).not.toContain('--save');
     expect(program?.notes[0]).toMatch(
-      /^assumed: it saves nothing, since a checkpoint of format fsdp_dtensor is not seen/,
+      /^assumed: it saves nothing, since a checkpoint of format fsdp_dtensor cannot be recognised/,
     );
   });
 

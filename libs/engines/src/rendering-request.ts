@@ -1,4 +1,4 @@
-/** What becomes of a layout on an engine, where little more than the two is known? */
+/** Answers with the program for a layout when the rest of the job is missing. */
 import {
   DEFAULT_MICRO_BATCH_SIZE,
   ENGINES_WITHOUT_PROGRAM,
@@ -11,16 +11,16 @@ import { engineSupport, type LayoutEngine, type ParallelLayout } from '@coxswain
 import { judgedRendering, refusedRendering } from './rendering-answer.ts';
 import { isEngineName } from './engine-list.ts';
 
-/** What is assumed where nobody says it. */
+/** Assumed values of missing fields. */
 const ASSUMED = { steps: 1000, sequenceLength: 4096, program: ['python3', 'train.py'], image: 'assumed' } as const;
 
-/** What would be run, and what was assumed of the job, among the notes. Pure; takes milliseconds. */
-export function askedRendering(request: RenderingRequest): EngineRendering {
-  return asked(request, true);
+/** The program for a layout on an engine; notes list what was assumed. Pure; takes milliseconds. */
+export function renderRequest(request: RenderingRequest): EngineRendering {
+  return render(request, true);
 }
 
-/** With `isSaving`, checkpoints are assumed where nobody says any. */
-function asked(request: RenderingRequest, isSaving: boolean): EngineRendering {
+/** With `isSaving`, checkpoints are assumed if the request has none. */
+function render(request: RenderingRequest, isSaving: boolean): EngineRendering {
   const { engine, gpusPerPod, nicClasses, gpu } = request;
   if (!isEngineName(engine.name)) return neverRendered(engine.name, request.layout);
   const { spec: whole, notes } = withAssumptions(request, isSaving);
@@ -33,15 +33,15 @@ function asked(request: RenderingRequest, isSaving: boolean): EngineRendering {
     ...(gpu === undefined ? {} : { gpu }),
   };
   const rendering = judgedRendering(spec, context);
-  // Nobody asked for checkpoints: an engine whose checkpoints are not seen is shown without.
+  // The request has no checkpoints, and the engine’s checkpoints would be refused: it is rendered without them.
   if (rendering.refusal?.field === 'checkpoint' && request.checkpoint === undefined && isSaving)
-    return askedWithout(request, rendering.refusal.why);
+    return renderWithoutCheckpoints(request, rendering.refusal.why);
   if (rendering.program === null) return rendering;
   return { ...rendering, program: { ...rendering.program, notes: [...notes, ...rendering.program.notes] } };
 }
 
-function askedWithout(request: RenderingRequest, why: string): EngineRendering {
-  const rendering = asked(request, false);
+function renderWithoutCheckpoints(request: RenderingRequest, why: string): EngineRendering {
+  const rendering = render(request, false);
   const { program } = rendering;
   if (program === null) return rendering;
   return {
@@ -135,7 +135,7 @@ function notASpec(
   issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined,
 ): EngineRendering {
   const field = issue?.path.map(String).join('.') ?? '';
-  const fallback = 'docs/reference/generated/job-words.md and docs/reference/engines.md say what each word takes';
+  const fallback = 'docs/reference/generated/job-words.md and docs/reference/engines.md list the values of each field';
   return refusedRendering(engine, { rule: 'job-is-valid', field, why: `${field}: ${issue?.message ?? ''}`, fallback });
 }
 
@@ -143,17 +143,17 @@ function notASpec(
 const WAYS_OUT = ['megatron-lm', 'megatron-bridge', 'torchtitan', 'deepspeed', 'hugging-face'] as const;
 /** Where a release of an engine that is rendered is what was asked for. */
 const RELEASE_INSTEAD: Partial<Record<LayoutEngine, string>> = {
-  'torchtitan-toml': 'use engine torchtitan at a release up to v0.2.2, which is told by TOML',
+  'torchtitan-toml': 'use engine torchtitan at a release up to v0.2.2, which reads TOML',
 };
 
 function neverRendered(engine: LayoutEngine, layout: ParallelLayout): EngineRendering {
   const able = WAYS_OUT.filter((name) => engineSupport(name, layout).kind === 'supported');
   const elsewhere =
-    able.length === 0 ? '' : `, or take ${able.slice(0, 2).join(' or ')}, which can be told all of this layout`;
+    able.length === 0 ? '' : `, or use ${able.slice(0, 2).join(' or ')}, which supports all of this layout`;
   return refusedRendering(engine, {
     rule: 'engine-not-rendered',
     field: 'engine.name',
-    why: `engine "${engine}" is known by what its layouts may say; its options are not written here`,
+    why: `engine "${engine}" is known for layouts only; Coxswain does not render its options`,
     fallback:
       RELEASE_INSTEAD[engine] ??
       `start its program by engine custom, whose arguments hold placeholders for the layout${elsewhere}`,

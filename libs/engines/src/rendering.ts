@@ -1,4 +1,4 @@
-/** What does an engine need to train a job: its arguments, files and environment, or why it cannot? */
+/** What an adapter makes of a job: arguments, files and environment, or a refusal. */
 import type { EffectiveSpec, EngineRun } from '@coxswain/api-types';
 import type { EngineRefusal } from './engine-refusal.ts';
 
@@ -30,28 +30,30 @@ export interface RenderedEngine extends EngineRun {
   readonly ports: readonly { readonly name: string; readonly port: number }[];
   /** Of the host, for what is offloaded. */
   readonly hostMemoryGibPerGpu?: number;
-  /** What a person should know: what follows from other words, what the engine does in its own way. */
+  /** What a person should know: consequences of other fields, and peculiarities of the engine. */
   readonly notes: readonly string[];
 }
 
+/** The program of a job, or the refusal of its engine. */
 export type Rendering = RenderedEngine | ({ readonly kind: 'refused' } & EngineRefusal);
 
-/** One engine: everything that it knows of the job becomes an argument, a file or a variable, or is refused. */
+/** One engine. Every field of the job becomes an argument, a file or a variable, or is refused. */
 export type EngineAdapter = (spec: EffectiveSpec, context: RenderContext) => Rendering;
 
 /** Of all arguments together: a pod is stored in 1.5 MB, and its command is written twice, with dollar signs doubled each time. */
 export const MAX_COMMAND_BYTES = 262_144;
 
-/** A rendering that holds a command alone. */
+/** A rendering with a command only. */
 export function plainly(command: readonly string[], env: Readonly<Record<string, string>>): RenderedEngine {
   return { kind: 'rendered', startedBy: 'launcher', command, resumeArgs: [], files: [], env, ports: [], notes: [] };
 }
 
+/** The rendering of a job that its engine cannot run. */
 export function refused(refusal: EngineRefusal): Rendering {
   return { kind: 'refused', ...refusal };
 }
 
-/** Text in which a dollar sign stands for itself. */
+/** Escapes dollar signs, so that the launcher replaces nothing in the text. */
 export function literally(text: string): string {
   return text.replaceAll('$', '$$$$');
 }

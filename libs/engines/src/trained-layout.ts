@@ -1,10 +1,10 @@
-/** Is what a rank really trains what the layout asks for? */
+/** Compares what a rank trains with what the layout requires. */
 import { MAX_TRAINED_DIFFERENCES, type TrainedFacts } from '@coxswain/api-types';
 import { worldSize, type ParallelLayout } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import { formatBytes } from '@coxswain/units';
 
-/** Beside words of our own, in a sentence of at most 512 characters. */
+/** Longest quoted text: sentences have at most 512 characters. */
 const MAX_QUOTED = 128;
 const MAX_BACKEND = 16;
 
@@ -46,8 +46,8 @@ const SHARD_NAMES = ['dp_shard', 'dp_shard_cp', 'fsdp'];
 const WHOLE = 0.95;
 
 /**
- * What differs, each in a sentence; nothing where it cannot be known. An engine may divide its ranks without a mesh, without names, and with wrappers of its
- * own: only what shows otherwise is told.
+ * The differences, one sentence each; empty if nothing is known. An engine can divide its ranks without a mesh, without names,
+ * or with wrappers of its own, so only evidence of a difference counts.
  */
 export function trainedDifferences(layout: ParallelLayout, rank: number, facts: TrainedFacts): readonly string[] {
   const differences = [
@@ -60,7 +60,7 @@ export function trainedDifferences(layout: ParallelLayout, rank: number, facts: 
   return differences.filter((one) => one !== undefined).slice(0, MAX_TRAINED_DIFFERENCES);
 }
 
-/** What the rank was seen to train, in a sentence of at most 512 characters. */
+/** Describes what a rank trains, in one sentence of at most 512 characters. */
 export function trainedSentence(rank: number, facts: TrainedFacts): string {
   const { worldSize: ranks, backend, wrappers, parameterBytes, optimizerBytes } = facts;
   // Engines name every dimension that there could be.
@@ -121,7 +121,9 @@ function isSharded({ states: { zeroStage = 0, implementation } = {} }: ParallelL
   return implementation === 'fsdp2' || implementation === 'megatron-fsdp' || zeroStage === 3;
 }
 
-/** Of parameters, where a mesh says it: an engine may call that dimension as it likes. Ranks of one context may be counted in it or not. */
+/**
+ * Compares the shards of parameters, if the mesh has a dimension with a known name. Context ranks can be counted in it or not.
+ */
 function shardsDiffer(layout: ParallelLayout, rank: number, { mesh }: TrainedFacts): string | undefined {
   const found = mesh.filter(({ name }) => SHARD_NAMES.includes(plainName(name)));
   const [first] = found;
@@ -160,7 +162,7 @@ function lastPart(name: string): string {
   return name.split('.').at(-1) ?? '';
 }
 
-/** Names come from whoever trains. */
+/** The trained program chooses the names. */
 function quoted(text: string): string {
   return safeText(text, MAX_QUOTED);
 }

@@ -1,11 +1,11 @@
-/** Which words of a job do not go together, whatever the engine? Each adapter asks where its engine has both. */
+/** Refuses fields of a job that contradict each other, for every engine that has both. */
 import { type EffectiveSpec, stepsOf } from '@coxswain/api-types';
 import type { EngineRefusal } from './engine-refusal.ts';
 
 type Training = NonNullable<EffectiveSpec['training']>;
 
-/** A learning rate falls from the highest to the lowest. */
-export function ratesRise({ learningRate, minLearningRate }: Training): EngineRefusal | undefined {
+/** Refuses a minimum learning rate above the learning rate. */
+export function rejectRisingRate({ learningRate, minLearningRate }: Training): EngineRefusal | undefined {
   if (minLearningRate <= learningRate) return undefined;
   return {
     rule: 'rate-falls',
@@ -15,8 +15,8 @@ export function ratesRise({ learningRate, minLearningRate }: Training): EngineRe
   };
 }
 
-/** Warm-up and the decay of wsd lie within the training, which is without end where the job says no length. */
-export function ratesOutlastTraining(spec: EffectiveSpec): EngineRefusal | undefined {
+/** Refuses warm-up and decay steps that exceed the training. A job without a length has no end. */
+export function rejectLongSchedule(spec: EffectiveSpec): EngineRefusal | undefined {
   const { warmupSteps = 0, schedule } = spec.training ?? {};
   const steps = stepsOf(spec) ?? Infinity;
   const decaySteps = schedule?.decaySteps ?? 0;
@@ -30,15 +30,15 @@ export function ratesOutlastTraining(spec: EffectiveSpec): EngineRefusal | undef
   };
 }
 
-/** An optimizer is named by the training or by the layout; both may, alike. */
-export function optimizersDiffer({ layout, training }: EffectiveSpec): EngineRefusal | undefined {
-  const said = training?.optimizer?.name;
+/** Refuses different optimizers in training and layout. */
+export function rejectTwoOptimizers({ layout, training }: EffectiveSpec): EngineRefusal | undefined {
+  const trained = training?.optimizer?.name;
   const planned = layout.states?.optimizer;
-  if (said === undefined || planned === undefined || said === planned) return undefined;
+  if (trained === undefined || planned === undefined || trained === planned) return undefined;
   return {
     rule: 'optimizer-is-said-once',
     field: 'layout.states.optimizer',
-    why: `layout.states.optimizer ${planned} is not training.optimizer.name ${said}`,
+    why: `layout.states.optimizer ${planned} is not training.optimizer.name ${trained}`,
     fallback: 'leave one of them out',
   };
 }

@@ -10,7 +10,7 @@ import {
 } from '@coxswain/api-types';
 import {
   answeredRendering,
-  askedRendering,
+  renderRequest,
   contextOfPlacement,
   engineList,
   judgedRendering,
@@ -50,7 +50,7 @@ export class RenderingsService {
   async ask(principal: Principal, project: string, request: RenderingRequest): Promise<EngineRendering> {
     const question = { clusterId: this.#cluster.id, principal, project, action: 'layout.read' } as const;
     await inScope(this.#database, question, () => Promise.resolve());
-    return askedRendering(request);
+    return renderRequest(request);
   }
 
   /** What its ranks run, or ran last; before they are placed, and while it holds, what would be started. */

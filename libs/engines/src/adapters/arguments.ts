@@ -1,27 +1,29 @@
-/** Which arguments of the user's would an engine refuse, and which contradict what the job says? */
+/** Checks the arguments of a user against the options of an engine and against the fields of the job. */
 import { nearestWord } from '@coxswain/layout';
 import type { EngineRefusal } from '../engine-refusal.ts';
 
 /** How many values an option takes; `flag` takes none, and has a twin with `no-` before its last part. */
 export type OptionKind = 'flag' | 'value' | 'list';
 
+/** The options of one release, each with its {@link OptionKind}. */
 export interface OptionSchema {
   readonly release: string;
   readonly options: Readonly<Record<string, string>>;
 }
 
+/** What decides whether an argument of the user can stay. */
 export interface ArgumentRules {
   readonly engine: string;
   readonly schema: OptionSchema;
-  /** Whether the option is told by the job, and what of the job does; undefined where the user may. */
+  /** The field of the job that sets the option; undefined if the user may set it. */
   readonly ownerOf: (option: string) => string | undefined;
-  /** An option that the schema lacks is the user's own: somebody else declares it. */
+  /** An option that the schema lacks belongs to the user’s own script. */
   readonly takesUnknown: boolean;
   /** argparse's default: the beginning of one option's name is that option. */
   readonly takesBeginnings?: boolean;
 }
 
-/** Of the first argument that cannot stay; undefined where all may. */
+/** The refusal of the first argument that cannot stay; undefined if all can. */
 export function argumentRefusal(args: readonly string[], rules: ArgumentRules): EngineRefusal | undefined {
   let at = 0;
   while (at < args.length) {
@@ -44,7 +46,7 @@ function read(args: readonly string[], at: number, rules: ArgumentRules): Found 
   const option = optionOf(written, rules.schema);
   const owner = rules.ownerOf(option ?? normal(written));
   if (owner !== undefined) {
-    const why = `engine.args holds --${written}, which ${owner} says`;
+    const why = `engine.args holds --${written}, which ${owner} sets`;
     return { refusal: refusal('argument-is-said-by-the-job', why, insteadOf(owner)) };
   }
   if (option === undefined && rules.takesBeginnings === true) {
@@ -56,7 +58,10 @@ function read(args: readonly string[], at: number, rules: ArgumentRules): Found 
   return { next: isWhole ? at + 1 : afterValues(args, at + 1, option && rules.schema.options[option]) };
 }
 
-/** Of a beginning that argparse would complete to an option that the job tells: it does so where one option alone begins like it, and the script declares none by that name. */
+/**
+ * Refuses a prefix that argparse completes to an option that the job sets. argparse does so if only one option has the prefix
+ * and the script declares no option of that name.
+ */
 export function begunRefusal(
   written: string,
   options: readonly string[],
@@ -66,7 +71,7 @@ export function begunRefusal(
   const [option = '', second] = begun;
   const owner = second === undefined ? ownerOf(option) : undefined;
   if (owner === undefined) return undefined;
-  const why = `engine.args holds --${written}, which argparse reads as --${option}, and ${owner} says that`;
+  const why = `engine.args holds --${written}, which argparse reads as --${option}, and ${owner} sets that option`;
   return refusal(
     'argument-is-whole',
     why,
@@ -74,7 +79,10 @@ export function begunRefusal(
   );
 }
 
-/** Of an option in the command that the job tells: it would stand before what is rendered, and count where that says it by leaving it out. */
+/**
+ * Refuses an option in the command that the job sets. It would precede the rendered arguments, and take effect wherever these
+ * leave it out.
+ */
 export function commandRefusal(
   command: readonly string[],
   ownerOf: ArgumentRules['ownerOf'],
@@ -86,7 +94,7 @@ export function commandRefusal(
     return {
       rule: 'argument-is-said-by-the-job',
       field: 'engine.command',
-      why: `engine.command holds ${written}, which ${owner} says`,
+      why: `engine.command holds ${written}, which ${owner} sets`,
       fallback: insteadOf(owner),
     };
   }
@@ -98,7 +106,7 @@ export function insteadOf(owner: string): string {
   return /^[a-zA-Z.]+$/.test(owner) ? `leave it out, and set ${owner}` : 'leave it out';
 }
 
-/** Words may be parted by a hyphen or an underscore. */
+/** Parts of a name can be joined by hyphens or underscores. */
 function normal(written: string): string {
   return written.replaceAll('-', '_');
 }

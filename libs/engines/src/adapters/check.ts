@@ -4,6 +4,7 @@ import type { EngineRefusal } from '../engine-refusal.ts';
 /** What an engine cannot do of a job; undefined where it can. */
 export type Check = (spec: EffectiveSpec) => EngineRefusal | undefined;
 
+/** The refusal of the first check that refuses; undefined if none does. */
 export function firstRefusal(checks: readonly Check[], spec: EffectiveSpec): EngineRefusal | undefined {
   for (const check of checks) {
     const refusal = check(spec);
@@ -22,8 +23,8 @@ export function given<T>(values: Readonly<Record<string, T | undefined>>): Reado
   );
 }
 
-/** One word of a job that an engine has no setting for, or only some values of. */
-export interface Word {
+/** A field of the job that an engine supports for some values only, or not at all. */
+export interface SupportedField {
   /** Below the spec, with dots. */
   readonly field: string;
   readonly valueOf: (spec: EffectiveSpec) => unknown;
@@ -32,10 +33,10 @@ export interface Word {
   readonly fallback: string;
 }
 
-/** The check that refuses by its field whatever of `words` the engine lacks. */
-export function lacking(engine: string, words: readonly Word[]): Check {
+/** Makes the check that refuses the first of these fields whose value the engine does not support. */
+export function rejectUnsupported(engine: string, fields: readonly SupportedField[]): Check {
   return (spec) => {
-    for (const { field, valueOf, taken = [], fallback } of words) {
+    for (const { field, valueOf, taken = [], fallback } of fields) {
       const value = valueOf(spec);
       if (value === undefined || taken.includes(value)) continue;
       const shown = typeof value === 'object' ? JSON.stringify(value) : String(value);
@@ -45,8 +46,8 @@ export function lacking(engine: string, words: readonly Word[]): Check {
   };
 }
 
-/** The check that a part of the spec is there. */
-export function needs(engine: string, part: 'model' | 'training' | 'data', fallback: string): Check {
+/** Makes the check that a part of the spec is present. */
+export function requirePart(engine: string, part: 'model' | 'training' | 'data', fallback: string): Check {
   return (spec) =>
     spec[part] === undefined
       ? { rule: 'engine-needs-part', field: part, why: `${engine} needs ${part}`, fallback }

@@ -1,6 +1,6 @@
 import type { EffectiveSpec } from '@coxswain/api-types';
 import { literally, plainly, refused, type Rendering } from '../rendering.ts';
-import { beyondEngine } from './unsupported-option.ts';
+import { unsupportedOption } from './unsupported-option.ts';
 import { userEnvironment } from './user-environment.ts';
 
 /** `command`: the program as given. It reads directories from the COXSWAIN_ variables of its rank. */
@@ -14,7 +14,7 @@ export function renderCommand(spec: EffectiveSpec): Rendering {
       fallback: 'set engine.command to the program of one rank',
     });
   }
-  const beyond = beyondEngine('command', spec.layout);
+  const beyond = unsupportedOption('command', spec.layout);
   if (beyond !== undefined) return refused(beyond);
   return {
     ...plainly([...command, ...(args ?? [])].map(literally), userEnvironment(spec)),

@@ -1,17 +1,18 @@
-/** `custom`: a program of the user's, told the job by placeholders in its arguments and by the job file. */
+/** `custom`: a program of the user, which reads the job from placeholders in its arguments and from the job file. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import { refused, type Rendering } from '../rendering.ts';
-import { beyondEngine } from './unsupported-option.ts';
+import { unsupportedOption } from './unsupported-option.ts';
 import { jobFile } from './job-file.ts';
-import { onlyInJobFile } from './job-file-fields.ts';
+import { jobFileFields } from './job-file-fields.ts';
 import { scriptOf } from './script.ts';
 import { userEnvironment } from './user-environment.ts';
 
+/** Renders a program of the user. */
 export function renderCustom(spec: EffectiveSpec): Rendering {
   const { engine, layout } = spec;
   const script = scriptOf(spec);
   if ('refusal' in script) return refused(script.refusal);
-  const beyond = beyondEngine('custom', layout);
+  const beyond = unsupportedOption('custom', layout);
   if (beyond !== undefined) return refused(beyond);
   const hostMemory = layout.memory?.hostMemoryGibPerGpu;
   return {
@@ -25,6 +26,6 @@ export function renderCustom(spec: EffectiveSpec): Rendering {
     ...(hostMemory === undefined ? {} : { hostMemoryGibPerGpu: hostMemory }),
     ...(engine.stepLines === undefined ? {} : { stepLines: engine.stepLines }),
     ...(engine.checkpointFormat === undefined ? {} : { checkpoints: engine.checkpointFormat }),
-    notes: onlyInJobFile(spec, script.mentioned),
+    notes: jobFileFields(spec, script.mentioned),
   };
 }

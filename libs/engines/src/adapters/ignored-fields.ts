@@ -1,46 +1,46 @@
-/** Which words of a layout say nothing, because of another word of it? They are told, lest somebody waits for what they ask. */
+/** Lists fields of a layout that have no effect because of another field. Notes name them, so that nobody expects an effect. */
 import type { ParallelLayout } from '@coxswain/layout';
 
-interface Idle {
+interface IgnoredField {
   readonly field: string;
-  readonly isSaid: (layout: ParallelLayout) => boolean;
-  readonly isIdle: (layout: ParallelLayout) => boolean;
+  readonly isGiven: (layout: ParallelLayout) => boolean;
+  readonly isIgnored: (layout: ParallelLayout) => boolean;
   readonly because: string;
 }
 
 const hasNoContext = ({ contextParallelDegree = 1 }: ParallelLayout): boolean => contextParallelDegree === 1;
 const CONTEXT = 'layout.contextParallelDegree is 1';
 
-const IDLE: readonly Idle[] = [
+const IGNORED_FIELDS: readonly IgnoredField[] = [
   {
     field: 'layout.sequence.contextAlgorithm',
-    isSaid: ({ sequence }) => sequence?.contextAlgorithm !== undefined,
-    isIdle: hasNoContext,
+    isGiven: ({ sequence }) => sequence?.contextAlgorithm !== undefined,
+    isIgnored: hasNoContext,
     because: CONTEXT,
   },
   {
     field: 'layout.sequence.causalBalance',
-    isSaid: ({ sequence }) => sequence?.causalBalance !== undefined,
-    isIdle: hasNoContext,
+    isGiven: ({ sequence }) => sequence?.causalBalance !== undefined,
+    isIgnored: hasNoContext,
     because: CONTEXT,
   },
   {
     field: 'layout.sequence.sequenceParallel',
-    isSaid: ({ sequence }) => sequence?.sequenceParallel !== undefined,
-    isIdle: ({ tensorParallelDegree }) => tensorParallelDegree === 1,
+    isGiven: ({ sequence }) => sequence?.sequenceParallel !== undefined,
+    isIgnored: ({ tensorParallelDegree }) => tensorParallelDegree === 1,
     because: 'layout.tensorParallelDegree is 1',
   },
   {
     field: 'layout.states.reshardAfterForward',
-    isSaid: ({ states }) => states?.reshardAfterForward !== undefined,
-    isIdle: ({ states }) => states?.zeroStage !== 3,
+    isGiven: ({ states }) => states?.reshardAfterForward !== undefined,
+    isIgnored: ({ states }) => states?.zeroStage !== 3,
     because: 'layout.states.zeroStage is not 3',
   },
 ];
 
-/** One sentence for each. */
-export function idleWords(layout: ParallelLayout): readonly string[] {
-  return IDLE.filter(({ isSaid, isIdle }) => isSaid(layout) && isIdle(layout)).map(
-    ({ field, because }) => `${field} says nothing here: ${because}.`,
+/** One sentence for each field that has no effect. */
+export function ignoredFields(layout: ParallelLayout): readonly string[] {
+  return IGNORED_FIELDS.filter(({ isGiven, isIgnored }) => isGiven(layout) && isIgnored(layout)).map(
+    ({ field, because }) => `${field} has no effect: ${because}.`,
   );
 }

@@ -1,4 +1,4 @@
-/** Which words of a layout reach a script of the user's by the job file alone? */
+/** Lists the fields of a layout that a script of the user reads from the job file only. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { Json } from './check.ts';
 import { JOB_FILE } from './job-file.ts';
@@ -6,11 +6,14 @@ import { JOB_FILE } from './job-file.ts';
 /** Degrees at 1 and switches that are off ask for nothing. */
 const ASKS_FOR_NOTHING: readonly Json[] = [1, false];
 
-/** A sentence that names them; none where the engine's own file or arguments say all. `told` are those, with dots; a beginning stands for what is below. */
-export function onlyInJobFile({ layout }: EffectiveSpec, told: readonly string[]): readonly string[] {
-  const said = leaves(layout as unknown as Json, 'layout');
-  const isTold = (name: string): boolean => told.some((one) => name === one || name.startsWith(`${one}.`));
-  const alone = said.filter((name) => !isTold(name));
+/**
+ * A note that names the fields; empty if everything was rendered elsewhere. `rendered` has dotted names; a name stands for all
+ * fields below it.
+ */
+export function jobFileFields({ layout }: EffectiveSpec, rendered: readonly string[]): readonly string[] {
+  const given = leaves(layout as unknown as Json, 'layout');
+  const isRendered = (name: string): boolean => rendered.some((one) => name === one || name.startsWith(`${one}.`));
+  const alone = given.filter((name) => !isRendered(name));
   if (alone.length === 0) return [];
   return [`The script reads ${alone.join(', ')} from ${JOB_FILE}, or does not do it.`];
 }

@@ -1,4 +1,4 @@
-/** What a script of the user's is told of its job: a file of the job's words, with paths as they are inside the container. */
+/** Renders the job file, from which scripts of users read the job, with paths as they are inside the container. */
 import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec, POD_PATHS, stepsOf } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { modelOfJob } from '../model-of-job.ts';
@@ -9,10 +9,11 @@ import { given, type Json } from './check.ts';
 /** Below the directory that COXSWAIN_ENGINE_FILES names. */
 export const JOB_FILE = 'job.json';
 
-export type JobWords = Readonly<Record<string, Json>>;
+/** Fields of a job, nested as in its spec. */
+export type JobFields = Readonly<Record<string, Json>>;
 
-/** Every word of the job that says how it trains, with what follows where one is absent. */
-export function jobWords(spec: EffectiveSpec): JobWords {
+/** Every field of the job that describes its training, with the value that applies if the field is absent. */
+export function jobFields(spec: EffectiveSpec): JobFields {
   const { layout, model, training, checkpoint } = spec;
   const known = model === undefined ? undefined : modelOfJob(model)?.model;
   const { contextParallelDegree = 1, weightShardDegree = 1, expert } = layout;
@@ -39,11 +40,12 @@ export function jobWords(spec: EffectiveSpec): JobWords {
   });
 }
 
+/** The file that the ranks read. */
 export function jobFile(spec: EffectiveSpec): EngineFile {
-  return { path: JOB_FILE, text: literally(`${JSON.stringify(jobWords(spec), undefined, 2)}\n`) };
+  return { path: JOB_FILE, text: literally(`${JSON.stringify(jobFields(spec), undefined, 2)}\n`) };
 }
 
-/** Forward passes of each data-parallel rank in one step; undefined where the job does not say how it trains. */
+/** Forward passes of each data-parallel rank in one step; undefined for a job without `training`. */
 export function accumulationOf({ training, layout }: EffectiveSpec): number | undefined {
   if (training === undefined) return undefined;
   const micro = training.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE;

@@ -118,21 +118,17 @@ describe('arguments of the user', () => {
     [
       'another degree',
       ['--tensor-model-parallel-size', '2'],
-      /--tensor-model-parallel-size in engine.args is what layout.tensorParallelDegree says/,
+      /engine.args holds --tensor-model-parallel-size, and layout.tensorParallelDegree renders/,
     ],
     ['the same behind a sign', ['--tensor-model-parallel-size=2'], /layout.tensorParallelDegree/],
-    [
-      'a switch that the layout leaves out',
-      ['--sequence-parallel'],
-      /layout.sequence.sequenceParallel says, which says otherwise by leaving it out/,
-    ],
+    ['a switch that the layout leaves out', ['--sequence-parallel'], /which layout.sequence.sequenceParallel decides/],
     ['stages under another name', ['--num-layers-per-virtual-pipeline-stage', '1'], /layout.pipeline.chunksPerRank/],
     ['where to load from', ['--load', '/x'], /resumeFrom/],
-    ['words in a file', ['--yaml-cfg', 'x.yaml'], /what layout says/],
-    ['checkpoints without the optimizer', ['--no-save-optim'], /what checkpoint says/],
-    ['a resumed start without the optimizer', ['--no-load-optim'], /what checkpoint says/],
-    ['an end before the last step', ['--exit-interval', '5'], /what training says/],
-    ['starts beside those of the launcher', ['--inprocess-restart'], /what layout says/],
+    ['words in a file', ['--yaml-cfg', 'x.yaml'], /which layout decides/],
+    ['checkpoints without the optimizer', ['--no-save-optim'], /which checkpoint decides/],
+    ['a resumed start without the optimizer', ['--no-load-optim'], /which checkpoint decides/],
+    ['an end before the last step', ['--exit-interval', '5'], /which training decides/],
+    ['starts beside those of the launcher', ['--inprocess-restart'], /which layout decides/],
     [
       'an abbreviation, which the parser has none of',
       ['--tensor-model-parallel', '2'],
@@ -157,7 +153,7 @@ describe('arguments of the user', () => {
     expect(rendering).toMatchObject({
       kind: 'refused',
       field: 'engine.command',
-      why: expect.stringMatching(/^--fp16 in engine.command is what layout.kernel.precision says/) as string,
+      why: expect.stringMatching(/^engine.command holds --fp16, (which|and) layout.kernel.precision /) as string,
     });
   });
 

@@ -11,7 +11,7 @@ export interface Batch {
   readonly passes: number;
 }
 
-/** Undefined where the job does not say how it trains. */
+/** Undefined for a job without `training`. */
 export function batchOf({ training, layout }: EffectiveSpec): Batch | undefined {
   if (training === undefined) return undefined;
   const { globalBatchSize: global, microBatchSize: micro = DEFAULT_MICRO_BATCH_SIZE } = training;

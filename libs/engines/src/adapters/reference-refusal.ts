@@ -1,17 +1,17 @@
-/** What can engine `reference` not do of a job? Whatever it has no flag for is refused by its field, never dropped. */
+/** Refuses every field that engine `reference` has no flag for, so that no field is dropped. */
 import type { EffectiveSpec, ModelSpec } from '@coxswain/api-types';
 import type { ModelShape } from '@coxswain/layout';
 import type { EngineRefusal } from '../engine-refusal.ts';
 import { modelOfJob } from '../model-of-job.ts';
-import { ratesOutlastTraining, ratesRise } from '../training-checks.ts';
-import { lacking } from './check.ts';
+import { rejectLongSchedule, rejectRisingRate } from '../training-checks.ts';
+import { rejectUnsupported } from './check.ts';
 
 /** The first refusal; undefined where the engine can run the spec as far as its layout allows. */
 export function referenceRefusal(spec: EffectiveSpec): EngineRefusal | undefined {
   return (
     missingPart(spec) ??
     (spec.model === undefined ? undefined : modelRefusal(spec.model)) ??
-    WORDS(spec) ??
+    FIELDS(spec) ??
     rateRefusal(spec)
   );
 }
@@ -20,8 +20,8 @@ const BEGINS_FROM_SCRATCH =
   'leave it out: the engine begins from random numbers, or from a checkpoint of its own (resumeFrom)';
 const READS_ONE_TEXT = 'leave it out: the engine reads the bytes of the one file at data.path';
 
-/** Words that the engine has no flag for (engines/reference, settings.py). */
-const WORDS = lacking('engine "reference"', [
+/** Fields that the engine has no flag for (engines/reference, settings.py). */
+const FIELDS = rejectUnsupported('engine "reference"', [
   { field: 'data.format', valueOf: ({ data }) => data?.format, taken: ['text'], fallback: READS_ONE_TEXT },
   { field: 'data.paths', valueOf: ({ data }) => data?.paths, fallback: READS_ONE_TEXT },
   { field: 'data.split', valueOf: ({ data }) => data?.split, fallback: READS_ONE_TEXT },
@@ -47,7 +47,7 @@ const WORDS = lacking('engine "reference"', [
 function rateRefusal(spec: EffectiveSpec): EngineRefusal | undefined {
   const { training, engine } = spec;
   if (training === undefined || (engine.args ?? []).length > 0) return undefined;
-  return ratesRise(training) ?? ratesOutlastTraining(spec);
+  return rejectRisingRate(training) ?? rejectLongSchedule(spec);
 }
 
 function missingPart(spec: EffectiveSpec): EngineRefusal | undefined {
@@ -96,9 +96,9 @@ const ONE_VALUE: readonly (readonly [keyof ModelShape, (model: ModelShape) => un
   ['layerPattern', () => undefined],
 ];
 
-function modelRefusal(words: ModelSpec): EngineRefusal | undefined {
-  const model = modelOfJob(words)?.model;
-  // Words that mean no model are refused by themselves, whatever the engine.
+function modelRefusal(spec: ModelSpec): EngineRefusal | undefined {
+  const model = modelOfJob(spec)?.model;
+  // A model that cannot be read is refused elsewhere, for every engine.
   if (model === undefined) return undefined;
   const strange = ONE_VALUE.filter(([name, valueOf]) => model[name] !== valueOf(model)).map(([name]) => name);
   const [first] = strange;
@@ -107,7 +107,7 @@ function modelRefusal(words: ModelSpec): EngineRefusal | undefined {
   const sizes = `layers ${layers}, hiddenSize ${hiddenSize} and attentionHeads ${attentionHeads}`;
   return {
     rule: 'engine-lacks-model',
-    field: words.layers === undefined ? 'model' : `model.${first}`,
+    field: spec.layers === undefined ? 'model' : `model.${first}`,
     why: `engine "reference" trains a GPT of bytes and cannot do ${strange.map((name) => `model.${name} ${shown(model[name])}`).join(', ')}`,
     fallback: `give ${sizes} alone for such a GPT of that size, or start a program that trains this model by engine "command"`,
   };

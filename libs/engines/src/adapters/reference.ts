@@ -2,7 +2,7 @@ import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec, stepsOf } from '@coxswain
 import { modelOfJob } from '../model-of-job.ts';
 import { dataPathOf } from '../paths.ts';
 import { literally, plainly, refused, type Rendering } from '../rendering.ts';
-import { beyondEngine } from './unsupported-option.ts';
+import { unsupportedOption } from './unsupported-option.ts';
 import { referenceRefusal } from './reference-refusal.ts';
 import { userEnvironment } from './user-environment.ts';
 
@@ -14,7 +14,7 @@ export function renderReference(spec: EffectiveSpec): Rendering {
   if (refusal !== undefined) return refused(refusal);
   if (model === undefined || training === undefined || dataPath === undefined || spec.checkpoint === undefined)
     throw new Error('a part without which engine "reference" is refused is missing');
-  const beyond = beyondEngine('reference', layout);
+  const beyond = unsupportedOption('reference', layout);
   if (beyond !== undefined) return refused(beyond);
   const shape = modelOfJob(model)?.model;
   const flags: readonly (readonly [string, string | number | undefined])[] = [
@@ -43,7 +43,7 @@ export function renderReference(spec: EffectiveSpec): Rendering {
     ['--data', dataPath],
     ['--save-every', spec.checkpoint.everySteps],
   ];
-  const told = flags.flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)]));
-  const command = ['python3', '-m', 'coxswain_reference.train', ...told, ...(spec.engine.args ?? [])];
+  const args = flags.flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)]));
+  const command = ['python3', '-m', 'coxswain_reference.train', ...args, ...(spec.engine.args ?? [])];
   return plainly(command.map(literally), userEnvironment(spec));
 }

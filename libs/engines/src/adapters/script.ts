@@ -1,16 +1,17 @@
-/** What is the same of every engine that lives in a script of the user's? */
+/** What engines have in common that run a script of the user. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { EngineRefusal } from '../engine-refusal.ts';
 import { begunRefusal, insteadOf } from './arguments.ts';
 import { filled } from './placeholders.ts';
 
-/** The program and its arguments with words of the job in them. */
+/** The program and its arguments, with their placeholders filled. */
 export interface Script {
   readonly program: readonly string[];
   readonly args: readonly string[];
   readonly mentioned: readonly string[];
 }
 
+/** The program of the user, or the refusal of a placeholder in it. */
 export function scriptOf(spec: EffectiveSpec): Script | { readonly refusal: EngineRefusal } {
   const { name, command, args = [] } = spec.engine;
   if (command === undefined)
@@ -41,7 +42,7 @@ export function ownArgument(args: readonly string[], owners: ReadonlyMap<string,
     return {
       rule: 'argument-is-said-by-the-job',
       field: 'engine.args',
-      why: `engine.args holds ${written}, which ${owner} says`,
+      why: `engine.args holds ${written}, which ${owner} sets`,
       fallback: insteadOf(owner),
     };
   }

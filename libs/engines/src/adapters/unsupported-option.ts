@@ -2,7 +2,7 @@ import { engineSupport, type LayoutEngine, type ParallelLayout } from '@coxswain
 import type { EngineRefusal } from '../engine-refusal.ts';
 
 /** The refusal of everything in the layout that the engine has no option for; undefined when there is nothing. */
-export function beyondEngine(engine: LayoutEngine, layout: ParallelLayout): EngineRefusal | undefined {
+export function unsupportedOption(engine: LayoutEngine, layout: ParallelLayout): EngineRefusal | undefined {
   const outcome = engineSupport(engine, layout);
   if (outcome.kind === 'supported') return undefined;
   const options = outcome.refusals.map(({ option, value }) => `layout.${option} ${value}`);

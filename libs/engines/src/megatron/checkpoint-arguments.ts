@@ -1,9 +1,19 @@
-/** How is it told to Megatron-LM what it saves, in which form, and what it begins with? */
+/** Renders checkpoints for Megatron-LM: what it saves, in which format, and from which weights it starts. */
 import { POD_PATHS } from '@coxswain/api-types';
 import { megatronFormat, startFormats, TORCH_DIST, torchDistConverter } from '@coxswain/checkpoint';
 import { FORMAT_OF_SHARDING, type LayoutCheckpointFormat } from '@coxswain/layout';
 import { inside } from '../paths.ts';
-import { type Asked, byDefault, flag, flagOf, kept, note, refuse, switchOf, type Told } from './rendered-field.ts';
+import {
+  type MegatronJob,
+  byDefault,
+  flag,
+  flagOf,
+  kept,
+  note,
+  refuse,
+  switchOf,
+  type RenderedField,
+} from './rendered-field.ts';
 import { isFsdp, stateImplementation } from './state-arguments.ts';
 
 /** The format that fits every state that FSDP does not shard. */
@@ -11,27 +21,29 @@ const PLAIN_FORMAT = TORCH_DIST.megatron.layoutFormat;
 const MEGATRON_FSDP = 'megatron-fsdp';
 
 /** The format of checkpoints, as a layout names it, also where this layout leaves it out. */
-function checkpointFormat({ layout }: Pick<Asked, 'layout'>): LayoutCheckpointFormat {
+function checkpointFormat({ layout }: Pick<MegatronJob, 'layout'>): LayoutCheckpointFormat {
   const isMegatronFsdp = stateImplementation({ layout }) === MEGATRON_FSDP;
   return layout.checkpointPolicy?.format ?? (isMegatronFsdp ? FORMAT_OF_SHARDING[MEGATRON_FSDP] : PLAIN_FORMAT);
 }
 
-export function checkpointWords(asked: Asked): readonly Told[] {
-  return [...saveWords(asked), ...formatWords(asked), ...policyWords(asked), ...initialWords(asked)];
+/** Arguments for checkpoints, their format and initial weights. */
+export function checkpointArguments(job: MegatronJob): readonly RenderedField[] {
+  return [...saveArguments(job), ...formatArguments(job), ...policyArguments(job), ...initialArguments(job)];
 }
 
-/** Where to load from is told where the ranks begin from a checkpoint, and not before: the directory is a new one each time. */
-function saveWords({ spec: { checkpoint } }: Asked): readonly Told[] {
+/** `--load` is rendered only if the ranks resume from a checkpoint, because each incarnation saves to a new directory. */
+function saveArguments({ spec: { checkpoint } }: MegatronJob): readonly RenderedField[] {
   if (checkpoint === undefined) return [];
   return [
     ...flag('checkpoint.claimName', '--save', '$(COXSWAIN_SAVE_DIR)'),
     ...kept('checkpoint.path', 'checkpoint.interval'),
     ...flag('checkpoint.everySteps', '--save-interval', checkpoint.everySteps),
-    // It saves and ends when it is told to end.
+    // Megatron-LM saves and exits on SIGTERM.
     ...byDefault('--exit-signal-handler'),
   ];
 }
 
+/** Arguments that the launcher adds if the ranks resume from a checkpoint. */
 export const RESUME_ARGUMENTS: readonly string[] = [
   '--load',
   '$(COXSWAIN_RESUME_ROOT)',
@@ -40,11 +52,11 @@ export const RESUME_ARGUMENTS: readonly string[] = [
 ];
 
 /** validate_args of every release: which format goes with which sharding. */
-function formatWords(asked: Asked): readonly Told[] {
-  const { layout, spec } = asked;
+function formatArguments(job: MegatronJob): readonly RenderedField[] {
+  const { layout, spec } = job;
   const field = 'layout.checkpointPolicy.format';
-  const format = checkpointFormat(asked);
-  const implementation = stateImplementation(asked);
+  const format = checkpointFormat(job);
+  const implementation = stateImplementation(job);
   const use = megatronFormat(format);
   if (use === undefined)
     return refuse('format-of-megatron', field, `Megatron-LM does not save ${format}`, `use ${PLAIN_FORMAT}`);
@@ -56,7 +68,7 @@ function formatWords(asked: Asked): readonly Told[] {
       `checkpoints of format ${format} go with states.implementation ${needs}, which is ${implementation}`,
       'leave checkpointPolicy.format out',
     );
-  if (use.excludesFsdp === true && isFsdp(asked))
+  if (use.excludesFsdp === true && isFsdp(job))
     return refuse(
       'format-fits-states',
       field,
@@ -74,7 +86,7 @@ function formatWords(asked: Asked): readonly Told[] {
     return refuse(
       'checkpoints-are-seen',
       'checkpoint',
-      `a checkpoint of format ${use.option} is not seen to be complete, so that the job would never resume from one`,
+      `a checkpoint of format ${use.option} cannot be recognised as complete, so the job would never resume from one`,
       `save ${PLAIN_FORMAT}, which goes with distributed-optimizer and ddp, or leave checkpoint out`,
     );
   const isGiven = layout.checkpointPolicy?.format !== undefined;
@@ -86,26 +98,26 @@ function shardingOf(format: LayoutCheckpointFormat): string | undefined {
   return Object.entries(FORMAT_OF_SHARDING).find(([, only]) => only === format)?.[0];
 }
 
-function policyWords(asked: Asked): readonly Told[] {
-  const { checkpointPolicy: policy } = asked.layout;
+function policyArguments(job: MegatronJob): readonly RenderedField[] {
+  const { checkpointPolicy: policy } = job.layout;
   if (policy === undefined) return [];
   const field = 'layout.checkpointPolicy';
   const { optimizerReshard, asyncSave, localEverySteps } = policy;
   return [
-    ...(optimizerReshard === 'full' ? reshard(asked) : kept(`${field}.optimizerReshard`)),
-    // Without its worker Megatron-LM drops --async-save, and says so in its log alone.
+    ...(optimizerReshard === 'full' ? reshard(job) : kept(`${field}.optimizerReshard`)),
+    // Without the worker Megatron-LM drops --async-save and only its log says so.
     ...switchOf(`${field}.asyncSave`, '--async-save', asyncSave),
     ...switchOf(`${field}.asyncSave`, '--use-persistent-ckpt-worker', asyncSave),
-    ...(localEverySteps === undefined ? withoutLocal(policy.localReplicas) : local(asked, localEverySteps)),
+    ...(localEverySteps === undefined ? withoutLocal(policy.localReplicas) : local(job, localEverySteps)),
   ];
 }
 
 /** Bought when saving; states of the distributed optimizer come back only on the same tensor and pipeline degrees otherwise. */
-function reshard(asked: Asked): readonly Told[] {
+function reshard(job: MegatronJob): readonly RenderedField[] {
   const field = 'layout.checkpointPolicy.optimizerReshard';
-  if (stateImplementation(asked) !== 'distributed-optimizer')
+  if (stateImplementation(job) !== 'distributed-optimizer')
     return note(field, 'optimizer states that are not sharded are read by any layout');
-  if (asked.layout.checkpointPolicy?.localEverySteps !== undefined)
+  if (job.layout.checkpointPolicy?.localEverySteps !== undefined)
     return refuse(
       'local-copies-are-not-resharded',
       field,
@@ -115,18 +127,18 @@ function reshard(asked: Asked): readonly Told[] {
   return flag(field, '--dist-ckpt-optim-fully-reshardable');
 }
 
-function withoutLocal(replicas: number | undefined): readonly Told[] {
+function withoutLocal(replicas: number | undefined): readonly RenderedField[] {
   if (replicas === undefined) return [];
   return refuse(
     'replicas-of-local-copies',
     'layout.checkpointPolicy.localReplicas',
-    'localReplicas are of local copies, which nobody asks for',
+    'localReplicas counts local copies, and the layout asks for none',
     'give checkpointPolicy.localEverySteps',
   );
 }
 
 /** In the scratch of the pod, which its node has; the package nvidia_resiliency_ext saves there, and must be in the image. */
-function local({ layout, spec }: Asked, everySteps: number): readonly Told[] {
+function local({ layout, spec }: MegatronJob, everySteps: number): readonly RenderedField[] {
   const field = 'layout.checkpointPolicy';
   const replicas = layout.checkpointPolicy?.localReplicas ?? 1;
   if (spec.scratch === undefined)
@@ -152,7 +164,7 @@ function local({ layout, spec }: Asked, everySteps: number): readonly Told[] {
 }
 
 /** Loaded where --load has nothing, and then as fine-tuning: no optimizer states, no step (megatron/training/checkpointing.py, load_checkpoint). */
-function initialWords({ spec: { initialWeights } }: Asked): readonly Told[] {
+function initialArguments({ spec: { initialWeights } }: MegatronJob): readonly RenderedField[] {
   if (initialWeights === undefined) return [];
   const { format, path } = initialWeights;
   const taken = startFormats('megatron-lm');

@@ -1,28 +1,38 @@
-/** How is overlap, and the network of each kind of group, told to Megatron-LM? */
-import { type Asked, flag, flagOf, kept, refuse, switchOf, type Told, variable } from './rendered-field.ts';
+/** Renders overlap, and the network of each kind of group, for Megatron-LM. */
+import {
+  type MegatronJob,
+  flag,
+  flagOf,
+  kept,
+  refuse,
+  switchOf,
+  type RenderedField,
+  variable,
+} from './rendered-field.ts';
 import { isFsdp, stateImplementation } from './state-arguments.ts';
 
-type Policy = NonNullable<Asked['layout']['communication']>;
+type Policy = NonNullable<MegatronJob['layout']['communication']>;
 
 const FIELD = 'layout.communication';
 
-export function communicationWords(asked: Asked): readonly Told[] {
-  const { communication: policy = {} } = asked.layout;
+/** Arguments for the fields of `layout.communication`. */
+export function communicationArguments(job: MegatronJob): readonly RenderedField[] {
+  const { communication: policy = {} } = job.layout;
   return [
-    ...overlapWords(asked, policy),
-    ...expertOverlap(asked, policy),
-    ...pipelineOverlap(asked, policy),
-    ...deferred(asked, policy),
+    ...overlapArguments(job, policy),
+    ...expertOverlap(job, policy),
+    ...pipelineOverlap(job, policy),
+    ...deferred(job, policy),
     ...switchOf(`${FIELD}.switchReduction`, '--use-sharp', policy.switchReduction),
     ...flagOf(`${FIELD}.timeoutMinutes`, '--distributed-timeout-minutes', policy.timeoutMinutes),
-    ...groupNetworks(asked, policy.groupNetwork),
-    ...connections(asked),
+    ...groupNetworks(job, policy.groupNetwork),
+    ...connections(job),
   ];
 }
 
-function overlapWords(asked: Asked, policy: Policy): readonly Told[] {
+function overlapArguments(job: MegatronJob, policy: Policy): readonly RenderedField[] {
   const { overlapGradReduce, overlapParamGather, overlapTensorParallel } = policy;
-  const isSharded = !['ddp', 'fsdp2'].includes(stateImplementation(asked));
+  const isSharded = !['ddp', 'fsdp2'].includes(stateImplementation(job));
   const gathersAlone = overlapParamGather === true && (overlapGradReduce !== true || !isSharded);
   return [
     ...switchOf(`${FIELD}.overlapGradReduce`, '--overlap-grad-reduce', overlapGradReduce),
@@ -34,7 +44,7 @@ function overlapWords(asked: Asked, policy: Policy): readonly Told[] {
           'set communication.overlapGradReduce to true and states.zeroStage to 1, or leave overlapParamGather out',
         )
       : switchOf(`${FIELD}.overlapParamGather`, '--overlap-param-gather', overlapParamGather)),
-    ...(overlapTensorParallel === true && !sequenceIsSplit(asked)
+    ...(overlapTensorParallel === true && !sequenceIsSplit(job)
       ? refuse(
           'tensor-overlap-needs-sequence-parallel',
           `${FIELD}.overlapTensorParallel`,
@@ -45,12 +55,12 @@ function overlapWords(asked: Asked, policy: Policy): readonly Told[] {
   ];
 }
 
-function sequenceIsSplit({ layout }: Asked): boolean {
+function sequenceIsSplit({ layout }: MegatronJob): boolean {
   return layout.sequence?.sequenceParallel === true && layout.tensorParallelDegree > 1;
 }
 
 /** What transformer_config.py asserts where the exchange of experts overlaps. */
-function expertOverlap({ layout, shape, spec }: Asked, policy: Policy): readonly Told[] {
+function expertOverlap({ layout, shape, spec }: MegatronJob, policy: Policy): readonly RenderedField[] {
   const field = `${FIELD}.overlapExpertParallel`;
   if (policy.overlapExpertParallel !== true) return [];
   const why = [
@@ -78,8 +88,8 @@ function expertOverlap({ layout, shape, spec }: Asked, policy: Policy): readonly
   );
 }
 
-/** On with the interleaved schedule unless told; without it validate_args turns it off. */
-function pipelineOverlap({ layout }: Asked, policy: Policy): readonly Told[] {
+/** On by default with the interleaved schedule; without it validate_args switches it off. */
+function pipelineOverlap({ layout }: MegatronJob, policy: Policy): readonly RenderedField[] {
   const field = `${FIELD}.overlapPipelineTransfers`;
   const isInterleaved = (layout.pipeline?.chunksPerRank ?? 1) > 1;
   if (policy.overlapPipelineTransfers === undefined) return [];
@@ -95,7 +105,7 @@ function pipelineOverlap({ layout }: Asked, policy: Policy): readonly Told[] {
   return isInterleaved ? flag(field, '--no-overlap-p2p-communication') : kept(field);
 }
 
-function deferred({ layout, shape }: Asked, policy: Policy): readonly Told[] {
+function deferred({ layout, shape }: MegatronJob, policy: Policy): readonly RenderedField[] {
   const field = `${FIELD}.deferEmbeddingGradient`;
   if (policy.deferEmbeddingGradient !== true) return [];
   if (layout.pipelineParallelDegree === 1 || isFsdp({ layout }) || shape?.tiedEmbeddings === true)
@@ -125,10 +135,10 @@ const NET_NAMES = { infiniband: 'IB', roce: 'IB', socket: 'Socket' } as const;
 
 const NCCL_FILE = 'nccl.yaml';
 
-/** NCCL takes its variable before what a communicator says (NCCL's init.cc). */
+/** The variable overrides the configuration of a communicator (NCCL, init.cc). */
 const OVERRIDES_GROUPS = 'NCCL_NET';
 
-function groupNetworks({ spec: { engine } }: Asked, networks: Policy['groupNetwork']): readonly Told[] {
+function groupNetworks({ spec: { engine } }: MegatronJob, networks: Policy['groupNetwork']): readonly RenderedField[] {
   const field = `${FIELD}.groupNetwork`;
   const variables = [...(engine.env ?? []), ...(engine.secretEnv ?? [])];
   if (networks !== undefined && variables.some(({ name }) => name === OVERRIDES_GROUPS))
@@ -154,10 +164,10 @@ function groupNetworks({ spec: { engine } }: Asked, networks: Policy['groupNetwo
  * Launches of kernels are put in order by one connection, which tensor and context parallelism on Hopper and older need (validate_args ends without);
  * sharded parameters must have several, and so must the exchange of experts that overlaps. From Blackwell on nothing is needed.
  */
-function connections(asked: Asked): readonly Told[] {
-  const { layout, isBlackwell } = asked;
+function connections(job: MegatronJob): readonly RenderedField[] {
+  const { layout, isBlackwell } = job;
   const name = 'CUDA_DEVICE_MAX_CONNECTIONS';
-  if (isFsdp(asked)) return variable('layout.states.implementation', name, '8');
+  if (isFsdp(job)) return variable('layout.states.implementation', name, '8');
   if (isBlackwell) return [];
   if (layout.communication?.overlapExpertParallel === true)
     return variable(`${FIELD}.overlapExpertParallel`, name, '32');

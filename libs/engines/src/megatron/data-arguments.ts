@@ -1,18 +1,19 @@
-/** How is it told to Megatron-LM what it trains on? */
+/** Renders the training data for Megatron-LM. */
 import { POD_PATHS } from '@coxswain/api-types';
 import { inside } from '../paths.ts';
-import { type Asked, byDefault, flag, kept, refuse, type Told } from './rendered-field.ts';
+import { type MegatronJob, byDefault, flag, kept, refuse, type RenderedField } from './rendered-field.ts';
 
-type Data = NonNullable<Asked['spec']['data']>;
+type Data = NonNullable<MegatronJob['spec']['data']>;
 
-export function dataWords(asked: Asked): readonly Told[] {
-  const { data } = asked.spec;
+/** Arguments for the fields of `data`. */
+export function dataArguments(job: MegatronJob): readonly RenderedField[] {
+  const { data } = job.spec;
   if (data === undefined) return [];
-  return [...sourceWords(data), ...splitWords(data.split), ...tokenizerWords(asked, data)];
+  return [...sourceArguments(data), ...splitArguments(data.split), ...tokenizerArguments(job, data)];
 }
 
 /** Prefixes of .bin and .idx, each behind its weight where there are several (megatron/training/utils, get_blend_from_list). */
-function sourceWords({ format = 'indexed', path, paths }: Data): readonly Told[] {
+function sourceArguments({ format = 'indexed', path, paths }: Data): readonly RenderedField[] {
   if (format === 'mock') return flag('data.format', '--mock-data');
   if (format !== 'indexed')
     return refuse(
@@ -28,13 +29,13 @@ function sourceWords({ format = 'indexed', path, paths }: Data): readonly Told[]
   ];
 }
 
-/** Whoever names one of the two files means both. */
+/** The name of one of the two files stands for both. */
 function prefix(path: string): string {
   return inside(POD_PATHS.data, path.replace(/\.(bin|idx)$/, ''));
 }
 
 /** Of Megatron-LM itself a tenth and more would be kept back (969, 30, 1), and without data for it no validation can be run. */
-function splitWords(split: Data['split']): readonly Told[] {
+function splitArguments(split: Data['split']): readonly RenderedField[] {
   const { train, validation, test } = split ?? { train: 1, validation: 0, test: 0 };
   return [
     ...flag('data.split', '--split', `${train},${validation},${test}`),
@@ -42,7 +43,7 @@ function splitWords(split: Data['split']): readonly Told[] {
   ];
 }
 
-function tokenizerWords({ shape, release }: Asked, { tokenizer }: Data): readonly Told[] {
+function tokenizerArguments({ shape, release }: MegatronJob, { tokenizer }: Data): readonly RenderedField[] {
   const field = 'data.tokenizer';
   if (tokenizer !== undefined)
     return [

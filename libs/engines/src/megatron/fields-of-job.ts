@@ -1,9 +1,9 @@
-/** Which words of a job are there that an engine has to be told? */
+/** Lists the fields of a job that an engine must render. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { ModelShape } from '@coxswain/layout';
 
-/** Dotted fields of everything that layout and job say, but for switches that are off and divisions by one. */
-export function wordsOf(spec: EffectiveSpec, shape: ModelShape | undefined): readonly string[] {
+/** Dotted names of all fields that layout and job give, except switches that are off and divisions by one. */
+export function fieldsOfJob(spec: EffectiveSpec, shape: ModelShape | undefined): readonly string[] {
   const { training, data, initialWeights } = spec;
   const { name: _name, ...sizes } = shape ?? {};
   return [
@@ -30,11 +30,11 @@ function leaves(field: string, value: unknown): readonly string[] {
 function asksForNothing(field: string, value: unknown): boolean {
   if (value === false) return field !== 'layout.states.reshardAfterForward';
   if (value === 1) return /(Degree|chunksPerRank|optimizerInstances)$/.test(field);
-  // Sizes of a model: 0 is that it has none of it. A planner's memory of it is no word.
+  // 0 means that a model has none of it. What the planner remembers of the model is no field.
   return value === 0 && field.startsWith('model.');
 }
 
-/** Whether what was told for `field` says the word: it is the word, a part of it or the whole that it belongs to. */
-export function isSaidBy(word: string, field: string): boolean {
-  return word === field || word.startsWith(`${field}.`) || field.startsWith(`${word}.`);
+/** Whether what was rendered for `other` covers `field`: it is the field, a part of it, or the whole that contains it. */
+export function isCoveredBy(field: string, other: string): boolean {
+  return field === other || field.startsWith(`${other}.`) || other.startsWith(`${field}.`);
 }

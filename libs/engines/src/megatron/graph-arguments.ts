@@ -1,23 +1,27 @@
-/** How are CUDA graphs told to Megatron-LM? Beside experts, whose numbers of tokens change with each step, a graph has to leave them out or give them room. */
+/**
+ * Renders CUDA graphs for Megatron-LM. The number of tokens per expert changes with each step, so a graph must leave experts out
+ * or reserve room for them.
+ */
 import { releasesWith } from './releases.ts';
-import { type Asked, flag, kept, note, refuse, type Told, variable } from './rendered-field.ts';
+import { type MegatronJob, flag, kept, note, refuse, type RenderedField, variable } from './rendered-field.ts';
 
 const FIELD = 'layout.kernel.cudaGraphs';
 
-export function graphWords(asked: Asked): readonly Told[] {
-  const { cudaGraphs = 'none' } = asked.layout.kernel ?? {};
+/** Arguments for `layout.kernel.cudaGraphs`. */
+export function graphArguments(job: MegatronJob): readonly RenderedField[] {
+  const { cudaGraphs = 'none' } = job.layout.kernel ?? {};
   if (cudaGraphs === 'none') return kept(FIELD);
-  return cudaGraphs === 'partial' ? partialWords(asked) : wholeWords(asked);
+  return cudaGraphs === 'partial' ? partialArguments(job) : wholeArguments(job);
 }
 
-function hasExperts({ layout, shape }: Asked): boolean {
+function hasExperts({ layout, shape }: MegatronJob): boolean {
   return shape?.experts !== undefined || (layout.expert?.expertParallelDegree ?? 1) > 1;
 }
 
 /** What is computed again must not reach over the edge of a graph (transformer_config.py asserts it from core_v0.16 on). */
-function partialWords(asked: Asked): readonly Told[] {
-  const { mode, modules = [] } = asked.layout.memory?.recompute ?? {};
-  const wide = mode === 'full' ? 'whole layers' : hasExperts(asked) && modules.includes('moe') ? 'moe' : undefined;
+function partialArguments(job: MegatronJob): readonly RenderedField[] {
+  const { mode, modules = [] } = job.layout.memory?.recompute ?? {};
+  const wide = mode === 'full' ? 'whole layers' : hasExperts(job) && modules.includes('moe') ? 'moe' : undefined;
   if (wide !== undefined)
     return refuse(
       'partial-graphs-recompute-within',
@@ -27,13 +31,13 @@ function partialWords(asked: Asked): readonly Told[] {
         ? 'leave moe out of memory.recompute.modules, or use none'
         : 'use selective recomputation, or none',
     );
-  return [...flag(FIELD, '--cuda-graph-impl', 'transformer_engine'), ...partsOfLayer(asked)];
+  return [...flag(FIELD, '--cuda-graph-impl', 'transformer_engine'), ...partsOfLayer(job)];
 }
 
 /** Without names the whole layer is a graph, and the exchange of experts ends while it is captured. */
-function partsOfLayer(asked: Asked): readonly Told[] {
-  if (!hasExperts(asked)) return [];
-  const { release, layout, shape } = asked;
+function partsOfLayer(job: MegatronJob): readonly RenderedField[] {
+  if (!hasExperts(job)) return [];
+  const { release, layout, shape } = job;
   if (release.minor < 16) return flag(FIELD, '--cuda-graph-scope', 'attn');
   const { dispatcher = 'allgather', capacityFactor } = layout.expert ?? {};
   const waits = dispatcher === 'alltoall' && capacityFactor !== undefined;
@@ -47,17 +51,17 @@ function partsOfLayer(asked: Asked): readonly Told[] {
     'moe_router',
     ...(waits ? [] : ['moe_preprocess']),
   ];
-  return flag(FIELD, hasModules(asked) ? '--cuda-graph-modules' : '--cuda-graph-scope', ...parts);
+  return flag(FIELD, hasModules(job) ? '--cuda-graph-modules' : '--cuda-graph-scope', ...parts);
 }
 
 /** What was a scope of the graphs of layers is an implementation of its own since core_v0.18. */
-function hasModules({ release }: Asked): boolean {
+function hasModules({ release }: MegatronJob): boolean {
   return release.options.get('--cuda-graph-impl')?.choices.includes('full_iteration') === true;
 }
 
-/** Graphs of a whole step cannot look for NaN in between (validate_args). */
-function wholeWords(asked: Asked): readonly Told[] {
-  if ((asked.layout.memory?.offload ?? []).some(({ what }) => what === 'activations'))
+/** A graph of a whole step cannot check for NaN in between (validate_args). */
+function wholeArguments(job: MegatronJob): readonly RenderedField[] {
+  if ((job.layout.memory?.offload ?? []).some(({ what }) => what === 'activations'))
     return refuse(
       'whole-graphs-leave-offload',
       FIELD,
@@ -65,11 +69,11 @@ function wholeWords(asked: Asked): readonly Told[] {
       'use partial, or leave memory.offload of activations out',
     );
   return [
-    ...(hasModules(asked)
+    ...(hasModules(job)
       ? flag(FIELD, '--cuda-graph-impl', 'full_iteration')
       : [...flag(FIELD, '--cuda-graph-impl', 'local'), ...flag(FIELD, '--cuda-graph-scope', 'full_iteration')]),
     ...flag(FIELD, '--no-check-for-nan-in-loss-and-grad'),
-    ...(hasExperts(asked) ? expertWords(asked) : []),
+    ...(hasExperts(job) ? expertArguments(job) : []),
   ];
 }
 
@@ -84,10 +88,10 @@ const STASH = '--moe-paged-stash';
  * published, but neither Megatron-LM nor Megatron-Bridge puts their interleaved weights in order for the optimizer's part of a checkpoint: where anything is saved
  * or loaded they stay off, and Transformer Engine 2.16 multiplies experts without asking the host as well.
  */
-function expertWords(asked: Asked): readonly Told[] {
-  const obstacle = obstacleOf(asked);
+function expertArguments(job: MegatronJob): readonly RenderedField[] {
+  const obstacle = obstacleOf(job);
   if (obstacle !== undefined) return refuse('whole-graphs-give-experts-room', ...obstacle);
-  const { spec } = asked;
+  const { spec } = job;
   const isKept = spec.checkpoint !== undefined || spec.initialWeights !== undefined;
   return [
     ...flag(FIELD, STASH),
@@ -113,7 +117,7 @@ function expertWords(asked: Asked): readonly Told[] {
 type Obstacle = readonly [field: string, why: string, fallback: string];
 
 /** What transformer_config.py and experts.py (_is_fused_impl_supported) refuse, and what only ends when the step is captured. */
-function obstacleOf({ engine, release, layout, shape, spec }: Asked): Obstacle | undefined {
+function obstacleOf({ engine, release, layout, shape, spec }: MegatronJob): Obstacle | undefined {
   const { expertParallelDegree = 1, expertTensorParallelDegree, dispatcher } = layout.expert ?? {};
   const able = engine === 'megatron-lm' ? releasesWith(STASH).join(' or ') : 'v0.5.1';
   const precision = layout.kernel?.precision ?? spec.training?.precision ?? 'bf16';

@@ -1,23 +1,34 @@
-/** How are the degrees of a layout, the order of its ranks and its experts told to Megatron-LM? */
+/** Renders the degrees of a layout, the order of its ranks and its experts for Megatron-LM. */
 import type { RankAxis } from '@coxswain/layout';
-import { type Asked, byDefault, flag, flagOf, kept, note, refuse, switchOf, type Told } from './rendered-field.ts';
+import {
+  type MegatronJob,
+  byDefault,
+  flag,
+  flagOf,
+  kept,
+  note,
+  refuse,
+  switchOf,
+  type RenderedField,
+} from './rendered-field.ts';
 
-export function gridWords(asked: Asked): readonly Told[] {
-  const { layout } = asked;
+/** Arguments for degrees, rank order and experts. */
+export function gridArguments(job: MegatronJob): readonly RenderedField[] {
+  const { layout } = job;
   return [
     ...flag('layout.tensorParallelDegree', '--tensor-model-parallel-size', layout.tensorParallelDegree),
     ...flag('layout.pipelineParallelDegree', '--pipeline-model-parallel-size', layout.pipelineParallelDegree),
     ...flag('layout.contextParallelDegree', '--context-parallel-size', layout.contextParallelDegree ?? 1),
     // Megatron-LM divides WORLD_SIZE, which the launcher sets, by the other degrees.
     ...kept('layout.dataParallelDegree'),
-    ...weightShards(asked),
+    ...weightShards(job),
     ...order(layout.rankOrder),
-    ...expertWords(asked),
+    ...expertArguments(job),
   ];
 }
 
 /** The flag counts all shards of a weight, those of tensor parallelism among them (megatron/training/utils, resolve_tensor_parallel_weight_shards). */
-function weightShards({ layout }: Asked): readonly Told[] {
+function weightShards({ layout }: MegatronJob): readonly RenderedField[] {
   const { weightShardDegree = 1, tensorParallelDegree: tensor, expert } = layout;
   const experts = expert?.weightShardDegree ?? 1;
   return [
@@ -38,7 +49,7 @@ const DEFAULT_ORDER: readonly RankAxis[] = ['tensor', 'context', 'expert', 'data
 const PIPELINE_BEFORE_DATA: readonly RankAxis[] = ['tensor', 'context', 'expert', 'pipeline', 'data'];
 
 /** Megatron-LM knows two orders (megatron/training/initialize.py, initialize_model_parallel). */
-function order(axes: readonly RankAxis[] | undefined): readonly Told[] {
+function order(axes: readonly RankAxis[] | undefined): readonly RenderedField[] {
   if (axes === undefined) return [];
   const field = 'layout.rankOrder';
   const given = axes.filter((axis) => axis !== 'weightShard');
@@ -53,10 +64,10 @@ function isWithin(axes: readonly RankAxis[], whole: readonly RankAxis[]): boolea
   return places.every((place, index) => index === 0 || place > (places[index - 1] ?? -1));
 }
 
-type Experts = NonNullable<Asked['layout']['expert']>;
+type Experts = NonNullable<MegatronJob['layout']['expert']>;
 
-function expertWords(asked: Asked): readonly Told[] {
-  const { expert } = asked.layout;
+function expertArguments(job: MegatronJob): readonly RenderedField[] {
+  const { expert } = job.layout;
   if (expert === undefined) return [];
   return [
     ...flag('layout.expert.expertParallelDegree', '--expert-model-parallel-size', expert.expertParallelDegree),
@@ -65,14 +76,14 @@ function expertWords(asked: Asked): readonly Told[] {
       '--expert-tensor-parallel-size',
       expert.expertTensorParallelDegree,
     ),
-    ...dispatcher(asked, expert.dispatcher),
+    ...dispatcher(job, expert.dispatcher),
     ...flagOf('layout.expert.capacityFactor', '--moe-expert-capacity-factor', expert.capacityFactor),
     ...dropOrder(expert),
     ...balance(expert.balance),
   ];
 }
 
-function dispatcher({ release }: Asked, name: Experts['dispatcher']): readonly Told[] {
+function dispatcher({ release }: MegatronJob, name: Experts['dispatcher']): readonly RenderedField[] {
   const field = 'layout.expert.dispatcher';
   if (name === undefined) return [];
   if (name === 'allgather' || name === 'alltoall') return flag(field, '--moe-token-dispatcher-type', name);
@@ -83,7 +94,7 @@ function dispatcher({ release }: Asked, name: Experts['dispatcher']): readonly T
   return [...flex, ...flag(field, '--moe-flex-dispatcher-backend', name)];
 }
 
-function dropOrder({ tokenDropOrder, capacityFactor }: Experts): readonly Told[] {
+function dropOrder({ tokenDropOrder, capacityFactor }: Experts): readonly RenderedField[] {
   const field = 'layout.expert.tokenDropOrder';
   if (tokenDropOrder === undefined) return [];
   if (tokenDropOrder === 'random')
@@ -103,8 +114,8 @@ function dropOrder({ tokenDropOrder, capacityFactor }: Experts): readonly Told[]
   return flag(field, '--moe-token-drop-policy', tokenDropOrder === 'probability' ? 'probs' : 'position');
 }
 
-/** The coefficient of Megatron-LM is 0 unless told, with which the loss balances nothing; its help text advises 1e-2. */
-function balance(name: Experts['balance']): readonly Told[] {
+/** The coefficient defaults to 0 in Megatron-LM, and then balances nothing; its help text advises 1e-2. */
+function balance(name: Experts['balance']): readonly RenderedField[] {
   const field = 'layout.expert.balance';
   if (name === undefined) return [];
   if (name === 'none') return flag(field, '--moe-router-load-balancing-type', 'none');

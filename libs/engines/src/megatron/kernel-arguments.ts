@@ -1,26 +1,27 @@
-/** How are kernels and number formats told to Megatron-LM? */
+/** Renders kernels and number formats for Megatron-LM. */
 import { algorithmOf, servesSoftmax } from '@coxswain/layout';
-import { graphWords } from './graph-arguments.ts';
-import { type Asked, flag, kept, note, refuse, type Told, variable } from './rendered-field.ts';
+import { graphArguments } from './graph-arguments.ts';
+import { type MegatronJob, flag, kept, note, refuse, type RenderedField, variable } from './rendered-field.ts';
 
-type Kernel = NonNullable<Asked['layout']['kernel']>;
+type Kernel = NonNullable<MegatronJob['layout']['kernel']>;
 
-export function kernelWords(asked: Asked): readonly Told[] {
-  const { kernel = {} } = asked.layout;
+/** Arguments for the fields of `layout.kernel`, and for the precision of training. */
+export function kernelArguments(job: MegatronJob): readonly RenderedField[] {
+  const { kernel = {} } = job.layout;
   return [
-    ...precisionWords(asked),
-    ...attentionWords(kernel),
-    ...maskWords(asked, kernel),
-    ...softmaxWords(asked, kernel),
-    ...graphWords(asked),
-    ...deterministicWords(kernel),
+    ...precisionArguments(job),
+    ...attentionArguments(kernel),
+    ...maskArguments(job, kernel),
+    ...softmaxArguments(job, kernel),
+    ...graphArguments(job),
+    ...deterministicArguments(kernel),
   ];
 }
 
 const PRECISION = 'layout.kernel.precision';
 
-/** The job says fp32 or bf16 for weights; the layout says what matrix products are made in, which is the same or less. */
-function precisionWords({ layout, spec, release }: Asked): readonly Told[] {
+/** The job gives fp32 or bf16 for weights. The layout gives the format of matrix products, which is the same or narrower. */
+function precisionArguments({ layout, spec, release }: MegatronJob): readonly RenderedField[] {
   const ofJob = spec.training?.precision;
   const ofKernel = layout.kernel?.precision ?? ofJob;
   if (ofKernel === undefined) return [];
@@ -32,26 +33,34 @@ function precisionWords({ layout, spec, release }: Asked): readonly Told[] {
       `layout.kernel.precision is ${ofKernel}, and training.precision ${ofJob}`,
       ofJob === 'fp32' ? 'set training.precision to bf16' : 'set training.precision to fp32 too',
     );
-  const job = kept('training.precision');
-  if (ofKernel === 'fp32') return [...job, ...kept(field)];
+  const trainingPrecision = kept('training.precision');
+  if (ofKernel === 'fp32') return [...trainingPrecision, ...kept(field)];
   if (ofKernel === 'fp16' && release.minor < 16 && (layout.expert?.expertParallelDegree ?? 1) > 1)
     return refuse('experts-in-fp16', PRECISION, `${release.tag} has no expert parallelism in fp16`, 'use bf16');
   if (ofKernel === 'fp16')
-    return [...job, ...flag(field, '--fp16'), ...note(field, 'weights are fp16 too, as Megatron-LM has it')];
-  return [...job, ...flag(ofKernel === 'bf16' ? field : 'training.precision', '--bf16'), ...(NARROW[ofKernel] ?? [])];
+    return [
+      ...trainingPrecision,
+      ...flag(field, '--fp16'),
+      ...note(field, 'weights are fp16 too, as Megatron-LM has it'),
+    ];
+  return [
+    ...trainingPrecision,
+    ...flag(ofKernel === 'bf16' ? field : 'training.precision', '--bf16'),
+    ...(NARROW[ofKernel] ?? []),
+  ];
 }
 
 /**
  * Formats and recipes as --fp8-format, --fp8-recipe and --fp4-format have them; MXFP8 and NVFP4 need Blackwell, which the parser does not ask. Each tensor in fp8 is
  * scaled by what it holds now, as published steps are: with scales of steps before, Megatron-Core computes no norms and no activations of experts again.
  */
-const NARROW: Readonly<Record<string, readonly Told[]>> = {
+const NARROW: Readonly<Record<string, readonly RenderedField[]>> = {
   fp8: [...flag(PRECISION, '--fp8-format', 'hybrid'), ...flag(PRECISION, '--fp8-recipe', 'tensorwise')],
   mxfp8: [...flag(PRECISION, '--fp8-format', 'e4m3'), ...flag(PRECISION, '--fp8-recipe', 'mxfp8')],
   nvfp4: [...flag(PRECISION, '--fp4-format', 'e2m1'), ...flag(PRECISION, '--fp4-recipe', 'nvfp4')],
 };
 
-function attentionWords({ attention }: Kernel): readonly Told[] {
+function attentionArguments({ attention }: Kernel): readonly RenderedField[] {
   const field = 'layout.kernel.attention';
   if (attention === undefined) return [];
   if (attention === 'flex' || attention === 'local')
@@ -66,7 +75,7 @@ function attentionWords({ attention }: Kernel): readonly Told[] {
   return flag(field, '--attention-backend', attention);
 }
 
-function maskWords({ program, shape }: Asked, { attentionMask: mask }: Kernel): readonly Told[] {
+function maskArguments({ program, shape }: MegatronJob, { attentionMask: mask }: Kernel): readonly RenderedField[] {
   const field = 'layout.kernel.attentionMask';
   if (mask === undefined) return [];
   if (program === 'own')
@@ -85,10 +94,11 @@ function maskWords({ program, shape }: Asked, { attentionMask: mask }: Kernel): 
 }
 
 /** A model with attention sinks has a softmax that learns them, which Transformer Engine divides over context ranks by heads alone. */
-function softmaxWords({ layout, shape }: Asked, { softmax }: Kernel): readonly Told[] {
+function softmaxArguments({ layout, shape }: MegatronJob, { softmax }: Kernel): readonly RenderedField[] {
   const field = 'layout.kernel.softmax';
-  const told = softmax === undefined ? [] : flag(field, '--softmax-type', softmax);
-  if (shape?.attentionSinks !== true || softmax === 'learnable') return [...told, ...kept('model.attentionSinks')];
+  const softmaxFlag = softmax === undefined ? [] : flag(field, '--softmax-type', softmax);
+  if (shape?.attentionSinks !== true || softmax === 'learnable')
+    return [...softmaxFlag, ...kept('model.attentionSinks')];
   if (softmax !== undefined)
     return refuse(
       'sinks-are-learnt',
@@ -108,7 +118,7 @@ function softmaxWords({ layout, shape }: Asked, { softmax }: Kernel): readonly T
 }
 
 /** validate_args asks for NCCL_ALGO, and Transformer Engine and cuBLAS for theirs. */
-function deterministicWords({ deterministic }: Kernel): readonly Told[] {
+function deterministicArguments({ deterministic }: Kernel): readonly RenderedField[] {
   const field = 'layout.kernel.deterministic';
   if (deterministic !== true) return [];
   return [

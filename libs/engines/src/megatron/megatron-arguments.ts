@@ -1,71 +1,72 @@
-/** Everything that a job and its layout say, told to one release of Megatron-LM, and what cannot be told. */
+/** Renders a whole job for one release of Megatron-LM, or refuses what that release cannot do. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import { engineSupport, layoutViolations, type ModelShape } from '@coxswain/layout';
 import type { EngineRefusal } from '../engine-refusal.ts';
-import { checkpointWords } from './checkpoint-arguments.ts';
-import { communicationWords } from './communication-arguments.ts';
-import { dataWords } from './data-arguments.ts';
-import { gridWords } from './grid-arguments.ts';
-import { kernelWords } from './kernel-arguments.ts';
-import { isSaidBy, wordsOf } from './fields-of-job.ts';
-import { memoryWords } from './memory-arguments.ts';
-import { modelWords } from './model-arguments.ts';
-import { pipelineWords } from './pipeline-arguments.ts';
+import { checkpointArguments } from './checkpoint-arguments.ts';
+import { communicationArguments } from './communication-arguments.ts';
+import { dataArguments } from './data-arguments.ts';
+import { gridArguments } from './grid-arguments.ts';
+import { kernelArguments } from './kernel-arguments.ts';
+import { isCoveredBy, fieldsOfJob } from './fields-of-job.ts';
+import { memoryArguments } from './memory-arguments.ts';
+import { modelArguments } from './model-arguments.ts';
+import { pipelineArguments } from './pipeline-arguments.ts';
 import { releasesWith } from './releases.ts';
-import { sequenceWords } from './sequence-arguments.ts';
-import { stateWords } from './state-arguments.ts';
-import type { Asked, Told } from './rendered-field.ts';
-import { trainingWords } from './training-arguments.ts';
-import { AS_THE_RULE_SAYS, saidOfLayout } from '../layout-refusal.ts';
+import { sequenceArguments } from './sequence-arguments.ts';
+import { stateArguments } from './state-arguments.ts';
+import type { MegatronJob, RenderedField } from './rendered-field.ts';
+import { trainingArguments } from './training-arguments.ts';
+import { AS_THE_RULE_SAYS, describeViolation } from '../layout-refusal.ts';
 
-/** In the order in which people read them: the model first, then how it is divided, then how long it trains. */
-const SECTIONS: readonly ((asked: Asked) => readonly Told[])[] = [
-  modelWords,
-  gridWords,
-  pipelineWords,
-  sequenceWords,
-  stateWords,
-  memoryWords,
-  communicationWords,
-  kernelWords,
-  trainingWords,
-  dataWords,
-  checkpointWords,
+/** In the order that people read: the model, then its division, then its training. */
+const SECTIONS: readonly ((job: MegatronJob) => readonly RenderedField[])[] = [
+  modelArguments,
+  gridArguments,
+  pipelineArguments,
+  sequenceArguments,
+  stateArguments,
+  memoryArguments,
+  communicationArguments,
+  kernelArguments,
+  trainingArguments,
+  dataArguments,
+  checkpointArguments,
 ];
 
-export function megatronWords(asked: Asked): readonly Told[] {
-  return SECTIONS.flatMap((section) => section(asked));
+/** Everything that a job becomes, refusals included. */
+export function megatronArguments(job: MegatronJob): readonly RenderedField[] {
+  return SECTIONS.flatMap((section) => section(job));
 }
 
-/** Every refusal, those that name the most particular rule first; the user's arguments are not among them. */
-export function wordRefusals(asked: Asked, told: readonly Told[]): readonly EngineRefusal[] {
-  const refused = [...told.flatMap(refusals), ...ruleRefusals(asked), ...lackingFlags(asked, told)];
-  // Where one word is refused, those that go with it may be left unsaid.
-  return refused.length > 0 ? refused : unsaid(asked, told);
+/** Every refusal, the most specific rule first. The arguments of the user are checked elsewhere. */
+export function fieldRefusals(job: MegatronJob, fields: readonly RenderedField[]): readonly EngineRefusal[] {
+  const refused = [...fields.flatMap(refusals), ...ruleRefusals(job), ...lackingFlags(job, fields)];
+  // If one field is refused, the fields that depend on it can be missing.
+  return refused.length > 0 ? refused : uncoveredFields(job, fields);
 }
 
-function refusals(one: Told): readonly EngineRefusal[] {
+function refusals(one: RenderedField): readonly EngineRefusal[] {
   if (one.kind !== 'refused') return [];
   const { rule, field, why, fallback } = one;
   return [{ rule, field, why, fallback }];
 }
 
 /** Rules of layouts that hold on this engine alone, and what no release of it can do. */
-function ruleRefusals({ spec, layout, shape, engine }: Asked): readonly EngineRefusal[] {
+function ruleRefusals({ spec, layout, shape, engine }: MegatronJob): readonly EngineRefusal[] {
   const broken = layoutViolations(layout, { ...factsOf(spec, shape), engine }).map((one) => ({
     rule: one.rule,
-    ...saidOfLayout(one),
+    ...describeViolation(one),
     fallback: AS_THE_RULE_SAYS,
   }));
   const support = engineSupport(engine, layout);
   if (support.kind === 'supported') return broken;
-  const lacking = support.refusals.map(({ option, reason, fallback }) => ({
+  const unsupported = support.refusals.map(({ option, reason, fallback }) => ({
     rule: 'engine-lacks-option',
     field: `layout.${option}`,
     why: reason,
     fallback,
   }));
-  return [...lacking, ...broken];
+  return [...unsupported, ...broken];
 }
 
 function factsOf(
@@ -82,8 +83,8 @@ function factsOf(
 }
 
 /** Options and choices that this release lacks, with those that have them. */
-function lackingFlags({ release, engine }: Asked, told: readonly Told[]): readonly EngineRefusal[] {
-  return told.flatMap((one) => {
+function lackingFlags({ release, engine }: MegatronJob, fields: readonly RenderedField[]): readonly EngineRefusal[] {
+  return fields.flatMap((one) => {
     if (one.kind !== 'flag' && one.kind !== 'default') return [];
     const field = one.kind === 'flag' ? one.field : 'engine.release';
     const option = release.options.get(one.flag);
@@ -102,14 +103,14 @@ function lackingFlags({ release, engine }: Asked, told: readonly Told[]): readon
   });
 }
 
-/** Words for which nothing was told: there is no way for one to be dropped. */
-function unsaid({ spec, shape }: Asked, told: readonly Told[]): readonly EngineRefusal[] {
-  const fields = new Set(told.flatMap((one) => ('field' in one ? [one.field] : [])));
-  const words = wordsOf(spec, shape).filter((word) => ![...fields].some((field) => isSaidBy(word, field)));
-  return words.map((word) => ({
+/** A refusal for each field of the job that was not rendered, so that no field is dropped. */
+function uncoveredFields({ spec, shape }: MegatronJob, fields: readonly RenderedField[]): readonly EngineRefusal[] {
+  const covered = [...new Set(fields.flatMap((one) => ('field' in one ? [one.field] : [])))];
+  const missing = fieldsOfJob(spec, shape).filter((field) => !covered.some((other) => isCoveredBy(field, other)));
+  return missing.map((field) => ({
     rule: 'engine-lacks-word',
-    field: word,
-    why: `Megatron-LM has no option for ${word}`,
+    field,
+    why: `Megatron-LM has no option for ${field}`,
     fallback: 'leave it out',
   }));
 }

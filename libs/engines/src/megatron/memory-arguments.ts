@@ -1,21 +1,32 @@
-/** How is it told to Megatron-LM what is recomputed and what lives outside the GPU? */
-import { type Asked, flag, flagOf, kept, note, refuse, switchOf, type Told, variable } from './rendered-field.ts';
+/** Renders recomputation and offloading for Megatron-LM. */
+import {
+  type MegatronJob,
+  flag,
+  flagOf,
+  kept,
+  note,
+  refuse,
+  switchOf,
+  type RenderedField,
+  variable,
+} from './rendered-field.ts';
 
-type Memory = NonNullable<Asked['layout']['memory']>;
+type Memory = NonNullable<MegatronJob['layout']['memory']>;
 type Offload = NonNullable<Memory['offload']>[number];
 
-export function memoryWords(asked: Asked): readonly Told[] {
-  const { memory } = asked.layout;
+/** Arguments for the fields of `layout.memory`. */
+export function memoryArguments(job: MegatronJob): readonly RenderedField[] {
+  const { memory } = job.layout;
   if (memory === undefined) return [];
   return [
-    ...recomputeWords(memory.recompute),
-    ...(memory.offload ?? []).flatMap(offloadWords),
+    ...recomputeArguments(memory.recompute),
+    ...(memory.offload ?? []).flatMap(offloadArguments),
     ...kept('layout.memory.hostMemoryGibPerGpu'),
   ];
 }
 
 /** Method and number of layers belong to full recomputation, which needs them both (transformer_config.py). */
-function recomputeWords(recompute: Memory['recompute']): readonly Told[] {
+function recomputeArguments(recompute: Memory['recompute']): readonly RenderedField[] {
   if (recompute === undefined) return [];
   const field = 'layout.memory.recompute';
   const { mode, modules, method, layers, budget } = recompute;
@@ -52,17 +63,17 @@ function recomputeWords(recompute: Memory['recompute']): readonly Told[] {
   ];
 }
 
-function offloadWords(rule: Offload): readonly Told[] {
+function offloadArguments(rule: Offload): readonly RenderedField[] {
   const field = 'layout.memory.offload';
   if (rule.to === 'nvme')
     return refuse('offload-to-host-memory', `${field}.to`, 'Megatron-LM offloads to host memory alone', 'use cpu');
-  const lacking = (['subgroupElements', 'gpuStride', 'windowLayers', 'refillLayers'] as const).find(
+  const unsupported = (['subgroupElements', 'gpuStride', 'windowLayers', 'refillLayers'] as const).find(
     (word) => rule[word] !== undefined,
   );
-  if (lacking !== undefined)
-    return refuse('offload-words', `${field}.${lacking}`, `Megatron-LM has no ${lacking}`, 'leave it out');
-  if (rule.what === 'optimizer') return optimizerWords(rule);
-  if (rule.what === 'activations') return activationWords(rule);
+  if (unsupported !== undefined)
+    return refuse('offload-words', `${field}.${unsupported}`, `Megatron-LM has no ${unsupported}`, 'leave it out');
+  if (rule.what === 'optimizer') return optimizerArguments(rule);
+  if (rule.what === 'activations') return activationArguments(rule);
   return refuse(
     'offload-what',
     `${field}.what`,
@@ -72,7 +83,7 @@ function offloadWords(rule: Offload): readonly Told[] {
 }
 
 /** The hybrid device optimizer is a path of the precision-aware one, which a rule of layouts asks for. */
-function optimizerWords({ fraction, overlap, modules }: Offload): readonly Told[] {
+function optimizerArguments({ fraction, overlap, modules }: Offload): readonly RenderedField[] {
   const field = 'layout.memory.offload';
   if (modules !== undefined)
     return refuse('offload-words', `${field}.modules`, 'modules are those of activations', 'leave them out');
@@ -87,7 +98,7 @@ function optimizerWords({ fraction, overlap, modules }: Offload): readonly Told[
 /** Modules whose inputs can wait in host memory (transformer_config.py, offload_modules). */
 const OFFLOADED_MODULES = ['attn_norm', 'qkv_linear', 'core_attn', 'attn_proj', 'mlp_norm', 'expert_fc1', 'moe_act'];
 
-function activationWords({ modules = [], fraction, overlap }: Offload): readonly Told[] {
+function activationArguments({ modules = [], fraction, overlap }: Offload): readonly RenderedField[] {
   const field = 'layout.memory.offload';
   const named = modules.length === 0 ? ['core_attn'] : modules;
   const unknown = named.find((name) => !OFFLOADED_MODULES.includes(name));

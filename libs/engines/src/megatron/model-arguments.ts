@@ -1,28 +1,39 @@
-/** How are the sizes of a model told to Megatron-LM? */
+/** Renders the sizes of a model for Megatron-LM. */
 import type { ModelShape } from '@coxswain/layout';
-import { publishedWords } from './published-arguments.ts';
-import { type Asked, byDefault, flag, flagOf, kept, note, refuse, switchOf, type Told } from './rendered-field.ts';
+import { publishedArguments } from './published-arguments.ts';
+import {
+  type MegatronJob,
+  byDefault,
+  flag,
+  flagOf,
+  kept,
+  note,
+  refuse,
+  switchOf,
+  type RenderedField,
+} from './rendered-field.ts';
 
-export function modelWords(asked: Asked): readonly Told[] {
-  const { shape, spec } = asked;
+/** Arguments for the fields of `model`. */
+export function modelArguments(job: MegatronJob): readonly RenderedField[] {
+  const { shape, spec } = job;
   if (shape === undefined) return [];
   return [
-    ...sizeWords(asked, shape),
-    ...layerWords(shape),
-    ...positionWords(shape, spec.model?.sequenceLength ?? 0),
-    ...windowWords(shape),
-    ...expertWords(asked, shape),
-    ...latentWords(shape),
-    ...stateSpaceWords(shape),
-    ...patternWords(asked, shape),
-    ...publishedWords(asked, shape),
+    ...sizeArguments(job, shape),
+    ...layerArguments(shape),
+    ...positionArguments(shape, spec.model?.sequenceLength ?? 0),
+    ...windowArguments(shape),
+    ...expertArguments(job, shape),
+    ...latentArguments(shape),
+    ...stateSpaceArguments(shape),
+    ...patternArguments(job, shape),
+    ...publishedArguments(job, shape),
   ];
 }
 
-function sizeWords({ release }: Asked, shape: ModelShape): readonly Told[] {
+function sizeArguments({ release }: MegatronJob, shape: ModelShape): readonly RenderedField[] {
   const { layers, hiddenSize, attentionHeads, keyValueHeads, experts } = shape;
   const ffn = shape.ffnHiddenSize === 0 ? experts?.ffnHiddenSize : shape.ffnHiddenSize;
-  // From core_v0.17 on a pattern says how many layers there are, and --num-layers beside it is ignored with a warning.
+  // From core_v0.17 on a pattern gives the number of layers, and --num-layers is ignored with a warning.
   const isInPattern = shape.layerPattern !== undefined && release.options.has('--hybrid-layer-pattern');
   return [
     ...(isInPattern ? kept('model.layers') : flag('model.layers', '--num-layers', layers)),
@@ -36,28 +47,28 @@ function sizeWords({ release }: Asked, shape: ModelShape): readonly Told[] {
           ...flag('model.keyValueHeads', '--group-query-attention'),
           ...flag('model.keyValueHeads', '--num-query-groups', keyValueHeads),
         ]),
-    // Told with the tokenizer, which knows it better where there is one.
+    // Rendered with the tokenizer, which knows the size better.
     ...kept('model.vocabularySize'),
   ];
 }
 
-function layerWords(shape: ModelShape): readonly Told[] {
+function layerArguments(shape: ModelShape): readonly RenderedField[] {
   return [
     ...switchOf('model.gatedMlp', '--swiglu', shape.gatedMlp),
     ...flag('model.rmsNorm', '--normalization', shape.rmsNorm ? 'RMSNorm' : 'LayerNorm'),
     ...(shape.linearBias ? kept('model.linearBias') : flag('model.linearBias', '--disable-bias-linear')),
     ...(shape.dropout
-      ? note('model.dropout', 'dropout is that of Megatron-LM, 0.1, unless engine.args say otherwise')
+      ? note('model.dropout', 'dropout is that of Megatron-LM, 0.1, unless engine.args override it')
       : [...flag('model.dropout', '--attention-dropout', '0.0'), ...flag('model.dropout', '--hidden-dropout', '0.0')]),
     ...(shape.tiedEmbeddings
       ? kept('model.tiedEmbeddings')
       : flag('model.tiedEmbeddings', '--untie-embeddings-and-output-weights')),
-    ...mtpWords(shape),
+    ...mtpArguments(shape),
   ];
 }
 
 /** validate_args: rotary positions or none. */
-function mtpWords({ mtpLayers, learnedPositions }: ModelShape): readonly Told[] {
+function mtpArguments({ mtpLayers, learnedPositions }: ModelShape): readonly RenderedField[] {
   const field = 'model.mtpLayers';
   if (mtpLayers === 0) return [];
   if (learnedPositions === 0) return flag(field, '--mtp-num-layers', mtpLayers);
@@ -66,7 +77,10 @@ function mtpWords({ mtpLayers, learnedPositions }: ModelShape): readonly Told[] 
 }
 
 /** Hybrids without a table of positions have none: their state-space layers count. Rows of the table bound the length of samples (validate_args). */
-function positionWords({ learnedPositions, layerPattern }: ModelShape, sequenceLength: number): readonly Told[] {
+function positionArguments(
+  { learnedPositions, layerPattern }: ModelShape,
+  sequenceLength: number,
+): readonly RenderedField[] {
   const field = 'model.learnedPositions';
   const length = flag('model.sequenceLength', '--seq-length', sequenceLength);
   if (learnedPositions === 0)
@@ -89,8 +103,8 @@ function positionWords({ learnedPositions, layerPattern }: ModelShape, sequenceL
   ];
 }
 
-/** `--window-attn-skip-freq n`: each n-th layer sees everything, as (n-1):n ratios are told. */
-function windowWords({ layers, attentionWindow, windowedLayers }: ModelShape): readonly Told[] {
+/** `--window-attn-skip-freq n`: every n-th layer attends to all positions; the ratio is rendered as (n-1):n. */
+function windowArguments({ layers, attentionWindow, windowedLayers }: ModelShape): readonly RenderedField[] {
   if (attentionWindow === 0) return kept('model.attentionWindow', 'model.windowedLayers');
   const whole = layers - windowedLayers;
   const window = flag('model.attentionWindow', '--window-size', `${attentionWindow - 1},0`);
@@ -110,7 +124,10 @@ function windowWords({ layers, attentionWindow, windowedLayers }: ModelShape): r
   );
 }
 
-function expertWords({ layout, spec }: Asked, { experts, layers, layerPattern }: ModelShape): readonly Told[] {
+function expertArguments(
+  { layout, spec }: MegatronJob,
+  { experts, layers, layerPattern }: ModelShape,
+): readonly RenderedField[] {
   if (experts === undefined) return [];
   const field = 'model.experts';
   const { denseLayers, sharedFfnHiddenSize: shared, latentSize } = experts;
@@ -130,7 +147,7 @@ function expertWords({ layout, spec }: Asked, { experts, layers, layerPattern }:
   ];
 }
 
-function latentWords({ latentAttention }: ModelShape): readonly Told[] {
+function latentArguments({ latentAttention }: ModelShape): readonly RenderedField[] {
   if (latentAttention === undefined) return [];
   const field = 'model.latentAttention';
   const { queryRank, keyValueRank, nopeHeadDim, ropeHeadDim, valueHeadDim } = latentAttention;
@@ -144,7 +161,7 @@ function latentWords({ latentAttention }: ModelShape): readonly Told[] {
   ];
 }
 
-function stateSpaceWords({ stateSpace }: ModelShape): readonly Told[] {
+function stateSpaceArguments({ stateSpace }: ModelShape): readonly RenderedField[] {
   if (stateSpace === undefined) return [];
   const field = 'model.stateSpace';
   return [
@@ -164,7 +181,10 @@ function stateSpaceWords({ stateSpace }: ModelShape): readonly Told[] {
 }
 
 /** Letters of the pattern are Megatron-LM's but for attention, which is `*` (mamba_hybrid_layer_allocation.py, Symbols). */
-function patternWords({ release, program }: Asked, { layerPattern, experts }: ModelShape): readonly Told[] {
+function patternArguments(
+  { release, program }: MegatronJob,
+  { layerPattern, experts }: ModelShape,
+): readonly RenderedField[] {
   const field = 'model.layerPattern';
   if (layerPattern === undefined) return [];
   if (layerPattern.includes('L'))

@@ -1,4 +1,4 @@
-/** Which options does a program's argparse parser know? Read from what the parser itself wrote down (engines/judges). */
+/** The options of an argparse parser, as the parser itself listed them (engines/judges). */
 
 /** One option as the parser has it. */
 export interface Option {
@@ -10,6 +10,7 @@ export interface Option {
   readonly dest: string;
 }
 
+/** Options by the flags that set them. */
 export type OptionTable = ReadonlyMap<string, Option>;
 
 /** Each option as `arity kind [dest]`, `!` before it where it is deprecated. */
@@ -18,6 +19,7 @@ export interface WrittenOptions {
   readonly options: Readonly<Record<string, string>>;
 }
 
+/** Reads the written form of the options. */
 export function optionTable({ options }: WrittenOptions): OptionTable {
   return new Map(Object.entries(options).map(([flag, written]) => [flag, readOption(flag, written)]));
 }

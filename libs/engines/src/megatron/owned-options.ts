@@ -1,4 +1,4 @@
-/** Which options of Megatron-LM does a job or its layout decide, also where it leaves them out? */
+/** The options of Megatron-LM that a job or its layout decides, even by leaving them out. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 
 type Owner = readonly [field: string, options: string];
@@ -64,7 +64,7 @@ const OWNERS: readonly Owner[] = [
   ['layout.checkpointPolicy.asyncSave', 'async_save use_persistent_ckpt_worker'],
   ['layout.checkpointPolicy.localEverySteps', 'non_persistent_save_interval non_persistent_ckpt_type'],
   ['resumeFrom', 'load ckpt_step use_checkpoint_args use_mp_args_from_checkpoint_args'],
-  // Without these a job that resumes has forgotten its optimizer; and its catalogue says which checkpoints may go.
+  // Without these options a resumed job has lost its optimizer. The catalogue decides about retention.
   [
     'checkpoint',
     'save save_interval save_retain_interval no_save_optim no_load_optim no_save_rng no_load_rng ckpt_convert_format ckpt_convert_save override_ckpt_iteration',
@@ -83,7 +83,7 @@ const OWNERS: readonly Owner[] = [
     'training',
     'train_iters train_samples global_batch_size batch_size micro_batch_size rampup_batch_size lr min_lr lr_warmup_iters lr_warmup_samples lr_warmup_fraction warmup lr_decay_iters lr_decay_samples weight_decay start_weight_decay end_weight_decay weight_decay_incr_style seed optimizer step_batch_size_schedule decrease_batch_size_if_needed skip_train perform_rl_step exit_interval exit_duration_in_mins',
   ],
-  // Who the ranks are, and when they start again, is decided by what starts them, and a file of other words is read behind our back.
+  // The starter of the ranks decides their number and their restarts. A YAML file would bypass these checks.
   ['layout', 'local_rank distributed_backend yaml_cfg fake_process_group inprocess_restart lazy_mpu_init'],
 ];
 
@@ -94,7 +94,7 @@ const OWNER_OF: ReadonlyMap<string, string> = new Map(
 /** Parts of a job that may be left out as a whole, and then decide nothing. */
 const PARTS = ['model', 'training', 'data', 'checkpoint', 'initialWeights'] as const;
 
-/** The field that decides the option; undefined where the job leaves it to its arguments. */
+/** The field that decides the option; undefined if the user’s arguments decide it. */
 export function ownerOf(option: string, spec: EffectiveSpec): string | undefined {
   const field = OWNER_OF.get(option);
   const part = PARTS.find((one) => field === one || field?.startsWith(`${one}.`) === true);

@@ -1,17 +1,18 @@
-/** How are schedule and stages of a pipeline told to Megatron-LM? */
-import { type Asked, flag, flagOf, kept, refuse, type Told } from './rendered-field.ts';
+/** Renders the schedule and the stages of a pipeline for Megatron-LM. */
+import { type MegatronJob, flag, flagOf, kept, refuse, type RenderedField } from './rendered-field.ts';
 
-type Plan = NonNullable<Asked['layout']['pipeline']>;
+type Plan = NonNullable<MegatronJob['layout']['pipeline']>;
 
-export function pipelineWords(asked: Asked): readonly Told[] {
-  const { pipeline: plan } = asked.layout;
+/** Arguments for the fields of `layout.pipeline`. */
+export function pipelineArguments(job: MegatronJob): readonly RenderedField[] {
+  const { pipeline: plan } = job.layout;
   if (plan === undefined) return [];
   const chunks = plan.chunksPerRank ?? 1;
-  const schedule = scheduleWords(plan.schedule, chunks);
-  if (asked.shape?.layerPattern !== undefined) return [...schedule, ...hybridPlan(plan)];
+  const schedule = scheduleArguments(plan.schedule, chunks);
+  if (job.shape?.layerPattern !== undefined) return [...schedule, ...hybridPlan(plan)];
   return [
     ...schedule,
-    ...chunkWords(plan, chunks),
+    ...chunkArguments(plan, chunks),
     ...(chunks === 1 && plan.microBatchGroupSize !== undefined
       ? refuse(
           'group-size-needs-chunks',
@@ -24,12 +25,15 @@ export function pipelineWords(asked: Asked): readonly Told[] {
           '--microbatch-group-size-per-virtual-pipeline-stage',
           plan.microBatchGroupSize,
         )),
-    ...vocabularyWords(plan),
+    ...vocabularyArguments(plan),
   ];
 }
 
-/** The engine runs 1F1B, interleaved where a rank has several chunks, and has no flag for it. Also where there is no pipeline no other word is taken. */
-function scheduleWords(schedule: Plan['schedule'], chunks: number): readonly Told[] {
+/**
+ * The engine runs 1F1B, interleaved if a rank has several chunks, and has no flag for it. Without a pipeline other schedules are
+ * refused as well.
+ */
+function scheduleArguments(schedule: Plan['schedule'], chunks: number): readonly RenderedField[] {
   const field = 'layout.pipeline.schedule';
   const own = chunks > 1 ? 'interleaved-1f1b' : '1f1b';
   if (schedule === undefined || schedule === own) return kept(field);
@@ -41,8 +45,8 @@ function scheduleWords(schedule: Plan['schedule'], chunks: number): readonly Tol
   );
 }
 
-/** A list of stages says how many chunks there are; both flags together end the parser's validation. */
-function chunkWords(plan: Plan, chunks: number): readonly Told[] {
+/** A list of stages gives the number of chunks; the parser refuses both flags together. */
+function chunkArguments(plan: Plan, chunks: number): readonly RenderedField[] {
   const field = 'layout.pipeline.chunksPerRank';
   if (plan.stages !== undefined)
     return [
@@ -71,7 +75,7 @@ function times(letter: string, count: number): string {
   return count === 0 ? '' : count === 1 ? letter : `${letter}*${count}`;
 }
 
-function vocabularyWords({ vocabulary, stages }: Plan): readonly Told[] {
+function vocabularyArguments({ vocabulary, stages }: Plan): readonly RenderedField[] {
   const field = 'layout.pipeline.vocabulary';
   if (vocabulary === undefined) return [];
   if (vocabulary !== 'counted-as-layer') return kept(field);
@@ -79,7 +83,7 @@ function vocabularyWords({ vocabulary, stages }: Plan): readonly Told[] {
     return refuse(
       'stages-or-counted-vocabulary',
       field,
-      'pipeline.stages say where embedding and output layer are, so that they cannot be counted as layers besides',
+      'pipeline.stages places embedding and output layer, so they cannot be counted as layers as well',
       'leave pipeline.vocabulary out, or pipeline.stages',
     );
   return [
@@ -88,8 +92,8 @@ function vocabularyWords({ vocabulary, stages }: Plan): readonly Told[] {
   ];
 }
 
-/** Stages of a hybrid are told in its pattern from core_v0.17 on, and before that nowhere: neither is rendered. */
-function hybridPlan(plan: Plan): readonly Told[] {
+/** From core_v0.17 on the pattern of a hybrid gives its stages, and earlier releases have no option: neither is rendered. */
+function hybridPlan(plan: Plan): readonly RenderedField[] {
   const field = (['stages', 'chunksPerRank', 'microBatchGroupSize'] as const).find((one) => plan[one] !== undefined);
   if (field !== undefined)
     return refuse(

@@ -69,7 +69,7 @@ describe('Megatron-LM is told of a published model', () => {
     [
       'in a note that a release does not hand that factor to the model',
       { huggingFace: { ...LLAMA, rope_scaling: { ...OF_LLAMA, factor: 32 } } },
-      'scales rotary positions by 8 whatever --rope-scaling-factor says, not by 32',
+      'ignores --rope-scaling-factor and scales rotary positions by 8, not by 32',
     ],
     [
       'them as transformers 5 writes them',
@@ -79,7 +79,7 @@ describe('Megatron-LM is told of a published model', () => {
     [
       'in a note what it has no plain options for',
       { huggingFace: { ...LLAMA, rope_scaling: { type: 'yarn', factor: 4 } } },
-      'the scaling of rotary positions in model.huggingFace (yarn) is not told',
+      'the scaling of rotary positions in model.huggingFace (yarn) is not rendered',
     ],
     [
       'what DeepSeek-V3 scales the positions of its latent attention by',
@@ -99,12 +99,12 @@ describe('Megatron-LM is told of a published model', () => {
     [
       'in a note a length before scaling that it has no option for',
       { huggingFace: { ...DEEPSEEK, rope_scaling: { ...YARN, original_max_position_embeddings: 32_768 } } },
-      'the scaling of rotary positions in model.huggingFace (yarn) is not told',
+      'the scaling of rotary positions in model.huggingFace (yarn) is not rendered',
     ],
     [
       'in a note another division of frequencies than it knows',
       { huggingFace: { ...LLAMA, rope_scaling: { ...OF_LLAMA, high_freq_factor: 8 } } },
-      'the scaling of rotary positions in model.huggingFace (llama3) is not told',
+      'the scaling of rotary positions in model.huggingFace (llama3) is not rendered',
     ],
     ['norms of queries and keys of Qwen 3', { preset: 'qwen3-8b' }, '--rotary-base 1000000 --qk-layernorm '],
     ['biases of Qwen 2', { huggingFace: { ...LLAMA, model_type: 'qwen2' } }, '--add-qkv-bias '],
@@ -114,7 +114,7 @@ describe('Megatron-LM is told of a published model', () => {
 
   it('and nothing of it by a release that does', () => {
     const model = { huggingFace: { ...LLAMA, rope_scaling: { ...OF_LLAMA, factor: 32 } } };
-    expect(told(model, [], 'core_v0.19.0')).not.toContain('whatever --rope-scaling-factor says');
+    expect(told(model, [], 'core_v0.19.0')).not.toContain('ignores --rope-scaling-factor');
   });
 
   it.each([

@@ -1,4 +1,4 @@
-/** How is Megatron-LM told what a published model is beyond its sizes? */
+/** Renders for Megatron-LM what a published model has beyond its sizes. */
 import type { ModelSpec } from '@coxswain/api-types';
 import type { ModelShape } from '@coxswain/layout';
 import {
@@ -10,19 +10,19 @@ import {
   type YarnScaling,
   yarnOf,
 } from '../published-model.ts';
-import { type Asked, byDefault, flag, note, type Told } from './rendered-field.ts';
+import { type MegatronJob, byDefault, flag, note, type RenderedField } from './rendered-field.ts';
 
 /**
- * Sizes alone give another model: with another base its positions are others, and weights that were trained otherwise are worth nothing. What a config.json says is
- * the job's; what is known of a preset is told as well, and engine.args may say otherwise.
+ * Sizes alone describe another model: with another rotary base its positions differ, and trained weights are worth nothing.
+ * config.json is part of the job, and what is known of a preset is rendered too; engine.args can override it.
  */
-export function publishedWords(asked: Asked, shape: ModelShape): readonly Told[] {
-  const words = asked.spec.model;
+export function publishedArguments(job: MegatronJob, shape: ModelShape): readonly RenderedField[] {
+  const words = job.spec.model;
   if (words === undefined) return [];
   const epsilon = words.huggingFace?.['rms_norm_eps'];
   return [
     ...(shape.learnedPositions === 0 && shape.layerPattern === undefined
-      ? [...positions(words), ...scaling(asked, words)]
+      ? [...positions(words), ...scaling(job, words)]
       : []),
     ...(typeof epsilon === 'number' ? flag('model.huggingFace', '--norm-epsilon', epsilon) : []),
     ...(hasHeadNorms(words) ? byDefault('--qk-layernorm') : []),
@@ -30,38 +30,38 @@ export function publishedWords(asked: Asked, shape: ModelShape): readonly Told[]
     ...(words.huggingFace?.['attention_bias'] === true && !shape.linearBias
       ? note(
           'model',
-          'attention_bias of model.huggingFace is not told: give --add-qkv-bias in engine.args where it fits',
+          'attention_bias of model.huggingFace is not rendered: give --add-qkv-bias in engine.args if it fits',
         )
       : []),
   ];
 }
 
-function positions(words: ModelSpec): readonly Told[] {
+function positions(words: ModelSpec): readonly RenderedField[] {
   const base = rotaryBaseOf(words);
   if (base === undefined)
     return note('model', 'rotary positions have the base 10000 unless engine.args give --rotary-base');
-  const told = Math.round(base);
+  const rounded = Math.round(base);
   return words.huggingFace === undefined
-    ? byDefault('--rotary-base', told)
-    : flag('model.huggingFace', '--rotary-base', told);
+    ? byDefault('--rotary-base', rounded)
+    : flag('model.huggingFace', '--rotary-base', rounded);
 }
 
-function scaling(asked: Asked, words: ModelSpec): readonly Told[] {
+function scaling(job: MegatronJob, words: ModelSpec): readonly RenderedField[] {
   const yarn = yarnOf(words);
-  if (yarn !== undefined && asked.shape?.latentAttention !== undefined) return latentYarn(yarn);
+  if (yarn !== undefined && job.shape?.latentAttention !== undefined) return latentYarn(yarn);
   const kind = ropeKindOf(words);
   if (kind === undefined) return [];
-  return kind === 'llama3' ? llamaScaling(asked, ropeScalingOf(words) ?? {}) : notTold(kind);
+  return kind === 'llama3' ? llamaScaling(job, ropeScalingOf(words) ?? {}) : unrenderedScaling(kind);
 }
 
 /** What latent attention has of YaRN and no option changes (megatron/core/transformer/transformer_config.py, MLATransformerConfig). */
 const YARN = { beta_fast: 32, beta_slow: 1, original_max_position_embeddings: 4096 } as const;
 
 /** Latent attention has these options in every release; a model that does not name the last two has what the parser has, 1 and 0. */
-function latentYarn(said: YarnScaling): readonly Told[] {
-  const { factor, mscale = 1, mscale_all_dim: ofAll = 0 } = said;
-  if (typeof factor !== 'number' || typeof mscale !== 'number' || typeof ofAll !== 'number' || !agrees(said, YARN))
-    return notTold('yarn');
+function latentYarn(scaling: YarnScaling): readonly RenderedField[] {
+  const { factor, mscale = 1, mscale_all_dim: ofAll = 0 } = scaling;
+  if (typeof factor !== 'number' || typeof mscale !== 'number' || typeof ofAll !== 'number' || !agrees(scaling, YARN))
+    return unrenderedScaling('yarn');
   return [
     ...byDefault('--rope-type', 'yarn'),
     ...byDefault('--rotary-scaling-factor', factor),
@@ -75,35 +75,35 @@ const LLAMA = { low_freq_factor: 1, high_freq_factor: 4, original_max_position_e
 
 const FACTOR_OF_LLAMA_3_1 = 8;
 
-function llamaScaling(asked: Asked, said: Readonly<Record<string, unknown>>): readonly Told[] {
-  if (!agrees(said, LLAMA)) return notTold('llama3');
-  const factor = typeof said['factor'] === 'number' ? said['factor'] : FACTOR_OF_LLAMA_3_1;
-  // Megatron-LM has 8 where nothing is told, Megatron-Bridge 1, which scales nothing.
+function llamaScaling(job: MegatronJob, scaling: Readonly<Record<string, unknown>>): readonly RenderedField[] {
+  if (!agrees(scaling, LLAMA)) return unrenderedScaling('llama3');
+  const factor = typeof scaling['factor'] === 'number' ? scaling['factor'] : FACTOR_OF_LLAMA_3_1;
+  // Megatron-LM defaults to 8; Megatron-Bridge to 1, which scales nothing.
   return [
     ...byDefault('--use-rope-scaling'),
     ...byDefault('--rope-scaling-factor', factor),
-    ...(factor !== FACTOR_OF_LLAMA_3_1 && ignoresFactor(asked)
+    ...(factor !== FACTOR_OF_LLAMA_3_1 && ignoresFactor(job)
       ? note(
           'model',
-          `pretrain_gpt.py of ${asked.release.tag} scales rotary positions by ${FACTOR_OF_LLAMA_3_1} whatever --rope-scaling-factor says, not by ${factor}: core_v0.19 does as told`,
+          `pretrain_gpt.py of ${job.release.tag} ignores --rope-scaling-factor and scales rotary positions by ${FACTOR_OF_LLAMA_3_1}, not by ${factor}: core_v0.19 applies the factor`,
         )
       : []),
   ];
 }
 
 /** gpt_builders.py makes the model without the factor; from core_v0.19 on it is in the configuration (argument_utils.py, gpt_config_from_args). */
-function ignoresFactor({ engine, program, release }: Asked): boolean {
+function ignoresFactor({ engine, program, release }: MegatronJob): boolean {
   return engine === 'megatron-lm' && program === 'gpt' && release.minor < 19;
 }
 
-/** True where nothing is said that is otherwise. */
-function agrees(said: Readonly<Record<string, unknown>>, fixed: Readonly<Record<string, number>>): boolean {
-  return Object.entries(fixed).every(([key, value]) => (said[key] ?? value) === value);
+/** Whether no value differs. */
+function agrees(scaling: Readonly<Record<string, unknown>>, fixed: Readonly<Record<string, number>>): boolean {
+  return Object.entries(fixed).every(([key, value]) => (scaling[key] ?? value) === value);
 }
 
-function notTold(kind: string): readonly Told[] {
+function unrenderedScaling(kind: string): readonly RenderedField[] {
   return note(
     'model',
-    `the scaling of rotary positions in model.huggingFace (${kind.slice(0, 32)}) is not told: give its options in engine.args`,
+    `the scaling of rotary positions in model.huggingFace (${kind.slice(0, 32)}) is not rendered: give its options in engine.args`,
   );
 }

@@ -1,4 +1,7 @@
-/** What does argparse make of a command line? Abbreviations are none: Megatron-LM's parser has allow_abbrev=False in every release that is known. */
+/**
+ * Reads a command line as argparse does. Megatron-LM’s parser has allow_abbrev=False in every known release, so that no
+ * abbreviation counts.
+ */
 import type { Option, OptionTable } from './option-table.ts';
 
 interface ReadArgument {
@@ -8,7 +11,7 @@ interface ReadArgument {
   readonly values: readonly string[];
 }
 
-/** What the parser would end with, and the word at which it does. */
+/** Why the parser would exit, and at which argument. */
 interface ArgumentProblem {
   readonly word: string;
   readonly kind: 'unknown' | 'stray' | 'arity' | 'value';
@@ -21,7 +24,7 @@ interface ReadArguments {
   readonly problems: readonly ArgumentProblem[];
 }
 
-/** Reads words as the parser does. */
+/** Reads arguments as the parser does. */
 export function readArguments(words: readonly string[], table: OptionTable): ReadArguments {
   const read: ReadArgument[] = [];
   const problems: ArgumentProblem[] = [];
@@ -45,7 +48,7 @@ function split(word: string): { readonly flag: string; readonly given?: readonly
   return { flag: word.slice(0, sign), given: [word.slice(sign + 1)] };
 }
 
-/** As many words as the option takes: none that looks like an option; a negative number does not, as no option is one. */
+/** As many values as the option takes. A value cannot look like an option; a negative number can, because no option is one. */
 function following(words: readonly string[], option: Option | undefined): readonly string[] {
   const arity = option?.arity ?? 0;
   const most = typeof arity === 'number' ? arity : arity === '?' ? 1 : Infinity;

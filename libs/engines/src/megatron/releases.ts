@@ -1,4 +1,4 @@
-/** Which releases of Megatron-LM are known, and which options does each have? */
+/** The known releases of Megatron-LM, with the options of each. */
 import { type OptionTable, optionTable, type WrittenOptions } from './option-table.ts';
 import core15 from './options/core_v0.15.3.generated.json' with { type: 'json' };
 import core16 from './options/core_v0.16.1.generated.json' with { type: 'json' };
@@ -6,10 +6,11 @@ import core17 from './options/core_v0.17.1.generated.json' with { type: 'json' }
 import core18 from './options/core_v0.18.2.generated.json' with { type: 'json' };
 import core19 from './options/core_v0.19.0.generated.json' with { type: 'json' };
 
+/** A release and its options. */
 export interface MegatronRelease {
   /** Its tag, `core_v0.16.1`. */
   readonly tag: string;
-  /** 16 of core_v0.16.1: what releases differ in besides their options is told by it. */
+  /** 16 for core_v0.16.1. Differences beyond options depend on it. */
   readonly minor: number;
   readonly options: OptionTable;
 }
@@ -22,8 +23,8 @@ function releaseOf(written: WrittenOptions): MegatronRelease {
 }
 
 /**
- * The release that is meant; undefined where it is not known. A patch release has the options of the one of its minor that is known: patches mend, and what
- * one lacks is told by the engine at its start.
+ * Finds a release by name; undefined if it is not known. A patch release has the options of the known release of the same minor.
+ * If it lacks one, the engine reports that at its start.
  */
 export function megatronRelease(name: string | undefined): MegatronRelease | undefined {
   if (name === undefined) return MEGATRON_RELEASES.at(-1);

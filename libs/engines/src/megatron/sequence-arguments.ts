@@ -1,7 +1,7 @@
-/** How is it told to Megatron-LM how the tokens of a sample are divided? */
-import { type Asked, flag, kept, note, refuse, switchOf, type Told } from './rendered-field.ts';
+/** Renders the division of a sample’s tokens for Megatron-LM. */
+import { type MegatronJob, flag, kept, note, refuse, switchOf, type RenderedField } from './rendered-field.ts';
 
-type Plan = NonNullable<Asked['layout']['sequence']>;
+type Plan = NonNullable<MegatronJob['layout']['sequence']>;
 type Algorithm = NonNullable<Plan['contextAlgorithm']>;
 
 /**
@@ -16,8 +16,9 @@ const COMM_TYPES: Readonly<Partial<Record<Algorithm, string>>> = {
   'ulysses-ring': 'a2a+p2p',
 };
 
-export function sequenceWords(asked: Asked): readonly Told[] {
-  const { sequence: plan, tensorParallelDegree } = asked.layout;
+/** Arguments for the fields of `layout.sequence`. */
+export function sequenceArguments(job: MegatronJob): readonly RenderedField[] {
+  const { sequence: plan, tensorParallelDegree } = job.layout;
   if (plan === undefined) return [];
   return [
     ...(plan.sequenceParallel === true && tensorParallelDegree === 1
@@ -28,14 +29,14 @@ export function sequenceWords(asked: Asked): readonly Told[] {
           'leave sequence.sequenceParallel out',
         )
       : switchOf('layout.sequence.sequenceParallel', '--sequence-parallel', plan.sequenceParallel)),
-    ...algorithmWords(asked, plan),
-    ...layerKindWords(asked, plan),
+    ...algorithmArguments(job, plan),
+    ...layerKindArguments(job, plan),
     ...causalBalance(plan),
-    ...dynamicWords(plan),
+    ...dynamicArguments(plan),
   ];
 }
 
-function algorithmWords({ layout }: Asked, plan: Plan): readonly Told[] {
+function algorithmArguments({ layout }: MegatronJob, plan: Plan): readonly RenderedField[] {
   const ofAttention = plan.perLayerKind?.attention;
   const field =
     ofAttention === undefined ? 'layout.sequence.contextAlgorithm' : 'layout.sequence.perLayerKind.attention';
@@ -71,7 +72,7 @@ function algorithmWords({ layout }: Asked, plan: Plan): readonly Told[] {
 const BALANCED_BY_HEAD_AND_TAIL =
   'dist-flash runs as the P2P ring of Transformer Engine, which gives each rank a chunk from the head and one from the tail of a sample, without helpers';
 
-function withoutRing(inner: number | undefined): readonly Told[] {
+function withoutRing(inner: number | undefined): readonly RenderedField[] {
   if (inner === undefined) return [];
   if (inner === 1) return kept('layout.sequence.ulyssesDegree');
   return refuse(
@@ -82,14 +83,14 @@ function withoutRing(inner: number | undefined): readonly Told[] {
   );
 }
 
-/** Inner and outer size; without them validate_args ends where a2a+p2p is told. A rule of layouts sees to it that they are given. */
-function levels(inner: number | undefined, context: number): readonly Told[] {
+/** Inner and outer size. Without them validate_args exits if a2a+p2p is chosen; a layout rule requires them. */
+function levels(inner: number | undefined, context: number): readonly RenderedField[] {
   if (inner === undefined) return [];
   return flag('layout.sequence.ulyssesDegree', '--hierarchical-context-parallel-sizes', inner, context / inner);
 }
 
 /** State-space layers exchange heads for tokens, which is all that they can (megatron/core/ssm/mamba_context_parallel.py). */
-function layerKindWords(asked: Asked, { perLayerKind }: Plan): readonly Told[] {
+function layerKindArguments(job: MegatronJob, { perLayerKind }: Plan): readonly RenderedField[] {
   if (perLayerKind === undefined) return [];
   const { stateSpace, linearAttention } = perLayerKind;
   const field = 'layout.sequence.perLayerKind';
@@ -114,7 +115,7 @@ function layerKindWords(asked: Asked, { perLayerKind }: Plan): readonly Told[] {
 }
 
 /** Head and tail is how batches are cut (megatron/core/utils.py, get_batch_on_this_cp_rank), and there is no switch for it. */
-function causalBalance({ causalBalance: balance, contextAlgorithm }: Plan): readonly Told[] {
+function causalBalance({ causalBalance: balance, contextAlgorithm }: Plan): readonly RenderedField[] {
   const field = 'layout.sequence.causalBalance';
   if (balance === undefined) return [];
   if (balance === 'head-tail' || balance === 'zigzag') return kept(field);
@@ -127,7 +128,7 @@ function causalBalance({ causalBalance: balance, contextAlgorithm }: Plan): read
   );
 }
 
-function dynamicWords({ dynamic }: Plan): readonly Told[] {
+function dynamicArguments({ dynamic }: Plan): readonly RenderedField[] {
   const field = 'layout.sequence.dynamic';
   if (dynamic === undefined) return [];
   const { method, maxTokensPerRank, degrees, solverCpuCores, perTokenLoss } = dynamic;

@@ -1,32 +1,33 @@
-/** How is it told to Megatron-LM how parameters, gradients and optimizer states are held? */
-import { type Asked, flag, flagOf, kept, refuse, type Told } from './rendered-field.ts';
+/** Renders how Megatron-LM holds parameters, gradients and optimizer states. */
+import { type MegatronJob, flag, flagOf, kept, refuse, type RenderedField } from './rendered-field.ts';
 
-type States = NonNullable<Asked['layout']['states']>;
+type States = NonNullable<MegatronJob['layout']['states']>;
 type Implementation = NonNullable<States['implementation']>;
 
 /** What the layout means where it leaves one of stage and implementation out. */
-export function stateImplementation({ layout: { states } }: Pick<Asked, 'layout'>): Implementation {
+export function stateImplementation({ layout: { states } }: Pick<MegatronJob, 'layout'>): Implementation {
   if (states?.implementation !== undefined) return states.implementation;
   const stage = states?.zeroStage ?? 0;
   return stage === 0 ? 'ddp' : stage === 1 ? 'distributed-optimizer' : 'megatron-fsdp';
 }
 
-export function stateWords(asked: Asked): readonly Told[] {
-  const { states = {} } = asked.layout;
-  const implementation = stateImplementation(asked);
+/** Arguments for the fields of `layout.states`, and for the optimizer. */
+export function stateArguments(job: MegatronJob): readonly RenderedField[] {
+  const { states = {} } = job.layout;
+  const implementation = stateImplementation(job);
   return [
     ...IMPLEMENTATIONS[implementation](states),
-    ...(implementation === 'fsdp2' ? fsdp2Limits(asked) : []),
-    ...instances(asked, implementation),
-    ...precisionWords(states, implementation),
-    ...optimizerWords(asked),
+    ...(implementation === 'fsdp2' ? fsdp2Limits(job) : []),
+    ...instances(job, implementation),
+    ...precisionArguments(states, implementation),
+    ...optimizerArguments(job),
   ];
 }
 
 const BOTH = ['layout.states.implementation', 'layout.states.zeroStage'] as const;
 const [IMPLEMENTATION, STAGE] = BOTH;
 
-const IMPLEMENTATIONS: Readonly<Record<Implementation, (states: States) => readonly Told[]>> = {
+const IMPLEMENTATIONS: Readonly<Record<Implementation, (states: States) => readonly RenderedField[]>> = {
   ddp: () => kept(...BOTH),
   'distributed-optimizer': () => [...flag(IMPLEMENTATION, '--use-distributed-optimizer'), ...kept(STAGE)],
   // Its sharding needs the distributed optimizer from core_v0.19 on, and takes it before.
@@ -52,7 +53,7 @@ const IMPLEMENTATIONS: Readonly<Record<Implementation, (states: States) => reado
 };
 
 /** What validate_args asserts of --use-torch-fsdp2 besides what rules of layouts know. */
-function fsdp2Limits({ layout, shape }: Asked): readonly Told[] {
+function fsdp2Limits({ layout, shape }: MegatronJob): readonly RenderedField[] {
   if (layout.kernel?.precision === 'fp16')
     return refuse('fsdp2-is-not-fp16', IMPLEMENTATION, 'Megatron-LM has fsdp2 not in fp16', 'use bf16');
   if (shape?.tiedEmbeddings !== true) return [];
@@ -67,8 +68,8 @@ function fsdp2Limits({ layout, shape }: Asked): readonly Told[] {
 /** ZeRO stage 0 to 3 of Megatron-FSDP. */
 const STRATEGIES = ['no_shard', 'optim', 'optim_grads', 'optim_grads_params'];
 
-/** Replicas of sharded states: said as their number or as the ranks that share one copy. */
-function instances({ layout }: Asked, implementation: Implementation): readonly Told[] {
+/** Replicas of sharded states, given as their number or as the ranks that share one copy. */
+function instances({ layout }: MegatronJob, implementation: Implementation): readonly RenderedField[] {
   const { dataParallelShardDegree: shard, dataParallelDegree: data, contextParallelDegree: context = 1 } = layout;
   const given = layout.states?.optimizerInstances;
   const ranks = data * context;
@@ -79,7 +80,7 @@ function instances({ layout }: Asked, implementation: Implementation): readonly 
     return refuse(
       'one-number-of-instances',
       'layout.states.optimizerInstances',
-      `dataParallelShardDegree ${shard} of ${ranks} ranks makes ${copies} copies of optimizer states, and states.optimizerInstances says ${given}`,
+      `dataParallelShardDegree ${shard} of ${ranks} ranks makes ${copies} copies of optimizer states, and states.optimizerInstances is ${given}`,
       'leave one of the two out',
     );
   if (copies === 1) return kept(field, 'layout.states.optimizerInstances');
@@ -94,7 +95,7 @@ function instances({ layout }: Asked, implementation: Implementation): readonly 
 }
 
 /** megatron/core/optimizer/optimizer_config.py: Adam alone, and the distributed optimizer alone. */
-function precisionWords(states: States, implementation: Implementation): readonly Told[] {
+function precisionArguments(states: States, implementation: Implementation): readonly RenderedField[] {
   const { optimizerPrecision = 'fp32', precisionAwareOptimizer } = states;
   const field = precisionAwareOptimizer === true ? 'layout.states.precisionAwareOptimizer' : PRECISION;
   if (precisionAwareOptimizer !== true && optimizerPrecision === 'fp32') return kept(PRECISION);
@@ -132,9 +133,9 @@ function precisionWords(states: States, implementation: Implementation): readonl
 
 const PRECISION = 'layout.states.optimizerPrecision';
 
-type OptimizerName = NonNullable<NonNullable<NonNullable<Asked['spec']['training']>['optimizer']>['name']>;
+type OptimizerName = NonNullable<NonNullable<NonNullable<MegatronJob['spec']['training']>['optimizer']>['name']>;
 
-/** As --optimizer has them; AdamW is its adam, whose weight decay is decoupled unless told. */
+/** Values of --optimizer. AdamW is its adam, whose weight decay is decoupled by default. */
 const OPTIMIZERS: Readonly<Partial<Record<OptimizerName, string>>> = {
   adamw: 'adam',
   sgd: 'sgd',
@@ -143,11 +144,11 @@ const OPTIMIZERS: Readonly<Partial<Record<OptimizerName, string>>> = {
 };
 
 /** The optimizer that layout or job names; undefined where neither does. */
-export function optimizerOf({ layout, spec }: Pick<Asked, 'layout' | 'spec'>): string | undefined {
+export function optimizerOf({ layout, spec }: Pick<MegatronJob, 'layout' | 'spec'>): string | undefined {
   return layout.states?.optimizer ?? spec.training?.optimizer?.name;
 }
 
-function optimizerWords({ layout, spec, release }: Asked): readonly Told[] {
+function optimizerArguments({ layout, spec, release }: MegatronJob): readonly RenderedField[] {
   const ofLayout = layout.states?.optimizer;
   const ofJob = spec.training?.optimizer?.name;
   const field = ofLayout === undefined ? 'training.optimizer.name' : 'layout.states.optimizer';
@@ -158,7 +159,7 @@ function optimizerWords({ layout, spec, release }: Asked): readonly Told[] {
       'one-optimizer',
       'layout.states.optimizer',
       `layout.states.optimizer is ${ofLayout}, and training.optimizer.name ${ofJob}`,
-      'say the same, or leave one of the two out',
+      'give the same optimizer in both, or leave one of the two out',
     );
   const known = OPTIMIZERS[name as OptimizerName];
   const choices = release.options.get('--optimizer')?.choices ?? [];
@@ -171,14 +172,18 @@ function optimizerWords({ layout, spec, release }: Asked): readonly Told[] {
         .flatMap(([ours, theirs]) => (choices.includes(theirs) ? [ours] : []))
         .join(', ')}`,
     );
-  return [...flagOf(field, '--optimizer', known), ...kept('training.optimizer.name'), ...emergingWords(layout, known)];
+  return [
+    ...flagOf(field, '--optimizer', known),
+    ...kept('training.optimizer.name'),
+    ...emergingArguments(layout, known),
+  ];
 }
 
 /**
- * Optimizers beside Adam and SGD shard nothing and overlap nothing of what data parallelism sends: core_v0.16 ends, and from core_v0.18 on what is sharded is
- * changed without a word (megatron/training/arguments.py, validate_args).
+ * Optimizers other than Adam and SGD neither shard nor overlap what data parallelism sends. core_v0.16 exits; from core_v0.18 on
+ * the sharding is changed without a message (megatron/training/arguments.py, validate_args).
  */
-function emergingWords(layout: Asked['layout'], name: string): readonly Told[] {
+function emergingArguments(layout: MegatronJob['layout'], name: string): readonly RenderedField[] {
   if (name === 'adam' || name === 'sgd') return [];
   const { overlapGradReduce, overlapParamGather } = layout.communication ?? {};
   const isSharded = stateImplementation({ layout }) !== 'ddp';
@@ -192,8 +197,8 @@ function emergingWords(layout: Asked['layout'], name: string): readonly Told[] {
   );
 }
 
-/** Used where other words ask whether states are sharded. */
-export function isFsdp(asked: Pick<Asked, 'layout'>): boolean {
-  const implementation = stateImplementation(asked);
+/** Whether FSDP shards the states; other fields depend on it. */
+export function isFsdp(job: Pick<MegatronJob, 'layout'>): boolean {
+  const implementation = stateImplementation(job);
   return implementation === 'megatron-fsdp' || implementation === 'fsdp2';
 }

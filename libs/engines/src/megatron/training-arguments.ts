@@ -1,33 +1,34 @@
-/** How is it told to Megatron-LM how long and with which rates a model is trained? */
+/** Renders the length and the rates of training for Megatron-LM. */
 import { DEFAULT_MICRO_BATCH_SIZE, stepsOf } from '@coxswain/api-types';
-import { ratesRise } from '../training-checks.ts';
-import { type Asked, byDefault, flag, flagOf, kept, refuse, type Told } from './rendered-field.ts';
+import { rejectRisingRate } from '../training-checks.ts';
+import { type MegatronJob, byDefault, flag, flagOf, kept, refuse, type RenderedField } from './rendered-field.ts';
 import { optimizerOf } from './state-arguments.ts';
 
-type Training = NonNullable<Asked['spec']['training']>;
+type Training = NonNullable<MegatronJob['spec']['training']>;
 
-export function trainingWords(asked: Asked): readonly Told[] {
-  const { training } = asked.spec;
+/** Arguments for the fields of `training`. */
+export function trainingArguments(job: MegatronJob): readonly RenderedField[] {
+  const { training } = job.spec;
   if (training === undefined) return [];
-  const steps = stepsOf(asked.spec) ?? 1;
+  const steps = stepsOf(job.spec) ?? 1;
   return [
     ...flag(training.tokens === undefined ? 'training.steps' : 'training.tokens', '--train-iters', steps),
     ...flag('training.globalBatchSize', '--global-batch-size', training.globalBatchSize),
     ...flag('training.microBatchSize', '--micro-batch-size', training.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE),
-    ...rateWords(training, steps),
-    ...scheduleWords(training, steps),
+    ...rateArguments(training, steps),
+    ...scheduleArguments(training, steps),
     ...flag('training.weightDecay', '--weight-decay', training.weightDecay),
-    ...optimizerWords(asked, training.optimizer),
-    ...seedWords(training.seed),
+    ...optimizerArguments(job, training.optimizer),
+    ...seedArguments(training.seed),
     // The lines of steps are what is known of a rank without a hook.
     ...byDefault('--log-interval', 1),
   ];
 }
 
 /** validate_args takes no --min-lr above --lr; the schedule no warm-up that is as long as its decay (optimizer_param_scheduler.py). */
-function rateWords(training: Training, steps: number): readonly Told[] {
+function rateArguments(training: Training, steps: number): readonly RenderedField[] {
   const { learningRate, minLearningRate, warmupSteps } = training;
-  const rise = ratesRise(training);
+  const rise = rejectRisingRate(training);
   if (rise !== undefined) return [{ kind: 'refused', ...rise }];
   if (warmupSteps >= steps)
     return refuse(
@@ -44,7 +45,7 @@ function rateWords(training: Training, steps: number): readonly Told[] {
   ];
 }
 
-function scheduleWords({ schedule, warmupSteps }: Training, steps: number): readonly Told[] {
+function scheduleArguments({ schedule, warmupSteps }: Training, steps: number): readonly RenderedField[] {
   if (schedule === undefined) return [];
   const field = 'training.schedule.name';
   if (schedule.name !== 'wsd') return flag(field, '--lr-decay-style', schedule.name);
@@ -63,10 +64,10 @@ function scheduleWords({ schedule, warmupSteps }: Training, steps: number): read
   ];
 }
 
-function optimizerWords(asked: Asked, optimizer: Training['optimizer']): readonly Told[] {
+function optimizerArguments(job: MegatronJob, optimizer: Training['optimizer']): readonly RenderedField[] {
   if (optimizer === undefined) return [];
   const field = 'training.optimizer';
-  const name = optimizerOf(asked) ?? 'adamw';
+  const name = optimizerOf(job) ?? 'adamw';
   const { beta1, beta2, epsilon, momentum, clipNorm } = optimizer;
   const clip = flagOf(`${field}.clipNorm`, '--clip-grad', clipNorm);
   const betas = BETAS[name] ?? {};
@@ -100,7 +101,7 @@ const BETAS: Readonly<Record<string, Numbers>> = {
 };
 
 /** megatron/training/initialize.py, _set_random_seed. */
-function seedWords(seed: number): readonly Told[] {
+function seedArguments(seed: number): readonly RenderedField[] {
   if (seed > 0) return flag('training.seed', '--seed', seed);
   return refuse('seed-is-positive', 'training.seed', 'Megatron-LM takes no seed 0', 'set training.seed to 1 or more');
 }

@@ -1,29 +1,32 @@
-/** Which arguments of the user contradict what layout and job say, or are none of this release? */
+/** Refuses arguments of the user that contradict layout and job, or that the release does not have. */
 import { nearestWord } from '@coxswain/layout';
 import type { EngineRefusal } from '../engine-refusal.ts';
 import { ownerOf } from './owned-options.ts';
 import { readArguments } from './read-arguments.ts';
-import type { Asked, Told } from './rendered-field.ts';
+import type { MegatronJob, RenderedField } from './rendered-field.ts';
 
-/** The first refusal; undefined where all of `engine.args` may stand behind what is told. */
-export function argumentRefusal({ spec, release, program }: Asked, told: readonly Told[]): EngineRefusal | undefined {
+/** The first refusal; undefined if all of `engine.args` can follow the rendered arguments. */
+export function argumentRefusal(
+  { spec, release, program }: MegatronJob,
+  fields: readonly RenderedField[],
+): EngineRefusal | undefined {
   const words = spec.engine.args ?? [];
   const { read, problems } = readArguments(words, release.options);
   // A program of the user's own may add options to the parser, and what follows them is its own affair.
-  const strange = problems.find(({ kind }) => program !== 'own' || (kind !== 'unknown' && kind !== 'stray'));
-  if (strange !== undefined) {
-    const near = strange.kind === 'unknown' ? nearestFlag(strange.word, release) : undefined;
+  const misread = problems.find(({ kind }) => program !== 'own' || (kind !== 'unknown' && kind !== 'stray'));
+  if (misread !== undefined) {
+    const near = misread.kind === 'unknown' ? nearestFlag(misread.word, release) : undefined;
     return {
       rule: 'arguments-of-this-release',
       field: 'engine.args',
-      why: `${strange.sentence} of Megatron-LM ${release.tag}`,
+      why: `${misread.sentence} of Megatron-LM ${release.tag}`,
       fallback: near === undefined ? 'leave it out' : `did you mean ${near}?`,
     };
   }
   const flags = new Map(
-    told.flatMap((one) => (one.kind === 'flag' ? [[release.options.get(one.flag)?.dest ?? '', one] as const] : [])),
+    fields.flatMap((one) => (one.kind === 'flag' ? [[release.options.get(one.flag)?.dest ?? '', one] as const] : [])),
   );
-  // What stands in the command is read before what is rendered, which says otherwise where it is silent.
+  // Arguments in the command precede the rendered ones, and apply wherever these leave an option out.
   const inCommand = readArguments(spec.engine.command?.slice(1) ?? [], release.options).read;
   const written = [
     ...inCommand.map((one) => ({ ...one, place: 'engine.command' })),
@@ -35,19 +38,19 @@ export function argumentRefusal({ spec, release, program }: Asked, told: readonl
     if (field === undefined) continue;
     const isSame = ours?.flag === flag && (ours.values.length === 0 || ours.values.join(' ') === values.join(' '));
     if (isSame) continue;
-    const said = ours === undefined ? 'which says otherwise by leaving it out' : `which makes ${text(ours)}`;
+    const conflict = ours === undefined ? `which ${field} decides` : `and ${field} renders ${text(ours)}`;
     return {
       rule: 'arguments-agree-with-job',
       field: place,
-      why: `${flag} in ${place} is what ${field} says, ${said}`,
-      fallback: `say it by ${field}, and leave ${flag} out`,
+      why: `${place} holds ${flag}, ${conflict}`,
+      fallback: `set ${field} instead, and leave ${flag} out`,
     };
   }
   return undefined;
 }
 
 /** Compared without their dashes, which all have. */
-function nearestFlag(word: string, { options }: Asked['release']): string | undefined {
+function nearestFlag(word: string, { options }: MegatronJob['release']): string | undefined {
   const names = [...options.keys()].filter((flag) => flag.startsWith('--')).map((flag) => flag.slice(2));
   const near = nearestWord(names, word.replace(/^-+/, '').replaceAll('_', '-'));
   return near === undefined ? undefined : `--${near}`;

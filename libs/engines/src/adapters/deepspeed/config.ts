@@ -1,4 +1,4 @@
-/** What DeepSpeed's own file says of a job (deepspeed 0.19.8, runtime/config.py and the classes below it). */
+/** Renders DeepSpeed's configuration file (deepspeed 0.19.8, runtime/config.py and the classes below it). */
 import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec, stepsOf } from '@coxswain/api-types';
 import { isUniversal } from '@coxswain/checkpoint';
 import type { ParallelLayout } from '@coxswain/layout';
@@ -10,6 +10,7 @@ type Section = Readonly<Record<string, Json>>;
 const LOG_LINES = 100;
 const MAX_STEPS_PER_LINE = 10;
 
+/** The configuration of DeepSpeed for a job. */
 export function deepSpeedConfig(spec: EffectiveSpec): Section {
   const { layout, training } = spec;
   const steps = stepsOf(spec) ?? LOG_LINES * MAX_STEPS_PER_LINE;
@@ -33,7 +34,7 @@ export function deepSpeedConfig(spec: EffectiveSpec): Section {
   });
 }
 
-/** DeepSpeed trains in 32 bits where nothing is said. */
+/** DeepSpeed trains in 32 bits if no precision is given. */
 function precisionOf({ layout, training }: EffectiveSpec): Section {
   const precision = layout.kernel?.precision ?? training?.precision;
   if (precision === 'bf16') return { bf16: { enabled: true } };
@@ -51,15 +52,16 @@ export const OPTIMIZERS: Readonly<Record<string, string>> = {
 
 function optimizerOf({ layout, training }: EffectiveSpec): Section | undefined {
   if (training === undefined) return undefined;
-  const said = training.optimizer;
-  const name = said?.name ?? layout.states?.optimizer ?? 'adamw';
-  const betas = said?.beta1 === undefined || said.beta2 === undefined ? undefined : [said.beta1, said.beta2];
+  const optimizer = training.optimizer;
+  const name = optimizer?.name ?? layout.states?.optimizer ?? 'adamw';
+  const betas =
+    optimizer?.beta1 === undefined || optimizer.beta2 === undefined ? undefined : [optimizer.beta1, optimizer.beta2];
   const params = given<Json>({
     lr: training.learningRate,
     weight_decay: training.weightDecay,
     betas,
-    eps: said?.epsilon,
-    momentum: said?.momentum,
+    eps: optimizer?.epsilon,
+    momentum: optimizer?.momentum,
   });
   return { type: OPTIMIZERS[name] ?? name, params };
 }
@@ -80,7 +82,7 @@ function schedulerOf(spec: EffectiveSpec): Section | undefined {
   return { type: 'WarmupDecayLR', params: { total_num_steps: steps, ...params } };
 }
 
-/** Of a layout that says nothing of stages too: its stage is 0. */
+/** Also for a layout without a stage: its stage is 0. */
 function zeroOf({ states, communication, memory }: ParallelLayout): Section {
   const stage = states?.zeroStage ?? 0;
   const optimizer = memory?.offload?.find(({ what }) => what === 'optimizer');

@@ -4,11 +4,11 @@ import { isUniversal } from '@coxswain/checkpoint';
 import { literally, refused, type Rendering } from '../../rendering.ts';
 import { savedCheckpoints } from '../../saved-checkpoints.ts';
 import { commandRefusal } from '../arguments.ts';
-import { beyondEngine } from '../unsupported-option.ts';
+import { unsupportedOption } from '../unsupported-option.ts';
 import { firstRefusal } from '../check.ts';
-import { idleWords } from '../ignored-fields.ts';
+import { ignoredFields } from '../ignored-fields.ts';
 import { jobFile } from '../job-file.ts';
-import { onlyInJobFile } from '../job-file-fields.ts';
+import { jobFileFields } from '../job-file-fields.ts';
 import { ownArgument, scriptOf } from '../script.ts';
 import { userEnvironment } from '../user-environment.ts';
 import { deepSpeedConfig, isAutomatic } from './config.ts';
@@ -22,12 +22,13 @@ const OWN = new Map(
   ['deepspeed', 'deepspeed_config', 'deepscale', 'deepscale_config'].map((name) => [name, CONFIGURATION]),
 );
 
+/** Renders a script of the user around DeepSpeed. */
 export function renderDeepSpeed(spec: EffectiveSpec): Rendering {
   const { engine, layout } = spec;
   const script = scriptOf(spec);
   if ('refusal' in script) return refused(script.refusal);
   const refusal =
-    beyondEngine('deepspeed', layout) ??
+    unsupportedOption('deepspeed', layout) ??
     firstRefusal([...REFUSALS, twoTimeouts], spec) ??
     commandRefusal(engine.command ?? [], (option) => OWN.get(option)) ??
     ownArgument(engine.args ?? [], OWN);
@@ -56,19 +57,19 @@ export function renderDeepSpeed(spec: EffectiveSpec): Rendering {
   };
 }
 
-function twoTimeouts({ engine, layout }: EffectiveSpec): ReturnType<typeof beyondEngine> {
+function twoTimeouts({ engine, layout }: EffectiveSpec): ReturnType<typeof unsupportedOption> {
   const isSaid = engine.env?.some(({ name }) => name === TIMEOUT) === true;
   if (!isSaid || layout.communication?.timeoutMinutes === undefined) return undefined;
   return {
     rule: 'variable-is-said-by-the-job',
     field: 'engine.env',
-    why: `engine.env holds ${TIMEOUT}, which layout.communication.timeoutMinutes says`,
+    why: `engine.env holds ${TIMEOUT}, which layout.communication.timeoutMinutes sets`,
     fallback: 'leave one of them out',
   };
 }
 
 /** Of the layout, what stands in DeepSpeed's own file or follows from the number of ranks. */
-const TOLD = [
+const RENDERED_FIELDS = [
   'layout.tensorParallelDegree',
   'layout.pipelineParallelDegree',
   'layout.dataParallelDegree',
@@ -99,11 +100,11 @@ const NOTES: readonly Note[] = [
   },
   {
     applies: ({ training }) => training?.schedule === undefined,
-    text: 'training.schedule is not said: the script makes its own, with warm-up and least rate as in job.json.',
+    text: 'training.schedule is absent: the script makes its own schedule, with warm-up and minimum rate from job.json.',
   },
   {
     applies: ({ training }) => training?.schedule?.name === 'linear',
-    text: 'WarmupDecayLR falls to 0, whatever training.minLearningRate says.',
+    text: 'WarmupDecayLR falls to 0 and ignores training.minLearningRate.',
   },
   {
     applies: ({ training }) => training?.schedule !== undefined && training.warmupSteps < 2,
@@ -111,7 +112,7 @@ const NOTES: readonly Note[] = [
   },
   {
     applies: ({ layout }) => layout.pipelineParallelDegree > 1,
-    text: 'The script makes a PipelineModule of as many stages as pipeline.stages says.',
+    text: 'The script makes a PipelineModule with as many stages as pipeline.stages of the rendered file.',
   },
   {
     applies: ({ layout }) => (layout.contextParallelDegree ?? 1) > 1,
@@ -123,7 +124,7 @@ const NOTES: readonly Note[] = [
   },
   {
     applies: ({ layout }) => layout.expert !== undefined && !isAutomatic(layout),
-    text: 'The script makes its MoE layers (deepspeed.moe.layer.MoE) as layout.expert says in job.json.',
+    text: 'The script makes its MoE layers (deepspeed.moe.layer.MoE) from layout.expert in job.json.',
   },
   {
     applies: ({ layout }) =>
@@ -134,6 +135,6 @@ const NOTES: readonly Note[] = [
 ];
 
 function notesOf(spec: EffectiveSpec): readonly string[] {
-  const told = NOTES.filter(({ applies }) => applies(spec)).map(({ text }) => text);
-  return [...told, ...onlyInJobFile(spec, TOLD), ...idleWords(spec.layout)];
+  const applying = NOTES.filter(({ applies }) => applies(spec)).map(({ text }) => text);
+  return [...applying, ...jobFileFields(spec, RENDERED_FIELDS), ...ignoredFields(spec.layout)];
 }

@@ -1,12 +1,12 @@
-/** What can DeepSpeed not do of a job, though some of it is no error to it? */
+/** Refuses what DeepSpeed does not support, including settings that it would accept and ignore. */
 import type { EffectiveSpec } from '@coxswain/api-types';
-import { optimizersDiffer, ratesOutlastTraining, ratesRise } from '../../training-checks.ts';
-import { type Check, lacking, needs } from '../check.ts';
+import { rejectTwoOptimizers, rejectLongSchedule, rejectRisingRate } from '../../training-checks.ts';
+import { type Check, rejectUnsupported, requirePart } from '../check.ts';
 import { isAutomatic, OPTIMIZERS } from './config.ts';
 
 const ENGINE = 'deepspeed';
 
-const WORDS = lacking(ENGINE, [
+const FIELDS = rejectUnsupported(ENGINE, [
   {
     field: 'training.optimizer.name',
     valueOf: ({ training }) => training?.optimizer?.name,
@@ -45,9 +45,10 @@ const WORDS = lacking(ENGINE, [
   },
 ]);
 
+/** Checks of a job, in the order in which they refuse. */
 export const REFUSALS: readonly Check[] = [
-  needs(ENGINE, 'training', 'set training, whose batch DeepSpeed divides'),
-  WORDS,
+  requirePart(ENGINE, 'training', 'set training, whose batch DeepSpeed divides'),
+  FIELDS,
   wrongStage,
   wrongShards,
   wrongOffload,
@@ -56,7 +57,7 @@ export const REFUSALS: readonly Check[] = [
   wrongRate,
   wrongBetas,
   wrongPrecision,
-  optimizersDiffer,
+  rejectTwoOptimizers,
 ];
 
 /** deepspeed/runtime/pipe/engine.py. */
@@ -166,11 +167,11 @@ function wrongContext({ layout }: EffectiveSpec): ReturnType<Check> {
   };
 }
 
-/** Its cosine alone has a lowest rate, and its file has rates only where a schedule is said. */
+/** Only its cosine schedule has a minimum rate, and its file sets rates only if the job gives a schedule. */
 function wrongRate(spec: EffectiveSpec): ReturnType<Check> {
   const { training } = spec;
   if (training?.schedule === undefined) return undefined;
-  return (training.schedule.name === 'cosine' ? ratesRise(training) : undefined) ?? ratesOutlastTraining(spec);
+  return (training.schedule.name === 'cosine' ? rejectRisingRate(training) : undefined) ?? rejectLongSchedule(spec);
 }
 
 /** Its file has both in one list. */
@@ -181,7 +182,7 @@ function wrongBetas({ training }: EffectiveSpec): ReturnType<Check> {
   return {
     rule: 'betas-are-two',
     field: `training.optimizer.${missing}`,
-    why: `deepspeed takes both betas, and training.optimizer.${missing} is not said`,
+    why: `deepspeed needs both betas, and training.optimizer.${missing} is absent`,
     fallback: `set training.optimizer.${missing}`,
   };
 }

@@ -1,14 +1,17 @@
-/** `hugging-face`: a script of the user's around Trainer, told by the arguments that HfArgumentParser reads into TrainingArguments. */
+/**
+ * `hugging-face`: a script of the user around Trainer, configured by the arguments that HfArgumentParser reads into
+ * TrainingArguments.
+ */
 import { ENGINE_RELEASES, type EffectiveSpec, RANK_ENV } from '@coxswain/api-types';
 import { type EngineFile, literally, refused, type Rendering } from '../../rendering.ts';
 import { savedCheckpoints } from '../../saved-checkpoints.ts';
 import { argumentRefusal, commandRefusal } from '../arguments.ts';
-import { beyondEngine } from '../unsupported-option.ts';
+import { unsupportedOption } from '../unsupported-option.ts';
 import { firstRefusal, type Json } from '../check.ts';
 import { deepSpeedConfig } from '../deepspeed/config.ts';
-import { idleWords } from '../ignored-fields.ts';
+import { ignoredFields } from '../ignored-fields.ts';
 import { jobFile } from '../job-file.ts';
-import { onlyInJobFile } from '../job-file-fields.ts';
+import { jobFileFields } from '../job-file-fields.ts';
 import { scriptOf } from '../script.ts';
 import { userEnvironment } from '../user-environment.ts';
 import { ownerOf } from './owners.ts';
@@ -21,12 +24,13 @@ const FSDP_FILE = 'fsdp.json';
 const DEEPSPEED_FILE = 'deepspeed.json';
 const FILES = `$(${RANK_ENV.engineFiles})`;
 
+/** Renders a script of the user around Trainer. */
 export function renderHuggingFace(spec: EffectiveSpec): Rendering {
   const { engine, layout, checkpoint } = spec;
   const script = scriptOf(spec);
   if ('refusal' in script) return refused(script.refusal);
   const refusal =
-    beyondEngine('hugging-face', layout) ??
+    unsupportedOption('hugging-face', layout) ??
     firstRefusal(REFUSALS, spec) ??
     variableRefusal(engine) ??
     commandRefusal(engine.command ?? [], ownerOf) ??
@@ -73,7 +77,7 @@ function shardingFlags(spec: EffectiveSpec): readonly string[] {
 function shardingFiles(spec: EffectiveSpec): readonly EngineFile[] {
   const { layout } = spec;
   if (isDeepSpeed(layout)) {
-    // Trainer writes its own lines and makes its own schedule; a file that says otherwise than its arguments is refused by it.
+    // Trainer logs and schedules by itself, and refuses a file that contradicts its arguments.
     const { steps_per_print: _lines, scheduler: _schedule, ...config } = deepSpeedConfig(spec);
     return [{ path: DEEPSPEED_FILE, text: literally(`${JSON.stringify(config, undefined, 2)}\n`) }];
   }
@@ -88,7 +92,7 @@ function shardingFiles(spec: EffectiveSpec): readonly EngineFile[] {
   return [{ path: FSDP_FILE, text: `${JSON.stringify(config, undefined, 2)}\n` }];
 }
 
-const TOLD = [
+const RENDERED_FIELDS = [
   'layout.dataParallelDegree',
   'layout.states',
   'layout.memory.recompute',
@@ -100,14 +104,12 @@ function notesOf(spec: EffectiveSpec): readonly string[] {
   const { layout } = spec;
   return [
     ...(isFsdp(layout)
-      ? ['On ranks without GPUs Accelerate leaves FSDP away without a word: what is trained is told by the hook.']
+      ? ['On ranks without GPUs Accelerate switches FSDP off without a message; the hook reports what the ranks train.']
       : []),
     ...(spec.model === undefined && spec.data === undefined
       ? []
-      : [
-          'The script takes model and data from its own arguments, in which words of the job may stand, or from job.json.',
-        ]),
-    ...onlyInJobFile(spec, TOLD),
-    ...idleWords(layout),
+      : ['The script takes model and data from its own arguments, which can hold placeholders, or from job.json.']),
+    ...jobFileFields(spec, RENDERED_FIELDS),
+    ...ignoredFields(layout),
   ];
 }

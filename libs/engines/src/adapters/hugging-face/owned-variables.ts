@@ -1,10 +1,11 @@
-/** Which variables does Accelerate read behind the arguments of Trainer, and what of the job says the same? */
+/** Refuses variables that Accelerate reads behind the arguments of Trainer and that fields of the job set. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { EngineRefusal } from '../../engine-refusal.ts';
 
 /**
- * accelerate 1.15.0, accelerator.py and utils/dataclasses.py: what no argument says is taken from these, so that a job without shards gets FSDP or DeepSpeed, or another
- * batch, without a word. A name that ends in `_` stands for all that begin with it.
+ * accelerate 1.15.0, accelerator.py and utils/dataclasses.py. Accelerate takes from these variables what no argument gives,
+ * without a message: a job without shards can get FSDP, DeepSpeed or another batch. A name that ends in `_` stands for every
+ * name that begins with it.
  */
 const OWNERS: readonly (readonly [name: string, owner: string])[] = [
   ['ACCELERATE_USE_FSDP', 'layout.states'],
@@ -24,7 +25,7 @@ const OWNERS: readonly (readonly [name: string, owner: string])[] = [
   ['FSDP_STATE_DICT_TYPE', 'checkpoint'],
 ];
 
-/** Of the first variable that says what the job does; undefined where there is none. */
+/** The refusal of the first variable that a field of the job sets; undefined if there is none. */
 export function variableRefusal({ env = [], secretEnv = [] }: EffectiveSpec['engine']): EngineRefusal | undefined {
   for (const [field, variables] of [
     ['engine.env', env],
@@ -36,7 +37,7 @@ export function variableRefusal({ env = [], secretEnv = [] }: EffectiveSpec['eng
       return {
         rule: 'variable-is-said-by-the-job',
         field,
-        why: `${field} holds ${name}, which Accelerate reads where no argument says otherwise, and which ${owner} says`,
+        why: `${field} holds ${name}, which Accelerate reads if no argument overrides it, and which ${owner} sets`,
         fallback: `leave it out, and set ${owner}`,
       };
     }

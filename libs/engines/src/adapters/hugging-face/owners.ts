@@ -1,9 +1,9 @@
-/** What of the job says an argument of TrainingArguments? */
+/** Which field of the job sets an argument of TrainingArguments. */
 const OWNERS: Readonly<Record<string, string>> = {
   output_dir: 'checkpoint',
   save_strategy: 'checkpoint',
   save_steps: 'checkpoint.everySteps',
-  save_total_limit: 'checkpoint: its catalogue says what may go',
+  save_total_limit: 'checkpoint: the catalogue decides about retention',
   save_only_model: 'checkpoint',
   resume_from_checkpoint: 'checkpoint',
   max_steps: 'training.steps',
@@ -34,6 +34,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   local_rank: 'the launcher',
 };
 
+/** The field of the job that sets an option; undefined if the user may set it. */
 export function ownerOf(option: string): string | undefined {
   return OWNERS[option] ?? OWNERS[option.replace(/^no_/, '')];
 }

@@ -1,21 +1,23 @@
-/** What can Trainer not do of a job? */
+/** Refuses what Trainer does not support. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { ParallelLayout } from '@coxswain/layout';
-import { ratesOutlastTraining, ratesRise } from '../../training-checks.ts';
-import { type Check, firstRefusal, lacking, needs } from '../check.ts';
+import { rejectLongSchedule, rejectRisingRate } from '../../training-checks.ts';
+import { type Check, firstRefusal, rejectUnsupported, requirePart } from '../check.ts';
 import { REFUSALS as OF_DEEPSPEED } from '../deepspeed/refusals.ts';
 
 const ENGINE = 'hugging-face';
 
+/** Whether the Trainer runs with DeepSpeed. */
 export function isDeepSpeed({ states }: ParallelLayout): boolean {
   return states?.implementation === 'deepspeed';
 }
 
+/** Whether the Trainer runs with FSDP2. */
 export function isFsdp(layout: ParallelLayout): boolean {
   return !isDeepSpeed(layout) && layout.states?.zeroStage === 3;
 }
 
-const WORDS = lacking(ENGINE, [
+const FIELDS = rejectUnsupported(ENGINE, [
   {
     field: 'training.optimizer.name',
     valueOf: ({ training, layout }) => (isDeepSpeed(layout) ? undefined : training?.optimizer?.name),
@@ -55,9 +57,10 @@ const WORDS = lacking(ENGINE, [
   },
 ]);
 
+/** Checks of a job, in the order in which they refuse. */
 export const REFUSALS: readonly Check[] = [
-  needs(ENGINE, 'training', 'set training'),
-  WORDS,
+  requirePart(ENGINE, 'training', 'set training'),
+  FIELDS,
   wrongImplementation,
   wrongGroups,
   wrongRate,
@@ -97,7 +100,7 @@ function wrongRate(spec: EffectiveSpec): ReturnType<Check> {
   const { training } = spec;
   if (training === undefined) return undefined;
   const falls = training.schedule !== undefined && training.schedule.name !== 'constant';
-  return (falls ? ratesRise(training) : undefined) ?? ratesOutlastTraining(spec);
+  return (falls ? rejectRisingRate(training) : undefined) ?? rejectLongSchedule(spec);
 }
 
 function wrongPrecision({ layout, training }: EffectiveSpec): ReturnType<Check> {

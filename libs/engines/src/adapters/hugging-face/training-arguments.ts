@@ -17,6 +17,7 @@ const OPTIMIZERS: Readonly<Record<string, string>> = {
   adafactor: 'adafactor',
 };
 
+/** TrainingArguments for a job. */
 export function trainingArguments(spec: EffectiveSpec): Readonly<Record<string, Json>> {
   const { training, checkpoint, layout } = spec;
   const steps = stepsOf(spec);

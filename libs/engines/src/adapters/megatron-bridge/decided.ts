@@ -1,5 +1,5 @@
 /** What a job decides by leaving it out: a recipe may have it otherwise, and its layout was planned and checked without. */
-import type { Asked } from '../../megatron/rendered-field.ts';
+import type { MegatronJob } from '../../megatron/rendered-field.ts';
 import type { Settings } from './settings.ts';
 
 type Decided = readonly [field: string, settings: Settings];
@@ -117,12 +117,12 @@ const OF_DATA: readonly Decided[] = [
   ['data.tokenizer', { 'tokenizer.tokenizer_model': null }],
 ];
 
-export function decidedBy(asked: Asked): readonly Decided[] {
-  const { spec } = asked;
+export function decidedBy(job: MegatronJob): readonly Decided[] {
+  const { spec } = job;
   return [
     ...OF_LAYOUT,
-    ['layout.communication.overlapPipelineTransfers', transfers(asked)],
-    ['layout.kernel.cudaGraphs', noGraphs(asked)],
+    ['layout.communication.overlapPipelineTransfers', transfers(job)],
+    ['layout.kernel.cudaGraphs', noGraphs(job)],
     ...(spec.training === undefined ? [] : OF_TRAINING),
     ...(spec.data === undefined ? [] : OF_DATA),
     ...OF_CHECKPOINT,
@@ -130,7 +130,7 @@ export function decidedBy(asked: Asked): readonly Decided[] {
 }
 
 /** Parts of layers were scopes before core_v0.18, which gives experts room for graphs of a whole step. */
-function noGraphs({ release }: Asked): Settings {
+function noGraphs({ release }: MegatronJob): Settings {
   if (release.minor < 18) return { 'model.cuda_graph_impl': 'none', 'model.cuda_graph_scope': [] };
   return {
     'model.cuda_graph_impl': 'none',
@@ -141,8 +141,11 @@ function noGraphs({ release }: Asked): Settings {
   };
 }
 
-/** Megatron-LM overlaps them with the interleaved schedule unless told, and batches them otherwise; Megatron-Bridge's model does neither unless told. */
-function transfers({ layout }: Asked): Settings {
+/**
+ * Megatron-LM overlaps them with the interleaved schedule by default, and batches them otherwise. The model of Megatron-Bridge
+ * does neither by default.
+ */
+function transfers({ layout }: MegatronJob): Settings {
   const { chunksPerRank = 1 } = layout.pipeline ?? {};
   const overlap = chunksPerRank > 1 && layout.communication?.overlapPipelineTransfers !== false;
   return {

@@ -1,10 +1,11 @@
-/** Which fields does the configuration of a release have? Read from its own classes (engines/judges/megatron_bridge). */
+/** The fields of the configuration of each release, read from its own classes (engines/judges/megatron_bridge). */
 import written3 from './fields-v0.3.1.generated.json' with { type: 'json' };
 import written5 from './fields-v0.5.1.generated.json' with { type: 'json' };
 
 /** Which class makes the model. */
 export type Provider = 'gpt' | 'latent' | 'hybrid';
 
+/** A field of the configuration. */
 export interface Field {
   /** Values that it takes; none where any of its type is. */
   readonly choices: readonly string[];
@@ -12,6 +13,7 @@ export interface Field {
   readonly providers: readonly Provider[];
 }
 
+/** A release and the fields of its configuration. */
 export interface BridgeRelease {
   /** As its repository tags it. */
   readonly tag: string;

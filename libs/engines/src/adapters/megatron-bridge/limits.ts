@@ -1,29 +1,29 @@
-/** What this release of Megatron-Bridge cannot do, though the Megatron-LM inside it can. */
+/** Refuses what a release of Megatron-Bridge does not support, although the Megatron-LM inside it does. */
 import type { EngineRefusal } from '../../engine-refusal.ts';
-import type { Asked, Told } from '../../megatron/rendered-field.ts';
+import type { MegatronJob, RenderedField } from '../../megatron/rendered-field.ts';
 import type { Json } from '../check.ts';
 import { bridgeRelease, type Provider } from './fields.ts';
 import { settingsOfFlag } from './settings.ts';
 
-type Limit = (asked: Asked) => EngineRefusal | undefined;
+type Limit = (job: MegatronJob) => EngineRefusal | undefined;
 
 const LIMITS: readonly Limit[] = [plainNeedsParts, torchShards, shortTable, flashIsNotDeterministic, savesNothing];
 
-/** The first; undefined where there is none. */
+/** The first refusal; undefined if there is none. */
 export function limitRefusal(
-  asked: Asked,
-  told: readonly Told[],
+  job: MegatronJob,
+  fields: readonly RenderedField[],
   provider: Provider | undefined,
 ): EngineRefusal | undefined {
   for (const limit of LIMITS) {
-    const refusal = limit(asked);
+    const refusal = limit(job);
     if (refusal !== undefined) return refusal;
   }
-  return told.flatMap((one) => unsettable(one, { asked, provider }) ?? [])[0];
+  return fields.flatMap((one) => unsettable(one, { job, provider }) ?? [])[0];
 }
 
-/** Without a recipe there is nothing to begin with. */
-function plainNeedsParts({ spec }: Asked): EngineRefusal | undefined {
+/** Without a recipe the configuration has no start. */
+function plainNeedsParts({ spec }: MegatronJob): EngineRefusal | undefined {
   const part = (['model', 'training', 'data'] as const).find((one) => spec[one] === undefined);
   if (spec.engine.recipe !== undefined || part === undefined) return undefined;
   return {
@@ -35,7 +35,7 @@ function plainNeedsParts({ spec }: Asked): EngineRefusal | undefined {
 }
 
 /** models/model_provider.py hands every wrapper pg_collection, which core_v0.16.1's TorchFullyShardedDataParallel does not take. */
-function torchShards({ spec, layout, release }: Asked): EngineRefusal | undefined {
+function torchShards({ spec, layout, release }: MegatronJob): EngineRefusal | undefined {
   if (layout.states?.implementation !== 'fsdp2') return undefined;
   return {
     rule: 'fsdp2-of-the-core',
@@ -46,7 +46,7 @@ function torchShards({ spec, layout, release }: Asked): EngineRefusal | undefine
 }
 
 /** models/gpt_provider.py makes the table as long as samples are. */
-function shortTable({ shape, spec }: Asked): EngineRefusal | undefined {
+function shortTable({ shape, spec }: MegatronJob): EngineRefusal | undefined {
   const { learnedPositions = 0 } = shape ?? {};
   const length = spec.model?.sequenceLength;
   if (spec.engine.recipe !== undefined || learnedPositions === 0 || learnedPositions === length) return undefined;
@@ -59,7 +59,7 @@ function shortTable({ shape, spec }: Asked): EngineRefusal | undefined {
 }
 
 /** training/config.py, _validate_and_apply_deterministic_mode. */
-function flashIsNotDeterministic({ layout }: Asked): EngineRefusal | undefined {
+function flashIsNotDeterministic({ layout }: MegatronJob): EngineRefusal | undefined {
   if (layout.kernel?.deterministic !== true || layout.kernel.attention !== 'flash') return undefined;
   return {
     rule: 'deterministic-without-flash',
@@ -70,7 +70,7 @@ function flashIsNotDeterministic({ layout }: Asked): EngineRefusal | undefined {
 }
 
 /** training/config.py, CheckpointConfig.finalize. */
-function savesNothing({ layout, spec }: Asked): EngineRefusal | undefined {
+function savesNothing({ layout, spec }: MegatronJob): EngineRefusal | undefined {
   if (layout.checkpointPolicy?.asyncSave !== true || spec.checkpoint !== undefined) return undefined;
   return {
     rule: 'saving-beside-training-saves',
@@ -82,19 +82,19 @@ function savesNothing({ layout, spec }: Asked): EngineRefusal | undefined {
 
 /** A flag for which the configuration has no field, or not this value of it. */
 function unsettable(
-  one: Told,
-  { asked, provider }: { readonly asked: Asked; readonly provider: Provider | undefined },
+  one: RenderedField,
+  { job, provider }: { readonly job: MegatronJob; readonly provider: Provider | undefined },
 ): EngineRefusal | undefined {
   if (one.kind !== 'flag' && one.kind !== 'default') return undefined;
-  const { tag, fields } = bridgeRelease(asked.spec.engine.release);
+  const { tag, fields } = bridgeRelease(job.spec.engine.release);
   const field = one.kind === 'flag' ? one.field : 'engine.release';
-  const settings = settingsOfFlag(one, asked);
+  const settings = settingsOfFlag(one, job);
   const fallback = `leave ${field} out, or use engine megatron-lm`;
   if (settings === undefined)
     return {
       rule: 'configuration-has-field',
       field,
-      why: `Megatron-Bridge ${tag} has no field for what ${one.flag} of Megatron-LM says, or does nothing with it`,
+      why: `Megatron-Bridge ${tag} has no equivalent of ${one.flag} of Megatron-LM, or ignores it`,
       fallback,
     };
   for (const [path, value] of Object.entries(settings)) {

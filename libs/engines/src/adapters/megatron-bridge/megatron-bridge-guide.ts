@@ -1,42 +1,42 @@
-import type { EngineGuide, EngineTrap, EngineWord } from '../../engine-guide.ts';
+import type { EngineGuide, EngineTrap, FieldMapping } from '../../engine-guide.ts';
 import { MEGATRON_GUIDE } from '../megatron-guide.ts';
 import { fieldsOfFlag } from './settings.ts';
 
-const OWN: readonly EngineWord[] = [
+const OWN: readonly FieldMapping[] = [
   {
-    word: 'engine.recipe',
+    field: 'engine.recipe',
     to: 'the configuration to begin with',
     note: 'called without arguments; what job and layout decide is set over it',
   },
   {
-    word: 'engine.command',
+    field: 'engine.command',
     to: 'the program',
     note: 'absent: the rendered one, which is a module for yours too: coxswain_megatron_bridge.configuration',
   },
   {
-    word: 'engine.args',
+    field: 'engine.args',
     to: 'section.field=value',
     note: 'laid over what is rendered; what contradicts the job is refused',
   },
-  { word: 'layout.dataParallelDegree', to: 'WORLD_SIZE', note: 'what the other degrees leave of it' },
-  { word: 'layout.kernel.precision', to: 'mixed_precision', note: 'fp8 is scaled by tensor as it is' },
-  { word: 'training.precision', to: 'mixed_precision' },
-  { word: 'training.seed', to: 'rng.seed, dataset.random_seed', note: '1 or more' },
-  { word: 'data.path', to: 'dataset.blend', note: 'prefix of .bin and .idx' },
-  { word: 'data.paths', to: 'dataset.blend', note: 'with their weights' },
-  { word: 'data.format', to: 'dataset.blend', note: 'none for mock; mock and indexed, others are refused' },
+  { field: 'layout.dataParallelDegree', to: 'WORLD_SIZE', note: 'what the other degrees leave of it' },
+  { field: 'layout.kernel.precision', to: 'mixed_precision', note: 'fp8 is scaled by tensor as it is' },
+  { field: 'training.precision', to: 'mixed_precision' },
+  { field: 'training.seed', to: 'rng.seed, dataset.random_seed', note: '1 or more' },
+  { field: 'data.path', to: 'dataset.blend', note: 'prefix of .bin and .idx' },
+  { field: 'data.paths', to: 'dataset.blend', note: 'with their weights' },
+  { field: 'data.format', to: 'dataset.blend', note: 'none for mock; mock and indexed, others are refused' },
   {
-    word: 'resumeFrom',
+    field: 'resumeFrom',
     to: 'checkpoint.load, checkpoint.ckpt_step',
-    note: 'told by the launcher where there is a checkpoint',
+    note: 'set by the launcher if the ranks resume from a checkpoint',
   },
 ];
 
-/** Every other word goes where its flag of Megatron-LM would be set; what has no field here is refused. */
-const LIKE_MEGATRON: readonly EngineWord[] = MEGATRON_GUIDE.words.flatMap(({ word, to }) => {
-  if (OWN.some((own) => own.word === word)) return [];
+/** Every other field goes where its Megatron-LM flag is set; a field without an equivalent is refused. */
+const LIKE_MEGATRON: readonly FieldMapping[] = MEGATRON_GUIDE.fields.flatMap(({ field, to }) => {
+  if (OWN.some((own) => own.field === field)) return [];
   const fields = [...new Set(to.split(', ').flatMap((flag) => fieldsOfFlag(flag)))];
-  return fields.length === 0 ? [] : [{ word, to: fields.join(', ') }];
+  return fields.length === 0 ? [] : [{ field, to: fields.join(', ') }];
 });
 
 const BRIDGE = 'NVIDIA-NeMo/Megatron-Bridge v0.3.1, src/megatron/bridge';
@@ -48,8 +48,8 @@ const TRAPS: readonly EngineTrap[] = [
     source: `${BRIDGE}/recipes/common.py, training/comm_overlap.py`,
   },
   {
-    what: 'Scaling of fp8 is by tensor unless told, and delayed in Megatron-LM.',
-    answer: 'mixed_precision.fp8_recipe is told wherever there is a format in 8 bits.',
+    what: 'fp8 scaling defaults to tensorwise here, and to delayed in Megatron-LM.',
+    answer: 'Coxswain sets mixed_precision.fp8_recipe for every 8-bit format.',
     source: `${BRIDGE}/training/mixed_precision.py`,
   },
   {
@@ -63,12 +63,12 @@ const TRAPS: readonly EngineTrap[] = [
     source: `${BRIDGE}/models/gpt_provider.py (provide)`,
   },
   {
-    what: 'Weight decay of the schedule is none unless told, beside that of the optimizer.',
-    answer: 'Both ends of the schedule are told with it.',
+    what: 'The weight decay of the schedule defaults to none, apart from that of the optimizer.',
+    answer: 'Coxswain sets both ends of the schedule to it.',
     source: `${BRIDGE}/training/optim.py`,
   },
   {
-    what: 'Fields for sequences of changing length are there, and nobody reads them.',
+    what: 'Fields for sequences of variable length exist, and no code reads them.',
     answer: 'sequence.dynamic is refused.',
     source: `${BRIDGE}, no use of hybrid_context_parallel`,
   },
@@ -91,4 +91,5 @@ const TRAPS: readonly EngineTrap[] = [
   },
 ];
 
-export const MEGATRON_BRIDGE_GUIDE: EngineGuide = { words: [...OWN, ...LIKE_MEGATRON], traps: TRAPS };
+/** The guide of engine `megatron-bridge`. */
+export const MEGATRON_BRIDGE_GUIDE: EngineGuide = { fields: [...OWN, ...LIKE_MEGATRON], traps: TRAPS };

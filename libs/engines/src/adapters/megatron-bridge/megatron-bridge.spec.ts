@@ -7,7 +7,7 @@ import { decidedBy } from './decided.ts';
 import { BRIDGE_RELEASES, bridgeRelease } from './fields.ts';
 import { fieldsOfFlag, settingsOfFlag } from './settings.ts';
 import { MEGATRON_BRIDGE_GUIDE } from './megatron-bridge-guide.ts';
-import { askedOf } from '../megatron-lm.ts';
+import { toMegatronJob } from '../megatron-lm.ts';
 import { megatronRelease } from '../../megatron/releases.ts';
 
 type Engine = Partial<EffectiveSpec['engine']>;
@@ -20,7 +20,7 @@ function render(change: Change = () => undefined, engine: Engine = {}): Renderin
   return renderEngine({ ...specOf(draft), engine: { name: 'megatron-bridge', image: 'x', ...engine } });
 }
 
-interface Told {
+interface RenderedField {
   readonly recipe?: string;
   readonly provider?: object;
   readonly sizes?: object;
@@ -28,9 +28,9 @@ interface Told {
   readonly mixed_precision?: object;
 }
 
-function told(rendering: Rendering): Told {
+function fields(rendering: Rendering): RenderedField {
   if (rendering.kind === 'refused') throw new Error(rendering.why);
-  return JSON.parse(rendering.files.find(({ path }) => path === 'megatron-bridge.json')?.text ?? '') as Told;
+  return JSON.parse(rendering.files.find(({ path }) => path === 'megatron-bridge.json')?.text ?? '') as RenderedField;
 }
 
 const capability = (name: string): Change => CAPABILITIES[name] ?? (() => undefined);
@@ -45,7 +45,7 @@ it('a job becomes a program, and what it says as data beside it', () => {
     stepLines: 'megatron',
     checkpoints: 'torch_dist',
   });
-  expect(told(rendered).settings).toMatchObject({
+  expect(fields(rendered).settings).toMatchObject({
     'model.num_layers': 8,
     'model.tensor_model_parallel_size': 1,
     'train.train_iters': 100,
@@ -161,7 +161,7 @@ it.each<[string, string, Engine, Readonly<Record<string, unknown>>]>([
     { 'model.cuda_graph_scope': ['attn', 'moe_router', 'moe_preprocess'] },
   ],
 ])('%s', (_sentence, name, engine, want) => {
-  expect(told(render(capability(name), engine)).settings).toMatchObject(want);
+  expect(fields(render(capability(name), engine)).settings).toMatchObject(want);
 });
 
 it.each([
@@ -170,7 +170,7 @@ it.each([
   ['latent attention', 'latent attention', { kind: 'latent', layers_differ: true }],
   ['a hybrid', 'a pattern of layers', { kind: 'hybrid', layers_differ: false }],
 ])('the model is made by the class of %s', (_what, name, want) => {
-  expect(told(render(capability(name))).provider).toMatchObject(want);
+  expect(fields(render(capability(name))).provider).toMatchObject(want);
 });
 
 it.each([
@@ -181,11 +181,11 @@ it.each([
   ['nvfp4', 'nvfp4 products', { fp4: 'e2m1', fp4_recipe: 'nvfp4' }],
   ['fp32', 'fp32 throughout', { fp32: true, bf16: false, params_dtype: { dtype: 'float32' } }],
 ])('numbers are %s for model, optimizer and gradients at once', (_what, name, want) => {
-  expect(told(render(capability(name))).mixed_precision).toMatchObject(want);
+  expect(fields(render(capability(name))).mixed_precision).toMatchObject(want);
 });
 
 describe('a recipe', () => {
-  const rendered = told(render(capability('tensor parallelism'), { recipe: RECIPE }));
+  const rendered = fields(render(capability('tensor parallelism'), { recipe: RECIPE }));
 
   it('has the model, and is held against the sizes of the job', () => {
     expect(rendered.recipe).toBe(RECIPE);
@@ -206,7 +206,7 @@ describe('a recipe', () => {
 
   it('keeps its training, data and formats where the job has none, and saves nothing', () => {
     const spec = aJobSpec({ training: undefined, data: undefined, model: undefined, checkpoint: undefined });
-    const alone = told(renderEngine({ ...spec, engine: { name: 'megatron-bridge', image: 'x', recipe: RECIPE } }));
+    const alone = fields(renderEngine({ ...spec, engine: { name: 'megatron-bridge', image: 'x', recipe: RECIPE } }));
     expect(Object.keys(alone.settings).filter((path) => /^(train|optimizer.lr|dataset|tokenizer)/.test(path))).toEqual(
       [],
     );
@@ -285,7 +285,7 @@ it('a dollar sign in a path stands for itself', () => {
     delete data['format'];
     Object.assign(data, { claimName: 'corpus', format: 'indexed', path: 'a$(COXSWAIN_SAVE_DIR)' });
   });
-  expect(told(rendered).settings['dataset.blend']).toEqual({
+  expect(fields(rendered).settings['dataset.blend']).toEqual({
     tuple: [['/coxswain/data/a$$(COXSWAIN_SAVE_DIR)'], null],
   });
 });
@@ -293,16 +293,16 @@ it('a dollar sign in a path stands for itself', () => {
 describe.each(BRIDGE_RELEASES)('every field that is set for $tag', ({ tag, core, fields }) => {
   const release = megatronRelease(core);
   const spec = { ...specOf(aDraft()), engine: { name: 'megatron-bridge', image: 'x', release: tag } } as const;
-  const asked = release && askedOf(spec, { context: {}, release, engine: 'megatron-bridge' });
+  const job = release && toMegatronJob(spec, { context: {}, release, engine: 'megatron-bridge' });
   const flags = [...(release?.options.keys() ?? [])];
 
   it('is one of the release', () => {
     const paths = [
       ...flags.flatMap(fieldsOfFlag),
-      ...(asked === undefined ? [] : decidedBy(asked).flatMap(([, settings]) => Object.keys(settings))),
-      ...(asked === undefined
+      ...(job === undefined ? [] : decidedBy(job).flatMap(([, settings]) => Object.keys(settings))),
+      ...(job === undefined
         ? []
-        : flags.flatMap((flag) => Object.keys(settingsOfFlag({ kind: 'default', flag, values: [] }, asked) ?? {}))),
+        : flags.flatMap((flag) => Object.keys(settingsOfFlag({ kind: 'default', flag, values: [] }, job) ?? {}))),
     ];
     expect(paths.length).toBeGreaterThan(200);
     expect(paths.filter((path) => !fields.has(path))).toEqual([]);
@@ -310,7 +310,7 @@ describe.each(BRIDGE_RELEASES)('every field that is set for $tag', ({ tag, core,
 
   it('is known by its flag, whatever its form', () => {
     const unlike = flags.filter((flag) => {
-      const set = asked && settingsOfFlag({ kind: 'default', flag, values: [] }, asked);
+      const set = job && settingsOfFlag({ kind: 'default', flag, values: [] }, job);
       return Object.keys(set ?? {}).join(' ') !== fieldsOfFlag(flag).join(' ');
     });
     expect(unlike).toEqual([]);
@@ -318,7 +318,7 @@ describe.each(BRIDGE_RELEASES)('every field that is set for $tag', ({ tag, core,
 });
 
 it('what is said of it names fields of the release', () => {
-  const fields = MEGATRON_BRIDGE_GUIDE.words
+  const fields = MEGATRON_BRIDGE_GUIDE.fields
     .flatMap(({ to }) => to.split(', '))
     .filter((to) => /^[a-z_]+\.[a-z_]+$/.test(to));
   expect(fields.filter((field) => !bridgeRelease(undefined).fields.has(field) && field !== 'section.field')).toEqual(
@@ -336,5 +336,7 @@ it.each<[string, Readonly<Record<string, unknown>>]>([
 ])('%s is what it was published as', (preset, want) => {
   const layout = { dataParallelDegree: 2 };
   const spec = aJobSpec({ model: { preset, sequenceLength: 4096 }, layout, data: { format: 'mock' } });
-  expect(told(renderEngine({ ...spec, engine: { name: 'megatron-bridge', image: 'x' } })).settings).toMatchObject(want);
+  expect(fields(renderEngine({ ...spec, engine: { name: 'megatron-bridge', image: 'x' } })).settings).toMatchObject(
+    want,
+  );
 });

@@ -1,13 +1,13 @@
-/** `megatron-bridge`: Megatron-LM's core, told by a configuration in Python that a recipe may begin. */
+/** `megatron-bridge`: the core of Megatron-LM, configured in Python. A recipe can give the initial configuration. */
 import { type EffectiveSpec, RANK_ENV } from '@coxswain/api-types';
 import { RESUME_ARGUMENTS } from '../../megatron/checkpoint-arguments.ts';
-import { megatronWords, wordRefusals } from '../../megatron/megatron-arguments.ts';
+import { megatronArguments, fieldRefusals } from '../../megatron/megatron-arguments.ts';
 import { megatronRelease } from '../../megatron/releases.ts';
-import type { Asked, Told } from '../../megatron/rendered-field.ts';
+import type { MegatronJob, RenderedField } from '../../megatron/rendered-field.ts';
 import { literally, refused, type RenderContext, type Rendering } from '../../rendering.ts';
 import { savedCheckpoints } from '../../saved-checkpoints.ts';
 import { given, type Json } from '../check.ts';
-import { askedOf, variableRefusal, variablesOf } from '../megatron-lm.ts';
+import { toMegatronJob, variableRefusal, variablesOf } from '../megatron-lm.ts';
 import { userEnvironment } from '../user-environment.ts';
 import { decidedBy } from './decided.ts';
 import { bridgeRelease, type Provider } from './fields.ts';
@@ -21,18 +21,19 @@ import { type Settings, settingsOfFlag } from './settings.ts';
 const MODULE = 'coxswain_megatron_bridge';
 const RUNNER = ['python3', `$(${RANK_ENV.engineFiles})/${MODULE}.py`] as const;
 
+/** Renders a job for Megatron-Bridge. */
 export function renderMegatronBridge(spec: EffectiveSpec, context: RenderContext): Rendering {
   const release = bridgeRelease(spec.engine.release);
   const core = megatronRelease(release.core);
   if (core === undefined) throw new Error(`the options of ${release.core} are not committed`);
-  const asked = askedOf(spec, { context, release: core, engine: 'megatron-bridge' });
-  const told = megatronWords(asked);
-  const said = saidBy(asked, told);
+  const job = toMegatronJob(spec, { context, release: core, engine: 'megatron-bridge' });
+  const fields = megatronArguments(job);
+  const configuration = configurationOf(job, fields);
   const refusal =
-    wordRefusals(asked, told)[0] ??
-    limitRefusal(asked, said.told, said.provider) ??
-    overrideRefusal(asked, said.owners) ??
-    variableRefusal(spec, variablesOf(told));
+    fieldRefusals(job, fields)[0] ??
+    limitRefusal(job, configuration.fields, configuration.provider) ??
+    overrideRefusal(job, configuration.owners) ??
+    variableRefusal(spec, variablesOf(fields));
   if (refusal !== undefined) return refused(refusal);
   const { hostMemoryGibPerGpu } = spec.layout.memory ?? {};
   return {
@@ -43,21 +44,21 @@ export function renderMegatronBridge(spec: EffectiveSpec, context: RenderContext
     resumeArgs: spec.checkpoint === undefined ? [] : [...RESUME_ARGUMENTS],
     files: [
       { path: `${MODULE}.py`, text: literally(program.program) },
-      { path: 'megatron-bridge.json', text: `${JSON.stringify(said.json, undefined, 2)}\n` },
-      ...told.flatMap((one) => (one.kind === 'file' ? [{ path: one.path, text: one.text }] : [])),
+      { path: 'megatron-bridge.json', text: `${JSON.stringify(configuration.json, undefined, 2)}\n` },
+      ...fields.flatMap((one) => (one.kind === 'file' ? [{ path: one.path, text: one.text }] : [])),
     ],
-    env: { ...userEnvironment(spec), ...variablesOf(told) },
+    env: { ...userEnvironment(spec), ...variablesOf(fields) },
     ports: [],
     stepLines: 'megatron',
     ...(spec.checkpoint === undefined ? {} : savedCheckpoints('megatron-bridge')),
     ...(hostMemoryGibPerGpu === undefined ? {} : { hostMemoryGibPerGpu }),
-    notes: notesOf(spec, told),
+    notes: notesOf(spec, fields),
   };
 }
 
-interface Said {
+interface BridgeConfiguration {
   /** What becomes of settings: all but the model where a recipe has it. */
-  readonly told: readonly Flag[];
+  readonly fields: readonly Flag[];
   readonly json: Readonly<Record<string, Json>>;
   /** Undefined where a recipe has the model. */
   readonly provider: Provider | undefined;
@@ -71,57 +72,57 @@ const SIZES = new Set([
   ...['num_moe_experts', 'moe_router_topk', 'moe_ffn_hidden_size', 'moe_shared_expert_intermediate_size'],
   ...['q_lora_rank', 'kv_lora_rank', 'mamba_state_dim', 'mamba_num_heads', 'mamba_head_dim', 'gated_linear_unit'],
 ]);
-/** Said by the job, whoever has the model. */
+/** Set by the job, even if a recipe gives the model. */
 const NOT_OF_RECIPES = new Set(['model.sequenceLength', 'model.vocabularySize']);
 
-type Flag = Extract<Told, { readonly kind: 'flag' | 'default' }>;
+type Flag = Extract<RenderedField, { readonly kind: 'flag' | 'default' }>;
 
-function saidBy(asked: Asked, told: readonly Told[]): Said {
-  const { spec } = asked;
+function configurationOf(job: MegatronJob, fields: readonly RenderedField[]): BridgeConfiguration {
+  const { spec } = job;
   const { recipe } = spec.engine;
-  const flags = told.filter((one) => one.kind === 'flag' || one.kind === 'default');
+  const flags = fields.filter((one) => one.kind === 'flag' || one.kind === 'default');
   const isOfModel = (one: Flag): boolean =>
     one.kind === 'flag' && one.field.startsWith('model.') && !NOT_OF_RECIPES.has(one.field);
   const inSettings = recipe === undefined ? flags : flags.filter((one) => !isOfModel(one));
   const settings = {
-    ...Object.assign({}, ...decidedBy(asked).map(([, decided]) => decided)),
+    ...Object.assign({}, ...decidedBy(job).map(([, decided]) => decided)),
     ...(recipe === undefined ? PLAIN : {}),
-    ...merged(inSettings, asked),
+    ...merged(inSettings, job),
   } as Settings;
   const owners = inSettings.flatMap((one) =>
-    one.kind === 'flag' ? Object.keys(settingsOfFlag(one, asked) ?? {}).map((path) => [path, one.field] as const) : [],
+    one.kind === 'flag' ? Object.keys(settingsOfFlag(one, job) ?? {}).map((path) => [path, one.field] as const) : [],
   );
-  const isPrecise = (asked.layout.kernel?.precision ?? spec.training?.precision) !== undefined;
-  const provider = recipe === undefined ? providerOf(asked) : undefined;
+  const isPrecise = (job.layout.kernel?.precision ?? spec.training?.precision) !== undefined;
+  const provider = recipe === undefined ? providerOf(job) : undefined;
   return {
     json: given<Json>({
       recipe,
       provider: provider && {
         kind: provider,
-        gated: asked.shape?.gatedMlp ?? false,
-        layers_differ: provider === 'latent' || (provider === 'gpt' && asked.shape?.experts !== undefined),
+        gated: job.shape?.gatedMlp ?? false,
+        layers_differ: provider === 'latent' || (provider === 'gpt' && job.shape?.experts !== undefined),
       },
-      sizes: recipe === undefined ? undefined : sizesOf(merged(flags.filter(isOfModel), asked)),
+      sizes: recipe === undefined ? undefined : sizesOf(merged(flags.filter(isOfModel), job)),
       settings: placed(withoutData(settings, spec)),
-      mixed_precision: mixedPrecision(told, isPrecise),
+      mixed_precision: mixedPrecision(fields, isPrecise),
     }),
-    told: inSettings,
+    fields: inSettings,
     provider,
     owners: new Map(owners),
   };
 }
 
-/** As core_transformer_config_from_args of Megatron-LM has them where nothing is told; the classes of Megatron-Bridge have them off. */
+/** Defaults of core_transformer_config_from_args of Megatron-LM; the classes of Megatron-Bridge have them off. */
 const PLAIN: Settings = { 'model.bias_dropout_fusion': true, 'model.apply_rope_fusion': true };
 
-function providerOf({ shape, program: which }: Asked): Provider {
+function providerOf({ shape, program: which }: MegatronJob): Provider {
   if (shape?.layerPattern !== undefined || which === 'hybrid') return 'hybrid';
   return shape?.latentAttention === undefined ? 'gpt' : 'latent';
 }
 
-/** Each field once, as it was told first. */
-function merged(flags: readonly Flag[], asked: Asked): Settings {
-  return Object.assign({}, ...flags.map((one) => settingsOfFlag(one, asked) ?? {}).toReversed()) as Settings;
+/** Each field once; the first value counts. */
+function merged(flags: readonly Flag[], job: MegatronJob): Settings {
+  return Object.assign({}, ...flags.map((one) => settingsOfFlag(one, job) ?? {}).toReversed()) as Settings;
 }
 
 function sizesOf(settings: Settings): Settings {
@@ -139,7 +140,7 @@ function withoutData(settings: Settings, { data, engine }: EffectiveSpec): Setti
   return Object.fromEntries(Object.entries(settings).filter(([path]) => path !== 'dataset.random_seed'));
 }
 
-/** Dollar signs of the user stand for themselves; ours begin the value. */
+/** Dollar signs of the user are literal; only values that begin with ours are references. */
 function placed(value: Json): Json {
   if (typeof value === 'string')
     return /^\$\(COXSWAIN_(SAVE_DIR|ENGINE_FILES)\)/.test(value) ? value : literally(value);
@@ -148,8 +149,8 @@ function placed(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, placed(inner as Json)]));
 }
 
-function notesOf({ engine, model }: EffectiveSpec, told: readonly Told[]): readonly string[] {
-  const notes = told.flatMap((one) => (one.kind === 'note' ? [one.text] : []));
+function notesOf({ engine, model }: EffectiveSpec, fields: readonly RenderedField[]): readonly string[] {
+  const notes = fields.flatMap((one) => (one.kind === 'note' ? [one.text] : []));
   const chosen =
     engine.release === undefined
       ? [`rendered for ${bridgeRelease(undefined).tag}, the newest release that is known`]

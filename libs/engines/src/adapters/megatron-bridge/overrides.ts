@@ -1,40 +1,43 @@
-/** Which settings of the user may stand over what is rendered? They are written as Hydra has them: `section.field=value`. */
+/** Refuses overrides of the user (`section.field=value`, as Hydra writes them) that contradict the job. */
 import { nearestWord } from '@coxswain/layout';
 import type { EngineRefusal } from '../../engine-refusal.ts';
 import { ownerOf } from '../../megatron/owned-options.ts';
-import type { Asked } from '../../megatron/rendered-field.ts';
+import type { MegatronJob } from '../../megatron/rendered-field.ts';
 import { decidedBy } from './decided.ts';
 import { bridgeRelease, type BridgeRelease } from './fields.ts';
 import { flagsOfField } from './settings.ts';
 
 const OVERRIDE = /^([a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*)(\.[A-Za-z0-9_.]+)?=/;
-/** Sections that say again what other fields say. */
+/** Sections that repeat other fields. */
 const SECTIONS: Readonly<Record<string, string>> = {
   comm_overlap: 'layout.communication',
   mixed_precision: 'layout.kernel.precision',
 };
 
-/** Of the first argument that cannot stay. A program of the user's own reads arguments of its own as well. */
-export function overrideRefusal(asked: Asked, said: ReadonlyMap<string, string>): EngineRefusal | undefined {
-  const { args = [], command } = asked.spec.engine;
-  const decided = decidedBy(asked);
-  const release = bridgeRelease(asked.spec.engine.release);
+/** The refusal of the first argument that cannot stay. A program of the user reads arguments of its own as well. */
+export function overrideRefusal(
+  job: MegatronJob,
+  configuration: ReadonlyMap<string, string>,
+): EngineRefusal | undefined {
+  const { args = [], command } = job.spec.engine;
+  const decided = decidedBy(job);
+  const release = bridgeRelease(job.spec.engine.release);
   for (const argument of args) {
     const path = OVERRIDE.exec(argument)?.[1];
     const isKnown = path !== undefined && release.fields.has(path);
     if (!isKnown && command === undefined) return unknown(argument, { path, release });
     if (!isKnown) continue;
     const owner =
-      said.get(path) ??
+      configuration.get(path) ??
       SECTIONS[path.split('.')[0] ?? ''] ??
       decided.find(([, settings]) => path in settings)?.[0] ??
-      ownerOfFlags(flagsOfField(path), asked);
+      ownerOfFlags(flagsOfField(path), job);
     if (owner !== undefined) return decidedBefore(path, owner);
   }
   return undefined;
 }
 
-function ownerOfFlags(flags: readonly string[], { release, spec }: Asked): string | undefined {
+function ownerOfFlags(flags: readonly string[], { release, spec }: MegatronJob): string | undefined {
   const owners = flags.flatMap((flag) => ownerOf(release.options.get(flag)?.dest ?? '', spec) ?? []);
   return owners[0];
 }
@@ -43,8 +46,8 @@ function decidedBefore(path: string, owner: string): EngineRefusal {
   return {
     rule: 'arguments-agree-with-job',
     field: 'engine.args',
-    why: `${path} in engine.args is what ${owner} says, also by leaving it out`,
-    fallback: `say it by ${owner}, and leave ${path} out`,
+    why: `engine.args holds ${path}, which ${owner} sets, also if the job leaves it out`,
+    fallback: `set ${owner} instead, and leave ${path} out`,
   };
 }
 

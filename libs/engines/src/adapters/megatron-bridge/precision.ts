@@ -1,13 +1,17 @@
 /** Number formats: Megatron-Bridge lays them over model, optimizer and gradients at once (training/mixed_precision.py). */
-import type { Told } from '../../megatron/rendered-field.ts';
+import type { RenderedField } from '../../megatron/rendered-field.ts';
 import { given, type Json } from '../check.ts';
 
+/** The section `mixed_precision`. */
 export type MixedPrecision = Readonly<Record<string, Json>>;
 
-/** Undefined where neither job nor layout says a format. Scaling is told with each format in 8 bits, also where it is what Megatron-Bridge would do. */
-export function mixedPrecision(told: readonly Told[], isSaid: boolean): MixedPrecision | undefined {
+/**
+ * Undefined if neither job nor layout gives a format. Scaling is set with every 8-bit format, even if Megatron-Bridge would do
+ * the same.
+ */
+export function mixedPrecision(fields: readonly RenderedField[], isSaid: boolean): MixedPrecision | undefined {
   if (!isSaid) return undefined;
-  const values = new Map(told.flatMap((one) => (one.kind === 'flag' ? [[one.flag, one.values[0] ?? '']] : [])));
+  const values = new Map(fields.flatMap((one) => (one.kind === 'flag' ? [[one.flag, one.values[0] ?? '']] : [])));
   const wide = values.has('--fp16') ? 'float16' : values.has('--bf16') ? 'bfloat16' : 'float32';
   return given<Json>({
     fp32: wide === 'float32',

@@ -1,11 +1,11 @@
-/** What Megatron-LM's parser would be told, as fields of Megatron-Bridge's configuration. */
-import type { Asked, Told } from '../../megatron/rendered-field.ts';
+/** Translates flags of Megatron-LM to fields of the configuration of Megatron-Bridge. */
+import type { MegatronJob, RenderedField } from '../../megatron/rendered-field.ts';
 import type { Option } from '../../megatron/option-table.ts';
 import type { Json } from '../check.ts';
 
 /** By section and name. */
 export type Settings = Readonly<Record<string, Json>>;
-type Flag = Extract<Told, { readonly kind: 'flag' | 'default' }>;
+type Flag = Extract<RenderedField, { readonly kind: 'flag' | 'default' }>;
 
 /** Where the value of a flag goes as it is, to each of several fields. */
 const PLACES: Readonly<Record<string, string>> = {
@@ -149,15 +149,15 @@ const TORCH_TYPES: Readonly<Record<string, string>> = {
 };
 const inTorch = (values: readonly string[]): Json => ({ dtype: TORCH_TYPES[values[0] ?? ''] ?? '' });
 
-/** Where the configuration has another form than the command line. Nothing: something else says it. */
-const FORMS: Readonly<Record<string, (values: readonly string[], asked: Asked) => Settings>> = {
+/** Flags whose field has another form. An empty result: another field sets it. */
+const FORMS: Readonly<Record<string, (values: readonly string[], job: MegatronJob) => Settings>> = {
   '--group-query-attention': () => ({}),
   '--spec': () => ({}),
-  // Which class makes the model, and which functions it has, is told beside the settings.
+  // The class that makes the model, and its functions, are rendered beside the settings.
   '--multi-latent-attention': () => ({ 'model.multi_latent_attention': true }),
   // There is a table of positions for the tokens of a sample; one of another length is refused.
   '--max-position-embeddings': () => ({}),
-  // The parser's flag says the opposite of the field.
+  // The flag of the parser is the opposite of the field.
   '--untie-embeddings-and-output-weights': () => ({ 'model.share_embeddings_and_output_weights': false }),
   '--window-size': ([window = '']) => ({ 'model.window_size': { tuple: window.split(',').map(Number) } }),
   '--window-attn-skip-freq': ([every]) => ({ 'model.window_attn_skip_freq': Number(every) }),
@@ -174,7 +174,7 @@ const FORMS: Readonly<Record<string, (values: readonly string[], asked: Asked) =
   '--cuda-graph-scope': (scopes) => ({ 'model.cuda_graph_scope': scopes }),
   '--cuda-graph-modules': (modules) => ({ 'model.cuda_graph_modules': modules }),
   '--deterministic-mode': () => ({ 'model.deterministic_mode': true, 'model.cross_entropy_loss_fusion': false }),
-  // The parser fuses accumulation unless told, which the deferred gradient needs; models of Megatron-Bridge do where they can, and hybrids do not.
+  // The parser fuses accumulation by default, which the deferred gradient needs. Models of Megatron-Bridge fuse where they can, and hybrids do not.
   '--defer-embedding-wgrad-compute': () => ({
     'model.defer_embedding_wgrad_compute': true,
     'model.gradient_accumulation_fusion': true,
@@ -184,7 +184,7 @@ const FORMS: Readonly<Record<string, (values: readonly string[], asked: Asked) =
   '--mock-data': () => ({ 'dataset.blend': null }),
   '--data-path': (parts) => ({ 'dataset.blend': blend(parts) }),
   ...Object.fromEntries(
-    // Said together by the section of their own (precision.ts).
+    // precision.ts sets these together.
     ['--bf16', '--fp16', '--fp8-format', '--fp8-recipe', '--fp4-format', '--fp4-recipe'].map((flag) => [
       flag,
       (): Settings => ({}),
@@ -195,7 +195,7 @@ const FORMS: Readonly<Record<string, (values: readonly string[], asked: Asked) =
 /** Lists of one, where the field wants the one. */
 const ALONE = new Set(['--cp-comm-type', '--moe-router-load-balancing-type', '--moe-aux-loss-coeff']);
 
-function layersWithExperts(shape: Asked['shape']): Json {
+function layersWithExperts(shape: MegatronJob['shape']): Json {
   const dense = shape?.experts?.denseLayers ?? 0;
   return Array.from({ length: shape?.layers ?? 0 }, (_, layer) => (layer < dense ? 0 : 1));
 }
@@ -208,11 +208,11 @@ function blend(parts: readonly string[]): Json {
   return { tuple: [prefixes, weights] };
 }
 
-/** What the flag sets; undefined where the configuration has nothing for it. */
-export function settingsOfFlag({ flag, values }: Flag, asked: Asked): Settings | undefined {
+/** The fields that a flag sets; undefined if the configuration has no equivalent. */
+export function settingsOfFlag({ flag, values }: Flag, job: MegatronJob): Settings | undefined {
   const form = FORMS[flag];
-  if (form !== undefined) return form(values, asked);
-  const option = asked.release.options.get(flag);
+  if (form !== undefined) return form(values, job);
+  const option = job.release.options.get(flag);
   const places = PLACES[flag]?.split(' ');
   if (option === undefined || places === undefined) return undefined;
   const value = valueOf(option, { values, isAlone: ALONE.has(flag) });

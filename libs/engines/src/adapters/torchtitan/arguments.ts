@@ -1,11 +1,11 @@
-/** Which arguments of the user's may stand behind what is rendered? */
+/** Checks which arguments of the user can follow the rendered ones. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { EngineRefusal } from '../../engine-refusal.ts';
 import { argumentRefusal, commandRefusal } from '../arguments.ts';
 import module from './options-v0.3.0.json' with { type: 'json' };
 import toml from './options-v0.2.2.json' with { type: 'json' };
 
-/** Beginnings of options, and what of the job says them. */
+/** Prefixes of options, and the field of the job that sets them. */
 const OWNERS: readonly (readonly [string, string])[] = [
   ['module', 'the rendered configuration'],
   ['config', 'the rendered configuration'],
@@ -57,6 +57,7 @@ function ownerOf(option: string): string | undefined {
   return best === undefined || best[1] === '' ? undefined : best[1];
 }
 
+/** The refusal of the first argument of the user that cannot stay; undefined if all can. */
 export function argumentsRefusal({ engine }: EffectiveSpec, isToml: boolean): EngineRefusal | undefined {
   return (
     commandRefusal(engine.command ?? [], ownerOf) ??

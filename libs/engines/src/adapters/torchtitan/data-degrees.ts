@@ -1,4 +1,4 @@
-/** Over how many ranks does TorchTitan shard states, and how many copies does it keep? */
+/** TorchTitan's degrees of sharding and of replication. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { ParallelLayout } from '@coxswain/layout';
 import type { EngineRefusal } from '../../engine-refusal.ts';
@@ -9,6 +9,7 @@ export interface DataDegrees {
   readonly replicate: number;
 }
 
+/** TorchTitan's data-parallel degrees for a layout. */
 export function dataDegrees(layout: ParallelLayout): DataDegrees {
   const { dataParallelDegree, contextParallelDegree = 1 } = layout;
   if (!isSharded(layout)) return { shard: 1, replicate: dataParallelDegree };

@@ -1,4 +1,4 @@
-/** Which of TorchTitan's models has the sizes of the job's? */
+/** Finds the TorchTitan model that has the sizes of the job. */
 import type { EffectiveSpec, ModelSpec } from '@coxswain/api-types';
 import type { ModelShape } from '@coxswain/layout';
 import type { EngineRefusal } from '../../engine-refusal.ts';
@@ -20,18 +20,18 @@ const FAMILY_OF_TYPE: Readonly<Record<string, Family>> = {
   qwen3_moe: 'qwen3',
   deepseek_v3: 'deepseek_v3',
 };
-/** By how the name of a preset begins. */
+/** By prefix of the preset’s name. */
 const FAMILY_OF_PRESET: readonly (readonly [RegExp, Family])[] = [
   [/^(llama|maxtext-\d+b$)/, 'llama3'],
   [/^(mixtral|qwen3-)/, 'qwen3'],
   [/^deepseek-v3/, 'deepseek_v3'],
 ];
 
-/** Undefined where the words name a model of another kind. */
-function familyOf(words: ModelSpec, shape: ModelShape): Family | undefined {
-  const type = words.huggingFace?.['model_type'];
+/** Undefined if the spec names a model of another kind. */
+function familyOf(spec: ModelSpec, shape: ModelShape): Family | undefined {
+  const type = spec.huggingFace?.['model_type'];
   if (typeof type === 'string') return FAMILY_OF_TYPE[type];
-  const preset = presetOf(words);
+  const preset = presetOf(spec);
   if (preset !== undefined) return FAMILY_OF_PRESET.find(([beginning]) => beginning.test(preset))?.[1];
   if (shape.latentAttention !== undefined) return 'deepseek_v3';
   return shape.experts === undefined ? 'llama3' : 'qwen3';
@@ -51,17 +51,18 @@ const NOT_HAD: readonly (readonly [keyof ModelShape, (shape: ModelShape) => bool
   ['layerPattern', ({ layerPattern }) => layerPattern === undefined],
 ];
 
-export function modelRefusal({ model: words, engine }: EffectiveSpec): EngineRefusal | undefined {
-  if (engine.recipe !== undefined || words === undefined) return undefined;
-  const shape = modelOfJob(words)?.model;
-  // Words that mean no model are refused by themselves, whatever the engine.
+/** Refuses a model that TorchTitan does not have; undefined if a recipe brings the model. */
+export function modelRefusal({ model: spec, engine }: EffectiveSpec): EngineRefusal | undefined {
+  if (engine.recipe !== undefined || spec === undefined) return undefined;
+  const shape = modelOfJob(spec)?.model;
+  // A model that cannot be read is refused elsewhere, for every engine.
   if (shape === undefined) return undefined;
-  const family = familyOf(words, shape);
+  const family = familyOf(spec, shape);
   if (family === undefined) return lacksModel('model', 'torchtitan has no model of this kind');
   const strange = NOT_HAD.find(([, isHad]) => !isHad(shape))?.[0];
   if (strange !== undefined)
     return lacksModel(`model.${strange}`, `torchtitan's ${family} has no model.${strange} ${String(shape[strange])}`);
-  return wrongParts(family, shape) ?? wrongRope(words);
+  return wrongParts(family, shape) ?? wrongRope(spec);
 }
 
 function wrongParts(family: Family, { experts, latentAttention }: ModelShape): EngineRefusal | undefined {
@@ -92,18 +93,21 @@ function lacksModel(field: string, why: string): EngineRefusal {
   return { rule: 'engine-lacks-model', field, why, fallback: RECIPE };
 }
 
-function wrongRope(words: ModelSpec): EngineRefusal | undefined {
-  const kind = ropeKindOf(words);
+function wrongRope(spec: ModelSpec): EngineRefusal | undefined {
+  const kind = ropeKindOf(spec);
   if (kind === undefined || kind === 'llama3') return undefined;
   return lacksModel('model.huggingFace.rope_scaling', `positions scaled as ${JSON.stringify(kind)} are not rendered`);
 }
 
-/** Rotary positions are no size: as a config.json says, as Llama 2 and 3 have them, else as Llama 3 without scaling. */
-function ropeOf(words: ModelSpec): Readonly<Record<string, Json>> {
-  const scaling = ropeScalingOf(words);
+/**
+ * Rotary positions are no size: they come from config.json, from the preset (Llama 2 and 3), or are those of Llama 3 without
+ * scaling.
+ */
+function ropeOf(spec: ModelSpec): Readonly<Record<string, Json>> {
+  const scaling = ropeScalingOf(spec);
   return given<Json>({
-    theta: rotaryBaseOf(words) ?? (words.huggingFace === undefined ? 500_000 : 10_000),
-    scaling: ropeKindOf(words) === 'llama3' ? 'llama' : undefined,
+    theta: rotaryBaseOf(spec) ?? (spec.huggingFace === undefined ? 500_000 : 10_000),
+    scaling: ropeKindOf(spec) === 'llama3' ? 'llama' : undefined,
     scaling_factor: numberOf(scaling?.['factor']),
     low_freq_factor: numberOf(scaling?.['low_freq_factor']),
     high_freq_factor: numberOf(scaling?.['high_freq_factor']),
@@ -115,27 +119,27 @@ function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** The sizes as the module reads them; undefined where the job has no model. */
-export function modelOf(spec: EffectiveSpec): Readonly<Record<string, Json>> | undefined {
-  const { model: words } = spec;
-  const shape = words === undefined ? undefined : modelOfJob(words)?.model;
-  if (words === undefined || shape === undefined) return undefined;
+/** The sizes as the module reads them; undefined if the job has no model. */
+export function modelOf(job: EffectiveSpec): Readonly<Record<string, Json>> | undefined {
+  const { model: spec } = job;
+  const shape = spec === undefined ? undefined : modelOfJob(spec)?.model;
+  if (spec === undefined || shape === undefined) return undefined;
   const { experts, latentAttention: latent } = shape;
   return given<Json>({
-    family: spec.engine.recipe === undefined ? familyOf(words, shape) : undefined,
+    family: job.engine.recipe === undefined ? familyOf(spec, shape) : undefined,
     layers: shape.layers,
     hidden_size: shape.hiddenSize,
     ffn_hidden_size: shape.ffnHiddenSize,
     attention_heads: shape.attentionHeads,
     key_value_heads: shape.keyValueHeads,
     head_dim: shape.headDim,
-    head_norms: hasHeadNorms(words),
+    head_norms: hasHeadNorms(spec),
     vocabulary_size: shape.vocabularySize,
     tied_embeddings: shape.tiedEmbeddings,
-    sequence_length: words.sequenceLength,
-    rope: ropeOf(words),
-    precision: quantizationOf(spec),
-    experts: experts === undefined ? undefined : expertsOf(spec, experts),
+    sequence_length: spec.sequenceLength,
+    rope: ropeOf(spec),
+    precision: quantizationOf(job),
+    experts: experts === undefined ? undefined : expertsOf(job, experts),
     latent_attention:
       latent === undefined
         ? undefined

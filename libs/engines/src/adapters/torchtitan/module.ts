@@ -4,11 +4,11 @@ import type { ParallelLayout } from '@coxswain/layout';
 import type { EngineRefusal } from '../../engine-refusal.ts';
 import { dataPathOf, inside } from '../../paths.ts';
 import { literally } from '../../rendering.ts';
-import { type Check, given, type Json, lacking } from '../check.ts';
+import { type Check, given, type Json, rejectUnsupported } from '../check.ts';
 import { modelOf, modelRefusal } from './model.ts';
 import program from './module.generated.json' with { type: 'json' };
 import { settingsOf } from './settings.ts';
-import type { Told } from './rendered-files.ts';
+import type { RenderedFiles } from './rendered-files.ts';
 
 /** Name of the Python module, and of its file. */
 const MODULE = 'coxswain_torchtitan';
@@ -17,7 +17,7 @@ const NO_SAVE_DIRECTORY = '/tmp/torchtitan';
 /** Positions of a block of FlexAttention's mask. */
 const MASK_BLOCK = 128;
 
-const WORDS = lacking('torchtitan v0.3.0', [
+const FIELDS = rejectUnsupported('torchtitan v0.3.0', [
   {
     field: 'layout.sequence.contextAlgorithm',
     valueOf: ({ layout }) => layout.sequence?.contextAlgorithm,
@@ -38,8 +38,9 @@ const WORDS = lacking('torchtitan v0.3.0', [
   },
 ]);
 
+/** Checks for releases from 0.3.0 on. */
 export const MODULE_REFUSALS: readonly Check[] = [
-  WORDS,
+  FIELDS,
   modelRefusal,
   wrongModel,
   wrongSequence,
@@ -106,7 +107,7 @@ function wrongData({ engine, data }: EffectiveSpec): EngineRefusal | undefined {
 }
 
 /** The job as the module reads it (engines/torchtitan/coxswain_torchtitan.py). */
-function said(spec: EffectiveSpec): Readonly<Record<string, Json>> {
+function moduleInput(spec: EffectiveSpec): Readonly<Record<string, Json>> {
   const { engine, layout, data } = spec;
   const settings = {
     ...settingsOf(spec, 'lm_head'),
@@ -123,7 +124,10 @@ function said(spec: EffectiveSpec): Readonly<Record<string, Json>> {
   });
 }
 
-/** Settings that 0.2 does not have. Steps are told by the hook and by lines; a file for each rank would grow on the claim of checkpoints. */
+/**
+ * Settings that 0.2 does not have. The hook and the log lines report steps; a file for each rank would grow on the checkpoint
+ * claim.
+ */
 function own(layout: ParallelLayout): Readonly<Record<string, Json>> {
   return given<Json>({
     'parallelism.enable_sequence_parallel': layout.sequence?.sequenceParallel ?? false,
@@ -168,10 +172,10 @@ function dataOf(spec: EffectiveSpec): Readonly<Record<string, Json>> | undefined
 const RUNNER = ['python3', `$(${RANK_ENV.engineFiles})/${MODULE}.py`] as const;
 
 /** The module is a program too: it runs TorchTitan with the directory of its files on Python's path. A program of the user's finds it there by itself. */
-export function renderModule(spec: EffectiveSpec): Told {
+export function renderModule(spec: EffectiveSpec): RenderedFiles {
   const { engine, checkpoint } = spec;
   const folder = checkpoint === undefined ? NO_SAVE_DIRECTORY : `$(${RANK_ENV.saveDirectory})`;
-  const text = `${JSON.stringify(said(spec), undefined, 2)}\n`;
+  const text = `${JSON.stringify(moduleInput(spec), undefined, 2)}\n`;
   return {
     command: [
       ...(engine.command?.map(literally) ?? RUNNER),

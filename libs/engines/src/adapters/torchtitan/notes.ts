@@ -1,6 +1,6 @@
-/** What TorchTitan does in its own way, for whoever reads what is run. */
+/** Notes on what TorchTitan does differently from what a reader of the job expects. */
 import type { EffectiveSpec } from '@coxswain/api-types';
-import { idleWords } from '../ignored-fields.ts';
+import { ignoredFields } from '../ignored-fields.ts';
 
 interface Note {
   readonly applies: (spec: EffectiveSpec, isToml: boolean) => boolean;
@@ -28,15 +28,15 @@ const NOTES: readonly Note[] = [
   },
   {
     applies: ({ layout }) => layout.checkpointPolicy?.format !== undefined,
-    text: 'Checkpoints are DCP whatever is said: any other layout can load them.',
+    text: 'Checkpoints are always DCP: every layout can load them.',
   },
   {
     applies: ({ layout }) => layout.pipeline?.vocabulary !== undefined,
-    text: 'Embedding and output are on the end stages whatever is said.',
+    text: 'Embedding and output are always on the end stages.',
   },
   {
     applies: ({ layout }) => layout.states?.optimizer !== undefined,
-    text: 'AdamW is what is taken whatever is said.',
+    text: 'The optimizer is always AdamW.',
   },
   {
     applies: ({ engine, training }) => engine.recipe !== undefined && training !== undefined,
@@ -45,7 +45,7 @@ const NOTES: readonly Note[] = [
   {
     applies: ({ model, engine }) =>
       model?.preset === undefined && model?.huggingFace === undefined && engine.recipe === undefined,
-    text: 'Sizes alone do not say rotary positions: those of Llama 3, without scaling, are taken.',
+    text: 'Sizes alone do not define rotary positions: TorchTitan uses those of Llama 3, without scaling.',
   },
   {
     applies: ({ layout }, isToml) => !isToml && layout.kernel?.attentionMask !== undefined,
@@ -61,7 +61,7 @@ const NOTES: readonly Note[] = [
   },
   {
     applies: ({ layout }) => layout.pipelineParallelDegree > 1,
-    text: 'Only ranks of the last stage know the loss; the lines of others say -1.',
+    text: 'Only ranks of the last stage know the loss; other ranks log -1.',
   },
   {
     applies: ({ engine }, isToml) => !isToml && engine.command !== undefined,
@@ -77,7 +77,8 @@ const NOTES: readonly Note[] = [
   },
 ];
 
+/** The notes that apply to a job. */
 export function notesOf(spec: EffectiveSpec, isToml: boolean): readonly string[] {
   const told = NOTES.filter(({ applies }) => applies(spec, isToml)).map(({ text }) => text);
-  return [...told, ...idleWords(spec.layout)];
+  return [...told, ...ignoredFields(spec.layout)];
 }

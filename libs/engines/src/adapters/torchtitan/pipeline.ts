@@ -1,4 +1,4 @@
-/** Which part of the model is on which stage, and in which order do passes run? */
+/** Renders the stages of a pipeline and the order of its passes. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { ParallelLayout } from '@coxswain/layout';
 import type { EngineRefusal } from '../../engine-refusal.ts';
@@ -67,7 +67,7 @@ function layersOfStages({ layout, model }: EffectiveSpec): readonly number[] | u
   return Array.from({ length: stages }, (_, stage) => Math.floor((layers + stages - 1 - stage) / stages));
 }
 
-/** What of the pipeline PyTorch or TorchTitan would refuse, or could not be told. */
+/** Refuses pipelines that PyTorch or TorchTitan would refuse, or that cannot be rendered. */
 export function pipelineRefusal(spec: EffectiveSpec): EngineRefusal | undefined {
   if (spec.layout.pipelineParallelDegree === 1) return refusedWithoutPipeline(spec.layout);
   return wrongChunks(spec.layout) ?? wrongStages(spec.layout) ?? wrongModel(spec) ?? wrongPasses(spec);
@@ -82,7 +82,7 @@ function refusedWithoutPipeline({ pipeline }: ParallelLayout): EngineRefusal | u
   return {
     rule: 'pipeline-needs-stages',
     field: `layout.pipeline.${field}`,
-    why: `layout.pipeline.${field} says how a pipeline runs, and layout.pipelineParallelDegree is 1`,
+    why: `layout.pipeline.${field} describes a pipeline, and layout.pipelineParallelDegree is 1`,
     fallback: `leave layout.pipeline.${field} out`,
   };
 }
@@ -117,7 +117,7 @@ function wrongStages({ pipeline }: ParallelLayout): EngineRefusal | undefined {
     rule: 'torchtitan-stages',
     field: `layout.pipeline.stages.${strange}`,
     why: 'torchtitan has the embedding in the first stage, the output in the last and multi-token prediction in none',
-    fallback: 'say embedding of the first stage and loss of the last, and no mtpLayers',
+    fallback: 'give embedding to the first stage and loss to the last, and no mtpLayers',
   };
 }
 
@@ -135,7 +135,7 @@ function wrongModel({ layout, model }: EffectiveSpec): EngineRefusal | undefined
   return {
     rule: 'torchtitan-stages',
     field: 'layout.pipeline.chunksPerRank',
-    why: 'torchtitan makes two chunks of a rank where nobody says what is in them',
+    why: 'torchtitan makes two chunks per rank if the job does not give their content',
     fallback: 'give model, or layout.pipeline.stages',
   };
 }

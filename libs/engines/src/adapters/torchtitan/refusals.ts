@@ -1,17 +1,17 @@
-/** What can no TorchTitan that is rendered for do of a job? */
+/** Refuses what no supported release of TorchTitan can do. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import { startFormats } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
 import { modelOfJob } from '../../model-of-job.ts';
-import { optimizersDiffer, ratesOutlastTraining, ratesRise } from '../../training-checks.ts';
-import { type Check, lacking, needs } from '../check.ts';
+import { rejectTwoOptimizers, rejectLongSchedule, rejectRisingRate } from '../../training-checks.ts';
+import { type Check, rejectUnsupported, requirePart } from '../check.ts';
 import { dataDegrees, dataRefusal } from './data-degrees.ts';
 import { pipelineRefusal } from './pipeline.ts';
 
 const ENGINE = 'torchtitan';
 
 /** torchtitan/components/optimizer: Adam and AdamW; a mask is causal within each document. */
-const WORDS = lacking(ENGINE, [
+const FIELDS = rejectUnsupported(ENGINE, [
   {
     field: 'training.optimizer.name',
     valueOf: ({ training }) => training?.optimizer?.name,
@@ -86,9 +86,10 @@ const WORDS = lacking(ENGINE, [
   },
 ]);
 
+/** Checks of a job, in the order in which they refuse. */
 export const REFUSALS: readonly Check[] = [
-  needs(ENGINE, 'training', 'set training'),
-  WORDS,
+  requirePart(ENGINE, 'training', 'set training'),
+  FIELDS,
   wrongRate,
   dataRefusal,
   wrongRecipe,
@@ -97,13 +98,13 @@ export const REFUSALS: readonly Check[] = [
   wrongTensor,
   pipelineRefusal,
   wrongOffload,
-  optimizersDiffer,
+  rejectTwoOptimizers,
   wrongPrecision,
 ];
 
 /** TorchTitan would shorten a warm-up and a decay that are longer than the training. */
 function wrongRate(spec: EffectiveSpec): ReturnType<Check> {
-  return spec.training && (ratesRise(spec.training) ?? ratesOutlastTraining(spec));
+  return spec.training && (rejectRisingRate(spec.training) ?? rejectLongSchedule(spec));
 }
 
 /** What is built into a model, which a recipe brings along. */
@@ -120,7 +121,7 @@ function wrongRecipe({ engine, layout }: EffectiveSpec): ReturnType<Check> {
     rule: 'recipe-has-the-model',
     field: `layout.${field}`,
     why: `layout.${field} is built into the model, which ${engine.recipe} brings along`,
-    fallback: `leave it out, and have the recipe say it`,
+    fallback: 'leave it out, and set it in the recipe',
   };
 }
 

@@ -1,4 +1,4 @@
 import type { RenderedEngine } from '../../rendering.ts';
 
 /** What differs between releases. */
-export type Told = Pick<RenderedEngine, 'command' | 'files'>;
+export type RenderedFiles = Pick<RenderedEngine, 'command' | 'files'>;

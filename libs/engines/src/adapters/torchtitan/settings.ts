@@ -1,4 +1,4 @@
-/** What both ways of configuring TorchTitan are told alike, by the dotted names that its options have in either. */
+/** Settings that the TOML file and the Python module share, by the dotted names of their options. */
 import { type EffectiveSpec, POD_PATHS, stepsOf } from '@coxswain/api-types';
 import { SAFETENSORS } from '@coxswain/checkpoint';
 import type { ParallelLayout } from '@coxswain/layout';
@@ -11,7 +11,7 @@ import { pipelineSettings } from './pipeline.ts';
 type Settings = Readonly<Record<string, Json>>;
 
 const SECONDS_PER_MINUTE = 60;
-/** Above every norm: TorchTitan has no word for gradients that are not clipped. */
+/** Above every norm: TorchTitan cannot switch clipping off. */
 const NO_CLIPPING = 1e30;
 const LOG_LINES = 100;
 const MAX_STEPS_PER_LINE = 10;
@@ -109,7 +109,10 @@ function communicationSettings({ communication }: ParallelLayout): Settings {
   return { 'comm.init_timeout_seconds': seconds, 'comm.train_timeout_seconds': seconds };
 }
 
-/** Nothing is deleted: the catalogue of checkpoints says what may go. The last one can be resumed from, as every one. */
+/**
+ * TorchTitan deletes no checkpoint: the catalogue decides about retention. A job can resume from the last checkpoint, as from
+ * every other.
+ */
 function checkpointSettings({ checkpoint, initialWeights, layout }: EffectiveSpec): Settings {
   const begins = initialWeights === undefined ? undefined : inside(POD_PATHS.initialWeights, initialWeights.path);
   return given<Json>({
@@ -124,7 +127,7 @@ function checkpointSettings({ checkpoint, initialWeights, layout }: EffectiveSpe
   });
 }
 
-/** Each line of a step waits for the device, and says the loss: a hundred of them, or one in ten steps. */
+/** Each step line synchronises with the device to read the loss. So the job logs a hundred lines, or one in ten steps. */
 function logSettings(spec: EffectiveSpec): Settings {
   const steps = stepsOf(spec) ?? LOG_LINES * MAX_STEPS_PER_LINE;
   return {

@@ -4,10 +4,10 @@ import type { ParallelLayout } from '@coxswain/layout';
 import type { EngineRefusal } from '../../engine-refusal.ts';
 import { dataPathOf, inside } from '../../paths.ts';
 import { literally } from '../../rendering.ts';
-import { type Check, given, type Json, lacking } from '../check.ts';
+import { type Check, given, type Json, rejectUnsupported } from '../check.ts';
 import { presetOf } from '../../published-model.ts';
 import { settingsOf } from './settings.ts';
-import type { Told } from './rendered-files.ts';
+import type { RenderedFiles } from './rendered-files.ts';
 
 const FILE = 'torchtitan.toml';
 const ENGINE = 'torchtitan up to v0.2.2';
@@ -24,7 +24,7 @@ const FLAVOURS: Readonly<Record<string, readonly [string, string]>> = {
   'qwen3-235b-a22b': ['qwen3', '235B-A22B'],
 };
 
-const WORDS = lacking(ENGINE, [
+const FIELDS = rejectUnsupported(ENGINE, [
   {
     field: 'engine.recipe',
     valueOf: ({ engine }) => engine.recipe,
@@ -87,7 +87,8 @@ const WORDS = lacking(ENGINE, [
   },
 ]);
 
-export const TOML_REFUSALS: readonly Check[] = [WORDS, wrongFlavour, wrongCopies, wrongPieces, wrongData];
+/** Checks for releases up to 0.2.2. */
+export const TOML_REFUSALS: readonly Check[] = [FIELDS, wrongFlavour, wrongCopies, wrongPieces, wrongData];
 
 function flavourOf({ model }: EffectiveSpec): readonly [string, string] | undefined {
   const name = model === undefined ? undefined : presetOf(model);
@@ -201,7 +202,8 @@ function toml(settings: Readonly<Record<string, Json>>): string {
   return [...sections].map(([section, lines]) => `[${section}]\n${lines.join('\n')}\n`).join('\n');
 }
 
-export function renderToml(spec: EffectiveSpec): Told {
+/** The command and the TOML file of a job. */
+export function renderToml(spec: EffectiveSpec): RenderedFiles {
   const { engine, checkpoint } = spec;
   const text = toml({ ...settingsOf(spec, 'output'), ...own(spec) });
   const folder = checkpoint === undefined ? '/tmp/torchtitan' : `$(${RANK_ENV.saveDirectory})`;

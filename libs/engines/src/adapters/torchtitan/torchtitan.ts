@@ -2,7 +2,7 @@
 import { ENGINE_RELEASES, type EffectiveSpec, RANK_ENV } from '@coxswain/api-types';
 import { refused, type Rendering } from '../../rendering.ts';
 import { savedCheckpoints } from '../../saved-checkpoints.ts';
-import { beyondEngine } from '../unsupported-option.ts';
+import { unsupportedOption } from '../unsupported-option.ts';
 import { firstRefusal } from '../check.ts';
 import { userEnvironment } from '../user-environment.ts';
 import { argumentsRefusal } from './arguments.ts';
@@ -13,11 +13,12 @@ import { renderToml, TOML_REFUSALS } from './toml.ts';
 
 const NEWEST = ENGINE_RELEASES.torchtitan[0];
 
+/** Renders a job for TorchTitan. */
 export function renderTorchTitan(spec: EffectiveSpec): Rendering {
   const { engine, layout, checkpoint } = spec;
   const release = engine.release ?? NEWEST;
   const isToml = release?.startsWith('v0.2') === true;
-  const beyond = beyondEngine(isToml ? 'torchtitan-toml' : 'torchtitan', layout);
+  const beyond = unsupportedOption(isToml ? 'torchtitan-toml' : 'torchtitan', layout);
   const refusal =
     beyond ??
     firstRefusal([...REFUSALS, ...(isToml ? TOML_REFUSALS : MODULE_REFUSALS)], spec) ??
@@ -39,7 +40,7 @@ export function renderTorchTitan(spec: EffectiveSpec): Rendering {
   };
 }
 
-/** All of the state, in TorchTitan's own format, whatever weights the first epoch began with. */
+/** Loads the whole state, in TorchTitan's own format, whatever weights the first attempt started from. */
 const RESUME = [
   `--checkpoint.initial-load-path=$(${RANK_ENV.resumeFrom})`,
   '--checkpoint.no-initial-load-model-only',

@@ -1,8 +1,8 @@
 /** Jobs by chance, the same with each seed: some that this release can run, some that break one rule. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { EngineRefusal } from '../../engine-refusal.ts';
-import { argumentsOf, askedOf, variablesOf } from '../../adapters/megatron-lm.ts';
-import { megatronWords, wordRefusals } from '../megatron-arguments.ts';
+import { argumentsOf, toMegatronJob, variablesOf } from '../../adapters/megatron-lm.ts';
+import { megatronArguments, fieldRefusals } from '../megatron-arguments.ts';
 import type { MegatronRelease } from '../releases.ts';
 import { worldSize } from '@coxswain/layout';
 import { BROKEN_RULES, type BrokenRule } from './broken-rules.ts';
@@ -130,13 +130,13 @@ export function judgedSpec(
   name: string,
   { spec, release }: { readonly spec: EffectiveSpec; readonly release: MegatronRelease },
 ): JudgedJob {
-  const asked = askedOf(spec, { context: {}, release });
-  const told = megatronWords(asked);
+  const job = toMegatronJob(spec, { context: {}, release });
+  const fields = megatronArguments(job);
   return {
     name,
-    refusals: wordRefusals(asked, told),
-    args: argumentsOf(told),
-    env: variablesOf(told),
+    refusals: fieldRefusals(job, fields),
+    args: argumentsOf(fields),
+    env: variablesOf(fields),
     worldSize: worldSize(spec.layout),
   };
 }
