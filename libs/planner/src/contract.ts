@@ -170,23 +170,20 @@ export const PlanRequest = z
       context.addIssue({ code: 'custom', path: field.split('.'), message });
     };
     if ((request.model === undefined) === (request.modelShape === undefined)) {
-      refuse('model', 'exactly one of model and modelShape says what is trained; give one of them');
+      refuse('model', 'give exactly one of model and modelShape');
     }
     if (request.deadlineHours !== undefined && request.tokens === undefined) {
-      refuse('tokens', 'a deadline needs the tokens of the training; give tokens or leave deadlineHours out');
+      refuse('tokens', 'deadlineHours needs the tokens of the training; set tokens, or remove deadlineHours');
     }
     if (request.objective === 'gpus' && request.deadlineHours === undefined) {
-      refuse(
-        'deadlineHours',
-        'objective gpus asks for the fewest GPUs that meet a deadline; give tokens and deadlineHours',
-      );
+      refuse('deadlineHours', 'objective gpus needs a deadline; set deadlineHours and tokens');
     }
     const { islands, gpus, stagesInOneIsland } = request.cluster;
     const inIslands = islands?.reduce((sum, island) => sum + island.gpus, 0) ?? gpus;
     if (inIslands < gpus || (inIslands > gpus && stagesInOneIsland !== true)) {
       refuse(
         'cluster.islands',
-        `islands hold ${inIslands} GPUs and cluster.gpus is ${gpus}; list every island, or correct cluster.gpus`,
+        `islands have ${inIslands} GPUs together, but cluster.gpus is ${gpus}; list every island, or correct cluster.gpus`,
       );
     }
   })

@@ -69,22 +69,22 @@ function reasonOf(run: RunFacts, counts: readonly number[], resolved: Allowed): 
   const used = counts.flatMap((count, index) => (count > 0 ? [index] : []));
   const differ = differencesOf(run, used);
   if (differ === undefined)
-    return ': the islands are alike, so no stage has fewer layers than the ends of the model ask for.';
+    return ': the islands have equal GPUs and networks, so only embedding and loss decide how many layers a stage has.';
   const even = withoutStages(run.candidate);
   const evenS = stepOf(run, even);
   if (run.candidate.stages !== undefined) {
     const ownS = stepOf(run, run.candidate);
     if (secondsOf(evenS) === secondsOf(ownS)) return `: ${differ}, by so little that even stages would take as long.`;
-    return `: ${differ}, so that even stages would take ${secondsOf(evenS)} a step instead of ${secondsOf(ownS)}.`;
+    return `: ${differ}, so even stages would take ${secondsOf(evenS)} per step instead of ${secondsOf(ownS)}.`;
   }
   const balancedS = stepOf(run, { ...even, stages: balancedOf(run) });
   if (balancedS > evenS * WORTH_SAYING) return `: ${differ}, by too little to move layers.`;
-  const faster = `with layers by speed a step would take ${secondsOf(balancedS)} instead of ${secondsOf(evenS)}`;
+  const faster = `with layers balanced by speed, a step would take ${secondsOf(balancedS)} instead of ${secondsOf(evenS)}`;
   if (mayBeUneven(resolved)) {
     const isTied = balancedS * (1 + PAIRED_ERROR_PCT / 100) >= evenS;
-    return `: ${differ}; ${faster}${isTied ? ', which is less than predictions can tell apart' : ''}.`;
+    return `: ${differ}; ${faster}${isTied ? ', which is within the prediction error' : ''}.`;
   }
-  return `: ${differ}, but uneven stages may not be chosen (the engine takes none, or the request leaves none open); ${faster}.`;
+  return `: ${differ}, but the engine or the request does not allow uneven stages; ${faster}.`;
 }
 
 /** Seconds of a step are shown in three digits. */

@@ -69,7 +69,7 @@ export function predictMemory(run: RunFacts, options: MemoryOptions = {}): Memor
     marginBytes: capacityBytes - deviceUsedBytes,
     sentence: fitsHost
       ? sentenceOf(verdict, deviceUsedBytes, capacityBytes)
-      : `offloads ${gib(hostBytesPerGpu)} GiB per GPU, and the host has ${gib(hostCapacityBytes)} for each: does not fit`,
+      : `offloads ${gib(hostBytesPerGpu)} GiB per GPU, but the host has ${gib(hostCapacityBytes)} GiB per GPU: does not fit`,
   };
 }
 

@@ -41,8 +41,8 @@ function fewerGpus(resolved: ResolvedRequest, limits: SearchLimits, best: Plan |
   const of = counted(run.cluster.gpus);
   const sentence =
     askedS === undefined
-      ? `${counted(gpus)} GPUs of the ${of} can train it, at ${rounded(plan.prediction.stepTimeS)} s a step`
-      : `${counted(gpus)} GPUs are faster than ${of}: ${rounded(plan.prediction.stepTimeS)} s a step instead of ${rounded(askedS)}`;
+      ? `${counted(gpus)} of the ${of} GPUs can train the model, at ${rounded(plan.prediction.stepTimeS)} s per step`
+      : `${counted(gpus)} GPUs are faster than ${of}: ${rounded(plan.prediction.stepTimeS)} s per step instead of ${rounded(askedS)} s`;
   return [{ kind: 'fewerGpus', sentence, globalBatchSize: run.globalBatchSize, plan }];
 }
 
@@ -64,8 +64,8 @@ function otherBatch(resolved: ResolvedRequest, limits: SearchLimits, best: Plan 
   const stepS = rounded(plan.prediction.stepTimeS);
   const sentence =
     askedS === undefined
-      ? `a global batch of ${counted(batch)} can be trained on all of them, at ${stepS} s a step`
-      : `a global batch of ${counted(batch)} takes ${stepS} s a step instead of ${rounded(askedS)} with ${counted(run.globalBatchSize)}`;
+      ? `a global batch of ${counted(batch)} can be trained on all GPUs, at ${stepS} s per step`
+      : `a global batch of ${counted(batch)} takes ${stepS} s per step instead of ${rounded(askedS)} s with ${counted(run.globalBatchSize)}`;
   return [{ kind: 'otherBatch', sentence, globalBatchSize: batch, plan }];
 }
 

@@ -41,8 +41,8 @@ function relaxDeadline(request: PlanRequest, { trainingHours = 0, gpus }: Plan):
   const { deadlineHours = 0 } = request;
   const fewest = Math.ceil((gpus * trainingHours) / deadlineHours);
   return [
-    `raise deadlineHours from ${counted(deadlineHours)} to ${counted(Math.ceil(trainingHours))}, which the closest layout takes`,
-    `use more GPUs: the same work takes at least ${counted(fewest)} of this type instead of ${counted(gpus)}`,
+    `raise deadlineHours from ${counted(deadlineHours)} to ${counted(Math.ceil(trainingHours))}, the training time of the closest layout`,
+    `use more GPUs: the same work needs at least ${counted(fewest)} of this type instead of ${counted(gpus)}`,
     ...relaxPins(request),
   ];
 }
@@ -59,7 +59,7 @@ function relaxMemory(
   const { request } = resolved;
   return [
     moreGpus(resolved, limits),
-    ...(request.allow?.offload === false ? ['allow offload: optimizer states can live in host memory'] : []),
+    ...(request.allow?.offload === false ? ['set allow.offload to true: host memory can hold optimizer states'] : []),
     ...relaxPins(request),
     ...(request.sequenceLength > SHORT_SEQUENCE && isOfTokens(closest)
       ? [`shorten sequenceLength from ${counted(request.sequenceLength)}`]
@@ -89,7 +89,7 @@ function moreGpus(resolved: ResolvedRequest, limits: SearchLimits): string {
 
 function relaxPins(request: PlanRequest): string[] {
   const pins = Object.keys(request.pinned ?? {});
-  return pins.length === 0 ? [] : [`leave ${pins.join(', ')} open instead of pinned`];
+  return pins.length === 0 ? [] : [`do not pin ${pins.join(', ')}`];
 }
 
 /** The least of a few multiples of the GPUs that holds the model. */

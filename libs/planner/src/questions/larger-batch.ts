@@ -60,8 +60,8 @@ function sentenceOf(asked: Batch, larger: Batch): string {
   const times = larger.batch / asked.batch;
   const gain = ((times * askedS) / largerS).toFixed(1);
   return (
-    `a global batch of ${counted(larger.batch)} takes ${rounded(largerS)} s a step instead of ${rounded(askedS)} with ${counted(asked.batch)}: ` +
-    `${gain} times the samples a second${onceOf(asked.plan, larger.plan)}; the weights are updated ${SHARES[times]} as often for as many tokens`
+    `a global batch of ${counted(larger.batch)} takes ${rounded(largerS)} s per step instead of ${rounded(askedS)} s with ${counted(asked.batch)}: ` +
+    `${gain} times the samples per second${onceOf(asked.plan, larger.plan)}; the weights are updated ${SHARES[times]} as often for the same number of tokens`
   );
 }
 
@@ -82,7 +82,7 @@ function onceOf(asked: Plan, larger: Plan): string {
   const what = ONCE.get(most.part);
   const isMost = 2 * most.seconds > asked.prediction.stepTimeS;
   if (what === undefined || !isMost || Math.abs(again / most.seconds - 1) > SAME_SHARE) return '';
-  return `, since ${rounded(most.seconds)} s of either ${what}`;
+  return `, because ${rounded(most.seconds)} s of each step ${what}`;
 }
 
 const SAME_SHARE = 0.05;

@@ -41,9 +41,9 @@ export function tooLargeNear(near: Neighbourhood, answer: CandidateLayout, peakB
     const hostBytes = hostCapacityBytesOf(run.cluster);
     const name = nameOf(near.run, candidate);
     if (hostBytesPerGpu > hostBytes)
-      return `${name} offloads ${gib(hostBytesPerGpu)} GiB per GPU, and the host has ${gib(hostBytes)} for each`;
+      return `${name} offloads ${gib(hostBytesPerGpu)} GiB per GPU, but the host has ${gib(hostBytes)} GiB per GPU`;
     if (peakAllocatedBytes > peakBytes)
-      return `${name} needs ${gib(peakAllocatedBytes)} GiB per GPU, and ${gib(peakBytes)} may be used`;
+      return `${name} needs ${gib(peakAllocatedBytes)} GiB per GPU, but ${gib(peakBytes)} GiB may be used`;
   }
   return undefined;
 }
@@ -54,7 +54,7 @@ export function tooSlowNear(
   { candidate, gpus }: { readonly candidate: CandidateLayout; readonly gpus: number },
   { peakBytes, stepTimeS }: SearchLimits,
 ): string | undefined {
-  const leaves = `per step, and the deadline leaves ${rounded(stepTimeS)}`;
+  const leaves = `per step, but the deadline allows ${rounded(stepTimeS)} s`;
   const own = runOnGpus(resolved, gpus);
   const ownS = predictRun({ ...own, candidate }).stepTimeS;
   if (ownS > stepTimeS) return `${nameOf(own, candidate)} takes ${rounded(ownS)} s ${leaves}`;

@@ -24,7 +24,7 @@ export function tensorInDomain(resolved: ResolvedRequest, limits: SearchLimits, 
   const domain = domainGpusOf(run.cluster);
   const blocks = domain > gpusPerNode ? `domains of ${counted(domain)} GPUs` : `nodes of ${counted(gpusPerNode)} GPUs`;
   const sentence =
-    `tensor groups of ${counted(tensor)} reach over ${blocks}, so that what they exchange in every layer takes the network: ` +
-    `${rounded(trafficS)} of ${rounded(askedS)} s a step; with groups of ${counted(layout.candidate.tensor)} a step takes ${rounded(plan.prediction.stepTimeS)} s`;
+    `tensor groups of ${counted(tensor)} span several ${blocks}, so the traffic of every layer crosses the network: ` +
+    `${rounded(trafficS)} of ${rounded(askedS)} s per step; with groups of ${counted(layout.candidate.tensor)}, a step takes ${rounded(plan.prediction.stepTimeS)} s`;
   return [{ kind: 'tensorInDomain', sentence, globalBatchSize: run.globalBatchSize, plan }];
 }

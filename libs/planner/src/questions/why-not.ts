@@ -37,7 +37,11 @@ export function whyNot(request: PlanRequest, asked: AskedLayout): WhyNotAnswer {
     return { verdict: 'doesNotFit', reason: memoryReason(prediction), ...answer };
   }
   if (best === undefined) {
-    return { verdict: 'outsideSearch', reason: 'it may just fit; no layout of the search fits safely', ...answer };
+    return {
+      verdict: 'outsideSearch',
+      reason: 'the layout fits only without the memory margin, and the search found no layout that fits with it',
+      ...answer,
+    };
   }
   return { ...comparison(request, { run, prediction }, best), ...answer };
 }
@@ -59,7 +63,7 @@ function memoryReason({ memory, peakGib, capacityGib, verdict }: Prediction): st
   const largest = [...worst.parts].sort((a, b) => b.gib - a.gib)[0];
   const needs = `stage ${worst.stage} needs ${peakGib.toFixed(1)} of ${capacityGib.toFixed(1)} GiB`;
   const most = largest === undefined ? '' : `, most of it ${largest.part} (${largest.gib.toFixed(1)} GiB)`;
-  return verdict === 'tight' ? `${needs}${most}, which leaves less than the margin` : `${needs}${most}`;
+  return verdict === 'tight' ? `${needs}${most}, which leaves less than the memory margin` : `${needs}${most}`;
 }
 
 interface Asked {
@@ -85,15 +89,19 @@ function comparison(
   if (ratio < 0 && isTied(request, ratio)) {
     return {
       verdict: 'tied',
-      reason: `${figure(mine)} ${what} against ${figure(theirs)} is within the ${PAIRED_ERROR_PCT} % by which layouts of one job are told apart, and the best one is simpler`,
+      reason: `${figure(mine)} ${what} against ${figure(theirs)} is within ${PAIRED_ERROR_PCT} %, the prediction error between layouts of one job, and the best layout is simpler`,
     };
   }
   const figures = `${figure(mine)} ${what} against ${figure(theirs)}`;
   if (ratio < 0) {
-    return { verdict: 'outsideSearch', reason: `it is better than what the search considers: ${figures}` };
+    return {
+      verdict: 'outsideSearch',
+      reason: `the layout is better than every layout that the search considers: ${figures}`,
+    };
   }
   const most = differenceOf(prediction, best.prediction)[0];
-  const where = most === undefined || request.objective === 'memory' ? '' : `; most of it ${spelled(most.part)}`;
+  const where =
+    most === undefined || request.objective === 'memory' ? '' : `; the largest difference is ${spelled(most.part)}`;
   return { verdict: 'worse', reason: `${(100 * ratio).toFixed(1)} % worse: ${figures}${where}` };
 }
 

@@ -23,7 +23,7 @@ export function whyNothing(
   const changes = advice.map(({ sentence }) => sentence);
   const pins = Object.entries(request.pinned ?? {}).map(([name, value]) => `${name} ${value}`);
   const or = changes.length === 0 ? '' : 'or ';
-  const pinned = pins.length === 0 ? [] : [`${or}leave ${pins.join(', ')} open instead of pinned`];
+  const pinned = pins.length === 0 ? [] : [`${or}do not pin ${pins.join(', ')}`];
   // What is too large is looked at for rules no further, and without limits was found to break one.
   const [first] = [...ruledOut.filter(isRule), ...ruledOut];
   if (first === undefined) return [`${what}: ${whyNoMesh(request, gpus)}`, ...changes, ...pinned].join('; ');
@@ -38,7 +38,7 @@ const DENSE_AXES = ['tensor', 'context', 'pipeline', 'data'] as const;
 function whyNoMesh({ pinned = {} }: PlanRequest, gpus: number): string {
   const degrees = DENSE_AXES.flatMap((axis) => (pinned[axis] === undefined ? [] : [{ axis, degree: pinned[axis] }]));
   const ranks = degrees.reduce((product, { degree }) => product * degree, 1);
-  if (gpus % ranks === 0) return 'the choices that are pinned or allowed go together in none';
+  if (gpus % ranks === 0) return 'no layout combines the pinned and allowed choices';
   const told = degrees.map(({ axis, degree }) => `${axis} ${degree}`).join(' x ');
   const [only] = degrees;
   if (degrees.length > 1 || only === undefined)

@@ -27,7 +27,7 @@ function pinnedDegrees(stack: string, pinned: PinnedAxes): readonly Violation[] 
   return wholeDegreesOf(stack).flatMap((name) => {
     const degree = pinned[name] ?? 1;
     if (degree === 1) return [];
-    const detail = `${name} ${degree} is nothing that ${stack} can be told; leave it out, or name another engine with stack`;
+    const detail = `${stack} does not support ${name} ${degree}; remove it, or name another engine with stack`;
     return [{ pointer: `/pinned/${name}`, detail }];
   });
 }
@@ -80,8 +80,8 @@ function isAmong(taken: readonly (string | number)[], value: string | number): b
 }
 
 function cannotBeTold(stack: string, what: string, taken: readonly (string | number)[]): string {
-  const instead = taken.length === 0 ? 'leave it out' : `it takes ${taken.join(', ')}`;
-  return `${what} is nothing that ${stack} can be told; ${instead}, or name another engine with stack`;
+  const instead = taken.length === 0 ? 'remove it' : `use one of ${taken.join(', ')}`;
+  return `${stack} does not support ${what}; ${instead}, or name another engine with stack`;
 }
 
 /**
@@ -97,11 +97,9 @@ function groupPins(engine: LayoutEngine, stack: string, { pinned = {}, cluster }
   if (shardGroup === undefined || hasGroups(engine, stack)) return [];
   const replicas = data === undefined ? Math.floor(cluster.gpus / (tensor * pipeline)) : data * context;
   if (shardGroup === replicas) return [];
-  const what = `shardGroup ${shardGroup} is nothing that ${stack} can be told`;
-  const why = `it shares states over all ranks that hold the same part of the model, ${replicas} here`;
-  return [
-    { pointer: '/pinned/shardGroup', detail: `${what}: ${why}; leave it out, or name another engine with stack` },
-  ];
+  const what = `${stack} does not support shardGroup ${shardGroup}`;
+  const why = `it shards states over all ranks that hold the same part of the model, ${replicas} here`;
+  return [{ pointer: '/pinned/shardGroup', detail: `${what}: ${why}; remove it, or name another engine with stack` }];
 }
 
 const HOST_PINS = [
@@ -115,14 +113,14 @@ function hostPins(engine: LayoutEngine, stack: string, pinned: PinnedAxes): read
     if (share === 0) return [];
     const asked = { memory: { offload: [{ what, fraction: share }] } };
     const refusal = refusalOf(engine, 'memory.offload.what', asked);
-    const instead = refusal === undefined ? whyNotInPart(engine, name, pinned) : 'leave it out';
+    const instead = refusal === undefined ? whyNotInPart(engine, name, pinned) : 'remove it';
     if (instead === undefined) return [];
-    const detail = `${name} ${share} is nothing that ${stack} can be told; ${instead}, or name another engine with stack`;
+    const detail = `${stack} does not support ${name} ${share}; ${instead}, or name another engine with stack`;
     return [{ pointer: `/pinned/${name}`, detail }];
   });
 }
 
-const ALL_OR_NONE = 'pin 1, for it puts all or none there';
+const ALL_OR_NONE = 'pin 1, because it offloads all or nothing';
 
 /**
  * DeepSpeed keeps activations on the host that it recomputes from, and a part of the optimizer from stage 3 on (runtime/zero/offload_config.py). What
@@ -137,9 +135,11 @@ function whyNotInPart(
     return engine === 'megatron-bridge' || OF_DEEPSPEED.has(engine) ? ALL_OR_NONE : undefined;
   if (!OF_DEEPSPEED.has(engine)) return undefined;
   if (name === 'offloadActivations')
-    return recompute === 'full' ? undefined : 'pin recompute full beside it, for it puts there what it recomputes from';
+    return recompute === 'full'
+      ? undefined
+      : 'also pin recompute full, because it offloads only the inputs of recomputed layers';
   const isWhole = offloadOptimizer === 1 || zeroStage === 3;
-  return isWhole ? undefined : 'pin zeroStage 3 beside a part of it, or put all of it there';
+  return isWhole ? undefined : 'pin 1, or also pin zeroStage 3';
 }
 
 const OF_DEEPSPEED: ReadonlySet<LayoutEngine> = new Set(['deepspeed', 'megatron-deepspeed', 'deep-optimizer-states']);

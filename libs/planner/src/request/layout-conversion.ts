@@ -255,7 +255,11 @@ function uncoveredChoices(layout: ParallelLayout): readonly Violation[] {
   }
   for (const [index, rule] of (layout.memory?.offload ?? []).entries()) {
     if (rule.what !== 'layers') continue;
-    uncovered(`/memory/offload/${index}/what`, 'layers', 'predict it as what: parameters with the share that is away');
+    uncovered(
+      `/memory/offload/${index}/what`,
+      'layers',
+      'predict it as what: parameters with the offloaded share as fraction',
+    );
   }
   const optimizer = layout.states?.optimizer;
   if (optimizer !== undefined && optimizer !== 'adamw') {

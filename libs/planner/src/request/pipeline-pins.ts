@@ -14,14 +14,19 @@ export function pipelinePins({ pinned = {} }: PlanRequest): readonly Violation[]
   const { schedule, chunks, pipeline } = pinned;
   if (pipeline === 1 && wantsPipeline(pinned)) {
     const what = schedule === undefined || schedule === '1f1b' ? `chunks ${chunks ?? 1}` : `schedule ${schedule}`;
-    return [{ pointer: '/pinned/pipeline', detail: `pipeline 1 has nothing for ${what}; leave one of them out` }];
+    return [
+      {
+        pointer: '/pinned/pipeline',
+        detail: `${what} needs at least 2 pipeline stages, but pipeline is 1; remove one of them`,
+      },
+    ];
   }
   if (schedule === undefined || chunks === undefined || hasChunks(schedule, chunks)) return [];
   const has = schedule === 'interleaved-1f1b' ? 'more than 1' : isVShaped(schedule) ? '2' : '1';
   return [
     {
       pointer: '/pinned/chunks',
-      detail: `schedule ${schedule} has ${has} chunks on a rank and not ${chunks}; leave one of them out`,
+      detail: `schedule ${schedule} needs ${has} chunks per rank, not ${chunks}; remove one of them`,
     },
   ];
 }

@@ -33,7 +33,7 @@ function expertPins({ pinned }: PlanRequest, model: ModelShape): readonly Violat
     if (degree === undefined) return [];
     const pointer = `/pinned/${name}`;
     if (model.experts === undefined && degree > 1)
-      return [{ pointer, detail: `${name} ${degree} divides experts, and the model has none; leave it out` }];
+      return [{ pointer, detail: `${name} ${degree} needs a model with experts, but the model has none; remove it` }];
     const count = model.experts?.count ?? 1;
     if (name === 'expert' && count % degree !== 0)
       return [
@@ -58,7 +58,7 @@ function missingFormat(precision: PlanRequest['precision'], gpus: readonly Named
   return [
     {
       pointer: '/precision',
-      detail: `${gpu.title} multiplies no ${precision}; it has ${formatsOf(gpu).join(', ')}`,
+      detail: `${gpu.title} does not support ${precision}; use one of ${formatsOf(gpu).join(', ')}`,
     },
   ];
 }

@@ -157,7 +157,7 @@ function clusterOf(
 function knownProfile(profile: ClusterProfile): ClusterProfile {
   const [unknown] = unknownConstantsOf(profile);
   if (unknown === undefined) return profile;
-  const detail = `"${unknown}" of profile "${profile.name}" is no constant of this planner: measure the cluster again with coxswain calibrate`;
+  const detail = `profile "${profile.name}" has a factor for "${unknown}", which is not a constant of this planner; measure the cluster again with coxswain calibrate`;
   throw new DomainError('INVALID_REQUEST', detail, [{ pointer: '/cluster/profile/factors', detail }]);
 }
 

@@ -28,11 +28,11 @@ export function countRuledOut(stats: SearchStats, rule: string, count: number, e
 /** Bytes are infinite where the host has not room for what is offloaded. */
 export function tooLarge(bytes: number, limit: number): string {
   if (bytes === Infinity) return 'offloads more than the memory of its host holds';
-  return `needs at least ${(bytes / GIB_BYTES).toFixed(1)} GiB per GPU, and ${(limit / GIB_BYTES).toFixed(1)} may be used`;
+  return `needs at least ${(bytes / GIB_BYTES).toFixed(1)} GiB per GPU, but ${(limit / GIB_BYTES).toFixed(1)} GiB may be used`;
 }
 
 export function tooSlow(seconds: number, limit: number): string {
-  return `takes at least ${seconds.toPrecision(3)} s per step, and the deadline leaves ${limit.toPrecision(3)}`;
+  return `takes at least ${seconds.toPrecision(3)} s per step, but the deadline allows ${limit.toPrecision(3)} s`;
 }
 
 /** Memory and the deadline exclude layouts that are legal. */
