@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { causeOfDeath } from './cause-of-death.ts';
+import { causeOfDeath } from './exit-error.ts';
 import type { PlannerQuestion, PlannerReady, PlannerReply } from './planner-question.ts';
 
 /**

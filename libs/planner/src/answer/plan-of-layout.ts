@@ -8,8 +8,8 @@ import type { MeasuredLayout } from '../search/kept-layouts.ts';
 import { layoutOfCandidate } from '../request/layout-conversion.ts';
 import { predictRun } from './predict-run.ts';
 import { meanOverGpus } from '../time/islands.ts';
-import { inWordsOf } from './words-of-engine.ts';
-import { whyStages } from './why-stages.ts';
+import { inWordsOf } from './layout-for-engine.ts';
+import { whyStages } from './explain-stages.ts';
 import { runOnGpus, stepsOf, type ResolvedRequest } from '../request/resolved-request.ts';
 
 const SECONDS_PER_HOUR = 3600;

@@ -2,13 +2,13 @@
 import type { Plan, PlanAnswer, PlanRequest, RuledOut } from '../contract.ts';
 import { assumptionsOf } from '../answer/assumptions.ts';
 import { adviceOf } from './advice.ts';
-import { toldLayouts } from '../answer/distinct-layouts.ts';
+import { toldLayouts } from '../answer/select-layouts.ts';
 import { calibrationSentence } from '../calibration/calibration-in-use.ts';
 import { closestPlanOf } from './closest-plan.ts';
 import { toldWithOneUnoffloaded } from './without-offload.ts';
 import { withNearExamples, type Answered } from './near-examples.ts';
 import { runOfLayout } from './predict.ts';
-import { whyNothing } from './why-nothing.ts';
+import { whyNothing } from './explain-no-layout.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
 import { resolveRequest, runOnGpus, type ResolvedRequest } from '../request/resolved-request.ts';
 import type { MeasuredLayout } from '../search/kept-layouts.ts';

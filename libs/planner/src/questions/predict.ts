@@ -3,7 +3,7 @@ import { DomainError } from '@coxswain/domain-error';
 import { layoutViolations, type LayoutViolation } from '@coxswain/layout';
 import { exchangesOfRun, type GroupExchange } from '../answer/exchanges-of-run.ts';
 import { predictRun } from '../answer/predict-run.ts';
-import { inWordsOfModels } from '../answer/words-of-engine.ts';
+import { inWordsOfModels } from '../answer/layout-for-engine.ts';
 import type { AskedLayout, PlanRequest, Prediction } from '../contract.ts';
 import type { RunFacts } from '../facts.ts';
 import { candidateOfLayout } from '../request/layout-conversion.ts';

@@ -5,7 +5,7 @@ import type { AskedLayout, Plan, PlanRequest, Prediction, WhyNotAnswer } from '.
 import { gpuCountsOf } from '../space/gpu-counts.ts';
 import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
-import { toldLayouts } from '../answer/distinct-layouts.ts';
+import { toldLayouts } from '../answer/select-layouts.ts';
 import { brokenRulesOf, runOfLayout } from './predict.ts';
 import { predictRun } from '../answer/predict-run.ts';
 import { resolveRequest, runOnGpus, type ResolvedRequest, type RunBase } from '../request/resolved-request.ts';

@@ -1,5 +1,5 @@
 /** Every layout that is told keeps something on the host: which one does not, and how much slower is it? */
-import { byRank } from '../answer/distinct-layouts.ts';
+import { byRank } from '../answer/select-layouts.ts';
 import type { ResolvedRequest } from '../request/resolved-request.ts';
 import { FRONT_SLOWDOWN, type MeasuredLayout } from '../search/kept-layouts.ts';
 import { searchRequest, type SearchGoal } from '../search/search-request.ts';

@@ -1,7 +1,7 @@
 /** When does every pass of a schedule start and end? A pass starts when its rank is free and its message has come. */
 import { BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD, PAIRED_FORWARD } from './pass-order.ts';
 import type { RankOrders } from './rank-orders.ts';
-import { ScheduleRhythm, type RunClocks } from './schedule-rhythm.ts';
+import { ScheduleRhythm, type RunClocks } from './schedule-periods.ts';
 import { stageOfRank, type ScheduleInput } from './schedule-input.ts';
 
 /** A pass that ran. `kind` is one of pass-order.ts; `cell` is `stage * microBatches + microBatch`. */

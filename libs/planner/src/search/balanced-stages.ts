@@ -5,7 +5,7 @@ import { isVShaped, rankOfStage } from '../stages.ts';
 import { islandsOfRanks, relativeSpeedsOf, seenFrom } from '../time/islands.ts';
 import { dataTrafficS, parametersPerLayer, type RankParameters } from '../time/states.ts';
 import type { LayoutCosts, WholeModel } from './layout-costs.ts';
-import { remembered } from './memo.ts';
+import { remembered } from './get-or-compute.ts';
 import { microBatchesOf, runFactsOf, type SearchedRun } from './searched-run.ts';
 
 export class BalancedStages {

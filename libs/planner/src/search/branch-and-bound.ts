@@ -25,7 +25,7 @@ import { meshComplexity } from './complexity.ts';
 import { ParetoFront, type BestLayouts, type MeasuredLayout } from './kept-layouts.ts';
 import type { Bounds, LayoutModels, PassModels, PipelineModels, Refusal } from './layout-models.ts';
 import { orderOf } from './layout-order.ts';
-import { LeastFirst } from './least-first.ts';
+import { LeastFirst } from './stable-min-heap.ts';
 import { LegalityCache } from './legality-cache.ts';
 import type { SimplestLayouts } from './simplest-layouts.ts';
 import { countRuledOut, newStats, tooLarge, tooSlow, type SearchStats } from './search-stats.ts';

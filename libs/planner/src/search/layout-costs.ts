@@ -4,7 +4,7 @@ import type { CandidateLayout } from '../facts.ts';
 import type { BlockCost } from '../time/block-cost.ts';
 import { groupsOf } from '../time/groups.ts';
 import { attentionCostOf, blockCostsOf, type BlockCosts } from '../time/stage-cost.ts';
-import { remembered } from './memo.ts';
+import { remembered } from './get-or-compute.ts';
 import { runFactsOf, type SearchedRun } from './searched-run.ts';
 
 /** Seconds of one micro-batch over the whole model on one rank, all passes. */

@@ -18,7 +18,7 @@ import {
 } from '../space/search-space.ts';
 import { decidedCandidate, plainCandidateOf, withoutExperts, type Deciding } from './decided-layout.ts';
 import type { LayoutModels, Refusal } from './layout-models.ts';
-import { remembered } from './memo.ts';
+import { remembered } from './get-or-compute.ts';
 
 /** Refusals by number; null: legal, undefined: nobody asked yet. */
 type RefusalSlots = (Refusal | null | undefined)[];

@@ -16,7 +16,7 @@ import type { MemoryFacts } from '../memory/memory-facts.ts';
 import { microBatchesInFlight, type RankLoad } from '../memory/pipeline-load.ts';
 import { rankMemoryOf, type RankContents, type RankMemory } from '../memory/rank-memory.ts';
 import { SURELY } from './bound-margin.ts';
-import { remembered } from './memo.ts';
+import { remembered } from './get-or-compute.ts';
 import { microBatchesOf, type SearchedRun } from './searched-run.ts';
 
 /** Activations that all layers keep of one micro-batch, and the least ratio of a layer's states to them. */

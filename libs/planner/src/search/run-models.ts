@@ -10,7 +10,7 @@ import type { TimeConstants } from '../time/constants.ts';
 import { BalancedStages } from './balanced-stages.ts';
 import { LayoutCosts, type PassSeconds, type WholeModel } from './layout-costs.ts';
 import type { Bounds, LayoutModels, PassModels, Refusal } from './layout-models.ts';
-import { remembered } from './memo.ts';
+import { remembered } from './get-or-compute.ts';
 import { MemoryBounds, type LayerBytes } from './memory-bounds.ts';
 import { PipelinePredictions, type PassInputs } from './pipeline-models.ts';
 import { runFactsOf, searchedRunOf, type SearchedRun } from './searched-run.ts';

@@ -12,7 +12,7 @@ import { gatherGroupsOf, shardGroupsOf } from '../space/shard-groups.ts';
 import { mayCopy } from '../space/shared-states.ts';
 import { partitionComplexity, scheduleComplexity, statesComplexity } from './complexity.ts';
 import type { Numbered } from './legality-cache.ts';
-import { remembered } from './memo.ts';
+import { remembered } from './get-or-compute.ts';
 
 /** A group of passes with the points of its choices, and the fewest of them. */
 export interface WeighedGroup extends PassGroup {

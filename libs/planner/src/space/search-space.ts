@@ -4,7 +4,7 @@
  * For one model, batch and number of GPUs the space is every combination of
  *
  * - tensor x context x pipeline x data = GPUs, each a divisor of it, with no more stages than layers, and tensor groups that lie whole in a scale-up domain,
- *   or in a node where that is larger: placement puts no others; samples are not cut into crumbs (`wanted-grids.ts`);
+ *   or in a node where that is larger: placement puts no others; samples are not cut into crumbs (`searched-grids.ts`);
  * - expert (divisors of the number of experts) and expert tensor (1, or as many as tensor), for models with experts;
  * - micro-batch: every divisor of a replica's batch up to 8, and beyond that the powers of two up to 64; a batch that data parallelism does not
  *   divide leaves micro-batch 1, which the rules then refuse;
@@ -51,7 +51,7 @@ import { choicesOf, contextAlgorithmsOf } from './context-choices.ts';
 import { graphsOfGrid, PLAIN_TOOLS, type EngineTools } from './engine-tools.ts';
 import { modulesOf } from './recomputed-modules.ts';
 import { isOfSomeLayers, modeOf, USUAL_RECOMPUTATION } from '../recomputation-policies.ts';
-import { isWantedGrid } from './wanted-grids.ts';
+import { isWantedGrid } from './searched-grids.ts';
 import { distinctRankOrders } from './rank-tiers.ts';
 import { gatherGroupsOf, shardGroupsOf } from './shard-groups.ts';
 import { activationSharesOf, mayCopy, optimizerSharesOf } from './shared-states.ts';

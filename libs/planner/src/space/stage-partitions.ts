@@ -3,7 +3,7 @@ import { MAX_LISTED_STAGES, type ModelShape } from '@coxswain/layout';
 import type { CandidateLayout, StagePart } from '../facts.ts';
 import { stagePartsOf } from '../stages.ts';
 import { PARTITIONS, type Partition } from '../contract.ts';
-import { evenedOut, type StageWeights } from './evened-stages.ts';
+import { evenedOut, type StageWeights } from './even-out-stages.ts';
 import type { PipelineChoice } from './search-space.ts';
 
 type StagePartition = Pick<CandidateLayout, 'vocabulary' | 'stages'>;

@@ -1,4 +1,4 @@
-import { causeOfDeath, type Death } from './cause-of-death.ts';
+import { causeOfDeath, type Death } from './exit-error.ts';
 
 const aDeath = (death: Partial<Death>): Death => ({ exitCode: null, signal: null, stderr: '', ...death });
 

@@ -1,6 +1,6 @@
 import type { PinnedAxes } from '../contract.ts';
 import { aSpace } from '../testing/runs.ts';
-import { isWantedGrid } from './wanted-grids.ts';
+import { isWantedGrid } from './searched-grids.ts';
 
 describe('a division of the GPUs', () => {
   it.each<[string, PinnedAxes, number, boolean]>([

@@ -1,4 +1,4 @@
-import { remembered } from './memo.ts';
+import { remembered } from './get-or-compute.ts';
 
 describe('what was computed for a key', () => {
   it.each<[string, number | null]>([

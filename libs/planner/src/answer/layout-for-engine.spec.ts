@@ -1,5 +1,5 @@
 import type { ParallelLayout } from '@coxswain/layout';
-import { inWordsOf, inWordsOfModels } from './words-of-engine.ts';
+import { inWordsOf, inWordsOfModels } from './layout-for-engine.ts';
 
 const written = (states: ParallelLayout['states'], memory?: ParallelLayout['memory']): ParallelLayout => ({
   tensorParallelDegree: 1,

@@ -1,7 +1,7 @@
 import type { CandidateLayout } from '../facts.ts';
 import { candidateOfMesh } from '../space/search-space.ts';
 import type { MeasuredLayout } from '../search/kept-layouts.ts';
-import { toldLayouts } from './distinct-layouts.ts';
+import { toldLayouts } from './select-layouts.ts';
 
 const CANDIDATE = candidateOfMesh({
   ...{ tensor: 4, context: 1, pipeline: 4, data: 4, microBatchSize: 1 },

@@ -1,5 +1,5 @@
 import { isDomainError } from '@coxswain/domain-error';
-import { modelOfWords, type ModelWords } from './model-of-words.ts';
+import { modelOfWords, type ModelWords } from './resolve-model.ts';
 
 const NO_OTHERS = { sharedFfnHiddenSize: 0, denseLayers: 0, latentSize: 0 };
 const FOUR = { layers: 4, hiddenSize: 128, attentionHeads: 4 };

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { LeastFirst } from './least-first.ts';
+import { LeastFirst } from './stable-min-heap.ts';
 
 describe('a queue of the least first', () => {
   it('gives up entries by key, and equal ones in the order they came', () => {
