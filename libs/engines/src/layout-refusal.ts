@@ -11,7 +11,7 @@ export function brokenLayoutRules({ layout, model, training }: EffectiveSpec): r
   const { globalBatchSize, microBatchSize = DEFAULT_MICRO_BATCH_SIZE } = training;
   const { sequenceLength } = model;
   // What a learnt softmax goes with is a matter of kernels: engines that have those of Transformer Engine refuse it themselves.
-  const said = { ...modelOfJob(model)?.said, attentionSinks: undefined };
+  const said = { ...modelOfJob(model)?.stated, attentionSinks: undefined };
   return layoutViolations(layout, { ...said, sequenceLength, globalBatchSize, microBatchSize });
 }
 

@@ -1,7 +1,7 @@
 /** Which sizes does the model of a job have, and what is wrong with the words that say so? */
 import type { ModelSpec } from '@coxswain/api-types';
 import { isDomainError } from '@coxswain/domain-error';
-import { type KnownModel, modelOfWords } from '@coxswain/planner/presets';
+import { type ResolvedModel, resolveModel } from '@coxswain/planner/presets';
 
 /** What of a job cannot be run: the field below the spec, with dots, and a sentence that says what to do instead. */
 export interface FieldRefusal {
@@ -10,14 +10,14 @@ export interface FieldRefusal {
 }
 
 type Reading =
-  | { readonly kind: 'known'; readonly known: KnownModel }
+  | { readonly kind: 'known'; readonly known: ResolvedModel }
   | { readonly kind: 'refused'; readonly refusals: readonly FieldRefusal[] };
 
 /** Of each model that was read: every look at a job asks again, and so does every layout that is tried for one. */
 const readings = new WeakMap<ModelSpec, Reading>();
 
 /** The sizes that the job's words mean; undefined where they mean none: {@link modelRefusals} says why. */
-export function modelOfJob(model: ModelSpec): KnownModel | undefined {
+export function modelOfJob(model: ModelSpec): ResolvedModel | undefined {
   const reading = readingOf(model);
   return reading.kind === 'known' ? reading.known : undefined;
 }
@@ -39,7 +39,7 @@ function readingOf(model: ModelSpec): Reading {
 
 function read(model: ModelSpec): Reading {
   try {
-    return { kind: 'known', known: modelOfWords(model) };
+    return { kind: 'known', known: resolveModel(model) };
   } catch (error) {
     if (!isDomainError(error)) throw error;
     const refusals = error.violations.map(({ pointer, detail }) => {

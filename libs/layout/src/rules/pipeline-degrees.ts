@@ -191,7 +191,7 @@ export const pipelineDegreeRules: readonly GridRule[] = [
         (facts.vocabularySize ?? 0) % (point.tensor * point.pipeline) === 0
       );
     },
-    explain: (point, facts) => ({ field: 'pipeline/vocabulary', message: whyVocabularyStays(point, facts) }),
+    explain: (point, facts) => ({ field: 'pipeline/vocabulary', message: explainVocabulary(point, facts) }),
   },
 ];
 
@@ -250,7 +250,7 @@ function nearestCount(count: number, point: GridPoint): number {
   return nearest(legal, count) ?? group;
 }
 
-function whyVocabularyStays(point: GridPoint, facts: LayoutFacts): string {
+function explainVocabulary(point: GridPoint, facts: LayoutFacts): string {
   const what = `pipeline.vocabulary ${point.vocabulary}`;
   if (point.pipeline === 1)
     return `${what} needs pipelineParallelDegree 2 or more; without a pipeline it is end-stages`;

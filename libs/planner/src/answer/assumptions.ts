@@ -1,4 +1,4 @@
-/** What a prediction takes for granted where the request does not say it. */
+/** Assumptions of a prediction about what the request leaves open. */
 import { LAYOUT_ENGINES } from '@coxswain/layout';
 import { GIB_BYTES } from '@coxswain/units';
 import type { PlanRequest } from '../contract.ts';
@@ -13,6 +13,7 @@ import type { ResolvedRequest } from '../request/resolved-request.ts';
 import { toolsOf, type EngineTools } from '../space/engine-tools.ts';
 import { gpuCountsOf } from '../space/gpu-counts.ts';
 
+/** The assumptions of an answer, one sentence each. */
 export function assumptionsOf(resolved: ResolvedRequest): string[] {
   const { request, run, allow } = resolved;
   const { cluster } = run;
@@ -45,7 +46,7 @@ export function assumptionsOf(resolved: ResolvedRequest): string[] {
   return assumed;
 }
 
-/** Where GPUs may be left over, which numbers of them were looked at: one between two of these may do as well. */
+/** The searched numbers of GPUs, if a plan may use fewer than all. */
 function countsAssumed(resolved: ResolvedRequest): readonly string[] {
   const counts = gpuCountsOf(resolved).map((count) => count.toLocaleString('en-US'));
   const last = counts.pop();
@@ -53,7 +54,7 @@ function countsAssumed(resolved: ResolvedRequest): readonly string[] {
   return [`only numbers of GPUs that divide all GPUs into whole nodes: ${counts.join(', ')} and ${last}`];
 }
 
-/** Of the links that traffic can take: what lies in one node or one rack leaves neither. */
+/** Assumptions about links that the run uses. */
 function linksAssumed({ cluster: asked }: PlanRequest, cluster: ClusterFacts): readonly string[] {
   const { gpu, gpus, gpusPerNode, scaleUpDomainGpus, scaleOutGbPerS, nicKind } = cluster;
   const leavesNode = gpus > Math.max(gpusPerNode, scaleUpDomainGpus);
@@ -85,8 +86,8 @@ function engineAssumed(stack: string | undefined, { dispatcher }: EngineTools): 
     const release = isMeasured(stack)
       ? []
       : [`the constants of ${family}, because its release in "${stack}" was not measured`];
-    const told = `that ${family} supports every schedule and every ZeRO stage, because its options are not known`;
-    return engine === undefined ? [...release, told] : release;
+    const unknownOptions = `that ${family} supports every schedule and every ZeRO stage, because its options are not known`;
+    return engine === undefined ? [...release, unknownOptions] : release;
   }
   if (isMeasured(stack)) return [];
   if (engine !== undefined) {
@@ -101,7 +102,7 @@ function engineAssumed(stack: string | undefined, { dispatcher }: EngineTools): 
 
 const MEASURED = [...new Set([...Object.keys(CALIBRATION.families), ...Object.keys(CALIBRATION.stacks)])];
 
-/** Named by somebody who means an engine that is not his own program. */
+/** Names of engines for suggestions; programs of the user are left out. */
 const KNOWN = [...new Set([...MEASURED, ...LAYOUT_ENGINES])].filter(
   (name) => !['command', 'custom', 'reference'].includes(name),
 );

@@ -1,4 +1,4 @@
-/** How is an engine told what was chosen for it, where the words of Megatron-LM are not its own? */
+/** Converts layouts between the planner's options, which are those of Megatron-LM, and the options of other engines. */
 import type { LayoutEngine, ModelShape, OffloadRule, ParallelLayout } from '@coxswain/layout';
 import type { RecomputePolicy } from '../contract.ts';
 import { isFsdpAlone, namedEngineOf, policiesOf, refusalOf } from '../request/engine-choices.ts';
@@ -10,84 +10,84 @@ type States = NonNullable<ParallelLayout['states']>;
 type Memory = NonNullable<ParallelLayout['memory']>;
 type Communication = NonNullable<ParallelLayout['communication']>;
 
-interface Words {
-  /** By ZeRO stage; absent: the stage says it. */
+interface EngineDialect {
+  /** `states.implementation` by ZeRO stage. Absent: the engine takes only the stage. */
   readonly implementations: Readonly<Record<number, States['implementation']>>;
-  /** How recomputation is told: by a method and a number of layers; as full, or selective where it chooses operations; or as full alone. */
+  /** How recomputation is written. method: method and number of layers; operations: full, or selective, where the engine chooses operations; full: full only. */
   readonly recomputation: 'method' | 'operations' | 'full';
-  /** Whether states in host memory are told as a share also where they are all of them; DeepSpeed's `ratio` is one of stage 3. */
-  readonly saysWhole: boolean;
+  /** Whether `fraction` is written if it is 1. DeepSpeed supports `ratio` only in ZeRO stage 3. */
+  readonly writesFullFraction: boolean;
 }
 
-/** What the adapters of these engines take, and what Accelerate does with each stage. */
-const WORDS: Partial<Record<LayoutEngine, Words>> = {
-  torchtitan: { implementations: { 3: 'fsdp2' }, recomputation: 'operations', saysWhole: true },
-  'torchtitan-toml': { implementations: { 3: 'fsdp2' }, recomputation: 'operations', saysWhole: true },
+/** Options of these engines, as their adapters accept them. */
+const DIALECTS: Partial<Record<LayoutEngine, EngineDialect>> = {
+  torchtitan: { implementations: { 3: 'fsdp2' }, recomputation: 'operations', writesFullFraction: true },
+  'torchtitan-toml': { implementations: { 3: 'fsdp2' }, recomputation: 'operations', writesFullFraction: true },
   'hugging-face': {
     implementations: { 1: 'deepspeed', 2: 'deepspeed', 3: 'fsdp2' },
     recomputation: 'full',
-    saysWhole: true,
+    writesFullFraction: true,
   },
-  deepspeed: { implementations: {}, recomputation: 'method', saysWhole: false },
-  'megatron-deepspeed': { implementations: {}, recomputation: 'method', saysWhole: false },
-  'deep-optimizer-states': { implementations: {}, recomputation: 'method', saysWhole: false },
-  libai: { implementations: {}, recomputation: 'full', saysWhole: true },
+  deepspeed: { implementations: {}, recomputation: 'method', writesFullFraction: false },
+  'megatron-deepspeed': { implementations: {}, recomputation: 'method', writesFullFraction: false },
+  'deep-optimizer-states': { implementations: {}, recomputation: 'method', writesFullFraction: false },
+  libai: { implementations: {}, recomputation: 'full', writesFullFraction: true },
 };
 
-/** The same layout as the engine that `stack` names is told it; of any other engine as it is. */
-export function inWordsOf(stack: string, layout: ParallelLayout): ParallelLayout {
+/** A planned layout with the options of the engine that `stack` names; unchanged for an unknown engine. */
+export function layoutForEngine(stack: string, layout: ParallelLayout): ParallelLayout {
   const engine = namedEngineOf(stack);
   if (engine === undefined) return layout;
   const { communication, expert, ...rest } = layout;
-  const told = communication === undefined ? undefined : withoutUntold(engine, communication);
+  const options = communication === undefined ? undefined : supportedOverlaps(engine, communication);
   const written = {
     ...rest,
-    ...(expert === undefined || isWhole(engine, expert) ? {} : { expert }),
-    ...(told === undefined ? {} : { communication: told }),
+    ...(expert === undefined || hasUndividedExperts(engine, expert) ? {} : { expert }),
+    ...(options === undefined ? {} : { communication: options }),
   };
-  const words = wordsOf(stack, engine);
-  if (words === undefined) return written;
+  const dialect = dialectOf(stack, engine);
+  if (dialect === undefined) return written;
   const { states, memory } = written;
   return {
     ...written,
-    ...(states === undefined ? {} : { states: statesIn(words, states) }),
-    ...(memory === undefined ? {} : { memory: memoryIn(words, memory) }),
+    ...(states === undefined ? {} : { states: statesIn(dialect, states) }),
+    ...(memory === undefined ? {} : { memory: memoryIn(dialect, memory) }),
   };
 }
 
-function wordsOf(stack: string, engine: LayoutEngine): Words | undefined {
-  const words = WORDS[engine];
-  return words && isFsdpAlone(stack) ? { ...words, implementations: { 2: 'fsdp2', 3: 'fsdp2' } } : words;
+function dialectOf(stack: string, engine: LayoutEngine): EngineDialect | undefined {
+  const dialect = DIALECTS[engine];
+  return dialect && isFsdpAlone(stack) ? { ...dialect, implementations: { 2: 'fsdp2', 3: 'fsdp2' } } : dialect;
 }
 
-/** Whoever cannot be told overlaps by itself. */
-function withoutUntold(engine: LayoutEngine, communication: Communication): Communication | undefined {
-  const told = Object.entries(communication).filter(([word]) => canBeTold(engine, word));
-  return told.length === 0 ? undefined : Object.fromEntries(told);
+/** Overlap options that the engine has. An engine without an option overlaps by default. */
+function supportedOverlaps(engine: LayoutEngine, communication: Communication): Communication | undefined {
+  const options = Object.entries(communication).filter(([word]) => hasOverlapOption(engine, word));
+  return options.length === 0 ? undefined : Object.fromEntries(options);
 }
 
-/** Experts that no rank shares with another, of an engine that has no word for it. */
-function isWhole(engine: LayoutEngine, expert: NonNullable<ParallelLayout['expert']>): boolean {
+/** Whether experts are undivided and the engine has no option for dividing them. */
+function hasUndividedExperts(engine: LayoutEngine, expert: NonNullable<ParallelLayout['expert']>): boolean {
   const { expertParallelDegree = 1, expertTensorParallelDegree = 1 } = expert;
   const asked = { expert: { expertParallelDegree: 2, expertTensorParallelDegree: 1 } };
   const isUndivided = expertParallelDegree * expertTensorParallelDegree === 1;
   return isUndivided && refusalOf(engine, 'expert.expertParallelDegree', asked) !== undefined;
 }
 
-function canBeTold(engine: LayoutEngine, overlap: string): boolean {
+function hasOverlapOption(engine: LayoutEngine, overlap: string): boolean {
   return refusalOf(engine, `communication.${overlap}`, { communication: { [overlap]: true } }) === undefined;
 }
 
-/** Moments of half the bytes are Megatron-Core's, and its way to put them into host memory. */
+/** Sharded states with the implementation of the engine; `precisionAwareOptimizer` exists only in Megatron-Core. */
 function statesIn(
-  { implementations }: Words,
+  { implementations }: EngineDialect,
   { implementation: _planned, precisionAwareOptimizer: _aware, ...states }: States,
 ): States {
   const implementation = implementations[states.zeroStage ?? 0];
   return implementation === undefined ? states : { ...states, implementation };
 }
 
-/** What a plan for an engine may compute again, and how that is told it, with a chunk of two layers; nothing where nothing is computed again. */
+/** The recomputation policies of an engine, each with its `memory` options for a chunk of two layers; undefined for policy `none`. */
 export function recomputationsOf(
   stack: string,
   model: ModelShape,
@@ -99,52 +99,55 @@ export function recomputationsOf(
       recomputeModules: modulesOf(policy, model),
       recomputeLayersPerChunk: recomputedLayersOf(policy, 2),
     });
-    return { policy, memory: inWordsOf(stack, { ...ONE_RANK, memory: { recompute } }).memory };
+    return { policy, memory: layoutForEngine(stack, { ...ONE_RANK, memory: { recompute } }).memory };
   });
 }
 
 const ONE_RANK = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 1 };
 
-function memoryIn({ recomputation, saysWhole }: Words, memory: Memory): Memory {
+function memoryIn({ recomputation, writesFullFraction }: EngineDialect, memory: Memory): Memory {
   const { recompute, offload } = memory;
   return {
     ...memory,
     ...(recomputation === 'method' || recompute?.mode !== 'full'
       ? {}
-      : { recompute: { mode: isChosen(recomputation, recompute) ? 'selective' : 'full' } }),
-    ...(saysWhole || offload === undefined ? {} : { offload: offload.map(withoutWhole) }),
+      : { recompute: { mode: isByOperations(recomputation, recompute) ? 'selective' : 'full' } }),
+    ...(writesFullFraction || offload === undefined ? {} : { offload: offload.map(withoutFullFraction) }),
   };
 }
 
-/** Some layers of a chunk are what operations were planned as. */
-function isChosen(recomputation: Words['recomputation'], { method }: NonNullable<Memory['recompute']>): boolean {
+/** Whether recomputation of some layers stands for recomputation of chosen operations. */
+function isByOperations(
+  recomputation: EngineDialect['recomputation'],
+  { method }: NonNullable<Memory['recompute']>,
+): boolean {
   return recomputation === 'operations' && method === 'block';
 }
 
-/** The same layout in the words of the models, of an engine that is told less than it does. */
-export function inWordsOfModels(stack: string, layout: ParallelLayout, modelLayers: number): ParallelLayout {
+/** A layout of an engine with the options that the models read: adds what the engine does by default. */
+export function layoutForModels(stack: string, layout: ParallelLayout, modelLayers: number): ParallelLayout {
   const engine = namedEngineOf(stack);
-  return engine === undefined ? layout : withOverlaps(engine, withChosen(engine, layout, modelLayers));
+  return engine === undefined ? layout : withOverlaps(engine, withChosenLayers(engine, layout, modelLayers));
 }
 
-/** Overlaps that an engine cannot be told are there. */
+/** Adds overlaps that the engine always does and has no option for. */
 function withOverlaps(engine: LayoutEngine, layout: ParallelLayout): ParallelLayout {
-  const itsOwn = (['overlapGradReduce', 'overlapParamGather'] as const).filter((one) => !canBeTold(engine, one));
+  const itsOwn = (['overlapGradReduce', 'overlapParamGather'] as const).filter((one) => !hasOverlapOption(engine, one));
   if (itsOwn.length === 0) return layout;
   const overlaps = Object.fromEntries(itsOwn.map((one) => [one, true]));
   return { ...layout, communication: { ...layout.communication, ...overlaps } };
 }
 
-/** What an engine computes again that is told `selective` and chooses by itself what that is. */
-function withChosen(engine: LayoutEngine, layout: ParallelLayout, modelLayers: number): ParallelLayout {
+/** Replaces `selective`, with which the engine chooses operations itself, by as many completely recomputed layers. */
+function withChosenLayers(engine: LayoutEngine, layout: ParallelLayout, modelLayers: number): ParallelLayout {
   const { recompute } = layout.memory ?? {};
-  const chooses = WORDS[engine]?.recomputation === 'operations';
+  const chooses = DIALECTS[engine]?.recomputation === 'operations';
   if (!chooses || recompute?.mode !== 'selective' || recompute.modules !== undefined) return layout;
   const chunks = layout.pipelineParallelDegree * (layout.pipeline?.chunksPerRank ?? 1);
   const layers = recomputedLayersOf('operations', Math.ceil(modelLayers / chunks)) ?? 1;
   return { ...layout, memory: { ...layout.memory, recompute: { mode: 'full', method: 'block', layers } } };
 }
 
-function withoutWhole({ fraction, ...rule }: OffloadRule): OffloadRule {
+function withoutFullFraction({ fraction, ...rule }: OffloadRule): OffloadRule {
   return fraction === undefined || fraction === 1 ? rule : { ...rule, fraction };
 }

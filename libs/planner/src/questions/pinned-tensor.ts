@@ -1,4 +1,4 @@
-/** Somebody pins tensor groups that the network divides: what does that cost beside groups inside a node? The search itself offers no others. */
+/** Advice if pinned tensor groups are larger than a node or NVLink domain: the cost compared with smaller groups. */
 import { planOf } from '../answer/plan-of-layout.ts';
 import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
 import type { Plan, PlanAdvice } from '../contract.ts';
@@ -8,7 +8,7 @@ import { fastestUsualLayout } from '../search/usual-layouts.ts';
 import { domainGpusOf, staysInDomain } from '../time/tiers.ts';
 import { counted, rounded } from './figures.ts';
 
-/** Nothing where the groups stay inside, or no usual layout with others is faster by more than predictions of one job are apart. */
+/** Empty if the groups stay inside a domain, or if no usual layout with smaller groups is faster by more than the prediction error. */
 export function tensorInDomain(resolved: ResolvedRequest, limits: SearchLimits, best: Plan | undefined): PlanAdvice[] {
   const { request, run } = resolved;
   const { tensor, ...pinned } = request.pinned ?? {};

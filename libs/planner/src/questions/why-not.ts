@@ -1,27 +1,27 @@
-/** Why is a layout that somebody names not the best one? */
+/** Explains why a given layout is not the best one. */
 import { worldSize } from '@coxswain/layout';
 import type { RunFacts } from '../facts.ts';
 import type { AskedLayout, Plan, PlanRequest, Prediction, WhyNotAnswer } from '../contract.ts';
 import { gpuCountsOf } from '../space/gpu-counts.ts';
 import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
-import { toldLayouts } from '../answer/select-layouts.ts';
+import { selectLayouts } from '../answer/select-layouts.ts';
 import { brokenRulesOf, runOfLayout } from './predict.ts';
 import { predictRun } from '../answer/predict-run.ts';
 import { resolveRequest, runOnGpus, type ResolvedRequest, type RunBase } from '../request/resolved-request.ts';
 import { goalOf, searchRequest } from '../search/search-request.ts';
 
-/** Times and sizes closer than this count as equal: they are the same layout, written in another way. */
+/** Relative difference below which times and sizes are equal, as of the same layout with other options. */
 const SAME = 1e-9;
 
 /**
- * The first broken rule of a layout, the memory it lacks, or how much worse than the best layout it is and in which parts of the step.
+ * Explains a layout by its first broken rule, its missing memory, or how much worse than the best layout it is and in which parts of the step.
  *
- * @throws DomainError INVALID_REQUEST for an unknown preset; INVALID_LAYOUT where the models do not cover a choice of the layout.
+ * @throws DomainError INVALID_REQUEST for an unknown preset; INVALID_LAYOUT if the models do not cover an option of the layout.
  */
 export function whyNot(request: PlanRequest, asked: AskedLayout): WhyNotAnswer {
   const resolved = resolveRequest(request);
-  const own = onItsOwnGpus(resolved, asked);
+  const own = runOnOwnGpus(resolved, asked);
   const broken = brokenRulesOf(own, asked);
   const [first] = broken;
   const best = bestPlanOf(resolved);
@@ -46,15 +46,18 @@ export function whyNot(request: PlanRequest, asked: AskedLayout): WhyNotAnswer {
   return { ...comparison(request, { run, prediction }, best), ...answer };
 }
 
-/** Where a plan may take fewer GPUs than the cluster has, a layout is judged on as many as it names, if a plan could take that many. */
-function onItsOwnGpus(resolved: ResolvedRequest, { layout }: AskedLayout): RunBase {
+/** The run on the number of GPUs of the layout, if a plan may use that many; else the run on all GPUs. */
+function runOnOwnGpus(resolved: ResolvedRequest, { layout }: AskedLayout): RunBase {
   const gpus = worldSize(layout);
   const mayTake = gpuCountsOf(resolved).includes(gpus) && resolved.request.cluster.islands === undefined;
   return mayTake ? runOnGpus(resolved, gpus) : resolved.run;
 }
 
 function bestPlanOf(resolved: ResolvedRequest): Plan | undefined {
-  const [best] = toldLayouts(searchRequest(resolved, { ...goalOf(resolved), top: 1 }), { ...resolved.request, top: 1 });
+  const [best] = selectLayouts(searchRequest(resolved, { ...goalOf(resolved), top: 1 }), {
+    ...resolved.request,
+    top: 1,
+  });
   return best === undefined ? undefined : planOf(resolved, best);
 }
 
@@ -105,7 +108,7 @@ function comparison(
   return { verdict: 'worse', reason: `${(100 * ratio).toFixed(1)} % worse: ${figures}${where}` };
 }
 
-/** A smaller layout is never exchanged for a simpler one. */
+/** Whether a difference is within the prediction error. With objective `memory` none is. */
 function isTied({ objective }: PlanRequest, ratio: number): boolean {
   return objective !== 'memory' && 1 + ratio >= 1 / (1 + PAIRED_ERROR_PCT / 100);
 }
@@ -119,7 +122,7 @@ function spelled(part: string): string {
   return part.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** Parts of a step that take longer (or, negative, shorter) than in the best layout; largest first. */
+/** Parts of a step that take longer than in the best layout (negative: shorter), largest first. */
 function differenceOf(mine: Prediction, best: Prediction | undefined): WhyNotAnswer['difference'] {
   if (best === undefined) return [];
   const parts = new Set([...mine.breakdown, ...best.breakdown].map(({ part }) => part));

@@ -1,15 +1,15 @@
-/** Do a pinned schedule, its chunks and its pipeline go together? */
+/** Rejects pinned schedules, chunks and pipelines that contradict each other. */
 import type { Violation } from '@coxswain/domain-error';
 import type { PinnedAxes, PlanRequest } from '../contract.ts';
 import type { Schedule } from '../facts.ts';
 import { isVShaped } from '../stages.ts';
 
-/** Chunks, and schedules beside the plain one, are a choice about a pipeline that there is. */
+/** Whether pins need a pipeline: several chunks, or a schedule other than 1f1b. */
 export function wantsPipeline({ schedule, chunks = 1 }: PinnedAxes): boolean {
   return chunks > 1 || (schedule !== undefined && schedule !== '1f1b');
 }
 
-/** A schedule has its chunks, and both have a pipeline. */
+/** One violation for each contradiction between pinned schedule, chunks and pipeline. */
 export function pipelinePins({ pinned = {} }: PlanRequest): readonly Violation[] {
   const { schedule, chunks, pipeline } = pinned;
   if (pipeline === 1 && wantsPipeline(pinned)) {

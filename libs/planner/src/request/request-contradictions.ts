@@ -1,4 +1,4 @@
-/** Which words of a request contradict its model or its GPUs? They are refused rather than passed over. */
+/** Rejects options of a request that contradict its model, engine or GPUs. */
 import type { Violation } from '@coxswain/domain-error';
 import type { ModelShape } from '@coxswain/layout';
 import type { PlanRequest } from '../contract.ts';
@@ -11,10 +11,11 @@ type NamedGpu = GpuFormats & { readonly title: string };
 interface AskedOf {
   readonly model: ModelShape;
   readonly gpu: NamedGpu;
-  /** Of each island. */
+  /** The GPU of each island. */
   readonly islandGpus: readonly NamedGpu[];
 }
 
+/** One violation for each contradiction. */
 export function contradictionsOf(request: PlanRequest, asked: AskedOf): readonly Violation[] {
   return [
     ...expertPins(request, asked.model),

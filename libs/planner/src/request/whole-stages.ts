@@ -1,4 +1,4 @@
-/** Does each stage of a pipeline find an island that holds it whole? */
+/** Checks that each pipeline stage fits into one island. */
 import type { LayoutViolation } from '@coxswain/layout';
 import type { CandidateLayout, ClusterFacts } from '../facts.ts';
 import { groupsOf } from '../time/groups.ts';
@@ -6,7 +6,7 @@ import { wholeStagesOfIslands } from '../time/islands.ts';
 
 const RULE = 'stage-in-one-island';
 
-/** Undefined where every stage does, or none has to. */
+/** The violation if a stage must be in one island and is not; else undefined. */
 export function brokenStageOf(cluster: ClusterFacts, candidate: CandidateLayout): LayoutViolation | undefined {
   const { islands = [], stagesInOneIsland, gpus } = cluster;
   if (stagesInOneIsland !== true || islands.length === 0) return undefined;

@@ -10,7 +10,7 @@ import {
   microBatchOfCode,
   passCodes,
   PAIRED_FORWARD,
-  weightsWait,
+  hasDeferredWeightPasses,
 } from './pass-order.ts';
 import type { ScheduleInput, ScheduleShape } from './schedule-input.ts';
 
@@ -70,7 +70,7 @@ function boundOfRank(input: ScheduleInput, rank: number, orders: OrdersOfRanks):
   const [ofFirstS, ofSecondS] = [backwardWeightS[first] as number, backwardWeightS[second] as number];
   const leastWeightS = Math.min(ofFirstS, ofSecondS);
   const mostWeightS = Math.max(ofFirstS, ofSecondS);
-  const fills = weightsWait(input);
+  const fills = hasDeferredWeightPasses(input);
   let nowS = 0;
   /** Seconds of all that may have run by now, weight passes that wait for a place included. */
   let ranS = 0;

@@ -56,7 +56,7 @@ export function passOrder(shape: ScheduleShape, rank: number): Pass[] {
 }
 
 /**
- * The passes of one rank, without the weight passes of schedules that place them when there is time (see `weightsWait`), and without the last
+ * The passes of one rank, without the weight passes of schedules that place them when there is time (see `hasDeferredWeightPasses`), and without the last
  * weight passes of ZB-H1 and DualPipeV, which follow when all else is done.
  * Shorter than a schedule's warm-up, the micro-batches that do not exist are left out: an order without some micro-batches stays sound.
  */
@@ -87,7 +87,7 @@ export function passCodes(shape: ScheduleShape, rank: number): PassCodes {
 }
 
 /** Whether weight passes run when the rank would idle, or when it holds too much, instead of at a fixed place. */
-export function weightsWait({ schedule, pipeline }: ScheduleShape): boolean {
+export function hasDeferredWeightPasses({ schedule, pipeline }: ScheduleShape): boolean {
   return pipeline > 1 && (schedule === 'zb-2p' || schedule === 'zbv' || schedule === 'v-half');
 }
 
@@ -116,7 +116,7 @@ export function activationLimit({ schedule, pipeline }: ScheduleShape): number {
  * Whether that limit counts what an input pass frees. ZB-2p and ZB-V are generated from measured memory; the others have handcrafted
  * orders that hold an activation until its weight pass.
  */
-export function limitKnowsWeightShare({ schedule }: ScheduleShape): boolean {
+export function limitCountsWeightShare({ schedule }: ScheduleShape): boolean {
   return schedule === 'zb-2p' || schedule === 'zbv';
 }
 

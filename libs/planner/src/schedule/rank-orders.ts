@@ -4,10 +4,10 @@ import {
   activationLimit,
   chunkOfCode,
   kindOfCode,
-  limitKnowsWeightShare,
+  limitCountsWeightShare,
   microBatchOfCode,
   passCodes,
-  weightsWait,
+  hasDeferredWeightPasses,
 } from './pass-order.ts';
 import { stageOfRank, type ScheduleShape } from './schedule-input.ts';
 
@@ -25,11 +25,11 @@ export interface RankOrders {
   readonly steadyTo: Int32Array;
   /** 1 where stage k and k + 1 stand on different ranks, 0 where a message between them takes no time. */
   readonly crossesRanks: Float64Array;
-  readonly weightsWait: boolean;
+  readonly hasDeferredWeightPasses: boolean;
   /** Activations a rank may hold before it runs weight passes first. */
   readonly activationLimit: number;
   /** Whether the limit counts what an input pass frees. */
-  readonly limitKnowsWeightShare: boolean;
+  readonly limitCountsWeightShare: boolean;
 }
 
 /** Orders by shape. Owned by the caller: nothing is kept between calls that do not share it. */
@@ -93,9 +93,9 @@ function newRankOrders(shape: ScheduleShape): RankOrders {
     crossesRanks: Float64Array.from({ length: pipeline * chunks }, (_, stage) =>
       rankOfStage(shape, stage) === rankOfStage(shape, stage + 1) ? 0 : 1,
     ),
-    weightsWait: weightsWait(shape),
+    hasDeferredWeightPasses: hasDeferredWeightPasses(shape),
     activationLimit: activationLimit(shape),
-    limitKnowsWeightShare: limitKnowsWeightShare(shape),
+    limitCountsWeightShare: limitCountsWeightShare(shape),
   };
 }
 

@@ -1,7 +1,7 @@
 /** When does every pass of a schedule start and end? A pass starts when its rank is free and its message has come. */
 import { BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD, PAIRED_FORWARD } from './pass-order.ts';
 import type { RankOrders } from './rank-orders.ts';
-import { ScheduleRhythm, type RunClocks } from './schedule-periods.ts';
+import { SchedulePeriods, type RunClocks } from './schedule-periods.ts';
 import { stageOfRank, type ScheduleInput } from './schedule-input.ts';
 
 /** A pass that ran. `kind` is one of pass-order.ts; `cell` is `stage * microBatches + microBatch`. */
@@ -94,7 +94,7 @@ class ScheduleRun implements RunClocks {
     this.orders = orders;
     this.listener = options.listener;
     this.mostS = (options.mostS ?? Infinity) * (1 + ROUNDING);
-    this.weightShare = orders.limitKnowsWeightShare ? (input.weightShare ?? 1) : 1;
+    this.weightShare = orders.limitCountsWeightShare ? (input.weightShare ?? 1) : 1;
     this.startedAtS = times(0, pipeline).fill(NOT_YET);
     this.freeAtS = times(pipeline, pipeline).fill(0);
     this.held = times(2 * pipeline, pipeline).fill(0);
@@ -134,7 +134,7 @@ class ScheduleRun implements RunClocks {
     const { pipeline, schedule } = this.input;
     const last = pipeline - 1;
     const { beginnings } = this.orders;
-    const rhythm = this.mayFallIntoRhythm() ? new ScheduleRhythm(this.input, this.orders, this) : undefined;
+    const rhythm = this.canSkipPeriods() ? new SchedulePeriods(this.input, this.orders, this) : undefined;
     let left = beginnings[pipeline] as number;
     while (left > 0) {
       const before = left;
@@ -150,7 +150,7 @@ class ScheduleRun implements RunClocks {
   }
 
   /** Who wants to hear of every pass hears of every one. */
-  private mayFallIntoRhythm(): boolean {
+  private canSkipPeriods(): boolean {
     const { pipeline, microBatches } = this.input;
     return this.listener === undefined && pipeline > 1 && microBatches >= LEAST_PER_RANK * pipeline;
   }
@@ -158,7 +158,7 @@ class ScheduleRun implements RunClocks {
   /** Runs the passes of each of so many ranks up to the first that has to wait, and returns how many passes that were. */
   private runRanks(first: number, ranks: number, step: number): number {
     const { microBatches, forwardS, backwardInputS, backwardWeightS, forwardHopS, backwardHopS } = this.input;
-    const { kinds, stages, cells, crossesRanks, weightsWait, beginnings } = this.orders;
+    const { kinds, stages, cells, crossesRanks, hasDeferredWeightPasses, beginnings } = this.orders;
     const { startedAtS, freeAtS, mayIdleS, held, inputAtS, gradientAtS, next, owed, firstOwed, lastOwed } = this;
     const { weightShare } = this;
     const listened = this.listener !== undefined;
@@ -197,7 +197,7 @@ class ScheduleRun implements RunClocks {
           if (gradientS < 0) break;
           startS = Math.max(startS, gradientS);
         }
-        if (weightsWait) {
+        if (hasDeferredWeightPasses) {
           while (oldest < newest) {
             const at = owed[oldest] as number;
             const weightS = backwardWeightS[stages[at] as number] as number;

@@ -27,7 +27,7 @@ export interface RunClocks {
 const SAME_SHARE = 1e-9;
 
 /** Looks at the clocks after every round of all ranks, and compares them with those of an earlier one, which it replaces at doubling distances (Brent). */
-export class ScheduleRhythm {
+export class SchedulePeriods {
   private readonly input: ScheduleInput;
   private readonly orders: RankOrders;
   private readonly clocks: RunClocks;

@@ -104,10 +104,10 @@ export function meanOverGpus(run: RunFacts, valueOf: (gpu: GpuFacts) => number):
 }
 
 /** The run as groups inside that island are priced; of a stage in several islands, or in none, as it is. */
-export function seenFrom<Run extends Pick<RunFacts, 'cluster'>>(run: Run, islands: readonly number[]): Run {
+export function pricedIsland<Run extends Pick<RunFacts, 'cluster'>>(run: Run, islands: readonly number[]): Run {
   const [only] = islands;
   if (only === undefined || islands.length > 1) return run;
-  return { ...run, cluster: { ...run.cluster, seenFrom: only } };
+  return { ...run, cluster: { ...run.cluster, pricedIsland: only } };
 }
 
 function meanOf(values: readonly number[]): number {

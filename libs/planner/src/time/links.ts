@@ -18,11 +18,11 @@ function scaleOutBytesPerS(cluster: ClusterFacts, group: Group, domains: number,
 
 /** Of the NICs that a group talks over: those of the island that it is seen from, or else of the slowest one, or those between islands. */
 function nicBytesPerS(cluster: ClusterFacts, group: Group, constants: TimeConstants): number {
-  const { islands, seenFrom } = cluster;
+  const { islands, pricedIsland } = cluster;
   if (islands === undefined || islands.length < 2) return nicsOf(cluster, constants);
   const slowest = Math.min(...islands.map((island) => nicsOf(island, constants)));
   if (!crossesIslands(cluster, group))
-    return seenFrom === undefined ? slowest : nicsOf(islands[seenFrom] ?? cluster, constants);
+    return pricedIsland === undefined ? slowest : nicsOf(islands[pricedIsland] ?? cluster, constants);
   return Math.min(slowest, (cluster.betweenIslandsGbPerS ?? Infinity) * GIGA);
 }
 
@@ -116,7 +116,7 @@ export function ringS(cluster: ClusterFacts, group: Group, bytes: number, consta
  * Seconds in which every rank deals `bytes` bytes out evenly to the members of its group, itself among them: heads by Ulysses. What leaves a node
  * takes the NIC of the rank that sends it, while the rest moves inside.
  */
-export function dealS(cluster: ClusterFacts, group: Group, bytes: number, constants: TimeConstants): number {
+export function ulyssesExchangeS(cluster: ClusterFacts, group: Group, bytes: number, constants: TimeConstants): number {
   if (group.size <= 1 || bytes <= 0) return 0;
   const { inDomain, inNode, nodes } = tiersOf(cluster, group);
   const toRank = bytes / group.size;

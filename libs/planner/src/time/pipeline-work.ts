@@ -5,7 +5,7 @@ import { isVShaped } from '../stages.ts';
 import type { TimeConstants } from './constants.ts';
 import { boundaryBytes } from './exchanged-bytes.ts';
 import { groupsOf } from './groups.ts';
-import { islandsOfRanks, relativeSpeedsOf, seenFrom } from './islands.ts';
+import { islandsOfRanks, relativeSpeedsOf, pricedIsland } from './islands.ts';
 import { handOversS, handOverS } from './links.ts';
 import { costOfKind, type BlockCosts, type StageCost, type StageInputs } from './stage-cost.ts';
 import { stageKindsOf, type StageKinds } from './stage-kinds.ts';
@@ -128,7 +128,7 @@ export function workTrafficS(
 ): number {
   if (heldIn === undefined) return dataTrafficS(run, held, windows, constants);
   return Math.max(
-    ...heldIn.map(({ islands, held: there }) => dataTrafficS(seenFrom(run, islands), there, windows, constants)),
+    ...heldIn.map(({ islands, held: there }) => dataTrafficS(pricedIsland(run, islands), there, windows, constants)),
   );
 }
 
@@ -178,12 +178,12 @@ function hopsOf(
   const hops = new Float64Array(count);
   if ((cluster.islands ?? []).length < 2) return hops.fill(handOverS(cluster, group, bytes, constants));
   const { pipeline } = candidate;
-  const byRank = handOversS(cluster, { group, islandsOfRanks: islandsOfRanks(run) }, bytes, constants);
+  const rankLayouts = handOversS(cluster, { group, islandsOfRanks: islandsOfRanks(run) }, bytes, constants);
   for (let stage = 0; stage < count; stage++) {
     const along = stage % pipeline;
     // On the way back the ends of a hand-over are those of the way there.
     const isBack = isVShaped(schedule) && stage >= pipeline;
-    hops[stage] = byRank[isBack ? Math.max(0, pipeline - 2 - along) : along] ?? 0;
+    hops[stage] = rankLayouts[isBack ? Math.max(0, pipeline - 2 - along) : along] ?? 0;
   }
   return hops;
 }
