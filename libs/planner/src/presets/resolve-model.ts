@@ -1,4 +1,4 @@
-/** Which sizes does a model have that somebody names by a preset, by a `config.json`, or by sizes of their own? */
+/** Resolves the sizes of a model from a preset, a `config.json`, or sizes. */
 import { DomainError, isDomainError } from '@coxswain/domain-error';
 import { brokenSchemaRule, ModelShape, type MODEL_SIZES } from '@coxswain/layout';
 import type { z } from 'zod';
@@ -8,27 +8,28 @@ import { modelOf } from './models.ts';
 type SizeName = keyof typeof MODEL_SIZES;
 type GivenSizes = { readonly [Name in SizeName]?: z.output<(typeof MODEL_SIZES)[Name]> | undefined };
 
-/** One of preset, configuration and sizes. */
+/** A reference to a model: one of preset, configuration and sizes. */
 export interface ModelReference extends GivenSizes {
   readonly preset?: string | undefined;
   readonly huggingFace?: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** A model with its sizes. */
 export interface ResolvedModel {
   readonly model: ModelShape;
-  /** Sizes that stand somewhere: all of a preset; of sizes given by hand, those alone and not what follows from them. */
+  /** Sizes that the reference states: all sizes of a preset or configuration, else only the given sizes, without defaults. */
   readonly stated: Partial<ModelShape>;
-  /** What was filled in, or is not modelled. */
+  /** Notes on filled-in values, and on options that are not modelled. */
   readonly assumed: readonly string[];
 }
 
-/** Where the reference are silent a model is a GPT of bytes: what four sizes have always meant, and what engine `reference` trains. */
+/** Defaults for sizes that are not given: those of a GPT over bytes, which engine `reference` trains. */
 const MLP_EXPANSION = 4;
 const BYTE_VOCABULARY = 256;
 
 /**
- * The model that the reference mean. Throws INVALID_REQUEST, with a pointer into the reference, for a preset or an architecture that is not known and for
- * sizes that contradict each other; the sentence says what to give instead.
+ * Resolves a model. Throws INVALID_REQUEST, with a pointer into the reference, for an unknown preset or architecture and for sizes that contradict each
+ * other.
  */
 export function resolveModel(reference: ModelReference): ResolvedModel {
   const { preset, huggingFace, ...sizes } = reference;
@@ -44,7 +45,7 @@ export function resolveModel(reference: ModelReference): ResolvedModel {
 }
 
 function modelOfSizes(reference: GivenSizes): ResolvedModel {
-  // Whoever holds more than a model, such as its sequence length, may hand all of it over.
+  // Callers may pass objects with further keys, such as a sequence length.
   const names = Object.keys(ModelShape.shape) as (keyof ModelShape)[];
   const given = names.flatMap((name) =>
     name === 'name' || reference[name] === undefined ? [] : [[name, reference[name]]],
@@ -70,7 +71,7 @@ function modelOfSizes(reference: GivenSizes): ResolvedModel {
   throw new DomainError('INVALID_REQUEST', `${violations.map(({ detail }) => detail).join('; ')}.`, violations);
 }
 
-/** What is refused inside `place` is refused by its place in the reference. */
+/** Adds `place` to the pointers of errors that `read` throws. */
 function below<T>(place: string, read: () => T): T {
   try {
     return read();

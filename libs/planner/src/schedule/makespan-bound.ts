@@ -1,4 +1,4 @@
-/** How long does a pipeline take at least? For searches that drop a layout before its schedule is simulated. */
+/** Lower bounds of makespans, for searches that prune layouts before their schedule is simulated. */
 import { isVShaped } from '../stages.ts';
 import {
   activationLimit,
@@ -32,7 +32,7 @@ export function makespanLowerBound(input: ScheduleInput): number {
   return fused || pipeline === 1 ? boundS : Math.max(boundS, firstRankBoundS(input, folded));
 }
 
-/** The passes of single ranks by shape, for `waitingMakespanBound`. Owned by the caller. */
+/** Cache of {@link waitingMakespanBound}: passes of single ranks by shape. Owned by the caller. */
 export type OrdersOfRanks = Map<string, OrderOfRank>;
 
 interface OrderOfRank {

@@ -1,4 +1,4 @@
-/** The passes of all ranks of a schedule, ready to be timed: rank by rank, each with its place in the pipeline. */
+/** The passes of all ranks of a schedule, prepared for simulation. */
 import { rankOfStage } from '../stages.ts';
 import {
   activationLimit,
@@ -11,7 +11,7 @@ import {
 } from './pass-order.ts';
 import { stageOfRank, type ScheduleShape } from './schedule-input.ts';
 
-/** Depends on the shape alone, so the orders of one shape serve every layout of it. */
+/** The passes of all ranks, rank by rank. They depend only on the shape, so all layouts with one shape share them. */
 export interface RankOrders {
   readonly kinds: Uint8Array;
   readonly stages: Int32Array;
@@ -42,10 +42,12 @@ export interface OrderCache {
 /** About 40 MB; a search meets a few hundred shapes of a few thousand passes. */
 const CACHED_PASSES = 4_000_000;
 
+/** An empty cache. */
 export function newOrderCache(): OrderCache {
   return { known: new Map(), passes: 0 };
 }
 
+/** The passes of a shape, from the cache if possible. */
 export function rankOrdersOf(shape: ScheduleShape, cache: OrderCache): RankOrders {
   const { schedule, pipeline, chunks, microBatches } = shape;
   const key = `${schedule} ${pipeline} ${chunks} ${microBatches}`;

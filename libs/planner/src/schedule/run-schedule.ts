@@ -1,4 +1,4 @@
-/** When does every pass of a schedule start and end? A pass starts when its rank is free and its message has come. */
+/** Simulates when every pass of a schedule starts and ends. A pass starts when its rank is free and its message has arrived. */
 import { BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD, PAIRED_FORWARD } from './pass-order.ts';
 import type { RankOrders } from './rank-orders.ts';
 import { SchedulePeriods, type RunClocks } from './schedule-periods.ts';
@@ -20,6 +20,7 @@ export interface RunBuffers {
   cells: Int32Array;
 }
 
+/** Empty buffers. */
 export function newRunBuffers(): RunBuffers {
   return { times: new Float64Array(0), cells: new Int32Array(0) };
 }
@@ -36,15 +37,16 @@ const LEAST_PER_RANK = 4;
 /** Of a message that has not come. */
 const NOT_YET = -1;
 
+/** Options of {@link runSchedule}. */
 export interface RunOptions {
-  /** Is told of every pass, in the order of its rank. */
+  /** Called for every pass, in the order of its rank. */
   readonly listener?: (run: PassRun) => void;
-  /** Seconds from which on nobody wants to know how long it takes. */
+  /** Limit in seconds: the simulation stops once the makespan is known to exceed it. */
   readonly mostS?: number;
 }
 
 /**
- * Makespan in seconds, see `makespanOf`; where it is longer than `mostS`, something between that and the makespan.
+ * Simulates a schedule and returns its makespan in seconds. If it exceeds `mostS`, the result is any value between `mostS` and the makespan.
  *
  * Weight passes that wait for a place run where their rank would idle, where a forward would exceed the plan's limit of activations,
  * and at the end. That choice depends on the times, so a schedule with such passes may get longer by a little when a pass gets shorter.
@@ -149,7 +151,7 @@ class ScheduleRun implements RunClocks {
     return undefined;
   }
 
-  /** Who wants to hear of every pass hears of every one. */
+  /** Whether whole periods may be skipped: not if a listener needs every pass. */
   private canSkipPeriods(): boolean {
     const { pipeline, microBatches } = this.input;
     return this.listener === undefined && pipeline > 1 && microBatches >= LEAST_PER_RANK * pipeline;

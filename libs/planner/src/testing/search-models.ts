@@ -104,7 +104,7 @@ export interface Enumerated {
   readonly possible: number;
 }
 
-/** The answer of plain enumeration: every layout that is wanted is measured, sorted and compared with every other. */
+/** The result of plain enumeration: every layout is measured, sorted and compared with every other. */
 export function enumerateLayouts(
   space: SpaceFacts,
   models: LayoutModels,

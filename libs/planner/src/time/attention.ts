@@ -1,4 +1,4 @@
-/** What does attention cost, fused or in parts, with its projections and the exchange of keys and values between context ranks? */
+/** Cost of attention, fused or not, with its projections and the exchange of keys and values between context ranks. */
 import {
   aroundBlock,
   costOf,

@@ -1,4 +1,4 @@
-/** Which passes does a pipeline run, how long is each, and what do its ranks hold? What a schedule is simulated from. */
+/** The passes of a pipeline with their times, and what its ranks hold: the inputs of a schedule simulation. */
 import { microBatches, type RunFacts, type Schedule } from '../facts.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';
 import { isVShaped } from '../stages.ts';
@@ -37,7 +37,7 @@ interface HeldInIslands {
   readonly held: RankParameters;
 }
 
-/** The work of a run's pipeline. Without `hasParts` it says nothing of where the time goes. */
+/** The work of a run's pipeline. `hasParts` adds the breakdown by part. */
 export function pipelineWorkOf(
   run: RunFacts,
   costs: BlockCosts,
@@ -120,7 +120,7 @@ function heldInIslands(
   return [...heaviest.values()];
 }
 
-/** What gradients and weights take on the rank that is longest at it: each island moves what its own stages hold over its own network. */
+/** Seconds for gradients and weights on the slowest rank; each island moves the states of its stages over its own network. */
 export function workTrafficS(
   run: RunFacts,
   { held, heldIn, windows }: Pick<PipelineWork, 'held' | 'heldIn' | 'windows'>,
