@@ -3,11 +3,11 @@ import { layoutExamples } from './layouts.ts';
 /** Systems that no engine can be told as published: what is refused must say so, and nothing else is. */
 const REFUSED: Readonly<Record<string, RegExp>> = {
   '07-megascale.yaml': /lamb; use adamw, or engine deepspeed/,
-  '17-zeco.yaml': /no public engine can do sequence.contextAlgorithm state-scan; use state-allgather/,
-  '22-memo.yaml': /no public engine can do memory.roundingBuffers 2/,
-  '25-hecate.yaml': /no public engine can do expert.balance sparse-materialization; use aux-loss/,
-  '32-distzo2.yaml': /no public engine can do states.perturbationDegree 2/,
-  '33-gnnpipe.yaml': /no public engine can do pipeline.schedule graph-chunks; use gpipe/,
+  '17-zeco.yaml': /no public engine supports sequence.contextAlgorithm state-scan; use state-allgather/,
+  '22-memo.yaml': /no public engine supports memory.roundingBuffers 2/,
+  '25-hecate.yaml': /no public engine supports expert.balance sparse-materialization; use aux-loss/,
+  '32-distzo2.yaml': /no public engine supports states.perturbationDegree 2/,
+  '33-gnnpipe.yaml': /no public engine supports pipeline.schedule graph-chunks; use gpipe/,
   '35-superpipeline.yaml': /memory.offload.what layers; use parameters/,
 };
 const examples = layoutExamples();

@@ -11,7 +11,7 @@ export function brokenLayoutRules({ layout, model, training }: EffectiveSpec): r
   const { globalBatchSize, microBatchSize = DEFAULT_MICRO_BATCH_SIZE } = training;
   const { sequenceLength } = model;
   // What a learnt softmax goes with is a matter of kernels: engines that have those of Transformer Engine refuse it themselves.
-  const facts = { ...modelOfJob(model)?.said, attentionSinks: undefined };
+  const facts = { ...modelOfJob(model)?.stated, attentionSinks: undefined };
   return layoutViolations(layout, { ...facts, sequenceLength, globalBatchSize, microBatchSize });
 }
 

@@ -1,7 +1,7 @@
 /** Reads the sizes of the model of a job. */
 import type { ModelSpec } from '@coxswain/api-types';
 import { isDomainError } from '@coxswain/domain-error';
-import { type KnownModel, modelOfWords } from '@coxswain/planner/presets';
+import { type ResolvedModel, resolveModel } from '@coxswain/planner/presets';
 
 /** A field that cannot be used: its name below the spec, with dots, and a sentence that says what to do instead. */
 export interface FieldRefusal {
@@ -10,14 +10,14 @@ export interface FieldRefusal {
 }
 
 type Reading =
-  | { readonly kind: 'known'; readonly known: KnownModel }
+  | { readonly kind: 'known'; readonly known: ResolvedModel }
   | { readonly kind: 'refused'; readonly refusals: readonly FieldRefusal[] };
 
 /** By model. Every reconcile reads the same model again, and so does every layout that the planner tries. */
 const readings = new WeakMap<ModelSpec, Reading>();
 
 /** The sizes that a model spec describes; undefined if it describes none, for the reason that {@link modelRefusals} gives. */
-export function modelOfJob(model: ModelSpec): KnownModel | undefined {
+export function modelOfJob(model: ModelSpec): ResolvedModel | undefined {
   const reading = readingOf(model);
   return reading.kind === 'known' ? reading.known : undefined;
 }
@@ -39,7 +39,7 @@ function readingOf(model: ModelSpec): Reading {
 
 function read(model: ModelSpec): Reading {
   try {
-    return { kind: 'known', known: modelOfWords(model) };
+    return { kind: 'known', known: resolveModel(model) };
   } catch (error) {
     if (!isDomainError(error)) throw error;
     const refusals = error.violations.map(({ pointer, detail }) => {

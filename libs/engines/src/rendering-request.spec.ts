@@ -36,7 +36,7 @@ describe('a layout of which little more is known', () => {
       'a sentence that begins with no word of the layout',
       { pipelineParallelDegree: 2, dataParallelDegree: 4, pipeline: { chunksPerRank: 4 } },
       'layout.pipeline.microBatchGroupSize',
-      /^3 micro-batches do not go through groups of 2/,
+      /^3 micro-batches do not fill groups of 2/,
     ],
     [
       'one that does',

@@ -117,7 +117,7 @@ describe('a layout for islands with GPUs of two types', () => {
     const answer = planned(specFor({ name: 'reference', image: 'i' }, model), { nodes });
     expect(answer?.layout?.pipeline?.stages).toBeUndefined();
     expect(answer?.stageGpus?.map(({ stages }) => stages)).toEqual([5, 3]);
-    expect(answer?.whyStages).toMatch(/but uneven stages may not be chosen/);
+    expect(answer?.whyStages).toMatch(/but the engine or the request does not allow uneven stages/);
   });
 });
 

@@ -1,16 +1,15 @@
-/** What is wrong with a value that a schema refuses? */
+/** Messages for values that a schema rejects. */
 import type { z } from 'zod';
 
-/** Characters of a wrong value that are repeated. */
+/** Longest part of a rejected value that a message repeats, in characters. */
 const MOST_SHOWN = 60;
 
 /**
- * The value and the rule it breaks, to be read after the field's name: schema messages leave the value out, and call what is missing
- * undefined. The schema must have been asked with `reportInput`.
+ * The value and the rule that it breaks, as a message that follows the name of the field. zod's own messages omit the value. Parse with `reportInput`.
  */
 export function brokenSchemaRule(issue: z.core.$ZodIssue): string {
   if (issue.code === 'custom' || issue.code === 'unrecognized_keys') return issue.message;
-  if (issue.input === undefined) return 'is needed and not given';
+  if (issue.input === undefined) return 'is required';
   return `is ${shown(issue.input)}; ${ruleOf(issue)}`;
 }
 
@@ -22,7 +21,7 @@ function ruleOf(issue: z.core.$ZodIssue): string {
   return issue.message;
 }
 
-/** Of texts and lists, bounds are those of their length: the schema's message says so. */
+/** Types whose bounds are values. Bounds of texts and lists are lengths, which zod's own message states. */
 const COUNTED: ReadonlySet<string> = new Set(['number', 'int', 'bigint']);
 
 function shown(value: unknown): string {
@@ -30,11 +29,11 @@ function shown(value: unknown): string {
   return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
 }
 
-/** Objects of YAML may hold themselves, which JSON cannot say. */
+/** An object from YAML may contain itself, which JSON cannot represent. */
 function inJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? typeof value;
   } catch {
-    return 'an object that holds itself';
+    return 'an object that contains itself';
   }
 }

@@ -41,7 +41,7 @@ describe('a document of one role', () => {
       'is refused where GPUs are left over',
       { layout: { tensorParallelDegree: 8 } },
       [
-        'error degreesMakeTheGpus at layout.dataParallelDegree: the degrees make 8 ranks and there are 16 GPUs; dataParallelDegree 2 makes it 16',
+        'error degreesMakeTheGpus at layout.dataParallelDegree: the degrees multiply to 8 ranks, but there are 16 GPUs; use dataParallelDegree 2',
       ],
     ],
     [
@@ -55,7 +55,7 @@ describe('a document of one role', () => {
       'is warned of groups that leave the domain, which is a node unless the mesh says otherwise',
       { layout: { tensorParallelDegree: 16 }, model: { ...LLAMA, keyValueHeads: 16 } },
       [
-        'warning chattyGroupsStayInDomain at layout.tensorParallelDegree: tensorParallelDegree 16 is more than the 8 GPUs of an NVLink domain; the nearest inside is 8',
+        'warning chattyGroupsStayInDomain at layout.tensorParallelDegree: tensorParallelDegree 16 is more than the 8 GPUs of an NVLink domain; the largest divisor that fits is 8',
       ],
     ],
     [
@@ -95,7 +95,9 @@ describe('a document of one role', () => {
         layout: { tensorParallelDegree: 2, dataParallelDegree: 8 },
         mesh: { gpusPerNode: 8, segments: [segment({ grid: GRID }), segment()] },
       },
-      ['error segmentGridsMakeOnePipeline at mesh.segments: either every segment has a grid of its own or none'],
+      [
+        'error segmentGridsMakeOnePipeline at mesh.segments: some segments have a grid and some have none; give every segment a grid, or none',
+      ],
     ],
     [
       'is refused where the stages of the segments are not those of the layout',
@@ -104,7 +106,7 @@ describe('a document of one role', () => {
         mesh: { gpusPerNode: 8, segments: [segment({ grid: GRID }), segment({ grid: GRID })] },
       },
       [
-        'error segmentGridsMakeOnePipeline at mesh.segments: the grids of the segments have 2 pipeline stages together, and pipelineParallelDegree is 1',
+        'error segmentGridsMakeOnePipeline at mesh.segments: the grids of the segments have 2 pipeline stages together, but pipelineParallelDegree is 1',
       ],
     ],
     [
@@ -129,7 +131,7 @@ describe('a document of one role', () => {
         mesh: { gpusPerNode: 8, segments: [segment({ grid: GRID }), segment({ grid: GRID })] },
       },
       [
-        'error segmentGridsMakeOnePipeline at layout.pipeline.chunksPerRank: segments with grids of their own take chunksPerRank 1 and not 2',
+        'error segmentGridsMakeOnePipeline at layout.pipeline.chunksPerRank: segments with grids of their own require chunksPerRank 1, not 2',
       ],
     ],
   ])('%s', (_sentence, parts, want) => {
@@ -174,22 +176,22 @@ describe('a job of several roles', () => {
     [
       'is refused where a role has no mesh',
       { roleMesh: { actor: 'all' } },
-      ['error everyRoleHasAMesh at roleMesh.critic: role critic has no mesh; meshes are all'],
+      ['error everyRoleHasAMesh at roleMesh.critic: role critic has no mesh; known meshes are all'],
     ],
     [
       'is refused where the mesh of a role is not there',
       { roleMesh: { actor: 'all', critic: 'half' } },
-      ['error everyRoleHasAMesh at roleMesh.critic: there is no mesh half; there are all'],
+      ['error everyRoleHasAMesh at roleMesh.critic: there is no mesh half; known meshes are all'],
     ],
     [
       'is refused where a mesh is for a role that is not there',
       { roleMesh: { actor: 'all', critic: 'all', reward: 'all' } },
-      ['error everyRoleHasAMesh at roleMesh.reward: there is no role reward; there are actor, critic'],
+      ['error everyRoleHasAMesh at roleMesh.reward: there is no role reward; known roles are actor, critic'],
     ],
     [
       'is refused where a role is larger than its mesh',
       { roles: { actor: { layout: { dataParallelDegree: 32 } }, critic } },
-      ['error rolesFitTheirMesh at roles.actor.layout: dp32 needs 32 GPUs, and mesh all has 16'],
+      ['error rolesFitTheirMesh at roles.actor.layout: dp32 needs 32 GPUs, but mesh all has 16'],
     ],
     [
       'is refused below the role whose layout is wrong',
@@ -201,12 +203,12 @@ describe('a job of several roles', () => {
     [
       'is refused where a flow comes from nowhere',
       { flows: [{ from: 'reward', to: 'critic', kind: 'data' }] },
-      ['error flowsJoinRoles at flows.0: there is no role reward; there are actor, critic'],
+      ['error flowsJoinRoles at flows.0: there is no role reward; known roles are actor, critic'],
     ],
     [
       'is refused where a flow leads nowhere',
       { flows: [{ from: 'actor', to: 'reward', kind: 'data', everySteps: 1 }] },
-      ['error flowsJoinRoles at flows.0: there is no role reward; there are actor, critic'],
+      ['error flowsJoinRoles at flows.0: there is no role reward; known roles are actor, critic'],
     ],
     [
       'is refused where weights move live between degrees that do not divide each other',
@@ -215,7 +217,7 @@ describe('a job of several roles', () => {
         flows: [{ from: 'actor', to: 'critic', kind: 'weights', everySteps: 1 }],
       },
       [
-        'error weightsMoveBetweenDivisors at flows.0: weights move from tensorParallelDegree 4 to 3, and neither divides the other; use via checkpoint',
+        'error weightsMoveBetweenDivisors at flows.0: weights move from tensorParallelDegree 4 to 3, and neither divides the other; set via to checkpoint',
       ],
     ],
     [
@@ -236,7 +238,7 @@ describe('a job of several roles', () => {
         ],
       },
       [
-        'error rolesCanStart at flows: roles actor, critic wait for one another to end; give one of their flows everySteps',
+        'error rolesCanStart at flows: roles actor, critic wait for each other to end; set everySteps on one of their flows',
       ],
     ],
     [

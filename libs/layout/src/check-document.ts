@@ -4,7 +4,7 @@ import type { LayoutFacts } from './layout-facts.ts';
 import { layoutFindings } from './layout-rules.ts';
 import type { ModelShape } from './model-shape.ts';
 
-/** What is wrong or unwise in a document; `path` is dotted from its top. */
+/** An error or warning about a document; `path` is dotted from the top of the document. */
 export interface DocumentFinding {
   readonly rule: string;
   readonly severity: 'error' | 'warning';
@@ -12,10 +12,10 @@ export interface DocumentFinding {
   readonly message: string;
 }
 
-/** The shape behind the name of a preset; throws with the nearest names for one that is not known. */
+/** Returns the shape of a model preset; throws an error with the nearest names if the name is unknown. */
 export type ModelByName = (name: string) => ModelShape;
 
-/** What the rules know from a role's document and its machines. */
+/** The facts for layout rules, from a role's document and its mesh. */
 export function factsOfRole(
   role: RoleDocument,
   options: { mesh?: DeviceMesh | undefined; modelOf: ModelByName },
@@ -38,7 +38,7 @@ export function factsOfRole(
   };
 }
 
-/** Everything wrong or unwise in a document of one role. The layout must use all GPUs of the mesh. */
+/** Errors and warnings about a document of one role. The layout must use all GPUs of the mesh. */
 export function checkLayoutDocument(document: LayoutDocument, modelOf: ModelByName): readonly DocumentFinding[] {
   const { mesh } = document;
   const facts = factsOfRole(document, { mesh, modelOf });
@@ -49,7 +49,7 @@ export function checkLayoutDocument(document: LayoutDocument, modelOf: ModelByNa
   ];
 }
 
-/** Everything wrong or unwise in a job of several roles. */
+/** Errors and warnings about a job of several roles. */
 export function checkJobLayout(job: JobLayout, modelOf: ModelByName): readonly DocumentFinding[] {
   return [
     ...error(
@@ -63,7 +63,7 @@ export function checkJobLayout(job: JobLayout, modelOf: ModelByName): readonly D
       const facts = factsOfRole(role, { mesh, modelOf });
       return [...findingsOf(role.layout, facts, `roles.${name}.layout`), ...meshFindings(job, name)];
     }),
-    ...strangers(job),
+    ...unknownRoles(job),
     ...job.flows.flatMap((_, index) => flowFindings(job, index)),
     ...cycleFindings(job),
   ];
@@ -94,14 +94,14 @@ function segmentFindings(mesh: DeviceMesh, layout: ParallelLayout, at: string): 
       grids.length !== mesh.segments.length,
       rule,
       `${at}.segments`,
-      () => 'either every segment has a grid of its own or none',
+      () => 'some segments have a grid and some have none; give every segment a grid, or none',
     ),
     ...error(
       stages !== layout.pipelineParallelDegree,
       rule,
       `${at}.segments`,
       () =>
-        `the grids of the segments have ${stages} pipeline stages together, and pipelineParallelDegree is ${layout.pipelineParallelDegree}`,
+        `the grids of the segments have ${stages} pipeline stages together, but pipelineParallelDegree is ${layout.pipelineParallelDegree}`,
     ),
     ...error(
       contexts.size > 1,
@@ -113,7 +113,7 @@ function segmentFindings(mesh: DeviceMesh, layout: ParallelLayout, at: string): 
       (layout.pipeline?.chunksPerRank ?? 1) > 1,
       rule,
       'layout.pipeline.chunksPerRank',
-      () => `segments with grids of their own take chunksPerRank 1 and not ${layout.pipeline?.chunksPerRank ?? 1}`,
+      () => `segments with grids of their own require chunksPerRank 1, not ${layout.pipeline?.chunksPerRank ?? 1}`,
     ),
   ];
 }
@@ -126,26 +126,26 @@ function meshFindings(job: JobLayout, role: string): readonly DocumentFinding[] 
     const known = Object.keys(job.meshes).join(', ');
     return error(true, 'everyRoleHasAMesh', `roleMesh.${role}`, () =>
       meshName === undefined
-        ? `role ${role} has no mesh; meshes are ${known}`
-        : `there is no mesh ${meshName}; there are ${known}`,
+        ? `role ${role} has no mesh; known meshes are ${known}`
+        : `there is no mesh ${meshName}; known meshes are ${known}`,
     );
   }
   return error(
     worldSize(layout) > gpusOf(mesh),
     'rolesFitTheirMesh',
     `roles.${role}.layout`,
-    () => `${formatLayout(layout)} needs ${worldSize(layout)} GPUs, and mesh ${meshName} has ${gpusOf(mesh)}`,
+    () => `${formatLayout(layout)} needs ${worldSize(layout)} GPUs, but mesh ${meshName} has ${gpusOf(mesh)}`,
   );
 }
 
-function strangers(job: JobLayout): readonly DocumentFinding[] {
+function unknownRoles(job: JobLayout): readonly DocumentFinding[] {
   const known = Object.keys(job.roles);
   return Object.keys(job.roleMesh).flatMap((role) =>
     error(
       !known.includes(role),
       'everyRoleHasAMesh',
       `roleMesh.${role}`,
-      () => `there is no role ${role}; there are ${known.join(', ')}`,
+      () => `there is no role ${role}; known roles are ${known.join(', ')}`,
     ),
   );
 }
@@ -161,7 +161,7 @@ function flowFindings(job: JobLayout, index: number): readonly DocumentFinding[]
       true,
       'flowsJoinRoles',
       at,
-      () => `there is no role ${from === undefined ? flow.from : flow.to}; there are ${known}`,
+      () => `there is no role ${from === undefined ? flow.from : flow.to}; known roles are ${known}`,
     );
   }
   const [one, other] = [from.tensorParallelDegree, to.tensorParallelDegree];
@@ -171,11 +171,11 @@ function flowFindings(job: JobLayout, index: number): readonly DocumentFinding[]
     'weightsMoveBetweenDivisors',
     at,
     () =>
-      `weights move from tensorParallelDegree ${one} to ${other}, and neither divides the other; use via checkpoint`,
+      `weights move from tensorParallelDegree ${one} to ${other}, and neither divides the other; set via to checkpoint`,
   );
 }
 
-/** Roles that wait for one another's end would wait for ever. */
+/** Finds roles that wait for each other to end, so that none can start. */
 function cycleFindings(job: JobLayout): readonly DocumentFinding[] {
   const waits = job.flows.filter((flow) => flow.everySteps === undefined);
   const done = new Set<string>();
@@ -193,7 +193,7 @@ function cycleFindings(job: JobLayout): readonly DocumentFinding[] {
     stuck.length > 0 && !unknown,
     'rolesCanStart',
     'flows',
-    () => `roles ${stuck.join(', ')} wait for one another to end; give one of their flows everySteps`,
+    () => `roles ${stuck.join(', ')} wait for each other to end; set everySteps on one of their flows`,
   );
 }
 

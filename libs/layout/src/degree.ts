@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** Largest gang a layout may describe. 16,384 GPUs is the bar of the design; one doubling above it is the limit. */
+/** Largest number of ranks of a layout: twice the 16,384 GPUs that the design requires. */
 export const MAX_WORLD_SIZE = 32_768;
 
-/** Largest number of GPUs that may be planned for. What is asked may be more than what is started. */
+/** Largest number of GPUs that can be planned. It exceeds {@link MAX_WORLD_SIZE}, the limit for jobs. */
 export const MAX_PLANNED_GPUS = 65_536;
 
-/** Ways something is split. */
+/** Schema of a degree: the number of parts that something is split into. */
 export const degree = z.int().min(1).max(MAX_PLANNED_GPUS);

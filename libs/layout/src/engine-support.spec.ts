@@ -13,62 +13,62 @@ const cases: readonly Case[] = [
   {
     engine: 'megatron-lm',
     layout: { pipelineParallelDegree: 4, pipeline: { schedule: 'gpipe' } },
-    want: 'engine megatron-lm cannot do pipeline.schedule gpipe; use 1f1b, or engine torchtitan or torchtitan-toml or galvatron',
+    want: 'engine megatron-lm does not support pipeline.schedule gpipe; use 1f1b, or engine torchtitan or torchtitan-toml or galvatron',
   },
   {
     engine: 'megatron-lm',
     layout: { pipelineParallelDegree: 4, pipeline: { schedule: 'zbv', chunksPerRank: 2 } },
-    want: 'engine megatron-lm cannot do pipeline.schedule zbv; use interleaved-1f1b, or engine torchtitan or torchtitan-toml or colossalai',
+    want: 'engine megatron-lm does not support pipeline.schedule zbv; use interleaved-1f1b, or engine torchtitan or torchtitan-toml or colossalai',
   },
   {
     engine: 'megatron-lm',
     layout: { pipelineParallelDegree: 4, pipeline: { vocabulary: 'sharded-over-pp' } },
-    want: 'engine megatron-lm cannot do pipeline.vocabulary sharded-over-pp; use counted-as-layer, or engine vocabulary-parallelism',
+    want: 'engine megatron-lm does not support pipeline.vocabulary sharded-over-pp; use counted-as-layer, or engine vocabulary-parallelism',
   },
   {
     engine: 'megatron-lm',
     layout: { kernel: { attention: 'flex' } },
-    want: 'engine megatron-lm cannot do kernel.attention flex; use auto, or engine torchtitan or torchtitan-toml',
+    want: 'engine megatron-lm does not support kernel.attention flex; use auto, or engine torchtitan or torchtitan-toml',
   },
   {
     engine: 'deepspeed',
     layout: { memory: { offload: [{ what: 'optimizer', gpuStride: 3 }] } },
-    want: 'engine deepspeed cannot do memory.offload.gpuStride 3; leave memory.offload.gpuStride out, or engine deep-optimizer-states',
+    want: 'engine deepspeed does not support memory.offload.gpuStride 3; remove memory.offload.gpuStride, or engine deep-optimizer-states',
   },
   {
     engine: 'torchtitan',
     layout: { dataParallelDegree: 8, expert: { expertParallelDegree: 4, expertTensorParallelDegree: 2 } },
-    want: 'engine torchtitan cannot do expert.expertTensorParallelDegree 2; use 1, or engine megatron-lm or megatron-bridge or deepspeed',
+    want: 'engine torchtitan does not support expert.expertTensorParallelDegree 2; use 1, or engine megatron-lm or megatron-bridge or deepspeed',
   },
   {
     engine: 'torchtitan',
     layout: { contextParallelDegree: 8, sequence: { contextAlgorithm: 'ulysses' } },
-    want: 'engine torchtitan cannot do sequence.contextAlgorithm ulysses; use allgather, or engine megatron-lm or megatron-bridge or deepspeed',
+    want: 'engine torchtitan does not support sequence.contextAlgorithm ulysses; use allgather, or engine megatron-lm or megatron-bridge or deepspeed',
   },
   {
     engine: 'torchtitan',
     layout: { dataParallelDegree: 8, states: { zeroStage: 1 } },
-    want: 'engine torchtitan cannot do states.zeroStage 1; use 3, or engine megatron-lm or megatron-bridge or deepspeed',
+    want: 'engine torchtitan does not support states.zeroStage 1; use 3, or engine megatron-lm or megatron-bridge or deepspeed',
   },
   {
     engine: 'torchtitan',
     layout: { perLayer: [{ firstLayer: 0, lastLayer: 3, zeroStage: 3 }] },
-    want: 'engine torchtitan cannot do perLayer as given; leave perLayer out, or engine galvatron',
+    want: 'engine torchtitan does not support perLayer as given; remove perLayer, or engine galvatron',
   },
   {
     engine: 'megatron-lm',
     layout: { states: { reshardAfterForward: false } },
-    want: 'engine megatron-lm cannot do states.reshardAfterForward false; leave states.reshardAfterForward out, or engine torchtitan or torchtitan-toml or hugging-face',
+    want: 'engine megatron-lm does not support states.reshardAfterForward false; remove states.reshardAfterForward, or engine torchtitan or torchtitan-toml or hugging-face',
   },
   {
     engine: 'natural-galore',
     layout: { tensorParallelDegree: 2 },
-    want: 'engine natural-galore cannot do tensorParallelDegree 2; leave tensorParallelDegree out, or engine megatron-lm or megatron-bridge or torchtitan',
+    want: 'engine natural-galore does not support tensorParallelDegree 2; remove tensorParallelDegree, or engine megatron-lm or megatron-bridge or torchtitan',
   },
   {
     engine: 'command',
     layout: { weightShardDegree: 2 },
-    want: 'engine command cannot do weightShardDegree 2; give it to the program in engine.args, or engine megatron-lm or megatron-bridge',
+    want: 'engine command does not support weightShardDegree 2; give it to the program in engine.args, or engine megatron-lm or megatron-bridge',
   },
 ];
 

@@ -3,7 +3,7 @@ import { ENGINE_CAPABILITIES, type EngineCapabilities } from './engine-capabilit
 import { LAYOUT_ENGINES, type LayoutEngine } from './layout-facts.ts';
 import type { ParallelLayout } from './parallel-layout.ts';
 
-/** An option that an engine cannot be told: why, and what to do instead. */
+/** An option that an engine does not support, with the reason and an alternative. */
 export interface OptionRefusal {
   /** Dotted field of the layout. */
   readonly option: string;
@@ -12,15 +12,15 @@ export interface OptionRefusal {
   readonly fallback: string;
 }
 
-/** Whether an engine can be told all that a layout says. */
+/** Whether an engine supports every option of a layout. */
 export type EngineOutcome =
   { readonly kind: 'supported' } | { readonly kind: 'refused'; readonly refusals: readonly OptionRefusal[] };
 
-/** Everything of the layout that the engine cannot do, each with what to do instead. An option is refused, never dropped. */
+/** The options of a layout that an engine does not support, each with an alternative. An unsupported option is refused, never dropped. */
 export function engineSupport(engine: LayoutEngine, layout: ParallelLayout): EngineOutcome {
   const able = ENGINE_CAPABILITIES[engine];
-  const missing = askedOf(layout).filter((asked) => !asked.isIn(able));
-  // A value that is refused says more than its option being unknown, and comes first.
+  const missing = optionsOf(layout).filter((asked) => !asked.isIn(able));
+  // A refused value comes before an unknown option, because it is more specific.
   const firstOfOption = missing.filter(
     (asked, index) => missing.findIndex(({ option }) => option === asked.option) === index,
   );
@@ -28,23 +28,25 @@ export function engineSupport(engine: LayoutEngine, layout: ParallelLayout): Eng
   return refusals.length === 0 ? { kind: 'supported' } : { kind: 'refused', refusals };
 }
 
-/** Something that a layout asks of its engine. */
-interface Asked {
+/** An option that a layout sets. */
+interface UsedOption {
   readonly option: string;
   readonly value: string;
   readonly isIn: (able: EngineCapabilities) => boolean;
-  /** Other values, best first: the first that the engine has is the way out. Absent: leave the option out. */
+  /** Other values, best first: the message advises the first that the engine supports. Absent: remove the option. */
   readonly instead?: readonly { readonly value: string; readonly isIn: (able: EngineCapabilities) => boolean }[];
 }
 
-/** Engines that are no way out: they do what the user's program does. */
-const OF_THE_USER: ReadonlySet<LayoutEngine> = new Set(['command', 'custom', 'reference']);
+/** Engines that are never advised, because the user's program decides what they support. */
+const USER_DEFINED_ENGINES: ReadonlySet<LayoutEngine> = new Set(['command', 'custom', 'reference']);
 
-function refusalOf(engine: LayoutEngine, asked: Asked): OptionRefusal {
+function refusalOf(engine: LayoutEngine, asked: UsedOption): OptionRefusal {
   const able = ENGINE_CAPABILITIES[engine];
-  const others = LAYOUT_ENGINES.filter((other) => !OF_THE_USER.has(other) && asked.isIn(ENGINE_CAPABILITIES[other]));
+  const others = LAYOUT_ENGINES.filter(
+    (other) => !USER_DEFINED_ENGINES.has(other) && asked.isIn(ENGINE_CAPABILITIES[other]),
+  );
   const instead = asked.instead?.find((choice) => choice.isIn(able));
-  const leaveOut = able.wayOut ?? `leave ${asked.option} out`;
+  const leaveOut = able.wayOut ?? `remove ${asked.option}`;
   const here = instead === undefined ? leaveOut : `use ${instead.value}`;
   const elsewhere = others.length === 0 ? '' : `, or engine ${others.slice(0, 3).join(' or ')}`;
   return {
@@ -52,19 +54,19 @@ function refusalOf(engine: LayoutEngine, asked: Asked): OptionRefusal {
     value: asked.value,
     reason:
       others.length === 0
-        ? `no public engine can do ${asked.option} ${asked.value}`
-        : `engine ${engine} cannot do ${asked.option} ${asked.value}`,
+        ? `no public engine supports ${asked.option} ${asked.value}`
+        : `engine ${engine} does not support ${asked.option} ${asked.value}`,
     fallback: `${here}${elsewhere}`,
   };
 }
 
-function askedOf(layout: ParallelLayout): readonly Asked[] {
+function optionsOf(layout: ParallelLayout): readonly UsedOption[] {
   return [
-    ...askedOfPipeline(layout),
-    ...askedOfSequence(layout),
-    ...askedOfStates(layout),
-    ...askedOfMemory(layout),
-    ...askedOfExperts(layout),
+    ...pipelineOptionsOf(layout),
+    ...sequenceOptionsOf(layout),
+    ...stateOptionsOf(layout),
+    ...memoryOptionsOf(layout),
+    ...expertOptionsOf(layout),
     ...oneOf('kernel.attention', layout.kernel?.attention, (able) => able.attention, ['auto']),
     ...oneOf('kernel.precision', layout.kernel?.precision, (able) => able.precisions, ['mxfp8', 'fp8', 'bf16']),
     ...oneOf(
@@ -82,21 +84,21 @@ function askedOf(layout: ParallelLayout): readonly Asked[] {
   ];
 }
 
-/** Everything that is written down, by dotted option; lists are one, but for offload rules. */
+/** Every option that the layout sets, by dotted name. A list counts as one option, except the list of offload rules. */
 function leavesOf(layout: ParallelLayout): readonly { readonly option: string; readonly value: string }[] {
   return Object.entries(layout).flatMap(([key, value]) => leaves(key, value));
 }
 
 function leaves(option: string, value: unknown): readonly { readonly option: string; readonly value: string }[] {
-  if (value === undefined || asksForNothing(option, value)) return [];
+  if (value === undefined || isDefault(option, value)) return [];
   if (option === 'memory.offload') return (value as readonly object[]).flatMap((rule) => leavesInside(option, rule));
   if (Array.isArray(value)) return value.length === 0 ? [] : [{ option, value: 'as given' }];
   if (typeof value === 'object' && value !== null) return leavesInside(option, value);
   return [{ option, value: String(value) }];
 }
 
-/** One way of a division is none; a switch that is off is off, but for the one that is on unless told otherwise. */
-function asksForNothing(option: string, value: unknown): boolean {
+/** A degree of 1 and a switch that is off set nothing, except `reshardAfterForward`, which is on by default. */
+function isDefault(option: string, value: unknown): boolean {
   if (value === 1) return /(Degree|chunksPerRank|optimizerInstances)$/.test(option);
   return value === false && option !== 'states.reshardAfterForward';
 }
@@ -105,7 +107,7 @@ function leavesInside(option: string, value: object): readonly { readonly option
   return Object.entries(value).flatMap(([key, inner]) => leaves(`${option}.${key}`, inner));
 }
 
-function askedOfPipeline({ pipeline, pipelineParallelDegree }: ParallelLayout): readonly Asked[] {
+function pipelineOptionsOf({ pipeline, pipelineParallelDegree }: ParallelLayout): readonly UsedOption[] {
   if (pipeline === undefined) return [];
   const plain = (pipeline.chunksPerRank ?? 1) > 1 ? 'interleaved-1f1b' : '1f1b';
   const schedule = pipeline.schedule ?? plain;
@@ -134,7 +136,7 @@ const INSTEAD_OF_SCHEDULE: Readonly<Record<string, readonly string[]>> = {
   'graph-chunks': ['gpipe'],
 };
 
-function askedOfSequence({ sequence, contextParallelDegree }: ParallelLayout): readonly Asked[] {
+function sequenceOptionsOf({ sequence, contextParallelDegree }: ParallelLayout): readonly UsedOption[] {
   if (sequence === undefined) return [];
   const { perLayerKind } = sequence;
   const algorithms =
@@ -161,7 +163,7 @@ const INSTEAD_OF_ALGORITHM: Readonly<Record<string, readonly string[]>> = {
   ulysses: ['allgather', 'ring'],
 };
 
-function askedOfStates({ states }: ParallelLayout): readonly Asked[] {
+function stateOptionsOf({ states }: ParallelLayout): readonly UsedOption[] {
   const stage = states?.zeroStage;
   return [
     ...(stage === undefined
@@ -181,7 +183,7 @@ const INSTEAD_OF_OPTIMIZER: Readonly<Record<string, readonly string[]>> = {
   'mezo-sgd': ['sgd', 'adamw'],
 };
 
-function askedOfMemory({ memory }: ParallelLayout): readonly Asked[] {
+function memoryOptionsOf({ memory }: ParallelLayout): readonly UsedOption[] {
   return (memory?.offload ?? []).flatMap((rule) =>
     oneOf(
       'memory.offload.what',
@@ -192,7 +194,7 @@ function askedOfMemory({ memory }: ParallelLayout): readonly Asked[] {
   );
 }
 
-function askedOfExperts({ expert, tensorParallelDegree }: ParallelLayout): readonly Asked[] {
+function expertOptionsOf({ expert, tensorParallelDegree }: ParallelLayout): readonly UsedOption[] {
   if (expert === undefined) return [];
   const tensor = expert.expertTensorParallelDegree ?? tensorParallelDegree;
   return [
@@ -216,7 +218,7 @@ function oneOf(
   value: string | undefined,
   of: (able: EngineCapabilities) => readonly string[],
   instead: readonly string[],
-): readonly Asked[] {
+): readonly UsedOption[] {
   if (value === undefined) return [];
   const has = (wanted: string) => (able: EngineCapabilities) => of(able).includes(wanted);
   return [

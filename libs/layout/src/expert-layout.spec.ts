@@ -19,7 +19,7 @@ const taken: readonly (readonly [sentence: string, expert: Partial<ExpertLayout>
 ];
 
 const refused: readonly (readonly [expert: unknown, want: string])[] = [
-  [{}, 'expert.expertParallelDegree: is needed and not given'],
+  [{}, 'expert.expertParallelDegree: is required'],
   [{ expertParallelDegree: 0 }, 'expert.expertParallelDegree: is 0; it must be at least 1'],
   [{ expertParallelDegree: 65_537 }, 'expert.expertParallelDegree: is 65537; it must be at most 65536'],
   [{ expertParallelDegree: 1.5 }, 'expert.expertParallelDegree: is 1.5; Invalid input: expected int, received number'],

@@ -3,7 +3,7 @@ import type { ParallelLayout } from './parallel-layout.ts';
 import type { PipelinePlan } from './pipeline-plan.ts';
 import type { ContextAlgorithm } from './sequence-plan.ts';
 
-/** The choices of a layout that the rules of degrees read: flat, because a search checks hundreds of thousands. Degrees are at least 1. */
+/** The options of a layout that rules about degrees read. Flat, because a search checks hundreds of thousands. Degrees are at least 1. */
 export interface GridPoint {
   readonly tensor: number;
   readonly weightShard?: number;
@@ -19,18 +19,18 @@ export interface GridPoint {
   readonly contextAlgorithm: ContextAlgorithm;
   /** Ranks of the all-to-all part of ulysses-ring. */
   readonly ulyssesDegree?: number;
-  /** Whether a rank takes two pieces of each sample, one early and one late. Absent: it does. */
+  /** Whether a rank has two pieces of each sample, an early and a late one. Absent: true. */
   readonly contextBalanced?: boolean;
   readonly schedule: NonNullable<PipelinePlan['schedule']>;
   readonly chunks: number;
   readonly microBatchGroup?: number;
   readonly stages?: readonly NonNullable<PipelinePlan['stages']>[number][] | undefined;
   readonly vocabulary: NonNullable<PipelinePlan['vocabulary']>;
-  /** Samples per forward pass; undefined where no batch is known. */
+  /** Samples per forward pass; undefined if the batch is unknown. */
   readonly microBatchSize: number | undefined;
 }
 
-/** The layout as the rules of degrees read it. */
+/** The grid point of a layout, which rules about degrees read. */
 export function gridPointOf(layout: ParallelLayout, facts: LayoutFacts): GridPoint {
   const { expert, pipeline, sequence } = layout;
   const context = layout.contextParallelDegree ?? 1;
@@ -58,7 +58,7 @@ export function gridPointOf(layout: ParallelLayout, facts: LayoutFacts): GridPoi
   };
 }
 
-/** Micro-batches of one data-parallel rank per step; undefined where the batch is not known or does not divide. */
+/** Micro-batches of one data-parallel rank per step; undefined if the batch is unknown or does not divide. */
 export function microBatchesOf(point: GridPoint, facts: LayoutFacts): number | undefined {
   if (facts.globalBatchSize === undefined || point.microBatchSize === undefined) return undefined;
   const count = facts.globalBatchSize / (point.microBatchSize * point.data * (point.weightShard ?? 1));

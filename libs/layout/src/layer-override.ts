@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { degree } from './degree.ts';
 
-/** A run of layers (or the embedding, or the output layer) that is divided in another way than the rest (Galvatron). */
+/** Consecutive layers, the embedding or the output layer, divided differently from the others (Galvatron). */
 export const LayerOverride = z
   .strictObject({
     part: z.enum(['layers', 'embedding', 'output']).optional().describe('Absent: layers.'),
@@ -17,7 +17,10 @@ export const LayerOverride = z
     expertTensorParallelDegree: degree.optional(),
     zeroStage: z.int().min(0).max(3).optional(),
     recompute: z.boolean().optional(),
-    sequence: z.enum(['megatron', 'ulysses']).optional().describe('What splits tokens besides contextParallelDegree.'),
+    sequence: z
+      .enum(['megatron', 'ulysses'])
+      .optional()
+      .describe('How tokens are split in addition to contextParallelDegree.'),
   })
-  .meta({ id: 'LayerOverride', description: 'Layers that are divided in another way than the rest.' });
+  .meta({ id: 'LayerOverride', description: 'Layers that are divided differently from the others.' });
 export type LayerOverride = z.infer<typeof LayerOverride>;

@@ -13,7 +13,7 @@ const Engine = z.strictObject({
   image: text.optional(),
 });
 
-/** A model that is no transformer, or whose shape is not public: only what rules can use. */
+/** A model that is not a transformer, or whose shape is not public: only the sizes that rules use. */
 export const OtherModel = z.strictObject({
   kind: z.enum(['graph', 'diffusion', 'vision', 'other']),
   name: z.string().min(1).max(200).optional(),
@@ -40,10 +40,10 @@ const Segment = z.strictObject({
   grid: z
     .strictObject({ tensor: degree, context: degree, expert: degree, data: degree, pipeline: degree })
     .optional()
-    .describe('Degrees of this segment alone, for engines that take unequal ones.'),
+    .describe('Degrees of this segment, for engines that support different degrees per segment.'),
 });
 
-/** Machines as runs of nodes with one type of GPU and one network each, in the order of ranks. */
+/** Machines in the order of ranks: segments of nodes with one type of GPU and one network each. */
 export const DeviceMesh = z.strictObject({
   gpusPerNode: z.int().min(1).max(1024),
   scaleUpDomainGpus: z.int().min(1).max(16_384).optional().describe('GPUs of an NVLink domain. Absent: gpusPerNode.'),
@@ -61,10 +61,10 @@ const roleKeys = {
   restoreFrom: z
     .strictObject({ engine: z.enum(LAYOUT_ENGINES).optional(), layout: ParallelLayout })
     .optional()
-    .describe('What the checkpoint to begin from was saved as.'),
+    .describe('How the checkpoint to load was saved.'),
 };
 
-/** A file that describes one division of one model on one set of machines. */
+/** A file that describes the layout of one model on one set of machines. */
 export const LayoutDocument = z.strictObject({ ...roleKeys, mesh: DeviceMesh.optional() });
 export type LayoutDocument = z.infer<typeof LayoutDocument>;
 
@@ -72,11 +72,16 @@ const RoleFlow = z.strictObject({
   from: name,
   to: name,
   kind: z.enum(['data', 'weights']),
-  everySteps: z.int().min(1).max(1_000_000).optional().describe('Absent: once, when from has ended; to waits for it.'),
+  everySteps: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .describe('Absent: once, when from has ended; until then to waits.'),
   via: z.enum(['broadcast', 'p2p', 'checkpoint']).optional(),
 });
 
-/** A file that describes a job of several roles: each with a model and a division of its own, on meshes that roles may share in turns. */
+/** A file that describes a job of several roles. Each role has its own model and layout; roles may take turns on one mesh. */
 export const JobLayout = z.strictObject({
   roles: z.record(name, z.strictObject(roleKeys)),
   meshes: z.record(name, DeviceMesh),
@@ -84,4 +89,5 @@ export const JobLayout = z.strictObject({
   flows: z.array(RoleFlow).max(64).default([]),
 });
 export type JobLayout = z.infer<typeof JobLayout>;
+/** The part of a {@link JobLayout} that describes one role. */
 export type RoleDocument = JobLayout['roles'][string];

@@ -1,6 +1,7 @@
 import type { CommunicationPolicy } from './communication-policy.ts';
 import type { ParallelLayout } from './parallel-layout.ts';
 
+/** Every engine whose layouts can be checked. */
 export const LAYOUT_ENGINES = [
   'reference',
   'command',
@@ -31,25 +32,26 @@ export const LAYOUT_ENGINES = [
   'hugging-face',
   'custom',
 ] as const;
-/** A training program that a layout is rendered for; forks whose options their upstream lacks have names of their own. */
+/** A training program that layouts are rendered for. A fork with options that its upstream lacks has its own name. */
 export type LayoutEngine = (typeof LAYOUT_ENGINES)[number];
 
-/** What a checkpoint to be loaded was saved as. */
+/** The engine and layout that a checkpoint was saved with. */
 export interface SavedState {
   readonly engine?: LayoutEngine | undefined;
   readonly layout: ParallelLayout;
 }
 
+/** A kind of network between nodes. */
 export type NetworkKind = NonNullable<NonNullable<CommunicationPolicy['groupNetwork']>['data']> | 'ethernet';
 
-/** A run of nodes with one kind of GPU and one network. */
+/** Consecutive nodes with one kind of GPU and one network. */
 export interface NetworkIsland {
   readonly nodes: number;
   readonly network: NetworkKind;
 }
 
 /**
- * What the rules know besides the layout: the model, the batch, the engine, the machines. Rules whose facts are absent are not applied.
+ * What layout rules read besides the layout: the model, the batch, the engine and the machines. A rule is not applied if its facts are absent.
  * Names and units are those of ModelShape and of a job's training section.
  */
 export interface LayoutFacts {
@@ -67,23 +69,23 @@ export interface LayoutFacts {
   readonly latentAttention?: object | undefined;
   readonly stateSpace?: { readonly heads: number; readonly groups: number } | undefined;
   readonly layerPattern?: string | undefined;
-  /** Heads learn a score of their own, so that the softmax is not the vanilla one. */
+  /** Whether each head has a learned score, so that the softmax is not vanilla. */
   readonly attentionSinks?: boolean | undefined;
   readonly globalBatchSize?: number | undefined;
   readonly microBatchSize?: number | undefined;
   /** Tokens per sample. */
   readonly sequenceLength?: number | undefined;
   readonly engine?: LayoutEngine | undefined;
-  /** GPUs that the job shall have; absent: as many as the layout says. */
+  /** GPUs of the job. Absent: the world size of the layout. */
   readonly gpus?: number | undefined;
-  /** Most ranks of a layout; absent: as many as a job may have. */
+  /** Largest number of ranks. Absent: {@link MAX_WORLD_SIZE}. */
   readonly mostRanks?: number | undefined;
   readonly gpusPerNode?: number | undefined;
-  /** GPUs that reach each other over NVLink or its like. */
+  /** GPUs that NVLink or a similar network joins. */
   readonly scaleUpDomainGpus?: number | undefined;
   readonly hostMemoryGibPerNode?: number | undefined;
   /** In the order of ranks. */
   readonly islands?: readonly NetworkIsland[] | undefined;
-  /** The checkpoint to begin from. */
+  /** The checkpoint to load. */
   readonly restoreFrom?: SavedState | undefined;
 }

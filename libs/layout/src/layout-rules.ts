@@ -7,42 +7,42 @@ import { gridRules } from './rules/grid-rules.ts';
 import type { OptionRule } from './rules/option-rule.ts';
 import { optionRules } from './rules/option-rules.ts';
 
-/** A rule of layouts: an error makes a layout illegal, a warning says that it is likely slow or useless. */
+/** A rule about layouts. An error makes a layout illegal; a warning means that it is probably slow or without effect. */
 export interface LayoutRule {
   readonly name: string;
-  /** Whose rule it is: the engine or paper it comes from. */
+  /** The engine or paper that the rule comes from. */
   readonly source: string;
   readonly statement: string;
   readonly severity: 'error' | 'warning';
   readonly check: (layout: ParallelLayout, facts: LayoutFacts) => readonly Explanation[];
 }
 
-/** A broken rule: the field it concerns, as a pointer below the layout (`pipeline/chunksPerRank`), and a sentence with values and the nearest legal value. */
+/** A broken rule: the field it concerns, as a pointer below the layout (`pipeline/chunksPerRank`), and a message with the value and the nearest legal value. */
 export interface LayoutViolation extends Explanation {
   readonly rule: string;
   readonly severity: 'error' | 'warning';
 }
 
-/** Every rule, in the order in which what they find is told. */
+/** Every rule, in the order in which findings are reported. */
 export const layoutRules: readonly LayoutRule[] = [
   ...gridRules.map(ofGrid),
   ...optionRules.map((rule) => withSeverity(rule, 'error')),
   ...adviceRules.map((rule) => withSeverity(rule, 'warning')),
 ];
 
-/** Everything the rules find: errors before warnings; empty when there is nothing to say. Rules whose facts are absent find nothing. */
+/** Every violation, errors before warnings. A rule is not applied if its facts are absent. */
 export function layoutFindings(layout: ParallelLayout, facts: LayoutFacts): readonly LayoutViolation[] {
   return layoutRules.flatMap(({ name, severity, check }) =>
     check(layout, facts).map((explanation) => ({ rule: name, severity, ...explanation })),
   );
 }
 
-/** Every rule of the layout that is broken, in a fixed order; empty when the layout is legal. */
+/** Every violation that makes the layout illegal, in a fixed order; empty if the layout is legal. */
 export function layoutViolations(layout: ParallelLayout, facts: LayoutFacts): readonly LayoutViolation[] {
   return layoutFindings(layout, facts).filter((finding) => finding.severity === 'error');
 }
 
-/** The first of `layoutViolations`, without looking further: what a search wants to know of thousands of layouts. */
+/** The first of `layoutViolations`. Later rules are not checked, because a search checks thousands of layouts. */
 export function firstViolation(layout: ParallelLayout, facts: LayoutFacts): LayoutViolation | undefined {
   const point = gridPointOf(layout, facts);
   for (const rule of gridRules) {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+/** Modules that selective recomputation can name, as in Megatron-LM. */
 export const RECOMPUTED_MODULES = [
   'core_attn',
   'layernorm',
@@ -13,18 +14,18 @@ export const RECOMPUTED_MODULES = [
 
 const share = z.number().min(0).max(1);
 
-/** Something that lives outside the GPU between its uses; it always becomes a memory request of the pod. */
+/** What is kept outside GPU memory between its uses. Host memory for it is requested by the pod. */
 export const OffloadRule = z
   .strictObject({
     what: z.enum(['optimizer', 'parameters', 'activations', 'layers']),
     to: z.enum(['cpu', 'nvme']).optional().describe('Absent: cpu.'),
-    fraction: share.optional().describe('Share that lives outside. Absent: 1.'),
+    fraction: share.optional().describe('Share that is offloaded. Absent: 1.'),
     modules: z
       .array(z.string().min(1).max(64))
       .max(16)
       .optional()
       .describe('Of activations: only those of these modules.'),
-    overlap: z.boolean().optional().describe('Transfers run beside computation.'),
+    overlap: z.boolean().optional().describe('Transfers overlap computation.'),
     subgroupElements: z
       .int()
       .min(1)
@@ -36,14 +37,14 @@ export const OffloadRule = z
       .min(1)
       .max(1024)
       .optional()
-      .describe('Every so many subgroups one is updated on the GPU, the others on the CPU (Deep Optimizer States).'),
+      .describe('One of this many subgroups is updated on the GPU, the others on the CPU (Deep Optimizer States).'),
     windowLayers: z.int().min(1).max(1024).optional().describe('Of layers: how many stay on the GPU.'),
     refillLayers: z.int().min(1).max(1024).optional().describe('Of layers: how many are fetched at a time.'),
   })
-  .meta({ id: 'OffloadRule', description: 'What lives in host memory or on disk between its uses.' });
+  .meta({ id: 'OffloadRule', description: 'What is kept in host memory or on disk between its uses.' });
 export type OffloadRule = z.infer<typeof OffloadRule>;
 
-/** What is computed twice, and what lives outside the GPU, to save its memory. */
+/** What is recomputed in the backward pass, and what is offloaded, to save GPU memory. */
 export const MemoryPolicy = z
   .strictObject({
     recompute: z
@@ -62,7 +63,7 @@ export const MemoryPolicy = z
       .optional(),
     offload: z.array(OffloadRule).max(8).optional(),
     hostMemoryGibPerGpu: z.number().min(0).max(16_384).optional().describe('Host memory that offloading may use.'),
-    roundingBuffers: z.int().min(1).max(8).optional().describe('Activation buffers that layers take in turns (MEMO).'),
+    roundingBuffers: z.int().min(1).max(8).optional().describe('Activation buffers that layers use in turn (MEMO).'),
   })
   .meta({ id: 'MemoryPolicy', description: 'What is recomputed or offloaded to save GPU memory.' });
 export type MemoryPolicy = z.infer<typeof MemoryPolicy>;

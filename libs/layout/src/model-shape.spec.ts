@@ -26,8 +26,8 @@ describe('a pattern of layers', () => {
   it.each<[string, object, string]>([
     ['has no letter too many', { layerPattern: '**---' }, 'has 5 letters for 4 layers'],
     ['has no letter too few', { layerPattern: '' }, 'has 0 letters for 4 layers'],
-    ['names no Mamba layers without their sizes', { layerPattern: 'M***' }, 'give stateSpace'],
-    ['names no expert layers without their sizes', { layerPattern: 'E***' }, 'give experts'],
+    ['names no Mamba layers without their sizes', { layerPattern: 'M***' }, 'set stateSpace'],
+    ['names no expert layers without their sizes', { layerPattern: 'E***' }, 'set experts'],
   ])('%s', (_sentence, more, want) => {
     const { issues } = ModelShape.safeParse({ ...MODEL, ...more }).error ?? { issues: [] };
     expect(issues).toMatchObject([{ path: ['layerPattern'], message: expect.stringContaining(want) as string }]);

@@ -4,18 +4,17 @@ const count = z.int().min(0).max(16_777_216);
 const size = z.int().min(1).max(16_777_216);
 
 /**
- * The sizes of a model, which planner, layout rules and jobs know by the same words: whoever declares more takes them from here. Sizes are in
- * elements, not bytes.
+ * The sizes of a model. Planner, layout rules and jobs use these declarations, so that names and meanings agree. Sizes are in elements, not bytes.
  */
 export const MODEL_SIZES = {
   layers: size.describe('Transformer layers, without multi-token-prediction layers.'),
   hiddenSize: size,
-  ffnHiddenSize: count.describe('Inner width of a dense MLP; 0 where no layer has one.'),
+  ffnHiddenSize: count.describe('Inner width of a dense MLP; 0 if no layer has one.'),
   attentionHeads: size,
   keyValueHeads: size.describe('Groups of grouped-query attention; equal to attentionHeads for multi-head attention.'),
   headDim: size.describe('Width of one head; hiddenSize / attentionHeads in most models.'),
   vocabularySize: size,
-  gatedMlp: z.boolean().describe('SwiGLU and its kin: three matrices in an MLP instead of two.'),
+  gatedMlp: z.boolean().describe('SwiGLU and similar: an MLP has three matrices instead of two.'),
   rmsNorm: z.boolean().describe('RMSNorm (one vector) instead of LayerNorm (two).'),
   linearBias: z.boolean(),
   dropout: z.boolean().describe('Dropout masks are kept for the backward pass.'),
@@ -25,14 +24,16 @@ export const MODEL_SIZES = {
   windowedLayers: count.describe('How many attention layers use the window.'),
   attentionSinks: z
     .boolean()
-    .describe('Each head learns a score that the softmax adds to those of the keys: GPT-OSS and its kin.'),
+    .describe('Each head has a learned score that the softmax adds to the scores of the keys (GPT-OSS and similar).'),
   mtpLayers: count.describe('Multi-token-prediction layers after the last layer.'),
   experts: z
     .strictObject({
       count: size,
       topK: size,
       ffnHiddenSize: size.describe('Inner width of one routed expert.'),
-      sharedFfnHiddenSize: count.default(0).describe('Total inner width of the experts that see every token.'),
+      sharedFfnHiddenSize: count
+        .default(0)
+        .describe('Total inner width of the shared experts, which process every token.'),
       denseLayers: count.default(0).describe('Leading layers with a dense MLP instead of experts.'),
       latentSize: count.default(0).describe('Width that tokens are projected to before dispatch; 0: hiddenSize.'),
     })
@@ -61,7 +62,7 @@ export const MODEL_SIZES = {
     ),
 };
 
-/** What a planner needs of a model: the sizes that decide parameters, FLOPs and activations. */
+/** The sizes of a model that decide parameters, FLOPs and activations. */
 export const ModelShape = z
   .strictObject({
     name: z.string().min(1).max(200).optional(),
@@ -78,7 +79,7 @@ export const ModelShape = z
   })
   .superRefine(({ layers, layerPattern, stateSpace, experts }, context) => {
     if (experts !== undefined && experts.topK > experts.count) {
-      const message = `is ${experts.topK} of ${experts.count} experts; a token goes to at most all of them`;
+      const message = `is ${experts.topK} of ${experts.count} experts; use at most ${experts.count}`;
       context.addIssue({ code: 'custom', path: ['experts', 'topK'], message });
     }
     const refuse = (message: string): void => {
@@ -89,11 +90,11 @@ export const ModelShape = z
       refuse(`has ${layerPattern.length} letters for ${layers} layers; write one letter for each layer`);
     }
     if (layerPattern.includes('M') && stateSpace === undefined) {
-      refuse('names Mamba layers (M), whose sizes are not given; give stateSpace');
+      refuse('has Mamba layers (M), but stateSpace is absent; set stateSpace');
     }
     if (layerPattern.includes('E') && experts === undefined) {
-      refuse('names expert layers (E), whose sizes are not given; give experts');
+      refuse('has expert layers (E), but experts is absent; set experts');
     }
   })
-  .meta({ id: 'ModelShape', description: 'Sizes of a model, as a planner needs them.' });
+  .meta({ id: 'ModelShape', description: 'Sizes of a model.' });
 export type ModelShape = z.infer<typeof ModelShape>;

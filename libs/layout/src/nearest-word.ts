@@ -1,13 +1,13 @@
-/** Letters with which a beginning is one. */
-const LETTERS_OF_A_BEGINNING = 3;
+/** Shortest prefix that counts as an abbreviation. */
+const MIN_PREFIX_LETTERS = 3;
 
 /**
- * The shortest word that `wanted` becomes by letters that were left out, else the one that takes the fewest edits to become it; undefined where none comes
- * close (a third of its letters). Others send texts of any length: one that no word can be near is compared with none.
+ * The word that a user probably meant by `wanted`, for *did you mean ...?*. That is the shortest word that `wanted` abbreviates, else the word with the fewest
+ * edits; undefined if each needs more edits than a third of the letters. Words of a very different length are not compared, so `wanted` may have any length.
  */
 export function nearestWord(words: readonly string[], wanted: string): string | undefined {
   const meant = wanted.toLowerCase();
-  const cut = words.filter((word) => isCutFrom(word.toLowerCase(), meant));
+  const cut = words.filter((word) => isAbbreviationOf(word.toLowerCase(), meant));
   if (cut.length > 0) return cut.reduce((best, word) => (word.length < best.length ? word : best));
   const most = Math.max(1, meant.length / 3);
   const [best] = words
@@ -17,9 +17,9 @@ export function nearestWord(words: readonly string[], wanted: string): string | 
   return best !== undefined && best.edits <= most ? best.word : undefined;
 }
 
-/** Whether it is the beginning of the word, or half of its letters in their order. */
-function isCutFrom(word: string, cut: string): boolean {
-  if (cut.length < LETTERS_OF_A_BEGINNING || cut.length > word.length) return false;
+/** Whether `cut` is a prefix of the word, or at least half of its letters in order. */
+function isAbbreviationOf(word: string, cut: string): boolean {
+  if (cut.length < MIN_PREFIX_LETTERS || cut.length > word.length) return false;
   if (word.startsWith(cut)) return true;
   if (cut.length < word.length / 2) return false;
   let found = 0;

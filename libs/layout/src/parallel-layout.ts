@@ -9,10 +9,12 @@ import { PipelinePlan } from './pipeline-plan.ts';
 import { SequencePlan } from './sequence-plan.ts';
 import { StateSharding } from './state-sharding.ts';
 
+/** Axes of the dense and the expert grid. */
 export const RANK_AXES = ['tensor', 'weightShard', 'context', 'expert', 'data', 'pipeline'] as const;
 /** An axis of the dense or the expert grid. */
 export type RankAxis = (typeof RANK_AXES)[number];
 
+/** Values of `kernel.precision`. */
 export const LAYOUT_PRECISIONS = ['fp32', 'fp16', 'bf16', 'fp8', 'mxfp8', 'nvfp4'] as const;
 
 const KernelPolicy = z
@@ -32,12 +34,17 @@ const CheckpointPolicy = z
     optimizerReshard: z
       .enum(['none', 'data-parallel', 'full'])
       .optional()
-      .describe('Which other layouts can load what is saved now; full: any. Bought when saving.'),
+      .describe('Which other layouts can load the checkpoint; full: any. It applies to checkpoints saved from now on.'),
     asyncSave: z.boolean().optional(),
-    localEverySteps: z.int().min(1).max(1_000_000).optional().describe('Steps between copies on the nodes themselves.'),
+    localEverySteps: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .optional()
+      .describe('Steps between checkpoints on the disks of the nodes.'),
     localReplicas: z.int().min(1).max(8).optional(),
   })
-  .meta({ id: 'CheckpointPolicy', description: 'In which form states are saved, and which layouts can load them.' });
+  .meta({ id: 'CheckpointPolicy', description: 'Format of checkpoints, and which layouts can load them.' });
 
 const TensorPlacement = z
   .strictObject({
@@ -59,17 +66,19 @@ const TensorPlacement = z
   });
 
 /**
- * How a job's ranks are divided, and how each part of the work is done on them. One rank per GPU;
- * ranks = tensor * weight shard * context * data * pipeline. Experts are a second factorisation of the same ranks and multiply nothing.
+ * How the ranks of a job are divided, and which options each part of the work uses. One rank per GPU;
+ * ranks = tensor * weight shard * context * data * pipeline. Experts are a second factorisation of the same ranks and add no ranks.
  *
- * Every key but the first three is optional, and absent means what the engine does without being told.
+ * Every key but the first three is optional; the engine's default applies if a key is absent.
  */
 export const ParallelLayout = z
   .strictObject({
     tensorParallelDegree: degree
       .default(1)
       .describe('Ways each layer is split; these ranks must share an NVLink domain.'),
-    pipelineParallelDegree: degree.default(1).describe('Consecutive groups of layers, each on ranks of its own.'),
+    pipelineParallelDegree: degree
+      .default(1)
+      .describe('Number of stages; each holds consecutive layers and has its own ranks.'),
     dataParallelDegree: degree.default(1).describe('Ranks that each take a share of the global batch.'),
     contextParallelDegree: degree.optional().describe('Ways the tokens of a sample are split. Absent: 1.'),
     dataParallelShardDegree: degree
@@ -96,8 +105,8 @@ export const ParallelLayout = z
     communication: CommunicationPolicy.optional(),
     kernel: KernelPolicy.optional(),
     checkpointPolicy: CheckpointPolicy.optional(),
-    perLayer: z.array(LayerOverride).max(32).optional().describe('Where layers differ; absent: all alike.'),
-    tensorPlacements: z.array(TensorPlacement).max(16).optional().describe('For engines that take placements.'),
+    perLayer: z.array(LayerOverride).max(32).optional().describe('Layers that are divided differently. Absent: none.'),
+    tensorPlacements: z.array(TensorPlacement).max(16).optional().describe('For engines that support placements.'),
   })
   .meta({
     id: 'ParallelLayout',
@@ -116,7 +125,7 @@ export function worldSize(layout: ParallelLayout): number {
   );
 }
 
-/** `tp2 x cp2 x dp4 x pp8 / ep8`: the degrees above 1 in rank order, those of experts behind the stroke; `1 rank` if there are none. */
+/** `tp2 x cp2 x dp4 x pp8 / ep8`: the degrees above 1 in rank order, those of experts after the slash; `1 rank` if all are 1. */
 export function formatLayout(layout: ParallelLayout): string {
   const { expert } = layout;
   const dense = degreesAboveOne([

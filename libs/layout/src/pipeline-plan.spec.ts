@@ -41,7 +41,7 @@ const refused: readonly (readonly [pipeline: unknown, want: string])[] = [
     { stages: Array.from({ length: 257 }, () => ({ layers: 1 })) },
     'pipeline.stages: is [{"layers":1},{"layers":1},{"layers":1},{"layers":1},{"layer…; Too big: expected array to have <=256 items',
   ],
-  [{ stages: [{ layers: 1 }, {}] }, 'pipeline.stages.1.layers: is needed and not given'],
+  [{ stages: [{ layers: 1 }, {}] }, 'pipeline.stages.1.layers: is required'],
   [{ stages: [{ layers: -1 }] }, 'pipeline.stages.0.layers: is -1; it must be at least 0'],
   [{ stages: [{ layers: 1025 }] }, 'pipeline.stages.0.layers: is 1025; it must be at most 1024'],
   [
@@ -67,7 +67,7 @@ const refused: readonly (readonly [pipeline: unknown, want: string])[] = [
   [{ stalenessEpochs: 2 }, 'pipeline.stalenessEpochs: is 2; it must be at most 1'],
   [
     { microBatches: 8 },
-    'pipeline: unknown key microBatches; known are schedule, chunksPerRank, microBatchGroupSize, stages, vocabulary, vocabularyBarriers, scheduleFile, skipRatio, protectedStages, graphChunks, stalenessEpochs',
+    'pipeline: unknown key microBatches; known keys are schedule, chunksPerRank, microBatchGroupSize, stages, vocabulary, vocabularyBarriers, scheduleFile, skipRatio, protectedStages, graphChunks, stalenessEpochs',
   ],
 ];
 

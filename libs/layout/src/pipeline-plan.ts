@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+/** Values of `pipeline.schedule`. */
 export const PIPELINE_SCHEDULES = [
   'gpipe',
   '1f1b',
@@ -16,6 +17,7 @@ export const PIPELINE_SCHEDULES = [
   'graph-chunks',
 ] as const;
 
+/** Values of `pipeline.vocabulary`. */
 export const VOCABULARY_PLACEMENTS = ['end-stages', 'counted-as-layer', 'sharded-over-pp', 'interlaced'] as const;
 
 /** Most virtual stages that a layout may list one by one. */
@@ -32,20 +34,20 @@ export const PipelineStage = z
   .meta({ id: 'PipelineStage', description: 'What one virtual stage of a pipeline holds.' });
 export type PipelineStage = z.infer<typeof PipelineStage>;
 
-/** In which order the passes of micro-batches run, and what each stage holds. */
+/** The order of passes on a pipeline, and what each stage holds. */
 export const PipelinePlan = z
   .strictObject({
     schedule: z
       .enum(PIPELINE_SCHEDULES)
       .optional()
-      .describe('Absent: 1f1b, or interleaved-1f1b where a rank holds several chunks.'),
+      .describe('Absent: 1f1b, or interleaved-1f1b if a rank holds several chunks.'),
     chunksPerRank: z.int().min(1).max(256).optional().describe('Model chunks per rank (virtual pipeline). Absent: 1.'),
     microBatchGroupSize: z
       .int()
       .min(1)
       .max(65_536)
       .optional()
-      .describe('Micro-batches that a chunk takes before the next chunk’s turn. Absent: pipelineParallelDegree.'),
+      .describe('Micro-batches that one chunk processes before the next chunk. Absent: pipelineParallelDegree.'),
     stages: z
       .array(PipelineStage)
       .min(1)
@@ -57,7 +59,7 @@ export const PipelinePlan = z
     vocabulary: z
       .enum(VOCABULARY_PLACEMENTS)
       .optional()
-      .describe('Where embedding and output layer live. Absent: end-stages.'),
+      .describe('Which stages hold the embedding and the output layer. Absent: end-stages.'),
     vocabularyBarriers: z
       .int()
       .min(1)
@@ -69,19 +71,14 @@ export const PipelinePlan = z
       .min(1)
       .max(512)
       .optional()
-      .describe('Of schedule-file and partial-paths: who runs what when.'),
-    skipRatio: z
-      .number()
-      .min(0)
-      .max(0.9)
-      .optional()
-      .describe('Share of stages that a micro-batch leaves out (SkipPipe).'),
+      .describe('For schedule-file and partial-paths: the file that lists the passes of each rank.'),
+    skipRatio: z.number().min(0).max(0.9).optional().describe('Share of stages that a micro-batch skips (SkipPipe).'),
     protectedStages: z
       .int()
       .min(0)
       .max(1024)
       .optional()
-      .describe('First stages that no micro-batch leaves out (SkipPipe).'),
+      .describe('Number of first stages that no micro-batch skips (SkipPipe).'),
     graphChunks: z
       .int()
       .min(1)
@@ -93,7 +90,7 @@ export const PipelinePlan = z
       .min(0)
       .max(1)
       .optional()
-      .describe('Age of the embeddings used where a chunk’s neighbours have not run yet (GNNPipe).'),
+      .describe('Age of the embeddings used if the neighbours of a chunk have not run yet (GNNPipe).'),
   })
   .meta({ id: 'PipelinePlan', description: 'Order of passes on a pipeline, and what each stage holds.' });
 export type PipelinePlan = z.infer<typeof PipelinePlan>;

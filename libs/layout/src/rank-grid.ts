@@ -1,10 +1,11 @@
 import { type ParallelLayout, type RankAxis, worldSize } from './parallel-layout.ts';
 
-/** One factorisation of all ranks, from the axis of adjacent ranks to that of distant ones. The product of the degrees is the world size. */
+/** One factorisation of all ranks; the first axis has adjacent ranks, the last the most distant ones. The product of the degrees is the world size. */
 export interface RankGrid {
   readonly axes: readonly GridAxis[];
 }
 
+/** One axis of a {@link RankGrid}. */
 export interface GridAxis {
   readonly axis: RankAxis;
   readonly degree: number;
@@ -17,8 +18,8 @@ const DEFAULT_ORDER: readonly RankAxis[] = ['tensor', 'context', 'expert', 'data
 /**
  * The grid of attention, dense MLPs and embeddings.
  *
- * Megatron-LM's `RankGenerator` (megatron/core/parallel_state.py) with order `tp-cp-ep-dp-pp` unless `rankOrder` says otherwise; weight shards
- * stand behind tensor. TorchTitan's mesh (pp, dp_replicate, dp_shard, cp, tp; outermost first) is the same grid.
+ * Megatron-LM's `RankGenerator` (megatron/core/parallel_state.py) with order `tp-cp-ep-dp-pp` unless `rankOrder` gives another order; weight
+ * shards come after tensor. TorchTitan's mesh (pp, dp_replicate, dp_shard, cp, tp; outermost first) is the same grid.
  */
 export function denseGrid(layout: ParallelLayout): RankGrid {
   return gridOf(axisOrder(layout, 'tensor'), {
@@ -33,7 +34,7 @@ export function denseGrid(layout: ParallelLayout): RankGrid {
 
 /**
  * The grid of experts: the same ranks and pipeline stages, divided anew. `tensor` is expert tensor parallelism, `data` the replicas of an
- * expert; there is no context axis. Undefined for a layout without experts. Throws a RangeError where the degrees do not divide a stage
+ * expert; there is no context axis. Undefined for a layout without experts. Throws a RangeError if the degrees do not divide a stage
  * (rule expertGridFillsStage).
  */
 export function expertGrid(layout: ParallelLayout): RankGrid | undefined {
@@ -58,7 +59,7 @@ export function expertGrid(layout: ParallelLayout): RankGrid | undefined {
   });
 }
 
-/** The axis of this name. */
+/** The axis with this name. Throws a RangeError if the grid has none. */
 export function axisOf(grid: RankGrid, axis: RankAxis): GridAxis {
   const found = grid.axes.find((candidate) => candidate.axis === axis);
   if (found === undefined) throw new RangeError(`a grid has no axis ${axis}`);
@@ -92,7 +93,7 @@ function offsetsOver(axes: readonly GridAxis[]): readonly number[] {
   );
 }
 
-/** Every axis once: what `rankOrder` leaves out has degree 1 and comes last; weight shards stand behind `weightShardAfter`. */
+/** Every axis once. Axes that `rankOrder` omits have degree 1 and come last; weight shards come after `weightShardAfter`. */
 function axisOrder(layout: ParallelLayout, weightShardAfter: RankAxis): readonly RankAxis[] {
   const order = [...new Set([...(layout.rankOrder ?? DEFAULT_ORDER), ...DEFAULT_ORDER])];
   if (!order.includes('weightShard')) order.splice(order.indexOf(weightShardAfter) + 1, 0, 'weightShard');

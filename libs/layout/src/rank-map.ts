@@ -10,7 +10,7 @@ export interface RankCoordinates {
   readonly pipelineIndex: number;
 }
 
-/** Ranks count tensor index fastest, then context, data and pipeline, unless the layout's `rankOrder` says otherwise; see {@link denseGrid}. */
+/** Ranks count tensor index fastest, then context, data and pipeline, unless the layout's `rankOrder` gives another order; see {@link denseGrid}. */
 export function coordinatesOfRank(layout: ParallelLayout, rank: number): RankCoordinates {
   const grid = denseGrid(layout);
   const indexOn = (axis: RankAxis): number => indexOnAxis(axisOf(grid, axis), rank);

@@ -16,7 +16,7 @@ export interface GridTable {
   readonly combinedGroups: Readonly<Record<string, Groups>>;
 }
 
-/** Who is where, and who talks to whom. */
+/** The position of every rank on every axis, and the process groups of a layout. */
 export interface RankTable {
   readonly worldSize: number;
   /** Axes from adjacent ranks to distant ones. */
@@ -46,7 +46,7 @@ const EXPERT_COMBINED = [
   ['tensor', 'expert', 'pipeline'],
 ] as const;
 
-/** The rank map of a layout. Throws a RangeError where experts do not divide a stage. */
+/** The rank table of a layout. Throws a RangeError if the expert degrees do not divide the ranks of a stage. */
 export function rankTable(layout: ParallelLayout): RankTable {
   const dense = denseGrid(layout);
   const expert = expertGrid(layout);
@@ -66,7 +66,7 @@ export function rankTable(layout: ParallelLayout): RankTable {
   };
 }
 
-/** Groups that engines cut into consecutive pieces of a stated size. */
+/** Adds the groups that engines cut into consecutive pieces of a given size. */
 function withParts(table: GridTable, layout: ParallelLayout): GridTable {
   const { dataParallelShardDegree: shard, sequence } = layout;
   const ulysses = sequence?.contextAlgorithm === 'ulysses-ring' ? sequence.ulyssesDegree : undefined;

@@ -49,7 +49,7 @@ describe('what is wrong with a file is told with field, value, rule and a way ou
       'a key that is like none, with all that are known',
       { layout: { states: { xyzzy: 2 } } },
       [
-        'layout.states: unknown key xyzzy; known are zeroStage, implementation, secondaryShardDegree, reshardAfterForward, optimizerInstances, optimizer, optimizerPrecision, precisionAwareOptimizer, lowRank, perturbationDegree',
+        'layout.states: unknown key xyzzy; known keys are zeroStage, implementation, secondaryShardDegree, reshardAfterForward, optimizerInstances, optimizer, optimizerPrecision, precisionAwareOptimizer, lowRank, perturbationDegree',
       ],
     ],
     [
@@ -77,11 +77,7 @@ describe('what is wrong with a file is told with field, value, rule and a way ou
       { layout: {}, model: 7 },
       ['model: is 7; Invalid input: expected string, received number'],
     ],
-    [
-      'a job without its meshes',
-      { roles: { actor: { layout: {} } }, roleMesh: {} },
-      ['meshes: is needed and not given'],
-    ],
+    ['a job without its meshes', { roles: { actor: { layout: {} } }, roleMesh: {} }, ['meshes: is required']],
     [
       'a wrong layout of a role, by the name of the role',
       {

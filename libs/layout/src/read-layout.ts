@@ -4,18 +4,19 @@ import { JobLayout, LayoutDocument } from './layout-document.ts';
 import { nearestWord } from './nearest-word.ts';
 import { ParallelLayout } from './parallel-layout.ts';
 
-/** Something wrong with what a file says; `path` is dotted, empty for the whole. */
+/** An error in a file; `path` is dotted, and empty if the error concerns the whole file. */
 export interface DocumentProblem {
   readonly path: string;
   readonly message: string;
 }
 
+/** A parsed layout file: a document of one role, a job of several roles, or the errors that were found. */
 export type ReadLayout =
   | { readonly kind: 'layout'; readonly document: LayoutDocument }
   | { readonly kind: 'job'; readonly document: JobLayout }
   | { readonly kind: 'wrong'; readonly problems: readonly DocumentProblem[] };
 
-/** What a parsed JSON or YAML file holds: a job of several roles (`roles`), a document with `layout`, or a layout alone. */
+/** Reads a parsed JSON or YAML value: a job of several roles (`roles`), a document with `layout`, or a layout alone. */
 export function readLayout(value: unknown): ReadLayout {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return wrong([{ path: '', message: 'expected a layout, a document with layout, or a job with roles' }]);
@@ -57,12 +58,12 @@ function sentencesOf(
     const known = keysAt(schema, issue.path);
     return issue.keys.map((key) => {
       const meant = nearestWord(known, key);
-      const hint = meant === undefined ? `known are ${known.join(', ')}` : `did you mean ${meant}?`;
+      const hint = meant === undefined ? `known keys are ${known.join(', ')}` : `did you mean ${meant}?`;
       return { path: dotted(path), message: `unknown key ${key}; ${hint}` };
     });
   }
   if (issue.code === 'invalid_union') {
-    // Of the alternatives the one that is of the right kind says most: an object that is wrong inside, not text where an object stands.
+    // Report the alternative of the right type: an object with an error inside, rather than text in place of an object.
     const branches: readonly (readonly z.core.$ZodIssue[])[] = issue.errors;
     const inside = branches.find((branch) =>
       branch.some((one) => one.path.length > 0 || one.code === 'unrecognized_keys'),
@@ -73,7 +74,7 @@ function sentencesOf(
   }
   if (issue.code === 'invalid_value') {
     const words = issue.values.map(String);
-    const given = valueSaid(issue.input);
+    const given = formatValue(issue.input);
     const meant = typeof issue.input === 'string' ? nearestWord(words, issue.input) : undefined;
     const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
     return [{ path: dotted(path), message: `${given} is not one of ${words.join(', ')}${hint}` }];
@@ -81,7 +82,7 @@ function sentencesOf(
   return [{ path: dotted(path), message: brokenSchemaRule(issue) }];
 }
 
-function valueSaid(value: unknown): string {
+function formatValue(value: unknown): string {
   return value === undefined ? 'the value' : JSON.stringify(value);
 }
 
@@ -89,7 +90,7 @@ function dotted(path: readonly PropertyKey[]): string {
   return path.map(String).join('.');
 }
 
-/** Keys that an object of the schema may have at this path. */
+/** Keys that the schema allows at this path. */
 function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
   const at = schemaAt(schema, path);
   return at instanceof z.ZodObject ? Object.keys(at.shape) : [];

@@ -34,7 +34,7 @@ const refused: readonly (readonly [sequence: unknown, want: string])[] = [
   [{ perLayerKind: { attention: 'p2p' } }, `sequence.perLayerKind.attention: "p2p" is not one of ${ALGORITHMS}`],
   [
     { perLayerKind: { mamba: 'state-scan' } },
-    'sequence.perLayerKind: unknown key mamba; known are attention, linearAttention, stateSpace',
+    'sequence.perLayerKind: unknown key mamba; known keys are attention, linearAttention, stateSpace',
   ],
   [
     { causalBalance: 'zig-zag' },
@@ -42,7 +42,7 @@ const refused: readonly (readonly [sequence: unknown, want: string])[] = [
   ],
   [{ scanBlocks: 0 }, 'sequence.scanBlocks: is 0; it must be at least 1'],
   [{ scanBlocks: 4097 }, 'sequence.scanBlocks: is 4097; it must be at most 4096'],
-  [{ dynamic: { method: 'flexsp' } }, 'sequence.dynamic.maxTokensPerRank: is needed and not given'],
+  [{ dynamic: { method: 'flexsp' } }, 'sequence.dynamic.maxTokensPerRank: is required'],
   [
     { dynamic: { maxTokensPerRank: 1 } },
     'sequence.dynamic.method: the value is not one of flexsp, hybrid-data-parallel',

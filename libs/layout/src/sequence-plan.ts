@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+/** Values of `sequence.contextAlgorithm`. */
 export const CONTEXT_ALGORITHMS = [
   'ring',
   'ring-self-attention',
@@ -13,17 +14,18 @@ export const CONTEXT_ALGORITHMS = [
   'state-scan',
 ] as const;
 /**
- * How attention sees tokens of other ranks. ring: keys and values travel (P2P); ring-self-attention: the same without a fused kernel; dist-flash:
+ * How attention reads tokens of other ranks. ring: keys and values are sent around (P2P); ring-self-attention: the same without a fused kernel; dist-flash:
  * ring with causal balancing by helpers (LightSeq); ulysses: heads for tokens by all-to-all; ulysses-ring: both, all-to-all inside; token-ring:
- * queries travel; state-allgather, state-scan: only for linear attention (LASP-2, ZeCO).
+ * queries are sent around; state-allgather, state-scan: only for linear attention (LASP-2, ZeCO).
  */
 export type ContextAlgorithm = (typeof CONTEXT_ALGORITHMS)[number];
 
+/** Values of `sequence.causalBalance`. */
 export const CAUSAL_BALANCES = ['none', 'head-tail', 'zigzag', 'ptrr', 'helper'] as const;
 
 const algorithm = z.enum(CONTEXT_ALGORITHMS);
 
-/** How tokens of one sample are divided. */
+/** How the tokens of one sample are divided. */
 export const SequencePlan = z
   .strictObject({
     sequenceParallel: z
@@ -36,7 +38,9 @@ export const SequencePlan = z
       .min(1)
       .max(4096)
       .optional()
-      .describe('All-to-all part of contextAlgorithm ulysses-ring; the ring takes the rest.'),
+      .describe(
+        'Degree of the all-to-all of contextAlgorithm ulysses-ring; the ring has the rest of contextParallelDegree.',
+      ),
     perLayerKind: z
       .strictObject({
         attention: algorithm.optional(),
@@ -44,11 +48,11 @@ export const SequencePlan = z
         stateSpace: algorithm.optional(),
       })
       .optional()
-      .describe('For hybrids: the algorithm of each kind of layer, before contextAlgorithm.'),
+      .describe('For hybrid models: the algorithm of each kind of layer; overrides contextAlgorithm.'),
     causalBalance: z
       .enum(CAUSAL_BALANCES)
       .optional()
-      .describe('How ranks get equal shares of a causal mask. Absent: head-tail.'),
+      .describe('How the work of a causal mask is balanced over ranks. Absent: head-tail.'),
     scanBlocks: z.int().min(1).max(4096).optional().describe('Blocks of the state that state-scan pipelines (ZeCO).'),
     dynamic: z
       .strictObject({
@@ -63,7 +67,7 @@ export const SequencePlan = z
         perTokenLoss: z.boolean().optional().describe('The loss is averaged over tokens, not samples.'),
       })
       .optional()
-      .describe('Groups made anew each step from the lengths of its sequences.'),
+      .describe('Groups are chosen in each step by the lengths of its sequences.'),
   })
   .meta({ id: 'SequencePlan', description: 'How the tokens of one sample are divided.' });
 export type SequencePlan = z.infer<typeof SequencePlan>;

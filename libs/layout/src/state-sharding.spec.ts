@@ -42,7 +42,7 @@ const refused: readonly (readonly [states: unknown, want: string])[] = [
     { precisionAwareOptimizer: 1 },
     'states.precisionAwareOptimizer: is 1; Invalid input: expected boolean, received number',
   ],
-  [{ lowRank: {} }, 'states.lowRank.rank: is needed and not given'],
+  [{ lowRank: {} }, 'states.lowRank.rank: is required'],
   [{ lowRank: { rank: 0 } }, 'states.lowRank.rank: is 0; it must be at least 1'],
   [{ lowRank: { rank: 65_537 } }, 'states.lowRank.rank: is 65537; it must be at most 65536'],
   [{ lowRank: { rank: 1, updateGapSteps: 0 } }, 'states.lowRank.updateGapSteps: is 0; it must be at least 1'],
@@ -50,7 +50,7 @@ const refused: readonly (readonly [states: unknown, want: string])[] = [
     { lowRank: { rank: 1, updateGapSteps: 1_000_001 } },
     'states.lowRank.updateGapSteps: is 1000001; it must be at most 1000000',
   ],
-  [{ lowRank: { rank: 1, scale: 2 } }, 'states.lowRank: unknown key scale; known are rank, updateGapSteps'],
+  [{ lowRank: { rank: 1, scale: 2 } }, 'states.lowRank: unknown key scale; known keys are rank, updateGapSteps'],
   [{ perturbationDegree: 0 }, 'states.perturbationDegree: is 0; it must be at least 1'],
   [{ perturbationDegree: 3 }, 'states.perturbationDegree: is 3; it must be at most 2'],
 ];

@@ -3,5 +3,5 @@ export { type DrawnGang, fabricDrawing } from './fabric-drawing.ts';
 export { formatCount, formatGib, formatHours, formatSeconds, formatShare, formatUsd } from './figures.ts';
 export { labelOfPart } from './part-names.ts';
 export { planReport, type PlanReportFacts } from './plan-report.ts';
-export { ofWhichStage, whyNotFastestFirst } from './reading-aids.ts';
+export { stageNote, explainOrder } from './reading-aids.ts';
 export { errorRange, errorSentence } from './prediction-error.ts';

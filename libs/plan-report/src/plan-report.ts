@@ -2,7 +2,7 @@
 import type { Plan, PlanAnswer, PlanRequest, Prediction, ScheduleInput, StageMemory } from '@coxswain/planner';
 import { gpuOf, modelOf } from '@coxswain/planner/presets';
 import { choicesOf, formatDegrees, describeVerdict } from './describe-plan.ts';
-import { ofWhichStage, whyNotFastestFirst } from './reading-aids.ts';
+import { stageNote, explainOrder } from './reading-aids.ts';
 import { errorRange, errorSentence } from './prediction-error.ts';
 import { formatCount, formatGib, formatHours, formatSeconds, formatShare, formatTokens, formatUsd } from './figures.ts';
 import { Markup, markup } from './markup.ts';
@@ -119,7 +119,7 @@ function timeSection(shown: Plan, answer: PlanAnswer): Markup {
   const entries = [...timeSegments(shown.prediction)].sort((a, b) => b.value - a.value);
   return markup`<section><h2>Where a step goes</h2>${stackedBars({ title: 'Step time of the best layouts by part', bars, most })}
 ${legend(entries.map(({ part, value, shown: text }) => ({ part, shown: `${text}, ${formatShare(value / stepTimeS)}` })))}
-<p class="note">Figures are those of the first layout${ofWhichStage(shown.layout)}.</p></section>`;
+<p class="note">Figures are those of the first layout${stageNote(shown.layout)}.</p></section>`;
 }
 
 function timeSegments({ breakdown }: Prediction): readonly BarSegment[] {
@@ -156,7 +156,7 @@ function tradeOffs(shown: Plan, answer: PlanAnswer): Markup | undefined {
 }
 
 function runnersUp(request: PlanRequest, { plans }: PlanAnswer): Markup | undefined {
-  const why = whyNotFastestFirst(plans, request);
+  const why = explainOrder(plans, request);
   const [best, ...others] = plans;
   if (best === undefined || others.length === 0) return undefined;
   const rows = plans.map((plan, index) => {

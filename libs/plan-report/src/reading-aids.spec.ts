@@ -1,17 +1,17 @@
 import { aPlan, aPrediction } from '@coxswain/planner/testing';
-import { ofWhichStage, whyNotFastestFirst } from './reading-aids.ts';
+import { stageNote, explainOrder } from './reading-aids.ts';
 
 const takes = (stepTimeS: number, gpus = 512) => aPlan({ gpus, prediction: aPrediction({ stepTimeS }) });
 const WHY = /^The first is the simplest of those that predictions cannot tell from the fastest\.$/;
 
 describe('what a reader would ask', () => {
   it('whose time the parts of a step are, where stages differ', () => {
-    expect(ofWhichStage({ pipelineParallelDegree: 8 })).toBe(' on the slowest of 8 pipeline stages');
-    expect(ofWhichStage({ pipelineParallelDegree: 1 })).toBe('');
+    expect(stageNote({ pipelineParallelDegree: 8 })).toBe(' on the slowest of 8 pipeline stages');
+    expect(stageNote({ pipelineParallelDegree: 1 })).toBe('');
   });
 
   it('why a layout that is faster comes second', () => {
-    expect(whyNotFastestFirst([takes(10), takes(9.8)], { objective: 'time' })).toMatch(WHY);
+    expect(explainOrder([takes(10), takes(9.8)], { objective: 'time' })).toMatch(WHY);
   });
 
   it.each<[string, ReturnType<typeof takes>[], 'time' | 'memory' | 'cost']>([
@@ -20,6 +20,6 @@ describe('what a reader would ask', () => {
     ['the smallest was asked for', [takes(10), takes(9.8)], 'memory'],
     ['nothing fits', [], 'time'],
   ])('not where %s', (_sentence, plans, objective) => {
-    expect(whyNotFastestFirst(plans, { objective })).toBeUndefined();
+    expect(explainOrder(plans, { objective })).toBeUndefined();
   });
 });

@@ -3,14 +3,12 @@ import type { ParallelLayout } from '@coxswain/layout';
 import type { Plan, PlanRequest } from '@coxswain/planner';
 
 /** The parts of a step are those of one pipeline stage: the last one has the whole vocabulary, others none of it. */
-export function ofWhichStage({
-  pipelineParallelDegree: stages,
-}: Pick<ParallelLayout, 'pipelineParallelDegree'>): string {
+export function stageNote({ pipelineParallelDegree: stages }: Pick<ParallelLayout, 'pipelineParallelDegree'>): string {
   return stages === 1 ? '' : ` on the slowest of ${stages} pipeline stages`;
 }
 
 /** Undefined where none of as many GPUs is faster than the first, and where the smallest were asked for. */
-export function whyNotFastestFirst(
+export function explainOrder(
   plans: readonly Plan[],
   { objective }: Pick<PlanRequest, 'objective'>,
 ): string | undefined {

@@ -5,7 +5,7 @@ import type { Watched } from './watch.ts';
 
 const MIB = 2 ** 20;
 /** A search that left more than this share of the bound behind has it collected, or the next one would be blamed for it. */
-const MOST_LEFT_BEHIND = 0.6;
+const MAX_GARBAGE_SHARE = 0.6;
 
 /**
  * The side of the process that searches (`search-process.ts` starts it): answers one question at a time until its parent has gone. Whatever
@@ -13,7 +13,7 @@ const MOST_LEFT_BEHIND = 0.6;
  */
 export function answerQuestions(replyTo: (question: PlannerQuestion) => PlannerReply): void {
   const [parentPid, mostMib] = process.argv.slice(2).map(Number) as [number, number];
-  goFirstWhereMemoryEnds();
+  preferOomKill();
   process.once('disconnect', () => process.exit());
   const watch = new Worker(new URL('./watch.ts', import.meta.url), {
     workerData: { parentPid, mostMib } satisfies Watched,
@@ -25,7 +25,7 @@ export function answerQuestions(replyTo: (question: PlannerQuestion) => PlannerR
       const reply = replyTo(question);
       watch.postMessage('ends');
       tell(reply);
-      if (process.memoryUsage.rss() > MOST_LEFT_BEHIND * mostMib * MIB) void globalThis.gc?.();
+      if (process.memoryUsage.rss() > MAX_GARBAGE_SHARE * mostMib * MIB) void globalThis.gc?.();
     });
     tell({ kind: 'ready' });
   });
@@ -39,7 +39,7 @@ function tell(message: PlannerReady | PlannerReply): void {
  * Where the memory of all processes ends the kernel ends this one and not its parent, unless it was told to end all of a container's; and a core
  * that is dumped holds none of it. Kernels other than Linux have no such files.
  */
-function goFirstWhereMemoryEnds(): void {
+function preferOomKill(): void {
   for (const [file, value] of [
     ['oom_score_adj', '1000'],
     ['coredump_filter', '0'],

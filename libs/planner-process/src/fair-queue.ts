@@ -42,7 +42,7 @@ export class FairQueue<T> {
     const { perTenant, inAll } = this.#limits;
     const list = this.#waiting.get(tenant) ?? [];
     if (list.length >= perTenant) return { kind: 'refused', refusal: 'tenantIsFull' };
-    const displaced = this.#size < inAll ? undefined : this.#takeNewestOfTheGreediest(list.length + 1);
+    const displaced = this.#size < inAll ? undefined : this.#evictNewestOfLargest(list.length + 1);
     if (this.#size >= inAll) return { kind: 'refused', refusal: 'isFull' };
     this.#waiting.set(tenant, [...list, item]);
     this.#size += 1;
@@ -57,7 +57,7 @@ export class FairQueue<T> {
     this.remove(tenant, item);
     this.#turn += 1;
     this.#lastTurn.set(tenant, this.#turn);
-    this.#forgetTheLongServed();
+    this.#pruneServedTurns();
     return item;
   }
 
@@ -71,7 +71,7 @@ export class FairQueue<T> {
   }
 
   /** Of a tenant that has more items waiting than so many: another's that has no more is owed its place. */
-  #takeNewestOfTheGreediest(moreThan: number): T | undefined {
+  #evictNewestOfLargest(moreThan: number): T | undefined {
     const [greediest] = [...this.#waiting].toSorted(([, one], [, other]) => other.length - one.length);
     const newest = greediest?.[1].at(-1);
     if (greediest === undefined || newest === undefined || greediest[1].length <= moreThan) return undefined;
@@ -92,7 +92,7 @@ export class FairQueue<T> {
    * Whoever was served before everybody who waits goes first whether or not that is remembered. Who was served last is remembered in any
    * case: its item is still under way when the next one comes.
    */
-  #forgetTheLongServed(): void {
+  #pruneServedTurns(): void {
     const oldest = Math.min(...[...this.#waiting.keys()].map((tenant) => this.#turnOf(tenant)));
     for (const [tenant, turn] of this.#lastTurn) if (turn < oldest && turn < this.#turn) this.#lastTurn.delete(tenant);
   }

@@ -32,21 +32,21 @@ export class QueueRefusedError extends DomainError {
   }
 }
 
-export function isStopping(): DomainError {
+export function stoppingError(): DomainError {
   return new DomainError('UNAVAILABLE', 'the planner is stopping; try again in a second');
 }
 
-export function didNotStart(startMs: number): Error {
+export function startError(startMs: number): Error {
   return new Error(`the process of the planner did not start within ${startMs / 1000} s`);
 }
 
-export function tookTooLong(timeoutMs: number): OverBudgetError {
+export function timeoutError(timeoutMs: number): OverBudgetError {
   return new OverBudgetError(
     `the search took longer than ${timeoutMs / 1000} s, which is its budget, and was ended. ${NARROWER}`,
   );
 }
 
-export function neededTooMuchMemory(heapMib: number, options: ErrorOptions): OverBudgetError {
+export function memoryError(heapMib: number, options: ErrorOptions): OverBudgetError {
   const budget = heapMib === Infinity ? 'there is' : `${heapMib} MiB, which is its budget`;
   return new OverBudgetError(`the search needed more memory than ${budget}, and was ended. ${NARROWER}`, options);
 }

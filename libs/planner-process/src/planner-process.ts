@@ -1,6 +1,6 @@
 import { DomainError } from '@coxswain/domain-error';
 import { FairQueue } from './fair-queue.ts';
-import { didNotStart, isStopping, QueueRefusedError, tookTooLong } from './planner-errors.ts';
+import { startError, stoppingError, QueueRefusedError, timeoutError } from './planner-errors.ts';
 import type { PlannerAnswer, PlannerQuestion, PlannerReply } from './planner-question.ts';
 import { SearchProcess } from './search-process.ts';
 
@@ -93,7 +93,7 @@ export class PlannerProcess {
     { tenant, signal }: AskOptions,
   ): Promise<PlannerAnswer<Question['kind']>> {
     signal?.throwIfAborted();
-    if (this.#isClosed) throw isStopping();
+    if (this.#isClosed) throw stoppingError();
     const turn: Turn = { question, tenant, ...Promise.withResolvers<PlannerReply>() };
     const added = this.#queue.add(tenant, turn);
     if (added.kind === 'refused') throw new QueueRefusedError(added.refusal);
@@ -114,8 +114,8 @@ export class PlannerProcess {
   /** Ends the process; whoever waits is told that it is unavailable. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (let turn = this.#queue.take(); turn !== undefined; turn = this.#queue.take()) turn.reject(isStopping());
-    this.#current?.turn.reject(isStopping());
+    for (let turn = this.#queue.take(); turn !== undefined; turn = this.#queue.take()) turn.reject(stoppingError());
+    this.#current?.turn.reject(stoppingError());
     this.#finish();
     this.#dropProcess();
     await this.#ending;
@@ -139,8 +139,8 @@ export class PlannerProcess {
   #startTimer(turn: Turn): () => void {
     const { timeoutMs } = this.#limits;
     if (timeoutMs === Infinity) return () => undefined;
-    if (!this.#isReady) return this.#setTimer(START_MS, () => this.#fail(turn, didNotStart(START_MS)));
-    return this.#setTimer(timeoutMs, () => this.#fail(turn, tookTooLong(timeoutMs)));
+    if (!this.#isReady) return this.#setTimer(START_MS, () => this.#fail(turn, startError(START_MS)));
+    return this.#setTimer(timeoutMs, () => this.#fail(turn, timeoutError(timeoutMs)));
   }
 
   #onReady(): void {
@@ -187,7 +187,7 @@ export class PlannerProcess {
         this.#finish();
         this.#next();
       },
-      onDeath: (reason) => {
+      onExit: (reason) => {
         this.#current?.turn.reject(reason);
         this.#finish();
         this.#dropProcess();

@@ -1,13 +1,13 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { causeOfDeath } from './cause-of-death.ts';
+import { exitError } from './exit-error.ts';
 import type { PlannerQuestion, PlannerReady, PlannerReply } from './planner-question.ts';
 
 /**
  * What a process holds beside the heap that is granted to it: Node, the planner's code, and the arrays of numbers that V8 keeps outside of its
  * heap. At rest it holds 120 to 140 MiB, of which heap 20; 50 are pages of the program that all processes share.
  */
-export const BESIDE_THE_HEAP_MIB = 128;
+export const NON_HEAP_MIB = 128;
 /** Of the generation of new objects. As V8 would have it, that alone grew by 100 MiB, and searches were no faster for it. */
 const NEW_OBJECTS_MIB = 8;
 const MOST_LAST_WORDS = 8_192;
@@ -20,7 +20,7 @@ export interface SearchProcessParts {
   readonly onReady: () => void;
   readonly onReply: (reply: PlannerReply) => void;
   /** It ended without having been told to. */
-  readonly onDeath: (reason: Error) => void;
+  readonly onExit: (reason: Error) => void;
 }
 
 /**
@@ -33,8 +33,8 @@ export class SearchProcess {
   #isEnding = false;
   #lastWords = '';
 
-  constructor({ program, heapMib, onReady, onReply, onDeath }: SearchProcessParts) {
-    this.#child = fork(fileURLToPath(program), [String(process.pid), String(heapMib + BESIDE_THE_HEAP_MIB)], {
+  constructor({ program, heapMib, onReady, onReply, onExit }: SearchProcessParts) {
+    this.#child = fork(fileURLToPath(program), [String(process.pid), String(heapMib + NON_HEAP_MIB)], {
       env: {},
       execArgv: execArgvOf(heapMib),
       serialization: 'advanced',
@@ -46,7 +46,7 @@ export class SearchProcess {
       this.#ended.resolve();
       if (this.#isEnding) return;
       this.#isEnding = true;
-      onDeath(reason);
+      onExit(reason);
     };
     this.#child.on('message', (message) => {
       if (this.#isEnding) return;
@@ -60,7 +60,7 @@ export class SearchProcess {
     });
     // Not `exit`: by then what it said last may not have been read.
     this.#child.on('close', (exitCode, signal) =>
-      dies(causeOfDeath({ exitCode, signal, stderr: this.#lastWords }, heapMib)),
+      dies(exitError({ exitCode, signal, stderr: this.#lastWords }, heapMib)),
     );
     // Of a process that could not be started nothing else is told.
     this.#child.on('error', (error) => {

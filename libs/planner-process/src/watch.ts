@@ -14,14 +14,14 @@ export interface Watched {
 
 const MIB = 2 ** 20;
 /** What grows a gigabyte a second is seen 50 MiB too late. */
-const LOOK_EVERY_MS = 50;
+const CHECK_INTERVAL_MS = 50;
 
 const { parentPid, mostMib } = workerData as Watched;
 let looks: NodeJS.Timeout | undefined;
 
 parentPort?.on('message', (search: 'begins' | 'ends') => {
   clearInterval(looks);
-  if (search === 'begins') looks = setInterval(look, LOOK_EVERY_MS);
+  if (search === 'begins') looks = setInterval(look, CHECK_INTERVAL_MS);
 });
 
 function look(): void {

@@ -53,7 +53,7 @@ const JOBS: readonly Job[] = [
   }),
 ];
 
-interface Answered {
+interface AnsweredLayout {
   readonly model: string;
   readonly gpus: number;
   readonly outcome: string;
@@ -86,7 +86,7 @@ function requestOf(seed: string, index: number): PlanRequestInput {
   return job(gpus, batchOf(index, gpus));
 }
 
-function answered(input: PlanRequestInput): Answered {
+function answered(input: PlanRequestInput): AnsweredLayout {
   const startedMs = performance.now();
   const before = process.cpuUsage();
   const outcome = outcomeOf(plan(parsePlanRequest(input)));
@@ -131,7 +131,7 @@ function main(argv: readonly string[]): void {
   report(all);
 }
 
-function report(all: readonly Answered[]): void {
+function report(all: readonly AnsweredLayout[]): void {
   const slowest = all.toSorted((a, b) => b.busyS - a.busyS);
   for (const { model, gpus, outcome, busyS, wallS } of slowest.slice(0, 5)) {
     console.log(

@@ -1,15 +1,17 @@
 /**
- * What the memory and time models read: flat plain data, because a search evaluates hundreds of thousands of them.
+ * Inputs of the memory and time models: flat plain data, because a search evaluates hundreds of thousands of them.
  *
  * Callers build it from a layout and a model (`factsOfPlan`) or from a row of published measurements.
  */
 import type { ModelShape, RECOMPUTED_MODULES } from '@coxswain/layout';
 import type { ClusterProfile } from './cluster-profile.ts';
 
+/** Formats of matrix products; see {@link Precision}. */
 export const PRECISIONS = ['fp32', 'fp16', 'bf16', 'fp8', 'mxfp8', 'nvfp4'] as const;
 /** fp8 is per-tensor scaling; mxfp8 block scaling with 32 elements; nvfp4 is fp4 with 16 elements. Attention and vocabulary stay in bf16. */
 export type Precision = (typeof PRECISIONS)[number];
 
+/** Pipeline schedules that the planner has models for. */
 export const SCHEDULES = [
   'gpipe',
   '1f1b',
@@ -27,10 +29,10 @@ export type Schedule = (typeof SCHEDULES)[number];
 /** One type of accelerator. Peaks are dense (no sparsity), per GPU. */
 export interface GpuFacts {
   readonly name: string;
-  /** The chip, which parts with other memory, links or power share: what kernels lose on it is fitted for all of them together. */
+  /** The chip. Products with the same chip but other memory, links or power share its fitted constants. */
   readonly silicon: string;
   readonly bf16Tflops: number;
-  /** 0 where the format is not supported. */
+  /** 0 if the format is not supported. */
   readonly fp8Tflops: number;
   readonly fp4Tflops: number;
   /** Share of the bf16 peak that the largest measured matrix product reaches. */
@@ -41,14 +43,16 @@ export interface GpuFacts {
   readonly scaleUpGbPerS: number;
   readonly scaleUpDomainGpus: number;
   readonly pcieGbPerS: number;
-  /** On-demand price used for cost objectives where the user states none. */
+  /** On-demand price for cost objectives if the request has none. */
   readonly usdPerHour: number;
 }
 
-/** `efa` is AWS's Elastic Fabric Adapter; `other` what else does RDMA of its own kind (Slingshot). */
+/** Kinds of NICs. `efa` is AWS's Elastic Fabric Adapter; `other` is another RDMA network, such as Slingshot. */
 export const NIC_KINDS = ['infiniband', 'roce', 'efa', 'omnipath', 'ethernet', 'other'] as const;
+/** One of {@link NIC_KINDS}. */
 export type NicKind = (typeof NIC_KINDS)[number];
 
+/** The GPUs of a run and their networks. */
 export interface ClusterFacts {
   readonly gpu: GpuFacts;
   readonly gpus: number;
@@ -58,7 +62,7 @@ export interface ClusterFacts {
   /** Scale-out bandwidth, GB/s per GPU and direction (a 400 Gb/s NIC per GPU is 50). */
   readonly scaleOutGbPerS: number;
   readonly nicKind: NicKind;
-  /** Memory of the host that the GPUs of one node share; absent: not known, and taken as enough. */
+  /** Host memory that the GPUs of one node share. Absent: unknown and not limited. */
   readonly hostMemoryGibPerNode?: number;
   /** Islands joined by a slower network, outermost tier; absent: one fabric. */
   readonly islands?: readonly {
@@ -67,18 +71,18 @@ export interface ClusterFacts {
     readonly nicKind: NicKind;
     /** Absent: that of the cluster. */
     readonly gpu?: GpuFacts;
-    /** Measured speed of one GPU relative to what is predicted of its type; unequal islands take unequal shares of the layers. */
+    /** Measured speed of one GPU relative to the prediction for its type; slower islands get fewer layers. */
     readonly relativeSpeed: number;
-    /** What is predicted of its type relative to the GPU of the cluster, by tensor degree: what the layers send each other counts in. Absent: the same. */
+    /** Predicted speed of its GPU type relative to the GPU of the cluster, by tensor degree, including tensor traffic. Absent: 1. */
     readonly speedByTensor?: Readonly<Record<number, number>>;
   }[];
-  /** Each stage lies in the first island that has room for it whole beside those before it, so that islands may have GPUs over; absent: ranks fill islands. */
+  /** Each stage is placed whole in the first island with enough free GPUs, so GPUs may remain unused. Absent: ranks fill islands in order. */
   readonly stagesInOneIsland?: true;
-  /** Index of the island that a group inside it is priced for; absent: the one with the slowest network. */
-  readonly seenFrom?: number;
+  /** Index of the island whose network prices groups inside it. Absent: the island with the slowest network. */
+  readonly pricedIsland?: number;
   /** GB/s per GPU and direction between islands. */
   readonly betweenIslandsGbPerS?: number;
-  /** What was measured on this cluster; absent: what is usual for its GPUs. */
+  /** Measurements of this cluster. Absent: usual values of its GPUs. */
   readonly profile?: ClusterProfile;
 }
 
@@ -100,14 +104,15 @@ export const RANK_ORDERS = [
   'tp-pp-dp-cp',
 ] as const;
 /**
- * Decides which network tier an axis crosses: ranks fill nodes, domains and islands in order. The first is Megatron-LM's default
+ * The order of axes, which decides the network tier that an axis crosses: ranks fill nodes, domains and islands in order. The first is Megatron-LM's default
  * (pipeline outermost, so only it crosses islands), the second its `--use-tp-pp-dp-mapping`.
  */
 export type RankOrder = (typeof RANK_ORDERS)[number];
 
+/** A module that selective recomputation can name. */
 export type RecomputeModule = (typeof RECOMPUTED_MODULES)[number];
 
-/** Every choice of a layout that time or memory depends on. Degrees are at least 1. */
+/** Every choice of a layout that its time or memory depends on. Degrees are at least 1. */
 export interface CandidateLayout {
   readonly tensor: number;
   readonly context: number;
@@ -133,7 +138,7 @@ export interface CandidateLayout {
   readonly zeroStage: 0 | 1 | 2 | 3;
   readonly zeroImplementation: 'ddp' | 'distopt' | 'fsdp' | 'deepspeed';
   readonly recompute: 'none' | 'selective' | 'full';
-  /** What selective recomputation drops and computes again. */
+  /** Modules that selective recomputation recomputes. */
   readonly recomputeModules: readonly RecomputeModule[];
   /** Full recomputation of this many layers per chunk only (`block:N`); absent: all. */
   readonly recomputeLayersPerChunk?: number | undefined;
@@ -147,41 +152,41 @@ export interface CandidateLayout {
   readonly overlapParamGather: boolean;
   readonly overlapExpert: boolean;
   readonly dispatcher: 'allgather' | 'alltoall' | 'deepep' | 'hybridep';
-  /** Tokens an expert takes relative to an even share; absent: dropless. */
+  /** Tokens that an expert accepts, relative to an even share. Absent: dropless. */
   readonly expertCapacity?: number;
   readonly cudaGraphs: 'none' | 'partial' | 'full';
-  /** What partial graphs hold; absent: all of it. */
+  /** Parts that partial CUDA graphs capture. Absent: all. */
   readonly graphedParts?: readonly GraphedPart[];
 }
 
-/** Attention, the mixers of state-space layers, and what of an expert layer has fixed shapes: the router and what prepares the dispatch. */
+/** A part of the model that partial CUDA graphs can capture. `router` includes the preparation of the dispatch. */
 export type GraphedPart = 'attention' | 'stateSpace' | 'router';
 
-/** Products that stay in bf16 unless an engine is asked for more: of attention (`fp8_dot_product_attention`) and of the loss (`fp8_output_proj`). */
+/** Products that engines quantise only on request: attention (`fp8_dot_product_attention`) and the output projection (`fp8_output_proj`). */
 export interface AlsoIn8Bits {
   readonly attention: boolean;
   readonly outputProjection: boolean;
 }
 
-/** Linear layers that a recipe does not quantise: those of attention, and all of a share of the layers. */
+/** Linear layers that a recipe keeps in bf16: those of attention, and those of a share of all layers. */
 export interface KeptInBf16 {
   readonly attention: boolean;
-  /** Of the layers, 0 to 1. */
+  /** Share of the layers, 0 to 1. */
   readonly layersShare: number;
 }
 
-/** One training run: what a prediction is made for. */
+/** One training run with its layout: the input of a prediction. */
 export interface RunFacts {
   readonly model: ModelShape;
   readonly cluster: ClusterFacts;
-  /** Name of a software stack (engine and release) in the calibration data; an unknown one falls back to its family, then to the generic stack. */
+  /** Software stack (engine and release). An unknown release falls back to its engine family, an unknown family to the shared constants. */
   readonly stack: string;
   readonly precision: Precision;
-  /** What stays in bf16 of a run in 8 or 4 bits; absent: nothing but what is never quantised. */
+  /** Layers of an 8-bit or 4-bit run that stay in bf16. Absent: only what is never quantised. */
   readonly keptInBf16?: KeptInBf16;
-  /** What of a run in 8 bits is quantised besides linear layers; absent: nothing. */
+  /** Products of an 8-bit run that are quantised besides linear layers. Absent: none. */
   readonly alsoIn8Bits?: AlsoIn8Bits;
-  /** Products of an fp32 run are rounded to TF32; absent: they are not. */
+  /** Whether products of an fp32 run use TF32. Absent: no. */
   readonly tf32?: true;
   readonly flashAttention: boolean;
   /** FlashAttention kernels written for Ampere (versions 1 and 2, also in Triton), which leave the matrix units of Hopper and later half idle. */
@@ -191,9 +196,9 @@ export interface RunFacts {
   readonly gradientBytes: 2 | 4;
   /** Bytes per parameter of the optimizer's moments; absent: 8, both of Adam in fp32 (2 with 8-bit Adam, 4 in bf16). */
   readonly momentBytes?: number;
-  /** The router spreads tokens evenly over experts, as benchmarks make it; absent: as it has learnt to. */
+  /** Whether the router is forced to spread tokens evenly, as in benchmarks. Absent: no. */
   readonly balancedRouting?: true;
-  /** Steps after which the engine collects Python's garbage, while all GPUs wait; absent: too many to matter. */
+  /** Steps between Python garbage collections, during which all GPUs wait. Absent: negligible. */
   readonly stepsPerCollection?: number;
   /** Only low-rank adapters are trained: no weight gradients of frozen matrices. */
   readonly loraRank: number;
@@ -203,7 +208,7 @@ export interface RunFacts {
   readonly sequenceLength: number;
 }
 
-/** Micro-batches that one data-parallel replica runs per step. */
+/** Number of micro-batches per step of one data-parallel replica. */
 export function microBatches(run: RunFacts): number {
   return run.globalBatchSize / (run.candidate.microBatchSize * run.candidate.data);
 }

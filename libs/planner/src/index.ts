@@ -46,6 +46,6 @@ export { pipelineOfPlan } from './questions/pipeline-of-plan.ts';
 export { plan } from './questions/plan.ts';
 export { exchangesOf, predict } from './questions/predict.ts';
 export type { ExchangingGroup } from './answer/exchanges-of-run.ts';
-export { recomputationsOf } from './answer/words-of-engine.ts';
+export { recomputationsOf } from './answer/layout-for-engine.ts';
 export { whyNot } from './questions/why-not.ts';
 export { PLANNER_VERSION } from './version.ts';

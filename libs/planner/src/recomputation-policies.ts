@@ -1,8 +1,8 @@
-/** Which policies of recomputation are tried, and of how many layers does one compute all again? */
+/** Recomputation policies, and how many layers each recomputes. */
 import { RECOMPUTE_POLICIES, type RecomputePolicy } from './contract.ts';
 import type { CandidateLayout } from './facts.ts';
 
-/** What is tried where nobody says what: `operations` is TorchTitan's alone. */
+/** Policies that are searched if the request names none; `operations` exists only in TorchTitan. */
 export const USUAL_RECOMPUTATION: readonly RecomputePolicy[] = RECOMPUTE_POLICIES.filter(
   (policy) => policy !== 'operations',
 );
@@ -19,16 +19,17 @@ const SHARES: Partial<Record<RecomputePolicy, (layers: number) => number>> = {
   half: (layers) => Math.ceil(layers / 2),
 };
 
-/** Whether the policy computes some layers again as a whole and keeps the others. */
+/** Whether a policy recomputes some layers completely and keeps the others. */
 export function isOfSomeLayers(policy: RecomputePolicy): boolean {
   return SHARES[policy] !== undefined;
 }
 
-/** Of a chunk of so many layers; undefined where the policy is of no such kind, or of a single layer, of which a part is all. */
+/** How many of a chunk's layers a policy recomputes completely; undefined for other policies and for a single layer. */
 export function recomputedLayersOf(policy: RecomputePolicy, layers: number): number | undefined {
   return layers < 2 ? undefined : SHARES[policy]?.(layers);
 }
 
+/** The recomputation mode of a policy. */
 export function modeOf(policy: RecomputePolicy): CandidateLayout['recompute'] {
   if (policy === 'none') return 'none';
   return isOfSomeLayers(policy) || policy === 'full' ? 'full' : 'selective';

@@ -1,11 +1,11 @@
-/** Which layers stand on which stage of a pipeline, and which rank runs a stage. */
+/** Which layers each pipeline stage holds, and which rank runs a stage. */
 import type { ModelShape } from '@coxswain/layout';
 
 import type { CandidateLayout, Schedule, StagePart } from './facts.ts';
 
 const V_SHAPED: ReadonlySet<Schedule> = new Set<Schedule>(['zbv', 'v-half', 'v-min', 'dualpipe-v']);
 
-/** V-shaped schedules run a sample down the ranks and back up again, so the first rank holds both ends of the model. */
+/** Whether a schedule is V-shaped: a sample passes down the ranks and back up, so the first rank holds both ends of the model. */
 export function isVShaped(schedule: Schedule): boolean {
   return V_SHAPED.has(schedule);
 }

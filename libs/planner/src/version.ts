@@ -1,5 +1,5 @@
 /**
- * Counts up with every change of models, calibration or search that changes what is predicted or chosen. Stored beside predictions, so that
- * they are compared with measurements under the version that made them.
+ * Version of models, calibration and search; it increases when predictions or choices change. It is stored with predictions, so that accuracy is
+ * computed per version.
  */
 export const PLANNER_VERSION = '3';

@@ -154,7 +154,7 @@ describe('a plan', () => {
       token,
     );
     expect(body.errors[0]).toMatchObject({
-      message: expect.stringMatching(/half is nothing that torchtitan can be told; it takes none, operations, full/),
+      message: expect.stringMatching(/torchtitan does not support recompute half; use one of none, operations, full/),
       extensions: { code: 'INVALID_REQUEST' },
     });
   });

@@ -90,7 +90,7 @@ describe('coxswain layout check', () => {
     expect(code).toBe(0);
     expect(out).toContain('  actor: tp4 x dp2 on 8 GPUs\n  rollout: tp8 on 8 GPUs');
     expect(out).toContain(
-      'engine command of rollout: refuses\n  engine command cannot do rankOrder as given; give it to the program in engine.args',
+      'engine command of rollout: refuses\n  engine command does not support rankOrder as given; give it to the program in engine.args',
     );
   });
 
@@ -112,7 +112,7 @@ describe('coxswain layout check', () => {
           rule: 'degreesMakeTheGpus',
           severity: 'error',
           path: 'layout.dataParallelDegree',
-          message: 'the degrees make 16 ranks and there are 32 GPUs; dataParallelDegree 4 makes it 32',
+          message: 'the degrees multiply to 16 ranks, but there are 32 GPUs; use dataParallelDegree 4',
         },
       ],
     });

@@ -145,11 +145,11 @@ describe('what cannot be planned is refused in words', () => {
     [
       'no batch',
       () => ({ model: 'llama-3.1-8b', gpu: 'h100', gpus: 8, seq: 8192 }),
-      /globalBatchSize \(--global-batch\): is needed and not given/,
+      /globalBatchSize \(--global-batch\): is required/,
     ],
     ['no GPU', () => ({ model: 'llama-3.1-8b', globalBatch: 8, seq: 8192 }), /cluster\.gpu \(--gpu\): /],
-    ['no model', () => ({ gpu: 'h100', gpus: 8, globalBatch: 8, seq: 8192 }), /model \(--model\): exactly one of/],
-    ['a deadline alone', () => ({ ...OPTIONS, deadline: 3 }), /tokens \(--tokens\): a deadline needs the tokens/],
+    ['no model', () => ({ gpu: 'h100', gpus: 8, globalBatch: 8, seq: 8192 }), /model \(--model\): give exactly one of/],
+    ['a deadline alone', () => ({ ...OPTIONS, deadline: 3 }), /tokens \(--tokens\): deadlineHours needs the tokens/],
     [
       'a file that is not there',
       () => ({ ...OPTIONS, file: join(directory, 'none.yaml') }),

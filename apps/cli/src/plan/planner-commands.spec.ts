@@ -111,12 +111,12 @@ describe('plan', () => {
     [
       'a format that the GPUs do not multiply',
       ['--precision', 'fp8'],
-      '  precision (--precision): NVIDIA A100 SXM4 80 GB multiplies no fp8; it has fp32, fp16, bf16',
+      '  precision (--precision): NVIDIA A100 SXM4 80 GB does not support fp8; use one of fp32, fp16, bf16',
     ],
     [
       'experts pinned of a model that has none',
       ['--pin', 'ep=8'],
-      '  pinned.expert (--pin): expert 8 divides experts, and the model has none; leave it out',
+      '  pinned.expert (--pin): expert 8 needs a model with experts, but the model has none; remove it',
     ],
   ])('refuses %s by field and option', async (_sentence, options, line) => {
     const { code, err } = await run('plan', ...onFour(), ...options);

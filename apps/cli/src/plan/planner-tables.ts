@@ -21,8 +21,8 @@ import {
   formatShare,
   formatUsd,
   labelOfPart,
-  ofWhichStage,
-  whyNotFastestFirst,
+  stageNote,
+  explainOrder,
 } from '@coxswain/plan-report';
 import { columns } from '../output/output.ts';
 
@@ -177,7 +177,7 @@ function partsText({ layout, prediction: { breakdown, stepTimeS } }: Plan): read
     formatShare(seconds / stepTimeS).padStart(7),
     bar(seconds / most),
   ]);
-  return [`Where a step goes${ofWhichStage(layout)}`, columns(rows)];
+  return [`Where a step goes${stageNote(layout)}`, columns(rows)];
 }
 
 function bar(share: number): string {
@@ -241,7 +241,7 @@ const LEAST_CHOICES_COLUMNS = 34;
 function runnersUpText(request: PlanRequest, { plans }: PlanAnswer, width: WidthColumns): readonly string[] {
   const [best] = plans;
   if (best === undefined || plans.length < 2) return [];
-  const why = whyNotFastestFirst(plans, request);
+  const why = explainOrder(plans, request);
   let kept = PLAN_COLUMNS;
   const table = (): string =>
     columns([

@@ -16,28 +16,29 @@ const broken: readonly RuleCase[] = [
     rule: 'chattyGroupsStayInDomain',
     layout: { tensorParallelDegree: 16 },
     facts: { keyValueHeads: 16, scaleUpDomainGpus: 8 },
-    message: 'tensorParallelDegree 16 is more than the 8 GPUs of an NVLink domain; the nearest inside is 8',
+    message: 'tensorParallelDegree 16 is more than the 8 GPUs of an NVLink domain; the largest divisor that fits is 8',
     waysOut: [{ layout: { tensorParallelDegree: 8 } }],
   },
   {
     rule: 'chattyGroupsStayInDomain',
     layout: { tensorParallelDegree: 12 },
     facts: { ...TWELVE_HEADS, scaleUpDomainGpus: 5 },
-    message: 'tensorParallelDegree 12 is more than the 5 GPUs of an NVLink domain; the nearest inside is 4',
+    message: 'tensorParallelDegree 12 is more than the 5 GPUs of an NVLink domain; the largest divisor that fits is 4',
     waysOut: [{ layout: { tensorParallelDegree: 4 } }],
   },
   {
     rule: 'chattyGroupsStayInDomain',
     layout: { tensorParallelDegree: 16 },
     facts: { keyValueHeads: 16, scaleUpDomainGpus: 7 },
-    message: 'tensorParallelDegree 16 is more than the 7 GPUs of an NVLink domain; the nearest inside is 4',
+    message: 'tensorParallelDegree 16 is more than the 7 GPUs of an NVLink domain; the largest divisor that fits is 4',
     waysOut: [{ layout: { tensorParallelDegree: 4 } }],
   },
   {
     rule: 'chattyGroupsStayInDomain',
     layout: { tensorParallelDegree: 4, contextParallelDegree: 8, sequence: { contextAlgorithm: 'ulysses' } },
     facts: { keyValueHeads: 32, scaleUpDomainGpus: 8 },
-    message: 'the all-to-all of 8 context ranks times tensorParallelDegree 4 leaves an NVLink domain of 8 GPUs',
+    message:
+      'the all-to-all of 8 context ranks times tensorParallelDegree 4 needs more than the 8 GPUs of an NVLink domain; use smaller degrees',
     waysOut: [
       { layout: { contextParallelDegree: 2 } },
       { layout: { sequence: { contextAlgorithm: 'ulysses-ring', ulyssesDegree: 2 } } },
@@ -48,7 +49,7 @@ const broken: readonly RuleCase[] = [
     rule: 'chattyGroupsStayInDomain',
     layout: { dataParallelDegree: 16, expert: { expertParallelDegree: 16 } },
     facts: { experts: { count: 16, topK: 2 }, scaleUpDomainGpus: 8 },
-    message: 'experts over 16 ranks leave an NVLink domain of 8 GPUs; a smaller expertParallelDegree stays inside',
+    message: 'experts over 16 ranks need more than the 8 GPUs of an NVLink domain; use a smaller expertParallelDegree',
     waysOut: [{ layout: { expert: { expertParallelDegree: 8 } } }],
   },
   {
@@ -62,7 +63,7 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'shardingNeedsDataRanks',
     layout: { states: { zeroStage: 1, implementation: 'distributed-optimizer' } },
-    message: 'states.zeroStage 1 shares states among 1 rank, which saves nothing',
+    message: 'states.zeroStage 1 shards states over 1 rank, which saves no memory; use 0, or more data ranks',
     waysOut: [{ layout: { dataParallelDegree: 2 } }, { layout: { contextParallelDegree: 2 } }, { without: 'states' }],
   },
   {
@@ -74,13 +75,13 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'flashAttentionIsNotRecomputed',
     layout: { kernel: { attention: 'flash' }, memory: { recompute: { mode: 'selective' } } },
-    message: 'memory.recompute of core_attn saves nothing with kernel.attention flash; name other modules',
+    message: 'memory.recompute of core_attn saves no memory with kernel.attention flash; list other modules',
     waysOut: [{ layout: { memory: { recompute: { mode: 'selective', modules: ['mlp'] } } } }, { without: 'kernel' }],
   },
   {
     rule: 'gpipeKeepsEveryMicroBatch',
     layout: { pipelineParallelDegree: 4, pipeline: { schedule: 'gpipe' } },
-    message: 'pipeline.schedule gpipe keeps the activations of every micro-batch, 1f1b those of 4',
+    message: 'pipeline.schedule gpipe keeps the activations of every micro-batch; 1f1b keeps those of 4',
     waysOut: [{ layout: { pipeline: { schedule: '1f1b' } } }],
   },
 ];

@@ -5,7 +5,7 @@ import { spanningAxes } from './island-borders.ts';
 
 const MEGATRON = 'Megatron-LM';
 
-/** What is legal and yet likely slow or useless. */
+/** Rules about layouts that are legal but probably slow or without effect; each finding is a warning. */
 export const adviceRules: readonly OptionRule[] = [
   {
     name: 'chattyGroupsStayInDomain',
@@ -26,19 +26,19 @@ export const adviceRules: readonly OptionRule[] = [
           tensor > domain,
           'tensorParallelDegree',
           () =>
-            `tensorParallelDegree ${tensor} is more than the ${domain} GPUs of an NVLink domain; the nearest inside is ${largestDivisorWithin(tensor, domain)}`,
+            `tensorParallelDegree ${tensor} is more than the ${domain} GPUs of an NVLink domain; the largest divisor that fits is ${largestDivisorWithin(tensor, domain)}`,
         ),
         ...brokenIf(
           exchange * tensor > domain && exchange > 1,
           'contextParallelDegree',
           () =>
-            `the all-to-all of ${exchange} context ranks times tensorParallelDegree ${tensor} leaves an NVLink domain of ${domain} GPUs`,
+            `the all-to-all of ${exchange} context ranks times tensorParallelDegree ${tensor} needs more than the ${domain} GPUs of an NVLink domain; use smaller degrees`,
         ),
         ...brokenIf(
           experts > domain,
           'expert/expertParallelDegree',
           () =>
-            `experts over ${experts} ranks leave an NVLink domain of ${domain} GPUs; a smaller expertParallelDegree stays inside`,
+            `experts over ${experts} ranks need more than the ${domain} GPUs of an NVLink domain; use a smaller expertParallelDegree`,
         ),
       ];
     },
@@ -46,7 +46,7 @@ export const adviceRules: readonly OptionRule[] = [
   {
     name: 'islandsMeetInThePipeline',
     source: 'Holmes',
-    statement: 'between islands of different networks only pipeline groups pass',
+    statement: 'only pipeline groups cross islands of different networks',
     check: (layout, facts) =>
       spanningAxes(layout, facts)
         .filter((axis) => axis !== 'pipeline' && layout.communication?.groupNetwork?.[axis] === undefined)
@@ -61,12 +61,13 @@ export const adviceRules: readonly OptionRule[] = [
   {
     name: 'shardingNeedsDataRanks',
     source: 'ZeRO',
-    statement: 'states are sharded over data and context parallel ranks; with one there is nothing to share',
+    statement: 'states are sharded over data and context parallel ranks, so sharding needs at least 2 of them',
     check: (layout) =>
       brokenIf(
         (layout.states?.zeroStage ?? 0) > 0 && layout.dataParallelDegree * (layout.contextParallelDegree ?? 1) === 1,
         'states/zeroStage',
-        () => `states.zeroStage ${layout.states?.zeroStage ?? 0} shares states among 1 rank, which saves nothing`,
+        () =>
+          `states.zeroStage ${layout.states?.zeroStage ?? 0} shards states over 1 rank, which saves no memory; use 0, or more data ranks`,
       ),
   },
   {
@@ -83,14 +84,14 @@ export const adviceRules: readonly OptionRule[] = [
   {
     name: 'flashAttentionIsNotRecomputed',
     source: 'LightSeq (DistFlashAttn)',
-    statement: 'a flash kernel keeps no score matrix, so recomputing core_attn costs time and saves nothing',
+    statement: 'a flash kernel keeps no score matrix, so recomputing core_attn costs time and saves no memory',
     check: ({ kernel, memory }) =>
       brokenIf(
         kernel?.attention === 'flash' &&
           memory?.recompute?.mode === 'selective' &&
           (memory.recompute.modules ?? ['core_attn']).includes('core_attn'),
         'memory/recompute/modules',
-        () => 'memory.recompute of core_attn saves nothing with kernel.attention flash; name other modules',
+        () => 'memory.recompute of core_attn saves no memory with kernel.attention flash; list other modules',
       ),
   },
   {
@@ -101,7 +102,7 @@ export const adviceRules: readonly OptionRule[] = [
       brokenIf(
         pipeline?.schedule === 'gpipe' && stages > 1,
         'pipeline/schedule',
-        () => `pipeline.schedule gpipe keeps the activations of every micro-batch, 1f1b those of ${stages}`,
+        () => `pipeline.schedule gpipe keeps the activations of every micro-batch; 1f1b keeps those of ${stages}`,
       ),
   },
 ];

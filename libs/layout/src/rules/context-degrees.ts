@@ -7,7 +7,7 @@ import { divides, type GridRule, wholePart } from './grid-rule.ts';
 const MEGATRON = 'Megatron-LM';
 const TRANSFORMER_ENGINE = 'Transformer Engine';
 
-/** Rules of what context ranks split. */
+/** Rules about what context ranks split. */
 export const contextDegreeRules: readonly GridRule[] = [
   divides({
     name: 'contextDividesStateSpaceHeads',
@@ -21,7 +21,8 @@ export const contextDegreeRules: readonly GridRule[] = [
   {
     name: 'contextDividesSequence',
     source: MEGATRON,
-    statement: 'contextParallelDegree divides sequenceLength, twice where ranks take an early and a late piece',
+    statement:
+      'contextParallelDegree divides sequenceLength; if each rank takes an early and a late piece, twice the degree divides it',
     holds: (point, { sequenceLength }) =>
       point.context === 1 || sequenceLength === undefined || sequenceLength % pieces(point) === 0,
     explain: (point, { sequenceLength = 1 }) => {
@@ -52,8 +53,8 @@ export const contextDegreeRules: readonly GridRule[] = [
   },
   {
     name: 'ulyssesDividesHeads',
-    source: `${TRANSFORMER_ENGINE}; DeepSpeed also takes a degree that is a multiple of keyValueHeads`,
-    statement: 'ulysses divides attentionHeads and keyValueHeads of a tensor rank by its degree',
+    source: `${TRANSFORMER_ENGINE}; DeepSpeed also accepts a degree that is a multiple of keyValueHeads`,
+    statement: 'with ulysses, contextParallelDegree divides the attentionHeads and keyValueHeads of a tensor rank',
     holds: (point, facts) => point.contextAlgorithm !== 'ulysses' || headsDividedBy(point, facts, point.context),
     explain: (point, facts) => {
       const legal = divisorsOf(point.context).filter((ways) => headsDividedBy(point, facts, ways));
@@ -74,7 +75,7 @@ export const contextDegreeRules: readonly GridRule[] = [
   {
     name: 'ulyssesRingFactors',
     source: `${MEGATRON} (--hierarchical-context-parallel-sizes), ${TRANSFORMER_ENGINE}`,
-    statement: 'ulysses-ring states a ulyssesDegree that divides contextParallelDegree and the heads of a tensor rank',
+    statement: 'ulysses-ring needs a ulyssesDegree that divides contextParallelDegree and the heads of a tensor rank',
     holds: (point, facts) =>
       point.contextAlgorithm !== 'ulysses-ring' ||
       point.context === 1 ||

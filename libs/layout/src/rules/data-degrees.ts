@@ -3,7 +3,7 @@ import type { GridRule } from './grid-rule.ts';
 
 const MEGATRON = 'Megatron-LM';
 
-/** Rules of what data-parallel ranks split. */
+/** Rules about what data-parallel ranks split. */
 export const dataDegreeRules: readonly GridRule[] = [
   {
     name: 'dataTimesMicroBatchDividesGlobalBatch',

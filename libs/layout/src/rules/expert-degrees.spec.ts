@@ -43,7 +43,7 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'expertParallelDividesExperts',
     layout: { dataParallelDegree: 8, expert: { expertParallelDegree: 8 } },
-    message: 'expert.expertParallelDegree 8 needs a model with experts; this one has none, so leave expert out',
+    message: 'expert.expertParallelDegree 8 needs a model with experts, and this model has none; remove expert',
     waysOut: [{ without: 'expert' }],
   },
   {

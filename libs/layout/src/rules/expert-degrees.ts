@@ -4,7 +4,7 @@ import { divides, type GridRule } from './grid-rule.ts';
 
 const MEGATRON = 'Megatron-LM';
 
-/** Rules of what expert ranks split. */
+/** Rules about what expert ranks split. */
 export const expertDegreeRules: readonly GridRule[] = [
   {
     name: 'expertGridFillsStage',
@@ -39,7 +39,7 @@ export const expertDegreeRules: readonly GridRule[] = [
       field: 'expert/expertParallelDegree',
       message:
         experts === undefined
-          ? `expert.expertParallelDegree ${point.expert} needs a model with experts; this one has none, so leave expert out`
+          ? `expert.expertParallelDegree ${point.expert} needs a model with experts, and this model has none; remove expert`
           : `expert.expertParallelDegree ${point.expert} does not divide experts.count ${experts.count}; ` +
             `the nearest that does is ${nearestDivisor(experts.count, point.expert)}`,
     }),

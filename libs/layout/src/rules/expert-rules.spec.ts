@@ -34,7 +34,7 @@ const broken: readonly RuleCase[] = [
     },
     facts: { ...EIGHT_EXPERTS, gpusPerNode: 8 },
     message:
-      'expert.dispatcher alltoall-2d needs full nodes, and 4 ranks leave one of 8 GPUs with 4; use alltoall, or 8 ranks',
+      'expert.dispatcher alltoall-2d needs full nodes, but 4 ranks use 4 of the 8 GPUs of the last node; use alltoall, or 8 ranks',
     waysOut: [
       { layout: { expert: { expertParallelDegree: 2, dispatcher: 'alltoall' } } },
       { layout: { dataParallelDegree: 2 } },
@@ -60,7 +60,7 @@ const broken: readonly RuleCase[] = [
       states: { zeroStage: 3, implementation: 'deepspeed' },
     },
     facts: { ...EIGHT_EXPERTS, engine: 'deepspeed' },
-    message: 'states.zeroStage 3 does not go with expert parallelism on deepspeed; the nearest is 2',
+    message: 'states.zeroStage 3 cannot be combined with expert parallelism on deepspeed; the nearest is 2',
     waysOut: [{ layout: { states: { zeroStage: 2, implementation: 'deepspeed' } } }],
   },
   {
@@ -72,7 +72,7 @@ const broken: readonly RuleCase[] = [
       expert: { expertParallelDegree: 4, expertTensorParallelDegree: 1 },
     },
     facts: { ...EIGHT_EXPERTS, engine: 'deepspeed' },
-    message: 'expert parallelism with tensorParallelDegree 2 takes pipelineParallelDegree 1 on deepspeed and not 2',
+    message: 'expert parallelism with tensorParallelDegree 2 requires pipelineParallelDegree 1 on deepspeed, not 2',
     waysOut: [{ layout: { pipelineParallelDegree: 1 } }],
   },
 ];

@@ -4,7 +4,7 @@ import { brokenIf, MEGATRON_FAMILY, type OptionRule } from './option-rule.ts';
 
 const MEGATRON = 'Megatron-LM';
 
-/** Rules of experts beyond degrees. */
+/** Rules about experts other than degrees. */
 export const expertRules: readonly OptionRule[] = [
   {
     name: 'topKWithinExperts',
@@ -60,8 +60,8 @@ export const expertRules: readonly OptionRule[] = [
         layout.expert?.dispatcher === 'alltoall-2d' && gpusPerNode !== undefined && ranks % gpusPerNode !== 0,
         'expert/dispatcher',
         () =>
-          `expert.dispatcher alltoall-2d needs full nodes, and ${ranks} ranks leave one of ${gpusPerNode ?? 0} GPUs with ` +
-          `${ranks % (gpusPerNode ?? 1)}; use alltoall, or ${Math.ceil(ranks / (gpusPerNode ?? 1)) * (gpusPerNode ?? 1)} ranks`,
+          `expert.dispatcher alltoall-2d needs full nodes, but ${ranks} ranks use ` +
+          `${ranks % (gpusPerNode ?? 1)} of the ${gpusPerNode ?? 0} GPUs of the last node; use alltoall, or ${Math.ceil(ranks / (gpusPerNode ?? 1)) * (gpusPerNode ?? 1)} ranks`,
       );
     },
   },
@@ -87,7 +87,8 @@ export const expertRules: readonly OptionRule[] = [
   {
     name: 'deepspeedExpertsAreAlone',
     source: 'DeepSpeed (AutoEP, AutoTP)',
-    statement: 'on DeepSpeed experts go with ZeRO up to stage 2 and not with tensor and pipeline parallelism together',
+    statement:
+      'on DeepSpeed expert parallelism supports ZeRO up to stage 2, and not tensor and pipeline parallelism together',
     check: (layout, { engine }) => {
       if (engine !== 'deepspeed' || (layout.expert?.expertParallelDegree ?? 1) === 1) return [];
       const { tensorParallelDegree: tensor, pipelineParallelDegree: pipeline } = layout;
@@ -96,13 +97,13 @@ export const expertRules: readonly OptionRule[] = [
         ...brokenIf(
           stage === 3,
           'states/zeroStage',
-          () => 'states.zeroStage 3 does not go with expert parallelism on deepspeed; the nearest is 2',
+          () => 'states.zeroStage 3 cannot be combined with expert parallelism on deepspeed; the nearest is 2',
         ),
         ...brokenIf(
           tensor > 1 && pipeline > 1,
           'pipelineParallelDegree',
           () =>
-            `expert parallelism with tensorParallelDegree ${tensor} takes pipelineParallelDegree 1 on deepspeed and not ${pipeline}`,
+            `expert parallelism with tensorParallelDegree ${tensor} requires pipelineParallelDegree 1 on deepspeed, not ${pipeline}`,
         ),
       ];
     },

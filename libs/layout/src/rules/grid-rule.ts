@@ -2,23 +2,23 @@ import type { GridPoint } from '../grid-point.ts';
 import type { LayoutFacts } from '../layout-facts.ts';
 import { nearestDivisor } from '../nearest.ts';
 
-/** What is wrong: the field, as a pointer below the layout (`pipeline/chunksPerRank`), and a sentence with values and the nearest legal one. */
+/** A broken rule: the field, as a pointer below the layout (`pipeline/chunksPerRank`), and a message with the value and the nearest legal value. */
 export interface Explanation {
   readonly field: string;
   readonly message: string;
 }
 
-/** A rule of degrees. `holds` is all that a search needs and makes nothing; `explain` is called where it does not hold. */
+/** A rule about degrees. A search calls only `holds`, which allocates no memory; `explain` is called if the rule is broken. */
 export interface GridRule {
   readonly name: string;
-  /** Whose rule it is. */
+  /** The engine or paper that the rule comes from. */
   readonly source: string;
   readonly statement: string;
   readonly holds: (point: GridPoint, facts: LayoutFacts) => boolean;
   readonly explain: (point: GridPoint, facts: LayoutFacts) => Explanation;
 }
 
-/** That something is split into equal parts. */
+/** A rule that a size must be a multiple of a degree. */
 export interface DivideRule {
   readonly name: string;
   readonly source: string;
@@ -30,6 +30,7 @@ export interface DivideRule {
   readonly wholeName: string;
 }
 
+/** Makes the grid rule of a {@link DivideRule}. */
 export function divides({ ways, whole, wholeName, ...rule }: DivideRule): GridRule {
   return {
     name: rule.name,
@@ -48,7 +49,7 @@ export function divides({ ways, whole, wholeName, ...rule }: DivideRule): GridRu
   };
 }
 
-/** `whole / ways` where it is a whole number. */
+/** `whole / ways`, or undefined if that is not a whole number. */
 export function wholePart(whole: number | undefined, ways: number): number | undefined {
   return whole !== undefined && whole % ways === 0 ? whole / ways : undefined;
 }

@@ -7,7 +7,7 @@ import type { GridRule } from './grid-rule.ts';
 import { pipelineDegreeRules } from './pipeline-degrees.ts';
 import { tensorDegreeRules } from './tensor-degrees.ts';
 
-/** Rules of degrees. Rules whose facts are absent hold. */
+/** Every rule about degrees. A rule holds if its facts are absent. */
 export const gridRules: readonly GridRule[] = [
   ...tensorDegreeRules,
   ...contextDegreeRules,
@@ -16,7 +16,7 @@ export const gridRules: readonly GridRule[] = [
   ...expertDegreeRules,
 ];
 
-/** Whether every rule of degrees holds. Makes nothing: a search may ask it in its innermost loop. */
+/** Whether every rule about degrees holds. Allocates no memory, because a search calls it in its innermost loop. */
 export function isLegalGrid(point: GridPoint, facts: LayoutFacts): boolean {
   for (const rule of gridRules) if (!rule.holds(point, facts)) return false;
   return true;

@@ -4,7 +4,7 @@ import { axisOf, denseGrid, type RankGrid } from '../rank-grid.ts';
 
 type NetworkAxis = 'tensor' | 'context' | 'data' | 'pipeline';
 
-/** Axes of the dense grid whose groups reach over the border between islands of different networks. */
+/** Axes of the dense grid that have groups with ranks in two islands of different networks. */
 export function spanningAxes(layout: ParallelLayout, facts: LayoutFacts): readonly NetworkAxis[] {
   const islands = facts.islands ?? [];
   if (new Set(islands.map((island) => island.network)).size < 2) return [];
@@ -22,6 +22,6 @@ function islandEnds(islands: NonNullable<LayoutFacts['islands']>, gpusPerNode: n
 function spans(grid: RankGrid, axis: RankAxis, ends: readonly number[]): boolean {
   const { degree, stride } = axisOf(grid, axis);
   const block = degree * stride;
-  // A block of adjacent ranks holds whole groups: they are apart from other islands only if no island ends inside it.
+  // A block of adjacent ranks holds whole groups. They stay inside one island only if no island ends inside the block.
   return degree > 1 && ends.slice(0, -1).some((end) => end % block !== 0);
 }

@@ -10,7 +10,7 @@ const broken: readonly RuleCase[] = [
         { firstLayer: 15, lastLayer: 31 },
       ],
     },
-    message: 'perLayer.1: layer 15 is in an earlier range too; begin behind it',
+    message: 'perLayer.1: layer 15 is in an earlier range too; start after it',
     waysOut: [
       {
         layout: {
@@ -25,13 +25,14 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'perLayerRangesAreLayers',
     layout: { perLayer: [{ firstLayer: 16, lastLayer: 32 }] },
-    message: 'perLayer.0: layers 16 to 32 are no range of a model of 32 layers, counted from 0; the last legal is 31',
+    message:
+      'perLayer.0: layers 16 to 32 are not a range of a model of 32 layers, counted from 0; the last legal is 31',
     waysOut: [{ layout: { perLayer: [{ firstLayer: 16, lastLayer: 31 }] } }],
   },
   {
     rule: 'perLayerRangesAreLayers',
     layout: { perLayer: [{ firstLayer: 9, lastLayer: 3 }] },
-    message: 'perLayer.0: layers 9 to 3 are no range of a model of 32 layers, counted from 0; the last legal is 31',
+    message: 'perLayer.0: layers 9 to 3 are not a range of a model of 32 layers, counted from 0; the last legal is 31',
     waysOut: [{ layout: { perLayer: [{ firstLayer: 9, lastLayer: 31 }] } }],
   },
   {

@@ -2,7 +2,7 @@ import { nearestDivisor } from '../nearest.ts';
 import { worldSize } from '../parallel-layout.ts';
 import { brokenIf, type OptionRule } from './option-rule.ts';
 
-/** Rules of layers that differ. */
+/** Rules about `perLayer`, layers that are divided differently from the others. */
 export const layerRules: readonly OptionRule[] = [
   {
     name: 'perLayerRangesAreLayers',
@@ -29,7 +29,7 @@ export const layerRules: readonly OptionRule[] = [
           first > last || (facts.layers !== undefined && last >= facts.layers),
           `${at}/lastLayer`,
           () =>
-            `${at.replace('/', '.')}: layers ${first} to ${last} are no range of a model of ${facts.layers ?? 'unknown'} layers, counted from 0; ` +
+            `${at.replace('/', '.')}: layers ${first} to ${last} are not a range of a model of ${facts.layers ?? 'unknown'} layers, counted from 0; ` +
             `the last legal is ${(facts.layers ?? last + 1) - 1}`,
         );
         const overlapping = range(first, last).filter((layer) => taken.has(layer));
@@ -40,7 +40,7 @@ export const layerRules: readonly OptionRule[] = [
           ...brokenIf(
             overlapping.length > 0,
             `${at}/firstLayer`,
-            () => `${at.replace('/', '.')}: layer ${overlapping[0] ?? 0} is in an earlier range too; begin behind it`,
+            () => `${at.replace('/', '.')}: layer ${overlapping[0] ?? 0} is in an earlier range too; start after it`,
           ),
         ];
       });
@@ -49,7 +49,8 @@ export const layerRules: readonly OptionRule[] = [
   {
     name: 'smallestDegreesDivideGlobalBatch',
     source: 'Galvatron',
-    statement: 'with perLayer, ranks of a stage over the smallest tensor and context degrees divide globalBatchSize',
+    statement:
+      'with perLayer, the ranks of a stage divided by the smallest tensor and context degrees divide globalBatchSize',
     check: (layout, { globalBatchSize }) => {
       const entries = layout.perLayer ?? [];
       if (entries.length === 0 || globalBatchSize === undefined) return [];

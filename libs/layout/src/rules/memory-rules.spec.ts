@@ -12,7 +12,7 @@ const broken: readonly RuleCase[] = [
       },
     },
     message:
-      'memory.offload of layers does not go with memory.recompute full; use selective, or offload activations instead',
+      'memory.offload of layers cannot be combined with memory.recompute full; use selective, or offload activations instead',
     waysOut: [
       {
         layout: {
@@ -33,7 +33,7 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'layersOffloadAlone',
     layout: { pipelineParallelDegree: 2, memory: { offload: [{ what: 'layers' }], hostMemoryGibPerGpu: 100 } },
-    message: 'memory.offload of layers takes pipelineParallelDegree 1 and not 2',
+    message: 'memory.offload of layers requires pipelineParallelDegree 1, not 2',
     waysOut: [{ layout: { pipelineParallelDegree: 1 } }],
   },
   {
@@ -47,7 +47,7 @@ const broken: readonly RuleCase[] = [
     rule: 'hostMemoryHoldsOffload',
     layout: { memory: { offload: [{ what: 'optimizer' }], hostMemoryGibPerGpu: 300 } },
     facts: { gpusPerNode: 8, hostMemoryGibPerNode: 2048 },
-    message: 'memory.hostMemoryGibPerGpu 300 times 8 GPUs is 2400 GiB, and a node has 2048; the most is 256',
+    message: 'memory.hostMemoryGibPerGpu 300 times 8 GPUs is 2400 GiB, but a node has 2048 GiB; the most is 256',
     waysOut: [{ layout: { memory: { offload: [{ what: 'optimizer' }], hostMemoryGibPerGpu: 256 } } }],
   },
   {

@@ -3,25 +3,25 @@ import { brokenIf, MEGATRON_FAMILY, type OptionRule } from './option-rule.ts';
 
 const MEGATRON = 'Megatron-LM';
 
-/** Rules of recomputation and offload. */
+/** Rules about recomputation and offload. */
 export const memoryRules: readonly OptionRule[] = [
   {
     name: 'layersOffloadAlone',
     source: `${MEGATRON} (--cpu-offloading-num-layers)`,
-    statement: 'layers that live in host memory go with neither a pipeline nor full recomputation',
+    statement: 'offloaded layers cannot be combined with a pipeline or full recomputation',
     check: (layout) => {
       if (!offloads(layout, 'layers')) return [];
       return [
         ...brokenIf(
           layout.pipelineParallelDegree > 1,
           'pipelineParallelDegree',
-          () => `memory.offload of layers takes pipelineParallelDegree 1 and not ${layout.pipelineParallelDegree}`,
+          () => `memory.offload of layers requires pipelineParallelDegree 1, not ${layout.pipelineParallelDegree}`,
         ),
         ...brokenIf(
           layout.memory?.recompute?.mode === 'full',
           'memory/recompute',
           () =>
-            'memory.offload of layers does not go with memory.recompute full; use selective, or offload activations instead',
+            'memory.offload of layers cannot be combined with memory.recompute full; use selective, or offload activations instead',
         ),
       ];
     },
@@ -41,7 +41,7 @@ export const memoryRules: readonly OptionRule[] = [
     name: 'hostMemoryHoldsOffload',
     source: 'this project',
     statement:
-      'hostMemoryGibPerGpu times the GPUs of a node is at most the node’s host memory, and offload states how much it may use',
+      'hostMemoryGibPerGpu times the GPUs of a node is at most the node’s host memory, and offload needs hostMemoryGibPerGpu',
     check: (layout, { hostMemoryGibPerNode: node, gpusPerNode = 1 }) => {
       const perGpu = layout.memory?.hostMemoryGibPerGpu;
       if (perGpu === undefined) {
@@ -56,7 +56,7 @@ export const memoryRules: readonly OptionRule[] = [
         node !== undefined && perGpu * gpusPerNode > node,
         'memory/hostMemoryGibPerGpu',
         () =>
-          `memory.hostMemoryGibPerGpu ${perGpu} times ${gpusPerNode} GPUs is ${perGpu * gpusPerNode} GiB, and a node has ${node ?? 0}; ` +
+          `memory.hostMemoryGibPerGpu ${perGpu} times ${gpusPerNode} GPUs is ${perGpu * gpusPerNode} GiB, but a node has ${node ?? 0} GiB; ` +
           `the most is ${Math.floor((node ?? 0) / gpusPerNode)}`,
       );
     },

@@ -11,7 +11,7 @@ const broken: readonly RuleCase[] = [
     },
     facts: TWO_ISLANDS,
     message:
-      'communication.groupNetwork.pipeline is infiniband, and pipeline groups span islands of different networks; use socket',
+      'communication.groupNetwork.pipeline is infiniband, but pipeline groups span islands of different networks; use socket',
     waysOut: [{ layout: { communication: { groupNetwork: { data: 'infiniband', pipeline: 'socket' } } } }],
   },
 ];

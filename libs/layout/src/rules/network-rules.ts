@@ -1,12 +1,12 @@
 import { brokenIf, type OptionRule } from './option-rule.ts';
 import { spanningAxes } from './island-borders.ts';
 
-/** Rules of machines and networks. */
+/** Rules about machines and networks. */
 export const networkRules: readonly OptionRule[] = [
   {
     name: 'groupsAcrossIslandsUseSockets',
     source: 'Holmes',
-    statement: 'groups that span islands of different networks talk over sockets',
+    statement: 'groups that span islands of different networks use sockets',
     check: (layout, facts) =>
       spanningAxes(layout, facts).flatMap((axis) => {
         const network = layout.communication?.groupNetwork?.[axis];
@@ -14,7 +14,7 @@ export const networkRules: readonly OptionRule[] = [
           network !== undefined && network !== 'socket',
           `communication/groupNetwork/${axis}`,
           () =>
-            `communication.groupNetwork.${axis} is ${String(network)}, and ${axis} groups span islands of different networks; use socket`,
+            `communication.groupNetwork.${axis} is ${String(network)}, but ${axis} groups span islands of different networks; use socket`,
         );
       }),
   },

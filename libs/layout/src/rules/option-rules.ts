@@ -9,7 +9,7 @@ import { restoreRules } from './restore-rules.ts';
 import { sequenceRules } from './sequence-rules.ts';
 import { stateRules } from './state-rules.ts';
 
-/** Rules of options that must fit together. */
+/** Every rule about options that depend on each other. */
 export const optionRules: readonly OptionRule[] = [
   ...rankRules,
   ...sequenceRules,

@@ -39,13 +39,13 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'stagesCoverModel',
     layout: { pipelineParallelDegree: 2, pipeline: { stages: stages(16, 15) } },
-    message: 'pipeline.stages hold 31 layers and the model has 32; the last stage should hold 16',
+    message: 'pipeline.stages hold 31 layers, but the model has 32; the last stage should hold 16',
     waysOut: [{ layout: { pipeline: { stages: stages(16, 16) } } }],
   },
   {
     rule: 'stagesCoverModel',
     layout: { pipelineParallelDegree: 2, pipeline: { stages: stages(40, 4) } },
-    message: 'pipeline.stages hold 44 layers and the model has 32; take 12 layers away',
+    message: 'pipeline.stages hold 44 layers, but the model has 32; take 12 layers away',
     waysOut: [{ layout: { pipeline: { stages: stages(28, 4) } } }],
   },
   {
@@ -58,7 +58,7 @@ const broken: readonly RuleCase[] = [
     rule: 'noStageIsEmpty',
     layout: { pipelineParallelDegree: 4, pipeline: { stages: stages(16, 0, 0, 16) } },
     message:
-      'pipeline.stages: stage 1 and 1 more hold neither a layer nor an end of the model; move a layer to each, or list the 2 others alone',
+      'pipeline.stages: stage 1 and 1 more are empty (no layer, embedding or loss); move a layer to each, or list only the other 2',
     waysOut: [
       { layout: { pipeline: { stages: stages(15, 1, 1, 15) } } },
       { layout: { pipelineParallelDegree: 2, pipeline: { stages: stages(16, 16) } } },
@@ -119,7 +119,7 @@ const broken: readonly RuleCase[] = [
     rule: 'scheduleTakesChunks',
     layout: { pipelineParallelDegree: 4, pipeline: { schedule: 'zbv', chunksPerRank: 4 } },
     message:
-      'pipeline.chunksPerRank 4 does not go with schedule zbv, which takes 2; the nearest is 2, or use schedule interleaved-1f1b',
+      'pipeline.chunksPerRank 4 is not supported by schedule zbv, which requires 2; the nearest is 2, or use schedule interleaved-1f1b',
     waysOut: [
       { layout: { pipeline: { schedule: 'zbv', chunksPerRank: 2 } } },
       { layout: { pipeline: { schedule: 'interleaved-1f1b', chunksPerRank: 4 } } },
@@ -129,7 +129,7 @@ const broken: readonly RuleCase[] = [
     rule: 'scheduleTakesChunks',
     layout: { pipelineParallelDegree: 4, pipeline: { schedule: '1f1b', chunksPerRank: 2 } },
     message:
-      'pipeline.chunksPerRank 2 does not go with schedule 1f1b, which takes 1; the nearest is 1, or use schedule interleaved-1f1b',
+      'pipeline.chunksPerRank 2 is not supported by schedule 1f1b, which requires 1; the nearest is 1, or use schedule interleaved-1f1b',
     waysOut: [
       { layout: { pipeline: { schedule: '1f1b', chunksPerRank: 1 } } },
       { layout: { pipeline: { schedule: 'interleaved-1f1b', chunksPerRank: 2 } } },
@@ -139,7 +139,7 @@ const broken: readonly RuleCase[] = [
     rule: 'scheduleTakesChunks',
     layout: { pipelineParallelDegree: 4, pipeline: { schedule: 'interleaved-1f1b' } },
     message:
-      'pipeline.chunksPerRank 1 does not go with schedule interleaved-1f1b, which takes 2 or more; the nearest is 2, or use schedule 1f1b',
+      'pipeline.chunksPerRank 1 is not supported by schedule interleaved-1f1b, which requires 2 or more; the nearest is 2, or use schedule 1f1b',
     waysOut: [
       { layout: { pipeline: { schedule: 'interleaved-1f1b', chunksPerRank: 2 } } },
       { layout: { pipeline: { schedule: '1f1b' } } },
@@ -150,7 +150,7 @@ const broken: readonly RuleCase[] = [
     layout: { pipelineParallelDegree: 4, pipeline: { chunksPerRank: 2 } },
     facts: { globalBatchSize: 6 },
     message:
-      '6 micro-batches do not go through groups of 4 on 4 stages: a group must be between 4 and 6, and what is left over none or at least 4; the nearest group is 6, the nearest number of micro-batches 4',
+      '6 micro-batches do not fill groups of 4 on 4 stages: a group must be between 4 and 6, and the remainder 0 or at least 4; the nearest group is 6, the nearest number of micro-batches 4',
     waysOut: [
       { layout: { pipeline: { chunksPerRank: 2, microBatchGroupSize: 6 } } },
       { facts: { globalBatchSize: 4 } },
@@ -161,7 +161,7 @@ const broken: readonly RuleCase[] = [
     layout: { pipelineParallelDegree: 4, pipeline: { chunksPerRank: 2, microBatchGroupSize: 6 } },
     facts: { globalBatchSize: 8 },
     message:
-      '8 micro-batches do not go through groups of 6 on 4 stages: a group must be between 4 and 8, and what is left over none or at least 4; the nearest group is 4, the nearest number of micro-batches 6',
+      '8 micro-batches do not fill groups of 6 on 4 stages: a group must be between 4 and 8, and the remainder 0 or at least 4; the nearest group is 4, the nearest number of micro-batches 6',
     waysOut: [
       { layout: { pipeline: { chunksPerRank: 2, microBatchGroupSize: 4 } } },
       { facts: { globalBatchSize: 6 } },
@@ -172,7 +172,7 @@ const broken: readonly RuleCase[] = [
     layout: { pipelineParallelDegree: 4, pipeline: { chunksPerRank: 2, microBatchGroupSize: 3 } },
     facts: { globalBatchSize: 8 },
     message:
-      '8 micro-batches do not go through groups of 3 on 4 stages: a group must be between 4 and 8, and what is left over none or at least 4; the nearest group is 4',
+      '8 micro-batches do not fill groups of 3 on 4 stages: a group must be between 4 and 8, and the remainder 0 or at least 4; the nearest group is 4',
     waysOut: [{ layout: { pipeline: { chunksPerRank: 2, microBatchGroupSize: 4 } } }],
   },
   {
@@ -180,7 +180,7 @@ const broken: readonly RuleCase[] = [
     layout: { pipelineParallelDegree: 4, pipeline: { chunksPerRank: 2 } },
     facts: { globalBatchSize: 2 },
     message:
-      'pipeline.schedule interleaved-1f1b on 4 stages needs at least 4 micro-batches and has 2; raise globalBatchSize, or use schedule 1f1b',
+      'pipeline.schedule interleaved-1f1b on 4 stages needs at least 4 micro-batches, but has 2; raise globalBatchSize, or use schedule 1f1b',
     waysOut: [{ facts: { globalBatchSize: 4 } }, { layout: { pipeline: { schedule: '1f1b' } } }],
   },
   {
@@ -188,7 +188,7 @@ const broken: readonly RuleCase[] = [
     layout: { pipelineParallelDegree: 4, pipeline: { schedule: 'dualpipe-v', chunksPerRank: 2 } },
     facts: { globalBatchSize: 4 },
     message:
-      'pipeline.schedule dualpipe-v needs at least 8 micro-batches and has 4; the nearest globalBatchSize that gives them is 8, or use schedule zbv',
+      'pipeline.schedule dualpipe-v needs at least 8 micro-batches, but has 4; the nearest globalBatchSize that gives them is 8, or use schedule zbv',
     waysOut: [{ facts: { globalBatchSize: 8 } }, { layout: { pipeline: { schedule: 'zbv', chunksPerRank: 2 } } }],
   },
   {
@@ -200,7 +200,7 @@ const broken: readonly RuleCase[] = [
     },
     facts: { globalBatchSize: 8 },
     message:
-      'pipeline.schedule dualpipe-v needs at least 8 micro-batches and has 4; the nearest globalBatchSize that gives them is 16, or use schedule zbv',
+      'pipeline.schedule dualpipe-v needs at least 8 micro-batches, but has 4; the nearest globalBatchSize that gives them is 16, or use schedule zbv',
     waysOut: [{ facts: { globalBatchSize: 16 } }, { layout: { pipeline: { schedule: 'zbv', chunksPerRank: 2 } } }],
   },
   {
@@ -221,7 +221,8 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'vocabularyShardsOverPipeline',
     layout: { pipelineParallelDegree: 2, pipeline: { vocabulary: 'sharded-over-pp', chunksPerRank: 2 } },
-    message: 'pipeline.vocabulary sharded-over-pp takes chunksPerRank 1 and not 2; or use vocabulary counted-as-layer',
+    message:
+      'pipeline.vocabulary sharded-over-pp requires chunksPerRank 1, not 2; set it to 1, or use vocabulary counted-as-layer',
     waysOut: [
       { layout: { pipeline: { vocabulary: 'sharded-over-pp', chunksPerRank: 1 } } },
       { layout: { pipeline: { vocabulary: 'counted-as-layer', chunksPerRank: 2 } }, facts: { layers: 30 } },

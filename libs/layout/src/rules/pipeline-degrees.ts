@@ -5,13 +5,13 @@ import type { GridRule } from './grid-rule.ts';
 
 const MEGATRON = 'Megatron-LM';
 
-/** Rules of what pipeline ranks split. */
+/** Rules about what pipeline ranks split. */
 export const pipelineDegreeRules: readonly GridRule[] = [
   {
     name: 'pipelineDividesLayers',
     source: MEGATRON,
     statement:
-      'without listed stages, pipelineParallelDegree times chunksPerRank divides layers (plus 2 where the vocabulary counts as layers)',
+      'without listed stages, pipelineParallelDegree times chunksPerRank divides layers (plus 2 if the vocabulary counts as layers)',
     holds: (point, { layers }) =>
       point.stages !== undefined ||
       layers === undefined ||
@@ -43,7 +43,7 @@ export const pipelineDegreeRules: readonly GridRule[] = [
     name: 'stagesCoverModel',
     source: MEGATRON,
     statement:
-      'listed stages are pipelineParallelDegree times chunksPerRank, and their layers add up to those of the model',
+      'the number of listed stages is pipelineParallelDegree times chunksPerRank, and their layers add up to the layers of the model',
     holds: (point, facts) =>
       point.stages === undefined ||
       (point.stages.length === point.pipeline * point.chunks &&
@@ -56,7 +56,7 @@ export const pipelineDegreeRules: readonly GridRule[] = [
         field: 'pipeline/stages',
         message:
           stages.length === entries
-            ? `pipeline.stages hold ${sum} layers and the model has ${facts.layers ?? sum}; ${mendedStages(stages, (facts.layers ?? sum) - sum)}`
+            ? `pipeline.stages hold ${sum} layers, but the model has ${facts.layers ?? sum}; ${mendedStages(stages, (facts.layers ?? sum) - sum)}`
             : `pipeline.stages lists ${stages.length} stages; pipelineParallelDegree ${point.pipeline} times chunksPerRank ` +
               `${point.chunks} needs ${entries}`,
       };
@@ -66,7 +66,7 @@ export const pipelineDegreeRules: readonly GridRule[] = [
     name: 'stagesBeginWithEmbeddingAndEndWithLoss',
     source: MEGATRON,
     statement:
-      'of listed stages the first alone holds the embedding and the last alone the loss, and MTP layers are all placed',
+      'if stages are listed, only the first holds the embedding, only the last holds the loss, and every MTP layer is placed',
     holds: (point, facts) => {
       const { stages } = point;
       if (stages === undefined || stages.every((stage) => stage.embedding !== true && stage.loss !== true)) return true;
@@ -97,8 +97,8 @@ export const pipelineDegreeRules: readonly GridRule[] = [
       return {
         field: 'pipeline/stages',
         message:
-          `pipeline.stages: stage ${empty} and ${stages.length - filled - 1} more hold neither a layer nor an end of the model; ` +
-          `move a layer to each, or list the ${filled} others alone`,
+          `pipeline.stages: stage ${empty} and ${stages.length - filled - 1} more are empty (no layer, embedding or loss); ` +
+          `move a layer to each, or list only the other ${filled}`,
       };
     },
   },
@@ -128,7 +128,7 @@ export const pipelineDegreeRules: readonly GridRule[] = [
       return {
         field: 'pipeline/chunksPerRank',
         message:
-          `pipeline.chunksPerRank ${point.chunks} does not go with schedule ${point.schedule}, which takes ` +
+          `pipeline.chunksPerRank ${point.chunks} is not supported by schedule ${point.schedule}, which requires ` +
           `${least === most ? String(least) : `${least} or more`}; the nearest is ${Math.min(most, Math.max(least, point.chunks))}, ` +
           `or use schedule ${other}`,
       };
@@ -138,7 +138,7 @@ export const pipelineDegreeRules: readonly GridRule[] = [
     name: 'microBatchesFillGroups',
     source: `${MEGATRON} (megatron/core/pipeline_parallel/schedules.py)`,
     statement:
-      'interleaved-1f1b: the micro-batch group is between pipelineParallelDegree and the micro-batches, and what is left over fills a pipeline',
+      'interleaved-1f1b: the micro-batch group is between pipelineParallelDegree and the number of micro-batches, and the remainder is 0 or at least pipelineParallelDegree',
     holds: (point, facts) => {
       if (point.schedule !== 'interleaved-1f1b' || point.pipeline === 1) return true;
       const count = microBatchesOf(point, facts);
@@ -151,10 +151,10 @@ export const pipelineDegreeRules: readonly GridRule[] = [
         field: 'pipeline/microBatchGroupSize',
         message:
           count < point.pipeline
-            ? `pipeline.schedule interleaved-1f1b on ${point.pipeline} stages needs at least ${point.pipeline} micro-batches and has ${count}; ` +
+            ? `pipeline.schedule interleaved-1f1b on ${point.pipeline} stages needs at least ${point.pipeline} micro-batches, but has ${count}; ` +
               `raise globalBatchSize, or use schedule 1f1b`
-            : `${count} micro-batches do not go through groups of ${group} on ${point.pipeline} stages: a group must be between ` +
-              `${point.pipeline} and ${count}, and what is left over none or at least ${point.pipeline}; ` +
+            : `${count} micro-batches do not fill groups of ${group} on ${point.pipeline} stages: a group must be between ` +
+              `${point.pipeline} and ${count}, and the remainder 0 or at least ${point.pipeline}; ` +
               `the nearest group is ${nearestGroup(count, point) ?? point.pipeline}` +
               (group < point.pipeline ? '' : `, the nearest number of micro-batches ${nearestCount(count, point)}`),
       };
@@ -172,7 +172,7 @@ export const pipelineDegreeRules: readonly GridRule[] = [
     explain: (point, facts) => ({
       field: 'pipeline/schedule',
       message:
-        `pipeline.schedule dualpipe-v needs at least ${point.pipeline * point.chunks} micro-batches and has ` +
+        `pipeline.schedule dualpipe-v needs at least ${point.pipeline * point.chunks} micro-batches, but has ` +
         `${microBatchesOf(point, facts) ?? 0}; the nearest globalBatchSize that gives them is ` +
         `${point.pipeline * point.chunks * (point.microBatchSize ?? 1) * point.data * (point.weightShard ?? 1)}, or use schedule zbv`,
     }),
@@ -191,7 +191,7 @@ export const pipelineDegreeRules: readonly GridRule[] = [
         (facts.vocabularySize ?? 0) % (point.tensor * point.pipeline) === 0
       );
     },
-    explain: (point, facts) => ({ field: 'pipeline/vocabulary', message: whyVocabularyStays(point, facts) }),
+    explain: (point, facts) => ({ field: 'pipeline/vocabulary', message: explainVocabulary(point, facts) }),
   },
 ];
 
@@ -218,7 +218,7 @@ function firstEmptyStage(stages: Stages): number | undefined {
   return undefined;
 }
 
-/** Where no stage says which ends it holds, the first holds the embedding and the last the loss. */
+/** If no stage names the embedding or the loss, the first stage holds the embedding and the last the loss. */
 function isEmptyStage(stages: Stages, index: number): boolean {
   const stage = stages[index];
   if (stage === undefined || stage.layers > 0 || (stage.mtpLayers ?? 0) > 0) return false;
@@ -243,19 +243,19 @@ function nearestGroup(count: number, point: GridPoint): number | undefined {
   return nearest(legal, point.microBatchGroup ?? point.pipeline);
 }
 
-/** For a group that is no smaller than the pipeline: a number of micro-batches that is a multiple of it always goes through. */
+/** The nearest legal number of micro-batches, for a group at least as large as the pipeline: a multiple of such a group is always legal. */
 function nearestCount(count: number, point: GridPoint): number {
   const group = point.microBatchGroup ?? point.pipeline;
   const legal = Array.from({ length: count + group }, (_, index) => index + 1).filter((one) => fillsGroups(one, point));
   return nearest(legal, count) ?? group;
 }
 
-function whyVocabularyStays(point: GridPoint, facts: LayoutFacts): string {
+function explainVocabulary(point: GridPoint, facts: LayoutFacts): string {
   const what = `pipeline.vocabulary ${point.vocabulary}`;
   if (point.pipeline === 1)
     return `${what} needs pipelineParallelDegree 2 or more; without a pipeline it is end-stages`;
   if (point.chunks > 1 && point.schedule !== 'v-half') {
-    return `${what} takes chunksPerRank 1 and not ${point.chunks}; or use vocabulary counted-as-layer`;
+    return `${what} requires chunksPerRank 1, not ${point.chunks}; set it to 1, or use vocabulary counted-as-layer`;
   }
   if (facts.tiedEmbeddings === true) return `${what} needs untied embeddings; with tiedEmbeddings use counted-as-layer`;
   const ways = point.tensor * point.pipeline;
@@ -266,7 +266,7 @@ function whyVocabularyStays(point: GridPoint, facts: LayoutFacts): string {
   );
 }
 
-/** How as many layers as `missing` are added to the last stage; fewer than none are taken from wherever they are. */
+/** The advice for stages that miss `missing` layers; a negative number is the layers that are too many. */
 function mendedStages(stages: NonNullable<GridPoint['stages']>, missing: number): string {
   const last = (stages.at(-1)?.layers ?? 0) + missing;
   return last >= 0 ? `the last stage should hold ${last}` : `take ${-missing} layers away`;

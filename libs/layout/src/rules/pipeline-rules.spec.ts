@@ -7,25 +7,25 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'scheduleHasItsOptions',
     layout: { pipelineParallelDegree: 4, pipeline: { schedule: 'schedule-file' } },
-    message: 'pipeline.schedule schedule-file needs pipeline.scheduleFile, the file that says who runs what when',
+    message: 'pipeline.schedule schedule-file needs pipeline.scheduleFile, the file that lists the passes of each rank',
     waysOut: [{ layout: { pipeline: { schedule: 'schedule-file', scheduleFile: SCHEDULE_FILE } } }],
   },
   {
     rule: 'scheduleHasItsOptions',
     layout: { pipelineParallelDegree: 4, pipeline: { schedule: 'partial-paths', skipRatio: 0.25 } },
-    message: 'pipeline.schedule partial-paths needs pipeline.scheduleFile, the file that says who runs what when',
+    message: 'pipeline.schedule partial-paths needs pipeline.scheduleFile, the file that lists the passes of each rank',
     waysOut: [{ layout: { pipeline: { schedule: 'partial-paths', skipRatio: 0.25, scheduleFile: SCHEDULE_FILE } } }],
   },
   {
     rule: 'scheduleHasItsOptions',
     layout: { pipelineParallelDegree: 4, pipeline: { schedule: 'partial-paths', scheduleFile: SCHEDULE_FILE } },
-    message: 'pipeline.schedule partial-paths changes what is trained, so pipeline.skipRatio must be said',
+    message: 'pipeline.schedule partial-paths changes what is trained; set pipeline.skipRatio',
     waysOut: [{ layout: { pipeline: { schedule: 'partial-paths', scheduleFile: SCHEDULE_FILE, skipRatio: 0.25 } } }],
   },
   {
     rule: 'scheduleHasItsOptions',
     layout: { pipelineParallelDegree: 4, pipeline: { schedule: '1f1b', skipRatio: 0.25 } },
-    message: 'pipeline.skipRatio 0.25 goes with schedule partial-paths alone; remove it',
+    message: 'pipeline.skipRatio 0.25 is only for schedule partial-paths; remove it',
     waysOut: [{ layout: { pipeline: { schedule: '1f1b' } } }],
   },
   {
@@ -43,7 +43,7 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'scheduleHasItsOptions',
     layout: { pipelineParallelDegree: 4, pipeline: { graphChunks: 8 } },
-    message: 'pipeline.graphChunks 8 goes with schedule graph-chunks alone; remove it',
+    message: 'pipeline.graphChunks 8 is only for schedule graph-chunks; remove it',
     waysOut: [{ without: 'pipeline' }],
   },
   {
@@ -52,7 +52,7 @@ const broken: readonly RuleCase[] = [
       pipelineParallelDegree: 4,
       pipeline: { schedule: 'partial-paths', scheduleFile: SCHEDULE_FILE, skipRatio: 0.5, protectedStages: 3 },
     },
-    message: 'pipeline.skipRatio 0.5 of 4 stages is 2, and 1 are not protected; the nearest legal share is 0.25',
+    message: 'pipeline.skipRatio 0.5 of 4 stages is 2, but only 1 are not protected; the nearest legal share is 0.25',
     waysOut: [
       {
         layout: {
@@ -68,7 +68,8 @@ const broken: readonly RuleCase[] = [
       pipeline: { schedule: 'partial-paths', scheduleFile: SCHEDULE_FILE, skipRatio: 0.1, protectedStages: 249 },
     },
     facts: { layers: 256 },
-    message: 'pipeline.skipRatio 0.1 of 256 stages is 26, and 7 are not protected; the nearest legal share is 0.027344',
+    message:
+      'pipeline.skipRatio 0.1 of 256 stages is 26, but only 7 are not protected; the nearest legal share is 0.027344',
     waysOut: [
       {
         layout: {
@@ -90,7 +91,7 @@ const broken: readonly RuleCase[] = [
       communication: { overlapPipelineTransfers: false },
     },
     message:
-      'communication.overlapPipelineTransfers false with interleaved-1f1b takes pipelineParallelDegree 3 or more and not 2; set it to true',
+      'communication.overlapPipelineTransfers false with interleaved-1f1b requires pipelineParallelDegree 3 or more, not 2; set overlapPipelineTransfers to true',
     waysOut: [
       { layout: { communication: { overlapPipelineTransfers: true } } },
       { layout: { pipelineParallelDegree: 4 } },

@@ -1,6 +1,6 @@
 import { brokenIf, type OptionRule } from './option-rule.ts';
 
-/** Rules of the pipeline beyond degrees. */
+/** Rules about the pipeline other than degrees. */
 export const pipelineRules: readonly OptionRule[] = [
   {
     name: 'scheduleHasItsOptions',
@@ -15,17 +15,17 @@ export const pipelineRules: readonly OptionRule[] = [
           (schedule === 'schedule-file' || schedule === 'partial-paths') && pipeline?.scheduleFile === undefined,
           'pipeline/scheduleFile',
           () =>
-            `pipeline.schedule ${String(schedule)} needs pipeline.scheduleFile, the file that says who runs what when`,
+            `pipeline.schedule ${String(schedule)} needs pipeline.scheduleFile, the file that lists the passes of each rank`,
         ),
         ...brokenIf(
           schedule === 'partial-paths' && pipeline?.skipRatio === undefined,
           'pipeline/skipRatio',
-          () => 'pipeline.schedule partial-paths changes what is trained, so pipeline.skipRatio must be said',
+          () => 'pipeline.schedule partial-paths changes what is trained; set pipeline.skipRatio',
         ),
         ...brokenIf(
           schedule !== 'partial-paths' && pipeline?.skipRatio !== undefined,
           'pipeline/skipRatio',
-          () => `pipeline.skipRatio ${String(pipeline?.skipRatio)} goes with schedule partial-paths alone; remove it`,
+          () => `pipeline.skipRatio ${String(pipeline?.skipRatio)} is only for schedule partial-paths; remove it`,
         ),
         ...brokenIf(
           schedule === 'graph-chunks' && (chunks ?? 0) < stages,
@@ -36,7 +36,7 @@ export const pipelineRules: readonly OptionRule[] = [
         ...brokenIf(
           schedule !== 'graph-chunks' && chunks !== undefined,
           'pipeline/graphChunks',
-          () => `pipeline.graphChunks ${String(chunks)} goes with schedule graph-chunks alone; remove it`,
+          () => `pipeline.graphChunks ${String(chunks)} is only for schedule graph-chunks; remove it`,
         ),
       ];
     },
@@ -44,7 +44,7 @@ export const pipelineRules: readonly OptionRule[] = [
   {
     name: 'protectedStagesLeaveSomeToSkip',
     source: 'SkipPipe',
-    statement: 'partial-paths: what is skipped fits into the stages that are not protected',
+    statement: 'partial-paths: at most the stages that are not protected can be skipped',
     check: ({ pipeline, pipelineParallelDegree: stages }) => {
       const skipped = Math.round((pipeline?.skipRatio ?? 0) * stages);
       const free = stages - (pipeline?.protectedStages ?? 0);
@@ -52,7 +52,7 @@ export const pipelineRules: readonly OptionRule[] = [
         skipped > free,
         'pipeline/skipRatio',
         () =>
-          `pipeline.skipRatio ${String(pipeline?.skipRatio)} of ${stages} stages is ${skipped}, and ${free} are not protected; ` +
+          `pipeline.skipRatio ${String(pipeline?.skipRatio)} of ${stages} stages is ${skipped}, but only ${free} are not protected; ` +
           `the nearest legal share is ${shareOf(Math.max(0, free), stages)}`,
       );
     },
@@ -68,13 +68,13 @@ export const pipelineRules: readonly OptionRule[] = [
         isInterleaved && stages === 2 && communication?.overlapPipelineTransfers === false,
         'communication/overlapPipelineTransfers',
         () =>
-          'communication.overlapPipelineTransfers false with interleaved-1f1b takes pipelineParallelDegree 3 or more and not 2; set it to true',
+          'communication.overlapPipelineTransfers false with interleaved-1f1b requires pipelineParallelDegree 3 or more, not 2; set overlapPipelineTransfers to true',
       );
     },
   },
 ];
 
-/** Six digits tell apart any two numbers of stages that a layout can have. */
+/** Rounded to six digits, which distinguish all shares that a layout can have. */
 function shareOf(part: number, whole: number): number {
   return Number((part / whole).toFixed(6));
 }

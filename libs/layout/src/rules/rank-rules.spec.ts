@@ -21,7 +21,7 @@ const broken: readonly RuleCase[] = [
     rule: 'degreesMakeTheGpus',
     layout: { tensorParallelDegree: 8, dataParallelDegree: 2 },
     facts: { gpus: 64 },
-    message: 'the degrees make 16 ranks and there are 64 GPUs; dataParallelDegree 8 makes it 64',
+    message: 'the degrees multiply to 16 ranks, but there are 64 GPUs; use dataParallelDegree 8',
     waysOut: [{ layout: { dataParallelDegree: 8 } }],
   },
   {
@@ -29,19 +29,19 @@ const broken: readonly RuleCase[] = [
     layout: { tensorParallelDegree: 8, dataParallelDegree: 8 },
     facts: { gpus: 60 },
     message:
-      'the degrees make 64 ranks and there are 60 GPUs; the nearest number of GPUs that the other degrees divide is 64',
+      'the degrees multiply to 64 ranks, but there are 60 GPUs; the nearest number of GPUs that the other degrees divide is 64',
     waysOut: [{ facts: { gpus: 64 } }],
   },
   {
     rule: 'rankOrderNamesEveryAxis',
     layout: { tensorParallelDegree: 2, dataParallelDegree: 2, rankOrder: ['tensor', 'context', 'expert', 'pipeline'] },
-    message: 'rankOrder leaves out data; the nearest order that does not is tensor, context, expert, pipeline, data',
+    message: 'rankOrder leaves out data; a legal order is tensor, context, expert, pipeline, data',
     waysOut: [{ layout: { rankOrder: ['tensor', 'context', 'expert', 'pipeline', 'data'] } }],
   },
   {
     rule: 'rankOrderNamesEveryAxis',
     layout: { tensorParallelDegree: 2, dataParallelDegree: 2, rankOrder: ['tensor', 'data', 'tensor'] },
-    message: 'rankOrder names tensor twice; the nearest order that does not is tensor, data',
+    message: 'rankOrder names tensor twice; a legal order is tensor, data',
     waysOut: [{ layout: { rankOrder: ['tensor', 'data'] } }],
   },
   {
@@ -55,7 +55,7 @@ const broken: readonly RuleCase[] = [
     },
     facts: EIGHT_EXPERTS,
     message:
-      'rankOrder puts data behind pipeline, and experts have 1 replicas where dense layers have 4; put pipeline last, or make expertParallelDegree times expertTensorParallelDegree 2',
+      'rankOrder puts data after pipeline, but experts have 1 replicas and dense layers have 4; put pipeline last, or make expertParallelDegree times expertTensorParallelDegree 2',
     waysOut: [
       { layout: { rankOrder: ['tensor', 'context', 'expert', 'data', 'pipeline'] } },
       { layout: { expert: { expertParallelDegree: 2, expertTensorParallelDegree: 1 } } },

@@ -5,12 +5,12 @@ import { broken, type OptionRule } from './option-rule.ts';
 
 const MEGATRON = 'Megatron-LM';
 
-/** Rules of ranks: their number and order. */
+/** Rules about the number and order of ranks. */
 export const rankRules: readonly OptionRule[] = [
   {
     name: 'worldSizeWithinLimit',
     source: 'this project',
-    statement: `a layout has at most ${MAX_WORLD_SIZE} ranks, or as many as are planned for`,
+    statement: `a layout has at most ${MAX_WORLD_SIZE} ranks; a plan may have a lower limit`,
     check: (layout, { mostRanks = MAX_WORLD_SIZE }) => {
       const ranks = worldSize(layout);
       if (ranks <= mostRanks) return [];
@@ -34,9 +34,12 @@ export const rankRules: readonly OptionRule[] = [
       if (gpus === undefined || ranks === gpus) return [];
       const others = ranks / layout.dataParallelDegree;
       const hint = Number.isInteger(gpus / others)
-        ? `dataParallelDegree ${gpus / others} makes it ${gpus}`
+        ? `use dataParallelDegree ${gpus / others}`
         : `the nearest number of GPUs that the other degrees divide is ${Math.max(1, Math.round(gpus / others)) * others}`;
-      return broken('dataParallelDegree', `the degrees make ${ranks} ranks and there are ${gpus} GPUs; ${hint}`);
+      return broken(
+        'dataParallelDegree',
+        `the degrees multiply to ${ranks} ranks, but there are ${gpus} GPUs; ${hint}`,
+      );
     },
   },
   {
@@ -56,7 +59,7 @@ export const rankRules: readonly OptionRule[] = [
       ];
       if (wrong.length === 0) return [];
       const legal = [...new Set([...rankOrder, ...missing])].join(', ');
-      return broken('rankOrder', `rankOrder ${wrong.join(' and ')}; the nearest order that does not is ${legal}`);
+      return broken('rankOrder', `rankOrder ${wrong.join(' and ')}; a legal order is ${legal}`);
     },
   },
   {
@@ -76,7 +79,7 @@ export const rankRules: readonly OptionRule[] = [
       if (replicas === layout.dataParallelDegree) return [];
       return broken(
         'rankOrder',
-        `rankOrder puts ${behind.join(', ')} behind pipeline, and experts have ${replicas} replicas where dense layers have ` +
+        `rankOrder puts ${behind.join(', ')} after pipeline, but experts have ${replicas} replicas and dense layers have ` +
           `${layout.dataParallelDegree}; put pipeline last, or make expertParallelDegree times expertTensorParallelDegree ` +
           `${dense / layout.dataParallelDegree}`,
       );

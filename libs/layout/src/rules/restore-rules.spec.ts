@@ -11,7 +11,7 @@ const broken: readonly RuleCase[] = [
     layout: { tensorParallelDegree: 4 },
     facts: saved({ tensorParallelDegree: 2, checkpointPolicy: { format: 'torch_dist' } }),
     message:
-      'the checkpoint was saved with tensorParallelDegree 2 and optimizerReshard none, so it is loaded with the same; save with checkpointPolicy.optimizerReshard full to change it',
+      'the checkpoint was saved with tensorParallelDegree 2 and optimizerReshard none, so these degrees cannot change; use the same, or save with checkpointPolicy.optimizerReshard full first',
     waysOut: [
       { layout: { tensorParallelDegree: 2 } },
       {
@@ -27,21 +27,22 @@ const broken: readonly RuleCase[] = [
     layout: { pipelineParallelDegree: 2, tensorParallelDegree: 2 },
     facts: saved({ tensorParallelDegree: 4, checkpointPolicy: { optimizerReshard: 'data-parallel' } }),
     message:
-      'the checkpoint was saved with tensorParallelDegree 4, pipelineParallelDegree 1 and optimizerReshard data-parallel, so it is loaded with the same; save with checkpointPolicy.optimizerReshard full to change it',
+      'the checkpoint was saved with tensorParallelDegree 4, pipelineParallelDegree 1 and optimizerReshard data-parallel, so these degrees cannot change; use the same, or save with checkpointPolicy.optimizerReshard full first',
     waysOut: [{ layout: { tensorParallelDegree: 4, pipelineParallelDegree: 1 } }],
   },
   {
     rule: 'checkpointCanBeRestored',
     layout: { dataParallelDegree: 4 },
     facts: saved({ dataParallelDegree: 2, checkpointPolicy: { format: 'galvatron' } }),
-    message: 'a Galvatron checkpoint is loaded only with the configuration it was saved with',
+    message:
+      'a Galvatron checkpoint can only be loaded with the configuration it was saved with; use that configuration',
     waysOut: [{ layout: { dataParallelDegree: 2 } }],
   },
   {
     rule: 'checkpointCanBeRestored',
     layout: { states: { optimizer: 'lion' } },
     facts: saved({}),
-    message: 'the checkpoint holds states of adamw, which lion cannot use; keep adamw, or start from its weights alone',
+    message: 'the checkpoint holds states of adamw, which lion cannot use; keep adamw, or load only its weights',
     waysOut: [{ layout: { states: { optimizer: 'adamw' } } }, { facts: { restoreFrom: undefined } }],
   },
 ];

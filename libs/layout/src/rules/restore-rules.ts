@@ -4,12 +4,12 @@ import { brokenIf, type OptionRule } from './option-rule.ts';
 
 const MEGATRON = 'Megatron-LM';
 
-/** Rules of coming back from a checkpoint. */
+/** Rules about restoring from a checkpoint. */
 export const restoreRules: readonly OptionRule[] = [
   {
     name: 'checkpointCanBeRestored',
     source: `${MEGATRON}, DeepSpeed, Galvatron`,
-    statement: 'a checkpoint is loaded by another layout or optimizer only if it was saved for that',
+    statement: 'a checkpoint can be loaded with another layout or optimizer only if its format and options allow it',
     check: (layout, { restoreFrom }) => {
       if (restoreFrom === undefined) return [];
       const saved = restoreFrom.layout;
@@ -25,19 +25,20 @@ export const restoreRules: readonly OptionRule[] = [
           first?.field ?? '',
           () =>
             `the checkpoint was saved with ${changed.map(({ field, of }) => `${field.replace('/', '.')} ${of(saved)}`).join(', ')} and ` +
-            `optimizerReshard ${policy?.optimizerReshard ?? 'none'}, so it is loaded with the same; ` +
-            `save with checkpointPolicy.optimizerReshard full to change it`,
+            `optimizerReshard ${policy?.optimizerReshard ?? 'none'}, so these degrees cannot change; use the same, or ` +
+            `save with checkpointPolicy.optimizerReshard full first`,
         ),
         ...brokenIf(
           policy?.format === CONFIGURATION_BOUND_FORMAT && !isSameDivision(saved, layout),
           'perLayer',
-          () => 'a Galvatron checkpoint is loaded only with the configuration it was saved with',
+          () =>
+            'a Galvatron checkpoint can only be loaded with the configuration it was saved with; use that configuration',
         ),
         ...brokenIf(
           was !== becomes,
           'states/optimizer',
           () =>
-            `the checkpoint holds states of ${was}, which ${becomes} cannot use; keep ${was}, or start from its weights alone`,
+            `the checkpoint holds states of ${was}, which ${becomes} cannot use; keep ${was}, or load only its weights`,
         ),
       ];
     },

@@ -58,7 +58,7 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'slidingMaskAvoidsRing',
     layout: { contextParallelDegree: 4, kernel: { attentionMask: 'sliding' } },
-    message: 'kernel.attentionMask sliding does not go with contextAlgorithm ring; use allgather or ulysses',
+    message: 'kernel.attentionMask sliding cannot be combined with contextAlgorithm ring; use allgather or ulysses',
     waysOut: [
       { layout: { sequence: { contextAlgorithm: 'allgather' } } },
       { layout: { sequence: { contextAlgorithm: 'ulysses' } } },
@@ -67,21 +67,22 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'otherSoftmaxNeedsUlysses',
     layout: { contextParallelDegree: 4, kernel: { softmax: 'learnable' } },
-    message: 'kernel.softmax learnable does not go with contextAlgorithm ring; use ulysses',
+    message: 'kernel.softmax learnable cannot be combined with contextAlgorithm ring; use ulysses',
     waysOut: [{ layout: { sequence: { contextAlgorithm: 'ulysses' } } }],
   },
   {
     rule: 'otherSoftmaxNeedsUlysses',
     layout: { contextParallelDegree: 4 },
     facts: { attentionSinks: true },
-    message: 'contextAlgorithm ring does not go with the learnt softmax of a model with attentionSinks; use ulysses',
+    message:
+      'contextAlgorithm ring cannot be combined with the learned softmax of a model with attentionSinks; use ulysses',
     waysOut: [{ layout: { sequence: { contextAlgorithm: 'ulysses' } } }],
   },
   {
     rule: 'flashAttentionTakesHeadDim',
     layout: { kernel: { attention: 'flash' } },
     facts: { headDim: 257 },
-    message: 'kernel.attention flash takes headDim up to 256 and the model has 257; use fused or unfused',
+    message: 'kernel.attention flash supports headDim up to 256, but the model has 257; use fused or unfused',
     waysOut: [{ layout: { kernel: { attention: 'fused' } } }, { layout: { kernel: { attention: 'unfused' } } }],
   },
   {
@@ -89,14 +90,14 @@ const broken: readonly RuleCase[] = [
     layout: { contextParallelDegree: 16, sequence: { contextAlgorithm: 'token-ring' } },
     facts: { scaleUpDomainGpus: 8 },
     message:
-      'contextParallelDegree 16 with contextAlgorithm token-ring needs a fully connected domain, and one has 8 GPUs; the nearest degree is 8, or use contextAlgorithm ring',
+      'contextParallelDegree 16 with contextAlgorithm token-ring needs a fully connected domain, but a domain has 8 GPUs; the nearest degree is 8, or use contextAlgorithm ring',
     waysOut: [{ layout: { contextParallelDegree: 8 } }, { layout: { sequence: { contextAlgorithm: 'ring' } } }],
   },
   {
     rule: 'dynamicSequencesOnMegatron',
     layout: dynamicLayout({ degrees: 'any' }),
     facts: MEGATRON,
-    message: 'sequence.dynamic.degrees any is not to be had on megatron-lm; use powers-of-two',
+    message: 'sequence.dynamic.degrees any is not supported on megatron-lm; use powers-of-two',
     waysOut: [{ layout: dynamicLayout({ degrees: 'powers-of-two' }) }],
   },
   {
@@ -111,7 +112,7 @@ const broken: readonly RuleCase[] = [
     layout: { ...dynamicLayout(), dataParallelDegree: 1, contextParallelDegree: 1 },
     facts: MEGATRON,
     message:
-      'sequence.dynamic needs an even number of ranks of data times context, and there are 1; the nearest dataParallelDegree is 2',
+      'sequence.dynamic needs an even dataParallelDegree times contextParallelDegree, but it is 1; the nearest dataParallelDegree is 2',
     waysOut: [{ layout: { dataParallelDegree: 2 } }],
   },
   {
@@ -119,49 +120,51 @@ const broken: readonly RuleCase[] = [
     layout: { ...dynamicLayout(), dataParallelDegree: 3, contextParallelDegree: 3 },
     facts: { ...MEGATRON, globalBatchSize: 12, sequenceLength: 6144 },
     message:
-      'sequence.dynamic needs an even number of ranks of data times context, and there are 9; the nearest dataParallelDegree is 4',
+      'sequence.dynamic needs an even dataParallelDegree times contextParallelDegree, but it is 9; the nearest dataParallelDegree is 4',
     waysOut: [{ layout: { dataParallelDegree: 4 } }],
   },
   {
     rule: 'dynamicSequencesOnMegatron',
     layout: { ...dynamicLayout(), pipelineParallelDegree: 2 },
     facts: MEGATRON,
-    message: 'sequence.dynamic hybrid-data-parallel on megatron-lm takes pipelineParallelDegree 1 and not 2',
+    message: 'sequence.dynamic hybrid-data-parallel on megatron-lm requires pipelineParallelDegree 1, not 2',
     waysOut: [{ layout: { pipelineParallelDegree: 1 } }],
   },
   {
     rule: 'dynamicSequencesOnMegatron',
     layout: { ...dynamicLayout(), kernel: { cudaGraphs: 'partial' } },
     facts: MEGATRON,
-    message: 'sequence.dynamic changes shapes each step, so kernel.cudaGraphs must be none and not partial',
+    message: 'sequence.dynamic changes shapes each step, so kernel.cudaGraphs must be none, not partial',
     waysOut: [{ layout: { kernel: { cudaGraphs: 'none' } } }],
   },
   {
     rule: 'dynamicSequencesOnMegatron',
     layout: dynamicLayout(),
     facts: { ...MEGATRON, latentAttention: {} },
-    message: 'sequence.dynamic does not go with latent attention on megatron-lm; leave it out and pack samples',
+    message: 'sequence.dynamic cannot be combined with latent attention on megatron-lm; remove it and pack samples',
     waysOut: [{ without: 'sequence' }],
   },
   {
     rule: 'dynamicSequencesOnMegatron',
     layout: { ...dynamicLayout(), states: { implementation: 'megatron-fsdp', zeroStage: 3 } },
     facts: MEGATRON,
-    message: 'sequence.dynamic does not go with megatron-fsdp; use distributed-optimizer',
+    message: 'sequence.dynamic cannot be combined with megatron-fsdp; use distributed-optimizer',
     waysOut: [{ layout: { states: { implementation: 'distributed-optimizer', zeroStage: 1 } } }],
   },
   {
     rule: 'deepspeedSequencesAreNotSplitByTensor',
     layout: { tensorParallelDegree: 2, contextParallelDegree: 4, sequence: { contextAlgorithm: 'ulysses' } },
     facts: { engine: 'deepspeed' },
-    message: 'contextParallelDegree 4 on deepspeed takes tensorParallelDegree 1 and not 2; or use engine megatron-lm',
+    message:
+      'contextParallelDegree 4 on deepspeed requires tensorParallelDegree 1, not 2; set it to 1, or use engine megatron-lm',
     waysOut: [{ layout: { tensorParallelDegree: 1 } }, { facts: { engine: 'megatron-lm' } }],
   },
   {
     rule: 'deepspeedSequencesPassNoPipeline',
     layout: { pipelineParallelDegree: 2, contextParallelDegree: 4, sequence: { contextAlgorithm: 'ulysses' } },
     facts: { engine: 'deepspeed' },
-    message: 'contextParallelDegree 4 on deepspeed takes pipelineParallelDegree 1 and not 2; or use engine megatron-lm',
+    message:
+      'contextParallelDegree 4 on deepspeed requires pipelineParallelDegree 1, not 2; set it to 1, or use engine megatron-lm',
     waysOut: [{ layout: { pipelineParallelDegree: 1 } }, { facts: { engine: 'megatron-lm' } }],
   },
 ];

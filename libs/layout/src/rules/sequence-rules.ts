@@ -4,13 +4,13 @@ import { algorithmOf, isRing, isStateAlgorithm, servesSoftmax, softmaxOf } from 
 
 const MEGATRON = 'Megatron-LM';
 
-/** Rules of sequences and attention. */
+/** Rules about sequences and attention. */
 export const sequenceRules: readonly OptionRule[] = [
   {
     name: 'linearAttentionDividesHeads',
     source: `${MEGATRON} (gated delta net, Mamba)`,
     statement:
-      'where linear-attention layers are split by heads, tensorParallelDegree times contextParallelDegree divides attentionHeads',
+      'if linear-attention layers are split by heads, tensorParallelDegree times contextParallelDegree divides attentionHeads',
     check: (layout, facts) => {
       const context = layout.contextParallelDegree ?? 1;
       const ways = layout.tensorParallelDegree * context;
@@ -57,14 +57,14 @@ export const sequenceRules: readonly OptionRule[] = [
   {
     name: 'slidingMaskAvoidsRing',
     source: 'Transformer Engine',
-    statement: 'a sliding mask goes with allgather or ulysses, not with a ring',
+    statement: 'a sliding mask needs allgather or ulysses; no ring algorithm supports it',
     check: (layout) => {
       const algorithm = algorithmOf(layout, 'attention');
       if ((layout.contextParallelDegree ?? 1) === 1 || layout.kernel?.attentionMask !== 'sliding' || !isRing(algorithm))
         return [];
       return broken(
         'kernel/attentionMask',
-        `kernel.attentionMask sliding does not go with contextAlgorithm ${algorithm}; use allgather or ulysses`,
+        `kernel.attentionMask sliding cannot be combined with contextAlgorithm ${algorithm}; use allgather or ulysses`,
       );
     },
   },
@@ -72,7 +72,7 @@ export const sequenceRules: readonly OptionRule[] = [
     name: 'otherSoftmaxNeedsUlysses',
     source: 'Transformer Engine',
     statement:
-      'with context parallelism a softmax other than vanilla, as that of a model with attentionSinks is, needs ulysses',
+      'with context parallelism, a softmax other than vanilla (including that of a model with attentionSinks) needs ulysses',
     check: (layout, facts) => {
       const asked = layout.kernel?.softmax;
       const algorithm = algorithmOf(layout, 'attention');
@@ -81,23 +81,23 @@ export const sequenceRules: readonly OptionRule[] = [
       return asked === undefined
         ? broken(
             'sequence/contextAlgorithm',
-            `contextAlgorithm ${algorithm} does not go with the learnt softmax of a model with attentionSinks; use ulysses`,
+            `contextAlgorithm ${algorithm} cannot be combined with the learned softmax of a model with attentionSinks; use ulysses`,
           )
         : broken(
             'kernel/softmax',
-            `kernel.softmax ${asked} does not go with contextAlgorithm ${algorithm}; use ulysses`,
+            `kernel.softmax ${asked} cannot be combined with contextAlgorithm ${algorithm}; use ulysses`,
           );
     },
   },
   {
     name: 'flashAttentionTakesHeadDim',
     source: 'FlashAttention-2',
-    statement: 'flash attention takes heads of at most 256 elements',
+    statement: 'flash attention supports heads of at most 256 elements',
     check: (layout, { headDim }) =>
       layout.kernel?.attention === 'flash' && headDim !== undefined && headDim > 256
         ? broken(
             'kernel/attention',
-            `kernel.attention flash takes headDim up to 256 and the model has ${headDim}; use fused or unfused`,
+            `kernel.attention flash supports headDim up to 256, but the model has ${headDim}; use fused or unfused`,
           )
         : [],
   },
@@ -110,7 +110,7 @@ export const sequenceRules: readonly OptionRule[] = [
       if (domain === undefined || algorithmOf(layout, 'attention') !== 'token-ring' || context <= domain) return [];
       return broken(
         'contextParallelDegree',
-        `contextParallelDegree ${context} with contextAlgorithm token-ring needs a fully connected domain, and one has ${domain} GPUs; ` +
+        `contextParallelDegree ${context} with contextAlgorithm token-ring needs a fully connected domain, but a domain has ${domain} GPUs; ` +
           `the nearest degree is ${domain}, or use contextAlgorithm ring`,
       );
     },
@@ -130,30 +130,30 @@ export const sequenceRules: readonly OptionRule[] = [
           layout.pipelineParallelDegree > 1,
           'pipelineParallelDegree',
           () =>
-            `sequence.dynamic hybrid-data-parallel on ${String(facts.engine)} takes pipelineParallelDegree 1 and not ${layout.pipelineParallelDegree}`,
+            `sequence.dynamic hybrid-data-parallel on ${String(facts.engine)} requires pipelineParallelDegree 1, not ${layout.pipelineParallelDegree}`,
         ),
         ...brokenIf(
           (layout.kernel?.cudaGraphs ?? 'none') !== 'none',
           'kernel/cudaGraphs',
           () =>
-            `sequence.dynamic changes shapes each step, so kernel.cudaGraphs must be none and not ${String(layout.kernel?.cudaGraphs)}`,
+            `sequence.dynamic changes shapes each step, so kernel.cudaGraphs must be none, not ${String(layout.kernel?.cudaGraphs)}`,
         ),
         ...brokenIf(
           facts.latentAttention !== undefined,
           at,
           () =>
-            `sequence.dynamic does not go with latent attention on ${String(facts.engine)}; leave it out and pack samples`,
+            `sequence.dynamic cannot be combined with latent attention on ${String(facts.engine)}; remove it and pack samples`,
         ),
         ...brokenIf(
           layout.states?.implementation === 'megatron-fsdp',
           'states/implementation',
-          () => 'sequence.dynamic does not go with megatron-fsdp; use distributed-optimizer',
+          () => 'sequence.dynamic cannot be combined with megatron-fsdp; use distributed-optimizer',
         ),
         ...brokenIf(
           ranks % 2 !== 0,
           'dataParallelDegree',
           () =>
-            `sequence.dynamic needs an even number of ranks of data times context, and there are ${ranks}; the nearest dataParallelDegree is ${layout.dataParallelDegree + 1}`,
+            `sequence.dynamic needs an even dataParallelDegree times contextParallelDegree, but it is ${ranks}; the nearest dataParallelDegree is ${layout.dataParallelDegree + 1}`,
         ),
         ...brokenIf(
           dynamic.perTokenLoss !== true,
@@ -163,7 +163,7 @@ export const sequenceRules: readonly OptionRule[] = [
         ...brokenIf(
           dynamic.degrees === 'any',
           `${at}/degrees`,
-          () => `sequence.dynamic.degrees any is not to be had on ${String(facts.engine)}; use powers-of-two`,
+          () => `sequence.dynamic.degrees any is not supported on ${String(facts.engine)}; use powers-of-two`,
         ),
       ];
     },
@@ -171,27 +171,27 @@ export const sequenceRules: readonly OptionRule[] = [
   {
     name: 'deepspeedSequencesAreNotSplitByTensor',
     source: 'DeepSpeed (AutoTP)',
-    statement: 'on DeepSpeed context parallelism goes with tensorParallelDegree 1',
+    statement: 'on DeepSpeed context parallelism requires tensorParallelDegree 1',
     check: (layout, { engine }) =>
       brokenIf(
         engine === 'deepspeed' && (layout.contextParallelDegree ?? 1) > 1 && layout.tensorParallelDegree > 1,
         'tensorParallelDegree',
         () =>
-          `contextParallelDegree ${layout.contextParallelDegree ?? 1} on deepspeed takes tensorParallelDegree 1 and not ` +
-          `${layout.tensorParallelDegree}; or use engine megatron-lm`,
+          `contextParallelDegree ${layout.contextParallelDegree ?? 1} on deepspeed requires tensorParallelDegree 1, not ` +
+          `${layout.tensorParallelDegree}; set it to 1, or use engine megatron-lm`,
       ),
   },
   {
     name: 'deepspeedSequencesPassNoPipeline',
     source: 'DeepSpeed (runtime/config.py, runtime/engine.py): its mesh has data and sequence',
-    statement: 'on DeepSpeed context parallelism goes with pipelineParallelDegree 1',
+    statement: 'on DeepSpeed context parallelism requires pipelineParallelDegree 1',
     check: (layout, { engine }) =>
       brokenIf(
         engine === 'deepspeed' && (layout.contextParallelDegree ?? 1) > 1 && layout.pipelineParallelDegree > 1,
         'pipelineParallelDegree',
         () =>
-          `contextParallelDegree ${layout.contextParallelDegree ?? 1} on deepspeed takes pipelineParallelDegree 1 and not ` +
-          `${layout.pipelineParallelDegree}; or use engine megatron-lm`,
+          `contextParallelDegree ${layout.contextParallelDegree ?? 1} on deepspeed requires pipelineParallelDegree 1, not ` +
+          `${layout.pipelineParallelDegree}; set it to 1, or use engine megatron-lm`,
       ),
   },
 ];

@@ -8,7 +8,7 @@ const broken: readonly RuleCase[] = [
     rule: 'implementationHasZeroStage',
     layout: { dataParallelDegree: 8, states: { implementation: 'distributed-optimizer', zeroStage: 3 } },
     message:
-      'states.zeroStage 3 is not what distributed-optimizer does (1); the nearest is 1, or use megatron-fsdp or deepspeed',
+      'states.zeroStage 3 is not supported by distributed-optimizer (supported: 1); the nearest is 1, or use megatron-fsdp or deepspeed',
     waysOut: [
       { layout: { states: { implementation: 'distributed-optimizer', zeroStage: 1 } } },
       { layout: { states: { implementation: 'megatron-fsdp', zeroStage: 3 } } },
@@ -18,7 +18,8 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'implementationHasZeroStage',
     layout: { dataParallelDegree: 8, states: { implementation: 'ddp', zeroStage: 1 } },
-    message: 'states.zeroStage 1 is not what ddp does (0); the nearest is 0, or use megatron-fsdp or deepspeed',
+    message:
+      'states.zeroStage 1 is not supported by ddp (supported: 0); the nearest is 0, or use megatron-fsdp or deepspeed',
     waysOut: [
       { layout: { states: { implementation: 'ddp', zeroStage: 0 } } },
       { layout: { states: { implementation: 'megatron-fsdp', zeroStage: 1 } } },
@@ -28,7 +29,8 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'implementationHasZeroStage',
     layout: { dataParallelDegree: 8, states: { implementation: 'fsdp2' } },
-    message: 'states.zeroStage 0 is not what fsdp2 does (2, 3); the nearest is 2, or use megatron-fsdp or deepspeed',
+    message:
+      'states.zeroStage 0 is not supported by fsdp2 (supported: 2, 3); the nearest is 2, or use megatron-fsdp or deepspeed',
     waysOut: [
       { layout: { states: { implementation: 'fsdp2', zeroStage: 2 } } },
       { layout: { states: { implementation: 'megatron-fsdp' } } },
@@ -62,7 +64,7 @@ const broken: readonly RuleCase[] = [
     layout: { dataParallelDegree: 8, tensorParallelDegree: 2, states: { zeroStage: 3 } },
     facts: { engine: 'deepspeed' },
     message:
-      'states.zeroStage 3 does not go with tensorParallelDegree 2 on deepspeed; the nearest is 2, or use tensorParallelDegree 1',
+      'states.zeroStage 3 cannot be combined with tensorParallelDegree 2 on deepspeed; the nearest is 2, or use tensorParallelDegree 1',
     waysOut: [{ layout: { states: { zeroStage: 2 } } }, { layout: { tensorParallelDegree: 1 } }],
   },
   {
@@ -78,7 +80,7 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'megatronFsdpHasItsFormat',
     layout: { dataParallelDegree: 8, states: { implementation: 'megatron-fsdp', zeroStage: 3, optimizer: 'lion' } },
-    message: 'states.optimizer lion does not go with megatron-fsdp; use adamw or sgd',
+    message: 'states.optimizer lion cannot be combined with megatron-fsdp; use adamw or sgd',
     waysOut: (['adamw', 'sgd'] as const).map((optimizer) => ({
       layout: { states: { implementation: 'megatron-fsdp', zeroStage: 3, optimizer } },
     })),
@@ -88,7 +90,7 @@ const broken: readonly RuleCase[] = [
     layout: { dataParallelDegree: 8, pipelineParallelDegree: 2, states: { implementation: 'fsdp2', zeroStage: 3 } },
     facts: { engine: 'megatron-lm' },
     message:
-      'states.implementation fsdp2 on megatron-lm takes pipelineParallelDegree 1 and expertParallelDegree 1, not 2 and 1; use megatron-fsdp',
+      'states.implementation fsdp2 on megatron-lm requires pipelineParallelDegree 1 and expertParallelDegree 1, not 2 and 1; use megatron-fsdp',
     waysOut: [
       { layout: { pipelineParallelDegree: 1 } },
       { layout: { states: { implementation: 'megatron-fsdp', zeroStage: 3 } } },
@@ -103,7 +105,7 @@ const broken: readonly RuleCase[] = [
     },
     facts: { ...EIGHT_EXPERTS, engine: 'verl' },
     message:
-      'states.implementation fsdp2 on verl takes pipelineParallelDegree 1 and expertParallelDegree 1, not 1 and 2; use megatron-fsdp',
+      'states.implementation fsdp2 on verl requires pipelineParallelDegree 1 and expertParallelDegree 1, not 1 and 2; use megatron-fsdp',
     waysOut: [
       { layout: { expert: { expertParallelDegree: 1 } } },
       { layout: { states: { implementation: 'megatron-fsdp', zeroStage: 3 } } },
@@ -131,7 +133,7 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'weightShardsHaveOneInstance',
     layout: { dataParallelDegree: 4, weightShardDegree: 2, states: { optimizerInstances: 2 } },
-    message: 'states.optimizerInstances 2 does not go with weightShardDegree 2; the nearest is 1',
+    message: 'states.optimizerInstances 2 cannot be combined with weightShardDegree 2; the nearest is 1',
     waysOut: [{ layout: { states: { optimizerInstances: 1 } } }, { layout: { weightShardDegree: 1 } }],
   },
   {
@@ -162,19 +164,19 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'lowRankNeedsWholeGradients',
     layout: { states: { lowRank: LOW_RANK } },
-    message: 'states.lowRank does not go with optimizer adamw; remove it, or use galore',
+    message: 'states.lowRank cannot be combined with optimizer adamw; remove it, or use galore',
     waysOut: [{ layout: { states: {} } }, { layout: { states: { optimizer: 'galore', lowRank: LOW_RANK } } }],
   },
   {
     rule: 'zerothOrderOnlyRunsForward',
     layout: { pipelineParallelDegree: 2, states: { optimizer: 'mezo-sgd' } },
-    message: 'states.optimizer mezo-sgd takes pipelineParallelDegree 1 and not 2',
+    message: 'states.optimizer mezo-sgd requires pipelineParallelDegree 1, not 2',
     waysOut: [{ layout: { pipelineParallelDegree: 1 } }],
   },
   {
     rule: 'zerothOrderOnlyRunsForward',
     layout: { states: { optimizer: 'mezo-sgd' }, memory: { recompute: { mode: 'full' } } },
-    message: 'states.optimizer mezo-sgd has no backward pass, so memory.recompute full saves nothing; remove it',
+    message: 'states.optimizer mezo-sgd has no backward pass, so memory.recompute full saves no memory; remove it',
     waysOut: [{ without: 'memory' }],
   },
   {
@@ -192,7 +194,7 @@ const broken: readonly RuleCase[] = [
   {
     rule: 'zerothOrderOnlyRunsForward',
     layout: { dataParallelDegree: 2, states: { perturbationDegree: 2 } },
-    message: 'states.perturbationDegree 2 goes with optimizer mezo-sgd alone; remove it',
+    message: 'states.perturbationDegree 2 is only for optimizer mezo-sgd; remove it',
     waysOut: [{ layout: { states: {} } }, { layout: { states: { optimizer: 'mezo-sgd', perturbationDegree: 2 } } }],
   },
 ];

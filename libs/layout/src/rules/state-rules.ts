@@ -6,7 +6,7 @@ import { brokenIf, MEGATRON_FAMILY, type OptionRule } from './option-rule.ts';
 const MEGATRON = 'Megatron-LM';
 const MEGATRON_FSDP_FORMAT = FORMAT_OF_SHARDING['megatron-fsdp'];
 
-/** Rules of sharded states and optimizers. */
+/** Rules about sharded states and optimizers. */
 export const stateRules: readonly OptionRule[] = [
   {
     name: 'implementationHasZeroStage',
@@ -19,7 +19,7 @@ export const stateRules: readonly OptionRule[] = [
         !legal.includes(stage),
         'states/zeroStage',
         () =>
-          `states.zeroStage ${stage} is not what ${String(states?.implementation)} does (${legal.join(', ')}); ` +
+          `states.zeroStage ${stage} is not supported by ${String(states?.implementation)} (supported: ${legal.join(', ')}); ` +
           `the nearest is ${nearest(legal, stage) ?? 0}, or use megatron-fsdp or deepspeed`,
       );
     },
@@ -42,13 +42,13 @@ export const stateRules: readonly OptionRule[] = [
   {
     name: 'deepspeedTensorKeepsWeights',
     source: 'DeepSpeed (AutoTP: DeepSpeedEngine._configure_tensor_parallel_states)',
-    statement: 'on DeepSpeed tensor parallelism goes with ZeRO up to stage 2',
+    statement: 'on DeepSpeed tensor parallelism supports ZeRO up to stage 2',
     check: ({ states, tensorParallelDegree: tensor }, { engine }) =>
       brokenIf(
         engine === 'deepspeed' && tensor > 1 && states?.zeroStage === 3,
         'states/zeroStage',
         () =>
-          `states.zeroStage 3 does not go with tensorParallelDegree ${tensor} on deepspeed; the nearest is 2, ` +
+          `states.zeroStage 3 cannot be combined with tensorParallelDegree ${tensor} on deepspeed; the nearest is 2, ` +
           'or use tensorParallelDegree 1',
       ),
   },
@@ -70,7 +70,7 @@ export const stateRules: readonly OptionRule[] = [
         ...brokenIf(
           optimizer !== 'adamw' && optimizer !== 'sgd',
           'states/optimizer',
-          () => `states.optimizer ${optimizer} does not go with megatron-fsdp; use adamw or sgd`,
+          () => `states.optimizer ${optimizer} cannot be combined with megatron-fsdp; use adamw or sgd`,
         ),
       ];
     },
@@ -86,7 +86,7 @@ export const stateRules: readonly OptionRule[] = [
         layout.states?.implementation === 'fsdp2' && MEGATRON_FAMILY.has(engine) && (pipeline > 1 || experts > 1),
         'states/implementation',
         () =>
-          `states.implementation fsdp2 on ${String(engine)} takes pipelineParallelDegree 1 and expertParallelDegree 1, not ${pipeline} and ` +
+          `states.implementation fsdp2 on ${String(engine)} requires pipelineParallelDegree 1 and expertParallelDegree 1, not ${pipeline} and ` +
           `${experts}; use megatron-fsdp`,
       );
     },
@@ -95,7 +95,7 @@ export const stateRules: readonly OptionRule[] = [
     name: 'secondaryGroupDividesShards',
     source: 'DeepSpeed (hpZ)',
     statement:
-      'secondaryShardDegree divides the ranks that share states, and optimizerInstances those of data times context',
+      'secondaryShardDegree divides the ranks that share states, and optimizerInstances divides dataParallelDegree times contextParallelDegree',
     check: (layout) => {
       const ranks = layout.dataParallelDegree * (layout.contextParallelDegree ?? 1);
       const shards = layout.dataParallelShardDegree ?? ranks;
@@ -121,14 +121,15 @@ export const stateRules: readonly OptionRule[] = [
   {
     name: 'weightShardsHaveOneInstance',
     source: 'Megatron-LM (parallel_state.py)',
-    statement: 'weight shards go with one copy of the optimizer states',
+    statement: 'weight shards need optimizerInstances 1',
     check: (layout) => {
       const instances = layout.states?.optimizerInstances ?? 1;
       const shards = Math.max(layout.weightShardDegree ?? 1, layout.expert?.weightShardDegree ?? 1);
       return brokenIf(
         shards > 1 && instances > 1,
         'states/optimizerInstances',
-        () => `states.optimizerInstances ${instances} does not go with weightShardDegree ${shards}; the nearest is 1`,
+        () =>
+          `states.optimizerInstances ${instances} cannot be combined with weightShardDegree ${shards}; the nearest is 1`,
       );
     },
   },
@@ -136,7 +137,7 @@ export const stateRules: readonly OptionRule[] = [
     name: 'lowRankNeedsWholeGradients',
     source: 'GaLore, Natural GaLore',
     statement:
-      'galore and natural-galore state lowRank, shard no gradients and split no layer; no other optimizer has lowRank',
+      'galore and natural-galore need lowRank, unsharded gradients and unsplit layers; no other optimizer has lowRank',
     check: (layout, { hiddenSize }) => {
       const { optimizer, lowRank, zeroStage = 0 } = layout.states ?? {};
       const isLowRank = optimizer === 'galore' || optimizer === 'natural-galore';
@@ -144,7 +145,7 @@ export const stateRules: readonly OptionRule[] = [
         return brokenIf(
           lowRank !== undefined,
           'states/lowRank',
-          () => `states.lowRank does not go with optimizer ${optimizer ?? 'adamw'}; remove it, or use galore`,
+          () => `states.lowRank cannot be combined with optimizer ${optimizer ?? 'adamw'}; remove it, or use galore`,
         );
       }
       return [
@@ -185,7 +186,7 @@ export const stateRules: readonly OptionRule[] = [
         return brokenIf(
           perturbationDegree > 1,
           'states/perturbationDegree',
-          () => `states.perturbationDegree ${perturbationDegree} goes with optimizer mezo-sgd alone; remove it`,
+          () => `states.perturbationDegree ${perturbationDegree} is only for optimizer mezo-sgd; remove it`,
         );
       }
       const recompute = layout.memory?.recompute?.mode ?? 'none';
@@ -193,13 +194,13 @@ export const stateRules: readonly OptionRule[] = [
         ...brokenIf(
           layout.pipelineParallelDegree > 1,
           'pipelineParallelDegree',
-          () => `states.optimizer mezo-sgd takes pipelineParallelDegree 1 and not ${layout.pipelineParallelDegree}`,
+          () => `states.optimizer mezo-sgd requires pipelineParallelDegree 1, not ${layout.pipelineParallelDegree}`,
         ),
         ...brokenIf(
           recompute !== 'none',
           'memory/recompute',
           () =>
-            `states.optimizer mezo-sgd has no backward pass, so memory.recompute ${recompute} saves nothing; remove it`,
+            `states.optimizer mezo-sgd has no backward pass, so memory.recompute ${recompute} saves no memory; remove it`,
         ),
         ...brokenIf(
           zeroStage > 1,

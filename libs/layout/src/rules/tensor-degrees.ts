@@ -3,7 +3,7 @@ import { divides, type GridRule } from './grid-rule.ts';
 
 const MEGATRON = 'Megatron-LM';
 
-/** Rules of what tensor ranks split. */
+/** Rules about what tensor ranks split. */
 export const tensorDegreeRules: readonly GridRule[] = [
   divides({
     name: 'tensorDividesAttentionHeads',
@@ -20,7 +20,7 @@ export const tensorDegreeRules: readonly GridRule[] = [
     statement: 'tensorParallelDegree divides hiddenSize',
     field: 'tensorParallelDegree',
     ways: (point) => point.tensor,
-    // Said once: heads that do not divide are the same mistake.
+    // If attention heads do not divide, that rule reports the mistake; this rule does not repeat it.
     whole: (point, facts) => ((facts.attentionHeads ?? 0) % point.tensor === 0 ? facts.hiddenSize : undefined),
     wholeName: 'hiddenSize',
   }),

@@ -1,8 +1,8 @@
-/** How a rule of layouts is shown at work: what breaks it and no other, in which words, and that what the words advise is legal. */
+/** Tests of layout rules: a layout that breaks one rule, its message, and that each advised change is legal. */
 import { type LayoutFacts, layoutFindings, type ParallelLayout } from '../index.ts';
 import { aLayout } from './index.ts';
 
-/** The sizes of Llama 3 8B with a batch; a case lays its own over them. */
+/** The sizes of Llama 3 8B with a batch; a case replaces some of them. */
 export const DENSE: LayoutFacts = {
   layers: 32,
   hiddenSize: 4096,
@@ -32,7 +32,7 @@ export const TWO_ISLANDS: LayoutFacts = {
   ],
 };
 
-/** One way out: laid over the layout and the facts of its case. */
+/** One change that a message advises, applied to the layout and the facts of its case. */
 export interface WayOut {
   readonly layout?: Partial<ParallelLayout>;
   readonly without?: 'expert' | 'pipeline' | 'sequence' | 'states' | 'memory' | 'kernel';
@@ -56,7 +56,7 @@ interface ShownRules {
   readonly legal: readonly LegalCase[];
 }
 
-/** Every rule has to be among the broken ones, and every broken one has to have a way out. */
+/** Declares the tests. Every rule needs a case that breaks it, and every case needs an advised change. */
 export function showRules({ rules, broken, legal }: ShownRules): void {
   it.each(broken)('$rule alone is broken: $message', ({ rule, layout, facts, message }) => {
     const found = layoutFindings(aLayout(layout), { ...DENSE, ...facts });

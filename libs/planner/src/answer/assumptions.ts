@@ -1,4 +1,4 @@
-/** What a prediction takes for granted where the request does not say it. */
+/** Assumptions of a prediction about what the request leaves open. */
 import { LAYOUT_ENGINES } from '@coxswain/layout';
 import { GIB_BYTES } from '@coxswain/units';
 import type { PlanRequest } from '../contract.ts';
@@ -13,17 +13,18 @@ import type { ResolvedRequest } from '../request/resolved-request.ts';
 import { toolsOf, type EngineTools } from '../space/engine-tools.ts';
 import { gpuCountsOf } from '../space/gpu-counts.ts';
 
+/** The assumptions of an answer, one sentence each. */
 export function assumptionsOf(resolved: ResolvedRequest): string[] {
   const { request, run, allow } = resolved;
   const { cluster } = run;
   const asked = request.cluster;
   const assumed: string[] = [];
   if (request.precision === undefined && run.precision !== 'bf16')
-    assumed.push(`${run.precision}, as ${cluster.gpu.name} multiplies no bf16`);
+    assumed.push(`${run.precision}, because ${cluster.gpu.name} does not support bf16`);
   if (asked.profile !== undefined)
     assumed.push(`constants as measured on this cluster (profile "${asked.profile.name}")`);
   if (asked.gpusPerNode === undefined)
-    assumed.push(`${cluster.gpusPerNode} GPUs per node, as ${cluster.gpu.name} usually has`);
+    assumed.push(`${cluster.gpusPerNode} GPUs per node, as is usual for ${cluster.gpu.name}`);
   assumed.push(...linksAssumed(request, cluster));
   if (asked.usdPerGpuHour === undefined)
     assumed.push(`${cluster.gpu.usdPerHour} USD per GPU and hour (${PRICE_BASIS})`);
@@ -33,26 +34,27 @@ export function assumptionsOf(resolved: ResolvedRequest): string[] {
     `gradients summed in ${run.gradientBytes} bytes, Adam with fp32 master weights and moments`,
     'sequence parallelism wherever tensor parallelism is above 1',
     'gradient reduction and parameter gathering overlap with computation',
-    'samples of equal length, and a machine that waits for no data',
+    'samples of equal length, and no waiting for data',
     memoryAssumed(run, request.memoryMarginShare),
   );
   const hostGib = Math.floor(hostCapacityBytesOf(cluster) / GIB_BYTES);
-  if (allow.offload !== false) assumed.push(`${hostGib} GiB of host memory per GPU may hold what is offloaded`);
+  if (allow.offload !== false)
+    assumed.push(`${hostGib} GiB of host memory per GPU may hold offloaded states and activations`);
   if (request.objective === 'cost' && request.deadlineHours === undefined)
-    assumed.push('no deadline, so that only dollars count and not how long the training takes');
+    assumed.push('no deadline, so only the cost counts and not the training time');
   assumed.push(...countsAssumed(resolved));
   return assumed;
 }
 
-/** Where GPUs may be left over, which numbers of them were looked at: one between two of these may do as well. */
+/** The searched numbers of GPUs, if a plan may use fewer than all. */
 function countsAssumed(resolved: ResolvedRequest): readonly string[] {
   const counts = gpuCountsOf(resolved).map((count) => count.toLocaleString('en-US'));
   const last = counts.pop();
   if (counts.length === 0 || last === undefined) return [];
-  return [`numbers of GPUs that divide all of them, by whole nodes: ${counts.join(', ')} and ${last}`];
+  return [`only numbers of GPUs that divide all GPUs into whole nodes: ${counts.join(', ')} and ${last}`];
 }
 
-/** Of the links that traffic can take: what lies in one node or one rack leaves neither. */
+/** Assumptions about links that the run uses. */
 function linksAssumed({ cluster: asked }: PlanRequest, cluster: ClusterFacts): readonly string[] {
   const { gpu, gpus, gpusPerNode, scaleUpDomainGpus, scaleOutGbPerS, nicKind } = cluster;
   const leavesNode = gpus > Math.max(gpusPerNode, scaleUpDomainGpus);
@@ -63,7 +65,7 @@ function linksAssumed({ cluster: asked }: PlanRequest, cluster: ClusterFacts): r
       : []),
     ...(asked.scaleUpDomainGpus === undefined && passesHost
       ? [
-          `groups of ${scaleUpDomainGpus} GPUs joined at ${gpu.scaleUpGbPerS} GB/s per direction, and PCIe of ${gpu.pcieGbPerS} GB/s from one to another`,
+          `groups of ${scaleUpDomainGpus} GPUs joined at ${gpu.scaleUpGbPerS} GB/s per direction, and PCIe of ${gpu.pcieGbPerS} GB/s between groups`,
         ]
       : []),
   ];
@@ -73,34 +75,34 @@ const DISPATCHERS: Partial<Record<EngineTools['dispatcher'], string>> = { deepep
 
 function engineAssumed(stack: string | undefined, { dispatcher }: EngineTools): readonly string[] {
   const named = DISPATCHERS[dispatcher];
-  const dispatch = named === undefined ? '' : `, and sends tokens to experts by ${named}`;
+  const dispatch = named === undefined ? '' : ` and sends tokens to experts with ${named}`;
   if (stack === undefined)
     return [
-      `an engine like the average of those measured, which runs every schedule and every way to split states${dispatch}; name yours with stack`,
+      `an average engine that supports every schedule and every ZeRO stage${dispatch}; name your engine with stack`,
     ];
   const family = familyOfStack(stack);
   const engine = engineOfStack(stack);
   if (isMeasured(family)) {
     const release = isMeasured(stack)
       ? []
-      : [`the constants of ${family}, since its release in "${stack}" was not measured`];
-    const told = `that ${family} runs every schedule and every way to split states, since what it can be told is not known`;
-    return engine === undefined ? [...release, told] : release;
+      : [`the constants of ${family}, because its release in "${stack}" was not measured`];
+    const unknownOptions = `that ${family} supports every schedule and every ZeRO stage, because its options are not known`;
+    return engine === undefined ? [...release, unknownOptions] : release;
   }
   if (isMeasured(stack)) return [];
   if (engine !== undefined) {
-    const known = engine === family ? 'what it can be told is known' : `what it can be told is what ${engine} can`;
-    return [`the constants of an average engine, since ${family} was not measured; ${known}`];
+    const known = engine === family ? 'its options are known' : `its options are those of ${engine}`;
+    return [`the constants of an average engine, because ${family} was not measured; ${known}`];
   }
   const near = KNOWN.map((name) => ({ name, aliases: [] }));
   return [
-    `an average engine that runs everything${dispatch}, since no engine "${stack}" is known; nearest: ${nearestNames(near, stack, 3).join(', ')}`,
+    `an average engine that supports every option${dispatch}, because engine "${stack}" is unknown; nearest names: ${nearestNames(near, stack, 3).join(', ')}`,
   ];
 }
 
 const MEASURED = [...new Set([...Object.keys(CALIBRATION.families), ...Object.keys(CALIBRATION.stacks)])];
 
-/** Named by somebody who means an engine that is not his own program. */
+/** Names of engines for suggestions; programs of the user are left out. */
 const KNOWN = [...new Set([...MEASURED, ...LAYOUT_ENGINES])].filter(
   (name) => !['command', 'custom', 'reference'].includes(name),
 );
@@ -111,5 +113,5 @@ function isMeasured(stack: string): boolean {
 
 function memoryAssumed(run: ResolvedRequest['run'], marginShare: number | undefined): string {
   const usable = (mostAllocatedBytesOf(run, marginShare) / GIB_BYTES).toFixed(1);
-  return `${usable} of ${memoryGibOf(run.cluster).toFixed(1)} GiB of a GPU may be allocated: the rest is a margin, and what CUDA, communicators and the allocator take`;
+  return `${usable} of ${memoryGibOf(run.cluster).toFixed(1)} GiB of a GPU may be allocated; the rest is a margin and the memory of CUDA, communicators and the allocator`;
 }

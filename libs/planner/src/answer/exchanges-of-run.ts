@@ -1,4 +1,4 @@
-/** What do the ranks of a run send each other in a step? The bytes that the time models price, added up over blocks, passes and micro-batches. */
+/** Bytes that the ranks of a run exchange in a step: the bytes that the time model prices, summed over blocks, passes and micro-batches. */
 import type { RunFacts } from '../facts.ts';
 import { isVShaped } from '../stages.ts';
 import { parametersOf } from '../memory/parameters.ts';
@@ -20,9 +20,9 @@ import { stageKindsOf, type StageKind } from '../time/stage-kinds.ts';
 import { parametersOfEnds, parametersOfLayers, parametersPerLayer } from '../time/states.ts';
 
 /**
- * Who exchanges. data: ranks that hold the same dense weights, those of context parallelism included; dataShard, dataReplica: of these the ranks that
- * share one copy of sharded states, and the ranks that hold the other copies. pipelineEnds: first and last stage, where a sample passes from the last
- * to the first chunk of the next round. embedding: the same two where they share the embedding's weights.
+ * A group of ranks that exchange data. data: ranks that hold the same dense weights, including context ranks. dataShard: data ranks that share one copy
+ * of sharded states; dataReplica: ranks that hold the other copies. pipelineEnds: first and last stage, between which a sample passes to its next chunk.
+ * embedding: first and last stage, if they share the weights of the embedding.
  */
 export type ExchangingGroup =
   | 'tensor'
@@ -37,15 +37,16 @@ export type ExchangingGroup =
   | 'pipelineEnds'
   | 'embedding';
 
+/** The traffic of one kind of group in a step. */
 export interface GroupExchange {
   readonly group: ExchangingGroup;
   /** ring: each member to the next. allToAll: each to each other. chain: each to the next and back. */
   readonly pattern: 'ring' | 'allToAll' | 'chain';
-  /** In a step, from one member to the one that it sends to; of a chain there and back together. */
+  /** Bytes per step from one member to its receiver; for a chain, both directions together. */
   readonly bytesPerPair: number;
 }
 
-/** What an average pipeline rank holds and runs for one micro-batch. */
+/** What the average pipeline rank holds and runs for one micro-batch. */
 interface AverageRank {
   readonly attention: number;
   /** Blocks whose activations a tensor group gathers and scatters; fractions, as ranks differ. */
@@ -60,9 +61,9 @@ interface AverageRank {
 }
 
 /**
- * Exchanges of groups with several members, per step. Stages that differ are averaged, so that the sum over all groups is right. What DeepEP and HybridEP
- * save by sending a token once to several experts of a domain depends on the placement and is not subtracted; an all-gather dispatcher is counted as
- * an all-to-all, as it is priced.
+ * Exchanges per step of groups with several members. Different stages are averaged, so that the sum over all groups is correct. Savings of DeepEP and
+ * HybridEP, which send a token once to several experts of a domain, depend on the placement and are not subtracted. An all-gather dispatcher counts as
+ * an all-to-all, as in the time model.
  */
 export function exchangesOfRun(run: RunFacts): readonly GroupExchange[] {
   const rank = averageRankOf(run);

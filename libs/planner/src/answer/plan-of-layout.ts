@@ -1,4 +1,4 @@
-/** A measured layout as an answer tells it: written out, predicted and priced. */
+/** Makes a plan of a layout: options for the engine, prediction and price. */
 import type { ParallelLayout } from '@coxswain/layout';
 import { GIB_BYTES } from '@coxswain/units';
 import type { CandidateLayout, Precision } from '../facts.ts';
@@ -8,12 +8,13 @@ import type { MeasuredLayout } from '../search/kept-layouts.ts';
 import { layoutOfCandidate } from '../request/layout-conversion.ts';
 import { predictRun } from './predict-run.ts';
 import { meanOverGpus } from '../time/islands.ts';
-import { inWordsOf } from './words-of-engine.ts';
-import { whyStages } from './why-stages.ts';
+import { layoutForEngine } from './layout-for-engine.ts';
+import { explainStages } from './explain-stages.ts';
 import { runOnGpus, stepsOf, type ResolvedRequest } from '../request/resolved-request.ts';
 
 const SECONDS_PER_HOUR = 3600;
 
+/** The plan of a layout. */
 export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, 'candidate' | 'gpus'>): Plan {
   const { request } = resolved;
   const { candidate, gpus } = layout;
@@ -26,23 +27,23 @@ export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, '
   const steps = request.tokens === undefined ? 1 : stepsOf(request, request.tokens);
   const hours = (steps * prediction.stepTimeS) / SECONDS_PER_HOUR;
   return {
-    layout: inWordsOf(run.stack, inItsFormat(written, run.precision)),
+    layout: layoutForEngine(run.stack, withPrecision(written, run.precision)),
     microBatchSize: candidate.microBatchSize,
     gpus,
     prediction,
     costUsd: hours * gpus * usdPerGpuHour,
     ...(request.tokens === undefined ? {} : { trainingHours: hours }),
-    ...whyStages(run, resolved),
+    ...explainStages(run, resolved),
   };
 }
 
-/** A job says bf16 or fp32; what products are made in besides is said by its layout. */
-function inItsFormat(layout: ParallelLayout, precision: Precision): ParallelLayout {
+/** Adds the precision to the layout unless the job states it, as it does for bf16 and fp32. */
+function withPrecision(layout: ParallelLayout, precision: Precision): ParallelLayout {
   if (precision === 'bf16' || precision === 'fp32') return layout;
   return { ...layout, kernel: { ...layout.kernel, precision } };
 }
 
-/** Overlap without data parallelism, gathering of states that every rank has, and stages without a pipeline are choices without effect. */
+/** The candidate without options that have no effect: overlap without data parallelism, and gathering of unsharded states. */
 function plainCandidate(candidate: CandidateLayout): CandidateLayout {
   const replicas = candidate.data * candidate.context;
   if (replicas > 1 && candidate.zeroStage > 0) return candidate;

@@ -155,7 +155,7 @@ describe('what is assumed', () => {
     [
       'between pairs that a bridge joins',
       { gpu: 'a100-pcie-40gb', gpus: 4 },
-      ['groups of 2 GPUs joined at 300 GB/s per direction, and PCIe of 32 GB/s from one to another'],
+      ['groups of 2 GPUs joined at 300 GB/s per direction, and PCIe of 32 GB/s between groups'],
     ],
   ])('tells the links that traffic takes, %s', (_sentence, cluster, want) => {
     const links = assumptionsOf(resolvedOf({ cluster })).filter((assumed) => /between nodes|joined/.test(assumed));
@@ -166,39 +166,35 @@ describe('what is assumed', () => {
     [
       'an engine that nobody knows, with those that are near',
       { stack: 'megtron' },
-      'an average engine that runs everything, since no engine "megtron" is known; nearest: megatron-lm, megatron-core, megatron-bridge',
+      'an average engine that supports every option, because engine "megtron" is unknown; nearest names: megatron-lm, megatron-core, megatron-bridge',
     ],
     [
       'how an engine without a name sends tokens to experts',
       { model: 'mixtral-8x7b' },
-      'an engine like the average of those measured, which runs every schedule and every way to split states, and sends tokens to experts by DeepEP; name yours with stack',
+      'an average engine that supports every schedule and every ZeRO stage and sends tokens to experts with DeepEP; name your engine with stack',
     ],
     [
       'an engine whose steps were not measured',
       { stack: 'torchtitan' },
-      'the constants of an average engine, since torchtitan was not measured; what it can be told is known',
+      'the constants of an average engine, because torchtitan was not measured; its options are known',
     ],
     [
       'a release that was not measured',
       { stack: 'megatron-bridge 99.01' },
-      'the constants of megatron-bridge, since its release in "megatron-bridge 99.01" was not measured',
+      'the constants of megatron-bridge, because its release in "megatron-bridge 99.01" was not measured',
     ],
     [
       'an engine whose steps were measured and whose words are not known',
       { stack: 'internevo' },
-      'that internevo runs every schedule and every way to split states, since what it can be told is not known',
+      'that internevo supports every schedule and every ZeRO stage, because its options are not known',
     ],
     [
       'the memory that may be used',
       {},
-      '66.4 of 79.6 GiB of a GPU may be allocated: the rest is a margin, and what CUDA, communicators and the allocator take',
+      '66.4 of 79.6 GiB of a GPU may be allocated; the rest is a margin and the memory of CUDA, communicators and the allocator',
     ],
-    ['the memory of hosts', {}, '204 GiB of host memory per GPU may hold what is offloaded'],
-    [
-      'days that cost nothing',
-      { objective: 'cost' },
-      'no deadline, so that only dollars count and not how long the training takes',
-    ],
+    ['the memory of hosts', {}, '204 GiB of host memory per GPU may hold offloaded states and activations'],
+    ['days that cost nothing', { objective: 'cost' }, 'no deadline, so only the cost counts and not the training time'],
   ])('tells of %s', (_sentence, over, assumed) => {
     const cluster = { gpu: 'h100', gpus: 16 };
     expect(assumptionsOf(resolvedOf({ cluster, ...over }))).toContain(assumed);
@@ -209,11 +205,11 @@ describe('what is assumed', () => {
   });
 
   it.each([
-    ['cost', 'numbers of GPUs that divide all of them, by whole nodes: 1, 2, 4, 8, 16, 24 and 48'],
+    ['cost', 'only numbers of GPUs that divide all GPUs into whole nodes: 1, 2, 4, 8, 16, 24 and 48'],
     ['time', undefined],
   ] as const)('says which numbers of GPUs were looked at where some may be left over: %s', (objective, assumed) => {
     const said = assumptionsOf(resolvedOf({ cluster: { gpu: 'h100', gpus: 48 }, objective }));
-    expect(said.find((one) => one.startsWith('numbers of GPUs'))).toBe(assumed);
+    expect(said.find((one) => one.startsWith('only numbers of GPUs'))).toBe(assumed);
   });
 
   it('is attention without FlashAttention on a V100, which has no kernels for it', () => {

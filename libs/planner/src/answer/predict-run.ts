@@ -1,4 +1,4 @@
-/** What is predicted for one run, in the words of an answer. */
+/** Predicts one run, as part of an answer. */
 import { GIB_BYTES } from '@coxswain/units';
 import type { GpuFacts, RunFacts } from '../facts.ts';
 import { predictMemory } from '../memory/predict-memory.ts';
@@ -22,6 +22,7 @@ const MEMORY_PARTS = [
   'workspace',
 ] as const satisfies readonly (keyof RankMemory)[];
 
+/** Predicted time and memory of a run. `memoryMarginShare` is the share of GPU memory that must stay free for verdict `fits`. */
 export function predictRun(run: RunFacts, memoryMarginShare?: number): Prediction {
   const time = predictStepTime(run, constantsOf(run));
   const memory = predictMemory(run, memoryMarginShare === undefined ? {} : { marginShare: memoryMarginShare });
@@ -62,7 +63,7 @@ export function modelFlopsPerToken(run: Pick<RunFacts, 'model' | 'sequenceLength
   return 6 * multiplied + 6 * attentionLayers * model.attentionHeads * width * keys;
 }
 
-/** Keys that a query meets under a causal mask, averaged over layers of which some see a window only. */
+/** Keys per query under a causal mask, averaged over layers with and without a window. */
 function meanKeys({ model, sequenceLength }: Pick<RunFacts, 'model' | 'sequenceLength'>): number {
   const windowed = model.attentionWindow > 0 ? Math.min(1, model.windowedLayers / model.layers) : 0;
   const window = Math.min(model.attentionWindow, sequenceLength);

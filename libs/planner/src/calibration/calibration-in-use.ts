@@ -1,4 +1,4 @@
-/** Which constants do predictions use, and how far off were they? */
+/** The constants of predictions, and the errors of predictions. */
 import { constantsFor } from './calibration.ts';
 import { withProfile } from './with-profile.ts';
 import { basisOf, COVERAGE_PCT, errorsLike } from './errors.ts';
@@ -7,13 +7,14 @@ import type { RunFacts } from '../facts.ts';
 import type { PredictionError, PredictionInterval } from '../contract.ts';
 import type { TimeConstants } from '../time/constants.ts';
 
+/** The constants of a run: calibration, multiplied by the profile of its cluster. */
 export function constantsOf(run: Pick<RunFacts, 'cluster' | 'stack'>): TimeConstants {
   const constants = constantsFor(CALIBRATION, run.cluster.gpu.silicon, run.stack);
   const { profile } = run.cluster;
   return profile === undefined ? constants : withProfile(constants, profile, run.stack);
 }
 
-/** How far off such predictions were, and where the step time will lie: both from the same rows. */
+/** The error and the interval of a prediction, from the same measured rows. */
 export function errorsOf(
   run: RunFacts,
   stepTimeS: number,
@@ -27,6 +28,7 @@ export function errorsOf(
   };
 }
 
+/** A sentence about the calibration: its measurements and its errors. */
 export function calibrationSentence(): string {
   return `Fitted on ${CALIBRATION.fittedOn}.`;
 }

@@ -1,4 +1,4 @@
-/** Which constants hold for a GPU type and a software stack? */
+/** Constants by GPU type and software stack. */
 import { z } from 'zod';
 import {
   ADJUSTMENT_NAMES,
@@ -23,6 +23,7 @@ export const Calibration = z.strictObject({
   families: z.record(z.string(), Multipliers),
   stacks: z.record(z.string(), Multipliers),
 });
+/** See the schema of the same name. */
 export type Calibration = z.infer<typeof Calibration>;
 
 /** `megatron-bridge 26.04` is a release of the family `megatron-bridge`. */
@@ -48,7 +49,7 @@ function multiply(constants: Record<TimeConstantName, number>, adjustments: Adju
   }
 }
 
-/** How many numbers a calibration holds, and how many of them a prediction for one stack uses beyond the shared ones. */
+/** Counts the numbers of a calibration: shared ones, and those per GPU type and per stack. */
 export function countConstants(calibration: Calibration): {
   readonly shared: number;
   readonly perGpuType: number;

@@ -1,19 +1,20 @@
-/** How far were predictions from published measurements that their constants had never seen? */
+/** Errors of predictions on published measurements that were left out of the fit. */
 import { z } from 'zod';
 import type { STANDS_ON } from '../contract.ts';
 import { familyOfStack } from './calibration.ts';
 
-/** Of a hundred rows, those that lie within `low` and `high` of a cell. */
+/** Coverage of intervals in percent. */
 export const COVERAGE_PCT = 80;
 
-/** Rows below which a cell is none: the 10th and the 90th percentile of fewer are one or two rows each. */
+/** Least rows of a cell. With fewer, the 10th and 90th percentile are one or two rows each. */
 export const MIN_CELL_ROWS = 20;
 
-/** What models with experts cost is known far less than what dense ones do. */
+/** Kinds of models with separate errors, because errors of models with experts are larger. */
 export const MODEL_KINDS = ['dense', 'experts'] as const;
+/** One of {@link MODEL_KINDS}. */
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
-/** Errors of rows that are alike, each predicted by constants that were fitted without it and all that was left out with it. */
+/** Errors of similar rows. Each row was predicted with constants fitted without its group. */
 export const ErrorCell = z.strictObject({
   kind: z.enum(MODEL_KINDS),
   engineFamily: z.string().optional().describe('Absent: rows of all engines.'),
@@ -28,8 +29,10 @@ export const ErrorCell = z.strictObject({
     .describe('Measured over predicted time, which one row in ten is below; 1 where that were above 1.'),
   high: z.number().min(1).describe('The same, which one row in ten is above; 1 where that were below 1.'),
 });
+/** See the schema of the same name. */
 export type ErrorCell = z.infer<typeof ErrorCell>;
 
+/** Errors by kind of model, engine family and chip. */
 export const CalibrationErrors = z.strictObject({
   families: z.array(z.string()).describe('Families of engines that the constants were fitted on.'),
   groupsLeftOut: z
@@ -45,8 +48,10 @@ export const CalibrationErrors = z.strictObject({
       'Error of the ratio of the predicted times of two layouts of one job, of the median pair, by cross-validation: what they have in common cancels. Layouts nearer than this are tied.',
     ),
 });
+/** See the schema of the same name. */
 export type CalibrationErrors = z.infer<typeof CalibrationErrors>;
 
+/** The properties of a run that select similar rows. */
 export interface RunLikeRows {
   readonly chip: string;
   readonly stack: string;
@@ -56,10 +61,10 @@ export interface RunLikeRows {
 type StandsOn = (typeof STANDS_ON)[number];
 
 /**
- * The rows that tell most about a run: of its chip, engine family and kind of model; where there are too few of them to be a cell, of its family
- * and kind; then of its kind alone. Of a family that was never fitted, rows whose whole source was left out.
+ * The errors of the rows most similar to a run: those of its chip, engine family and kind of model; if these are too few, those of its family and kind; then
+ * those of its kind. For a family that was not fitted, errors with whole sources left out.
  *
- * @throws Error where not even the rows of its kind are recorded
+ * @throws Error if no rows of its kind are recorded
  */
 export function errorsLike(
   { families, groupsLeftOut, sourcesLeftOut }: CalibrationErrors,
@@ -80,7 +85,7 @@ export function errorsLike(
   throw new Error(`errors.json holds no errors of ${kind} models: record them with npm run planner:cross-validate`);
 }
 
-/** Names of the rows, for a reader: none of them comes from who asked. */
+/** A description of the rows for users. It contains no text of the request. */
 export function basisOf({ kind, engineFamily, chip, standsOn }: ReturnType<typeof errorsLike>): string {
   const models = kind === 'dense' ? 'dense models' : 'models with experts';
   switch (standsOn) {

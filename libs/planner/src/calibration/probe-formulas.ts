@@ -1,4 +1,4 @@
-/** The formulas of the time model that a probe of a cluster can be held against one by one. */
+/** Formulas of the time model that probes of a cluster measure one by one. */
 import type { GpuFacts, Precision } from '../facts.ts';
 import type { TimeConstants } from '../time/constants.ts';
 import { gemmS, kernelFacts } from '../time/kernels.ts';
@@ -14,4 +14,5 @@ function productS(
   return gemmS(kernelFacts(gpu, precision, constants), size, true);
 }
 
+/** Formulas by name. */
 export const probeFormulas = { productS, collectiveS, handOverS };

@@ -13,11 +13,11 @@ import type { LayerKind } from './parameters.ts';
 export interface LayerActivations {
   /** Kept from the forward to the backward pass of every micro-batch in flight. */
   readonly kept: number;
-  /** On top of `kept` while the backward pass of this layer runs: what is computed again, and gradients of attention scores. */
+  /** Additional bytes during the backward pass of this layer: recomputed activations and gradients of attention scores. */
   readonly transient: number;
 }
 
-/** What activations of a layer depend on besides the model. */
+/** Inputs of activations besides the model. */
 export interface ActivationFacts {
   /** Tokens of one micro-batch on one context rank. */
   readonly tokens: number;
@@ -28,7 +28,7 @@ export interface ActivationFacts {
   readonly flashAttention: boolean;
   readonly recompute: CandidateLayout['recompute'];
   readonly recomputeModules: readonly RecomputeModule[];
-  /** Tokens that the busiest rank's experts take relative to an even share. */
+  /** Tokens of the busiest rank's experts relative to an even share. */
   readonly expertLoad: number;
   /** 2 for half precision, 4 for fp32. */
   readonly elementBytes: number;
@@ -49,9 +49,10 @@ const INPUT_BYTES: Readonly<Record<Precision, number>> = {
 };
 const FP32_BYTES = 4;
 
-/** Dropless routing is uneven: the busiest rank takes more than its even share. */
+/** Assumed load of the busiest rank with dropless routing, relative to an even share. */
 export const DROPLESS_EXPERT_LOAD = 1;
 
+/** The activation inputs of a run. */
 export function activationFactsOf(run: RunFacts): ActivationFacts {
   const { candidate } = run;
   return {

@@ -1,4 +1,4 @@
-/** What the memory of a run depends on, computed once for all ranks of its pipeline. */
+/** Inputs of the memory of a run, computed once for all ranks of its pipeline. */
 import type { ModelShape } from '@coxswain/layout';
 
 import type { CandidateLayout, RunFacts } from '../facts.ts';
@@ -20,7 +20,7 @@ const HALF_BYTES = 2;
 /** LoRA trains two thin matrices per frozen one: rank (1 / in + 1 / out) of its parameters, on average over a layer's shapes. */
 const ADAPTER_SHARE_PER_RANK = 1.5;
 
-/** What is the same on all ranks of a pipeline. */
+/** Inputs that all ranks of a pipeline share. */
 export interface MemoryFacts {
   readonly profile: StackMemoryProfile;
   readonly model: ModelShape;
@@ -48,6 +48,7 @@ export interface MemoryFacts {
   readonly stepCopyBytes: { readonly dense: number; readonly expert: number };
 }
 
+/** The memory inputs of a run. */
 export function memoryFactsOf(run: RunFacts): MemoryFacts {
   const { model, candidate } = run;
   const parameters = parametersOf(model);

@@ -1,10 +1,10 @@
-/** What a GPU shows for what PyTorch's allocator hands out, and whether that fits. */
+/** Converts allocator peaks to device memory, and decides whether they fit. */
 import { GIB_BYTES } from '@coxswain/units';
 import type { ClusterFacts, RunFacts } from '../facts.ts';
 import type { MemoryVerdict } from '../contract.ts';
 import { memoryProfileOf } from './stack-memory-profile.ts';
 
-/** Above the capacity by more than this share, what a run allocates and the smallest context say that it does not fit. */
+/** A run does not fit if it exceeds the capacity by more than this share, even with the smallest context. */
 export const OVERFLOW_SHARE = 0.05;
 const SMALLEST_CONTEXT_BYTES = GIB_BYTES;
 
@@ -40,15 +40,15 @@ export function mostAllocatedBytesOf(
   return (usable - none) / perByte;
 }
 
-/** Of one GPU; where islands have different ones that of the smallest, so that a layout that fits does so wherever its stages lie. */
+/** Memory of one GPU; the smallest if islands have different GPUs, so that a layout fits on every island. */
 export function memoryGibOf({ gpu, islands = [] }: Pick<ClusterFacts, 'gpu' | 'islands'>): number {
   return islands.length === 0 ? gpu.memoryGib : Math.min(...islands.map((island) => (island.gpu ?? gpu).memoryGib));
 }
 
-/** Of a host's memory, what the system, data loading and checkpoints on their way to storage leave to offloaded states. Assumption. */
+/** Share of host memory for offloaded states; the rest is for the system, data loading and checkpoints. Assumption. */
 const OFFLOADED_SHARE = 0.8;
 
-/** Bytes of host memory that one GPU may fill: an equal share of its node's. Infinity where nobody says what the node has. */
+/** Host memory per GPU for offloading, in bytes: an equal share of the node. Infinity if the memory of the node is unknown. */
 export function hostCapacityBytesOf({ hostMemoryGibPerNode, gpusPerNode, gpus }: ClusterFacts): number {
   if (hostMemoryGibPerNode === undefined) return Infinity;
   return (hostMemoryGibPerNode * GIB_BYTES * OFFLOADED_SHARE) / Math.min(gpusPerNode, gpus);

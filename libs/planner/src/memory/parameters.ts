@@ -1,15 +1,17 @@
 /**
- * How many parameters a model has, where they stand and over which ranks they are split. All counts are elements.
+ * Parameters of a model: how many, in which layer, and over which ranks they are split. All counts are elements.
  *
  * Sources: Narayanan et al. 2021 (arXiv 2104.04473) equation 2 for dense models; DeepSeek-V3 (arXiv 2412.19437) section 2.1 for latent
  * attention; Dao and Gu 2024 (arXiv 2405.21060) for Mamba-2.
  */
 import type { ModelShape } from '@coxswain/layout';
 
+/** How a layer mixes tokens. */
 export type MixerKind = 'attention' | 'linear-attention' | 'mamba' | 'none';
+/** The feed-forward part of a layer. */
 export type FeedForwardKind = 'mlp' | 'experts' | 'none';
 
-/** What one layer is made of. */
+/** The blocks of one layer. */
 export interface LayerKind {
   readonly mixer: MixerKind;
   readonly feedForward: FeedForwardKind;
@@ -25,7 +27,7 @@ export interface LayerParameters {
   readonly router: number;
   readonly norms: number;
   readonly total: number;
-  /** What one token passes through. */
+  /** Parameters that one token passes through. */
   readonly active: number;
   /** Split over the tensor ranks; the rest outside `routedExperts` (which are split over expert * expertTensor) stands whole on each of them. */
   readonly tensorSharded: number;
@@ -71,7 +73,7 @@ const KIND_OF_LETTER: Readonly<Record<string, LayerKind>> = {
   '-': { mixer: 'none', feedForward: 'mlp' },
 };
 
-/** The kind of every layer. Throws a RangeError where a layer pattern does not have one letter per layer. */
+/** The kind of every layer. Throws a RangeError if a layer pattern does not have one letter per layer. */
 export function layerKindsOf(model: ModelShape): readonly LayerKind[] {
   const { layerPattern } = model;
   if (layerPattern === undefined) {
@@ -241,7 +243,7 @@ function mtpLayerOf(model: ModelShape, last: LayerKind | undefined): LayerParame
 
 const known = new WeakMap<ModelShape, ModelParameters>();
 
-/** Parameters of a model; computed once per model object, because a search asks for them hundreds of thousands of times. */
+/** Parameters of a model, cached by model object, because a search reads them hundreds of thousands of times. */
 export function parametersOf(model: ModelShape): ModelParameters {
   const before = known.get(model);
   if (before !== undefined) return before;

@@ -1,4 +1,4 @@
-/** What every rank of a pipeline holds: its layers, and how many micro-batches of each are in flight when memory peaks. */
+/** Load of every rank of a pipeline: its layers, and the micro-batches of each in flight at the memory peak. */
 import type { ModelShape } from '@coxswain/layout';
 
 import type { CandidateLayout, StagePart } from '../facts.ts';
@@ -103,7 +103,7 @@ function computeLoads(model: ModelShape, candidate: CandidateLayout, microBatche
   return loads;
 }
 
-/** The load of every pipeline rank, first rank first, and those of them that can be the worst. */
+/** The load of every pipeline rank in order, and the ranks that can have the highest peak. */
 export interface PipelineLoad {
   readonly ranks: readonly RankLoad[];
   /** Ranks of which no other holds at least as much of everything; the first of equals stands for all. */
@@ -159,7 +159,7 @@ function knownLoadsOf(model: ModelShape, stages: readonly StagePart[] | undefine
   return ofStages;
 }
 
-/** What the ranks of a pipeline hold, for `microBatches` per step and data-parallel replica. */
+/** The load of a pipeline with `microBatches` per step and data-parallel replica. */
 export function pipelineLoadOf(model: ModelShape, candidate: CandidateLayout, microBatches: number): PipelineLoad {
   const loads = knownLoadsOf(model, candidate.stages);
   const counted =

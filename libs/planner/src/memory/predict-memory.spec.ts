@@ -321,6 +321,6 @@ describe('host memory', () => {
     expect(small.hostBytesPerGpu).toBe(roomy.hostBytesPerGpu);
     expect(roomy.sentence).not.toContain('host');
     expect(small.verdict).toBe('doesNotFit');
-    expect(small.sentence).toMatch(/^offloads \d+\.\d GiB per GPU, and the host has 6\.4 for each: does not fit$/);
+    expect(small.sentence).toMatch(/^offloads \d+\.\d GiB per GPU, but the host has 6\.4 GiB per GPU: does not fit$/);
   });
 });

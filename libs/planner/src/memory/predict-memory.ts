@@ -1,4 +1,4 @@
-/** How much GPU memory a run needs on each pipeline rank, and whether it fits. */
+/** Predicts the GPU memory of each pipeline rank, and whether it fits. */
 import { GIB_BYTES } from '@coxswain/units';
 import { microBatches, type RunFacts } from '../facts.ts';
 import type { MemoryVerdict } from '../contract.ts';
@@ -7,26 +7,27 @@ import { deviceUsedBytesOf, hostCapacityBytesOf, memoryGibOf, verdictOf } from '
 import { pipelineLoadOf } from './pipeline-load.ts';
 import { rankMemoryOf, type RankMemory } from './rank-memory.ts';
 
+/** Predicted memory of a run. */
 export interface MemoryPrediction {
   /** One per pipeline rank. */
   readonly stages: readonly RankMemory[];
   /** Index into `stages` of the rank that needs most. */
   readonly worstStage: number;
-  /** Peak of what PyTorch's allocator hands out (`torch.cuda.max_memory_allocated`). */
+  /** Peak of allocated memory (`torch.cuda.max_memory_allocated`). */
   readonly peakAllocatedBytes: number;
-  /** Peak of what the allocator holds, fragments included (`max_memory_reserved`). */
+  /** Peak of memory that the allocator reserves, fragments included (`max_memory_reserved`). */
   readonly peakReservedBytes: number;
   /** What nvidia-smi shows: reserved, CUDA context and communicators. */
   readonly deviceUsedBytes: number;
   readonly hostBytesPerGpu: number;
   readonly capacityBytes: number;
   readonly verdict: MemoryVerdict;
-  /** Capacity minus `deviceUsedBytes`; negative where it does not fit. */
+  /** Capacity minus `deviceUsedBytes`; negative if it does not fit. */
   readonly marginBytes: number;
   readonly sentence: string;
 }
 
-/** Peak of the allocator on the worst rank, in bytes: what a search compares, without the texts and the breakdown of `predictMemory`. */
+/** Allocator peak of the rank that needs most, in bytes. Faster than `predictMemory`, for searches. */
 export function peakAllocatedBytesOf(run: RunFacts): number {
   const memory = memoryFactsOf(run);
   let peak = 0;
@@ -36,11 +37,13 @@ export function peakAllocatedBytesOf(run: RunFacts): number {
   return peak;
 }
 
+/** Options of {@link predictMemory}. */
 export interface MemoryOptions {
   /** Share of the capacity that must stay free for the verdict 'fits'. */
   readonly marginShare?: number;
 }
 
+/** Predicts the memory of a run on each pipeline rank, with a verdict. */
 export function predictMemory(run: RunFacts, options: MemoryOptions = {}): MemoryPrediction {
   const memory = memoryFactsOf(run);
   const stages = pipelineLoadOf(run.model, run.candidate, microBatches(run)).ranks.map((load) =>
@@ -69,7 +72,7 @@ export function predictMemory(run: RunFacts, options: MemoryOptions = {}): Memor
     marginBytes: capacityBytes - deviceUsedBytes,
     sentence: fitsHost
       ? sentenceOf(verdict, deviceUsedBytes, capacityBytes)
-      : `offloads ${gib(hostBytesPerGpu)} GiB per GPU, and the host has ${gib(hostCapacityBytes)} for each: does not fit`,
+      : `offloads ${gib(hostBytesPerGpu)} GiB per GPU, but the host has ${gib(hostCapacityBytes)} GiB per GPU: does not fit`,
   };
 }
 

@@ -1,4 +1,4 @@
-/** What one GPU of a pipeline rank holds at its peak. */
+/** The memory of one GPU of a pipeline rank at its peak. */
 import { isVShaped } from '../stages.ts';
 import type { LayerActivations } from './activations.ts';
 import { isVocabularySharded, type MemoryFacts } from './memory-facts.ts';
@@ -16,28 +16,29 @@ export interface RankMemory {
   readonly activations: number;
   /** Logits and their fp32 copies at the loss. */
   readonly vocabulary: number;
-  /** What the backward pass of one layer holds besides: what is computed again, and gradients of attention scores. */
+  /** Additional memory of the backward pass of one layer: recomputed activations and gradients of attention scores. */
   readonly backward: number;
   /** Weights and gradients gathered for computation (stage 3) or waiting to be reduced (stage 2). */
   readonly gathered: number;
   /** Dummy weight gradients and copies of the optimizer step. */
   readonly workspace: number;
   readonly totalBytes: number;
-  /** What offloading keeps in host memory for this GPU. */
+  /** Host memory of offloaded states and activations of this GPU. */
   readonly hostBytes: number;
 }
 
-/** What a rank holds before its states are sharded or offloaded: the same for every ZeRO stage. */
+/** Contents of a rank before sharding and offloading; equal for every ZeRO stage. */
 export interface RankContents {
   readonly parameters: RankParameters;
   readonly activations: RankActivations;
 }
 
+/** The contents of a rank. */
 export function rankContentsOf(memory: MemoryFacts, load: RankLoad): RankContents {
   return { parameters: rankParametersOf(memory, load), activations: rankActivationsOf(memory, load) };
 }
 
-/** `contents` may be kept from another choice of states on the same mesh with the same passes. */
+/** The memory of a rank. `contents` can be reused for other states on the same mesh with the same passes. */
 export function rankMemoryOf(
   memory: MemoryFacts,
   load: RankLoad,

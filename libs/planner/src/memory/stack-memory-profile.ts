@@ -1,10 +1,11 @@
 /**
- * What a software stack keeps in memory beyond the algebra of states and activations.
+ * Memory that a software stack uses besides states and activations.
  *
  * A stack is named by its family and release (`RunFacts.stack`); the first family that the name starts with decides. Figures named "fitted"
  * were chosen on the allocator and nvidia-smi peaks of the published measurements of that family; the others follow from its source code.
  */
 
+/** Memory overheads of a software stack. */
 export interface StackMemoryProfile {
   readonly family: string;
   /** Transformer Engine keeps one dummy weight gradient per distinct matrix shape when gradients are accumulated in place. */
@@ -99,7 +100,7 @@ const PROFILES: readonly StackMemoryProfile[] = [
   ].map((family) => ({ ...WITHOUT_TRANSFORMER_ENGINE, family })),
 ];
 
-/** An unknown stack is taken for a current Megatron-Core with Transformer Engine. */
+/** The memory profile of a stack. An unknown stack is treated as a current Megatron-Core with Transformer Engine. */
 export function memoryProfileOf(stack: string): StackMemoryProfile {
   return PROFILES.find(({ family }) => stack.startsWith(family)) ?? TRANSFORMER_ENGINE;
 }

@@ -14,6 +14,7 @@ export interface StateBytes {
   readonly optimizer: number;
 }
 
+/** Inputs of {@link stateBytesOf}. */
 export interface StateFacts {
   readonly precision: Precision;
   readonly gradientBytes: 2 | 4;
@@ -25,6 +26,7 @@ export interface StateFacts {
   readonly keepsBothGradients: boolean;
 }
 
+/** Bytes per parameter of both Adam moments in fp32. */
 export const ADAM_MOMENT_BYTES = 8;
 const HALF_BYTES = 2;
 const MASTER_BYTES = 4;
@@ -49,7 +51,7 @@ export function quantizedExtraBytesOf(precision: Precision): number {
   return QUANTIZED_EXTRA_BYTES[precision];
 }
 
-/** PyTorch's FSDP shards fp32 parameters: they are the master weights, and their gradients are fp32 too. */
+/** Bytes of states per parameter. PyTorch FSDP shards fp32 parameters, which are the master weights, with fp32 gradients. */
 export function stateBytesOf(facts: StateFacts): StateBytes {
   if (facts.precision === 'fp32') return { weights: FP32_BYTES, gradients: FP32_BYTES, optimizer: facts.momentBytes };
   if (facts.zeroImplementation === 'fsdp' && facts.zeroStage === 3) {
@@ -74,7 +76,7 @@ export function galoreMomentShare(rows: number, columns: number, rank: number): 
   return (2 * rank * larger + smaller * rank) / (2 * rows * columns);
 }
 
-/** How many ranks share the states of one parameter: of dense weights over data and context ranks, of experts over what folding leaves. */
+/** Number of ranks that share the states of one parameter: of dense weights (data and context ranks) and of experts. */
 export function shardDegreesOf(candidate: CandidateLayout): { readonly dense: number; readonly expert: number } {
   const replicas = (candidate.data * candidate.context) / candidate.shardGroup;
   const expertData =
@@ -82,7 +84,7 @@ export function shardDegreesOf(candidate: CandidateLayout): { readonly dense: nu
   return { dense: candidate.shardGroup, expert: Math.max(1, expertData / replicas) };
 }
 
-/** Bytes per parameter that stay on one GPU; what stage 3 gathers for computation is counted apart. */
+/** Bytes per parameter that stay on one GPU, without what stage 3 gathers for computation. */
 export function shardedStateBytes(
   bytes: StateBytes,
   zeroStage: CandidateLayout['zeroStage'],

@@ -1,30 +1,30 @@
 import { DomainError } from '@coxswain/domain-error';
 
-/** Typed access to the keys of a configuration; each takes the names a size goes by, the usual one first. */
+/** Typed access to the keys of a configuration. Each method takes the possible names of a key, the usual one first. */
 export interface ConfigKeys {
-  /** A positive whole number. Throws INVALID_REQUEST where it is absent or something else. */
+  /** A positive whole number. Throws INVALID_REQUEST if it is absent or invalid. */
   count(...names: readonly [string, ...string[]]): number;
-  /** The same, of what is written out layer by layer: throws where there are more than any model has. */
+  /** A number of layers, with an upper limit. */
   layers(...names: readonly [string, ...string[]]): number;
-  /** The same; where it is absent, `fallback`, which is noted. */
+  /** A positive whole number; if it is absent, `fallback`, with a note. */
   countOr(fallback: number, ...names: readonly [string, ...string[]]): number;
-  /** A whole number, undefined where absent or null. */
+  /** A whole number; undefined if absent or null. */
   optional(...names: readonly [string, ...string[]]): number | undefined;
   flag(fallback: boolean, name: string): boolean;
-  /** The entries of a list; none where it is absent. */
+  /** The entries of a list; empty if absent. */
   list(name: string): readonly unknown[];
-  /** A string; '' where it is absent. */
+  /** A string; '' if absent. */
   text(name: string): string;
-  /** Records something the caller should know of. */
+  /** Records a note for the caller. */
   note(sentence: string): void;
   /** The error for a key that must be there. */
   absent(...names: readonly [string, ...string[]]): DomainError;
 }
 
-/** Somebody else wrote the file, and what is made for each layer takes memory of whoever reads it. */
+/** Limit on layers, because files of others are not trusted and each layer takes memory. */
 const MOST_LAYERS = 1024;
 
-/** Reads `config`, whose `model_type` is `type`; what is filled in is added to `assumed`. */
+/** Reads a `config` with `model_type` `type`; filled-in values are added to `assumed`. */
 export function configKeys(config: Readonly<Record<string, unknown>>, type: string, assumed: string[]): ConfigKeys {
   const refuse = (name: string, rule: string): DomainError => {
     const detail = `config.json of model_type "${type}": ${rule}`;

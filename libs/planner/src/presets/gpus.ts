@@ -2,28 +2,28 @@
  * Accelerators the planner knows, with what an ordinary machine of each holds. This file is data: it is as long as there are types of GPU.
  *
  * Peaks are the vendor's dense figures (no sparsity). `matmulCeiling` is the largest measured bf16 product (mamf-finder, "accelerator
- * benchmarks" of stas00/ml-engineering) over that peak; where nobody published one, that of the nearest relative, said in `assumed`.
+ * benchmarks" of stas00/ml-engineering) over that peak; if none is published, that of the most similar GPU, noted in `assumed`.
  * `memoryGib` is what the driver reports (nvidia-smi, rocm-smi), which is less than the vendor's round figure. Scale-up bandwidth is
- * per GPU and direction, half of the vendor's bidirectional sum. What is not published is a stated assumption, never a silent one.
+ * per GPU and direction, half of the vendor's bidirectional sum. Every value without a publication is listed in `assumed`.
  *
  * More than 400 lines: a table with a row per GPU.
  */
 import type { GpuFacts, NicKind } from '../facts.ts';
 import { namedOf, type Named } from './named.ts';
 
-/** A GPU and the machine it usually comes in. */
+/** A GPU with a usual machine. */
 export interface GpuPreset extends GpuFacts, Named {
   readonly title: string;
   readonly gpusPerNode: number;
   /** Scale-out bandwidth per GPU and direction, Gb/s: the NICs of one node over its GPUs. */
   readonly nicGbps: number;
   readonly nicKind: NicKind;
-  /** Its matrix products of 16 bits are fp16 alone. */
+  /** Whether the GPU has no bf16 products. */
   readonly lacksBf16?: true;
-  /** Memory of the host that the GPUs of one node share: what states and activations may be offloaded to. */
+  /** Host memory that the GPUs of one node share. */
   readonly hostMemoryGibPerNode: number;
   readonly source: string;
-  /** What stands here without a published figure. */
+  /** Values without a published figure. */
   readonly assumed: readonly string[];
 }
 
@@ -188,7 +188,7 @@ const ICI = {
   assumed: ['matmulCeiling: a systolic array fed with large matrices'],
 } as const;
 
-/** Every preset; the first that a name or alias fits is meant. */
+/** Every GPU preset. A name or alias means the first preset that has it. */
 export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     name: 'p100-sxm2-16gb',
@@ -957,7 +957,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   },
 ];
 
-/** The GPU that a name means: a preset's name, a common short form, a device plugin's product label, or the spelling of a published table. */
+/** The GPU with this name: the name of a preset, a short form, a product label of a device plugin, or a spelling of a published table. */
 export function gpuOf(name: string): GpuPreset {
   return namedOf(GPU_PRESETS, name, 'GPU', '/gpu');
 }

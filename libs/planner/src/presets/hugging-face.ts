@@ -2,16 +2,17 @@
  * Reads the sizes of a model from the `config.json` of its published weights.
  *
  * The keys are those of Hugging Face transformers' configuration classes; where a key is absent, the class's own default holds, and the
- * caller is told. Left out because no plan depends on it: rotary settings, norms of queries and keys, biases of queries alone, soft caps.
+ * caller gets a note. Ignored because no plan depends on it: rotary settings, norms of queries and keys, biases of queries alone, soft caps.
  */
 import { DomainError } from '@coxswain/domain-error';
 import { brokenSchemaRule, ModelShape } from '@coxswain/layout';
 import { z } from 'zod';
 import { configKeys, type ConfigKeys } from './config-keys.ts';
 
+/** A model read from `config.json`. */
 export interface ImportedModel {
   readonly model: ModelShape;
-  /** What the file does not say and was filled in, or says and is not modelled. */
+  /** Notes on values that were filled in, and on options that are not modelled. */
   readonly assumed: readonly string[];
 }
 
@@ -97,8 +98,7 @@ const NEEDED_BY_HAND =
 /**
  * The model that a parsed `config.json` describes. A configuration of several modalities is read for its language model alone.
  *
- * Throws INVALID_REQUEST that names the key and the rule: an unknown `model_type`, a size that is absent or not a whole number, sizes
- * that contradict each other.
+ * Throws INVALID_REQUEST with key and rule for an unknown `model_type`, a size that is absent or not a whole number, and sizes that contradict each other.
  */
 export function modelFromHuggingFace(config: unknown): ImportedModel {
   const parsed = z.record(z.string(), z.unknown()).safeParse(config);

@@ -2,5 +2,5 @@ export { GPU_PRESETS, gpuOf, PRICE_BASIS, type GpuPreset } from './gpus.ts';
 export { MODEL_PRESETS, modelOf, type ModelPreset } from './models.ts';
 export { namedOf } from './named.ts';
 export { modelFromHuggingFace } from './hugging-face.ts';
-export { modelOfWords } from './model-of-words.ts';
-export type { KnownModel } from './model-of-words.ts';
+export { resolveModel } from './resolve-model.ts';
+export type { ResolvedModel } from './resolve-model.ts';

@@ -10,7 +10,7 @@ import { ModelShape } from '@coxswain/layout';
 import type { z } from 'zod';
 import { namedOf, type Named } from './named.ts';
 
-/** A model and where its sizes stand. */
+/** A model with the source of its sizes. */
 export interface ModelPreset extends Named {
   readonly title: string;
   readonly model: ModelShape;
@@ -133,7 +133,7 @@ function maxTextV4(name: string, title: string, { layers, hiddenSize, heads }: G
   );
 }
 
-/** Every preset; the first that a name or alias fits is meant. */
+/** Every model preset. A name or alias means the first preset that has it. */
 export const MODEL_PRESETS: readonly ModelPreset[] = [
   preset('gpt-1.7b', { title: 'GPT 1.7B', source: MEGATRON_2021 }, gpt({ layers: 24, hiddenSize: 2304, heads: 24 })),
   preset('gpt-3.6b', { title: 'GPT 3.6B', source: MEGATRON_2021 }, gpt({ layers: 30, hiddenSize: 3072, heads: 32 })),
@@ -681,7 +681,7 @@ function gptOss({ layers, experts }: { readonly layers: number; readonly experts
   };
 }
 
-/** The model that a name means. Throws INVALID_REQUEST that lists the nearest names. */
+/** The model with this name. Throws INVALID_REQUEST with the nearest names if it is unknown. */
 export function modelOf(name: string): ModelPreset {
   return namedOf(MODEL_PRESETS, name, 'model', '/model');
 }

@@ -1,15 +1,15 @@
 import { DomainError } from '@coxswain/domain-error';
 
-/** Something a user picks by name from a list. */
+/** An entry of a list that users select by name. */
 export interface Named {
   readonly name: string;
-  /** Other spellings that mean the same. */
+  /** Other names of the entry. */
   readonly aliases: readonly string[];
 }
 
 /**
- * The entry that a user means. Case, spaces, dashes and dots do not count (`H100 SXM5 80GB` is `h100-sxm5-80gb`).
- * Throws INVALID_REQUEST that lists the nearest names; `what` is the word for one entry, `field` the JSON pointer to blame.
+ * The entry with this name. Case, spaces, dashes and dots are ignored (`H100 SXM5 80GB` is `h100-sxm5-80gb`).
+ * Throws INVALID_REQUEST with the nearest names; `what` is the noun for an entry, `field` the JSON pointer of the error.
  */
 export function namedOf<T extends Named>(entries: readonly T[], name: string, what: string, field = ''): T {
   const wanted = essence(name);

@@ -32,7 +32,7 @@ describe('what is said beside the best layout', () => {
     );
     const [first] = answer.advice ?? [];
     expect(first?.kind).toBe('fewerGpus');
-    expect(first?.sentence).toMatch(/^\d+ GPUs of the 127 can train it, at [\d.]+ s a step$/);
+    expect(first?.sentence).toMatch(/^\d+ of the 127 GPUs can train the model, at [\d.]+ s per step$/);
     expect(first?.plan.prediction.verdict).toBe('fits');
     expect(answer.whyNothing).toContain(first?.sentence);
   });
@@ -41,19 +41,19 @@ describe('what is said beside the best layout', () => {
     [
       'a degree that does not divide the GPUs',
       { tensor: 7 },
-      'no layout on 64 GPUs is legal: pinned tensor 7 does not divide 64 GPUs; 4 or 8 would; leave tensor 7 open instead of pinned',
+      'no layout on 64 GPUs is legal: pinned tensor 7 does not divide 64 GPUs; 4 or 8 would; do not pin tensor 7',
     ],
     [
       'several that do not together',
       { tensor: 2, pipeline: 3 },
       'no layout on 64 GPUs is legal: pinned tensor 2 x pipeline 3 are 6 ranks, which do not divide 64 GPUs; 4 or 8 ranks would; ' +
-        'leave tensor 2, pipeline 3 open instead of pinned',
+        'do not pin tensor 2, pipeline 3',
     ],
     [
       'more of them than GPUs',
       { tensor: 8, data: 16 },
       'no layout on 64 GPUs is legal: pinned tensor 8 x data 16 are 128 ranks, which do not divide 64 GPUs; 64 ranks would; ' +
-        'leave tensor 8, data 16 open instead of pinned',
+        'do not pin tensor 8, data 16',
     ],
   ])('where nothing can be planned, names %s and the nearest that would do', (_, pinned, why) => {
     expect(plan(asked(64, { pinned }), { withAdvice: false }).whyNothing).toBe(why);
@@ -75,7 +75,7 @@ describe('what is said beside the best layout', () => {
   it('says that fewer GPUs are faster, with a plan on them', () => {
     const { best, advice = [] } = plan(asked(72, { pinned: { context: 1 } }));
     const [first] = advice.filter(({ kind }) => kind === 'fewerGpus');
-    expect(first?.sentence).toMatch(/^\d+ GPUs are faster than 72: [\d.]+ s a step instead of [\d.]+$/);
+    expect(first?.sentence).toMatch(/^\d+ GPUs are faster than 72: [\d.]+ s per step instead of [\d.]+ s$/);
     expect(first?.plan.gpus).toBe(64);
     expect(first?.plan.prediction.stepTimeS).toBeLessThan(best?.prediction.stepTimeS ?? 0);
     expect(first?.plan.prediction.verdict).toBe('fits');

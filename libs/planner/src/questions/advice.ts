@@ -1,4 +1,4 @@
-/** Would fewer GPUs, or another batch, be faster than what was asked? Looked at among usual layouts, so that it takes a moment beside the search. */
+/** Advice to use fewer GPUs or another batch. Only usual layouts are compared, so it takes little time beside the search. */
 import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
 import type { Plan, PlanAdvice } from '../contract.ts';
@@ -10,10 +10,10 @@ import { counted, rounded } from './figures.ts';
 import { largerBatch, withBatch } from './larger-batch.ts';
 import { tensorInDomain } from './pinned-tensor.ts';
 
-/** Parts of a step whose seconds are the same, on fewer GPUs or per sample, are no reason to change what was asked. */
-const WORTH_SAYING = 1 - PAIRED_ERROR_PCT / 100;
+/** Advice is given only if it saves more than the prediction error. */
+const MIN_REPORTED_RATIO = 1 - PAIRED_ERROR_PCT / 100;
 
-/** `best` is absent where nothing was found for what was asked; then anything that can be run is told. */
+/** The advice for a request. If no plan was found (`best` is undefined), every change that makes training possible is advised. */
 export function adviceOf(resolved: ResolvedRequest, limits: SearchLimits, best: Plan | undefined): PlanAdvice[] {
   if (resolved.request.objective !== 'time') return [];
   return [
@@ -28,7 +28,7 @@ function fewerGpus(resolved: ResolvedRequest, limits: SearchLimits, best: Plan |
   const { request, run } = resolved;
   if (request.cluster.islands !== undefined || pinsDegrees(resolved)) return [];
   const askedS = best?.prediction.stepTimeS;
-  let withinS = Math.min(limits.stepTimeS, askedS === undefined ? Infinity : askedS * WORTH_SAYING);
+  let withinS = Math.min(limits.stepTimeS, askedS === undefined ? Infinity : askedS * MIN_REPORTED_RATIO);
   let found: { readonly plan: Plan; readonly gpus: number } | undefined;
   for (const gpus of fewerGpusOf(run)) {
     const layout = fastestUsualLayout(resolved, runOnGpus(resolved, gpus), { ...limits, stepTimeS: withinS });
@@ -41,15 +41,15 @@ function fewerGpus(resolved: ResolvedRequest, limits: SearchLimits, best: Plan |
   const of = counted(run.cluster.gpus);
   const sentence =
     askedS === undefined
-      ? `${counted(gpus)} GPUs of the ${of} can train it, at ${rounded(plan.prediction.stepTimeS)} s a step`
-      : `${counted(gpus)} GPUs are faster than ${of}: ${rounded(plan.prediction.stepTimeS)} s a step instead of ${rounded(askedS)}`;
+      ? `${counted(gpus)} of the ${of} GPUs can train the model, at ${rounded(plan.prediction.stepTimeS)} s per step`
+      : `${counted(gpus)} GPUs are faster than ${of}: ${rounded(plan.prediction.stepTimeS)} s per step instead of ${rounded(askedS)} s`;
   return [{ kind: 'fewerGpus', sentence, globalBatchSize: run.globalBatchSize, plan }];
 }
 
 function otherBatch(resolved: ResolvedRequest, limits: SearchLimits, best: Plan | undefined): PlanAdvice[] {
   const { run } = resolved;
   const askedS = best?.prediction.stepTimeS;
-  let perSampleS = askedS === undefined ? Infinity : (askedS / run.globalBatchSize) * WORTH_SAYING;
+  let perSampleS = askedS === undefined ? Infinity : (askedS / run.globalBatchSize) * MIN_REPORTED_RATIO;
   let found: { readonly plan: Plan; readonly batch: number } | undefined;
   for (const batch of otherBatchesOf(run)) {
     const changed = withBatch(resolved, batch);
@@ -64,12 +64,12 @@ function otherBatch(resolved: ResolvedRequest, limits: SearchLimits, best: Plan 
   const stepS = rounded(plan.prediction.stepTimeS);
   const sentence =
     askedS === undefined
-      ? `a global batch of ${counted(batch)} can be trained on all of them, at ${stepS} s a step`
-      : `a global batch of ${counted(batch)} takes ${stepS} s a step instead of ${rounded(askedS)} with ${counted(run.globalBatchSize)}`;
+      ? `a global batch of ${counted(batch)} can be trained on all GPUs, at ${stepS} s per step`
+      : `a global batch of ${counted(batch)} takes ${stepS} s per step instead of ${rounded(askedS)} s with ${counted(run.globalBatchSize)}`;
   return [{ kind: 'otherBatch', sentence, globalBatchSize: batch, plan }];
 }
 
-/** Whoever says how many ways something is split has chosen the number of GPUs. */
+/** Whether pinned degrees fix the number of GPUs. */
 function pinsDegrees({ request: { pinned = {} } }: ResolvedRequest): boolean {
   return pinned.data !== undefined || pinned.shardGroup !== undefined;
 }

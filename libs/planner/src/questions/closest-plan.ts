@@ -1,4 +1,4 @@
-/** Nothing fits: which layout comes closest, and what would make it fit? */
+/** The layout that is closest to fitting if nothing fits, and changes that would make it fit. */
 import { MAX_PLANNED_GPUS } from '@coxswain/layout';
 import { GIB_BYTES } from '@coxswain/units';
 import { planOf } from '../answer/plan-of-layout.ts';
@@ -9,10 +9,10 @@ import type { MeasuredLayout } from '../search/kept-layouts.ts';
 import { searchRequest, type SearchGoal } from '../search/search-request.ts';
 
 const NO_LIMITS: SearchLimits = { peakBytes: Infinity, stepTimeS: Infinity };
-/** How many times as many GPUs are tried. */
+/** Multiples of the requested GPUs to try. */
 const MULTIPLES = [2, 4, 8, 16];
 
-/** The smallest layout, or where memory suffices the fastest one; undefined where no layout is legal. Asked where no layout keeps the limits. */
+/** If a deadline is missed and memory suffices, the fastest layout; else the smallest layout. Undefined if no layout is legal. */
 export function closestPlanOf(resolved: ResolvedRequest, limits: SearchLimits): ClosestPlan | undefined {
   const { request } = resolved;
   const { gpus } = request.cluster;
@@ -36,13 +36,13 @@ function bestOf(
   return searchRequest(resolved, { wanted: 'best', ...goal, top: 1, gpuCounts: [gpus] }).best[0];
 }
 
-/** More GPUs are told by their work alone: a step on more of them waits more, so that fewer never do. */
+/** Changes that meet the deadline. The number of GPUs is a lower bound, from equal efficiency on more GPUs. */
 function relaxDeadline(request: PlanRequest, { trainingHours = 0, gpus }: Plan): string[] {
   const { deadlineHours = 0 } = request;
   const fewest = Math.ceil((gpus * trainingHours) / deadlineHours);
   return [
-    `raise deadlineHours from ${counted(deadlineHours)} to ${counted(Math.ceil(trainingHours))}, which the closest layout takes`,
-    `use more GPUs: the same work takes at least ${counted(fewest)} of this type instead of ${counted(gpus)}`,
+    `raise deadlineHours from ${counted(deadlineHours)} to ${counted(Math.ceil(trainingHours))}, the training time of the closest layout`,
+    `use more GPUs: the same work needs at least ${counted(fewest)} of this type instead of ${counted(gpus)}`,
     ...relaxPins(request),
   ];
 }
@@ -59,7 +59,7 @@ function relaxMemory(
   const { request } = resolved;
   return [
     moreGpus(resolved, limits),
-    ...(request.allow?.offload === false ? ['allow offload: optimizer states can live in host memory'] : []),
+    ...(request.allow?.offload === false ? ['set allow.offload to true: host memory can hold optimizer states'] : []),
     ...relaxPins(request),
     ...(request.sequenceLength > SHORT_SEQUENCE && isOfTokens(closest)
       ? [`shorten sequenceLength from ${counted(request.sequenceLength)}`]
@@ -71,14 +71,14 @@ const SHORT_SEQUENCE = 2048;
 /** Parts of the memory that grow with the tokens of a sample. */
 const OF_TOKENS = new Set(['activations', 'vocabulary', 'backward']);
 
-/** Whether what is missing could be saved by fewer tokens at all: weights and their optimizer are as large for one. */
+/** Whether fewer tokens per sample could save the missing memory. Weights and optimizer states do not depend on tokens. */
 function isOfTokens({ plan, exceedsGib }: Pick<ClosestPlan, 'plan' | 'exceedsGib'>): boolean {
   return plan.prediction.memory
     .filter(({ peakGib }) => peakGib === plan.prediction.peakGib)
     .every(({ parts }) => parts.reduce((sum, { part, gib }) => sum + (OF_TOKENS.has(part) ? gib : 0), 0) > exceedsGib);
 }
 
-/** Only multiples are tried, so that between one that is too few and one that is enough fewer may do. */
+/** The advised number of GPUs. Only multiples are tried, so fewer GPUs may suffice. */
 function moreGpus(resolved: ResolvedRequest, limits: SearchLimits): string {
   const { gpu, gpus } = resolved.request.cluster;
   const enough = fewestGpusThatHold(resolved, limits);
@@ -89,10 +89,10 @@ function moreGpus(resolved: ResolvedRequest, limits: SearchLimits): string {
 
 function relaxPins(request: PlanRequest): string[] {
   const pins = Object.keys(request.pinned ?? {});
-  return pins.length === 0 ? [] : [`leave ${pins.join(', ')} open instead of pinned`];
+  return pins.length === 0 ? [] : [`do not pin ${pins.join(', ')}`];
 }
 
-/** The least of a few multiples of the GPUs that holds the model. */
+/** The smallest tried multiple of the GPUs that holds the model. */
 function fewestGpusThatHold(resolved: ResolvedRequest, limits: SearchLimits): number | undefined {
   const { cluster } = resolved.request;
   if (cluster.islands !== undefined) return undefined;

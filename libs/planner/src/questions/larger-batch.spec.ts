@@ -26,7 +26,7 @@ describe('a larger batch that is nearly free', () => {
     const answer = plan(request);
     const advice = ofLargerBatch(answer);
     expect(advice?.sentence).toMatch(
-      /^a global batch of 8 takes [\d.]+ s a step instead of [\d.]+ with 1: [3-8]\.\d times the samples a second, since [\d.]+ s of either are the optimizer; the weights are updated an eighth as often for as many tokens$/,
+      /^a global batch of 8 takes [\d.]+ s per step instead of [\d.]+ s with 1: [3-8]\.\d times the samples per second, because [\d.]+ s of each step are the optimizer; the weights are updated an eighth as often for the same number of tokens$/,
     );
     expect(advice?.plan.layout).toEqual(answer.best?.layout);
     expect(advice?.plan.prediction.verdict).toBe('fits');
@@ -55,7 +55,7 @@ describe('a larger batch that is nearly free', () => {
   it('keeps what is pinned, here a pipeline that one micro-batch leaves empty for most of the step', () => {
     const answer = plan(asked(64, 8, { pinned: { tensor: 1, context: 1, pipeline: 8 } }));
     const advice = ofLargerBatch(answer);
-    expect(advice?.sentence).toMatch(/, since [\d.]+ s of either are the pipeline bubble; /);
+    expect(advice?.sentence).toMatch(/, because [\d.]+ s of each step are the pipeline bubble; /);
     expect(advice?.plan.layout).toMatchObject({ tensorParallelDegree: 1, pipelineParallelDegree: 8 });
     expect(advice?.plan.layout).toEqual(answer.best?.layout);
   });

@@ -1,6 +1,6 @@
 /**
- * Would a batch several times as large take hardly longer? Where most of a step is there once a step, as a pipeline that fills, gradients that are exchanged or an
- * optimizer on the host, more samples a step are nearly free. See ADR 0119.
+ * Advice to use a batch several times as large if a step then takes little longer. That is so if most of the step does not depend on the batch: filling the
+ * pipeline, exchanging gradients, or an optimizer on the host. See ADR 0119.
  */
 import { planOf } from '../answer/plan-of-layout.ts';
 import type { Plan, PlanAdvice } from '../contract.ts';
@@ -10,12 +10,12 @@ import { fastestUsualLayout } from '../search/usual-layouts.ts';
 import { counted, rounded } from './figures.ts';
 import { brokenRulesOf, runOfLayout } from './predict.ts';
 
-/** A batch more than eight times as large is another training, whatever it would take. */
+/** Larger changes of the batch are never advised, because they change the training too much. */
 const MOST_DOUBLINGS = 3;
-/** A batch is also a choice of how to train. It is questioned only where each doubling brings so many times the samples a second: where two thirds of the step, or more, are there once. */
+/** Least gain in samples per second for each doubling. It is reached if at least two thirds of the step do not depend on the batch. */
 const WORTH_A_DOUBLING = 1.5;
 
-/** The largest batch of which every doubling from the asked one on is nearly free; none where the first is not. */
+/** Advice for the largest batch for which each doubling gains at least {@link WORTH_A_DOUBLING}; empty if the first does not. */
 export function largerBatch(resolved: ResolvedRequest, limits: SearchLimits, best: Plan | undefined): PlanAdvice[] {
   if (best === undefined) return [];
   const asked = resolved.run.globalBatchSize;
@@ -33,12 +33,13 @@ export function largerBatch(resolved: ResolvedRequest, limits: SearchLimits, bes
   return [{ kind: 'largerBatch', sentence, globalBatchSize: batch, plan }];
 }
 
+/** The request with another global batch size. */
 export function withBatch(resolved: ResolvedRequest, globalBatchSize: number): ResolvedRequest {
   const run: RunBase = { ...resolved.run, globalBatchSize };
   return { ...resolved, request: { ...resolved.request, globalBatchSize }, run };
 }
 
-/** The best layout of the asked batch, where it is fast enough; else, as a small batch may have left it few replicas, a usual one. */
+/** The best layout of the requested batch if it is fast enough with the larger one, else a usual layout with more replicas. */
 function planWithin(resolved: ResolvedRequest, limits: SearchLimits, best: Plan): Plan | undefined {
   const base = runOnGpus(resolved, best.gpus);
   if (brokenRulesOf(base, best).length === 0) {
@@ -60,14 +61,14 @@ function sentenceOf(asked: Batch, larger: Batch): string {
   const times = larger.batch / asked.batch;
   const gain = ((times * askedS) / largerS).toFixed(1);
   return (
-    `a global batch of ${counted(larger.batch)} takes ${rounded(largerS)} s a step instead of ${rounded(askedS)} with ${counted(asked.batch)}: ` +
-    `${gain} times the samples a second${onceOf(asked.plan, larger.plan)}; the weights are updated ${SHARES[times]} as often for as many tokens`
+    `a global batch of ${counted(larger.batch)} takes ${rounded(largerS)} s per step instead of ${rounded(askedS)} s with ${counted(asked.batch)}: ` +
+    `${gain} times the samples per second${onceOf(asked.plan, larger.plan)}; the weights are updated ${SHARES[times]} as often for the same number of tokens`
   );
 }
 
 const SHARES: Readonly<Record<number, string>> = { 2: 'half', 4: 'a quarter', 8: 'an eighth' };
 
-/** Parts of a step that do not grow with its samples. */
+/** Parts of a step that do not depend on the batch. */
 const ONCE: ReadonlyMap<string, string> = new Map([
   ['bubble', 'are the pipeline bubble'],
   ['dataTraffic', 'go into exchanging gradients and weights'],
@@ -75,14 +76,14 @@ const ONCE: ReadonlyMap<string, string> = new Map([
   ['fixed', 'are fixed work'],
 ]);
 
-/** The one that takes most of the asked step and is as long in the larger one. */
+/** The reason of the gain: the largest part of the step, if its time is the same with both batches. */
 function onceOf(asked: Plan, larger: Plan): string {
   const most = asked.prediction.breakdown.reduce((a, b) => (b.seconds > a.seconds ? b : a));
   const again = larger.prediction.breakdown.find(({ part }) => part === most.part)?.seconds ?? 0;
   const what = ONCE.get(most.part);
   const isMost = 2 * most.seconds > asked.prediction.stepTimeS;
   if (what === undefined || !isMost || Math.abs(again / most.seconds - 1) > SAME_SHARE) return '';
-  return `, since ${rounded(most.seconds)} s of either ${what}`;
+  return `, because ${rounded(most.seconds)} s of each step ${what}`;
 }
 
 const SAME_SHARE = 0.05;

@@ -1,6 +1,6 @@
 /**
- * Of what was ruled out, which example would a person have tried? The search meets first what is divided least or oddest: one GPU that holds all, a sample cut in six.
- * What is told is the layout nearest to the answer, or where there is none to a usual one, that breaks the same rule.
+ * Finds better examples of excluded layouts. The search first meets unusual layouts, such as one GPU that holds the whole model. The example shown is the layout
+ * that breaks the same rule and is nearest to the answer, or to a usual layout if there is no answer.
  */
 import { constantsOf } from '../calibration/calibration-in-use.ts';
 import type { RuledOut } from '../contract.ts';
@@ -23,28 +23,28 @@ import {
 } from '../space/search-space.ts';
 import { spaceOf } from '../space/space-of-request.ts';
 import { StagePartitions } from '../space/stage-partitions.ts';
-import { nearestFirst, usualDegreesOf } from './near-meshes.ts';
-import { tooLargeNear, tooSlowNear } from './near-limits.ts';
+import { sortByDistance, usualDegreesOf } from './near-meshes.ts';
+import { nearestTooLarge, nearestTooSlow } from './near-limits.ts';
 
-/** Whole layouts that are put to all rules, so that looking for examples has an end. */
+/** Largest number of layouts that are checked against all rules. */
 const MOST_JUDGED = 400;
-/** Legal divisions whose pipelines and states are looked at. */
+/** Largest number of legal meshes whose pipelines and states are checked. */
 const MOST_LEGAL = 12;
 
-/** Few divide the tensors of experts, so that a doubling of that is as far as so many others. */
+/** Weight of a doubling of the expert tensor degree in distances, because it is rarely used. */
 const RARE = 4;
 
-/** What the answer is: a layout, where there is one, and on how many GPUs. */
-export interface Answered {
+/** The layout of the answer, if there is one, and its number of GPUs. */
+export interface AnsweredLayout {
   readonly candidate?: CandidateLayout | undefined;
   readonly gpus: number;
 }
 
-/** The same rules and counts, with the nearest example that was found; where none was, that of the search. */
+/** The excluded layouts with the nearest examples; the example of the search is kept if no nearer one is found. */
 export function withNearExamples(
   resolved: ResolvedRequest,
   ruledOut: readonly RuledOut[],
-  answered: Answered,
+  answered: AnsweredLayout,
   limits: SearchLimits,
 ): RuledOut[] {
   const run = runOnGpus(resolved, answered.gpus);
@@ -57,15 +57,15 @@ export function withNearExamples(
   const models = new RunModels(run, constantsOf(run));
   const near = { space, models, partitions: new StagePartitions(run.model) };
   const usual = answered.candidate ?? usualDegreesOf(run);
-  const meshes = nearestFirst([...denseMeshesOf(space, firstLegalOf(near))], usual);
+  const meshes = sortByDistance([...denseMeshesOf(space, firstLegalOf(near))], usual);
   const found = new NearRefusals(near, ruledOut, usual).among(meshes);
   for (const { rule } of ruledOut) {
     const { candidate } = answered;
     if (candidate === undefined || isRule({ rule })) continue;
     const example =
       rule === 'memory'
-        ? tooLargeNear({ ...near, run, meshes, space: asked }, candidate, limits.peakBytes)
-        : tooSlowNear(resolved, { candidate, gpus: answered.gpus }, limits);
+        ? nearestTooLarge({ ...near, run, meshes, space: asked }, candidate, limits.peakBytes)
+        : nearestTooSlow(resolved, { candidate, gpus: answered.gpus }, limits);
     if (example !== undefined) found.set(rule, example);
   }
   return ruledOut.map((broken) => ({ ...broken, example: found.get(broken.rule) ?? broken.example }));
@@ -85,7 +85,7 @@ function firstLegalOf({ models, partitions }: Near): Parameters<typeof denseMesh
   };
 }
 
-/** Refusals by rule, each of the first layout that broke it. */
+/** Finds the first layout, in order of distance, that breaks each rule. */
 class NearRefusals {
   readonly #near: Near;
   readonly #usual: Pick<Mesh, 'expert' | 'expertTensor'>;
@@ -106,11 +106,11 @@ class NearRefusals {
       const whole = this.#legalGridOf(mesh);
       if (whole !== undefined && legal.length < MOST_LEGAL) legal.push(whole);
     }
-    for (const mesh of legal) this.#lookInside(mesh);
+    for (const mesh of legal) this.#checkChoices(mesh);
     return this.#found;
   }
 
-  /** The mesh with its experts divided as nearly like those of the answer as rules let them. */
+  /** The mesh with the legal expert degrees that are nearest to those of the answer. */
   #legalGridOf(mesh: DenseMesh): Mesh | undefined {
     const { space, partitions } = this.#near;
     if (!this.#isLegal(plainCandidateOf(withoutExperts(mesh), partitions), 'degrees')) return undefined;
@@ -122,7 +122,7 @@ class NearRefusals {
     return wholes.filter((whole) => this.#isLegal(plainCandidateOf(whole, partitions), 'all'))[0];
   }
 
-  #lookInside(mesh: Mesh): void {
+  #checkChoices(mesh: Mesh): void {
     const { space, partitions } = this.#near;
     const plain = plainCandidateOf(mesh, partitions);
     for (const { schedule, chunks, partition } of mesh.pipeline > 1 ? pipelineChoicesOf(space, mesh) : []) {

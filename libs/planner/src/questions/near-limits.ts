@@ -1,4 +1,4 @@
-/** Which layout near the answer takes too much memory, or too long? */
+/** Finds layouts near the answer that need too much memory or time. */
 import { formatLayout } from '@coxswain/layout';
 import { GIB_BYTES } from '@coxswain/units';
 import { predictRun } from '../answer/predict-run.ts';
@@ -27,13 +27,13 @@ interface Neighbourhood {
   readonly meshes: readonly DenseMesh[];
 }
 
-/** Divisions of the GPUs that are looked at beside that of the answer. */
+/** Largest number of other meshes that are checked. */
 const MOST_MESHES = 24;
-/** Counts of fewer GPUs that are looked at. */
+/** Largest number of smaller GPU counts that are checked. */
 const MOST_COUNTS = 3;
 
-/** The answer itself, where nothing fits; else the one that differs least and does not. */
-export function tooLargeNear(near: Neighbourhood, answer: CandidateLayout, peakBytes: number): string | undefined {
+/** A message about the layout nearest to the answer that does not fit: the answer itself if nothing fits. */
+export function nearestTooLarge(near: Neighbourhood, answer: CandidateLayout, peakBytes: number): string | undefined {
   for (const candidate of neighboursOf(near, answer)) {
     if (near.models.refusalOf(candidate) !== undefined) continue;
     const run = { ...near.run, candidate };
@@ -41,20 +41,20 @@ export function tooLargeNear(near: Neighbourhood, answer: CandidateLayout, peakB
     const hostBytes = hostCapacityBytesOf(run.cluster);
     const name = nameOf(near.run, candidate);
     if (hostBytesPerGpu > hostBytes)
-      return `${name} offloads ${gib(hostBytesPerGpu)} GiB per GPU, and the host has ${gib(hostBytes)} for each`;
+      return `${name} offloads ${gib(hostBytesPerGpu)} GiB per GPU, but the host has ${gib(hostBytes)} GiB per GPU`;
     if (peakAllocatedBytes > peakBytes)
-      return `${name} needs ${gib(peakAllocatedBytes)} GiB per GPU, and ${gib(peakBytes)} may be used`;
+      return `${name} needs ${gib(peakAllocatedBytes)} GiB per GPU, but ${gib(peakBytes)} GiB may be used`;
   }
   return undefined;
 }
 
-/** Of the answer itself, where none meets the deadline; else of fewer GPUs. */
-export function tooSlowNear(
+/** A message about a layout that misses the deadline: the answer itself if none meets it, else one on fewer GPUs. */
+export function nearestTooSlow(
   resolved: ResolvedRequest,
   { candidate, gpus }: { readonly candidate: CandidateLayout; readonly gpus: number },
   { peakBytes, stepTimeS }: SearchLimits,
 ): string | undefined {
-  const leaves = `per step, and the deadline leaves ${rounded(stepTimeS)}`;
+  const leaves = `per step, but the deadline allows ${rounded(stepTimeS)} s`;
   const own = runOnGpus(resolved, gpus);
   const ownS = predictRun({ ...own, candidate }).stepTimeS;
   if (ownS > stepTimeS) return `${nameOf(own, candidate)} takes ${rounded(ownS)} s ${leaves}`;
@@ -70,7 +70,7 @@ export function tooSlowNear(
   return undefined;
 }
 
-/** The answer, then what differs in one choice of its states or its micro-batch, then its states on other divisions of the GPUs; nearest first. */
+/** The answer, layouts that differ in one choice of states or micro-batch, and layouts with its states on other meshes; nearest first. */
 function neighboursOf(near: Neighbourhood, answer: CandidateLayout): readonly CandidateLayout[] {
   const { space, run, partitions, meshes } = near;
   const { pinned } = space;
@@ -95,7 +95,7 @@ function statesOf(answer: CandidateLayout): Partial<CandidateLayout> {
   return { zeroStage, zeroImplementation, recompute, recomputeModules, offloadOptimizer, offloadActivations };
 }
 
-/** Choices that differ, and doublings of degrees. */
+/** Number of choices that differ, plus doublings of degrees. */
 function distanceOf(candidate: CandidateLayout, answer: CandidateLayout): number {
   const differs = [
     candidate.recompute !== answer.recompute || candidate.recomputeModules.join() !== answer.recomputeModules.join(),

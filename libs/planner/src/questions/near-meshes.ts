@@ -1,15 +1,16 @@
-/** How far from an answer does another division of the GPUs lie? */
+/** Distances between meshes. */
 import { divisorsOf } from '@coxswain/layout';
 import { parametersOf } from '../memory/parameters.ts';
 import type { RunBase } from '../request/resolved-request.ts';
 import type { DenseMesh, Mesh } from '../space/search-space.ts';
 
+/** Degrees of a dense mesh. */
 export type Degrees = Pick<DenseMesh, 'tensor' | 'context' | 'pipeline' | 'data'>;
 
-/** Models from here on are usually divided over the GPUs of a node. */
+/** Models with at least this many parameters usually have tensor groups as large as a node. */
 const LARGE_PARAMETERS = 20e9;
 
-/** What a person tries first: tensor groups of a node for a large model, replicas, and experts spread over a node. */
+/** Usual degrees: tensor groups of a node for a large model, data parallelism, and experts spread over a node. */
 export function usualDegreesOf({ model, cluster }: RunBase): Degrees & Pick<Mesh, 'expert' | 'expertTensor'> {
   const { gpus, gpusPerNode } = cluster;
   const groups = divisorsOf(gpus).filter((size) => size <= gpusPerNode && model.attentionHeads % size === 0);
@@ -18,13 +19,17 @@ export function usualDegreesOf({ model, cluster }: RunBase): Degrees & Pick<Mesh
   return { tensor, context: 1, pipeline: 1, data: gpus / tensor, expert, expertTensor: 1 };
 }
 
-/** Doublings between two divisions, of which what holds the model (tensor, pipeline) counts as much as what it leaves to the batch. */
+/** Sum of the doublings of each degree between two meshes. */
 export function doublingsBetween(mesh: Degrees, other: Degrees): number {
   const doublings = (axis: keyof Degrees): number => Math.abs(Math.log2(mesh[axis] / other[axis]));
   return doublings('tensor') + doublings('context') + doublings('pipeline') + doublings('data');
 }
 
-export function nearestFirst<Division extends Degrees>(meshes: readonly Division[], to: Degrees): readonly Division[] {
+/** The meshes, those nearest to `to` first. */
+export function sortByDistance<Division extends Degrees>(
+  meshes: readonly Division[],
+  to: Degrees,
+): readonly Division[] {
   return meshes
     .map((mesh) => ({ mesh, doublings: doublingsBetween(mesh, to) }))
     .sort((a, b) => a.doublings - b.doublings)

@@ -25,7 +25,7 @@ describe('tensor groups that are pinned across nodes', () => {
     const advice = adviceOf(answer);
     expect(answer.best?.layout.tensorParallelDegree).toBe(16);
     expect(advice?.sentence).toMatch(
-      /^tensor groups of 16 reach over nodes of 8 GPUs, so that what they exchange in every layer takes the network: [\d.]+ of [\d.]+ s a step; with groups of [1248] a step takes [\d.]+ s$/,
+      /^tensor groups of 16 span several nodes of 8 GPUs, so the traffic of every layer crosses the network: [\d.]+ of [\d.]+ s per step; with groups of [1248], a step takes [\d.]+ s$/,
     );
     expect(advice?.plan.layout.tensorParallelDegree).toBeLessThanOrEqual(8);
     expect(advice?.plan.gpus).toBe(32);

@@ -1,4 +1,4 @@
-/** Somebody pins tensor groups that the network divides: what does that cost beside groups inside a node? The search itself offers no others. */
+/** Advice if pinned tensor groups are larger than a node or NVLink domain: the cost compared with smaller groups. */
 import { planOf } from '../answer/plan-of-layout.ts';
 import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
 import type { Plan, PlanAdvice } from '../contract.ts';
@@ -8,7 +8,7 @@ import { fastestUsualLayout } from '../search/usual-layouts.ts';
 import { domainGpusOf, staysInDomain } from '../time/tiers.ts';
 import { counted, rounded } from './figures.ts';
 
-/** Nothing where the groups stay inside, or no usual layout with others is faster by more than predictions of one job are apart. */
+/** Empty if the groups stay inside a domain, or if no usual layout with smaller groups is faster by more than the prediction error. */
 export function tensorInDomain(resolved: ResolvedRequest, limits: SearchLimits, best: Plan | undefined): PlanAdvice[] {
   const { request, run } = resolved;
   const { tensor, ...pinned } = request.pinned ?? {};
@@ -24,7 +24,7 @@ export function tensorInDomain(resolved: ResolvedRequest, limits: SearchLimits, 
   const domain = domainGpusOf(run.cluster);
   const blocks = domain > gpusPerNode ? `domains of ${counted(domain)} GPUs` : `nodes of ${counted(gpusPerNode)} GPUs`;
   const sentence =
-    `tensor groups of ${counted(tensor)} reach over ${blocks}, so that what they exchange in every layer takes the network: ` +
-    `${rounded(trafficS)} of ${rounded(askedS)} s a step; with groups of ${counted(layout.candidate.tensor)} a step takes ${rounded(plan.prediction.stepTimeS)} s`;
+    `tensor groups of ${counted(tensor)} span several ${blocks}, so the traffic of every layer crosses the network: ` +
+    `${rounded(trafficS)} of ${rounded(askedS)} s per step; with groups of ${counted(layout.candidate.tensor)}, a step takes ${rounded(plan.prediction.stepTimeS)} s`;
   return [{ kind: 'tensorInDomain', sentence, globalBatchSize: run.globalBatchSize, plan }];
 }

@@ -1,4 +1,4 @@
-/** What does the pipeline of a plan do, pass by pass? Asked to draw it. */
+/** The passes of a plan's pipeline, for drawings. */
 import { constantsOf } from '../calibration/calibration-in-use.ts';
 import type { AskedLayout, PlanRequest } from '../contract.ts';
 import { resolveRequest, runOnGpus } from '../request/resolved-request.ts';
@@ -8,10 +8,10 @@ import { blockCostsOf } from '../time/stage-cost.ts';
 import { runOfLayout } from './predict.ts';
 
 /**
- * The predicted passes of a layout's pipeline; undefined where it has one stage. `gpus` of the plan count, not those of the request, which are
- * the most it may use.
+ * The predicted passes of a layout's pipeline; undefined if it has one stage. The run uses `gpus` of the plan; the request only has
+ * the maximum.
  *
- * @throws DomainError INVALID_REQUEST for an unknown preset; INVALID_LAYOUT where the models do not cover a choice of the layout.
+ * @throws DomainError INVALID_REQUEST for an unknown preset; INVALID_LAYOUT if the models do not cover an option of the layout.
  */
 export function pipelineOfPlan(
   request: PlanRequest,

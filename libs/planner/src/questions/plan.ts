@@ -1,14 +1,14 @@
-/** Which layout is best for a model on a cluster, and what rules out the rest? */
+/** Plans: finds the best layouts for a model on a cluster, and which rules exclude the others. */
 import type { Plan, PlanAnswer, PlanRequest, RuledOut } from '../contract.ts';
 import { assumptionsOf } from '../answer/assumptions.ts';
 import { adviceOf } from './advice.ts';
-import { toldLayouts } from '../answer/distinct-layouts.ts';
+import { selectLayouts } from '../answer/select-layouts.ts';
 import { calibrationSentence } from '../calibration/calibration-in-use.ts';
 import { closestPlanOf } from './closest-plan.ts';
-import { toldWithOneUnoffloaded } from './without-offload.ts';
-import { withNearExamples, type Answered } from './near-examples.ts';
+import { withLayoutWithoutOffload } from './without-offload.ts';
+import { withNearExamples, type AnsweredLayout } from './near-examples.ts';
 import { runOfLayout } from './predict.ts';
-import { whyNothing } from './why-nothing.ts';
+import { explainNoLayout } from './explain-no-layout.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
 import { resolveRequest, runOnGpus, type ResolvedRequest } from '../request/resolved-request.ts';
 import type { MeasuredLayout } from '../search/kept-layouts.ts';
@@ -16,7 +16,7 @@ import { isRule, type SearchStats } from '../search/search-stats.ts';
 import { goalOf, searchRequest } from '../search/search-request.ts';
 
 interface PlanOptions {
-  /** Whether fewer GPUs and other batches are looked at as well. */
+  /** Whether the answer has advice about fewer GPUs and other batches. Absent: true. */
   readonly withAdvice?: boolean;
 }
 
@@ -29,8 +29,8 @@ export function plan(request: PlanRequest, { withAdvice = true }: PlanOptions = 
   const resolved = resolveRequest(request);
   const goal = goalOf(resolved);
   const found = searchRequest(resolved, goal);
-  const told = toldWithOneUnoffloaded(resolved, goal, toldLayouts(found, request));
-  const plans = told.map((layout) => planOf(resolved, layout));
+  const selected = withLayoutWithoutOffload(resolved, goal, selectLayouts(found, request));
+  const plans = selected.map((layout) => planOf(resolved, layout));
   const [best] = plans;
   const closest = best === undefined ? closestPlanOf(resolved, goal.limits) : undefined;
   const advice = withAdvice ? adviceOf(resolved, goal.limits, best) : [];
@@ -38,7 +38,7 @@ export function plan(request: PlanRequest, { withAdvice = true }: PlanOptions = 
   const ruledOut = withNearExamples(
     resolved,
     ruledOutOf(stats),
-    answeredBy(resolved, { told: told[0], closest: closest?.plan, counts: goal.gpuCounts }),
+    answeredLayout(resolved, { selected: selected[0], closest: closest?.plan, counts: goal.gpuCounts }),
     goal.limits,
   );
   const broken = ruledOut.reduce((sum, rule) => sum + (isRule(rule) ? rule.count : 0), 0);
@@ -49,7 +49,7 @@ export function plan(request: PlanRequest, { withAdvice = true }: PlanOptions = 
     pareto: found.front.map((layout) => planOf(resolved, layout)),
     ...(closest === undefined ? {} : { closest }),
     ...(advice.length === 0 ? {} : { advice }),
-    ...(best === undefined && closest === undefined ? { whyNothing: whyNothing(resolved, ruledOut, advice) } : {}),
+    ...(best === undefined && closest === undefined ? { whyNothing: explainNoLayout(resolved, ruledOut, advice) } : {}),
     ruledOut,
     counted: {
       enumerated: stats.enumerated,
@@ -63,12 +63,16 @@ export function plan(request: PlanRequest, { withAdvice = true }: PlanOptions = 
   };
 }
 
-/** Where nothing was found, on all GPUs. */
-function answeredBy(
+/** The layout and number of GPUs of the answer; all GPUs if there is no layout. */
+function answeredLayout(
   resolved: ResolvedRequest,
-  { told, closest, counts }: { told: MeasuredLayout | undefined; closest: Plan | undefined; counts: readonly number[] },
-): Answered {
-  if (told !== undefined) return told;
+  {
+    selected,
+    closest,
+    counts,
+  }: { selected: MeasuredLayout | undefined; closest: Plan | undefined; counts: readonly number[] },
+): AnsweredLayout {
+  if (selected !== undefined) return selected;
   if (closest === undefined) return { gpus: Math.max(...counts) };
   const { gpus } = closest;
   return { gpus, candidate: runOfLayout(runOnGpus(resolved, gpus), closest).candidate };

@@ -1,9 +1,9 @@
-/** What does a layout that somebody names take, and what do its ranks send each other? */
+/** Predicts a given layout: time, memory, and the traffic between its ranks. */
 import { DomainError } from '@coxswain/domain-error';
 import { layoutViolations, type LayoutViolation } from '@coxswain/layout';
 import { exchangesOfRun, type GroupExchange } from '../answer/exchanges-of-run.ts';
 import { predictRun } from '../answer/predict-run.ts';
-import { inWordsOfModels } from '../answer/words-of-engine.ts';
+import { layoutForModels } from '../answer/layout-for-engine.ts';
 import type { AskedLayout, PlanRequest, Prediction } from '../contract.ts';
 import type { RunFacts } from '../facts.ts';
 import { candidateOfLayout } from '../request/layout-conversion.ts';
@@ -14,14 +14,14 @@ import { brokenStageOf } from '../request/whole-stages.ts';
 /**
  * Time and memory of one layout on the cluster of the request.
  *
- * @throws DomainError INVALID_REQUEST for an unknown preset; INVALID_LAYOUT with every broken rule, or with what the models do not cover.
+ * @throws DomainError INVALID_REQUEST for an unknown preset; INVALID_LAYOUT with every broken rule, or with every option that the models do not cover.
  */
 export function predict(request: PlanRequest, asked: AskedLayout): Prediction {
   return predictRun(legalRunOf(request, asked), request.memoryMarginShare);
 }
 
 /**
- * Bytes that the ranks of one layout send each other in a step, by group.
+ * Bytes that the ranks of one layout exchange in a step, by group.
  *
  * @throws DomainError as {@link predict} does.
  */
@@ -40,7 +40,7 @@ function legalRunOf(request: PlanRequest, asked: AskedLayout): RunFacts {
   return runOfLayout(run, asked);
 }
 
-/** Every rule that a layout breaks with the model, batch, engine, number of GPUs and islands of a run. */
+/** Every rule that a layout breaks, given the model, batch, engine, number of GPUs and islands of a run. */
 export function brokenRulesOf(run: RunBase, asked: AskedLayout): readonly LayoutViolation[] {
   const broken = layoutViolations(asked.layout, layoutFactsOf(run, asked.microBatchSize));
   if (broken.length > 0 || run.cluster.stagesInOneIsland !== true) return broken;
@@ -48,7 +48,7 @@ export function brokenRulesOf(run: RunBase, asked: AskedLayout): readonly Layout
   return ofIslands === undefined ? [] : [ofIslands];
 }
 
-/** The run of a legal layout. What the layout says of kernels stands before what the request assumes. */
+/** The run of a legal layout. Kernel options of the layout override those of the request. */
 export function runOfLayout(run: RunBase, asked: AskedLayout): RunFacts {
   const { layout, microBatchSize } = asked;
   const attention = layout.kernel?.attention;
@@ -56,6 +56,6 @@ export function runOfLayout(run: RunBase, asked: AskedLayout): RunFacts {
     ...run,
     ...(layout.kernel?.precision === undefined ? {} : { precision: layout.kernel.precision }),
     ...(attention === 'unfused' || attention === 'local' ? { flashAttention: false } : {}),
-    candidate: candidateOfLayout(inWordsOfModels(run.stack, layout, run.model.layers), run.model, microBatchSize),
+    candidate: candidateOfLayout(layoutForModels(run.stack, layout, run.model.layers), run.model, microBatchSize),
   };
 }

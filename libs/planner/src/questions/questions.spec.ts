@@ -131,7 +131,11 @@ describe('plan', () => {
   });
 
   it.each<[string, Partial<PlanRequestInput>, RegExp]>([
-    ['too little memory', { memoryMarginShare: 0.5, pinned: { ...PINNED, tensor: 1, pipeline: 1 } }, /tensor.*open/],
+    [
+      'too little memory',
+      { memoryMarginShare: 0.5, pinned: { ...PINNED, tensor: 1, pipeline: 1 } },
+      /do not pin tensor/,
+    ],
     [
       'a model whose states alone are too large',
       {
@@ -141,17 +145,17 @@ describe('plan', () => {
         pinned: undefined,
         sequenceLength: 4096,
       },
-      /^use 8 GPUs of this type instead of 1; 4 are too few; allow offload: optimizer states can live in host memory$/,
+      /^use 8 GPUs of this type instead of 1; 4 are too few; set allow.offload to true: host memory can hold optimizer states$/,
     ],
     [
       'too long samples',
       { memoryMarginShare: 0.5, pinned: { tensor: 1, context: 1, pipeline: 16 }, sequenceLength: 1_048_576 },
-      /^use GPUs with more memory than a100, or a smaller model; leave .* pinned; shorten sequenceLength from 1,048,576$/,
+      /^use GPUs with more memory than a100, or a smaller model; do not pin .*; shorten sequenceLength from 1,048,576$/,
     ],
     [
       'too early a deadline',
       { tokens: 1e12, deadlineHours: 1 },
-      /raise deadlineHours from 1 to [\d,]+, which the closest layout takes; use more GPUs: the same work takes at least [\d,]+ of this type instead of 16;/,
+      /raise deadlineHours from 1 to [\d,]+, the training time of the closest layout; use more GPUs: the same work needs at least [\d,]+ of this type instead of 16;/,
     ],
   ])('with %s says what comes closest, and which limit to relax', (_what, over, relax) => {
     const model = ModelShape.parse({ ...MODEL, layers: 192 });
@@ -169,9 +173,9 @@ describe('plan', () => {
     [
       { cluster: { gpu: 'a100', gpus: 8, islands: [{ gpus: 4 }] } },
       '/cluster/islands',
-      /hold 4 GPUs and cluster.gpus is 8/,
+      /have 4 GPUs together, but cluster.gpus is 8/,
     ],
-    [{ objective: 'gpus' }, '/deadlineHours', /give tokens and deadlineHours/],
+    [{ objective: 'gpus' }, '/deadlineHours', /set deadlineHours and tokens/],
     [{ deadlineHours: 5 }, '/tokens', /needs the tokens/],
   ])('refuses %j with the field, the rule and what to do', (over, pointer, message) => {
     const refused = refusalOf(() => plan({ ...REQUEST, ...over }));
@@ -206,7 +210,7 @@ describe('predict', () => {
 describe('why not', () => {
   it.each<[string, AskedLayout, Partial<PlanRequestInput>, RegExp]>([
     ['illegal', ask({ tensorParallelDegree: 3 }), {}, /3/],
-    ['worse', ask(), {}, /% worse: .* s per step against .*; most of it /],
+    ['worse', ask(), {}, /% worse: .* s per step against .*; the largest difference is /],
     ['worse', ask({ tensorParallelDegree: 2, dataParallelDegree: 4 }), { objective: 'memory' }, /GiB per GPU against/],
     ['doesNotFit', ask({}, 64), { sequenceLength: 16_384 }, /stage \d needs .* of .* GiB, most of it/],
   ])('%s', (verdict, asked, over, reason) => {

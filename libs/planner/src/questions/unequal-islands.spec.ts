@@ -63,13 +63,13 @@ describe('a pipeline over several islands', () => {
       'equal islands take equal stages',
       [{ gpus: 32 }, { gpus: 32 }],
       { stages: [4, 4], layers: [5, 5, 5, 5, 5, 5, 5, 5] },
-      /^Stages 1 to 4 \(5 layers each\) are in island 1 \(h100-sxm5-80gb, infiniband of 400 Gb\/s\), stages 5 to 8 \(5 layers each\) in island 2 .*: the islands are alike/,
+      /^Stages 1 to 4 \(5 layers each\) are in island 1 \(h100-sxm5-80gb, infiniband of 400 Gb\/s\), stages 5 to 8 \(5 layers each\) in island 2 .*: the islands have equal GPUs and networks/,
     ],
     [
       'islands of unequal size take unequal numbers of stages, which stay even',
       [{ gpus: 40 }, { gpus: 24 }],
       { stages: [5, 3], layers: [5, 5, 5, 5, 5, 5, 5, 5] },
-      /^Stages 1 to 5 .*, stages 6 to 8 .*: the islands are alike/,
+      /^Stages 1 to 5 .*, stages 6 to 8 .*: the islands have equal GPUs and networks/,
     ],
     [
       'GPUs that are too few for one more stage stay idle',
@@ -81,7 +81,7 @@ describe('a pipeline over several islands', () => {
       'GPUs that were measured to be half as fast take half the layers',
       [{ gpus: 32 }, { gpus: 32, relativeSpeed: 0.5 }],
       { stages: [4, 4], layers: [7, 7, 7, 7, 3, 3, 3, 3] },
-      /GPUs of island 2 are 0\.50 times as fast as those of island 1, so that even stages would take \d+\.\d+ s a step instead of \d+\.\d+ s\.$/,
+      /GPUs of island 2 are 0\.50 times as fast as those of island 1, so even stages would take \d+\.\d+ s per step instead of \d+\.\d+ s\.$/,
     ],
   ])('%s', (_sentence, islands, { stages, layers }, why) => {
     const found = best(inEight(islands));
@@ -111,7 +111,7 @@ describe('a pipeline over several islands', () => {
       const request = asked([{ gpus: 32 }, { gpus: 32, scaleOutGbPerS }], { globalBatchSize: 32 });
       return best({ ...request, pinned: { ...request.pinned, pipeline: 2 } });
     };
-    expect(slow(50).whyStages).toMatch(/alike/);
+    expect(slow(50).whyStages).toMatch(/equal GPUs and networks/);
     expect(layersOf(slow(50))).toEqual([20, 20]);
     const found = slow(1);
     const [fast = 0, other = 0] = layersOf(found);
@@ -131,7 +131,7 @@ describe('a pipeline over several islands', () => {
     const found = best(inEight([{ gpus: 32 }, { gpus: 32, relativeSpeed: 0.5 }], { allow: { partitions: ['even'] } }));
     expect(new Set(layersOf(found))).toEqual(new Set([5]));
     expect(found.whyStages).toMatch(
-      /0\.50 times as fast as those of island 1, but uneven stages may not be chosen .*; with layers by speed a step would take (\d+\.\d+) s instead of \d+\.\d+ s\.$/,
+      /0\.50 times as fast as those of island 1, but the engine or the request does not allow uneven stages; with layers balanced by speed, a step would take (\d+\.\d+) s instead of \d+\.\d+ s\.$/,
     );
   });
 
@@ -152,7 +152,7 @@ describe('a pipeline over several islands', () => {
     expect(degrees.length).toBeGreaterThan(0);
     expect(degrees.every((degree) => degree % 8 === 0)).toBe(true);
     expect(ruledOut.find(({ rule }) => rule === 'stage-in-one-island')?.example).toMatch(
-      /^islands of 40 and 24 GPUs hold \d \+ \d whole stages of \d+ GPUs, and the pipeline has \d; take a pipelineParallelDegree/,
+      /^islands of 40 and 24 GPUs hold \d \+ \d whole stages of \d+ GPUs, but the pipeline has \d; use a pipelineParallelDegree/,
     );
   });
 
@@ -175,7 +175,7 @@ describe('a pipeline over several islands', () => {
 
   it.each<[string, Island, string, RegExp]>([
     ['a GPU that nobody knows', { gpus: 24, gpu: 'a10000' }, '/cluster/islands/1/gpu', /a10000/],
-    ['a format that its GPUs do not multiply', { gpus: 24, gpu: 'a100' }, '/precision', /A100.* multiplies no fp8/],
+    ['a format that its GPUs do not multiply', { gpus: 24, gpu: 'a100' }, '/precision', /A100.* does not support fp8/],
   ])('is refused with %s on one of them', (_sentence, island, pointer, detail) => {
     const request = parsePlanRequest(asked([{ gpus: 40 }, island], { precision: 'fp8' }));
     expect(() => answer(request)).toThrow(

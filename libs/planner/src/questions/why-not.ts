@@ -1,27 +1,27 @@
-/** Why is a layout that somebody names not the best one? */
+/** Explains why a given layout is not the best one. */
 import { worldSize } from '@coxswain/layout';
 import type { RunFacts } from '../facts.ts';
 import type { AskedLayout, Plan, PlanRequest, Prediction, WhyNotAnswer } from '../contract.ts';
 import { gpuCountsOf } from '../space/gpu-counts.ts';
 import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
-import { toldLayouts } from '../answer/distinct-layouts.ts';
+import { selectLayouts } from '../answer/select-layouts.ts';
 import { brokenRulesOf, runOfLayout } from './predict.ts';
 import { predictRun } from '../answer/predict-run.ts';
 import { resolveRequest, runOnGpus, type ResolvedRequest, type RunBase } from '../request/resolved-request.ts';
 import { goalOf, searchRequest } from '../search/search-request.ts';
 
-/** Times and sizes closer than this count as equal: they are the same layout, written in another way. */
+/** Relative difference below which times and sizes are equal, as of the same layout with other options. */
 const SAME = 1e-9;
 
 /**
- * The first broken rule of a layout, the memory it lacks, or how much worse than the best layout it is and in which parts of the step.
+ * Explains a layout by its first broken rule, its missing memory, or how much worse than the best layout it is and in which parts of the step.
  *
- * @throws DomainError INVALID_REQUEST for an unknown preset; INVALID_LAYOUT where the models do not cover a choice of the layout.
+ * @throws DomainError INVALID_REQUEST for an unknown preset; INVALID_LAYOUT if the models do not cover an option of the layout.
  */
 export function whyNot(request: PlanRequest, asked: AskedLayout): WhyNotAnswer {
   const resolved = resolveRequest(request);
-  const own = onItsOwnGpus(resolved, asked);
+  const own = runOnOwnGpus(resolved, asked);
   const broken = brokenRulesOf(own, asked);
   const [first] = broken;
   const best = bestPlanOf(resolved);
@@ -37,20 +37,27 @@ export function whyNot(request: PlanRequest, asked: AskedLayout): WhyNotAnswer {
     return { verdict: 'doesNotFit', reason: memoryReason(prediction), ...answer };
   }
   if (best === undefined) {
-    return { verdict: 'outsideSearch', reason: 'it may just fit; no layout of the search fits safely', ...answer };
+    return {
+      verdict: 'outsideSearch',
+      reason: 'the layout fits only without the memory margin, and the search found no layout that fits with it',
+      ...answer,
+    };
   }
   return { ...comparison(request, { run, prediction }, best), ...answer };
 }
 
-/** Where a plan may take fewer GPUs than the cluster has, a layout is judged on as many as it names, if a plan could take that many. */
-function onItsOwnGpus(resolved: ResolvedRequest, { layout }: AskedLayout): RunBase {
+/** The run on the number of GPUs of the layout, if a plan may use that many; else the run on all GPUs. */
+function runOnOwnGpus(resolved: ResolvedRequest, { layout }: AskedLayout): RunBase {
   const gpus = worldSize(layout);
   const mayTake = gpuCountsOf(resolved).includes(gpus) && resolved.request.cluster.islands === undefined;
   return mayTake ? runOnGpus(resolved, gpus) : resolved.run;
 }
 
 function bestPlanOf(resolved: ResolvedRequest): Plan | undefined {
-  const [best] = toldLayouts(searchRequest(resolved, { ...goalOf(resolved), top: 1 }), { ...resolved.request, top: 1 });
+  const [best] = selectLayouts(searchRequest(resolved, { ...goalOf(resolved), top: 1 }), {
+    ...resolved.request,
+    top: 1,
+  });
   return best === undefined ? undefined : planOf(resolved, best);
 }
 
@@ -59,7 +66,7 @@ function memoryReason({ memory, peakGib, capacityGib, verdict }: Prediction): st
   const largest = [...worst.parts].sort((a, b) => b.gib - a.gib)[0];
   const needs = `stage ${worst.stage} needs ${peakGib.toFixed(1)} of ${capacityGib.toFixed(1)} GiB`;
   const most = largest === undefined ? '' : `, most of it ${largest.part} (${largest.gib.toFixed(1)} GiB)`;
-  return verdict === 'tight' ? `${needs}${most}, which leaves less than the margin` : `${needs}${most}`;
+  return verdict === 'tight' ? `${needs}${most}, which leaves less than the memory margin` : `${needs}${most}`;
 }
 
 interface Asked {
@@ -85,19 +92,23 @@ function comparison(
   if (ratio < 0 && isTied(request, ratio)) {
     return {
       verdict: 'tied',
-      reason: `${figure(mine)} ${what} against ${figure(theirs)} is within the ${PAIRED_ERROR_PCT} % by which layouts of one job are told apart, and the best one is simpler`,
+      reason: `${figure(mine)} ${what} against ${figure(theirs)} is within ${PAIRED_ERROR_PCT} %, the prediction error between layouts of one job, and the best layout is simpler`,
     };
   }
   const figures = `${figure(mine)} ${what} against ${figure(theirs)}`;
   if (ratio < 0) {
-    return { verdict: 'outsideSearch', reason: `it is better than what the search considers: ${figures}` };
+    return {
+      verdict: 'outsideSearch',
+      reason: `the layout is better than every layout that the search considers: ${figures}`,
+    };
   }
   const most = differenceOf(prediction, best.prediction)[0];
-  const where = most === undefined || request.objective === 'memory' ? '' : `; most of it ${spelled(most.part)}`;
+  const where =
+    most === undefined || request.objective === 'memory' ? '' : `; the largest difference is ${spelled(most.part)}`;
   return { verdict: 'worse', reason: `${(100 * ratio).toFixed(1)} % worse: ${figures}${where}` };
 }
 
-/** A smaller layout is never exchanged for a simpler one. */
+/** Whether a difference is within the prediction error. With objective `memory` none is. */
 function isTied({ objective }: PlanRequest, ratio: number): boolean {
   return objective !== 'memory' && 1 + ratio >= 1 / (1 + PAIRED_ERROR_PCT / 100);
 }
@@ -111,7 +122,7 @@ function spelled(part: string): string {
   return part.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** Parts of a step that take longer (or, negative, shorter) than in the best layout; largest first. */
+/** Parts of a step that take longer than in the best layout (negative: shorter), largest first. */
 function differenceOf(mine: Prediction, best: Prediction | undefined): WhyNotAnswer['difference'] {
   if (best === undefined) return [];
   const parts = new Set([...mine.breakdown, ...best.breakdown].map(({ part }) => part));

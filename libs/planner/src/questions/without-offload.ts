@@ -1,21 +1,21 @@
-/** Every layout that is told keeps something on the host: which one does not, and how much slower is it? */
-import { byRank } from '../answer/distinct-layouts.ts';
+/** Adds a layout without offloading to an answer in which every layout offloads to host memory. */
+import { rankLayouts } from '../answer/select-layouts.ts';
 import type { ResolvedRequest } from '../request/resolved-request.ts';
 import { FRONT_SLOWDOWN, type MeasuredLayout } from '../search/kept-layouts.ts';
 import { searchRequest, type SearchGoal } from '../search/search-request.ts';
 
 /**
- * The layouts that are told, of which the last is exchanged for the best one that keeps all on the GPUs, where none does and such a one fits and is no more than
- * {@link FRONT_SLOWDOWN} times slower: copies to the host go wrong in ways that predictions do not know (pinned memory, NUMA, other jobs of the node), so whoever chooses
- * is to see what it costs to do without. Of the smallest layouts nothing is exchanged.
+ * The selected layouts. If all of them offload to host memory, the last is replaced by the best layout that does not, if it fits and takes at most
+ * {@link FRONT_SLOWDOWN} times as long. Offloading has risks that predictions do not cover (pinned memory, NUMA, other jobs of the node), so the user should see
+ * the cost of avoiding it. With objective `memory` nothing is replaced.
  */
-export function toldWithOneUnoffloaded(
+export function withLayoutWithoutOffload(
   resolved: ResolvedRequest,
   goal: SearchGoal,
-  told: readonly MeasuredLayout[],
+  selected: readonly MeasuredLayout[],
 ): readonly MeasuredLayout[] {
-  const [first] = told;
-  if (first === undefined || goal.objective === 'memory' || goal.top < 2 || !told.every(offloads)) return told;
+  const [first] = selected;
+  if (first === undefined || goal.objective === 'memory' || goal.top < 2 || !selected.every(offloads)) return selected;
   const { stepTimeS, peakBytes } = goal.limits;
   const found = searchRequest(
     { ...resolved, allow: { ...resolved.allow, offload: false } },
@@ -25,8 +25,8 @@ export function toldWithOneUnoffloaded(
     },
   );
   const [best] = found.best;
-  if (best === undefined || offloads(best)) return told;
-  return [first, ...byRank([...told.slice(1, goal.top - 1), found.simplest ?? best], goal.objective)];
+  if (best === undefined || offloads(best)) return selected;
+  return [first, ...rankLayouts([...selected.slice(1, goal.top - 1), found.simplest ?? best], goal.objective)];
 }
 
 function offloads({ candidate }: MeasuredLayout): boolean {

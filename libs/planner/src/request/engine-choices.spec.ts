@@ -1,7 +1,7 @@
 import { SCHEDULES } from '../facts.ts';
 import type { AllowedChoices } from '../contract.ts';
 import { plan } from '../questions/plan.ts';
-import { choicesOfEngine, engineOfStack, gradientBytesOf, wholeDegreesOf } from './engine-choices.ts';
+import { choicesOfEngine, engineOfStack, gradientBytesOf, unsupportedDegreesOf } from './engine-choices.ts';
 import { parsePlanRequest } from './parse-plan-request.ts';
 
 describe('the choices of an engine', () => {
@@ -79,7 +79,7 @@ describe('the choices of an engine', () => {
     ['hugging-face', ['tensor', 'context', 'pipeline', 'expert', 'expertTensor']],
     ['an engine nobody knows', []],
   ])('leave whole to %s: %j', (stack, want) => {
-    expect(wholeDegreesOf(stack)).toEqual(want);
+    expect(unsupportedDegreesOf(stack)).toEqual(want);
   });
 
   it.each([

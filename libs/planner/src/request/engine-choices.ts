@@ -1,4 +1,4 @@
-/** Which choices does the engine of a request offer? */
+/** Choices that the engine of a request supports. */
 import { engineSupport, LAYOUT_ENGINES, type LayoutEngine, type ParallelLayout } from '@coxswain/layout';
 import { USUAL_RECOMPUTATION } from '../recomputation-policies.ts';
 import { RANK_ORDERS, SCHEDULES, type CandidateLayout, type RankOrder, type Schedule } from '../facts.ts';
@@ -11,8 +11,8 @@ import {
 } from '../contract.ts';
 
 /**
- * The engine that a software stack names, if the layout rules know it: `megatron-lm core_v0.15` is a release of `megatron-lm`, and another
- * name stands for the engine that takes the same choices.
+ * The engine that a software stack names, if the layout rules know it: `megatron-lm core_v0.15` is a release of `megatron-lm`. A stack that the rules do not
+ * know maps to an engine with the same choices, if there is one.
  */
 export function engineOfStack(stack: string): LayoutEngine | undefined {
   const known = LAYOUT_ENGINES.find((engine) => stack === engine || stack.startsWith(`${engine} `));
@@ -21,7 +21,7 @@ export function engineOfStack(stack: string): LayoutEngine | undefined {
 
 const FSDP = /^((pytorch|composer)[- ])?fsdp2?\b/;
 
-/** Whether a stack means FSDP itself, which shards gradients with or without weights, and has no DeepSpeed beside it. */
+/** Whether a stack is PyTorch FSDP without DeepSpeed: it shards gradients with or without weights. */
 export function isFsdpAlone(stack: string): boolean {
   return FSDP.test(stack);
 }
@@ -41,7 +41,7 @@ const SAME_CHOICES: readonly (readonly [RegExp, LayoutEngine])[] = [
   [/^vocabulary-parallel\b/, 'vocabulary-parallelism'],
 ];
 
-/** Degrees that have a place in a pin, with a layout that asks for two of them. */
+/** Degrees that can be pinned, with a layout in which the degree is 2. */
 const DEGREES = [
   ['tensor', 'tensorParallelDegree', { tensorParallelDegree: 2 }],
   ['context', 'contextParallelDegree', { contextParallelDegree: 2 }],
@@ -54,23 +54,23 @@ const DEGREES = [
   ],
 ] as const satisfies readonly (readonly [keyof PinnedAxes, string, Partial<ParallelLayout>])[];
 
-/** Degrees that an engine cannot be told above 1, by their pins. */
-export function wholeDegreesOf(stack: string): readonly (typeof DEGREES)[number][0][] {
+/** Pins of degrees for which an engine supports only 1. */
+export function unsupportedDegreesOf(stack: string): readonly (typeof DEGREES)[number][0][] {
   const engine = engineOfStack(stack);
   if (engine === undefined) return [];
   return DEGREES.flatMap(([pin, option, layout]) => (refusalOf(engine, option, layout) === undefined ? [] : [pin]));
 }
 
-/** Programs that are told degrees, and whose user knows the rest. */
-const OF_THE_USER: ReadonlySet<LayoutEngine> = new Set(['command', 'custom', 'reference']);
+/** Engines that run the user's program, which decides what is supported. */
+const USER_PROGRAMS: ReadonlySet<LayoutEngine> = new Set(['command', 'custom', 'reference']);
 
-/** The engine that a stack names, if it is not a program of the user's own. */
+/** The engine that a stack names, unless it runs the user's program. */
 export function namedEngineOf(stack: string): LayoutEngine | undefined {
   const engine = engineOfStack(stack);
-  return engine === undefined || OF_THE_USER.has(engine) ? undefined : engine;
+  return engine === undefined || USER_PROGRAMS.has(engine) ? undefined : engine;
 }
 
-/** Why an engine cannot be told an option of a layout; undefined where it can. */
+/** Why an engine does not support an option of a layout; undefined if it does. */
 export function refusalOf(
   engine: LayoutEngine,
   option: string,
@@ -95,7 +95,7 @@ const RECOMPUTE_OF: Partial<Record<LayoutEngine, readonly RecomputePolicy[]>> = 
   libai: ['none', 'full'],
 };
 
-/** What the engine that a stack names can be told to compute again; of one that nobody knows, or of a program of the user's own, what is usual. */
+/** The recomputation policies that the engine of a stack supports; the usual ones for an unknown engine and for the user's program. */
 export function policiesOf(stack: string | undefined): readonly RecomputePolicy[] {
   const engine = stack === undefined ? undefined : namedEngineOf(stack);
   if (engine === undefined) return USUAL_RECOMPUTATION;
@@ -114,8 +114,8 @@ function isWithoutRing(stack: string | undefined): boolean {
   return stack !== undefined && /^torchtitan(?! v?0\.[012]\b)( |$)/.test(stack);
 }
 
-/** What an engine can be told of each choice that a caller may narrow. */
-export interface TakenChoices {
+/** Values that an engine supports, for each choice that a request can restrict. */
+export interface SupportedChoices {
   readonly schedules: readonly Schedule[];
   readonly contextAlgorithms: readonly CandidateLayout['contextAlgorithm'][];
   readonly zeroStages: readonly (0 | 1 | 2 | 3)[];
@@ -123,7 +123,8 @@ export interface TakenChoices {
   readonly recompute: readonly RecomputePolicy[];
 }
 
-export function takenChoicesOf(stack: string, engine: LayoutEngine): TakenChoices {
+/** The supported values of an engine. */
+export function supportedChoicesOf(stack: string, engine: LayoutEngine): SupportedChoices {
   const offers = (layout: Partial<ParallelLayout>, option: string): boolean =>
     refusalOf(engine, option, { dataParallelDegree: 1, pipelineParallelDegree: 2, ...layout }) === undefined;
   return {
@@ -146,11 +147,11 @@ export function takenChoicesOf(stack: string, engine: LayoutEngine): TakenChoice
   };
 }
 
-/** What the caller allows and the engine can be told; of a list of which nothing is left, which is refused elsewhere, the caller's word. */
+/** The choices that the request allows and the engine supports. A list without supported values stays as it is; `engine-pins.ts` rejects it. */
 export function choicesOfEngine(stack: string | undefined, allow: AllowedChoices): AllowedChoices {
   const engine = stack === undefined ? undefined : engineOfStack(stack);
   if (stack === undefined || engine === undefined) return allow;
-  const taken = takenChoicesOf(stack, engine);
+  const taken = supportedChoicesOf(stack, engine);
   const schedules = both(allow.schedules ?? SCHEDULES, taken.schedules);
   const contextAlgorithms = both(allow.contextAlgorithms ?? CONTEXT_ALGORITHMS, taken.contextAlgorithms);
   const zeroStages = both(allow.zeroStages ?? ZERO_STAGES, taken.zeroStages);

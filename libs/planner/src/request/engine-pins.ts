@@ -1,46 +1,57 @@
-/** What a request pins or allows, and the engine that it names cannot be told: refused, never told as something else. */
+/** Rejects pinned or allowed choices that the engine of the request does not support; they are never replaced by others. */
 import type { Violation } from '@coxswain/domain-error';
 import type { LayoutEngine, ParallelLayout } from '@coxswain/layout';
 import type { AllowedChoices, PinnedAxes, PlanRequest } from '../contract.ts';
-import { namedEngineOf, refusalOf, takenChoicesOf, wholeDegreesOf, type TakenChoices } from './engine-choices.ts';
+import {
+  namedEngineOf,
+  refusalOf,
+  supportedChoicesOf,
+  unsupportedDegreesOf,
+  type SupportedChoices,
+} from './engine-choices.ts';
 
+/** One violation for each pinned or allowed choice that the engine does not support. */
 export function enginePins(request: PlanRequest): readonly Violation[] {
   const { stack, pinned = {}, allow = {} } = request;
   if (stack === undefined) return [];
   const degrees = pinnedDegrees(stack, pinned);
   const engine = namedEngineOf(stack);
   if (engine === undefined) return degrees;
-  const taken = takenChoicesOf(stack, engine);
-  const words = refusedWords(engine, request);
-  const isNew = ({ pointer }: Violation): boolean => words.every((word) => word.pointer !== pointer);
+  const taken = supportedChoicesOf(stack, engine);
+  const refused = refusedOptions(engine, request);
+  const isNew = ({ pointer }: Violation): boolean => refused.every((violation) => violation.pointer !== pointer);
   return [
     ...degrees,
-    ...words,
-    ...otherWords(stack, pinned, taken).filter(isNew),
-    ...emptyLists(stack, allow, taken),
+    ...refused,
+    ...unsupportedPins(stack, pinned, taken).filter(isNew),
+    ...unsupportedLists(stack, allow, taken),
     ...groupPins(engine, stack, request),
     ...hostPins(engine, stack, pinned),
   ];
 }
 
 function pinnedDegrees(stack: string, pinned: PinnedAxes): readonly Violation[] {
-  return wholeDegreesOf(stack).flatMap((name) => {
+  return unsupportedDegreesOf(stack).flatMap((name) => {
     const degree = pinned[name] ?? 1;
     if (degree === 1) return [];
-    const detail = `${name} ${degree} is nothing that ${stack} can be told; leave it out, or name another engine with stack`;
+    const detail = `${stack} does not support ${name} ${degree}; remove it, or name another engine with stack`;
     return [{ pointer: `/pinned/${name}`, detail }];
   });
 }
 
-/** What the rules of layouts have words for: why not, and what would do. */
-function refusedWords(engine: LayoutEngine, { pinned = {}, precision, stack = '' }: PlanRequest): readonly Violation[] {
+/** Pins and precision that layout rules check, with their reason and alternative. */
+function refusedOptions(
+  engine: LayoutEngine,
+  { pinned = {}, precision, stack = '' }: PlanRequest,
+): readonly Violation[] {
   const { schedule, zeroStage } = pinned;
-  // Formats are those of the engine itself: Composer multiplies in fp8 where Trainer does not. 16 and 32 bits are said by a job.
-  const isSaid = precision !== undefined && !['bf16', 'fp16', 'fp32'].includes(precision) && stack.startsWith(engine);
+  // Only a stack with the engine's own name is checked: Composer supports fp8, Trainer does not. The job states 16-bit and 32-bit formats.
+  const isEngineFormat =
+    precision !== undefined && !['bf16', 'fp16', 'fp32'].includes(precision) && stack.startsWith(engine);
   const asked = [
     ['/pinned/schedule', 'pipeline.schedule', { pipelineParallelDegree: 2, pipeline: { schedule } }],
     ['/pinned/zeroStage', 'states.zeroStage', { states: { zeroStage } }],
-    ['/precision', 'kernel.precision', isSaid ? { kernel: { precision } } : {}],
+    ['/precision', 'kernel.precision', isEngineFormat ? { kernel: { precision } } : {}],
   ] as const satisfies readonly (readonly [string, string, Partial<ParallelLayout>])[];
   return asked.flatMap(([pointer, option, layout]) => {
     const refusal = refusalOf(engine, option, layout);
@@ -53,24 +64,24 @@ const PINNED_LISTS = [
   ['recompute', 'recompute'],
   ['contextAlgorithm', 'contextAlgorithms'],
   ['rankOrder', 'rankOrders'],
-] as const satisfies readonly (readonly [keyof PinnedAxes, keyof TakenChoices])[];
+] as const satisfies readonly (readonly [keyof PinnedAxes, keyof SupportedChoices])[];
 
-function otherWords(stack: string, pinned: PinnedAxes, taken: TakenChoices): readonly Violation[] {
+function unsupportedPins(stack: string, pinned: PinnedAxes, taken: SupportedChoices): readonly Violation[] {
   return PINNED_LISTS.flatMap(([name, list]) => {
     const value = pinned[name];
     if (value === undefined || isAmong(taken[list], value)) return [];
-    return [{ pointer: `/pinned/${name}`, detail: cannotBeTold(stack, `${name} ${value}`, taken[list]) }];
+    return [{ pointer: `/pinned/${name}`, detail: formatUnsupported(stack, `${name} ${value}`, taken[list]) }];
   });
 }
 
 const ALLOWED_LISTS = ['schedules', 'zeroStages', 'contextAlgorithms', 'rankOrders', 'recompute'] as const;
 
-/** A list of which the engine takes a part is narrowed to it. */
-function emptyLists(stack: string, allow: AllowedChoices, taken: TakenChoices): readonly Violation[] {
+/** Rejects lists without a supported value. A list with some supported values is restricted to these. */
+function unsupportedLists(stack: string, allow: AllowedChoices, taken: SupportedChoices): readonly Violation[] {
   return ALLOWED_LISTS.flatMap((list) => {
     const allowed: readonly (string | number)[] | undefined = allow[list];
     if (allowed === undefined || allowed.some((one) => isAmong(taken[list], one))) return [];
-    const detail = cannotBeTold(stack, `${list} ${allowed.join(', ')}`, taken[list]);
+    const detail = formatUnsupported(stack, `${list} ${allowed.join(', ')}`, taken[list]);
     return [{ pointer: `/allow/${list}`, detail }];
   });
 }
@@ -79,9 +90,9 @@ function isAmong(taken: readonly (string | number)[], value: string | number): b
   return taken.includes(value);
 }
 
-function cannotBeTold(stack: string, what: string, taken: readonly (string | number)[]): string {
-  const instead = taken.length === 0 ? 'leave it out' : `it takes ${taken.join(', ')}`;
-  return `${what} is nothing that ${stack} can be told; ${instead}, or name another engine with stack`;
+function formatUnsupported(stack: string, what: string, taken: readonly (string | number)[]): string {
+  const instead = taken.length === 0 ? 'remove it' : `use one of ${taken.join(', ')}`;
+  return `${stack} does not support ${what}; ${instead}, or name another engine with stack`;
 }
 
 /**
@@ -97,11 +108,9 @@ function groupPins(engine: LayoutEngine, stack: string, { pinned = {}, cluster }
   if (shardGroup === undefined || hasGroups(engine, stack)) return [];
   const replicas = data === undefined ? Math.floor(cluster.gpus / (tensor * pipeline)) : data * context;
   if (shardGroup === replicas) return [];
-  const what = `shardGroup ${shardGroup} is nothing that ${stack} can be told`;
-  const why = `it shares states over all ranks that hold the same part of the model, ${replicas} here`;
-  return [
-    { pointer: '/pinned/shardGroup', detail: `${what}: ${why}; leave it out, or name another engine with stack` },
-  ];
+  const what = `${stack} does not support shardGroup ${shardGroup}`;
+  const why = `it shards states over all ranks that hold the same part of the model, ${replicas} here`;
+  return [{ pointer: '/pinned/shardGroup', detail: `${what}: ${why}; remove it, or name another engine with stack` }];
 }
 
 const HOST_PINS = [
@@ -115,20 +124,20 @@ function hostPins(engine: LayoutEngine, stack: string, pinned: PinnedAxes): read
     if (share === 0) return [];
     const asked = { memory: { offload: [{ what, fraction: share }] } };
     const refusal = refusalOf(engine, 'memory.offload.what', asked);
-    const instead = refusal === undefined ? whyNotInPart(engine, name, pinned) : 'leave it out';
+    const instead = refusal === undefined ? partialOffloadHint(engine, name, pinned) : 'remove it';
     if (instead === undefined) return [];
-    const detail = `${name} ${share} is nothing that ${stack} can be told; ${instead}, or name another engine with stack`;
+    const detail = `${stack} does not support ${name} ${share}; ${instead}, or name another engine with stack`;
     return [{ pointer: `/pinned/${name}`, detail }];
   });
 }
 
-const ALL_OR_NONE = 'pin 1, for it puts all or none there';
+const ALL_OR_NONE = 'pin 1, because it offloads all or nothing';
 
 /**
  * DeepSpeed keeps activations on the host that it recomputes from, and a part of the optimizer from stage 3 on (runtime/zero/offload_config.py). What
  * Megatron-Bridge brings along of Megatron-LM (core_v0.18) has no `--activation-offload-fraction`.
  */
-function whyNotInPart(
+function partialOffloadHint(
   engine: LayoutEngine,
   name: (typeof HOST_PINS)[number][0],
   { offloadOptimizer = 0, offloadActivations = 0, zeroStage, recompute }: PinnedAxes,
@@ -137,9 +146,11 @@ function whyNotInPart(
     return engine === 'megatron-bridge' || OF_DEEPSPEED.has(engine) ? ALL_OR_NONE : undefined;
   if (!OF_DEEPSPEED.has(engine)) return undefined;
   if (name === 'offloadActivations')
-    return recompute === 'full' ? undefined : 'pin recompute full beside it, for it puts there what it recomputes from';
+    return recompute === 'full'
+      ? undefined
+      : 'also pin recompute full, because it offloads only the inputs of recomputed layers';
   const isWhole = offloadOptimizer === 1 || zeroStage === 3;
-  return isWhole ? undefined : 'pin zeroStage 3 beside a part of it, or put all of it there';
+  return isWhole ? undefined : 'pin 1, or also pin zeroStage 3';
 }
 
 const OF_DEEPSPEED: ReadonlySet<LayoutEngine> = new Set(['deepspeed', 'megatron-deepspeed', 'deep-optimizer-states']);

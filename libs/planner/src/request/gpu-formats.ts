@@ -1,11 +1,12 @@
-/** Which formats of matrix products has a GPU, and which one is meant where nobody says? */
+/** Formats of matrix products that GPUs support, and the default format. */
 import type { PlanRequestInput } from '../contract.ts';
 import type { GpuFacts, Precision } from '../facts.ts';
 import { gpuOf, type GpuPreset } from '../presets/gpus.ts';
 
+/** Properties of a GPU that decide its formats. */
 export type GpuFormats = Pick<GpuFacts, 'fp8Tflops' | 'fp4Tflops'> & Pick<GpuPreset, 'lacksBf16'>;
 
-/** fp8 came with Hopper and MI300; formats scaled by block, mxfp8 and nvfp4, with the generation that multiplies four bits. */
+/** Formats that a GPU supports. fp8 needs Hopper or MI300; mxfp8 and nvfp4 need a GPU with 4-bit products. */
 export function formatsOf({ fp8Tflops, fp4Tflops, lacksBf16 }: GpuFormats): readonly Precision[] {
   return [
     'fp32',
@@ -16,7 +17,7 @@ export function formatsOf({ fp8Tflops, fp4Tflops, lacksBf16 }: GpuFormats): read
   ];
 }
 
-/** What a request says, else what every GPU of it has: bf16, or fp16. Throws INVALID_REQUEST for a GPU that does not exist. */
+/** The precision of a request, by default bf16, or fp16 if one of its GPUs has no bf16. Throws INVALID_REQUEST for an unknown GPU. */
 export function precisionOf({ precision, cluster }: Pick<PlanRequestInput, 'precision' | 'cluster'>): Precision {
   const names = [cluster.gpu, ...(cluster.islands ?? []).flatMap(({ gpu }) => gpu ?? [])];
   return precision ?? (names.every((name) => formatsOf(gpuOf(name)).includes('bf16')) ? 'bf16' : 'fp16');

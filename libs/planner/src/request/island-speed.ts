@@ -1,4 +1,4 @@
-/** How fast does a GPU of one type compute the layers of a model, beside a GPU of another type? */
+/** Relative speed of two types of GPU for the layers of a model. */
 import { divisorsOf } from '@coxswain/layout';
 import { constantsOf } from '../calibration/calibration-in-use.ts';
 import type { GpuFacts, RunFacts } from '../facts.ts';

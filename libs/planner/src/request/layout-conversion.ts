@@ -1,7 +1,7 @@
 /**
- * A layout as people write it (ParallelLayout) and as the models read it (CandidateLayout): what of the one the other holds.
+ * Converts between ParallelLayout, which users write, and CandidateLayout, which the models read.
  *
- * Both directions take the model, because a layout that says nothing of experts means another thing for a model that has some.
+ * Both directions need the model, because a layout without `expert` has another meaning for a model with experts.
  */
 import { DomainError, type Violation } from '@coxswain/domain-error';
 import type { ModelShape, OffloadRule, ParallelLayout, RankAxis } from '@coxswain/layout';
@@ -38,7 +38,7 @@ const DISPATCHERS = {
   hybridep: 'hybridep',
   ncclep: 'alltoall',
 } as const;
-/** Algorithms that move what ring, all-gather or all-to-all move; the rest is refused. */
+/** Algorithms with the traffic of a ring, an all-gather or an all-to-all; others are rejected. */
 const CONTEXT_ALGORITHMS = {
   ring: 'ring',
   'ring-self-attention': 'ring',
@@ -49,8 +49,8 @@ const CONTEXT_ALGORITHMS = {
 } as const;
 
 /**
- * The layout that a candidate describes; what the engine does anyway is left out. `microBatchSize` is not part of a layout, and
- * `hostMemoryGibPerGpu` (asked for where something is offloaded) not of a candidate.
+ * The layout of a candidate, without options that equal the engine's defaults. `microBatchSize` is not part of a layout, and
+ * `hostMemoryGibPerGpu` (needed for offloading) is not part of a candidate.
  */
 export function layoutOfCandidate(
   candidate: CandidateLayout,
@@ -150,9 +150,10 @@ function memoryOf(candidate: CandidateLayout, hostMemoryGibPerGpu: number | unde
   };
 }
 
+/** The recomputation options of a layout. */
 export type Recompute = NonNullable<NonNullable<ParallelLayout['memory']>['recompute']>;
 
-/** Of a candidate that computes something again. */
+/** The recomputation options of a candidate that recomputes something. */
 export function recomputeOf(
   candidate: Pick<CandidateLayout, 'recompute' | 'recomputeModules' | 'recomputeLayersPerChunk'>,
 ): Recompute {
@@ -172,9 +173,9 @@ function communicationOf(candidate: CandidateLayout): Pick<ParallelLayout, 'comm
 }
 
 /**
- * What the models read of a layout. What time and memory do not depend on (kernel determinism, checkpoint policy, …) is left out.
+ * The candidate of a layout. Options that time and memory do not depend on (kernel determinism, checkpoint policy, …) are ignored.
  *
- * @throws DomainError INVALID_LAYOUT with one violation per choice that the models do not cover, each with the nearest one they do.
+ * @throws DomainError INVALID_LAYOUT with one violation for each option that the models do not cover, each with the nearest covered one.
  */
 export function candidateOfLayout(layout: ParallelLayout, model: HasExperts, microBatchSize: number): CandidateLayout {
   const uncovered = uncoveredChoices(layout);
@@ -222,7 +223,7 @@ export function candidateOfLayout(layout: ParallelLayout, model: HasExperts, mic
   };
 }
 
-/** Choices of a layout that neither the time nor the memory model knows, with what to write instead. */
+/** Options of a layout without a time or memory model, each with an alternative. */
 function uncoveredChoices(layout: ParallelLayout): readonly Violation[] {
   const { pipeline, sequence, expert } = layout;
   const found: Violation[] = [];
@@ -255,7 +256,11 @@ function uncoveredChoices(layout: ParallelLayout): readonly Violation[] {
   }
   for (const [index, rule] of (layout.memory?.offload ?? []).entries()) {
     if (rule.what !== 'layers') continue;
-    uncovered(`/memory/offload/${index}/what`, 'layers', 'predict it as what: parameters with the share that is away');
+    uncovered(
+      `/memory/offload/${index}/what`,
+      'layers',
+      'predict it as what: parameters with the offloaded share as fraction',
+    );
   }
   const optimizer = layout.states?.optimizer;
   if (optimizer !== undefined && optimizer !== 'adamw') {

@@ -1,8 +1,9 @@
-/** What do the layout rules know of a run? */
+/** Facts of a run for layout rules. */
 import { MAX_PLANNED_GPUS, type LayoutFacts } from '@coxswain/layout';
 import { engineOfStack } from './engine-choices.ts';
 import type { RunBase } from './resolved-request.ts';
 
+/** The facts of a run that layout rules read. */
 export function layoutFactsOf(base: RunBase, microBatchSize: number): LayoutFacts {
   const engine = engineOfStack(base.stack);
   return {

@@ -85,23 +85,18 @@ describe('parsePlanRequest', () => {
   });
 
   it.each<[string, PlanRequestInput, string, string]>([
-    [
-      'neither model nor sizes',
-      written({ model: undefined }),
-      '/model',
-      'exactly one of model and modelShape says what is trained; give one of them',
-    ],
+    ['neither model nor sizes', written({ model: undefined }), '/model', 'give exactly one of model and modelShape'],
     [
       'a deadline without tokens',
       written({ deadlineHours: 10 }),
       '/tokens',
-      'a deadline needs the tokens of the training; give tokens or leave deadlineHours out',
+      'deadlineHours needs the tokens of the training; set tokens, or remove deadlineHours',
     ],
     [
       'fewest GPUs by no deadline',
       written({ objective: 'gpus', tokens: 1e9 }),
       '/deadlineHours',
-      'objective gpus asks for the fewest GPUs that meet a deadline; give tokens and deadlineHours',
+      'objective gpus needs a deadline; set deadlineHours and tokens',
     ],
   ])('refuses %s with what to do instead', (_, input, pointer, detail) => {
     expect(refusalOf(input).violations).toEqual([{ pointer, detail }]);

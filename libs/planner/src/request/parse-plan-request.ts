@@ -1,11 +1,11 @@
-/** Is what somebody asks a request at all? Asked once, at the edge of a program; inside, a `PlanRequest` is valid. */
+/** Validates requests at the edge of a program; inside, a `PlanRequest` is valid. */
 import { DomainError, type Violation } from '@coxswain/domain-error';
 import { PlanRequest, type PlanRequestInput } from '../contract.ts';
 
 /**
- * A request with its defaults filled in.
+ * Validates a request and fills in defaults.
  *
- * @throws DomainError INVALID_REQUEST with one violation per fault. Whether its presets exist is found out when it is resolved.
+ * @throws DomainError INVALID_REQUEST with one violation per error. Presets are looked up later, by `resolveRequest`.
  */
 export function parsePlanRequest(input: PlanRequestInput): PlanRequest {
   const parsed = PlanRequest.safeParse(input);
@@ -14,6 +14,6 @@ export function parsePlanRequest(input: PlanRequestInput): PlanRequest {
     pointer: issue.path.map((part) => `/${String(part)}`).join(''),
     detail: issue.message,
   }));
-  const told = violations.map(({ pointer, detail }) => `${pointer === '' ? 'the request' : pointer}: ${detail}`);
-  throw new DomainError('INVALID_REQUEST', told.join('; '), violations);
+  const messages = violations.map(({ pointer, detail }) => `${pointer === '' ? 'the request' : pointer}: ${detail}`);
+  throw new DomainError('INVALID_REQUEST', messages.join('; '), violations);
 }

@@ -1,27 +1,32 @@
-/** Do a pinned schedule, its chunks and its pipeline go together? */
+/** Rejects pinned schedules, chunks and pipelines that contradict each other. */
 import type { Violation } from '@coxswain/domain-error';
 import type { PinnedAxes, PlanRequest } from '../contract.ts';
 import type { Schedule } from '../facts.ts';
 import { isVShaped } from '../stages.ts';
 
-/** Chunks, and schedules beside the plain one, are a choice about a pipeline that there is. */
+/** Whether pins need a pipeline: several chunks, or a schedule other than 1f1b. */
 export function wantsPipeline({ schedule, chunks = 1 }: PinnedAxes): boolean {
   return chunks > 1 || (schedule !== undefined && schedule !== '1f1b');
 }
 
-/** A schedule has its chunks, and both have a pipeline. */
+/** One violation for each contradiction between pinned schedule, chunks and pipeline. */
 export function pipelinePins({ pinned = {} }: PlanRequest): readonly Violation[] {
   const { schedule, chunks, pipeline } = pinned;
   if (pipeline === 1 && wantsPipeline(pinned)) {
     const what = schedule === undefined || schedule === '1f1b' ? `chunks ${chunks ?? 1}` : `schedule ${schedule}`;
-    return [{ pointer: '/pinned/pipeline', detail: `pipeline 1 has nothing for ${what}; leave one of them out` }];
+    return [
+      {
+        pointer: '/pinned/pipeline',
+        detail: `${what} needs at least 2 pipeline stages, but pipeline is 1; remove one of them`,
+      },
+    ];
   }
   if (schedule === undefined || chunks === undefined || hasChunks(schedule, chunks)) return [];
   const has = schedule === 'interleaved-1f1b' ? 'more than 1' : isVShaped(schedule) ? '2' : '1';
   return [
     {
       pointer: '/pinned/chunks',
-      detail: `schedule ${schedule} has ${has} chunks on a rank and not ${chunks}; leave one of them out`,
+      detail: `schedule ${schedule} needs ${has} chunks per rank, not ${chunks}; remove one of them`,
     },
   ];
 }

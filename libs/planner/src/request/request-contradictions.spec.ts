@@ -15,13 +15,13 @@ describe('a request that contradicts itself', () => {
       'experts pinned on a model without',
       ['llama-3.1-8b', 'h100'],
       { pinned: { expert: 8 } },
-      '/pinned/expert: expert 8 divides experts, and the model has none; leave it out',
+      '/pinned/expert: expert 8 needs a model with experts, but the model has none; remove it',
     ],
     [
       'the tensor ranks of experts pinned on a model without',
       ['llama-3.1-8b', 'h100'],
       { pinned: { expertTensor: 2 } },
-      '/pinned/expertTensor: expertTensor 2 divides experts, and the model has none; leave it out',
+      '/pinned/expertTensor: expertTensor 2 needs a model with experts, but the model has none; remove it',
     ],
     [
       'a number that does not divide the experts',
@@ -33,67 +33,67 @@ describe('a request that contradicts itself', () => {
       'four bits on Hopper',
       ['llama-3.1-8b', 'h100'],
       { precision: 'nvfp4' },
-      '/precision: NVIDIA H100 SXM5 80 GB multiplies no nvfp4; it has fp32, fp16, bf16, fp8',
+      '/precision: NVIDIA H100 SXM5 80 GB does not support nvfp4; use one of fp32, fp16, bf16, fp8',
     ],
     [
       'eight bits on Ampere',
       ['llama-3.1-8b', 'a100'],
       { precision: 'fp8' },
-      '/precision: NVIDIA A100 SXM4 80 GB multiplies no fp8; it has fp32, fp16, bf16',
+      '/precision: NVIDIA A100 SXM4 80 GB does not support fp8; use one of fp32, fp16, bf16',
     ],
     [
       'a format of 16 bits that came with Ampere, on Volta',
       ['llama-3.1-8b', 'v100-32gb'],
       { precision: 'bf16' },
-      '/precision: NVIDIA V100 SXM2 32 GB multiplies no bf16; it has fp32, fp16',
+      '/precision: NVIDIA V100 SXM2 32 GB does not support bf16; use one of fp32, fp16',
     ],
     [
       'a degree that the engine cannot be told',
       ['llama-3.1-8b', 'h100'],
       { stack: 'hugging-face', pinned: { tensor: 2 } },
-      '/pinned/tensor: tensor 2 is nothing that hugging-face can be told; leave it out, or name another engine with stack',
+      '/pinned/tensor: hugging-face does not support tensor 2; remove it, or name another engine with stack',
     ],
     [
       'a schedule that the engine has not',
       ['llama-3.1-8b', 'h100'],
       { stack: 'megatron-lm', pinned: { schedule: 'zbv' } },
-      '/pinned/schedule: engine megatron-lm cannot do pipeline.schedule zbv; use interleaved-1f1b, or engine torchtitan or',
+      '/pinned/schedule: engine megatron-lm does not support pipeline.schedule zbv; use interleaved-1f1b, or engine torchtitan or',
     ],
     [
       'a ZeRO stage that the engine has not',
       ['llama-3.1-8b', 'h100'],
       { stack: 'torchtitan', pinned: { zeroStage: 1 } },
-      '/pinned/zeroStage: engine torchtitan cannot do states.zeroStage 1; use 3, or engine megatron-lm or',
+      '/pinned/zeroStage: engine torchtitan does not support states.zeroStage 1; use 3, or engine megatron-lm or',
     ],
     [
       'a format that the engine has not',
       ['llama-3.1-8b', 'h100'],
       { stack: 'deepspeed', precision: 'fp8' },
-      '/precision: engine deepspeed cannot do kernel.precision fp8; use bf16, or engine megatron-lm or',
+      '/precision: engine deepspeed does not support kernel.precision fp8; use bf16, or engine megatron-lm or',
     ],
     [
       'chunks that the schedule has not',
       ['llama-3.1-8b', 'h100'],
       { pinned: { schedule: 'zbv', chunks: 4 } },
-      '/pinned/chunks: schedule zbv has 2 chunks on a rank and not 4; leave one of them out',
+      '/pinned/chunks: schedule zbv needs 2 chunks per rank, not 4; remove one of them',
     ],
     [
       'one chunk that would be interleaved',
       ['llama-3.1-8b', 'h100'],
       { pinned: { schedule: 'interleaved-1f1b', chunks: 1 } },
-      '/pinned/chunks: schedule interleaved-1f1b has more than 1 chunks on a rank and not 1; leave one of them out',
+      '/pinned/chunks: schedule interleaved-1f1b needs more than 1 chunks per rank, not 1; remove one of them',
     ],
     [
       'a schedule without a pipeline',
       ['llama-3.1-8b', 'h100'],
       { pinned: { schedule: 'zbv', pipeline: 1 } },
-      '/pinned/pipeline: pipeline 1 has nothing for schedule zbv; leave one of them out',
+      '/pinned/pipeline: schedule zbv needs at least 2 pipeline stages, but pipeline is 1; remove one of them',
     ],
     [
       'chunks without a pipeline',
       ['llama-3.1-8b', 'h100'],
       { pinned: { chunks: 2, pipeline: 1 } },
-      '/pinned/pipeline: pipeline 1 has nothing for chunks 2; leave one of them out',
+      '/pinned/pipeline: chunks 2 needs at least 2 pipeline stages, but pipeline is 1; remove one of them',
     ],
   ])('is refused with %s', (_, on, change, message) => {
     expect(() => resolve(on, change)).toThrow(message);
@@ -127,6 +127,6 @@ describe('a request that contradicts itself', () => {
   });
 
   it('is told that nobody said a format, and what was taken', () => {
-    expect(assumptionsOf(resolve(['llama-3.1-8b', 't4'], {}))).toContain('fp16, as t4-16gb multiplies no bf16');
+    expect(assumptionsOf(resolve(['llama-3.1-8b', 't4'], {}))).toContain('fp16, because t4-16gb does not support bf16');
   });
 });

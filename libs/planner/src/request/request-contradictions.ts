@@ -1,4 +1,4 @@
-/** Which words of a request contradict its model or its GPUs? They are refused rather than passed over. */
+/** Rejects options of a request that contradict its model, engine or GPUs. */
 import type { Violation } from '@coxswain/domain-error';
 import type { ModelShape } from '@coxswain/layout';
 import type { PlanRequest } from '../contract.ts';
@@ -11,10 +11,11 @@ type NamedGpu = GpuFormats & { readonly title: string };
 interface AskedOf {
   readonly model: ModelShape;
   readonly gpu: NamedGpu;
-  /** Of each island. */
+  /** The GPU of each island. */
   readonly islandGpus: readonly NamedGpu[];
 }
 
+/** One violation for each contradiction. */
 export function contradictionsOf(request: PlanRequest, asked: AskedOf): readonly Violation[] {
   return [
     ...expertPins(request, asked.model),
@@ -33,7 +34,7 @@ function expertPins({ pinned }: PlanRequest, model: ModelShape): readonly Violat
     if (degree === undefined) return [];
     const pointer = `/pinned/${name}`;
     if (model.experts === undefined && degree > 1)
-      return [{ pointer, detail: `${name} ${degree} divides experts, and the model has none; leave it out` }];
+      return [{ pointer, detail: `${name} ${degree} needs a model with experts, but the model has none; remove it` }];
     const count = model.experts?.count ?? 1;
     if (name === 'expert' && count % degree !== 0)
       return [
@@ -58,7 +59,7 @@ function missingFormat(precision: PlanRequest['precision'], gpus: readonly Named
   return [
     {
       pointer: '/precision',
-      detail: `${gpu.title} multiplies no ${precision}; it has ${formatsOf(gpu).join(', ')}`,
+      detail: `${gpu.title} does not support ${precision}; use one of ${formatsOf(gpu).join(', ')}`,
     },
   ];
 }

@@ -1,4 +1,4 @@
-/** What does a request mean? Its presets are looked up once, and everything that answers it reads what was found. */
+/** Resolves a request: looks up its presets once for all later steps. */
 import { DomainError } from '@coxswain/domain-error';
 import type { ModelShape } from '@coxswain/layout';
 import { BITS_PER_BYTE } from '@coxswain/units';
@@ -12,36 +12,38 @@ import { speedByTensorOf } from './island-speed.ts';
 import { precisionOf } from './gpu-formats.ts';
 import { contradictionsOf } from './request-contradictions.ts';
 
+/** A request with its presets. */
 export interface ResolvedRequest {
-  /** What was asked. */
+  /** The request, with a normalised stack name. */
   readonly request: PlanRequest;
   readonly gpu: GpuPreset;
-  /** Of each island that was asked for. */
+  /** The GPU of each island of the request. */
   readonly islandGpus: readonly IslandGpu[];
   /** The run on all GPUs of the cluster. */
   readonly run: RunBase;
-  /** What the caller allows and the engine can be told. */
+  /** What the caller allows and the engine can be messages. */
   readonly allow: AllowedChoices;
 }
 
-/** What an island's own GPUs are, and how fast beside those of the cluster; absent: as fast. */
+/** The GPU type of an island and its speed relative to the GPU of the cluster. Absent speed: equal. */
 interface IslandGpu {
   readonly gpu: GpuPreset;
   readonly speedByTensor?: Readonly<Record<number, number>> | undefined;
 }
 
-/** Everything about a run but its layout. */
+/** A run without its layout. */
 export type RunBase = Omit<RunFacts, 'candidate'>;
 
-/** Stands for any engine where a request names none. */
+/** The stack of a request that names none. */
 export const UNNAMED_STACK = 'unnamed';
 
 /**
- * @throws DomainError INVALID_REQUEST for a preset that does not exist, with the nearest names, and for words that contradict the model or the
- * GPUs, with one violation each.
+ * Looks up the presets of a request and checks it for contradictions.
+ *
+ * @throws DomainError INVALID_REQUEST for an unknown preset, with the nearest names, and for each option that contradicts the model, the engine or the GPUs.
  */
 export function resolveRequest(asked: PlanRequest): ResolvedRequest {
-  const request = withStackAsNamed(asked);
+  const request = normalizeStack(asked);
   const { cluster } = request;
   const gpu = namedOf(GPU_PRESETS, cluster.gpu, 'GPU', '/cluster/gpu');
   const model = modelShapeOf(request);
@@ -50,8 +52,8 @@ export function resolveRequest(asked: PlanRequest): ResolvedRequest {
   );
   const contradictions = contradictionsOf(request, { model, gpu, islandGpus: presets });
   if (contradictions.length > 0) {
-    const told = contradictions.map(({ pointer, detail }) => `${pointer}: ${detail}`);
-    throw new DomainError('INVALID_REQUEST', told.join('; '), contradictions);
+    const messages = contradictions.map(({ pointer, detail }) => `${pointer}: ${detail}`);
+    throw new DomainError('INVALID_REQUEST', messages.join('; '), contradictions);
   }
   const run: RunBase = {
     model,
@@ -70,14 +72,14 @@ export function resolveRequest(asked: PlanRequest): ResolvedRequest {
   return { request, gpu, islandGpus, run: withSpeeds, allow };
 }
 
-/** `TorchTitan` and `Megatron_LM core_v0.15` as engines and releases are named. */
-function withStackAsNamed(request: PlanRequest): PlanRequest {
+/** Normalises names such as `TorchTitan` and `Megatron_LM core_v0.15`. */
+function normalizeStack(request: PlanRequest): PlanRequest {
   if (request.stack === undefined) return request;
   const stack = request.stack.trim().toLowerCase();
   return { ...request, stack: stack.replace(/^\S+/, (engine) => engine.replaceAll('_', '-')) };
 }
 
-/** The same run on another number of GPUs: of several islands the first that hold so many. */
+/** The run on another number of GPUs, which the first islands provide. */
 export function runOnGpus(resolved: ResolvedRequest, gpus: number): RunBase {
   const { request, run } = resolved;
   return gpus === run.cluster.gpus ? run : { ...run, cluster: clusterOf(request.cluster, resolved, gpus) };
@@ -88,12 +90,12 @@ function modelShapeOf(request: PlanRequest): ModelShape {
   return modelOf(request.model ?? '').model;
 }
 
-/** FlashAttention 2 runs on tensor cores of Ampere and later, and on AMD's matrix cores; Turing and what was before compute attention in parts. */
+/** FlashAttention 2 runs on tensor cores of Ampere and later, and on AMD's matrix cores; on Turing and older GPUs attention is computed without it. */
 function hasFlashAttention({ silicon }: GpuPreset): boolean {
   return !['gp100', 'gv100', 'tu104'].includes(silicon);
 }
 
-/** NVLink that ends at the board of a node ends at a smaller part of it too; that of a rack does not. */
+/** The size of an NVLink domain. A domain inside a node shrinks with the requested GPUs per node; a domain of a rack does not. */
 function usualDomainOf(
   { gpusPerNode, scaleUpDomainGpus }: Pick<GpuPreset, 'gpusPerNode' | 'scaleUpDomainGpus'>,
   wantedPerNode: number,
@@ -107,7 +109,7 @@ function usedIslands({ islands = [], stagesInOneIsland }: PlanCluster, gpus: num
   return stagesInOneIsland === true ? islands : islandsWithin(islands, gpus);
 }
 
-/** What an island says of its network. */
+/** The network options of an island. */
 function stated(island: PlanIsland | undefined): Pick<PlanIsland, 'scaleOutGbPerS' | 'nicKind'> {
   const { scaleOutGbPerS, nicKind } = island ?? {};
   return { ...(scaleOutGbPerS === undefined ? {} : { scaleOutGbPerS }), ...(nicKind === undefined ? {} : { nicKind }) };
@@ -153,15 +155,15 @@ function clusterOf(
   };
 }
 
-/** @throws DomainError INVALID_REQUEST where it was measured for a planner with other constants. */
+/** @throws DomainError INVALID_REQUEST if the profile was measured for a planner with other constants. */
 function knownProfile(profile: ClusterProfile): ClusterProfile {
   const [unknown] = unknownConstantsOf(profile);
   if (unknown === undefined) return profile;
-  const detail = `"${unknown}" of profile "${profile.name}" is no constant of this planner: measure the cluster again with coxswain calibrate`;
+  const detail = `profile "${profile.name}" has a factor for "${unknown}", which is not a constant of this planner; measure the cluster again with coxswain calibrate`;
   throw new DomainError('INVALID_REQUEST', detail, [{ pointer: '/cluster/profile/factors', detail }]);
 }
 
-/** The first islands that hold `gpus` GPUs; the last of them may be used in part. */
+/** The first islands that together have `gpus` GPUs; the last may be used partly. */
 function islandsWithin<Island extends { readonly gpus: number }>(islands: readonly Island[], gpus: number): Island[] {
   const used: Island[] = [];
   let left = gpus;
@@ -173,7 +175,7 @@ function islandsWithin<Island extends { readonly gpus: number }>(islands: readon
   return used;
 }
 
-/** Optimizer steps that a training over `tokens` tokens takes. */
+/** Number of optimizer steps of a training with `tokens` tokens. */
 export function stepsOf(request: Pick<PlanRequest, 'globalBatchSize' | 'sequenceLength'>, tokens: number): number {
   return tokens / (request.globalBatchSize * request.sequenceLength);
 }

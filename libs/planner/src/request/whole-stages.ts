@@ -1,4 +1,4 @@
-/** Does each stage of a pipeline find an island that holds it whole? */
+/** Checks that each pipeline stage fits into one island. */
 import type { LayoutViolation } from '@coxswain/layout';
 import type { CandidateLayout, ClusterFacts } from '../facts.ts';
 import { groupsOf } from '../time/groups.ts';
@@ -6,7 +6,7 @@ import { wholeStagesOfIslands } from '../time/islands.ts';
 
 const RULE = 'stage-in-one-island';
 
-/** Undefined where every stage does, or none has to. */
+/** The violation if a stage must be in one island and is not; else undefined. */
 export function brokenStageOf(cluster: ClusterFacts, candidate: CandidateLayout): LayoutViolation | undefined {
   const { islands = [], stagesInOneIsland, gpus } = cluster;
   if (stagesInOneIsland !== true || islands.length === 0) return undefined;
@@ -17,7 +17,7 @@ export function brokenStageOf(cluster: ClusterFacts, candidate: CandidateLayout)
       rule: RULE,
       severity: 'error',
       field: 'rankOrder',
-      message: `stages have to lie in one island each, and ranks in the order ${candidate.rankOrder ?? ''} spread them; put the pipeline last`,
+      message: `stagesInOneIsland needs the pipeline last in rankOrder, but it is ${candidate.rankOrder ?? ''}; put the pipeline last`,
     };
   }
   const whole = wholeStagesOfIslands(cluster, candidate);
@@ -29,7 +29,7 @@ export function brokenStageOf(cluster: ClusterFacts, candidate: CandidateLayout)
     severity: 'error',
     field: 'pipelineParallelDegree',
     message:
-      `islands of ${rooms} GPUs hold ${held} whole stages of ${stage} GPUs, and the pipeline has ${pipeline}; ` +
-      'take a pipelineParallelDegree whose stages fit, or let more than pipelines cross islands',
+      `islands of ${rooms} GPUs hold ${held} whole stages of ${stage} GPUs, but the pipeline has ${pipeline}; ` +
+      'use a pipelineParallelDegree whose stages fit, or leave stagesInOneIsland out',
   };
 }

@@ -1,4 +1,4 @@
-/** How many activations does a rank hold at its worst moment? The fast path of the memory model: nothing is simulated. */
+/** Peak number of activations of a rank, computed without a simulation. */
 import { activationLimit, interleavedWarmUp } from './pass-order.ts';
 import { assertScheduleShape, type ScheduleShape } from './schedule-input.ts';
 
@@ -8,7 +8,7 @@ import { assertScheduleShape, type ScheduleShape } from './schedule-input.ts';
  * weight passes fill earlier.
  *
  * 1F1B: pipeline - rank; interleaved on rank 0: chunks * pipeline * (1 + (pipeline - 1) / (pipeline * chunks)) (Narayanan et al., SC'21,
- * 2.2); the others see `activationLimit`.
+ * 2.2); other schedules: see `activationLimit`.
  */
 export function peakInFlight(shape: ScheduleShape, rank: number): number {
   assertScheduleShape(shape);

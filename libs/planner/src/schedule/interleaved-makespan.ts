@@ -1,4 +1,4 @@
-/** How long does interleaved 1F1B take, in which every rank holds several chunks of the model? */
+/** Makespan of interleaved 1F1B, with several chunks per rank. */
 import { forEachInterleaved, interleavedWarmUp } from './pass-order.ts';
 import { addToAll, copyStretch, latest, RepeatingWaves, stretchRepeats } from './repeating-waves.ts';
 import type { ScheduleInput } from './schedule-input.ts';

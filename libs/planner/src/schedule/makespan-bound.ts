@@ -1,4 +1,4 @@
-/** How long does a pipeline take at least? For searches that drop a layout before its schedule is simulated. */
+/** Lower bounds of makespans, for searches that prune layouts before their schedule is simulated. */
 import { isVShaped } from '../stages.ts';
 import {
   activationLimit,
@@ -10,7 +10,7 @@ import {
   microBatchOfCode,
   passCodes,
   PAIRED_FORWARD,
-  weightsWait,
+  hasDeferredWeightPasses,
 } from './pass-order.ts';
 import type { ScheduleInput, ScheduleShape } from './schedule-input.ts';
 
@@ -32,7 +32,7 @@ export function makespanLowerBound(input: ScheduleInput): number {
   return fused || pipeline === 1 ? boundS : Math.max(boundS, firstRankBoundS(input, folded));
 }
 
-/** The passes of single ranks by shape, for `waitingMakespanBound`. Owned by the caller. */
+/** Cache of {@link waitingMakespanBound}: passes of single ranks by shape. Owned by the caller. */
 export type OrdersOfRanks = Map<string, OrderOfRank>;
 
 interface OrderOfRank {
@@ -70,7 +70,7 @@ function boundOfRank(input: ScheduleInput, rank: number, orders: OrdersOfRanks):
   const [ofFirstS, ofSecondS] = [backwardWeightS[first] as number, backwardWeightS[second] as number];
   const leastWeightS = Math.min(ofFirstS, ofSecondS);
   const mostWeightS = Math.max(ofFirstS, ofSecondS);
-  const fills = weightsWait(input);
+  const fills = hasDeferredWeightPasses(input);
   let nowS = 0;
   /** Seconds of all that may have run by now, weight passes that wait for a place included. */
   let ranS = 0;

@@ -1,4 +1,4 @@
-/** How long does a pipeline take over its micro-batches? The fast path of the time model: no timeline is built. */
+/** Makespan of a pipeline over its micro-batches, without a timeline. */
 import { interleavedMakespan } from './interleaved-makespan.ts';
 import { accumulationMakespan, gpipeMakespan, oneForwardOneBackwardMakespan } from './one-chunk-makespan.ts';
 import { rankOrdersOf } from './rank-orders.ts';
@@ -11,9 +11,9 @@ import { newScheduleScratch, type ScheduleScratch } from './schedule-scratch.ts'
  * has finished this one (post-validation, 2401.10241, section 4); ranks that step the optimizer together would add the staggered start of
  * zero-bubble schedules.
  *
- * Pass one `scratch` to many calls: it holds the buffers and the orders of the schedules met. Who does not want to know what takes longer than `mostS` gets
- * something between that and the makespan, sooner.
- * @throws DomainError INVALID_REQUEST where the shape is impossible or an array too short.
+ * Pass one `scratch` to many calls: it holds the buffers and the orders of the schedules met. If the makespan
+ * exceeds `mostS`, the result may be any value between `mostS` and the makespan, which is faster.
+ * @throws DomainError INVALID_REQUEST if the shape is impossible or an array is too short.
  */
 export function makespanOf(
   input: ScheduleInput,

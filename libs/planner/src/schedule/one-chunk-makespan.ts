@@ -1,4 +1,4 @@
-/** How long do schedules take in which a rank holds one stage and runs its backward pass in one go: accumulation, GPipe, 1F1B? */
+/** Makespans of schedules with one stage per rank and a fused backward pass: accumulation, GPipe, 1F1B. */
 import { addToAll, latest, RepeatingWaves } from './repeating-waves.ts';
 import type { ScheduleInput } from './schedule-input.ts';
 import { numbersOf, type ScheduleScratch } from './schedule-scratch.ts';

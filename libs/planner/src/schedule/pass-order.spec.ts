@@ -7,7 +7,7 @@ import {
   FORWARD,
   PAIRED_FORWARD,
   passOrder,
-  weightsWait,
+  hasDeferredWeightPasses,
   type Pass,
 } from './pass-order.ts';
 import type { ScheduleShape } from './schedule-input.ts';
@@ -66,7 +66,7 @@ describe.each(SCHEDULES.map((schedule) => [schedule]))('the order of passes of %
     everyRank(schedule, (order, shape) => {
       const inputs = order.filter(({ kind }) => kind === BACKWARD_INPUT).map(named);
       const weights = order.filter(({ kind }) => kind === BACKWARD_WEIGHT).map(named);
-      expect(weights).toEqual(weightsWait(shape) ? [] : inputs.slice(0, weights.length));
+      expect(weights).toEqual(hasDeferredWeightPasses(shape) ? [] : inputs.slice(0, weights.length));
     });
   });
 

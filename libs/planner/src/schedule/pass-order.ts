@@ -1,12 +1,13 @@
-/** In which order does a rank run its passes? One list per rank, independent of how long the passes take. */
+/** The order of passes of each rank, which does not depend on their times. */
 import { stageOfRank, type ScheduleShape } from './schedule-input.ts';
 
+/** A forward pass. */
 export const FORWARD = 0;
-/** Gradient of the activations alone; the rank owes a weight pass. */
+/** Gradient of the activations; a weight pass must follow later. */
 export const BACKWARD_INPUT = 1;
-/** Both gradients in one go. */
+/** Both gradients in one pass. */
 export const BACKWARD = 2;
-/** Gradient of the weights, behind its {@link BACKWARD_INPUT}. */
+/** Gradient of the weights, after its {@link BACKWARD_INPUT}. */
 export const BACKWARD_WEIGHT = 3;
 /** A forward whose kernels are interleaved with those of the backward that follows it in the list: both end together. */
 export const PAIRED_FORWARD = 4;
@@ -19,8 +20,8 @@ export interface Pass {
 }
 
 /**
- * Passes of one rank as whole numbers, which a search makes millions of: kind in the lowest bits, then chunk of the rank, then micro-batch. Numbers of 32
- * bits hold 2^29 pairs of chunk and micro-batch, more passes than there is memory for.
+ * Passes of one rank as integers, because a search makes millions: kind in the lowest bits, then chunk, then micro-batch. 32 bits hold 2^29 pairs of chunk
+ * and micro-batch.
  */
 export type PassCodes = readonly number[];
 
@@ -31,22 +32,24 @@ function codeOf(kind: number, chunk: number, microBatch: number, chunks: number)
   return ((microBatch * chunks + chunk) << KIND_BITS) | kind;
 }
 
+/** The kind of a pass. */
 export function kindOfCode(code: number): number {
   return code & KIND_MASK;
 }
 
-/** Schedules that are run pass by pass have one chunk or two, and a division takes longer than everything else about a pass. */
+/** The chunk of a pass. Only one or two chunks occur, so no division is needed. */
 export function chunkOfCode(code: number, chunks: number): number {
   const pair = code >>> KIND_BITS;
   return chunks <= 2 ? pair & (chunks - 1) : pair % chunks;
 }
 
+/** The micro-batch of a pass. */
 export function microBatchOfCode(code: number, chunks: number): number {
   const pair = code >>> KIND_BITS;
   return chunks <= 2 ? pair >>> (chunks - 1) : (pair / chunks) | 0;
 }
 
-/** The passes of `passCodes` one by one. */
+/** The passes of {@link passCodes} as objects. */
 export function passOrder(shape: ScheduleShape, rank: number): Pass[] {
   return passCodes(shape, rank).map((code) => ({
     kind: kindOfCode(code),
@@ -56,7 +59,7 @@ export function passOrder(shape: ScheduleShape, rank: number): Pass[] {
 }
 
 /**
- * The passes of one rank, without the weight passes of schedules that place them when there is time (see `weightsWait`), and without the last
+ * The passes of one rank, without the weight passes of schedules that place them when there is time (see `hasDeferredWeightPasses`), and without the last
  * weight passes of ZB-H1 and DualPipeV, which follow when all else is done.
  * Shorter than a schedule's warm-up, the micro-batches that do not exist are left out: an order without some micro-batches stays sound.
  */
@@ -86,13 +89,13 @@ export function passCodes(shape: ScheduleShape, rank: number): PassCodes {
   }
 }
 
-/** Whether weight passes run when the rank would idle, or when it holds too much, instead of at a fixed place. */
-export function weightsWait({ schedule, pipeline }: ScheduleShape): boolean {
+/** Whether weight passes run when the rank is idle or holds too many activations, instead of at a fixed position. */
+export function hasDeferredWeightPasses({ schedule, pipeline }: ScheduleShape): boolean {
   return pipeline > 1 && (schedule === 'zb-2p' || schedule === 'zbv' || schedule === 'v-half');
 }
 
 /**
- * Activations of one (stage, micro-batch) that a rank may hold before it owes weight passes too long. In activations of the whole rank:
+ * Number of activations of one (stage, micro-batch) that a rank may hold before it must run weight passes. In activations of the whole rank:
  * ZB-H1 `pipeline`, ZB-2p `2 * pipeline`, ZB-V `pipeline` (2401.10241), V-Half about a half and V-Min about a third of `pipeline`
  * (2405.15362), rounded up to what their building blocks hold.
  */
@@ -113,10 +116,10 @@ export function activationLimit({ schedule, pipeline }: ScheduleShape): number {
 }
 
 /**
- * Whether that limit counts what an input pass frees. ZB-2p and ZB-V are generated from measured memory; the others have handcrafted
+ * Whether the limit counts what an input pass frees. ZB-2p and ZB-V are generated from measured memory; the others have handcrafted
  * orders that hold an activation until its weight pass.
  */
-export function limitKnowsWeightShare({ schedule }: ScheduleShape): boolean {
+export function limitCountsWeightShare({ schedule }: ScheduleShape): boolean {
   return schedule === 'zb-2p' || schedule === 'zbv';
 }
 

@@ -1,17 +1,17 @@
-/** The passes of all ranks of a schedule, ready to be timed: rank by rank, each with its place in the pipeline. */
+/** The passes of all ranks of a schedule, prepared for simulation. */
 import { rankOfStage } from '../stages.ts';
 import {
   activationLimit,
   chunkOfCode,
   kindOfCode,
-  limitKnowsWeightShare,
+  limitCountsWeightShare,
   microBatchOfCode,
   passCodes,
-  weightsWait,
+  hasDeferredWeightPasses,
 } from './pass-order.ts';
 import { stageOfRank, type ScheduleShape } from './schedule-input.ts';
 
-/** Depends on the shape alone, so the orders of one shape serve every layout of it. */
+/** The passes of all ranks, rank by rank. They depend only on the shape, so all layouts with one shape share them. */
 export interface RankOrders {
   readonly kinds: Uint8Array;
   readonly stages: Int32Array;
@@ -25,11 +25,11 @@ export interface RankOrders {
   readonly steadyTo: Int32Array;
   /** 1 where stage k and k + 1 stand on different ranks, 0 where a message between them takes no time. */
   readonly crossesRanks: Float64Array;
-  readonly weightsWait: boolean;
+  readonly hasDeferredWeightPasses: boolean;
   /** Activations a rank may hold before it runs weight passes first. */
   readonly activationLimit: number;
   /** Whether the limit counts what an input pass frees. */
-  readonly limitKnowsWeightShare: boolean;
+  readonly limitCountsWeightShare: boolean;
 }
 
 /** Orders by shape. Owned by the caller: nothing is kept between calls that do not share it. */
@@ -42,10 +42,12 @@ export interface OrderCache {
 /** About 40 MB; a search meets a few hundred shapes of a few thousand passes. */
 const CACHED_PASSES = 4_000_000;
 
+/** An empty cache. */
 export function newOrderCache(): OrderCache {
   return { known: new Map(), passes: 0 };
 }
 
+/** The passes of a shape, from the cache if possible. */
 export function rankOrdersOf(shape: ScheduleShape, cache: OrderCache): RankOrders {
   const { schedule, pipeline, chunks, microBatches } = shape;
   const key = `${schedule} ${pipeline} ${chunks} ${microBatches}`;
@@ -93,9 +95,9 @@ function newRankOrders(shape: ScheduleShape): RankOrders {
     crossesRanks: Float64Array.from({ length: pipeline * chunks }, (_, stage) =>
       rankOfStage(shape, stage) === rankOfStage(shape, stage + 1) ? 0 : 1,
     ),
-    weightsWait: weightsWait(shape),
+    hasDeferredWeightPasses: hasDeferredWeightPasses(shape),
     activationLimit: activationLimit(shape),
-    limitKnowsWeightShare: limitKnowsWeightShare(shape),
+    limitCountsWeightShare: limitCountsWeightShare(shape),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Have the ranks fallen into a rhythm? Ranks that advance in waves form a max-plus linear system: adding a constant to all clocks adds it
+ * Detects that waves of passes repeat. Ranks that advance in waves form a max-plus linear system: adding a constant to all clocks adds it
  * to everything that follows. So once all clocks stand as they stood some waves ago, a constant later, those waves repeat for as long as
  * every rank goes on alternating, and whole periods can be skipped.
  *
@@ -72,10 +72,12 @@ export function copyStretch(timesS: Float64Array, { from, length }: Stretch, lag
   for (let i = from + length - 1; i >= from; i--) timesS[i + lag] = (timesS[i] as number) + shiftS;
 }
 
+/** Adds `shiftS` to all times. */
 export function addToAll(timesS: Float64Array, shiftS: number): void {
   for (let i = 0; i < timesS.length; i++) timesS[i] = (timesS[i] as number) + shiftS;
 }
 
+/** The latest of the times. */
 export function latest(timesS: Float64Array): number {
   let latestS = 0;
   for (let i = 0; i < timesS.length; i++) latestS = Math.max(latestS, timesS[i] as number);

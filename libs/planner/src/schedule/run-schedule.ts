@@ -1,7 +1,7 @@
-/** When does every pass of a schedule start and end? A pass starts when its rank is free and its message has come. */
+/** Simulates when every pass of a schedule starts and ends. A pass starts when its rank is free and its message has arrived. */
 import { BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD, PAIRED_FORWARD } from './pass-order.ts';
 import type { RankOrders } from './rank-orders.ts';
-import { ScheduleRhythm, type RunClocks } from './schedule-rhythm.ts';
+import { SchedulePeriods, type RunClocks } from './schedule-periods.ts';
 import { stageOfRank, type ScheduleInput } from './schedule-input.ts';
 
 /** A pass that ran. `kind` is one of pass-order.ts; `cell` is `stage * microBatches + microBatch`. */
@@ -20,6 +20,7 @@ export interface RunBuffers {
   cells: Int32Array;
 }
 
+/** Empty buffers. */
 export function newRunBuffers(): RunBuffers {
   return { times: new Float64Array(0), cells: new Int32Array(0) };
 }
@@ -36,15 +37,16 @@ const LEAST_PER_RANK = 4;
 /** Of a message that has not come. */
 const NOT_YET = -1;
 
+/** Options of {@link runSchedule}. */
 export interface RunOptions {
-  /** Is told of every pass, in the order of its rank. */
+  /** Called for every pass, in the order of its rank. */
   readonly listener?: (run: PassRun) => void;
-  /** Seconds from which on nobody wants to know how long it takes. */
+  /** Limit in seconds: the simulation stops once the makespan is known to exceed it. */
   readonly mostS?: number;
 }
 
 /**
- * Makespan in seconds, see `makespanOf`; where it is longer than `mostS`, something between that and the makespan.
+ * Simulates a schedule and returns its makespan in seconds. If it exceeds `mostS`, the result is any value between `mostS` and the makespan.
  *
  * Weight passes that wait for a place run where their rank would idle, where a forward would exceed the plan's limit of activations,
  * and at the end. That choice depends on the times, so a schedule with such passes may get longer by a little when a pass gets shorter.
@@ -94,7 +96,7 @@ class ScheduleRun implements RunClocks {
     this.orders = orders;
     this.listener = options.listener;
     this.mostS = (options.mostS ?? Infinity) * (1 + ROUNDING);
-    this.weightShare = orders.limitKnowsWeightShare ? (input.weightShare ?? 1) : 1;
+    this.weightShare = orders.limitCountsWeightShare ? (input.weightShare ?? 1) : 1;
     this.startedAtS = times(0, pipeline).fill(NOT_YET);
     this.freeAtS = times(pipeline, pipeline).fill(0);
     this.held = times(2 * pipeline, pipeline).fill(0);
@@ -134,7 +136,7 @@ class ScheduleRun implements RunClocks {
     const { pipeline, schedule } = this.input;
     const last = pipeline - 1;
     const { beginnings } = this.orders;
-    const rhythm = this.mayFallIntoRhythm() ? new ScheduleRhythm(this.input, this.orders, this) : undefined;
+    const rhythm = this.canSkipPeriods() ? new SchedulePeriods(this.input, this.orders, this) : undefined;
     let left = beginnings[pipeline] as number;
     while (left > 0) {
       const before = left;
@@ -149,8 +151,8 @@ class ScheduleRun implements RunClocks {
     return undefined;
   }
 
-  /** Who wants to hear of every pass hears of every one. */
-  private mayFallIntoRhythm(): boolean {
+  /** Whether whole periods may be skipped: not if a listener needs every pass. */
+  private canSkipPeriods(): boolean {
     const { pipeline, microBatches } = this.input;
     return this.listener === undefined && pipeline > 1 && microBatches >= LEAST_PER_RANK * pipeline;
   }
@@ -158,7 +160,7 @@ class ScheduleRun implements RunClocks {
   /** Runs the passes of each of so many ranks up to the first that has to wait, and returns how many passes that were. */
   private runRanks(first: number, ranks: number, step: number): number {
     const { microBatches, forwardS, backwardInputS, backwardWeightS, forwardHopS, backwardHopS } = this.input;
-    const { kinds, stages, cells, crossesRanks, weightsWait, beginnings } = this.orders;
+    const { kinds, stages, cells, crossesRanks, hasDeferredWeightPasses, beginnings } = this.orders;
     const { startedAtS, freeAtS, mayIdleS, held, inputAtS, gradientAtS, next, owed, firstOwed, lastOwed } = this;
     const { weightShare } = this;
     const listened = this.listener !== undefined;
@@ -197,7 +199,7 @@ class ScheduleRun implements RunClocks {
           if (gradientS < 0) break;
           startS = Math.max(startS, gradientS);
         }
-        if (weightsWait) {
+        if (hasDeferredWeightPasses) {
           while (oldest < newest) {
             const at = owed[oldest] as number;
             const weightS = backwardWeightS[stages[at] as number] as number;

@@ -1,9 +1,9 @@
-/** What a pipeline schedule is simulated from: its shape and the times of its passes. */
+/** Inputs of a schedule simulation: its shape and the times of its passes. */
 import { DomainError } from '@coxswain/domain-error';
 import type { Schedule } from '../facts.ts';
 import { isVShaped } from '../stages.ts';
 
-/** Which schedule runs on how many ranks. */
+/** A schedule with its numbers of ranks, chunks and micro-batches. */
 export interface ScheduleShape {
   readonly schedule: Schedule;
   /** Ranks of the pipeline. */
@@ -41,7 +41,7 @@ export function stageOfRank({ schedule, pipeline }: ScheduleShape, rank: number,
   return chunk * pipeline + (isVShaped(schedule) && chunk % 2 === 1 ? pipeline - 1 - rank : rank);
 }
 
-/** @throws DomainError INVALID_REQUEST where no schedule has this shape. Without a pipeline every shape is plain accumulation. */
+/** @throws DomainError INVALID_REQUEST if no schedule has this shape. Without a pipeline every shape is gradient accumulation. */
 export function assertScheduleShape(shape: ScheduleShape): void {
   const { schedule, pipeline, chunks, microBatches } = shape;
   assertCount('pipeline', pipeline);
@@ -54,7 +54,7 @@ export function assertScheduleShape(shape: ScheduleShape): void {
   refuse('chunks', `schedule ${schedule} runs with chunks ${needed} per rank, got ${chunks}: ${instead}`);
 }
 
-/** @throws DomainError INVALID_REQUEST where the shape is impossible or an array of times is too short for it. */
+/** @throws DomainError INVALID_REQUEST if the shape is impossible or an array of times is too short. */
 export function assertScheduleInput(input: ScheduleInput): void {
   assertScheduleShape(input);
   const stages = input.pipeline * input.chunks;

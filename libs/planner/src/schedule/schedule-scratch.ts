@@ -1,4 +1,4 @@
-/** What many simulations share so that none of them allocates: owned by the caller, not by the module. */
+/** Buffers that simulations share to avoid allocation; owned by the caller. */
 import { newOrderCache, type OrderCache } from './rank-orders.ts';
 import { newRunBuffers, type RunBuffers } from './run-schedule.ts';
 
@@ -10,6 +10,7 @@ export interface ScheduleScratch {
   chunks: Int16Array;
 }
 
+/** Empty buffers and caches for schedule simulations. */
 export function newScheduleScratch(): ScheduleScratch {
   return { cache: newOrderCache(), run: newRunBuffers(), numbers: new Float64Array(0), chunks: new Int16Array(0) };
 }

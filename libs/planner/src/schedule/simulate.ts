@@ -1,9 +1,10 @@
-/** What does a schedule do, rank by rank? The full simulation behind reports and drawings; `makespanOf` is the fast path. */
+/** Full simulation of a schedule, for reports and drawings; `makespanOf` is faster. */
 import { BACKWARD, BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD } from './pass-order.ts';
 import { newOrderCache, rankOrdersOf, type OrderCache } from './rank-orders.ts';
 import { newRunBuffers, runSchedule, type PassRun } from './run-schedule.ts';
 import { assertScheduleInput, assertScheduleShape, type ScheduleInput, type ScheduleShape } from './schedule-input.ts';
 
+/** Kind of a pass. */
 export type PassKind = 'forward' | 'backward' | 'backward-input' | 'backward-weight';
 
 const KIND_NAMES: Readonly<Record<number, PassKind>> = {
@@ -21,12 +22,14 @@ export interface ScheduledPass {
   readonly microBatch: number;
 }
 
+/** A pass with its start and end in seconds. */
 export interface TimedPass extends ScheduledPass {
   readonly rank: number;
   readonly startS: number;
   readonly endS: number;
 }
 
+/** The result of a full simulation. */
 export interface ScheduleRun {
   /** See `makespanOf`. */
   readonly makespanS: number;
@@ -41,8 +44,10 @@ export interface ScheduleRun {
 }
 
 /**
+ * Simulates a schedule.
+ *
  * @param activationBytes bytes that one micro-batch leaves on each virtual stage between forward and backward
- * @throws DomainError INVALID_REQUEST where the shape is impossible or an array too short
+ * @throws DomainError INVALID_REQUEST if the shape is impossible or an array is too short
  */
 export function simulateSchedule(
   input: ScheduleInput,

@@ -1,19 +1,20 @@
-/** How are layers distributed over the stages of one layout so that the slowest stage is fastest? */
+/** Distributes layers over the stages of a layout so that the slowest stage is as fast as possible. */
 import type { CandidateLayout, RunFacts, StagePart } from '../facts.ts';
 import { balancedLayerCounts } from '../space/stage-partitions.ts';
 import { isVShaped, rankOfStage } from '../stages.ts';
-import { islandsOfRanks, relativeSpeedsOf, seenFrom } from '../time/islands.ts';
+import { islandsOfRanks, relativeSpeedsOf, pricedIsland } from '../time/islands.ts';
 import { dataTrafficS, parametersPerLayer, type RankParameters } from '../time/states.ts';
 import type { LayoutCosts, WholeModel } from './layout-costs.ts';
-import { remembered } from './memo.ts';
+import { getOrCompute } from './get-or-compute.ts';
 import { microBatchesOf, runFactsOf, type SearchedRun } from './searched-run.ts';
 
+/** Balanced stages of layouts; equal answers are the same object. */
 export class BalancedStages {
   readonly #run: SearchedRun;
   readonly #costs: LayoutCosts;
-  /** By what the layers cost. */
+  /** Stages by costs of the layers. */
   readonly #balanced = new WeakMap<WholeModel, Map<string, readonly StagePart[]>>();
-  /** One list per layer counts, because the models keep what they know of a list. */
+  /** One list for each layer counts, because models cache results by list. */
   readonly #stages = new Map<string, readonly StagePart[]>();
 
   constructor(run: SearchedRun, costs: LayoutCosts) {
@@ -21,10 +22,10 @@ export class BalancedStages {
     this.#costs = costs;
   }
 
-  /** `whole` is what the model costs with this candidate, for those who know it already. */
+  /** The stages of a candidate. `whole` is the cost of the model, if the caller has it already. */
   of(candidate: CandidateLayout, whole = this.#costs.wholeModel(candidate)): readonly StagePart[] {
     const { pipeline, chunks, schedule, rankOrder } = candidate;
-    // Only where ranks differ does it matter which of them holds a stage.
+    // The rank of a stage matters only if ranks differ in speed.
     const stages = pipeline * chunks;
     const key =
       this.#run.base.cluster.islands === undefined
@@ -33,7 +34,7 @@ export class BalancedStages {
     const before = this.#balanced.get(whole);
     const ofWhole = before ?? new Map<string, readonly StagePart[]>();
     if (before === undefined) this.#balanced.set(whole, ofWhole);
-    return remembered(ofWhole, key, () => {
+    return getOrCompute(ofWhole, key, () => {
       const { perKindS, embeddingS, endS } = whole;
       const layersS = this.#run.parameters.kindOfLayer.map((kind) => perKindS[kind] ?? 0);
       const ofRanks = this.#speedsOfRanks(candidate, whole);
@@ -46,8 +47,8 @@ export class BalancedStages {
   }
 
   /**
-   * Layers that a rank gets done in the time in which a rank of the cluster's GPU with the fastest network does one. A layer also has gradients to move once
-   * a step, which takes longer where the network of an island is slower; ZeRO stage 1 stands for all others.
+   * Speed of each rank in layers, relative to a rank with the cluster's GPU and the fastest network. It includes the gradient traffic of a layer, which
+   * takes longer in an island with a slower network; ZeRO stage 1 stands for all stages.
    */
   #speedsOfRanks(candidate: CandidateLayout, { totalS, forwardS, backwardS }: WholeModel): readonly number[] {
     const run = runFactsOf(this.#run, { ...candidate, zeroStage: 1, zeroImplementation: 'distopt' });
@@ -58,7 +59,7 @@ export class BalancedStages {
     const held = heldByMeanRank(this.#run, run);
     const windows = { forwardS: forwardS / pipeline, backwardS: backwardS / pipeline };
     const trafficS = islandsOfRanks(run).map((islands) =>
-      dataTrafficS(seenFrom(run, islands), held, windows, this.#run.constants),
+      dataTrafficS(pricedIsland(run, islands), held, windows, this.#run.constants),
     );
     const leastS = Math.min(...trafficS);
     const perMicroBatch = pipeline / layers / microBatchesOf(this.#run, candidate);
@@ -70,7 +71,7 @@ export class BalancedStages {
   }
 
   #stagesOf(counts: readonly number[]): readonly StagePart[] {
-    return remembered(this.#stages, counts.join(), () => {
+    return getOrCompute(this.#stages, counts.join(), () => {
       const last = counts.length - 1;
       return counts.map((layers, stage) => ({
         layers,

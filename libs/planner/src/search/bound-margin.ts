@@ -1,5 +1,5 @@
 /**
- * How far below what it bounds does a bound stay? Sums in another order differ in their last digits, and a bound above its own layout by those would drop a layout
- * that the warm start found in favour of itself. As a factor.
+ * Factor on lower bounds against rounding errors. Sums in another order differ in their last digits, and a bound above the value of its own layout would prune
+ * that layout.
  */
-export const SURELY = 1 - 1e-9;
+export const BOUND_MARGIN = 1 - 1e-9;

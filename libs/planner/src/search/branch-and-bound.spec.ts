@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { OBJECTIVES, type PinnedAxes } from '../contract.ts';
 import type { CandidateLayout } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
-import { enumerateLayouts, stirredModels } from '../testing/search-models.ts';
+import { enumerateLayouts, randomizedModels } from '../testing/search-models.ts';
 import { stagePartsOf } from '../stages.ts';
 import { BestLayouts, ParetoFront, type MeasuredLayout } from './kept-layouts.ts';
 import { searchLayouts, type LayoutSearch } from './branch-and-bound.ts';
@@ -72,7 +72,7 @@ function answerOf(
   asked: Omit<Parameters<typeof check>[0], 'from'>,
   wanted?: LayoutSearch['wanted'],
 ) {
-  const models = stirredModels(space, asked.seed);
+  const models = randomizedModels(space, asked.seed);
   const best = new BestLayouts(asked.objective, asked.top);
   const front = new ParetoFront();
   const stats = newStats();

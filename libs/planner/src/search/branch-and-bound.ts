@@ -1,5 +1,5 @@
 /**
- * Which layouts of the space are best, and which rules out the rest?
+ * Finds the best layouts of the space by branch and bound, and counts what excludes the others.
  *
  * Branch and bound over the levels of `search-space.ts`: dense mesh, experts, passes, pipeline, states. A branch is pruned when a rule forbids it,
  * when the least memory that it can take does not fit, or when lower bounds of its time, memory and complexity show that nothing in it can enter the
@@ -25,19 +25,21 @@ import { meshComplexity } from './complexity.ts';
 import { ParetoFront, type BestLayouts, type MeasuredLayout } from './kept-layouts.ts';
 import type { Bounds, LayoutModels, PassModels, PipelineModels, Refusal } from './layout-models.ts';
 import { orderOf } from './layout-order.ts';
-import { LeastFirst } from './least-first.ts';
+import { StableMinHeap } from './stable-min-heap.ts';
 import { LegalityCache } from './legality-cache.ts';
 import type { SimplestLayouts } from './simplest-layouts.ts';
-import { countRuledOut, newStats, tooLarge, tooSlow, type SearchStats } from './search-stats.ts';
+import { countRuledOut, newStats, formatTooLarge, formatTooSlow, type SearchStats } from './search-stats.ts';
 import { Subspaces, type PipelinePlace, type Subspace, type WeighedGroup } from './subspaces.ts';
 import { warmStartSpaceOf } from './warm-start.ts';
 
+/** Limits that every answer keeps. */
 export interface SearchLimits {
-  /** Most bytes of a GPU that a layout may take. */
+  /** Largest memory of a GPU that a layout may use, in bytes. */
   readonly peakBytes: number;
   readonly stepTimeS: number;
 }
 
+/** The input of a search on one number of GPUs, and where it puts its results. */
 export interface LayoutSearch {
   readonly space: SpaceFacts;
   readonly models: LayoutModels;
@@ -46,16 +48,16 @@ export interface LayoutSearch {
   readonly front: ParetoFront;
   readonly simplest: SimplestLayouts;
   readonly stats: SearchStats;
-  /** What comes first when meshes are tried: the smallest, or else the fastest. */
+  /** Whether meshes with the least memory are tried first, instead of the fastest. */
   readonly smallestFirst: boolean;
-  /** Only the `best` ones, which spares the search what matters for front and simplest alone; those and the `simplest`; or only whether there is `any`. Absent: all. */
+  /** Which results are needed: only `best`, which is faster; `best` and `simplest`; or whether there is `any` layout. Absent: all. */
   readonly wanted?: 'best' | 'simplest' | 'any' | undefined;
 }
 
-/** What was found already, which excludes branches that cannot reach it. */
+/** Results so far, which prune branches that cannot improve them. */
 type Incumbents = Pick<LayoutSearch, 'best' | 'front' | 'simplest'>;
 
-/** Tries every layout of one number of GPUs; offers what it finds to `best`, `front` and `simplest`. */
+/** Searches all layouts on one number of GPUs; adds results to `best`, `front` and `simplest`. */
 export function searchLayouts(search: LayoutSearch): void {
   new BranchAndBound(search, warmStart(search)).run();
 }
@@ -66,7 +68,7 @@ function warmStart(search: LayoutSearch): Incumbents {
     front: new ParetoFront(),
     simplest: search.simplest.emptyCopy(),
   };
-  // The first layout ends the search; looking for one among the usual ones before would not.
+  // The first layout ends this search, so a warm start does not help.
   if (search.wanted === 'any') return incumbents;
   const space = warmStartSpaceOf(search.space);
   const narrowed = { ...search, ...incumbents, space, stats: newStats(), smallestFirst: false };
@@ -74,13 +76,13 @@ function warmStart(search: LayoutSearch): Incumbents {
   return incumbents;
 }
 
-/** A dense mesh whose experts are not distributed. */
+/** A dense mesh whose expert degrees are not decided. */
 interface DenseBranch {
   readonly mesh: DenseMesh;
   readonly subspace: Subspace;
   readonly index: number;
   readonly bounds: readonly Bounds[];
-  /** Points that every layout of the branch has at least. */
+  /** Least complexity of the layouts of the branch. */
   readonly complexity: number;
 }
 
@@ -98,14 +100,14 @@ interface PassBranch {
   readonly mesh: Mesh;
   readonly place: MeshPlace;
   readonly candidate: CandidateLayout;
-  /** Of mesh and passes. */
+  /** Complexity of mesh and passes. */
   readonly complexity: number;
   readonly group: WeighedGroup;
   readonly subspace: Subspace;
   readonly passes: PassModels;
 }
 
-/** What every layout of a branch has at least. */
+/** Lower bounds of a branch, complexity included. */
 type WeighedBounds = Bounds & { readonly complexity: number };
 
 interface MeshPlace {
@@ -115,13 +117,13 @@ interface MeshPlace {
 
 class BranchAndBound {
   readonly #search: LayoutSearch;
-  /** Of the warm start. */
+  /** Results of the warm start. */
   readonly #incumbents: Incumbents;
   readonly #gpus: number;
   readonly #deciding: Deciding;
   readonly #legality: LegalityCache<Subspace>;
   readonly #subspaces: Subspaces;
-  readonly #branches = new LeastFirst<DenseBranch | MeshBranch>();
+  readonly #branches = new StableMinHeap<DenseBranch | MeshBranch>();
 
   constructor(search: LayoutSearch, incumbents: Incumbents) {
     const { space, models } = search;
@@ -166,7 +168,7 @@ class BranchAndBound {
     return meshComplexity(mesh, this.#search.space.cluster);
   }
 
-  /** Puts a branch of `size` layouts in the queue, if anything in it can be of use. */
+  /** Queues a branch of `size` layouts unless it is pruned. */
   #add(branch: DenseBranch | MeshBranch, size: number): void {
     if (this.#pruneAll(branch, size)) return;
     const least = this.#leastOf(branch.bounds);
@@ -308,7 +310,7 @@ class BranchAndBound {
     simplest.offer(layout, complexity);
   }
 
-  /** Counts `size` layouts as out of question if every one of these bounds shows it, and says so. */
+  /** Prunes and counts `size` layouts if each of these bounds allows it; returns whether it did. */
   #pruneAll({ bounds, complexity }: Pick<DenseBranch, 'bounds' | 'complexity'>, size: number): boolean {
     const { limits } = this.#search;
     const possible = bounds.filter(
@@ -320,15 +322,15 @@ class BranchAndBound {
     return this.#prune({ ...(bounds.find(({ bytes }) => bytes <= limits.peakBytes) ?? first), complexity }, size);
   }
 
-  /** Counts `size` layouts as out of question if these bounds show it, and says so. */
+  /** Prunes and counts `size` layouts if these bounds allow it; returns whether it did. */
   #prune({ timeS, bytes, complexity }: WeighedBounds, size: number): boolean {
     const { limits, stats } = this.#search;
     if (bytes > limits.peakBytes) {
-      countRuledOut(stats, 'memory', size, () => tooLarge(bytes, limits.peakBytes));
+      countRuledOut(stats, 'memory', size, () => formatTooLarge(bytes, limits.peakBytes));
       return true;
     }
     if (timeS > limits.stepTimeS) {
-      countRuledOut(stats, 'deadline', size, () => tooSlow(timeS, limits.stepTimeS));
+      countRuledOut(stats, 'deadline', size, () => formatTooSlow(timeS, limits.stepTimeS));
       return true;
     }
     if (!this.#excludes({ timeS, bytes, complexity })) return false;

@@ -1,8 +1,8 @@
 /**
- * How far is a layout from the plainest one? Decides between layouts whose predicted times are too close to tell apart.
+ * Complexity of layouts in points. It decides between layouts whose predicted times differ by less than the prediction error.
  *
- * Points are counted for what a person must understand, an engine must do right and a later reader must be told: an option counts more the fewer
- * run it. Data parallelism with one micro-batch after the other counts nothing. The order of the points matters, not their size.
+ * Options have points for what users must understand and engines must do correctly; rarely used options have more. Plain data parallelism has 0. Only the order
+ * of the points matters.
  */
 import type { CandidateLayout, ClusterFacts, Schedule } from '../facts.ts';
 import { RANK_ORDERS } from '../facts.ts';
@@ -46,7 +46,7 @@ const RECOMPUTE_POINTS: Readonly<Record<StateChoice['recompute'], number>> = {
   half: 2,
 };
 
-/** Of degrees and rank order. The rest of a layout adds to it, and experts that are distributed add to what they have whole. */
+/** Points of degrees and rank order. Distributed experts have additional points. */
 export function meshComplexity(
   { tensor, context, pipeline, expert, expertTensor, rankOrder }: MeshDegrees,
   { gpusPerNode, scaleUpDomainGpus }: Pick<ClusterFacts, 'gpusPerNode' | 'scaleUpDomainGpus'>,
@@ -67,7 +67,7 @@ function expertPoints(domains: number): number {
   return domains <= MANY_DOMAINS ? EXPERTS_OVER_DOMAINS : EXPERTS_OVER_MANY_DOMAINS;
 }
 
-/** `replicas` are the ranks that hold the same dense weights; `plainStages` the ZeRO stages that the engine has always done. */
+/** Points of states. `replicas`: ranks with the same dense weights; `plainStages`: ZeRO stages that are standard for the engine. */
 export function statesComplexity(
   states: StateChoice,
   { replicas, plainStages }: { readonly replicas: number; readonly plainStages: readonly number[] },
@@ -82,11 +82,12 @@ export function statesComplexity(
   );
 }
 
-/** Of a pipeline; without one there is nothing to schedule. */
+/** Points of a schedule; 0 without a pipeline. */
 export function scheduleComplexity({ schedule }: Pick<PipelineChoice, 'schedule'>, pipeline: number): number {
   return pipeline === 1 ? 0 : SCHEDULE_POINTS[schedule];
 }
 
+/** Points of a partition of layers; 0 without a pipeline. */
 export function partitionComplexity({ partition }: Pick<PipelineChoice, 'partition'>, pipeline: number): number {
   return pipeline === 1 || partition === 'even' ? 0 : UNEVEN_STAGES;
 }

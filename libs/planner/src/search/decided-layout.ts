@@ -1,4 +1,4 @@
-/** Choices of the search put together: which layout do they mean? */
+/** Makes layouts of the choices at each level of the search. */
 import type { CandidateLayout } from '../facts.ts';
 import {
   candidateOfMesh,
@@ -13,19 +13,19 @@ import { isOfSomeLayers, recomputedLayersOf } from '../recomputation-policies.ts
 import type { StagePartitions } from '../space/stage-partitions.ts';
 import type { LayoutModels } from './layout-models.ts';
 
-/** Spelled out, since an object that is put together of two others takes engines of JavaScript ten times as long. */
+/** The mesh with undivided experts. Fields are listed one by one, because object spread is ten times slower here. */
 export function withoutExperts(mesh: DenseMesh): Mesh {
   return { ...mesh, expert: 1, expertTensor: 1 };
 }
 
-/** What layouts of a space are decided by. */
+/** Inputs of {@link decidedCandidate}. */
 export interface Deciding {
   readonly space: SpaceFacts;
   readonly models: Pick<LayoutModels, 'balancedStages'>;
   readonly partitions: StagePartitions;
 }
 
-/** The whole layout, or undefined where it repeats one that the space lists before it. */
+/** The layout of decided choices; undefined if it equals an earlier layout of the space. */
 export function decidedCandidate(
   { space, models, partitions }: Deciding,
   leaf: { readonly candidate: CandidateLayout; readonly choice: StateChoice; readonly pipeline: PipelineChoice },
@@ -41,7 +41,7 @@ export function decidedCandidate(
   return { ...scheduled, vocabulary: partition.vocabulary, stages: partition.stages };
 }
 
-/** A mesh with one even stage per rank. */
+/** The layout of a mesh with one even stage per rank and default states. */
 export function plainCandidateOf(mesh: Mesh, partitions: StagePartitions): CandidateLayout {
   const candidate = candidateOfMesh(mesh);
   const partition = partitions.of(mesh.pipeline, { chunks: 1, partition: 'even' }, () => []);
@@ -49,7 +49,7 @@ export function plainCandidateOf(mesh: Mesh, partitions: StagePartitions): Candi
   return { ...candidate, vocabulary: partition.vocabulary, stages: partition.stages };
 }
 
-/** Chooses the legal algorithm with the fastest attention; of equal ones the first, and the first also where none is legal. */
+/** Returns a function that chooses the legal algorithm with the fastest attention; the first on ties and if none is legal. */
 export function fastestAlgorithm(
   models: Pick<LayoutModels, 'attentionS'>,
   legality: { degreeRefusal(mesh: DenseMesh): unknown },

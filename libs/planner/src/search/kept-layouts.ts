@@ -1,8 +1,8 @@
-/** Which layouts are worth keeping: the best few by the objective, and the Pareto front of time and memory. */
+/** Collections of results: the best layouts by objective, and the Pareto front of time and memory. */
 import type { CandidateLayout } from '../facts.ts';
 import type { Objective } from '../contract.ts';
 
-/** A layout whose time and memory are known. `order` numbers layouts as the space lists them, and settles what is otherwise equal. */
+/** A layout with its time and memory. `order` is its position in the space and breaks ties. */
 export interface MeasuredLayout {
   readonly candidate: CandidateLayout;
   readonly gpus: number;
@@ -11,7 +11,7 @@ export interface MeasuredLayout {
   readonly order: number;
 }
 
-/** What an objective ranks by, most important first; of cost the price of a GPU is a common factor. */
+/** The sort keys of an objective, most important first. For cost the price of a GPU is a common factor and is left out. */
 export function rankingOf(objective: Objective, layout: Omit<MeasuredLayout, 'candidate'>): readonly number[] {
   const { gpus, stepTimeS, peakBytes, order } = layout;
   switch (objective) {
@@ -51,7 +51,7 @@ function isBefore(left: readonly number[], right: readonly number[]): boolean {
   return false;
 }
 
-/** The best `size` layouts of those offered. */
+/** Keeps the best `size` of the offered layouts. */
 export class BestLayouts {
   readonly #objective: Objective;
   readonly #size: number;
@@ -62,12 +62,12 @@ export class BestLayouts {
     this.#size = size;
   }
 
-  /** For as many layouts by the same objective. */
+  /** An empty collection with the same objective and size. */
   emptyCopy(): BestLayouts {
     return new BestLayouts(this.#objective, this.#size);
   }
 
-  /** Whether a layout that takes at least this much cannot be among the best any more. */
+  /** Whether a layout with at least these costs cannot be among the best. */
   excludes(timeBoundS: number, bytesBound: number, gpus: number): boolean {
     const last = this.#kept.length < this.#size ? undefined : this.#kept.at(-1);
     if (last === undefined) return false;
@@ -90,16 +90,16 @@ export class BestLayouts {
   }
 }
 
-/** Layouts on the front may take up to this many times the step time of the fastest one on as many GPUs. */
+/** Largest step time of layouts on the front, relative to the fastest on the same number of GPUs. */
 export const FRONT_SLOWDOWN = 1.25;
 
-/** Layouts of one GPU count of which no other is at least as fast and as small; of two equal ones the first of the space. */
+/** Pareto front of time and memory on one number of GPUs; ties keep the first layout of the space. */
 export class ParetoFront {
   /** Ascending in time, so descending in memory. */
   #front: MeasuredLayout[] = [];
   #fastestS = Infinity;
 
-  /** Whether no layout that takes at least this much can be on the front. */
+  /** Whether a layout with at least these costs cannot be on the front. */
   excludes(timeBoundS: number, bytesBound: number): boolean {
     if (timeBoundS > FRONT_SLOWDOWN * this.#fastestS) return true;
     const rival = this.#smallestWithin(timeBoundS);

@@ -1,10 +1,10 @@
-/** What does one micro-batch cost on the whole model? Costs of blocks depend on few choices of a layout, so they are kept per these choices. */
+/** Costs of one micro-batch on the whole model, cached by the few choices that they depend on. */
 import { divisorsOf } from '@coxswain/layout';
 import type { CandidateLayout } from '../facts.ts';
 import type { BlockCost } from '../time/block-cost.ts';
 import { groupsOf } from '../time/groups.ts';
 import { attentionCostOf, blockCostsOf, type BlockCosts } from '../time/stage-cost.ts';
-import { remembered } from './memo.ts';
+import { getOrCompute } from './get-or-compute.ts';
 import { runFactsOf, type SearchedRun } from './searched-run.ts';
 
 /** Seconds of one micro-batch over the whole model on one rank, all passes. */
@@ -13,7 +13,7 @@ export interface WholeModel {
   /** By layer kind. */
   readonly perKindS: readonly number[];
   readonly embeddingS: number;
-  /** Loss and multi-token prediction: what the last stage does whatever its layers. */
+  /** Loss and multi-token prediction, which are on the last stage. */
   readonly endS: number;
   readonly shortestLayerS: number;
   readonly forwardS: number;
@@ -23,10 +23,12 @@ export interface WholeModel {
   readonly totalS: number;
 }
 
-/** Seconds of one micro-batch over the whole model: all passes, and those that it cannot return without. */
+/** Seconds of one micro-batch over the whole model: all passes, and the round trip. */
 export type BusySeconds = Pick<WholeModel, 'totalS' | 'roundTripS' | 'endS' | 'shortestLayerS'>;
+/** {@link BusySeconds} by direction. */
 export type PassSeconds = BusySeconds & Pick<WholeModel, 'forwardS' | 'backwardS'>;
 
+/** Cached costs of layouts. */
 export class LayoutCosts {
   readonly #run: SearchedRun;
   readonly #whole = new Map<string, WholeModel>();
@@ -38,10 +40,10 @@ export class LayoutCosts {
   }
 
   wholeModel(candidate: CandidateLayout): WholeModel {
-    return remembered(this.#whole, costKeyOf(candidate), () => {
+    return getOrCompute(this.#whole, costKeyOf(candidate), () => {
       const keys = blockKeysOf(candidate);
       const costs = blockCostsOf(runFactsOf(this.#run, candidate), this.#run.constants, (block, compute) =>
-        remembered(this.#blocks, keys[block], compute),
+        getOrCompute(this.#blocks, keys[block], compute),
       );
       return wholeModelOf(this.#run, costs);
     });
@@ -49,15 +51,15 @@ export class LayoutCosts {
 
   /** Seconds of one layer's attention, all passes. */
   attentionS(candidate: CandidateLayout): number {
-    const attention = remembered(this.#blocks, attentionKeyOf(candidate), () =>
+    const attention = getOrCompute(this.#blocks, attentionKeyOf(candidate), () =>
       attentionCostOf(runFactsOf(this.#run, candidate), this.#run.constants),
     );
     return blockS(attention);
   }
 
-  /** The whole model with experts distributed in whichever way costs least, and leaves most to hide transfers behind. */
+  /** A lower bound over all expert degrees: least cost, and longest passes to overlap transfers with. */
   withCheapestExperts(mesh: CandidateLayout): PassSeconds {
-    return remembered(this.#cheapest, costKeyOf(mesh), () => {
+    return getOrCompute(this.#cheapest, costKeyOf(mesh), () => {
       const count = this.#run.base.model.experts?.count ?? 1;
       const cheapest = {
         forwardS: 0,
@@ -83,7 +85,7 @@ export class LayoutCosts {
   }
 }
 
-/** What the costs of all blocks together depend on. */
+/** Cache key of the costs of all blocks. */
 export function costKeyOf(candidate: CandidateLayout): string {
   const { tensor, context, expert, expertTensor, microBatchSize } = candidate;
   const mesh = `${tensor}/${context}/${expert}/${expertTensor}/${microBatchSize}`;

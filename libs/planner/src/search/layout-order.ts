@@ -1,6 +1,6 @@
-/** Which of two layouts does the space list first? Settles what is otherwise equal, so that a search answers as plain enumeration does. */
+/** Order of layouts in the space. It breaks ties, so that a search has the result of plain enumeration. */
 
-/** Places of a layout in the lists of the space, level by level. */
+/** Indices of a layout in the lists of the space, by level. */
 export interface LayoutPlace {
   readonly dense: number;
   readonly expert: number;
@@ -15,7 +15,7 @@ const PIPELINES = 512;
 /** What is left of the whole numbers that a double holds exactly. */
 const DENSE_MESHES = Math.floor(Number.MAX_SAFE_INTEGER / (EXPERTS * STATES * PIPELINES));
 
-/** One number that orders layouts as their places do, compared from the first level to the last. Throws rather than order wrongly. */
+/** A number that orders layouts by their indices, first level first. Throws if an index is too large. */
 export function orderOf({ dense, expert, state, pipeline }: LayoutPlace): number {
   if (!(dense < DENSE_MESHES && expert < EXPERTS && state < STATES && pipeline < PIPELINES)) {
     throw new Error(`layout ${dense}/${expert}/${state}/${pipeline} is beyond the places that can be numbered`);

@@ -1,7 +1,7 @@
 /**
- * Does a rule forbid this part of a layout? Each question is put to the rules once per answer that they could tell apart.
+ * Caches which parts of layouts break a rule.
  *
- * Rules read a layout in groups of choices, so a refusal is kept under the group alone: a dense mesh through its degrees, and through one at a time
+ * Rules read a layout in groups of choices, so a violation is cached by the group: a dense mesh through its degrees, and through one at a time
  * of micro-batch, context algorithm, and experts with rank order; on a legal mesh, rules of degrees read a schedule through the pipeline's size
  * and its micro-batches, other rules through the pipeline alone; and states through whether there is a pipeline, and what is sharded over
  * how many. A rule that reads other choices together needs a key here: `run-models.spec.ts` compares the search with judging every whole layout.
@@ -18,17 +18,18 @@ import {
 } from '../space/search-space.ts';
 import { decidedCandidate, plainCandidateOf, withoutExperts, type Deciding } from './decided-layout.ts';
 import type { LayoutModels, Refusal } from './layout-models.ts';
-import { remembered } from './memo.ts';
+import { getOrCompute } from './get-or-compute.ts';
 
-/** Refusals by number; null: legal, undefined: nobody asked yet. */
+/** Violations by index; null: legal, undefined: not checked yet. */
 type RefusalSlots = (Refusal | null | undefined)[];
 
-/** A choice with its number in the list of the space. */
+/** A choice with its index in the list of the space. */
 export interface Numbered<Choice> {
   readonly choice: Choice;
   readonly index: number;
 }
 
+/** Cached violations of meshes, states and pipelines. */
 export class LegalityCache<States extends object> {
   readonly #deciding: Deciding;
   readonly #models: LayoutModels;
@@ -52,7 +53,7 @@ export class LegalityCache<States extends object> {
   degreeRefusal(mesh: DenseMesh): Refusal | undefined {
     if (this.#degreesOf === undefined || !sharesDegrees(mesh, this.#degreesOf)) this.#degrees.clear();
     this.#degreesOf = mesh;
-    const refusal = remembered(this.#degrees, mesh.contextAlgorithm, () => {
+    const refusal = getOrCompute(this.#degrees, mesh.contextAlgorithm, () => {
       const plain: Mesh = { ...withoutExperts(mesh), rankOrder: 'tp-cp-dp-pp' };
       return this.#models.degreeRefusalOf(this.#plainCandidate(plain)) ?? null;
     });
@@ -100,7 +101,7 @@ export class LegalityCache<States extends object> {
       const sharded = shardGroup === replicas ? 'all' : `${shardGroup} of ${replicas}`;
       const offloaded = `${offloadOptimizer}/${offloadActivations}`;
       const ranks = `${shape}/${replicas > 1}/${mesh.pipeline > 1}`;
-      const refusal = remembered(
+      const refusal = getOrCompute(
         this.#alikeStates,
         `${zeroStage}/${sharded}/${recompute}/${offloaded}/${ranks}`,
         () =>
@@ -110,7 +111,7 @@ export class LegalityCache<States extends object> {
     });
   }
 
-  /** The one that is asked for; else one that no rule refuses by itself: of a softmax that a ring does not serve, the other. */
+  /** The pinned algorithm, else one that the softmax of the model supports. */
   #anyAlgorithm(): DenseMesh['contextAlgorithm'] {
     const { contextAlgorithm } = this.#deciding.space.pinned;
     if (contextAlgorithm !== undefined) return contextAlgorithm;
@@ -118,7 +119,9 @@ export class LegalityCache<States extends object> {
   }
 
   #meshRefusal(key: string, mesh: Mesh): Refusal | undefined {
-    return remembered(this.#meshes, key, () => this.#models.refusalOf(this.#plainCandidate(mesh)) ?? null) ?? undefined;
+    return (
+      getOrCompute(this.#meshes, key, () => this.#models.refusalOf(this.#plainCandidate(mesh)) ?? null) ?? undefined
+    );
   }
 
   #plainCandidate(mesh: Mesh): CandidateLayout {
@@ -151,7 +154,7 @@ function gridKeyOf({ tensor, context, pipeline, data }: DenseMesh): string {
 }
 
 function slotsOf<Key>(all: Map<Key, RefusalSlots>, key: Key): RefusalSlots {
-  return remembered(all, key, () => []);
+  return getOrCompute(all, key, () => []);
 }
 
 function refusalIn(slots: RefusalSlots, index: number, refusalOf: () => Refusal | undefined): Refusal | undefined {

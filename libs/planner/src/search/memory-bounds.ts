@@ -1,5 +1,5 @@
 /**
- * How much memory does every layout of a branch take at least?
+ * Lower bounds of the memory of all layouts of a branch.
  *
  * 1. A mean rank: the rank that holds most holds at least an equal share of the layers, with one micro-batch in flight. States are as small as the
  *    branch allows.
@@ -15,8 +15,8 @@ import type { CandidateLayout } from '../facts.ts';
 import type { MemoryFacts } from '../memory/memory-facts.ts';
 import { microBatchesInFlight, type RankLoad } from '../memory/pipeline-load.ts';
 import { rankMemoryOf, type RankContents, type RankMemory } from '../memory/rank-memory.ts';
-import { SURELY } from './bound-margin.ts';
-import { remembered } from './memo.ts';
+import { BOUND_MARGIN } from './bound-margin.ts';
+import { getOrCompute } from './get-or-compute.ts';
 import { microBatchesOf, type SearchedRun } from './searched-run.ts';
 
 /** Activations that all layers keep of one micro-batch, and the least ratio of a layer's states to them. */
@@ -30,6 +30,7 @@ interface RanksInFlight {
   readonly ranks: number;
 }
 
+/** Computes the bounds above. */
 export class MemoryBounds {
   readonly #run: SearchedRun;
   /** By schedule, chunks, and micro-batches with stages. */
@@ -50,14 +51,14 @@ export class MemoryBounds {
       inFlight: fully ? none : layers,
       inFlightFully: fully ? layers : none,
     });
-    return SURELY * (statesOf(part) + (states.offloadActivations > 0 ? 0 : part.activations));
+    return BOUND_MARGIN * (statesOf(part) + (states.offloadActivations > 0 ? 0 : part.activations));
   }
 
   /** Bound 2. */
   lossBytes(memory: MemoryFacts): number {
     const none = this.#run.layersOfKind.map(() => 0);
     const load = { ...EMPTY_LOAD, layers: none, inFlight: none, inFlightFully: none, loss: true };
-    return SURELY * rankMemoryOf(memory, load).vocabulary;
+    return BOUND_MARGIN * rankMemoryOf(memory, load).vocabulary;
   }
 
   /** Bound 3. */
@@ -65,10 +66,10 @@ export class MemoryBounds {
     if (candidate.pipeline === 1 || kept === 0) return 0;
     let places = 0;
     for (const { inFlight, ranks } of this.#inFlight(candidate)) places += ranks / (ratio + inFlight);
-    return (SURELY * kept) / places;
+    return (BOUND_MARGIN * kept) / places;
   }
 
-  /** What bound 3 reads of the layers. */
+  /** The inputs of bound 3. */
   layerBytes(candidate: CandidateLayout, memory: MemoryFacts): LayerBytes {
     const { layersOfKind } = this.#run;
     const perKind = candidate.recompute === 'full' ? memory.perKindFully : memory.perKind;
@@ -97,14 +98,14 @@ export class MemoryBounds {
     const { pipeline, schedule, chunks } = candidate;
     const microBatches = microBatchesOf(this.#run, candidate);
     const counted = schedule === 'gpipe' ? microBatches : Math.min(microBatches, 3 * pipeline * chunks);
-    const ofSchedule = remembered(
+    const ofSchedule = getOrCompute(
       this.#inFlights,
       schedule,
       () => new Map<number, Map<number, readonly RanksInFlight[]>>(),
     );
-    const ofChunks = remembered(ofSchedule, chunks, () => new Map<number, readonly RanksInFlight[]>());
+    const ofChunks = getOrCompute(ofSchedule, chunks, () => new Map<number, readonly RanksInFlight[]>());
     // One number for both, since a key of text took longer than the bound.
-    return remembered(ofChunks, counted * (MAX_PLANNED_GPUS + 1) + pipeline, () => {
+    return getOrCompute(ofChunks, counted * (MAX_PLANNED_GPUS + 1) + pipeline, () => {
       const fewest = Array.from({ length: pipeline }, (_, rank) =>
         Math.min(
           ...Array.from({ length: chunks }, (__, chunk) => microBatchesInFlight(candidate, rank, chunk, microBatches)),
@@ -131,7 +132,7 @@ export function leastBytesOf(facts: MemoryFacts, ranks: readonly FilledRank[]): 
     const part = rankMemoryOf(facts, load, contents);
     least = Math.max(least, statesOf(part) + part.activations + part.vocabulary);
   }
-  return SURELY * least;
+  return BOUND_MARGIN * least;
 }
 
 function statesOf(part: RankMemory): number {

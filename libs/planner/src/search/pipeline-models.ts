@@ -1,4 +1,4 @@
-/** What does one pipeline take, with any of the states of its group? The last level of the search: bounds of one layout, then its prediction. */
+/** The last level of the search: bounds of one pipeline with any states of its group, then the prediction of each layout. */
 import type { CandidateLayout } from '../facts.ts';
 import type { MemoryFacts } from '../memory/memory-facts.ts';
 import { hostCapacityBytesOf } from '../memory/memory-verdict.ts';
@@ -18,13 +18,13 @@ import {
 import { isVShaped } from '../stages.ts';
 import type { BlockCosts } from '../time/stage-cost.ts';
 import { stateSecondsOf, stepSecondsOf, type StateSeconds } from '../time/step-time.ts';
-import { SURELY } from './bound-margin.ts';
+import { BOUND_MARGIN } from './bound-margin.ts';
 import type { PipelineModels } from './layout-models.ts';
 import { leastBytesOf, type FilledRank } from './memory-bounds.ts';
 import { microBatchesOf, runFactsOf, type SearchedRun } from './searched-run.ts';
 import type { TimeBounds } from './time-bounds.ts';
 
-/** What all pipelines of one group of passes share. */
+/** Inputs that all pipelines of one group of passes share. */
 export interface PassInputs {
   /** Of the states that take least memory. */
   readonly memory: MemoryFacts;
@@ -32,7 +32,7 @@ export interface PassInputs {
   /** Least seconds for gradients and weights. */
   readonly transferS: number;
   readonly costs: BlockCosts;
-  /** What is known of its pipelines; grows. */
+  /** Cached stages of its pipelines. */
   readonly known: PricedStages[];
 }
 
@@ -48,12 +48,13 @@ interface PricedStages {
   readonly ofStates: StateSeconds[];
 }
 
+/** Predicts pipelines; caches makespans. */
 export class PipelinePredictions {
   readonly #run: SearchedRun;
   readonly #bounds: TimeBounds;
   readonly #scratch = newScheduleScratch();
   readonly #makespans = new Map<string, number>();
-  /** What those take at least that were too long to be simulated to the end. */
+  /** Lower bounds of makespans whose simulation was stopped early. */
   readonly #unfinished = new Map<string, number>();
   readonly #orders: OrdersOfRanks = new Map();
   readonly #hostBytes: number;
@@ -73,7 +74,8 @@ export class PipelinePredictions {
     let filled: readonly FilledRank[] | undefined;
     const ranks = (): readonly FilledRank[] => (filled ??= this.#filledRanks(minMemory, memory));
     let closer: number | undefined;
-    const closerS = (): number => (closer ??= SURELY * Math.max(leastS, waitingMakespanBound(input, this.#orders)));
+    const closerS = (): number =>
+      (closer ??= BOUND_MARGIN * Math.max(leastS, waitingMakespanBound(input, this.#orders)));
     const least = (pipelineS: number): number =>
       this.#bounds.stepS(pipelineS * this.#bounds.imbalance(minMemory) + Math.max(transferS, stages.transferS));
     const stepOf = (candidate: CandidateLayout, stateIndex: number, pipelineS: number): number => {
@@ -85,7 +87,7 @@ export class PipelinePredictions {
       leastS: least(leastS),
       closerLeastS: () => least(closerS()),
       leastBytes: () => leastBytesOf({ ...memory, candidate: minMemory }, ranks()),
-      timeBoundS: (candidate, index) => stepOf(candidate, index, SURELY * leastS),
+      timeBoundS: (candidate, index) => stepOf(candidate, index, BOUND_MARGIN * leastS),
       closerBoundS: (candidate, index) => stepOf(candidate, index, closerS()),
       peakBytes: (candidate, index) =>
         peakBytesOf(candidate, memoryOfState(candidate, index), { ranks: ranks(), hostBytes: this.#hostBytes }),
@@ -146,7 +148,7 @@ export class PipelinePredictions {
     ].join('/');
     const known = this.#makespans.get(key);
     if (known !== undefined) return known;
-    const atLeastS = this.#unfinished.get(key) ?? SURELY * makespanLowerBound(input);
+    const atLeastS = this.#unfinished.get(key) ?? BOUND_MARGIN * makespanLowerBound(input);
     if (isUseful?.(atLeastS) === false) return atLeastS;
     const mostS = isUseful === undefined ? Infinity : longestUsefulS(atLeastS, isUseful);
     const foundS = makespanOf(input, this.#scratch, mostS);

@@ -1,4 +1,4 @@
-/** The models of one run as the search asks for them: rules, costs, bounds and predictions, each from the file that answers it. */
+/** Implements the models of the search for one run. */
 import { firstViolation, gridRules, type LayoutFacts } from '@coxswain/layout';
 import type { CandidateLayout, StagePart } from '../facts.ts';
 import { memoryFactsOf, type MemoryFacts } from '../memory/memory-facts.ts';
@@ -10,12 +10,13 @@ import type { TimeConstants } from '../time/constants.ts';
 import { BalancedStages } from './balanced-stages.ts';
 import { LayoutCosts, type PassSeconds, type WholeModel } from './layout-costs.ts';
 import type { Bounds, LayoutModels, PassModels, Refusal } from './layout-models.ts';
-import { remembered } from './memo.ts';
+import { getOrCompute } from './get-or-compute.ts';
 import { MemoryBounds, type LayerBytes } from './memory-bounds.ts';
 import { PipelinePredictions, type PassInputs } from './pipeline-models.ts';
 import { runFactsOf, searchedRunOf, type SearchedRun } from './searched-run.ts';
 import { TimeBounds } from './time-bounds.ts';
 
+/** The models of one run: rules, costs, bounds and predictions. */
 export class RunModels implements LayoutModels {
   readonly #run: SearchedRun;
   readonly #costs: LayoutCosts;
@@ -54,7 +55,7 @@ export class RunModels implements LayoutModels {
   }
 
   #factsOf({ microBatchSize }: CandidateLayout): LayoutFacts {
-    return remembered(this.#ruleFacts, microBatchSize, () => layoutFactsOf(this.#run.base, microBatchSize));
+    return getOrCompute(this.#ruleFacts, microBatchSize, () => layoutFactsOf(this.#run.base, microBatchSize));
   }
 
   balancedStages(candidate: CandidateLayout): readonly StagePart[] {
@@ -122,7 +123,7 @@ export class RunModels implements LayoutModels {
   }
 }
 
-/** Says why only where somebody asks: of thousands of refusals the first of a rule is told, and looking for the nearest legal degree takes longer than to refuse. */
+/** Computes its message on first use: the search reports only one of thousands of violations, and finding the nearest legal degree is slow. */
 class BrokenDegrees implements Refusal {
   readonly rule: string;
   readonly #rule: GridRule;

@@ -14,12 +14,12 @@ import { newStats, type SearchStats } from './search-stats.ts';
 
 const SECONDS_PER_HOUR = 3600;
 
-/** What a search looks for, and where. */
+/** The goal of a search. */
 export interface SearchGoal {
   readonly objective: Objective;
-  /** How many layouts are wanted. */
+  /** Number of layouts to find. */
   readonly top: number;
-  /** Each is searched; of one rank the first is preferred. */
+  /** Numbers of GPUs to search. Ties keep the first. */
   readonly gpuCounts: readonly number[];
   readonly limits: SearchLimits;
   /** See {@link LayoutSearch}. */
@@ -30,17 +30,18 @@ export interface SearchGoal {
 export interface SearchResult {
   readonly best: readonly MeasuredLayout[];
   readonly front: readonly MeasuredLayout[];
-  /** Of those on as many GPUs as the best one and as fast as far as predictions tell, the simplest. */
+  /** The simplest layout within the prediction error of the best, on the same number of GPUs. */
   readonly simplest: MeasuredLayout | undefined;
   readonly stats: SearchStats;
 }
 
-/** What the request itself looks for. */
+/** The goal of a request. */
 export function goalOf(resolved: ResolvedRequest): SearchGoal {
   const { objective, top } = resolved.request;
   return { objective, top, gpuCounts: gpuCountsOf(resolved), limits: limitsOf(resolved) };
 }
 
+/** Searches all numbers of GPUs of a goal. */
 export function searchRequest(resolved: ResolvedRequest, goal: SearchGoal): SearchResult {
   const best = new BestLayouts(goal.objective, goal.top);
   const stats = newStats();
@@ -68,7 +69,7 @@ export function searchRequest(resolved: ResolvedRequest, goal: SearchGoal): Sear
   return { best: best.layouts, front: frontOverGpuCounts(fronts), simplest, stats };
 }
 
-/** What a layout may take: memory with the margin of the verdict 'fits', and time so that the training meets its deadline. */
+/** Limits of a request: memory with the margin of verdict `fits`, and the step time that meets the deadline. */
 function limitsOf(resolved: ResolvedRequest): SearchLimits {
   const { run, request } = resolved;
   return {

@@ -1,7 +1,7 @@
-/** What became of every layout of the space? */
+/** Counts how the search handled every layout of the space. */
 import { GIB_BYTES } from '@coxswain/units';
 
-/** `enumerated` is the sum of all others but `evaluated`. */
+/** Counts of a search. `enumerated` is the sum of all others except `evaluated`. */
 export interface SearchStats {
   enumerated: number;
   /** By rule; 'memory' and 'deadline' are rules here as well. */
@@ -14,6 +14,7 @@ export interface SearchStats {
   evaluated: number;
 }
 
+/** Counts of a search that has not begun. */
 export function newStats(): SearchStats {
   return { enumerated: 0, ruledOut: new Map(), bounded: 0, repeated: 0, timed: 0, evaluated: 0 };
 }
@@ -25,17 +26,18 @@ export function countRuledOut(stats: SearchStats, rule: string, count: number, e
   else known.count += count;
 }
 
-/** Bytes are infinite where the host has not room for what is offloaded. */
-export function tooLarge(bytes: number, limit: number): string {
+/** The message for a layout that needs too much memory; `bytes` is infinite if the host memory is too small. */
+export function formatTooLarge(bytes: number, limit: number): string {
   if (bytes === Infinity) return 'offloads more than the memory of its host holds';
-  return `needs at least ${(bytes / GIB_BYTES).toFixed(1)} GiB per GPU, and ${(limit / GIB_BYTES).toFixed(1)} may be used`;
+  return `needs at least ${(bytes / GIB_BYTES).toFixed(1)} GiB per GPU, but ${(limit / GIB_BYTES).toFixed(1)} GiB may be used`;
 }
 
-export function tooSlow(seconds: number, limit: number): string {
-  return `takes at least ${seconds.toPrecision(3)} s per step, and the deadline leaves ${limit.toPrecision(3)}`;
+/** The message for a layout that misses the deadline. */
+export function formatTooSlow(seconds: number, limit: number): string {
+  return `takes at least ${seconds.toPrecision(3)} s per step, but the deadline allows ${limit.toPrecision(3)} s`;
 }
 
-/** Memory and the deadline exclude layouts that are legal. */
+/** Whether an entry is a layout rule; memory and deadline are not. */
 export function isRule({ rule }: { readonly rule: string }): boolean {
   return rule !== 'memory' && rule !== 'deadline';
 }

@@ -1,4 +1,4 @@
-/** What is the same for every layout of one run? Computed once per search. */
+/** Values that all layouts of one run share, computed once per search. */
 import type { CandidateLayout, RunFacts } from '../facts.ts';
 import { parametersOf, type ModelParameters } from '../memory/parameters.ts';
 import type { RunBase } from '../request/resolved-request.ts';
@@ -6,6 +6,7 @@ import type { TimeConstants } from '../time/constants.ts';
 import { speedsOfIsland } from '../time/islands.ts';
 import { kernelFacts, type KernelFacts } from '../time/kernels.ts';
 
+/** A run with values that its layouts share. */
 export interface SearchedRun {
   readonly base: RunBase;
   readonly constants: TimeConstants;
@@ -13,13 +14,14 @@ export interface SearchedRun {
   readonly kernels: KernelFacts;
   /** How many layers there are of each kind (`ModelParameters.kinds`). */
   readonly layersOfKind: readonly number[];
-  /** What all GPUs wait for each other, as a factor. */
+  /** Factor on the step time for waits between GPUs. */
   readonly jitter: number;
   /** Speeds of the fastest and the slowest island relative to the first. */
   readonly fastest: number;
   readonly slowest: number;
 }
 
+/** Prepares a run for a search. */
 export function searchedRunOf(base: RunBase, constants: TimeConstants): SearchedRun {
   const { cluster, model } = base;
   const parameters = parametersOf(model);
@@ -37,11 +39,12 @@ export function searchedRunOf(base: RunBase, constants: TimeConstants): Searched
   };
 }
 
+/** The run of one layout. */
 export function runFactsOf({ base }: SearchedRun, candidate: CandidateLayout): RunFacts {
   return { ...base, candidate };
 }
 
-/** Micro-batches of one replica; not whole where the batch does not divide. */
+/** Micro-batches of one replica; a fraction if the batch does not divide. */
 export function microBatchesOf({ base }: SearchedRun, candidate: CandidateLayout): number {
   return base.globalBatchSize / (candidate.microBatchSize * candidate.data);
 }

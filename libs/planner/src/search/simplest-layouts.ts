@@ -1,13 +1,13 @@
-/** Which layout is the simplest of those that are as fast as the fastest, as far as predictions can tell? */
+/** Finds the simplest layout within the prediction error of the fastest. */
 import type { MeasuredLayout } from './kept-layouts.ts';
 
-/** A layout with its points of `complexity.ts`. */
+/** A layout with its complexity. */
 interface WeighedLayout {
   readonly layout: MeasuredLayout;
   readonly complexity: number;
 }
 
-/** Layouts of one GPU count of which no other one is both simpler and faster, as far as they are at most `slowdown` times as slow as the fastest. */
+/** Pareto front of complexity and time on one number of GPUs, up to `slowdown` times the fastest step. */
 export class SimplestLayouts {
   readonly #slowdown: number;
   /** Ascending in complexity, so descending in time. */
@@ -21,7 +21,7 @@ export class SimplestLayouts {
     return new SimplestLayouts(this.#slowdown);
   }
 
-  /** Whether no layout that takes at least this much can be the answer. */
+  /** Whether a layout with at least these costs cannot be the answer. */
   excludes(timeBoundS: number, complexityBound: number): boolean {
     const kept = this.#kept;
     const fastest = kept[kept.length - 1];

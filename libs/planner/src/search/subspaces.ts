@@ -1,4 +1,4 @@
-/** Which choices of states and pipelines does a mesh leave? The same for many meshes, so each list is made once. */
+/** Choices of states and pipelines for each mesh; meshes share lists. */
 import {
   passGroupsOf,
   pipelineChoicesOf,
@@ -12,15 +12,15 @@ import { gatherGroupsOf, shardGroupsOf } from '../space/shard-groups.ts';
 import { mayCopy } from '../space/shared-states.ts';
 import { partitionComplexity, scheduleComplexity, statesComplexity } from './complexity.ts';
 import type { Numbered } from './legality-cache.ts';
-import { remembered } from './memo.ts';
+import { getOrCompute } from './get-or-compute.ts';
 
-/** A group of passes with the points of its choices, and the fewest of them. */
+/** A group of passes with the complexity of each choice, and the least of them. */
 export interface WeighedGroup extends PassGroup {
   readonly members: readonly (PassGroup['members'][number] & { readonly complexity: number })[];
   readonly complexity: number;
 }
 
-/** A pipeline with its points. */
+/** A pipeline with its complexity. */
 export type PipelinePlace = Numbered<PipelineChoice> & { readonly complexity: number };
 
 /** All layouts of one mesh. */
@@ -32,15 +32,16 @@ export interface Subspace {
   readonly size: number;
 }
 
-/** Pipelines that differ in how layers are distributed. */
+/** Pipelines that differ only in the distribution of layers. */
 export interface ScheduleGroup {
   readonly schedule: PipelineChoice['schedule'];
   readonly chunks: number;
-  /** Fewest points. */
+  /** Least complexity. */
   readonly complexity: number;
   readonly pipelines: PipelinePlace[];
 }
 
+/** Subspaces of meshes, cached. */
 export class Subspaces {
   readonly #space: SpaceFacts;
   readonly #known = new Map<string, Subspace>();
@@ -53,7 +54,7 @@ export class Subspaces {
     const ranks = `${mesh.pipeline}/${mesh.data * mesh.context}/${mayCopy(this.#space, mesh)}`;
     const groups = shardGroupsOf(this.#space, mesh);
     const key = `${ranks}/${groups.join()}/${gatherGroupsOf(this.#space, mesh, groups).join()}`;
-    return remembered(this.#known, key, () => {
+    return getOrCompute(this.#known, key, () => {
       const states = stateChoicesOf(this.#space, mesh);
       const pipelines = pipelineChoicesOf(this.#space, mesh);
       return {

@@ -1,5 +1,5 @@
 /**
- * How long does every layout of a branch take at least?
+ * Lower bounds of the step time of all layouts of a branch.
  *
  * A step is the pipeline, the transfers of gradients and weights after it, the optimizer, and fixed work; jitter multiplies the first three. A
  * bound counts what it is sure of and leaves out the rest, so no term of it may be above the same term of any layout in the branch. With p
@@ -30,16 +30,17 @@ import {
   unitsOfLayers,
   type RankParameters,
 } from '../time/states.ts';
-import { seenFrom } from '../time/islands.ts';
+import { pricedIsland } from '../time/islands.ts';
 import { fastestNics } from '../time/links.ts';
 import { leastExposedS } from '../time/stage-cost.ts';
-import { SURELY } from './bound-margin.ts';
+import { BOUND_MARGIN } from './bound-margin.ts';
 import type { BusySeconds, PassSeconds } from './layout-costs.ts';
 import { microBatchesOf, runFactsOf, type SearchedRun } from './searched-run.ts';
 
 /** Launches of chunks that a rank's window counts, so that it is not too narrow: the space has up to 16 chunks, unless more are pinned. */
 const MOST_CHUNKS = 32;
 
+/** Computes the bounds above. */
 export class TimeBounds {
   readonly #run: SearchedRun;
 
@@ -49,7 +50,7 @@ export class TimeBounds {
 
   /** A step of which the given seconds are known, and everything else takes no time but what every step takes. */
   stepS(seconds: number): number {
-    return seconds * SURELY * this.#run.jitter + this.#run.constants.stepOverheadS;
+    return seconds * BOUND_MARGIN * this.#run.jitter + this.#run.constants.stepOverheadS;
   }
 
   /** How much longer a pipeline takes than its makespan, because stages are never quite equal. */
@@ -64,7 +65,7 @@ export class TimeBounds {
     return (Math.max(busyS, busy.roundTripS) / this.#run.fastest) * this.imbalance(candidate);
   }
 
-  /** Term 4 where it holds, else terms 1 to 3. */
+  /** Term 4 if it applies, else terms 1 to 3. */
   leastScheduleS(candidate: CandidateLayout, schedule: Schedule, whole: BusySeconds): number {
     const { fastest, slowest } = this.#run;
     const isPlain = schedule === '1f1b' || schedule === 'gpipe';
@@ -76,7 +77,7 @@ export class TimeBounds {
   /** Least transfers of gradients and weights of a rank that holds an equal share of the layers. */
   leastTransferS(minMemory: CandidateLayout, whole: PassSeconds): number {
     const { base, parameters, constants } = this.#run;
-    const run = seenFrom(this.fewestTransfers(minMemory), this.#fastestIsland());
+    const run = pricedIsland(this.fewestTransfers(minMemory), this.#fastestIsland());
     const windows = this.#widestWindows(minMemory, whole);
     const trafficS = (held: RankParameters): number => dataTrafficS(run, held, windows, constants);
     const { all, withExperts } = this.#meanParameters(minMemory);

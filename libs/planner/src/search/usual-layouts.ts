@@ -1,4 +1,4 @@
-/** How fast could a run be about, told in a moment? For advice on other numbers of GPUs and other batches, of which many are looked at. */
+/** Estimates quickly how fast a run can be, for advice about other numbers of GPUs and batches. */
 import { constantsOf } from '../calibration/calibration-in-use.ts';
 import type { ResolvedRequest, RunBase } from '../request/resolved-request.ts';
 import { spaceOf } from '../space/space-of-request.ts';
@@ -11,8 +11,7 @@ import { SimplestLayouts } from './simplest-layouts.ts';
 import { warmStartSpaceOf } from './warm-start.ts';
 
 /**
- * The fastest of the layouts that are usual: those of the warm start with one sample per micro-batch. Of the whole space one may be faster. Undefined where
- * none is within the limits.
+ * The fastest usual layout: one of the warm start with one sample per micro-batch. The whole space may have a faster one. Undefined if none keeps the limits.
  */
 export function fastestUsualLayout(
   resolved: ResolvedRequest,

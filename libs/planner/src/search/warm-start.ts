@@ -1,4 +1,4 @@
-/** Which few layouts are usually good? Searched first, they let the search of all prune early. */
+/** Usual layouts, which are searched first so that the full search can prune early. */
 import type { AllowedChoices } from '../contract.ts';
 import type { SpaceFacts } from '../space/search-space.ts';
 
@@ -10,7 +10,7 @@ const USUALLY_GOOD = {
   zeroStages: [1, 2],
 } as const;
 
-/** A part of the space: what is found there is found in the whole as well, so nothing that it prunes is pruned wrongly. */
+/** The part of the space with usual choices. All its layouts are in the full space, so pruning stays exact. */
 export function warmStartSpaceOf(space: SpaceFacts): SpaceFacts {
   const { allow, pinned } = space;
   const narrowed: AllowedChoices = {
@@ -26,7 +26,7 @@ export function warmStartSpaceOf(space: SpaceFacts): SpaceFacts {
   return { ...space, allow: narrowed, pinned: { ...context, ...pinned } };
 }
 
-/** The usual choices that are allowed; where none is, all that are. */
+/** The usual choices that are allowed; all allowed choices if none is usual. */
 function among<T>(usual: readonly T[], allowed: readonly T[] | undefined): readonly T[] {
   const both = allowed === undefined ? usual : usual.filter((choice) => allowed.includes(choice));
   return both.length > 0 ? both : (allowed ?? usual);

@@ -1,4 +1,4 @@
-/** By which algorithms can samples be split over ranks? */
+/** Context-parallel algorithms for a model. */
 import { servesSoftmax, softmaxOf, type ModelShape } from '@coxswain/layout';
 import { CONTEXT_ALGORITHMS, type AllowedChoices, type PinnedAxes } from '../contract.ts';
 import type { CandidateLayout } from '../facts.ts';
@@ -10,7 +10,7 @@ interface Asked {
   readonly allow: Pick<AllowedChoices, 'contextAlgorithms'>;
 }
 
-/** The pinned value alone, or the choices that are allowed. */
+/** The pinned value, else the allowed choices. */
 export function choicesOf<T>(
   pinned: T | undefined,
   allowed: readonly T[] | undefined,
@@ -21,8 +21,8 @@ export function choicesOf<T>(
 }
 
 /**
- * None where samples cannot be split: ring and all-gather put the softmaxes of parts together by what fused kernels return beside their output; attention
- * that is computed in steps goes with exchanged heads (Ulysses) alone.
+ * The algorithms that can split samples over `context` ranks; may be empty. Ring and all-gather need fused kernels, because they merge partial softmaxes.
+ * Attention without a fused kernel needs Ulysses.
  */
 export function contextAlgorithmsOf(asked: Asked, context: number): readonly CandidateLayout['contextAlgorithm'][] {
   if (context === 1) return ['ring'];

@@ -1,6 +1,5 @@
 /**
- * Which kernels, overlaps and graphs would an expert turn on with an engine, whatever the layout? They make nothing worse that the models know of, so
- * the search does not try them: it takes them.
+ * Kernels, overlaps and CUDA graphs of each engine that are always best. They cost nothing that the models know of, so the search always uses them.
  *
  * Sources: Megatron-Bridge's performance recipes (`scripts/performance` of its releases up to 0.6) and guide; Megatron-LM's
  * `--moe-flex-dispatcher-backend`, `--tp-comm-overlap`, `--overlap-moe-expert-parallel-comm`; TorchTitan's expert_parallel_comm_backend.
@@ -9,6 +8,7 @@ import type { ModelShape } from '@coxswain/layout';
 import type { CandidateLayout, ClusterFacts, Precision } from '../facts.ts';
 import { engineOfStack } from '../request/engine-choices.ts';
 
+/** Kernels, overlaps and CUDA graphs of an engine. */
 export interface EngineTools {
   /** Tensor-parallel traffic behind the matrix products that need it: userbuffers of Transformer Engine, which know no NVFP4. */
   readonly overlapTensor: boolean;
@@ -18,7 +18,7 @@ export interface EngineTools {
   readonly cudaGraphs: CandidateLayout['cudaGraphs'];
 }
 
-/** What every engine has. */
+/** Tools of an engine without special kernels. */
 export const PLAIN_TOOLS: EngineTools = {
   overlapTensor: false,
   overlapExpert: false,
@@ -35,13 +35,14 @@ interface Situation {
 /** Measured, and known to no layout rule: InternEvo has all-to-all and all-gather (internlm/model/moe/dropless_layer.py, `token_dispatch_policy`). */
 const BY_COLLECTIVES = /^internevo\b/;
 
+/** The tools of the engine that a stack names. */
 export function toolsOf(stack: string, situation: Situation): EngineTools {
   switch (engineOfStack(stack)) {
     case 'megatron-bridge':
       return { ...megatronTools(situation), cudaGraphs: bridgeGraphs(situation) };
     case 'megatron-lm':
       return megatronTools(situation);
-    // Nobody knows the tools of an engine without a name, or with one that was never heard: it is taken for one of today, which dispatch by these.
+    // An unnamed or unknown engine is assumed to have a current dispatcher.
     case undefined:
       return BY_COLLECTIVES.test(stack) ? PLAIN_TOOLS : { ...PLAIN_TOOLS, dispatcher: fastestDispatcher(situation) };
     case 'torchtitan':
@@ -79,7 +80,7 @@ function bridgeGraphs({ model, precision, cluster }: Situation): EngineTools['cu
   return isRoomy ? 'full' : 'partial';
 }
 
-/** A graph of a whole step has room for experts that HybridEP sends between ranks, and for whole ones; undefined where they do not decide. */
+/** A graph of a whole step has room for experts that HybridEP sends between ranks, and for whole ones; undefined if experts do not decide. */
 export function graphsOfGrid(
   { cudaGraphs }: EngineTools,
   { expert, expertTensor }: Pick<CandidateLayout, 'expert' | 'expertTensor'>,

@@ -1,10 +1,10 @@
-/** On how many GPUs may a training run? */
+/** Numbers of GPUs that a plan may use. */
 import { divisorsOf } from '@coxswain/layout';
 import type { ResolvedRequest } from '../request/resolved-request.ts';
 
 /**
- * Objectives of time and memory use all GPUs. Of cost and fewest GPUs, every count that divides the cluster into equal whole nodes, or a single
- * node into equal parts; fewest first.
+ * The numbers of GPUs to search, fewest first. Objectives `time` and `memory` use all GPUs; `cost` and `gpus` every number that divides the cluster into
+ * equal groups of whole nodes, or one node into equal parts.
  */
 export function gpuCountsOf({ request, run }: ResolvedRequest): readonly number[] {
   const { gpus, gpusPerNode } = run.cluster;

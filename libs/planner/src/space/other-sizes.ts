@@ -1,16 +1,16 @@
-/** Which other numbers of GPUs, and which other batches, divide well and are therefore worth a look? */
+/** Other numbers of GPUs and batch sizes that divide well, for advice. */
 import { divisorsOf } from '@coxswain/layout';
 import type { RunBase } from '../request/resolved-request.ts';
 
-/** How many of each are looked at, so that advice has an end. */
+/** Largest number of alternatives. */
 const MOST = 8;
-/** Fewer GPUs than this share of all are no way to be faster. */
+/** Smallest share of the GPUs that is tried. */
 const LEAST_GPUS = 0.5;
-/** A batch that differs by more is another training. */
+/** Largest relative change of the batch. */
 const LARGEST_CHANGE = 0.25;
 const LONGEST_PIPELINE = 16;
 
-/** Numbers below that of the run which whole tensor groups, pipelines and replicas of the batch make up; largest first. */
+/** Smaller numbers of GPUs that tensor groups, pipelines and replicas of the batch can fill, largest first. */
 export function fewerGpusOf({ model, cluster, globalBatchSize }: RunBase): readonly number[] {
   const found: number[] = [];
   const tensors = tensorsOf(model.attentionHeads, cluster.gpusPerNode);
@@ -40,7 +40,7 @@ function isPipelined(ranks: number, run: { readonly layers: number; readonly glo
   return false;
 }
 
-/** Batches near that of the run which its GPUs divide in a way that the asked one does not allow; nearest first. */
+/** Batch sizes near that of the run that allow more ways to divide the GPUs, nearest first. */
 export function otherBatchesOf({ model, cluster, globalBatchSize }: RunBase): readonly number[] {
   const replicas = new Set<number>();
   for (const tensor of tensorsOf(model.attentionHeads, cluster.gpusPerNode)) {

@@ -1,4 +1,4 @@
-/** Which network tier does an axis cross, and which rank orders are therefore one and the same? */
+/** Network tiers that axes cross, and rank orders that are equal for the network. */
 import { RANK_ORDERS, type ClusterFacts, type CandidateLayout, type RankOrder } from '../facts.ts';
 
 type Degrees = Pick<CandidateLayout, 'tensor' | 'context' | 'pipeline' | 'data'>;
@@ -10,7 +10,7 @@ export function tierSizesOf(cluster: ClusterFacts): readonly number[] {
   return [...new Set(sizes.filter((size) => size > 1 && size < cluster.gpus))].sort((a, b) => a - b);
 }
 
-/** Rank orders that differ to the network: of those that keep the same ranks of every group inside every tier, the first. */
+/** Rank orders that differ for the network: one of those with the same ranks of every group in every tier. */
 export function distinctRankOrders(
   degrees: Degrees,
   cluster: ClusterFacts,
@@ -26,7 +26,7 @@ export function distinctRankOrders(
   });
 }
 
-/** Ranks that hold the same dense weights (data and context ranks) inside each of these tiers, by default all of the cluster, for shard groups that stay there. */
+/** Number of data and context ranks inside each tier (by default all tiers of the cluster): sizes of shard groups that stay in a tier. */
 export function denseRanksInTiers(
   degrees: Degrees,
   order: RankOrder,

@@ -1,9 +1,9 @@
-/** Which modules of a model does a named policy compute again? */
+/** Modules that each recomputation policy recomputes. */
 import type { ModelShape } from '@coxswain/layout';
 import type { RecomputePolicy } from '../contract.ts';
 import type { RecomputeModule } from '../facts.ts';
 
-/** What each policy drops of the blocks that the model has. */
+/** The modules of a model that a policy recomputes. */
 export function modulesOf(policy: RecomputePolicy, model: ModelShape): readonly RecomputeModule[] {
   const has = modelModules(model);
   switch (policy) {
@@ -30,7 +30,7 @@ interface ModelModules {
 
 const modulesOfModels = new WeakMap<ModelShape, ModelModules>();
 
-/** One list per model and policy, so that a search makes no list per layout. */
+/** Cached by model, so that a search allocates no list per layout. */
 function modelModules(model: ModelShape): ModelModules {
   const known = modulesOfModels.get(model);
   if (known !== undefined) return known;

@@ -1,10 +1,10 @@
 /**
- * Which layouts does the search choose from?
+ * The space of layouts that the search chooses from.
  *
  * For one model, batch and number of GPUs the space is every combination of
  *
  * - tensor x context x pipeline x data = GPUs, each a divisor of it, with no more stages than layers, and tensor groups that lie whole in a scale-up domain,
- *   or in a node where that is larger: placement puts no others; samples are not cut into crumbs (`wanted-grids.ts`);
+ *   or in a node where that is larger: placement puts no others; samples are not cut into crumbs (`searched-grids.ts`);
  * - expert (divisors of the number of experts) and expert tensor (1, or as many as tensor), for models with experts;
  * - micro-batch: every divisor of a replica's batch up to 8, and beyond that the powers of two up to 64; a batch that data parallelism does not
  *   divide leaves micro-batch 1, which the rules then refuse;
@@ -51,31 +51,31 @@ import { choicesOf, contextAlgorithmsOf } from './context-choices.ts';
 import { graphsOfGrid, PLAIN_TOOLS, type EngineTools } from './engine-tools.ts';
 import { modulesOf } from './recomputed-modules.ts';
 import { isOfSomeLayers, modeOf, USUAL_RECOMPUTATION } from '../recomputation-policies.ts';
-import { isWantedGrid } from './wanted-grids.ts';
+import { isSearchedGrid } from './searched-grids.ts';
 import { distinctRankOrders } from './rank-tiers.ts';
 import { gatherGroupsOf, shardGroupsOf } from './shard-groups.ts';
 import { activationSharesOf, mayCopy, optimizerSharesOf } from './shared-states.ts';
 import type { StateSharing } from './shared-states.ts';
 
-/** What the space depends on. */
+/** Inputs of the space. */
 export interface SpaceFacts {
   readonly model: ModelShape;
-  /** Its `gpus` are all used. */
+  /** All its `gpus` are used. */
   readonly cluster: ClusterFacts;
   readonly globalBatchSize: number;
   readonly sequenceLength: number;
   readonly flashAttention: boolean;
   readonly pinned: PinnedAxes;
   readonly allow: AllowedChoices;
-  /** ZeRO stages that are plain to the engine; absent: 0 and 1. */
+  /** ZeRO stages that are standard for the engine. Absent: 0 and 1. */
   readonly plainZeroStages?: readonly number[];
-  /** Absent: the engine shares states among any ranks. */
+  /** Absent: the engine can shard states over any ranks. */
   readonly sharing?: StateSharing;
-  /** What the engine does beside dividing the model; absent: what every engine has. */
+  /** Kernels and overlaps of the engine. Absent: {@link PLAIN_TOOLS}. */
   readonly tools?: EngineTools;
 }
 
-/** Where dense weights and tokens go: the first level of the search. */
+/** Degrees of dense weights and tokens: the first level of the search. */
 export interface DenseMesh {
   readonly tensor: number;
   readonly context: number;
@@ -84,21 +84,22 @@ export interface DenseMesh {
   readonly microBatchSize: number;
   readonly contextAlgorithm: CandidateLayout['contextAlgorithm'];
   readonly rankOrder: RankOrder;
-  /** Absent: what every engine has. */
+  /** Absent: {@link PLAIN_TOOLS}. */
   readonly tools?: EngineTools;
 }
 
-/** How experts are distributed over the same ranks: the second level. */
+/** Degrees of experts: the second level. */
 export interface ExpertGrid {
   readonly expert: number;
   readonly expertTensor: number;
-  /** Of an engine whose graphs the experts decide; absent: as its tools have them. */
+  /** CUDA graphs, if the expert degrees decide them. Absent: as in the tools. */
   readonly cudaGraphs?: CandidateLayout['cudaGraphs'] | undefined;
 }
 
+/** All degrees of a layout. */
 export type Mesh = DenseMesh & ExpertGrid;
 
-/** What a rank keeps of states and activations: the third level decides what of it changes the passes, the last one the rest. */
+/** States and activations that a rank keeps. The third level decides the part that changes the passes, the last level the rest. */
 export interface StateChoice {
   readonly zeroStage: CandidateLayout['zeroStage'];
   readonly shardGroup: number;
@@ -107,7 +108,7 @@ export interface StateChoice {
   readonly offloadActivations: number;
 }
 
-/** How layers are distributed and micro-batches flow: the fourth level. */
+/** Distribution of layers and schedule: the fourth level. */
 export interface PipelineChoice {
   readonly schedule: Schedule;
   readonly chunks: number;
@@ -142,7 +143,7 @@ export function* denseMeshesOf(space: SpaceFacts, algorithmOf: AlgorithmOf): Gen
   }
 }
 
-/** The algorithm of those that may be chosen with the fastest attention on a mesh. */
+/** Chooses the context algorithm with the fastest attention on a mesh. */
 export type AlgorithmOf = (mesh: DenseMesh, algorithms: readonly ContextAlgorithm[]) => ContextAlgorithm;
 type ContextAlgorithm = CandidateLayout['contextAlgorithm'];
 
@@ -166,13 +167,14 @@ function denseGridsOf(space: SpaceFacts): readonly DenseGrid[] {
         if (!isOpen(pipeline, pinned.pipeline)) continue;
         if (pipeline > longestPipeline && pinned.pipeline === undefined) break;
         const grid = { tensor, context, pipeline, data: gpus / (tensor * context * pipeline) };
-        if (isOpen(grid.data, pinned.data) && isWantedGrid(space, grid)) grids.push(grid);
+        if (isOpen(grid.data, pinned.data) && isSearchedGrid(space, grid)) grids.push(grid);
       }
     }
   }
   return grids;
 }
 
+/** Every division of experts on a dense mesh. */
 export function expertGridsOf(space: SpaceFacts, grid: Pick<DenseMesh, 'tensor' | 'tools'>): readonly ExpertGrid[] {
   const { experts } = space.model;
   if (experts === undefined) return [{ expert: 1, expertTensor: 1 }];
@@ -203,7 +205,7 @@ function rankOrdersOf(space: SpaceFacts, grid: DenseGrid): readonly RankOrder[] 
   return distinctRankOrders(grid, space.cluster, folding);
 }
 
-/** Ascending in what is sharded, recomputed and offloaded. */
+/** Every choice of states, from the least sharded, recomputed and offloaded. */
 export function stateChoicesOf(space: SpaceFacts, mesh: DenseMesh): readonly StateChoice[] {
   const { pinned, allow } = space;
   const replicas = mesh.data * mesh.context;
@@ -237,14 +239,14 @@ export function stateChoicesOf(space: SpaceFacts, mesh: DenseMesh): readonly Sta
   return choices;
 }
 
-/** State choices whose passes take the same time; each with its place among all. */
+/** State choices with the same passes, each with its index. */
 export interface PassGroup {
   readonly members: readonly { readonly choice: StateChoice; readonly index: number }[];
   /** The member whose states take least memory. */
   readonly minMemory: StateChoice;
 }
 
-/** Recomputation, offloaded activations and gathering of sharded weights change the passes; all else about states does not. */
+/** Groups choices by what changes the passes: recomputation, offloaded activations and gathering of sharded weights. */
 export function passGroupsOf(choices: readonly StateChoice[]): readonly PassGroup[] {
   const groups = new Map<string, { choice: StateChoice; index: number }[]>();
   for (const [index, choice] of choices.entries()) {
@@ -269,7 +271,7 @@ function takesLess(choice: StateChoice, than: StateChoice): boolean {
   return choice.offloadOptimizer > than.offloadOptimizer;
 }
 
-/** Without a pipeline there is nothing to schedule. */
+/** Every schedule and distribution of layers; one default choice without a pipeline. */
 export function pipelineChoicesOf(space: SpaceFacts, mesh: Pick<DenseMesh, 'pipeline'>): readonly PipelineChoice[] {
   const { pinned, allow } = space;
   if (mesh.pipeline === 1) return [{ schedule: '1f1b', chunks: 1, partition: 'even' }];
@@ -289,7 +291,7 @@ export function pipelineChoicesOf(space: SpaceFacts, mesh: Pick<DenseMesh, 'pipe
   return choices;
 }
 
-/** In the order of `PARTITIONS`, of which `StagePartitions` drops what is there already. */
+/** The allowed partitions in the order of `PARTITIONS`. `StagePartitions` drops duplicates. */
 export function partitionsOf({ pinned, allow }: Pick<SpaceFacts, 'pinned' | 'allow'>): readonly Partition[] {
   return choicesOf(pinned.partition, allow.partitions, allow.partitions ?? USUAL_PARTITIONS).filter(
     (partition) => allow.evenOnly !== true || partition === 'even',
@@ -305,7 +307,7 @@ function chunksOf(schedule: Schedule, perRank: number, pinned: number | undefine
   return divisorsOf(perRank).filter((chunks) => chunks > 1 && chunks <= MAX_CHUNKS);
 }
 
-/** The point of the first two levels, with one chunk of even stages on plain 1F1B until the third level says otherwise. */
+/** The candidate of a mesh, with defaults for later levels: one chunk of even stages on 1F1B. */
 export function candidateOfMesh(mesh: Mesh): CandidateLayout {
   const tools = mesh.tools ?? PLAIN_TOOLS;
   return {
@@ -337,7 +339,7 @@ export function candidateOfMesh(mesh: Mesh): CandidateLayout {
     overlapExpert: tools.overlapExpert && mesh.pipeline === 1,
     dispatcher: tools.dispatcher,
     cudaGraphs: mesh.cudaGraphs ?? tools.cudaGraphs,
-    // Said although nothing is decided: engines of JavaScript read objects faster that all have the same fields.
+    // Present even if undefined: objects with the same fields are faster to read.
     recomputeLayersPerChunk: undefined,
     stages: undefined,
   };
@@ -345,6 +347,7 @@ export function candidateOfMesh(mesh: Mesh): CandidateLayout {
 
 const IMPLEMENTATION_OF_STAGE = ['ddp', 'distopt', 'fsdp', 'fsdp'] as const;
 
+/** The candidate with a choice of states. */
 export function withStates(candidate: CandidateLayout, states: StateChoice, model: ModelShape): CandidateLayout {
   const mode = modeOf(states.recompute);
   const modules = modulesOf(states.recompute, model);
@@ -376,7 +379,7 @@ function graphsBeside(
   return recomputesWide ? 'none' : graphs;
 }
 
-/** The states of a branch of which the pipeline is not decided: some of the layers of a chunk are at least one. */
+/** The candidate of a branch whose pipeline is not decided: recomputation of some layers counts as one layer. */
 export function withPassGroup(
   candidate: CandidateLayout,
   { minMemory }: PassGroup,

@@ -1,4 +1,4 @@
-/** Among how many ranks may states be shared, and from how many may weights be gathered? */
+/** Sizes of groups that shard states or weights. */
 import { ZERO_STAGES, type AllowedChoices, type PinnedAxes } from '../contract.ts';
 import type { CandidateLayout, ClusterFacts, RankOrder } from '../facts.ts';
 import { denseRanksInTiers } from './rank-tiers.ts';
@@ -13,7 +13,7 @@ interface Space {
 
 type Mesh = Pick<CandidateLayout, 'tensor' | 'context' | 'pipeline' | 'data'> & { readonly rankOrder: RankOrder };
 
-/** All that hold the same dense weights, then those of them that share a tier. Descending. */
+/** Sizes of shard groups, descending: all ranks with the same dense weights, then those that share a tier. */
 export function shardGroupsOf(space: Space, mesh: Mesh): readonly number[] {
   const replicas = mesh.data * mesh.context;
   if (space.pinned.shardGroup !== undefined) return [space.pinned.shardGroup];

@@ -1,4 +1,4 @@
-/** Among which ranks may an engine share states, where may each rank keep a copy of them, and what of it may go to host memory? */
+/** Limits of engines on sharding, replicating and offloading states. */
 import type { ModelShape } from '@coxswain/layout';
 import type { CandidateLayout } from '../facts.ts';
 
@@ -12,19 +12,19 @@ export type StateSharing = 'torchtitan' | 'hugging-face' | 'deepspeed';
 
 interface Situation {
   readonly model: ModelShape;
-  /** Absent: an engine that takes everything. */
+  /** Absent: an engine without limits. */
   readonly sharing?: StateSharing;
 }
 
 type Degrees = Pick<CandidateLayout, 'tensor' | 'context' | 'pipeline' | 'data'>;
 
-/** ZeRO stage 0: every rank of the same part of a model has all of its states. */
+/** Whether an engine supports ZeRO stage 0 with these degrees. */
 export function mayCopy({ sharing, model }: Situation, { tensor, context, pipeline, data }: Degrees): boolean {
   const isDivided = tensor * context * pipeline > 1 || model.experts !== undefined;
   return sharing !== 'torchtitan' || data * context === 1 || !isDivided;
 }
 
-/** Groups of so many ranks share states, each with a copy of its own. */
+/** Whether an engine can shard states over groups of this size, with replicas. */
 export function mayShareInGroups(
   { sharing }: Pick<Situation, 'sharing'>,
   { context }: Pick<Degrees, 'context'>,
@@ -46,7 +46,7 @@ export function optimizerSharesOf(
   return [...(isAlone ? [] : [0]), ...half, 1];
 }
 
-/** Shares of activations that may be in host memory, where none are computed again. */
+/** Shares of activations that may be in host memory without recomputation. */
 export function activationSharesOf({ sharing }: Pick<Situation, 'sharing'>): readonly number[] {
   return sharing === 'deepspeed' ? [0] : [0, 1];
 }

@@ -1,11 +1,12 @@
-/** Which space does a request open on one number of GPUs? */
+/** The search space of a request on one number of GPUs. */
 import type { PinnedAxes } from '../contract.ts';
-import { engineOfStack, wholeDegreesOf } from '../request/engine-choices.ts';
+import { engineOfStack, unsupportedDegreesOf } from '../request/engine-choices.ts';
 import type { ResolvedRequest, RunBase } from '../request/resolved-request.ts';
 import { toolsOf } from './engine-tools.ts';
 import type { SpaceFacts } from './search-space.ts';
 import type { StateSharing } from './shared-states.ts';
 
+/** The search space of a request. */
 export function spaceOf({ request, allow }: ResolvedRequest, run: RunBase): SpaceFacts {
   return {
     model: run.model,
@@ -22,10 +23,10 @@ export function spaceOf({ request, allow }: ResolvedRequest, run: RunBase): Spac
 }
 
 function withoutDegrees(stack: string): PinnedAxes {
-  return Object.fromEntries(wholeDegreesOf(stack).map((axis) => [axis, 1]));
+  return Object.fromEntries(unsupportedDegreesOf(stack).map((axis) => [axis, 1]));
 }
 
-/** Engines that were built around sharded states; to the others each rank keeps weights and gradients. */
+/** Engines for which sharded weights and gradients are standard. */
 const SHARDING_ENGINES: ReadonlySet<string | undefined> = new Set([
   'torchtitan',
   'torchtitan-toml',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { StagePart } from '../facts.ts';
-import type { StageWeights } from './evened-stages.ts';
+import type { StageWeights } from './even-out-stages.ts';
 import { balancedLayerCounts, StagePartitions } from './stage-partitions.ts';
 
 /** Layers of one second each on GPUs of equal speed, and ends that cost nothing. */

@@ -1,21 +1,21 @@
-/** How are the layers of a model distributed over pipeline stages? */
+/** Distributions of layers over pipeline stages. */
 import { MAX_LISTED_STAGES, type ModelShape } from '@coxswain/layout';
 import type { CandidateLayout, StagePart } from '../facts.ts';
 import { stagePartsOf } from '../stages.ts';
 import { PARTITIONS, type Partition } from '../contract.ts';
-import { evenedOut, type StageWeights } from './evened-stages.ts';
+import { evenOutStages, type StageWeights } from './even-out-stages.ts';
 import type { PipelineChoice } from './search-space.ts';
 
 type StagePartition = Pick<CandidateLayout, 'vocabulary' | 'stages'>;
 
-/** Distributions of one model's layers; equal ones are one object, so that models can keep what they know of it. */
+/** Distributions of the layers of one model. Equal ones are the same object, so that models can cache by it. */
 export class StagePartitions {
   readonly #model: Pick<ModelShape, 'layers' | 'mtpLayers'>;
   readonly #searched: readonly Partition[];
   readonly #ruled = new Map<number, RuledPartitions>();
   readonly #balanced = new WeakMap<readonly StagePart[], { readonly partition: StagePartition | undefined }>();
 
-  /** A cut that is also another one of `searched` counts once. */
+  /** @param searched partitions of the search; duplicates among them count once */
   constructor(model: Pick<ModelShape, 'layers' | 'mtpLayers'>, searched: readonly Partition[] = PARTITIONS) {
     this.#model = model;
     this.#searched = searched;
@@ -34,7 +34,7 @@ export class StagePartitions {
     const ruled = this.#ruledPartitions(pipeline * choice.chunks);
     if (choice.partition === 'even' || pipeline === 1) return ruled.even;
     if (choice.partition === 'vocabulary') return ruled.vocabulary;
-    // Balanced stages have a layer each; where there are more stages than layers, the ends of the model stand alone, as in the even cut.
+    // Balanced stages have at least one layer. With more stages than layers, embedding and loss have their own stages, as in `even`.
     if (pipeline * choice.chunks > this.#model.layers) return undefined;
     const stages = balancedStages();
     const known = this.#balanced.get(stages);
@@ -96,7 +96,7 @@ function layersOf(stages: readonly StagePart[]): string {
 export function balancedLayerCounts(weights: StageWeights): readonly number[] {
   const counts = fastestCounts(weights);
   const isUnequal = weights.speeds.some((speed) => speed !== weights.speeds[0]);
-  return isUnequal && weights.speeds.length <= weights.layersS.length ? evenedOut(weights, counts) : counts;
+  return isUnequal && weights.speeds.length <= weights.layersS.length ? evenOutStages(weights, counts) : counts;
 }
 
 function fastestCounts(weights: StageWeights): readonly number[] {
@@ -125,7 +125,7 @@ function fastestCounts(weights: StageWeights): readonly number[] {
   return best;
 }
 
-/** Fewer layers than stages: no time is enough. */
+/** Upper limit of the search for the least time; reached with fewer layers than stages. */
 const IMPOSSIBLE = 1e6;
 
 /** Layers per stage so that no stage takes longer than `limitS`, or undefined where that is impossible. */

@@ -2,7 +2,7 @@ import { RECOMPUTED_MODULES } from '@coxswain/layout';
 import fc from 'fast-check';
 import { RANK_ORDERS, SCHEDULES, type CandidateLayout, type StagePart } from '../facts.ts';
 
-/** One rank, everything off, unless told otherwise. */
+/** A candidate of one rank without options, with the given fields replaced. */
 export function aCandidate(overrides: Partial<CandidateLayout> = {}): CandidateLayout {
   const { data = 1, context = 1 } = overrides;
   return {
@@ -77,7 +77,7 @@ const choices = fc.record({
   cudaGraphs: fc.constantFrom('none' as const, 'partial' as const, 'full' as const),
 });
 
-/** Any candidate in its plain form: a choice without effect has its default. Legality is not looked at. */
+/** Any candidate in its plain form: a choice without effect has its default. It may be illegal. */
 export function anyCandidate(hasExperts: boolean): fc.Arbitrary<CandidateLayout> {
   return choices.map((from) => {
     const { zero, blockLayers, offload, flags, stages, expertCapacity, rankOrder, ...plain } = from;

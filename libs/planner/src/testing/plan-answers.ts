@@ -1,4 +1,4 @@
-/** Plans and answers as a search would give them, for tests of what is made of them. */
+/** Plans and answers for tests of their consumers. */
 import type { Plan, PlanAnswer, Prediction, StageMemory } from '../contract.ts';
 
 export function aStageMemory(stage: number, overrides: Partial<StageMemory> = {}): StageMemory {

@@ -59,7 +59,7 @@ export function aRun({ model = aModel(), candidate: choices = {}, ...facts }: Ru
   };
 }
 
-/** All choices of the search on 8 GPUs, unless told otherwise; samples are so long that every context is one. */
+/** The full search space on 8 GPUs, with the given fields replaced; samples are long enough for every context degree. */
 export function aSpace(overrides: Partial<SpaceFacts> = {}): SpaceFacts {
   return {
     model: aModel(),

@@ -27,7 +27,7 @@ import type { Objective } from '../contract.ts';
  * Models of which nothing is known but that their bounds hold: time and memory follow the layout roughly and are then stirred, so that no
  * regularity helps a search that prunes too much. Whole seconds and bytes make ties, which must be settled as plain enumeration settles them.
  */
-export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
+export function randomizedModels(space: SpaceFacts, seed: number): LayoutModels {
   const smooth = (candidate: CandidateLayout): { timeS: number; bytes: number } => {
     const microBatches = space.globalBatchSize / (candidate.data * candidate.microBatchSize);
     const work =
@@ -104,7 +104,7 @@ export interface Enumerated {
   readonly possible: number;
 }
 
-/** The answer of plain enumeration: every layout that is wanted is measured, sorted and compared with every other. */
+/** The result of plain enumeration: every layout is measured, sorted and compared with every other. */
 export function enumerateLayouts(
   space: SpaceFacts,
   models: LayoutModels,

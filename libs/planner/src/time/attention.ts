@@ -1,4 +1,4 @@
-/** What does attention cost, fused or in parts, with its projections and the exchange of keys and values between context ranks? */
+/** Cost of attention, fused or not, with its projections and the exchange of keys and values between context ranks. */
 import {
   aroundBlock,
   costOf,
@@ -15,7 +15,7 @@ import { COEFFICIENTS } from './constants.ts';
 import { attentionHeadsOf, headExchangeBytes, keyValueBytes, type AttentionHeads } from './exchanged-bytes.ts';
 import { memoryS, softExcess } from './kernels.ts';
 import { groupsOf } from './groups.ts';
-import { collectiveS, dealS, ringS } from './links.ts';
+import { collectiveS, ulyssesExchangeS, ringS } from './links.ts';
 
 /** Megatron's fused softmax kernel takes four rows of scores per block and refuses other counts, and fp32 (megatron/model/fused_softmax.py). */
 const SOFTMAX_BATCHES = 4;
@@ -136,7 +136,7 @@ function contextTraffic(inputs: BlockInputs, work: Work, core: AttentionHeads & 
   const group = groupsOf(candidate).context;
   const ownBytes = keyValueBytes(tokens, core);
   if (candidate.contextAlgorithm === 'ulysses') {
-    work.contextTrafficS += 2 * dealS(cluster, group, headExchangeBytes(tokens, core), constants);
+    work.contextTrafficS += 2 * ulyssesExchangeS(cluster, group, headExchangeBytes(tokens, core), constants);
     return;
   }
   if (candidate.contextAlgorithm === 'allgather') {

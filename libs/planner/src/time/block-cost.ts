@@ -1,11 +1,11 @@
-/** What does a block of the model cost on one rank for one micro-batch: from the work it does to its three passes. */
+/** Cost of a block of the model on one rank for one micro-batch: from its work to its three passes. */
 import type { RunFacts } from '../facts.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
 import { blockActivationBytes, recomputedLayersShare } from './exchanged-bytes.ts';
 import { memoryS, productPassesS, softMax, type KernelFacts, type ProductSize } from './kernels.ts';
 import { collectiveS } from './links.ts';
 
-/** What a second was spent on. */
+/** Parts of the time of a block. */
 export const PARTS = [
   'matrixProducts',
   'attention',
@@ -19,6 +19,7 @@ export const PARTS = [
   'routing',
   'shardTraffic',
 ] as const;
+/** One of {@link PARTS}. */
 export type Part = (typeof PARTS)[number];
 
 /** One block, one micro-batch: the three passes, and where their time goes. */
@@ -44,6 +45,7 @@ export interface BlockInputs {
   readonly hostShare: number;
 }
 
+/** The work of a block, before it is split into passes. */
 export interface Work {
   /** Seconds forward, by part. */
   matrixProductsS: number;
@@ -66,6 +68,7 @@ export interface Work {
   recomputeS: number;
 }
 
+/** A block without work. */
 export const noWork = (): Work => ({
   matrixProductsS: 0,
   inputGradientS: 0,
@@ -162,6 +165,7 @@ function recomputedS(inputs: BlockInputs, work: Work): number {
   return recomputedLayersShare(inputs.run) * forwardGpuSOf(work);
 }
 
+/** Whether a run recomputes a module. */
 export const recomputes = (run: RunFacts, module: RunFacts['candidate']['recomputeModules'][number]): boolean =>
   run.candidate.recompute === 'selective' && run.candidate.recomputeModules.includes(module);
 
@@ -191,6 +195,7 @@ export function aroundBlock(inputs: BlockInputs, work: Work): void {
   if (recomputes(run, 'layernorm')) work.recomputeS += COEFFICIENTS.normShare * forwardS;
 }
 
+/** Adds a cost `times` times to a sum. */
 export function addCost(sum: BlockCost, cost: BlockCost, times: number): void {
   if (times === 0) return;
   sum.forwardS += times * cost.forwardS;
@@ -201,6 +206,7 @@ export function addCost(sum: BlockCost, cost: BlockCost, times: number): void {
   }
 }
 
+/** A block without cost. */
 export const noCost = (): BlockCost => ({
   forwardS: 0,
   backwardInputS: 0,

@@ -1,5 +1,5 @@
 /**
- * The constants of the time model: what each means, its unit, where it starts and how far data may move it.
+ * The constants of the time model: meaning, unit, start value, and how far the fit may move each.
  *
  * A constant has one shared value. A GPU type, a family of engines and one release of an engine may each multiply those that plausibly differ
  * there; `sd` is the standard deviation, in natural logarithm, that the fit allows such a multiplier before it costs.
@@ -22,6 +22,7 @@ const declare = <Name extends string>(
     }),
   ) as Record<Name, ConstantDeclaration>;
 
+/** The constants of the time model with their declarations. */
 export const TIME_CONSTANTS = declare({
   gemmSlowdown: [
     1.15,
@@ -151,7 +152,7 @@ export const TIME_CONSTANTS = declare({
   scaleUpSlowdown: [1.28, 0.12, 'ratio', 'collectives inside the scale-up domain over its nominal bandwidth'],
   scaleOutSlowdown: [1.5, 0.3, 'ratio', 'collectives across nodes over the nominal NIC bandwidth'],
   scaleOutRoce: [0.1, 0.5, 'share', 'collectives and hand-overs on RoCE, above those on InfiniBand of the same rate'],
-  // No row tells of it. NCCL over sockets had 60 % of 32 Gb/s (nccl#209) and a third to a half of 100 Gb/s (nccl#450).
+  // No row measures this. NCCL over sockets had 60 % of 32 Gb/s (nccl#209) and a third to a half of 100 Gb/s (nccl#450).
   scaleOutEthernet: [0.6, 0.3, 'share', 'the same on TCP over Ethernet, above RoCE'],
   // Nor of this: four p4d.24xlarge reduced 1 GiB at 29.6 of 50 GB/s (nccl#527).
   scaleOutEfa: [0.5, 0.3, 'share', 'the same on EFA, above InfiniBand'],
@@ -226,7 +227,9 @@ export const TIME_CONSTANTS = declare({
   offloadExposed: [0.5, 0.6, 'share', 'host transfers that compute does not hide'],
 });
 
+/** Name of a constant of the time model. */
 export type TimeConstantName = keyof typeof TIME_CONSTANTS;
+/** Every name of {@link TIME_CONSTANTS}. */
 export const TIME_CONSTANT_NAMES = Object.keys(TIME_CONSTANTS) as readonly TimeConstantName[];
 /** The values for one GPU type and one software stack, shared value times multipliers. */
 export type TimeConstants = Readonly<Record<TimeConstantName, number>>;
@@ -301,7 +304,7 @@ export const COEFFICIENTS = {
   ringBend: 0.2,
 } as const;
 
-/** What a GPU type or a software stack may multiply: one factor moves all constants of its list together. */
+/** Multipliers of GPU types and software stacks. Each multiplies all constants of its list. */
 export const ADJUSTMENTS = {
   compute: ['gemmSlowdown'],
   lowPrecision: ['fp8Slowdown', 'mxfp8Slowdown', 'fp4Slowdown'],
@@ -316,7 +319,9 @@ export const ADJUSTMENTS = {
   fixed: ['stepOverheadS', 'pipelineHopS'],
   waiting: ['jitterPerDoubling', 'stageImbalance'],
 } as const satisfies Readonly<Record<string, readonly TimeConstantName[]>>;
+/** Name of a multiplier. */
 export type AdjustmentName = keyof typeof ADJUSTMENTS;
+/** Every name of {@link ADJUSTMENTS}. */
 export const ADJUSTMENT_NAMES = Object.keys(ADJUSTMENTS) as readonly AdjustmentName[];
 
 /** Multipliers of one GPU type, family or release; absent ones are 1. */

@@ -1,4 +1,4 @@
-/** How many bytes does each exchange between ranks move? What the time models price, and what a placement counts. */
+/** Bytes of each exchange between ranks, for the time model and for placement. */
 import type { ModelShape } from '@coxswain/layout';
 import type { RunFacts } from '../facts.ts';
 import { COEFFICIENTS } from './constants.ts';
@@ -46,12 +46,12 @@ export function keyValueBytes(tokens: number, { kvHeads, queryDim, valueDim }: A
   return tokens * kvHeads * (queryDim + valueDim) * BYTES;
 }
 
-/** Queries, keys, values and outputs of the tokens of one context rank, which Ulysses deals out by heads. */
+/** Bytes of queries, keys, values and outputs of the tokens of one context rank, which Ulysses exchanges by heads. */
 export function headExchangeBytes(tokens: number, { heads, kvHeads, queryDim, valueDim }: AttentionHeads): number {
   return tokens * (2 * heads * queryDim + kvHeads * (queryDim + valueDim)) * BYTES;
 }
 
-/** Tokens of one micro-batch as a layer of experts sees them on one rank. */
+/** Tokens of one micro-batch that a layer of experts processes on one rank. */
 export interface RoutedTokens {
   /** That enter the router; with sequence parallelism the tensor ranks share them. */
   readonly tokens: number;
@@ -61,6 +61,7 @@ export interface RoutedTokens {
   readonly routed: number;
 }
 
+/** The routed tokens of a run. */
 export function routedTokensOf({ model, candidate }: RunFacts, tokens: number): RoutedTokens {
   const { experts } = model;
   if (experts === undefined) return { tokens: 0, width: 0, routed: 0 };
@@ -69,7 +70,7 @@ export function routedTokensOf({ model, candidate }: RunFacts, tokens: number): 
   return { tokens: entering, width: experts.latentSize || model.hiddenSize, routed: entering * experts.topK * kept };
 }
 
-/** Of so many tokens, or copies of them, on their way to experts or back. */
+/** Bytes of tokens, or copies of them, that are sent to experts or back. */
 export function expertTokenBytes(tokens: number, { width }: RoutedTokens): number {
   return tokens * width * BYTES;
 }
@@ -84,6 +85,7 @@ export interface StateBytes {
   readonly gathered: number;
 }
 
+/** Bytes per parameter that data-parallel ranks exchange. */
 export function stateBytesOf({ candidate, precision, gradientBytes }: RunFacts): StateBytes {
   const returnsGradients = candidate.zeroStage === 0 || candidate.zeroStage === 3;
   return {
@@ -93,7 +95,7 @@ export function stateBytesOf({ candidate, precision, gradientBytes }: RunFacts):
   };
 }
 
-/** Of the parameters, what gets gradients: of adapters alone, or all. */
+/** Share of the parameters that has gradients: only adapters, or all. */
 export function trainedShareOf({ loraRank }: Pick<RunFacts, 'loraRank'>): number {
   return loraRank > 0 ? COEFFICIENTS.adapterTrainedShare : 1;
 }

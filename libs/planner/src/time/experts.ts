@@ -1,4 +1,4 @@
-/** What does a mixture of experts cost: router, dispatch of tokens to their experts and back, routed and shared experts? */
+/** Cost of a mixture of experts: router, dispatch of tokens to experts and back, routed and shared experts. */
 import {
   aroundBlock,
   BYTES,

@@ -1,4 +1,4 @@
-/** What does a dense MLP cost? */
+/** Cost of a dense MLP. */
 import {
   aroundBlock,
   BYTES,

@@ -1,8 +1,8 @@
-/** Which ranks form the process groups of a layout? */
+/** The process groups of a layout. */
 import type { CandidateLayout, RankOrder } from '../facts.ts';
 import { commonDivisor, type Group } from './tiers.ts';
 
-/** The process groups of a layout as the network sees them: how many ranks, and how far apart. */
+/** The process groups of a layout: number of ranks, and their distance. */
 export interface LayoutGroups {
   readonly context: Group;
   readonly pipeline: Group;
@@ -45,9 +45,10 @@ type Grid = Pick<
   'tensor' | 'context' | 'pipeline' | 'data' | 'shardGroup' | 'expert' | 'expertTensor' | 'rankOrder'
 >;
 
-/** Of the grid asked for last: one prediction asks a dozen times for the same, and a search for one after the other. */
+/** Groups of the last grid, because a prediction reads the same groups many times. */
 let last: { readonly grid: Grid; readonly groups: LayoutGroups } | undefined;
 
+/** The process groups of a candidate. */
 export function groupsOf(candidate: Grid): LayoutGroups {
   if (last !== undefined && isSameGrid(last.grid, candidate)) return last.groups;
   const groups = groupsOfGrid(candidate);

@@ -1,15 +1,15 @@
-/** In which islands of the network does each stage of a pipeline lie, and how fast are its GPUs? */
+/** The islands of each pipeline stage, and the speed of its GPUs. */
 import type { CandidateLayout, ClusterFacts, GpuFacts, RunFacts } from '../facts.ts';
 import { groupsOf } from './groups.ts';
 
 type Island = NonNullable<ClusterFacts['islands']>[number];
 
-/** Kept per list of islands: a search asks the same of thousands of layouts. */
+/** Cached by list of islands, because a search reads the same for thousands of layouts. */
 const known = new WeakMap<readonly Island[], Map<string, readonly (readonly number[])[]>>();
 
 /**
- * Of each pipeline rank the indices of the islands on which it has GPUs, ascending; no ranks without islands. Ranks fill islands in order, or each stage goes whole
- * into the first island with room for it. What has no room anywhere is counted to the last island.
+ * For each pipeline rank, the indices of the islands of its GPUs, ascending; empty without islands. Ranks fill islands in order, or each stage is placed whole in
+ * the first island with enough free GPUs. A stage that fits nowhere counts for the last island.
  */
 export function islandsOfRanks({
   cluster,
@@ -62,7 +62,7 @@ function hasRunIn({ first, length, every }: Runs, begin: number, end: number): b
   return first + next * every < end;
 }
 
-/** How many stages each island takes whole, in order, until all have a place; the sum is less than the pipeline where they have none. */
+/** Number of whole stages on each island, in order. The sum is less than the pipeline if some stages fit nowhere. */
 export function wholeStagesOfIslands(
   { islands = [], gpus }: ClusterFacts,
   { pipeline }: Pick<CandidateLayout, 'pipeline'>,
@@ -75,25 +75,25 @@ export function wholeStagesOfIslands(
   });
 }
 
-/** Of one of its GPUs relative to what is predicted of the cluster's, with tensor groups of that many; beyond those that are known as with the largest. */
+/** Speed of a GPU of an island relative to the cluster's GPU, by tensor degree; larger degrees use the largest known one. */
 export function speedOfIsland({ relativeSpeed, speedByTensor }: Island, tensor: number): number {
   if (speedByTensor === undefined) return relativeSpeed;
   return relativeSpeed * (speedByTensor[tensor] ?? Object.values(speedByTensor).at(-1) ?? 1);
 }
 
-/** Every speed that one of its GPUs can have, whatever the layout. */
+/** Every speed that a GPU of an island can have, over all layouts. */
 export function speedsOfIsland({ relativeSpeed, speedByTensor }: Island): readonly number[] {
   return Object.values(speedByTensor ?? { 1: 1 }).map((speed) => relativeSpeed * speed);
 }
 
-/** Speeds of the GPUs of each pipeline rank, relative to what is predicted of the cluster's; in several islands that of the slowest, for which the others wait. */
+/** Speed of each pipeline rank relative to the cluster's GPU; in several islands that of the slowest. */
 export function relativeSpeedsOf(run: RunFacts): readonly number[] {
   const { islands = [] } = run.cluster;
   const speeds = islands.map((island) => speedOfIsland(island, run.candidate.tensor));
   return islandsOfRanks(run).map((touched) => Math.min(...touched.map((index) => speeds[index] ?? 1)));
 }
 
-/** The mean over the GPUs of a run, of which each stage has as many: of those of its island. */
+/** The mean of a value over the GPUs of a run; each stage has the GPUs of its island. */
 export function meanOverGpus(run: RunFacts, valueOf: (gpu: GpuFacts) => number): number {
   const { islands = [], gpu } = run.cluster;
   if (islands.every((island) => island.gpu === undefined)) return valueOf(gpu);
@@ -103,11 +103,11 @@ export function meanOverGpus(run: RunFacts, valueOf: (gpu: GpuFacts) => number):
   return meanOf(ofRanks);
 }
 
-/** The run as groups inside that island are priced; of a stage in several islands, or in none, as it is. */
-export function seenFrom<Run extends Pick<RunFacts, 'cluster'>>(run: Run, islands: readonly number[]): Run {
+/** The run with the network of the island that holds a stage; unchanged if the stage is in several islands or none. */
+export function pricedIsland<Run extends Pick<RunFacts, 'cluster'>>(run: Run, islands: readonly number[]): Run {
   const [only] = islands;
   if (only === undefined || islands.length > 1) return run;
-  return { ...run, cluster: { ...run.cluster, seenFrom: only } };
+  return { ...run, cluster: { ...run.cluster, pricedIsland: only } };
 }
 
 function meanOf(values: readonly number[]): number {

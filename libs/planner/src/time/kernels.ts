@@ -21,7 +21,7 @@ const TILES: readonly Tile[] = [
   { rows: 64, columns: 64, speed: 0.6 },
 ];
 
-/** What the kernels of one GPU with one set of constants need, computed once per prediction. */
+/** Speeds of the kernels of one GPU with one set of constants, computed once per prediction. */
 export interface KernelFacts {
   readonly constants: TimeConstants;
   /** FLOPs per second of a large aligned product in the precision of linear layers, and in bf16. */
@@ -100,7 +100,7 @@ const OPERAND_BYTES: Readonly<Record<Precision, number>> = {
 const TF32_SPEED = 1 / 2;
 const FP32_SPEED = 1 / 8;
 
-/** `tf32`: products of fp32 are rounded to TF32, as NVIDIA's PyTorch containers do unless told otherwise. */
+/** `tf32`: products of fp32 are rounded to TF32, as in NVIDIA's PyTorch containers by default. */
 export function kernelFacts(gpu: GpuFacts, precision: Precision, constants: TimeConstants, tf32 = false): KernelFacts {
   const speed = precision === 'fp32' ? (tf32 ? TF32_SPEED : FP32_SPEED) : 1;
   const ceiling = speed * gpu.bf16Tflops * TERA * gpu.matmulCeiling;
@@ -248,7 +248,7 @@ function multipliedS(
 /** How much longer the best choice of tiles takes than tiles that fill every wave of multiprocessors; at least 1. */
 function tileSlowdown(m: number, n: number, multiprocessors: number): number {
   let best = Infinity;
-  // Asked most of all by a search, so without an iterator and without destructuring.
+  // The most frequent call of a search, so no iterator and no destructuring.
   for (let at = 0; at < TILES.length; at++) {
     const { rows, columns, speed } = TILES[at] as Tile;
     const tiles = Math.ceil(m / rows) * Math.ceil(n / columns);

@@ -10,7 +10,7 @@ import {
   type TimeConstantName,
   type TimeConstants,
 } from './constants.ts';
-import { allToAllS, collectiveS, collectivesS, dealS, handOversS, handOverS, ringS } from './links.ts';
+import { allToAllS, collectiveS, collectivesS, ulyssesExchangeS, handOversS, handOverS, ringS } from './links.ts';
 import { type Group } from './tiers.ts';
 
 const START = Object.fromEntries(TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].start])) as Record<
@@ -80,11 +80,17 @@ describe('1 GB of every rank at nominal rates', () => {
     ['passes the 3 others of a ring over the links of a node', ringS, nodes(64), { size: 4, stride: 2 }, 3 / 400],
     ['passes 63 others, one NIC a node taking each step', ringS, nodes(64), { size: 64, stride: 1 }, 63 / 50],
     ['takes the NICs between islands where the ring crosses them', ringS, ISLANDS, { size: 32, stride: 1 }, 31 / 5],
-    ['is dealt to the 3 others over the links of a node', dealS, nodes(64), { size: 4, stride: 2 }, 3 / 4 / 400],
-    ['leaves a node over the NIC of its rank', dealS, nodes(64), { size: 16, stride: 1 }, 8 / 16 / 50],
+    [
+      'is dealt to the 3 others over the links of a node',
+      ulyssesExchangeS,
+      nodes(64),
+      { size: 4, stride: 2 },
+      3 / 4 / 400,
+    ],
+    ['leaves a node over the NIC of its rank', ulyssesExchangeS, nodes(64), { size: 16, stride: 1 }, 8 / 16 / 50],
     [
       'goes through the host where that is slower',
-      dealS,
+      ulyssesExchangeS,
       { ...BRIDGED, scaleOutGbPerS: 1000 },
       { size: 8, stride: 1 },
       6 / 8 / HOST_GB_PER_S,
@@ -95,7 +101,9 @@ describe('1 GB of every rank at nominal rates', () => {
   });
 
   it('is nothing for one rank alone', () => {
-    expect([ringS, dealS].map((secondsOf) => secondsOf(nodes(8), { size: 1, stride: 1 }, GB, NOMINAL))).toEqual([0, 0]);
+    expect(
+      [ringS, ulyssesExchangeS].map((secondsOf) => secondsOf(nodes(8), { size: 1, stride: 1 }, GB, NOMINAL)),
+    ).toEqual([0, 0]);
   });
 });
 

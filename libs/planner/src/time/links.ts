@@ -1,4 +1,4 @@
-/** How long does traffic among the ranks of a group take, by the slowest tier of the network that it crosses? */
+/** Time of traffic between the ranks of a group, by the slowest network tier that it crosses. */
 import type { ClusterFacts, NicKind } from '../facts.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
 import { softMax } from './kernels.ts';
@@ -16,13 +16,13 @@ function scaleOutBytesPerS(cluster: ClusterFacts, group: Group, domains: number,
   return nicBytesPerS(cluster, group, constants) / slowdown;
 }
 
-/** Of the NICs that a group talks over: those of the island that it is seen from, or else of the slowest one, or those between islands. */
+/** Rate of the NICs of a group: those of the priced island, else of the slowest island, or those between islands. */
 function nicBytesPerS(cluster: ClusterFacts, group: Group, constants: TimeConstants): number {
-  const { islands, seenFrom } = cluster;
+  const { islands, pricedIsland } = cluster;
   if (islands === undefined || islands.length < 2) return nicsOf(cluster, constants);
   const slowest = Math.min(...islands.map((island) => nicsOf(island, constants)));
   if (!crossesIslands(cluster, group))
-    return seenFrom === undefined ? slowest : nicsOf(islands[seenFrom] ?? cluster, constants);
+    return pricedIsland === undefined ? slowest : nicsOf(islands[pricedIsland] ?? cluster, constants);
   return Math.min(slowest, (cluster.betweenIslandsGbPerS ?? Infinity) * GIGA);
 }
 
@@ -113,10 +113,10 @@ export function ringS(cluster: ClusterFacts, group: Group, bytes: number, consta
 }
 
 /**
- * Seconds in which every rank deals `bytes` bytes out evenly to the members of its group, itself among them: heads by Ulysses. What leaves a node
- * takes the NIC of the rank that sends it, while the rest moves inside.
+ * Seconds in which every rank sends `bytes` bytes evenly to all members of its group, itself included, as Ulysses exchanges heads. Traffic to another node
+ * uses the NIC of the sender while the rest moves inside the node.
  */
-export function dealS(cluster: ClusterFacts, group: Group, bytes: number, constants: TimeConstants): number {
+export function ulyssesExchangeS(cluster: ClusterFacts, group: Group, bytes: number, constants: TimeConstants): number {
   if (group.size <= 1 || bytes <= 0) return 0;
   const { inDomain, inNode, nodes } = tiersOf(cluster, group);
   const toRank = bytes / group.size;

@@ -1,11 +1,11 @@
-/** Which passes does a pipeline run, how long is each, and what do its ranks hold? What a schedule is simulated from. */
+/** The passes of a pipeline with their times, and what its ranks hold: the inputs of a schedule simulation. */
 import { microBatches, type RunFacts, type Schedule } from '../facts.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';
 import { isVShaped } from '../stages.ts';
 import type { TimeConstants } from './constants.ts';
 import { boundaryBytes } from './exchanged-bytes.ts';
 import { groupsOf } from './groups.ts';
-import { islandsOfRanks, relativeSpeedsOf, seenFrom } from './islands.ts';
+import { islandsOfRanks, relativeSpeedsOf, pricedIsland } from './islands.ts';
 import { handOversS, handOverS } from './links.ts';
 import { costOfKind, type BlockCosts, type StageCost, type StageInputs } from './stage-cost.ts';
 import { stageKindsOf, type StageKinds } from './stage-kinds.ts';
@@ -37,7 +37,7 @@ interface HeldInIslands {
   readonly held: RankParameters;
 }
 
-/** The work of a run's pipeline. Without `hasParts` it says nothing of where the time goes. */
+/** The work of a run's pipeline. `hasParts` adds the breakdown by part. */
 export function pipelineWorkOf(
   run: RunFacts,
   costs: BlockCosts,
@@ -120,7 +120,7 @@ function heldInIslands(
   return [...heaviest.values()];
 }
 
-/** What gradients and weights take on the rank that is longest at it: each island moves what its own stages hold over its own network. */
+/** Seconds for gradients and weights on the slowest rank; each island moves the states of its stages over its own network. */
 export function workTrafficS(
   run: RunFacts,
   { held, heldIn, windows }: Pick<PipelineWork, 'held' | 'heldIn' | 'windows'>,
@@ -128,7 +128,7 @@ export function workTrafficS(
 ): number {
   if (heldIn === undefined) return dataTrafficS(run, held, windows, constants);
   return Math.max(
-    ...heldIn.map(({ islands, held: there }) => dataTrafficS(seenFrom(run, islands), there, windows, constants)),
+    ...heldIn.map(({ islands, held: there }) => dataTrafficS(pricedIsland(run, islands), there, windows, constants)),
   );
 }
 
@@ -178,12 +178,12 @@ function hopsOf(
   const hops = new Float64Array(count);
   if ((cluster.islands ?? []).length < 2) return hops.fill(handOverS(cluster, group, bytes, constants));
   const { pipeline } = candidate;
-  const byRank = handOversS(cluster, { group, islandsOfRanks: islandsOfRanks(run) }, bytes, constants);
+  const rankLayouts = handOversS(cluster, { group, islandsOfRanks: islandsOfRanks(run) }, bytes, constants);
   for (let stage = 0; stage < count; stage++) {
     const along = stage % pipeline;
     // On the way back the ends of a hand-over are those of the way there.
     const isBack = isVShaped(schedule) && stage >= pipeline;
-    hops[stage] = byRank[isBack ? Math.max(0, pipeline - 2 - along) : along] ?? 0;
+    hops[stage] = rankLayouts[isBack ? Math.max(0, pipeline - 2 - along) : along] ?? 0;
   }
   return hops;
 }

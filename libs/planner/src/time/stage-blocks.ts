@@ -1,4 +1,4 @@
-/** Which blocks does each stage of the pipeline run? */
+/** The blocks of each pipeline stage. */
 import type { ModelShape } from '@coxswain/layout';
 import type { StagePart } from '../facts.ts';
 

@@ -1,4 +1,4 @@
-/** What does one micro-batch cost on a stage of the pipeline? Blocks added up, with the traffic that runs beside them. */
+/** Cost of one micro-batch on a pipeline stage: the sum of its blocks, with the traffic that overlaps them. */
 import type { CandidateLayout, GraphedPart, RunFacts } from '../facts.ts';
 import { activationFactsOf, layerActivationsOf } from '../memory/activations.ts';
 import { parametersOf } from '../memory/parameters.ts';
@@ -76,11 +76,12 @@ function blockOf(inputs: BlockInputs, { cost, part, bf16Share }: PricedBlock, co
   return mean;
 }
 
-/** Where a search keeps blocks: what layouts share is computed for the first of them. */
+/** Cache of block costs that layouts of a search share. */
 export type KeptBlock = (block: keyof BlockCosts, compute: () => BlockCost) => BlockCost;
 
 const notKept: KeptBlock = (_, compute) => compute();
 
+/** Costs of every kind of block of a run. */
 export function blockCostsOf(run: RunFacts, constants: TimeConstants, kept: KeptBlock = notKept): BlockCosts {
   const inputs = blockInputs(run, constants);
   const { model, candidate } = run;
@@ -103,7 +104,7 @@ export function blockCostsOf(run: RunFacts, constants: TimeConstants, kept: Kept
   };
 }
 
-/** Of these costs the attention alone. */
+/** The cost of attention only. */
 export function attentionCostOf(run: RunFacts, constants: TimeConstants): BlockCost {
   return attentionOf(blockInputs(run, constants), constants);
 }
@@ -228,12 +229,13 @@ export interface StageInputs {
   readonly costs: BlockCosts;
   readonly constants: TimeConstants;
   readonly perLayer: readonly RankParameters[];
-  /** Whether somebody asks where the time goes. */
+  /** Whether the breakdown by part is needed. */
   readonly hasParts: boolean;
 }
 
 const NO_PARTS = new Float64Array(0);
 
+/** The cost of a stage of one kind. */
 export function costOfKind(inputs: StageInputs, kind: StageKind): StageCost {
   const { run, constants, perLayer } = inputs;
   const { candidate } = run;

@@ -1,4 +1,4 @@
-/** Most stages of a pipeline are alike: which kinds are there, and of which kind is each stage? */
+/** Kinds of pipeline stages; stages of one kind have equal costs. */
 import type { ModelShape } from '@coxswain/layout';
 import type { CandidateLayout, StagePart } from '../facts.ts';
 import { parametersOf } from '../memory/parameters.ts';
@@ -11,6 +11,7 @@ export interface StageKind extends StageBlocks {
   readonly layersOfKind: readonly number[];
 }
 
+/** The kinds of stages of a pipeline, and the kind of each stage. */
 export interface StageKinds {
   readonly kinds: readonly StageKind[];
   /** Index into `kinds` for every virtual stage. */
@@ -27,6 +28,7 @@ interface Known {
 
 const known = new WeakMap<ModelShape, Known>();
 
+/** The stage kinds of a pipeline. */
 export function stageKindsOf(model: ModelShape, pipeline: Pipeline): StageKinds {
   let ofModel = known.get(model);
   if (ofModel === undefined) {

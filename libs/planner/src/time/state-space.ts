@@ -1,4 +1,4 @@
-/** What does a Mamba-2 mixer cost? */
+/** Cost of a Mamba-2 mixer. */
 import {
   aroundBlock,
   costOf,

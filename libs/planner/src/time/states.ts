@@ -15,7 +15,7 @@ export interface RankParameters {
   readonly experts: number;
 }
 
-/** Parameters of the rank that holds most, out of those of every pipeline rank. */
+/** Parameters of the pipeline rank that holds most. */
 export function heaviestRank(ranks: { readonly dense: Float64Array; readonly experts: Float64Array }): RankParameters {
   let heaviest: RankParameters = { dense: 0, experts: 0 };
   for (let rank = 0; rank < ranks.dense.length; rank++) {
@@ -34,7 +34,7 @@ export function parametersPerLayer(run: RunFacts): readonly RankParameters[] {
   }));
 }
 
-/** Of the layers of a stage. */
+/** Parameters of the layers of a stage. */
 export function parametersOfLayers(
   { layersOfKind }: Pick<StageKind, 'layersOfKind'>,
   perLayer: readonly RankParameters[],
@@ -49,7 +49,7 @@ export function parametersOfLayers(
   return { dense, experts };
 }
 
-/** Of embedding and output projection where a stage holds them. */
+/** Parameters of the embedding and output projection of a stage. */
 export function parametersOfEnds({ model, candidate }: RunFacts, kind: Pick<StageKind, 'embedding' | 'loss'>): number {
   const parameters = parametersOf(model);
   const isSharded = candidate.vocabulary === 'sharded-over-pp' || candidate.vocabulary === 'interlaced';

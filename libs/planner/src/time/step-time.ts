@@ -1,4 +1,4 @@
-/** How long does one training step take? */
+/** Predicts the time of one training step. */
 import type { RunFacts } from '../facts.ts';
 import { makespanOf } from '../schedule/makespan.ts';
 import { newScheduleScratch, type ScheduleScratch } from '../schedule/schedule-scratch.ts';
@@ -20,8 +20,10 @@ export const STEP_PARTS = [
   'optimizer',
   'fixed',
 ] as const satisfies readonly string[];
+/** A part of the step time. */
 export type StepPart = Part | 'offload' | 'bubble' | 'dataTraffic' | 'optimizer' | 'fixed';
 
+/** A predicted step time. */
 export interface StepTime {
   readonly stepTimeS: number;
   /** Seconds on the slowest rank; the sum is `stepTimeS`. */
@@ -39,13 +41,13 @@ export interface StepSeconds {
   readonly stepTimeS: number;
 }
 
-/** What a step takes beside its pipeline, whatever the schedule. */
+/** Seconds of a step besides its pipeline, for every schedule. */
 export interface StateSeconds {
   readonly dataS: number;
   readonly optimizerS: number;
 }
 
-/** Gradients, weights and the optimizer. */
+/** Seconds for gradients, weights and the optimizer. */
 export function stateSecondsOf(
   run: RunFacts,
   work: Pick<PipelineWork, 'held' | 'heldIn' | 'windows'>,

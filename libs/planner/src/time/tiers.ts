@@ -1,7 +1,7 @@
-/** How many members of a process group share one tier of the network: a scale-up domain, a node, an island? */
+/** Members of process groups that share a network tier: a scale-up domain, a node or an island. */
 import type { ClusterFacts } from '../facts.ts';
 
-/** A process group of a layout, as ranks that fill nodes, domains and islands in order. */
+/** A process group of a layout; ranks fill nodes, domains and islands in order. */
 export interface Group {
   /** Ranks. */
   readonly size: number;
@@ -49,6 +49,7 @@ function evenlySpaced(size: number, stride: number, block: number): number {
   return Math.max(1, Math.floor(commonDivisor(span, block) / stride));
 }
 
+/** Greatest common divisor. */
 export function commonDivisor(a: number, b: number): number {
   return b === 0 ? a : commonDivisor(b, a % b);
 }

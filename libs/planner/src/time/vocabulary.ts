@@ -1,4 +1,4 @@
-/** What do the ends of the model cost: embedding lookup, output projection and loss? */
+/** Cost of embedding lookup, output projection and loss. */
 import { partIndex, PARTS, quantise, weightShare, type BlockCost, type BlockInputs } from './block-cost.ts';
 import { blockActivationBytes } from './exchanged-bytes.ts';
 import { memoryS, productPassesS } from './kernels.ts';

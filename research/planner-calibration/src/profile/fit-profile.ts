@@ -121,13 +121,13 @@ function moved(constants: TimeConstants, at: readonly number[]): TimeConstants {
 }
 
 /** Factors within a hundredth of 1 say nothing. */
-const SAYS_NOTHING = 0.01;
+const NEGLIGIBLE_FACTOR = 0.01;
 const DIGITS = 4;
 
 function factorsOf(at: readonly number[]): ClusterProfile['factors'] {
   return FACTORS.flatMap(({ constants, isOfHost }, index) => {
     const value = at[index] ?? 0;
-    if (Math.abs(value) < SAYS_NOTHING) return [];
+    if (Math.abs(value) < NEGLIGIBLE_FACTOR) return [];
     const factor = Number(Math.exp(value).toPrecision(DIGITS));
     return constants.map((constant) => ({ constant, factor, ...(isOfHost === undefined ? {} : { isOfHost }) }));
   });

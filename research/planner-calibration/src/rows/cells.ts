@@ -10,7 +10,7 @@ export function wholeNumber(cells: StatedCells, column: StatedColumn, least = 1)
   throw new Unpredicted(`${column} is not a whole number`);
 }
 
-export function neededNumber(cells: StatedCells, column: StatedColumn): number {
+export function requiredNumber(cells: StatedCells, column: StatedColumn): number {
   const value = wholeNumber(cells, column);
   if (value === undefined) throw new Unpredicted(`${column} is not published`);
   return value;

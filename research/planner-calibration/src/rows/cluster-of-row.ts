@@ -1,7 +1,7 @@
 /** The machines of a row: GPU type, node and domain size, and the share of the scale-out network that one GPU has. */
 import type { ClusterFacts, GpuFacts, NicKind } from '@coxswain/planner';
 import { GPU_PRESETS, gpuOf, type GpuPreset } from '@coxswain/planner/presets';
-import { neededNumber, wholeNumber } from './cells.ts';
+import { requiredNumber, wholeNumber } from './cells.ts';
 import type { FilledValues } from './filled-values.ts';
 import { Unpredicted } from './filled-values.ts';
 import type { StatedCells } from './measured-row.ts';
@@ -9,7 +9,7 @@ import type { StatedCells } from './measured-row.ts';
 /** @throws Unpredicted when the GPU is not known, or there are several types of them */
 export function clusterOfRow(cells: StatedCells, filled: FilledValues): ClusterFacts {
   const preset = presetOf(cells.gpu);
-  const gpus = neededNumber(cells, 'gpus');
+  const gpus = requiredNumber(cells, 'gpus');
   const gpusPerNode = filled.or(wholeNumber(cells, 'gpus_per_node'), 'gpus_per_node by GPU', () => preset.gpusPerNode);
   return {
     gpu: gpuFacts(preset, cells.intra_node_link),

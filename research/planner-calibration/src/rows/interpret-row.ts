@@ -2,7 +2,7 @@
 import type { ModelShape } from '@coxswain/layout';
 import { type ClusterFacts, type CandidateLayout, type Precision, type RunFacts } from '@coxswain/planner';
 import { recomputedLayersOf } from '@coxswain/planner/calibration';
-import { neededNumber, wholeNumber } from './cells.ts';
+import { requiredNumber, wholeNumber } from './cells.ts';
 import { clusterOfRow } from './cluster-of-row.ts';
 import {
   defaultPrecision,
@@ -74,7 +74,7 @@ function runOf(cells: StatedCells, filled: FilledValues): RunFacts {
     ...collectionsOf(cells),
     candidate,
     globalBatchSize: degrees.globalBatchSize,
-    sequenceLength: neededNumber(cells, 'seq_len'),
+    sequenceLength: requiredNumber(cells, 'seq_len'),
   };
 }
 
@@ -112,10 +112,10 @@ interface Degrees {
 }
 
 function degreesOf(cells: StatedCells, filled: FilledValues): Degrees {
-  const tensor = neededNumber(cells, 'tp');
-  const pipeline = neededNumber(cells, 'pp');
+  const tensor = requiredNumber(cells, 'tp');
+  const pipeline = requiredNumber(cells, 'pp');
   const context = filled.or(wholeNumber(cells, 'cp'), 'cp = 1', () => 1);
-  const gpus = neededNumber(cells, 'gpus');
+  const gpus = requiredNumber(cells, 'gpus');
   const replica = tensor * pipeline * context;
   const stated = wholeNumber(cells, 'dp');
   // Tables disagree on what dp counts: the number of GPUs decides.
@@ -125,7 +125,7 @@ function degreesOf(cells: StatedCells, filled: FilledValues): Degrees {
     () => gpus / replica,
   );
   if (!Number.isInteger(data)) throw new Unpredicted('gpus is not a multiple of tp x pp x cp');
-  const microBatchSize = neededNumber(cells, 'mbs');
+  const microBatchSize = requiredNumber(cells, 'mbs');
   const globalBatchSize = globalBatchOf(cells, microBatchSize * data, filled);
   if (globalBatchSize % (microBatchSize * data) !== 0) throw new Unpredicted('gbs is not a multiple of mbs x dp');
   return { tensor, pipeline, context, data, microBatchSize, globalBatchSize };
@@ -135,7 +135,7 @@ function globalBatchOf(cells: StatedCells, samplesPerMicroBatch: number, filled:
   const microBatches = Number(
     /micro_num (\d+)|(\d+) ?micro-?batches|grad-accum (\d+)/.exec(cells.notes)?.slice(1).join(''),
   );
-  if (!(microBatches > 0)) return neededNumber(cells, 'gbs');
+  if (!(microBatches > 0)) return requiredNumber(cells, 'gbs');
   const stated = wholeNumber(cells, 'gbs');
   return filled.or(stated, 'gbs = mbs x dp x micro-batches', () => samplesPerMicroBatch * microBatches);
 }

@@ -1,6 +1,6 @@
 /** The model of a row: its printed sizes, what its name implies, and rules for the rest. */
 import { ModelShape } from '@coxswain/layout';
-import { neededNumber, wholeNumber } from './cells.ts';
+import { requiredNumber, wholeNumber } from './cells.ts';
 import type { FilledValues } from './filled-values.ts';
 import { Unpredicted } from './filled-values.ts';
 import { knownModelOf, plainName } from './known-model.ts';
@@ -50,7 +50,7 @@ function kindOfRow(cells: StatedCells, sizes: Sizes): Kind {
     linearBias: !gated && !UNBIASED_PLAIN_FAMILIES.test(name),
     dropout: !gated && hasDropout(cells),
     tiedEmbeddings: gated ? TIED_GATED_MODELS.test(name) : !isUntied(name, cells.engine),
-    learnedPositions: gated || NO_POSITION_TABLE.test(name) ? 0 : neededNumber(cells, 'seq_len'),
+    learnedPositions: gated || NO_POSITION_TABLE.test(name) ? 0 : requiredNumber(cells, 'seq_len'),
   };
 }
 
@@ -71,7 +71,7 @@ function kindOfPreset(known: ModelShape, cells: StatedCells, sizes: Sizes): Part
     ...(layerPattern === undefined ? {} : { layerPattern }),
     headDim: ownHeadDim ? known.headDim : headDimOf(sizes),
     dropout: known.dropout && hasDropout(cells),
-    learnedPositions: known.learnedPositions > 0 ? neededNumber(cells, 'seq_len') : 0,
+    learnedPositions: known.learnedPositions > 0 ? requiredNumber(cells, 'seq_len') : 0,
     windowedLayers: Math.round((known.windowedLayers * sizes.layers) / known.layers),
   };
 }

@@ -1,5 +1,5 @@
 import { isDomainError } from '@coxswain/domain-error';
-import { modelOfWords, type ModelWords } from './model-of-words.ts';
+import { resolveModel, type ModelReference } from './resolve-model.ts';
 
 const NO_OTHERS = { sharedFfnHiddenSize: 0, denseLayers: 0, latentSize: 0 };
 const FOUR = { layers: 4, hiddenSize: 128, attentionHeads: 4 };
@@ -14,7 +14,7 @@ const LLAMA = {
 };
 
 describe('the model that words mean', () => {
-  it.each<[string, ModelWords, object]>([
+  it.each<[string, ModelReference, object]>([
     ['a name means a preset', { preset: 'llama-3.1-8b' }, { layers: 32, keyValueHeads: 8, vocabularySize: 128_256 }],
     ['case and dashes of a name do not count', { preset: 'Llama 3.1 8B' }, { layers: 32, ffnHiddenSize: 14_336 }],
     ['a config.json means what it says', { huggingFace: LLAMA }, { layers: 32, keyValueHeads: 8, gatedMlp: true }],
@@ -34,19 +34,19 @@ describe('the model that words mean', () => {
     ['a size that is given is taken', { ...FOUR, keyValueHeads: 2, headDim: 64 }, { keyValueHeads: 2, headDim: 64 }],
     ['a switch may be turned off', { ...FOUR, rmsNorm: false }, { rmsNorm: false }],
   ])('%s', (_sentence, words, want) => {
-    expect(modelOfWords(words).model).toMatchObject(want);
+    expect(resolveModel(words).model).toMatchObject(want);
   });
 
-  it.each<[string, ModelWords, object]>([
+  it.each<[string, ModelReference, object]>([
     ['of four sizes are these alone', FOUR, FOUR],
     ['of a preset is all of it', { preset: 'llama-3.1-8b' }, { vocabularySize: 128_256, ffnHiddenSize: 14_336 }],
-  ])('what is said %s', (_sentence, words, want) => {
-    const { said } = modelOfWords(words);
-    expect(said).toMatchObject(want);
-    if (words.preset === undefined) expect(said).toEqual(want);
+  ])('what is stated %s', (_sentence, words, want) => {
+    const { stated } = resolveModel(words);
+    expect(stated).toMatchObject(want);
+    if (words.preset === undefined) expect(stated).toEqual(want);
   });
 
-  it.each<[string, ModelWords, string, RegExp]>([
+  it.each<[string, ModelReference, string, RegExp]>([
     ['a name that is not known', { preset: 'llama-9' }, '/preset', /"llama-9" is not known; nearest: llama/],
     [
       'an architecture that is not known',
@@ -75,9 +75,9 @@ describe('the model that words mean', () => {
   });
 });
 
-function refusalOf(words: ModelWords) {
+function refusalOf(words: ModelReference) {
   try {
-    modelOfWords(words);
+    resolveModel(words);
   } catch (error) {
     if (isDomainError(error)) return error;
   }

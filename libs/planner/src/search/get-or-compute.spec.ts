@@ -1,4 +1,4 @@
-import { remembered } from './memo.ts';
+import { getOrCompute } from './get-or-compute.ts';
 
 describe('what was computed for a key', () => {
   it.each<[string, number | null]>([
@@ -12,13 +12,13 @@ describe('what was computed for a key', () => {
       times++;
       return value;
     };
-    expect([remembered(known, 'a', compute), remembered(known, 'a', compute)]).toEqual([value, value]);
+    expect([getOrCompute(known, 'a', compute), getOrCompute(known, 'a', compute)]).toEqual([value, value]);
     expect(times).toBe(1);
   });
 
   it('is computed for another key again', () => {
     const known = new Map<string, number>();
-    expect([remembered(known, 'a', () => 1), remembered(known, 'b', () => 2)]).toEqual([1, 2]);
+    expect([getOrCompute(known, 'a', () => 1), getOrCompute(known, 'b', () => 2)]).toEqual([1, 2]);
   });
 
   it('is computed again after it failed', () => {
@@ -26,7 +26,7 @@ describe('what was computed for a key', () => {
     const fail = (): number => {
       throw new RangeError('not yet');
     };
-    expect(() => remembered(known, 'a', fail)).toThrow(RangeError);
-    expect(remembered(known, 'a', () => 3)).toBe(3);
+    expect(() => getOrCompute(known, 'a', fail)).toThrow(RangeError);
+    expect(getOrCompute(known, 'a', () => 3)).toBe(3);
   });
 });

@@ -1,7 +1,7 @@
 import type { CandidateLayout } from '../facts.ts';
 import { candidateOfMesh } from '../space/search-space.ts';
 import type { MeasuredLayout } from '../search/kept-layouts.ts';
-import { toldLayouts } from './distinct-layouts.ts';
+import { selectLayouts } from './select-layouts.ts';
 
 const CANDIDATE = candidateOfMesh({
   ...{ tensor: 4, context: 1, pipeline: 4, data: 4, microBatchSize: 1 },
@@ -12,8 +12,10 @@ const layout = ({ order, ...of }: Told, change: Partial<CandidateLayout> = {}): 
   ...{ candidate: { ...CANDIDATE, ...change }, gpus: 64, stepTimeS: 10, peakBytes: 60e9, order },
   ...of,
 });
-const told = (best: readonly MeasuredLayout[], over: Partial<Parameters<typeof toldLayouts>[0]> = {}, top = 3) =>
-  toldLayouts({ best, front: [], simplest: undefined, ...over }, { objective: 'time', top }).map(({ order }) => order);
+const told = (best: readonly MeasuredLayout[], over: Partial<Parameters<typeof selectLayouts>[0]> = {}, top = 3) =>
+  selectLayouts({ best, front: [], simplest: undefined, ...over }, { objective: 'time', top }).map(
+    ({ order }) => order,
+  );
 
 const FASTEST = layout({ order: 1 });
 /** Fill up, where nothing else is left. */
@@ -67,7 +69,7 @@ describe('the layouts that are told', () => {
 
   it('of the smallest begin with the smallest', () => {
     const small = layout({ order: 2, stepTimeS: 12, peakBytes: 20e9 });
-    const ranked = toldLayouts(
+    const ranked = selectLayouts(
       { best: [small, FASTEST], front: [], simplest: FASTEST },
       { objective: 'memory', top: 2 },
     );

@@ -1,5 +1,5 @@
-/** Which branch promises most? A binary heap that gives up the entry of the least key first; of equal keys the one that came first. */
-export class LeastFirst<Entry> {
+/** A binary heap that removes the entry with the least key first; equal keys in the order of insertion. */
+export class StableMinHeap<Entry> {
   readonly #heap: { readonly key: number; readonly turn: number; readonly entry: Entry }[] = [];
   #turns = 0;
 

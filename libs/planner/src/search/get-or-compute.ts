@@ -1,5 +1,5 @@
-/** What was computed for a key before; else it is computed now and kept. Keys must name everything that the value depends on. */
-export function remembered<Key, Value extends NonNullable<unknown> | null>(
+/** Returns the cached value of a key, or computes and caches it. The key must contain everything that the value depends on. */
+export function getOrCompute<Key, Value extends NonNullable<unknown> | null>(
   known: Map<Key, Value>,
   key: Key,
   compute: () => Value,

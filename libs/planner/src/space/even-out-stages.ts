@@ -1,5 +1,5 @@
-/** How are layers cut into stages that are as even as they can be while the slowest is no slower? */
-/** What a stage costs, for `balancedStages`: seconds of one micro-batch. */
+/** Makes stages as even as possible without making the slowest slower. */
+/** Costs of stages: seconds of one micro-batch. */
 export interface StageWeights {
   /** One entry per layer. */
   readonly layersS: readonly number[];
@@ -17,7 +17,7 @@ const ROUNDING = 1 + 1e-9;
  * The cut with the least sum of squared stage times among those without a stage slower than the slowest of `counts`. Where one stage is on a slow GPU, what
  * the others hold does not change the slowest, yet fills and drains the pipeline. Takes stages x layers x layers of a stage operations.
  */
-export function evenedOut(weights: StageWeights, counts: readonly number[]): readonly number[] {
+export function evenOutStages(weights: StageWeights, counts: readonly number[]): readonly number[] {
   const { layersS, speeds } = weights;
   const before = [0];
   for (const layerS of layersS) before.push((before.at(-1) ?? 0) + layerS);

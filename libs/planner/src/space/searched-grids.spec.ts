@@ -1,6 +1,6 @@
 import type { PinnedAxes } from '../contract.ts';
 import { aSpace } from '../testing/runs.ts';
-import { isWantedGrid } from './wanted-grids.ts';
+import { isSearchedGrid } from './searched-grids.ts';
 
 describe('a division of the GPUs', () => {
   it.each<[string, PinnedAxes, number, boolean]>([
@@ -10,11 +10,16 @@ describe('a division of the GPUs', () => {
     ['nor where chunks are', { chunks: 3 }, 1, false],
     ['which a pipeline has', { schedule: 'zbv', chunks: 2 }, 2, true],
   ])('%s', (_, pinned, pipeline, want) => {
-    expect(isWantedGrid(aSpace({ pinned }), { tensor: 1, context: 1, pipeline, data: 8 / pipeline })).toBe(want);
+    expect(isSearchedGrid(aSpace({ pinned }), { tensor: 1, context: 1, pipeline, data: 8 / pipeline })).toBe(want);
   });
 
   it.each<
-    [string, Partial<Parameters<typeof isWantedGrid>[0]>, { context: number; data: number; pipeline?: number }, boolean]
+    [
+      string,
+      Partial<Parameters<typeof isSearchedGrid>[0]>,
+      { context: number; data: number; pipeline?: number },
+      boolean,
+    ]
   >([
     ['leaves a context rank 1,024 tokens of a sample', {}, { context: 4, data: 2 }, true],
     ['but no fewer', {}, { context: 8, data: 1 }, false],
@@ -37,6 +42,6 @@ describe('a division of the GPUs', () => {
     ['or follows from the data that are', { pinned: { data: 1 } }, { context: 8, data: 1 }, true],
   ])('%s', (_, overrides, { context, data, pipeline = 1 }, want) => {
     const space = aSpace({ sequenceLength: 4096, globalBatchSize: 16, ...overrides });
-    expect(isWantedGrid(space, { tensor: 1, context, pipeline, data })).toBe(want);
+    expect(isSearchedGrid(space, { tensor: 1, context, pipeline, data })).toBe(want);
   });
 });

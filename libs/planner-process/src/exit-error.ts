@@ -1,7 +1,7 @@
-import { neededTooMuchMemory } from './planner-errors.ts';
+import { memoryError } from './planner-errors.ts';
 
 /** How a process ended, as the system tells it. */
-export interface Death {
+export interface ProcessExit {
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
   /** The end of what it wrote there. */
@@ -18,13 +18,13 @@ const CODES_OF_FULL_MEMORY: ReadonlySet<number | null> = new Set([132, 133, 134,
 const WORDS_OF_FULL_MEMORY = /heap out of memory|invalid size error|allocation failed|bad_alloc/i;
 
 /** What whoever asked is told of a search whose process has ended without an answer. */
-export function causeOfDeath(death: Death, heapMib: number): Error {
+export function exitError(death: ProcessExit, heapMib: number): Error {
   const { exitCode, signal, stderr } = death;
   const end = signal === null ? `exited with code ${exitCode}` : `was ended by ${signal}`;
   const lastWords = stderr.trim();
   const cause = new Error(`the process of the planner ${end}${lastWords === '' ? '' : `: ${lastWords}`}`);
   const isFull =
     SIGNALS_OF_FULL_MEMORY.has(signal) || CODES_OF_FULL_MEMORY.has(exitCode) || WORDS_OF_FULL_MEMORY.test(stderr);
-  if (isFull) return neededTooMuchMemory(heapMib, { cause });
+  if (isFull) return memoryError(heapMib, { cause });
   return new Error('the search failed', { cause });
 }

@@ -1,4 +1,4 @@
-/** Which stages of a plan lie in which island, and why do they have the layers that they have? */
+/** Explains which island holds each stage, and why the stage has its number of layers. */
 import { BITS_PER_BYTE } from '@coxswain/units';
 import { constantsOf } from '../calibration/calibration-in-use.ts';
 import { PAIRED_ERROR_PCT } from '../calibration/paired-error.ts';
@@ -14,10 +14,10 @@ import { predictStepTime } from '../time/step-time.ts';
 
 /** What may be chosen. */
 type Allowed = Pick<ResolvedRequest, 'allow' | 'request'>;
-type ToldStages = Pick<Plan, 'stagesOfIslands' | 'stageGpus' | 'whyStages'>;
+type StagePlacement = Pick<Plan, 'stagesOfIslands' | 'stageGpus' | 'whyStages'>;
 
-/** Nothing where the network is one, where nothing is cut into stages, or where a stage lies in several islands. */
-export function whyStages(run: RunFacts, resolved: Allowed): ToldStages {
+/** The fields of a plan that describe its stages. Empty without islands, without a pipeline, or if a stage spans several islands. */
+export function explainStages(run: RunFacts, resolved: Allowed): StagePlacement {
   const { cluster, candidate } = run;
   const { islands = [] } = cluster;
   if (islands.length < 2 || candidate.pipeline === 1) return {};
@@ -31,7 +31,7 @@ export function whyStages(run: RunFacts, resolved: Allowed): ToldStages {
   };
 }
 
-/** Neighbours of one type together; nothing where all are of one. */
+/** GPU types of consecutive stages; empty if all stages have one type. */
 function gpusOfStages(
   { cluster: { islands = [], gpu } }: RunFacts,
   counts: readonly number[],
@@ -69,33 +69,33 @@ function reasonOf(run: RunFacts, counts: readonly number[], resolved: Allowed): 
   const used = counts.flatMap((count, index) => (count > 0 ? [index] : []));
   const differ = differencesOf(run, used);
   if (differ === undefined)
-    return ': the islands are alike, so no stage has fewer layers than the ends of the model ask for.';
+    return ': the islands have equal GPUs and networks, so only embedding and loss decide how many layers a stage has.';
   const even = withoutStages(run.candidate);
   const evenS = stepOf(run, even);
   if (run.candidate.stages !== undefined) {
     const ownS = stepOf(run, run.candidate);
     if (secondsOf(evenS) === secondsOf(ownS)) return `: ${differ}, by so little that even stages would take as long.`;
-    return `: ${differ}, so that even stages would take ${secondsOf(evenS)} a step instead of ${secondsOf(ownS)}.`;
+    return `: ${differ}, so even stages would take ${secondsOf(evenS)} per step instead of ${secondsOf(ownS)}.`;
   }
   const balancedS = stepOf(run, { ...even, stages: balancedOf(run) });
-  if (balancedS > evenS * WORTH_SAYING) return `: ${differ}, by too little to move layers.`;
-  const faster = `with layers by speed a step would take ${secondsOf(balancedS)} instead of ${secondsOf(evenS)}`;
+  if (balancedS > evenS * MIN_REPORTED_RATIO) return `: ${differ}, by too little to move layers.`;
+  const faster = `with layers balanced by speed, a step would take ${secondsOf(balancedS)} instead of ${secondsOf(evenS)}`;
   if (mayBeUneven(resolved)) {
     const isTied = balancedS * (1 + PAIRED_ERROR_PCT / 100) >= evenS;
-    return `: ${differ}; ${faster}${isTied ? ', which is less than predictions can tell apart' : ''}.`;
+    return `: ${differ}; ${faster}${isTied ? ', which is within the prediction error' : ''}.`;
   }
-  return `: ${differ}, but uneven stages may not be chosen (the engine takes none, or the request leaves none open); ${faster}.`;
+  return `: ${differ}, but the engine or the request does not allow uneven stages; ${faster}.`;
 }
 
-/** Seconds of a step are shown in three digits. */
-const WORTH_SAYING = 0.999;
+/** A smaller gain does not show, because step times have three digits. */
+const MIN_REPORTED_RATIO = 0.999;
 
 function mayBeUneven({ allow, request: { pinned } }: Allowed): boolean {
   if (allow.evenOnly === true || (pinned?.partition ?? 'balanced') !== 'balanced') return false;
   return allow.partitions?.includes('balanced') ?? true;
 }
 
-/** What sets the islands that are used apart from the first of them; undefined where they are alike. */
+/** How the used islands differ from the first one; undefined if they do not differ. */
 function differencesOf(
   { candidate: { tensor }, cluster: { islands = [] } }: RunFacts,
   used: readonly number[],
@@ -138,7 +138,7 @@ function rangeOf(counts: readonly number[]): string {
   return least === most ? `${least}` : `${least} to ${most}`;
 }
 
-/** As even as possible, which is what a layout means that lists no stages. */
+/** The candidate without listed stages, which means stages as even as possible. */
 function withoutStages({ stages: _stages, ...candidate }: CandidateLayout): CandidateLayout {
   return candidate;
 }

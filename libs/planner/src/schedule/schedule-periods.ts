@@ -1,5 +1,5 @@
 /**
- * Has a schedule that splits its backward passes fallen into a rhythm? In the middle of a step every rank repeats the same few passes, micro-batch after
+ * Detects that a schedule with split backward passes repeats. In the middle of a step every rank repeats the same few passes, micro-batch after
  * micro-batch, and what it does next depends on differences of times alone. So once clocks, messages under way and weight passes owed stand as they stood some rounds
  * ago, so many micro-batches and seconds later, those rounds repeat for as long as every rank repeats its passes, and whole periods can be skipped.
  *
@@ -26,8 +26,8 @@ export interface RunClocks {
 /** Shares of an activation do not add up exactly. */
 const SAME_SHARE = 1e-9;
 
-/** Looks at the clocks after every round of all ranks, and compares them with those of an earlier one, which it replaces at doubling distances (Brent). */
-export class ScheduleRhythm {
+/** Compares the clocks after every round with those of an earlier round, which it replaces at doubling distances (Brent). */
+export class SchedulePeriods {
   private readonly input: ScheduleInput;
   private readonly orders: RankOrders;
   private readonly clocks: RunClocks;
@@ -50,7 +50,7 @@ export class ScheduleRhythm {
     };
   }
 
-  /** Moves all clocks on by as many periods as there are left, if there is a rhythm; returns how many passes that skips. */
+  /** Moves all clocks on by as many periods as there are left, if rounds repeat; returns how many passes that skips. */
   skipPeriods(): number {
     if (this.isOver || !this.isSteady()) return 0;
     if (this.roundsSince < 0) {

@@ -1,4 +1,4 @@
-/** Which divisions of the GPUs does a request leave open, beside the degrees that it pins? */
+/** Limits which dense meshes are searched. */
 import type { ModelShape } from '@coxswain/layout';
 import type { AllowedChoices, PinnedAxes } from '../contract.ts';
 import type { CandidateLayout } from '../facts.ts';
@@ -20,7 +20,8 @@ type DenseGrid = Pick<CandidateLayout, 'tensor' | 'context' | 'pipeline' | 'data
  */
 const LEAST_CONTEXT_TOKENS = 1024;
 
-export function isWantedGrid(space: Space, grid: DenseGrid): boolean {
+/** Whether a mesh is part of the space. */
+export function isSearchedGrid(space: Space, grid: DenseGrid): boolean {
   if (grid.pipeline === 1 && wantsPipeline(space.pinned)) return false;
   if (dividesShortSamples(space, grid) && mayTakeWholeSamples(space, grid)) return false;
   return space.allow.evenOnly !== true || isEven(space, grid);
@@ -30,7 +31,7 @@ function dividesShortSamples({ sequenceLength }: Space, { context }: DenseGrid):
   return context > 1 && sequenceLength / context < LEAST_CONTEXT_TOKENS;
 }
 
-/** Whether the ranks of the same sample could as well take micro-batches of their own, of enough to fill the pipeline. */
+/** Whether context ranks could process whole samples instead and still fill the pipeline. */
 function mayTakeWholeSamples({ globalBatchSize, pinned }: Space, { context, data, pipeline }: DenseGrid): boolean {
   if (pinned.context !== undefined || pinned.data !== undefined) return false;
   const microBatches = globalBatchSize / (data * context * (pinned.microBatchSize ?? 1));

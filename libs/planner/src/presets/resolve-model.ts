@@ -1,4 +1,4 @@
-/** Which sizes does a model have that somebody names by a preset, by a `config.json`, or by sizes of their own? */
+/** Resolves the sizes of a model from a preset, a `config.json`, or sizes. */
 import { DomainError, isDomainError } from '@coxswain/domain-error';
 import { brokenSchemaRule, ModelShape, type MODEL_SIZES } from '@coxswain/layout';
 import type { z } from 'zod';
@@ -8,47 +8,50 @@ import { modelOf } from './models.ts';
 type SizeName = keyof typeof MODEL_SIZES;
 type GivenSizes = { readonly [Name in SizeName]?: z.output<(typeof MODEL_SIZES)[Name]> | undefined };
 
-/** One of preset, configuration and sizes. */
-export interface ModelWords extends GivenSizes {
+/** A reference to a model: one of preset, configuration and sizes. */
+export interface ModelReference extends GivenSizes {
   readonly preset?: string | undefined;
   readonly huggingFace?: Readonly<Record<string, unknown>> | undefined;
 }
 
-export interface KnownModel {
+/** A model with its sizes. */
+export interface ResolvedModel {
   readonly model: ModelShape;
-  /** Sizes that stand somewhere: all of a preset; of sizes given by hand, those alone and not what follows from them. */
-  readonly said: Partial<ModelShape>;
-  /** What was filled in, or is not modelled. */
+  /** Sizes that the reference states: all sizes of a preset or configuration, else only the given sizes, without defaults. */
+  readonly stated: Partial<ModelShape>;
+  /** Notes on filled-in values, and on options that are not modelled. */
   readonly assumed: readonly string[];
 }
 
-/** Where the words are silent a model is a GPT of bytes: what four sizes have always meant, and what engine `reference` trains. */
+/** Defaults for sizes that are not given: those of a GPT over bytes, which engine `reference` trains. */
 const MLP_EXPANSION = 4;
 const BYTE_VOCABULARY = 256;
 
 /**
- * The model that the words mean. Throws INVALID_REQUEST, with a pointer into the words, for a preset or an architecture that is not known and for
- * sizes that contradict each other; the sentence says what to give instead.
+ * Resolves a model. Throws INVALID_REQUEST, with a pointer into the reference, for an unknown preset or architecture and for sizes that contradict each
+ * other.
  */
-export function modelOfWords(words: ModelWords): KnownModel {
-  const { preset, huggingFace, ...sizes } = words;
+export function resolveModel(reference: ModelReference): ResolvedModel {
+  const { preset, huggingFace, ...sizes } = reference;
   if (preset !== undefined) {
     const { model } = below('/preset', () => modelOf(preset));
-    return { model, said: model, assumed: [] };
+    return { model, stated: model, assumed: [] };
   }
   if (huggingFace !== undefined) {
     const { model, assumed } = below('/huggingFace', () => modelFromHuggingFace(huggingFace));
-    return { model, said: model, assumed };
+    return { model, stated: model, assumed };
   }
   return modelOfSizes(sizes);
 }
 
-function modelOfSizes(words: GivenSizes): KnownModel {
-  // Whoever holds more than a model, such as its sequence length, may hand all of it over.
+function modelOfSizes(reference: GivenSizes): ResolvedModel {
+  // Callers may pass objects with further keys, such as a sequence length.
   const names = Object.keys(ModelShape.shape) as (keyof ModelShape)[];
-  const given = names.flatMap((name) => (name === 'name' || words[name] === undefined ? [] : [[name, words[name]]]));
-  const said = Object.fromEntries(given) as Partial<ModelShape>;
-  const { hiddenSize = 0, attentionHeads = 1 } = said;
+  const given = names.flatMap((name) =>
+    name === 'name' || reference[name] === undefined ? [] : [[name, reference[name]]],
+  );
+  const stated = Object.fromEntries(given) as Partial<ModelShape>;
+  const { hiddenSize = 0, attentionHeads = 1 } = stated;
   const shape = ModelShape.safeParse(
     {
       ffnHiddenSize: MLP_EXPANSION * hiddenSize,
@@ -56,11 +59,11 @@ function modelOfSizes(words: GivenSizes): KnownModel {
       headDim: hiddenSize / attentionHeads,
       vocabularySize: BYTE_VOCABULARY,
       gatedMlp: false,
-      ...said,
+      ...stated,
     },
     { reportInput: true },
   );
-  if (shape.success) return { model: shape.data, said, assumed: [] };
+  if (shape.success) return { model: shape.data, stated, assumed: [] };
   const violations = shape.error.issues.map((issue) => ({
     pointer: `/${issue.path.join('/')}`,
     detail: `${issue.path.join('.')} ${brokenSchemaRule(issue)}`,
@@ -68,7 +71,7 @@ function modelOfSizes(words: GivenSizes): KnownModel {
   throw new DomainError('INVALID_REQUEST', `${violations.map(({ detail }) => detail).join('; ')}.`, violations);
 }
 
-/** What is refused inside `place` is refused by its place in the words. */
+/** Adds `place` to the pointers of errors that `read` throws. */
 function below<T>(place: string, read: () => T): T {
   try {
     return read();

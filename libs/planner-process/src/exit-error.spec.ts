@@ -1,6 +1,6 @@
-import { causeOfDeath, type Death } from './cause-of-death.ts';
+import { exitError, type ProcessExit } from './exit-error.ts';
 
-const aDeath = (death: Partial<Death>): Death => ({ exitCode: null, signal: null, stderr: '', ...death });
+const aDeath = (death: Partial<ProcessExit>): ProcessExit => ({ exitCode: null, signal: null, stderr: '', ...death });
 
 describe('a search whose process has ended', () => {
   it.each([
@@ -15,8 +15,8 @@ describe('a search whose process has ended', () => {
     ['V8 said so', { exitCode: 1, stderr: 'FATAL ERROR: Reached heap limit - JavaScript heap out of memory' }],
     ['V8 said so of a single allocation', { exitCode: 1, stderr: 'Fatal JavaScript invalid size error 169220804' }],
     ['memory beside the heap ended', { exitCode: 1, stderr: 'RangeError: Array buffer allocation failed' }],
-  ] satisfies [string, Partial<Death>][])('needed too much memory: %s', (_sentence, death) => {
-    expect(causeOfDeath(aDeath(death), 128)).toMatchObject({
+  ] satisfies [string, Partial<ProcessExit>][])('needed too much memory: %s', (_sentence, death) => {
+    expect(exitError(aDeath(death), 128)).toMatchObject({
       code: 'OVER_BUDGET',
       message: expect.stringMatching(/more memory than 128 MiB.*Narrow the question/) as string,
     });
@@ -27,13 +27,13 @@ describe('a search whose process has ended', () => {
     ['an exit that nobody asked for', { exitCode: 0 }],
     ['somebody’s signal', { signal: 'SIGTERM' }],
     ['a fault of the processor', { signal: 'SIGSEGV' }],
-  ] satisfies [string, Partial<Death>][])('failed, and says nothing of memory: %s', (_sentence, death) => {
-    expect(causeOfDeath(aDeath(death), 128)).toMatchObject({ message: 'the search failed' });
+  ] satisfies [string, Partial<ProcessExit>][])('failed, and says nothing of memory: %s', (_sentence, death) => {
+    expect(exitError(aDeath(death), 128)).toMatchObject({ message: 'the search failed' });
   });
 
   it('tells in its cause how it ended and what it said last', () => {
     const death = aDeath({ signal: 'SIGABRT', stderr: 'FATAL ERROR: no room\n' });
-    expect(causeOfDeath(death, 128)).toMatchObject({
+    expect(exitError(death, 128)).toMatchObject({
       cause: { message: 'the process of the planner was ended by SIGABRT: FATAL ERROR: no room' },
     });
   });

@@ -1,5 +1,5 @@
 import type { ParallelLayout } from '@coxswain/layout';
-import { inWordsOf, inWordsOfModels } from './words-of-engine.ts';
+import { layoutForEngine, layoutForModels } from './layout-for-engine.ts';
 
 const written = (states: ParallelLayout['states'], memory?: ParallelLayout['memory']): ParallelLayout => ({
   tensorParallelDegree: 1,
@@ -77,7 +77,7 @@ describe('a planned layout in the words of its engine', () => {
       written({ zeroStage: 3, implementation: 'fsdp2' }),
     ],
   ])('%s', (_, stack, planned, want) => {
-    expect(inWordsOf(stack, planned)).toEqual(want);
+    expect(layoutForEngine(stack, planned)).toEqual(want);
   });
 });
 
@@ -104,11 +104,11 @@ describe('a layout that somebody wrote for an engine', () => {
     ['Megatron-LM only where it is told', 'megatron-lm', written(sharded), written(sharded)],
     ['every layer where that is asked', 'torchtitan', written(sharded, EVERY_LAYER), written(sharded, EVERY_LAYER)],
   ])('%s', (_, stack, layout, want) => {
-    expect(inWordsOfModels(stack, layout, 32)).toEqual(want);
+    expect(layoutForModels(stack, layout, 32)).toEqual(want);
   });
 
   it('is planned and predicted with as many', () => {
-    const planned = inWordsOf('torchtitan', ofLayers(13));
-    expect(inWordsOfModels('torchtitan', planned, 32).memory).toEqual(ofLayers(13).memory);
+    const planned = layoutForEngine('torchtitan', ofLayers(13));
+    expect(layoutForModels('torchtitan', planned, 32).memory).toEqual(ofLayers(13).memory);
   });
 });
