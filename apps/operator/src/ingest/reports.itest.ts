@@ -16,7 +16,8 @@ import { request } from 'node:https';
 import WebSocket from 'ws';
 import type { Operator } from '../operator.ts';
 import type { RawPod } from '../testing/raw-pod.ts';
-import { sharedWorld, type World } from '../testing/world.ts';
+import { sharedWorld } from '../testing/shared-world.ts';
+import type { World } from '../testing/world.ts';
 
 let world: World;
 let operator: Operator;
