@@ -69,7 +69,7 @@ describe('Megatron-LM is told of a published model', () => {
     [
       'in a note that a release does not hand that factor to the model',
       { huggingFace: { ...LLAMA, rope_scaling: { ...OF_LLAMA, factor: 32 } } },
-      'scales rotary positions by 8 whatever --rope-scaling-factor says, not by 32',
+      'ignores --rope-scaling-factor and scales rotary positions by 8, not by 32',
     ],
     [
       'them as transformers 5 writes them',
