@@ -52,7 +52,7 @@ const RESOURCES: readonly ResourceDefinition[] = [
     status: TrainingJobStatus,
     columns: [
       { name: 'State', type: 'string', jsonPath: '.status.state' },
-      { name: 'Epoch', type: 'integer', jsonPath: '.status.epoch', description: 'Number of the current attempt.' },
+      { name: 'Attempt', type: 'integer', jsonPath: '.status.epoch', description: 'Number of the current attempt.' },
       { name: 'Step', type: 'integer', jsonPath: '.status.progress.step' },
       { name: 'Loss', type: 'number', jsonPath: '.status.progress.loss' },
       {
@@ -75,7 +75,7 @@ const RESOURCES: readonly ResourceDefinition[] = [
     columns: [
       { name: 'Job', type: 'string', jsonPath: '.spec.jobName' },
       { name: 'Step', type: 'integer', jsonPath: '.spec.step' },
-      { name: 'Epoch', type: 'integer', jsonPath: '.spec.epoch' },
+      { name: 'Attempt', type: 'integer', jsonPath: '.spec.epoch' },
       { name: 'State', type: 'string', jsonPath: '.status.state' },
       { name: 'Bytes', type: 'integer', jsonPath: '.spec.bytes' },
       AGE,
@@ -85,11 +85,11 @@ const RESOURCES: readonly ResourceDefinition[] = [
     kind: 'Placement',
     plural: 'placements',
     shortNames: ['tplace'],
-    description: 'Placement records which node each pod of one epoch goes to; written before any pod exists.',
+    description: 'Placement records which node each pod of one attempt goes to; written before any pod exists.',
     spec: PlacementSpec,
     columns: [
       { name: 'Job', type: 'string', jsonPath: '.spec.jobName' },
-      { name: 'Epoch', type: 'integer', jsonPath: '.spec.epoch' },
+      { name: 'Attempt', type: 'integer', jsonPath: '.spec.epoch' },
       { name: 'Ranks', type: 'integer', jsonPath: '.spec.worldSize' },
       AGE,
     ],

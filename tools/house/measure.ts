@@ -22,9 +22,9 @@ import { countByKind, findingsIn } from '../style/repository.ts';
 
 const HELP = `npm run house [-- --check] [-- --root FOLDER]
 
-Measures the code (lengths, documented exports, tests per source, style findings, the way from a layout's YAML to a planner's seconds) and lists
-what breaks a rule that lint cannot see: files above 400 lines without a reason, unused files and exports, import circles, folders that no order
-lists, folders that import each other.
+Measures the code: lengths, documented exports, tests per source, style findings, the way from a layout's YAML to a planner's seconds. Then it lists
+violations of rules that lint cannot check: files above 400 lines without a reason, unused files and exports, import circles, folders that no
+order lists, folders that import each other.
 
   --check         the violations alone, in seconds; exit code 1 when there are any
   --root FOLDER   the same of another checkout, with its packages installed

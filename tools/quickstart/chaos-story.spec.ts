@@ -47,7 +47,7 @@ describe('what is told of a job to which something was done', () => {
     });
     const [first, second] = runsOf([lost, anAttempt({ epoch: 2, layout: FEWER })]);
     if (first === undefined || second === undefined) throw new Error('there are two runs');
-    expect(answerLine(first, second)).toMatch(/epoch 2\).*from the beginning, planned anew for 2 GPUs instead of 4/);
+    expect(answerLine(first, second)).toMatch(/attempt 2\).*from the beginning, planned anew for 2 GPUs instead of 4/);
     expect(backLine(first, second, AT)).toBeUndefined();
   });
 

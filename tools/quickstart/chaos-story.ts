@@ -65,7 +65,7 @@ export function answerLine(before: Run, after: Run): string {
     after.gpus === before.gpus
       ? ''
       : `, planned anew for ${after.gpus} GPUs instead of ${before.gpus} with the same batch`;
-  return `done        a new gang (epoch ${after.epoch}) on nodes that are well, ${from}${size}`;
+  return `done        a new gang (attempt ${after.epoch}) on nodes that are well, ${from}${size}`;
 }
 
 /** When it trained again, and how much twice; undefined: it has not yet. */

@@ -11,8 +11,8 @@ const FOLDER = join(ROOT, 'tools/campaigns');
 const HELP = `npm run campaign [-- NAME [arguments]]
 
 Runs one long test campaign; lists them all without a name. A campaign is a file in tools/campaigns that exports
-\`description\` (one sentence) and \`run(args)\`, which resolves with true when everything held; and, if it needs more of the machine than tests
-do, \`requirements(args)\`, which says why it cannot run here, before anything is built.
+\`description\` (one sentence) and \`run(args)\`, which resolves with true if everything held. A campaign that needs more of the machine than
+tests do also exports \`requirements(args)\`, which returns why it cannot run here, before anything is built.
 `;
 
 async function main(): Promise<number> {

@@ -133,7 +133,7 @@ async function runPart(part: Part, context: PartContext): Promise<Tally> {
   let setUp = '';
   const run = async (): Promise<Tally> => {
     await ensureSetup({ only: needsOf(part, context) });
-    setUp = `, of which set-up ${secondsSince(started)}`;
+    setUp = `, set-up ${secondsSince(started)}`;
     return part.run(context);
   };
   const tally = await run().catch((error: unknown) => ({

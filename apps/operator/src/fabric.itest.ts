@@ -7,7 +7,8 @@ import {
   type TrainingJob,
 } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
-import { sharedWorld, type World } from './testing/world.ts';
+import { sharedWorld } from './testing/shared-world.ts';
+import type { World } from './testing/world.ts';
 
 let world: World;
 beforeAll(async () => {

@@ -1,5 +1,6 @@
 import { differences, KILL_MOMENTS, KillGround } from './testing/kill-points.ts';
-import { sharedWorld, type World } from './testing/world.ts';
+import { sharedWorld } from './testing/shared-world.ts';
+import type { World } from './testing/world.ts';
 
 let world: World;
 beforeAll(async () => {

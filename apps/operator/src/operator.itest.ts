@@ -14,7 +14,8 @@ import {
 } from '@coxswain/api-types';
 import { freePort, waitFor } from '@coxswain/local-cluster';
 import { EXIT_CODES } from './process/exit-codes.ts';
-import { sharedWorld, type World } from './testing/world.ts';
+import { sharedWorld } from './testing/shared-world.ts';
+import type { World } from './testing/world.ts';
 
 let world: World;
 beforeAll(async () => {

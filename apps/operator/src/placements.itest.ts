@@ -1,7 +1,8 @@
 import { API_GROUP_VERSION, LABELS, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
 import { setTimeout as delay } from 'node:timers/promises';
-import { sharedWorld, type World } from './testing/world.ts';
+import { sharedWorld } from './testing/shared-world.ts';
+import type { World } from './testing/world.ts';
 
 let world: World;
 beforeAll(async () => {

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { computeDomainsPath } from './cluster/paths.ts';
 import { defineComputeDomains } from './testing/compute-domains.ts';
-import { sharedWorld, type NodeOptions, type World } from './testing/world.ts';
+import { sharedWorld } from './testing/shared-world.ts';
+import type { NodeOptions, World } from './testing/world.ts';
 
 const DIRECTORY = join(import.meta.dirname, '../../../examples/runtimes');
 

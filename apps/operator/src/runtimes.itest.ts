@@ -1,6 +1,7 @@
 import { API_GROUP_VERSION, type TrainingJob } from '@coxswain/api-types';
 import { join } from 'node:path';
-import { sharedWorld, type World } from './testing/world.ts';
+import { sharedWorld } from './testing/shared-world.ts';
+import type { World } from './testing/world.ts';
 
 let world: World;
 beforeAll(async () => {

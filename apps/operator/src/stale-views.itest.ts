@@ -4,7 +4,8 @@ import { waitFor } from '@coxswain/local-cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import { auditGangs } from './testing/kill-points.ts';
 import type { Operator } from './operator.ts';
-import { sharedWorld, type World } from './testing/world.ts';
+import { sharedWorld } from './testing/shared-world.ts';
+import type { World } from './testing/world.ts';
 
 interface WatchEvent {
   readonly type: string;

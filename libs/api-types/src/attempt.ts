@@ -168,7 +168,7 @@ export const Attempt = z
     lastStep: counter.optional(),
     ...runMarks,
     judgement: FailureJudgement.optional().describe(
-      'For a failure: of which class it is, which rule held, and what that came to. Absent: recorded by an earlier release.',
+      'For a failure: its class, the rule that held, and the resulting action. Absent: recorded by an earlier release.',
     ),
     preflight: AttemptPreflight.optional().describe('Absent: there was none, or its end was not reported.'),
     fingerprint: Fingerprint.optional().describe('Absent: no preflight ran.'),

@@ -11,7 +11,7 @@ export const EngineFields = z.strictObject({
   name: z
     .enum(ENGINE_NAMES)
     .describe(
-      'reference: the PyTorch GPT of this project. megatron-lm, megatron-bridge, torchtitan, deepspeed, hugging-face: that engine; Coxswain translates layout and training options to its arguments. custom: your own program, whose arguments contain placeholders for them. command: any program, started unchanged.',
+      'reference: the PyTorch GPT of this project. megatron-lm, megatron-bridge, torchtitan, deepspeed, hugging-face: that engine. Coxswain translates layout and training options to its arguments. custom: your own program. Its arguments contain placeholders for these options. command: any program, started unchanged.',
     ),
   image: z
     .string()

@@ -64,13 +64,13 @@ export const FailureRule = z
       .min(1)
       .max(16)
       .optional()
-      .describe('Patterns of which one matches one of the last 20 lines of the rank that failed first.'),
+      .describe('At least one of these patterns matches one of the last 20 lines of the rank that failed first.'),
     onNodeConditions: z
       .array(z.string().min(1).max(316))
       .min(1)
       .max(16)
       .optional()
-      .describe('Types of node conditions of which one is True on the node of that rank.'),
+      .describe('At least one of these types of node conditions is True on the node of that rank.'),
     action: names<FailureAction>(FAILURE_ACTIONS).describe(
       Object.entries(FAILURE_ACTIONS)
         .map(([action, meaning]) => `${action}: ${meaning}`)

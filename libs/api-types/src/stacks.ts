@@ -50,12 +50,12 @@ const ranksOf = (most: number): z.ZodString => z.string().max(most).regex(RANK_R
 /** Of a pod: 16 ranks of five digits, each by itself. */
 const podRanks = ranksOf(96);
 
-/** What the ranks of one pod answered: each stack once, with the ranks that are in the middle of it. */
+/** What the ranks of one pod answered: each stack once, with the ranks that have it. */
 export const PodStacks = z.strictObject({
   request: counter.describe('Which one is answered.'),
   groups: z.array(z.strictObject({ ...ThreadStack.shape, ranks: podRanks })).max(MAX_STACKS_OF_POD),
   silent: z.array(z.strictObject({ ranks: podRanks, why: z.enum(silences) })).max(silences.length),
-  leftOut: podRanks.describe('Ranks of which something is left out: there was no room for it.'),
+  leftOut: podRanks.describe('Ranks whose stacks are incomplete because there was no room for them.'),
 });
 export type PodStacks = z.infer<typeof PodStacks>;
 
@@ -83,9 +83,9 @@ export const JobStacks = z
     groups: z
       .array(StackGroup)
       .describe('Equal stacks together: first threads of programs, then others; of each the most frequent first.'),
-    silent: z.array(SilentRanks).describe('Ranks of which there is no stack, and why.'),
+    silent: z.array(SilentRanks).describe('Ranks without a stack, and why.'),
     leftOut: ranks.describe(
-      'Ranks of which a stack is left out, because the answer would be too long: ask for one of them alone. Empty: none.',
+      'Ranks whose stacks are incomplete because the answer would be too long. To read one of them, request that rank alone. Empty: none.',
     ),
   })
   .meta({ id: 'JobStacks' });

@@ -11,7 +11,7 @@ describe('a layout of which little more is known', () => {
     expect(refusal).toBeNull();
     expect(program?.argv).not.toContain('--save');
     expect(program?.notes[0]).toMatch(
-      /^assumed: it saves nothing, since a checkpoint of format fsdp_dtensor cannot be recognised/,
+      /^assumed: it saves nothing, since a checkpoint of format fsdp_dtensor cannot be recognised as complete/,
     );
   });
 

@@ -1,9 +1,5 @@
 import { cutText, safeText } from '@coxswain/safe-text';
 
-/** Why a request got no HTTP response. `status` is then 0, and a write may or may not have been done. */
-export type UnansweredReason =
-  'ConnectionFailed' | 'Timeout' | 'Aborted' | 'CredentialsUnavailable' | 'MalformedAnswer';
-
 /** The facts of a failed request: from the server's Status object, or from the lack of a response. */
 export interface KubeApiErrorFacts {
   /** HTTP status; 0 when there was no usable answer. */

@@ -186,7 +186,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     bugClass: 'C14',
     title: 'a leader that was asleep while another took over',
-    bug: 'writes without a look at the lease at the last moment',
+    bug: 'writes without reading the lease at the last moment',
     file: 'apps/operator/src/cluster/leading-client.ts',
     before: 'delete: (path, options) => write(options, (bounds) => client.delete(path, { ...options, ...bounds })),',
     after: 'delete: (path, options) => client.delete(path, options),',
@@ -237,7 +237,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     bugClass: 'C19',
     title: 'writes of status that race',
-    bug: 'counts a failure again at each look',
+    bug: 'counts a failure again at each reconcile',
     file: 'libs/lifecycle/src/epoch/record-observation.ts',
     before: `  if (attempt === undefined || attempt.stage === 'Stopping') return record;
   const failure`,

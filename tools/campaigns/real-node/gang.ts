@@ -72,7 +72,7 @@ export class Gang {
       );
     } catch (error) {
       const { state, epoch, summary } = last?.status ?? {};
-      throw new Error(`waited ${deadlineMs / 1000} s for ${what}; the job is ${state}, epoch ${epoch}: ${summary}`, {
+      throw new Error(`waited ${deadlineMs / 1000} s for ${what}; the job is ${state}, attempt ${epoch}: ${summary}`, {
         cause: error,
       });
     }

@@ -218,7 +218,7 @@ class RealJob implements JobSteps {
     await this.makesProgress(gang);
     await node.comeBack();
     await node.ready();
-    return `without ${node.name}; epoch ${before.status?.epoch} → ${job.status?.epoch}, on from step ${resumedAt(job)}`;
+    return `without ${node.name}; attempt ${before.status?.epoch} → ${job.status?.epoch}; resumed from step ${resumedAt(job)}`;
   }
 
   async #nodeOfGang(gang: Gang): Promise<RealNode> {

@@ -34,7 +34,7 @@ export class JobHistoryController {
   @Answers({
     status: 200,
     schema: StepList,
-    summary: 'The loss curve; the newest epoch counts where attempts overlap',
+    summary: 'The loss curve; the newest attempt counts where attempts overlap',
   })
   steps(
     @Caller() caller: Principal,

@@ -82,7 +82,7 @@ export const StepsQuery = z
       .min(0)
       .max(2_147_483_647)
       .optional()
-      .describe('Absent: what counts where epochs overlap, the newest.'),
+      .describe('Number of the attempt. Absent: of steps that several attempts trained, those of the newest one.'),
     fromStep: whole.default(0).describe('The first step of the answer.'),
     toStep: whole.default(Number.MAX_SAFE_INTEGER).describe('The last step of the answer.'),
     limit: z.coerce
@@ -98,7 +98,7 @@ export const StepsQuery = z
       .min(2)
       .max(MAX_POINTS)
       .optional()
-      .describe('In place of limit: all of the steps in at most so many points, each of which can stand for several.'),
+      .describe('Instead of limit: all of the steps in at most so many points. One point can stand for several steps.'),
   })
   .refine(({ limit, maxPoints }) => limit === undefined || maxPoints === undefined, {
     path: ['maxPoints'],

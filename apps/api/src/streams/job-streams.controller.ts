@@ -43,7 +43,7 @@ const LogsQuery = z.strictObject({
     .min(1)
     .max(2_147_483_647)
     .optional()
-    .describe('Epoch of the attempt; absent: the newest that was placed.'),
+    .describe('Number of the attempt. Absent: the newest attempt that was placed.'),
   tailLines: z.coerce.number().int().min(0).max(100_000).optional().describe('Absent: the whole log.'),
   follow: z.stringbool().default(false).describe('Whether the answer goes on as the log grows.'),
 });

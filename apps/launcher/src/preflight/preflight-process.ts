@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { LineSplitter } from '../logs/line-splitter.ts';
 import { signalGroup } from '../processes/processes.ts';
 import { LAUNCHER_ENV } from '../program/settings.ts';
-import type { PreflightBoard } from '../reports/preflight-reporter.ts';
+import type { PreflightBoard } from '../reports/preflight-board.ts';
 import generated from './program.generated.json' with { type: 'json' };
 
 const ANSWER_FD = 3;

@@ -1,6 +1,6 @@
 import type { RankAssignment } from '@coxswain/api-types';
 import type { IncarnationTracker } from './incarnation-tracker.ts';
-import type { PreflightBoard } from './preflight-reporter.ts';
+import type { PreflightBoard } from './preflight-board.ts';
 import type { Order } from './report-connection.ts';
 
 export interface OrderReceiverOptions {

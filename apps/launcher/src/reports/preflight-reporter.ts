@@ -1,14 +1,8 @@
 import type { PreflightReport } from '@coxswain/api-types';
 import type { Draft, PendingReports } from './pending-reports.ts';
 import type { OrderReceiver } from './order-receiver.ts';
+import type { PreflightBoard } from './preflight-board.ts';
 import type { RepeatedReports } from './repeated-reports.ts';
-
-/** Where the pods of a gang exchange preflight measurements, and the key that admits a pod. */
-export interface PreflightBoard {
-  /** `host:port`. */
-  readonly address: string;
-  readonly key: string;
-}
 
 interface PreflightReporterParts {
   readonly orders: OrderReceiver;

@@ -82,7 +82,7 @@ const Environment = z.object({
     .describe('A leader that could not renew for so long ends.'),
   COXSWAIN_LEASE_RETRY_PERIOD_MS: durationMs
     .default(1_500)
-    .describe('Between two renewals, and between two looks of a follower.'),
+    .describe('How often a leader renews its lease, and how often a follower reads it.'),
   COXSWAIN_WORKERS: z.coerce.number().int().min(1).max(64).default(8).describe('Jobs reconciled at the same time.'),
   COXSWAIN_POD_NEWS_INTERVAL_MS: durationMs
     .default(200)
@@ -174,9 +174,7 @@ const Environment = z.object({
   COXSWAIN_QUARANTINE: z
     .enum(Object.keys(QUARANTINE_MODES) as [QuarantineMode, ...QuarantineMode[]])
     .default('Conditions')
-    .describe(
-      'Whose word keeps a node from every job: nobody’s, that of its own conditions, or of jobs of two namespaces too.',
-    ),
+    .describe('What quarantines a node: nothing, its own conditions, or also failures of jobs of two namespaces.'),
   COXSWAIN_PUBLISH_FABRIC_LABELS: z
     .stringbool()
     .default(false)

@@ -18,7 +18,7 @@ export function describeMismatch(
   { jobUid, epoch, podIndex }: Pick<ReportingPod, 'jobUid' | 'epoch' | 'podIndex'>,
 ): string | undefined {
   if (found.jobUid === jobUid && found.epoch === epoch && found.podIndex === podIndex) return undefined;
-  return `the pod is index ${found.podIndex} of epoch ${found.epoch} of job ${found.jobUid}, not ${podIndex} of ${epoch} of ${jobUid}`;
+  return `the pod is index ${found.podIndex} of attempt ${found.epoch} of job ${found.jobUid}, not ${podIndex} of ${epoch} of ${jobUid}`;
 }
 
 /** Whether a message names no ranks but those of the pod. */

@@ -205,7 +205,7 @@ describe('a report session', () => {
     const setup = aSetup();
     setup.world.isFenced = true;
     await setup.say({ kind: 'hello' });
-    expect(setup.said).toEqual([{ kind: 'refused', code: 'staleEpoch', message: 'epoch 3 is over' }]);
+    expect(setup.said).toEqual([{ kind: 'refused', code: 'staleEpoch', message: 'attempt 3 is over' }]);
   });
 
   it('is sent away when its epoch ends, and those of another epoch or job are not', async () => {

@@ -205,7 +205,7 @@ export class ReportSession {
     const pod = this.#pod;
     if (pod === undefined) return this.refuse({ code: 'malformed', message: 'the first message must be hello' });
     if (message.podUid !== this.#podUid || message.epoch !== pod.epoch) {
-      return this.#dropMalformed('the message names another pod or epoch than hello');
+      return this.#dropMalformed('the message names another pod or attempt than hello');
     }
     if (!this.#refuseUnlessCurrent(pod)) return;
     this.#recordContact(pod);
@@ -301,7 +301,7 @@ export class ReportSession {
       if (this.#ended || !this.#refuseUnlessLeading()) return false;
       const outcome = await ports.recordCheckpoint(pod, saved).catch(() => 'failed' as const);
       if (outcome === 'stale') {
-        this.#refused('staleEpoch', `epoch ${pod.epoch} has failed or been replaced by a later one`);
+        this.#refused('staleEpoch', `attempt ${pod.epoch} has failed or been replaced by a later one`);
         return false;
       }
       if (outcome !== 'failed') return true;
@@ -374,11 +374,11 @@ export class ReportSession {
   #refuseUnlessCurrent(pod: ReportingPod): boolean {
     const current = this.#context.ports.currentEpoch(pod.jobUid);
     if (current === pod.epoch && !this.#context.ports.isFenced(pod)) return true;
-    if (current === pod.epoch) this.#refused('staleEpoch', `epoch ${pod.epoch} is over`);
+    if (current === pod.epoch) this.#refused('staleEpoch', `attempt ${pod.epoch} is over`);
     else if (current === undefined) this.#refused('unknownPod', 'the job of this pod does not exist');
     else if (current > pod.epoch) {
-      this.#refused('staleEpoch', `epoch ${pod.epoch} has been replaced by epoch ${current}`);
-    } else this.#refused('notReady', `epoch ${pod.epoch} has not been seen here yet`);
+      this.#refused('staleEpoch', `attempt ${pod.epoch} has been replaced by attempt ${current}`);
+    } else this.#refused('notReady', `the operator has not observed attempt ${pod.epoch} yet`);
     return false;
   }
 

@@ -16,7 +16,8 @@ import { request } from 'node:https';
 import WebSocket from 'ws';
 import type { Operator } from '../operator.ts';
 import type { RawPod } from '../testing/raw-pod.ts';
-import { sharedWorld, type World } from '../testing/world.ts';
+import { sharedWorld } from '../testing/shared-world.ts';
+import type { World } from '../testing/world.ts';
 
 let world: World;
 let operator: Operator;
@@ -229,11 +230,11 @@ describe('the report endpoint', () => {
       body: { status: { phase: 'Failed', containerStatuses: [{ ...container, state: { terminated } }] } },
       contentType: 'application/merge-patch+json',
     });
-    const refusal = { code: 'staleEpoch', message: 'epoch 1 has failed' };
+    const refusal = { code: 'staleEpoch', message: 'attempt 1 has failed' };
     expect(await launcher.heard('refused')).toMatchObject(refusal);
     const back = await connect(0);
     back.say({ kind: 'hello' });
-    expect(await back.heard('refused')).toMatchObject({ code: 'staleEpoch', message: 'epoch 1 is over' });
+    expect(await back.heard('refused')).toMatchObject({ code: 'staleEpoch', message: 'attempt 1 is over' });
     world.kubelet.isAwake = true;
     const next = await world.until(job, 'in epoch 2', ({ status }) => status?.epoch === 2);
     expect(next.status?.attempts?.[0]).toMatchObject({ outcome: 'Failed', answer: 'Restart' });

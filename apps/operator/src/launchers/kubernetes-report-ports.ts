@@ -156,7 +156,7 @@ export class KubernetesReportPorts {
     if (directory === undefined || claimName === undefined) return 'unwanted';
     // The layout comes from the status, because the Placement may have been deleted.
     const attempt = attemptOf(job, epoch);
-    if (attempt === undefined) throw new Error(`epoch ${epoch} of ${namespace}/${jobName} is not in its status`);
+    if (attempt === undefined) throw new Error(`attempt ${epoch} of job ${namespace}/${jobName} is not in its status`);
     const { layout, incarnation = 1 } = attempt;
     // A later incarnation was started by a leader of this release, even if an operator of the previous release wrote the status since.
     if (saved.incarnation < incarnation) return 'unwanted';

@@ -196,7 +196,7 @@ export class Reporting {
 
   /** Disconnects all launchers of an epoch that has failed. */
   refuseLaunchers(job: TrainingJob, epoch: number): void {
-    const why = `epoch ${epoch} has failed`;
+    const why = `attempt ${epoch} has failed`;
     this.#thread.send({ kind: 'refuse', jobUid: job.metadata.uid, epoch, why });
   }
 

@@ -11,7 +11,7 @@ import {
   type ControlPlaneOptions,
   type ProcessExit,
 } from '@coxswain/local-cluster';
-import { SharedFixture, startFaultProxy, type FaultProxy } from '@coxswain/test-harness';
+import { startFaultProxy, type FaultProxy } from '@coxswain/test-harness';
 import { createLogger } from '@coxswain/telemetry';
 import { readConfig } from '../config/config.ts';
 import { startOperator, type Operator } from '../operator.ts';
@@ -91,56 +91,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   return worldOn(plane, { ...options, end: () => plane.stop() });
 }
 
-const fixture = new SharedFixture<ControlPlane>({
-  name: 'world',
-  start: () => startPlane({}),
-  stop: (plane) => plane.stop(),
-});
-
-/** A world of the usual kind on the control plane that test files share; its `stop` empties the cluster for the next file. */
-export async function sharedWorld(): Promise<World> {
-  const plane = await fixture.take();
-  const end = async (): Promise<void> => {
-    try {
-      await emptyCluster(plane);
-    } finally {
-      await fixture.release();
-    }
-  };
-  return worldOn(plane, { end });
-}
-
-/** What tests make outside of namespaces, and the leases that killed operators left. Each file makes namespaces of its own. */
-async function emptyCluster(plane: ControlPlane): Promise<void> {
-  const remove = async (path: string): Promise<void> => {
-    const { items } = await plane.admin.json<{ items: KubeItem[] }>({ method: 'GET', path });
-    await Promise.all(
-      items.map(async ({ metadata }) => {
-        const of =
-          metadata.namespace === undefined ? path : path.replace(/\/(?=[^/]+$)/, `/namespaces/${metadata.namespace}/`);
-        const item = `${of}/${metadata.name}`;
-        if (metadata.finalizers !== undefined) {
-          const body = { metadata: { finalizers: null } };
-          await plane.admin.send({ method: 'PATCH', path: item, body, contentType: 'application/merge-patch+json' });
-        }
-        await plane.admin.send({ method: 'DELETE', path: item, body: { gracePeriodSeconds: 0 } });
-      }),
-    );
-  };
-  const ours = `/apis/${API_GROUP_VERSION}`;
-  for (const kind of ['trainingjobs', 'placements', 'fabrics', 'clustertrainingruntimes', 'trainingruntimes'])
-    await remove(`${ours}/${kind}`);
-  await remove('/api/v1/pods');
-  await remove('/api/v1/nodes');
-  await remove('/api/v1/persistentvolumes');
-  await plane.kubectl(['-n', SYSTEM_NAMESPACE, 'delete', 'leases', '--all']);
-}
-
-interface KubeItem {
-  readonly metadata: { readonly name: string; readonly namespace?: string; readonly finalizers?: readonly string[] };
-}
-
-async function startPlane({
+/** A control plane with the chart installed; stops it if the chart cannot be installed. */
+export async function startPlane({
   judgesNodes = false,
   simulatesNodes = false,
   ...options
@@ -167,7 +119,8 @@ interface WorldParts extends WorldOptions {
   readonly end: () => Promise<void>;
 }
 
-function worldOn(plane: ControlPlane, { judgesNodes = false, simulatesNodes = false, end }: WorldParts): World {
+/** A world on a control plane that runs; `stop` of the world calls `end` last. */
+export function worldOn(plane: ControlPlane, { judgesNodes = false, simulatesNodes = false, end }: WorldParts): World {
   const { admin } = plane;
   const kubelet = new FakeKubelet(admin);
   if (!simulatesNodes) kubelet.start();

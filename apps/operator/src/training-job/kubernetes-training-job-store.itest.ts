@@ -18,7 +18,8 @@ import {
   trainingJobsPath,
 } from '../cluster/paths.ts';
 import { defineComputeDomains } from '../testing/compute-domains.ts';
-import { sharedWorld, type World } from '../testing/world.ts';
+import { sharedWorld } from '../testing/shared-world.ts';
+import type { World } from '../testing/world.ts';
 import type { Kind } from './testing/in-memory-cluster.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './kubernetes-training-job-store.ts';
 import { createClusterScheduler } from './cluster-scheduler.ts';

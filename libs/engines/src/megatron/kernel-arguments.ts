@@ -89,7 +89,7 @@ function maskArguments({ program, shape }: MegatronJob, { attentionMask: mask }:
     `the program of Megatron-LM that is started has a mask that is ${own}, and a sliding one where model.attentionWindow is given`,
     mask === 'full'
       ? 'start pretrain_bert.py by engine.command'
-      : 'leave kernel.attentionMask out; documents are told apart by --reset-attention-mask and --reset-position-ids in engine.args',
+      : 'leave kernel.attentionMask out; to separate documents, set --reset-attention-mask and --reset-position-ids in engine.args',
   );
 }
 

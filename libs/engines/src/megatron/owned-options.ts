@@ -77,7 +77,11 @@ const OWNERS: readonly Owner[] = [
   ['data.tokenizer', 'tokenizer_type tokenizer_model'],
   [
     'model',
-    'num_layers encoder_num_layers decoder_num_layers hidden_size ffn_hidden_size num_attention_heads kv_channels group_query_attention num_query_groups swiglu squared_relu quick_geglu normalization add_bias_linear untie_embeddings_and_output_weights max_position_embeddings position_embedding_type use_rotary_position_embeddings seq_length encoder_seq_length vocab_size padded_vocab_size mtp_num_layers num_experts moe_router_topk moe_ffn_hidden_size moe_shared_expert_intermediate_size moe_layer_freq moe_latent_size multi_latent_attention q_lora_rank kv_lora_rank qk_head_dim qk_pos_emb_head_dim v_head_dim mamba_state_dim mamba_head_dim mamba_num_groups mamba_num_heads hybrid_layer_pattern hybrid_override_pattern window_size window_attn_skip_freq decoder_seq_length is_hybrid_model heterogeneous_layers_config_path heterogeneous_layers_config_encoded_json',
+    'num_layers encoder_num_layers decoder_num_layers hidden_size ffn_hidden_size num_attention_heads kv_channels group_query_attention num_query_groups swiglu squared_relu quick_geglu normalization add_bias_linear untie_embeddings_and_output_weights max_position_embeddings position_embedding_type use_rotary_position_embeddings seq_length encoder_seq_length vocab_size padded_vocab_size',
+  ],
+  [
+    'model',
+    'mtp_num_layers num_experts moe_router_topk moe_ffn_hidden_size moe_shared_expert_intermediate_size moe_layer_freq moe_latent_size multi_latent_attention q_lora_rank kv_lora_rank qk_head_dim qk_pos_emb_head_dim v_head_dim mamba_state_dim mamba_head_dim mamba_num_groups mamba_num_heads hybrid_layer_pattern hybrid_override_pattern window_size window_attn_skip_freq decoder_seq_length is_hybrid_model heterogeneous_layers_config_path heterogeneous_layers_config_encoded_json',
   ],
   [
     'training',

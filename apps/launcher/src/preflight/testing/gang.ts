@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type PreflightLevel, type PreflightReport, sourcedCommand } from '@coxswain/api-types';
 import { judgePreflight, type Judgement, type ObservedPod } from '@coxswain/preflight';
-import type { PreflightBoard } from '../../reports/preflight-reporter.ts';
+import type { PreflightBoard } from '../../reports/preflight-board.ts';
 import { PreflightProcess } from '../preflight-process.ts';
 
 /** What can be planted under the Python of a pod (`faults/sitecustomize.py`), and the check that is to see it. */
