@@ -1,4 +1,4 @@
-/** Writes how far predictions were from measurements that were left out: row by row beside the measurements, and by cells where the planner reads it. */
+/** Records errors of predictions on left-out measurements: by row beside the measurements, and by cell for the planner. */
 import {
   errorCells,
   leftOutCsv,

@@ -1,5 +1,5 @@
 /**
- * The closed list of ways a request can be wrong. Machines branch on the code, people read the message.
+ * Every code of a rejected request. Programs branch on the code, people read the message.
  *
  * A message names the field, the value, the rule and what to do instead. Outcomes a caller must handle are unions in return types,
  * not errors; failures of the system are ordinary exceptions.
@@ -23,14 +23,16 @@ export const DOMAIN_ERROR_CODES = [
   'UNAVAILABLE',
 ] as const;
 
+/** One of {@link DOMAIN_ERROR_CODES}. */
 export type DomainErrorCode = (typeof DOMAIN_ERROR_CODES)[number];
 
-/** One thing that is wrong with a request: `pointer` is an RFC 6901 JSON pointer into the body ('' is the whole body). */
+/** One error of a request: `pointer` is an RFC 6901 JSON pointer into the body ('' is the whole body). */
 export interface Violation {
   readonly pointer: string;
   readonly detail: string;
 }
 
+/** A rejected request: a code, a message, and one violation for each error. */
 export class DomainError extends Error {
   readonly code: DomainErrorCode;
   readonly violations: readonly Violation[];

@@ -6,7 +6,7 @@ export function formatDegrees(plan: Pick<Plan, 'layout'>): string {
   return formatLayout(plan.layout);
 }
 
-/** Everything else that a layout chooses, in few words: `micro-batch 1, interleaved-1f1b x4, ZeRO-1, no recomputation`. */
+/** All options of a layout other than degrees, in short: `micro-batch 1, interleaved-1f1b x4, ZeRO-1, no recomputation`. */
 export function choicesOf({ layout, microBatchSize }: Pick<Plan, 'layout' | 'microBatchSize'>): string {
   return [
     `micro-batch ${microBatchSize}`,
@@ -25,7 +25,7 @@ const VERDICT_WORDS: Readonly<Record<MemoryVerdict, string>> = {
   doesNotFit: 'does not fit',
 };
 
-/** `fits`, `too tight to count on` or `does not fit`. */
+/** The memory verdict in words. */
 export function describeVerdict(verdict: MemoryVerdict): string {
   return VERDICT_WORDS[verdict];
 }
@@ -38,7 +38,7 @@ function scheduleOf({ pipelineParallelDegree, pipeline }: ParallelLayout): reado
   return [chunks > 1 ? `${schedule} x${chunks}` : schedule, ...uneven];
 }
 
-/** `20+20+21+19 layers`; long pipelines say how much their stages differ, and which hold no layer but an end of the model. */
+/** `20+20+21+19 layers`; for long pipelines the range of layers, and stages without layers. */
 function unevenStagesOf(stages: readonly ListedStage[]): string {
   const layers = stages.map((stage) => stage.layers);
   if (layers.length <= 8) return `${layers.join('+')} layers`;
@@ -66,7 +66,7 @@ function contextOf({ contextParallelDegree = 1, sequence }: ParallelLayout): rea
   return contextParallelDegree === 1 ? [] : [`context by ${sequence?.contextAlgorithm ?? 'ring'}`];
 }
 
-/** One rank shares states with nobody, whatever its engine has to be told for the sake of host memory. */
+/** The sharding of states; empty for one rank, which cannot shard. */
 function statesOf({ dataParallelDegree, contextParallelDegree = 1, ...layout }: ParallelLayout): readonly string[] {
   if (dataParallelDegree * contextParallelDegree === 1) return [];
   const { states, dataParallelShardDegree } = layout;
@@ -107,10 +107,10 @@ const SHORT_AXES: Readonly<Record<RankAxis, string>> = {
   data: 'dp',
   pipeline: 'pp',
 };
-/** What an engine does without being told. */
+/** The default order of axes. */
 const USUAL_ORDER: readonly RankAxis[] = ['tensor', 'weightShard', 'context', 'expert', 'data', 'pipeline'];
 
-/** `ranks tp-cp-pp-dp` where the order of axes, from adjacent ranks to distant ones, is not the usual one. */
+/** `ranks tp-cp-pp-dp` if the order of axes, from adjacent ranks to distant ones, is not the default. */
 function rankOrderOf({ rankOrder }: ParallelLayout): readonly string[] {
   if (rankOrder === undefined) return [];
   const isUsual = USUAL_ORDER.filter((axis) => rankOrder.includes(axis)).every(

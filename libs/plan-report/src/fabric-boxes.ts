@@ -1,6 +1,7 @@
-/** Where does each part of a fabric stand in the picture? Boxes in each other, laid out in shelves. */
+/** Layout of a fabric drawing: nested boxes in rows. */
 import { type FabricNode, isInOwnDomain, namedSwitch, placeName } from '@coxswain/fabric';
 
+/** Width of the drawing. */
 export const WIDTH = 1240;
 const MARGIN = 16;
 const PADDING = 6;
@@ -8,12 +9,13 @@ const GAP = 6;
 const HEADER = 15;
 const BAR = { width: 108, height: 26 };
 
+/** A positioned box: a node, a bar of several nodes, or a frame. */
 export interface DrawnBox {
   readonly x: number;
   readonly y: number;
   readonly width: number;
   readonly height: number;
-  /** Of a frame; nodes carry their own names. */
+  /** Label of a frame; nodes have their own names. */
   readonly label: string;
   /** One, or those that a bar stands for; none: a frame around others. */
   readonly nodes: readonly FabricNode[];
@@ -22,6 +24,7 @@ export interface DrawnBox {
   readonly depth: number;
 }
 
+/** Sizes of boxes. */
 export interface BoxStyle {
   readonly cell: number;
   readonly hasNames: boolean;
@@ -40,7 +43,7 @@ interface Sized {
   readonly boxes: readonly DrawnBox[];
 }
 
-/** More nodes than these, and more bars, are too many to be told apart. */
+/** Largest number of nodes, or of bars, that are drawn one by one. */
 const MOST_NODES = 1024;
 
 type Level = (node: FabricNode) => readonly [kind: string, name: string] | undefined;
@@ -51,7 +54,7 @@ const switchAt =
     const name = namedSwitch(switches, tier);
     return name === undefined ? undefined : [kind, name];
   };
-/** Far to near; undefined where a node does not say. */
+/** Levels of the fabric, outermost first; undefined if a node has no label for it. */
 const LEVELS: readonly Level[] = [
   ({ island }) => ['island', island],
   switchAt(1, 'spine'),

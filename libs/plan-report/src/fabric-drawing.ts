@@ -110,7 +110,7 @@ function drawnNode(box: DrawnBox, node: FabricNode, picture: Picture): Markup {
     };
     const member = members[gpu];
     if (member !== undefined) return drawnRank(member, square, { ...picture, where: `GPU ${gpu} of ${node.name}` });
-    // Nobody says which of its GPUs others hold: they are drawn from the right.
+    // Which GPUs other jobs use is unknown, so they are drawn from the right.
     const state = !node.usable ? 'unusable' : gpu >= node.gpus - used ? 'busy' : 'free';
     return markup`<rect class="${state}" ${at(square)}></rect>`;
   });
@@ -134,7 +134,7 @@ function drawnRank(
   return markup`<g><title>rank ${rank}, stage ${stage}, ${words}: ${where}</title><rect fill="${stageColour(stage, stages)}" ${at(square)}></rect>${number}</g>`;
 }
 
-/** A leaf as one bar: the gang's part by stage, what others hold, what is out of use, what is free. */
+/** A leaf as one bar: GPUs of the gang by stage, GPUs of others, unusable GPUs and free GPUs. */
 function drawnBar(box: DrawnBox, { capacity, members, stages }: Picture): Markup {
   const here = box.nodes.flatMap(({ name }) => members.get(name) ?? []);
   const total = box.nodes.reduce((sum, { gpus }) => sum + gpus, 0);

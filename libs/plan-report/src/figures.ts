@@ -1,4 +1,4 @@
-/** Numbers as people read them in tables and reports. */
+/** Formats numbers for tables and reports. */
 
 /** Three significant digits and the unit that suits them: `843 ms`, `12.3 s`, `4.05 s`. */
 export function formatSeconds(seconds: number): string {

@@ -1,4 +1,4 @@
-/** HTML and SVG text that is known to be safe: made by {@link markup} alone, which escapes whatever is put into it. */
+/** Safe HTML or SVG. Only {@link markup} makes it, which escapes its contents. */
 export class Markup {
   readonly text: string;
 
@@ -7,6 +7,7 @@ export class Markup {
   }
 }
 
+/** What a template may contain. */
 export type Content = Markup | string | number | undefined | readonly Content[];
 
 /** A template whose contents are escaped unless they are markup themselves; lists are joined, undefined vanishes. */

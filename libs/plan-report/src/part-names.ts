@@ -1,4 +1,4 @@
-/** What the parts of a prediction are called and drawn in: the same words and colours in tables and reports. */
+/** Labels and colours of the parts of a prediction, the same in tables and reports. */
 export interface PartStyle {
   readonly label: string;
   /** Colours on a light and on a dark page. */
@@ -37,7 +37,7 @@ const STYLES: ReadonlyMap<string, PartStyle> = new Map([
   ['allocator', style('allocator slack', '#b6c2d1', '#43536d')],
 ]);
 
-/** For parts that came after this file: told apart by their place. */
+/** Styles for unknown parts, by position. */
 const SPARE: readonly PartStyle[] = [
   style('', '#0369a1', '#38bdf8'),
   style('', '#a16207', '#fbbf24'),
@@ -53,7 +53,7 @@ export function styleOfPart(part: string, index = 0): PartStyle {
   return { ...spare, label: labelOfPart(part) };
 }
 
-/** `dataTraffic` as people say it; unknown names are taken apart at their capitals. */
+/** The label of a part such as `dataTraffic`; unknown names are split at their capitals. */
 export function labelOfPart(part: string): string {
   return (
     STYLES.get(part)?.label ??

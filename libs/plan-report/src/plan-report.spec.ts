@@ -135,7 +135,7 @@ describe('the report tells', () => {
       { request: { tokens: 15e12, deadlineHours: 720 } },
     ],
     ['the layout and its choices', /tp4 x dp64 x pp2 .*micro-batch 1, interleaved-1f1b x2, ZeRO-1, no recomputation/],
-    ['the step time and where it will lie', /Step time 10\.0 s 80 %: 9\.20 s to 11\.4 s/],
+    ['the step time and where it will lie', /Step time 10\.0 s 80 % interval: 9\.20 s to 11\.4 s/],
     [
       'of an answer kept from before there were intervals, how far off such were',
       /Step time 10\.0 s ± 4\.2 % median, 14 % at p90/,
@@ -146,8 +146,8 @@ describe('the report tells', () => {
     ['how much slower the others are', /tp4 x dp64 x pp2 .* 512 10\.4 s \+4\.0 %/],
     ['what ruled out the rest', /heads-divide 9,600 tensorParallelDegree 16 does not divide keyValueHeads 8/],
     ['how large the search was', /51,234 combinations: 41,634 legal/],
-    ['where the step will lie, as a sentence', /With 80 % likelihood the step takes 9\.20 s to 11\.4 s\./],
-    ['the error it was found to have', /off by 4\.2 % at the median and 14\.0 % for nine in ten \(321 measurements/],
+    ['where the step will lie, as a sentence', /80 % interval of the step time: 9\.20 s to 11\.4 s\./],
+    ['the error it was found to have', /4\.2 % median, 14\.0 % at the 90th percentile \(321 measurements/],
     ['what was assumed', /8 GPUs per node as the preset says/],
     [
       'cost and duration',

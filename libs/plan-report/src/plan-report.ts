@@ -1,4 +1,4 @@
-/** One page that shows a plan: where its time and memory go, how its pipeline runs, what else was possible and what was not. */
+/** A page about a plan: its time and memory, its pipeline, alternatives and excluded layouts. */
 import type { Plan, PlanAnswer, PlanRequest, Prediction, ScheduleInput, StageMemory } from '@coxswain/planner';
 import { gpuOf, modelOf } from '@coxswain/planner/presets';
 import { choicesOf, formatDegrees, describeVerdict } from './describe-plan.ts';
@@ -11,19 +11,20 @@ import { pipelineChart } from './pipeline-drawing.ts';
 import { REPORT_STYLE } from './report-style.ts';
 import { legend, partStyles, stackedBars, type BarSegment } from './stacked-bar.ts';
 
+/** The contents of a plan report. */
 export interface PlanReportFacts {
   readonly request: PlanRequest;
   readonly answer: PlanAnswer;
-  /** Times of the passes of the best layout's pipeline, or of the closest one's; absent: it is not drawn. */
+  /** Times of the passes of the best layout's pipeline, or of the closest one. Absent: the pipeline is not drawn. */
   readonly pipeline?: ScheduleInput;
 }
 
-/** More stages than this are shown as the fullest of them. */
+/** Largest number of stages that are shown; further ones are left out, fullest first. */
 const MOST_STAGES = 16;
 
 /**
  * A self-contained HTML document: inline SVG and style, no script, no request to anywhere. Every text is escaped, because names of models
- * come from whoever asks.
+ * come from the request.
  */
 export function planReport({ request, answer, pipeline }: PlanReportFacts): string {
   const shown = answer.best ?? answer.closest?.plan;

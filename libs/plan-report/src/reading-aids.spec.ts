@@ -2,7 +2,7 @@ import { aPlan, aPrediction } from '@coxswain/planner/testing';
 import { stageNote, explainOrder } from './reading-aids.ts';
 
 const takes = (stepTimeS: number, gpus = 512) => aPlan({ gpus, prediction: aPrediction({ stepTimeS }) });
-const WHY = /^The first is the simplest of those that predictions cannot tell from the fastest\.$/;
+const WHY = /^The first layout is the simplest within the prediction error of the fastest\.$/;
 
 describe('what a reader would ask', () => {
   it('whose time the parts of a step are, where stages differ', () => {

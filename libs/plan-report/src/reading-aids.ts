@@ -1,13 +1,13 @@
-/** What a reader of an answer would ask at once: whose time is it, and why is a faster layout not the first? */
+/** Notes for readers of an answer: which stage times belong to, and why a faster layout is not the first. */
 import type { ParallelLayout } from '@coxswain/layout';
 import type { Plan, PlanRequest } from '@coxswain/planner';
 
-/** The parts of a step are those of one pipeline stage: the last one has the whole vocabulary, others none of it. */
+/** A note that the parts of a step are those of the slowest pipeline stage; empty without a pipeline. */
 export function stageNote({ pipelineParallelDegree: stages }: Pick<ParallelLayout, 'pipelineParallelDegree'>): string {
   return stages === 1 ? '' : ` on the slowest of ${stages} pipeline stages`;
 }
 
-/** Undefined where none of as many GPUs is faster than the first, and where the smallest were asked for. */
+/** Why the first layout is not the fastest; undefined if it is, and for objective `memory`. */
 export function explainOrder(
   plans: readonly Plan[],
   { objective }: Pick<PlanRequest, 'objective'>,
@@ -17,5 +17,5 @@ export function explainOrder(
   const isFaster = others.some(
     ({ gpus, prediction }) => gpus === first.gpus && prediction.stepTimeS < first.prediction.stepTimeS,
   );
-  return isFaster ? 'The first is the simplest of those that predictions cannot tell from the fastest.' : undefined;
+  return isFaster ? 'The first layout is the simplest within the prediction error of the fastest.' : undefined;
 }

@@ -1,6 +1,7 @@
 import { markup, type Content, type Markup } from './markup.ts';
 import { styleOfPart } from './part-names.ts';
 
+/** One part of a bar. */
 export interface BarSegment {
   readonly part: string;
   readonly value: number;
@@ -8,6 +9,7 @@ export interface BarSegment {
   readonly shown: string;
 }
 
+/** One bar. */
 export interface StackedBar {
   readonly label: Content;
   /** What the bar sums to, with its unit. */
@@ -15,8 +17,9 @@ export interface StackedBar {
   readonly segments: readonly BarSegment[];
 }
 
+/** A chart of stacked bars. */
 export interface StackedBars {
-  /** Said to those who cannot see the bars. */
+  /** Title for screen readers. */
   readonly title: string;
   readonly bars: readonly StackedBar[];
   /** Value at the right edge. */

@@ -4,12 +4,12 @@ import type { PlannerQuestion, PlannerReady, PlannerReply } from './planner-ques
 import type { Watched } from './watch.ts';
 
 const MIB = 2 ** 20;
-/** A search that left more than this share of the bound behind has it collected, or the next one would be blamed for it. */
+/** Garbage is collected after a search if it exceeds this share of the memory limit, so that it does not count for the next search. */
 const MAX_GARBAGE_SHARE = 0.6;
 
 /**
- * The side of the process that searches (`search-process.ts` starts it): answers one question at a time until its parent has gone. Whatever
- * `replyTo` throws is a defect and ends the process; whoever asked is told.
+ * Runs in the search process, which `search-process.ts` starts: answers one question at a time until the parent ends. An error of `replyTo` is a defect and ends
+ * the process; the parent then rejects the question.
  */
 export function answerQuestions(replyTo: (question: PlannerQuestion) => PlannerReply): void {
   const [parentPid, mostMib] = process.argv.slice(2).map(Number) as [number, number];
@@ -18,7 +18,7 @@ export function answerQuestions(replyTo: (question: PlannerQuestion) => PlannerR
   const watch = new Worker(new URL('./watch.ts', import.meta.url), {
     workerData: { parentPid, mostMib } satisfies Watched,
   });
-  // Nothing is searched before the watch looks; what is asked meanwhile waits in the channel.
+  // Searches start once the watch runs; earlier questions wait in the channel.
   watch.once('online', () => {
     process.on('message', (question: PlannerQuestion) => {
       watch.postMessage('begins');
@@ -36,8 +36,8 @@ function tell(message: PlannerReady | PlannerReply): void {
 }
 
 /**
- * Where the memory of all processes ends the kernel ends this one and not its parent, unless it was told to end all of a container's; and a core
- * that is dumped holds none of it. Kernels other than Linux have no such files.
+ * If memory runs out, the kernel kills this process rather than its parent (unless the cgroup kills all processes), and a core dump contains no memory. Only
+ * Linux has these files.
  */
 function preferOomKill(): void {
   for (const [file, value] of [
@@ -47,7 +47,7 @@ function preferOomKill(): void {
     try {
       writeFileSync(`/proc/self/${file}`, value);
     } catch {
-      // It is searched as well without.
+      // Not essential for the search.
     }
   }
 }

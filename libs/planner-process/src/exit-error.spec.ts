@@ -18,7 +18,7 @@ describe('a search whose process has ended', () => {
   ] satisfies [string, Partial<ProcessExit>][])('needed too much memory: %s', (_sentence, death) => {
     expect(exitError(aDeath(death), 128)).toMatchObject({
       code: 'OVER_BUDGET',
-      message: expect.stringMatching(/more memory than 128 MiB.*Narrow the question/) as string,
+      message: expect.stringMatching(/memory limit of 128 MiB.*Narrow the question/) as string,
     });
   });
 
@@ -34,7 +34,7 @@ describe('a search whose process has ended', () => {
   it('tells in its cause how it ended and what it said last', () => {
     const death = aDeath({ signal: 'SIGABRT', stderr: 'FATAL ERROR: no room\n' });
     expect(exitError(death, 128)).toMatchObject({
-      cause: { message: 'the process of the planner was ended by SIGABRT: FATAL ERROR: no room' },
+      cause: { message: 'the planner process was killed by SIGABRT: FATAL ERROR: no room' },
     });
   });
 });

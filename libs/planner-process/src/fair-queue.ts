@@ -1,4 +1,4 @@
-/** Bounds of what may wait. */
+/** Limits of a {@link FairQueue}. */
 export interface QueueLimits {
   /** Most items of one tenant. */
   readonly perTenant: number;
@@ -6,25 +6,24 @@ export interface QueueLimits {
   readonly inAll: number;
 }
 
-/** Why an item may not wait. */
+/** Why an item was not added. */
 export type QueueRefusal = 'tenantIsFull' | 'isFull';
 
-/** What became of an item that wanted to wait. `displaced` waits no longer: it was the newest of the tenant that had most. */
+/** The result of adding an item. `displaced` is an item that was removed to make room: the newest of the tenant with most items. */
 export type QueueAdmission<T> =
   { readonly kind: 'waits'; readonly displaced?: T } | { readonly kind: 'refused'; readonly refusal: QueueRefusal };
 
 /**
- * A waiting list per tenant; who was served longest ago is served next, and who has least waiting has room longest.
+ * A queue with a list for each tenant. The tenant that was served longest ago is served next. If the queue is full, the tenant with most items loses its newest.
  *
- * While an item of a tenant waits, no other tenant is served twice: a tenant with a hundred items delays another's one by a single item, and a
- * tenant that comes back each time it was served does not push ahead of one that waits. However few tenants fill the queue, another one still gets
- * a place: the tenant with most items gives one of its own.
+ * While an item of a tenant waits, no other tenant is served twice: a tenant with a hundred items delays another tenant by one item only.
+ * A full queue still accepts a tenant with few items: the tenant with most items loses one.
  */
 export class FairQueue<T> {
   readonly #limits: QueueLimits;
   /** Never holds an empty list. */
   readonly #waiting = new Map<string, T[]>();
-  /** In which turn each tenant was last served; absent: longer ago than everybody who waits. */
+  /** The turn in which each tenant was last served. Absent: before all waiting tenants. */
   readonly #lastTurn = new Map<string, number>();
   #turn = 0;
   #size = 0;
@@ -37,7 +36,7 @@ export class FairQueue<T> {
     return this.#size;
   }
 
-  /** Lets the item wait; says why where it may not. */
+  /** Adds an item, or returns why it cannot be added. */
   add(tenant: string, item: T): QueueAdmission<T> {
     const { perTenant, inAll } = this.#limits;
     const list = this.#waiting.get(tenant) ?? [];
@@ -49,7 +48,7 @@ export class FairQueue<T> {
     return { kind: 'waits', ...(displaced === undefined ? {} : { displaced }) };
   }
 
-  /** The item whose turn it is, which waits no longer; undefined when none waits. */
+  /** Removes and returns the next item; undefined if the queue is empty. */
   take(): T | undefined {
     const tenant = this.#nextTenant();
     const [item] = tenant === undefined ? [] : (this.#waiting.get(tenant) ?? []);
@@ -61,7 +60,7 @@ export class FairQueue<T> {
     return item;
   }
 
-  /** The item waits no longer; nothing happens where it does not wait. */
+  /** Removes an item if it is in the queue. */
   remove(tenant: string, item: T): void {
     const list = this.#waiting.get(tenant) ?? [];
     const left = list.filter((one) => one !== item);
@@ -70,12 +69,12 @@ export class FairQueue<T> {
     this.#size -= list.length - left.length;
   }
 
-  /** Of a tenant that has more items waiting than so many: another's that has no more is owed its place. */
+  /** Removes the newest item of the tenant with most items, if these are more than `moreThan`. */
   #evictNewestOfLargest(moreThan: number): T | undefined {
-    const [greediest] = [...this.#waiting].toSorted(([, one], [, other]) => other.length - one.length);
-    const newest = greediest?.[1].at(-1);
-    if (greediest === undefined || newest === undefined || greediest[1].length <= moreThan) return undefined;
-    this.remove(greediest[0], newest);
+    const [largest] = [...this.#waiting].toSorted(([, one], [, other]) => other.length - one.length);
+    const newest = largest?.[1].at(-1);
+    if (largest === undefined || newest === undefined || largest[1].length <= moreThan) return undefined;
+    this.remove(largest[0], newest);
     return newest;
   }
 
@@ -89,8 +88,8 @@ export class FairQueue<T> {
   }
 
   /**
-   * Whoever was served before everybody who waits goes first whether or not that is remembered. Who was served last is remembered in any
-   * case: its item is still under way when the next one comes.
+   * Forgets tenants that were served before all waiting tenants; they would be next in any case. The tenant served last is kept, because its item is still in
+   * progress.
    */
   #pruneServedTurns(): void {
     const oldest = Math.min(...[...this.#waiting.keys()].map((tenant) => this.#turnOf(tenant)));

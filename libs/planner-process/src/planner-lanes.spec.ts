@@ -38,7 +38,7 @@ describe('a question that outgrows the quick lane', () => {
     const ended = settled([hung]);
     await patientLaneIsReady();
     timers.passes(PATIENT_MS);
-    expect(await ended).toEqual([expect.stringMatching(/longer than 30 s/)]);
+    expect(await ended).toEqual([expect.stringMatching(/time limit of 30 s/)]);
   });
 
   it('keeps no short question of another tenant waiting, however many of them there are', async () => {

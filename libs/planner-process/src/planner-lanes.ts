@@ -8,19 +8,20 @@ import {
   type SetTimer,
 } from './planner-process.ts';
 
+/** Options of {@link PlannerLanes}. */
 export interface PlannerLanesOptions {
-  /** Of every question first, and of those that it does not suffice for. Unset limits are those of a {@link PlannerProcess}. */
+  /** Limits of the quick lane, which tries every question first, and of the patient lane. Absent limits are those of a {@link PlannerProcess}. */
   readonly quick: Partial<PlannerLimits>;
   readonly patient: Partial<PlannerLimits>;
-  /** Stands in for the planner in tests. */
+  /** Replaces the planner in tests. */
   readonly program?: URL;
   readonly setTimer?: SetTimer;
 }
 
 /**
- * Two processes of the planner, so that nobody's short question waits for somebody's long one. Every question is first searched in the quick lane,
- * with a small budget; one that outgrows it is searched anew in the patient lane, behind those that went there before. Long questions pay for that
- * with the quick lane's budget, and short ones wait for one such budget of each other tenant that asks.
+ * Two planner processes, so that short questions do not wait for long ones. The quick lane searches every question first, with small limits. A question that
+ * exceeds them is searched again in the patient lane. So a long question takes longer by the limit of the quick lane, and a short one waits at most that long
+ * for each other tenant.
  */
 export class PlannerLanes {
   readonly #quick: PlannerProcess;
@@ -31,13 +32,13 @@ export class PlannerLanes {
     this.#patient = new PlannerProcess({ ...replaced, limits: patient });
   }
 
-  /** Questions of both lanes. */
+  /** Number of questions in both lanes. */
   get load(): PlannerLoad {
     const [quick, patient] = [this.#quick.load, this.#patient.load];
     return { waiting: quick.waiting + patient.waiting, running: quick.running + patient.running };
   }
 
-  /** What the planner answers; rejects as {@link PlannerProcess.ask} does, with the budgets of the patient lane. */
+  /** Asks the planner. Rejects like {@link PlannerProcess.ask}, with the limits of the patient lane. */
   async ask<Question extends PlannerQuestion>(
     question: Question,
     options: AskOptions,
@@ -50,7 +51,7 @@ export class PlannerLanes {
     }
   }
 
-  /** Ends both processes; whoever waits is told that the planner is unavailable. */
+  /** Ends both processes and rejects open questions with UNAVAILABLE. */
   async close(): Promise<void> {
     await Promise.all([this.#quick.close(), this.#patient.close()]);
   }

@@ -12,7 +12,7 @@ const program = new URL('./testing/scripted-search.ts', import.meta.url);
 
 const OUT_OF_MEMORY = {
   code: 'OVER_BUDGET',
-  message: expect.stringMatching(/more memory than 32 MiB.*Narrow the question/) as string,
+  message: expect.stringMatching(/memory limit of 32 MiB.*Narrow the question/) as string,
 };
 
 let timers: FakeTimers;
@@ -59,7 +59,7 @@ describe('the process in which layouts are searched', () => {
     [
       'a process that ends by itself says so',
       'exits',
-      { message: 'the search failed', cause: { message: 'the process of the planner exited with code 0' } },
+      { message: 'the search failed', cause: { message: 'the planner process exited with code 0' } },
     ],
     ['a search that fills its heap with small objects is ended', 'eats many small objects', OUT_OF_MEMORY],
     ['a search that fills its heap with huge arrays is ended', 'eats huge arrays', OUT_OF_MEMORY],
@@ -67,7 +67,7 @@ describe('the process in which layouts are searched', () => {
     [
       'a search that takes memory beside its heap is ended by its own watch',
       'eats memory beside the heap',
-      { ...OUT_OF_MEMORY, cause: { message: 'the process of the planner was ended by SIGKILL' } },
+      { ...OUT_OF_MEMORY, cause: { message: 'the planner process was killed by SIGKILL' } },
     ],
   ])('%s, and who waits behind it is answered', async (_sentence, model, want) => {
     const [failed, behind] = await Promise.allSettled([ask(model), ask('behind'), ask('other', { tenant: 'b' })]);
@@ -84,7 +84,7 @@ describe('the process in which layouts are searched', () => {
     await expect(hung).rejects.toBeInstanceOf(OverBudgetError);
     await expect(hung).rejects.toMatchObject({
       code: 'OVER_BUDGET',
-      message: expect.stringMatching(/longer than 2 s.*Narrow the question/) as string,
+      message: expect.stringMatching(/time limit of 2 s.*Narrow the question/) as string,
     });
     expect((await behind).calibration).toBe('behind');
   });
@@ -141,7 +141,7 @@ describe('many questions at once', () => {
 
   it.each([
     ['a tenant has no more waiting than it may', ['a', 'a', 'a', 'a'], 'a', /your questions/],
-    ['and neither have all together', ['a', 'b', 'c', 'd', 'e', 'f'], 'g', /more to do than it can/],
+    ['and neither have all together', ['a', 'b', 'c', 'd', 'e', 'f'], 'g', /the planner queue is full/],
   ])('%s', async (_sentence, tenants, tenant, want) => {
     const asked = tenants.map((one) => ask('answered', { tenant: one }));
     await expect(ask('one more', { tenant })).rejects.toMatchObject({
@@ -174,7 +174,7 @@ describe('a queue that is full', () => {
     await expect(waits[2]).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       reason: 'displaced',
-      message: expect.stringMatching(/most of them yours/) as string,
+      message: expect.stringMatching(/most questions in it are yours/) as string,
     });
     abort.abort(new Error('no longer wanted'));
     await expect(under).rejects.toThrow('no longer wanted');

@@ -4,61 +4,63 @@ import { startError, stoppingError, QueueRefusedError, timeoutError } from './pl
 import type { PlannerAnswer, PlannerQuestion, PlannerReply } from './planner-question.ts';
 import { SearchProcess } from './search-process.ts';
 
-/** Bounds of what may be asked. */
+/** Limits of a {@link PlannerProcess}. */
 export interface PlannerLimits {
-  /** Longest search, without the start of its process; it is ended after it. Infinity: as long as it takes. */
+  /** Time limit of a search, without the start of its process. Infinity: no limit. */
   readonly timeoutMs: number;
   /**
-   * Heap of the process, which holds at most 128 MiB beside it (`search-process.ts`). Infinity: what the machine has. A search of 16,384 GPUs
-   * takes under 300 MiB in all.
+   * Heap limit of the process, which uses at most 128 MiB besides (`search-process.ts`). Infinity: no limit. A search for 16,384 GPUs needs less than 300 MiB
+   * in all.
    */
   readonly heapMib: number;
-  /** Most questions of one tenant that wait for their turn. */
+  /** Largest number of queued questions of one tenant. */
   readonly waitingPerTenant: number;
-  /** Most questions of all tenants that wait. */
+  /** Largest number of queued questions of all tenants. */
   readonly waiting: number;
 }
 
 const DEFAULT_LIMITS: PlannerLimits = { timeoutMs: 30_000, heapMib: 384, waitingPerTenant: 16, waiting: 256 };
 const SEARCH = new URL('./search.ts', import.meta.url);
-/** A process starts in a second; one that does not start at all must not hold the queue for ever. */
+/** Time limit for the start of a process, which usually takes a second. */
 const START_MS = 60_000;
 
 /** Calls `fire` once after `delayMs`; the returned function cancels. */
 export type SetTimer = (delayMs: number, fire: () => void) => () => void;
 
+/** Options of {@link PlannerProcess}. */
 export interface PlannerProcessOptions {
   readonly limits?: Partial<PlannerLimits>;
-  /** Stands in for the planner in tests. */
+  /** Replaces the planner in tests. */
   readonly program?: URL;
   readonly setTimer?: SetTimer;
 }
 
+/** Options of a question. */
 export interface AskOptions {
-  /** Who asks: each tenant gets its turn, however much the others ask. */
+  /** The tenant that asks; tenants are served in turn. */
   readonly tenant: string;
-  /** Nobody wants the answer any more: what waits is taken out, what is searched is ended. */
+  /** Cancels the question, queued or running. */
   readonly signal?: AbortSignal;
 }
 
-/** Questions at this moment. */
+/** Current number of questions. */
 export interface PlannerLoad {
   readonly waiting: number;
   readonly running: number;
 }
 
-/** A question and what becomes of it. */
+/** A question with its pending reply. */
 interface Turn extends PromiseWithResolvers<PlannerReply> {
   readonly question: PlannerQuestion;
   readonly tenant: string;
 }
 
 /**
- * Searches layouts in a process of its own, so that this one goes on with its work whatever a search takes: one question after another, each within
- * a budget of time and memory, tenants in turn.
+ * Searches layouts in a separate process, so that searches do not block this one. Questions run one after another, tenants in turn, each within limits of time
+ * and memory.
  *
- * The process is started by the first question. It is replaced when a search is over its budget, when nobody wants the answer any more, or
- * when it dies: only the question that it worked on is lost. There is never more than one.
+ * The first question starts the process. It is replaced if a search exceeds a limit, if a running question is cancelled, or if the process fails; only the
+ * running question is lost. There is never more than one process.
  */
 export class PlannerProcess {
   readonly #limits: PlannerLimits;
@@ -66,10 +68,10 @@ export class PlannerProcess {
   readonly #setTimer: SetTimer;
   readonly #queue: FairQueue<Turn>;
   #process: SearchProcess | undefined;
-  /** The process has said that it waits for questions. */
+  /** Whether the process has reported that it is ready. */
   #isReady = false;
   #current: { readonly turn: Turn; cancelTimer: () => void } | undefined;
-  /** The process before, while it ends. */
+  /** Resolves when the previous process has ended. */
   #ending: Promise<void> | undefined;
   #isClosed = false;
 
@@ -85,8 +87,8 @@ export class PlannerProcess {
   }
 
   /**
-   * What the planner answers. Rejects with a {@link DomainError} in the planner's words where it refuses, with a {@link QueueRefusedError} when
-   * too many questions wait, with UNAVAILABLE when this is closed, with OVER_BUDGET, or with the signal's reason.
+   * Asks the planner. Rejects with the planner's {@link DomainError} if it rejects the question, with {@link QueueRefusedError} if the queue is full, with
+   * UNAVAILABLE after `close`, with OVER_BUDGET, or with the reason of the signal.
    */
   async ask<Question extends PlannerQuestion>(
     question: Question,
@@ -111,7 +113,7 @@ export class PlannerProcess {
     }
   }
 
-  /** Ends the process; whoever waits is told that it is unavailable. */
+  /** Ends the process and rejects open questions with UNAVAILABLE. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (let turn = this.#queue.take(); turn !== undefined; turn = this.#queue.take()) turn.reject(stoppingError());
@@ -130,12 +132,12 @@ export class PlannerProcess {
       this.#process ??= this.#startProcess();
       this.#process.ask(turn.question);
     } catch (error) {
-      // What cannot be sent to a process hurts whoever asked, and nobody else.
+      // A question that cannot be sent fails alone.
       this.#fail(turn, error);
     }
   }
 
-  /** The budget is that of the search: it begins when the process is there to search. */
+  /** Starts the time limit of a search, which begins once the process is ready. */
   #startTimer(turn: Turn): () => void {
     const { timeoutMs } = this.#limits;
     if (timeoutMs === Infinity) return () => undefined;
@@ -150,7 +152,7 @@ export class PlannerProcess {
     this.#current.cancelTimer = this.#startTimer(this.#current.turn);
   }
 
-  /** The question gets no answer. Where it is the one that is searched, the process is of no more use. */
+  /** Rejects a question. If it is running, its process is replaced. */
   #fail(turn: Turn, reason: unknown): void {
     turn.reject(reason);
     this.#queue.remove(turn.tenant, turn);
@@ -159,13 +161,13 @@ export class PlannerProcess {
     this.#dropProcess();
   }
 
-  /** Nothing is searched any more. */
+  /** Marks the running question as done. */
   #finish(): void {
     this.#current?.cancelTimer();
     this.#current = undefined;
   }
 
-  /** The next search starts when this process has ended, so that two never hold memory at once. */
+  /** Ends the process. The next search starts afterwards, so that two processes never use memory at once. */
   #dropProcess(): void {
     const dropped = this.#process;
     if (dropped === undefined) return this.#next();

@@ -9,7 +9,7 @@ import type {
 } from '@coxswain/job-planning';
 import type { AskedLayout, PlanAnswer, PlanRequest, WhyNotAnswer } from '@coxswain/planner';
 
-/** What the planner's process can be asked: whatever searches. Plain data, since it is copied there. */
+/** A question to the planner process. Plain data, because it is copied to the process. */
 export type PlannerQuestion =
   | { readonly kind: 'plan'; readonly request: PlanRequest }
   | { readonly kind: 'whyNot'; readonly request: PlanRequest; readonly asked: AskedLayout }
@@ -23,20 +23,20 @@ export type PlannerQuestion =
 interface AnswerByKind {
   readonly plan: PlanAnswer;
   readonly whyNot: WhyNotAnswer;
-  /** undefined: the planner has nothing to say of the job. */
+  /** undefined: the planner has no answer for the job. */
   readonly planJob: JobPlanAnswer | undefined;
   readonly findNodes: FoundNodes;
 }
 
-/** What is answered to a question of that kind. */
+/** The answer to a question of a kind. */
 export type PlannerAnswer<Kind extends PlannerQuestion['kind'] = PlannerQuestion['kind']> = AnswerByKind[Kind];
 
-/** What the process says first: from now on it answers. */
+/** The first message of the process: it is ready for questions. */
 export interface PlannerReady {
   readonly kind: 'ready';
 }
 
-/** What the process sends back. */
+/** The reply of the process to a question. */
 export type PlannerReply =
   | { readonly kind: 'answered'; readonly answer: PlannerAnswer }
   | {

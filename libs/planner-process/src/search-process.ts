@@ -4,34 +4,35 @@ import { exitError } from './exit-error.ts';
 import type { PlannerQuestion, PlannerReady, PlannerReply } from './planner-question.ts';
 
 /**
- * What a process holds beside the heap that is granted to it: Node, the planner's code, and the arrays of numbers that V8 keeps outside of its
- * heap. At rest it holds 120 to 140 MiB, of which heap 20; 50 are pages of the program that all processes share.
+ * Memory of a process besides its heap limit, in MiB: Node, the planner's code, and typed arrays, which V8 keeps outside its heap. An idle process uses 120 to
+ * 140 MiB: 20 MiB of heap, and 50 MiB of program pages that all processes share.
  */
 export const NON_HEAP_MIB = 128;
-/** Of the generation of new objects. As V8 would have it, that alone grew by 100 MiB, and searches were no faster for it. */
+/** Size of V8's young generation in MiB. The default grew by 100 MiB and made searches no faster. */
 const NEW_OBJECTS_MIB = 8;
-const MOST_LAST_WORDS = 8_192;
+const MAX_LAST_OUTPUT = 8_192;
 
+/** Options of {@link SearchProcess}. */
 export interface SearchProcessParts {
-  /** What the process runs; see `answer-questions.ts`. */
+  /** The program of the process; see `answer-questions.ts`. */
   readonly program: URL;
-  /** Infinity: no bound of memory. */
+  /** Infinity: no limit. */
   readonly heapMib: number;
   readonly onReady: () => void;
   readonly onReply: (reply: PlannerReply) => void;
-  /** It ended without having been told to. */
+  /** Called if the process ends by itself. */
   readonly onExit: (reason: Error) => void;
 }
 
 /**
- * One process that searches. A thread would share its parent's fate: V8 ends the whole process, not the thread, where a thread's heap outgrows its
- * bound faster than it looks. It is given no environment: a search needs none, and the parent's names databases with their passwords.
+ * One search process. It is not a thread, because V8 ends the whole process if the heap of a thread grows too fast. Its environment is empty, because the
+ * environment of the parent contains database passwords.
  */
 export class SearchProcess {
   readonly #child: ChildProcess;
   readonly #ended = Promise.withResolvers<void>();
   #isEnding = false;
-  #lastWords = '';
+  #lastOutput = '';
 
   constructor({ program, heapMib, onReady, onReply, onExit }: SearchProcessParts) {
     this.#child = fork(fileURLToPath(program), [String(process.pid), String(heapMib + NON_HEAP_MIB)], {
@@ -39,7 +40,7 @@ export class SearchProcess {
       execArgv: execArgvOf(heapMib),
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      // What a terminal or a service manager sends to the parent's group is for the parent to act upon.
+      // Signals of a terminal or service manager to the process group are for the parent only.
       detached: true,
     });
     const dies = (reason: Error): void => {
@@ -50,31 +51,30 @@ export class SearchProcess {
     };
     this.#child.on('message', (message) => {
       if (this.#isEnding) return;
-      // Nobody else holds the other end of the channel.
+      // Only the search process writes to this channel.
       const reply = message as PlannerReply | PlannerReady;
       if (reply.kind === 'ready') onReady();
       else onReply(reply);
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#lastWords = (this.#lastWords + text).slice(-MOST_LAST_WORDS);
+      this.#lastOutput = (this.#lastOutput + text).slice(-MAX_LAST_OUTPUT);
     });
-    // Not `exit`: by then what it said last may not have been read.
+    // Not `exit`: standard error may not be read completely by then.
     this.#child.on('close', (exitCode, signal) =>
-      dies(exitError({ exitCode, signal, stderr: this.#lastWords }, heapMib)),
+      dies(exitError({ exitCode, signal, stderr: this.#lastOutput }, heapMib)),
     );
-    // Of a process that could not be started nothing else is told.
+    // The only event of a process that could not be started.
     this.#child.on('error', (error) => {
-      if (this.#child.pid === undefined)
-        dies(new Error('the process of the planner could not be started', { cause: error }));
+      if (this.#child.pid === undefined) dies(new Error('the planner process could not be started', { cause: error }));
     });
   }
 
-  /** Throws where the question is nothing that can be sent. One that finds nobody any more is answered by the process's death. */
+  /** Sends a question. Throws if it cannot be serialized. If the process has ended, `onExit` reports it. */
   ask(question: PlannerQuestion): void {
     this.#child.send(question, () => undefined);
   }
 
-  /** Ends it, whatever it does. Resolves when it is gone with all its memory. */
+  /** Kills the process. Resolves once it has ended. */
   async end(): Promise<void> {
     this.#isEnding = true;
     this.#child.kill('SIGKILL');

@@ -1,4 +1,4 @@
-/** What the process that searches runs: the planner, which keeps nothing between two questions. See `planner-process.ts`. */
+/** Program of the search process: the planner, without state between questions. See `planner-process.ts`. */
 import { isDomainError } from '@coxswain/domain-error';
 import { planJob, searchNodes } from '@coxswain/job-planning';
 import { plan, whyNot } from '@coxswain/planner';

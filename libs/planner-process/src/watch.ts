@@ -1,19 +1,18 @@
 /**
- * A thread beside the search, which is a busy loop and sees nothing: ends the process when it holds more memory than it may (the bound of V8's heap
- * counts no arrays of numbers, and is passed while the heap is collected), and when its parent has gone. Between two questions nothing grows, and the
- * process itself hears of its parent's end.
+ * A thread that watches the search, which is a busy loop. It kills the process if its memory exceeds the limit or if its parent has ended. V8's own limit counts
+ * no typed arrays and can be exceeded during garbage collection. Between questions the process itself observes the end of its parent.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** What the thread is given. */
+/** Inputs of the thread. */
 export interface Watched {
   readonly parentPid: number;
-  /** Most resident memory of the process; Infinity: no bound. */
+  /** Limit of resident memory in MiB; Infinity: no limit. */
   readonly mostMib: number;
 }
 
 const MIB = 2 ** 20;
-/** What grows a gigabyte a second is seen 50 MiB too late. */
+/** Memory is checked every 50 ms, so a process that grows by 1 GB/s can exceed its limit by 50 MiB. */
 const CHECK_INTERVAL_MS = 50;
 
 const { parentPid, mostMib } = workerData as Watched;

@@ -1,4 +1,8 @@
-/** Requests to the planner and its answers. Plain objects without unions or records, because GraphQL types are generated from them. */
+/**
+ * Requests to the planner and its answers. Plain objects without unions or records, because GraphQL types are generated from them.
+ *
+ * More than 400 lines: the schemas of one contract, with a description of each field.
+ */
 import { MAX_PLANNED_GPUS, ModelShape, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { ClusterProfile } from './cluster-profile.ts';

@@ -1,15 +1,14 @@
 import { safeText } from './safe-text.ts';
 
-/** How JSON spells what it cannot hold raw; tab and newline are safe. */
+/** Escape sequences in JSON that can stand for unsafe characters; tab and newline are safe. */
 const ESCAPED_CONTROL = /\\[ubfr]/;
 
 /**
- * JSON that somebody else wrote, as a value in which every text is safe, keys too. Throws a SyntaxError when it is no JSON. Its shape is
- * still to be checked.
+ * Parses JSON of an untrusted writer. Every text in the value is safe, keys included. Throws a SyntaxError for invalid JSON. The caller must still check the shape.
  */
 export function parseForeignJson(json: string): unknown {
   const value: unknown = JSON.parse(json);
-  // Neither raw nor escaped: then no text in it can be unsafe.
+  // Without raw or escaped unsafe characters, no text can be unsafe.
   return ESCAPED_CONTROL.test(json) || safeText(json) !== json ? safeIn(value) : value;
 }
 

@@ -1,18 +1,18 @@
 /**
- * Text that somebody else wrote (a pod, a node, a user, a server), made fit to be stored, compared and shown. Lengths are in UTF-16 code
- * units, as `String.length` counts; the API server counts characters, which are never more.
+ * Makes text of untrusted writers (a pod, a node, a user, a server) safe to store, compare and show. Lengths are in UTF-16 code units, as `String.length` counts;
+ * the API server counts characters, which are never more.
  */
 
-/** Sequences by which a program colours or steers a terminal. */
+/** Control sequences for terminals. */
 const TERMINAL_SEQUENCE = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\))/g;
-/** What some reader takes for the end of a line: YAML folds U+0085, a terminal goes back to the line's start at a carriage return. */
+/** Characters that some programs treat as the end of a line: YAML folds U+0085, a terminal returns to the start of the line at a carriage return. */
 const LINE_END = /\r\n?|[\u0085\u2028\u2029]/g;
 /**
  * Controls but tab and newline, halves of surrogate pairs, noncharacters, and what turns the direction of writing. The API server answers
  * a half in JSON with U+FFFD, so that what was written is never what is read; YAML refuses C1, U+FFFE and U+FFFF; a terminal obeys the rest.
  */
 const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Surrogate}\p{Noncharacter_Code_Point}\p{Bidi_Control}]/gu;
-/** Any of the above. */
+/** Any unsafe character or sequence. */
 const SUSPECT =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\p{Surrogate}\p{Noncharacter_Code_Point}\p{Bidi_Control}]/u;
 
@@ -20,8 +20,8 @@ const UNKNOWN = '\ufffd';
 const CUT = '…';
 
 /**
- * The text without what a store or a terminal trips over, at most `maxLength` long: terminal sequences go, every line ends with a newline,
- * and what is left of the unsafe shows as U+FFFD. Safe text stays as it is, so twice is once.
+ * Safe text of at most `maxLength` code units: terminal sequences are removed, every line ends with a newline, and other unsafe characters become U+FFFD. Safe text
+ * does not change, so the function is idempotent.
  */
 export function safeText(text: string, maxLength = Number.POSITIVE_INFINITY): string {
   if (!SUSPECT.test(text)) return cutText(text, maxLength);
@@ -29,14 +29,14 @@ export function safeText(text: string, maxLength = Number.POSITIVE_INFINITY): st
   return cutText(clean, maxLength);
 }
 
-/** The beginning of a text, at most `maxLength` long and never half a character; an ellipsis stands for what was cut off. */
+/** The beginning of a text, at most `maxLength` code units, with an ellipsis if it was cut. It never ends within a surrogate pair. */
 export function cutText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   const kept = text.slice(0, Math.max(0, maxLength - CUT.length));
   return `${endsInHalf(kept) ? kept.slice(0, -1) : kept}${CUT}`;
 }
 
-/** The end of a text, likewise. */
+/** The end of a text, at most `maxLength` code units, with an ellipsis if it was cut. */
 export function endOfText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   const kept = text.slice(text.length - Math.max(0, maxLength - CUT.length));

@@ -1,17 +1,24 @@
-/** Durations in milliseconds and sizes in bytes: constants and their spelling for people; counts of things; amounts as Kubernetes spells them; and rates, which are kept to by buckets of tokens. */
+/** Constants and formats of durations (milliseconds), sizes (bytes) and counts; Kubernetes quantities; rate limits. */
 
 export { quantityOf } from './quantity.ts';
 export { type Rate, TokenBucket } from './token-bucket.ts';
 
+/** Milliseconds of a second. */
 export const SECOND_MS = 1_000;
+/** Milliseconds of a minute. */
 export const MINUTE_MS = 60 * SECOND_MS;
+/** Milliseconds of an hour. */
 export const HOUR_MS = 60 * MINUTE_MS;
+/** Milliseconds of a day. */
 export const DAY_MS = 24 * HOUR_MS;
 
-/** Networks are sold in bits and used in bytes. */
+/** Bits of a byte, to convert the rates of networks. */
 export const BITS_PER_BYTE = 8;
+/** Bytes of a KiB. */
 export const KIB_BYTES = 1024;
+/** Bytes of a MiB. */
 export const MIB_BYTES = 1024 * KIB_BYTES;
+/** Bytes of a GiB. */
 export const GIB_BYTES = 1024 * MIB_BYTES;
 const TIB_BYTES = 1024 * GIB_BYTES;
 

@@ -1,4 +1,4 @@
-/** Amounts as Kubernetes writes them: `8`, `500m`, `64Gi`, `1e9`. */
+/** Kubernetes quantities: `8`, `500m`, `64Gi`, `1e9`. */
 
 const SUFFIX_OF_BYTES: Readonly<Record<string, number>> = {
   '': 1,
@@ -15,7 +15,7 @@ const SUFFIX_OF_BYTES: Readonly<Record<string, number>> = {
 };
 const FORM = /^\+?(\d+(?:\.\d*)?|\.\d+)(?:([eE][+-]?\d{1,2})|(Ki|Mi|Gi|Ti|Pi|m|k|M|G|T|P))?$/;
 
-/** The number that a quantity stands for, in bytes for memory; undefined where it is none. */
+/** The value of a quantity, in bytes for memory; undefined if the text is not a quantity. */
 export function quantityOf(text: string): number | undefined {
   const [, digits, exponent = '', suffix = ''] = FORM.exec(text.trim()) ?? [];
   if (digits === undefined) return undefined;

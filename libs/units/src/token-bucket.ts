@@ -1,28 +1,28 @@
-/** So many a second for ever, and so many at once after a rest. */
+/** A rate limit: tokens per second, and the burst that a full bucket allows. */
 export interface Rate {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-/** How much may be taken now, and when is there more? Full at first. Times are milliseconds of any clock; one that was set back gives nothing and takes nothing. */
+/** A token bucket, full at first. Times are milliseconds of any clock; if the clock goes back, the bucket does not change. */
 export class TokenBucket {
   readonly #rate: () => Rate;
   #tokens: number;
   #atMs: number;
 
-  /** A rate that may change is asked for each time. */
+  /** A rate that can change is given as a function. */
   constructor(rate: Rate | (() => Rate), nowMs: number) {
     this.#rate = typeof rate === 'function' ? rate : () => rate;
     this.#tokens = this.#rate().burst;
     this.#atMs = nowMs;
   }
 
-  /** What of the burst is not back yet. */
+  /** Tokens that are missing from a full bucket. */
   used(nowMs: number): number {
     return this.#fill(nowMs).burst - this.#tokens;
   }
 
-  /** Takes `cost` tokens and gives 0, or takes none and gives the milliseconds after which there are as many, or the bucket is full. */
+  /** Takes `cost` tokens and returns 0; or takes none and returns the milliseconds until the bucket has `cost` tokens or is full. */
   take(nowMs: number, cost = 1): number {
     const { perSecond, burst } = this.#fill(nowMs);
     const wanted = Math.min(cost, burst);
@@ -31,7 +31,7 @@ export class TokenBucket {
     return 0;
   }
 
-  /** Takes `cost` tokens, on credit if need be, and gives the milliseconds after which they would have been there: each caller gets a turn of its own. */
+  /** Takes `cost` tokens even if the bucket has fewer, and returns the milliseconds until they are available. Each caller gets its own turn. */
   borrow(nowMs: number, cost = 1): number {
     const { perSecond } = this.#fill(nowMs);
     this.#tokens -= cost;

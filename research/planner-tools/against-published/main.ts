@@ -1,4 +1,4 @@
-/** `npm run planner:against-published`: is NVIDIA's own layout of a published job, by our own prediction, faster than our first answer? */
+/** `npm run planner:against-published`: compares the planner's first answers with NVIDIA's published layouts, both predicted. */
 import { againstPublished, filesOrRepository, publishedJobs, readMeasurements } from '@coxswain/planner-calibration';
 import { parseArgs } from 'node:util';
 
@@ -13,7 +13,7 @@ predicted. Prints the jobs in which the published layout is faster, with the opt
 Without a file it reads research/planner-calibration/data/*.csv.
 `;
 
-/** Beyond this the published layout counts as faster, and beyond that as missed, in percent. */
+/** Thresholds in percent from which a published layout counts as faster, or as missed. */
 const FASTER_PCT = 5;
 const MISSED_PCT = 25;
 

@@ -1,4 +1,4 @@
-/** `npm run planner:cases`: what the planner answers in known situations, with what was published beside it, as a page. */
+/** `npm run planner:cases`: writes a page with the planner's answers to known situations, and published results. */
 import { parsePlanRequest, plan, precisionOf, type Plan, type PlanAnswer } from '@coxswain/planner';
 import { gpuOf, modelOf } from '@coxswain/planner/presets';
 import {

@@ -1,4 +1,4 @@
-/** Situations that people have been in or ask about, with what was published of them. This file is data: it is as long as there are situations. */
+/** Situations for `planner:cases`: published jobs and common questions. This file is data, with one entry per situation. */
 import type { PlanRequestInput } from '@coxswain/planner';
 
 export interface Situation {
@@ -6,7 +6,7 @@ export interface Situation {
   readonly request: PlanRequestInput;
   /** How it was run and how long a step took, as its source tells; absent: a question without a published answer. */
   readonly published?: { readonly layout: string; readonly stepS: number; readonly source: string };
-  /** What somebody who knows would expect, where nothing is published. */
+  /** The expected answer, if nothing is published. */
   readonly expected?: string;
 }
 

@@ -75,7 +75,7 @@ async function main(argv: readonly string[]): Promise<void> {
   process.stdout.write([...report, summaryLine(summaryOf(scored)), summaryLine(summaryOf(rescaled)), ''].join('\n'));
 }
 
-/** Answers stand on what is recorded: the published rows of the repository, all of them. */
+/** The file name of recorded errors. Only errors of all rows of the repository are recorded, because intervals of answers are computed from them. */
 function recordedAs(leaveOut: string, files: readonly string[]): RecordedLeftOut {
   const known = RECORDED_LEFT_OUT.find((one) => one === leaveOut);
   if (known === undefined) {

@@ -22,7 +22,7 @@ describe('a plan as text', () => {
       /^Llama 3\.1 70B on 512 x NVIDIA H100 SXM5 80 GB, global batch 1,024 x 8,192 tokens, bf16\n/,
     ],
     ['the layout and its choices', /Layout +tp4 x dp128 on 512 GPUs\n +micro-batch 1, ZeRO-1, no recomputation/],
-    ['the step time and where it will lie', /Step +10\.0 s \(80 %: 9\.20 s to 11\.4 s\)/],
+    ['the step time and where it will lie', /Step +10\.0 s \(80 % interval: 9\.20 s to 11\.4 s\)/],
     ['the verdict on memory', /Memory +74\.0 GiB of 79\.6 GiB: fits/],
     [
       'whose time it tells where stages differ',
@@ -41,7 +41,7 @@ describe('a plan as text', () => {
     ['how large the search was', /51,234 combinations: 41,634 legal/],
     [
       'its error',
-      /off by 4\.2 % at the median and 14\.0 % for nine in ten \(321 measurements that the constants\s+were fitted without/,
+      /4\.2 % median, 14\.0 % at the\s+90th\s+percentile\s+\(321\s+measurements\s+that\s+were\s+left\s+out/,
     ],
     ['what was assumed', /Assumed:\n {2}- 8 GPUs per node/],
     [
@@ -66,7 +66,7 @@ describe('a plan as text', () => {
     if (first === undefined) throw new Error('no plan');
     const faster = { ...first, prediction: aPrediction({ stepTimeS: 9.8 }) };
     expect(planned({ plans: [first, faster, ...others] })).toMatch(
-      /-2\.0 %[^#]*\n {2}The first is the simplest of those that predictions cannot tell from the fastest\.\n/,
+      /-2\.0 %[^#]*\n {2}The first layout is the simplest within the prediction error of the fastest\.\n/,
     );
   });
 
@@ -147,7 +147,7 @@ describe('why not, as text', () => {
         prediction: aPrediction({ verdict: 'doesNotFit' }),
         difference: [],
       },
-      /Does not fit: lacks 3 GiB\n\nPredicted +10\.0 s \(80 %: 9\.20 s to 11\.4 s\), .*\(does not fit\)/,
+      /Does not fit: lacks 3 GiB\n\nPredicted +10\.0 s \(80 % interval: 9\.20 s to 11\.4 s\), .*\(does not fit\)/,
     ],
     [
       'the best itself',

@@ -1,6 +1,6 @@
 import type { SetTimer } from '../planner-process.ts';
 
-/** Time passes by hand: `passes` fires whatever is due by then. */
+/** Timers for tests: `passes` advances the time and fires what is due. */
 export class FakeTimers {
   #nowMs = 0;
   readonly #due = new Map<() => void, number>();
@@ -14,7 +14,7 @@ export class FakeTimers {
     return this.#due.size;
   }
 
-  /** Whether something fires when so much time passes. */
+  /** Whether a timer is due within `ms`. */
   isDueWithin(ms: number): boolean {
     return [...this.#due.values()].some((atMs) => atMs <= this.#nowMs + ms);
   }

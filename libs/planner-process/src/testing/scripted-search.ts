@@ -2,7 +2,7 @@ import { openSync, writeSync } from 'node:fs';
 import { answerQuestions } from '../answer-questions.ts';
 import type { PlannerQuestion, PlannerReply } from '../planner-question.ts';
 
-/** In place of the planner: what it does is the model's name of the request. Answers repeat it. */
+/** Replaces the planner in tests: the model name of the request decides what it does, and answers repeat it. */
 answerQuestions((question: PlannerQuestion): PlannerReply => {
   const model = 'request' in question ? String(question.request.model) : '';
   const [deed, path = ''] = model.split(':');

@@ -51,14 +51,19 @@ describe('the errors that a prediction names', () => {
       'a GPU that nobody measured',
       { stack: 'megatron-lm 0.16', cluster: aCluster(8, { gpu: tomorrow }) },
       'engineFamily',
-      /with megatron-lm on other chips too, since fewer than 20/,
+      /with megatron-lm on all chips, because this chip has fewer than 20/,
     ],
-    ['an engine with few rows', { stack: 'deepspeed' }, 'allEngines', /with any engine, since fewer than 20/],
+    [
+      'an engine with few rows',
+      { stack: 'deepspeed' },
+      'allEngines',
+      /with any engine, because this engine has fewer than 20/,
+    ],
     [
       'an engine that was never fitted',
       { stack: '<b>mine</b> 1.0' },
       'otherSources',
-      /dense models whose whole source was left out, since none is of this engine/,
+      /dense models with whole sources left out, because this engine has no measurements/,
     ],
   ])('are, of %s, from rows as near as there are, which it names in words of ours', (_of, run, standsOn, basis) => {
     const { error, interval } = errorsOf(aRun(run), 2);

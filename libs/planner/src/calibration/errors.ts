@@ -92,10 +92,10 @@ export function basisOf({ kind, engineFamily, chip, standsOn }: ReturnType<typeo
     case 'chip':
       return `step times of ${models} with ${engineFamily ?? ''} on ${(chip ?? '').toUpperCase()} chips`;
     case 'engineFamily':
-      return `step times of ${models} with ${engineFamily ?? ''} on other chips too, since fewer than ${MIN_CELL_ROWS} are of this one`;
+      return `step times of ${models} with ${engineFamily ?? ''} on all chips, because this chip has fewer than ${MIN_CELL_ROWS} measurements`;
     case 'allEngines':
-      return `step times of ${models} with any engine, since fewer than ${MIN_CELL_ROWS} are of this one`;
+      return `step times of ${models} with any engine, because this engine has fewer than ${MIN_CELL_ROWS} measurements`;
     case 'otherSources':
-      return `step times of ${models} whose whole source was left out, since none is of this engine`;
+      return `step times of ${models} with whole sources left out, because this engine has no measurements`;
   }
 }

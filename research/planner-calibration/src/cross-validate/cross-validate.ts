@@ -1,4 +1,4 @@
-/** How well does a model predict what its constants were not fitted on? */
+/** Cross-validation: errors of predictions on rows that were left out of the fit. */
 import { trainingRows, type TrainingRow } from '../fit/learn.ts';
 import type { MeasuredRow } from '../rows/index.ts';
 import type { Predictor } from '../score/predictor.ts';
@@ -14,7 +14,7 @@ export interface CrossValidation {
   readonly learn: (training: readonly TrainingRow[], fold: number) => Predictor;
 }
 
-/** Every row that is left out, predicted by what was learnt without it and without all that is left out with it. */
+/** Predicts every row with constants that were fitted without its group. */
 export function crossValidate({ rows, qualities, folds, leaveOut, learn }: CrossValidation): ScoredRows {
   const kept = rows.filter((row) => qualities.has(row.quality));
   const foldOf = foldsOf(kept, folds, leaveOut);

@@ -1,5 +1,5 @@
 /**
- * How far off are predictions of runs that are alike?
+ * Errors of predictions for groups of similar runs.
  *
  * Rows of one source, model and GPU are siblings: what one of them is off, the others are off too. So the next run is no row drawn from its cell
  * but a row of a group that nobody has seen, and a cell of five groups tells about it as much as five numbers do. The percentiles are therefore

@@ -1,10 +1,10 @@
-/** Which rows are predicted together by constants that never saw them, or anything like them? */
+/** Folds of cross-validation: rows that are left out of a fit together. */
 import { plainName } from '../rows/known-model.ts';
 import { sourceOfId, type MeasuredRow } from '../rows/index.ts';
 
 /**
  * What is left out of a fit together. `rows`: single rows, whose siblings stay, so that errors look smaller than they are. `groups`: all rows of
- * one source, model and GPU. `sources`: all rows that one publication holds. `model-families`: all rows of a family of models, by whomever.
+ * one source, model and GPU. `sources`: all rows that one publication holds. `model-families`: all rows of a family of models, from every source.
  */
 export const LEFT_OUT = ['rows', 'groups', 'sources', 'model-families'] as const;
 export type LeftOut = (typeof LEFT_OUT)[number];

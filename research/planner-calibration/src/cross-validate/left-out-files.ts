@@ -1,8 +1,8 @@
-/** Where are the errors of rows that were left out kept? */
+/** Files with the errors of rows that were left out of a fit. */
 import { fileURLToPath } from 'node:url';
 import type { LeftOut } from './folds.ts';
 
-/** Answers stand on these: an engine that was fitted, and one that was not. */
+/** Recorded groupings: `groups` for engines that were fitted, `sources` for others. Intervals of answers are computed from them. */
 export const RECORDED_LEFT_OUT = ['groups', 'sources'] as const satisfies readonly LeftOut[];
 export type RecordedLeftOut = (typeof RECORDED_LEFT_OUT)[number];
 

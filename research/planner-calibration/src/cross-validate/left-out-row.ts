@@ -1,4 +1,4 @@
-/** How far off was each row when constants were fitted without it? Kept as files, so that what answers say of errors can be computed again without a fit. */
+/** Errors of each row with constants that were fitted without it. They are stored in files, so that intervals can be computed without a fit. */
 import { familyOfStack, type ModelKind } from '@coxswain/planner/calibration';
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
@@ -7,10 +7,10 @@ import { keyOfRow, type LeftOut } from './folds.ts';
 
 const COLUMNS = ['id', 'left_out', 'chip', 'engine_family', 'kind', 'measured_over_predicted'] as const;
 
-/** One row that a fit did not see. */
+/** A row that was left out of a fit. */
 export interface LeftOutRow {
   readonly id: string;
-  /** What was left out together with it. */
+  /** The group that was left out with it. */
   readonly key: string;
   readonly chip: string;
   readonly engineFamily: string;

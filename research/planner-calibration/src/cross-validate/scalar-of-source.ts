@@ -1,4 +1,4 @@
-/** What is gained by measuring three layouts on one's own machines, and dividing predictions by how far off these three were? */
+/** Estimates the gain of calibrating predictions with three layouts measured on the same machines. */
 import { sourceOfId } from '../rows/index.ts';
 import { quantile } from '../score/error-statistics.ts';
 import type { PredictedRow, ScoredRows } from '../score/score-rows.ts';
@@ -7,7 +7,7 @@ const MEASURED_FIRST = 3;
 
 /**
  * The same predictions, each divided by the median of predicted over measured time of three other rows of its source. No row helps to
- * scale itself. Which three is dealt out in an order that the ids decide and the layouts do not. Sources with fewer than four rows are left out.
+ * scale itself. The ids decide which three are used, not the layouts. Sources with fewer than four rows are left out.
  */
 export function withScalarPerSource({ predicted }: ScoredRows): ScoredRows {
   const timed = predicted.filter(({ time }) => time !== undefined);
@@ -33,7 +33,7 @@ function divided(row: PredictedRow, scalar: number): PredictedRow {
   return row.time === undefined ? row : { ...row, time: { ...row.time, predicted: row.time.predicted / scalar } };
 }
 
-/** A number that ids which follow each other do not share much of (FNV-1a). */
+/** A hash (FNV-1a), so that consecutive ids have unrelated numbers. */
 function shuffled(id: string): number {
   let hash = 0x811c9dc5;
   for (const letter of id) hash = Math.imul(hash ^ (letter.codePointAt(0) ?? 0), 0x01000193) >>> 0;

@@ -1,4 +1,4 @@
-/** Which chips are so alike that what is learnt of one holds for the others too, but for little? */
+/** Chips with a common architecture, which share most of their multipliers. */
 import { ADJUSTMENT_NAMES, type AdjustmentName, type Adjustments } from '@coxswain/planner/calibration';
 
 /**
@@ -17,12 +17,12 @@ const STARTS: Readonly<Record<string, Adjustments>> = { blackwell: { compute: 1.
 export const startOfArchitecture = (architecture: string, name: AdjustmentName): number =>
   STARTS[architecture]?.[name] ?? 1;
 
-/** Undefined for a chip without siblings. */
+/** The architecture of a chip; undefined if no other chip shares it. */
 export function architectureOf(chip: string): string | undefined {
   return Object.keys(ARCHITECTURES).find((name) => ARCHITECTURES[name]?.includes(chip));
 }
 
-/** Multipliers by chip, times those of its architecture; a chip that no row is of gets the latter alone. */
+/** Multipliers of each chip times those of its architecture; a chip without rows has only the latter. */
 export function withArchitectures(
   chips: Readonly<Record<string, Adjustments>>,
   architectures: Readonly<Record<string, Adjustments>>,

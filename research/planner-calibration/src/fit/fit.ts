@@ -1,5 +1,5 @@
 /**
- * Which constants explain measured step times best?
+ * Fits constants to measured step times.
  *
  * Levenberg-Marquardt on the logarithm of predicted over measured, with Student-t weights against outliers and a Gaussian prior on every
  * parameter: shared constants around their start, multipliers around 1, but for what is known of an architecture. Derivatives by constant are finite differences; those of a
@@ -59,7 +59,7 @@ interface Parameter {
   readonly sd: number;
 }
 
-/** Calibration before any fit: every constant at its start. */
+/** A calibration with every constant at its start value. */
 export function unfitted(): Calibration {
   const shared = Object.fromEntries(TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].start]));
   return { fittedOn: 'nothing', shared: shared as Calibration['shared'], gpus: {}, families: {}, stacks: {} };

@@ -1,4 +1,4 @@
-/** How are constants learnt from measured rows? The settings of the fit and the weight of each row have their home here. */
+/** Fits constants to measured rows: settings of the fit, and weights of rows. */
 import type { Calibration } from '@coxswain/planner/calibration';
 import type { RunFacts } from '@coxswain/planner';
 import { interpretRow, sourceOfId, type MeasuredRow } from '../rows/index.ts';

@@ -1,9 +1,9 @@
-/** Which digits of fitted constants are worth keeping? */
+/** Rounds fitted constants. */
 import type { Adjustments, Calibration } from '@coxswain/planner/calibration';
 
 const LEAST_CHANGE = 0.01;
 
-/** Four digits are more than the data can tell; a multiplier within one percent of 1 is left out. */
+/** The calibration with four digits, without multipliers within 1 % of 1. */
 export function rounded(calibration: Calibration): Calibration {
   const digits = (value: number): number => Number(value.toPrecision(4));
   const table = (owners: Readonly<Record<string, Adjustments>>): Record<string, Adjustments> =>

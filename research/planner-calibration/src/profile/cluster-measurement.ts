@@ -1,4 +1,4 @@
-/** What does `coxswain_calibrate.py` write of the ranks of a cluster? */
+/** The output of `coxswain_calibrate.py`. */
 import { z } from 'zod';
 
 const size = z.int().min(1).max(1_000_000_000);
@@ -38,12 +38,14 @@ const Collective = z.strictObject({
 
 const HostCopy = z.strictObject({ kind: z.literal('hostCopy'), bytes: size, seconds });
 
+/** One measured operation. */
 export const Probe = z.discriminatedUnion('kind', [Product, Step, Collective, HostCopy]);
 export type Probe = z.infer<typeof Probe>;
 
 /** Longest list of probes that is read. */
 const MAX_PROBES = 2_000;
 
+/** The measurements of one cluster. */
 export const ClusterMeasurement = z.strictObject({
   format: z.literal(1),
   backend: z.string().max(40),

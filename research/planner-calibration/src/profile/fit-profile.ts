@@ -1,8 +1,8 @@
 /**
- * By which factors do the constants of the time model have to be multiplied, so that they explain what was measured on a cluster?
+ * Fits a cluster profile: factors on the constants of the time model that explain the measurements of a cluster.
  *
  * Levenberg-Marquardt on the logarithm of predicted over measured, as the constants themselves are fitted (`../fit/fit.ts`), with a
- * prior around "as usual" on every factor: what no probe tells of stays 1. Deterministic.
+ * prior around 1 on every factor: a factor that no probe measures stays 1. Deterministic.
  */
 import { CALIBRATION, constantsFor, type TimeConstantName, type TimeConstants } from '@coxswain/planner/calibration';
 import { CholeskyDecomposition, Matrix } from 'ml-matrix';
@@ -69,7 +69,7 @@ interface Weighted extends ProfileSettings {
   readonly expected: readonly number[];
 }
 
-/** A probe beside what the model says of it. */
+/** A probe with its prediction. */
 export interface JudgedProbe {
   readonly probe: Probe;
   readonly measuredS: number;
@@ -120,7 +120,7 @@ function moved(constants: TimeConstants, at: readonly number[]): TimeConstants {
   return changed;
 }
 
-/** Factors within a hundredth of 1 say nothing. */
+/** Factors this close to 1 are left out. */
 const NEGLIGIBLE_FACTOR = 0.01;
 const DIGITS = 4;
 

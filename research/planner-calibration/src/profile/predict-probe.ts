@@ -1,4 +1,4 @@
-/** How long would the time model say that a probe takes? By the very formulas that price a layout. */
+/** Predicts probes with the formulas of the time model. */
 import { ModelShape } from '@coxswain/layout';
 import { newScheduleScratch, type CandidateLayout, type ClusterFacts, type RunFacts } from '@coxswain/planner';
 import { probeFormulas, predictStepTime, type TimeConstants } from '@coxswain/planner/calibration';
@@ -15,7 +15,7 @@ const SCRATCH = { scratch: newScheduleScratch() };
 /** No engine of the calibration: only what is shared and what the GPU type multiplies holds for it. */
 const PLAIN_PYTORCH = 'plain PyTorch';
 
-/** Seconds; undefined where the model has no constant that the probe could move. */
+/** The predicted seconds of a probe; undefined if no constant of the model affects it. */
 export function predictProbe(probe: Probe, where: ProbedCluster, constants: TimeConstants): number | undefined {
   switch (probe.kind) {
     case 'product':

@@ -1,4 +1,4 @@
-/** By which factor do the jobs of an engine on this cluster take longer than predicted? One number for each engine, from what ran. */
+/** Fits one factor for each engine to the jobs that ran on a cluster. */
 import type { ClusterProfile } from '@coxswain/planner';
 import { familyOfStack, WHOLE_STEP } from '@coxswain/planner/calibration';
 import { errorPct, quantile } from '../score/error-statistics.ts';
@@ -21,7 +21,7 @@ export interface CalibratedEngine {
 }
 
 export interface JobsProfile {
-  /** Undefined where no job tells of anything. */
+  /** Undefined if no job was both predicted and measured. */
   readonly profile: ClusterProfile | undefined;
   readonly engines: readonly CalibratedEngine[];
 }

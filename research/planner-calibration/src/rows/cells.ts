@@ -1,7 +1,7 @@
 import { Unpredicted } from './filled-values.ts';
 import type { StatedCells, StatedColumn } from './measured-row.ts';
 
-/** A whole number of at least `least`; undefined where the cell is empty. */
+/** A whole number of at least `least`; undefined if the cell is empty. */
 export function wholeNumber(cells: StatedCells, column: StatedColumn, least = 1): number | undefined {
   const text = cells[column];
   if (text === '') return undefined;
@@ -10,6 +10,7 @@ export function wholeNumber(cells: StatedCells, column: StatedColumn, least = 1)
   throw new Unpredicted(`${column} is not a whole number`);
 }
 
+/** A whole number. Throws {@link Unpredicted} if the cell is empty. */
 export function requiredNumber(cells: StatedCells, column: StatedColumn): number {
   const value = wholeNumber(cells, column);
   if (value === undefined) throw new Unpredicted(`${column} is not published`);

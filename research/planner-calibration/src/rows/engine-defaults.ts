@@ -1,4 +1,4 @@
-/** What an engine does where a table does not say: its own defaults, by family and age. Every rule stands in docs/reference/planner-score.md. */
+/** Defaults of engines for options that a table does not state, by family and age. Every rule stands in docs/reference/planner-score.md. */
 import type { GpuFacts, CandidateLayout, Precision, RankOrder } from '@coxswain/planner';
 import type { StatedCells } from './measured-row.ts';
 import { familyOfEngine, timeOfEngine } from './stack-of-engine.ts';

@@ -1,8 +1,8 @@
-/** Values that no table printed: each is filled by a named rule, and the score counts how often. */
+/** Records which rules filled in values that no table states; the score counts them. */
 export class FilledValues {
   readonly #rules = new Set<string>();
 
-  /** The stated value, or else that of the rule, which is noted. */
+  /** The stated value, else the value of the rule, which is recorded. */
   or<T>(stated: T | undefined, rule: string, value: () => T): T {
     if (stated !== undefined) return stated;
     this.#rules.add(rule);

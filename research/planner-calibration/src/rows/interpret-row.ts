@@ -37,7 +37,7 @@ export type Interpretation =
   | { readonly run: RunFacts; /** Names of the rules that filled a value. */ readonly filled: readonly string[] }
   | { readonly unpredicted: string };
 
-/** Never throws: what cannot be understood is a reason not to predict. */
+/** Interprets a row. Never throws: an unclear row has a reason why it is not predicted. */
 export function interpretRow(row: MeasuredRow): Interpretation {
   if (row.fault !== undefined) return { unpredicted: row.fault };
   const filled = new FilledValues();

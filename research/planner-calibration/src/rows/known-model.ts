@@ -1,4 +1,4 @@
-/** What the name of a model says that a table leaves out: attention kind, shared experts, windows and, where none are printed, the sizes. */
+/** Properties of a model that follow from its name: attention kind, shared experts, windows and, where none are printed, the sizes. */
 import type { ModelShape } from '@coxswain/layout';
 import { MODEL_PRESETS } from '@coxswain/planner/presets';
 

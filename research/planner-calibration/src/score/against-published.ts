@@ -1,4 +1,4 @@
-/** Would the planner's first answer beat, by its own prediction, the layout with which a job was published? Where not, the space lacks something. */
+/** Compares the planner's first answer with published layouts, both predicted. If a published layout is faster, the search space lacks a choice. */
 import { parsePlanRequest, plan, type CandidateLayout, type PlanAnswer, type RunFacts } from '@coxswain/planner';
 import { CALIBRATION, constantsFor, predictStepTime } from '@coxswain/planner/calibration';
 import { interpretRow, type MeasuredRow } from '../rows/index.ts';
@@ -11,7 +11,7 @@ export interface PublishedJob {
 }
 
 export interface JobAgainstPublished extends PublishedJob {
-  /** Of the planner's first answer; undefined where it answers that nothing fits. */
+  /** Seconds of the planner's first answer; undefined if nothing fits. */
   readonly answeredS: number | undefined;
   /** How much longer the first answer takes than the published layout, both predicted, in percent; negative where it is faster. */
   readonly behindPct: number;
@@ -47,7 +47,7 @@ export function publishedJobs(rows: readonly MeasuredRow[]): readonly PublishedJ
   return [...jobs.values()];
 }
 
-/** What a job quantises besides linear layers is part of no layout, and nobody asks the planner for it. */
+/** The run without options that requests to the planner cannot state: quantised products besides linear layers. */
 const asAnswersAre = (run: RunFacts): RunFacts => ({
   ...run,
   alsoIn8Bits: { attention: false, outputProjection: false },

@@ -1,4 +1,4 @@
-/** How far predictions lie from measurements. */
+/** Statistics of prediction errors. */
 
 /** One prediction and what was measured, in the same unit. */
 export interface Comparison {

@@ -1,4 +1,4 @@
-/** What choosing the layout with the lowest predicted time costs, where several layouts of one job were measured. */
+/** Regret: the cost of choosing the layout with the lowest predicted time, for jobs with several measured layouts. */
 import { mean, quantile } from './error-statistics.ts';
 import type { PredictedRow } from './score-rows.ts';
 

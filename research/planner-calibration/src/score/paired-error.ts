@@ -1,5 +1,5 @@
 /**
- * How far off is the predicted *difference* between two layouts of one job? What predictions of a job have in common, its model, machines
+ * Error of the predicted *difference* between two layouts of one job. What predictions of a job have in common, its model, machines
  * and software, cancels: this error, not that of a single prediction, decides whether two layouts are tied.
  */
 import { sourceOfId } from '../rows/index.ts';

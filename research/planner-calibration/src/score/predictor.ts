@@ -1,4 +1,4 @@
-/** What is scored: anything that predicts seconds and memory of a run. */
+/** What a score evaluates: a predictor of time and memory. */
 import { predictMemory, type MemoryPrediction, type RunFacts } from '@coxswain/planner';
 import { constantsFor, predictStepTime, type Calibration } from '@coxswain/planner/calibration';
 

@@ -1,4 +1,4 @@
-/** The score as text for a reader. */
+/** Formats the score as text. */
 import { errorPct, errorStatistics, type ErrorStatistics } from './error-statistics.ts';
 import { memoryPeakOf } from './memory-kind.ts';
 import { sourceOfId } from '../rows/index.ts';

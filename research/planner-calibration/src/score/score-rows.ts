@@ -1,4 +1,4 @@
-/** Predicts every row that a score counts. A row that defies prediction becomes one with a reason, never an error. */
+/** Predicts every row of a score. A row that cannot be predicted has a reason; it never throws. */
 import type { MemoryVerdict, RunFacts } from '@coxswain/planner';
 import { interpretRow, type MeasuredRow } from '../rows/index.ts';
 import type { Comparison } from './error-statistics.ts';

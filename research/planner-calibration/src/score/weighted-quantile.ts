@@ -1,4 +1,4 @@
-/** Which value do values of a given share of the weight lie below? */
+/** Weighted quantiles. */
 export interface Weighted {
   readonly value: number;
   /** Above 0. */
