@@ -12,7 +12,7 @@ export interface Session {
   readonly signOut: () => void;
 }
 
-interface SessionState {
+export interface SessionState {
   readonly session: Session | undefined;
   /** Where people have accounts; null: there are API tokens alone. Undefined while that is not known. */
   readonly issuer: string | null | undefined;
@@ -23,7 +23,8 @@ interface SessionState {
   readonly signIn: (token: string) => void;
 }
 
-const SessionContext = createContext<SessionState | undefined>(undefined);
+/** Pages read the session from here; only its provider and tests write it. */
+export const SessionContext = createContext<SessionState | undefined>(undefined);
 
 /**
  * Signs in with the token of an address ending in `#token=…` (which is then removed from the address), with one kept in this tab, or with the cookie of a
