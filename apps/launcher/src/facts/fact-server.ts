@@ -14,8 +14,8 @@ const HELLO_MS = 5_000;
 /** Connections in addition to those of ranks; a connection without a hello is closed after {@link HELLO_MS}. */
 const SPARE_CONNECTIONS = 32;
 /**
- * What is read of one connection in the long run, and at once after a rest: a step is told in 300 bytes. What comes faster waits in the socket, and then
- * in the queue of the hook, which drops its oldest steps and tells how many.
+ * Bytes that the server reads per second from one connection, and at once after a pause. A step takes 300 bytes. Faster data waits in the socket,
+ * then in the queue of the hook. The hook drops its oldest steps and reports how many.
  */
 const BYTES_PER_SECOND = 262_144;
 const BURST_BYTES = 1_048_576;
@@ -90,7 +90,7 @@ export class FactServer {
   readonly #server: Server;
   readonly #connections = new Set<Connection>();
   readonly #heard = new Set<number>();
-  /** Ranks whose engine speaks for itself: steps that are seen from beside would be told twice. */
+  /** Ranks whose engine reports its own steps: steps that a hook observes would be reported twice. */
   readonly #selfTold = new Set<number>();
   #garbage = 0;
   #refused = 0;
@@ -129,7 +129,7 @@ export class FactServer {
     return this.#heard;
   }
 
-  /** Asks the rank in the middle of what it is, and gives the process that is asked; undefined where no hook speaks for it. */
+  /** Requests the current stack traces of a rank. Returns the process that was asked; undefined if the rank has no hook. */
   askForStacks(rank: number, request: number): AskedProcess | undefined {
     const ofRank = this.#connectionsOf(rank);
     const asked = ofRank.find(({ told }) => told?.hook === 'sitecustomize') ?? ofRank[0];
@@ -150,7 +150,7 @@ export class FactServer {
     return [...this.#connections].filter(({ told }) => told?.rank === rank);
   }
 
-  /** Reads what those that are gone have left, however fast they wrote it; whoever is still there is cut off after `deadlineMs`. */
+  /** Reads what processes that have ended left in their sockets, without a rate limit. Connections that are still open after `deadlineMs` are closed. */
   async drain(deadlineMs: number): Promise<void> {
     this.#server.close();
     for (const connection of this.#connections) connection.hurry();

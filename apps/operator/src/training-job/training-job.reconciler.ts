@@ -180,7 +180,7 @@ export class TrainingJobReconciler {
     });
   }
 
-  /** The same for every pod of a gang, of which there may be thousands in a row. */
+  /** Cached because it is the same for every pod of a gang, and a gang may have thousands. */
   #renderedFor(job: TrainingJob, placement: PlacementSpec): Rendered {
     const last = this.#rendered;
     if (last !== undefined && last.job === job && last.placement === placement) return last;

@@ -38,8 +38,8 @@ export interface NodeJudgement {
 }
 
 /**
- * Which nodes of the attempt are lost. A node whose Node object does not exist is lost at once. `hasFailed`: a rank has failed already, so
- * no healthy gang is at stake, and a silent node that is not ready is the likelier cause.
+ * Which nodes of the attempt are lost. A node whose Node object does not exist is lost at once. `hasFailed`: a rank has failed already. Then no
+ * healthy gang is at stake, and a silent node that is not ready is the likelier cause.
  */
 export function judgeNodes(facts: Facts, attempt: Attempt, hasFailed: boolean): NodeJudgement {
   const nodes = nodesOf(facts, attempt);
@@ -81,7 +81,7 @@ function nodeWait({ timeouts }: Facts, node: string, isHeld: boolean): Wait {
   return { key: `notReady/${node}${isHeld ? '/held' : ''}`, limitMs: timeouts.nodeGraceMs };
 }
 
-/** Begins anew with every reported step, and counts only while a launcher reports. */
+/** Restarts with every reported step, and counts only while a launcher reports. */
 function stallWait({ observed: { progress } }: Facts, attempt: Attempt): Wait {
   const { epoch, incarnation } = fenceOf(attempt);
   const step = progress !== undefined && isOfFence(progress, attempt) ? progress.step : 'none';

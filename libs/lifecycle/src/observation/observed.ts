@@ -39,8 +39,7 @@ export interface Observed {
   /** Number of the leader's term; absent: this process does not lead. */
   readonly leaderTerm?: number;
   /**
-   * Nodes whose free GPUs are too few for these pods of a placement of this job (default: all its pods), none of which is bound. Absent:
-   * there are none.
+   * Nodes whose free GPUs are too few for these unbound pods of a placement of this job (default: all its pods). Absent: none.
    */
   readonly takenNodes?: (placement: PlacementSpec, podIndices?: readonly number[]) => readonly string[];
   /** Whether each of its nodes also exists, is ready and is schedulable. Absent: they are. */
