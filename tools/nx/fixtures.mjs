@@ -4,7 +4,7 @@
  */
 export const FIXTURES = {
   'apps/api': ['docs/reference/people.md'],
-  'apps/cli': ['examples/**/*', 'docs/reference/first-job.md'],
+  'apps/cli': ['examples/**/*', 'docs/tasks/import-a-job.md'],
   'apps/local-node': ['examples/fabrics/**/*'],
   'apps/operator': ['examples/runtimes/**/*'],
   'libs/local-cluster': ['charts/coxswain/definitions/**/*', 'engines/**/*', 'examples/fabrics/**/*', 'tools/go/**/*'],

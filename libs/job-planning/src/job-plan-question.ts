@@ -93,10 +93,10 @@ function keyOf(
   { engine, model, training, data, checkpoint, layout, resources }: TrainingJobSpec,
   about: JobPlanQuestion['about'],
 ): string {
-  const { env: _env, image: _image, secretEnv: _values, secretFiles: _files, ...told } = engine;
+  const { env: _env, image: _image, secretEnv: _values, secretFiles: _files, ...engineOptions } = engine;
   // What an engine takes can depend on its arguments, and on what is read and saved.
   return JSON.stringify([
-    told,
+    engineOptions,
     model,
     training,
     data,

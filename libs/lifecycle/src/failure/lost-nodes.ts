@@ -68,7 +68,7 @@ export function nodeWaits(facts: Facts, attempt: Attempt): readonly Wait[] {
 export function silenceDueMs(facts: Facts, attempt: Attempt): number | undefined {
   const due = podsOf(facts, attempt.epoch)
     .filter((pod) => nodeStateOf(facts, pod.nodeName) === 'notReady')
-    .map((pod) => LAUNCHER_SILENCE_MS - heardMs(facts, pod.uid))
+    .map((pod) => LAUNCHER_SILENCE_MS - reportAgeMs(facts, pod.uid))
     .filter((ms) => ms > 0);
   return due.length === 0 ? undefined : Math.min(...due);
 }
@@ -92,18 +92,18 @@ function stallWait({ observed: { progress } }: Facts, attempt: Attempt): Wait {
 function silentNodes(facts: Facts, attempt: Attempt, nodes: readonly string[]): readonly string[] {
   const reporting = new Set(
     podsOf(facts, attempt.epoch)
-      .filter((pod) => heardMs(facts, pod.uid) < LAUNCHER_SILENCE_MS)
+      .filter((pod) => reportAgeMs(facts, pod.uid) < LAUNCHER_SILENCE_MS)
       .map((pod) => pod.nodeName),
   );
   return nodes.filter((node) => !reporting.has(node));
 }
 
 function hasRecentReport(facts: Facts, attempt: Attempt): boolean {
-  return podsOf(facts, attempt.epoch).some((pod) => heardMs(facts, pod.uid) < LAUNCHER_SILENCE_MS);
+  return podsOf(facts, attempt.epoch).some((pod) => reportAgeMs(facts, pod.uid) < LAUNCHER_SILENCE_MS);
 }
 
-function heardMs({ observed }: Facts, podUid: string): number {
-  return observed.heardMs?.get(podUid) ?? Number.POSITIVE_INFINITY;
+function reportAgeMs({ observed }: Facts, podUid: string): number {
+  return observed.reportAgesMs?.get(podUid) ?? Number.POSITIVE_INFINITY;
 }
 
 function isWidespreadOutage(census: NodeCensus | undefined): boolean {

@@ -80,7 +80,7 @@ export interface Observed {
   /** How often a delete of each pod was refused because the pod had changed since it was read, by the pod's UID. */
   readonly contested?: ReadonlyMap<string, number>;
   /** Milliseconds since each launcher's last report, by its pod's UID. No entry: no report, or none to this process. */
-  readonly heardMs?: ReadonlyMap<string, number>;
+  readonly reportAgesMs?: ReadonlyMap<string, number>;
   /**
    * Last report of each launcher that can restart ranks, by its pod's UID. No entry: no report, none to this process, or the launcher
    * cannot. Only reports count, because a connection may be lost.
