@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * How often what is asked for has changed, by whoever: If-Match holds a change against it. `version` counts status too, and `generation` only what was
- * asked over the API.
+ * Counts changes of the spec by any client; If-Match compares a change with this number. `version` counts status too, and `generation` only requests
+ * over the API.
  */
 export class CountVersionsOfSpecs1795389000000 implements MigrationInterface {
   readonly name = 'CountVersionsOfSpecs1795389000000';

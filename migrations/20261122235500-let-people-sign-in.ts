@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * What members of an issuer's groups are, in a project or (no project) in the cluster; and who has signed in. `sealed_grant` is what groups are read
- * again with, sealed with a key that only whoever holds the session's secret has. An older API beside this one knows neither table.
+ * Roles of members of an issuer's groups, in a project or (no project) in the cluster; and sessions. `sealed_grant` is the grant with which groups are
+ * read again. Its key can only be derived from the session's secret. An older API beside this one knows neither table.
  */
 export class LetPeopleSignIn1795391700000 implements MigrationInterface {
   readonly name = 'LetPeopleSignIn1795391700000';

@@ -5,10 +5,9 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * curve is drawn (ADR 0040). What is there is kept: it is moved, and its levels are made of it.
  *
  * `steps` and `step_levels` refer to nothing: their one writer makes the row of `job_series` in the same transaction, and a month is dropped
- * without asking every row. Only the owner of tables can make and drop partitions; two functions do it for whoever writes.
+ * without asking every row. Only the owner of tables can make and drop partitions; two functions do it for the writer.
  *
- * The key of `steps` has a month that an older API does not know. Nothing was released before this; what such a process is told until it is
- * replaced is recorded by none of its rows.
+ * The key of `steps` has a month that an older API does not know. Nothing was released before this. Steps that such a process receives until it is replaced are not recorded.
  */
 export class LevelSeries1795391940000 implements MigrationInterface {
   readonly name = 'LevelSeries1795391940000';
@@ -131,7 +130,7 @@ const TABLES = `
   ) PARTITION BY RANGE (month);
 `;
 
-/** The search path is fixed, so that whoever calls cannot put tables of his own in the place of ours. */
+/** The search path is fixed, so that a caller cannot put other tables in the place of ours. */
 const FUNCTIONS = `
   CREATE FUNCTION ensure_series_month(wanted date) RETURNS void
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$

@@ -3,8 +3,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 /**
  * A person, or an administrator, is the same principal in all clusters that share a database: a request to one is no repetition of a request to another.
  *
- * What is known of keys from before is of the cluster of its principal’s project, or of the only cluster; of others it cannot be told where they were
- * sent, and they are forgotten a day early. An older API beside this one finds no constraint that it names: until it is replaced it does nothing that is
+ * Older keys belong to the cluster of their principal’s project, or to the only cluster. For other keys the cluster is unknown, and they are deleted a day
+ * early. An older API beside this one finds no constraint that it names: until it is replaced it does nothing that is
  * asked for under a key, and answers 500. Nothing was released before this.
  */
 export class KeepKeysByCluster1795411200000 implements MigrationInterface {

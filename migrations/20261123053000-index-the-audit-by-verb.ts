@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The audit is asked for one verb, such as those of administrators, of which there are few among many: without an index all of it is read, 7,693 pages of
- * 500,000 entries, and with it 8. An older API beside this one notices nothing.
+ * Queries of the audit ask for one verb, such as those of administrators, which are few among many. Without an index a query reads all of it: 7,693 pages of
+ * 500,000 entries; with the index it reads 8. An older API beside this one notices nothing.
  */
 export class IndexTheAuditByVerb1795411800000 implements MigrationInterface {
   readonly name = 'IndexTheAuditByVerb1795411800000';

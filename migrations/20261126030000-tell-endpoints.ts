@@ -1,9 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Endpoints that projects are told at, and the messages to them. A message is a row until it has arrived or was given up; its endpoint is leased to one attempt
+ * Webhook endpoints of projects, and the messages to them. A message is a row until it has arrived or was given up; its endpoint is leased to one attempt
  * at a time. Secrets are sealed with a key that stands in `settings`, which requests cannot read. Messages go with their endpoint. An older API beside this one
- * neither reads nor writes them: what it projects is told to nobody.
+ * neither reads nor writes them: what it projects causes no message.
  */
 export class TellEndpoints1795662000000 implements MigrationInterface {
   readonly name = 'TellEndpoints1795662000000';

@@ -68,8 +68,8 @@ export function asShown(
 }
 
 /**
- * What a command prints, run in an empty folder beside the examples. What is told on standard error counts where nothing else is printed. A page
- * may show a refusal; it rejects when a command was killed, or took longer than two minutes.
+ * What a command prints, run in an empty folder beside the examples. Standard error counts if standard output is empty. A page may show a refusal; it
+ * rejects when a command was killed, or took longer than two minutes.
  */
 export async function outputOf(command: string): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'coxswain-commands-'));

@@ -5,9 +5,9 @@
  *     npm run house -- --check         the violations alone, in seconds; exit code 1 when there are any (a part of CI's lint)
  *     npm run house -- --root FOLDER   the same of another checkout, with its packages installed
  *
- * How each line is counted stands beside what counts it: files and tests in sources.ts, functions in functions.ts, documented exports in
- * exports.ts, the order of folders in folders.ts, the way from YAML to seconds in walk.ts, style in tools/style. dependency-cruiser finds circles and
- * knip finds what is unused, as unused-code.ts configures them.
+ * The code that counts each line documents how: files and tests in sources.ts, functions in functions.ts, documented exports in exports.ts. The order
+ * of folders is in folders.ts, the way from YAML to seconds in walk.ts, style in tools/style. dependency-cruiser finds circles and knip finds what is
+ * unused, as unused-code.ts configures them.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

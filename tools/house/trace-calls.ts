@@ -31,7 +31,7 @@ if (target !== undefined && root !== undefined) {
   });
 }
 
-/** What a module does while it is imported, such as filling a table, is on nobody's way; the program itself, or a thread's, is. */
+/** Whether a call is made while a module is imported, such as filling a table. Such calls do not count; those of the program itself, or of a thread, do. */
 function isImportBeingEvaluated(): boolean {
   Error.stackTraceLimit = 200;
   const frames = (new Error().stack ?? '').split('\n');

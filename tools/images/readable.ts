@@ -2,8 +2,8 @@ import { chmodSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Lets everybody read what lies in a folder, and start what its owner may start: images run as a user that owns nothing in them, and whoever builds them may have
- * a umask that lets nobody in. Nobody but root may write.
+ * Lets every user read the files of a folder, and run those that their owner may run. Images run as a user that owns nothing in them, and the
+ * builder's umask may deny access to others. Only root may write.
  */
 export function makeReadable(path: string): void {
   const entry = lstatSync(path);

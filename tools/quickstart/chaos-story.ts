@@ -111,7 +111,7 @@ const endOf = ({ epoch, incarnation, gpus, reason = 'well' }: Run): string =>
 const SHOWN: Readonly<Record<TrialName, (runs: readonly Run[]) => boolean>> = {
   killed: ([first, second]) => first?.reason === 'EngineFailed' && second?.epoch === 1 && second.incarnation === 2,
   stopped: ([first, second]) => first?.reason === 'Condemned' && !first.charged && second?.epoch === 2,
-  // Its peers may fail first, and are to begin again in their pods: then the lost one does not answer.
+  // Its peers may fail first and be restarted in their pods: then the lost one does not answer.
   nodeLost: (runs) =>
     runs.some(({ reason = '' }) => ['NodeLost', 'NotReaped'].includes(reason)) && (runs.at(-1)?.epoch ?? 0) > 1,
   tooFew: (runs) => {

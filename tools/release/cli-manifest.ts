@@ -5,7 +5,7 @@ export interface RootManifest {
   readonly license: string;
 }
 
-/** package.json of the command line's package. Where GitHub builds it, `environment` says of which repository: npm refuses provenance of any other. */
+/** package.json of the command line's package. If GitHub builds it, `environment` names the repository: npm refuses provenance of any other. */
 export function cliManifest(
   { version, description, license }: RootManifest,
   environment: Readonly<Record<string, string | undefined>>,

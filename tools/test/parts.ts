@@ -70,7 +70,7 @@ export const SYSTEM_TESTS = vitestPart({
   folders: ['e2e/', 'apps/launcher/'],
   lane: 'system',
 });
-/** `*.itest.ts` of everything else, most of which needs a Kubernetes control plane. */
+/** All other `*.itest.ts`; most need a Kubernetes control plane. */
 export const CLUSTER_TESTS = vitestPart({
   name: 'integration-cluster',
   folders: ['apps/', 'libs/', 'dev/', 'research/', 'migrations/', 'tools/'],
@@ -295,7 +295,7 @@ async function runPython({ directory, ...choice }: PartContext): Promise<Tally> 
   return withExit(existsSync(report) ? tallyOfJunit(readFileSync(report, 'utf8')) : undefined, 'pytest', exit);
 }
 
-/** A runner that died, hung, or is unhappy for a reason of its own is a failure even if every test it told of passed. */
+/** A runner that died, hung, or is unhappy for a reason of its own is a failure even if every test that it reported passed. */
 function withExit(
   tally: Tally | undefined,
   runner: string,

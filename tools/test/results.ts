@@ -99,7 +99,7 @@ function fromRoot(path: string): string {
 const WORKER_DIED =
   /jest worker process \(pid=\d+\) was terminated by another process: signal=(SIG(?:TRAP|ILL|ABRT|SEGV))/;
 
-/** A file of which no test was told because its worker crashed. A worker that was killed is none. */
+/** A file without reported tests because its worker crashed. A worker that was killed does not count. */
 export interface Crash {
   readonly file: string;
   readonly signal: string;

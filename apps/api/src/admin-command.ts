@@ -62,9 +62,9 @@ export async function runAdminCommand(argv: readonly string[], context: AdminCon
     await action(database);
     return 0;
   } catch (error) {
-    const told = sentenceOf(error);
-    if (told === undefined) throw error;
-    context.printError(told);
+    const sentence = sentenceOf(error);
+    if (sentence === undefined) throw error;
+    context.printError(sentence);
     return isUnavailable(error) ? 2 : 1;
   } finally {
     await database?.close();

@@ -20,7 +20,7 @@ try {
     fieldManager: 'coxswain-prepare-database',
     ...(kubeconfigPath === undefined ? {} : { kubeconfigPath }),
   });
-  let told = '';
+  let printed = '';
   try {
     await prepareDatabase({
       keep: (fresh) => keepInSecret(client, { namespace, name: PASSWORDS_SECRET }, fresh),
@@ -32,8 +32,8 @@ try {
         return writeSecret(client, { namespace, name: URLS_SECRET }, Object.fromEntries(byKey));
       },
       pause: async (why) => {
-        if (why !== told) console.log(`the database does not answer yet: ${why}`);
-        told = why;
+        if (why !== printed) console.log(`the database does not answer yet: ${why}`);
+        printed = why;
         await delay(TRY_EVERY_MS);
       },
     });

@@ -42,8 +42,8 @@ import {
 type Globals = SettingsFlags & { readonly output: OutputFormat };
 
 /**
- * Runs one command line; resolves to the exit code: 0 done, 1 refused or wrong, 2 server out of reach, 3 a watched job did not complete,
- * 4 no layout fits or the one given is not legal, 130 interrupted by Ctrl-C.
+ * Runs one command line. Resolves to the exit code: 0 done; 1 refused or wrong; 2 server out of reach; 3 a watched job did not complete; 4 no layout
+ * fits, or the layout is illegal; 130 interrupted by Ctrl-C.
  */
 export async function main(argv: readonly string[], context: CliContext = processContext()): Promise<number> {
   let exitCode = 0;

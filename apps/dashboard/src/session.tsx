@@ -27,8 +27,8 @@ export interface SessionState {
 export const SessionContext = createContext<SessionState | undefined>(undefined);
 
 /**
- * Signs in with the token of an address ending in `#token=…` (which is then removed from the address), with one kept in this tab, or with the cookie of a
- * session, which no script can see.
+ * Signs in with the token of an address ending in `#token=…`, with one kept in this tab, or with the cookie of a session. It removes the token from
+ * the address. No script can see the cookie.
  */
 export function SessionProvider({ children }: { readonly children: ReactNode }): ReactNode {
   const issuer = useIssuer();

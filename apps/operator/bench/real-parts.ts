@@ -35,7 +35,7 @@ export function aReconciler(parts: {
       user: undefined,
     }),
     leaderTerm: () => 1,
-    heardMsOf: () => new Map(),
+    reportAgesMsOf: () => new Map(),
     preflightOf: () => undefined,
     trainedOf: () => undefined,
     verdictsOf: () => [],

@@ -348,7 +348,7 @@ class RunningOperator implements Operator {
           leaderTerm: () => this.#leadership.workingTerm(),
           pods: () => ({ ...this.#config.pods, ...reporting.forPods }),
           progressOf: (job) => reporting.progressOf(job),
-          heardMsOf: (job) => reporting.heardMsOf(job),
+          reportAgesMsOf: (job) => reporting.reportAgesMsOf(job),
           launchersOf: (job) => reporting.launchersOf(job),
           preflightOf: (job) => reporting.preflightOf(job),
           trainedOf: (job) => reporting.trainedOf(job),

@@ -6,8 +6,8 @@ import { REPORT_TLS_SECRET } from './ingest/tls-secret-name.ts';
 const READ = ['get', 'list', 'watch'] as const;
 
 /**
- * Verb that admission-policy.yaml of the chart requires in addition to write access: on Placements, Checkpoints and `trainingjobs` to write them and the
- * status of jobs; on `trainingjobs` to create pods of a gang or change their marks.
+ * Verb that admission-policy.yaml of the chart requires in addition to write access. Writing Placements, Checkpoints and the status of jobs needs it
+ * on these resources. Creating pods of a gang, or changing their marks, needs it on `trainingjobs`.
  */
 const MANAGE = 'manage';
 

@@ -1,4 +1,4 @@
-/** Of which kind is a crash, and whose is it? What shows each class stands in `libs/health`. */
+/** Classes of crashes, and what each class blames. `libs/health` has the rules that classify a crash. */
 
 /** Whose doing a failure is. `unknown`: there is no telling from one crash. */
 export const CRASH_BLAMES = ['node', 'program', 'network', 'storage', 'cluster', 'unknown'] as const;

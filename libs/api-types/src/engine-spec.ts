@@ -90,7 +90,7 @@ interface EngineRule {
 export const ENGINES_WITHOUT_PROGRAM: readonly EngineName[] = ['command', 'custom', 'deepspeed', 'hugging-face'];
 /** Engines that a function of theirs configures. */
 export const ENGINES_WITH_RECIPES: readonly EngineName[] = ['torchtitan', 'megatron-bridge'];
-/** Engines of which we know neither their lines nor what they save. */
+/** Engines whose log lines and checkpoint formats are unknown to Coxswain. */
 const ENGINES_OF_THE_USER: readonly EngineName[] = ['command', 'custom'];
 const RELEASED = ENGINE_NAMES.filter((name) => ENGINE_RELEASES[name].length > 0);
 

@@ -5,7 +5,7 @@ import { cel, type CelRule } from './cel.ts';
 
 /** 32 kB. A config.json has one to four; the largest that are published list a kind for each of some hundred layers. */
 export const MAX_MODEL_CONFIG_BYTES = 32_768;
-/** Published ones have four, for how their weights are quantized. Whoever writes out a thousand runs out of stack. */
+/** Published ones have four, for how their weights are quantized. A parser runs out of stack at about a thousand. */
 const MAX_MODEL_CONFIG_LEVELS = 32;
 
 /** A configuration as its publisher wrote it: keys that no reader knows are kept, and keys that one knows are checked by that reader. */

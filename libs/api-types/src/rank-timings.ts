@@ -20,8 +20,8 @@ export const RankTiming = z.strictObject({
 export type RankTiming = z.infer<typeof RankTiming>;
 
 /**
- * {@link RankTiming} of every rank of a pod. 2,048 pods with eight ranks send 16,384 of them a second, and checking them by the schema took a fifth of the
- * time of the thread that reads them: so they are checked by hand, and a test holds that to the schema.
+ * {@link RankTiming} of every rank of a pod. 2,048 pods with eight ranks send 16,384 of them a second. Checking them by the schema took a fifth of
+ * the time of the thread that reads them. So they are checked by hand, and a test compares that with the schema.
  */
 export const RankTimings = z.custom<RankTiming[]>(areRankTimings);
 
@@ -41,7 +41,7 @@ function areTimings(value: unknown): boolean {
   return true;
 }
 
-/** The schema passes over the one name that is none. */
+/** The schema ignores `__proto__`, so it is not a name. */
 function isName(name: string): boolean {
   return name.length <= MAX_NAME_CHARACTERS && name !== '__proto__';
 }

@@ -7,8 +7,8 @@ const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const MAX_GROUPS_PER_RANK = 32;
 
 /**
- * What a rank is doing. Only `training` is held to the pace of steps; each of the others has a patience of its own. starting: until its first step
- * begins, restoring included. compiling: wherever it is known to. ended: it has nothing more to do, and waits in no group.
+ * What a rank is doing. Only `training` is held to the pace of steps; each other phase has a limit of its own. starting: until the first step begins,
+ * restoring included. compiling: if the hook detects it. ended: the rank has nothing more to do, and waits in no group.
  */
 export const RANK_PHASES = ['starting', 'compiling', 'training', 'evaluating', 'saving', 'ended'] as const;
 

@@ -79,8 +79,8 @@ export const TerminationCause = z.strictObject({
 export type TerminationCause = z.infer<typeof TerminationCause>;
 
 /**
- * The assignment of ranks to one pod, sent over its connection. (epoch, incarnation) is the fence: it is recorded in the job's status before any
- * launcher receives it; reports, rendezvous and saves of another incarnation are rejected.
+ * The assignment of ranks to one pod, sent over its connection. (epoch, incarnation) is the fence. The operator records it in the job's status before
+ * any launcher receives it. It rejects reports, rendezvous and saves of another incarnation.
  */
 export const RankAssignment = z.strictObject({
   epoch: counter,
@@ -108,8 +108,8 @@ export const RankAssignment = z.strictObject({
 export type RankAssignment = z.infer<typeof RankAssignment>;
 
 /**
- * What the processes of a pod are doing. waiting: none was started since the launcher's own start. running: of the incarnation that the message
- * names. reaped: every process of that incarnation is gone, and the launcher waits for another assignment.
+ * What the processes of a pod are doing. waiting: the launcher has started none. running: processes of the incarnation that the message names run.
+ * reaped: every process of that incarnation is gone, and the launcher waits for another assignment.
  */
 export const LAUNCHER_STATES = ['waiting', 'running', 'reaped'] as const;
 /** State of the processes of a pod. */

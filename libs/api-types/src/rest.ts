@@ -126,7 +126,7 @@ export const ProjectLimit = z
     name: z
       .enum(PROJECT_LIMITS)
       .describe(
-        'requestBurst: requests at once after a pause. jobs: active jobs. endedJobs: ended jobs that are still in the cluster. jobRecords: kept records of deleted jobs. tokens: valid tokens. plans: plans that are queued or being searched.',
+        'requestBurst: requests at once after a pause; jobs: active jobs; endedJobs: ended jobs still in the cluster; jobRecords: records of deleted jobs; tokens: valid tokens; plans: queued and running searches.',
       ),
     most: counter.nullable().describe('Null: unlimited.'),
     used: counter.describe(

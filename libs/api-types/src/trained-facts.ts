@@ -5,7 +5,7 @@ const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const name = z.string().max(128);
 const NamedSize = z.object({ name: z.string().max(64), size: counter });
 
-/** Read off PyTorch in the process of the rank, once its second step is done. Whoever trains could have written it: it is believed of its own job alone. */
+/** Read from PyTorch in the process of the rank, after its second step. The training program could forge it, so it counts for its own job only. */
 export const TrainedFacts = z.object({
   /** Ranks of the default process group; 1 where there is none. */
   worldSize: counter,
@@ -21,7 +21,7 @@ export const TrainedFacts = z.object({
   parameters: counter.optional(),
   parameterBytes: counter,
   optimizerBytes: counter,
-  /** Elements of which this rank keeps states of an optimizer. */
+  /** Elements whose optimizer states this rank keeps. */
   optimizedParameters: counter.optional(),
 });
 export type TrainedFacts = z.infer<typeof TrainedFacts>;

@@ -30,8 +30,8 @@ export function runtimeName({ kind = 'ClusterTrainingRuntime', name }: z.input<t
 }
 
 /**
- * Part of a Kubernetes pod, as its author wrote it: another version of Kubernetes has other fields, so the API server is asked whether it takes the
- * pod that is made of it, not a schema of ours. What a runtime may hold is checked by rules (`libs/runtime`).
+ * Part of a Kubernetes pod, as its author wrote it. Each version of Kubernetes has other fields, so a dry run at the API server checks the pod, not a
+ * schema of ours. What a runtime may hold is checked by rules (`libs/runtime`).
  */
 const PodTemplate = z.record(z.string(), z.unknown()).meta({
   type: 'object',

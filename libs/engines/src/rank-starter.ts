@@ -5,9 +5,9 @@ import { refused, type RenderedEngine, type Rendering } from './rendering.ts';
 type Starter = Exclude<EngineRun['startedBy'], 'launcher'>;
 
 /**
- * torchrun: torch/distributed/run.py of 2.4 to 2.15; the static rendezvous gives each pod the block of ranks of its `--node-rank`, and the port of the store is
- * that of rank 0's launcher, another one with each incarnation. ft_launcher: fault_tolerance/launcher.py of nvidia-resiliency-ext 0.4 to 0.7, which knows no
- * rendezvous but c10d. Neither starts ranks again: ranks of every pod are started again together, by their launchers.
+ * torchrun: torch/distributed/run.py of 2.4 to 2.15. The static rendezvous gives each pod the block of ranks of its `--node-rank`. The port of the
+ * store is that of rank 0's launcher, another one with each incarnation. ft_launcher: fault_tolerance/launcher.py of nvidia-resiliency-ext 0.4 to
+ * 0.7. It has only the rendezvous c10d. Neither restarts ranks: the launchers restart the ranks of all pods together.
  */
 const OPTIONS: Readonly<Record<Starter, readonly string[]>> = {
   torchrun: ['--master-addr=$(MASTER_ADDR)', '--master-port=$(MASTER_PORT)'],

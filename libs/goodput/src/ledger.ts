@@ -154,7 +154,7 @@ const TAIL = {
   unknown: 'other',
 } as const satisfies Record<RunHistory['end'], GoodputCategory>;
 
-/** Steps after the first one, of which each took as long as any other. */
+/** Number of steps after the first one. Each is counted as equally long. */
 function steps({ firstStep, lastStep }: RunHistory): number {
   return Math.max(0, (lastStep ?? 0) - (firstStep ?? 0));
 }

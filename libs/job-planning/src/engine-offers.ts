@@ -13,7 +13,7 @@ type Memory = NonNullable<ParallelLayout['memory']>;
 const EVERY_LAYER: NonNullable<Memory['recompute']> = { mode: 'full', method: 'uniform', layers: 1 };
 
 /** How an engine receives the chosen layout. */
-export type Telling = (layout: ParallelLayout) => ParallelLayout;
+export type ToEngineLayout = (layout: ParallelLayout) => ParallelLayout;
 
 /** Engines that receive the degrees of the layout and nothing else. */
 const TOLD_DEGREES: ReadonlySet<TrainingJobSpec['engine']['name']> = new Set(['reference', 'command']);
@@ -66,7 +66,7 @@ export function engineOffers(spec: TrainingJobSpec): EngineOffers {
 }
 
 /** The chosen layout in the words of the engine; of those that take degrees alone, these. */
-export function tellingOf(spec: TrainingJobSpec): Telling {
+export function toEngineLayoutOf(spec: TrainingJobSpec): ToEngineLayout {
   if (takesDegreesOnly(spec)) return degreesOf;
   const takes = adapterTakes(spec);
   const ways = new Map<number, States['implementation'] | 'unsaid'>(

@@ -35,8 +35,8 @@ export type JobPlanning = { readonly about: JobPlanQuestion['about'] } & (
 
 /**
  * The question for the planner: a layout for the job, or a prediction for the layout that the user wrote. Takes as long as counting the nodes.
- * Undefined if the cluster has no GPU yet, the engine would reject the job, the user's layout is illegal, or too little of the job or the GPUs is
- * known. `measured`: measurements of this cluster's GPUs; a plan over several GPU types uses none of them.
+ * Undefined if the cluster has no GPU yet, the engine would reject the job, the user's layout is illegal, or the job or the GPUs are not known well
+ * enough. `measured`: measurements of this cluster's GPUs; a plan over several GPU types uses none of them.
  */
 export function jobPlanning(
   spec: TrainingJobSpec,
@@ -93,10 +93,10 @@ function keyOf(
   { engine, model, training, data, checkpoint, layout, resources }: TrainingJobSpec,
   about: JobPlanQuestion['about'],
 ): string {
-  const { env: _env, image: _image, secretEnv: _values, secretFiles: _files, ...told } = engine;
+  const { env: _env, image: _image, secretEnv: _values, secretFiles: _files, ...engineOptions } = engine;
   // What an engine takes can depend on its arguments, and on what is read and saved.
   return JSON.stringify([
-    told,
+    engineOptions,
     model,
     training,
     data,

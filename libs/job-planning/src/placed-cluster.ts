@@ -11,8 +11,8 @@ export interface PlacedCluster {
 }
 
 /**
- * The cluster that `gpus` ranks have on these nodes, pod by pod: the most frequent GPU type, NVLink as far as every domain holds a run of ranks, and
- * the slowest network among the nodes, because a step waits for it. Undefined if the planner does not know the GPUs.
+ * The cluster that `gpus` ranks have on these nodes, pod by pod. It has the most frequent GPU type, and NVLink as far as every domain holds a run of
+ * ranks. Its network is the slowest among the nodes, because a step waits for it. Undefined if the planner does not know the GPUs.
  */
 export function placedCluster(
   nodes: readonly FabricNode[],

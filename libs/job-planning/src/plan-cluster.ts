@@ -100,8 +100,8 @@ interface MixedPart {
 }
 
 /**
- * For a job that may use several islands when no GPU type has enough: the nodes of every type that the planner knows, of these islands or of those
- * of one NIC class, the most frequent type first. Undefined if one type is enough, or all together are not.
+ * For a job that may use several islands, if no GPU type has enough GPUs. Returns the nodes of every type that the planner knows, of these islands or
+ * of those of one NIC class. The most frequent type is first. Undefined if one type is enough, or all together are not.
  */
 function mixedParts(
   all: readonly FabricNode[],

@@ -19,7 +19,7 @@ import {
   type Prediction,
   ZERO_STAGES,
 } from '@coxswain/planner';
-import { engineOffers, takesDegreesOnly, type Telling, tellingOf } from './engine-offers.ts';
+import { engineOffers, takesDegreesOnly, type ToEngineLayout, toEngineLayoutOf } from './engine-offers.ts';
 import type { JobPlanAnswer, JobPlanQuestion } from './job-plan-question.ts';
 import { type Figures, figuresOf, toRunnerUp } from './plan-figures.ts';
 import { plannerView } from './planner-view.ts';
@@ -71,8 +71,8 @@ function choose(question: JobPlanQuestion, request: PlanRequest): Chosen | strin
   const { spec } = question;
   const { allow, pinned } = engineOffers(spec);
   const narrowed = { ...request, allow: { ...request.allow, ...allow }, pinned: { ...pinned, ...request.pinned } };
-  const told = tellingOf(spec);
-  const searched = unlessRefused(() => searchRunnable(spec, narrowed, told));
+  const toEngine = toEngineLayoutOf(spec);
+  const searched = unlessRefused(() => searchRunnable(spec, narrowed, toEngine));
   if (typeof searched === 'string') return plannerRefuses(searched);
   const { answer, candidates } = searched;
   const tried = candidates.map((one) => ({ one, obstacle: placementObstacle(question, one) }));
@@ -81,7 +81,7 @@ function choose(question: JobPlanQuestion, request: PlanRequest): Chosen | strin
     const [nearest] = tried;
     if (nearest?.obstacle === undefined) {
       const { best: fitting } = answer;
-      const beyond = fitting && whyRefused(spec, { ...fitting, layout: told(fitting.layout) });
+      const beyond = fitting && whyRefused(spec, { ...fitting, layout: toEngine(fitting.layout) });
       return whyNothingFits({ spec, cluster: request.cluster, answer, ...(beyond === undefined ? {} : { beyond }) });
     }
     // What a user should change of a layout that the user did not choose is no advice.
@@ -105,17 +105,17 @@ function choose(question: JobPlanQuestion, request: PlanRequest): Chosen | strin
 function searchRunnable(
   spec: TrainingJobSpec,
   request: PlanRequest,
-  told: Telling,
+  toEngine: ToEngineLayout,
 ): { readonly answer: PlanAnswer; readonly candidates: readonly Plan[] } {
   const answer = plan(request, ASKED_ALONE);
-  const candidates = answer.plans.flatMap((one) => runnable(spec, one, told));
+  const candidates = answer.plans.flatMap((one) => runnable(spec, one, toEngine));
   const [fastest] = answer.plans;
   if (candidates.length > 0 || fastest === undefined || request.pinned?.zeroStage !== undefined)
     return { answer, candidates };
   const { zeroStage: refused = 0 } = fastest.layout.states ?? {};
   const zeroStages = (request.allow?.zeroStages ?? ZERO_STAGES).filter((stage) => stage !== refused);
   if (zeroStages.length === 0) return { answer, candidates };
-  const others = searchRunnable(spec, { ...request, allow: { ...request.allow, zeroStages } }, told);
+  const others = searchRunnable(spec, { ...request, allow: { ...request.allow, zeroStages } }, toEngine);
   return others.candidates.length > 0 ? others : { answer, candidates };
 }
 
@@ -162,10 +162,10 @@ function unlessRefused<T>(ask: () => T): T | string {
  * The plan with its layout in the form that the engine receives. Undefined if layout rules or the engine reject it, or if the engine would run
  * something else than the prediction assumed.
  */
-function runnable(spec: TrainingJobSpec, one: Plan, told: Telling): readonly Plan[] {
+function runnable(spec: TrainingJobSpec, one: Plan, toEngine: ToEngineLayout): readonly Plan[] {
   // States are shared by all data-parallel ranks where nobody can say it otherwise.
   if (takesDegreesOnly(spec) && one.layout.dataParallelShardDegree !== undefined) return [];
-  const layout = told(one.layout);
+  const layout = toEngine(one.layout);
   const isTaken = worldSize(layout) === worldSize(one.layout) && whyRefused(spec, { ...one, layout }) === undefined;
   return isTaken ? [{ ...one, layout }] : [];
 }

@@ -3,7 +3,7 @@ import { effectiveSpec, type TrainingJobSpec } from '@coxswain/api-types';
 import { aPlannedJobSpec } from '@coxswain/api-types/testing';
 import { renderEngine } from '@coxswain/engines';
 import { type AllowedChoices, parsePlanRequest, plan } from '@coxswain/planner';
-import { engineOffers, tellingOf } from './engine-offers.ts';
+import { engineOffers, toEngineLayoutOf } from './engine-offers.ts';
 import { plannerView } from './planner-view.ts';
 
 type Policy = NonNullable<AllowedChoices['recompute']>[number];
@@ -30,7 +30,7 @@ function readWith(spec: TrainingJobSpec, policy: Policy): string {
   const { best } = plan(request, { withAdvice: false });
   if (best === undefined) throw new Error(`nothing fits with ${policy}`);
   const { gpus: _asked, ...rest } = spec;
-  const chosen = effectiveSpec({ ...rest, layout: tellingOf(spec)(best.layout) }, undefined);
+  const chosen = effectiveSpec({ ...rest, layout: toEngineLayoutOf(spec)(best.layout) }, undefined);
   const rendered = chosen && renderEngine(chosen);
   if (rendered?.kind !== 'rendered') throw new Error(`it is not rendered: ${JSON.stringify(rendered)}`);
   return [...rendered.command, ...rendered.files.map(({ text }) => text)].join(' ').replaceAll(/\s+/g, ' ');

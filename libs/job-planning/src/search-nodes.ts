@@ -37,8 +37,8 @@ export type FoundNodes =
 /**
  * Nodes for the gang. The same search of the same capacity finds the same.
  *
- * Nodes that failed the job are used again rather than waited for when the others do not hold the gang: they may be well again, and a gang
- * that trains on them is worth more than one that waits. GPUs under a pod that hangs stay taken all the same.
+ * If the other nodes cannot hold the gang, nodes that failed the job are used again. They may be healthy again, and a gang that trains on them is
+ * worth more than one that waits. GPUs of a pod that hangs stay taken.
  */
 export function searchNodes(search: NodeSearch, capacity: FabricCapacity): FoundNodes {
   const { layout } = search.spec;

@@ -104,7 +104,7 @@ async function readCredentials(choice: KubeconfigChoice): Promise<Reading> {
   const files = [choice.kubeconfigPath, cluster.caFile, user?.certFile, user?.keyFile, tokenFile].filter(
     (file) => file !== undefined && file !== '',
   ) as string[];
-  // Before reading: a file that changes in between looks changed at the next check.
+  // Taken before reading, so that a file that changes meanwhile counts as changed at the next check.
   const print = await fingerprint(files);
 
   const options: SecurityOptions = { headers: {} };

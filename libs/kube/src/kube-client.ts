@@ -126,7 +126,7 @@ export interface KubeClient {
   apply<T = KubeObject>(path: string, body: unknown, options?: ApplyOptions): Promise<T>;
   patch<T = KubeObject>(path: string, body: unknown, options: PatchOptions): Promise<T>;
   /**
-   * PUTs the whole object, or the whole of its status: fields that the body leaves out are removed, whoever wrote them. So the body must be
+   * PUTs the whole object, or the whole of its status: fields that the body leaves out are removed, whichever client wrote them. So the body must be
    * based on what was read: without UID and resourceVersion nothing is sent, and a newer version on the server is a conflict.
    */
   replace<T extends Replacement>(path: string, body: T, options?: ReplaceOptions): Promise<T>;

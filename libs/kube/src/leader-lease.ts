@@ -11,12 +11,12 @@ import { resourcePath } from './paths.ts';
  *      leader's own clock      |start of renewal|------ renewDeadline ------>| stops writing
  *      any follower's clock            |sees the renewal|------------ leaseDuration ------------>| may take over
  *
- * A follower sees a renewal after the leader began it, so the leader stops `leaseDuration - renewDeadline` before anybody can take
- * over, provided that the two monotonic clocks run at rates that differ by less than leaseDuration : renewDeadline.
- * A process that was stopped (SIGSTOP, a long garbage collection) does not know that time has passed. So call `assertLeading()` before each write:
- * it reads the clock and ends an expired term. A write may still arrive after the end of the term; only the server can prevent that, by a term stamp
- * or a resourceVersion precondition. The number of a term is `leaseTransitions`, which grows by one at each acquisition. Every write to the Lease
- * carries the resourceVersion that it is based on, so one of two candidates gets a conflict.
+ * A follower sees a renewal after the leader began it. So the leader stops `leaseDuration - renewDeadline` before any follower can take over. This
+ * requires that the rates of the two monotonic clocks differ by less than leaseDuration : renewDeadline. A process that was stopped (SIGSTOP, a long
+ * garbage collection) does not know that time has passed. So call `assertLeading()` before each write: it reads the clock and ends an expired term. A
+ * write may still arrive after the end of the term; only the server can prevent that, by a term stamp or a resourceVersion precondition. The number
+ * of a term is `leaseTransitions`, which grows by one at each acquisition. Every write to the Lease carries the resourceVersion that it is based on,
+ * so one of two candidates gets a conflict.
  */
 
 /** Minimum delay before a failed renewal is retried. */

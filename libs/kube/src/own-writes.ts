@@ -5,9 +5,8 @@ import type { ObjectCache } from './object-cache.ts';
 /**
  * Read your own writes: lays the server's responses to this process's writes over a cache that has not seen them yet.
  *
- * A watch may lag by seconds. Without this a pod that was just created looks missing and one that was just deleted looks alive.
- * An answer is dropped as soon as the cache holds that object at least as new, or after {@link KEEP_MS}: by then a reader that
- * still misses it must ask the server, as for any other absence.
+ * A watch may lag by seconds. Without this a pod that was just created looks missing and one that was just deleted looks alive. An answer is dropped
+ * as soon as the cache holds that object at least as new, or after {@link KEEP_MS}. A reader that still misses the object then must ask the server.
  */
 export class OwnWrites<T extends KubeObject> {
   readonly #cache: ObjectCache<T>;

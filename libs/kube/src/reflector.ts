@@ -29,8 +29,8 @@ import { errorOfEvent, headOf, OversizedLine, isIdentified, linesOf, parseWatchL
  * nothing between two watches is skipped. The *floor* is the newest version ever seen, here or by a predecessor
  * (`notOlderThan`): a list below it comes from a server that has fallen behind and is refused, however well formed.
  *
- * A watch delivers in order. An event at or below the position is therefore a repetition (the cache knows that UID at least as
- * new: ignored) or proof that the order is broken (a deleted object coming back, an unknown one): then only a new list is reliable.
+ * A watch delivers in order. So an event at or below the position is a repetition if the cache has that UID at least as new; it is ignored. Otherwise
+ * (a deleted object comes back, or an unknown one) the order is broken, and only a new list is reliable.
  *
  * More than 400 lines: list, watch and what ends them change the same two versions.
  */

@@ -18,8 +18,8 @@ export type WatchLine<T extends KubeObject> =
   | { readonly kind: 'malformed'; readonly why: string };
 
 /**
- * The complete lines of a byte stream. Text that is left without its newline when the stream ends is handed to `onTail`; a line longer
- * than `maxLineBytes` ends the iteration with an error, so that a stream without newlines cannot fill the memory.
+ * The complete lines of a byte stream. If the stream ends within a line, `onTail` gets the number of bytes of that line. A line longer than
+ * `maxLineBytes` ends the iteration with an error, so that a stream without newlines cannot fill the memory.
  */
 export async function* linesOf(
   body: AsyncIterable<Uint8Array>,

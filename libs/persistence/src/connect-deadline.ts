@@ -1,5 +1,5 @@
 /**
- * How long a connection to PostgreSQL may take, or its turn in the pool. A database that is away refuses at once; one that only works
- * on something else, or a process of ours that does, needs more than a moment, and an answer that comes late is better than a 503.
+ * How long a connection to PostgreSQL may take, or its turn in the pool. A database that is down refuses at once. A busy database, or a busy process
+ * of ours, needs more time, and a late answer is better than a 503.
  */
 export const CONNECT_DEADLINE_MS = 5_000;

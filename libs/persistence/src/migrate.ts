@@ -24,9 +24,9 @@ export interface MigrateOptions {
 const LOCKED_PAUSE_MS = 1_000;
 
 /**
- * Runs the migrations that are missing, on a connection of their own: a statement may take as long as its table is large, and waits for a lock only
- * so long that nobody is held up behind it. Then sees to it that each role may do what it should. Replicas that start together wait for each other.
- * Returns the names of the migrations.
+ * Runs the migrations that are missing, on a connection of their own. A statement on a large table may run long, but it waits for a lock only
+ * briefly, so that it blocks no other query. Then it applies the rights of each role. Replicas that start together wait for each other. Returns the
+ * names of the migrations.
  */
 export async function migrateDatabase(options: MigrateOptions & { readonly url: string }): Promise<readonly string[]> {
   const { url, lockTimeoutMs = 3_000 } = options;

@@ -1,7 +1,7 @@
 /**
- * Makes ranks in several islands of the network communicate over TCP. NCCL chooses its network in each process, and does not
- * notice before it hangs that two processes chose differently. `NCCL_NET` applies before plugins are asked; the other variable
- * keeps plugins that read it alone from InfiniBand and RoCE. Source: NCCL user guide, environment variables.
+ * Makes ranks in several islands of the network communicate over TCP. NCCL chooses its network in each process. If two processes choose differently,
+ * it hangs. `NCCL_NET` applies before plugins are asked. The other variable keeps plugins that read only it from InfiniBand and RoCE. Source: NCCL
+ * user guide, environment variables.
  */
 import { CONTAINERS } from '@coxswain/api-types';
 import { type Json, list } from './json.ts';

@@ -53,15 +53,15 @@ export class DenialCounts {
   readonly #principals = new Map<string, number>();
 
   add(denial: Denial): void {
-    const { key, who, told } = this.#kindOf(denial);
+    const { key, who, counted } = this.#kindOf(denial);
     const window = this.#windows.get(key);
     if (window === undefined) {
       this.#windows.set(key, { who, endsMs: denial.atMs + WINDOW_MS, first: undefined, requests: 0 });
       if (who !== undefined) this.#count(who, 1);
-      this.#due.push({ ...told, requests: 1 });
+      this.#due.push({ ...counted, requests: 1 });
       return;
     }
-    window.first ??= told;
+    window.first ??= counted;
     window.requests++;
   }
 
@@ -84,15 +84,15 @@ export class DenialCounts {
     return this.take(Number.POSITIVE_INFINITY);
   }
 
-  #kindOf(denial: Denial): { readonly key: string; readonly who: string | undefined; readonly told: Denial } {
+  #kindOf(denial: Denial): { readonly key: string; readonly who: string | undefined; readonly counted: Denial } {
     const { principal, sourceAddress, verb } = denial;
     const who = principal === null ? `${STRANGER}${sourceAddress ?? ''}` : principal.id;
     const known = this.#knownLike(who);
     if (known.has(who) || known.size < (principal === null ? MOST_STRANGERS : MOST_PRINCIPALS)) {
-      return { key: `${who} ${verb}`, who, told: denial };
+      return { key: `${who} ${verb}`, who, counted: denial };
     }
     const nobody = { ...denial, principal: null, sourceAddress: null, userAgent: null, requestId: null, project: null };
-    return { key: `${OTHERS}${verb}`, who: undefined, told: nobody };
+    return { key: `${OTHERS}${verb}`, who: undefined, counted: nobody };
   }
 
   #count(who: string, change: 1 | -1): void {

@@ -78,7 +78,7 @@ export class Denials {
     this.#denied(denial.code);
     this.#counts.add({
       atMs: this.#parts.clock.now().getTime(),
-      principal: principal === undefined ? null : toldOf(principal, denial.project),
+      principal: principal === undefined ? null : recordedPrincipal(principal, denial.project),
       verb: denial.verb,
       object: short(object),
       reason: denial.code,
@@ -123,7 +123,10 @@ function denialIn(
 }
 
 /** The denial is recorded in the caller's own project: the one that it asked about, or its only one. Other projects do not learn who asked about them. */
-function toldOf(principal: Principal, asked: AskedProject | undefined): NonNullable<CountedDenial['principal']> {
+function recordedPrincipal(
+  principal: Principal,
+  asked: AskedProject | undefined,
+): NonNullable<CountedDenial['principal']> {
   const { id, kind, name } = principal;
   return { id, kind, name, projectId: asked?.id ?? onlyProjectOf(principal)?.id ?? null };
 }

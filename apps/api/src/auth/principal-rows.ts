@@ -3,7 +3,7 @@ import type { Sql } from '@coxswain/persistence';
 
 /**
  * Records the owner of a service token, in the transaction that creates the token. `projectId` is null for a cluster administrator's token. `id`
- * names an owner that may exist already, as for a token of an earlier release, which is its own owner.
+ * names an owner that may exist already: a token of an earlier release is its own owner.
  */
 export async function addServicePrincipal(
   sql: Sql,

@@ -43,11 +43,11 @@ export async function beginSession(database: Database, wanted: NewSession): Prom
       await requireSomeRole(sql, wanted);
       const principal = await person(sql, signedIn);
       await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 4))', [principal.id]);
-      const told = { ...principal, origin: wanted.origin };
-      await makeRoom(sql, told);
+      const actor = { ...principal, origin: wanted.origin };
+      await makeRoom(sql, actor);
       const id = await insertSession(sql, wanted, { principal, fresh, sealedGrant });
       const { clusterId } = wanted;
-      await recordAudit(sql, told, {
+      await recordAudit(sql, actor, {
         action: 'session.begin',
         target: id,
         projectId: null,

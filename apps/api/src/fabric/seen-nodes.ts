@@ -15,7 +15,7 @@ import { identityOf, NodeWatch } from './node-watch.ts';
 import { SeenDevices } from './seen-devices.ts';
 
 /** What an administrator says of nodes; undefined where this release cannot read it. */
-interface SaidOfNodes extends KubeObject {
+interface StatedFabric extends KubeObject {
   readonly overrides: readonly FabricOverride[] | undefined;
 }
 
@@ -42,15 +42,15 @@ interface Parts {
  */
 export class SeenNodes {
   readonly #parts: Parts;
-  readonly #said = new ObjectCache<SaidOfNodes>();
-  readonly #saidReflector: Reflector<SaidOfNodes>;
+  readonly #fabrics = new ObjectCache<StatedFabric>();
+  readonly #fabricReflector: Reflector<StatedFabric>;
   readonly #devices: SeenDevices;
   #nodes: NodeWatch | undefined;
   /** Keeps other labels, and takes over as soon as it has seen every node. */
   #nextNodes: NodeWatch | undefined;
   #problem: unknown;
-  /** Where it cannot be read nothing is said: the picture is drawn without. */
-  #hasTriedSaid = false;
+  /** Whether reading the Fabric failed. The picture is then drawn without its overrides. */
+  #hasTriedFabric = false;
   #overrides: readonly FabricOverride[] = [];
   #drawn: { readonly fabric: Fabric; readonly atMs: number } | undefined;
   #hasChanged = false;
@@ -58,18 +58,18 @@ export class SeenNodes {
   constructor({ kube, stopping, clock = systemClock }: Omit<Parts, 'clock'> & Partial<Parts>) {
     this.#parts = { kube, stopping, clock };
     this.#devices = new SeenDevices({ kube, clock, onChange: () => (this.#hasChanged = true) });
-    this.#said.onChange((change) => {
+    this.#fabrics.onChange((change) => {
       if (change.object.metadata.name === FABRIC_NAME)
         this.#obey(change.kind === 'deleted' ? [] : change.object.overrides);
     });
-    this.#saidReflector = new Reflector<SaidOfNodes>({
+    this.#fabricReflector = new Reflector<StatedFabric>({
       client: kube,
       clock,
       random: Math.random,
       collectionPath: collectionOf('fabrics'),
-      cache: this.#said,
+      cache: this.#fabrics,
       trim: (fabric) => ({ ...identityOf(fabric), overrides: overridesOf(fabric) }),
-      onError: () => (this.#hasTriedSaid = true),
+      onError: () => (this.#hasTriedFabric = true),
     });
   }
 
@@ -92,10 +92,10 @@ export class SeenNodes {
 
   /** What overrides choose by, and what drivers say, is waited for at first; later the picture before is good enough. */
   #canDraw(nodes: NodeWatch): boolean {
-    const isSaid = this.#hasTriedSaid || this.#saidReflector.hasSynced();
+    const isFabricRead = this.#hasTriedFabric || this.#fabricReflector.hasSynced();
     return (
       nodes.hasSynced() &&
-      isSaid &&
+      isFabricRead &&
       this.#devices.hasTried &&
       (this.#drawn !== undefined || this.#nextNodes === undefined)
     );
@@ -104,7 +104,7 @@ export class SeenNodes {
   #watch(): NodeWatch {
     if (this.#nodes === undefined) {
       this.#nodes = this.#watchNodes(new Set());
-      void this.#saidReflector.run(this.#parts.stopping);
+      void this.#fabricReflector.run(this.#parts.stopping);
     }
     if (this.#nextNodes?.hasSynced() === true) {
       this.#nodes.end();
@@ -127,7 +127,7 @@ export class SeenNodes {
     });
   }
 
-  /** What cannot be read changes nothing: what was said before holds. */
+  /** Applies overrides. If they cannot be read (undefined), the previous ones stay in effect. */
   #obey(overrides: readonly FabricOverride[] | undefined): void {
     if (overrides === undefined || JSON.stringify(overrides) === JSON.stringify(this.#overrides)) return;
     this.#overrides = overrides;

@@ -35,8 +35,8 @@ function toGraphqlError(error: unknown, report: ReportError): GraphQLFormattedEr
 }
 
 /**
- * What went wrong, as the rest of the API knows it. What a resolver throws arrives as the original of a GraphQLError with a path; a
- * GraphQLError without a path is about the query or its variables, and so is an original that points at a part of the query (an argument).
+ * The error as the rest of the API knows it. An error that a resolver throws is the original of a GraphQLError with a path. A GraphQLError without a
+ * path is about the query or its variables. So is an original that points at a part of the query (an argument).
  */
 function causeOf(error: unknown): unknown {
   if (error instanceof RangeError) return tooDeep();

@@ -94,6 +94,6 @@ export function sentenceOfConstraint(error: unknown): DomainError | undefined {
   if (error.code === FOREIGN_KEY_VIOLATION) {
     return new DomainError('CONFLICT', 'something that the request builds on was removed meanwhile; read it again');
   }
-  const told = CONSTRAINT_SENTENCES[error.constraint ?? ''];
-  return told === undefined ? undefined : new DomainError(told.code, told.detail);
+  const refusal = CONSTRAINT_SENTENCES[error.constraint ?? ''];
+  return refusal === undefined ? undefined : new DomainError(refusal.code, refusal.detail);
 }

@@ -78,7 +78,7 @@ export class Issuer {
 
   /** Where the browser goes to prove who sits before it, and what has to come back. */
   async begin(): Promise<{ readonly url: URL; readonly pending: PendingSignIn }> {
-    return told(async () => {
+    return withIssuerErrors(async () => {
       const { page } = await this.#issuer();
       const pending = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier: oidc.randomPKCECodeVerifier() };
       const url = oidc.buildAuthorizationUrl(page, {
@@ -97,7 +97,7 @@ export class Issuer {
 
   /** Trades the code that the browser brought back. `search` is the query of its request, with the `?`. */
   async finish(search: string, { state, nonce, verifier }: PendingSignIn): Promise<SignedIn> {
-    return told(async () => {
+    return withIssuerErrors(async () => {
       const { page } = await this.#issuer();
       const answer = await oidc.authorizationCodeGrant(page, new URL(`${this.#callbackUrl}${search}`), {
         expectedState: state,
@@ -112,7 +112,7 @@ export class Issuer {
 
   /** Believes an ID token that a command line brings: by its signature, issuer, audience and age. */
   async verify(idToken: string, tokens: Omit<IssuerGrant, 'client'>): Promise<SignedIn> {
-    return told(async () => {
+    return withIssuerErrors(async () => {
       const { commandLine, keys } = await this.#issuer();
       if (commandLine === undefined)
         throw new DomainError('FORBIDDEN', 'command lines cannot sign in here; use an API token');
@@ -135,7 +135,7 @@ export class Issuer {
 
   /** Reads again who is in which groups. UNAUTHENTICATED when the issuer does not say it any more. */
   async readAgain(subject: string, grant: IssuerGrant): Promise<SignedIn> {
-    return told(async () => {
+    return withIssuerErrors(async () => {
       const configuration = (await this.#issuer())[grant.client];
       if (configuration === undefined) throw unauthenticated();
       if (grant.refreshToken === undefined) return this.#signedIn(configuration, { sub: subject }, grant);
@@ -208,7 +208,7 @@ export class Issuer {
 }
 
 /** What went wrong at the issuer as one of three codes; the cause is kept for the log. */
-async function told<T>(act: () => Promise<T>): Promise<T> {
+async function withIssuerErrors<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {

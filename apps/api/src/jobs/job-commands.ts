@@ -31,8 +31,8 @@ export interface KnownCheckpoint {
 }
 
 /**
- * NOT_SUSPENDED unless it was suspended, or waits because no checkpoint can be used and `from` says which; CONFLICT once it was cancelled: cancel
- * beats resume; INVALID_LAYOUT for a layout that cannot be; INVALID_REQUEST for a checkpoint that cannot be used. `known`: newest first.
+ * NOT_SUSPENDED unless it is suspended, or waits because no checkpoint can be used and `from` names one. CONFLICT if it was cancelled: cancel beats
+ * resume. INVALID_LAYOUT for an illegal layout. INVALID_REQUEST for an unusable checkpoint. `known`: newest first.
  */
 export function resumeChange(
   row: JobRow,

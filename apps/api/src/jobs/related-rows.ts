@@ -18,14 +18,14 @@ interface OfJob {
 }
 
 interface RelatedQuery<Row, Item> {
-  /** Text and parameters, the first three of which are those of {@link WHICH_JOBS}. Each row has `job_id`. */
+  /** Text and parameters. The first three parameters are those of {@link WHICH_JOBS}. Each row has `job_id`. */
   readonly query: (which: WhichJobs) => readonly [text: string, parameters: readonly unknown[]];
   readonly toItem: (row: Row & OfJob) => Item;
 }
 
 /**
- * What is read beside jobs that were answered: for all of them in one question to the database, however many they are. It names the cluster and
- * the project again, and does not lean on how the jobs were found.
+ * Reads rows that belong to jobs of an answer: one database query for all jobs. The query filters by cluster and project again, so that it does not
+ * depend on how the jobs were found.
  */
 @Injectable()
 export class RelatedRows {

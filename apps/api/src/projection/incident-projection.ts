@@ -9,9 +9,9 @@ export const MAX_INCIDENTS_OF_JOB = 500;
 
 /** The valid incidents: users who can write a status can write anything, and one bad entry must not hide the others. */
 export function incidentsOf(job: TrainingJob): readonly Incident[] {
-  const told: unknown = job.status?.incidents;
-  if (!Array.isArray(told)) return [];
-  const read = told.slice(-MAX_INCIDENTS_IN_STATUS).flatMap((entry: unknown) => {
+  const entries: unknown = job.status?.incidents;
+  if (!Array.isArray(entries)) return [];
+  const read = entries.slice(-MAX_INCIDENTS_IN_STATUS).flatMap((entry: unknown) => {
     const { success, data } = Incident.safeParse(entry);
     return success && !Number.isNaN(Date.parse(data.noticedAt)) ? [data] : [];
   });

@@ -71,8 +71,8 @@ export class RenderingsService {
     const { plan } = row.status;
     const whole = effectiveSpec(spec, plan);
     if (whole !== undefined) return { ...judgedRendering(whole), epoch: null, layout: whole.layout };
-    const said = plan !== undefined && isPlanOf(plan, spec) ? plan.refusal : undefined;
-    return { ...notPlanned(spec, said), epoch: null, layout: null };
+    const refusal = plan !== undefined && isPlanOf(plan, spec) ? plan.refusal : undefined;
+    return { ...notPlanned(spec, refusal), epoch: null, layout: null };
   }
 }
 

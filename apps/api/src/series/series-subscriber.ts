@@ -82,17 +82,17 @@ export class SeriesSubscriber {
     const ended = new AbortController();
     const both = AbortSignal.any([signal, ended.signal]);
     let silence = setTimeout(() => ended.abort(), CONNECT_MS);
-    const heard = (): void => {
+    const restartSilence = (): void => {
       clearTimeout(silence);
       silence = setTimeout(() => ended.abort(), SILENCE_MS);
     };
     try {
       const response = await this.#connect(url, both);
       if (response.statusCode !== 200) return (await refusalOf(response)).leaderUrl ?? notAnswered(response);
-      heard();
+      restartSilence();
       this.#parts.logger.info({ url }, 'reading series');
       for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
-        heard();
+        restartSilence();
         this.#take(line);
       }
       return undefined;

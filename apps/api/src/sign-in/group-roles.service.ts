@@ -149,7 +149,7 @@ function requireFitting({ role }: GroupRoleCreate, scope: ProjectScope): void {
   throw new DomainError('INVALID_REQUEST', `role: ${detail}`, [{ pointer: '/role', detail }]);
 }
 
-/** A name that no account can have would make a role without members that looks as if it had some. */
+/** Forms of names. A role for a name that no account can have would never apply to anyone. */
 const NAMES: Readonly<Partial<Record<GroupKind, { readonly form: RegExp; readonly meant: string }>>> = {
   kubernetesGroup: {
     form: /^system:serviceaccounts(:[a-z0-9-]{1,63})?$/,

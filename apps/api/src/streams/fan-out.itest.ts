@@ -98,7 +98,7 @@ describe('streams of a job', () => {
       return statements;
     };
     live.start();
-    await waitFor(() => live.isHeard, { what: 'the listener' });
+    await waitFor(() => live.isListening, { what: 'the listener' });
     const [one, many] = [await costOf(1, 1), await costOf(2_000, 2)];
     expect(many).toBe(one);
     expect(one).toBeLessThanOrEqual(6);

@@ -182,7 +182,7 @@ export class FeedReader {
     return new Map([...byJob].map(([uid, rows]) => [uid, rows.map(toChangedStep)]));
   }
 
-  /** Number of the last change of a step, for each job of which no step has been read. */
+  /** Number of the last change of a step, for each job whose steps were not read yet. */
   async #ends(
     sql: Sql,
     wanted: readonly Wanted[],

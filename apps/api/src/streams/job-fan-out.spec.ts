@@ -73,7 +73,7 @@ describe('the stream of a job', () => {
     fanOut = new JobFanOut({
       reader: world,
       live: {
-        isHeard: true,
+        isListening: true,
         listen: (hearer) => {
           hear = hearer;
           return () => undefined;

@@ -12,7 +12,7 @@ const COALESCE_MS = 200;
 const HEARTBEAT_MS = 15_000;
 /** Without notifications (their connection is down) jobs are looked at anyway; and rarely with them. */
 const LOOK_ANYWAY_MS = 5_000;
-const LOOKS_WHILE_HEARD = 6;
+const POLLS_WHILE_LISTENING = 6;
 /** Jobs of one scope that are read together. */
 const JOBS_AT_ONCE = 50;
 /** What is kept for those who join, of all jobs together. */
@@ -41,7 +41,7 @@ interface Watcher extends Watch {
 /** What the fan-out needs. */
 export interface FanOutParts {
   readonly reader: Pick<FeedReader, 'read' | 'eventsBetween' | 'stepsBetween'>;
-  readonly live: Pick<LiveJobs, 'listen' | 'isHeard'>;
+  readonly live: Pick<LiveJobs, 'listen' | 'isListening'>;
   readonly logger: Logger;
 }
 
@@ -64,7 +64,7 @@ export class JobFanOut {
   #isReading = false;
   #nextReading: NodeJS.Timeout | undefined;
   #readAtMs = -Infinity;
-  #looks = 0;
+  #polls = 0;
 
   constructor(parts: FanOutParts) {
     this.#parts = parts;
@@ -207,8 +207,8 @@ export class JobFanOut {
     const again = [...this.#later];
     this.#later.clear();
     for (const [feed, what] of again) this.#markStale(feed, what);
-    this.#looks += 1;
-    if (!this.#parts.live.isHeard || this.#looks % LOOKS_WHILE_HEARD === 0) this.#hear('anything');
+    this.#polls += 1;
+    if (!this.#parts.live.isListening || this.#polls % POLLS_WHILE_LISTENING === 0) this.#hear('anything');
   }
 
   #mostBytes(): number {

@@ -20,7 +20,7 @@ export class LiveJobs {
   }
 
   /** Whether the connection to the database stands; without it no change arrives. */
-  get isHeard(): boolean {
+  get isListening(): boolean {
     return this.#listener.isConnected;
   }
 

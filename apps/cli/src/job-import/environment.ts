@@ -14,10 +14,10 @@ export interface Variables {
 }
 
 const SECRET_PREFIX = 'job-';
-/** Told by the launcher to each rank, or read by torchrun alone. */
+/** Variables that the launcher sets for each rank, or that only torchrun reads. */
 const RENDEZVOUS =
   /^(?:RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|GROUP_RANK|NODE_RANK|MASTER_ADDR|MASTER_PORT|NNODES|NPROC_PER_NODE|CUDA_VISIBLE_DEVICES|PET_\w+)$/;
-/** What the pods of a job know of themselves, by the field that is asked for. */
+/** Variables that the launcher sets in each pod, by the field that they replace. */
 const FIELDS: Readonly<Record<string, string>> = {
   'metadata.name': 'COXSWAIN_POD_NAME',
   'metadata.namespace': 'COXSWAIN_NAMESPACE',

@@ -141,14 +141,14 @@ function scratchOf(
   report: ImportReport,
 ): NonNullable<Volumes['scratch']> {
   const limit = volume.at('emptyDir').at('sizeLimit').text();
-  const isSaid = limit !== undefined && /^[1-9][0-9]*(Mi|Gi|Ti)$/.test(limit);
-  if (isSaid || limit === undefined) report.taken(volume, `scratch${isSaid ? `.sizeLimit ${limit}` : ''}`);
+  const isSupported = limit !== undefined && /^[1-9][0-9]*(Mi|Gi|Ti)$/.test(limit);
+  if (isSupported || limit === undefined) report.taken(volume, `scratch${isSupported ? `.sizeLimit ${limit}` : ''}`);
   else
     report.changed(volume, 'scratch', {
       why: `its bound ${limit} is no whole number of Mi, Gi or Ti, and was left out`,
     });
   report.changed(mount, 'scratch', { why: `it is at ${POD_PATHS.scratch}; ${renamed({ mountPath })}` });
-  return isSaid ? { sizeLimit: limit } : {};
+  return isSupported ? { sizeLimit: limit } : {};
 }
 
 function leaveVolume(

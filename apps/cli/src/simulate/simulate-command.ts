@@ -97,14 +97,14 @@ const QUIET_MS = 2_000;
 /** Says how far it is, to standard error, where it takes more than two seconds. */
 async function reported(question: SimulationQuestion, session: Session): Promise<SimulationReport> {
   const startedMs = session.now().getTime();
-  let saidMs = startedMs;
+  let printedMs = startedMs;
   const runs = simulate(question);
   for (let step = runs.next(); ; step = runs.next()) {
     if (step.done === true) return step.value;
     const nowMs = session.now().getTime();
-    if (nowMs - saidMs >= QUIET_MS) {
+    if (nowMs - printedMs >= QUIET_MS) {
       session.printError(`${step.value} of ${runsOf(question)} runs`);
-      saidMs = nowMs;
+      printedMs = nowMs;
     }
     // Lets Ctrl-C take effect between two runs.
     await setImmediate();

@@ -41,7 +41,7 @@ const SPINE_LABEL = 16;
 const SPINE_GAP = 18;
 /** Of three islands of 10,000 nodes the names can be read in the whole drawing. */
 const ISLAND_LABEL = 44;
-/** Drawings are made in several widths, of which the one that fits its window best is shown. */
+/** Candidate widths of a drawing. The page shows the one that fits its window best. */
 const WIDTHS = [1, 1.3, 1.7, 2.2, 2.9, 3.8, 5];
 
 interface Size {

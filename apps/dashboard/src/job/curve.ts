@@ -1,6 +1,6 @@
 import type { StepPoint } from '@coxswain/api-types';
 
-/** The steps of a job by their first step, ascending; a point is one step or several, none of which is in two points. Attempts never decrease along it. */
+/** Points of a loss curve by their first step, ascending. A point is one step or several; points do not overlap. Attempts never decrease along the curve. */
 export type Curve = ReadonlyMap<number, StepPoint>;
 
 /**

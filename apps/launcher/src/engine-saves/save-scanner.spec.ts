@@ -43,7 +43,7 @@ const twice = async (scanner: SaveScanner): Promise<readonly ScanResult[]> => [
   ...(await scanner.scan({ isLast: false })),
 ];
 const said = (results: readonly ScanResult[]): readonly string[] =>
-  results.map((result) => (result.kind === 'said' ? result.sentence : `saved ${result.directory}`));
+  results.map((result) => (result.kind === 'notice' ? result.sentence : `saved ${result.directory}`));
 const manifestOf = (directory: string): CheckpointManifest =>
   CheckpointManifest.parse(JSON.parse(readFileSync(join(root, directory, 'manifest.json'), 'utf8')));
 

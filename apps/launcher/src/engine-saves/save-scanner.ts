@@ -25,7 +25,7 @@ export interface WatchedSaves {
 }
 
 /** A result of a scan: a complete checkpoint, or a sentence for the log. */
-export type ScanResult = SavedFact | { readonly kind: 'said'; readonly sentence: string };
+export type ScanResult = SavedFact | { readonly kind: 'notice'; readonly sentence: string };
 
 interface ScannerOptions {
   readonly budget: () => HashBudget;
@@ -85,7 +85,7 @@ export class SaveScanner {
       const when = this.#done.has(directory)
         ? 'although it is recorded; have the engine keep every checkpoint'
         : 'before it was recorded';
-      return { kind: 'said', sentence: `The checkpoint of step ${step} (${directory}) was deleted, ${when}.` };
+      return { kind: 'notice', sentence: `The checkpoint of step ${step} (${directory}) was deleted, ${when}.` };
     });
   }
 
@@ -116,7 +116,7 @@ export class SaveScanner {
     this.#done.add(save.directory);
     if (written.kind === 'written') return written.fact;
     return {
-      kind: 'said',
+      kind: 'notice',
       sentence: `The checkpoint of step ${save.step} is not recorded: ${save.directory} holds a manifest.json that is not Coxswain's.`,
     };
   }
@@ -129,6 +129,6 @@ export class SaveScanner {
   }
 
   #unfinished(): readonly ScanResult[] {
-    return [...this.#missing.values()].map((sentence) => ({ kind: 'said', sentence }));
+    return [...this.#missing.values()].map((sentence) => ({ kind: 'notice', sentence }));
   }
 }

@@ -104,7 +104,7 @@ export class SaveWatcher {
   #receive(line: WatchLine): boolean {
     if (line.kind === 'done') return true;
     this.#failures = 0;
-    if (line.kind === 'said') this.#options.say(line.sentence);
+    if (line.kind === 'notice') this.#options.say(line.sentence);
     else if (!this.#reported.has(line.directory)) {
       this.#reported.add(line.directory);
       this.#options.onSaved(line);

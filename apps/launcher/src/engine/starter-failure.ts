@@ -58,7 +58,10 @@ export class StarterFailure {
     return atOnce.sort((one, other) => order(one.rank) - order(other.rank) || weight(one) - weight(other))[0] ?? root;
   }
 
-  /** Whether the starter itself had it end, by the signal or because it says so: another rank is the reason then, also one of which nobody has heard yet. */
+  /**
+   * Whether the starter ended this rank: by SIGTERM, or as its output reports. Then another rank failed first, perhaps one whose end the launcher has
+   * not seen yet.
+   */
   wasSent(exit: RankExit, pid: number): boolean {
     return this.#outlived.has(pid) || (exit.kind === 'signal' && constants.signals[exit.signal] === SIGTERM);
   }

@@ -114,7 +114,7 @@ describe('a step that is seen from beside', () => {
     engine?.socket.end();
     await server.drain(60_000);
     expect(told).toEqual(expected);
-    expect([...server.heard]).toEqual([4]);
+    expect([...server.reporting]).toEqual([4]);
   });
 });
 

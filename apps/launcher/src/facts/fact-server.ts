@@ -14,8 +14,8 @@ const HELLO_MS = 5_000;
 /** Connections in addition to those of ranks; a connection without a hello is closed after {@link HELLO_MS}. */
 const SPARE_CONNECTIONS = 32;
 /**
- * What is read of one connection in the long run, and at once after a rest: a step is told in 300 bytes. What comes faster waits in the socket, and then
- * in the queue of the hook, which drops its oldest steps and tells how many.
+ * Bytes that the server reads per second from one connection, and at once after a pause. A step takes 300 bytes. Faster data waits in the socket,
+ * then in the queue of the hook. The hook drops its oldest steps and reports how many.
  */
 const BYTES_PER_SECOND = 262_144;
 const BURST_BYTES = 1_048_576;
@@ -89,9 +89,9 @@ export class FactServer {
   readonly #options: FactServerOptions;
   readonly #server: Server;
   readonly #connections = new Set<Connection>();
-  readonly #heard = new Set<number>();
-  /** Ranks whose engine speaks for itself: steps that are seen from beside would be told twice. */
-  readonly #selfTold = new Set<number>();
+  readonly #reporting = new Set<number>();
+  /** Ranks whose engine reports its own steps: steps that a hook observes would be reported twice. */
+  readonly #selfReporting = new Set<number>();
   #garbage = 0;
   #refused = 0;
 
@@ -124,33 +124,33 @@ export class FactServer {
     return this.#refused;
   }
 
-  /** Ranks that were believed at least once. */
-  get heard(): ReadonlySet<number> {
-    return this.#heard;
+  /** Ranks whose hello was accepted at least once. */
+  get reporting(): ReadonlySet<number> {
+    return this.#reporting;
   }
 
-  /** Asks the rank in the middle of what it is, and gives the process that is asked; undefined where no hook speaks for it. */
+  /** Requests the current stack traces of a rank. Returns the process that was asked; undefined if the rank has no hook. */
   askForStacks(rank: number, request: number): AskedProcess | undefined {
     const ofRank = this.#connectionsOf(rank);
-    const asked = ofRank.find(({ told }) => told?.hook === 'sitecustomize') ?? ofRank[0];
+    const asked = ofRank.find(({ hello }) => hello?.hook === 'sitecustomize') ?? ofRank[0];
     asked?.ask({ kind: 'stacksWanted', request });
-    return asked?.told && { pid: asked.told.pid, saysItAnswers: asked.told.reads?.includes('stacks') ?? false };
+    return asked?.hello && { pid: asked.hello.pid, saysItAnswers: asked.hello.reads?.includes('stacks') ?? false };
   }
 
   /** Asks the engine of that rank to save, with all ranks, and to train on. */
   askToSave(rank: number, request: number): SaveAsked {
-    const engine = this.#connectionsOf(rank).find(({ told }) => told?.hook === 'engine');
+    const engine = this.#connectionsOf(rank).find(({ hello }) => hello?.hook === 'engine');
     if (engine === undefined) return 'silent';
-    if (engine.told?.reads?.includes('saves') !== true) return 'cannot';
+    if (engine.hello?.reads?.includes('saves') !== true) return 'cannot';
     engine.ask({ kind: 'saveWanted', request });
     return 'asked';
   }
 
   #connectionsOf(rank: number): readonly Connection[] {
-    return [...this.#connections].filter(({ told }) => told?.rank === rank);
+    return [...this.#connections].filter(({ hello }) => hello?.rank === rank);
   }
 
-  /** Reads what those that are gone have left, however fast they wrote it; whoever is still there is cut off after `deadlineMs`. */
+  /** Reads what processes that have ended left in their sockets, without a rate limit. Connections that are still open after `deadlineMs` are closed. */
   async drain(deadlineMs: number): Promise<void> {
     this.#server.close();
     for (const connection of this.#connections) connection.hurry();
@@ -174,8 +174,8 @@ export class FactServer {
     this.#connections.add(connection);
     void connection.closed.then(() => {
       this.#connections.delete(connection);
-      if (connection.told === undefined) this.#refused += 1;
-      else this.#options.onSilent?.(connection.told);
+      if (connection.hello === undefined) this.#refused += 1;
+      else this.#options.onSilent?.(connection.hello);
     });
   }
 
@@ -184,8 +184,8 @@ export class FactServer {
     if (hello === undefined) return 'the first line is no hello of version 1';
     const why = this.#whyNot(connection, hello);
     if (why !== undefined) return why;
-    this.#heard.add(hello.rank);
-    if (hello.hook === 'engine') this.#selfTold.add(hello.rank);
+    this.#reporting.add(hello.rank);
+    if (hello.hook === 'engine') this.#selfReporting.add(hello.rank);
     this.#options.onHello?.(hello);
     return hello;
   }
@@ -200,14 +200,14 @@ export class FactServer {
     if (!environment.includes(`RANK=${rank}`)) return `process ${pid} was not started as rank ${rank}`;
     if (!processes.isBelow(pid, started())) return `process ${pid} does not descend from a rank`;
     const others = [...this.#connections].filter((one) => one !== asking);
-    const isTold = others.some(({ told }) => told?.rank === rank && told.hook === hook);
-    return isTold ? `rank ${rank} has a hook "${hook}" already` : undefined;
+    const isTaken = others.some(({ hello }) => hello?.rank === rank && hello.hook === hook);
+    return isTaken ? `rank ${rank} has a hook "${hook}" already` : undefined;
   }
 
   #take({ rank, hook }: Hello, line: Line): void {
     const fact = line.cutBytes > 0 ? undefined : parseFact(line.bytes.toString('utf8'));
     if (fact === undefined) this.#garbage += 1;
-    else if (hook === 'sitecustomize' && this.#selfTold.has(rank) && ENGINES_OWN.includes(fact.kind)) return;
+    else if (hook === 'sitecustomize' && this.#selfReporting.has(rank) && ENGINES_OWN.includes(fact.kind)) return;
     else this.#options.onFact(rank, fact);
   }
 }
@@ -226,7 +226,7 @@ class Connection {
   readonly #options: ConnectionOptions;
   readonly #splitter = new LineSplitter(MAX_FACT_BYTES);
   readonly #pace = new TokenBucket({ perSecond: BYTES_PER_SECOND, burst: BURST_BYTES }, performance.now());
-  #told: Hello | undefined;
+  #hello: Hello | undefined;
   #helloTimer: NodeJS.Timeout;
   #paceTimer: NodeJS.Timeout | undefined;
   #isHurried = false;
@@ -247,9 +247,9 @@ class Connection {
     });
   }
 
-  /** Who speaks; undefined until it is believed. */
-  get told(): Hello | undefined {
-    return this.#told;
+  /** The accepted hello of the process; undefined before. */
+  get hello(): Hello | undefined {
+    return this.#hello;
   }
 
   /** Nothing more will come than is there. */
@@ -271,8 +271,8 @@ class Connection {
     const lines = this.#splitter.push(chunk);
     for (const line of lines) {
       if (this.#socket.destroyed || this.#isRefused) return;
-      if (this.#told === undefined) this.#begin(line);
-      else this.#options.onLine(this.#told, line);
+      if (this.#hello === undefined) this.#begin(line);
+      else this.#options.onLine(this.#hello, line);
     }
     this.#rest(Math.max(chunk.length, Math.max(1, lines.length) * LEAST_LINE_BYTES));
   }
@@ -286,7 +286,7 @@ class Connection {
       return;
     }
     clearTimeout(this.#helloTimer);
-    this.#told = answer;
+    this.#hello = answer;
     this.#write({ kind: 'welcome' });
   }
 

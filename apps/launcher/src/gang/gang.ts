@@ -116,8 +116,8 @@ export class Gang {
 
   /** Ranks for which neither the engine nor the hook beside it has connected. */
   get silentRanks(): readonly number[] {
-    const heard = this.#place?.facts.heard ?? new Set();
-    return this.#processes.flatMap(({ ranks }) => ranks.filter((rank) => !heard.has(rank)));
+    const reporting = this.#place?.facts.reporting ?? new Set();
+    return this.#processes.flatMap(({ ranks }) => ranks.filter((rank) => !reporting.has(rank)));
   }
 
   /** Global rank and whether its process runs. */

@@ -18,8 +18,8 @@ export function installHook(directory: string): string {
 }
 
 /**
- * The hook before what the image or the job has there, and files that were rendered for the engine behind it: a program of the job's own finds modules of ours,
- * and none hides one of its own. An empty path there would stand for the working directory, and none is added.
+ * PYTHONPATH with the hook before the entries of the image or the job, and rendered files of the engine after them. So the job's program finds our
+ * modules, and they hide none of its own. Empty entries would mean the working directory, so none is added.
  */
 export function withPythonPath(
   environment: Readonly<Record<string, string | undefined>>,

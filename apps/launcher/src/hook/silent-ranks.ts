@@ -22,7 +22,7 @@ export class SilentRanks {
   readonly #options: SilenceOptions;
   #timer: NodeJS.Timeout;
   #isStepSeen = false;
-  #isSaid = false;
+  #isReported = false;
 
   constructor(options: SilenceOptions) {
     this.#options = options;
@@ -50,8 +50,8 @@ export class SilentRanks {
 
   #say(): void {
     const ranks = this.#options.silentRanks();
-    if (ranks.length === 0 || this.#isSaid) return;
-    this.#isSaid = true;
+    if (ranks.length === 0 || this.#isReported) return;
+    this.#isReported = true;
     this.#options.say(`No hook has connected for ranks ${formatRanks(ranks)}: ${NO_HOOK}`);
   }
 }

@@ -1,5 +1,5 @@
 const NEWLINE = 0x0a;
-/** Pieces of a line that are kept apart at most: whoever writes it byte by byte makes the launcher hold an object for each. */
+/** Most pieces of a line that are kept apart: a program that writes byte by byte would make the launcher hold an object for each byte. */
 const MAX_PIECES = 64;
 
 /** A line of output without its newline, or as much of it as may be kept. */

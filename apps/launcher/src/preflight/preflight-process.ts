@@ -21,8 +21,8 @@ const ANSWER_FD = 3;
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const MAX_NOTE = 512;
 /**
- * Until every pod has come; whoever is later, or is of a release that does not look, is waited for by the ranks, as without a preflight. Shorter than the
- * shortest time-out of PyTorch, in which ranks of such a pod would end: 300 s.
+ * Time for every pod to join. The ranks wait for a pod that joins later, or whose release has no preflight, as they do without a preflight. Shorter
+ * than the shortest time-out of PyTorch, in which ranks of such a pod would end: 300 s.
  */
 const GATHER_MS = 240_000;
 /** Beyond the limit that the program keeps itself. */

@@ -39,9 +39,9 @@ const LOOK_AGAIN_MS = 10;
 const QUIET_LOOKS = 2;
 
 /**
- * Ends with SIGKILL what this launcher started and what left its process group since, and waits until it has ended: a daemon keeps the environment
- * that it was started with, and with it the launcher's mark. False where one is left that does not end. What clears its environment escapes; the
- * container's end catches it.
+ * Ends with SIGKILL every process that this launcher started, also those that left its process group, and waits until they have ended. A daemon keeps
+ * the environment of its start, and with it the launcher's mark. False if a process does not end. A process that clears its environment escapes,
+ * until the container ends.
  */
 export async function endStrays(bootId: string, table: ProcessTable = realTable): Promise<boolean> {
   const mark = `${LAUNCHER_ENV.bootId}=${bootId}`;
@@ -60,9 +60,9 @@ export async function endStrays(bootId: string, table: ProcessTable = realTable)
 }
 
 /**
- * Ends the ranks when the launcher itself is killed with SIGKILL, where no code of its own can run: a shell that reads the numbers of
- * process groups from a pipe and kills them when the pipe breaks, and then what carries the launcher's mark. Where the image has no /bin/sh, or no grep for the
- * latter, the container's end does the same.
+ * Ends the ranks if the launcher itself is killed with SIGKILL, when none of its code can run. A shell reads the numbers of process groups from a
+ * pipe. If the pipe breaks, it kills the groups, and then the processes that carry the launcher's mark. If the image has no /bin/sh or no grep, the
+ * container's end does the same.
  */
 export class Guard {
   readonly #shell: ChildProcess;
@@ -90,7 +90,10 @@ export class Guard {
   }
 }
 
-/** Groups first; then whoever left them, as torchrun has its workers do, is found by the mark, again while there are any: some of them start others. */
+/**
+ * Kills process groups first. Then it finds processes that left their group, as torchrun's workers do, by the mark. It repeats that while there are
+ * any, because they may start others.
+ */
 const GUARD_SCRIPT = [
   'mark=$0; directory=$1; shift',
   'while read -r group; do set -- "$@" "-$group"; done',

@@ -72,9 +72,8 @@ type SessionEnd =
   | { readonly kind: 'lost'; readonly why: string; readonly wasWelcome: boolean };
 
 /**
- * Keeps one WebSocket to the leading operator for as long as the launcher lives. Losing it is normal: the training goes on, what
- * matters waits among the pending reports, and the next address is tried: within 3 s
- * after a connection that was welcome, else after a pause that doubles from 0.2 s to 5 s.
+ * Keeps one WebSocket to the leading operator for as long as the launcher lives. Losing it is normal: training continues, and important reports stay
+ * pending. Then it tries the next address: within 3 s if the lost connection was welcome, otherwise after a pause that doubles from 0.2 s to 5 s.
  */
 export class ReportConnection {
   readonly #options: ReportConnectionOptions;

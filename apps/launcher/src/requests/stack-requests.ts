@@ -107,8 +107,8 @@ async function within(ms: number, answered: Promise<void>): Promise<void> {
 function fitting(gathering: StackGathering, maxBytes: number): Omit<PodStacks, 'request'> {
   for (let characters = maxBytes; ; characters = Math.floor(SHORTER * characters)) {
     const { groups, silent, leftOut }: GroupedStacks = gathering.result(characters);
-    const told = { groups: groups.map(({ rankCount: _, ...group }) => group), silent: [...silent], leftOut };
-    if (characters < 1 || Buffer.byteLength(JSON.stringify(told)) <= maxBytes - ENVELOPE_BYTES) return told;
+    const stacks = { groups: groups.map(({ rankCount: _, ...group }) => group), silent: [...silent], leftOut };
+    if (characters < 1 || Buffer.byteLength(JSON.stringify(stacks)) <= maxBytes - ENVELOPE_BYTES) return stacks;
   }
 }
 

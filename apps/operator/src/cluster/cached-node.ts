@@ -77,7 +77,7 @@ function asAnnounced(facts: NodeFacts, notices: readonly NodeNotice[]): NodeFact
   return goesNow ? { ...facts, schedulable: false, isCordoned: true } : facts;
 }
 
-/** Limit of kept conditions. A healthy node has none; GPU monitors add about twenty, of which few are True at a time. */
+/** Limit of kept conditions. A healthy node has none. GPU monitors add about twenty; few of them are True at a time. */
 const MOST_CONDITIONS = 16;
 const MAX_MESSAGE_CHARACTERS = 512;
 

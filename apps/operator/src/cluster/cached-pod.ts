@@ -14,8 +14,8 @@ import type { ObservedExit, ObservedPod } from '@coxswain/lifecycle';
 import { parseForeignJson, safeText } from '@coxswain/safe-text';
 
 /**
- * The part of a pod that the operator keeps: 0.4 kB for a foreign pod, of which only the GPUs count, and about 1 kB for a gang's pod. A whole pod is
- * 25 kB, and there may be 100,000.
+ * The part of a pod that the operator keeps: 0.4 kB for a foreign pod (only its GPUs count), and about 1 kB for a gang's pod. A whole pod is 25 kB,
+ * and there may be 100,000.
  */
 export interface CachedPod extends KubeObject {
   /** GPUs that it takes on its node while it is not terminal. */
@@ -52,9 +52,8 @@ interface GangFacts {
 }
 
 /**
- * Reduces a pod to the kept part. Never throws: pods are untrusted input, so whatever is not of the expected
- * shape counts as absent, and every text that people or programs wrote is made safe. `asGang` keeps the gang's facts of a pod without our
- * label too.
+ * Reduces a pod to the kept part. Never throws, because pods are untrusted input: fields of another shape count as absent, and texts are made safe.
+ * `asGang` keeps the gang's facts of a pod without our label too.
  */
 export function toCachedPod(pod: KubeObject, options: { readonly asGang?: boolean } = {}): CachedPod {
   const spec = record(field(pod, 'spec'));

@@ -15,9 +15,9 @@ export class StatedFabric {
     if (known !== undefined) return known;
     const draDevices = this.#devices.get(facts.name);
     const whole = draDevices === undefined ? facts : { ...facts, draDevices };
-    const said = withOverrides(whole, this.#spec.overrides ?? []);
-    this.#facts.set(facts, said);
-    return said;
+    const overridden = withOverrides(whole, this.#spec.overrides ?? []);
+    this.#facts.set(facts, overridden);
+    return overridden;
   }
 
   /** Undefined where nothing is. */

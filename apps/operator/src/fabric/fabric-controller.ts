@@ -108,12 +108,12 @@ export class FabricController {
     this.#warn(gangs);
     const { summary, problems } = this.#survey.graph();
     const all = [...gangs.map(({ problem }) => problem), ...this.#ownProblems(), ...problems];
-    const told = all.slice(0, MAX_FABRIC_PROBLEMS).map((problem) => ({
+    const listed = all.slice(0, MAX_FABRIC_PROBLEMS).map((problem) => ({
       ...problem,
       nodes: [...problem.nodes],
       message: cutText(problem.message, MOST_TEXT),
     }));
-    const status: FabricStatus = { ...summary, problems: told, conditions: [this.#consistent(fabric, told)] };
+    const status: FabricStatus = { ...summary, problems: listed, conditions: [this.#consistent(fabric, listed)] };
     if (JSON.stringify(inOrder(status)) === JSON.stringify(inOrder(fabric.status))) return;
     const path = fabricsPath({ name: FABRIC_NAME });
     await this.#parts.client.replace(path, { ...fabric, status } as never, { subresource: 'status' });
@@ -131,7 +131,7 @@ export class FabricController {
   ): FabricStatus['conditions'][number] {
     const [first] = problems;
     const before = status?.conditions.find(({ type }) => type === 'Consistent');
-    const told =
+    const verdict =
       first === undefined
         ? {
             status: 'True' as const,
@@ -143,10 +143,10 @@ export class FabricController {
             reason: first.kind,
             message: `${problems.length === 1 ? '1 problem' : `${problems.length} problems`}: ${first.message}`,
           };
-    const isSame = before?.status === told.status;
+    const isSame = before?.status === verdict.status;
     return {
       type: 'Consistent',
-      ...told,
+      ...verdict,
       observedGeneration: metadata.generation ?? 0,
       lastTransitionTime: isSame ? before.lastTransitionTime : this.#parts.clock.now().toISOString(),
     };
@@ -164,10 +164,10 @@ export class FabricController {
 
   #warn(gangs: ReturnType<FabricSurvey['changedGangs']>): void {
     const before = this.#changes;
-    const told = gangs.map(
+    const changes = gangs.map(
       ({ job, problem: { message } }) => [job.metadata.uid, { key: keyOf(job), message }] as const,
     );
-    this.#changes = new Map(told);
+    this.#changes = new Map(changes);
     for (const { job, problem } of gangs) {
       if (before.get(job.metadata.uid)?.message === problem.message) continue;
       this.#parts.warn(job, problem.message);

@@ -15,7 +15,7 @@ import type { CachedNode } from '../cluster/cached-node.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_UID } from '../cluster/indexes.ts';
 
-/** What one look at the nodes shows of the fabric. */
+/** The fabric as one reading of the nodes shows it. */
 interface Graph {
   readonly summary: ReturnType<typeof summarize>;
   readonly problems: readonly FabricProblem[];
@@ -58,7 +58,7 @@ export class FabricSurvey {
     return placesToText(nodes, (name) => known.get(name));
   }
 
-  /** Gangs that are up and whose nodes are said to be elsewhere than when they were placed. */
+  /** Running gangs whose nodes' labels name other places than when the gang was placed. */
   changedGangs(): readonly ChangedGang[] {
     const { nodes } = this.graph();
     const nodeOf = (name: string): FabricNode | undefined => nodes.get(name);

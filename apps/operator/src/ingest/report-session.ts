@@ -30,7 +30,7 @@ const VACANCY_POLL_MS = 250;
 const CARRIES_CURRENT_STATE: readonly LauncherMessage['kind'][] = ['hello', 'heartbeat', 'reaped'];
 /** Shorter than the time after which a launcher without acknowledgements pings. */
 const ACKNOWLEDGED_STEPS_MS = 2_000;
-/** Delays between attempts to record a checkpoint; after them the launcher is told to reconnect. */
+/** Delays between attempts to record a checkpoint; after them the operator closes the connection, and the launcher reconnects. */
 const CHECKPOINT_RETRY_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
 
 /**
@@ -192,7 +192,7 @@ export class ReportSession {
     return { namespace, ...pod };
   }
 
-  /** Which pod of which gang is it in the cluster? hello must name the same. */
+  /** Finds the pod of the certificate in the cluster. `hello` must name the same pod. */
   async #findPod(hello: MessageOf<'hello'>, pod: PodIdentity): Promise<ReportingPod | undefined> {
     const found = await this.#context.ports.findPod(pod);
     if (found === 'unavailable') return this.#refused('notReady', 'the pod cannot be looked up at the moment');

@@ -5,7 +5,7 @@ import type { Clock } from '@coxswain/kube';
 import type { GangRoster, RunOfRanks } from './health-watch.ts';
 import type { Rendezvous } from './rendezvous.ts';
 
-/** Concurrent collections, each of which may hold some megabytes; in all and per namespace, so that no tenant blocks the others. */
+/** Most concurrent collections, in all and per namespace, so that no tenant blocks the others. Each may hold some megabytes. */
 const MOST_AT_ONCE = 12;
 const MOST_OF_NAMESPACE = 3;
 /** Additional collections for incidents, so that requests by users never prevent the stack traces of a hang. */

@@ -165,7 +165,7 @@ export class Reporting {
   }
 
   /** Milliseconds since the last contact with the launcher of each pod of the job, by pod UID. */
-  heardMsOf(job: TrainingJob): ReadonlyMap<string, number> {
+  reportAgesMsOf(job: TrainingJob): ReadonlyMap<string, number> {
     return this.#contacts.ofJob(job.metadata.uid, this.#parts.clock.monotonicMs());
   }
 

@@ -15,7 +15,7 @@ export async function waitForServer<T>(
 ): Promise<T> {
   const { clock, log, signal } = parts;
   const startedAtMs = clock.monotonicMs();
-  let told = { advice: '', atMs: -Infinity };
+  let logged = { advice: '', atMs: -Infinity };
   for (;;) {
     signal.throwIfAborted();
     try {
@@ -24,9 +24,9 @@ export async function waitForServer<T>(
       if (!isWorthWaiting(error)) throw error;
       const advice = adviceFor(error);
       const nowMs = clock.monotonicMs();
-      if (advice !== told.advice || nowMs - told.atMs >= TELL_EVERY_MS) {
+      if (advice !== logged.advice || nowMs - logged.atMs >= TELL_EVERY_MS) {
         log.warn({ err: error, waitedSeconds: Math.round((nowMs - startedAtMs) / 1000) }, advice);
-        told = { advice, atMs: nowMs };
+        logged = { advice, atMs: nowMs };
       }
     }
     await sleep(clock, ASK_EVERY_MS, signal);

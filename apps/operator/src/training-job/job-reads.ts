@@ -155,7 +155,7 @@ export class JobReads {
     }
   }
 
-  /** Reads the pod of that name, whoever owns it, and drops an earlier pod of that name. */
+  /** Reads the pod of that name, of any owner, and drops an earlier pod of that name. */
   async readPod(job: TrainingJob, name: string): Promise<void> {
     const pod = await this.readOrUndefined(podsPath({ namespace: job.metadata.namespace, name }));
     for (const known of this.podsOf(job)) {

@@ -140,7 +140,7 @@ export class NodeRequests {
     return clock.monotonicMs() < this.#unservedUntilMs ? NOT_SERVED : undefined;
   }
 
-  /** The object of that name, whoever created it. */
+  /** The object of that name, of any creator. */
   async #find({ job, name }: Asked): Promise<KubeObject | undefined> {
     const path = provisioningRequestsPath({ namespace: job.metadata.namespace, name });
     try {

@@ -41,8 +41,9 @@ interface Asked {
 }
 
 /**
- * Searches of nodes that would hold up the loop: made beside it, one at a time, namespaces in turn. Whoever has the turn keeps it until what was
- * found is reserved or remembered as a refusal, so that the next search sees the cluster without those GPUs. Nothing here is recorded: a new process searches again.
+ * Runs searches of nodes that would block the event loop in a separate process, one at a time, namespaces in turn. A job keeps its turn until its
+ * result is reserved or kept as a refusal, so that the next search sees the cluster without those GPUs. Nothing here is recorded: a new process
+ * searches again.
  */
 export class NodeSearches implements NodeSearchesView {
   readonly #parts: NodeSearchesParts;

@@ -1,8 +1,8 @@
 import type { Clock } from '@coxswain/kube';
 
 /**
- * News of a job that come by the hundred per second, such as reported steps or the pods of a gang that starts: the job is looked at once per
- * interval, the first time at once, and never later than an interval after the news.
+ * Limits reconciles for changes that come by the hundred per second, such as reported steps or the pods of a gang that starts. The job is reconciled
+ * once per interval: the first time at once, then at most one interval after a change.
  */
 export class PacedWakes {
   readonly #options: {

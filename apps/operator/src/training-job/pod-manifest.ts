@@ -51,9 +51,9 @@ const SECRETS_VOLUME = 'coxswain-secrets';
 const TOKEN_LIFETIME_SECONDS = 3600;
 
 /**
- * The taint of GPU nodes, and those that say that a node does not answer, the latter for ever: left out, the API server adds them with
- * 300 s, after which the controller-manager deletes the pods of a gang that may be training well. Only the operator judges that.
- * Both are NoExecute alone: the NoSchedule taints of the same names keep new pods away from such a node.
+ * Tolerates the taint of GPU nodes and, without a limit, those of nodes that do not answer. Without the latter, the API server adds them with 300 s.
+ * After that the controller-manager would delete the pods of a gang that may be training well. Only the operator judges that. Both are NoExecute
+ * alone: the NoSchedule taints of the same names keep new pods away from such a node.
  */
 const TOLERATIONS = [
   { key: GPU_RESOURCE, operator: 'Exists', effect: 'NoSchedule' },

@@ -10,7 +10,7 @@ export const UNDISTURBED = {
   'karpenter.sh/do-not-disrupt': 'true',
 } as const;
 
-/** Container runtimes give 64 MiB, of which NCCL wants half for each communicator and data loaders far more; they fail without a word of it. */
+/** Container runtimes give 64 MiB. NCCL needs half of that for each communicator, and data loaders far more. They fail without naming this cause. */
 const SHARED_MEMORY = { volume: 'coxswain-shared-memory', path: '/dev/shm' } as const;
 /** Most, and which share of the pod's memory: what is written there counts as the pod's. */
 const MOST_SHARED_MIB = 65_536;

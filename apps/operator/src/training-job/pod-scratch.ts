@@ -19,9 +19,9 @@ export function scratchOf(scratch: ScratchSpec | undefined): {
 }
 
 /**
- * Variables by which compilers and Hugging Face find their caches. What a compiler makes belongs to one image: on a claim, which outlives the job, each
- * image has a directory of its own, named by its digest, or by a digest of its name where that has none. Downloaded weights belong to no image.
- * Sources: Triton (`triton/knobs.py`), PyTorch (`torch/_inductor/runtime/cache_dir_utils.py`, `torch/utils/cpp_extension.py`), huggingface_hub (environment
+ * Variables by which compilers and Hugging Face find their caches. Compiled code belongs to one image. A claim outlives the job, so each image has a
+ * directory of its own there. Its name is the image's digest, or a digest of the image's name. Downloaded weights belong to no image. Sources: Triton
+ * (`triton/knobs.py`), PyTorch (`torch/_inductor/runtime/cache_dir_utils.py`, `torch/utils/cpp_extension.py`), huggingface_hub (environment
  * variables), CUDA (programming guide, environment variables).
  */
 export function cachesOf(scratch: ScratchSpec | undefined, image: string): Readonly<Record<string, string>> {

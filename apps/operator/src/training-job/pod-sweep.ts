@@ -19,9 +19,9 @@ const INTERVAL_MS = 5_000;
 const PODS_PER_SWEEP = 200;
 
 /**
- * Lets go of pods that carry our finalizer and that no job's reconcile will ever see: their job is gone (its own finalizer was taken away, it was
- * deleted without its children, another release made it), or they are not the job's any more. Without it a garbage collector's delete of such a
- * pod would hang for ever. That the job is gone is read live, once per job.
+ * Removes our finalizer from pods that no job's reconcile will ever see. Either their job is gone (its finalizer was removed, it was deleted without
+ * its children, another release created it), or they no longer belong to it. Without this, the garbage collector could never delete such a pod.
+ * Whether the job is gone is read from the API server, once per job.
  */
 export class PodSweep {
   readonly #parts: PodSweepParts;

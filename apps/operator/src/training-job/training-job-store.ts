@@ -53,8 +53,8 @@ export interface TrainingJobStore {
   /** Notice that the node will go away later, so that its gangs need not leave yet; undefined without one. */
   comingNoticeOf(node: string): NodeNotice | undefined;
   /**
-   * Reads from the API server the job, every pod that it owns, the pods of those names and the Placement whoever owns them, and the
-   * nodes, whose states are the answer. `findJob`, `podsOf` and `placementsOf` show what was read from then on, and show no more what is not there.
+   * Reads from the API server: the job, every pod that it owns, the named pods and the Placement of any owner, and the nodes. Returns the states of
+   * the nodes. From then on `findJob`, `podsOf` and `placementsOf` return what was read, and nothing that no longer exists.
    */
   readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>>;
 
@@ -65,7 +65,7 @@ export interface TrainingJobStore {
   writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob>;
   addFinalizer(job: TrainingJob): Promise<void>;
   removeFinalizer(job: TrainingJob): Promise<void>;
-  /** If the name is taken, reads that Placement for `placementsOf`, whoever created it. */
+  /** If the name is taken, reads that Placement, of any creator, for `placementsOf`. */
   createPlacement(job: TrainingJob, placement: { readonly name: string; readonly spec: PlacementSpec }): Promise<void>;
   deletePlacement(job: TrainingJob, placement: PodReference): Promise<void>;
   /**
@@ -77,7 +77,7 @@ export interface TrainingJobStore {
     manifest: Record<string, unknown>,
     options?: { readonly computeDomain: ComputeDomainName | undefined },
   ): Promise<void>;
-  /** If the name is taken, reads that pod for `podsOf`, whoever owns it. */
+  /** If the name is taken, reads that pod, of any owner, for `podsOf`. */
   createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void>;
   /** The job's ComputeDomain of that name; one that is there is success if the job owns it. */
   createComputeDomain(job: TrainingJob, domain: ComputeDomainName): Promise<void>;

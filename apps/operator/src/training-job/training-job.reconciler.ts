@@ -30,7 +30,7 @@ export interface ReconcilerOptions {
   readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'user'>;
   readonly leaderTerm: JobView['leaderTerm'];
   readonly progressOf: JobView['progressOf'];
-  readonly heardMsOf: JobView['heardMsOf'];
+  readonly reportAgesMsOf: JobView['reportAgesMsOf'];
   readonly launchersOf: JobView['launchersOf'];
   readonly preflightOf: JobView['preflightOf'];
   readonly trainedOf: JobView['trainedOf'];
@@ -58,7 +58,8 @@ export class TrainingJobReconciler {
   #rendered: Rendered | undefined;
 
   constructor(options: ReconcilerOptions) {
-    const { store, scheduler, clock, planner, nodeSearches, runtimes, progressOf, heardMsOf, launchersOf } = options;
+    const { store, scheduler, clock, planner, nodeSearches, runtimes, progressOf, reportAgesMsOf, launchersOf } =
+      options;
     const { timeouts, retention, measuredGpus, effects } = options;
     this.#options = options;
     this.#view = {
@@ -81,7 +82,7 @@ export class TrainingJobReconciler {
       nodeConditionsOf: (node) => store.nodeConditionsOf(node),
       noticeOf: (node) => store.noticeOf(node),
       comingNoticeOf: (node) => store.comingNoticeOf(node),
-      heardMsOf,
+      reportAgesMsOf,
       launchersOf,
       preflightOf: options.preflightOf,
       trainedOf: options.trainedOf,
@@ -180,7 +181,7 @@ export class TrainingJobReconciler {
     });
   }
 
-  /** The same for every pod of a gang, of which there may be thousands in a row. */
+  /** Cached because it is the same for every pod of a gang, and a gang may have thousands. */
   #renderedFor(job: TrainingJob, placement: PlacementSpec): Rendered {
     const last = this.#rendered;
     if (last !== undefined && last.job === job && last.placement === placement) return last;

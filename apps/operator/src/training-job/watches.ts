@@ -11,11 +11,11 @@ import { PacedWakes } from './paced-wakes.ts';
  * Which change triggers the reconcile of which jobs. Decisions use the whole state, not the change:
  *
  *   TrainingJob added or edited     that job, first in the queue
- *   TrainingJob of which only status or metadata changed   that job
+ *   TrainingJob whose status or metadata alone changed   that job
  *   TrainingJob deleted, or whose gang is stopped before all its pods are bound   those jobs that have a turn at GPUs
  *   Placement, Checkpoint           their job
  *   Pod of a gang that goes wrong or ends   its job, once per interval
- *   Pod of a gang that comes on     its job, once per millisecond and pod: a look costs as much as the gang is large
+ *   Pod of a gang that comes on     its job, once per millisecond and pod: a reconcile costs as much as the gang is large
  *   Pod with GPUs ended or deleted  those jobs that have a turn at GPUs
  *   Node (readiness, labels, GPUs)  the jobs with pods on it, those that have a turn at GPUs, and those that wait for nodes that can be planned for
  *   Spec of the Fabric                those that have a turn at GPUs, and those that wait for nodes

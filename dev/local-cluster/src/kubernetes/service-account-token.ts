@@ -15,9 +15,8 @@ export interface TokenFile {
 const RETRY_MS = 5_000;
 
 /**
- * Writes a token of the service account to a file and replaces it when a third of its life is over, as the kubelet
- * does for a projected volume (sooner than the kubelet's 80 %, so that an apiserver that is away for a while costs nothing).
- * Returns the function that ends this.
+ * Writes a token of the service account to a file and replaces it when a third of its life is over, as the kubelet does for a projected volume. The
+ * kubelet does so at 80 %; a third tolerates an apiserver that is away for a while. Returns the function that ends this.
  */
 export async function keepTokenFresh(admin: Pick<AdminClient, 'json'>, file: TokenFile): Promise<() => void> {
   let timer: NodeJS.Timeout | undefined;

@@ -29,7 +29,7 @@ export interface Postgres {
   /** Of the database `postgres`, as superuser; holds a random password. */
   readonly url: string;
   readonly logPath: string;
-  /** Makes a database with a name of its own and returns its URL: empty, or a copy of the database `template`, to which nobody is connected. */
+  /** Makes a database with a name of its own and returns its URL: empty, or a copy of the database `template`, which must have no connection. */
   createDatabase(prefix: string, options?: NewDatabase): Promise<string>;
   /** Ends it, its clients' connections included, and removes data and directory unless the directory was given. */
   stop(options?: { readonly keepLogs?: boolean }): Promise<void>;

@@ -8,8 +8,8 @@ const ATTEMPTS = 200;
 /**
  * A TCP port that nothing listens on at 127.0.0.1, never handed out before by this process.
  *
- * It lies below the range from which the kernel takes ports for outgoing connections, so that a server that is
- * stopped for a while and started again on its port does not find a stranger's connection there.
+ * It lies below the range from which the kernel takes ports for outgoing connections. So a server that stops for a while can start again on its port,
+ * without another connection there.
  */
 export async function freePort(): Promise<number> {
   const top = lowestEphemeralPort();

@@ -4,9 +4,8 @@ import { expand } from './expansion.ts';
 import type { Container } from '../kube/kube-types.ts';
 
 /**
- * How a container comes to see its volumes at their mountPath: `root` mounts them in a mount namespace, `user` does
- * so in a user namespace without any privilege, `rewrite` mounts nothing and changes the paths in arguments and
- * environment instead.
+ * How a container sees its volumes at their mountPath. `root` mounts them in a mount namespace. `user` does so in a user namespace, without
+ * privileges. `rewrite` mounts nothing and changes the paths in arguments and environment.
  */
 export type MountMode = 'root' | 'user' | 'rewrite';
 

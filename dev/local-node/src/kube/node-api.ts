@@ -202,9 +202,9 @@ export class HttpsNodeApi implements NodeApi {
 
 /** What the apiserver said against a call, as an error. */
 export function refusal(call: ApiCall, answer: ApiAnswer): Error {
-  const said =
+  const message =
     typeof answer.body === 'object' && answer.body !== null && 'message' in answer.body
       ? String(answer.body.message)
       : String(answer.body);
-  return new Error(`${call.method} ${call.path} was answered with ${answer.status}: ${said}`);
+  return new Error(`${call.method} ${call.path} was answered with ${answer.status}: ${message}`);
 }

@@ -7,8 +7,8 @@ type Terminated = Extract<ContainerState, { kind: 'terminated' }>;
 export const NEVER = '0001-01-01T00:00:00Z';
 
 /**
- * The record of a container of which an earlier agent (or this one, before its node was lost) reported `before`. What
- * ran then is gone: a kubelet that comes back to a rebooted machine finds the same and says the same.
+ * The record of a container for which an earlier agent (or this one, before its node was lost) reported `before`. Its processes are gone: a kubelet
+ * on a rebooted machine finds and reports the same.
  */
 export function afterEarlierLife(
   record: ContainerRecord,

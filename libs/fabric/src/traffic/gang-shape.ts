@@ -35,7 +35,7 @@ export type AcrossIslands = 'never' | 'pipeline' | 'anyGroup';
  * - a *row* is the shortest run of pods that begins and ends at the boundary of a pipeline stage: lcm(r, ranks of a stage) / r pods, a whole
  *   number of blocks. All of a row must share an island.
  *
- * The gang is `rows` whole rows and a *rest*: `restBlocks` whole blocks and `restPods` further pods, the last of which may hold fewer ranks.
+ * The gang is `rows` whole rows and a *rest*: `restBlocks` whole blocks and `restPods` further pods. The last pod may hold fewer ranks.
  */
 export interface GangShape {
   readonly layout: ParallelLayout;

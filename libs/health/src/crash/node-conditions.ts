@@ -1,4 +1,4 @@
-/** Which conditions of a node show a fault, and of which class? */
+/** Node conditions that show a fault, with the class of the fault. */
 import type { CrashClass } from '@coxswain/api-types';
 
 /** The status that shows the fault; True for all but Ready. */

@@ -28,7 +28,7 @@ const ACTIONS: Readonly<Record<XidAction, string>> = {
   contactSupport: '54 142',
 };
 
-/** Classes of the XIDs of which more is known than that they are faults. */
+/** Classes of XIDs. Other XIDs are faults of an unknown class. */
 const CLASSES: readonly (readonly [string, CrashClass])[] = [
   ['79', 'GpuLost'],
   ['48 64 94 95 140', 'GpuMemoryError'],

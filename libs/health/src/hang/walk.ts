@@ -194,7 +194,7 @@ function placeOf({ rank, group }: Missing, { watermarkOf }: KnownRanks): string 
   return own === undefined ? undefined : placeName(group, own.completed + 1);
 }
 
-/** Identifies one operation of a group: its members who wait there get the same name. `front` is the operation's sequence number. */
+/** Identifies one operation of a group: members that wait in it get the same name. `front` is the operation's sequence number. */
 export function placeName(group: string, front: number): string {
   return `${group} ${front}`;
 }

@@ -117,8 +117,8 @@ function levelOut(
 }
 
 /**
- * Experts of which most ranks are slow, on several copies or with reported tokens that explain it. The load is then the cause, not a rank. An expert on
- * a single rank without reported tokens looks like a slow rank.
+ * Experts most of whose ranks are slow, on several copies or with reported tokens that explain it. Then the load is the cause, not a rank. An expert
+ * on a single rank without reported tokens looks like a slow rank.
  */
 function hotExperts(
   raw: readonly Slow[],

@@ -1,8 +1,8 @@
 /** What do detectors conclude about a job, and how sure are they? */
 
 /**
- * hang: a rank for which others wait. networkHang: all members of a group began an operation and none completes it. desync: members of a group called
- * different operations at one place, or one skipped a call. blind: no reports, so the state is unknown. Others: what makes steps slow.
+ * hang: a rank for which others wait. networkHang: all members of a group started an operation and none completes it. desync: members of a group
+ * called different operations, or one skipped a call. blind: no reports, so the state is unknown. Others: what makes steps slow.
  */
 export const VERDICT_KINDS = [
   'hang',

@@ -21,8 +21,8 @@ import { endedSave } from './early-save.ts';
 import { lastStepAt } from './run-marks.ts';
 
 /**
- * The record with the failed incarnation, the next one and the counted restart, all in one write: so a failure counts once, and launchers
- * never get an incarnation that is not recorded. undefined: new pods must answer the failure.
+ * The record with the failed incarnation, the next one and the counted restart, all in one write. So a failure counts once, and launchers never get
+ * an unrecorded incarnation. undefined: new pods must answer the failure.
  */
 export function withNextIncarnation(
   record: JobRecord,

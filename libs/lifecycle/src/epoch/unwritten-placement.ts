@@ -17,9 +17,9 @@ import { isRuntimeUnknown } from './runtime-standing.ts';
 import type { UsablePoint } from '../failure/resume-point.ts';
 
 /**
- * The recorded placement that is to be created (again): as this process reserved or observed it, or recomputed if that gives the same hash.
- * undefined: it exists, its name is taken, the gang is stopping, or the cluster has changed (its nodes are unschedulable, or their GPUs are
- * taken).
+ * The recorded placement that must be created (again): as this process reserved or observed it, or recomputed if that gives the same hash. undefined:
+ * it exists, its name is taken, or the gang is stopping. Also undefined if the cluster has changed: its nodes are unschedulable, or their GPUs are
+ * taken.
  */
 export function unwrittenPlacement(record: JobRecord, facts: Facts): UnwrittenPlacement | undefined {
   const attempt = unplacedAttempt(record, facts);
@@ -80,7 +80,7 @@ function overtakenBy({ observed }: Facts, { placement }: Attempt, spec: Placemen
   );
 }
 
-/** The current attempt, if it has a hash and no Placement. An attempt of a release without hashes was begun by its Placement. */
+/** The current attempt, if it has a hash and no Placement. In a release without hashes, creating the Placement started the attempt. */
 function unplacedAttempt(record: JobRecord, facts: Facts): Attempt | undefined {
   const attempt = liveAttempt(record);
   if (attempt === undefined || attempt.stage === 'Stopping' || attempt.placementSha256 === undefined) return undefined;

@@ -47,8 +47,8 @@ export function isOfSameCheckpoint(cause: TerminationCause | undefined, attempt:
 }
 
 /**
- * Nodes to avoid: those that could not read the checkpoint, unless they are most of the gang, because then the fault is not theirs; and a
- * single node that read different content, so that a second node is tried.
+ * Nodes to avoid: those that could not read the checkpoint, unless they are most of the gang. In that case the fault is not theirs. Also a single
+ * node that read different content, so that a second node is tried.
  */
 export function nodesToAvoid(facts: Facts, { epoch, checkpointFaults = [] }: Attempt): readonly Avoidance[] {
   const nodesOf = (isMeant: (kind: CheckpointFaultOnNode['kind']) => boolean): readonly string[] => [

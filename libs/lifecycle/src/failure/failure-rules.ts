@@ -56,7 +56,7 @@ export function ruleFor(rules: readonly FailureRule[], failure: Failure, crash: 
   return stated ?? BUILT_IN_RULES.find((rule) => rule.onReasons?.includes(failure.reason)) ?? DEFAULT_RULE;
 }
 
-/** Reasons that only a rule which names them applies to: an engine that refuses restarts, and gangs of which nothing has run. */
+/** Reasons that a rule must name to apply: an engine that refuses restarts, and gangs that never ran. */
 const ONLY_BY_NAME: readonly AttemptReason[] = ['DoNotRestart', 'PodsRefused', 'PlacementLost', 'NameConflict'];
 
 /** One part of a rule. It holds if the rule does not state it. */

@@ -38,8 +38,8 @@ export interface NodeJudgement {
 }
 
 /**
- * Which nodes of the attempt are lost. A node whose Node object does not exist is lost at once. `hasFailed`: a rank has failed already, so
- * no healthy gang is at stake, and a silent node that is not ready is the likelier cause.
+ * Which nodes of the attempt are lost. A node whose Node object does not exist is lost at once. `hasFailed`: a rank has failed already. Then no
+ * healthy gang is at stake, and a silent node that is not ready is the likelier cause.
  */
 export function judgeNodes(facts: Facts, attempt: Attempt, hasFailed: boolean): NodeJudgement {
   const nodes = nodesOf(facts, attempt);
@@ -68,7 +68,7 @@ export function nodeWaits(facts: Facts, attempt: Attempt): readonly Wait[] {
 export function silenceDueMs(facts: Facts, attempt: Attempt): number | undefined {
   const due = podsOf(facts, attempt.epoch)
     .filter((pod) => nodeStateOf(facts, pod.nodeName) === 'notReady')
-    .map((pod) => LAUNCHER_SILENCE_MS - heardMs(facts, pod.uid))
+    .map((pod) => LAUNCHER_SILENCE_MS - reportAgeMs(facts, pod.uid))
     .filter((ms) => ms > 0);
   return due.length === 0 ? undefined : Math.min(...due);
 }
@@ -81,7 +81,7 @@ function nodeWait({ timeouts }: Facts, node: string, isHeld: boolean): Wait {
   return { key: `notReady/${node}${isHeld ? '/held' : ''}`, limitMs: timeouts.nodeGraceMs };
 }
 
-/** Begins anew with every reported step, and counts only while a launcher reports. */
+/** Restarts with every reported step, and counts only while a launcher reports. */
 function stallWait({ observed: { progress } }: Facts, attempt: Attempt): Wait {
   const { epoch, incarnation } = fenceOf(attempt);
   const step = progress !== undefined && isOfFence(progress, attempt) ? progress.step : 'none';
@@ -92,18 +92,18 @@ function stallWait({ observed: { progress } }: Facts, attempt: Attempt): Wait {
 function silentNodes(facts: Facts, attempt: Attempt, nodes: readonly string[]): readonly string[] {
   const reporting = new Set(
     podsOf(facts, attempt.epoch)
-      .filter((pod) => heardMs(facts, pod.uid) < LAUNCHER_SILENCE_MS)
+      .filter((pod) => reportAgeMs(facts, pod.uid) < LAUNCHER_SILENCE_MS)
       .map((pod) => pod.nodeName),
   );
   return nodes.filter((node) => !reporting.has(node));
 }
 
 function hasRecentReport(facts: Facts, attempt: Attempt): boolean {
-  return podsOf(facts, attempt.epoch).some((pod) => heardMs(facts, pod.uid) < LAUNCHER_SILENCE_MS);
+  return podsOf(facts, attempt.epoch).some((pod) => reportAgeMs(facts, pod.uid) < LAUNCHER_SILENCE_MS);
 }
 
-function heardMs({ observed }: Facts, podUid: string): number {
-  return observed.heardMs?.get(podUid) ?? Number.POSITIVE_INFINITY;
+function reportAgeMs({ observed }: Facts, podUid: string): number {
+  return observed.reportAgesMs?.get(podUid) ?? Number.POSITIVE_INFINITY;
 }
 
 function isWidespreadOutage(census: NodeCensus | undefined): boolean {

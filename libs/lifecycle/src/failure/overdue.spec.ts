@@ -286,7 +286,7 @@ describe('a gang whose containers run, while a launcher has never reached the op
   const up = (ms: number, more: Partial<Observed> = {}, attempt: Partial<Attempt> = {}): Observed => ({
     ...gang({ runningAt: NOW.toISOString(), leaderTerm: 7, ...attempt }, upTo(4, bound), { [KEY]: ms }),
     leaderTerm: 7,
-    heardMs: heard(3),
+    reportAgesMs: heard(3),
     ...more,
   });
 
@@ -302,7 +302,7 @@ describe('a gang whose containers run, while a launcher has never reached the op
   });
 
   it('blames no node where none has', () => {
-    const { status } = settled(up(900_000, { heardMs: new Map() }));
+    const { status } = settled(up(900_000, { reportAgesMs: new Map() }));
     expect(status.attempts?.at(-1)?.reason).toBe('NotStarted');
     expect(status.avoidedNodes ?? []).toEqual([]);
   });
@@ -310,7 +310,7 @@ describe('a gang whose containers run, while a launcher has never reached the op
   const progress = { step: 3, reportedAt: NOW.toISOString() };
   const trained = { ...up(900_000).job, status: { ...up(900_000).job.status, progress } } as Observed['job'];
   it.each<[string, Observed]>([
-    ['all have been heard', up(900_000, { heardMs: heard(4) })],
+    ['all have been heard', up(900_000, { reportAgesMs: heard(4) })],
     ['nobody listens', gang({ runningAt: NOW.toISOString() }, upTo(4, bound), { [KEY]: 900_000 })],
     ['a step is known', up(900_000, { progress: { epoch: 1, step: 3 } })],
     ['status tells of a step', up(900_000, { job: trained })],

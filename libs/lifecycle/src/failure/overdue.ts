@@ -76,13 +76,14 @@ function pullLimitMs(facts: Facts, epoch: number): number {
  * code 76). A known step or save shows that every rank has begun.
  */
 function firstReportStep(facts: Facts, attempt: Attempt): Step | undefined {
-  const { heardMs, leaderTerm } = facts.observed;
+  const { reportAgesMs, leaderTerm } = facts.observed;
   const isFromTheBegin = leaderTerm !== undefined && attempt.leaderTerm === leaderTerm;
-  if (heardMs === undefined || !isFromTheBegin) return undefined;
+  if (reportAgesMs === undefined || !isFromTheBegin) return undefined;
   if ((attempt.incarnation ?? 1) > 1 || hasTrained(facts, attempt)) return undefined;
   // Nodes that do not answer have their own waits.
   const silentPods = podsOf(facts, attempt.epoch).filter(
-    (pod) => pod.running && !isTerminal(pod) && doesAnswer(nodeStateOf(facts, pod.nodeName)) && !heardMs.has(pod.uid),
+    (pod) =>
+      pod.running && !isTerminal(pod) && doesAnswer(nodeStateOf(facts, pod.nodeName)) && !reportAgesMs.has(pod.uid),
   );
   if (silentPods.length === 0) return undefined;
   const wait = { key: `e${attempt.epoch}/no-report`, limitMs: facts.timeouts.startingMs };

@@ -36,9 +36,9 @@ export function answerTo(
 }
 
 /**
- * Pause before the epoch that follows the last attempt's failure; `restarts` includes it already. It doubles with each charged restart and
- * with each free one without a step in between, up to 300 s (or a longer first delay). `freeInPods`: earlier free restarts in a row in the
- * same pods, regardless of progress. A failure policy decides its pause in the judgement.
+ * Pause before the epoch that follows the last attempt's failure; `restarts` includes it already. It doubles with each charged restart, and with each
+ * free restart without a step in between. Its limit is 300 s, or a longer first delay. `freeInPods`: earlier free restarts in a row in the same pods,
+ * regardless of progress. A failure policy decides its pause in the judgement.
  */
 export function restartDelayMs(record: JobRecord, policy: RestartPolicy, freeInPods = 0): number {
   const failed = record.attempts.at(-1);

@@ -151,9 +151,9 @@ export function doesAnswer(state: NodeState): boolean {
 }
 
 /**
- * The wait for a deleted pod beyond its grace period. After it the pod is fenced: its epoch's reports, rendezvous and checkpoints are
- * rejected, its save directory belongs to that epoch alone, and its GPUs count as taken until it ends. undefined: the pod has ended, will
- * never run, or is not deleted.
+ * The wait for a deleted pod beyond its grace period. After it the pod is fenced. Reports, rendezvous and checkpoints of its epoch are rejected, and
+ * its save directory belongs to that epoch alone. Its GPUs count as taken until it ends. undefined: the pod has ended, will never run, or is not
+ * deleted.
  */
 export function fenceWait(facts: Facts, pod: ObservedPod): Wait | undefined {
   if (isTerminal(pod) || willNeverRun(pod) || pod.deletionTimestamp === undefined) return undefined;

@@ -39,8 +39,7 @@ export interface Observed {
   /** Number of the leader's term; absent: this process does not lead. */
   readonly leaderTerm?: number;
   /**
-   * Nodes whose free GPUs are too few for these pods of a placement of this job (default: all its pods), none of which is bound. Absent:
-   * there are none.
+   * Nodes whose free GPUs are too few for these unbound pods of a placement of this job (default: all its pods). Absent: none.
    */
   readonly takenNodes?: (placement: PlacementSpec, podIndices?: readonly number[]) => readonly string[];
   /** Whether each of its nodes also exists, is ready and is schedulable. Absent: they are. */
@@ -81,7 +80,7 @@ export interface Observed {
   /** How often a delete of each pod was refused because the pod had changed since it was read, by the pod's UID. */
   readonly contested?: ReadonlyMap<string, number>;
   /** Milliseconds since each launcher's last report, by its pod's UID. No entry: no report, or none to this process. */
-  readonly heardMs?: ReadonlyMap<string, number>;
+  readonly reportAgesMs?: ReadonlyMap<string, number>;
   /**
    * Last report of each launcher that can restart ranks, by its pod's UID. No entry: no report, none to this process, or the launcher
    * cannot. Only reports count, because a connection may be lost.

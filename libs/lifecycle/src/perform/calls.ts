@@ -6,9 +6,9 @@ import type { LiveRead, PodReference } from '../decide/decision.ts';
 /** A call to the cluster. Every write is idempotent, and is made for the version of the job in `job`. */
 export type Call =
   /**
-   * Read from the API server, not from a cache: the job, its own pods, the pods of `podNames` and the Placement of that name of any owner,
-   * every Placement of the job if `allPlacements`, and the nodes. The view shows what was read from then on, and drops what the lists lack.
-   * States of the nodes are in the answer.
+   * Read from the API server, not from a cache: the job, its own pods, the nodes, and pods of `podNames` and the named Placement of any owner. With
+   * `allPlacements` also every Placement of the job. The view shows what was read from then on, and drops what the lists lack. States of the nodes
+   * are in the answer.
    */
   | ({ readonly kind: 'readLive'; readonly job: TrainingJob } & LiveRead)
   /** Read the job and its Checkpoints from the API server; the view shows them from then on, and shows no others. */

@@ -64,7 +64,7 @@ export interface JobView {
   /** The notice that the node will go away, later than its gangs leave; undefined: there is none, or the node is not observed. */
   comingNoticeOf(node: string): NodeNotice | undefined;
   /** Milliseconds since the last report of each launcher of the job, by its pod's UID. */
-  heardMsOf(job: TrainingJob): ReadonlyMap<string, number>;
+  reportAgesMsOf(job: TrainingJob): ReadonlyMap<string, number>;
   /** Last reports of the launchers of the job's newest epoch, by their pods' UIDs. */
   launchersOf(job: TrainingJob): ReadonlyMap<string, ObservedLauncher>;
   /** Result of the preflight of the job's newest epoch, once it is known. */

@@ -141,7 +141,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       nodeConditionsOf: (node) => view.nodeConditionsOf(node),
       noticeOf: (node) => view.noticeOf(node),
       comingNoticeOf: (node) => view.comingNoticeOf(node),
-      heardMs: view.heardMsOf(job),
+      reportAgesMs: view.reportAgesMsOf(job),
       launchers: view.launchersOf(job),
       elapsedMs: view.stopwatches.elapsed(job.metadata.uid, view.monotonicMs()),
       timeouts: view.timeouts,

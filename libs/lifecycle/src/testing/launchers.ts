@@ -64,7 +64,7 @@ export class Launchers {
   }
 
   /** How long ago the leader heard each. */
-  heardMs(nowMs: number): ReadonlyMap<string, number> {
+  reportAgesMs(nowMs: number): ReadonlyMap<string, number> {
     return new Map([...this.#heardAtMs].map(([uid, atMs]) => [uid, nowMs - atMs]));
   }
 

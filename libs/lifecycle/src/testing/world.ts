@@ -532,7 +532,7 @@ export class World implements Member {
       nodeConditionsOf: (node) => this.nodeConditions.get(node) ?? [],
       noticeOf: () => ({ rule: 'maintenance', mark: 'taint of the world' }),
       comingNoticeOf: (node) => this.comingNotices.get(node),
-      heardMsOf: () => this.#launchers.heardMs(this.now.getTime()),
+      reportAgesMsOf: () => this.#launchers.reportAgesMs(this.now.getTime()),
       launchersOf: (job) => this.#launchers.heard(job.status?.attempts?.at(-1)?.incarnation),
       timeouts: {},
       retention: this.retention,

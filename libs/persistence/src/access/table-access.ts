@@ -1,7 +1,7 @@
 /*
- * Who may touch which rows of which table. Every table has a line in TABLE_ACCESS, and the migrations bring the database in line with it
- * (`apply-access.ts`); a test compares both. The conditions ask the scope of the transaction (`tenant-database.ts`), through functions that a migration
- * made: inside `(SELECT …)` they are called once for a statement and not once for each row.
+ * Rights of roles to the rows of each table. Every table has a line in TABLE_ACCESS. The migrations apply it to the database (`apply-access.ts`), and
+ * a test compares both. The conditions ask the scope of the transaction (`tenant-database.ts`), through functions that a migration made: inside
+ * `(SELECT …)` they are called once for a statement and not once for each row.
  */
 
 /** What requests may do with the rows that they see: everything, read, add to what they never read, or add to what they read and nobody changes. */

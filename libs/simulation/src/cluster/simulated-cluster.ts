@@ -114,8 +114,8 @@ export class SimulatedCluster {
   #causeOn(node: string, lastStep: number, says: Says): TerminationCause {
     const { epoch = 1, incarnation = 1 } = this.attempt ?? {};
     const rank = Math.max(0, this.gang.indexOf(node));
-    const said = { message: '', lastLines: [...LAST_LINES[says]], unreportedCheckpoints: [] };
-    return { version: 1, kind: 'engineFailed', epoch, incarnation, node, rank, exitCode: 1, lastStep, ...said };
+    const report = { message: '', lastLines: [...LAST_LINES[says]], unreportedCheckpoints: [] };
+    return { version: 1, kind: 'engineFailed', epoch, incarnation, node, rank, exitCode: 1, lastStep, ...report };
   }
 
   /** A rank fails by itself; its pod lives. */
@@ -276,7 +276,7 @@ export class SimulatedCluster {
       bootIdOf: (node) => this.nodes.bootIdOf(node),
       // What boots again is another boot, and is ready since.
       readySinceOf: (node) => this.nodes.bootIdOf(node),
-      heardMsOf: () => this.pods.heardMs(),
+      reportAgesMsOf: () => this.pods.reportAgesMs(),
       launchersOf: () => this.pods.launchers,
       preflightOf: () => undefined,
       trainedOf: () => undefined,

@@ -104,11 +104,11 @@ export class SimulatedPods {
   }
 
   /** Zero for each that is heard: those on nodes that live. */
-  heardMs(): ReadonlyMap<string, number> {
-    const heard = this.all.filter(
+  reportAgesMs(): ReadonlyMap<string, number> {
+    const reporting = this.all.filter(
       ({ nodeName }) => nodeName !== undefined && this.#nodes.conditionOf(nodeName) !== 'dead',
     );
-    return new Map(heard.map(({ uid }) => [uid, 0]));
+    return new Map(reporting.map(({ uid }) => [uid, 0]));
   }
 
   #keep(pod: ObservedPod): void {

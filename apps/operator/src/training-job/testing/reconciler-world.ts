@@ -59,7 +59,7 @@ export class ReconcilerWorld {
       scheduler,
       clock: { now: () => new Date(this.nowMs), monotonicMs: () => this.nowMs },
       leaderTerm: () => this.leaderTerm,
-      heardMsOf: () => new Map(),
+      reportAgesMsOf: () => new Map(),
       launchersOf: () => new Map(),
       timeouts: {},
       retention: {},

@@ -58,8 +58,8 @@ export function renderDeepSpeed(spec: EffectiveSpec): Rendering {
 }
 
 function twoTimeouts({ engine, layout }: EffectiveSpec): ReturnType<typeof unsupportedOption> {
-  const isSaid = engine.env?.some(({ name }) => name === TIMEOUT) === true;
-  if (!isSaid || layout.communication?.timeoutMinutes === undefined) return undefined;
+  const isSet = engine.env?.some(({ name }) => name === TIMEOUT) === true;
+  if (!isSet || layout.communication?.timeoutMinutes === undefined) return undefined;
   return {
     rule: 'variable-is-said-by-the-job',
     field: 'engine.env',

@@ -79,6 +79,6 @@ const NOTES: readonly Note[] = [
 
 /** The notes that apply to a job. */
 export function notesOf(spec: EffectiveSpec, isToml: boolean): readonly string[] {
-  const told = NOTES.filter(({ applies }) => applies(spec, isToml)).map(({ text }) => text);
-  return [...told, ...ignoredFields(spec.layout)];
+  const applicable = NOTES.filter(({ applies }) => applies(spec, isToml)).map(({ text }) => text);
+  return [...applicable, ...ignoredFields(spec.layout)];
 }
