@@ -114,7 +114,7 @@ function windowArguments({ layers, attentionWindow, windowedLayers }: ModelShape
     return [
       ...window,
       ...flag('model.windowedLayers', '--window-attn-skip-freq', every),
-      ...note('model.windowedLayers', `each ${every}th layer has no window`),
+      ...note('model.windowedLayers', `one layer in ${every} has no window`),
     ];
   return refuse(
     'windows-in-even-steps',

@@ -98,6 +98,7 @@ const RENDERED_FIELDS = [
   'layout.memory.recompute',
   'layout.memory.hostMemoryGibPerGpu',
   'layout.kernel.precision',
+  'layout.kernel.deterministic',
 ];
 
 function notesOf(spec: EffectiveSpec): readonly string[] {

@@ -3,7 +3,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   output_dir: 'checkpoint',
   save_strategy: 'checkpoint',
   save_steps: 'checkpoint.everySteps',
-  save_total_limit: 'checkpoint: the catalogue decides about retention',
+  save_total_limit: 'the catalogue of checkpoints',
   save_only_model: 'checkpoint',
   resume_from_checkpoint: 'checkpoint',
   max_steps: 'training.steps',
