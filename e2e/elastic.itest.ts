@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { NODE_MARKS, type Attempt, type Job, type TrainingJobSpec } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { loseNodes, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
@@ -100,8 +103,15 @@ describe('a real GPT that goes on with fewer GPUs', () => {
     lose();
     const { checkpoint, ...given } = spec(4);
     if (checkpoint === undefined) throw new Error('the job keeps no checkpoints');
-    // It saves by no schedule: whatever is saved was asked for.
-    const job = await submit(project, 'moved', { ...given, checkpoint: { ...checkpoint, everySteps: 1_000 } });
+    // It saves by no schedule: whatever is saved was asked for. Before it is moved it trains slowly, because status shows a step up to 15 s
+    // late, by which time a fast machine has trained to the end.
+    const folder = mkdtempSync(join(tmpdir(), 'elastic-'));
+    const moved = join(folder, 'moved');
+    const job = await submit(project, 'moved', {
+      ...given,
+      engine: { ...given.engine, args: ['--step-delay-ms', '2000', '--step-delay-until', moved] },
+      checkpoint: { ...checkpoint, everySteps: 1_000 },
+    });
     await jobIn(project, job.id, ['Running'], { deadlineMs, and: ({ progress }) => (progress?.step ?? 0) > 2 });
     const places = await ranksOf(project, { id: job.id, count: 4 });
     const node = places[0]?.node ?? '';
@@ -116,6 +126,11 @@ describe('a real GPT that goes on with fewer GPUs', () => {
     expect(saved.attempts[0]?.earlySave?.why).toContain(node);
     expect(saved.checkpoint?.step).toBe(saved.attempts[0]?.earlySave?.savedStep);
     await system.plane.kubectl(['annotate', '--overwrite', 'node', node, `${NODE_MARKS.maintenance}=now`]);
+    await jobIn(project, job.id, ['Restarting', 'Queued', 'Starting', 'Running'], {
+      deadlineMs,
+      and: ({ attempts }) => attempts[0]?.outcome !== undefined,
+    });
+    writeFileSync(moved, '');
     const done = await jobIn(project, job.id, ['Complete'], { deadlineMs });
     await system.plane.kubectl(['annotate', 'node', node, `${NODE_MARKS.maintenance}-`]);
     expect(gangs(done)).toEqual([
@@ -136,6 +151,7 @@ describe('a real GPT that goes on with fewer GPUs', () => {
     const seen = await curve(job.id);
     const worst = Math.max(...[...seen].map(([step, loss]) => Math.abs(loss - (undisturbed.get(step) ?? Infinity))));
     expect(worst).toBeLessThan(LOSS_TOLERANCE);
+    rmSync(folder, { recursive: true });
   });
 
   it('leaves no invariant broken, and rows that equal the cluster', async () => {

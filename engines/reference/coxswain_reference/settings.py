@@ -87,6 +87,7 @@ class Settings:
     save_every: int
     resume_from: Path | None
     step_delay_ms: float
+    step_delay_until: Path | None
 
 
 def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:
@@ -124,6 +125,7 @@ def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> S
         save_every=flags.save_every,
         resume_from=flags.resume_from,
         step_delay_ms=flags.step_delay_ms,
+        step_delay_until=flags.step_delay_until,
     )
     _check(settings)
     return settings
@@ -274,6 +276,7 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     begins = 'a checkpoint directory; absent: COXSWAIN_RESUME_FROM, without that from scratch'
     add('--resume-from', type=Path, default=resumes_from, help=begins)
     add('--step-delay-ms', type=_rate, default=0.0, help='for tests: sleep after each step')
+    add('--step-delay-until', type=Path, help='for tests: no longer sleep once this file exists')
     return parser
 
 

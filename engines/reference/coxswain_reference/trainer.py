@@ -82,8 +82,7 @@ class Trainer:
         while self._progress.step < steps:
             result = self._step()
             self._writer.check()
-            if self._settings.step_delay_ms:
-                time.sleep(self._settings.step_delay_ms / 1e3)
+            self._wait_on_purpose()
             if result.stop_asked:
                 break
             is_due = self._settings.save_every and self._progress.step % self._settings.save_every == 0
@@ -95,6 +94,11 @@ class Trainer:
             self._save()
         self._writer.wait()
         return self._report_end()
+
+    def _wait_on_purpose(self) -> None:
+        until = self._settings.step_delay_until
+        if self._settings.step_delay_ms and not (until is not None and until.exists()):
+            time.sleep(self._settings.step_delay_ms / 1e3)
 
     def _save(self) -> None:
         """Begins to save what is trained by now, which answers whatever was asked before this step was agreed on."""

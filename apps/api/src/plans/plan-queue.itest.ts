@@ -13,8 +13,6 @@ const HOSTILE = {
   sequenceLength: 4096,
   top: 100,
 };
-/** Two seconds of the search that was under way, the start of a process after it, and the small search itself, on a machine that does much else. */
-const SHORT_MS = 15_000;
 const HOSTILE_PLANS = 17;
 
 describe('plans of a project that asks for what takes long', () => {
@@ -43,6 +41,8 @@ describe('plans of a project that asks for what takes long', () => {
 
   const gauge = async (name: string): Promise<number> =>
     Number(new RegExp(`${name} (\\d+)`).exec((await api.running.infrastructure.metrics.expose()).text)?.[1]);
+  const unanswered = async (): Promise<number> =>
+    (await gauge('coxswain_api_plans_waiting')) + (await gauge('coxswain_api_plans_running'));
   /** Over a connection of its own, which can be closed. */
   const post = (path: string, body: object, signal: AbortSignal): Promise<Response> =>
     fetch(`${api.running.url}${path}`, {
@@ -70,25 +70,19 @@ describe('plans of a project that asks for what takes long', () => {
     const query = 'mutation ($input: PlanRequestInput!) { createPlan(project: "hostile", input: $input) { id } }';
     asked.push(post('/graphql', { query, variables: { input: HOSTILE } }, gone.signal));
     const ended = Promise.allSettled(asked);
-    await waitFor(
-      async () => (await gauge('coxswain_api_plans_waiting')) + (await gauge('coxswain_api_plans_running')) === 16,
-      { what: 'the hostile plans to wait' },
-    );
+    await waitFor(async () => (await unanswered()) === HOSTILE_PLANS - 1, { what: 'the hostile plans to wait' });
     const tooMany = await api.send('POST', '/v1/projects/hostile/plans', { token: hostile, body: HOSTILE });
     expect(tooMany).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } });
     expect(Number(tooMany.headers['retry-after'])).toBeGreaterThanOrEqual(1);
 
-    const beganAtMs = performance.now();
     const small = await api.send('POST', '/v1/projects/modest/plans', { token: modest, body: aPlanRequest() });
     expect(small.status).toBe(201);
-    expect(performance.now() - beganAtMs).toBeLessThan(SHORT_MS);
+    // Each of the others is searched for 300 s: the small one has waited for the end of none.
+    expect(await unanswered()).toBe(HOSTILE_PLANS - 1);
 
     gone.abort();
     expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);
-    await waitFor(
-      async () => (await gauge('coxswain_api_plans_waiting')) + (await gauge('coxswain_api_plans_running')) === 0,
-      { what: 'the abandoned plans to be ended' },
-    );
+    await waitFor(async () => (await unanswered()) === 0, { what: 'the abandoned plans to be ended' });
     const before = process.cpuUsage();
     await delay(1_000);
     const { user, system } = process.cpuUsage(before);

@@ -142,7 +142,7 @@ describe('the reference engine under the launcher', () => {
     run.launcher.child.kill('SIGTERM');
     expect(await exitOf(run)).toBe(75);
     expect(run.launcher.stderr).toMatch(
-      /asks for a save before the next one is due: A node is suspect\. Rank 0 was told/,
+      /asks for a save before the next one is due: A node is suspect\. Rank 0 was asked/,
     );
     expect(run.operator.violations).toEqual([]);
   });

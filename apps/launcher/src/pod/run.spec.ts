@@ -301,15 +301,15 @@ describe('a signal', () => {
       engine:
         'trap "echo asked > asked.$RANK; exit 75" TERM; echo ready > ready.$RANK; while :; do sleep 1000 & wait; done',
       ranks: 2,
+      // A signal that came with the end of the grace period would not come while this test waits.
+      environment: { [POD_ENV.gracePeriodSeconds]: '3600' },
     });
     await Promise.all([written(launcher, 'ready.0'), written(launcher, 'ready.1')]);
-    const asked = performance.now();
     launcher.child.kill('SIGTERM');
     await waitFor(() => [0, 1].every((rank) => launcher.written(`asked.${rank}`)), {
       intervalMs: 5,
       what: 'the signal',
     });
-    expect(performance.now() - asked).toBeLessThan(15_000);
     expect(await launcher.exited).toBe(75);
     expect(launcher.cause()).toMatchObject({ kind: 'stopped', exitCode: 75 });
   });

@@ -2,7 +2,14 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { POD_ENV, type EngineRun, type LauncherMessage, type RankAssignment } from '@coxswain/api-types';
+import {
+  lostItsPeer,
+  POD_ENV,
+  type EngineRun,
+  type LauncherMessage,
+  type RankAssignment,
+  type TerminationCause,
+} from '@coxswain/api-types';
 import { findEnginePython, waitFor } from '@coxswain/local-cluster';
 import { aCheckpointIn } from '../testing/a-checkpoint.ts';
 import { anAuthority, aWholeGang, FakeOperator, obliging } from '../testing/fake-operator.ts';
@@ -156,11 +163,11 @@ os.kill(os.getpid(), signal.SIGKILL) if rank == 1 else time.sleep(600)`;
       environment: { [POD_ENV.gracePeriodSeconds]: '2' },
     });
     await atWork(launcher);
-    const since = performance.now();
     if (isAsked) launcher.child.kill('SIGTERM');
     await launcher.exited;
-    expect(performance.now() - since).toBeLessThan(15_000);
     expect(launcher.cause()).toMatchObject(want);
+    // torchrun prints this once it has killed its ranks, after its own 30 s: the launcher has killed it and them before.
+    expect(launcher.stdout.toString() + launcher.stderr).not.toMatch(/ChildFailedError/);
     expect(['pid.0', 'pid.1'].map((name) => Number(launcher.written(name))).filter(isRunning)).toEqual([]);
   });
 
@@ -239,10 +246,13 @@ describe('several pods under torchrun', () => {
       await launchPod(operator, LOSES_PEER, { environment: { ...ofPod, SHARED: shared } });
     }
     await waitFor(() => told.length === 2, { intervalMs: 20, what: 'both pods to tell', deadlineMs: 300_000 });
-    expect(told).toMatchObject([
-      { podUid: 'pod-1', cause: { rank: 3, signal: 'SIGKILL' } },
-      { podUid: 'pod-0', cause: { exitCode: 1 } },
-    ]);
+    // Which of two processes is first depends on the machine. The operator names the rank that was killed in either order: the other cause
+    // only shows a lost peer (libs/lifecycle/src/failure/failure.ts).
+    const causeOf = (pod: string): TerminationCause | undefined =>
+      told.flatMap((message) => (message.kind === 'reaped' && message.podUid === pod ? (message.cause ?? []) : []))[0];
+    expect(causeOf('pod-1')).toMatchObject({ rank: 3, signal: 'SIGKILL' });
+    expect(causeOf('pod-0')).toMatchObject({ exitCode: 1 });
+    expect([0, 1].map((index) => lostItsPeer(causeOf(`pod-${index}`)?.lastLines ?? []))).toEqual([true, false]);
     expect(operator.violations).toEqual([]);
   });
 

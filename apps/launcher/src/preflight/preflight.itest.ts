@@ -5,21 +5,20 @@ import { join } from 'node:path';
 import { findEnginePython } from '@coxswain/local-cluster';
 import { FAULTS, tryGang } from './testing/gang.ts';
 
-/** Only for what hangs: eight pods that load PyTorch on two busy cores take half a minute. */
+/** Only for what hangs, and a pod that reaches it reports `Partial`, not `Done`: eight pods that load PyTorch on two busy cores take half a minute. */
 const LIMIT_MS = 300_000;
 const gang = { python: findEnginePython(), podCount: 8, level: 'Full', timeoutMs: LIMIT_MS } as const;
 
 describe('the preflight of a gang of eight', () => {
   it('names a short /dev/shm, a wrong clock, another PyTorch and a slow link, each where it is, and nobody else', async () => {
     const planted = { 1: 'shm', 3: 'clock', 4: 'torch', 6: 'link' } as const;
-    const { judgement, reports, tookMs } = await tryGang({ ...gang, planted });
+    const { judgement, reports } = await tryGang({ ...gang, planted });
     expect(reports.map(({ outcome, note }) => note ?? outcome)).toEqual(reports.map(() => 'Done'));
     const named = judgement.findings.map(({ check, podIndex }) => [podIndex, check]);
     expect(new Map(named as [number, string][])).toEqual(
       new Map(Object.entries(planted).map(([podIndex, fault]) => [Number(podIndex), FAULTS[fault]])),
     );
     expect(named).toHaveLength(4);
-    expect(tookMs).toBeLessThan(LIMIT_MS);
   });
 
   it('names nobody where nothing is planted', async () => {

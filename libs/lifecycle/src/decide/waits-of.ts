@@ -2,6 +2,7 @@ import { shortOfGpus } from '../epoch/elastic.ts';
 import { roomsToGrow } from '../epoch/growth.ts';
 import { isWaitingForCapacity } from '@coxswain/scheduling';
 import { avoidedWait } from '../failure/avoided-nodes.ts';
+import { originWaits } from '../failure/failure.ts';
 import { fenceWait } from '../observation/facts.ts';
 import { pullReportWait } from '../observation/image-pulls.ts';
 import { liveAttempt } from '../record/job-record.ts';
@@ -22,6 +23,7 @@ export function waitsOf(situation: Situation): readonly Wait[] {
   return [
     ...fences,
     ...(isUp ? nodeWaits(facts, attempt) : []),
+    ...(isUp ? originWaits(facts, attempt) : []),
     ...(attempt === undefined ? [] : stepWaits(facts, attempt)),
     ...[hasNoRoom(situation) ? (shortOfGpus(record, facts) ?? []) : []].flat(),
     ...roomsToGrow(record, facts, now).map(({ wait }) => wait),

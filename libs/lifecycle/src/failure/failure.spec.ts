@@ -239,6 +239,29 @@ describe('of several failures', () => {
     expect(status.attempts?.at(-1)?.message).toMatch(new RegExp(`^Rank ${want} on node `));
   });
 
+  it.each<[string, readonly ('lost' | 'killed')[], number, RegExp | undefined]>([
+    ['not recorded while a pod that runs may report the one before it', ['lost'], 4_999, undefined],
+    ['recorded once no pod has done so', ['lost'], 5_000, /^Rank 0 on node /],
+    ['what followed, if it is reported first', ['lost', 'killed'], 0, /^Rank 3 on node node-b was killed by SIGKILL/],
+    ['what followed, if it is reported last', ['killed'], 0, /^Rank 3 on node node-b was killed by SIGKILL/],
+  ])('one that only lost its peer is %s', (_sentence, reported, elapsedMs, want) => {
+    const lost = anExit({}, { rank: 0, lastLines: ['RuntimeError: Connection closed by peer [127.0.0.1]:1'] });
+    const killed = anExit({ exitCode: 137 }, { rank: 3, exitCode: 137, signal: 'SIGKILL' });
+    const pods = (job: TrainingJob): readonly ObservedPod[] => [
+      aPod(job, reported.includes('lost') ? { phase: 'Failed', running: false, exit: lost } : {}),
+      aPod(job, {
+        podIndex: 1,
+        ...(reported.includes('killed') ? { phase: 'Failed', running: false, exit: killed } : {}),
+      }),
+    ];
+    const decision = decide({ ...aRunningJob({ pods }), elapsedMs: new Map([['e1i1/origin', elapsedMs]]) }, NOW);
+    const message = decision.status.attempts?.at(-1)?.message;
+    if (want === undefined) {
+      expect(message).toBeUndefined();
+      expect(decision).toMatchObject({ timed: expect.arrayContaining(['e1i1/origin']), requeueAfterMs: 1 });
+    } else expect(message).toMatch(want);
+  });
+
   it('in the same second the rank that was killed comes before those that left by themselves', () => {
     const pods = (job: TrainingJob): readonly ObservedPod[] => [
       aPod(job, { phase: 'Failed', exit: anExit({}, { rank: 0 }) }),

@@ -24,9 +24,11 @@ import {
 } from '../observation/facts.ts';
 import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
-import { isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
+import { isAlive, isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
+import { type Candidate, originOf } from './failure-origin.ts';
 import { judgeNodes } from './lost-nodes.ts';
 import type { ObservedPod, Verdict } from '../observation/observed.ts';
+import { isOver, type Wait } from '../observation/waits.ts';
 import { overduePods } from './overdue.ts';
 
 /** Why an attempt cannot go on. */
@@ -47,60 +49,24 @@ export interface Failure {
   readonly avoid?: { readonly nodes: readonly string[]; readonly reason: AvoidedNodeReason };
 }
 
-interface Suspect extends Omit<Failure, 'avoid' | 'crash' | 'where'> {
+interface Suspect extends Omit<Failure, 'avoid' | 'crash' | 'where'>, Candidate {
   /** Exit of a pod that has ended. */
   readonly exit?: Omit<CrashFacts, 'nodeConditions'>;
   /** The node to blame if the reason is a fault of nodes. */
   readonly node?: string | undefined;
-  readonly podIndex: number;
-  readonly finishedAt: string;
-  /** Whether a signal killed the rank. Among failures in the same second, it is the likelier origin. */
-  readonly killed: boolean;
-  /** Whether it only reports a lost peer. If any other rank failed, that failure came before. */
-  readonly hasLostPeer?: boolean;
 }
 
 /**
- * When one rank fails, its peers fail after it with broken connections. So the origin is searched in this order: deliberate exits, causes
- * from outside, failures other than a lost peer, then the earliest exit. Kubernetes rounds exit times to seconds, hence the tie-breakers.
+ * How long a failure that only shows a lost peer waits for the report of the rank that failed first. Launchers of lost peers report a second
+ * later than others, but on a busy node the first report may take longer. A peer whose node was lost reports nothing.
  */
-const ORIGIN_FIRST: readonly AttemptReason[] = [
-  'NameConflict',
-  'PodsRefused',
-  'PlacementLost',
-  'DoNotRestart',
-  'CheckpointUnreadable',
-  'CheckpointIoError',
-  'RendezvousPortLost',
-  'NodeLost',
-  'Evicted',
-  'TurnedAway',
-  'PodNeverRan',
-  'SecretMissing',
-  'NotStarted',
-  'EngineFailed',
-  'LauncherFailed',
-  'PodLost',
-  'Condemned',
-  'Hung',
-  'PreflightFailed',
-  'NotCreated',
-  'NotScheduled',
-  'NotReaped',
-];
+const ORIGIN_REPORT_MS = 5_000;
 
-/** The failure of the attempt; undefined: it has not failed. */
+/** The failure of the attempt; undefined: it has not failed, or the failure that came first is not reported yet. */
 export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
   const all = suspects(facts, attempt);
-  const [origin] = all.toSorted(
-    (left, right) =>
-      ORIGIN_FIRST.indexOf(left.reason) - ORIGIN_FIRST.indexOf(right.reason) ||
-      Number(left.hasLostPeer ?? false) - Number(right.hasLostPeer ?? false) ||
-      compareText(left.finishedAt, right.finishedAt) ||
-      Number(right.killed) - Number(left.killed) ||
-      left.podIndex - right.podIndex,
-  );
-  if (origin === undefined) return undefined;
+  const origin = originOf(all);
+  if (origin === undefined || originWaits(facts, attempt, all).some((wait) => !isOver(facts, wait))) return undefined;
   const { reason, message, lastStep, node, exit, rank, podIndex } = origin;
   const placement = placementOf(facts, attempt.epoch)?.spec;
   const nodeConditions = node === undefined ? [] : (facts.observed.nodeConditionsOf?.(node) ?? []);
@@ -116,6 +82,18 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
     ...(lastStep === undefined ? {} : { lastStep }),
     ...(avoid === undefined ? {} : { avoid }),
   };
+}
+
+/** The wait for the report of the failure that came first: every known failure is a lost peer, and a pod that still runs may have it. */
+export function originWaits(
+  facts: Facts,
+  attempt: Attempt,
+  all: readonly Suspect[] = suspects(facts, attempt),
+): readonly Wait[] {
+  const hasFailed = new Set(all.map(({ podIndex }) => podIndex));
+  const mayReport = podsOf(facts, attempt.epoch).some((pod) => isAlive(facts, pod) && !hasFailed.has(pod.podIndex));
+  if (originOf(all)?.hasLostPeer !== true || !mayReport) return [];
+  return [{ key: `e${attempt.epoch}i${attempt.incarnation ?? 1}/origin`, limitMs: ORIGIN_REPORT_MS }];
 }
 
 /**
@@ -386,9 +364,4 @@ function describeExit(pod: ObservedPod, node: string): string {
   const lines = cause === undefined || cause.lastLines.length === 0 ? '' : cause.lastLines.join('\n');
   const log = lines === '' ? '' : `\nLast lines of its log:\n${endOfText(lines, MAX_LOG_CHARACTERS)}`;
   return `${who} ${where} ${how}${runtime}${why}.${detail}${log}`;
-}
-
-function compareText(left: string, right: string): number {
-  if (left === right) return 0;
-  return left < right ? -1 : 1;
 }
