@@ -5,7 +5,7 @@ import { howItEnded } from './exit-codes.ts';
 import { goodputWords } from './goodput.ts';
 import { incidentSubject, incidentWords, operationWords } from './incident.ts';
 import { describeSecrets } from './secret-references.ts';
-import { RANK_SILENCES, silenceWords, stackHolders } from './stacks.ts';
+import { type RankSilence, silenceWords, stackHolders } from './stacks.ts';
 import { runtimeName } from './training-runtime.ts';
 
 describe('an incident', () => {
@@ -69,7 +69,7 @@ describe('ranks without a stack', () => {
     expect(silenceWords(silent)).toBe(want);
   });
 
-  it.each<[keyof typeof RANK_SILENCES, string]>([
+  it.each<[RankSilence, string]>([
     ['noAnswer', 'holds the interpreter (the GIL)'],
     ['uninterruptible', 'state D'],
     ['noHook', 'python -I or -S'],

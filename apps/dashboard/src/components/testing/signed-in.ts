@@ -30,7 +30,13 @@ export function asSignedIn(
   page: ReactNode,
   { me = {}, answers = [], path = '/' }: { me?: Partial<WhoAmI>; answers?: Answers; path?: string } = {},
 ): ReactElement {
-  const client = new QueryClient({ defaultOptions: { queries: { retry: false, retryOnMount: false } } });
+  const client = new QueryClient({
+    defaultOptions: {
+      // No timer outlives the test.
+      queries: { retry: false, retryOnMount: false, gcTime: Infinity },
+      mutations: { gcTime: Infinity },
+    },
+  });
   for (const [key, answer] of answers) {
     if (answer instanceof Error) {
       const query = client.getQueryCache().build(client, { queryKey: [...key] });
