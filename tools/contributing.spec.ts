@@ -34,6 +34,8 @@ describe('the map in CONTRIBUTING.md', () => {
 });
 
 it('the recipes of CONTRIBUTING.md name files that are there', () => {
-  const paths = [...page.matchAll(/`((?:apps|libs|dev|research|tools|migrations|engines|docs|examples)\/[\w./-]*\w)\/?`/g)];
+  const paths = [
+    ...page.matchAll(/`((?:apps|libs|dev|research|tools|migrations|engines|docs|examples)\/[\w./-]*\w)\/?`/g),
+  ];
   expect(paths.map(([, path]) => path ?? '').filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });

@@ -39,7 +39,9 @@ describe('the preflight of a gang', () => {
   it('names nobody a second time: whoever is used again for want of others may run', () => {
     expect(preflight(oneIsOdd, ['node-2'])).toMatchObject({
       outcome: 'Passed',
-      notes: ['node node-2 is used again because too few other nodes are free: PyTorch is 2.8 where most of this gang have 2.9'],
+      notes: [
+        'node node-2 is used again because too few other nodes are free: PyTorch is 2.8 where most of this gang have 2.9',
+      ],
       named: { nodes: [] },
     });
   });
