@@ -1,4 +1,4 @@
-import { all, beside, changesOf, degrees, over } from './testing/index.ts';
+import { all, beside, type Change, changesOf, degrees, over } from './testing/index.ts';
 const sharded = over('states', { zeroStage: 1, implementation: 'distributed-optimizer' });
 const megatronFsdp = over('states', { zeroStage: 3, implementation: 'megatron-fsdp' });
 const unsaved = beside({ checkpoint: undefined });

@@ -3,7 +3,9 @@ import { changesOfScript, type ScriptChange } from '../../testing/script-changes
 const TRAINING = { steps: 1000, globalBatchSize: 64, microBatchSize: 2 };
 const trained = (values: object): ScriptChange => ({ training: { ...TRAINING, ...values } });
 const states = (values: object, more: object = {}): ScriptChange => ({ layout: { states: values, ...more } });
-const offload = (rule: object, zeroStage = 3): ScriptChange => ({
+type Memory = NonNullable<NonNullable<ScriptChange['layout']>['memory']>;
+type Offload = NonNullable<Memory['offload']>[number];
+const offload = (rule: Offload, zeroStage = 3): ScriptChange => ({
   layout: { states: { zeroStage }, memory: { offload: [rule], hostMemoryGibPerGpu: 64 } },
 });
 

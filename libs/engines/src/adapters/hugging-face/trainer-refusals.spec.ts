@@ -3,7 +3,10 @@ import { changesOfScript, type ScriptChange } from '../../testing/script-changes
 const TRAINING = { steps: 1000, globalBatchSize: 64, microBatchSize: 2 };
 const trained = (values: object): ScriptChange => ({ training: { ...TRAINING, ...values } });
 const states = (values: object): ScriptChange => ({ layout: { states: values } });
-const recompute = (values: object): ScriptChange => ({ layout: { memory: { recompute: values } } });
+type Memory = NonNullable<NonNullable<ScriptChange['layout']>['memory']>;
+const recompute = (values: NonNullable<Memory['recompute']>): ScriptChange => ({
+  layout: { memory: { recompute: values } },
+});
 const args = (...words: readonly string[]): ScriptChange => ({ engine: { args: [...words] } });
 
 it.each<[string, ScriptChange, readonly string[]]>([

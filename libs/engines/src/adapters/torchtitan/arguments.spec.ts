@@ -1,7 +1,5 @@
 import { changesOfTitan, type TitanChange } from '../../testing/titan-changes.ts';
-const layout = (values: object): TitanChange => ({ layout: values });
 const args = (...words: readonly string[]): TitanChange => ({ engine: { args: [...words] } });
-const model = (values: object): TitanChange => ({ model: { ...SIZES, ...values } });
 
 it.each<[string, TitanChange, readonly string[]]>([
   [

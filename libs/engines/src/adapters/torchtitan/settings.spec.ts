@@ -5,7 +5,6 @@ const trained = (values: object): TitanChange => ({ training: { steps: 1000, glo
 const layout = (values: object): TitanChange => ({ layout: values });
 const data = (values: object): TitanChange => ({ data: { ...DATA, ...values } });
 const args = (...words: readonly string[]): TitanChange => ({ engine: { args: [...words] } });
-const model = (values: object): TitanChange => ({ model: { ...SIZES, ...values } });
 
 it.each<[string, TitanChange, readonly string[]]>([
   [

@@ -13,7 +13,6 @@ const SIZES = {
 const trained = (values: object): TitanChange => ({ training: { steps: 1000, globalBatchSize: 64, ...values } });
 const layout = (values: object): TitanChange => ({ layout: values });
 const data = (values: object): TitanChange => ({ data: { ...DATA, ...values } });
-const model = (values: object): TitanChange => ({ model: { ...SIZES, ...values } });
 
 it.each<[string, TitanChange, readonly string[]]>([
   [
