@@ -1,5 +1,5 @@
 import type { ParallelLayout } from '@coxswain/layout';
-import { all, beside, CAPABILITIES, type Change, changesOf, degrees, experts, over, setting } from './testing/index.ts';
+import { all, CAPABILITIES, type Change, changesOf, degrees, experts, over, setting } from './testing/index.ts';
 const sharded = over('states', { zeroStage: 1, implementation: 'distributed-optimizer' });
 const talk = (values: NonNullable<ParallelLayout['communication']>): Change => over('communication', values);
 const chunks = all(degrees({ pipelineParallelDegree: 4 }), over('pipeline', { chunksPerRank: 2 }));

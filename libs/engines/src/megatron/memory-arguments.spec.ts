@@ -1,5 +1,5 @@
 import type { ParallelLayout } from '@coxswain/layout';
-import { all, beside, type Change, changesOf, over, release } from './testing/index.ts';
+import { all, type Change, changesOf, over, release } from './testing/index.ts';
 const states = (values: NonNullable<ParallelLayout['states']>): Change => over('states', values);
 const sharded = states({ zeroStage: 1, implementation: 'distributed-optimizer' });
 const recompute = (values: NonNullable<NonNullable<ParallelLayout['memory']>['recompute']>): Change =>

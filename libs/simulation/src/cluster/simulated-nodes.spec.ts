@@ -137,7 +137,7 @@ describe('a simulated pod', () => {
     pods.start('a', 'node-1');
     nodes.become('node-1', 'dead');
     pods.delete({ name: 'a', uid }, 30, 0);
-    expect([pods.named('a')?.phase, nodes.usedGpusOf('node-1'), pods.heardMs().size]).toEqual(['Running', 1, 0]);
+    expect([pods.named('a')?.phase, nodes.usedGpusOf('node-1'), pods.reportAgesMs().size]).toEqual(['Running', 1, 0]);
     nodes.become('node-1', 'well');
     pods.endDoomedOn('node-1');
     expect([pods.named('a')?.exit?.exitCode, nodes.usedGpusOf('node-1')]).toEqual([137, 0]);
@@ -146,7 +146,7 @@ describe('a simulated pod', () => {
   it('is heard on a node that lives', () => {
     const { pods, uid } = aPod();
     pods.start('a', 'node-1');
-    expect([...pods.heardMs()]).toEqual([[uid, 0]]);
+    expect([...pods.reportAgesMs()]).toEqual([[uid, 0]]);
   });
 });
 
