@@ -67,7 +67,7 @@ async function askUntil(want: RegExp): Promise<void> {
   await waitFor(
     async () => {
       await page.getByRole('button', { name: /^Ask / }).click();
-      await seen('[data-testid=stacks]', /asked at/);
+      await seen('[data-testid=stacks]', /of attempt \d+ at/);
       return want.test(await textOf('[data-testid=stacks]'));
     },
     { intervalMs: 5_000, what: `ranks to answer with ${want.source}` },
@@ -148,7 +148,7 @@ describe('the dashboard', () => {
     await seen('table', /EngineFailed[\s\S]*rank 1 on node local-\S+ exited with/i);
     await seen('table', /after step \d+/);
     await seen('[data-testid=incidents]', /Crash of rank 1 \(GPU \d of its pod\) on node local-\S+/);
-    await seen('[data-testid=incidents]', /The ranks are started again in their pods\./);
+    await seen('[data-testid=incidents]', /The ranks restart in their pods\./);
     await picture('3-restarted');
 
     await seen('.title .pill', /Complete/);

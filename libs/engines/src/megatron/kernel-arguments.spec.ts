@@ -158,7 +158,7 @@ it.each<[string, Change, readonly string[]]>([
       'mask-of-the-program',
       'layout.kernel.attentionMask',
       'the program of Megatron-LM that is started has a mask that is causal, and a sliding one where model.attentionWindow is given',
-      'leave kernel.attentionMask out; documents are told apart by --reset-attention-mask and --reset-position-ids in engine.args',
+      'leave kernel.attentionMask out; to separate documents, set --reset-attention-mask and --reset-position-ids in engine.args',
     ],
   ],
   [
@@ -178,7 +178,7 @@ it.each<[string, Change, readonly string[]]>([
       'mask-of-the-program',
       'layout.kernel.attentionMask',
       'the program of Megatron-LM that is started has a mask that is causal, and a sliding one where model.attentionWindow is given',
-      'leave kernel.attentionMask out; documents are told apart by --reset-attention-mask and --reset-position-ids in engine.args',
+      'leave kernel.attentionMask out; to separate documents, set --reset-attention-mask and --reset-position-ids in engine.args',
     ],
   ],
   [
@@ -188,7 +188,7 @@ it.each<[string, Change, readonly string[]]>([
       'mask-of-the-program',
       'layout.kernel.attentionMask',
       'the program of Megatron-LM that is started has a mask that is full, and a sliding one where model.attentionWindow is given',
-      'leave kernel.attentionMask out; documents are told apart by --reset-attention-mask and --reset-position-ids in engine.args',
+      'leave kernel.attentionMask out; to separate documents, set --reset-attention-mask and --reset-position-ids in engine.args',
     ],
   ],
   [

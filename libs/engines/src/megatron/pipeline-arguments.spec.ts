@@ -174,7 +174,7 @@ it.each<[string, Change, readonly string[]]>([
     [
       'engine-lacks-option',
       'layout.pipeline.vocabulary',
-      'engine megatron-lm cannot do pipeline.vocabulary sharded-over-pp',
+      'engine megatron-lm does not support pipeline.vocabulary sharded-over-pp',
       'use counted-as-layer, or engine vocabulary-parallelism',
     ],
   ],

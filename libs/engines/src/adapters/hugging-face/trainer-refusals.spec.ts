@@ -32,7 +32,7 @@ it.each<[string, ScriptChange, readonly string[]]>([
       'engine-lacks-option',
       'layout.memory.hostMemoryGibPerGpu',
       'engine "hugging-face" cannot do layout.memory.hostMemoryGibPerGpu 48',
-      'leave memory.hostMemoryGibPerGpu out, or engine megatron-lm or megatron-bridge or torchtitan',
+      'remove memory.hostMemoryGibPerGpu, or engine megatron-lm or megatron-bridge or torchtitan',
     ],
   ],
   [
@@ -192,7 +192,7 @@ it.each<[string, ScriptChange, readonly string[]]>([
       'engine-lacks-option',
       'layout.pipelineParallelDegree',
       'engine "hugging-face" cannot do layout.pipelineParallelDegree 2',
-      'leave pipelineParallelDegree out, or engine megatron-lm or megatron-bridge or torchtitan',
+      'remove pipelineParallelDegree, or engine megatron-lm or megatron-bridge or torchtitan',
     ],
   ],
 ])('Trainer refuses what it does not do: %s', (_sentence, change, want) => {
