@@ -89,7 +89,7 @@ describe('placements that somebody forged for a job of one GPU', () => {
       { what: 'a warning of the forged placements' },
     );
     expect(events).toHaveLength(1);
-    expect(events[0]).toMatch(/Placements? forged-\d+.* to be of this job, and its status records no such placement/);
+    expect(events[0]).toMatch(/Placements? forged-\d+.* names? this job, and the job.s status does not record/);
     const untouched = await world.readJob(tenant, 'tiny');
     expect(untouched.status).toMatchObject({ state: 'Running', epoch: 1, restarts: { total: 0 } });
     expect(untouched.status?.attempts).toHaveLength(1);
