@@ -26,7 +26,6 @@ describe('a program of the local cluster', () => {
     return path;
   };
 
-  // Every case has a name of its own, because what was found once is remembered.
   it('is taken from KUBEBUILDER_ASSETS first', async () => {
     const assets = place(join(directory, 'assets/etcd'), `etcd Version: ${BINARY_VERSIONS.etcd}`);
     place(join(directory, 'path/etcd'), `etcd Version: ${BINARY_VERSIONS.etcd}`);

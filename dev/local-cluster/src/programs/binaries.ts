@@ -46,7 +46,8 @@ export function cacheDirectory(): string {
   return join(base === undefined || base === '' ? join(homedir(), '.cache') : base, 'coxswain');
 }
 
-const found = new Map<BinaryName, Promise<string | undefined>>();
+/** By name and by where it is looked for: a process that changes its environment, as a test does, finds another program. */
+const found = new Map<string, Promise<string | undefined>>();
 
 /** The path of `name`: from `KUBEBUILDER_ASSETS`, PATH (each only at the right version) or the cache. */
 export async function findBinary(name: BinaryName): Promise<string> {
@@ -59,11 +60,12 @@ export async function findBinary(name: BinaryName): Promise<string> {
 
 /** Like {@link findBinary}, without an error when it has yet to be made. */
 export async function lookUpBinary(name: BinaryName): Promise<string | undefined> {
-  const known = found.get(name) ?? search(name);
-  found.set(name, known);
+  const key = [name, process.env['KUBEBUILDER_ASSETS'], process.env['PATH'], cacheDirectory()].join('\n');
+  const known = found.get(key) ?? search(name);
+  found.set(key, known);
   const path = await known;
   if (path === undefined) {
-    found.delete(name); // Set-up may make it yet.
+    found.delete(key); // Set-up may make it yet.
   }
   return path;
 }

@@ -426,7 +426,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
         kind: 'ComputeDomain',
         metadata,
       });
-      expect(String(await rejection(store.createComputeDomain(job, domain)))).toMatch(/somebody else/);
+      expect(String(await rejection(store.createComputeDomain(job, domain)))).toMatch(/belongs to another owner/);
       await store.deleteComputeDomain(job, domain.name);
       expect((await found())?.metadata.uid).toBe(theirs.metadata.uid);
     });
