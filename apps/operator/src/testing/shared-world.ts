@@ -1,5 +1,5 @@
 import { API_GROUP, API_GROUP_VERSION } from '@coxswain/api-types';
-import { SYSTEM_NAMESPACE, type ControlPlane } from '@coxswain/local-cluster';
+import { SYSTEM_NAMESPACE, waitFor, type ControlPlane } from '@coxswain/local-cluster';
 import { SharedFixture } from '@coxswain/test-harness';
 import { startPlane, worldOn, type World } from './world.ts';
 
@@ -25,7 +25,7 @@ export async function sharedWorld(): Promise<World> {
 /** What tests make outside of namespaces, and the leases that killed operators left. Each file makes namespaces of its own. */
 async function emptyCluster(plane: ControlPlane): Promise<void> {
   const remove = async (path: string): Promise<void> => {
-    const { items } = await plane.admin.json<{ items: KubeItem[] }>({ method: 'GET', path });
+    const items = await listed(plane, path);
     await Promise.all(
       items.map(async ({ metadata }) => {
         const of =
@@ -47,6 +47,13 @@ async function emptyCluster(plane: ControlPlane): Promise<void> {
   await remove('/api/v1/persistentvolumes');
   await plane.kubectl(['-n', SYSTEM_NAMESPACE, 'delete', 'leases', '--all']);
   await removeForeignDefinitions(plane);
+}
+
+/** All objects at a path. A server that is setting up a kind anew, as it does after a definition was deleted, answers 429 for a moment. */
+function listed(plane: ControlPlane, path: string): Promise<readonly KubeItem[]> {
+  const list = async (): Promise<readonly KubeItem[]> =>
+    (await plane.admin.json<{ items: readonly KubeItem[] }>({ method: 'GET', path })).items;
+  return waitFor(list, { intervalMs: 250, what: `the list of ${path}` });
 }
 
 /** Custom resource definitions of other groups: a test file that defines one again must not meet the old one on its way out. */
