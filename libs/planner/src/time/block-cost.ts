@@ -101,7 +101,9 @@ export function multiply(
   return times * passes.forwardS;
 }
 
+/** Bytes per element of activations in bf16. */
 export const BYTES = 2;
+/** Position of each part in {@link PARTS}, and so in the `partsS` of a block. */
 export const partIndex = Object.fromEntries(PARTS.map((part, index) => [part, index])) as Readonly<
   Record<Part, number>
 >;

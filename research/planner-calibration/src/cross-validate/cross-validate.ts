@@ -5,6 +5,7 @@ import type { Predictor } from '../score/predictor.ts';
 import { scoreRows, type ScoredRows } from '../score/score-rows.ts';
 import { foldsOf, type LeftOut } from './folds.ts';
 
+/** Input of {@link crossValidate}: rows of the listed qualities, divided into folds by what is left out together. */
 export interface CrossValidation {
   readonly rows: readonly MeasuredRow[];
   readonly qualities: ReadonlySet<string>;

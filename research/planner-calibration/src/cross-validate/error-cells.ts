@@ -20,6 +20,7 @@ const GROUPS: Draws = { drawOf: ({ key }) => key, weigh: 'rows' };
 const CELLS: Draws = { drawOf: ({ engineFamily, chip }) => `${engineFamily} ${chip}`, weigh: 'draws' };
 const SOURCES: Draws = { drawOf: ({ key }) => key, weigh: 'draws' };
 
+/** Errors by cell, once with groups left out and once with whole sources. The errors of pairs of layouts are computed apart. */
 export type CellErrors = Omit<CalibrationErrors, 'pairedPct'>;
 
 /** @param bySources the same rows, left out by whole sources */

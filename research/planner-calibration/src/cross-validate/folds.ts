@@ -7,6 +7,7 @@ import { sourceOfId, type MeasuredRow } from '../rows/index.ts';
  * one source, model and GPU. `sources`: all rows that one publication holds. `model-families`: all rows of a family of models, from every source.
  */
 export const LEFT_OUT = ['rows', 'groups', 'sources', 'model-families'] as const;
+/** One of {@link LEFT_OUT}. */
 export type LeftOut = (typeof LEFT_OUT)[number];
 
 type Named = Pick<MeasuredRow, 'id' | 'model' | 'gpu' | 'isMoe'>;

@@ -4,8 +4,10 @@ import type { LeftOut } from './folds.ts';
 
 /** Recorded groupings: `groups` for engines that were fitted, `sources` for others. Intervals of answers are computed from them. */
 export const RECORDED_LEFT_OUT = ['groups', 'sources'] as const satisfies readonly LeftOut[];
+/** One of {@link RECORDED_LEFT_OUT}. */
 export type RecordedLeftOut = (typeof RECORDED_LEFT_OUT)[number];
 
+/** Absolute path of the CSV file in `data/` that holds the errors of one grouping. The function does not check that the file exists. */
 export function leftOutFile(leftOut: RecordedLeftOut): string {
   return fileURLToPath(new URL(`../../data/left_out_${leftOut}.csv`, import.meta.url));
 }

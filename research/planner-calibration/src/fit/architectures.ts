@@ -14,6 +14,7 @@ const ARCHITECTURES: Readonly<Record<string, readonly string[]>> = { blackwell: 
  */
 const STARTS: Readonly<Record<string, Adjustments>> = { blackwell: { compute: 1.3 } };
 
+/** Start value of a multiplier of an architecture: a factor on a constant, 1 if none is listed. */
 export const startOfArchitecture = (architecture: string, name: AdjustmentName): number =>
   STARTS[architecture]?.[name] ?? 1;
 

@@ -23,12 +23,14 @@ import {
   type TimeConstants,
 } from '@coxswain/planner/calibration';
 
+/** One measured run: seconds per step, and how much its residual counts (1 is full weight). */
 export interface FitRow {
   readonly run: RunFacts;
   readonly measuredS: number;
   readonly weight: number;
 }
 
+/** Settings of a fit. It stops after `iterations` steps at the latest; `start` is {@link unfitted} if absent. */
 export interface FitOptions {
   readonly fittedOn: string;
   readonly iterations: number;
@@ -65,6 +67,7 @@ export function unfitted(): Calibration {
   return { fittedOn: 'nothing', shared: shared as Calibration['shared'], gpus: {}, families: {}, stacks: {} };
 }
 
+/** The constants that explain the rows best under the prior. The fit stops early if the objective improves by less than 0.001 %. */
 export function fit(rows: readonly FitRow[], options: FitOptions): Calibration {
   const parameters = parametersFor(rows, options);
   const start = options.start ?? unfitted();

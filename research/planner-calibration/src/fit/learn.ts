@@ -21,6 +21,7 @@ export function trainingRows(rows: readonly MeasuredRow[]): readonly TrainingRow
   });
 }
 
+/** Prior, noise and freedom of the fit that produces the shipped constants. */
 export const FIT_SETTINGS = {
   sd: { gpus: 0.15, siblings: 0.05, families: 0.15, stacks: 0.1 },
   releasesMove: ['experts', 'host', 'compute'],
@@ -31,6 +32,7 @@ export const FIT_SETTINGS = {
 /** Rows of a source beyond this many share their weight, so that a large table does not outvote all others. */
 const FULL_WEIGHT_ROWS = 30;
 
+/** Fits constants with {@link FIT_SETTINGS}. Each row weighs at most 1; rows of a large source weigh less. */
 export function learn(
   training: readonly TrainingRow[],
   options: Pick<FitOptions, 'fittedOn' | 'iterations' | 'onIteration'>,

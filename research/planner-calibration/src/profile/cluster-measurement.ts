@@ -24,6 +24,7 @@ const Step = z.strictObject({
   seconds,
 });
 
+/** Communication that a probe measures: three collectives, and `handOver`, a transfer to another rank and back. */
 export const COLLECTIVE_OPERATIONS = ['allReduce', 'allGather', 'reduceScatter', 'handOver'] as const;
 
 /** Every group of this shape at once. `bytes`: what each rank ends with, or starts from. A hand-over goes there and back. */

@@ -43,6 +43,7 @@ const FACTORS: readonly Factor[] = [
   { constants: ['pipelineHopS'] },
 ];
 
+/** Settings of {@link fitProfile}: prior, noise, and the largest number of iterations. */
 export interface ProfileSettings {
   /** Prior standard deviation of a factor, in natural logarithm. */
   readonly sd: number;
@@ -77,6 +78,7 @@ export interface JudgedProbe {
   readonly calibratedS: number;
 }
 
+/** A cluster profile, and each probe that the fit used with its seconds: measured, predicted without and with the profile. */
 export interface FittedProfile {
   readonly profile: ClusterProfile;
   readonly probes: readonly JudgedProbe[];

@@ -20,6 +20,7 @@ export interface CalibratedEngine {
   readonly medianLeftOutPct: number | undefined;
 }
 
+/** A cluster profile, and one entry for each family of engines with its error before and after. */
 export interface JobsProfile {
   /** Undefined if no job was both predicted and measured. */
   readonly profile: ClusterProfile | undefined;
@@ -32,6 +33,7 @@ export interface JobsProfile {
  */
 const PRIOR_JOBS = (5 / 15) ** 2;
 
+/** Fits a factor on the whole step for each family of engines. Jobs without positive predicted and measured times are left out. */
 export function profileOfJobs(name: string, jobs: readonly MeasuredJob[]): JobsProfile {
   const byEngine = [...Map.groupBy(jobs.filter(isUsable), ({ engine }) => familyOfStack(engine))].sort(([a], [b]) =>
     a < b ? -1 : 1,

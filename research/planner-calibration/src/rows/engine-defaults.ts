@@ -26,11 +26,16 @@ export function hasSequenceParallel(engine: string): boolean {
   return isModern(engine) && !DEEPSPEED_FAMILIES.test(familyOfEngine(engine));
 }
 
+/** ZeRO stage of an engine: 3 for FSDP, TorchTitan and MaxText; else 1 since 2023 and 0 before. An engine without a date counts as 2023. */
 export function defaultZeroStage(engine: string): CandidateLayout['zeroStage'] {
   if (/fsdp|torchtitan|maxtext/.test(familyOfEngine(engine))) return 3;
   return isModern(engine) ? 1 : 0;
 }
 
+/**
+ * How an engine shards at a ZeRO stage: stage 0 is plain DDP; engines on DeepSpeed's code use DeepSpeed; others use the distributed optimizer or
+ * FSDP.
+ */
 export function zeroImplementationOf(
   engine: string,
   stage: CandidateLayout['zeroStage'],

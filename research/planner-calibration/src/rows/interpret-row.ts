@@ -33,6 +33,7 @@ import { stackOfEngine } from './stack-of-engine.ts';
 import { stagesOfRow } from './stages-of-row.ts';
 import { statedFacts, type StatedFacts } from './stated-facts.ts';
 
+/** The facts of a run, or the reason why the row is not predicted. */
 export type Interpretation =
   | { readonly run: RunFacts; /** Names of the rules that filled a value. */ readonly filled: readonly string[] }
   | { readonly unpredicted: string };

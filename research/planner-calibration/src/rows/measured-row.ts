@@ -47,13 +47,16 @@ const OPTIONAL_COLUMNS = [
   'notes',
 ] as const;
 
+/** A column that is read from a file of measurements, required or optional. */
 export type Column = (typeof REQUIRED_COLUMNS)[number] | (typeof OPTIONAL_COLUMNS)[number];
 /** Columns that hold, or are computed from, what was measured, and columns that only name a row. A prediction never reads them. */
 export const ANSWER_COLUMNS = ['id', 'source', 'iter_time_s', 'mem_per_gpu_gib', 'mem_kind'] as const;
+/** A column that a prediction may read: neither an answer nor the quality of the row. */
 export type StatedColumn = Exclude<Column, (typeof ANSWER_COLUMNS)[number] | 'quality'>;
 /** What a user could have said about the run before it ran; empty text where nothing was published. */
 export type StatedCells = Readonly<Record<StatedColumn, string>>;
 
+/** One training run of a file of measurements. */
 export interface MeasuredRow {
   readonly id: string;
   readonly source: string;

@@ -4,6 +4,7 @@ import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MeasurementsError, readRows, withoutRepeatedIds, type MeasuredRow } from './measured-row.ts';
 
+/** The rows of several files, in the order of the files. */
 export interface MeasurementFiles {
   readonly rows: readonly MeasuredRow[];
   /** Name of the file by row id. */
@@ -15,6 +16,7 @@ const REPOSITORY_FILES = ['measurements.csv', 'measurements_single_node.csv'].ma
   fileURLToPath(new URL(`../../data/${name}`, import.meta.url)),
 );
 
+/** The paths as they are; if there are none, the repository's two files of published measurements. */
 export function filesOrRepository(paths: readonly string[]): readonly string[] {
   return paths.length === 0 ? REPOSITORY_FILES : paths;
 }

@@ -3,6 +3,7 @@ import type { AlsoIn8Bits, CandidateLayout, KeptInBf16, Precision, RecomputeModu
 import type { StatedCells } from './measured-row.ts';
 import { familyOfEngine, timeOfEngine } from './stack-of-engine.ts';
 
+/** Options of a layout that a recipe sets: dispatcher, CUDA graphs with the parts they hold, and overlap of expert parallelism. */
 export type RecipeDefaults = Pick<CandidateLayout, 'dispatcher' | 'cudaGraphs' | 'graphedParts' | 'overlapExpert'>;
 
 /** What decides the options of a Megatron-Bridge recipe besides engine and GPU. */

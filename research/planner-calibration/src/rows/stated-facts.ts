@@ -43,9 +43,15 @@ export interface StatedFacts {
   readonly gradientBytes: 2 | 4 | undefined;
 }
 
+/**
+ * Where embedding and head run, as vocabulary parallelism (arXiv 2411.05288) names it: on the end stages (`base`), with layers redistributed
+ * (`redis`), sharded over the pipeline with two barriers or one (`vocab1`, `vocab2`), or interlaced.
+ */
 export const VOCABULARY_METHODS = ['base', 'redis', 'vocab1', 'vocab2', 'interlaced'] as const;
+/** One of {@link VOCABULARY_METHODS}. */
 export type VocabularyMethod = (typeof VOCABULARY_METHODS)[number];
 
+/** Reads the free text of a row. The function ignores text that no pattern matches. */
 export function statedFacts(cells: StatedCells): StatedFacts {
   const { engine, notes } = cells;
   return {

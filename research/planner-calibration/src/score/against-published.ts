@@ -3,6 +3,7 @@ import { parsePlanRequest, plan, type CandidateLayout, type PlanAnswer, type Run
 import { CALIBRATION, constantsFor, predictStepTime } from '@coxswain/planner/calibration';
 import { interpretRow, type MeasuredRow } from '../rows/index.ts';
 
+/** A published job: id of the row whose layout is predicted fastest, and the predicted seconds per step of that layout. */
 export interface PublishedJob {
   readonly id: string;
   /** The layout among those of one job that is predicted fastest. */
@@ -10,6 +11,7 @@ export interface PublishedJob {
   readonly publishedS: number;
 }
 
+/** A published job beside the planner's first answer to the same request. */
 export interface JobAgainstPublished extends PublishedJob {
   /** Seconds of the planner's first answer; undefined if nothing fits. */
   readonly answeredS: number | undefined;
@@ -58,6 +60,13 @@ function isComparable({ stack, loraRank, candidate, cluster }: RunFacts): boolea
   return OWN_LINES.test(stack) && loraRank === 0 && candidate.expertCapacity === undefined && cluster.gpus > 1;
 }
 
+/**
+ * Plans a published job and compares the first answer with the published layout.
+ *
+ * `behindPct` is Infinity if the planner finds no layout that fits.
+ *
+ * @throws DomainError INVALID_REQUEST if the planner rejects the job's request
+ */
 export function againstPublished(job: PublishedJob): JobAgainstPublished {
   const answer = answerOf(job.run);
   const answeredS = answer.best?.prediction.stepTimeS;

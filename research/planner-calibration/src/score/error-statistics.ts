@@ -19,10 +19,12 @@ export interface ErrorStatistics {
   readonly within20: number | null;
 }
 
+/** Error of a prediction in percent of the measurement: positive if the prediction is too high. */
 export function errorPct({ predicted, measured }: Comparison): number {
   return (100 * (predicted - measured)) / measured;
 }
 
+/** Statistics of the errors of all comparisons, each with equal weight. */
 export function errorStatistics(comparisons: readonly Comparison[]): ErrorStatistics {
   const errors = comparisons.map(errorPct);
   const sizes = errors.map(Math.abs);
@@ -38,6 +40,7 @@ export function errorStatistics(comparisons: readonly Comparison[]): ErrorStatis
   };
 }
 
+/** Arithmetic mean; null for an empty list. */
 export function mean(values: readonly number[]): number | null {
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -2,6 +2,7 @@
 import { mean, quantile } from './error-statistics.ts';
 import type { PredictedRow } from './score-rows.ts';
 
+/** Regret over all jobs that were measured with several layouts; the figures in percent are null if there is no such job. */
 export interface LayoutRegret {
   /** Groups of rows with the same model, GPUs, batch and software that hold at least two layouts. */
   readonly n: number;
@@ -13,6 +14,10 @@ export interface LayoutRegret {
   readonly worstPct: number | null;
 }
 
+/**
+ * Chooses the layout with the lowest predicted time for each job, and compares it with the best measured one. Rows without a measured time are
+ * left out.
+ */
 export function layoutRegret(rows: readonly PredictedRow[]): LayoutRegret {
   const groups = layoutsOfJobs(rows);
   const regrets = groups.map(regretPct);
@@ -31,6 +36,7 @@ export function layoutsOfJobs(rows: readonly PredictedRow[]): readonly (readonly
   return [...grouped(rows, jobOf).values()].map(layoutsOf).filter((layouts) => layouts.length > 1);
 }
 
+/** Seconds per step of one layout: predicted and measured. */
 export interface MeasuredLayout {
   readonly predictedS: number;
   readonly measuredS: number;

@@ -2,6 +2,7 @@
 import { GIB_BYTES } from '@coxswain/units';
 import type { PredictedMemory } from './predictor.ts';
 
+/** Kinds of peak memory that are published. */
 export const MEMORY_PEAKS = ['allocated', 'reserved', 'device'] as const;
 /** `torch.cuda.max_memory_allocated`, `max_memory_reserved`, or what nvidia-smi shows. */
 export type MemoryPeak = (typeof MEMORY_PEAKS)[number];
@@ -13,6 +14,7 @@ export function memoryPeakOf(memKind: string): MemoryPeak {
   return /smi|as noted|GPU memory|percent|max over/i.test(memKind) ? 'device' : 'allocated';
 }
 
+/** Predicted peak of one kind, in GiB per GPU. */
 export function predictedGib(memory: PredictedMemory, peak: MemoryPeak): number {
   if (peak === 'reserved') return memory.peakReservedBytes / GIB_BYTES;
   return (peak === 'device' ? memory.deviceUsedBytes : memory.peakAllocatedBytes) / GIB_BYTES;

@@ -7,6 +7,7 @@ import { quantile } from './error-statistics.ts';
 import { layoutsOfJobs, type MeasuredLayout } from './layout-regret.ts';
 import type { PredictedRow } from './score-rows.ts';
 
+/** Error of predicted ratios between layouts of one job, and how much data it comes from. */
 export interface PairedError {
   /** Jobs that were measured with several layouts, and pairs of their layouts that were compared. */
   readonly jobs: number;

@@ -8,11 +8,13 @@ import { tableLines } from './text-table.ts';
 
 /** What a table of step times has one line for. */
 export const GROUPINGS = ['source', 'gpu', 'stack', 'kind', 'precision', 'file'] as const;
+/** One of {@link GROUPINGS}. */
 export type Grouping = (typeof GROUPINGS)[number];
 
 /** A row and the file it stands in. */
 export type FileOfRow = ReadonlyMap<string, string>;
 
+/** What a report shows besides the totals: tables of step times by grouping, and the given number of worst rows. */
 export interface ReportOptions {
   readonly by: readonly Grouping[];
   readonly worst: number;
@@ -20,6 +22,7 @@ export interface ReportOptions {
   readonly files: FileOfRow;
 }
 
+/** The report as lines of text without line breaks. */
 export function reportLines(rows: ScoredRows, summary: Summary, options: ReportOptions): readonly string[] {
   const { predicted } = rows;
   return [
@@ -189,6 +192,7 @@ interface ConstantCounts {
   readonly total: number;
 }
 
+/** One line with the number of constants of the time model: total, shared, of GPU types and of software stacks. */
 export function constantsLine({ shared, perGpuType, perStack, total }: ConstantCounts): string {
   return `Constants of the time model: ${total} (${shared} shared, ${perGpuType} of GPU types, ${perStack} of software stacks).`;
 }

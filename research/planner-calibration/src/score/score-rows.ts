@@ -5,6 +5,7 @@ import type { Comparison } from './error-statistics.ts';
 import { memoryPeakOf, predictedGib } from './memory-kind.ts';
 import type { Predictor } from './predictor.ts';
 
+/** A row with its predictions. `filled` lists the rules that filled values which the row does not state. */
 export interface PredictedRow {
   readonly row: MeasuredRow;
   readonly run: RunFacts;
@@ -17,11 +18,13 @@ export interface PredictedRow {
   readonly verdict: MemoryVerdict;
 }
 
+/** A row without a prediction, and the reason as text. */
 export interface UnpredictedRow {
   readonly row: MeasuredRow;
   readonly reason: string;
 }
 
+/** The scored rows: with a prediction, and without one. */
 export interface ScoredRows {
   readonly predicted: readonly PredictedRow[];
   readonly unpredicted: readonly UnpredictedRow[];
@@ -44,6 +47,7 @@ export function scoreRows(
   return { predicted, unpredicted };
 }
 
+/** Whether a row holds something to compare with. A row with a fault counts, so that the score lists it as unpredicted. */
 export function hasAnswer(row: MeasuredRow): boolean {
   return row.iterTimeS !== undefined || row.memGib !== undefined || row.outOfMemory || row.fault !== undefined;
 }

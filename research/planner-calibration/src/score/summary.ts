@@ -4,6 +4,7 @@ import { layoutRegret, type LayoutRegret } from './layout-regret.ts';
 import { pairedError, type PairedError } from './paired-error.ts';
 import type { PredictedRow, ScoredRows } from './score-rows.ts';
 
+/** Errors of peak memory, and wrong verdicts about whether a layout fits. */
 export interface MemorySummary extends ErrorStatistics {
   /** Rows labelled out of memory, and how many of them were said to fit. */
   readonly outOfMemory: number;
@@ -13,6 +14,7 @@ export interface MemorySummary extends ErrorStatistics {
   readonly falseDoesNotFit: number;
 }
 
+/** The score of a set of rows: errors of time and memory, regret, paired error and coverage. */
 export interface Summary {
   readonly time: ErrorStatistics;
   readonly memory: MemorySummary;
@@ -30,6 +32,7 @@ export interface Summary {
   };
 }
 
+/** Computes the score of scored rows. It counts unpredicted rows by reason; errors leave them out. */
 export function summaryOf({ predicted, unpredicted }: ScoredRows): Summary {
   const fullLayoutPredicted = predicted.filter(({ row }) => row.hasFullLayout).length;
   return {
@@ -48,10 +51,12 @@ export function summaryOf({ predicted, unpredicted }: ScoredRows): Summary {
   };
 }
 
+/** Predicted and measured seconds per step of the rows that have a measured time. */
 export function timesOf(rows: readonly PredictedRow[]): readonly Comparison[] {
   return rows.flatMap(({ time }) => (time === undefined ? [] : [time]));
 }
 
+/** Predicted and measured GiB per GPU of the rows that have a measured peak. */
 export function memoriesOf(rows: readonly PredictedRow[]): readonly Comparison[] {
   return rows.flatMap(({ memory }) => (memory === undefined ? [] : [memory]));
 }
