@@ -36,7 +36,12 @@ describe('NICs of the nodes of a gang', () => {
   it.each<[string, readonly FabricNode[], string, string | undefined]>([
     ['differ among those of the gang', withNics(8, 7), 'a b', '8 on a; 7 on b'],
     ['differ, those of most nodes first', withNics(8, 7, 7), 'a b c', '7 on b, c; 8 on a'],
-    ['are told of three nodes by name', withNics(7, 8, 8, 8, 8, 8), 'f e d c b a', '8 on b, c, d and 2 more; 7 on a'],
+    [
+      'are told of three nodes by name',
+      withNics(7, 8, 8, 8, 8, 8).toReversed(),
+      'a b c d e f',
+      '8 on b, c, d and 2 more; 7 on a',
+    ],
     ['are as many where the other node is not of the gang', withNics(8, 8, 7), 'a b', undefined],
     ['are not held against a node that does not say it', withNics(8, undefined), 'a b', undefined],
   ])('%s', (_sentence, nodes, gang, want) => {
