@@ -26,7 +26,7 @@ describe('spare nodes', () => {
     ['are offered where all pods find one', vacancy(), 'never', [spare('a', 7), spare('b')], ['b']],
     [
       'are offered by the domain',
-      vacancy({ needs: [8, 4] }),
+      vacancy({ needs: [4, 8] }),
       'never',
       [spare('a', 8, { nvlinkDomain: 'd' }), spare('b', 4, { nvlinkDomain: 'd' }), spare('c')],
       ['b a'],
@@ -58,6 +58,13 @@ describe('spare nodes', () => {
       'never',
       [spare('b', 8, below('l')), spare('a', 8, below('l'))],
       ['a'],
+    ],
+    [
+      'of each domain that the gang has a part of are offered',
+      vacancy({ gang: [here, { ...here, name: 'there', nvlinkDomain: 'e' }] }),
+      'never',
+      [spare('a', 8, below('l', { nvlinkDomain: 'd' })), spare('b', 8, below('l', { nvlinkDomain: 'e' }))],
+      ['a', 'b'],
     ],
     [
       'are offered as often as asked for',
@@ -126,7 +133,7 @@ describe('spare nodes', () => {
 
   it.each<[string, readonly number[], readonly SpareNode[], readonly string[]]>([
     ['the tightest that holds it', [4], [spare('a', 2), spare('b', 4), spare('c', 8)], ['b']],
-    ['the largest pod first', [4, 8], [spare('a', 4), spare('b', 8)], ['a', 'b']],
+    ['the tightest after larger pods', [4, 8], [spare('a', 8), spare('b', 8)], ['b', 'a']],
     ['pods of one size in their order', [4, 4], [spare('a', 4), spare('b', 8)], ['a', 'b']],
   ])('each pod gets %s', (_sentence, needs, offer, want) => {
     expect(tightestFor(needs, offer).map(({ name }) => name)).toEqual(want);

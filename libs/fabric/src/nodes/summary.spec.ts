@@ -42,15 +42,15 @@ describe('what a status tells of a fabric', () => {
     [
       'where each fact was read, by most nodes first, then by the key',
       [
-        ...nodes('a', { readFrom: { nicType: 'z', gpuType: 'p' } }),
-        ...nodes('b', { readFrom: { nicType: 'y' } }),
-        ...nodes('c d', { readFrom: { nicType: 'x', nicCount: 'q' } }),
+        ...nodes('a', { readFrom: { nicType: 'y', gpuType: 'p' } }),
+        ...nodes('b', { readFrom: { nicType: 'x' } }),
+        ...nodes('c d', { readFrom: { nicType: 'z', nicCount: 'q' } }),
       ],
       {
         sources: [
-          { fact: 'nicType', key: 'x', nodes: 2 },
+          { fact: 'nicType', key: 'z', nodes: 2 },
+          { fact: 'nicType', key: 'x', nodes: 1 },
           { fact: 'nicType', key: 'y', nodes: 1 },
-          { fact: 'nicType', key: 'z', nodes: 1 },
           { fact: 'nicCount', key: 'q', nodes: 2 },
           { fact: 'gpuType', key: 'p', nodes: 1 },
         ],
