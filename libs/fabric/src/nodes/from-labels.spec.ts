@@ -96,6 +96,15 @@ describe('NICs', () => {
   ])('%s tells no class', (_sentence, given) => {
     expect(fabricOf(given)[0]).not.toHaveProperty('nicType');
   });
+
+  it.each<[string, keyof FabricNode, Labels | Partial<NodeFacts>]>([
+    ['more NICs than a node has', 'nicCount', { [NODE_LABELS.nicCount]: '33' }],
+    ['more RDMA devices than a node has', 'nicCount', { draDevices: Array.from({ length: 33 }, () => rdma('ether')) }],
+    ['no NIC', 'nicCount', { [NODE_LABELS.nicCount]: '0' }],
+    ['a speed of no NIC', 'nicSpeedGbps', { [NODE_LABELS.nicSpeedGbps]: '100001' }],
+  ])('%s: tells no %s', (_sentence, fact, given) => {
+    expect(fabricOf(given)[0]).not.toHaveProperty(fact);
+  });
 });
 
 describe('islands', () => {

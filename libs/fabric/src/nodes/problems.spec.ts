@@ -131,6 +131,19 @@ describe('what contradicts itself', () => {
       'rdma/ib beside a label that says RoCE',
       [{ labels: { 'backend.coreweave.cloud/flavor': 'roce' }, devices: { 'rdma/ib': 1 } }],
     ],
+    [
+      'DRA that says the same as our label',
+      [
+        {
+          labels: { [NODE_LABELS.nicType]: 'RoCE' },
+          draDevices: [{ 'dra.net/rdma': true, 'dra.net/encapsulation': 'ether' }],
+        },
+      ],
+    ],
+    [
+      'no RDMA for NICs that need none',
+      [{ [NODE_LABELS.nicType]: 'ethernet', 'feature.node.kubernetes.io/rdma.capable': 'false' }],
+    ],
   ])('%s is none', (_sentence, given) => {
     expect(fabricProblems(factsOf(...given))).toEqual([]);
   });
