@@ -192,7 +192,8 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   async createComputeDomain(job: TrainingJob, { name, epoch }: ComputeDomainName): Promise<void> {
     const draft = childOf(job, { kind: 'ComputeDomain', name, spec: { epoch }, ownerReferences: [ownedBy(job)] });
     const { existing } = this.#createOrGet('createComputeDomain', 'ComputeDomain', draft);
-    if (existing !== undefined && !isOwned(job, existing)) throw new Error(`ComputeDomain ${name} belongs to another owner`);
+    if (existing !== undefined && !isOwned(job, existing))
+      throw new Error(`ComputeDomain ${name} belongs to another owner`);
   }
 
   async deleteComputeDomain(job: TrainingJob, name: string): Promise<void> {
