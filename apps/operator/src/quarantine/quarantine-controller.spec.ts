@@ -101,9 +101,12 @@ describe('a node whose condition says that it is ill', () => {
     await world.add('ill', [FELL_OFF]);
     await world.reconcile();
     await world.api.patch(nodesPath('ill'), { spec: { taints: [OTHERS] } }, { type: 'merge' });
-    world.see();
-    await world.reconcile();
+    for (let round = 0; round < 3; round += 1) {
+      world.see();
+      await world.reconcile();
+    }
     expect(world.taints('ill')).toEqual([OTHERS.key]);
+    expect(world.told).toEqual(['ill quarantined', 'ill overruled']);
   });
 
   it('is held back where a tenth are in quarantine, and told of once', async () => {

@@ -23,13 +23,15 @@ export interface QuarantineControllerParts {
   /** Called for each change. heldBack: the limit of quarantined nodes prevented it. */
   readonly onChange: (what: {
     readonly node: string;
-    readonly change: 'quarantined' | 'released' | 'heldBack';
+    readonly change: 'quarantined' | 'released' | 'overruled' | 'heldBack';
   }) => void;
   readonly onError: (error: unknown) => void;
 }
 
 /** Interval of reconciles. Nothing waits for it, because each job avoids its own failed nodes. */
 const INTERVAL_MS = 15_000;
+
+const CHANGE_OF = { quarantine: 'quarantined', overrule: 'overruled', release: 'released' } as const;
 
 type Taint = Readonly<Record<string, unknown>>;
 type RawNode = KubeObject & { readonly spec?: { readonly taints?: readonly Taint[] | null } | null };
@@ -71,7 +73,7 @@ export class QuarantineController {
       const node = await client.get<RawNode>(path);
       if (!isStillDue(action, toJudged(cache.readNode(node)))) return;
       await client.patch(path, changeOf(action, node), { type: 'merge' });
-      onChange({ node: action.node, change: action.kind === 'release' ? 'released' : 'quarantined' });
+      onChange({ node: action.node, change: CHANGE_OF[action.kind] });
     } catch (error) {
       // The node was deleted or changed meanwhile; the next reconcile reads it.
       if (!isConflict(error) && !isNotFound(error)) onError(error);
@@ -83,8 +85,8 @@ export class QuarantineController {
 function changeOf(action: QuarantineAction, { metadata, spec }: RawNode): object {
   const { uid, resourceVersion } = metadata;
   const others = (spec?.taints ?? []).filter(({ key }) => key !== NODE_MARKS.quarantine);
-  const [taints, note] =
-    action.kind === 'release' ? [others, null] : [[...others, QUARANTINE_TAINT], JSON.stringify(action.note)];
+  const taints = action.kind === 'quarantine' ? [...others, QUARANTINE_TAINT] : others;
+  const note = action.kind === 'release' ? null : JSON.stringify(action.note);
   return { metadata: { uid, resourceVersion, annotations: { [NODE_MARKS.quarantine]: note } }, spec: { taints } };
 }
 

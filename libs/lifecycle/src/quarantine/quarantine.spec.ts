@@ -5,6 +5,7 @@ import {
   type JudgedNode,
   judgeQuarantine,
   noteOf,
+  type QuarantineAction,
   type QuarantineNote,
   type Witness,
 } from './quarantine.ts';
@@ -120,6 +121,8 @@ describe('a node is kept from every job', () => {
 
 describe('a person or another boot gives it back', () => {
   const isKept = (node: JudgedNode): boolean => quarantined(among(20, node)).length > 0;
+  const noteIn = (action: QuarantineAction | undefined): QuarantineNote | undefined =>
+    action === undefined || action.kind === 'release' ? undefined : action.note;
 
   it('where the machine was booted again, and not before', () => {
     const node = aNode('ill', { isQuarantined: true, note: written(), conditions: [FELL_OFF] });
@@ -127,10 +130,31 @@ describe('a person or another boot gives it back', () => {
     expect(quarantined(among(20, { ...node, bootId: 'boot-2' }))).toEqual(['release ill']);
   });
 
+  it('where its taint was taken away: that is recorded once', () => {
+    const free = aNode('ill', { note: written() });
+    const [action] = judgeQuarantine(among(20, free), [], NOW).actions;
+    expect(action).toMatchObject({ kind: 'overrule', note: { bootId: 'boot-1', overruledAt: NOW.toISOString() } });
+    expect(isKept({ ...free, note: JSON.stringify(noteIn(action)) })).toBe(false);
+  });
+
+  it.each([2, 16, 17, 40])('where %i jobs were held up by it, and stays free without a new one', (count) => {
+    const jobs = Array.from({ length: count }, (_, index) => aWitness(`tenant-${index}`));
+    const first = judgeQuarantine(among(20, aNode('ill')), jobs, NOW).actions[0];
+    const overruled = judgeQuarantine(among(20, aNode('ill', { note: JSON.stringify(noteIn(first)) })), jobs, NOW);
+    const note = JSON.stringify(noteIn(overruled.actions[0]));
+    expect(quarantined(among(20, aNode('ill', { note })), jobs)).toEqual([]);
+    const since = new Date(NOW.getTime() + 60_000).toISOString();
+    const one = aWitness('tenant-0', { since });
+    expect(quarantined(among(20, aNode('ill', { note })), [...jobs, one])).toEqual([]);
+    const both = [one, aWitness('tenant-1', { since })];
+    expect(quarantined(among(20, aNode('ill', { note })), [...jobs, ...both])).toEqual(['quarantine ill']);
+  });
+
   it('where its taint was taken away: what was known then counts no more, something new does', () => {
     const before = aNode('ill', { conditions: [FELL_OFF] });
-    const [action] = judgeQuarantine(among(20, before), [], NOW).actions;
-    const note = action?.kind === 'quarantine' ? JSON.stringify(action.note) : undefined;
+    const [first] = judgeQuarantine(among(20, before), [], NOW).actions;
+    const [action] = judgeQuarantine(among(20, { ...before, note: JSON.stringify(noteIn(first)) }), [], NOW).actions;
+    const note = JSON.stringify(noteIn(action));
     expect(isKept({ ...before, note })).toBe(false);
     const worse = [FELL_OFF, { type: 'GpuMemWatch', status: 'True', message: 'ErrorCode:48' }];
     expect(isKept({ ...before, note, conditions: worse })).toBe(true);
@@ -148,12 +172,22 @@ describe('what is done stands on the Node as it was just read', () => {
   const note = noteOf({ note: written() });
   if (note === undefined) throw new Error('the note can be read');
   const kept = { kind: 'quarantine', node: 'ill', note } as const;
+  const overruled = { kind: 'overrule', node: 'ill', note } as const;
   const released = { kind: 'release', node: 'ill' } as const;
 
   it.each([
     ['it is tainted', kept, aNode('ill'), true],
     ['not where somebody was faster', kept, aNode('ill', { isQuarantined: true }), false],
     ['not where it was booted again', kept, aNode('ill', { bootId: 'boot-2' }), false],
+    ['not where a person removed the taint meanwhile', kept, aNode('ill', { note: written() }), false],
+    ['it is recorded that a person removed the taint', overruled, aNode('ill', { note: written() }), true],
+    ['not where the taint is back', overruled, aNode('ill', { isQuarantined: true, note: written() }), false],
+    [
+      'not where that is recorded already',
+      overruled,
+      aNode('ill', { note: written({ overruledAt: NOW.toISOString() }) }),
+      false,
+    ],
     ['it is released', released, aNode('ill', { isQuarantined: true, note: written(), bootId: 'boot-2' }), true],
     ['not where it was not booted again', released, aNode('ill', { isQuarantined: true, note: written() }), false],
     ['not where it is free', released, aNode('ill', { bootId: 'boot-2' }), false],
@@ -180,7 +214,7 @@ it('never keeps back more than a tenth of the nodes with GPUs, but one, whatever
       const { actions } = judgeQuarantine(all, [], NOW);
       const before = all.filter(({ isQuarantined }) => isQuarantined).length;
       const released = actions.filter(({ kind }) => kind === 'release').length;
-      const added = actions.length - released;
+      const added = actions.filter(({ kind }) => kind === 'quarantine').length;
       const most = Math.max(1, Math.floor(all.filter(({ gpus }) => gpus > 0).length / 10));
       expect(added === 0 || before - released + added <= most).toBe(true);
     }),

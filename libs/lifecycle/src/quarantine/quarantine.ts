@@ -27,12 +27,19 @@ export interface Witness {
   readonly avoided: readonly AvoidedNode[];
 }
 
+/** How evidence begins that is a condition of the Node. */
+const CONDITION = 'condition ';
+/** Entries of evidence in a note. It bounds what is shown: whether a node is quarantined again never depends on it. */
+const MAX_EVIDENCE = 16;
+
 /** The evidence on the Node beside the taint, as JSON. */
 export const QuarantineNote = z.object({
   since: z.string().max(64),
   bootId: z.string().max(128),
-  /** The evidence, one entry per occurrence. An entry does not count again within this boot. */
-  evidence: z.array(z.string().max(512)).max(16),
+  /** The evidence, one entry per occurrence, conditions first. */
+  evidence: z.array(z.string().max(512)).max(MAX_EVIDENCE),
+  /** When the operator saw that a person had removed the taint. What was known by then does not count again within this boot. */
+  overruledAt: z.string().max(64).optional(),
 });
 /** See {@link QuarantineNote}, the schema. */
 export type QuarantineNote = z.infer<typeof QuarantineNote>;
@@ -40,6 +47,8 @@ export type QuarantineNote = z.infer<typeof QuarantineNote>;
 /** What to do to a Node, after a live read of it. */
 export type QuarantineAction =
   | { readonly kind: 'quarantine'; readonly node: string; readonly note: QuarantineNote }
+  /** A person removed the taint: the note records when. */
+  | { readonly kind: 'overrule'; readonly node: string; readonly note: QuarantineNote }
   /** The node was rebooted or replaced since its quarantine. */
   | { readonly kind: 'release'; readonly node: string };
 
@@ -78,22 +87,29 @@ export function judgeQuarantine(nodes: readonly JudgedNode[], witnesses: readonl
   const released = nodes.filter((node) => node.isQuarantined && isAnotherBoot(node)).map(({ name }) => name);
   const staying = nodes.filter((node) => node.isQuarantined && !released.includes(node.name)).length;
   const testimonies = testimonyByNode(witnesses);
-  const ill = withGpus
-    .filter(({ isQuarantined }) => !isQuarantined)
+  const free = withGpus.filter(({ isQuarantined }) => !isQuarantined);
+  const overruled = free.filter(isOverruledUnrecorded);
+  const ill = free
+    .filter((node) => !overruled.includes(node))
     .flatMap((node) => illness(node, testimonies.get(node.name) ?? [], now) ?? [])
     .toSorted((one, other) => (one.node < other.node ? -1 : 1));
   const room = Math.max(0, Math.max(1, Math.floor(withGpus.length * MOST_QUARANTINED_SHARE)) - staying);
   return {
-    actions: [...released.map((node) => ({ kind: 'release' as const, node })), ...ill.slice(0, room)],
+    actions: [
+      ...released.map((node) => ({ kind: 'release' as const, node })),
+      ...overruled.map((node) => overrule(node, now)),
+      ...ill.slice(0, room),
+    ],
     heldBack: ill.slice(room).map(({ node }) => node),
   };
 }
 
 /** Whether the action still applies to the Node as it was just read. */
 export function isStillDue(action: QuarantineAction, node: JudgedNode): boolean {
-  return action.kind === 'release'
-    ? node.isQuarantined && isAnotherBoot(node)
-    : !node.isQuarantined && node.bootId === action.note.bootId;
+  if (action.kind === 'release') return node.isQuarantined && isAnotherBoot(node);
+  if (node.isQuarantined || node.bootId !== action.note.bootId) return false;
+  // Whoever overrules a quarantine after the judgement has the last word.
+  return isOverruledUnrecorded(node) === (action.kind === 'overrule');
 }
 
 /** The note of a Node; undefined: there is none, or it cannot be read. */
@@ -112,22 +128,51 @@ function isAnotherBoot(node: JudgedNode): boolean {
   return note !== undefined && note.bootId !== node.bootId;
 }
 
+/** Whether a person removed the taint of this boot's quarantine, and the note does not say so yet. */
+function isOverruledUnrecorded(node: JudgedNode): boolean {
+  const note = noteOf(node);
+  return !node.isQuarantined && note?.bootId === node.bootId && note.overruledAt === undefined;
+}
+
+/** Records that the quarantine was overruled, with the node's conditions of now: they are known as well. */
+function overrule(node: JudgedNode, now: Date): QuarantineAction {
+  const { since = now.toISOString(), bootId = node.bootId, evidence = [] } = noteOf(node) ?? {};
+  const known = [...new Set([...conditionsOf(node), ...evidence])].slice(0, MAX_EVIDENCE);
+  return {
+    kind: 'overrule',
+    node: node.name,
+    note: { since, bootId, evidence: known, overruledAt: now.toISOString() },
+  };
+}
+
 function illness(
   node: JudgedNode,
   testimonies: readonly Testimony[],
   now: Date,
 ): Extract<QuarantineAction, { kind: 'quarantine' }> | undefined {
-  const before = noteOf(node);
-  // The taint was removed by hand: evidence from before does not count again within the same boot.
-  const known = new Set(before?.bootId === node.bootId ? before.evidence : []);
-  const evidence = [...conditionsOf(node), ...testimonyOf(node, testimonies)].filter((one) => !known.has(one));
-  if (evidence.length === 0) return undefined;
-  const all = [...known, ...evidence].slice(-16);
+  const note = noteOf(node);
+  const before = note?.bootId === node.bootId ? note : undefined;
+  const conditions = conditionsOf(node).filter((condition) => !isKnown(condition, before));
+  const jobs = testimonyOf(node, testimonies.filter(isLaterThan(before?.overruledAt)));
+  if (conditions.length + jobs.length === 0) return undefined;
+  const all = [...conditions, ...(before?.evidence ?? []), ...jobs].slice(0, MAX_EVIDENCE);
   return {
     kind: 'quarantine',
     node: node.name,
     note: { since: now.toISOString(), bootId: node.bootId, evidence: all },
   };
+}
+
+/** Whether the note has the condition. A note full of conditions has no room to say more, so it knows them all. */
+function isKnown(condition: string, note: QuarantineNote | undefined): boolean {
+  const evidence = note?.evidence ?? [];
+  const isFull = evidence.length === MAX_EVIDENCE && evidence.every((one) => one.startsWith(CONDITION));
+  return isFull || evidence.includes(condition);
+}
+
+/** Whether a job's testimony is from after the time; all are where there is no time. */
+function isLaterThan(time: string | undefined): (testimony: Testimony) => boolean {
+  return ({ since }) => time === undefined || Date.parse(since) > Date.parse(time);
 }
 
 /**
@@ -139,7 +184,7 @@ function conditionsOf({ conditions }: JudgedNode): readonly string[] {
     if (PRESSURES.includes(condition.type)) return [];
     const { class: name, evidence } = classifyCrash({ lastLines: [], nodeConditions: [condition] });
     const isNodes = name !== 'Unknown' && name !== 'MaintenanceDue' && CRASH_CLASSES[name].blame === 'node';
-    return isNodes ? [safeText(`condition ${condition.type}: ${evidence}`, 400)] : [];
+    return isNodes ? [safeText(`${CONDITION}${condition.type}: ${evidence}`, 400)] : [];
   });
 }
 
