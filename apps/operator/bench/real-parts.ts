@@ -52,5 +52,6 @@ export function aReconciler(parts: {
       warn: console.error,
       recordEvents: () => undefined,
     },
+    warnOfRuntime: () => undefined,
   });
 }

@@ -367,6 +367,7 @@ class RunningOperator implements Operator {
             warn: (job, note) => this.#jobEvents.warn(job, note),
             warnOfUnrecordedPlacements: (job, note) => this.#jobEvents.warnOfStrangers(job, note),
           },
+          warnOfRuntime: (job, note) => this.#jobEvents.warnOfRuntime(job, note),
         }),
     });
   }

@@ -204,6 +204,31 @@ describe('a job with a runtime of its namespace', () => {
       /spec\.hostNetwork cannot be set: .* spec\.volumes\[all\]\.hostPath cannot be set: /,
     );
   });
+
+  it('has no container that is root, which the level "restricted" proves, and an Event names those that got a user', async () => {
+    await Promise.all([world.node('plain-a', 2), world.node('plain-b', 2)]);
+    await world.operator({ environment: { COXSWAIN_POD_USER: '65532' } });
+    const namespace = await world.namespace();
+    await world.plane.kubectl(['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted']);
+    const image = 'example/own';
+    const containers = [
+      { name: 'trainer', image },
+      { name: 'daemon', image },
+    ];
+    const spec = { initContainers: [{ name: 'prepare', image }], containers };
+    await runtime('own', { template: { spec } }, namespace);
+    const runtimeRef = { kind: 'TrainingRuntime' as const, name: 'own' };
+    await world.until(await world.job(namespace, 'tiny', { runtimeRef }), 'running', isRunning);
+    const events = await world.plane.kubectl([
+      '-n',
+      namespace,
+      'get',
+      'events.events.k8s.io',
+      '-o',
+      'jsonpath={..note}',
+    ]);
+    expect(events).toMatch(/Containers prepare, daemon of TrainingRuntime own name no user and run as user 65532/);
+  });
 });
 
 describe('a namespace that enforces the Pod Security level "restricted"', () => {

@@ -1,7 +1,7 @@
 export { COMPUTE_DOMAINS, computeDomainOf } from './compute-domain.ts';
 export { nodeDemandOf } from './node-demand.ts';
 export { withSocketTransport } from './socket-transport.ts';
-export { withPodUser, isUserUnset } from './pod-user.ts';
+export { containersWithoutUser, withUnprivilegedUser } from './pod-user.ts';
 export { trainerImageOf } from './template-parts.ts';
 export { podWithRuntime } from './pod-with-runtime.ts';
 export { type ReadRuntime, readRuntime, runtimeRefusal } from './read-runtime.ts';

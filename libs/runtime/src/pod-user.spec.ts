@@ -1,10 +1,28 @@
-import { withPodUser, isUserUnset } from './index.ts';
+import { containersWithoutUser, withUnprivilegedUser } from './index.ts';
 
-const trainer = (fields: object) => ({ template: { spec: { containers: [{ name: 'trainer', ...fields }] } } });
-const spec = (fields: object) => ({ template: { spec: fields } });
+type Runtime = NonNullable<Parameters<typeof withUnprivilegedUser>[1]>;
+const spec = (fields: object, kind: Runtime['kind'] = 'ClusterTrainingRuntime'): Runtime => ({
+  kind,
+  template: { spec: fields },
+});
+const trainer = (fields: object, kind?: Runtime['kind']): Runtime =>
+  spec({ containers: [{ name: 'trainer', ...fields }] }, kind);
+const ofNamespace = (fields: object): Runtime => trainer(fields, 'TrainingRuntime');
+
+const UID = 65532;
+const OWN = { runAsUser: UID, runAsGroup: UID, runAsNonRoot: true };
+interface Seen {
+  readonly spec: {
+    readonly securityContext: object;
+    readonly initContainers: readonly { readonly securityContext: object }[];
+    readonly containers: readonly { readonly env: readonly { name: string }[]; readonly securityContext?: object }[];
+  };
+}
+const made = (pod: object, runtime: Runtime | undefined, uid: number | undefined = UID): Seen['spec'] =>
+  (withUnprivilegedUser(pod as Record<string, unknown>, runtime, uid) as unknown as Seen).spec;
 
 describe('who ranks are', () => {
-  it.each<[string, boolean, Parameters<typeof isUserUnset>[0]]>([
+  it.each<[string, boolean, Runtime | undefined]>([
     ['no runtime', true, undefined],
     ['a runtime with variables alone', true, trainer({ env: [{ name: 'NCCL_IB_DISABLE', value: '1' }] })],
     ['a runtime that chooses nodes', true, spec({ nodeSelector: { pool: 'a' } })],
@@ -20,11 +38,18 @@ describe('who ranks are', () => {
     ['privileges', false, trainer({ securityContext: { privileged: true } })],
     ['devices', false, trainer({ resources: { limits: { 'rdma/ib': 1 } } })],
     ['claims', false, spec({ resourceClaims: [{ name: 'nics' }] })],
-    ['a ComputeDomain', false, { template: {}, computeDomain: {} }],
+    ['a ComputeDomain', false, { kind: 'ClusterTrainingRuntime', template: {}, computeDomain: {} }],
     ['the host’s files', false, spec({ volumes: [{ name: 'gib', hostPath: { path: '/gib' } }] })],
     ['the host’s network', false, spec({ hostNetwork: true })],
+    ['devices of a namespace’s runtime', true, ofNamespace({ resources: { limits: { 'rdma/ib': 1 } } })],
+    [
+      'a namespace’s runtime that drops capabilities',
+      true,
+      ofNamespace({ securityContext: { privileged: false, capabilities: { drop: ['ALL'] } } }),
+    ],
   ])('is left open by %s: %s', (_what, want, runtime) => {
-    expect(isUserUnset(runtime)).toBe(want);
+    const [only] = made({ spec: { containers: [{ name: 'trainer' }] } }, runtime).containers;
+    expect(only?.securityContext).toEqual(want ? OWN : undefined);
   });
 
   const pod = {
@@ -37,20 +62,11 @@ describe('who ranks are', () => {
       ],
     },
   };
-  interface Seen {
-    readonly spec: {
-      readonly securityContext: object;
-      readonly initContainers: readonly { readonly securityContext: object }[];
-      readonly containers: readonly { readonly env: readonly { name: string }[]; readonly securityContext: object }[];
-    };
-  }
-
   it('is that user in the trainer and the launcher, whose volumes are of its group; others are who they were', () => {
-    const { spec: made } = withPodUser(pod, 65532) as unknown as Seen;
-    const own = { runAsUser: 65532, runAsGroup: 65532, runAsNonRoot: true };
-    expect(made.securityContext).toMatchObject({ fsGroup: 65532, fsGroupChangePolicy: 'OnRootMismatch' });
-    expect(made.initContainers[0]?.securityContext).toEqual({ allowPrivilegeEscalation: false, ...own });
-    expect(made.containers.map(({ securityContext }) => securityContext)).toEqual([own, { runAsUser: 9 }]);
+    const seen = made(pod, undefined);
+    expect(seen.securityContext).toMatchObject({ fsGroup: 65532, fsGroupChangePolicy: 'OnRootMismatch' });
+    expect(seen.initContainers[0]?.securityContext).toEqual({ allowPrivilegeEscalation: false, ...OWN });
+    expect(seen.containers.map(({ securityContext }) => securityContext)).toEqual([OWN, { runAsUser: 9 }]);
   });
 
   it.each<[string, object[], string[]]>([
@@ -58,7 +74,56 @@ describe('who ranks are', () => {
     ['keeps the home that somebody gave it', [{ name: 'HOME', value: '/x' }], ['USER', 'HOME']],
   ])('%s', (_what, env, want) => {
     const [one] = pod.spec.containers;
-    const { spec: made } = withPodUser({ spec: { ...pod.spec, containers: [{ ...one, env }] } }, 1) as unknown as Seen;
-    expect(made.containers[0]?.env.map(({ name }) => name)).toEqual(want);
+    const seen = made({ spec: { ...pod.spec, containers: [{ ...one, env }] } }, undefined, 1);
+    expect(seen.containers[0]?.env.map(({ name }) => name)).toEqual(want);
+  });
+});
+
+describe('no container of a namespace’s runtime is root', () => {
+  const pod = (...contexts: readonly object[]) => ({
+    spec: {
+      initContainers: [{ name: 'install-launcher' }, { name: 'prepare', securityContext: contexts[0] }],
+      containers: [{ name: 'trainer' }, { name: 'daemon', securityContext: contexts[1] }],
+    },
+  });
+  const contextsOf = (seen: Seen['spec']): readonly unknown[] =>
+    [...seen.initContainers, ...seen.containers].map(({ securityContext }) => securityContext);
+
+  it('where none names a user', () => {
+    expect(contextsOf(made(pod(), ofNamespace({})))).toEqual([OWN, OWN, OWN, OWN]);
+  });
+
+  it('where they name users of their own, which stay', () => {
+    const seen = contextsOf(made(pod({ runAsUser: 7 }, { runAsNonRoot: true }), ofNamespace({})));
+    expect(seen).toEqual([OWN, { runAsUser: 7, runAsNonRoot: true }, OWN, { runAsNonRoot: true }]);
+  });
+
+  it('where its trainer has a device, which in an administrator’s runtime leaves it to the image', () => {
+    const device = { resources: { limits: { 'rdma/ib': 1 } } };
+    expect(contextsOf(made(pod(), ofNamespace(device)))).toEqual([OWN, OWN, OWN, OWN]);
+    expect(contextsOf(made(pod(), trainer(device)))).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
+  it('unless an administrator leaves all users to the images', () => {
+    expect(withUnprivilegedUser(pod(), ofNamespace({}), undefined)).toEqual(pod());
+  });
+
+  it.each<[string, readonly string[], Runtime]>([
+    ['none of an administrator’s', [], spec({ containers: [{ name: 'daemon' }] })],
+    [
+      'those beside the trainer, of a user’s',
+      ['prepare', 'daemon'],
+      spec(
+        { initContainers: [{ name: 'prepare' }], containers: [{ name: 'trainer' }, { name: 'daemon' }] },
+        'TrainingRuntime',
+      ),
+    ],
+    [
+      'none where the pod names a user',
+      [],
+      spec({ securityContext: { runAsUser: 7 }, containers: [{ name: 'daemon' }] }, 'TrainingRuntime'),
+    ],
+  ])('people hear that containers got a user: %s', (_title, names, runtime) => {
+    expect(containersWithoutUser(runtime)).toEqual(names);
   });
 });

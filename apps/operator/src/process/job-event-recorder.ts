@@ -63,6 +63,11 @@ export class JobEventRecorder {
     this.#events.record({ regarding: job, type: 'Warning', reason: 'FabricChanged', action: 'Survey', note });
   }
 
+  /** Records what a runtime does to the pods of the job's next attempt. */
+  warnOfRuntime(job: TrainingJob, note: string): void {
+    this.#events.record({ regarding: job, type: 'Warning', reason: 'RuntimeUser', action: 'Probe', note });
+  }
+
   /** Records a verdict that is no incident. Incidents are recorded with the job's status. */
   warnOfHealth(job: TrainingJob, note: string): void {
     const { name, namespace } = job.metadata;

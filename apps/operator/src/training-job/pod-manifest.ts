@@ -20,7 +20,7 @@ import {
   gangOfPod,
 } from '@coxswain/api-types';
 import type { RenderedEngine } from '@coxswain/engines';
-import { withPodUser, isUserUnset, withSocketTransport, podWithRuntime, trainerImageOf } from '@coxswain/runtime';
+import { withUnprivilegedUser, withSocketTransport, podWithRuntime, trainerImageOf } from '@coxswain/runtime';
 import { launcherDelivery } from './launcher-delivery.ts';
 import { ownedBy } from './owner.ts';
 import { timesCpu, timesMemory } from '../cluster/quantity.ts';
@@ -35,7 +35,7 @@ export interface PodContext {
   readonly reportUrls: readonly string[];
   /** PEM bundle that signs the report endpoint's certificate. */
   readonly reportCaPem: string;
-  /** User ID of ranks, if the runtime does not set it; undefined: the user of the image. */
+  /** User ID of containers that the runtime gives none; undefined: the user of the image. */
   readonly user: number | undefined;
   /** As the engine's adapter rendered it. */
   readonly engine: RenderedEngine;
@@ -166,7 +166,7 @@ export function toPod(
   const gangs = { gang: gangOfPod(context.name), nicClass: nicClasses?.[podIndex] };
   const joined = runtime === undefined ? pod : podWithRuntime(pod, runtime, gangs);
   const whole = placement.spec.network === 'Sockets' ? withSocketTransport(joined) : joined;
-  return context.user !== undefined && isUserUnset(runtime) ? withPodUser(whole, context.user) : whole;
+  return withUnprivilegedUser(whole, runtime, context.user);
 }
 
 /** Exactly that node: a name is matched as a field, because a node's hostname label may differ from its name. */

@@ -12,6 +12,8 @@ import {
   type JobView,
   type ReconcileOutcome,
 } from '@coxswain/lifecycle';
+import { containersWithoutUser } from '@coxswain/runtime';
+import { cutText } from '@coxswain/safe-text';
 import type { ClusterScheduler } from '@coxswain/scheduling';
 import { NoComputeDomainsError } from './compute-domains.ts';
 import type { JobPlanner } from './job-planner.ts';
@@ -48,6 +50,8 @@ export interface ReconcilerOptions {
   /** Reads runtimes beside the loop. */
   readonly runtimes: Pick<RuntimeReads, 'runtimeOf' | 'read'>;
   readonly effects: Pick<JobEffects, 'refuseLaunchers' | 'warn' | 'warnOfUnrecordedPlacements' | 'recordEvents'>;
+  /** Warns users of what a runtime does to the pods of their next attempt. */
+  readonly warnOfRuntime: (job: TrainingJob, note: string) => void;
 }
 
 /** Performs the calls that `reconcileJob` requests; all decisions are made there. */
@@ -151,6 +155,7 @@ export class TrainingJobReconciler {
       case 'createPod':
         return done(store.createPod(job, this.#manifest(job, call)));
       case 'probePod':
+        this.#warnOfUsers(job, call);
         return done(store.probePod(job, this.#manifest(job, call), { computeDomain: computeDomainOf(call) }));
       case 'createComputeDomain':
         return done(store.createComputeDomain(job, call));
@@ -179,6 +184,19 @@ export class TrainingJobReconciler {
       engine,
       name,
     });
+  }
+
+  /** Earlier releases ran these containers as the user of their image, often root. */
+  #warnOfUsers(job: TrainingJob, { placement: { runtime } }: Extract<Call, { kind: 'probePod' }>): void {
+    const { user } = this.#options.pods();
+    const names = runtime === undefined || user === undefined ? [] : containersWithoutUser(runtime);
+    if (runtime === undefined || names.length === 0) return;
+    this.#options.warnOfRuntime(
+      job,
+      `${names.length === 1 ? 'Container' : 'Containers'} ${cutText(names.join(', '), 200)} of TrainingRuntime ${runtime.name} name no user and ` +
+        `run as user ${user}, where earlier releases ran them as the user of their image. If one fails, set securityContext.runAsUser ` +
+        `(not 0), or ask an administrator for a ClusterTrainingRuntime.`,
+    );
   }
 
   /** Cached because it is the same for every pod of a gang, and a gang may have thousands. */

@@ -83,6 +83,7 @@ export class ReconcilerWorld {
         warn: (_job, message) => void this.warnings.push(message),
         recordEvents: (_job, events) => void this.announced.push(...events.map(({ type }) => type)),
       },
+      warnOfRuntime: (_job, message) => void this.warnings.push(message),
     };
     return { store, scheduler, reconciler: new TrainingJobReconciler(options) };
   }
