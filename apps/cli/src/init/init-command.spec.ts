@@ -164,7 +164,7 @@ describe('coxswain init where nobody can be asked', () => {
     expect(code).toBe(1);
     expect(err).toBe(
       [
-        'Nobody can be asked here: this is no terminal. Give',
+        'This is no terminal, so no question can be asked. Give',
         '  --engine reference|command  Engine (reference)',
         '  --model NAME|FILE           Model (tiny)',
         '  --data CLAIM/PATH           Claim with the data, and the path in it (corpus/logbook.txt)',

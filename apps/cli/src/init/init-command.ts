@@ -145,7 +145,7 @@ function missingText(missing: readonly InitQuestion[], sofar: Sofar, isTaken: bo
     const usual = isTaken ? undefined : fallback(sofar);
     return `  ${flag.padEnd(width)}  ${text}${usual === undefined ? '' : ` (${usual})`}`;
   });
-  const why = isTaken ? 'There is no default for' : 'Nobody can be asked here: this is no terminal. Give';
+  const why = isTaken ? 'There is no default for' : 'This is no terminal, so no question can be asked. Give';
   const orYes = isTaken ? '' : '\nor --yes, which takes what stands in brackets.';
   return `${why}\n${lines.join('\n')}${orYes}`;
 }
@@ -188,7 +188,7 @@ function nextSteps({
     ...(claims.length === 0
       ? []
       : [
-          `It needs the PersistentVolumeClaims ${claims.join(' and ')} in its namespace; the quickstart has corpus and checkpoints.`,
+          `It needs the PersistentVolumeClaims ${claims.join(' and ')} in its namespace; the quickstart creates corpus and checkpoints.`,
         ]),
     '',
     ...commands.map(([command, what]) => `  ${command}\n      ${what}`),

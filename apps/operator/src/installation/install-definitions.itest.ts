@@ -112,7 +112,7 @@ describe('the hook that installs definitions', () => {
     const older = await install('0.1.9', [earlier(({ properties }) => delete properties['spec'])]);
     expect(older.code).toBe(0);
     expect(older.said).toContain(
-      'placements.training.coxswain.dev is left alone: release 0.2.0 installed it, which is newer than this one (0.1.9)',
+      'placements.training.coxswain.dev is not changed: release 0.2.0 installed it, which is newer than this one (0.1.9)',
     );
     expect(JSON.stringify(await read('placements'))).toContain('worldSize');
   });
