@@ -55,7 +55,7 @@ export function JobDetails({ project, live }: JobDetailsProps): ReactNode {
       </p>
       {problem !== undefined && (
         <p className="problem" role="alert">
-          {problem} This page tries again by itself.
+          {problem}
         </p>
       )}
       <JobFacts job={job} progress={liveProgress(job, curve)} />

@@ -17,11 +17,15 @@ export interface JobAddress {
   readonly id: string;
 }
 
+/** What is kept up to date: the job with its events and new steps, and the curve of all its steps. */
+export type LivePart = 'stream' | 'curve';
+
 /** Receives what the API sends of a job, until its signal aborts. */
 export interface Follower {
   readonly signal: AbortSignal;
   readonly receive: (changes: readonly StreamedChange[]) => void;
-  readonly setProblem: (problem: string | undefined) => void;
+  /** Why that part is not up to date at the moment; undefined: it is. */
+  readonly setProblem: (part: LivePart, problem: string | undefined) => void;
 }
 
 /** Reads the stream until the signal aborts; when it ends it is opened again, after a pause that grows while nothing answers. */
@@ -44,15 +48,15 @@ export async function followJob(
         if (isBegun) continue;
         isBegun = true;
         pauseMs = FIRST_PAUSE_MS;
-        setProblem(undefined);
+        setProblem('stream', undefined);
         // Only now: steps from here on come by the stream, so that none is missed in between; and so they do when it is opened again.
         if (!isCurveRead) void readCurve(api, at, { signal, receive, setProblem });
         isCurveRead = true;
       }
     } catch (error) {
       if (signal.aborted) return;
-      setProblem(sentenceOf(error));
-      if (error instanceof ApiProblem && error.status === 404) return;
+      setProblem('stream', problemOf(error));
+      if (isGone(error)) return;
     } finally {
       batch.flush();
     }
@@ -68,12 +72,12 @@ async function readCurve(api: JobRoutes, at: JobAddress, { signal, receive, setP
       const { items } = await api.steps(at, { maxPoints: CURVE_POINTS });
       if (signal.aborted) return;
       receive(items.map((point) => ({ kind: 'step', point })));
-      if (pauseMs > FIRST_PAUSE_MS) setProblem(undefined);
+      setProblem('curve', undefined);
       return;
     } catch (error) {
       if (signal.aborted) return;
-      setProblem(`The curves are not complete. ${sentenceOf(error)}`);
-      if (error instanceof ApiProblem && error.status === 404) return;
+      setProblem('curve', `The curves are not complete. ${problemOf(error)}`);
+      if (isGone(error)) return;
     }
     await pause(pauseMs, signal);
   }
@@ -98,6 +102,12 @@ function createBatch(receive: Follower['receive']): { add: (change: StreamedChan
   };
 }
 
-function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** There is no such job, or no more: asking again would not help. */
+export function isGone(error: unknown): boolean {
+  return error instanceof ApiProblem && error.status === 404;
+}
+
+function problemOf(error: unknown): string {
+  const sentence = error instanceof Error ? error.message : String(error);
+  return isGone(error) ? sentence : `${sentence} This page tries again by itself.`;
 }

@@ -1,7 +1,7 @@
 import type { ApiClient, StreamedChange } from '@coxswain/api-client';
 import { FINAL_JOB_STATES, type Job, type RankMap } from '@coxswain/api-types';
 import { useCallback, useEffect, useState } from 'react';
-import { followJob, type JobAddress } from './follow-job.ts';
+import { followJob, type Follower, type JobAddress, type LivePart } from './follow-job.ts';
 import { followRanks } from './follow-ranks.ts';
 import { NOTHING_RECEIVED, withChanges, type ReceivedJob } from './live-job.ts';
 
@@ -9,7 +9,7 @@ import { NOTHING_RECEIVED, withChanges, type ReceivedJob } from './live-job.ts';
 export interface LiveJob extends ReceivedJob {
   /** Undefined until it was read. */
   readonly ranks: RankMap | undefined;
-  /** Why the page is not live at the moment. */
+  /** Why the page is not live at the moment, and whether it tries again. */
   readonly problem: string | undefined;
   /** Takes an answer that came by another way, e.g. of a button. */
   readonly setJob: (job: Job) => void;
@@ -17,11 +17,13 @@ export interface LiveJob extends ReceivedJob {
 
 export function useLiveJob(api: ApiClient, project: string, id: string): LiveJob {
   const [received, setReceived] = useState(NOTHING_RECEIVED);
-  const [problem, setProblem] = useState<string>();
+  const [problems, setProblems] = useState<Partial<Record<LivePart, string | undefined>>>({});
 
   useEffect(() => {
     const abort = new AbortController();
     const receive = (changes: readonly StreamedChange[]): void => setReceived((known) => withChanges(known, changes));
+    const setProblem: Follower['setProblem'] = (part, problem) =>
+      setProblems((known) => (known[part] === problem ? known : { ...known, [part]: problem }));
     void followJob(api, { project, id }, { signal: abort.signal, receive, setProblem });
     return () => abort.abort();
   }, [api, project, id]);
@@ -33,7 +35,7 @@ export function useLiveJob(api: ApiClient, project: string, id: string): LiveJob
     { project, id },
     job && { epoch: job.epoch, isFinished: FINAL_JOB_STATES.has(job.state) },
   );
-  return { ...received, ranks, problem, setJob };
+  return { ...received, ranks, problem: problems.stream ?? problems.curve, setJob };
 }
 
 /** The places of the attempt's ranks. */
