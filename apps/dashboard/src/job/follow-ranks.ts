@@ -1,13 +1,13 @@
 import type { ApiClient } from '@coxswain/api-client';
 import type { RankMap } from '@coxswain/api-types';
-import type { JobAddress } from './follow-job.ts';
+import { isGone, type JobAddress } from './follow-job.ts';
 import { pause } from './pause.ts';
 
 const RANKS_EVERY_MS = 3_000;
 
 interface RanksFollower {
   readonly signal: AbortSignal;
-  /** The ranks of a finished job are read once. */
+  /** The ranks of a finished job are read once: they move no more. */
   readonly isFinished: boolean;
   readonly receive: (ranks: RankMap) => void;
 }
@@ -18,11 +18,18 @@ export async function followRanks(
   at: JobAddress,
   { signal, isFinished, receive }: RanksFollower,
 ): Promise<void> {
-  do {
-    // The stream reports problems; a slightly old map does no harm.
-    const map = await api.ranks(at).catch(() => undefined);
-    if (signal.aborted) return;
-    if (map !== undefined) receive(map);
-    await pause(Math.max(RANKS_EVERY_MS, map?.items.length ?? 0), signal);
-  } while (!signal.aborted && !isFinished);
+  while (!signal.aborted) {
+    let pauseMs = RANKS_EVERY_MS;
+    try {
+      const ranks = await api.ranks(at);
+      if (signal.aborted) return;
+      receive(ranks);
+      if (isFinished) return;
+      pauseMs = Math.max(pauseMs, ranks.items.length);
+    } catch (error) {
+      // The stream reports problems; a slightly old map does no harm.
+      if (isGone(error)) return;
+    }
+    await pause(pauseMs, signal);
+  }
 }
