@@ -36,6 +36,11 @@ describe('the plan of a job', () => {
       { predictedPeakBytes: 2 ** 34, verdict: 'fits' },
       '16.0 GiB per GPU, which fits.',
     ],
+    [
+      'the interval in which four of five such steps lie',
+      { predictedStepLowMs: 912.4, predictedStepHighMs: 1_600 },
+      '1,240 ms per step (80 % interval: 912 ms to 1,600 ms).',
+    ],
     ['that memory is tight', { predictedPeakBytes: 2 ** 34, verdict: 'tight' }, '16.0 GiB per GPU, which is tight.'],
     [
       'that memory does not suffice',

@@ -10,10 +10,10 @@ const VERDICT_WORDS: Readonly<Record<NonNullable<JobPlan['verdict']>, string>> =
   doesNotFit: 'does not fit',
 };
 
-/** Four of five such steps lie in it; nothing of a plan that was made before there were intervals. */
-function rangeOf({ predictedStepLowMs, predictedStepHighMs }: JobPlan): string {
+/** The 80 % interval of the step time; empty for a plan from before there were intervals. */
+function intervalOf({ predictedStepLowMs, predictedStepHighMs }: JobPlan): string {
   if (predictedStepLowMs === undefined || predictedStepHighMs === undefined) return '';
-  return ` (80 %: ${formatMs(predictedStepLowMs)} to ${formatMs(predictedStepHighMs)})`;
+  return ` (80 % interval: ${formatMs(predictedStepLowMs)} to ${formatMs(predictedStepHighMs)})`;
 }
 
 /** The plan of the job; empty if the planner had no answer. */
@@ -28,7 +28,7 @@ export function PlanPanel({ plan }: { readonly plan: JobPlan }): ReactNode {
     <section className="panel" data-testid="plan">
       <h2>{plan.chosenBy === 'Planner' ? 'Chosen by the planner' : 'Predicted by the planner'}</h2>
       <p>
-        {layout}: {formatMs(plan.predictedStepMs)} per step{rangeOf(plan)}
+        {layout}: {formatMs(plan.predictedStepMs)} per step{intervalOf(plan)}
         {memory}.{plan.errorStatement !== undefined && <small> {plan.errorStatement}</small>}
       </p>
       {plan.whyStages !== undefined && <p className="hint">{plan.whyStages}</p>}
