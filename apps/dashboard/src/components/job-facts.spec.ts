@@ -96,6 +96,7 @@ describe('the step time of a job', () => {
 
 describe('the attempts of a job', () => {
   it.each<[string, JobChanges, string]>([
+    ['are none before the first', { epoch: 0, state: 'Queued' }, 'none yet'],
     ['are counted', { epoch: 3, attempts: [anAttempt({ epoch: 3 })] }, '3'],
     ['have the incarnation after a restart in place', { attempts: [anAttempt({ incarnation: 2 })] }, '1.2'],
     [

@@ -23,7 +23,7 @@ export function JobFacts({ job, progress }: JobFactsProps): ReactNode {
     ['Left', shown(progress?.etaSeconds, (seconds) => formatDuration(seconds * 1000))],
     ['Layout', layoutOf(job)],
     ['Step time', <StepTimes key="step-time" stepTime={job.stepTime} />],
-    ['Attempt', nameOfRun(job.epoch, job.attempts.at(-1)?.incarnation)],
+    ['Attempt', job.epoch === 0 ? 'none yet' : nameOfRun(job.epoch, job.attempts.at(-1)?.incarnation)],
     [
       'Restarts',
       `${job.restarts.charged} of ${job.spec.restartPolicy.maxRestarts} charged, ${job.restarts.total} in all`,
