@@ -80,6 +80,48 @@ describe('the page of a job', () => {
     expect(textOf(page(seen))).toContain(words);
   });
 
+  const goodput = {
+    asOf: '2026-01-01T00:00:00Z',
+    gpuSeconds: 0,
+    goodput: null,
+    shares: [],
+    heldSeconds: 0,
+    waitingSeconds: 0,
+    suspendedSeconds: 0,
+    spans: [],
+    attemptsLeftOut: 0,
+  };
+
+  it.each<[Job['state'], boolean]>([
+    ['Queued', false],
+    ['Running', false],
+    ['Suspended', false],
+    ['Stopping', false],
+    ['Deleting', false],
+    ['Complete', true],
+    ['Failed', true],
+    ['Cancelled', true],
+    ['Refused', true],
+    ['Deleted', true],
+  ])('reads the life of a job that is %s as that of a finished one: %s', (state, isFinished) => {
+    const read = (asFinished: boolean): string => {
+      const key = ['life', 'research', aJob().id, asFinished];
+      return textOf(page({ job: { state }, answers: [[key, { goodput, incidents: [] }]] }));
+    };
+    expect(read(isFinished)).toContain('Goodput The job has held no GPUs yet; no incidents.');
+    expect(read(!isFinished)).toContain('Goodput Reading…');
+  });
+
+  it.each<[Job['state'], boolean]>([
+    ['Running', true],
+    ['Deleting', true],
+    ['Deleted', false],
+    ['Failed', false],
+  ])('offers stack traces of ranks of a job that is %s: %s', (state, isOffered) => {
+    const text = textOf(page({ job: { state, attempts: [anAttempt({ stage: 'Released' })] } }));
+    expect(text.includes('Ask the ranks')).toBe(isOffered);
+  });
+
   it('has the newest step of the stream, before the API writes it', () => {
     const { curve } = withChanges(NOTHING_RECEIVED, [{ kind: 'step', point: aStepPoint({ step: 60, loss: 2.5 }) }]);
     expect(textOf(page({ curve }))).toContain('Step 60 of 100 Loss 2.5000 Tokens/s 102,400 Left 400 ms');

@@ -1,4 +1,4 @@
-import type { Job } from '@coxswain/api-types';
+import { FINAL_JOB_STATES, type Job } from '@coxswain/api-types';
 import { useMemo, type ReactNode } from 'react';
 import { epochStarts, rangeColumnsOf } from '../job/curve.ts';
 import { liveProgress } from '../job/live-progress.ts';
@@ -18,14 +18,6 @@ import { StacksPanel } from './stacks-panel.tsx';
 import { StatePill } from './state-pill.tsx';
 
 const formatLoss = (value: number): string => value.toFixed(3);
-const FINISHED: ReadonlySet<Job['state']> = new Set([
-  'Complete',
-  'Failed',
-  'Cancelled',
-  'Refused',
-  'Deleting',
-  'Deleted',
-]);
 
 interface JobDetailsProps {
   readonly project: string;
@@ -41,14 +33,16 @@ export function JobDetails({ project, live }: JobDetailsProps): ReactNode {
     () => epochStarts(curve).map(({ epoch, step }) => ({ step, label: `attempt ${epoch}` })),
     [curve],
   );
-  const isFinished = FINISHED.has(job.state);
+  const isFinished = FINAL_JOB_STATES.has(job.state);
+  // Its ranks may still run, and its time is still counted; but nothing else can be asked of it.
+  const isDeleting = job.state === 'Deleting';
   return (
     <>
       <title>{`${job.name} · ${job.state} · Coxswain`}</title>
       <div className="title">
         <h1>{job.name}</h1>
         <StatePill state={job.state} />
-        <JobActions job={job} project={project} isFinished={isFinished} onChange={setJob} />
+        <JobActions job={job} project={project} isFinished={isFinished || isDeleting} onChange={setJob} />
       </div>
       <p className={isBad(job.state) ? 'sentence problem' : 'sentence'} data-testid="summary">
         {job.summary}
