@@ -102,10 +102,17 @@ describe('an attempt whose ranks restarted in their pods', () => {
     expect(names.filter((name) => name !== '')).toEqual(['3', '2.3', '2.2', '2.1', '1']);
   });
 
-  it('has the end of an incarnation as its time', () => {
-    expect(attributesOf(table(restarted), 'dateTime').slice(1)).toEqual([
+  it('has the time at which each incarnation started: the first with its pods, others when the one before ended', () => {
+    expect(attributesOf(table(restarted), 'dateTime')).toEqual([
       '2026-01-01T00:02:00Z',
       '2026-01-01T00:01:00Z',
+      anAttempt().startedAt,
     ]);
+  });
+
+  it('has no time of an incarnation whose predecessor is not kept', () => {
+    const node = table({ incarnation: 12, incarnations: [ended(11)] });
+    expect(attributesOf(node, 'dateTime')).toEqual([ended(11).endedAt]);
+    expect(rowsOf(node).at(-1)?.at(-1)).toBe('–');
   });
 });

@@ -14,13 +14,13 @@ interface RunRowProps {
   readonly attempt: Attempt;
   /** The attempt itself, for its last incarnation, or an earlier one. */
   readonly run: Pick<Attempt, 'incarnation' | 'reason' | 'message' | 'resumedFrom'>;
-  readonly at: string;
   /** How it ended or how far it is. */
   readonly children: ReactNode;
 }
 
 /** One incarnation of an attempt, with the message of its end below it. */
-function RunRow({ attempt, run, at, children }: RunRowProps): ReactNode {
+function RunRow({ attempt, run, children }: RunRowProps): ReactNode {
+  const startedAt = startOf(attempt, run.incarnation ?? 1);
   return (
     <>
       <tr>
@@ -31,9 +31,7 @@ function RunRow({ attempt, run, at, children }: RunRowProps): ReactNode {
         </td>
         <td>{beginning(run.resumedFrom)}</td>
         <td>{formatLayout(attempt.layout)}</td>
-        <td>
-          <Time at={at} />
-        </td>
+        <td>{startedAt === undefined ? '–' : <Time at={startedAt} />}</td>
       </tr>
       {run.message !== undefined && (
         <tr className="message">
@@ -57,17 +55,17 @@ export function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }
           <th>Outcome</th>
           <th>Started from</th>
           <th>Layout</th>
-          <th>When</th>
+          <th>Started</th>
         </tr>
       </thead>
       <tbody>
         {[...attempts].reverse().map((attempt) => (
           <Fragment key={attempt.epoch}>
-            <RunRow attempt={attempt} run={attempt} at={attempt.startedAt}>
+            <RunRow attempt={attempt} run={attempt}>
               {attempt.outcome ?? STAGE_WORDS[attempt.stage]}
             </RunRow>
             {[...(attempt.incarnations ?? [])].reverse().map((ended) => (
-              <RunRow key={ended.incarnation} attempt={attempt} run={ended} at={ended.endedAt}>
+              <RunRow key={ended.incarnation} attempt={attempt} run={ended}>
                 Failed, restarted in its pods
               </RunRow>
             ))}
@@ -76,6 +74,12 @@ export function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }
       </tbody>
     </table>
   );
+}
+
+/** When that incarnation started: when the end of the one before was recorded. Undefined if that one is not kept. */
+function startOf({ startedAt, incarnations = [] }: Attempt, incarnation: number): string | undefined {
+  if (incarnation === 1) return startedAt;
+  return incarnations.find((ended) => ended.incarnation === incarnation - 1)?.endedAt;
 }
 
 function beginning(resumedFrom: Attempt['resumedFrom']): string {

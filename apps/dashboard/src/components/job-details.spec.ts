@@ -74,7 +74,7 @@ describe('the page of a job', () => {
     ['what is run, while it is read', {}, 'What is run Reading what is run…'],
     ['no goodput, while it is read', {}, 'Goodput Reading… Incidents Reading…'],
     ['a problem, in its own words alone', { problem: 'There is no such job.' }, '4 GPUs. There is no such job. Step'],
-    ['an attempt', { job: FAILED }, 'Attempts Attempt Outcome Started from Layout When 4 Failed EngineFailed'],
+    ['an attempt', { job: FAILED }, 'Attempts Attempt Outcome Started from Layout Started 4 Failed EngineFailed'],
     ['an event', { events: [aJobEvent({ message: 'It was submitted.' })] }, 'Submitted It was submitted.'],
   ])('has %s', (_what, seen, words) => {
     expect(textOf(page(seen))).toContain(words);
