@@ -94,7 +94,9 @@ export function jobDetails(job: Job, now: Date): string {
     ],
     ['Checkpoint', job.checkpoint === null ? 'none yet' : `step ${job.checkpoint.step} (${job.checkpoint.name})`],
   ];
-  if (job.progress !== null) facts.push(['Progress', progressLine(job.progress)]);
+  // A job that does not run has no time left: status keeps the last estimate.
+  const etaSeconds = job.state === 'Running' ? (job.progress?.etaSeconds ?? null) : null;
+  if (job.progress !== null) facts.push(['Progress', progressLine({ ...job.progress, etaSeconds })]);
   facts.push(...planFacts(job));
   const secrets = describeSecrets(job.spec.engine).map(({ as, from }) => `${as}: ${from}`);
   if (secrets.length > 0) facts.push(['Secrets', secrets.join('; ')]);
