@@ -1,6 +1,6 @@
 /** Which nodes take no pods, why, and would the gang start if they did? */
 import { type FabricCapacity, type FabricNode, gpusOf, type WhyUnusable } from '../nodes/fabric.ts';
-import { leastThat } from './least-that.ts';
+import { leastThat } from './partition-point.ts';
 
 const WORDS: Readonly<Record<WhyUnusable, string>> = {
   cordoned: 'cordoned',

@@ -4,7 +4,7 @@ import { capacitiesOfEqualNics, needsEqualNics, unequalNics } from '../capacity/
 import { type FabricCapacity, type FabricNode, gpusOf } from '../nodes/fabric.ts';
 import type { GangRequest, GangShape } from '../traffic/gang-shape.ts';
 import { byText } from '../capacity/islands.ts';
-import { leastThat } from '../capacity/least-that.ts';
+import { leastThat } from '../capacity/partition-point.ts';
 import { freeGpusOf, openNodes } from '../capacity/open-nodes.ts';
 import { joinByLabel, onOneNetwork } from '../capacity/unlabelled-nodes.ts';
 import { nodesToLetIn } from '../capacity/unusable-nodes.ts';
