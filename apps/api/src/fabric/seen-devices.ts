@@ -33,7 +33,7 @@ export class SeenDevices {
   }
 
   /** Begins to read where that is due, and does not wait for it. */
-  look(): void {
+  watch(): void {
     const nowMs = this.#parts.clock.monotonicMs();
     if (this.#isReading || nowMs - this.#beganAtMs < SLICES_INTERVAL_MS) return;
     this.#beganAtMs = nowMs;

@@ -92,7 +92,7 @@ export class JobHistoryService {
   async ranks(principal: Principal, address: JobAddress): Promise<RankMap> {
     const { map, job } = await this.#jobs.reading(principal, address, (sql, row) => this.#ranksOf(sql, row));
     if (map.items.length === 0) return map;
-    const { fabric } = await this.#nodes.look(PATIENCE_MS);
+    const { fabric } = await this.#nodes.observe(PATIENCE_MS);
     return { ...withSeenNodes(map, fabric), bytesPerStep: job === undefined ? null : this.#traffic.of(job, fabric) };
   }
 

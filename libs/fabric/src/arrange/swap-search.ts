@@ -16,7 +16,7 @@ export interface SwapLimits {
   /** Whether a unit may stand in either's place: they share an island, or need not. */
   readonly mayTrade: (one: number, other: number) => boolean;
   /** Temperature of the first trade, as a share of the mean cost of a unit. */
-  readonly heat: number;
+  readonly temperature: number;
   /** A lower bound of the cost: a search that reaches it is done. */
   readonly least: number;
   /** Along these, runs of units change places too. */

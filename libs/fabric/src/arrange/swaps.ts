@@ -22,7 +22,7 @@ export function improved(start: Arrangement, setting: SwapSetting, limits: SwapL
   const search = newSearch(start, setting, limits);
   const units = start.binOf.length;
   const enough = limits.least + 1e-9 * Math.abs(limits.least);
-  const hottest = (limits.heat * start.cost) / units;
+  const hottest = (limits.temperature * start.cost) / units;
   while (search.operations < limits.operations && search.bestCost > enough) {
     const done = search.operations / limits.operations;
     const temperature = hottest * (1 - done) ** 3;
