@@ -45,9 +45,9 @@ function intervalOf({ interval }: Prediction): Pick<Figures, 'predictedStepLowMs
 
 function errorStatementOf({ error }: Prediction): string {
   const { basis, medianAbsPct, p90AbsPct, n } = error;
-  if (n === 0) return 'No published measurement says how far such predictions are off.';
-  const off = `${medianAbsPct.toFixed(1)} % (median) and ${p90AbsPct.toFixed(1)} % (9 of 10)`;
-  return `Such predictions were off by ${off} on ${n} measurements that their constants were fitted without: ${basis}.`;
+  if (n === 0) return 'The expected error is unknown: no published measurement resembles this job.';
+  const errors = `${medianAbsPct.toFixed(1)} % (median), ${p90AbsPct.toFixed(1)} % (9 of 10)`;
+  return `Expected error: ${errors}. It was measured on ${n} runs that the planner's constants were not fitted to: ${basis}.`;
 }
 
 /** Four significant digits: more would claim an exactness that no prediction has. */
