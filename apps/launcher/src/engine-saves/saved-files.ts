@@ -53,7 +53,7 @@ async function* pathsBelow(directory: string, folder: string): AsyncGenerator<st
 }
 
 /** Why a file is truncated, for formats whose bytes show it; undefined if no file is known to be truncated. */
-export async function whatIsCutOff(directory: string, files: readonly SavedFile[]): Promise<string | undefined> {
+export async function describeTruncated(directory: string, files: readonly SavedFile[]): Promise<string | undefined> {
   for (const { path, bytes } of files) {
     const check = wholenessCheck(path);
     if (check === 'archive' && (await endsEarly(join(directory, path), bytes))) return `${path} is cut off`;

@@ -183,7 +183,7 @@ export class Gang {
         onFact: (rank, fact) => this.#accept(rank, fact),
         onSilent: (hello) => this.#fellSilent(hello),
       },
-      { files, variables: ofPod, say: (sentence) => stderr.say(sentence) },
+      { files, variables: ofPod, logLine: (sentence) => stderr.logLine(sentence) },
     );
     if (this.#decided !== undefined) return await place.close(0);
     this.#place = place;

@@ -67,7 +67,7 @@ function* stepsFrom(begun: number, every: number, isFirst: boolean): Generator<n
 function valueOf(command: readonly string[], name: string): string | undefined {
   const at = command.findIndex((arg) => arg.replaceAll('-', '_').replace(/=.*$/, '') === `__${name}`);
   if (at === -1) return undefined;
-  const [, given] = command[at]?.split('=') ?? [];
+  const [, inlineValue] = command[at]?.split('=') ?? [];
   const next = command[at + 1] ?? '';
-  return given ?? (next.startsWith('--') ? '' : next);
+  return inlineValue ?? (next.startsWith('--') ? '' : next);
 }

@@ -222,10 +222,10 @@ function doubtDraft(attempt: Attempt, facts: Facts): ConditionDraft<'Running'> |
   const { doubted, isHeld } = judgeNodes(facts, attempt, false);
   const [node] = doubted;
   if (node === undefined) return undefined;
-  const whatIs = `Node ${node} is not ready`;
+  const nodeSentence = `Node ${node} is not ready`;
   const message = isHeld
-    ? `${whatIs}, like most nodes of the cluster, so the connection to the API server is the likelier cause: the gang keeps running until a rank fails or no step is reported.`
-    : `${whatIs}: the gang keeps running for ${facts.timeouts.nodeGraceMs / 1000} s, and as long as the launcher there reports.`;
+    ? `${nodeSentence}, like most nodes of the cluster, so the connection to the API server is the likelier cause: the gang keeps running until a rank fails or no step is reported.`
+    : `${nodeSentence}: the gang keeps running for ${facts.timeouts.nodeGraceMs / 1000} s, and as long as the launcher there reports.`;
   return { holds: true, reason: 'NodesInDoubt', message };
 }
 

@@ -164,7 +164,7 @@ export class World implements Member {
   /** Steps that pods have saved and nobody heard of, by the pod's UID. */
   readonly #silentPods = new Map<string, readonly number[]>();
   /** Names of the checkpoints that termination messages told of before the end of their attempt was recorded. */
-  readonly told = new Set<string>();
+  readonly reportedCheckpoints = new Set<string>();
   /** Names of the Checkpoint objects that the operator has deleted. */
   readonly collected: string[] = [];
   /** How many Checkpoint objects the operator keeps; absent: the defaults. */
@@ -223,7 +223,7 @@ export class World implements Member {
     this.#seenPlacement = undefined;
     this.#stopwatches = new Stopwatches();
     this.#refusedCheckpoints = new RefusedCheckpoints();
-    this.#launchers.forgetHeard();
+    this.#launchers.forgetReports();
     this.#progress = undefined;
     this.#planning = undefined;
     this.#plannerAnswer = undefined;
@@ -478,7 +478,7 @@ export class World implements Member {
   }
 
   #pass(): void {
-    this.#cluster.look(this);
+    this.#cluster.beginReconcile(this);
     const ports = { view: this.#jobView(), effects: this.#effects() };
     const steps = reconcileJob(JOB_KEY, ports);
     for (let step = steps.next(); step.done !== true;) {
@@ -533,7 +533,7 @@ export class World implements Member {
       noticeOf: () => ({ rule: 'maintenance', mark: 'taint of the world' }),
       comingNoticeOf: (node) => this.comingNotices.get(node),
       reportAgesMsOf: () => this.#launchers.reportAgesMs(this.now.getTime()),
-      launchersOf: (job) => this.#launchers.heard(job.status?.attempts?.at(-1)?.incarnation),
+      launchersOf: (job) => this.#launchers.reports(job.status?.attempts?.at(-1)?.incarnation),
       timeouts: {},
       retention: this.retention,
       scheduler: this.#cluster.scheduler,
@@ -897,13 +897,16 @@ export class World implements Member {
     const { job } = this;
     if (job === undefined || steps === undefined || over.exit === undefined) return over;
     const checkpoints = steps.map((step) => aCheckpoint(job, { spec: { epoch: pod.epoch, step } }));
-    if (attempt?.stage !== 'Ended') for (const { metadata } of checkpoints) this.told.add(metadata.name);
+    if (attempt?.stage !== 'Ended') for (const { metadata } of checkpoints) this.reportedCheckpoints.add(metadata.name);
     const unreportedCheckpoints = checkpoints.map(({ spec: { step, format, bytes, files, manifestSha256 } }) => {
       return { step, directory: `step-${step}`, format, bytes, files, manifestSha256 };
     });
     const kind = exitCode === 0 ? 'finished' : 'engineFailed';
-    const told = anExit({}, { epoch: pod.epoch, kind, exitCode, unreportedCheckpoints }).cause;
-    return { ...over, exit: { ...over.exit, ...(told === undefined ? {} : { cause: told }) } };
+    const reportedCheckpoints = anExit({}, { epoch: pod.epoch, kind, exitCode, unreportedCheckpoints }).cause;
+    return {
+      ...over,
+      exit: { ...over.exit, ...(reportedCheckpoints === undefined ? {} : { cause: reportedCheckpoints }) },
+    };
   }
 
   #placedNode(pod: ObservedPod): string {
