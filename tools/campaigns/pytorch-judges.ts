@@ -8,6 +8,7 @@ import {
 } from './engine-judges/pytorch-cases.ts';
 import { ask, isCurrent, type Judged, place } from './engine-judges/pytorch.ts';
 
+/** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
   'TorchTitan, DeepSpeed and transformers judge what is rendered for them, on CPUs (5 min; TORCHTITAN_V02: an unpacked release 0.2.2; argument: which engine).';
 

@@ -105,6 +105,7 @@ export interface Crash {
   readonly signal: string;
 }
 
+/** Test files whose worker died of a signal, as Jest's JSON report names them. */
 export function crashesIn(json: string): readonly Crash[] {
   const { testResults } = JSON.parse(json) as JestReport;
   return testResults.flatMap(({ name, assertionResults, message }) => {

@@ -18,6 +18,7 @@ export type Figures = Pick<
 /** Of the field in status. */
 const MAX_ERROR_STATEMENT = 1024;
 
+/** Figures of a prediction as status stores them: milliseconds, bytes, and how wrong such predictions are. */
 export function figuresOf(prediction: Prediction, { gpu }: Pick<PlanCluster, 'gpu'>): Figures {
   return {
     predictedStepMs: toMs(prediction.stepTimeS),
@@ -29,6 +30,7 @@ export function figuresOf(prediction: Prediction, { gpu }: Pick<PlanCluster, 'gp
   };
 }
 
+/** A layout that was not chosen, with its predicted step time and peak of memory. */
 export function toRunnerUp({ layout, microBatchSize, prediction }: Plan): NonNullable<JobPlan['runnersUp']>[number] {
   return {
     layout: formatLayout(layout),

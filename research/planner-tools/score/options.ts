@@ -1,6 +1,7 @@
 import { filesOrRepository, GROUPINGS, type Grouping } from '@coxswain/planner-calibration';
 import { parseArgs } from 'node:util';
 
+/** Options of `npm run planner:score`. */
 export interface ScoreOptions {
   readonly help: boolean;
   readonly files: readonly string[];
@@ -13,6 +14,7 @@ export interface ScoreOptions {
   readonly calibration: string | undefined;
 }
 
+/** Text of `npm run planner:score -- --help`. */
 export const HELP = `npm run planner:score -- [FILE.csv ...] [options]
 
 Predicts step time and memory of every published run in the files (default: research/planner-calibration/data/*.csv) and

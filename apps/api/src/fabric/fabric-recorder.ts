@@ -4,6 +4,7 @@ import type { Logger } from '@coxswain/telemetry';
 import type { SeenNodes } from './seen-nodes.ts';
 import { type DigestedFabric, digested, type SnapshotStore } from './snapshot-store.ts';
 
+/** What the recorder reads from, writes to and logs with. */
 export interface FabricRecorderParts {
   readonly nodes: Pick<SeenNodes, 'observe'>;
   readonly store: Pick<SnapshotStore, 'newest' | 'record' | 'seeAgain'>;

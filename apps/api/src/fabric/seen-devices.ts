@@ -8,6 +8,7 @@ import {
 } from '@coxswain/fabric';
 import { type Clock, type KubeClient, listPages, resourcePath } from '@coxswain/kube';
 
+/** What reading ResourceSlices needs, and whom it notifies of a change. */
 export interface SeenDevicesParts {
   readonly kube: Pick<KubeClient, 'list'>;
   readonly clock: Pick<Clock, 'monotonicMs'>;

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { CliError } from '../cli-error.ts';
 import programs from './programs.generated.json' with { type: 'json' };
 
+/** How many ranks measure this machine, with which Python, and for about how long. */
 export interface LocalRanks {
   readonly python: string;
   readonly ranks: number;

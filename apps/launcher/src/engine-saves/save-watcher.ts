@@ -14,6 +14,7 @@ const PAUSE_MS = 1_000;
 
 type Watching = ChildProcessByStdio<Writable, Readable, null>;
 
+/** What a watcher watches, and whom it notifies of completed saves. */
 export interface SaveWatcherOptions {
   readonly watched: Omit<WatchedSaves, 'reported'>;
   readonly onSaved: (fact: SavedFact) => void;
@@ -26,6 +27,7 @@ export interface SaveWatcherOptions {
   readonly pauseMs?: number;
 }
 
+/** Watches for completed saves of an engine in a separate process, because a call to a shared file system can hang. */
 export class SaveWatcher {
   readonly #options: SaveWatcherOptions;
   readonly #reported = new Set<string>();

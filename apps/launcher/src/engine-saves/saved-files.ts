@@ -13,6 +13,7 @@ const MOST_TEXT_BYTES = 4_096;
 /** Of a JSON file that a format keeps beside its tensors. */
 const MOST_JSON_BYTES = 64 * 1024 * 1024;
 
+/** A file of a save, with the time of its last change in milliseconds since the Unix epoch. */
 export interface FoundFile extends SavedFile {
   readonly changedMs: number;
 }

@@ -11,6 +11,7 @@ import { unlessGone, type FoundFile } from './saved-files.ts';
 
 const PART_BYTES = 1024 * 1024;
 
+/** Where and for which format a manifest is written, and how much may be hashed for it. */
 export interface ManifestOptions {
   readonly saveDirectory: string;
   readonly format: EngineFormat;
@@ -22,6 +23,7 @@ export interface ManifestOptions {
 
 type Reading = Pick<ManifestOptions, 'budget' | 'onAnswer'>;
 
+/** What became of writing a manifest. The fact is what the launcher reports to the operator. */
 export type Written =
   | { readonly kind: 'written'; readonly fact: SavedFact }
   /** A file is gone or has changed since the scan. */

@@ -46,6 +46,7 @@ const DYING_MS = 60_000;
  */
 const PEER_FIRST_MS = 1_000;
 
+/** What the ranks of this pod run with, and whom they notify. */
 export interface GangOptions {
   readonly settings: Pick<Settings, 'nodeName' | 'gracePeriodMs'>;
   readonly own: OwnRanks;

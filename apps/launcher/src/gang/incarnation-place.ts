@@ -23,6 +23,7 @@ interface Contents {
   readonly logLine: (sentence: string) => void;
 }
 
+/** The private directory of one incarnation: the fact server's socket, rendered files of the engine and the Python hook. */
 export class IncarnationPlace implements Made {
   readonly facts: FactServer;
   readonly directory: string;

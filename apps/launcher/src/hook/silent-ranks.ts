@@ -9,6 +9,7 @@ const AFTER_START_MS = 900_000;
 const NO_HOOK =
   'python -I or -S, a program that replaces PYTHONPATH, no PyTorch, or no step yet. Coxswain cannot check what they train.';
 
+/** Which ranks are silent, and how many milliseconds after the start or the first printed step the log names them. */
 export interface SilenceOptions {
   /** Ranks for which no hook has connected so far. */
   readonly silentRanks: () => readonly number[];

@@ -88,6 +88,7 @@ export class LogTail {
   }
 }
 
+/** Where the lines of one stream go. */
 export interface LogRelayOptions {
   /** Of what writes, in front of each line. */
   readonly name: string;

@@ -32,6 +32,7 @@ const CONTACT_POLL_MS = 1_000;
 /** Kept back from the pod's grace period for the launcher's own last words. */
 const OWN_SHARE_OF_GRACE_MS = 3_000;
 
+/** The launcher's settings, and the command and environment of its ranks. */
 export interface RunOptions {
   readonly settings: Settings;
   readonly command: readonly [string, ...string[]];

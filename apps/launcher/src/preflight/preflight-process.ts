@@ -28,6 +28,7 @@ const GATHER_MS = 240_000;
 /** Beyond the limit that the program keeps itself. */
 const SLACK_MS = 5_000;
 
+/** What the preflight program measures in this pod, and how it finds the board that all pods of the gang share. */
 export interface PreflightOptions {
   readonly level: Exclude<PreflightLevel, 'Off'>;
   /** Once every pod is there. */

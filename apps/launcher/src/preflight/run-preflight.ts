@@ -9,6 +9,7 @@ import { PreflightProcess } from './preflight-process.ts';
 /** Other pods may take as long as their limit, and the operator some seconds more; after that the ranks start without an answer. */
 const ANSWER_SLACK_MS = 20_000;
 
+/** What a preflight needs of the launcher. */
 export interface PreflightRun {
   readonly settings: Settings;
   readonly assignment: RankAssignment;

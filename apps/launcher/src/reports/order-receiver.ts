@@ -3,6 +3,7 @@ import type { IncarnationTracker } from './incarnation-tracker.ts';
 import type { PreflightBoard } from './preflight-board.ts';
 import type { Order } from './report-connection.ts';
 
+/** Which orders are for this launcher, and whom they notify. */
 export interface OrderReceiverOptions {
   /** Orders for another epoch are ignored. */
   readonly epoch: number;

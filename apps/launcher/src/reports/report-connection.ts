@@ -40,6 +40,7 @@ export type Order = Extract<
 /** The operator asks for the current stack traces of the ranks. */
 export type StacksWanted = Omit<Extract<OperatorMessage, { kind: 'stacksWanted' }>, 'kind'>;
 
+/** Addresses and credentials of the operator, the reports to send, and whom answers notify. */
 export interface ReportConnectionOptions {
   readonly urls: readonly string[];
   /** PEM of the authority that signed the endpoint's certificate; the system's own when absent. */

@@ -26,6 +26,7 @@ import { StepReporter } from './step-reporter.ts';
 const ACKNOWLEDGED_MS = 500;
 const ACKNOWLEDGED_POLL_MS = 10;
 
+/** What reports are about, and whom orders of the operator notify. */
 export interface ReporterOptions
   extends
     Pick<ReportConnectionOptions, 'stacks' | 'logLine' | 'onStaleEpoch'>,

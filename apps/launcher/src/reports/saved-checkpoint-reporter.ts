@@ -10,6 +10,7 @@ const MAX_WAITING = 32;
 /** Verifications of one checkpoint while the file server answers nothing: 10 minutes by default, and each leaves a process behind. */
 const MAX_VERIFICATIONS = 5;
 
+/** Where checkpoints lie, and where verified ones are reported. */
 export interface SavedCheckpointReporterOptions {
   readonly settings: Pick<Settings, 'checkpointMount' | 'mountPatienceMs'>;
   /** Where the ranks save, below the mount; undefined if the job keeps no checkpoints. */

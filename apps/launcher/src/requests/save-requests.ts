@@ -2,6 +2,7 @@
 import type { OperatorMessage } from '@coxswain/api-types';
 import type { SaveAsked } from '../facts/fact-server.ts';
 
+/** The operator's message that asks for a save. */
 export type SaveWanted = Extract<OperatorMessage, { kind: 'saveWanted' }>;
 
 const WHY_NOT: Readonly<Record<Exclude<SaveAsked, 'asked'>, string>> = {

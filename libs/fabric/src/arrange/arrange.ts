@@ -22,6 +22,7 @@ import { cutsLines, packLines } from './pack-lines.ts';
 import { lineOrders, unitOrders } from '../units/unit-orders.ts';
 import { besideWholeLines } from '../units/whole-lines.ts';
 
+/** The gang to arrange, its traffic, and the nodes and NVLink domains that it may use. */
 export interface ArrangeQuestion {
   readonly shape: GangShape;
   readonly traffic: LayoutTraffic;

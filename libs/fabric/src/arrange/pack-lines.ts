@@ -1,5 +1,6 @@
 import { type SwitchTree, TREE_LEVELS } from '../units/switch-tree.ts';
 
+/** The units to place, line by line, and how many of them go below each switch. */
 export interface LineQuestion {
   readonly tree: SwitchTree;
   /** How many units go below each switch of the spine level is taken from here; how they lie on its bins is not. */

@@ -6,6 +6,7 @@ import { type PricedKept, pricedKept, pricedOperations, type SlabGrid } from './
 import { cutOperations, dearestCut, type SlabPrices } from './slab-prices.ts';
 import { type SwitchTree, TREE_LEVELS } from '../units/switch-tree.ts';
 
+/** The grid of units, the switches and the limits of one search for a bound. */
 export interface SlabQuestion {
   readonly slabs: SlabGrid;
   readonly tree: SwitchTree;

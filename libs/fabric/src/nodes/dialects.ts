@@ -10,6 +10,7 @@ import { NODE_LABELS } from '@coxswain/api-types';
 /** The most tiers that are read: no fabric has more, and labels could name any number. */
 export const MAX_TIERS = 8;
 
+/** The label keys with which one producer names switches. */
 export interface SwitchDialect {
   readonly producer: string;
   /** Near to far. Of the keys of one tier the first that a node carries counts. */
@@ -136,6 +137,7 @@ export const GPU_TYPE_KEYS = [
 /** Labels that name the NICs' class. */
 export const NIC_TYPE_KEYS = [NODE_LABELS.nicType, 'backend.coreweave.cloud/flavor'] as const;
 
+/** An extended resource that stands for NICs. */
 export interface NicResource {
   readonly resource: string;
   /** Absent: the resource is of either link layer. */

@@ -21,6 +21,7 @@ export interface FewPods {
   readonly known: number;
 }
 
+/** Result of the search over all placements of a small gang. */
 export interface BestOfAll {
   /** Weighted bytes of the best that was found, or `known`. */
   readonly cost: number;

@@ -9,6 +9,7 @@ import { freeGpusOf, openNodes } from '../capacity/open-nodes.ts';
 import { joinByLabel, onOneNetwork } from '../capacity/unlabelled-nodes.ts';
 import { nodesToLetIn } from '../capacity/unusable-nodes.ts';
 
+/** A gang that was not placed, and the capacity at that time. */
 export interface Refused {
   readonly request: GangRequest;
   readonly capacity: FabricCapacity;

@@ -31,6 +31,7 @@ export function notTogether(layout: ParallelLayout, acrossIslands: AcrossIslands
   return `not together: ${inDomain(layout)} need one NVLink domain${ISLANDS_TOO[acrossIslands]}`;
 }
 
+/** First words of a refusal: GPUs, nodes and free GPUs per node that the gang needs. */
 export function needsOf({ worldSize: ranks, pods, ranksPerPod }: GangShape): string {
   return `Needs ${count(ranks, 'GPU')} as ${count(pods, 'node')} with ${ranksPerPod} free each`;
 }

@@ -5,6 +5,7 @@ import { BOUNDARIES } from './traffic.ts';
 /** Per node, by its index in the fabric, a number below the count of nodes that two nodes share exactly if they share what it stands for. */
 export type ClassOfNode = Int32Array;
 
+/** Class numbers of every node at each boundary of a fabric. */
 export interface FabricTiers {
   readonly indexOfNode: ReadonlyMap<string, number>;
   readonly domainOf: ClassOfNode;

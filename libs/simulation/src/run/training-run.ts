@@ -12,6 +12,7 @@ const DAY_MS = 86_400_000;
 /** A job that waits for nodes is looked at when one comes back; by time alone only a node that is avoided becomes free, which took an hour. */
 const WAITING_RECONCILE_MS = 300_000;
 
+/** Size, duration and presets of one simulated run. The same question gives the same outcome. */
 export interface RunQuestion {
   readonly nodes: number;
   readonly spareNodes: number;
@@ -39,6 +40,7 @@ export interface Incident {
   readonly answer: 'inPlace' | 'newEpoch' | undefined;
 }
 
+/** What one simulated run achieved, and where its time went. */
 export interface RunOutcome {
   readonly seed: number;
   readonly budget: LossBudget;
