@@ -19,7 +19,6 @@ const API_PORT = { use: 'the API', advice: 'Choose another port, or 0 for a free
 /** Exit code of an operator whose term as leader is over; nothing but a new process leads again. */
 const OPERATOR_TERM_OVER = 75;
 
-/** How large the local system is, and where it keeps its data. */
 export interface SystemOptions {
   /** Kept across stops and starts; a temporary one unless given. */
   readonly directory?: string;
