@@ -152,8 +152,8 @@ const MOST_LINES = 30;
 const FOREIGN_FRAME = /^\s+at .*(node_modules\/(?!@coxswain)|\(?node:|new Promise)/;
 
 /**
- * What failed, in words: every message, cut so that all fit in a screen or two; what programs complained about meanwhile, by
- * `complaints`; and the names once more at the end, where they are seen first.
+ * What failed: every message, cut so that all fit in a screen or two, and what programs complained about meanwhile, by `complaints`.
+ * The names follow once more at the end, where they are seen first.
  */
 export function describeFailures(failures: readonly Failure[], complaints: (span: Span) => readonly string[]): string {
   const lines = Math.min(MOST_LINES, Math.max(LEAST_LINES, Math.floor(REPORT_LINES / failures.length)));

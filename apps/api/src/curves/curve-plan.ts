@@ -65,7 +65,7 @@ export function segmentsOf(epochs: readonly EpochSteps[], window: CurveWindow): 
 
 /**
  * How segments are read as at most `maxPoints` points, from the coarsest level that is fine enough. A bucket that reaches over the end of its segment is
- * made of what is finer. `finest` is the narrowest width that is still kept; where it is a level, its buckets are taken as they are.
+ * made of finer buckets. `finest` is the narrowest width that is still kept. If that width is a level, its buckets are used unchanged.
  */
 export function planCurve(
   segments: readonly Segment[],

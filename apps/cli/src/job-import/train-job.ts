@@ -10,7 +10,7 @@ import type { WrittenJob } from './written-job.ts';
 const TRAINER = 'node';
 const ANCESTOR = 'trainer.kubeflow.org/trainjob-ancestor-step';
 
-/** A TrainJob and the runtimes of the same file, one of which it may reference. */
+/** A TrainJob, and the runtimes of the same file. It may reference one of them. */
 export interface TrainJobFile {
   readonly document: Source;
   /** (Cluster)TrainingRuntimes of the same file. */

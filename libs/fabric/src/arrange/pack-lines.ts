@@ -10,8 +10,8 @@ export interface LineQuestion {
   /** Units of a line. */
   readonly size: number;
   /**
-   * Which units go below which switch. `inOrder`: one switch after the other takes the next ones. `wholeFirst`: each takes whole lines first, and what it
-   * takes beyond comes last, so that one unit too many on the first switch does not cut every line.
+   * Which units go below which switch. `inOrder`: one switch after the other takes the next ones. `wholeFirst`: each takes whole lines first. The
+   * units beyond them come last, so that one unit too many on the first switch does not cut every line.
    */
   readonly fillOrder: 'inOrder' | 'wholeFirst';
 }

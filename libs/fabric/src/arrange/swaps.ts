@@ -94,7 +94,7 @@ function startOfRun({ stride, degree }: UnitAxis, length: number, unit: number):
 }
 
 /**
- * Moves the part of a line in one bin, or its end from a unit on, to bins with room, unused bins too: a line that is cut elsewhere may let the rest
+ * Moves the part of a line in one bin, or its end from a unit on, to bins with room, unused bins too. If a line is cut at another place, the rest may
  * lie beside a neighbour.
  */
 function movePiece(search: SwapSearch, temperature: number): void {

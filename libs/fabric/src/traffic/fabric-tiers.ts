@@ -25,7 +25,7 @@ const known = new WeakMap<readonly FabricNode[], FabricTiers>();
 
 /**
  * A tier of switches that no node of the fabric reports is crossed only between islands. If some nodes report it, a node that does not is taken to
- * be below a switch of its own, shared with the nodes below the same farthest switch: no label says that it is near any other.
+ * be below a switch of its own, because no label says that it is near any other. It shares that switch with the nodes below the same farthest switch.
  */
 export function tiersOf({ nodes }: Fabric): FabricTiers {
   const tiers = known.get(nodes) ?? lookUp(nodes);
