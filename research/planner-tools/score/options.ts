@@ -18,8 +18,8 @@ export interface ScoreOptions {
 export const HELP = `npm run planner:score -- [FILE.csv ...] [options]
 
 Predicts step time and memory of every published run in the files (default: research/planner-calibration/data/*.csv) and
-prints how far the predictions lie from what was measured: n, median, mean and 90th percentile of |error|, bias, and the shares within 10 and 20 %. The last line is one
-JSON object. Columns, rules and traps: docs/reference/planner-score.md.
+compares the predictions with the measurements. Prints n, median, mean and 90th percentile of |error|, bias, and the shares within
+10 and 20 %. The last line is one JSON object. Columns, rules and traps: docs/reference/planner-score.md.
 
   --quality A,B       qualities of rows to score (default: A,B)
   --by NAME[,NAME]    tables to print: ${GROUPINGS.join(', ')}
