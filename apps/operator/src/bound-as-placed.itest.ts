@@ -47,7 +47,7 @@ async function livePods(job: TrainingJob): Promise<readonly RawPod[]> {
   return pods.filter((pod) => pod.metadata.labels?.[LABELS.jobUid] === job.metadata.uid && !isOver(pod));
 }
 
-/** The node of each pod, by its index, as the scheduler bound it; all of that epoch. */
+/** The node of each pod, by its index, as the scheduler bound it; all of that attempt. */
 async function boundNodes(job: TrainingJob, epoch: number): Promise<readonly (string | undefined)[]> {
   const pods = await livePods(job);
   expect(new Set(pods.map(({ metadata }) => metadata.labels?.[LABELS.epoch]))).toEqual(new Set([String(epoch)]));

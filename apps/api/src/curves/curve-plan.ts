@@ -1,6 +1,6 @@
 import { LEVEL_WIDTHS } from './step-levels.ts';
 
-/** Which steps of an epoch were recorded: from the first to the last. */
+/** Which steps of an attempt were recorded: from the first to the last. */
 export interface EpochSteps {
   readonly epoch: number;
   readonly firstStep: number;
@@ -12,7 +12,7 @@ export interface Segment {
   readonly epoch: number;
   readonly fromStep: number;
   readonly toStep: number;
-  /** Whether it begins, or ends, where the epoch itself does: then a bucket at that end holds nothing beyond it. */
+  /** Whether it begins, or ends, where the attempt itself does: then a bucket at that end holds nothing beyond it. */
   readonly isWholeAtBegin: boolean;
   readonly isWholeAtEnd: boolean;
 }

@@ -88,7 +88,7 @@ export class JobHistoryService {
     };
   }
 
-  /** Where each rank of the newest epoch is, from its placement; empty before the first. */
+  /** Where each rank of the newest attempt is, from its placement; empty before the first. */
   async ranks(principal: Principal, address: JobAddress): Promise<RankMap> {
     const { map, job } = await this.#jobs.reading(principal, address, (sql, row) => this.#ranksOf(sql, row));
     if (map.items.length === 0) return map;

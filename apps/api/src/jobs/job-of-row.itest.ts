@@ -33,7 +33,7 @@ afterAll(async () => {
 
 interface JobHistory {
   readonly attempts?: readonly Attempt[];
-  /** Median of each epoch. */
+  /** Median of each attempt. */
   readonly measured?: Readonly<Record<number, number>>;
 }
 

@@ -38,7 +38,7 @@ class World {
     await this.controller.reconcile();
   }
 
-  /** A job whose recorded placement of epoch 1 is on node-a and node-b. */
+  /** A job whose recorded placement of attempt 1 is on node-a and node-b. */
   runningJob(annotations: Readonly<Record<string, string>> = {}): void {
     const placement = aPlacement(this.script.job('llama'));
     const attempt = anAttempt({

@@ -114,7 +114,7 @@ describe('a job driven by decide()', () => {
         live(world, moments, expectOneEpoch);
         settle(world);
         expect(['Complete', 'Failed']).toContain(world.job?.status?.state);
-        // A gang that is taken up again is released again, so only the order of epochs is asked for.
+        // A gang that is taken up again is released again, so only the order of attempts is asked for.
         expect(world.violations.filter((sentence) => sentence.includes('started after'))).toEqual([]);
         expectRest(world);
       }),

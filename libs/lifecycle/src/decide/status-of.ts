@@ -292,10 +292,10 @@ function stateOf({ record, facts, next }: Situation): JobState {
   return attempt.runningAt === undefined ? 'Starting' : 'Running';
 }
 
-/** Outcomes of healthy gangs that saved and continue as the next epoch. */
+/** Outcomes of healthy gangs that saved and continue as the next attempt. */
 const REPLACED_OUTCOMES: readonly Attempt['outcome'][] = ['Resized', 'Moved'];
 
-/** Outcomes that the next epoch follows without a user's action. */
+/** Outcomes that the next attempt follows without a user's action. */
 const CONTINUED_OUTCOMES: readonly Attempt['outcome'][] = ['Failed', ...REPLACED_OUTCOMES];
 
 function stoppingState(attempt: Attempt, facts: Facts): JobState {

@@ -74,7 +74,7 @@ export type WorldFault =
   /** A stranger makes a pod under the name of one of the gang's that is not there. */
   | { readonly kind: 'takeName'; readonly pick: number }
   | { readonly kind: 'restoreNodes' | 'suspend' | 'resume' | 'cancel' | 'delete' | 'loseStatus' }
-  /** Somebody deletes the Placement of the newest epoch. */
+  /** Somebody deletes the Placement of the newest attempt. */
   | { readonly kind: 'deletePlacement' }
   /** That node's mount of the checkpoints answers errors, or with other bytes, until the nodes are restored. */
   | { readonly kind: 'breakMount'; readonly pick: number; readonly as: Misread }
@@ -149,7 +149,7 @@ export class World implements Member {
   readonly #nodes: Map<string, NodeState>;
   /** Not ready in the eyes of the cluster, while their launchers go on reporting. */
   readonly #kubeletsSilent = new Set<string>();
-  /** UIDs of pods that nothing can end, and of those whose launcher was told that its epoch is over. */
+  /** UIDs of pods that nothing can end, and of those whose launcher was told that its attempt is over. */
   readonly #hanging = new Set<string>();
   readonly #dismissed = new Set<string>();
   /** Nodes that end pods before any container has run. */
@@ -183,7 +183,7 @@ export class World implements Member {
   /** Writes of operators that died. */
   #onTheWay: readonly { readonly atMs: number; readonly land: () => void }[] = [];
   #serial = 0;
-  /** What the pods of each epoch were made from: they have it in them, whatever becomes of the object. */
+  /** What the pods of each attempt were made from: they have it in them, whatever becomes of the object. */
   readonly #placed = new Map<number, PlacementSpec>();
   /** Epochs of which a gate was lifted. */
   readonly #released = new Set<number>();
@@ -234,7 +234,7 @@ export class World implements Member {
     return this.#launchingPods().filter((pod) => !this.#launchers.isReaped(pod));
   }
 
-  /** Pods whose launchers are up: started, not ended, on a machine that runs, and neither hanging nor told that their epoch is over. */
+  /** Pods whose launchers are up: started, not ended, on a machine that runs, and neither hanging nor told that their attempt is over. */
   #launchingPods(): readonly ObservedPod[] {
     return this.pods.filter((pod) => {
       const node = pod.nodeName ?? '';

@@ -36,7 +36,7 @@ export interface Incident {
   readonly atMs: number;
   readonly resumedAtMs: number;
   readonly lostWorkMs: number;
-  /** What the rules did: the ranks again in their pods, or a new epoch; undefined: the run ended before. */
+  /** What the rules did: the ranks again in their pods, or a new attempt; undefined: the run ended before. */
   readonly answer: 'inPlace' | 'newEpoch' | undefined;
 }
 
