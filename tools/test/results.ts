@@ -164,14 +164,14 @@ export function describeFailures(failures: readonly Failure[], complaints: (span
       .filter((line) => !FOREIGN_FRAME.test(line))
       .slice(0, lines)
       .join('\n');
-  const told = failures.map((failure) => `✗ ${failure.name}\n${message(failure.message)}\n`);
+  const listed = failures.map((failure) => `✗ ${failure.name}\n${message(failure.message)}\n`);
   const spans = new Map(
     failures.flatMap(({ during }) => (during === undefined ? [] : [[during.startMs, during] as const])),
   );
   const complained = [...spans.values()].flatMap((span) => complaints(span));
   const meanwhile = complained.length === 0 ? '' : `\nMeanwhile programs said:\n\n${complained.join('\n')}\n`;
   const names = failures.map(({ name }) => `✗ ${name}`).join('\n');
-  return `\nWhat failed:\n\n${told.join('\n')}${meanwhile}\nIn short:\n\n${names}\n`;
+  return `\nWhat failed:\n\n${listed.join('\n')}${meanwhile}\nIn short:\n\n${names}\n`;
 }
 
 /** Counts the results that pytest wrote as JUnit XML, by the same rules as {@link tallyOfJest}. */
