@@ -165,7 +165,7 @@ class RunningOperator implements Operator {
       cache: this.#cache,
       clock,
       publishesLabels: config.publishesFabricLabels,
-      warn: (job, note) => this.#jobEvents.warnOfFabric(job, note),
+      warn: (job, note) => this.#jobEvents.recordFabricWarning(job, note),
       onNews: (key) => this.#jobs.wake(key, 'normal'),
       onError: (error) =>
         log.warn({ err: error }, 'the Fabric resource or labels of nodes could not be written; the operator retries'),
@@ -199,7 +199,7 @@ class RunningOperator implements Operator {
       currentLeader: () => this.#leadership.currentLeader(),
       termLeftMs: () => this.#leadership.leftMs(),
       onNews: (jobUid, news) => this.#wakeUps.reported(jobUid, news),
-      onVerdict: (job, verdict) => this.#jobEvents.warnOfHealth(job, verdict.message),
+      onVerdict: (job, verdict) => this.#jobEvents.recordHealthWarning(job, verdict.message),
     });
     this.#jobs = this.#newJobLoop();
     this.#wakeUps = new WakeUps({
@@ -365,7 +365,7 @@ class RunningOperator implements Operator {
             recordEvents: (job, events) => this.#jobEvents.announce(job, events),
             refuseLaunchers: (job, epoch) => reporting.refuseLaunchers(job, epoch),
             warn: (job, note) => this.#jobEvents.warn(job, note),
-            warnOfUnrecordedPlacements: (job, note) => this.#jobEvents.warnOfStrangers(job, note),
+            warnOfUnrecordedPlacements: (job, note) => this.#jobEvents.recordUnrecordedPlacements(job, note),
           },
           warnOfRuntime: (job, note) => this.#jobEvents.warnOfRuntime(job, note),
         }),

@@ -211,6 +211,7 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
 ]);
 export type LauncherMessage = z.infer<typeof LauncherMessage>;
 
+/** Why the operator closes the connection of a launcher. */
 export const REFUSALS = ['notLeader', 'staleEpoch', 'unknownPod', 'unauthenticated', 'malformed', 'notReady'] as const;
 
 /** A message from operator to launcher. */

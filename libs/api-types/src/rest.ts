@@ -315,6 +315,7 @@ export type JobEvent = z.infer<typeof JobEvent>;
 export const JobEventList = z.object({ items: z.array(JobEvent) }).meta({ id: 'JobEventList' });
 export type JobEventList = z.infer<typeof JobEventList>;
 
+/** Lowest and highest value of several steps. */
 export const ValueRange = z.object({ min: z.number(), max: z.number() }).meta({ id: 'ValueRange' });
 export type ValueRange = z.infer<typeof ValueRange>;
 /** Several steps as one point of a curve, with the lowest and highest of each value, so that a spike of one step stays visible. */
@@ -348,6 +349,7 @@ export const StepPoint = z
   })
   .meta({ id: 'StepPoint' });
 export type StepPoint = z.infer<typeof StepPoint>;
+/** Steps that the API did not receive. */
 export const SeriesGap = z
   .object({ at: timestamp, missedFrames: counter.nullable().describe('null: unknown, because the stream restarted.') })
   .meta({ id: 'SeriesGap' });

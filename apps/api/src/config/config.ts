@@ -8,6 +8,7 @@ import { type SignInConfig, signInConfigOf, SignInEnvironment } from './sign-in-
 
 /** Which parts this process runs: HTTP and projection, the queue worker, or everything. */
 export const PROCESS_ROLES = ['api', 'worker', 'all'] as const;
+/** One entry of {@link PROCESS_ROLES}. */
 export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
 const file = z.string().min(1).max(4096);

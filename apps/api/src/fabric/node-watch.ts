@@ -6,6 +6,7 @@ interface SeenNode extends KubeObject {
   readonly facts: NodeFacts;
 }
 
+/** What a watch of all nodes needs, and whom it notifies. */
 export interface NodeWatchParts {
   readonly kube: Pick<KubeClient, 'list' | 'requestStream'>;
   readonly clock: Clock;

@@ -13,6 +13,7 @@ export const LIMITS = [
   'streams',
   'stacks',
 ] as const;
+/** One entry of {@link LIMITS}. */
 export type Limit = (typeof LIMITS)[number];
 
 /** RATE_LIMITED, and when it is worth asking again. */

@@ -53,8 +53,8 @@ describe('what one project may use', () => {
     const { status, body } = await greedy('/limits', undefined, tokens[0]);
     expect(status).toBe(200);
     const items = body.items as readonly { name: string; used: number; most: number | null }[];
-    const told = Object.fromEntries(items.map(({ name, used, most }) => [name, `${used} of ${most}`]));
-    expect(told).toMatchObject({
+    const usage = Object.fromEntries(items.map(({ name, used, most }) => [name, `${used} of ${most}`]));
+    expect(usage).toMatchObject({
       concurrentRequests: '1 of 50',
       jobs: '3 of 3',
       endedJobs: '0 of 2',
@@ -95,8 +95,8 @@ describe('what one project may use', () => {
     await ended("state = 'Deleted', deleted_at = now()", first ?? '');
     await ended("state = 'Refused'", third ?? '');
     const { body } = await greedy('/limits', undefined, tokens[0]);
-    const told = new Map(body.items.map((item: { name: string; used: number }) => [item.name, item.used]));
-    expect([told.get('endedJobs'), told.get('jobRecords')]).toEqual([1, 2]);
+    const usage = new Map(body.items.map((item: { name: string; used: number }) => [item.name, item.used]));
+    expect([usage.get('endedJobs'), usage.get('jobRecords')]).toEqual([1, 2]);
     expect((await greedy('/jobs', { name: 'one-more', spec: aJobSpec() })).status).toBe(201);
   });
 

@@ -170,8 +170,8 @@ describe('what of the limits is used', () => {
       [/FROM api_tokens/, [{ n: 1 }]],
       [/FROM plans/, [{ n: 0 }]],
     ]);
-    const told = (await limits.inUse(sql, { id: 'a' })).map(({ name, used, most }) => `${name}: ${used} of ${most}`);
-    expect(told).toEqual([
+    const usage = (await limits.inUse(sql, { id: 'a' })).map(({ name, used, most }) => `${name}: ${used} of ${most}`);
+    expect(usage).toEqual([
       'requestBurst: 2 of 4',
       'concurrentRequests: 3 of 3',
       'plans: 0 of 8',

@@ -93,7 +93,7 @@ export class Projector {
     const reflecting = this.#group.run(signal);
     if (await this.#group.waitForSync(signal)) {
       const working = this.#queue.run({ workers: 4, reconcile: (key) => this.#project(key), signal, drainMs: 2_000 });
-      await this.#lookAtEveryRow(signal);
+      await this.#compareEveryRow(signal);
       await working;
     }
     await reflecting;
@@ -119,7 +119,7 @@ export class Projector {
   }
 
   /** Rows whose object is gone have no key in the caches: they are found in the tables. */
-  async #lookAtEveryRow(signal: AbortSignal): Promise<void> {
+  async #compareEveryRow(signal: AbortSignal): Promise<void> {
     const { database, cluster } = this.#parts;
     for (const table of ['jobs', 'checkpoints', 'placements', 'nodes'] as const) {
       const place = table === 'nodes' ? "''" : 'namespace';

@@ -42,9 +42,9 @@ async function typed(
 
 describe('coxswain init --yes', () => {
   it('writes the job of the quickstart’s model, which submit takes, and says what to do next', async () => {
-    const { code, out: said } = await run('--yes');
+    const { code, out: printed } = await run('--yes');
     expect(code).toBe(0);
-    expect(said).toMatch(
+    expect(printed).toMatch(
       /^Wrote .*job.yaml\.\nIt needs the PersistentVolumeClaims corpus and checkpoints in its namespace.*\n\n {2}coxswain submit -f .* --watch\n/,
     );
     expect(readJobFile(out, {})).toMatchObject({

@@ -67,10 +67,10 @@ export function addInitCommand(program: Command, session: Session): void {
     });
 }
 
-type Given = InitOptions & { readonly program?: readonly string[] };
+type GivenOptions = InitOptions & { readonly program?: readonly string[] };
 
 /** Options first; then what is asked, or the defaults. */
-async function answersFor(options: Given, session: Session): Promise<Answers> {
+async function answersFor(options: GivenOptions, session: Session): Promise<Answers> {
   const given = givenAnswers(options);
   if (options.yes !== true && session.openAsker !== undefined) return askedAnswers(given, session.openAsker(), session);
   const isTaken = options.yes === true;
@@ -87,10 +87,10 @@ async function answersFor(options: Given, session: Session): Promise<Answers> {
   throw new CliError(missingText(missing, sofar, isTaken));
 }
 
-function givenAnswers(options: Given): Sofar {
+function givenAnswers(options: GivenOptions): Sofar {
   let sofar: Sofar = {};
   for (const { key, flag, read } of INIT_QUESTIONS) {
-    const value = options[key as keyof Given];
+    const value = options[key as keyof GivenOptions];
     if (value === undefined) continue;
     try {
       sofar = { ...sofar, [key]: Array.isArray(value) ? value : read(String(value), sofar) };

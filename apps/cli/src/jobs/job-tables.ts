@@ -31,6 +31,7 @@ const JOB_COLUMNS: readonly JobColumn[] = [
 /** A shorter summary is useless: the table drops another column instead. */
 const LEAST_SUMMARY_COLUMNS = 30;
 
+/** What the columns of a table depend on besides the jobs. */
 export interface TableOptions {
   readonly now: Date;
   /** Undefined: as wide as it needs. */

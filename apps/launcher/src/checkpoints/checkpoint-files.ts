@@ -66,6 +66,7 @@ export function filesOnDisk(onAnswer: () => void = () => undefined): CheckpointF
   };
 }
 
+/** {@link filesOnDisk} for callers that need no sign of progress. */
 export const realFiles: CheckpointFiles = filesOnDisk();
 
 /** EIO, ESTALE, ...; undefined if the error is not a system error. */

@@ -15,6 +15,7 @@ const TRIES = 3;
 const PAUSE_MS = 1_000;
 const MAX_PATH_CHARACTERS = 256;
 
+/** Result of a verification: the value, or why the checkpoint cannot be used. */
 export type Verification<T> =
   | { readonly kind: 'verified'; readonly value: T }
   /** `why` completes a sentence. Without a fault neither content nor file system is to blame: this program cannot read the manifest. */

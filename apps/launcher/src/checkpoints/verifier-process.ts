@@ -51,6 +51,7 @@ export function isMountSilent(seen: VerifierOutcome<unknown>): boolean {
   return seen.kind === 'refused' && seen.fault?.kind === 'MountBroken' && seen.fault.errno === undefined;
 }
 
+/** Time limits of a verification in a separate process, and the program to run. */
 export interface VerifierOptions {
   /** How long the file system may give no answer at all. */
   readonly patienceMs: number;

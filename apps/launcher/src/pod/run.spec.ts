@@ -365,8 +365,8 @@ describe('the log', () => {
     const launcher = await launch({ engine, isUnread: true });
     expect(await written(launcher, 'done')).toBe('done');
     launcher.read();
-    const told = /\d+ lines \(\d+ bytes\) of output were dropped/;
-    await waitFor(() => told.test(launcher.stdout.toString()), {
+    const droppedLines = /\d+ lines \(\d+ bytes\) of output were dropped/;
+    await waitFor(() => droppedLines.test(launcher.stdout.toString()), {
       what: 'the sentence',
     });
     writeFileSync(launcher.path('end'), '');

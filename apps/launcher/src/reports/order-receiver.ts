@@ -3,8 +3,9 @@ import type { IncarnationTracker } from './incarnation-tracker.ts';
 import type { PreflightBoard } from './preflight-board.ts';
 import type { Order } from './report-connection.ts';
 
+/** Which orders are for this launcher, and whom they notify. */
 export interface OrderReceiverOptions {
-  /** Orders for another epoch are ignored. */
+  /** Orders for another attempt are ignored. */
   readonly epoch: number;
   readonly incarnations: IncarnationTracker;
   /** The operator ends the ranks that run. */
@@ -79,7 +80,7 @@ export class OrderReceiver {
     this.#changed = Promise.withResolvers<void>();
   }
 
-  /** Whether the assignment is of this epoch and later than the latest one received. */
+  /** Whether the assignment is of this attempt and later than the latest one received. */
   #assign(assignment: RankAssignment): boolean {
     const { epoch, incarnations, onEndRanks } = this.#options;
     if (assignment.epoch !== epoch) return false;

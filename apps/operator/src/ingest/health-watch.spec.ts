@@ -48,7 +48,7 @@ class Setup {
       this.nowMs += 1_000;
       if (stuck.length === 0) this.step += 1;
       const ageMs = stuck.length === 0 ? 10 : (second + 1) * 1_000;
-      const says = (rank: number): RankWatermark => {
+      const watermarkOf = (rank: number): RankWatermark => {
         const isStuck = stuck.includes(rank);
         const enqueued = this.step + (stuck.length > 0 && !isStuck ? 1 : 0);
         const group = { group: '1', operation: 'all_reduce', bytes: 8, started: enqueued, completed: this.step };
@@ -68,7 +68,7 @@ class Setup {
         const alive = ranks.map((rank) => ({ rank, alive: true, step: this.step }));
         this.watch.heartbeat(run, {
           ranks: alive,
-          watermarks: ranks.filter((rank) => !silent.includes(rank)).map(says),
+          watermarks: ranks.filter((rank) => !silent.includes(rank)).map(watermarkOf),
           processGroups,
         });
         const timings = ranks.map((rank) => ({
@@ -180,7 +180,7 @@ describe('the watch over gangs', () => {
     });
     await setup.train(60);
     await setup.train(120, [3]);
-    const told = setup.watch.takeReports().map(({ verdict }) => verdict);
+    const reported = setup.watch.takeReports().map(({ verdict }) => verdict);
     const [first = '', ...others] = lines;
     const header = readHeader(first);
     if (header.kind === 'wrong') throw new Error(header.message);
@@ -190,8 +190,8 @@ describe('the watch over gangs', () => {
       if (record.kind === 'wrong') throw new Error(record.message);
       return replay.observe(record.value);
     });
-    expect(told.length).toBeGreaterThan(1);
-    expect(again).toEqual(told);
+    expect(reported.length).toBeGreaterThan(1);
+    expect(again).toEqual(reported);
   });
 
   it('asks once in the middle of what the ranks of a gang are that stands still, and tells nothing of it before that is known', async () => {
@@ -207,12 +207,12 @@ describe('the watch over gangs', () => {
     known.resolve({ 'stack of rank 3': 'next_batch (data.py:3)' });
     await known.promise;
     await Promise.resolve();
-    const told = setup.watch.takeReports();
-    expect(named(told)).toEqual([
+    const reported = setup.watch.takeReports();
+    expect(named(reported)).toEqual([
       ['hang', [3], 'b', 'advise'],
       ['hang', [3], 'b', 'evict'],
     ]);
-    const [first, second] = told.map(({ verdict }) => verdict.evidence);
+    const [first, second] = reported.map(({ verdict }) => verdict.evidence);
     expect(first).toMatchObject({ 'stack of rank 3': 'next_batch (data.py:3)', waitedForMs: expect.any(Number) });
     expect(second).not.toHaveProperty('stack of rank 3');
     expect(asked).toEqual([['job-1', 1, [3]]]);

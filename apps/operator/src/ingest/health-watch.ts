@@ -80,7 +80,7 @@ export class HealthWatch {
   constructor(parts: {
     /** Milliseconds of a monotonic clock. */
     readonly monotonicMs: () => number;
-    /** Roster of the job's newest epoch; undefined if unknown. Must not reject. */
+    /** Roster of the job's newest attempt; undefined if unknown. Must not reject. */
     readonly rosterOf: (jobUid: string) => Promise<GangRoster | undefined>;
     /** Window of detectors that compare ranks. Default: that of the settings. */
     readonly windowMs?: number;

@@ -46,14 +46,14 @@ export type LeadershipView =
   | { readonly leading: true; readonly term: number; readonly leftMs: number }
   | { readonly leading: false; readonly leaderUrl?: string };
 
-/** The newest epoch of a job, as far as the loop's thread knows. */
+/** The newest attempt of a job, as far as the loop's thread knows. */
 export interface NewestEpoch {
   readonly jobUid: string;
   /** undefined: the job does not exist. */
   readonly epoch: number | undefined;
-  /** The epoch is over: its checkpoints and reports no longer count. */
+  /** The attempt is over: its checkpoints and reports no longer count. */
   readonly isFenced: boolean;
-  /** Newest incarnation of that epoch. */
+  /** Newest incarnation of that attempt. */
   readonly incarnation: number;
   /** Newest early save that was requested from its ranks; absent: none. */
   readonly saveRequest?: number;

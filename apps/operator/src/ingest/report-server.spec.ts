@@ -106,7 +106,7 @@ interface Caller {
   readonly socket: WebSocket;
   readonly closed: Promise<void>;
   /** The kind of the next message. */
-  heard(): Promise<string>;
+  received(): Promise<string>;
 }
 
 async function call(): Promise<Caller> {
@@ -115,10 +115,10 @@ async function call(): Promise<Caller> {
     headers: { authorization: 'Bearer token' },
   });
   open.push(socket);
-  const heard: string[] = [];
+  const received: string[] = [];
   let wake = (): void => undefined;
   socket.on('message', (data: Buffer) => {
-    heard.push((JSON.parse(data.toString()) as { readonly kind: string }).kind);
+    received.push((JSON.parse(data.toString()) as { readonly kind: string }).kind);
     wake();
   });
   const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
@@ -126,9 +126,9 @@ async function call(): Promise<Caller> {
   return {
     socket,
     closed,
-    heard: async () => {
-      if (heard.length === 0) await new Promise<void>((resolve) => (wake = resolve));
-      return heard.shift() ?? '';
+    received: async () => {
+      if (received.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      return received.shift() ?? '';
     },
   };
 }
@@ -167,7 +167,7 @@ describe('a place of the report endpoint', () => {
     await serve();
     const caller = await call();
     caller.socket.send('nonsense');
-    expect(await caller.heard()).toBe('refused');
+    expect(await caller.received()).toBe('refused');
     await caller.closed;
   });
 
@@ -185,7 +185,7 @@ describe('a place of the report endpoint', () => {
     await asked.promise;
     await clock.advance(30_000);
     authentication.resolve(known);
-    expect(await caller.heard()).toBe('welcome');
+    expect(await caller.received()).toBe('welcome');
     await clock.advance(20_000);
     expect(caller.socket.readyState).toBe(WebSocket.OPEN);
   });
@@ -194,10 +194,10 @@ describe('a place of the report endpoint', () => {
     await serve();
     const [older, newer] = [await call(), await call()];
     older.socket.send(hello);
-    expect(await older.heard()).toBe('welcome');
+    expect(await older.received()).toBe('welcome');
     older.socket.pause();
     newer.socket.send(hello);
-    expect(await newer.heard()).toBe('welcome');
+    expect(await newer.received()).toBe('welcome');
     await clock.advance(4_999);
     expect(server.connections).toBe(2);
     await clock.advance(1);
@@ -211,7 +211,7 @@ describe('a place of the report endpoint', () => {
     await serve({ most: 2 });
     const caller = await call();
     caller.socket.send(hello);
-    expect(await caller.heard()).toBe('welcome');
+    expect(await caller.received()).toBe('welcome');
     await connectOnly();
     await connectOnly();
     const one = await connectOnly();

@@ -15,15 +15,15 @@ const HEADER: TraceHeader = {
 const RUN = { jobUid: 'job-1', epoch: 2, incarnation: 1 };
 
 let directory: string;
-let said: string[];
+let logged: string[];
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'coxswain-traces-'));
-  said = [];
+  logged = [];
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const recorder = (bounds: { mostBytes?: number; mostFiles?: number } = {}): TraceRecorder =>
-  new TraceRecorder({ directory, warn: (sentence) => void said.push(sentence), ...bounds });
+  new TraceRecorder({ directory, warn: (sentence) => void logged.push(sentence), ...bounds });
 const linesOf = (name: string): readonly string[] => readFileSync(join(directory, name), 'utf8').trim().split('\n');
 
 describe('the recorder of what ranks tell', () => {
@@ -46,7 +46,7 @@ describe('the recorder of what ranks tell', () => {
     for (let atMs = 1; atMs <= 100; atMs += 1) records.add('job-1', { kind: 'tick', atMs });
     await records.close();
     expect(readFileSync(join(directory, 'job-1-e2-i1.jsonl')).length).toBeLessThanOrEqual(600);
-    expect(said).toEqual(['the health trace of job job-1 has reached its size limit and ends']);
+    expect(logged).toEqual(['the health trace of job job-1 has reached its size limit and ends']);
   });
 
   it('keeps the newest runs, and leaves alone what is not its own', async () => {
@@ -66,11 +66,11 @@ describe('the recorder of what ranks tell', () => {
   ])('writes nothing for %s', async (_what, jobUid, elsewhere) => {
     const records = new TraceRecorder({
       directory: elsewhere === '' ? directory : elsewhere,
-      warn: (sentence) => void said.push(sentence),
+      warn: (sentence) => void logged.push(sentence),
     });
     records.begin({ ...RUN, jobUid }, HEADER);
     records.add(jobUid, { kind: 'tick', atMs: 1 });
     await records.close();
-    expect([readdirSync(directory), said.length]).toEqual([[], elsewhere === '' ? 0 : 1]);
+    expect([readdirSync(directory), logged.length]).toEqual([[], elsewhere === '' ? 0 : 1]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Time of the last contact with each pod's launcher, on a monotonic clock. Any message of the current epoch counts, because a launcher that sends one is
- * running; messages of failed or earlier epochs do not. A new leader starts without contacts.
+ * Time of the last contact with each pod's launcher, on a monotonic clock. Any message of the current attempt counts, because a launcher that sends one is
+ * running; messages of failed or earlier attempts do not. A new leader starts without contacts.
  */
 export class LauncherContacts {
   readonly #contactAtMs = new Map<string, { readonly epoch: number; readonly pods: Map<string, number> }>();

@@ -194,7 +194,7 @@ export class Reporting {
     return this.#health.findingsOf(job);
   }
 
-  /** Disconnects all launchers of an epoch that has failed. */
+  /** Disconnects all launchers of an attempt that has failed. */
   refuseLaunchers(job: TrainingJob, epoch: number): void {
     const why = `attempt ${epoch} has failed`;
     this.#thread.send({ kind: 'refuse', jobUid: job.metadata.uid, epoch, why });

@@ -53,7 +53,7 @@ class World {
     });
   }
 
-  async look(...jobs: readonly TrainingJob[]): Promise<void> {
+  async reconcileJobs(...jobs: readonly TrainingJob[]): Promise<void> {
     const demand = { nodeSelector: { pool: 'h100' }, tolerations: [], devices: { 'rdma/ib': 1 } };
     this.asking = jobs.map((job) => ({ job, since: '', request: { layout, gpusPerNode: 8, demand } }));
     await this.requests.reconcile();
@@ -63,9 +63,9 @@ class World {
     return this.api.objects<Requested>(REQUESTS);
   }
 
-  said(name = 'a'): string | undefined {
-    const said = this.requests.stateOf(`00000000-uid-of-${name}`);
-    return said && `${said.holds}/${said.reason}: ${said.message}`;
+  stateText(name = 'a'): string | undefined {
+    const stateText = this.requests.stateOf(`00000000-uid-of-${name}`);
+    return stateText && `${stateText.holds}/${stateText.reason}: ${stateText.message}`;
   }
 
   /** The autoscaler says so. */
@@ -85,8 +85,8 @@ const fails = (status: number, message: string) => (about: { readonly path: stri
 describe('nodes that do not exist yet', () => {
   it('are asked for once, for the whole gang, by a request that goes with the job', async () => {
     const world = new World();
-    await world.look(waiting('a'));
-    await world.look(waiting('a'));
+    await world.reconcileJobs(waiting('a'));
+    await world.reconcileJobs(waiting('a'));
     const [request] = world.made;
     expect([world.made.length, world.errors]).toEqual([1, []]);
     expect(request?.metadata.name).toMatch(/^a-00000000-e1$/);
@@ -108,7 +108,9 @@ describe('nodes that do not exist yet', () => {
       },
       { containers: [{ resources: { limits: { 'nvidia.com/gpu': '4' } } }] },
     ]);
-    expect(world.said()).toBe('true/Requested: ProvisioningRequest a-00000000-e1 requests nodes for the whole gang.');
+    expect(world.stateText()).toBe(
+      'true/Requested: ProvisioningRequest a-00000000-e1 requests nodes for the whole gang.',
+    );
     expect(world.news).toEqual(['research/a']);
   });
 
@@ -117,15 +119,15 @@ describe('nodes that do not exist yet', () => {
     ['it waits for something else', () => [waiting('a', 0, 'Planning')]],
   ])('are asked for no more by a job when %s', async (_when, jobs) => {
     const world = new World();
-    await world.look(waiting('a'));
-    await world.look(waiting('a'));
-    await world.look(...jobs());
-    expect([world.made, world.said()]).toEqual([[], undefined]);
+    await world.reconcileJobs(waiting('a'));
+    await world.reconcileJobs(waiting('a'));
+    await world.reconcileJobs(...jobs());
+    expect([world.made, world.stateText()]).toEqual([[], undefined]);
   });
 
   it('are asked for anew by the next attempt', async () => {
     const world = new World();
-    for (const epoch of [0, 0, 4, 4]) await world.look(waiting('a', epoch));
+    for (const epoch of [0, 0, 4, 4]) await world.reconcileJobs(waiting('a', epoch));
     expect(world.made.map(({ metadata }) => metadata.name)).toEqual(['a-00000000-e5']);
   });
 
@@ -139,27 +141,27 @@ describe('nodes that do not exist yet', () => {
     ['Accepted', 'ok', 'true/Requested: ProvisioningRequest a-00000000-e1 requests nodes for the whole gang.'],
   ])('are told of as the autoscaler does: %s', async (type, message, want) => {
     const world = new World();
-    await world.look(waiting('a'));
+    await world.reconcileJobs(waiting('a'));
     await world.condition(type, message);
-    await world.look(waiting('a'));
-    expect(world.said()).toBe(want);
+    await world.reconcileJobs(waiting('a'));
+    expect(world.stateText()).toBe(want);
   });
 
   it('are asked for again ten minutes after a request has failed, since it has one shot', async () => {
     const world = new World();
-    await world.look(waiting('a'));
+    await world.reconcileJobs(waiting('a'));
     await world.condition('Failed', 'No quota.');
-    await world.look(waiting('a'));
+    await world.reconcileJobs(waiting('a'));
     const first = world.made[0]?.metadata.uid;
     await world.clock.advance(599_999);
-    await world.look(waiting('a'));
+    await world.reconcileJobs(waiting('a'));
     expect(world.made[0]?.metadata.uid).toBe(first);
     await world.clock.advance(1);
-    await world.look(waiting('a'));
-    await world.look(waiting('a'));
+    await world.reconcileJobs(waiting('a'));
+    await world.reconcileJobs(waiting('a'));
     expect(world.made).toHaveLength(1);
     expect(world.made[0]?.metadata.uid).not.toBe(first);
-    expect(world.said()).toMatch(/^true\/Requested/);
+    expect(world.stateText()).toMatch(/^true\/Requested/);
   });
 
   it.each<[string, World, (world: World) => void, RegExp]>([
@@ -179,20 +181,20 @@ describe('nodes that do not exist yet', () => {
   ])('are not asked for where %s, and every job says so', async (_why, world, arrange, want) => {
     arrange(world);
     const jobs = Array.from({ length: 70 }, (_, index) => waiting(`job-${index}`));
-    await world.look(...jobs);
-    expect([world.said('job-0'), world.errors]).toEqual([expect.stringMatching(want), []]);
-    if (!want.source.includes('Refused')) expect(world.said('job-69')).toMatch(want);
+    await world.reconcileJobs(...jobs);
+    expect([world.stateText('job-0'), world.errors]).toEqual([expect.stringMatching(want), []]);
+    if (!want.source.includes('Refused')) expect(world.stateText('job-69')).toMatch(want);
   });
 
   it('are asked for once the kind is served, which is looked at every five minutes', async () => {
     const world = new World();
     world.api.interfere = fails(404, '404 page not found');
-    await world.look(waiting('a'));
+    await world.reconcileJobs(waiting('a'));
     world.api.interfere = () => undefined;
-    await world.look(waiting('a'));
+    await world.reconcileJobs(waiting('a'));
     expect(world.made).toEqual([]);
     await world.clock.advance(300_000);
-    await world.look(waiting('a'));
+    await world.reconcileJobs(waiting('a'));
     expect(world.made).toHaveLength(1);
   });
 
@@ -201,7 +203,7 @@ describe('nodes that do not exist yet', () => {
     world.api.interfere = ({ path }) => {
       if (path.includes('job-3-')) throw new KubeApiError({ status: 500, message: 'no', method: 'GET', path } as never);
     };
-    await world.look(...Array.from({ length: 70 }, (_, index) => waiting(`job-${index}`)));
+    await world.reconcileJobs(...Array.from({ length: 70 }, (_, index) => waiting(`job-${index}`)));
     expect([world.made.length, world.errors.length]).toEqual([63, 1]);
   });
 
@@ -214,9 +216,9 @@ describe('nodes that do not exist yet', () => {
       spec: {},
     };
     await world.api.create(REQUESTS, stranger);
-    await world.look(waiting('a'));
-    expect(world.said()).toMatch(/^false\/Refused: .*a-00000000-e1 of another owner exists/);
-    await world.look();
+    await world.reconcileJobs(waiting('a'));
+    expect(world.stateText()).toMatch(/^false\/Refused: .*a-00000000-e1 of another owner exists/);
+    await world.reconcileJobs();
     expect(world.made).toHaveLength(1);
   });
 });

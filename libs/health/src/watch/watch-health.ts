@@ -11,7 +11,7 @@ import { steadyTime } from './steady-time.ts';
 export interface HealthWatch {
   /**
    * Takes one record into account and returns the verdicts that it completes. Reads no clock: time advances by `atMs` alone, so the same records always
-   * give the same verdicts. The state of the detectors changes in place. Begin a new watch for each epoch and incarnation, and after a change of leader:
+   * give the same verdicts. The state of the detectors changes in place. Begin a new watch for each attempt and incarnation, and after a change of leader:
    * it learns what is usual again, and names no rank before it has.
    */
   readonly observe: (record: TraceRecord) => readonly Verdict[];

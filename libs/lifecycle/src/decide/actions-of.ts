@@ -79,7 +79,7 @@ function askPlanner({ facts, planning }: Situation): readonly Action[] {
 /** Grace period of a failed gang and of stray pods, which are not asked to save. */
 const AT_ONCE_SECONDS = 1;
 
-/** Deletes live pods of earlier epochs and of finished jobs. */
+/** Deletes live pods of earlier attempts and of finished jobs. */
 function deleteStrayPods({ record, facts }: Situation): readonly Action[] {
   const epoch = liveAttempt(record)?.epoch;
   const strays = facts.pods.filter((pod) => pod.epoch !== epoch && isLive(facts, pod));

@@ -284,7 +284,7 @@ const REPORTED_REASONS: readonly string[] = [
   'CheckpointsUnusable',
 ];
 
-/** Why the next epoch is not placed, once per epoch and reason. */
+/** Why the next attempt is not placed, once per attempt and reason. */
 function waiting(record: JobRecord, facts: Facts): readonly DerivedJobEvent[] {
   const placed = findCondition(recordedConditions(facts.job), 'Placed');
   if (placed === undefined || !REPORTED_REASONS.includes(placed.reason)) return [];

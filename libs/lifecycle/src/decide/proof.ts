@@ -9,7 +9,7 @@ import { missingPlacementName } from '../epoch/unwritten-placement.ts';
 
 /**
  * What may only be done on a state that was read from the API server a moment ago. A cache may be minutes old, and one kind of object older
- * than another: for example, a job in epoch 1 beside healthy pods of epoch 2. Creating from such a view is harmless, because a name can be
+ * than another: for example, a job in attempt 1 beside healthy pods of attempt 2. Creating from such a view is harmless, because a name can be
  * taken only once. Deleting, failing and charging are not harmless.
  */
 
@@ -40,7 +40,7 @@ function isHarmful(before: JobRecord, { attempts }: JobRecord): boolean {
 }
 
 /**
- * Whether an epoch begins although the previous one has no recorded end, because status was lost. Only a live list shows that the earlier
+ * Whether an attempt begins although the previous one has no recorded end, because status was lost. Only a live list shows that the earlier
  * pods are gone.
  */
 function beginsAfterUnrecordedEnd(before: JobRecord, { attempts }: JobRecord): boolean {
@@ -72,7 +72,7 @@ const HARMFUL: readonly Action['kind'][] = [
 ];
 
 /**
- * Actions that continue a recorded gang. On an old status they would create pods that its epoch has lost since, start them, or recreate a
+ * Actions that continue a recorded gang. On an old status they would create pods that its attempt has lost since, start them, or recreate a
  * deleted Checkpoint of an ended attempt.
  */
 const CONTINUES_GANG: readonly Action['kind'][] = ['createPod', 'createComputeDomain', 'liftGates', 'createCheckpoint'];

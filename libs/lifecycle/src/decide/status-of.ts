@@ -222,10 +222,10 @@ function doubtDraft(attempt: Attempt, facts: Facts): ConditionDraft<'Running'> |
   const { doubted, isHeld } = judgeNodes(facts, attempt, false);
   const [node] = doubted;
   if (node === undefined) return undefined;
-  const whatIs = `Node ${node} is not ready`;
+  const nodeSentence = `Node ${node} is not ready`;
   const message = isHeld
-    ? `${whatIs}, like most nodes of the cluster, so the connection to the API server is the likelier cause: the gang keeps running until a rank fails or no step is reported.`
-    : `${whatIs}: the gang keeps running for ${facts.timeouts.nodeGraceMs / 1000} s, and as long as the launcher there reports.`;
+    ? `${nodeSentence}, like most nodes of the cluster, so the connection to the API server is the likelier cause: the gang keeps running until a rank fails or no step is reported.`
+    : `${nodeSentence}: the gang keeps running for ${facts.timeouts.nodeGraceMs / 1000} s, and as long as the launcher there reports.`;
   return { holds: true, reason: 'NodesInDoubt', message };
 }
 
@@ -292,10 +292,10 @@ function stateOf({ record, facts, next }: Situation): JobState {
   return attempt.runningAt === undefined ? 'Starting' : 'Running';
 }
 
-/** Outcomes of healthy gangs that saved and continue as the next epoch. */
+/** Outcomes of healthy gangs that saved and continue as the next attempt. */
 const REPLACED_OUTCOMES: readonly Attempt['outcome'][] = ['Resized', 'Moved'];
 
-/** Outcomes that the next epoch follows without a user's action. */
+/** Outcomes that the next attempt follows without a user's action. */
 const CONTINUED_OUTCOMES: readonly Attempt['outcome'][] = ['Failed', ...REPLACED_OUTCOMES];
 
 function stoppingState(attempt: Attempt, facts: Facts): JobState {

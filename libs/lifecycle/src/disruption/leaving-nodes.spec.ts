@@ -14,7 +14,7 @@ function aWorld(nodes: readonly string[], spec: Partial<TrainingJobSpec> = {}): 
 }
 
 function turn(world: World, times: number, ms = 1_000): void {
-  for (let look = 0; look < times; look += 1) {
+  for (let round = 0; round < times; round += 1) {
     world.reconcile();
     world.tick(ms);
   }

@@ -101,7 +101,7 @@ function aTrainingWorld(spec: Partial<TrainingJobSpec> = {}): World {
 }
 
 function turn(world: World, times: number, ms = 1_000): void {
-  for (let look = 0; look < times; look += 1) {
+  for (let round = 0; round < times; round += 1) {
     world.reconcile();
     world.tick(ms);
   }
@@ -302,9 +302,9 @@ describe('what is recorded of it', () => {
         ...ended,
         earlySave: { request: 1, outcome: 'RanksEnded' },
       });
-      const told = first(world).earlySave;
+      const recorded = first(world).earlySave;
       turn(world, 5, 300_000);
-      expect(first(world).earlySave).toEqual(told);
+      expect(first(world).earlySave).toEqual(recorded);
       expect(world.violations).toEqual([]);
     });
 
@@ -324,7 +324,7 @@ describe('what is recorded of it', () => {
       const world = askedWorld();
       world.apply({ kind: 'failRank', step: 0, pick: 0 });
       const seen: unknown[] = [];
-      for (let look = 0; look < 40; look += 1) {
+      for (let round = 0; round < 40; round += 1) {
         turn(world, 1, 60_000);
         const { incarnation, earlySave } = newest(world);
         if (incarnation === 2 && earlySave?.incarnation === 1) seen.push(earlySave.outcome);
@@ -349,8 +349,8 @@ describe('what is recorded of it', () => {
     turn(world, 40, 30_000);
     const { job, checkpoints, placements } = world;
     const events = job === undefined ? [] : jobEvents({ job, checkpoints, placements });
-    const told = events.filter(({ type }) => type === 'SaveAsked' || type === 'SaveMissed');
-    expect(told.map(({ type, key }) => [type, key])).toEqual([
+    const recorded = events.filter(({ type }) => type === 'SaveAsked' || type === 'SaveMissed');
+    expect(recorded.map(({ type, key }) => [type, key])).toEqual([
       ['SaveAsked', 'e1/SaveAsked/1'],
       ['SaveMissed', 'e1/SaveMissed/1'],
     ]);

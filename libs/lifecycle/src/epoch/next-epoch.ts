@@ -61,7 +61,7 @@ export type NextEpoch =
       readonly answers?: ResumeFrom;
     };
 
-/** What the next epoch depends on. */
+/** What the next attempt depends on. */
 interface Standing {
   readonly facts: Facts;
   readonly record: JobRecord;
@@ -98,7 +98,7 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
   const { spec } = acceptance;
   const epoch = nextEpochNumber(record, facts);
   const next = place(record, facts, { spec, epoch, from, saves: saveInterval(record, spec, epoch) });
-  // Only an epoch that would begin now waits, so that a job that waits for something else has a stable message.
+  // Only an attempt that would begin now waits, so that a job that waits for something else has a stable message.
   if (next.kind === 'placing' && areCheckpointsDue(record, facts)) {
     return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier attempt are being recorded.' };
   }
@@ -106,7 +106,7 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
   return probed(next, facts);
 }
 
-/** Begins no epoch whose pods the cluster would refuse: a dry run of the first pod checks that without side effects. */
+/** Begins no attempt whose pods the cluster would refuse: a dry run of the first pod checks that without side effects. */
 function probed(next: NextEpoch, { observed: { podProbe } }: Facts): NextEpoch {
   if (next.kind !== 'placing' || podProbe?.kind === 'accepted') return next;
   return podProbe === undefined
@@ -137,7 +137,7 @@ function nextEpochNumber(record: JobRecord, facts: Facts): number {
   return Math.max(record.epoch, ...plausible) + 1;
 }
 
-/** Places that epoch of the job, if possible. The same observation gives the same placement. */
+/** Places that attempt of the job, if possible. The same observation gives the same placement. */
 export function place(record: JobRecord, facts: Facts, placing: Placing): NextEpoch {
   const { spec, epoch, from } = placing;
   const { gpusPerNode } = spec.resources;

@@ -70,7 +70,7 @@ export function recordObservation(record: JobRecord, facts: Facts, now: Date): J
 
 /**
  * Recovers the epoch number of a lost or rolled-back status from pods, so that no epoch is reused. Beside live pods of the recorded epoch
- * nothing was lost, because an epoch begins after the previous one is gone: later pods are then forged.
+ * nothing was lost, because an attempt begins after the previous one is gone: later pods are then forged.
  */
 function recoverEpoch(record: JobRecord, facts: Facts): JobRecord {
   const attempt = liveAttempt(record);

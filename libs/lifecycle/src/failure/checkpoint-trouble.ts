@@ -123,6 +123,6 @@ function condemnationBy(evidence: readonly CheckpointEvidence[]): Condemnation |
 /** `its content is not what was saved: epoch 3 on node-a: /c/a has 7 bytes, not 8 bytes` */
 export function describeCondemnation({ by, evidence }: Condemnation): string {
   const why = by === 'Content' ? 'its content is not what was saved' : 'two nodes could not read it';
-  const looks = evidence.map(({ epoch, node, ...fault }) => `attempt ${epoch} on ${node}: ${describeFault(fault)}`);
-  return `${why}: ${looks.join('; ')}`;
+  const findings = evidence.map(({ epoch, node, ...fault }) => `attempt ${epoch} on ${node}: ${describeFault(fault)}`);
+  return `${why}: ${findings.join('; ')}`;
 }

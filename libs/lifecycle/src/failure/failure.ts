@@ -202,7 +202,7 @@ function lostNodeSuspects(facts: Facts, attempt: Attempt, hasFailed: boolean): r
   return lost.map((node) => ({ podIndex: 0, node, finishedAt: '', killed: false, reason: 'NodeLost', message }));
 }
 
-/** Verdicts of detectors about nodes and ranks of this epoch's gang. */
+/** Verdicts of detectors about nodes and ranks of this attempt's gang. */
 function condemnedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   return verdictsOn(facts, attempt).flatMap((verdict): readonly Suspect[] => {
     const { message } = verdict;

@@ -64,7 +64,7 @@ function takenPods(facts: Facts, epoch: number, unscheduled: readonly ObservedPo
   return refused.filter((podIndex) => nodes.has(placement.nodes[podIndex] ?? ''));
 }
 
-/** Time limit for pulling the epoch's image, in milliseconds. */
+/** Time limit for pulling the attempt's image, in milliseconds. */
 function pullLimitMs(facts: Facts, epoch: number): number {
   const seconds = placementOf(facts, epoch)?.spec.runtime?.imagePullDeadlineSeconds;
   return seconds === undefined ? facts.timeouts.pullingMs : seconds * 1000;
@@ -90,7 +90,7 @@ function firstReportStep(facts: Facts, attempt: Attempt): Step | undefined {
   return { reason: 'NotStarted', wait, late: indicesOf(silentPods) };
 }
 
-/** Whether this epoch has trained; status keeps progress of the current epoch only. */
+/** Whether this attempt has trained; status keeps progress of the current attempt only. */
 function hasTrained({ job, observed, checkpoints }: Facts, { epoch }: Attempt): boolean {
   const isReported = observed.progress?.epoch === epoch || job.status?.progress !== undefined;
   return isReported || checkpoints.some(({ spec }) => spec.epoch === epoch);

@@ -35,7 +35,7 @@ const refused = (epoch: number): Attempt => ({
 const epochs = (count: number, make: (epoch: number) => Attempt): Attempt[] =>
   Array.from({ length: count }, (_, index) => make(index + 1));
 
-/** A job that ended an epoch and is to begin another. */
+/** A job that ended an attempt and is to begin another. */
 const restarting = (
   about: {
     readonly checkpoints?: readonly Checkpoint[];

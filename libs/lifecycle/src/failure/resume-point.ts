@@ -1,4 +1,4 @@
-/** Which step does the next epoch resume from? */
+/** Which step does the next attempt resume from? */
 import { type Attempt, type Checkpoint, isSameRequest, type ResumeFrom, SCRATCH } from '@coxswain/api-types';
 import { newestRestorable, describeLoadRefusal } from '@coxswain/checkpoint';
 import type { ParallelLayout } from '@coxswain/layout';
@@ -7,14 +7,14 @@ import { type Condemnation, condemnedCheckpoints, describeCondemnation } from '.
 import type { Facts } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
-/** Where the next epoch begins. `answers`: the user's request that it follows. */
+/** Where the next attempt begins. `answers`: the user's request that it follows. */
 export type ResumePoint =
   | { readonly kind: 'scratch'; readonly answers?: ResumeFrom }
   | { readonly kind: 'checkpoint'; readonly checkpoint: Checkpoint; readonly answers?: ResumeFrom }
   /** Checkpoints are known and none is usable: a user has to choose. */
   | { readonly kind: 'none'; readonly message: string };
 
-/** A point that an epoch can begin from. */
+/** A point that an attempt can begin from. */
 export type UsablePoint = Exclude<ResumePoint, { kind: 'none' }>;
 
 /** Attempts in a row that ended while loading any checkpoint; limits retries while storage is unavailable. */
@@ -25,7 +25,7 @@ const MAX_DOUBTS_IN_A_ROW = 3;
 const MAX_REFUSALS_IN_A_ROW = 3;
 
 /**
- * Where the next epoch begins. It begins from scratch only if nothing was ever saved, or if a user asks for it. An unobserved checkpoint
+ * Where the next attempt begins. It begins from scratch only if nothing was ever saved, or if a user asks for it. An unobserved checkpoint
  * may exist, so the status counts as well as the objects.
  */
 export function resumePointOf(record: JobRecord, facts: Facts): ResumePoint {

@@ -26,7 +26,7 @@ export interface Observed {
   /** The job as the cache holds it. Missing and nonsensical fields count as absent, never as an error. */
   readonly job: TrainingJob;
   /**
-   * Every pod that the job owns or that carries its UID label, of any epoch; and pods of other owners that have a name of the gang (found
+   * Every pod that the job owns or that carries its UID label, of any attempt; and pods of other owners that have a name of the gang (found
    * when a create answers AlreadyExists).
    */
   readonly pods: readonly ObservedPod[];
@@ -57,8 +57,8 @@ export interface Observed {
   /** Whether another job waits for GPUs. Absent: none does. Called only for a job that runs on fewer GPUs than it asks for. */
   readonly doOthersWait?: () => boolean;
   /**
-   * State of the nodes of the current placement, of the next one, and of every non-terminal pod of the job of any epoch. A pod of an
-   * earlier epoch on an unreachable node is given up only if its node's state is in this map. No entry: ready.
+   * State of the nodes of the current placement, of the next one, and of every non-terminal pod of the job of any attempt. A pod of an
+   * earlier attempt on an unreachable node is given up only if its node's state is in this map. No entry: ready.
    */
   readonly nodeStates: ReadonlyMap<string, NodeState>;
   /**
@@ -101,14 +101,14 @@ export interface Observed {
   readonly noticeOf?: (node: string) => NodeNotice | undefined;
   /** The notice that a Node will go away, later than its gangs leave. Absent: there is none. */
   readonly comingNoticeOf?: (node: string) => NodeNotice | undefined;
-  /** Verdicts of detectors (stragglers, hangs) about the gang. Verdicts of another epoch are ignored. */
+  /** Verdicts of detectors (stragglers, hangs) about the gang. Verdicts of another attempt are ignored. */
   readonly verdicts?: readonly Verdict[];
   /** Findings of detectors about the gang, acted on or not. Findings of another run are ignored. */
   readonly findings?: readonly Finding[];
-  /** Result of preflight, once every pod of the gang has reported. A result of another epoch is ignored. */
+  /** Result of preflight, once every pod of the gang has reported. A result of another attempt is ignored. */
   readonly preflight?: ObservedPreflight;
   /**
-   * What the ranks really train, compared with the layout, once a rank has reported. A result of another epoch or incarnation is ignored.
+   * What the ranks really train, compared with the layout, once a rank has reported. A result of another attempt or incarnation is ignored.
    */
   readonly trained?: ObservedTrained;
   /** State of a request for nodes that do not exist yet. Absent: the job waits for none, or no controller requests any. */
@@ -122,7 +122,7 @@ export interface Observed {
   readonly measuredGpus?: MeasuredGpus;
   /** Writes to Checkpoints that the API server has refused, by {@link checkpointWriteKey}, as long as this process remembers them. */
   readonly refusedCheckpoints?: ReadonlyMap<string, RefusedWrite>;
-  /** The cluster's answer to a dry run of the next epoch's first pod (action probePod). */
+  /** The cluster's answer to a dry run of the next attempt's first pod (action probePod). */
   readonly podProbe?: { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly message: string };
   /** The newest report of the gang's steps in the operator's memory, if any. */
   readonly progress?: ObservedProgress;
@@ -189,7 +189,7 @@ export interface ObservedTrained extends AttemptTrained {
 /** A detector's verdict. The gang is ended, and the blamed node (or the rank's node) is avoided. gang: it hangs, and no node is blamed. */
 export interface Verdict {
   readonly epoch: number;
-  /** The run that it is about; absent: all runs of the epoch. */
+  /** The run that it is about; absent: all runs of the attempt. */
   readonly incarnation?: number;
   readonly about:
     | { readonly kind: 'node'; readonly node: string }
@@ -288,7 +288,7 @@ export type RuntimeAnswer =
 
 /** That answer, its age and whether it is being read again. */
 export type ObservedRuntime = RuntimeAnswer & {
-  /** Recent enough to begin an epoch with. */
+  /** Recent enough to begin an attempt with. */
   readonly isFresh: boolean;
   /** It is being read again; the job is reconciled when the answer is there. */
   readonly isBeingRead: boolean;

@@ -112,7 +112,7 @@ export interface JobEffects {
   findNodes(job: TrainingJob, search: NodeSearch): void;
   /** Reads the job's runtime; the view will show it. */
   readRuntime(job: TrainingJob): void;
-  /** Sends every connected launcher of that epoch the message that the epoch is over. */
+  /** Sends every connected launcher of that attempt the message that the attempt is over. */
   refuseLaunchers(job: TrainingJob, epoch: number): void;
   /** Warns users that the cluster refuses an action, with its message; best effort. */
   warn(job: TrainingJob, message: string): void;

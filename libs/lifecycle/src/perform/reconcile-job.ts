@@ -70,7 +70,7 @@ interface Findings {
   readonly statusAtMs?: number;
   /** How often a delete of each pod was refused because it had changed, by UID. */
   readonly contested?: ReadonlyMap<string, number>;
-  /** The cluster's answer to a dry run of a pod of the next epoch. */
+  /** The cluster's answer to a dry run of a pod of the next attempt. */
   readonly podProbe?: NonNullable<Observed['podProbe']>;
   /** When the job's checkpoints were read. */
   readonly checkpointsAtMs?: number;

@@ -58,7 +58,7 @@ export class SharedCluster {
   }
 
   /** Begins to reconcile the member's job: the caches of all kinds show their present content. */
-  look(member: Member): void {
+  beginReconcile(member: Member): void {
     for (const one of this.#members) one.refreshCaches();
     this.#looking = member;
     this.updateScheduler();

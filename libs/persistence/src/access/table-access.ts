@@ -52,6 +52,7 @@ const byJobUid = (table: string): string =>
   `${OF_CLUSTER} AND CASE WHEN ${ANY_PROJECT} OR job_uid = ${THE_JOB} THEN true
     ELSE job_uid = (SELECT j.uid FROM jobs j WHERE j.cluster_id = ${table}.cluster_id AND j.uid = ${table}.job_uid) END`;
 
+/** What requests may do with each table, and the row-level security policy that limits them. Every table has an entry. */
 export const TABLE_ACCESS: Readonly<Record<string, TableAccess>> = {
   api_tokens: { requests: 'write', rows: BY_PROJECT_ID },
   attempts: { requests: 'read', rows: byJobUid('attempts') },

@@ -111,7 +111,7 @@ export class SimulatedCluster {
   }
 
   /** What the ranks on that node say when they fail by themselves. */
-  #causeOn(node: string, lastStep: number, says: Says): TerminationCause {
+  #causeOn(node: string, lastStep: number, says: LogName): TerminationCause {
     const { epoch = 1, incarnation = 1 } = this.attempt ?? {};
     const rank = Math.max(0, this.gang.indexOf(node));
     const report = { message: '', lastLines: [...LAST_LINES[says]], unreportedCheckpoints: [] };
@@ -119,7 +119,7 @@ export class SimulatedCluster {
   }
 
   /** A rank fails by itself; its pod lives. */
-  failRank(node: string, lastStep: number, says: Says = 'program'): void {
+  failRank(node: string, lastStep: number, says: LogName = 'program'): void {
     const pod = this.pods.on(node);
     if (pod !== undefined) this.pods.reap(pod, this.#causeOn(node, lastStep, says));
   }
@@ -306,7 +306,7 @@ const LAST_LINES = {
     'ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.',
   ],
 } as const;
-type Says = keyof typeof LAST_LINES;
+type LogName = keyof typeof LAST_LINES;
 
 /** A failure's whole answer takes about ten. */
 const MOST_PASSES = 200;

@@ -3,16 +3,16 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { FromIngest, IngestStart, ToIngest } from '../ingest-messages.ts';
 
 const { listenHost, listenPort } = workerData as IngestStart;
-const tell = (message: FromIngest): void => parentPort?.postMessage(message);
+const post = (message: FromIngest): void => parentPort?.postMessage(message);
 
-const digest = (said: string): void =>
-  tell({
+const digest = (text: string): void =>
+  post({
     kind: 'digest',
     digest: {
       contacts: [],
       sentAtMs: 0,
       progress: [],
-      ended: [said],
+      ended: [text],
       launchers: [],
       preflights: [],
       health: [],
@@ -24,7 +24,7 @@ const digest = (said: string): void =>
   });
 
 if (listenHost === 'taken') throw new Error('the port is taken');
-tell({ kind: 'listening', port: listenPort === 0 ? 4321 : listenPort });
+post({ kind: 'listening', port: listenPort === 0 ? 4321 : listenPort });
 
 parentPort?.on('message', (message: ToIngest) => {
   switch (message.kind) {
@@ -34,7 +34,7 @@ parentPort?.on('message', (message: ToIngest) => {
       if (message.why === 'hang') for (;;);
       if (message.why === 'ask') {
         const pod = { namespace: 'research', name: 'p', uid: 'pod-1' };
-        tell({ kind: 'question', id: 7, question: { kind: 'findPod', pod } });
+        post({ kind: 'question', id: 7, question: { kind: 'findPod', pod } });
       }
       return;
     case 'answer':
@@ -42,7 +42,7 @@ parentPort?.on('message', (message: ToIngest) => {
     case 'view':
       return digest(`sees ${message.jobs.length} jobs`);
     case 'stop':
-      tell({ kind: 'stopped' });
+      post({ kind: 'stopped' });
       parentPort?.close();
       return;
     default:

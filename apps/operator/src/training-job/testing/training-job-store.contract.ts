@@ -123,7 +123,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
     const labels = { ...childLabels(job, 1), [LABELS.podIndex]: '0' };
     return aPod({ labels, ownerReferences: [ownedBy(job)], ...metadata }, spec);
   };
-  const strangersPod = (): unknown => aPod({}, GATED);
+  const podOfAnother = (): unknown => aPod({}, GATED);
   const gatesOf = async (): Promise<readonly string[]> => {
     const pod = await world.others.get<KubeObject & { spec: Gated }>('Pod', name());
     return (pod?.spec.schedulingGates ?? []).map((gate) => gate.name);
@@ -442,7 +442,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
 
     it('whose name a stranger has taken is shown as not ours, and left as it is', async () => {
       world.blind();
-      const theirs = await world.others.create('Pod', strangersPod());
+      const theirs = await world.others.create('Pod', podOfAnother());
       await store.createPod(job, ourPod());
       expect(store.podsOf(job)).toMatchObject([{ uid: theirs.metadata.uid, ours: false }]);
     });
@@ -495,7 +495,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
 
     it('of another UID under the same name keeps its gate, is not deleted, and is shown as what it is', async () => {
       const pod = await madePod();
-      const theirs = await replaceUnseen('Pod', pod.name, strangersPod());
+      const theirs = await replaceUnseen('Pod', pod.name, podOfAnother());
       await store.liftGate(job, pod);
       expect(await gatesOf()).toEqual([SCHEDULING_GATE]);
       expect(store.podsOf(job)).toContainEqual(expect.objectContaining({ uid: theirs.metadata.uid, ours: false }));
@@ -526,7 +526,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       world.blind();
       await readLive({ podNames: [name()] });
       expect(store.podsOf(job)).toEqual([]);
-      const theirs = await world.others.create('Pod', strangersPod());
+      const theirs = await world.others.create('Pod', podOfAnother());
       await readLive({ podNames: [name()] });
       expect(store.podsOf(job)).toMatchObject([{ uid: theirs.metadata.uid, ours: false }]);
     });
@@ -551,10 +551,10 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
 
     it('that has changed since it was looked at is not deleted, and is shown as it is now', async () => {
       const pod = await madePod();
-      const [looked] = store.podsOf(job);
+      const [observed] = store.podsOf(job);
       world.blind();
       await world.others.annotate('Pod', pod.name, { annotations: { changed: 'yes' } });
-      const reference = { ...pod, resourceVersion: looked?.resourceVersion ?? '' };
+      const reference = { ...pod, resourceVersion: observed?.resourceVersion ?? '' };
       expect(await store.deletePod(job, { ...reference, gracePeriodSeconds: 0 })).toBe('changed');
       const [now] = store.podsOf(job);
       expect(await world.others.get('Pod', pod.name)).toMatchObject({
