@@ -18,23 +18,13 @@ import { createOperatorMetrics, type OperatorMetrics } from './process/operator-
 import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
-import { QuarantineController } from './quarantine/quarantine-controller.ts';
+import { QUARANTINE_MESSAGES, QuarantineController } from './quarantine/quarantine-controller.ts';
 import { createClusterScheduler } from './training-job/cluster-scheduler.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
 import { RuntimeReads } from './training-job/runtime-reads.ts';
 import { NodeRequests } from './training-job/node-requests.ts';
 import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
-
-const QUARANTINE_MESSAGES = {
-  quarantined:
-    'a node is in quarantine and takes no jobs; its annotation has the reason, and docs/reference/failures.md describes how to release it',
-  released: 'a node in quarantine was rebooted and takes jobs again',
-  overruled:
-    'a person removed the quarantine of a node; it takes jobs again, and only new evidence quarantines it again',
-  heldBack:
-    'a node seems faulty but is not quarantined, because a tenth of the nodes already are; check for a common cause',
-} as const;
 
 /** A running operator. */
 export interface Operator {

@@ -106,7 +106,7 @@ describe('a node whose condition says that it is ill', () => {
       await world.reconcile();
     }
     expect(world.taints('ill')).toEqual([OTHERS.key]);
-    expect(world.told).toEqual(['ill quarantined', 'ill overruled']);
+    expect(world.changes).toEqual(['ill quarantined', 'ill overruled']);
   });
 
   it('is held back where a tenth are in quarantine, and told of once', async () => {
