@@ -36,6 +36,7 @@ import {
   labelChange,
   resumeChange,
   suspendChange,
+  urgencyOf,
 } from './job-commands.ts';
 import { jobListQuery } from './job-list-query.ts';
 import { findJob, SELECT_JOB_IN_SHORT, type TimedJobRow, toJobSummaries } from './job-of-row.ts';
@@ -210,7 +211,7 @@ export class JobsService {
       labels: body.labels,
       submittedBy: principal,
     });
-    await enqueueApply(sql, id);
+    await enqueueApply(sql, id, 'run');
     await recordAudit(sql, principal, {
       action: 'job.create',
       target: `${namespace}/${body.name}`,
@@ -263,7 +264,7 @@ export class JobsService {
       const change = await command.decide(row, sql);
       if (change === undefined) return this.#job(sql, scope, address);
       if (!(await recordDesiredChange(sql, row, change))) throw changedMeanwhile(row);
-      await enqueueApply(sql, row.id);
+      await enqueueApply(sql, row.id, urgencyOf(change));
       await notifyJobChanged(sql, row.id);
       const target = `${row.namespace}/${row.name}`;
       await recordAudit(sql, principal, {
