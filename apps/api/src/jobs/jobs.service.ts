@@ -96,6 +96,7 @@ export class JobsService {
     request: { readonly project: string; readonly body: JobCreate; readonly idempotencyKey?: string | undefined },
   ): Promise<Job> {
     const { project: projectName, body, idempotencyKey } = request;
+    this.#limits.chargeChange(principal, projectName);
     try {
       return await inProject(this.#database, this.#question(principal, projectName, 'job.submit'), (sql, project) => {
         requireNoPlainSecrets(body.spec, '/spec');
@@ -257,6 +258,7 @@ export class JobsService {
       readonly decide: (row: JobRow, sql: Sql) => DesiredChange | undefined | Promise<DesiredChange | undefined>;
     },
   ): Promise<Job> {
+    this.#limits.chargeChange(principal, address.project);
     return inScope(this.#database, this.#question(principal, address.project, 'job.changeOwn'), async (sql, scope) => {
       const row = await this.#row(sql, { scope, address, lock: true });
       if (row.submitted_by !== principal.id)

@@ -11,6 +11,7 @@ import { formatLayout } from '@coxswain/layout';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, useMemo, type ReactNode } from 'react';
+import { ApplyFailureNote } from '../components/apply-failure-note.tsx';
 import { CurvePlot } from '../components/curve-plot.tsx';
 import { JobActions } from '../components/job-actions.tsx';
 import { LifePanel } from '../components/life-panel.tsx';
@@ -67,6 +68,7 @@ export function JobPage({ project, id }: { readonly project: string; readonly id
       <p className={isBad(job.state) ? 'sentence problem' : 'sentence'} data-testid="summary">
         {job.summary}
       </p>
+      <ApplyFailureNote job={job} now={new Date()} />
       {problem !== undefined && (
         <p className="problem" role="alert">
           {problem} This page tries again by itself.
