@@ -127,7 +127,7 @@ export const ProjectLimit = z
     name: z
       .enum(PROJECT_LIMITS)
       .describe(
-        'requestBurst: requests at once after a pause; changeBurst: changes of jobs at once after a pause; jobs: active jobs; endedJobs: ended jobs still in the cluster; jobRecords: records of deleted jobs; tokens: valid tokens; plans: queued and running searches.',
+        'requestBurst, changeBurst: requests and job changes at once after a pause; jobs: active jobs; endedJobs: ended jobs still in the cluster; jobRecords: records of deleted jobs; tokens: valid tokens; plans: queued and running searches.',
       ),
     most: counter.nullable().describe('Null: unlimited.'),
     used: counter.describe(
