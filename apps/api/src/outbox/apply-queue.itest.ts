@@ -192,6 +192,26 @@ describe('an entry', () => {
     expect(carried).toEqual([job]);
   });
 
+  it('waits for no other project whose entries hang: each holds so many places, and no more', async () => {
+    const hanging = randomUUID();
+    const stuck: string[] = [];
+    for (let index = 0; index < TURNS_OF_PROJECT + 3; index++) stuck.push(await aRequestedJob(cluster, hanging));
+    const gate = new Gate();
+    const { carried, queue } = carrying(cluster, {
+      concurrency: TURNS_OF_PROJECT + 1,
+      apply: async (jobId) => {
+        if (stuck.includes(jobId)) await gate.pass();
+      },
+    });
+    await waitFor(() => Promise.resolve(carried.length === TURNS_OF_PROJECT), { what: 'the turns that hang' });
+    const others = [await aRequestedJob(cluster), await aRequestedJob(cluster), await aRequestedJob(cluster)];
+    await waitFor(() => Promise.resolve(others.every((id) => carried.includes(id))), { what: 'the other projects' });
+    expect(carried.filter((jobId) => stuck.includes(jobId))).toHaveLength(TURNS_OF_PROJECT);
+    gate.open();
+    await waitFor(async () => (await waiting()) === 0, { what: 'those that hung' });
+    await queue.close();
+  });
+
   it('is made of what an API of the release before has written, and of a pending row that has none', async () => {
     const [earlier, lost] = [await aRequestedJob(cluster), await aRequestedJob(cluster)];
     await database.query('DELETE FROM outbox WHERE job_id = ANY ($1::uuid[])', [[earlier, lost]]);
