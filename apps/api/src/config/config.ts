@@ -124,7 +124,7 @@ const Environment = SignInEnvironment.extend({
     .pipe(z.number().min(1))
     .describe('Of one project at once, after a rest.'),
   COXSWAIN_PROJECT_CHANGES_PER_SECOND: limit(20).describe(
-    'Creates, suspends, resumes, cancels, deletes and changes of labels of the jobs of one project, to one replica, for ever; 0: no limit.',
+    'Creates, resumes and changes of labels of the jobs of one project, to one replica, for ever; 0: no limit.',
   ),
   COXSWAIN_PROJECT_CHANGE_BURST: limit(500).pipe(z.number().min(1)).describe('Of the same at once, after a rest.'),
   COXSWAIN_PROJECT_CONCURRENT_REQUESTS: limit(50).describe('Of one project under way in one replica; 0: no limit.'),

@@ -70,6 +70,9 @@ export interface JobListRequest {
   readonly fields: readonly JobDetail[];
 }
 
+/** Never held up by other changes of their project. They need no rate: a job is created or resumed before each that changes something. */
+const STOPS: ReadonlySet<string> = new Set(['job.suspend', 'job.cancel', 'job.delete']);
+
 /** Jobs: what people ask for is written to the row together with an outbox entry; the cluster follows. */
 @Injectable()
 export class JobsService {
@@ -258,7 +261,7 @@ export class JobsService {
       readonly decide: (row: JobRow, sql: Sql) => DesiredChange | undefined | Promise<DesiredChange | undefined>;
     },
   ): Promise<Job> {
-    this.#limits.chargeChange(principal, address.project);
+    if (!STOPS.has(command.action)) this.#limits.chargeChange(principal, address.project);
     return inScope(this.#database, this.#question(principal, address.project, 'job.changeOwn'), async (sql, scope) => {
       const row = await this.#row(sql, { scope, address, lock: true });
       if (row.submitted_by !== principal.id)

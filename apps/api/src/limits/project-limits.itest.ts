@@ -131,7 +131,7 @@ describe('what one project may use', () => {
     expect(await ask()).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } });
   });
 
-  it('is refused when it changes jobs too often, over REST and GraphQL alike, while others change theirs', async () => {
+  it('is refused when it changes jobs too often, over REST and GraphQL alike, while others change theirs; it can stop its jobs', async () => {
     const [token, another] = [await limited.project('restless'), await limited.project('calm')];
     const make = (project: string, by: string) =>
       limited.send('POST', `/v1/projects/${project}/jobs`, { token: by, body: { name: 'kept', spec: aJobSpec() } });
@@ -148,11 +148,13 @@ describe('what one project may use', () => {
     expect(statuses.slice(0, 3)).toEqual([200, 200, 200]);
     expect(refused).toMatchObject({ headers: { 'retry-after': '1' }, body: { code: 'RATE_LIMITED' } });
     expect(refused?.body.detail).toMatch(/project "restless" has changed jobs too often: 1 changes a second/);
-    const query = `mutation { suspendJob(project: "restless", id: "${id}") { id } }`;
+    const query = `mutation { resumeJob(project: "restless", id: "${id}") { id } }`;
     await label('again');
     await label('and again');
     const graphql = await limited.send('POST', '/graphql', { token, body: { query } });
     expect(graphql.body.errors).toMatchObject([{ extensions: { code: 'RATE_LIMITED' } }]);
     expect((await make('calm', another)).status).toBe(201);
+    const stopped = await limited.send('POST', `/v1/projects/restless/jobs/${id}/cancel`, { token });
+    expect(stopped).toMatchObject({ status: 200, body: { spec: { cancel: true } } });
   });
 });

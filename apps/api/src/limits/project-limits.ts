@@ -140,7 +140,7 @@ export class ProjectLimits {
     throw this.refuse('rate', message, waitS);
   }
 
-  /** Counts a change of a job: each has to be brought to the cluster, by workers that all projects share. */
+  /** Counts a change of a job (create, resume, labels): each has to be brought to the cluster, by workers that all projects share. */
   chargeChange(principal: LimitedPrincipal, project: string): void {
     const whose = partyOf(principal, project);
     const { changesPerSecond: perSecond, changeBurst: burst } = this.#limits;
