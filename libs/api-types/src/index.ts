@@ -243,6 +243,7 @@ export { AuditEntry, AuditList } from './audit.ts';
 export {
   AccuracyFigures,
   AccuracyGroup,
+  ApplyFailure,
   CheckpointList,
   CheckpointRecord,
   FINAL_JOB_STATES,
@@ -284,6 +285,7 @@ export {
 } from './rest.ts';
 export { type PrincipalKind, PROJECT_ROLES, type ProjectRole, type Role, ROLES, WhoAmI } from './who-am-i.ts';
 export { JobLabelChange, labelKeyProblem, labelValueProblem, MAX_LABELS } from './labels.ts';
+export { formatApplyFailure } from './format-apply-failure.ts';
 export type { JobCreateInput } from './rest.ts';
 export {
   COMMAND_LINE_SESSION_HOURS,

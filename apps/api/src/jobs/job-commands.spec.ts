@@ -2,7 +2,7 @@ import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
 import type { DomainErrorCode } from '@coxswain/domain-error';
 import { aLayout } from '@coxswain/layout/testing';
 import { codeOf } from '../testing/code-of.ts';
-import { cancelChange, deleteChange, labelChange, resumeChange, suspendChange } from './job-commands.ts';
+import { cancelChange, deleteChange, labelChange, resumeChange, suspendChange, urgencyOf } from './job-commands.ts';
 import type { JobRow } from './job-row.ts';
 import type { DesiredChange } from './job-table.ts';
 import { aJobRow } from './testing/a-job-row.ts';
@@ -214,5 +214,17 @@ describe('what a command refuses', () => {
     ],
   ])('%s', (_sentence, act, want) => {
     expect(act).toThrow(want);
+  });
+});
+
+describe('the urgency of a change', () => {
+  it.each<[string, DesiredChange, string]>([
+    ['suspend', { suspend: true }, 'stop'],
+    ['cancel', { cancel: true }, 'stop'],
+    ['delete', { delete: true }, 'stop'],
+    ['resume', { suspend: false, layout: undefined, gpus: undefined }, 'run'],
+    ['a change of labels', { labels: { team: 'vision' } }, 'describe'],
+  ])('of %s', (_what, change, urgency) => {
+    expect(urgencyOf(change)).toBe(urgency);
   });
 });

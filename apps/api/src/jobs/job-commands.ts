@@ -7,6 +7,7 @@ import {
   SCRATCH,
 } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
+import type { ApplyUrgency } from './job-changes.ts';
 import { desiredLabels, desiredSpec, type JobRow } from './job-row.ts';
 import type { DesiredChange } from './job-table.ts';
 import { requireLegalLayout, requirePlannable } from './spec-rules.ts';
@@ -112,6 +113,12 @@ export function cancelChange(row: JobRow): DesiredChange | undefined {
 export function deleteChange(row: JobRow): DesiredChange | undefined {
   if (row.deleted_at !== null) throw new DomainError('NOT_FOUND', `job "${row.name}" was deleted already`);
   return row.desired_delete ? undefined : { delete: true };
+}
+
+/** A change that frees GPUs goes first, one of labels alone last. */
+export function urgencyOf({ labels, ...rest }: DesiredChange): ApplyUrgency {
+  if (rest.cancel === true || rest.delete === true || rest.suspend === true) return 'stop';
+  return labels !== undefined && Object.keys(rest).length === 0 ? 'describe' : 'run';
 }
 
 function requireUnfinished(row: JobRow, participle: string): void {

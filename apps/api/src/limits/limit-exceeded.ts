@@ -3,6 +3,7 @@ import { DomainError } from '@coxswain/domain-error';
 /** Which limit of a project was met; the label of a metric. */
 export const LIMITS = [
   'rate',
+  'changes',
   'concurrency',
   'jobs',
   'endedJobs',

@@ -1,5 +1,6 @@
 import {
   describeSecrets,
+  formatApplyFailure,
   nameOfRun,
   type Job,
   type JobEvent,
@@ -81,6 +82,12 @@ function ownFacts({ owner, labels }: Job): readonly (readonly [string, string])[
   ];
 }
 
+/** The newest change, if it has not reached the cluster. A refused job says why in its state. */
+function applyFacts({ state, applyFailure }: Job, now: Date): readonly (readonly [string, string])[] {
+  if (applyFailure === null || state === 'Refused') return [];
+  return [['Not applied', formatApplyFailure(applyFailure, now)]];
+}
+
 /** The details of one job, for a screen. */
 export function jobDetails(job: Job, now: Date): string {
   const facts: (readonly [string, string])[] = [
@@ -88,6 +95,7 @@ export function jobDetails(job: Job, now: Date): string {
     ['Id', job.id],
     ...ownFacts(job),
     ['State', `${job.state}: ${job.summary}`],
+    ...applyFacts(job, now),
     ['Layout', layoutLine(job)],
     [
       'Attempt',

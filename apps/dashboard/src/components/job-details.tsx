@@ -5,6 +5,7 @@ import { liveProgress } from '../job/live-progress.ts';
 import type { LiveJob } from '../job/use-live-job.ts';
 import { formatSpeed } from '../step-time.ts';
 import { Attempts } from './attempts.tsx';
+import { ApplyFailureNote } from './apply-failure-note.tsx';
 import { CurvePlot } from './curve-plot.tsx';
 import { JobActions } from './job-actions.tsx';
 import { JobEvents } from './job-events.tsx';
@@ -47,6 +48,7 @@ export function JobDetails({ project, live }: JobDetailsProps): ReactNode {
       <p className={isBad(job.state) ? 'sentence problem' : 'sentence'} data-testid="summary">
         {job.summary}
       </p>
+      <ApplyFailureNote job={job} now={new Date()} />
       {problem !== undefined && (
         <p className="problem" role="alert">
           {problem}

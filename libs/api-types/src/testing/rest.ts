@@ -28,6 +28,7 @@ export function aJob(
     stepTime: null,
     state: 'Running',
     summary: 'Training on 4 GPUs.',
+    applyFailure: null,
     epoch: 1,
     restarts: { total: 0, charged: 0 },
     progress: null,
