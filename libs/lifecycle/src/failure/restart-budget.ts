@@ -1,6 +1,6 @@
 import { type Attempt, ATTEMPT_REASONS, type FailureRule } from '@coxswain/api-types';
 import type { JobRecord } from '../record/job-record.ts';
-import { isCheckpointReason } from './resume-point.ts';
+import { isCheckpointReason } from './checkpoint-standing.ts';
 
 interface RestartPolicy {
   readonly maxRestarts: number;
@@ -44,6 +44,8 @@ export function restartDelayMs(record: JobRecord, policy: RestartPolicy, freeInP
   const failed = record.attempts.at(-1);
   if (failed?.judgement?.delayMs !== undefined) return failed.judgement.delayMs;
   const isCharged = failed?.charged === true;
+  // Nothing failed: the newer checkpoint can be read now.
+  if (failed?.verifiedCheckpoint !== undefined) return 1000 * policy.delaySeconds;
   const free = freeFailuresInARow(record.attempts.slice(0, -1)) + freeInPods;
   const doublings = isCharged ? record.restarts.charged - 1 : free;
   const isPaced = hasRunNothing(failed?.reason) || (!isCharged && freeInPods > 0);
