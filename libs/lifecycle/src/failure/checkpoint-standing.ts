@@ -18,7 +18,7 @@ export type Condemnation = NonNullable<CheckpointResourceStatus['condemnation']>
 /** What is known against a checkpoint. */
 export type CheckpointStanding =
   | { readonly kind: 'usable' }
-  /** `isPassedOver`: two nodes could not read it, in two attempts, so that an older one is tried. */
+  /** `isPassedOver`: it could not be read so often that an older one is tried. */
   | { readonly kind: 'suspect'; readonly suspicion: CheckpointSuspicion; readonly isPassedOver: boolean }
   /** `condemnation` is absent if a user, or a release that recorded none, has marked it. */
   | { readonly kind: 'damaged'; readonly condemnation?: Condemnation };
@@ -169,13 +169,20 @@ function condemnationBy(evidence: readonly CheckpointEvidence[]): Condemnation |
   return { by: 'Content', evidence: [differing, another] };
 }
 
+/** Attempts in which one node alone cannot read a file, after which an older checkpoint is tried. */
+const ATTEMPTS_OF_ONE_NODE = 3;
+
 /**
- * Whether two nodes could not read it, in two attempts: two nodes of one attempt may have met the same short disturbance. A mount that does not work counts
- * for nothing, because an older checkpoint could not be read either.
+ * Whether two nodes could not read it, in two attempts: two nodes of one attempt may have met the same short disturbance. Where no second node is available,
+ * whether one could not in three. A mount that does not work counts for nothing, because an older checkpoint could not be read either.
  */
 function isPassedOver(evidence: readonly CheckpointEvidence[]): boolean {
   const unreadable = evidence.filter(({ kind }) => kind !== 'MountBroken');
-  return unreadable.some((first) => unreadable.some(({ node, epoch }) => node !== first.node && epoch !== first.epoch));
+  const byTwo = unreadable.some((first) =>
+    unreadable.some(({ node, epoch }) => node !== first.node && epoch !== first.epoch),
+  );
+  const epochs = evidence.flatMap(({ kind, epoch }) => (kind === 'FileUnreadable' ? [epoch] : []));
+  return byTwo || new Set(epochs).size >= ATTEMPTS_OF_ONE_NODE;
 }
 
 /** `its content is not what was saved: attempt 3 on node-a: /c/a has 7 bytes, not 8 bytes` */
@@ -187,7 +194,9 @@ export function describeCondemnation({ by, evidence }: Condemnation): string {
 /** `two nodes could not read it: attempt 3 on node-a: /c/a cannot be read (EIO), though its mount works; ...` */
 export function describeSuspicion({ reason, evidence }: CheckpointSuspicion, isPassedOver: boolean): string {
   if (evidence.length === 0) return 'the engine could not load it and does not say what differs';
-  const why = isPassedOver ? 'two nodes could not read it' : SUSPICION_SENTENCES[reason];
+  const { size: nodes } = new Set(evidence.map(({ node }) => node));
+  const often = nodes > 1 ? 'two nodes could not read it' : 'it could not be read in several attempts';
+  const why = isPassedOver ? often : SUSPICION_SENTENCES[reason];
   return `${why}: ${describeEvidence(evidence.slice(0, SHOWN_FINDINGS))}`;
 }
 

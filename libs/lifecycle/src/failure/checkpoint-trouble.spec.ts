@@ -186,6 +186,18 @@ describe('a checkpoint is suspect', () => {
       'passed over: Unreadable',
     ],
     [
+      'that one node cannot read in three attempts is passed over, because there may be no second node',
+      [2, 3, 4].map((epoch) => tried(epoch, [on('node-a')])),
+      undefined,
+      'passed over: Unreadable',
+    ],
+    [
+      'that one node finds changed, however often, is not passed over',
+      [2, 3, 4].map((epoch) => tried(epoch, [on('node-a', 'ContentDiffers')])),
+      undefined,
+      'suspect: ContentDiffers',
+    ],
+    [
       'that two nodes of one attempt cannot read is not passed over yet',
       [tried(2, [on('node-a'), on('node-b')])],
       undefined,

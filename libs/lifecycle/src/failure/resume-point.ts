@@ -143,9 +143,11 @@ function newestPoint(record: JobRecord, facts: Facts): ResumePoint {
     return isAnyKnown(record, facts) ? none(WHY_NONE, record, facts) : { kind: 'scratch' };
   }
   const tries = triesInARow(record);
-  if (tries.length >= MAX_TRIES_IN_A_ROW) {
+  // One that verified shows that storage is back.
+  const unread = tries.length - 1 - tries.findLastIndex(({ verifiedCheckpoint }) => verifiedCheckpoint !== undefined);
+  if (unread >= MAX_TRIES_IN_A_ROW) {
     const storage = describeUnreadableClaim(record, facts);
-    return none(`The last ${tries.length} attempts ended while they loaded a checkpoint.${storage}`, record, facts);
+    return none(`The last ${unread} attempts ended while they loaded a checkpoint.${storage}`, record, facts);
   }
   const refusals = tries.filter((attempt) => isRefusalOf(attempt, checkpoint.metadata.name)).length;
   if (refusals >= MAX_REFUSALS_IN_A_ROW) {
