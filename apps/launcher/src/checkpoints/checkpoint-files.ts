@@ -73,7 +73,10 @@ export function filesOnDisk(onAnswer: () => void = () => undefined): CheckpointF
     namesIn: (directory) => readdir(directory).finally(onAnswer),
     async writeAndReadBack(path, text) {
       try {
-        const file = await open(path, constants.O_CREAT | constants.O_TRUNC | constants.O_RDWR | constants.O_NOFOLLOW);
+        const file = await open(
+          path,
+          constants.O_CREAT | constants.O_TRUNC | constants.O_WRONLY | constants.O_NOFOLLOW,
+        );
         try {
           await file.writeFile(text);
           await file.sync();
