@@ -445,6 +445,12 @@ describe('reading', () => {
       /^STEP +ATTEMPT +STATE +SIZE +NAME\n20 +1 +Complete +1\.5 MiB /,
     ],
     [
+      'a checkpoint that could not be loaded is listed as suspect',
+      ['checkpoints', 'tiny-gpt'],
+      { ...FOUND, [`GET ${JOB}/checkpoints`]: { json: { items: [aCheckpointRecord({ isSuspect: true })] } } },
+      /\n20 +1 +Suspect +1\.5 MiB /,
+    ],
+    [
       'logs print what the rank wrote, byte for byte',
       ['logs', 'tiny-gpt', '--rank', '3', '--tail', '2'],
       { ...FOUND, [`GET ${JOB}/logs?rank=3&tailLines=2`]: { text: 'größe\nlast line without a newline' } },

@@ -102,12 +102,16 @@ export { stepsOf } from './training-spec.ts';
 export type { ScratchSpec } from './scratch-spec.ts';
 export type { ModelSpec } from './model-spec.ts';
 export { TrainingJobSpec } from './training-job-spec.ts';
-export type { EndedIncarnation } from './attempt.ts';
+export type { EndedIncarnation, PassedOverCheckpoint } from './attempt.ts';
 export type { TrainingJob } from './training-job.ts';
 export type { TrainingJobSpecInput } from './training-job-spec.ts';
 export {
   CheckpointResourceSpec,
   CheckpointResourceStatus,
+  CheckpointSuspicion,
+  MAX_EVIDENCE,
+  MAX_PASSED_OVER,
+  MAX_REREAD_FILES,
   MAX_UNRECORDED_CHECKPOINTS,
   UnrecordedCheckpoint,
 } from './checkpoint.ts';

@@ -451,6 +451,10 @@ export const CheckpointRecord = z
     jobId: z.uuid().nullable(),
     ...CheckpointResourceSpec.shape,
     state: CheckpointResourceStatus.shape.state,
+    isSuspect: z
+      .boolean()
+      .default(false)
+      .describe('Whether a Complete one could not be loaded, as the message says; launchers verify it again.'),
     message: z.string().nullable(),
     createdAt: timestamp,
     deletedAt: timestamp.nullable(),

@@ -118,6 +118,12 @@ describe('resume from a place', () => {
       { suspend: false, resumeFrom: { from: name(20), request: '2' } },
     ],
     [
+      'lets it begin from a damaged one, which launchers verify before they load it',
+      suspended,
+      name(40),
+      { suspend: false, resumeFrom: { from: name(40), request: '2' } },
+    ],
+    [
       'lets it begin from scratch',
       suspended,
       'scratch',
@@ -141,16 +147,10 @@ describe('resume from a place', () => {
 
   it.each<[string, JobRow, string, RegExp]>([
     [
-      'a damaged checkpoint',
-      suspended,
-      name(40),
-      /is damaged \(a file is cut off\); give one of .*s20 \(step 20\), or "scratch"/,
-    ],
-    [
       'one that the job does not have',
       suspended,
       'x-e1-s1',
-      /has no checkpoint x-e1-s1, and one of another job cannot be used/,
+      /has no checkpoint x-e1-s1, and one of another job cannot be used; give one of .*s20 \(step 20\), or "scratch"/,
     ],
     [
       'a job that saves nothing',

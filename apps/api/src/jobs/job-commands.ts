@@ -33,7 +33,7 @@ export interface KnownCheckpoint {
 
 /**
  * NOT_SUSPENDED unless it is suspended, or waits because no checkpoint can be used and `from` names one. CONFLICT if it was cancelled: cancel beats
- * resume. INVALID_LAYOUT for an illegal layout. INVALID_REQUEST for an unusable checkpoint. `known`: newest first.
+ * resume. INVALID_LAYOUT for an illegal layout. INVALID_REQUEST for a checkpoint that the job does not have. `known`: newest first.
  */
 export function resumeChange(
   row: JobRow,
@@ -73,16 +73,13 @@ function requireUsable(row: JobRow, from: string, known: readonly KnownCheckpoin
   }
   if (from === SCRATCH) return;
   const named = known.find(({ name }) => name === from);
-  if (named?.state === 'Complete') return;
+  // Also a damaged one: it may have been mended, and launchers verify it before they load it.
+  if (named !== undefined) return;
   const usable = known.filter(({ state }) => state === 'Complete').slice(0, MOST_NAMED);
   const names = usable.map(({ name, step }) => `${name} (step ${step})`).join(', ');
   const instead =
     names === '' ? 'none of its checkpoints can be used; give "scratch"' : `give one of ${names}, or "scratch"`;
-  return refuse(
-    named === undefined
-      ? `job "${row.name}" has no checkpoint ${from}, and one of another job cannot be used; ${instead}`
-      : `checkpoint ${from} is damaged (${named.message ?? 'no reason is recorded'}); ${instead}`,
-  );
+  return refuse(`job "${row.name}" has no checkpoint ${from}, and one of another job cannot be used; ${instead}`);
 }
 
 const MOST_NAMED = 5;

@@ -9,7 +9,11 @@ import {
   type TerminationCause,
 } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
-import { verifyResumedInProcess } from '../checkpoints/verifier-process.ts';
+import {
+  confirmFaultInProcess,
+  verifyResumedInProcess,
+  verifySuspectInProcess,
+} from '../checkpoints/verifier-process.ts';
 import { finishWatching, watchEngineSaves, type EngineSaves } from '../engine-saves/watch-engine-saves.ts';
 import { stepWordsOf } from '../engine/engine-run.ts';
 import { Gang } from '../gang/gang.ts';
@@ -23,7 +27,14 @@ import { SaveRequests } from '../requests/save-requests.ts';
 import { StackRequests } from '../requests/stack-requests.ts';
 import { StopSignals } from './stop-signals.ts';
 import { clearTerminationMessage, fitCause, writeTerminationMessage } from '../ending/termination.ts';
-import { checkpointVerdict, canRestartInPlace, plainVerdict, type Verdict } from '../ending/verdict.ts';
+import {
+  checkpointVerdict,
+  canRestartInPlace,
+  plainVerdict,
+  type Verdict,
+  verifiedVerdict,
+  withConfirmedFault,
+} from '../ending/verdict.ts';
 
 const WAITING_SENTENCE_MS = 10_000;
 const LAST_WORD_MS = 2_000;
@@ -193,11 +204,13 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
     forwardSignals(life, running, assignment);
     void early.then((verdict) => running.gang?.kill(verdict));
   }
-  const verdict = await gang.ended;
+  const ended = await gang.ended;
   running.gang = undefined;
   ranks.silent?.end();
   ranks.silent = undefined;
-  await finishWatching(saves, verdict);
+  await finishWatching(saves, ended);
+  // A checkpoint that did not verify before the start was read beside a control already.
+  const verdict = 'exitCode' in before ? ended : await withOwnFinding(life, ended, assignment);
   await reporter.finishVerifications();
   logIgnoredFacts(gang, logLine);
   return { verdict, cause: toCause(verdict, { ...life, gang, assignment }) };
@@ -216,7 +229,44 @@ async function prepare(
 ): Promise<RendezvousAddress | Verdict> {
   await life.runPreflight(assignment, signal);
   if (ranksOf(assignment).length === 0 || signal.aborted) return await new Promise<never>(() => undefined);
-  return (await resumeProblem(life.settings, assignment)) ?? (await meet(life, assignment, signal));
+  return (
+    (await resumeProblem(life.settings, assignment)) ??
+    (await newerCheckpoint(life, assignment)) ??
+    (await meet(life, assignment, signal))
+  );
+}
+
+/**
+ * The verdict if a suspect checkpoint verified that is newer than the one to resume from. Verified after the older one: storage that reads that one reads this
+ * one too, if it is well.
+ */
+async function newerCheckpoint(
+  { settings, reporter, say }: Life,
+  assignment: RankAssignment,
+): Promise<Verdict | undefined> {
+  if (ranksOf(assignment)[0] !== 0) return undefined;
+  for (const { checkpoint, path, manifestSha256, files } of reporter.orders.suspectsOf(assignment.incarnation)) {
+    const directory = join(settings.checkpointMount, path);
+    const asked = { checkpoint: { directory, manifestSha256 }, files };
+    const seen = await verifySuspectInProcess(asked, { patienceMs: settings.mountPatienceMs });
+    if (seen.kind === 'verified') return verifiedVerdict(checkpoint);
+    say(`Checkpoint ${checkpoint} is still suspect: ${seen.why}.`);
+  }
+  return undefined;
+}
+
+/** The verdict with the fault as this launcher finds it, if a rank reported one of the checkpoint that it loaded. Not while the pod is asked to stop. */
+async function withOwnFinding(life: Life, verdict: Verdict, { resume }: RankAssignment): Promise<Verdict> {
+  const { settings, signals } = life;
+  const { checkpointFault: fault } = verdict;
+  if (resume === undefined || fault === undefined) return verdict;
+  const directory = join(settings.checkpointMount, resume.path);
+  const asked = { checkpoint: { directory, manifestSha256: resume.manifestSha256 }, fault };
+  const own = await Promise.race([
+    confirmFaultInProcess(asked, { patienceMs: settings.mountPatienceMs }),
+    signals.first.then(() => undefined),
+  ]);
+  return own === undefined ? verdict : withConfirmedFault(verdict, own);
 }
 
 /** The verdict if the checkpoint to resume from cannot be used; undefined if it can. Each pod verifies the files of its own ranks. */
@@ -380,6 +430,7 @@ function toCause(
     lastLines: hasLines(verdict) ? [...(gang?.lastLinesOf(verdict.rank) ?? [])] : [],
     ...(lastStep === undefined ? {} : { lastStep }),
     ...(verdict.checkpointFault === undefined ? {} : { checkpointFault: verdict.checkpointFault }),
+    ...(verdict.verifiedCheckpoint === undefined ? {} : { verifiedCheckpoint: verdict.verifiedCheckpoint }),
     unreportedCheckpoints: [...reporter.unreportedCheckpoints],
   });
 }

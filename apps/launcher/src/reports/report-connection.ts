@@ -34,7 +34,9 @@ const MAX_IN_FLIGHT_BYTES = 262_144;
 /** Messages of the operator that direct the ranks, or distribute addresses of the gang. */
 export type Order = Extract<
   OperatorMessage,
-  { kind: 'rendezvous' | 'assignment' | 'endRanks' | 'saveWanted' | 'preflightBoard' | 'preflightDone' }
+  {
+    kind: 'rendezvous' | 'assignment' | 'verifyWanted' | 'endRanks' | 'saveWanted' | 'preflightBoard' | 'preflightDone';
+  }
 >;
 
 /** The operator asks for the current stack traces of the ranks. */
@@ -299,6 +301,7 @@ export class ReportConnection {
         return;
       case 'rendezvous':
       case 'assignment':
+      case 'verifyWanted':
       case 'endRanks':
       case 'saveWanted':
       case 'preflightBoard':

@@ -115,7 +115,10 @@ export interface AddressedMessage {
   readonly jobUid: string;
   readonly epoch: number;
   readonly podUid: string;
-  readonly message: Extract<OperatorMessage, { kind: 'assignment' | 'endRanks' | 'saveWanted' | 'preflightDone' }>;
+  readonly message: Extract<
+    OperatorMessage,
+    { kind: 'assignment' | 'verifyWanted' | 'endRanks' | 'saveWanted' | 'preflightDone' }
+  >;
 }
 
 /** From the loop's thread. */

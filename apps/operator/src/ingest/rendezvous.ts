@@ -7,7 +7,14 @@ export interface Gang {
 }
 
 type OrderKind =
-  'rendezvous' | 'assignment' | 'endRanks' | 'saveWanted' | 'preflightBoard' | 'preflightDone' | 'stacksWanted';
+  | 'rendezvous'
+  | 'assignment'
+  | 'verifyWanted'
+  | 'endRanks'
+  | 'saveWanted'
+  | 'preflightBoard'
+  | 'preflightDone'
+  | 'stacksWanted';
 type BoardMessage = Extract<OperatorMessage, { kind: 'preflightBoard' }>;
 
 /** The connected launcher of a pod. */

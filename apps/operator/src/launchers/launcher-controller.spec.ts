@@ -60,6 +60,9 @@ function aSetup(): Setup {
 
 function toLine(message: RankMessage['message']): string {
   if (message.kind === 'saveWanted') return `save ${message.request}`;
+  if (message.kind === 'verifyWanted') {
+    return `verify ${message.checkpoints.map(({ path }) => path).join(', ')} for ${message.incarnation}`;
+  }
   return message.kind === 'endRanks' ? `end ${message.incarnation}` : `begin ${message.assignment.incarnation}`;
 }
 
@@ -83,6 +86,16 @@ describe('the desk of launchers', () => {
     expect(setup.sent()).toEqual(['pod-0: begin 1']);
     setup.controller.receive([aReport(0, running), aReport(1)]);
     expect(setup.sent()).toEqual(['pod-1: begin 1']);
+  });
+
+  it('asks the one of rank 0, before its ranks, to verify the suspect checkpoints that the attempt passes over', () => {
+    const setup = aSetup();
+    const suspect = { checkpoint: 'c-40', step: 40, manifestSha256: 'a'.repeat(64), files: ['/c/x'], why: 'it is' };
+    setup.record({ passedOver: [{ ...suspect, path: 'epoch-1/step-40' }] });
+    setup.controller.receive([word(0), word(1)]);
+    expect(setup.sent()).toEqual(['pod-0: verify epoch-1/step-40 for 1', 'pod-0: begin 1', 'pod-1: begin 1']);
+    setup.controller.reconcileUnsettled();
+    expect(setup.sent()).toEqual([]);
   });
 
   it('gives them once status is seen to allow it, however late it is seen', () => {

@@ -169,6 +169,8 @@ export class TrainingJobReconciler {
         return deletion(store.deletePod(job, { ...call.pod, gracePeriodSeconds: call.gracePeriodSeconds }));
       case 'markCheckpointDamaged':
         return done(store.markCheckpointDamaged(job, call));
+      case 'markCheckpoint':
+        return done(store.markCheckpoint(job, call));
       case 'deleteCheckpoint':
         return done(store.deleteCheckpoint(job, call.checkpoint));
       case 'createCheckpoint':

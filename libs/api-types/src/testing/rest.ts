@@ -125,6 +125,7 @@ export function aCheckpointRecord(overrides: Partial<CheckpointRecord> = {}): Ch
     files: 5,
     manifestSha256: '0'.repeat(64),
     state: 'Complete',
+    isSuspect: false,
     message: null,
     createdAt: AT,
     deletedAt: null,

@@ -19,6 +19,7 @@ import {
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { EARLY_SAVE_INTERVAL_MS } from '../epoch/early-save.ts';
 import { factsOf, type Facts, placementOf, podCount } from '../observation/facts.ts';
+import { describePassedOver } from '../failure/checkpoint-standing.ts';
 import { type JobRecord, recordedConditions, recordOf } from '../record/job-record.ts';
 
 /** Types of events in a job's history, in the order of a smooth run. */
@@ -35,6 +36,8 @@ export const JOB_EVENT_TYPES = [
   'SaveMissed',
   'CheckpointSaved',
   'CheckpointDamaged',
+  'CheckpointSuspect',
+  'CheckpointPassedOver',
   'IncidentNoticed',
   'RankFailed',
   'Restarting',
@@ -142,6 +145,7 @@ function attemptEvents(
       at: startedAt,
       message: `Attempt ${epoch} is placed: ${placement === undefined ? gang : describePlacement(placement)}.`,
     }),
+    ...passedOverEvents(attempt),
     ...(releasedAt === undefined
       ? []
       : [
@@ -159,6 +163,14 @@ function attemptEvents(
     ...saveEvents(attempt),
     ...endEvents(attempt),
   ];
+}
+
+function passedOverEvents({ epoch, startedAt, passedOver = [] }: Attempt): readonly DerivedJobEvent[] {
+  return passedOver.map((one) => {
+    const message = describePassedOver(one);
+    const passed = event('CheckpointPassedOver', { epoch, at: startedAt, severity: 'warning', message });
+    return { ...passed, key: `${passed.key}/${one.checkpoint}` };
+  });
 }
 
 /** `from step 40 (checkpoint tiny-3f1c2b9e-e1-s40)` */
@@ -311,7 +323,15 @@ function checkpointEvents(checkpoint: Checkpoint): readonly DerivedJobEvent[] {
     severity: 'warning',
     message: `Checkpoint ${name} of step ${step} is damaged and will not be used: ${checkpoint.status?.message ?? ''}`,
   });
-  const events = checkpoint.status?.state === 'Damaged' ? [saved, damaged] : [saved];
+  const suspect = event('CheckpointSuspect', {
+    epoch,
+    at: creationTimestamp,
+    severity: 'warning',
+    message: `Checkpoint ${name} of step ${step} could not be loaded. ${checkpoint.status?.message ?? ''}`,
+  });
+  const isDamaged = checkpoint.status?.state === 'Damaged';
+  const isSuspect = !isDamaged && checkpoint.status?.suspect !== undefined;
+  const events = [saved, ...(isDamaged ? [damaged] : []), ...(isSuspect ? [suspect] : [])];
   return events.map((one) => ({ ...one, key: `checkpoint/${name}/${one.type}` }));
 }
 

@@ -22,7 +22,8 @@ import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-r
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { ObservedPod } from '../observation/observed.ts';
 import { conditionBeforeReading } from '../epoch/runtime-standing.ts';
-import { resumePointOf } from '../failure/resume-point.ts';
+import { describePassedOver } from '../failure/checkpoint-standing.ts';
+import { describeUnreadableClaim, resumePointOf } from '../failure/resume-point.ts';
 import { describeRefused } from '../failure/unmade-checkpoints.ts';
 import type { Situation } from './situation.ts';
 import { notAsAsked, trainedDraft } from './trained-condition.ts';
@@ -84,7 +85,8 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
   }
   const attempt = liveAttempt(record);
   if (attempt !== undefined) {
-    const more = [attempt.placedWhere, attempt.saves].flatMap((sentence) => sentence ?? []);
+    const passed = attempt.passedOver?.map(describePassedOver) ?? [];
+    const more = [attempt.placedWhere, attempt.saves, ...passed].flatMap((sentence) => sentence ?? []);
     const message = [`Attempt ${attempt.epoch}: ${gangSize(attempt, facts)}.`, ...more].join(' ');
     return { holds: true, reason: 'GangPlaced', message };
   }
@@ -113,7 +115,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return {
         holds: false,
         reason: 'WaitingForRestartDelay',
-        message: `Attempt ${record.epoch + 1} starts after the delay.${describeJudgement(record)}`,
+        message: `Attempt ${record.epoch + 1} starts after the delay.${describeUnreadableClaim(record, facts)}${describeJudgement(record)}`,
       };
     }
     case 'waiting':

@@ -1,6 +1,7 @@
 import {
   DEFAULT_MICRO_BATCH_SIZE,
   type EffectiveSpec,
+  type PassedOverCheckpoint,
   formatRanks,
   isSameLayout,
   type PlacementSpec,
@@ -22,7 +23,7 @@ import { runtimeStanding } from './runtime-standing.ts';
 import { isLongSearch } from './long-search.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';
 import { type SaveInterval, saveInterval } from './save-interval.ts';
-import { pointForLayout, type UsablePoint } from '../failure/resume-point.ts';
+import { passedOverBy, pointForLayout, type UsablePoint } from '../failure/resume-point.ts';
 import { areCheckpointsDue } from '../failure/unmade-checkpoints.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
 
@@ -59,6 +60,8 @@ export type NextEpoch =
       readonly name: string;
       readonly spec: PlacementSpec;
       readonly answers?: ResumeFrom;
+      /** Suspect checkpoints that are newer than the one that it begins from. */
+      readonly passedOver?: readonly PassedOverCheckpoint[];
     };
 
 /** What the next attempt depends on. */
@@ -166,6 +169,7 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
   const placement = placementSpec(facts, placing, found);
   const sha256 = placementSha256(placement);
   const { answers } = from;
+  const passedOver = passedOverBy(from, record, facts);
   return {
     kind: 'placing',
     name: placementName({ name, uid }, { epoch, sha256 }),
@@ -173,6 +177,7 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
     ...(placing.saves === undefined ? {} : { saves: placing.saves.says }),
     where: found.where,
     ...(answers === undefined ? {} : { answers }),
+    ...(passedOver.length === 0 ? {} : { passedOver }),
   };
 }
 

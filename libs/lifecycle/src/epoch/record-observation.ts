@@ -1,7 +1,7 @@
 import { type Attempt, stepsOf } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
-import { checkpointFaultsOf, nodesToAvoid } from '../failure/checkpoint-trouble.ts';
+import { checkpointFaultsOf, nodesToAvoid, verifiedCheckpointOf } from '../failure/checkpoint-trouble.ts';
 import { type Facts, isLive, placementOf, podCount } from '../observation/facts.ts';
 import { forgetAvoided, recordHangingPods, withAvoided } from '../failure/avoided-nodes.ts';
 import { type Failure, failureOf } from '../failure/failure.ts';
@@ -254,12 +254,20 @@ function withFailure(
     reason: failure.reason,
     message: safeText(failure.message, 8_000),
     ...lastStep,
+    ...verifiedOf(record, facts),
   });
   const answered = { ...withLastAttempt(ended, { answer, charged, judgement }), failures };
   if (answer === 'GiveUp') return answered;
   const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
   const delayMs = restartDelayMs({ ...answered, restarts }, facts.restartPolicy);
   return { ...answered, restarts, notBefore: new Date(now.getTime() + delayMs).toISOString() };
+}
+
+/** The suspect checkpoint for which the live attempt ends, because it verified. */
+function verifiedOf(record: JobRecord, facts: Facts): Pick<Attempt, 'verifiedCheckpoint'> {
+  const attempt = liveAttempt(record);
+  const verifiedCheckpoint = attempt === undefined ? undefined : verifiedCheckpointOf(facts, attempt);
+  return verifiedCheckpoint === undefined ? {} : { verifiedCheckpoint };
 }
 
 /**

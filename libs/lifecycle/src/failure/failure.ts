@@ -10,6 +10,7 @@ import {
   lostItsPeer,
   ranksOfPod,
   podName,
+  type TerminationCause,
 } from '@coxswain/api-types';
 import type { CrashFacts } from '@coxswain/health';
 import { endOfText } from '@coxswain/safe-text';
@@ -141,7 +142,9 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
   const how = describeExit(pod, node ?? 'unknown');
   return {
     podIndex: pod.podIndex,
-    node: isNodeBlameless(reason, placementOf(facts, attempt.epoch)?.spec.nodes.length ?? 0) ? undefined : node,
+    node: isNodeBlameless(reason, exit?.cause, placementOf(facts, attempt.epoch)?.spec.nodes.length ?? 0)
+      ? undefined
+      : node,
     finishedAt: exit?.finishedAt ?? '',
     killed: exit?.cause?.signal !== undefined || (exit?.exitCode ?? 0) > 128,
     hasLostPeer: exit?.cause?.signal === undefined && lostItsPeer(exit?.cause?.lastLines ?? []),
@@ -162,10 +165,11 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
 }
 
 /**
- * Whether the failure says nothing about the node: the launcher ended without a leader or had finished, or it reached no operator and the
- * gang has no other node to compare with.
+ * Whether the failure says nothing about the node: the launcher ended without a leader or had finished, it reached no operator and the gang has
+ * no other node to compare with, or it ended because a newer checkpoint verified.
  */
-function isNodeBlameless(reason: AttemptReason, gangNodes: number): boolean {
+function isNodeBlameless(reason: AttemptReason, cause: TerminationCause | undefined, gangNodes: number): boolean {
+  if (cause?.verifiedCheckpoint !== undefined) return true;
   return reason === 'NotReaped' || (reason === 'NotStarted' && gangNodes === 1);
 }
 

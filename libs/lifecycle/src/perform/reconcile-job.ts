@@ -331,7 +331,7 @@ function performAtOnce(job: TrainingJob, action: Action, effects: JobEffects): v
 type CheckpointCall = Extract<Call, { kind: CheckpointWrite['kind'] }>;
 
 function isCheckpointWrite(call: Call): call is CheckpointCall {
-  return ['createCheckpoint', 'markCheckpointDamaged', 'deleteCheckpoint'].includes(call.kind);
+  return ['createCheckpoint', 'markCheckpointDamaged', 'markCheckpoint', 'deleteCheckpoint'].includes(call.kind);
 }
 
 /** Keeps a refused Checkpoint write and repeats it later: no gang, end or finalizer waits for it. */

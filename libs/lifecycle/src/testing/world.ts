@@ -681,6 +681,13 @@ export class World implements Member {
           );
           this.#view.checkpoints = this.checkpoints;
         });
+      case 'markCheckpoint':
+        return this.#write(() => {
+          this.checkpoints = this.checkpoints.map((one) =>
+            one.metadata.uid === call.uid ? { ...one, status: call.status } : one,
+          );
+          this.#view.checkpoints = this.checkpoints;
+        });
       // No job of this world has a runtime that asks for one.
       case 'createComputeDomain':
       case 'deleteComputeDomain':
@@ -879,12 +886,25 @@ export class World implements Member {
     const resume = this.#placed.get(pod.epoch)?.resume;
     const mount = this.#brokenMounts.get(node);
     const isCutOff = mount === undefined && resume !== undefined && this.cutOff.has(resume.checkpoint);
+    if (resume !== undefined && mount === undefined && !isCutOff) return this.#verified(pod);
     if (resume === undefined || (mount === undefined && !isCutOff)) return pod;
     const checkpointFault = { kind: mount ?? 'ContentDiffers', path: '/c/rank-0.bin' } as const;
     const isContent = checkpointFault.kind === 'ContentDiffers';
     const kind = isContent ? 'checkpointUnreadable' : 'checkpointIoError';
     const exitCode = isContent ? 72 : 74;
     const exit = anExit({ exitCode, finishedAt: this.now.toISOString() }, { kind, epoch: pod.epoch, checkpointFault });
+    return { ...pod, phase: 'Failed', running: false, exit };
+  }
+
+  /** The pod of rank 0 after its launcher has looked at the newer checkpoints that are passed over: it ends for one that is well. */
+  #verified(pod: ObservedPod): ObservedPod {
+    const { passedOver = [] } = this.job?.status?.attempts?.find(({ epoch }) => epoch === pod.epoch) ?? {};
+    const well = pod.podIndex === 0 ? passedOver.find(({ checkpoint }) => !this.cutOff.has(checkpoint)) : undefined;
+    if (well === undefined) return pod;
+    const exit = anExit(
+      { exitCode: 74, finishedAt: this.now.toISOString() },
+      { kind: 'checkpointIoError', epoch: pod.epoch, verifiedCheckpoint: well.checkpoint },
+    );
     return { ...pod, phase: 'Failed', running: false, exit };
   }
 

@@ -1,4 +1,12 @@
-import { CONTAINERS, GPU_RESOURCE, LABELS, type Placement, type TrainingJob } from '@coxswain/api-types';
+import {
+  CONTAINERS,
+  EXIT_CODES,
+  GPU_RESOURCE,
+  LABELS,
+  type Placement,
+  type TerminationCause,
+  type TrainingJob,
+} from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { keyOf, type KubeObject } from '@coxswain/kube';
 import type { ClusterScheduler } from '@coxswain/scheduling';
@@ -7,8 +15,11 @@ import { createInMemoryScheduler } from './in-memory-scheduler.ts';
 import { InMemoryCluster } from './in-memory-cluster.ts';
 import { InMemoryTrainingJobStore, type StoreWrite } from './in-memory-training-job-store.ts';
 
-/** What becomes of a pod that was bound: it runs, or its trainer exits. */
-export type PodFate = (pod: { readonly epoch: number; readonly podIndex: number }) => 'runs' | number;
+/** What becomes of a pod that was bound: it runs, or its trainer exits with that code, or for the cause that its launcher gives. */
+export type PodFate = (pod: {
+  readonly epoch: number;
+  readonly podIndex: number;
+}) => 'runs' | number | TerminationCause;
 
 /** A cluster in memory with two nodes of two GPUs, one job of two pods, and an operator that a test may kill and start again. */
 export class ReconcilerWorld {
@@ -187,10 +198,13 @@ const MAX_TURNS = 40;
 
 const RUNNING = containerStatus('Running', { running: { startedAt: '2026-01-01T00:00:00Z' } });
 
-function statusOf(fate: 'runs' | number): unknown {
+function statusOf(fate: ReturnType<PodFate>): unknown {
   if (fate === 'runs') return RUNNING;
-  return containerStatus(fate === 0 ? 'Succeeded' : 'Failed', {
-    terminated: { exitCode: fate, reason: fate === 0 ? 'Completed' : 'Error', finishedAt: '2026-01-01T00:00:00Z' },
+  const exitCode = typeof fate === 'number' ? fate : (fate.exitCode ?? EXIT_CODES[fate.kind].code);
+  const message = typeof fate === 'number' ? {} : { message: JSON.stringify(fate) };
+  const reason = exitCode === 0 ? 'Completed' : 'Error';
+  return containerStatus(exitCode === 0 ? 'Succeeded' : 'Failed', {
+    terminated: { exitCode, reason, finishedAt: '2026-01-01T00:00:00Z', ...message },
   });
 }
 

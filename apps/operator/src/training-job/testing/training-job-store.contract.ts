@@ -9,6 +9,7 @@ import {
   POD_FINALIZER,
   SCHEDULING_GATE,
   type Checkpoint,
+  type CheckpointSuspicion,
   type Placement,
   type TrainingJob,
   podName,
@@ -61,6 +62,13 @@ const CUT_OFF: Condemnation = {
       expected: '8 bytes',
       found: '7 bytes',
     },
+  ],
+};
+
+const UNREADABLE: CheckpointSuspicion = {
+  reason: 'Unreadable',
+  evidence: [
+    { epoch: 2, node: 'node-a', kind: 'FileUnreadable', path: '/coxswain/checkpoints/rank-0.bin', errno: 'EIO' },
   ],
 };
 
@@ -671,6 +679,27 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       expect(store.checkpointsOf(job)).toMatchObject([{ status: damaged }]);
     });
 
+    it('that is suspect is shown at once, stays so when it is reported again, and can be complete again', async () => {
+      await store.createCheckpoint(job, checkpoint());
+      const [made] = store.checkpointsOf(job);
+      const reference = { name: checkpoint().name, uid: made?.metadata.uid ?? '' };
+      const suspect = { state: 'Complete', message: 'It is suspect.', suspect: UNREADABLE } as const;
+      await store.markCheckpoint(job, { ...reference, status: suspect });
+      await store.createCheckpoint(job, checkpoint());
+      expect(store.checkpointsOf(job)).toMatchObject([{ status: suspect }]);
+      await store.markCheckpoint(job, { ...reference, status: { state: 'Complete' } });
+      expect(store.checkpointsOf(job).map(({ status }) => status)).toEqual([{ state: 'Complete' }]);
+    });
+
+    it('that is damaged can be complete again, which leaves nothing of its condemnation', async () => {
+      await store.createCheckpoint(job, checkpoint());
+      const [made] = store.checkpointsOf(job);
+      const reference = { name: checkpoint().name, uid: made?.metadata.uid ?? '' };
+      await store.markCheckpointDamaged(job, { ...reference, message: 'x', condemnation: CUT_OFF });
+      await store.markCheckpoint(job, { ...reference, status: { state: 'Complete' } });
+      expect(store.checkpointsOf(job).map(({ status }) => status)).toEqual([{ state: 'Complete' }]);
+    });
+
     it('is deleted by its UID, and is gone when it is deleted twice', async () => {
       await store.createCheckpoint(job, checkpoint());
       const [made] = store.checkpointsOf(job);
@@ -729,6 +758,12 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
           uid: uidOf(store.checkpointsOf(job)[0]),
           message: 'x',
           condemnation: CUT_OFF,
+        }),
+      () =>
+        store.markCheckpoint(job, {
+          name: checkpoint().name,
+          uid: uidOf(store.checkpointsOf(job)[0]),
+          status: { state: 'Complete', suspect: UNREADABLE },
         }),
     ];
     for (const write of writes) expect(await rejection(write())).toBeInstanceOf(NotLeadingError);
