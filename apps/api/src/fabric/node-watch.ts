@@ -1,5 +1,13 @@
 import { areSameFacts, factsOfNode, type NodeFacts, withFabricLabels } from '@coxswain/fabric';
-import { type Clock, type KubeClient, type KubeObject, ObjectCache, Reflector, resourcePath } from '@coxswain/kube';
+import {
+  type Clock,
+  type KubeClient,
+  type KubeObject,
+  ObjectCache,
+  Reflector,
+  resourcePath,
+  WATCH_CHECK,
+} from '@coxswain/kube';
 
 /** Of a node, what its place in the fabric follows from. */
 interface SeenNode extends KubeObject {
@@ -36,6 +44,7 @@ export class NodeWatch {
       random: Math.random,
       collectionPath: resourcePath({ group: '', version: 'v1', plural: 'nodes' }),
       cache: this.#cache,
+      check: WATCH_CHECK,
       trim: (node) => ({ ...identityOf(node), facts: withFabricLabels(factsOfNode(node), keys) }),
       onError: ({ error }) => onError(error),
     });

@@ -9,6 +9,7 @@ import {
   Reflector,
   sleep,
   systemClock,
+  WATCH_CHECK,
 } from '@coxswain/kube';
 import { collectionOf, sentenceOf } from '../cluster/resources.ts';
 import { identityOf, NodeWatch } from './node-watch.ts';
@@ -68,6 +69,7 @@ export class SeenNodes {
       random: Math.random,
       collectionPath: collectionOf('fabrics'),
       cache: this.#fabrics,
+      check: WATCH_CHECK,
       trim: (fabric) => ({ ...identityOf(fabric), overrides: overridesOf(fabric) }),
       onError: () => (this.#hasTriedFabric = true),
     });

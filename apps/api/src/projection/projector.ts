@@ -10,6 +10,7 @@ import {
   splitKey,
   systemClock,
   WorkQueue,
+  WATCH_CHECK,
 } from '@coxswain/kube';
 import { jobEvents } from '@coxswain/lifecycle';
 import { type Database, isUnavailable, type Sql, storableJson } from '@coxswain/persistence';
@@ -107,6 +108,7 @@ export class Projector {
       cache,
       clock: systemClock,
       random: Math.random,
+      check: WATCH_CHECK,
       ...(trim === undefined ? {} : { trim }),
       onError: ({ failure, error }) =>
         logger.debug({ collectionPath, failure, reason: (error as Error)?.message }, 'watch ended early'),
