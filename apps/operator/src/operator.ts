@@ -1,6 +1,5 @@
-import { versionProblem } from '@coxswain/api-types';
+import { ANNOTATIONS, versionProblem } from '@coxswain/api-types';
 import { createKubeClient, LeaderLease, sleep, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
-import { ANNOTATIONS } from '@coxswain/api-types';
 import { NOTICE_RULES } from '@coxswain/lifecycle';
 import type { ClusterScheduler } from '@coxswain/scheduling';
 import type { Logger } from '@coxswain/telemetry';
@@ -9,7 +8,7 @@ import { leadingClient } from './cluster/leading-client.ts';
 import type { Config } from './config/config.ts';
 import { FabricController } from './fabric/fabric-controller.ts';
 import { JobEventRecorder } from './process/job-event-recorder.ts';
-import { goodputTotals } from './process/goodput-totals.ts';
+import { GoodputRecorder } from './process/goodput-recorder.ts';
 import { startHealthServer, type HealthServer } from './process/health-server.ts';
 import { hungReasons } from './process/hung-reasons.ts';
 import { JobLoop } from './process/job-loop.ts';
@@ -19,22 +18,13 @@ import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
 import { QuarantineController } from './quarantine/quarantine-controller.ts';
+import { QUARANTINE_MESSAGES } from './quarantine/quarantine-messages.ts';
 import { createClusterScheduler } from './training-job/cluster-scheduler.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
 import { RuntimeReads } from './training-job/runtime-reads.ts';
 import { NodeRequests } from './training-job/node-requests.ts';
 import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
-
-const QUARANTINE_MESSAGES = {
-  quarantined:
-    'a node is in quarantine and takes no jobs; its annotation has the reason, and docs/reference/failures.md describes how to release it',
-  released: 'a node in quarantine was rebooted and takes jobs again',
-  overruled:
-    'a person removed the quarantine of a node; it takes jobs again, and only new evidence quarantines it again',
-  heldBack:
-    'a node seems faulty but is not quarantined, because a tenth of the nodes already are; check for a common cause',
-} as const;
 
 /** A running operator. */
 export interface Operator {
@@ -89,6 +79,7 @@ class RunningOperator implements Operator {
   readonly #clock: Clock;
   readonly #client: KubeClient;
   readonly #metrics: OperatorMetrics;
+  readonly #goodput: GoodputRecorder;
   readonly #cache: ClusterCache;
   readonly #scheduler: ClusterScheduler;
   readonly #leadership: Leadership;
@@ -119,6 +110,7 @@ class RunningOperator implements Operator {
       maxInFlight: 16,
       lanes: { bulk: 32 },
     });
+    this.#goodput = new GoodputRecorder({ clock });
     const metrics = createOperatorMetrics({
       isLeader: () => (this.isLeader() ? 1 : 0),
       launcherConnections: () => this.#reporting.connections,
@@ -127,7 +119,7 @@ class RunningOperator implements Operator {
       cachedJobs: () => this.#cache.jobs.cached.size,
       watchOutageSeconds: () => this.#cache.informers.longestOutageMs() / 1000,
       quarantinedJobs: () => this.#jobs.quarantined(),
-      goodput: () => goodputTotals(this.#cache.jobs.cached.list(), clock.now()),
+      goodput: this.#goodput,
     });
     this.#metrics = metrics;
     this.#cache = createClusterCache({
@@ -138,6 +130,7 @@ class RunningOperator implements Operator {
       onProblem: (problem) => log.warn({ problem }, 'the cache rejected an object or a response'),
       noticeRules: [...NOTICE_RULES, ...config.noticeRules],
     });
+    this.#cache.jobs.cached.onChange((change) => this.#goodput.observe(change));
     this.#scheduler = createClusterScheduler(this.#cache, clock);
     this.#leadership = new Leadership({
       lease: this.#newLease(),
@@ -236,7 +229,7 @@ class RunningOperator implements Operator {
       {
         hungReasons: () => this.#hungReasons(),
         unreadyReasons: () => this.#unreadyReasons(),
-        exposeMetrics: () => this.#metrics.metrics.expose(),
+        exposeMetrics: () => this.#metrics.expose(),
       },
       this.#config.health,
     );
@@ -264,6 +257,7 @@ class RunningOperator implements Operator {
     await this.#health?.stop();
     await this.#client.close();
     this.#wakeUps.stop();
+    this.#goodput.stop();
     this.#log.info('operator stopped');
   }
 
