@@ -9,11 +9,11 @@ import type { Config } from './config/config.ts';
 import { FabricController } from './fabric/fabric-controller.ts';
 import { JobEventRecorder } from './process/job-event-recorder.ts';
 import { GoodputRecorder } from './process/goodput-recorder.ts';
-import { startHealthServer, type HealthServer } from './process/health-server.ts';
 import { hungReasons } from './process/hung-reasons.ts';
 import { JobLoop } from './process/job-loop.ts';
 import { Leadership } from './process/leadership.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './process/operator-metrics.ts';
+import { openProcessPorts, type ProcessPorts } from './process/process-ports.ts';
 import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
@@ -96,7 +96,7 @@ class RunningOperator implements Operator {
   readonly #background: Promise<unknown>[] = [];
   readonly #ending = Promise.withResolvers<Ending>();
   #stopped: Promise<void> | undefined;
-  #health: HealthServer | undefined;
+  #ports: ProcessPorts | undefined;
 
   constructor(config: Config, parts: { readonly log: Logger; readonly clock: Clock }) {
     const { log, clock } = parts;
@@ -207,7 +207,7 @@ class RunningOperator implements Operator {
   }
 
   get healthPort(): number {
-    return this.#health?.port ?? 0;
+    return this.#ports?.healthPort ?? 0;
   }
 
   get reportPort(): number {
@@ -225,21 +225,24 @@ class RunningOperator implements Operator {
   async start(): Promise<void> {
     const { signal } = this.#stopping;
     // First, so that probes are answered while the API server is unavailable.
-    this.#health = await startHealthServer(
-      {
-        hungReasons: () => this.#hungReasons(),
-        unreadyReasons: () => this.#unreadyReasons(),
-        exposeMetrics: () => this.#metrics.expose(),
-      },
-      this.#config.health,
-    );
+    this.#ports = await openProcessPorts(this.#config, {
+      hungReasons: () => this.#hungReasons(),
+      unreadyReasons: () => this.#unreadyReasons(),
+      expose: () => this.#metrics.expose(),
+      clock: this.#clock,
+    });
     await waitForServer(() => this.#askServer(), { clock: this.#clock, log: this.#log, signal });
     this.#inBackground('informers', this.#cache.informers.run(signal));
     await this.#reporting.start();
     this.#inBackground('certificate', this.#reporting.keepCertificate(signal));
     this.#inBackground('leadership', this.#lead(signal));
     this.#log.info(
-      { identity: this.#config.identity, healthPort: this.healthPort, reportPort: this.reportPort },
+      {
+        identity: this.#config.identity,
+        healthPort: this.healthPort,
+        metricsPort: this.#ports.metricsPort,
+        reportPort: this.reportPort,
+      },
       'operator started',
     );
   }
@@ -254,7 +257,7 @@ class RunningOperator implements Operator {
     this.#stopping.abort();
     await this.#reporting.stop();
     await Promise.allSettled(this.#background);
-    await this.#health?.stop();
+    await this.#ports?.stop();
     await this.#client.close();
     this.#wakeUps.stop();
     this.#goodput.stop();
