@@ -12,6 +12,8 @@ export interface OperatorMetrics extends KubeMetrics {
   countSession(what: SessionCount, count: number): void;
   /** Counts deaths and hangs of the ingest thread. */
   countIngestRestart(): void;
+  /** Counts runs of ranks whose detectors ended before the run, by the bound that was reached. */
+  countTelemetryLoss(bound: string, count: number): void;
   /** Counts actions for jobs that the API server rejected. */
   countRefusal(): void;
 }
@@ -72,6 +74,11 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     help: 'How often the thread that takes reports died or hung, and was started again.',
     labelNames: [],
   });
+  const losses = metrics.counter({
+    name: name('telemetry_losses_total'),
+    help: 'Runs of ranks that are no longer watched, because reports of the job, its namespace or all jobs hold too much memory, or because its detectors failed.',
+    labelNames: ['bound'],
+  });
   const refusals = metrics.counter({
     name: name('refusals_total'),
     help: 'Writes for a job that the cluster refused for good (validity, quota, policy); the job’s events say which.',
@@ -120,6 +127,7 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
       histograms[measurement].observe(known(MEASUREMENTS[measurement].labelNames, labels), value),
     countSession: (what, count) => sessions.inc({ what }, count),
     countIngestRestart: () => ingestRestarts.inc({}),
+    countTelemetryLoss: (bound, count) => losses.inc({ bound }, count),
     countRefusal: () => refusals.inc({}),
   };
 }

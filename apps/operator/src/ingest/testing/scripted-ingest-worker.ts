@@ -16,6 +16,7 @@ const digest = (said: string): void =>
       launchers: [],
       preflights: [],
       health: [],
+      losses: {},
       trained: [],
       counts: {},
       connections: 0,
