@@ -1,6 +1,5 @@
-import { versionProblem } from '@coxswain/api-types';
+import { ANNOTATIONS, versionProblem } from '@coxswain/api-types';
 import { createKubeClient, LeaderLease, sleep, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
-import { ANNOTATIONS } from '@coxswain/api-types';
 import { NOTICE_RULES } from '@coxswain/lifecycle';
 import type { ClusterScheduler } from '@coxswain/scheduling';
 import type { Logger } from '@coxswain/telemetry';
@@ -9,12 +8,12 @@ import { leadingClient } from './cluster/leading-client.ts';
 import type { Config } from './config/config.ts';
 import { FabricController } from './fabric/fabric-controller.ts';
 import { JobEventRecorder } from './process/job-event-recorder.ts';
-import { goodputTotals } from './process/goodput-totals.ts';
-import { startHealthServer, type HealthServer } from './process/health-server.ts';
+import { GoodputRecorder } from './process/goodput-recorder.ts';
 import { hungReasons } from './process/hung-reasons.ts';
 import { JobLoop } from './process/job-loop.ts';
 import { Leadership } from './process/leadership.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './process/operator-metrics.ts';
+import { openProcessPorts, type ProcessPorts } from './process/process-ports.ts';
 import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
@@ -79,6 +78,7 @@ class RunningOperator implements Operator {
   readonly #clock: Clock;
   readonly #client: KubeClient;
   readonly #metrics: OperatorMetrics;
+  readonly #goodput: GoodputRecorder;
   readonly #cache: ClusterCache;
   readonly #scheduler: ClusterScheduler;
   readonly #leadership: Leadership;
@@ -95,7 +95,7 @@ class RunningOperator implements Operator {
   readonly #background: Promise<unknown>[] = [];
   readonly #ending = Promise.withResolvers<Ending>();
   #stopped: Promise<void> | undefined;
-  #health: HealthServer | undefined;
+  #ports: ProcessPorts | undefined;
 
   constructor(config: Config, parts: { readonly log: Logger; readonly clock: Clock }) {
     const { log, clock } = parts;
@@ -109,6 +109,7 @@ class RunningOperator implements Operator {
       maxInFlight: 16,
       lanes: { bulk: 32 },
     });
+    this.#goodput = new GoodputRecorder({ clock });
     const metrics = createOperatorMetrics({
       isLeader: () => (this.isLeader() ? 1 : 0),
       launcherConnections: () => this.#reporting.connections,
@@ -117,7 +118,7 @@ class RunningOperator implements Operator {
       cachedJobs: () => this.#cache.jobs.cached.size,
       watchOutageSeconds: () => this.#cache.informers.longestOutageMs() / 1000,
       quarantinedJobs: () => this.#jobs.quarantined(),
-      goodput: () => goodputTotals(this.#cache.jobs.cached.list(), clock.now()),
+      goodput: this.#goodput,
     });
     this.#metrics = metrics;
     this.#cache = createClusterCache({
@@ -128,6 +129,7 @@ class RunningOperator implements Operator {
       onProblem: (problem) => log.warn({ problem }, 'the cache rejected an object or a response'),
       noticeRules: [...NOTICE_RULES, ...config.noticeRules],
     });
+    this.#cache.jobs.cached.onChange((change) => this.#goodput.observe(change));
     this.#scheduler = createClusterScheduler(this.#cache, clock);
     this.#leadership = new Leadership({
       lease: this.#newLease(),
@@ -204,7 +206,7 @@ class RunningOperator implements Operator {
   }
 
   get healthPort(): number {
-    return this.#health?.port ?? 0;
+    return this.#ports?.healthPort ?? 0;
   }
 
   get reportPort(): number {
@@ -222,21 +224,24 @@ class RunningOperator implements Operator {
   async start(): Promise<void> {
     const { signal } = this.#stopping;
     // First, so that probes are answered while the API server is unavailable.
-    this.#health = await startHealthServer(
-      {
-        hungReasons: () => this.#hungReasons(),
-        unreadyReasons: () => this.#unreadyReasons(),
-        exposeMetrics: () => this.#metrics.metrics.expose(),
-      },
-      this.#config.health,
-    );
+    this.#ports = await openProcessPorts(this.#config, {
+      hungReasons: () => this.#hungReasons(),
+      unreadyReasons: () => this.#unreadyReasons(),
+      expose: () => this.#metrics.expose(),
+      clock: this.#clock,
+    });
     await waitForServer(() => this.#askServer(), { clock: this.#clock, log: this.#log, signal });
     this.#inBackground('informers', this.#cache.informers.run(signal));
     await this.#reporting.start();
     this.#inBackground('certificate', this.#reporting.keepCertificate(signal));
     this.#inBackground('leadership', this.#lead(signal));
     this.#log.info(
-      { identity: this.#config.identity, healthPort: this.healthPort, reportPort: this.reportPort },
+      {
+        identity: this.#config.identity,
+        healthPort: this.healthPort,
+        metricsPort: this.#ports.metricsPort,
+        reportPort: this.reportPort,
+      },
       'operator started',
     );
   }
@@ -251,9 +256,10 @@ class RunningOperator implements Operator {
     this.#stopping.abort();
     await this.#reporting.stop();
     await Promise.allSettled(this.#background);
-    await this.#health?.stop();
+    await this.#ports?.stop();
     await this.#client.close();
     this.#wakeUps.stop();
+    this.#goodput.stop();
     this.#log.info('operator stopped');
   }
 

@@ -134,6 +134,15 @@ const Environment = z.object({
     ),
   COXSWAIN_HEALTH_LISTEN_HOST: listenHost,
   COXSWAIN_HEALTH_LISTEN_PORT: port.default(8081),
+  COXSWAIN_METRICS_LISTEN_HOST: listenHost,
+  COXSWAIN_METRICS_LISTEN_PORT: port.default(8082),
+  COXSWAIN_METRICS_TOKEN_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'File with the bearer token that a scrape of metrics needs; it may be replaced. Unset: no metrics are served.',
+    ),
   COXSWAIN_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   COXSWAIN_NODE_GRACE_MS: durationMs
     .default(DEFAULT_TIMEOUTS.nodeGraceMs)
@@ -237,6 +246,12 @@ export interface Config {
   };
   readonly pods: { readonly launcherImage: string; readonly user: number | undefined };
   readonly health: { readonly listenHost: string; readonly listenPort: number };
+  readonly metrics: {
+    readonly listenHost: string;
+    readonly listenPort: number;
+    /** undefined: no metrics are served. */
+    readonly tokenFile: string | undefined;
+  };
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -309,6 +324,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       user: env.COXSWAIN_POD_USER,
     },
     health: { listenHost: env.COXSWAIN_HEALTH_LISTEN_HOST, listenPort: env.COXSWAIN_HEALTH_LISTEN_PORT },
+    metrics: {
+      listenHost: env.COXSWAIN_METRICS_LISTEN_HOST,
+      listenPort: env.COXSWAIN_METRICS_LISTEN_PORT,
+      tokenFile: env.COXSWAIN_METRICS_TOKEN_FILE,
+    },
     logLevel: env.COXSWAIN_LOG_LEVEL,
   });
 }

@@ -1,6 +1,6 @@
 import type { OperatorMessage } from '@coxswain/api-types';
 import type { KeyPair } from './authority.ts';
-import type { GangRoster, HealthReport } from './health-watch.ts';
+import type { GangRoster, HealthReport, LossCounts } from './health-watch.ts';
 import type { LauncherReport } from './launcher-reports.ts';
 import type { StepsSoFar } from './progress-tracker.ts';
 import type {
@@ -102,6 +102,8 @@ export interface IngestDigest {
   readonly preflights: readonly PodPreflightReport[];
   /** Verdicts about gangs. */
   readonly health: readonly HealthReport[];
+  /** How often detectors of a run ended before the run, by cause. */
+  readonly losses: LossCounts;
   /** What ranks train according to their hooks. */
   readonly trained: readonly PodTrainedReport[];
   readonly counts: Readonly<Partial<Record<SessionCount, number>>>;

@@ -301,6 +301,7 @@ export class Reporting {
     for (const jobUid of this.#health.receive(digest.health)) onNews(jobUid, 'ended');
     for (const jobUid of digest.ended) onNews(jobUid, 'ended');
     for (const [what, count] of Object.entries(digest.counts)) metrics.countSession(what as SessionCount, count);
+    for (const [bound, count] of Object.entries(digest.losses)) metrics.countTelemetryLoss(bound, count);
   }
 
   #onDeath(reason: Error, againInMs: number): void {

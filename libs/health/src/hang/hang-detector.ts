@@ -39,6 +39,7 @@ export class HangDetector implements Detector {
   readonly #progress: RankProgress;
   /** Keys of the verdicts that were reported of this stop and of lost telemetry, so that none is reported twice. */
   readonly #reported = new Set<string>();
+  #reportedBytes = 0;
   #checkedAtMs = 0;
   #lateWaits = 0;
   #beganAtMs: number | undefined;
@@ -49,6 +50,11 @@ export class HangDetector implements Detector {
     this.#patience = patienceOf(settings);
     this.#silence = silenceOf({ reportEveryMs: gang.header.reportEveryMs, periods, mostPeriods });
     this.#progress = new RankProgress(gang, { patience: this.#patience, silence: this.#silence });
+  }
+
+  /** Memory that reports of ranks take, estimated. */
+  get bytes(): number {
+    return this.#progress.watermarkBytes + this.#patience.bytes() + this.#reportedBytes;
   }
 
   observe(record: Exclude<TraceRecord, { kind: 'group' }>): readonly Verdict[] {
@@ -156,12 +162,22 @@ export class HangDetector implements Detector {
   #once(key: string, draft: VerdictDraft): readonly Verdict[] {
     if (this.#reported.has(key)) return [];
     this.#reported.add(key);
+    this.#reportedBytes += bytesOf(key);
     return [verdictOf(draft, this.#gang.nodeOf)];
   }
 
   #forget(prefix: string): void {
-    for (const key of this.#reported) if (key.startsWith(prefix)) this.#reported.delete(key);
+    for (const key of this.#reported) {
+      if (!key.startsWith(prefix)) continue;
+      this.#reported.delete(key);
+      this.#reportedBytes -= bytesOf(key);
+    }
   }
+}
+
+/** A key is ASCII, in an entry of a set. */
+function bytesOf(key: string): number {
+  return key.length + 64;
 }
 
 function isMost(some: readonly number[], { ranks }: Gang): boolean {

@@ -20,6 +20,10 @@ export interface Wait {
 /** Consecutive reports of an earlier step after which a rank counts as restarted; a single one may have been overtaken by a later report. */
 const RESTART_REPORTS = 3;
 
+/** Memory of a watermark, and of each of its groups, with their texts. */
+const WATERMARK_BYTES = 200;
+const MARK_BYTES = 240;
+
 /** The newest report of each rank. Each report also teaches {@link Patience} and {@link Silence} what is usual. */
 export class RankProgress {
   readonly #gang: Gang;
@@ -33,6 +37,7 @@ export class RankProgress {
   /** Consecutive reports of a step before the newest one, by rank. */
   readonly #backwardReports: Uint8Array;
   #hasWatermarks = false;
+  #watermarkBytes = 0;
   #newestStepAtMs = -1;
 
   constructor(gang: Gang, learners: { readonly patience: Patience; readonly silence: Silence }) {
@@ -50,6 +55,11 @@ export class RankProgress {
   /** Whether any rank has reported a watermark. */
   get hasWatermarks(): boolean {
     return this.#hasWatermarks;
+  }
+
+  /** Memory that the newest watermarks take, estimated. */
+  get watermarkBytes(): number {
+    return this.#watermarkBytes;
   }
 
   /** Key under which the usual duration of an operation of that group is learnt. */
@@ -113,6 +123,7 @@ export class RankProgress {
     this.#watermarkAtMs[rank] = atMs;
     this.#hasWatermarks = true;
     this.#watermarks[rank] = watermark;
+    this.#watermarkBytes += bytesOf(watermark) - (before === undefined ? 0 : bytesOf(before));
     this.#recordReport(rank, watermark.step, atMs);
   }
 
@@ -167,4 +178,8 @@ export class RankProgress {
       key: this.keyOf(group, operation),
     }));
   }
+}
+
+function bytesOf({ groups }: RankWatermark): number {
+  return WATERMARK_BYTES + MARK_BYTES * groups.length;
 }

@@ -15,7 +15,12 @@ export interface HealthWatch {
    * it learns what is usual again, and names no rank before it has.
    */
   readonly observe: (record: TraceRecord) => readonly Verdict[];
+  /** Memory that the detectors take, estimated and rather too high than too low. A program that watches runs of many tenants bounds it. */
+  readonly bytes: () => number;
 }
+
+/** Windows and histories, which the number of ranks determines. */
+const FIXED_BYTES = { run: 16_384, rank: 1_024 } as const;
 
 /** Starts all detectors for the run of a trace. */
 export function watchHealth(header: TraceHeader, settings: HealthSettings = HEALTH_SETTINGS): HealthWatch {
@@ -28,6 +33,7 @@ export function watchHealth(header: TraceHeader, settings: HealthSettings = HEAL
   // Steps may be further apart than reports: windows count the time between them in full, unless it runs backwards.
   const windowTime = steadyTime(Infinity);
   return {
+    bytes: () => FIXED_BYTES.run + FIXED_BYTES.rank * gang.ranks + gang.groupBytes() + hang.bytes,
     observe: (record) => {
       if (record.kind === 'group') {
         gang.declare(record);
