@@ -241,7 +241,7 @@ async function prepare(
  * one too, if it is well.
  */
 async function newerCheckpoint(
-  { settings, reporter, say }: Life,
+  { settings, reporter, logLine }: Life,
   assignment: RankAssignment,
 ): Promise<Verdict | undefined> {
   if (ranksOf(assignment)[0] !== 0) return undefined;
@@ -250,7 +250,7 @@ async function newerCheckpoint(
     const asked = { checkpoint: { directory, manifestSha256 }, files };
     const seen = await verifySuspectInProcess(asked, { patienceMs: settings.mountPatienceMs });
     if (seen.kind === 'verified') return verifiedVerdict(checkpoint);
-    say(`Checkpoint ${checkpoint} is still suspect: ${seen.why}.`);
+    logLine(`Checkpoint ${checkpoint} is still suspect: ${seen.why}.`);
   }
   return undefined;
 }

@@ -92,7 +92,7 @@ describe('the desk of launchers', () => {
     const setup = aSetup();
     const suspect = { checkpoint: 'c-40', step: 40, manifestSha256: 'a'.repeat(64), files: ['/c/x'], why: 'it is' };
     setup.record({ passedOver: [{ ...suspect, path: 'epoch-1/step-40' }] });
-    setup.controller.receive([word(0), word(1)]);
+    setup.controller.receive([aReport(0), aReport(1)]);
     expect(setup.sent()).toEqual(['pod-0: verify epoch-1/step-40 for 1', 'pod-0: begin 1', 'pod-1: begin 1']);
     setup.controller.reconcileUnsettled();
     expect(setup.sent()).toEqual([]);

@@ -365,7 +365,7 @@ describe('nodes that no longer fit their job', () => {
     const template = { apiVersion: 'v1', kind: 'PodTemplate', metadata: { name: 'a-00000000-e1' } };
     await world.api.create(podTemplatesPath({ namespace: NAMESPACE }), template);
     await world.reconcileJobs(waiting('a'));
-    expect([world.made, world.said()]).toEqual([
+    expect([world.made, world.stateText()]).toEqual([
       [],
       expect.stringMatching(/^false\/Refused: .*PodTemplate .* another/),
     ]);
