@@ -6,7 +6,7 @@ import type { CheckpointFault } from '@coxswain/api-types';
 import { type CheckpointFiles, errnoOf } from './checkpoint-files.ts';
 
 /** right: what was written was read. wrong: it could not be written or read, or read otherwise. unknown: no file may be written there. */
-export type ControlReading = 'right' | 'wrong' | 'unknown';
+type ControlReading = 'right' | 'wrong' | 'unknown';
 
 /** Storage that works answers these where a file must not or cannot be added, or cannot be flushed. */
 const NOT_ADDED = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];

@@ -1,19 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  MAX_RANKS_PER_POD,
-  parseRanks,
-  RANK_ENV,
-  type RankAssignment,
-  type TerminationCause,
-} from '@coxswain/api-types';
+import { RANK_ENV, type RankAssignment, type TerminationCause } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
-import {
-  confirmFaultInProcess,
-  verifyResumedInProcess,
-  verifySuspectInProcess,
-} from '../checkpoints/verifier-process.ts';
 import { finishWatching, watchEngineSaves, type EngineSaves } from '../engine-saves/watch-engine-saves.ts';
 import { stepWordsOf } from '../engine/engine-run.ts';
 import { Gang } from '../gang/gang.ts';
@@ -27,14 +16,8 @@ import { SaveRequests } from '../requests/save-requests.ts';
 import { StackRequests } from '../requests/stack-requests.ts';
 import { StopSignals } from './stop-signals.ts';
 import { clearTerminationMessage, fitCause, writeTerminationMessage } from '../ending/termination.ts';
-import {
-  checkpointVerdict,
-  canRestartInPlace,
-  plainVerdict,
-  type Verdict,
-  verifiedVerdict,
-  withConfirmedFault,
-} from '../ending/verdict.ts';
+import { canRestartInPlace, plainVerdict, type Verdict } from '../ending/verdict.ts';
+import { newerVerdict, ranksOf, resumeProblem, withOwnFinding } from './resume-checks.ts';
 
 const WAITING_SENTENCE_MS = 10_000;
 const LAST_WORD_MS = 2_000;
@@ -210,7 +193,10 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
   ranks.silent = undefined;
   await finishWatching(saves, ended);
   // A checkpoint that did not verify before the start was read beside a control already.
-  const verdict = 'exitCode' in before ? ended : await withOwnFinding(life, ended, assignment);
+  const verdict =
+    'exitCode' in before
+      ? ended
+      : await withOwnFinding(ended, assignment, { settings: life.settings, stopped: signals.first });
   await reporter.finishVerifications();
   logIgnoredFacts(gang, logLine);
   return { verdict, cause: toCause(verdict, { ...life, gang, assignment }) };
@@ -227,64 +213,14 @@ async function prepare(
   assignment: RankAssignment,
   signal: AbortSignal,
 ): Promise<RendezvousAddress | Verdict> {
+  const { settings, reporter, say } = life;
   await life.runPreflight(assignment, signal);
   if (ranksOf(assignment).length === 0 || signal.aborted) return await new Promise<never>(() => undefined);
   return (
-    (await resumeProblem(life.settings, assignment)) ??
-    (await newerCheckpoint(life, assignment)) ??
+    (await resumeProblem(settings, assignment)) ??
+    (await newerVerdict(assignment, { settings, suspects: reporter.orders.suspectsOf(assignment.incarnation), say })) ??
     (await meet(life, assignment, signal))
   );
-}
-
-/**
- * The verdict if a suspect checkpoint verified that is newer than the one to resume from. Verified after the older one: storage that reads that one reads this
- * one too, if it is well.
- */
-async function newerCheckpoint(
-  { settings, reporter, logLine }: Life,
-  assignment: RankAssignment,
-): Promise<Verdict | undefined> {
-  if (ranksOf(assignment)[0] !== 0) return undefined;
-  for (const { checkpoint, path, manifestSha256, files } of reporter.orders.suspectsOf(assignment.incarnation)) {
-    const directory = join(settings.checkpointMount, path);
-    const asked = { checkpoint: { directory, manifestSha256 }, files };
-    const seen = await verifySuspectInProcess(asked, { patienceMs: settings.mountPatienceMs });
-    if (seen.kind === 'verified') return verifiedVerdict(checkpoint);
-    logLine(`Checkpoint ${checkpoint} is still suspect: ${seen.why}.`);
-  }
-  return undefined;
-}
-
-/** The verdict with the fault as this launcher finds it, if a rank reported one of the checkpoint that it loaded. Not while the pod is asked to stop. */
-async function withOwnFinding(life: Life, verdict: Verdict, { resume }: RankAssignment): Promise<Verdict> {
-  const { settings, signals } = life;
-  const { checkpointFault: fault } = verdict;
-  if (resume === undefined || fault === undefined) return verdict;
-  const directory = join(settings.checkpointMount, resume.path);
-  const asked = { checkpoint: { directory, manifestSha256: resume.manifestSha256 }, fault };
-  const own = await Promise.race([
-    confirmFaultInProcess(asked, { patienceMs: settings.mountPatienceMs }),
-    signals.first.then(() => undefined),
-  ]);
-  return own === undefined ? verdict : withConfirmedFault(verdict, own);
-}
-
-/** The verdict if the checkpoint to resume from cannot be used; undefined if it can. Each pod verifies the files of its own ranks. */
-async function resumeProblem(settings: Settings, assignment: RankAssignment): Promise<Verdict | undefined> {
-  const { resume, worldSize } = assignment;
-  if (resume === undefined) return undefined;
-  const directory = join(settings.checkpointMount, resume.path);
-  const { manifestSha256 } = resume;
-  const ranks = { ranks: ranksOf(assignment), worldSize };
-  const outcome = await verifyResumedInProcess(
-    { checkpoint: { directory, manifestSha256 }, ranks },
-    { patienceMs: settings.mountPatienceMs },
-  );
-  if (outcome.kind === 'verified') return undefined;
-  // Not the checkpoint's fault: after three of those a person would have to choose another checkpoint.
-  if (outcome.kind === 'notVerified')
-    return plainVerdict('launcherFailed', `the checkpoint ${directory} could not be verified: ${outcome.why}`);
-  return checkpointVerdict(`the checkpoint ${directory} did not verify: ${outcome.why}`, outcome.fault);
 }
 
 /** Returns where rank 0 listens: this launcher chooses the address if rank 0 is in its pod, else the operator distributes it. */
@@ -375,10 +311,6 @@ const KILLED_MEANWHILE: Verdict = {
 
 function endedByOrder(message: string): Verdict {
   return { ...plainVerdict('stopped', `the operator ended the ranks: ${message}`), isOrdered: true };
-}
-
-function ranksOf({ ranks }: RankAssignment): readonly number[] {
-  return parseRanks(ranks, MAX_RANKS_PER_POD);
 }
 
 /** Environment variables that name where the ranks save and resume. */

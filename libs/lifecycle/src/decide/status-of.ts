@@ -1,3 +1,4 @@
+// A little over 400 lines: all conditions of a job with the state and the summary that follow from them.
 import {
   type Attempt,
   type Condition,
@@ -85,8 +86,8 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
   }
   const attempt = liveAttempt(record);
   if (attempt !== undefined) {
-    const passed = attempt.passedOver?.map(describePassedOver) ?? [];
-    const more = [attempt.placedWhere, attempt.saves, ...passed].flatMap((sentence) => sentence ?? []);
+    const { placedWhere = [], saves = [], passedOver = [] } = attempt;
+    const more = [placedWhere, saves, passedOver.map(describePassedOver)].flat();
     const message = [`Attempt ${attempt.epoch}: ${gangSize(attempt, facts)}.`, ...more].join(' ');
     return { holds: true, reason: 'GangPlaced', message };
   }
