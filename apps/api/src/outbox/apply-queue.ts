@@ -119,7 +119,8 @@ export class ApplyQueue {
   async #serve(turnId: string): Promise<boolean> {
     const entry = await this.#entries.claim(turnId);
     if (entry === undefined) return false;
-    if (entry.hasMore) await this.#addTurns([turnId], TURNS_OF_PROJECT);
+    // Whatever becomes of it: the entry is claimed now, and the next look adds turns too.
+    if (entry.hasMore) await this.#addTurns([turnId], TURNS_OF_PROJECT).catch(() => undefined);
     await this.#apply(entry);
     return true;
   }
