@@ -3,6 +3,7 @@ import type { LauncherMessage, ProcessGroup, RankOperation, RankWatermark, StepR
 import { HEALTH_SETTINGS, type TraceHeader, type TraceRecord, type Verdict, watchHealth } from '@coxswain/health';
 import type { ParallelLayout } from '@coxswain/layout';
 import { lastOperations } from './last-operations.ts';
+import { VerdictBudget } from './verdict-budget.ts';
 
 /** More process groups than the largest job has. */
 const MAX_GROUPS = 131_072;
@@ -12,8 +13,6 @@ const REPORT_EVERY_MS = 10_000;
 const ROSTER_RETRY_MS = 5_000;
 /** Verdicts for which stack traces of the ranks are collected. */
 const STALL_KINDS: readonly Verdict['kind'][] = ['hang', 'networkHang', 'desync'];
-/** Verdicts of one kind that are reported for a run. */
-const MAX_VERDICTS = 16;
 
 /** One start of a gang's ranks. */
 export interface RunOfRanks {
@@ -46,7 +45,7 @@ interface Watched extends RunOfRanks {
   readonly speaking: Set<number>;
   /** The newest watermark of each rank. */
   readonly marks: Map<number, RankWatermark>;
-  readonly verdicts: Map<Verdict['kind'], number>;
+  readonly budget: VerdictBudget;
   /** Reports held back until stack traces arrive; undefined while none are being collected. */
   held: HealthReport[] | undefined;
   hasStacks: boolean;
@@ -165,7 +164,7 @@ export class HealthWatch {
       groups: new Set<string>(),
       speaking: new Set<number>(),
       marks: new Map<number, RankWatermark>(),
-      verdicts: new Map<Verdict['kind'], number>(),
+      budget: new VerdictBudget(),
       held: undefined,
       hasStacks: false,
     };
@@ -198,12 +197,10 @@ export class HealthWatch {
 
   #observe(watched: Watched, record: TraceRecord): void {
     if (watched.judge === undefined) return;
-    const { jobUid, epoch, incarnation, verdicts, marks } = watched;
+    const { jobUid, epoch, incarnation, budget, marks } = watched;
     this.#records?.add(jobUid, record);
     for (const verdict of watched.judge.observe(record)) {
-      const reported = verdicts.get(verdict.kind) ?? 0;
-      verdicts.set(verdict.kind, reported + 1);
-      if (reported >= MAX_VERDICTS) continue;
+      if (!budget.admits(verdict, this.#now())) continue;
       const operations = lastOperations(verdict, marks);
       this.#report(watched, { jobUid, epoch, incarnation, verdict, operations });
     }

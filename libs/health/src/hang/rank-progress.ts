@@ -62,6 +62,14 @@ export class RankProgress {
     return this.#watermarks[rank];
   }
 
+  /** Where the rank was by its newest watermark: its step, its phase and the operations that it completed. Any progress changes it. */
+  placeOf(rank: number): string {
+    const watermark = this.#watermarks[rank];
+    if (watermark === undefined) return `step ${this.stepOf(rank)}`;
+    const { step, phase, groups } = watermark;
+    return `${step ?? 'none'} ${phase} ${groups.reduce((sum, { completed }) => sum + completed, 0)}`;
+  }
+
   /** Milliseconds since the rank's newest report of any kind; undefined before its first. */
   silentMs(rank: number, nowMs: number): number | undefined {
     const reportedAtMs = this.#reportedAtMs[rank] ?? -1;

@@ -75,7 +75,7 @@ export type SaveAnswer =
 export function decideSave(question: SaveQuestion): SaveAnswer {
   const { suspicions, askedFor, sinceAskedMs, unsavedSteps, stepMs, stallMs } = question;
   const news = suspicions.filter((one) => !isAskedFor(one, askedFor));
-  if (news.length === 0 || askedFor.length >= MAX_SAVE_SUSPICIONS) return leave('nothing new was seen');
+  if (news.length === 0) return leave('nothing new was seen');
   if (!question.keepsCheckpoints) return leave('the job keeps no checkpoints');
   if (ENGINES_THAT_CANNOT.includes(question.engine)) return leave('the engine cannot be asked');
   if (question.isOpen) return leave('it was asked already');
@@ -102,6 +102,24 @@ export function keysOf(news: readonly Suspicion[]): readonly string[] {
   return [...Map.groupBy(news, ({ kind }) => kind)].flatMap(([kind, ofKind]) =>
     ofKind.length > MAX_OF_KIND ? [allOf(kind)] : ofKind.map(({ key }) => key),
   );
+}
+
+/**
+ * Keys that status keeps as covered, earlier ones and those of the news. Status has room for few. If they do not fit, past suspicions are dropped first,
+ * and then those of one kind become one key. The bound never decides: a dropped suspicion may lead to another request after the usual interval.
+ */
+export function coveredBy(
+  earlier: readonly string[],
+  news: readonly Suspicion[],
+  present: readonly Suspicion[],
+): string[] {
+  const covered = [...earlier, ...keysOf(news)];
+  if (covered.length <= MAX_SAVE_SUSPICIONS) return covered;
+  const kindOf = new Map(present.flatMap(({ key, kind }) => [[key, kind] as const, [allOf(kind), kind] as const]));
+  const lasting = covered.filter((key) => kindOf.has(key));
+  if (lasting.length <= MAX_SAVE_SUSPICIONS) return lasting;
+  const kinds = lasting.flatMap((key) => kindOf.get(key) ?? []);
+  return [...new Set(kinds.map(allOf))].slice(-MAX_SAVE_SUSPICIONS);
 }
 
 function allOf(kind: string): string {
@@ -134,9 +152,11 @@ export function recordEarlySave(record: JobRecord, facts: Facts, now: Date): Job
     if (known !== earlySave) return withLastAttempt(record, { earlySave: known });
   }
   const step = stepOf(record, facts, attempt);
-  const answer = decideSave(questionOf(record, { facts, attempt, now, step }));
+  const question = questionOf(record, { facts, attempt, now, step });
+  const answer = decideSave(question);
+  const { suspicions: present } = question;
   return answer.kind === 'ask' && goesOn(facts, attempt)
-    ? withLastAttempt(record, { earlySave: requestOf(attempt, { about: answer.about, now, step }) })
+    ? withLastAttempt(record, { earlySave: requestOf(attempt, { about: answer.about, present, now, step }) })
     : record;
 }
 
@@ -210,7 +230,18 @@ function sinceMs({ askedAt }: EarlySave, now: Date): number {
 
 function requestOf(
   { incarnation = 1, earlySave }: Attempt,
-  { about, now, step }: { readonly about: readonly Suspicion[]; readonly now: Date; readonly step: number },
+  {
+    about,
+    present,
+    now,
+    step,
+  }: {
+    readonly about: readonly Suspicion[];
+    /** All present suspicions. */
+    readonly present: readonly Suspicion[];
+    readonly now: Date;
+    readonly step: number;
+  },
 ): EarlySave {
   const [first] = about;
   const more = about.length === 1 ? '' : ` (and ${about.length - 1} more)`;
@@ -220,7 +251,7 @@ function requestOf(
     askedAt: now.toISOString(),
     afterStep: step,
     why: safeText(`${first?.says ?? ''}${more}.`, 512),
-    suspicions: [...(earlySave?.suspicions ?? []), ...keysOf(about)].slice(0, MAX_SAVE_SUSPICIONS),
+    suspicions: coveredBy(earlySave?.suspicions ?? [], about, present),
   };
 }
 
