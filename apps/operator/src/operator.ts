@@ -353,6 +353,8 @@ class RunningOperator implements Operator {
           preflightOf: (job) => reporting.preflightOf(job),
           trainedOf: (job) => reporting.trainedOf(job),
           verdictsOf: (job) => reporting.verdictsOf(job),
+          readEvidence: (job) => reporting.readEvidence(job),
+          hearing: () => reporting.hearing(),
           nodeRequestOf: (job) => this.#nodeRequests.stateOf(job.metadata.uid ?? ''),
           fabricChangeOf: (job) => this.#fabric.changeOf(job.metadata.uid ?? ''),
           findingsOf: (job) => reporting.findingsOf(job),

@@ -27,6 +27,7 @@ export type {
   Verdict,
   RuntimeAnswer,
 } from './observation/observed.ts';
+export { type Hearing, hearsFew } from './observation/hearing.ts';
 export type { Answer, Call, FailureCause } from './perform/calls.ts';
 export type { JobEffects, JobView, NodeSearches } from './perform/job-view.ts';
 export { reconcileJob, type ReconcileOutcome } from './perform/reconcile-job.ts';

@@ -1,6 +1,15 @@
 /** Do the ranks of reporting gangs make progress, and which rank holds the others up? Runs in the ingest thread as reports arrive. */
 import type { LauncherMessage, ProcessGroup, RankOperation, RankWatermark, StepReport } from '@coxswain/api-types';
-import { HEALTH_SETTINGS, type TraceHeader, type TraceRecord, type Verdict, watchHealth } from '@coxswain/health';
+import {
+  type Grounds,
+  HEALTH_SETTINGS,
+  placeOfRank,
+  type RunProgress,
+  type TraceHeader,
+  type TraceRecord,
+  type Verdict,
+  watchHealth,
+} from '@coxswain/health';
 import type { ParallelLayout } from '@coxswain/layout';
 import { lastOperations } from './last-operations.ts';
 import { VerdictBudget } from './verdict-budget.ts';
@@ -34,7 +43,12 @@ export interface HealthReport extends RunOfRanks {
   readonly verdict: Verdict;
   /** Last operations of the named ranks and of some ranks that wait for them. */
   readonly operations?: readonly RankOperation[];
+  /** What it stands on, if it may end the gang. */
+  readonly grounds?: Grounds;
 }
+
+/** What verdicts about a run stand on, read again. */
+export type RunEvidence = RunOfRanks & RunProgress;
 
 interface Watched extends RunOfRanks {
   rosterRequestedAtMs: number;
@@ -43,8 +57,11 @@ interface Watched extends RunOfRanks {
   readonly groups: Set<string>;
   /** Ranks that send watermarks; for these, a live process in the launcher's heartbeat is no evidence of progress. */
   readonly speaking: Set<number>;
-  /** The newest watermark of each rank. */
+  /** The newest watermark of each rank, and when it came. */
   readonly marks: Map<number, RankWatermark>;
+  readonly markedAtMs: Map<number, number>;
+  /** Newest step that any rank reported; -1 before the first. */
+  newestStep: number;
   readonly budget: VerdictBudget;
   /** Reports held back until stack traces arrive; undefined while none are being collected. */
   held: HealthReport[] | undefined;
@@ -100,12 +117,14 @@ export class HealthWatch {
     { ranks, watermarks = [], processGroups = [] }: Omit<Partial<Heartbeat>, 'ranks'> & Pick<Heartbeat, 'ranks'>,
   ): void {
     const watched = this.#watchedOf(run);
+    for (const { step } of [...ranks, ...watermarks]) noteStep(watched, step);
     if (watched?.judge === undefined) return;
     for (const group of processGroups) this.#declareGroup(watched, group);
     const atMs = this.#now();
     for (const mark of watermarks) {
       watched.speaking.add(mark.rank);
       watched.marks.set(mark.rank, mark);
+      watched.markedAtMs.set(mark.rank, atMs);
     }
     const others = ranks.filter(({ rank, alive }) => alive && !watched.speaking.has(rank));
     if (watermarks.length > 0) this.#observe(watched, { kind: 'watermarks', atMs, ranks: watermarks });
@@ -118,6 +137,7 @@ export class HealthWatch {
   step(run: RunOfRanks, { step, notFinite, ranks, ...reported }: StepReport): void {
     const watched = this.#watchedOf(run);
     if (watched === undefined) return;
+    noteStep(watched, step);
     const loss = notFinite?.loss ?? reported.loss;
     const gradNorm = notFinite?.gradNorm ?? reported.gradNorm;
     this.#observe(watched, { kind: 'step', atMs: this.#now(), step, loss, gradNorm, ranks });
@@ -133,6 +153,20 @@ export class HealthWatch {
     const reports = this.#reports;
     this.#reports = [];
     return reports;
+  }
+
+  /** Where the newest run of the job is now: its newest step, and these ranks. undefined: no launcher has reported it to this thread. */
+  evidenceOf(jobUid: string, ranks: readonly number[]): RunEvidence | undefined {
+    const watched = this.#watched.get(jobUid);
+    if (watched === undefined) return undefined;
+    const { epoch, incarnation, newestStep, marks, markedAtMs, judge } = watched;
+    const nowMs = this.#now();
+    const places = ranks.map((rank) => {
+      const heardAtMs = markedAtMs.get(rank);
+      const heard = heardAtMs === undefined ? {} : { heardAgoMs: nowMs - heardAtMs };
+      return { ...placeOfRank(rank, marks.get(rank)), ...heard };
+    });
+    return { jobUid, epoch, incarnation, step: newestStep, ranks: places, slowRanks: judge?.slowRanks() ?? [] };
   }
 
   get hasReports(): boolean {
@@ -164,6 +198,8 @@ export class HealthWatch {
       groups: new Set<string>(),
       speaking: new Set<number>(),
       marks: new Map<number, RankWatermark>(),
+      markedAtMs: new Map<number, number>(),
+      newestStep: -1,
       budget: new VerdictBudget(),
       held: undefined,
       hasStacks: false,
@@ -202,8 +238,16 @@ export class HealthWatch {
     for (const verdict of watched.judge.observe(record)) {
       if (!budget.admits(verdict, this.#now())) continue;
       const operations = lastOperations(verdict, marks);
-      this.#report(watched, { jobUid, epoch, incarnation, verdict, operations });
+      const grounds = this.#groundsOf(watched, verdict);
+      const report = { jobUid, epoch, incarnation, verdict, operations };
+      this.#report(watched, grounds === undefined ? report : { ...report, grounds });
     }
+  }
+
+  #groundsOf({ marks, newestStep }: Watched, { action, ranks }: Verdict): Grounds | undefined {
+    if (action !== 'evict' && action !== 'stop') return undefined;
+    const places = ranks.map((rank) => placeOfRank(rank, marks.get(rank)));
+    return { step: newestStep, ranks: places, judgedAtMs: this.#now() };
   }
 
   /** At the first stall of a run, stack traces are collected. Later reports of the run are held back meanwhile, to keep their order. */
@@ -226,6 +270,10 @@ export class HealthWatch {
     if (this.#watched.get(watched.jobUid) !== watched) return;
     this.#reports.push({ ...report, verdict: { ...verdict, evidence } }, ...held);
   }
+}
+
+function noteStep(watched: Watched | undefined, step: number | null): void {
+  if (watched !== undefined && step !== null) watched.newestStep = Math.max(watched.newestStep, step);
 }
 
 function isLater(one: RunOfRanks, other: RunOfRanks): boolean {

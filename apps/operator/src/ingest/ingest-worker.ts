@@ -160,6 +160,8 @@ function receive(message: ToIngest): void {
       return health.forget(message.jobUid);
     case 'certificate':
       return server.useCertificate(message.serving);
+    case 'readEvidence':
+      return send({ kind: 'evidence', id: message.id, evidence: health.evidenceOf(message.jobUid, message.ranks) });
     case 'digestTaken':
       isTaken = true;
       return;

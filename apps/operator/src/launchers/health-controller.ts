@@ -1,9 +1,9 @@
 /** Which incidents, avoided nodes and warnings follow from the verdicts about a gang? */
 import type { IncidentKind, TrainingJob } from '@coxswain/api-types';
-import { areMany, type Naming, namingOf } from '@coxswain/health';
+import { areMany, type Naming, namingOf, refutationOf } from '@coxswain/health';
 import type { Finding, Verdict as NamedCulprit } from '@coxswain/lifecycle';
 import { isLater } from '../ingest/progress-tracker.ts';
-import type { HealthReport } from '../ingest/health-watch.ts';
+import type { HealthReport, RunEvidence } from '../ingest/health-watch.ts';
 
 /** Gangs of a job that are ended for slow ranks in a day; a job that is still slow has another cause. */
 const MOST_SLOW_A_DAY = 3;
@@ -38,6 +38,10 @@ type Known = Pick<HealthReport, 'epoch' | 'incarnation'> & {
   readonly findings: readonly Finding[];
 };
 
+/** If the evidence of a verdict cannot be read, it is tried again after this time. */
+const UNREAD_MS = 10_000;
+const UNREAD = 'what it stands on cannot be read again at the moment; Coxswain tries again';
+
 const NOTHING_KNOWN = { deciding: new Map(), namings: new Map(), findings: [] } as const;
 
 /**
@@ -45,6 +49,8 @@ const NOTHING_KNOWN = { deciding: new Map(), namings: new Map(), findings: [] } 
  */
 export class HealthController {
   readonly #known = new Map<string, Known>();
+  /** Until when verdicts of a job are held because their evidence could not be read, in milliseconds since 1970. */
+  readonly #unreadUntilMs = new Map<string, number>();
   readonly #warn: (report: HealthReport) => void;
   readonly #nodesOf: (jobUid: string) => number;
   readonly #knowsPhases: (jobUid: string) => boolean;
@@ -98,7 +104,11 @@ export class HealthController {
   ofJob(job: TrainingJob): readonly NamedCulprit[] {
     const known = this.#known.get(job.metadata.uid);
     if (known === undefined) return [];
-    return [...known.deciding.values()].flatMap((report) => this.#culpritsOf(report, known));
+    const isUnread = this.#now().getTime() < (this.#unreadUntilMs.get(job.metadata.uid) ?? 0);
+    return [...known.deciding.values()].flatMap((report) => {
+      const ground = { ...groundOf(report), ...(isUnread ? { held: UNREAD } : {}) };
+      return this.#culpritsOf(report, known).map((culprit) => ({ ...culprit, ...ground }));
+    });
   }
 
   /** All findings about the newest run, whether or not a node is avoided for them. */
@@ -106,9 +116,32 @@ export class HealthController {
     return this.#known.get(job.metadata.uid)?.findings ?? [];
   }
 
+  /** Ranks on which verdicts about the job's newest run stand. */
+  ranksInQuestion(jobUid: string): readonly number[] {
+    const deciding = this.#known.get(jobUid)?.deciding.values() ?? [];
+    return [...new Set([...deciding].flatMap(({ verdict }) => verdict.ranks))];
+  }
+
+  /** Drops the verdicts about a run that its newer progress refutes. `evidence` undefined: it could not be read, and nothing is done for a while. */
+  receiveEvidence(jobUid: string, evidence: RunEvidence | undefined): void {
+    const known = this.#known.get(jobUid);
+    if (known === undefined) return;
+    const isOfRun = evidence?.epoch === known.epoch && evidence.incarnation === known.incarnation;
+    if (evidence === undefined || !isOfRun) {
+      this.#unreadUntilMs.set(jobUid, this.#now().getTime() + UNREAD_MS);
+      return;
+    }
+    this.#unreadUntilMs.delete(jobUid);
+    const isRefuted = ({ verdict, grounds }: HealthReport): boolean =>
+      grounds !== undefined && refutationOf(verdict, grounds, evidence) !== undefined;
+    const deciding = new Map([...known.deciding].filter(([, report]) => !isRefuted(report)));
+    this.#known.set(jobUid, { ...known, deciding });
+  }
+
   /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#known.delete(jobUid);
+    this.#unreadUntilMs.delete(jobUid);
   }
 
   /** If few ranks are to blame for a hang, the gang ends and their nodes are avoided. A hang of the network or the program only ends the gang. */
@@ -127,6 +160,14 @@ export class HealthController {
     if (verdict.evidence['cause'] === 'rankMissing' && !this.#knowsPhases(jobUid)) return [];
     return ranks.length === 0 || isMany ? [{ ...about, about: { kind: 'gang' } }] : named;
   }
+}
+
+/** What the verdict stands on, as far as the rules of the job's life know it. A slow gang goes on, so no step refutes that. */
+function groundOf({ verdict, grounds }: HealthReport): Pick<NamedCulprit, 'atStep' | 'isSilence'> {
+  return {
+    ...(grounds === undefined || grounds.step < 0 || verdict.kind === 'slowRank' ? {} : { atStep: grounds.step }),
+    ...(verdict.evidence['cause'] === 'noTelemetry' ? { isSilence: true } : {}),
+  };
 }
 
 /** The verdicts that may end the gang, with the report's. A loss may be bad for one step: the user decides whether to continue. */

@@ -2,6 +2,7 @@ import { type EngineName, stepsOf, type TrainingJob } from '@coxswain/api-types'
 import { sleep, type Clock, type KubeClient } from '@coxswain/kube';
 import type {
   Finding,
+  Hearing,
   ObservedLauncher,
   ObservedPreflight,
   ObservedProgress,
@@ -61,6 +62,7 @@ const KNOWN_PHASES: readonly EngineName[] = [
 ];
 
 const DAY_MS = 86_400_000;
+const HEARING_VALID_MS = 1_000;
 const CERTIFICATE_CHECK_MS = 3_600_000;
 
 /** The endpoint for launchers and what their reports say about jobs. Reports are received in the ingest thread. */
@@ -76,6 +78,7 @@ export class Reporting {
   readonly #preflights: PreflightController;
   readonly #trained: TrainedFactsController;
   readonly #health: HealthController;
+  #heard: { readonly atMs: number; readonly hearing: Hearing } | undefined;
   #lastDigest: Pick<IngestDigest, 'connections' | 'utilisation'> = NOTHING;
 
   constructor(parts: ReportingParts) {
@@ -187,6 +190,27 @@ export class Reporting {
   /** Ranks of the job's newest gang that verdicts blame. */
   verdictsOf(job: TrainingJob): readonly Verdict[] {
     return this.#health.ofJob(job);
+  }
+
+  /** Asks the ingest thread where the job's ranks are now, and drops the verdicts that this refutes. */
+  async readEvidence(job: TrainingJob): Promise<void> {
+    const { uid } = job.metadata;
+    this.#health.receiveEvidence(uid, await this.#thread.readEvidence(uid, this.#health.ranksInQuestion(uid)));
+  }
+
+  /** Launchers of running gangs that this process hears, and those that fell silent; at most a second old. */
+  hearing(): Hearing {
+    const nowMs = this.#parts.clock.monotonicMs();
+    if (this.#heard === undefined || nowMs - this.#heard.atMs >= HEARING_VALID_MS) {
+      const isRunning = (jobUid: string, epoch: number): boolean => {
+        const gang = this.#ports.newestGang(jobUid);
+        return (
+          gang !== undefined && gang !== 'gone' && gang.attempt.epoch === epoch && gang.attempt.stage === 'Released'
+        );
+      };
+      this.#heard = { atMs: nowMs, hearing: this.#contacts.hearing(nowMs, isRunning) };
+    }
+    return this.#heard.hearing;
   }
 
   /** All findings of detectors about the job's newest gang. */

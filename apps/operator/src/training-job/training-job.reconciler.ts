@@ -10,6 +10,7 @@ import {
   type FailureCause,
   type JobEffects,
   type JobView,
+  type NodeState,
   type ReconcileOutcome,
 } from '@coxswain/lifecycle';
 import type { ClusterScheduler } from '@coxswain/scheduling';
@@ -35,6 +36,9 @@ export interface ReconcilerOptions {
   readonly preflightOf: JobView['preflightOf'];
   readonly trainedOf: JobView['trainedOf'];
   readonly verdictsOf: JobView['verdictsOf'];
+  /** Reads again what verdicts about the job's gang stand on; `verdictsOf` shows the rest from then on. Must not reject. Absent: nothing can be read. */
+  readonly readEvidence?: (job: TrainingJob) => Promise<void>;
+  readonly hearing?: JobView['hearing'];
   readonly fabricChangeOf?: JobView['fabricChangeOf'];
   readonly nodeRequestOf?: JobView['nodeRequestOf'];
   readonly findingsOf: JobView['findingsOf'];
@@ -87,6 +91,7 @@ export class TrainingJobReconciler {
       preflightOf: options.preflightOf,
       trainedOf: options.trainedOf,
       verdictsOf: options.verdictsOf,
+      ...(options.hearing === undefined ? {} : { hearing: options.hearing }),
       ...(options.nodeRequestOf === undefined ? {} : { nodeRequestOf: options.nodeRequestOf }),
       ...(options.fabricChangeOf === undefined ? {} : { fabricChangeOf: options.fabricChangeOf }),
       findingsOf: options.findingsOf,
@@ -135,7 +140,7 @@ export class TrainingJobReconciler {
     const { job } = call;
     switch (call.kind) {
       case 'readLive':
-        return { kind: 'done', nodeStates: await store.readLive(job, call) };
+        return { kind: 'done', nodeStates: await this.#readLive(job, call) };
       case 'readCheckpoints':
         return done(store.readCheckpoints(job));
       case 'writeStatus':
@@ -169,6 +174,16 @@ export class TrainingJobReconciler {
       case 'createCheckpoint':
         return done(store.createCheckpoint(job, call));
     }
+  }
+
+  /** Evidence is read last, so that it is the newest part of the proof. */
+  async #readLive(
+    job: TrainingJob,
+    call: Extract<Call, { kind: 'readLive' }>,
+  ): Promise<ReadonlyMap<string, NodeState>> {
+    const nodeStates = await this.#options.store.readLive(job, call);
+    if (call.evidence === true) await this.#options.readEvidence?.(job);
+    return nodeStates;
   }
 
   #manifest(job: TrainingJob, call: Extract<Call, { kind: 'createPod' | 'probePod' }>): Record<string, unknown> {

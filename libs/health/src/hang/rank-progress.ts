@@ -2,6 +2,7 @@
 import type { RankWatermark } from '@coxswain/api-types';
 import type { Gang } from '../gang/gang.ts';
 import type { RecordOf, TraceRecord } from '../trace/records.ts';
+import { placeOfRank } from '../verdict/grounds.ts';
 import type { Patience } from './patience.ts';
 import type { Silence } from './silence.ts';
 import { waitsOf } from './walk.ts';
@@ -64,10 +65,8 @@ export class RankProgress {
 
   /** Where the rank was by its newest watermark: its step, its phase and the operations that it completed. Any progress changes it. */
   placeOf(rank: number): string {
-    const watermark = this.#watermarks[rank];
-    if (watermark === undefined) return `step ${this.stepOf(rank)}`;
-    const { step, phase, groups } = watermark;
-    return `${step ?? 'none'} ${phase} ${groups.reduce((sum, { completed }) => sum + completed, 0)}`;
+    const { at } = placeOfRank(rank, this.#watermarks[rank]);
+    return at === undefined ? `step ${this.stepOf(rank)}` : `${at.step ?? 'none'} ${at.phase} ${at.completed}`;
   }
 
   /** Milliseconds since the rank's newest report of any kind; undefined before its first. */

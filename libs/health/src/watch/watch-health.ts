@@ -15,19 +15,23 @@ export interface HealthWatch {
    * it learns what is usual again, and names no rank before it has.
    */
   readonly observe: (record: TraceRecord) => readonly Verdict[];
+  /** Ranks that were slow in the newest window and have been named. */
+  readonly slowRanks: () => readonly number[];
 }
 
 /** Starts all detectors for the run of a trace. */
 export function watchHealth(header: TraceHeader, settings: HealthSettings = HEALTH_SETTINGS): HealthWatch {
   const gang = gangOf(header);
   const hang = new HangDetector(gang, settings);
-  const others = [new SlowDetector(gang, settings), lossDetector(settings)];
+  const slow = new SlowDetector(gang, settings);
+  const others = [slow, lossDetector(settings)];
   const silentAfterMs = settings.hang.silentPeriods * header.reportEveryMs;
   // Half of the time that makes a rank silent: after a gap no rank counts as silent until it could have reported.
   const reportTime = steadyTime(silentAfterMs / 2);
   // Steps may be further apart than reports: windows count the time between them in full, unless it runs backwards.
   const windowTime = steadyTime(Infinity);
   return {
+    slowRanks: () => slow.slowRanks(),
     observe: (record) => {
       if (record.kind === 'group') {
         gang.declare(record);

@@ -8,7 +8,7 @@ import type { UnwrittenPlacement } from '../observation/facts.ts';
 import { eventsSince } from './job-events.ts';
 import { liveAttempt, recordOf } from '../record/job-record.ts';
 import { finalizerActions } from './finalizer-actions.ts';
-import { hasLostStatus, needsCheckpoints, needsProof, readLive } from './proof.ts';
+import { hasLostStatus, needsCheckpoints, needsEvidence, needsProof, readLive } from './proof.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { Observed } from '../observation/observed.ts';
 import { isRuntimeUnknown } from '../epoch/runtime-standing.ts';
@@ -99,7 +99,8 @@ function verifiedDecision(
 function whatToRead(situation: Situation, decided: Parameters<typeof needsProof>[1]): Action | undefined {
   // Checkpoints first, because a live read of the gang is valid for the next decision only.
   if (needsCheckpoints(situation, decided)) return { kind: 'readCheckpoints' };
-  return !situation.facts.isProven && needsProof(situation, decided) ? readLive(situation, decided.before) : undefined;
+  const isProven = situation.facts.isProven && !needsEvidence(situation, decided.before);
+  return !isProven && needsProof(situation, decided) ? readLive(situation, decided.before) : undefined;
 }
 
 function newEvents({ facts }: Situation, status: TrainingJobStatus): Decision['events'] {

@@ -6,9 +6,10 @@ import {
   MAX_ENDED_INCARNATIONS,
 } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
-import { type Failure, verdictsOn } from '../failure/failure.ts';
+import type { Failure } from '../failure/failure.ts';
 import { type FailedAttempt, type Judged, judgeFailure } from '../failure/judge-failure.ts';
 import { longestDelayMs, restartDelayMs } from '../failure/restart-budget.ts';
+import { verdictsOn } from '../failure/verdicts.ts';
 import { resumePointOf } from '../failure/resume-point.ts';
 import { withFailureNoted } from '../incident/note-failure.ts';
 import { type Facts, placementOf } from '../observation/facts.ts';

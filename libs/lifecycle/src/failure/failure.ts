@@ -8,28 +8,20 @@ import {
   type ExitKind,
   howItEnded,
   lostItsPeer,
-  ranksOfPod,
   podName,
 } from '@coxswain/api-types';
 import type { CrashFacts } from '@coxswain/health';
 import { endOfText } from '@coxswain/safe-text';
-import {
-  doesAnswer,
-  type Facts,
-  isTerminal,
-  nodeStateOf,
-  placementOf,
-  podCount,
-  willNeverRun,
-} from '../observation/facts.ts';
+import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf, willNeverRun } from '../observation/facts.ts';
 import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import { isAlive, isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
 import { type Candidate, originOf } from './failure-origin.ts';
 import { judgeNodes } from './lost-nodes.ts';
-import type { ObservedPod, Verdict } from '../observation/observed.ts';
+import type { ObservedPod } from '../observation/observed.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
 import { overduePods } from './overdue.ts';
+import { condemnedPod, verdictsOn } from './verdicts.ts';
 
 /** Why an attempt cannot go on. */
 export interface Failure {
@@ -215,13 +207,6 @@ function condemnedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   });
 }
 
-/** Verdicts of detectors about the current run. */
-export function verdictsOn({ observed }: Facts, { epoch, incarnation = 1 }: Attempt): readonly Verdict[] {
-  return (observed.verdicts ?? []).filter(
-    (verdict) => verdict.epoch === epoch && (verdict.incarnation ?? incarnation) === incarnation,
-  );
-}
-
 /** Nodes that preflight blamed. They do not count once ranks train, or if they are not in this gang. */
 function preflightSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   const { preflight, progress } = facts.observed;
@@ -239,16 +224,6 @@ function preflightSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
       reason: 'PreflightFailed' as const,
       message: `Preflight: ${message}`,
     }));
-}
-
-/** Index of the blamed pod; -1: it is not in the gang. */
-function condemnedPod(facts: Facts, attempt: Attempt, { about }: Verdict): number {
-  const placement = placementOf(facts, attempt.epoch)?.spec;
-  if (placement === undefined) return -1;
-  if (about.kind === 'node') return placement.nodes.indexOf(about.node);
-  if (about.kind === 'gang') return -1;
-  const indices = Array.from({ length: podCount(placement) }, (_, podIndex) => podIndex);
-  return indices.findIndex((podIndex) => ranksOfPod(placement, podIndex).includes(about.rank));
 }
 
 function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {

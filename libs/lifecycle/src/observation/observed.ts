@@ -16,6 +16,7 @@ import type { FabricCapacity } from '@coxswain/fabric';
 import type { NodeCondition } from '@coxswain/health';
 import type { FoundNodes, JobPlanAnswer, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
 import type { ReadRuntime } from '@coxswain/runtime';
+import type { Hearing } from './hearing.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -66,6 +67,8 @@ export interface Observed {
    * Absence in a cache proves nothing.
    */
   readonly isProven?: boolean;
+  /** What verdicts stand on was read again with it. Absent: there is nothing to read. */
+  readonly isEvidenceProven?: boolean;
   /** The job's status is what the API server holds: read a moment ago, or written by this process over the version that it had read. */
   readonly isStatusProven?: boolean;
   /** The job's checkpoints were read from the API server for this observation (answer to readCheckpoints). */
@@ -103,6 +106,8 @@ export interface Observed {
   readonly comingNoticeOf?: (node: string) => NodeNotice | undefined;
   /** Verdicts of detectors (stragglers, hangs) about the gang. Verdicts of another epoch are ignored. */
   readonly verdicts?: readonly Verdict[];
+  /** How many launchers of all gangs this process hears; only called for a verdict that stands on silence. Absent: unknown. */
+  readonly hearing?: () => Hearing;
   /** Findings of detectors about the gang, acted on or not. Findings of another run are ignored. */
   readonly findings?: readonly Finding[];
   /** Result of preflight, once every pod of the gang has reported. A result of another epoch is ignored. */
@@ -197,6 +202,12 @@ export interface Verdict {
     | { readonly kind: 'gang' };
   /** One sentence with the evidence. */
   readonly message: string;
+  /** Newest step that the gang had completed when it was judged. Steps after it refute the verdict. Absent: no step does. */
+  readonly atStep?: number;
+  /** It stands on silence only. */
+  readonly isSilence?: true;
+  /** Why nothing follows from it now: a sentence without its full stop. Absent: something does. */
+  readonly held?: string;
 }
 
 /** A detector's finding about one run, which becomes an incident. A repeated finding is the same incident. */

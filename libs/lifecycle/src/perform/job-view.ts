@@ -19,6 +19,7 @@ import type {
   ObservedRuntime,
   Verdict,
 } from '../observation/observed.ts';
+import type { Hearing } from '../observation/hearing.ts';
 import type { RefusedCheckpoints } from '../observation/refused-checkpoints.ts';
 import type { Retention } from '../observation/retention.ts';
 import type { Stopwatches } from '../observation/stopwatches.ts';
@@ -71,6 +72,8 @@ export interface JobView {
   preflightOf(job: TrainingJob): ObservedPreflight | undefined;
   /** What the ranks of the job's newest gang really train, compared with its layout, once a rank has reported. */
   trainedOf(job: TrainingJob): ObservedTrained | undefined;
+  /** Launchers of all gangs that this process hears, and those that fell silent; absent: nobody counts them. */
+  readonly hearing?: () => Hearing;
   /** Verdicts of detectors about the job's gang. */
   verdictsOf(job: TrainingJob): readonly Verdict[];
   /** State of a request for nodes that the job waits for; absent: no controller requests nodes. */

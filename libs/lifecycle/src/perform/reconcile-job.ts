@@ -81,6 +81,8 @@ interface Proof {
   /** resourceVersion of the job when the read was requested, or as written since. */
   readonly jobVersion: string | undefined;
   readonly nodeStates: ReadonlyMap<string, NodeState>;
+  /** Whether what verdicts stand on was read too. */
+  readonly hasEvidence: boolean;
   readonly atMs: number;
 }
 
@@ -148,6 +150,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       retention: view.retention,
       ...(view.measuredGpus === undefined ? {} : { measuredGpus: view.measuredGpus }),
       isProven: proof !== undefined,
+      isEvidenceProven: proof?.hasEvidence === true,
       areCheckpointsProven: isFresh(found.checkpointsAtMs),
       isStatusProven: proof !== undefined || isFresh(found.statusAtMs),
       refusedPods: found.refused,
@@ -163,6 +166,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       ...(preflight === undefined ? {} : { preflight }),
       ...(trained === undefined ? {} : { trained }),
       ...(verdicts.length === 0 ? {} : { verdicts }),
+      ...(view.hearing === undefined ? {} : { hearing: view.hearing }),
       ...(fabricChange === undefined ? {} : { fabricChange }),
       ...(nodeRequest === undefined ? {} : { nodeRequest }),
       ...(findings.length === 0 ? {} : { findings }),
@@ -295,7 +299,8 @@ function* perform(
       } else if (call.kind === 'readLive') {
         statusAtMs = ports.view.monotonicMs();
         const jobVersion = job.metadata.resourceVersion;
-        proof = { jobVersion, nodeStates: answer.nodeStates ?? new Map(), atMs: statusAtMs };
+        const hasEvidence = call.evidence === true;
+        proof = { jobVersion, nodeStates: answer.nodeStates ?? new Map(), hasEvidence, atMs: statusAtMs };
       }
     }
     // The other pods would be refused too: stop until the refusal was decided upon.

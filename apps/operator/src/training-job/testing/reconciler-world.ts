@@ -25,6 +25,9 @@ export class ReconcilerWorld {
   onWrite: (write: StoreWrite) => void = () => undefined;
   /** Shown the name of each pod that is tried in a dry run; what it throws is what the cluster says to it. */
   onProbe: (name: string) => void = () => undefined;
+  /** What detectors and launchers report of jobs. */
+  reports: Partial<Pick<ReconcilerOptions, 'verdictsOf' | 'findingsOf' | 'readEvidence' | 'progressOf' | 'hearing'>> =
+    {};
   leaderTerm = 1;
   nowMs = Date.parse('2026-01-01T00:00:00Z');
   store: InMemoryTrainingJobStore;
@@ -69,11 +72,12 @@ export class ReconcilerWorld {
         reportCaPem: '',
         user: undefined,
       }),
-      progressOf: () => undefined,
+      progressOf: (job) => this.reports.progressOf?.(job),
       preflightOf: () => undefined,
       trainedOf: () => undefined,
-      verdictsOf: () => [],
-      findingsOf: () => [],
+      verdictsOf: (job) => this.reports.verdictsOf?.(job) ?? [],
+      readEvidence: async (job) => this.reports.readEvidence?.(job),
+      findingsOf: (job) => this.reports.findingsOf?.(job) ?? [],
       // Nothing is known of these nodes' GPUs, so there is nothing to predict; what is asked is job-planner.spec.ts.
       planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
       runtimes: { runtimeOf: () => undefined, read: () => undefined },
