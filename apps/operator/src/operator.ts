@@ -1,7 +1,7 @@
 import { versionProblem } from '@coxswain/api-types';
 import { createKubeClient, LeaderLease, sleep, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
 import { ANNOTATIONS } from '@coxswain/api-types';
-import { NOTICE_RULES } from '@coxswain/lifecycle';
+import { type EndArbiter, NOTICE_RULES } from '@coxswain/lifecycle';
 import type { ClusterScheduler } from '@coxswain/scheduling';
 import type { Logger } from '@coxswain/telemetry';
 import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
@@ -19,7 +19,7 @@ import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
 import { QuarantineController } from './quarantine/quarantine-controller.ts';
-import { createClusterScheduler } from './training-job/cluster-scheduler.ts';
+import { createClusterScheduler, createEndArbiter } from './training-job/cluster-scheduler.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
 import { RuntimeReads } from './training-job/runtime-reads.ts';
@@ -89,6 +89,7 @@ class RunningOperator implements Operator {
   readonly #metrics: OperatorMetrics;
   readonly #cache: ClusterCache;
   readonly #scheduler: ClusterScheduler;
+  readonly #arbiter: EndArbiter;
   readonly #leadership: Leadership;
   readonly #jobEvents: JobEventRecorder;
   readonly #store: KubernetesTrainingJobStore;
@@ -125,6 +126,7 @@ class RunningOperator implements Operator {
       cachedJobs: () => this.#cache.jobs.cached.size,
       watchOutageSeconds: () => this.#cache.informers.longestOutageMs() / 1000,
       quarantinedJobs: () => this.#jobs.quarantined(),
+      endsHeld: () => this.#arbiter.heldByCause(),
       goodput: () => goodputTotals(this.#cache.jobs.cached.list(), clock.now()),
     });
     this.#metrics = metrics;
@@ -137,6 +139,7 @@ class RunningOperator implements Operator {
       noticeRules: [...NOTICE_RULES, ...config.noticeRules],
     });
     this.#scheduler = createClusterScheduler(this.#cache, clock);
+    this.#arbiter = createEndArbiter(this.#cache, clock);
     this.#leadership = new Leadership({
       lease: this.#newLease(),
       clock,
@@ -292,6 +295,7 @@ class RunningOperator implements Operator {
   #forget(jobUid: string): void {
     this.#reporting.forget(jobUid);
     this.#scheduler.forget(jobUid);
+    this.#arbiter.forget(jobUid);
     this.#jobs.forget(jobUid);
   }
 
@@ -347,17 +351,10 @@ class RunningOperator implements Operator {
           clock: this.#clock,
           leaderTerm: () => this.#leadership.workingTerm(),
           pods: () => ({ ...this.#config.pods, ...reporting.forPods }),
-          progressOf: (job) => reporting.progressOf(job),
-          reportAgesMsOf: (job) => reporting.reportAgesMsOf(job),
-          launchersOf: (job) => reporting.launchersOf(job),
-          preflightOf: (job) => reporting.preflightOf(job),
-          trainedOf: (job) => reporting.trainedOf(job),
-          verdictsOf: (job) => reporting.verdictsOf(job),
-          readEvidence: (job) => reporting.readEvidence(job),
-          hearing: () => reporting.hearing(),
+          ...reporting.views,
+          arbiter: this.#arbiter,
           nodeRequestOf: (job) => this.#nodeRequests.stateOf(job.metadata.uid ?? ''),
           fabricChangeOf: (job) => this.#fabric.changeOf(job.metadata.uid ?? ''),
-          findingsOf: (job) => reporting.findingsOf(job),
           timeouts: this.#config.timeouts,
           retention: this.#config.retention,
           measuredGpus: this.#config.measuredGpus,

@@ -1,3 +1,5 @@
+export { EndArbiter, type ArbiterView } from './arbiter/end-arbiter.ts';
+export { ARBITER_SETTINGS } from './arbiter/settings.ts';
 export { isFenced } from './failure/broken-gang.ts';
 export type { Condemnation } from './failure/checkpoint-trouble.ts';
 export { isBeyondTraining } from './failure/unreported-checkpoints.ts';

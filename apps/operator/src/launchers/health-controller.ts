@@ -33,6 +33,8 @@ const INCIDENT_OF: Readonly<Record<HealthReport['verdict']['kind'], IncidentKind
 type Known = Pick<HealthReport, 'epoch' | 'incarnation'> & {
   /** Newest verdict of each kind about the same ranks that may end the gang. As many as the gang has ranks at most. */
   readonly deciding: ReadonlyMap<string, HealthReport>;
+  /** When each of them was received, in milliseconds since 1970. */
+  readonly receivedAtMs: ReadonlyMap<string, number>;
   /** What verdicts named, by kind and nodes. */
   readonly namings: ReadonlyMap<string, Naming>;
   readonly findings: readonly Finding[];
@@ -42,7 +44,10 @@ type Known = Pick<HealthReport, 'epoch' | 'incarnation'> & {
 const UNREAD_MS = 10_000;
 const UNREAD = 'what it stands on cannot be read again at the moment; Coxswain tries again';
 
-const NOTHING_KNOWN = { deciding: new Map(), namings: new Map(), findings: [] } as const;
+/** A wait that its rank reports as longer counts as this long. */
+const MAX_WAIT_MS = 86_400_000;
+
+const NOTHING_KNOWN = { receivedAtMs: new Map(), deciding: new Map(), namings: new Map(), findings: [] } as const;
 
 /**
  * Verdicts of the newest run of each job. State is in memory: the next leader finds the same again, and actions are recorded with the attempt.
@@ -87,11 +92,15 @@ export class HealthController {
         this.#warn(report);
         continue;
       }
+      const nowMs = this.#now().getTime();
       const before = known !== undefined && !isLater(report, known) ? known : NOTHING_KNOWN;
       this.#known.set(jobUid, {
         epoch,
         incarnation,
         deciding: withDeciding(before.deciding, report),
+        receivedAtMs: mayEnd(report)
+          ? new Map([...before.receivedAtMs, [verdictKey(report), nowMs]])
+          : before.receivedAtMs,
         namings: withNaming(before.namings, report),
         findings: newestFindings([...before.findings, finding]),
       });
@@ -106,7 +115,10 @@ export class HealthController {
     if (known === undefined) return [];
     const isUnread = this.#now().getTime() < (this.#unreadUntilMs.get(job.metadata.uid) ?? 0);
     return [...known.deciding.values()].flatMap((report) => {
-      const ground = { ...groundOf(report), ...(isUnread ? { held: UNREAD } : {}) };
+      const ground = {
+        ...groundOf(report, known.receivedAtMs.get(verdictKey(report)) ?? this.#now().getTime()),
+        ...(isUnread ? { held: UNREAD } : {}),
+      };
       return this.#culpritsOf(report, known).map((culprit) => ({ ...culprit, ...ground }));
     });
   }
@@ -163,18 +175,32 @@ export class HealthController {
 }
 
 /** What the verdict stands on, as far as the rules of the job's life know it. A slow gang goes on, so no step refutes that. */
-function groundOf({ verdict, grounds }: HealthReport): Pick<NamedCulprit, 'atStep' | 'isSilence'> {
+function groundOf(
+  { verdict, grounds }: HealthReport,
+  receivedAtMs: number,
+): Pick<NamedCulprit, 'atStep' | 'isSilence' | 'cause' | 'beganAt'> {
+  const waitedForMs = Number(verdict.evidence['waitedForMs'] ?? 0);
   return {
+    beganAt: new Date(receivedAtMs - (waitedForMs >= 0 ? Math.min(waitedForMs, MAX_WAIT_MS) : 0)).toISOString(),
+    ...(verdict.kind === 'slowRank' ? { cause: 'slow' } : {}),
     ...(grounds === undefined || grounds.step < 0 || verdict.kind === 'slowRank' ? {} : { atStep: grounds.step }),
     ...(verdict.evidence['cause'] === 'noTelemetry' ? { isSilence: true } : {}),
   };
 }
 
-/** The verdicts that may end the gang, with the report's. A loss may be bad for one step: the user decides whether to continue. */
+/** The verdicts that may end the gang, with the report's. */
 function withDeciding(deciding: Known['deciding'], report: HealthReport): Known['deciding'] {
-  const { action, kind, ranks } = report.verdict;
-  if ((action !== 'evict' && action !== 'stop') || kind === 'badLoss') return deciding;
-  return new Map([...deciding, [`${kind} ${ranks.join()}`, report]]);
+  if (!mayEnd(report)) return deciding;
+  return new Map([...deciding, [verdictKey(report), report]]);
+}
+
+/** A loss may be bad for one step: the user decides whether to continue. */
+function mayEnd({ verdict: { action, kind } }: HealthReport): boolean {
+  return (action === 'evict' || action === 'stop') && kind !== 'badLoss';
+}
+
+function verdictKey({ verdict: { kind, ranks } }: HealthReport): string {
+  return `${kind} ${ranks.join()}`;
 }
 
 /**

@@ -25,6 +25,8 @@ export interface Gauges {
   /** The longest present outage of any watch. */
   readonly watchOutageSeconds: () => number;
   readonly quarantinedJobs: () => number;
+  /** Gangs that run on although something asks for their end, by cause. */
+  readonly endsHeld: () => Readonly<Record<string, number>>;
   /** Of the jobs in the cache. */
   readonly goodput: () => readonly GoodputTotal[];
 }
@@ -97,6 +99,12 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     name: name('quarantined_jobs'),
     help: 'Jobs that were put aside because acting upon them failed again and again.',
     collect: gauges.quarantinedJobs,
+  });
+  metrics.gauges({
+    name: name('ends_held'),
+    help: 'Gangs that run on although a detector or a notice asks for their end, by cause; condition Running of their jobs has the reason.',
+    labelNames: ['cause'],
+    collect: () => Object.entries(gauges.endsHeld()).map(([cause, value]) => ({ labels: { cause }, value })),
   });
   metrics.gauges({
     name: 'coxswain_goodput_gpu_seconds',

@@ -34,6 +34,7 @@ import { ProgressBoard } from '../launchers/progress-board.ts';
 import type { SessionCount } from '../ingest/session-ports.ts';
 import { ReportTls } from '../ingest/report-tls.ts';
 import { SecretAuthorityStore } from '../ingest/secret-authority-store.ts';
+import type { ReconcilerOptions } from '../training-job/training-job.reconciler.ts';
 import type { OperatorMetrics } from './operator-metrics.ts';
 
 /** Parts of the reporting side. */
@@ -51,6 +52,19 @@ export interface ReportingParts extends Pick<KubernetesReportPortsOptions, 'stor
   /** Called once for each verdict about the job's gang that is a warning for users. */
   readonly onVerdict: (job: TrainingJob, verdict: HealthReport['verdict']) => void;
 }
+
+type ReportViews = Pick<
+  ReconcilerOptions,
+  | 'progressOf'
+  | 'reportAgesMsOf'
+  | 'launchersOf'
+  | 'preflightOf'
+  | 'trainedOf'
+  | 'verdictsOf'
+  | 'readEvidence'
+  | 'hearing'
+  | 'findingsOf'
+>;
 
 /** Engines whose functions for saving and evaluating the hook recognizes (engines/agent/hook/coxswain_hook/phase.py). Others run users' scripts. */
 const KNOWN_PHASES: readonly EngineName[] = [
@@ -161,6 +175,21 @@ export class Reporting {
   /** URLs and certificate authority of this endpoint, for pods. */
   get forPods(): { readonly reportUrls: readonly string[]; readonly reportCaPem: string } {
     return { reportUrls: this.#parts.config.reports.urls, reportCaPem: this.#tls.material.caBundlePem };
+  }
+
+  /** What reconciles read of reports. */
+  get views(): ReportViews {
+    return {
+      progressOf: (job) => this.progressOf(job),
+      reportAgesMsOf: (job) => this.reportAgesMsOf(job),
+      launchersOf: (job) => this.launchersOf(job),
+      preflightOf: (job) => this.preflightOf(job),
+      trainedOf: (job) => this.trainedOf(job),
+      verdictsOf: (job) => this.verdictsOf(job),
+      readEvidence: (job) => this.readEvidence(job),
+      hearing: () => this.hearing(),
+      findingsOf: (job) => this.findingsOf(job),
+    };
   }
 
   progressOf(job: TrainingJob): ObservedProgress | undefined {

@@ -30,7 +30,7 @@ export class WatchedGang {
     };
     this.watch = new HealthWatch({ monotonicMs: () => this.nowMs, rosterOf: () => Promise.resolve(roster) });
     this.controller = new HealthController({
-      now: () => new Date(Date.parse('2026-01-01T00:00:00Z') + this.nowMs),
+      now: () => this.now,
       warn: () => undefined,
       nodesOf: () => nodes,
       knowsPhases: () => true,
@@ -38,13 +38,17 @@ export class WatchedGang {
     });
   }
 
-  /** Ranks train for so long, a step each two seconds. Those in `stuck` are in their own code, and the others wait for them. */
-  async train(seconds: number, stuck: readonly number[] = []): Promise<readonly HealthReport[]> {
+  get now(): Date {
+    return new Date(Date.parse('2026-01-01T00:00:00Z') + this.nowMs);
+  }
+
+  /** Ranks train for so long, a step each two seconds. Those in `stuck` are in their own code, and the others wait for them; they have done so for `stoodSeconds`. */
+  async train(seconds: number, stuck: readonly number[] = [], stoodSeconds = 0): Promise<readonly HealthReport[]> {
     const reported: HealthReport[] = [];
     for (let second = 0; second < seconds; second += 2) {
       this.nowMs += 2_000;
       if (stuck.length === 0) this.step += 1;
-      this.#report(stuck, stuck.length === 0 ? 10 : (second + 2) * 1_000);
+      this.#report(stuck, stuck.length === 0 ? 10 : (stoodSeconds + second + 2) * 1_000);
       this.watch.tick();
       await Promise.resolve();
       const reports = this.watch.takeReports();

@@ -39,6 +39,7 @@ export interface ReconcilerOptions {
   /** Reads again what verdicts about the job's gang stand on; `verdictsOf` shows the rest from then on. Must not reject. Absent: nothing can be read. */
   readonly readEvidence?: (job: TrainingJob) => Promise<void>;
   readonly hearing?: JobView['hearing'];
+  readonly arbiter?: JobView['arbiter'];
   readonly fabricChangeOf?: JobView['fabricChangeOf'];
   readonly nodeRequestOf?: JobView['nodeRequestOf'];
   readonly findingsOf: JobView['findingsOf'];
@@ -91,6 +92,7 @@ export class TrainingJobReconciler {
       preflightOf: options.preflightOf,
       trainedOf: options.trainedOf,
       verdictsOf: options.verdictsOf,
+      ...(options.arbiter === undefined ? {} : { arbiter: options.arbiter }),
       ...(options.hearing === undefined ? {} : { hearing: options.hearing }),
       ...(options.nodeRequestOf === undefined ? {} : { nodeRequestOf: options.nodeRequestOf }),
       ...(options.fabricChangeOf === undefined ? {} : { fabricChangeOf: options.fabricChangeOf }),

@@ -14,6 +14,8 @@ import type { Observed } from '../observation/observed.ts';
 import { isRuntimeUnknown } from '../epoch/runtime-standing.ts';
 import { needsRuntime } from '../epoch/unwritten-placement.ts';
 import { silenceDueMs } from '../failure/lost-nodes.ts';
+import { ARBITER_SETTINGS } from '../arbiter/settings.ts';
+import { heldEnds } from '../disruption/held-ends.ts';
 import { checkpointRetriesMs } from '../failure/unmade-checkpoints.ts';
 import { hasFreshProgress, progressDueMs } from '../epoch/record-observation.ts';
 import { type Situation, situationOf } from './situation.ts';
@@ -148,6 +150,7 @@ function requeueDelayMs(situation: Situation): number | undefined {
     attempt === undefined ? [] : (silenceDueMs(facts, attempt) ?? []),
     checkpointRetriesMs(record, facts),
     earlySaveDueMs(record, facts, now) ?? [],
+    heldEnds(record, facts, now).length > 0 ? ARBITER_SETTINGS.judgeAgainMs : [],
     waitsOf(situation).map((wait) => remainingMs(facts, wait)),
   ].flat();
   const futureMs = dueMs.filter((ms) => ms > 0);

@@ -5,6 +5,7 @@ import { safeText } from '@coxswain/safe-text';
 import { isOfRun, isOpen, SAVE_KINDS } from '../incident/incident-record.ts';
 import { type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
+import { canMove, leavingNodes, ruleOnMove } from './leaving-nodes.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { describeNotice } from '../notices/node-notices.ts';
 
@@ -22,8 +23,15 @@ export interface Suspicion {
 export const SAVE_AHEAD_MS = 3_600_000;
 
 /** The gang's suspicions, incidents first. There are as many as there are signs, so the caller bounds them. */
-export function suspicionsOf(record: JobRecord, facts: Facts, attempt: Attempt): readonly Suspicion[] {
-  return [...ofIncidents(record, attempt), ...nodesOf(facts, attempt).flatMap((node) => ofNode(facts, node))];
+export function suspicionsOf(
+  record: JobRecord,
+  facts: Facts,
+  { attempt, now }: { readonly attempt: Attempt; readonly now: Date },
+): readonly Suspicion[] {
+  const leaving = canMove(facts) ? leavingNodes(facts, attempt) : [];
+  const moves = leaving.length > 0 && ruleOnMove(facts, { attempt, nodes: leaving, now }).kind === 'granted';
+  const nodes = nodesOf(facts, attempt).filter((node) => !(moves && leaving.includes(node)));
+  return [...ofIncidents(record, attempt), ...nodes.flatMap((node) => ofNode(facts, node))];
 }
 
 function ofIncidents({ incidents }: JobRecord, attempt: Attempt): readonly Suspicion[] {
@@ -41,12 +49,11 @@ function nodesOf(facts: Facts, attempt: Attempt): readonly string[] {
   return [...new Set(pods.flatMap(({ nodeName, podIndex }) => nodeName ?? placed[podIndex] ?? []))];
 }
 
-/** Signs of one node; none if the gang is about to leave it with a save. */
+/** Signs of one node that the gang does not leave now. */
 function ofNode(facts: Facts, node: string): readonly Suspicion[] {
-  if (nodeStateOf(facts, node) === 'leaving') return [];
-  const { nodeConditionsOf, comingNoticeOf } = facts.observed;
+  const { nodeConditionsOf, comingNoticeOf, noticeOf } = facts.observed;
   const signs = signsOfFailure(nodeConditionsOf?.(node) ?? []);
-  const notice = comingNoticeOf?.(node);
+  const notice = nodeStateOf(facts, node) === 'leaving' ? noticeOf?.(node) : comingNoticeOf?.(node);
   return [
     ...signs.map(({ type, xids }) => ({
       key: keyOf(node, type),

@@ -2,6 +2,7 @@
 import { type Attempt, type EarlySave, type EngineName, MAX_SAVE_SUSPICIONS } from '@coxswain/api-types';
 import { bestSaveIntervalMs } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
+import { canSaveOnRequest } from '../disruption/save-on-request.ts';
 import { type Suspicion, suspicionsOf } from '../disruption/suspicions.ts';
 import { failureOf } from '../failure/failure.ts';
 import { newestUsable } from '../failure/resume-point.ts';
@@ -31,15 +32,6 @@ const FORGOTTEN_MS = 86_400_000;
 
 /** How far the clocks of two leaders may differ. */
 const CLOCK_SKEW_MS = 60_000;
-
-/** Engines that cannot save on request and train on: they save by their own step count, and a signal makes them save and exit. */
-const ENGINES_THAT_CANNOT: readonly EngineName[] = [
-  'megatron-lm',
-  'megatron-bridge',
-  'torchtitan',
-  'deepspeed',
-  'hugging-face',
-];
 
 /** What the decision depends on. */
 export interface SaveQuestion {
@@ -77,7 +69,7 @@ export function decideSave(question: SaveQuestion): SaveAnswer {
   const news = suspicions.filter((one) => !isAskedFor(one, askedFor));
   if (news.length === 0) return leave('nothing new was seen');
   if (!question.keepsCheckpoints) return leave('the job keeps no checkpoints');
-  if (ENGINES_THAT_CANNOT.includes(question.engine)) return leave('the engine cannot be asked');
+  if (!canSaveOnRequest(question.engine)) return leave('the engine cannot be asked');
   if (question.isOpen) return leave('it was asked already');
   // A request with a time in the future was written by another clock, and delays nothing.
   if (sinceAskedMs !== undefined && sinceAskedMs >= 0 && sinceAskedMs < EARLY_SAVE_INTERVAL_MS)
@@ -148,7 +140,7 @@ export function recordEarlySave(record: JobRecord, facts: Facts, now: Date): Job
   const { earlySave } = attempt;
   if (earlySave !== undefined) {
     const closed = withOutcome(earlySave, { attempt, facts, now });
-    const known = remembered(closed, suspicionsOf(record, facts, attempt), now);
+    const known = remembered(closed, suspicionsOf(record, facts, { attempt, now }), now);
     if (known !== earlySave) return withLastAttempt(record, { earlySave: known });
   }
   const step = stepOf(record, facts, attempt);
@@ -275,7 +267,7 @@ function questionOf(
   return {
     engine: spec?.engine.name ?? 'command',
     keepsCheckpoints: spec?.checkpoint !== undefined,
-    suspicions: suspicionsOf(record, facts, attempt),
+    suspicions: suspicionsOf(record, facts, { attempt, now }),
     askedFor: earlySave?.suspicions ?? [],
     sinceAskedMs: earlySave === undefined ? undefined : now.getTime() - Date.parse(earlySave.askedAt),
     isOpen: earlySave !== undefined && isOpenRequest(earlySave, attempt),

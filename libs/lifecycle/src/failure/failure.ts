@@ -63,7 +63,8 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
   const placement = placementOf(facts, attempt.epoch)?.spec;
   const nodeConditions = node === undefined ? [] : (facts.observed.nodeConditionsOf?.(node) ?? []);
   const avoid = avoidedFor(reason, all, placement?.nodes.length ?? 0);
-  const where = node ?? (reason === 'Hung' ? undefined : placement?.nodes[podIndex]);
+  const isOfGang = reason === 'Hung' || (reason === 'Condemned' && node === undefined);
+  const where = node ?? (isOfGang ? undefined : placement?.nodes[podIndex]);
   return {
     reason,
     message,
@@ -198,6 +199,9 @@ function lostNodeSuspects(facts: Facts, attempt: Attempt, hasFailed: boolean): r
 function condemnedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   return verdictsOn(facts, attempt).flatMap((verdict): readonly Suspect[] => {
     const { message } = verdict;
+    // With a common cause no node is to blame, and nothing is charged.
+    if (verdict.blamesNobody === true)
+      return [{ podIndex: 0, finishedAt: '', killed: false, reason: 'Condemned', message }];
     if (verdict.about.kind === 'gang') return [{ podIndex: 0, finishedAt: '', killed: false, reason: 'Hung', message }];
     const podIndex = condemnedPod(facts, attempt, verdict);
     const node = placementOf(facts, attempt.epoch)?.spec.nodes[podIndex];

@@ -48,6 +48,18 @@ export function evidenceOf(values: Readonly<Record<string, number | string | und
   );
 }
 
+const HELD = 'held';
+
+/** Evidence that the end of the attempt is held, and why. */
+export function heldEvidence(why: string): readonly IncidentEvidence[] {
+  return evidenceOf({ [HELD]: why });
+}
+
+/** Why nothing is done about the incident, if its end was held; undefined: it was not. */
+export function whyHeld({ evidence }: Pick<Incident, 'evidence'>): string | undefined {
+  return evidence?.find(({ name }) => name === HELD)?.value;
+}
+
 /** Milliseconds between two times, never negative; undefined if one is missing or unreadable. */
 export function betweenMs(from: string | undefined, to: string | undefined): number | undefined {
   const ms = Date.parse(to ?? '') - Date.parse(from ?? '');

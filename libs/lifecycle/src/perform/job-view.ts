@@ -2,6 +2,7 @@ import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswai
 import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
 import type { ClusterScheduler } from '@coxswain/scheduling';
+import type { EndArbiter } from '../arbiter/end-arbiter.ts';
 import type { Decision } from '../decide/decision.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type {
@@ -82,6 +83,8 @@ export interface JobView {
   readonly fabricChangeOf?: (job: TrainingJob) => string | undefined;
   /** All findings of detectors about the job's gang, acted on or not. */
   findingsOf(job: TrainingJob): readonly Finding[];
+  /** The arbiter of ends that nobody asked for, one for all jobs of this process; absent: every end is granted. */
+  readonly arbiter?: EndArbiter;
   /** The scheduler, one for all jobs of this process. */
   readonly scheduler: ClusterScheduler;
   /** Runs long searches of nodes; absent: every search is synchronous. */

@@ -120,6 +120,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
   const isFresh = (atMs: number | undefined): boolean => atMs !== undefined && view.monotonicMs() - atMs < PROOF_MS;
   const seenStates = view.nodeStates(nodesInUse(job, placements, pods));
   const proof = isFresh(found.proof?.atMs) && isProofOf(found.proof, job, seenStates) ? found.proof : undefined;
+  const ends = view.arbiter?.observe(job);
   const decision = decide(
     {
       job,
@@ -166,6 +167,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       ...(preflight === undefined ? {} : { preflight }),
       ...(trained === undefined ? {} : { trained }),
       ...(verdicts.length === 0 ? {} : { verdicts }),
+      ...(ends === undefined ? {} : { ruleOnEnd: ends.ruleOn }),
       ...(view.hearing === undefined ? {} : { hearing: view.hearing }),
       ...(fabricChange === undefined ? {} : { fabricChange }),
       ...(nodeRequest === undefined ? {} : { nodeRequest }),
@@ -173,6 +175,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
     },
     view.now(),
   );
+  ends?.finish();
   const { refusal } = decision;
   if (refusal !== undefined) {
     scheduler.recordRefusal(refusal.request, refusal.refusal);
