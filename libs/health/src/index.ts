@@ -13,7 +13,6 @@ export { MAX_TRACE_LINE_CHARACTERS, type TraceHeader, type TraceRecord } from '.
 export {
   type Grounds,
   placeOfRank,
-  type RankPlace,
   refutationOf,
   type RunProgress,
   STEPS_OF_RECOVERY,

@@ -1,5 +1,4 @@
-export { EndArbiter, type ArbiterView } from './arbiter/end-arbiter.ts';
-export { ARBITER_SETTINGS } from './arbiter/settings.ts';
+export { EndArbiter } from './arbiter/end-arbiter.ts';
 export { isFenced } from './failure/broken-gang.ts';
 export type { Condemnation } from './failure/checkpoint-trouble.ts';
 export { isBeyondTraining } from './failure/unreported-checkpoints.ts';
@@ -29,7 +28,7 @@ export type {
   Verdict,
   RuntimeAnswer,
 } from './observation/observed.ts';
-export { type Hearing, hearsFew } from './observation/hearing.ts';
+export type { Hearing } from './observation/hearing.ts';
 export type { Answer, Call, FailureCause } from './perform/calls.ts';
 export type { JobEffects, JobView, NodeSearches } from './perform/job-view.ts';
 export { reconcileJob, type ReconcileOutcome } from './perform/reconcile-job.ts';

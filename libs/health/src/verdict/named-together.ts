@@ -2,7 +2,7 @@
 import type { Verdict } from './verdict.ts';
 
 /** When are nodes named at once, and when are they many? */
-export const TOGETHER_SETTINGS = {
+const TOGETHER_SETTINGS = {
   /** Many: more nodes than this number, and more than this share of the gang's nodes. */
   mostNodes: 4,
   mostShare: 0.1,

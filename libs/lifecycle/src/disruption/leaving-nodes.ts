@@ -11,6 +11,7 @@ import { describeNotice } from '../notices/node-notices.ts';
 
 /** Nodes under pods of the attempt that will soon go away, sorted. */
 export function leavingNodes(facts: Facts, attempt: Attempt): readonly string[] {
+  if (![...facts.observed.nodeStates.values()].includes('leaving')) return [];
   const placed = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
   const pods = podsOf(facts, attempt.epoch).filter((pod) => !isTerminal(pod));
   const nodes = pods.flatMap(({ nodeName, podIndex }) => nodeName ?? placed[podIndex] ?? []);

@@ -57,6 +57,8 @@ function judgeEach(facts: Facts, attempt: Attempt): JudgedVerdicts {
       (verdict.incarnation ?? incarnation) === incarnation &&
       !isOutdated(verdict, facts, attempt),
   );
+  // Every reconciliation asks, and almost every gang trains.
+  if (current.length === 0 && !hasIncidents(facts)) return NOTHING;
   const judged = current.map((verdict) => ({ verdict, why: verdict.held ?? doubtOf(verdict, facts, attempt) }));
   const doubted = judged.flatMap(({ verdict, why }) => (why === undefined ? [] : { verdict, why }));
   const credible = judged.flatMap(({ verdict, why }) => (why === undefined ? verdict : []));
@@ -68,6 +70,11 @@ function judgeEach(facts: Facts, attempt: Attempt): JudgedVerdicts {
     valid: byCause.flatMap(({ valid }) => valid),
     held: [...byCause.flatMap(({ held }) => held), ...doubted],
   };
+}
+
+function hasIncidents({ job }: Facts): boolean {
+  const incidents: unknown = job.status?.incidents;
+  return Array.isArray(incidents) && incidents.length > 0;
 }
 
 const CAUSES = ['hang', 'slow'] as const;
@@ -153,7 +160,7 @@ function doubtOf(verdict: Verdict, facts: Facts, attempt: Attempt): string | und
 }
 
 /** The blamed node; undefined: none, or it is not in the gang. */
-export function nodeOfVerdict(facts: Facts, attempt: Attempt, verdict: Verdict): string | undefined {
+function nodeOfVerdict(facts: Facts, attempt: Attempt, verdict: Verdict): string | undefined {
   return placementOf(facts, attempt.epoch)?.spec.nodes[condemnedPod(facts, attempt, verdict)];
 }
 
