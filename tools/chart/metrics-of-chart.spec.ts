@@ -22,6 +22,7 @@ async function ofOperator(): Promise<readonly string[]> {
     cachedJobs: zero,
     watchOutageSeconds: zero,
     quarantinedJobs: zero,
+    endsHeld: () => ({}),
     goodput: { read: () => [], settled: async () => undefined },
   });
   const { text } = await metrics.expose();

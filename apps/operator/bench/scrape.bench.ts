@@ -35,6 +35,7 @@ const metrics = createOperatorMetrics({
   cachedJobs: () => cache.jobs.cached.size,
   watchOutageSeconds: zero,
   quarantinedJobs: zero,
+  endsHeld: () => ({}),
   goodput,
 });
 

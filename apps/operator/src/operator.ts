@@ -1,6 +1,6 @@
 import { ANNOTATIONS, versionProblem } from '@coxswain/api-types';
 import { createKubeClient, LeaderLease, sleep, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
-import { NOTICE_RULES } from '@coxswain/lifecycle';
+import { type EndArbiter, NOTICE_RULES } from '@coxswain/lifecycle';
 import type { ClusterScheduler } from '@coxswain/scheduling';
 import type { Logger } from '@coxswain/telemetry';
 import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
@@ -18,7 +18,7 @@ import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
 import { QUARANTINE_MESSAGES, QuarantineController } from './quarantine/quarantine-controller.ts';
-import { createClusterScheduler } from './training-job/cluster-scheduler.ts';
+import { createClusterScheduler, createEndArbiter } from './training-job/cluster-scheduler.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
 import { RuntimeReads } from './training-job/runtime-reads.ts';
@@ -81,6 +81,7 @@ class RunningOperator implements Operator {
   readonly #goodput: GoodputRecorder;
   readonly #cache: ClusterCache;
   readonly #scheduler: ClusterScheduler;
+  readonly #arbiter: EndArbiter;
   readonly #leadership: Leadership;
   readonly #jobEvents: JobEventRecorder;
   readonly #store: KubernetesTrainingJobStore;
@@ -118,6 +119,7 @@ class RunningOperator implements Operator {
       cachedJobs: () => this.#cache.jobs.cached.size,
       watchOutageSeconds: () => this.#cache.informers.longestOutageMs() / 1000,
       quarantinedJobs: () => this.#jobs.quarantined(),
+      endsHeld: () => this.#arbiter.heldByCause(),
       goodput: this.#goodput,
     });
     this.#metrics = metrics;
@@ -131,6 +133,7 @@ class RunningOperator implements Operator {
     });
     this.#cache.jobs.cached.onChange((change) => this.#goodput.observe(change));
     this.#scheduler = createClusterScheduler(this.#cache, clock);
+    this.#arbiter = createEndArbiter(this.#cache, clock);
     this.#leadership = new Leadership({
       lease: this.#newLease(),
       clock,
@@ -290,6 +293,7 @@ class RunningOperator implements Operator {
   #forget(jobUid: string): void {
     this.#reporting.forget(jobUid);
     this.#scheduler.forget(jobUid);
+    this.#arbiter.forget(jobUid);
     this.#jobs.forget(jobUid);
   }
 
@@ -345,15 +349,10 @@ class RunningOperator implements Operator {
           clock: this.#clock,
           leaderTerm: () => this.#leadership.workingTerm(),
           pods: () => ({ ...this.#config.pods, ...reporting.forPods }),
-          progressOf: (job) => reporting.progressOf(job),
-          reportAgesMsOf: (job) => reporting.reportAgesMsOf(job),
-          launchersOf: (job) => reporting.launchersOf(job),
-          preflightOf: (job) => reporting.preflightOf(job),
-          trainedOf: (job) => reporting.trainedOf(job),
-          verdictsOf: (job) => reporting.verdictsOf(job),
+          ...reporting.views,
+          arbiter: this.#arbiter,
           nodeRequestOf: (job) => this.#nodeRequests.stateOf(job.metadata.uid ?? ''),
           fabricChangeOf: (job) => this.#fabric.changeOf(job.metadata.uid ?? ''),
-          findingsOf: (job) => reporting.findingsOf(job),
           timeouts: this.#config.timeouts,
           retention: this.#config.retention,
           measuredGpus: this.#config.measuredGpus,

@@ -1,3 +1,4 @@
+export { EndArbiter } from './arbiter/end-arbiter.ts';
 export { isFenced } from './failure/broken-gang.ts';
 export type { Condemnation } from './failure/checkpoint-standing.ts';
 export { isBeyondTraining } from './failure/unreported-checkpoints.ts';
@@ -27,6 +28,7 @@ export type {
   Verdict,
   RuntimeAnswer,
 } from './observation/observed.ts';
+export type { Hearing } from './observation/hearing.ts';
 export type { Answer, Call, FailureCause } from './perform/calls.ts';
 export type { JobEffects, JobView, NodeSearches } from './perform/job-view.ts';
 export { reconcileJob, type ReconcileOutcome } from './perform/reconcile-job.ts';

@@ -31,17 +31,17 @@ export async function newerVerdict(
     readonly settings: Settings;
     /** Newest first. */
     readonly suspects: Extract<Order, { kind: 'verifyWanted' }>['checkpoints'];
-    readonly say: (sentence: string) => void;
+    readonly logLine: (sentence: string) => void;
   },
 ): Promise<Verdict | undefined> {
-  const { settings, suspects, say } = about;
+  const { settings, suspects, logLine } = about;
   if (ranksOf(assignment)[0] !== 0) return undefined;
   for (const { checkpoint, path, manifestSha256, files } of suspects) {
     const directory = join(settings.checkpointMount, path);
     const asked = { checkpoint: { directory, manifestSha256 }, files };
     const seen = await verifySuspectInProcess(asked, { patienceMs: settings.mountPatienceMs });
     if (seen.kind === 'verified') return verifiedVerdict(checkpoint);
-    say(`Checkpoint ${checkpoint} is still suspect: ${seen.why}.`);
+    logLine(`Checkpoint ${checkpoint} is still suspect: ${seen.why}.`);
   }
   return undefined;
 }

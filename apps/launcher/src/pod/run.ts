@@ -213,12 +213,12 @@ async function prepare(
   assignment: RankAssignment,
   signal: AbortSignal,
 ): Promise<RendezvousAddress | Verdict> {
-  const { settings, reporter, say } = life;
+  const { settings, reporter, logLine } = life;
   await life.runPreflight(assignment, signal);
   if (ranksOf(assignment).length === 0 || signal.aborted) return await new Promise<never>(() => undefined);
   return (
     (await resumeProblem(settings, assignment)) ??
-    (await newerVerdict(assignment, { settings, suspects: reporter.orders.suspectsOf(assignment.incarnation), say })) ??
+    (await newerVerdict(assignment, { settings, suspects: reporter.orders.suspectsOf(assignment.incarnation), logLine })) ??
     (await meet(life, assignment, signal))
   );
 }

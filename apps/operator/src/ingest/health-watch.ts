@@ -1,10 +1,20 @@
 /** Do the ranks of reporting gangs make progress, and which rank holds the others up? Runs in the ingest thread as reports arrive. */
 import type { LauncherMessage, ProcessGroup, RankOperation, RankWatermark, StepReport } from '@coxswain/api-types';
-import { HEALTH_SETTINGS, type TraceHeader, type TraceRecord, type Verdict, watchHealth } from '@coxswain/health';
+import {
+  type Grounds,
+  HEALTH_SETTINGS,
+  placeOfRank,
+  type RunProgress,
+  type TraceHeader,
+  type TraceRecord,
+  type Verdict,
+  watchHealth,
+} from '@coxswain/health';
 import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import { lastOperations } from './last-operations.ts';
 import { TelemetryBudget } from './telemetry-budget.ts';
 import { type TelemetryLoss, telemetryLossVerdict } from './telemetry-loss.ts';
+import { VerdictBudget } from './verdict-budget.ts';
 
 /** Of a group that is declared, beside what detectors keep of it. */
 const NAME_BYTES = 48;
@@ -14,8 +24,6 @@ const REPORT_EVERY_MS = 10_000;
 const ROSTER_RETRY_MS = 5_000;
 /** Verdicts for which stack traces of the ranks are collected. */
 const STALL_KINDS: readonly Verdict['kind'][] = ['hang', 'networkHang', 'desync'];
-/** Verdicts of one kind that are reported for a run. */
-const MAX_VERDICTS = 16;
 
 /** One start of a gang's ranks. */
 export interface RunOfRanks {
@@ -37,7 +45,12 @@ export interface HealthReport extends RunOfRanks {
   readonly verdict: Verdict;
   /** Last operations of the named ranks and of some ranks that wait for them. */
   readonly operations?: readonly RankOperation[];
+  /** What it stands on, if it may end the gang. */
+  readonly grounds?: Grounds;
 }
+
+/** What verdicts about a run stand on, read again. */
+export type RunEvidence = RunOfRanks & RunProgress;
 
 interface Watched extends RunOfRanks {
   rosterRequestedAtMs: number;
@@ -50,9 +63,12 @@ interface Watched extends RunOfRanks {
   readonly groups: Set<string>;
   /** Ranks that send watermarks; for these, a live process in the launcher's heartbeat is no evidence of progress. */
   readonly speaking: Set<number>;
-  /** The newest watermark of each rank. */
+  /** The newest watermark of each rank, and when it came. */
   readonly marks: Map<number, RankWatermark>;
-  readonly verdicts: Map<Verdict['kind'], number>;
+  readonly markedAtMs: Map<number, number>;
+  /** Newest step that any rank reported; -1 before the first. */
+  newestStep: number;
+  readonly budget: VerdictBudget;
   /** Reports held back until stack traces arrive; undefined while none are being collected. */
   held: HealthReport[] | undefined;
   hasStacks: boolean;
@@ -115,12 +131,14 @@ export class HealthWatch {
     { ranks, watermarks = [], processGroups = [] }: Omit<Partial<Heartbeat>, 'ranks'> & Pick<Heartbeat, 'ranks'>,
   ): void {
     const watched = this.#watchedOf(run);
+    for (const { step } of [...ranks, ...watermarks]) noteStep(watched, step);
     if (watched?.judge === undefined) return;
     for (const group of processGroups) this.#declareGroup(watched, group);
     const atMs = this.#now();
     for (const mark of watermarks) {
       watched.speaking.add(mark.rank);
       watched.marks.set(mark.rank, mark);
+      watched.markedAtMs.set(mark.rank, atMs);
     }
     const others = ranks.filter(({ rank, alive }) => alive && !watched.speaking.has(rank));
     if (watermarks.length > 0) this.#observe(watched, { kind: 'watermarks', atMs, ranks: watermarks });
@@ -134,6 +152,7 @@ export class HealthWatch {
   step(run: RunOfRanks, { step, notFinite, ranks, ...reported }: StepReport): void {
     const watched = this.#watchedOf(run);
     if (watched === undefined) return;
+    noteStep(watched, step);
     const loss = notFinite?.loss ?? reported.loss;
     const gradNorm = notFinite?.gradNorm ?? reported.gradNorm;
     this.#observe(watched, { kind: 'step', atMs: this.#now(), step, loss, gradNorm, ranks });
@@ -150,6 +169,20 @@ export class HealthWatch {
     const reports = this.#reports;
     this.#reports = [];
     return reports;
+  }
+
+  /** Where the newest run of the job is now: its newest step, and these ranks. undefined: no launcher has reported it to this thread. */
+  evidenceOf(jobUid: string, ranks: readonly number[]): RunEvidence | undefined {
+    const watched = this.#watched.get(jobUid);
+    if (watched === undefined) return undefined;
+    const { epoch, incarnation, newestStep, marks, markedAtMs, judge } = watched;
+    const nowMs = this.#now();
+    const places = ranks.map((rank) => {
+      const heardAtMs = markedAtMs.get(rank);
+      const heard = heardAtMs === undefined ? {} : { heardAgoMs: nowMs - heardAtMs };
+      return { ...placeOfRank(rank, marks.get(rank)), ...heard };
+    });
+    return { jobUid, epoch, incarnation, step: newestStep, ranks: places, slowRanks: judge?.slowRanks() ?? [] };
   }
 
   get hasReports(): boolean {
@@ -205,7 +238,9 @@ export class HealthWatch {
       groups: new Set<string>(),
       speaking: new Set<number>(),
       marks: new Map<number, RankWatermark>(),
-      verdicts: new Map<Verdict['kind'], number>(),
+      markedAtMs: new Map<number, number>(),
+      newestStep: -1,
+      budget: new VerdictBudget(),
       held: undefined,
       hasStacks: false,
     };
@@ -247,13 +282,13 @@ export class HealthWatch {
   }
 
   #observe(watched: Watched, record: TraceRecord): void {
-    const { jobUid, epoch, incarnation, verdicts, marks } = watched;
+    const { jobUid, epoch, incarnation, budget, marks } = watched;
     for (const verdict of this.#judge(watched, record)) {
-      const reported = verdicts.get(verdict.kind) ?? 0;
-      verdicts.set(verdict.kind, reported + 1);
-      if (reported >= MAX_VERDICTS) continue;
+      if (!budget.admits(verdict, this.#now())) continue;
       const operations = lastOperations(verdict, marks);
-      this.#report(watched, { jobUid, epoch, incarnation, verdict, operations });
+      const grounds = this.#groundsOf(watched, verdict);
+      const report = { jobUid, epoch, incarnation, verdict, operations };
+      this.#report(watched, grounds === undefined ? report : { ...report, grounds });
     }
   }
 
@@ -291,6 +326,12 @@ export class HealthWatch {
     this.#records?.end(watched.jobUid);
   }
 
+  #groundsOf({ marks, newestStep }: Watched, { action, ranks }: Verdict): Grounds | undefined {
+    if (action !== 'evict' && action !== 'stop') return undefined;
+    const places = ranks.map((rank) => placeOfRank(rank, marks.get(rank)));
+    return { step: newestStep, ranks: places, judgedAtMs: this.#now() };
+  }
+
   /** At the first stall of a run, stack traces are collected. Later reports of the run are held back meanwhile, to keep their order. */
   #report(watched: Watched, report: HealthReport): void {
     if (watched.held !== undefined) watched.held.push(report);
@@ -312,6 +353,10 @@ export class HealthWatch {
     this.#reports.push({ ...report, verdict: { ...verdict, evidence } }, ...held);
     if (watched.isOver) this.#watched.delete(watched.jobUid);
   }
+}
+
+function noteStep(watched: Watched | undefined, step: number | null): void {
+  if (watched !== undefined && step !== null) watched.newestStep = Math.max(watched.newestStep, step);
 }
 
 function isLater(one: RunOfRanks, other: RunOfRanks): boolean {

@@ -1,6 +1,6 @@
 import type { OperatorMessage } from '@coxswain/api-types';
 import type { KeyPair } from './authority.ts';
-import type { GangRoster, HealthReport, LossCounts } from './health-watch.ts';
+import type { GangRoster, HealthReport, LossCounts, RunEvidence } from './health-watch.ts';
 import type { LauncherReport } from './launcher-reports.ts';
 import type { StepsSoFar } from './progress-tracker.ts';
 import type {
@@ -130,6 +130,8 @@ export type ToIngest =
   | { readonly kind: 'forget'; readonly jobUid: string }
   | ({ readonly kind: 'order' } & AddressedMessage)
   | { readonly kind: 'certificate'; readonly serving: KeyPair }
+  /** Asks where the newest run of the job and these ranks are now; answered by `evidence`. */
+  | { readonly kind: 'readEvidence'; readonly id: number; readonly jobUid: string; readonly ranks: readonly number[] }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: IngestAnswer }
   | { readonly kind: 'digestTaken' }
   | { readonly kind: 'stop' };
@@ -139,6 +141,8 @@ export type FromIngest =
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'question'; readonly id: number; readonly question: IngestQuestion }
   | { readonly kind: 'digest'; readonly digest: IngestDigest }
+  /** undefined: no launcher of the job has reported to the thread. */
+  | { readonly kind: 'evidence'; readonly id: number; readonly evidence: RunEvidence | undefined }
   | { readonly kind: 'stopped' };
 
 /** Milliseconds on the machine's monotonic clock, which is the same in every thread of a process; `performance.now()` is not. */

@@ -73,6 +73,25 @@ function aSetup(options: Partial<IngestThreadParts> = {}): Setup {
   };
 }
 
+describe('evidence of the thread of the reports', () => {
+  it('is where the gang and its named ranks are now', async () => {
+    const { thread } = aSetup();
+    await thread.start();
+    expect(await thread.readEvidence('job-1', [3])).toMatchObject({ step: 7, ranks: [{ rank: 3 }] });
+  });
+
+  it.each(['unanswered', 'fatal'])('is unknown if the question is %s', async (jobUid) => {
+    const { thread, clock, reported, dead } = aSetup();
+    expect(await thread.readEvidence('job-1', [3])).toBeUndefined();
+    await thread.start();
+    const evidence = thread.readEvidence(jobUid, [3]);
+    if (jobUid === 'fatal') await dead();
+    else while ((await reported()) !== 'asked');
+    clock.advance(2_000);
+    expect(await evidence).toBeUndefined();
+  });
+});
+
 describe('the thread of the reports', () => {
   it('is told what it should know as soon as it listens, and again every 200 ms', async () => {
     const setup = aSetup();

@@ -163,6 +163,8 @@ function receive(message: ToIngest): void {
       return telemetry.forget(message.jobUid);
     case 'certificate':
       return server.useCertificate(message.serving);
+    case 'readEvidence':
+      return send({ kind: 'evidence', id: message.id, evidence: health.evidenceOf(message.jobUid, message.ranks) });
     case 'digestTaken':
       isTaken = true;
       return;

@@ -29,6 +29,8 @@ export interface Gauges {
   /** The longest present outage of any watch. */
   readonly watchOutageSeconds: () => number;
   readonly quarantinedJobs: () => number;
+  /** Gangs that run on although something asks for their end, by cause. */
+  readonly endsHeld: () => Readonly<Record<string, number>>;
   /** Of the jobs in the cache, kept as they change: a scrape walks no jobs, and waits a moment for changes that are not counted yet. */
   readonly goodput: { readonly read: () => readonly GoodputTotal[]; readonly settled: () => Promise<void> };
 }
@@ -106,6 +108,12 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     name: name('quarantined_jobs'),
     help: 'Jobs that were put aside because acting upon them failed again and again.',
     collect: gauges.quarantinedJobs,
+  });
+  metrics.gauges({
+    name: name('ends_held'),
+    help: 'Gangs that run on although a detector or a notice asks for their end, by cause; condition Running of their jobs has the reason.',
+    labelNames: ['cause'],
+    collect: () => Object.entries(gauges.endsHeld()).map(([cause, value]) => ({ labels: { cause }, value })),
   });
   metrics.gauges({
     name: 'coxswain_goodput_gpu_seconds',

@@ -2,6 +2,7 @@
 import type { RankWatermark } from '@coxswain/api-types';
 import type { Gang } from '../gang/gang.ts';
 import type { RecordOf, TraceRecord } from '../trace/records.ts';
+import { placeOfRank } from '../verdict/grounds.ts';
 import type { Patience } from './patience.ts';
 import type { Silence } from './silence.ts';
 import { waitsOf } from './walk.ts';
@@ -70,6 +71,12 @@ export class RankProgress {
   /** The rank's newest watermark; undefined before its first. */
   watermarkOf(rank: number): RankWatermark | undefined {
     return this.#watermarks[rank];
+  }
+
+  /** Where the rank was by its newest watermark: its step, its phase and the operations that it completed. Any progress changes it. */
+  placeOf(rank: number): string {
+    const { at } = placeOfRank(rank, this.#watermarks[rank]);
+    return at === undefined ? `step ${this.stepOf(rank)}` : `${at.step ?? 'none'} ${at.phase} ${at.completed}`;
   }
 
   /** Milliseconds since the rank's newest report of any kind; undefined before its first. */

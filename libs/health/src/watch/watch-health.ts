@@ -17,6 +17,8 @@ export interface HealthWatch {
   readonly observe: (record: TraceRecord) => readonly Verdict[];
   /** Memory that the detectors take, estimated and rather too high than too low. A program that watches runs of many tenants bounds it. */
   readonly bytes: () => number;
+  /** Ranks that were slow in the newest window and have been named. */
+  readonly slowRanks: () => readonly number[];
 }
 
 /** Windows and histories, which the number of ranks determines. */
@@ -26,7 +28,8 @@ const FIXED_BYTES = { run: 16_384, rank: 1_024 } as const;
 export function watchHealth(header: TraceHeader, settings: HealthSettings = HEALTH_SETTINGS): HealthWatch {
   const gang = gangOf(header);
   const hang = new HangDetector(gang, settings);
-  const others = [new SlowDetector(gang, settings), lossDetector(settings)];
+  const slow = new SlowDetector(gang, settings);
+  const others = [slow, lossDetector(settings)];
   const silentAfterMs = settings.hang.silentPeriods * header.reportEveryMs;
   // Half of the time that makes a rank silent: after a gap no rank counts as silent until it could have reported.
   const reportTime = steadyTime(silentAfterMs / 2);
@@ -34,6 +37,7 @@ export function watchHealth(header: TraceHeader, settings: HealthSettings = HEAL
   const windowTime = steadyTime(Infinity);
   return {
     bytes: () => FIXED_BYTES.run + FIXED_BYTES.rank * gang.ranks + gang.groupBytes() + hang.bytes,
+    slowRanks: () => slow.slowRanks(),
     observe: (record) => {
       if (record.kind === 'group') {
         gang.declare(record);

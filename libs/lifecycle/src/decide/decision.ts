@@ -61,6 +61,8 @@ export interface LiveRead {
   readonly nodes: readonly string[];
   /** Name of a Placement that status records and the cache lacks. */
   readonly placement?: string;
+  /** Read again what verdicts about the gang stand on, too: how far its ranks are now. The view shows the verdicts that still hold. */
+  readonly evidence?: true;
   /** Read every Placement with the job's UID label too. If the status was lost, they show which epoch numbers are taken. */
   readonly allPlacements?: true;
 }

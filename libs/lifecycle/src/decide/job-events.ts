@@ -20,6 +20,7 @@ import { formatLayout, worldSize } from '@coxswain/layout';
 import { EARLY_SAVE_INTERVAL_MS } from '../epoch/early-save.ts';
 import { factsOf, type Facts, placementOf, podCount } from '../observation/facts.ts';
 import { describePassedOver } from '../failure/checkpoint-standing.ts';
+import { whyHeld } from '../incident/incident-record.ts';
 import { type JobRecord, recordedConditions, recordOf } from '../record/job-record.ts';
 
 /** Types of events in a job's history, in the order of a smooth run. */
@@ -277,7 +278,11 @@ function incidentEvents(incident: Incident): readonly DerivedJobEvent[] {
   const noticed = event('IncidentNoticed', { epoch, at: noticedAt, severity: 'warning', message });
   const over = event('IncidentOver', { epoch, at: closedAt ?? noticedAt, message: describeIncidentEnd(incident) });
   const events = [...(isFailure ? [] : [noticed]), ...(outcome === undefined ? [] : [over])];
-  return events.map((one) => ({ ...one, key: `incident/${id}/${one.type}` }));
+  const why = whyHeld(incident);
+  const says = `Coxswain does not end attempt ${epoch} for this: ${why}.`;
+  const held = event('IncidentNoticed', { epoch, at: noticedAt, severity: 'warning', message: says });
+  const known = events.map((one) => ({ ...one, key: `incident/${id}/${one.type}` }));
+  return why === undefined ? known : [...known, { ...held, key: `incident/${id}/EndHeld` }];
 }
 
 /** `Hang of rank 3 on node gpu-b: recovered; 42 s were lost, with 3 steps trained again.` */

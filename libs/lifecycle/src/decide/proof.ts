@@ -3,6 +3,7 @@ import type { Action } from './decision.ts';
 import { type Facts, isLive } from '../observation/facts.ts';
 import { missingPodNames, podsOf } from '../observation/gang.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
+import { verdictsOn } from '../failure/verdicts.ts';
 import type { Situation } from './situation.ts';
 import { nodesToGrowOnto } from '../epoch/growth.ts';
 import { missingPlacementName } from '../epoch/unwritten-placement.ts';
@@ -88,6 +89,16 @@ function areExpectedPodsMissing({ record, facts }: Situation): boolean {
   return missingNames(facts, attempt).length > 0;
 }
 
+/** Whether what a verdict stands on must be read again before the attempt ends. A proof may have been read before the verdict came. */
+export function needsEvidence({ facts }: Situation, before: JobRecord): boolean {
+  return facts.observed.isEvidenceProven === false && standsOnVerdict(facts, before);
+}
+
+function standsOnVerdict(facts: Facts, before: JobRecord): boolean {
+  const attempt = before.attempts.at(-1);
+  return attempt !== undefined && attempt.outcome === undefined && verdictsOn(facts, attempt).length > 0;
+}
+
 /** Number of missing names to look up one by one; one taken name is enough to know. */
 const MAX_NAMES = 8;
 
@@ -103,6 +114,7 @@ export function readLive({ record, facts, now }: Situation, before: JobRecord): 
     podNames,
     nodes,
     ...(placement === undefined ? {} : { placement }),
+    ...(standsOnVerdict(facts, before) ? { evidence: true } : {}),
     ...(hasLostStatus(facts) ? { allPlacements: true } : {}),
   };
 }

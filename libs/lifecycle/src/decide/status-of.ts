@@ -18,10 +18,10 @@ import { type Facts, placementSpecOf, podCount } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
 import { describePulls } from '../observation/image-pulls.ts';
 import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
-import { judgeNodes } from '../failure/lost-nodes.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-record.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { ObservedPod } from '../observation/observed.ts';
+import { doubtOfRunning, isInDoubt } from './running-doubts.ts';
 import { conditionBeforeReading } from '../epoch/runtime-standing.ts';
 import { describePassedOver } from '../failure/checkpoint-standing.ts';
 import { describeUnreadableClaim, resumePointOf } from '../failure/resume-point.ts';
@@ -62,13 +62,13 @@ type ConditionDraft<T extends ConditionType = ConditionType> = {
 
 type ConditionDrafts = { readonly [K in ConditionType]: ConditionDraft<K> | undefined };
 
-function draftsOf({ record, facts, acceptance, next }: Situation): ConditionDrafts {
+function draftsOf({ record, facts, acceptance, next, now }: Situation): ConditionDrafts {
   const { terminal } = record;
   return {
     Accepted: acceptedDraft(acceptance, record.plan),
     Placed: placedDraft(record, facts, next),
     NodesRequested: nodesRequestedDraft(facts, next),
-    Running: runningDraft(record, facts),
+    Running: runningDraft(record, facts, now),
     CheckpointsRecorded: refusedCheckpointDraft(record, facts),
     FabricAsPlaced: changedFabricDraft(record, facts),
     TrainedAsAsked: trainedDraft(record),
@@ -161,7 +161,7 @@ function refusedMessage(words: string): string {
 
 const IMAGE_PROBLEM = /^(ErrImage|ImagePull|ImageInspect|InvalidImage|RegistryUnavailable|SignatureValidation)/;
 
-function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'> {
+function runningDraft(record: JobRecord, facts: Facts, now: Date): ConditionDraft<'Running'> {
   if (record.terminal !== undefined) return { holds: false, reason: 'Finished', message: 'The job is finished.' };
   const attempt = liveAttempt(record);
   if (attempt === undefined) return { holds: false, reason: 'NotStarted', message: 'No gang is up.' };
@@ -174,7 +174,7 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
   }
   if (attempt.runningAt !== undefined) {
     return (
-      doubtDraft(attempt, facts) ?? {
+      doubtOfRunning(record, facts, { attempt, now }) ?? {
         holds: true,
         reason: 'GangRunning',
         message: `Every rank of attempt ${epoch} has started.`,
@@ -218,18 +218,6 @@ function isRestartingInPods({ stage, incarnation = 1, runningAt }: Attempt): boo
 function describeRestartInPods({ epoch, incarnation = 1, resumedFrom }: Attempt): string {
   const from = resumedFrom === undefined ? 'from scratch' : `from step ${resumedFrom.step}`;
   return `The ranks of attempt ${epoch} restart in their pods (incarnation ${incarnation}), ${from}.`;
-}
-
-/** Without counts and times: in an outage, each node's change would otherwise be a write of every job. */
-function doubtDraft(attempt: Attempt, facts: Facts): ConditionDraft<'Running'> | undefined {
-  const { doubted, isHeld } = judgeNodes(facts, attempt, false);
-  const [node] = doubted;
-  if (node === undefined) return undefined;
-  const nodeSentence = `Node ${node} is not ready`;
-  const message = isHeld
-    ? `${nodeSentence}, like most nodes of the cluster, so the connection to the API server is the likelier cause: the gang keeps running until a rank fails or no step is reported.`
-    : `${nodeSentence}: the gang keeps running for ${facts.timeouts.nodeGraceMs / 1000} s, and as long as the launcher there reports.`;
-  return { holds: true, reason: 'NodesInDoubt', message };
 }
 
 function firstStuckPod(
@@ -363,7 +351,7 @@ function runningSummary(
   const fewer =
     minGpus === undefined || gpus <= worldSize(attempt.layout) ? '' : `, fewer than the ${gpus} it asks for`;
   const trains = `Trains in attempt ${epoch}${again} on ${gangSize(attempt, facts)}${fewer}.`;
-  const doubt = running?.reason === 'NodesInDoubt' ? ` ${running.message}` : '';
+  const doubt = isInDoubt(running) ? ` ${running.message}` : '';
   return `${trains}${doubt}${notAsAsked(asked)}`;
 }
 

@@ -3,7 +3,14 @@ import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { jobEvents } from '../decide/job-events.ts';
 import type { Finding } from '../observation/observed.ts';
 import { aNode, World } from '../testing/index.ts';
-import { EARLY_SAVE_INTERVAL_MS, keysOf, openSaveRequest, type SaveQuestion, decideSave } from './early-save.ts';
+import {
+  EARLY_SAVE_INTERVAL_MS,
+  coveredBy,
+  keysOf,
+  openSaveRequest,
+  type SaveQuestion,
+  decideSave,
+} from './early-save.ts';
 
 const MINUTE_MS = 60_000;
 const ill = { key: 'gpu-7 KernelDeadlock', kind: 'KernelDeadlock', says: 'Node gpu-7 has condition KernelDeadlock' };
@@ -51,7 +58,7 @@ describe('a gang is asked to save before its save is due', () => {
     ],
     [
       'for more suspicions than are kept',
-      { askedFor: Array.from({ length: 16 }, (_, at) => `${at}`) },
+      { askedFor: [...Array.from({ length: 15 }, (_, at) => `${at}`), 'all KernelDeadlock'] },
       'nothing new was seen',
     ],
     ['where the job keeps no checkpoints', { keepsCheckpoints: false }, 'the job keeps no checkpoints'],
@@ -66,6 +73,11 @@ describe('a gang is asked to save before its save is due', () => {
     ['of a kind that was asked for as a whole', { askedFor: ['all KernelDeadlock'] }, 'nothing new was seen'],
   ])('not %s', (_when, more, why) => {
     expect(decideSave(aQuestion(more))).toEqual({ kind: 'leave', why });
+  });
+
+  it('for a new suspicion, however many earlier ones were covered', () => {
+    const askedFor = Array.from({ length: 16 }, (_, at) => `${at}`);
+    expect(decideSave(aQuestion({ askedFor }))).toMatchObject({ kind: 'ask' });
   });
 
   it.each<[string, Partial<SaveQuestion>, number]>([
@@ -222,6 +234,16 @@ describe('what is recorded of it', () => {
       says: 'N',
     }));
     expect(keysOf([...alarmed, ill])).toEqual(keys);
+  });
+
+  it.each([
+    ['keeps what fits', 3, 3, ['0 K', '1 K', '2 K', ill.key]],
+    ['drops past ones first where status has no room', 16, 2, ['0 K', '1 K', ill.key]],
+    ['counts many present ones of a kind as one', 16, 16, ['all K', 'all KernelDeadlock']],
+  ])('of covered suspicions %s', (_sentence, earlier, lasting, covered) => {
+    const keys = Array.from({ length: earlier }, (_, at) => `${at} K`);
+    const present = [...keys.slice(0, lasting).map((key) => ({ key, kind: 'K', says: 'K' })), ill];
+    expect(coveredBy(keys, [ill], present)).toEqual(covered);
   });
 
   it.each([

@@ -7,10 +7,11 @@ import {
   type PassedOverCheckpoint,
 } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
-import { type Failure, verdictsOn } from '../failure/failure.ts';
+import type { Failure } from '../failure/failure.ts';
 import { type FailedAttempt, type Judged, judgeFailure } from '../failure/judge-failure.ts';
 import { longestDelayMs, restartDelayMs } from '../failure/restart-budget.ts';
 import { passedOverBy, resumePointOf } from '../failure/resume-point.ts';
+import { verdictsOn } from '../failure/verdicts.ts';
 import { withFailureNoted } from '../incident/note-failure.ts';
 import { type Facts, placementOf } from '../observation/facts.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';

@@ -6,13 +6,14 @@ import { type Facts, isLive, placementOf, podCount } from '../observation/facts.
 import { forgetAvoided, recordHangingPods, withAvoided } from '../failure/avoided-nodes.ts';
 import { type Failure, failureOf } from '../failure/failure.ts';
 import { closeIncidents } from '../incident/close-incidents.ts';
+import { recordHeldEnds } from '../incident/note-held-ends.ts';
 import { recordFindings } from '../incident/note-findings.ts';
 import { withFailureNoted } from '../incident/note-failure.ts';
 import { missingIndices, missingPodNames, podsOf } from '../observation/gang.ts';
 import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../observation/incarnation.ts';
 import type { ObservedPod, ObservedProgress } from '../observation/observed.ts';
 import { recordEarlySave, recordEndOfEarlySave } from './early-save.ts';
-import { roomToTake } from './growth.ts';
+import { isGrowthGranted, roomToTake } from './growth.ts';
 import { lastStepOf, reportedStep } from './last-step.ts';
 import { MAX_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
@@ -47,6 +48,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordProgress,
   recordMarks,
   recordFindings,
+  recordHeldEnds,
   recordEarlySave,
   recordSuccess,
   recordFailure,
@@ -308,6 +310,7 @@ function recordStopRequest(record: JobRecord, facts: Facts, now: Date): JobRecor
 function recordGrowth(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Released' || roomToTake(record, facts, now) === undefined) return record;
+  if (!isGrowthGranted(facts, attempt)) return record;
   const wanted = facts.spec?.gpus ?? 0;
   return withLastAttempt(record, {
     stage: 'Stopping',

@@ -2,6 +2,7 @@ import type { Attempt, AttemptReason } from '@coxswain/api-types';
 import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import { fenceOf, pausedPods, unreapedPods } from '../observation/incarnation.ts';
+import { hearsFew } from '../observation/hearing.ts';
 import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
 import type { ObservedPod } from '../observation/observed.ts';
 import { isPulling } from '../observation/image-pulls.ts';
@@ -85,7 +86,7 @@ function firstReportStep(facts: Facts, attempt: Attempt): Step | undefined {
     (pod) =>
       pod.running && !isTerminal(pod) && doesAnswer(nodeStateOf(facts, pod.nodeName)) && !reportAgesMs.has(pod.uid),
   );
-  if (silentPods.length === 0) return undefined;
+  if (silentPods.length === 0 || hearsFew(facts.observed.hearing?.())) return undefined;
   const wait = { key: `e${attempt.epoch}/no-report`, limitMs: facts.timeouts.startingMs };
   return { reason: 'NotStarted', wait, late: indicesOf(silentPods) };
 }

@@ -153,6 +153,18 @@ describe('what detectors see', () => {
     expect(incidentsAfter(aTrainingJobSeen({ findings }))).toHaveLength(6);
   });
 
+  it.each<[string, Partial<Finding>]>([
+    ['a stall', {}],
+    ['a slow rank, for which ranks save early', { kind: 'SlowRank', ranks: [3], evidence: {} }],
+  ])('of one run is bounded, and %s has room beside any number of others', (_what, changes) => {
+    const others = Array.from({ length: 9 }, (_, at) =>
+      aFinding({ kind: 'DataStall', ranks: [at], evidence: {}, isHarmless: true }),
+    );
+    const incidents = incidentsAfter(aTrainingJobSeen({ findings: [...others, aFinding(changes)] }));
+    expect(incidents).toHaveLength(7);
+    expect(incidents.at(-1)).toMatchObject({ kind: changes.kind ?? 'Hang' });
+  });
+
   it('is text of others: whatever it holds, the incident can be stored', () => {
     const evil = `\u0000${'x'.repeat(5_000)}`;
     const [recorded] = incidentsAfter(

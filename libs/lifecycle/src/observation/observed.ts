@@ -16,6 +16,8 @@ import type { FabricCapacity } from '@coxswain/fabric';
 import type { NodeCondition } from '@coxswain/health';
 import type { FoundNodes, JobPlanAnswer, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
 import type { ReadRuntime } from '@coxswain/runtime';
+import type { EndProposal, Ruling } from '../arbiter/judge-ends.ts';
+import type { Hearing } from './hearing.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -66,6 +68,8 @@ export interface Observed {
    * Absence in a cache proves nothing.
    */
   readonly isProven?: boolean;
+  /** What verdicts stand on was read again with it. Absent: there is nothing to read. */
+  readonly isEvidenceProven?: boolean;
   /** The job's status is what the API server holds: read a moment ago, or written by this process over the version that it had read. */
   readonly isStatusProven?: boolean;
   /** The job's checkpoints were read from the API server for this observation (answer to readCheckpoints). */
@@ -97,12 +101,16 @@ export interface Observed {
   readonly readySinceOf?: (node: string) => string | undefined;
   /** Conditions of a Node that are True, except Ready. */
   readonly nodeConditionsOf?: (node: string) => readonly NodeCondition[];
-  /** The notice that a Node is about to go away; only called for leaving nodes, for messages to users. */
+  /** The notice that a Node is about to go away; only called for leaving nodes, and for nodes that may have room for others. */
   readonly noticeOf?: (node: string) => NodeNotice | undefined;
   /** The notice that a Node will go away, later than its gangs leave. Absent: there is none. */
   readonly comingNoticeOf?: (node: string) => NodeNotice | undefined;
   /** Verdicts of detectors (stragglers, hangs) about the gang. Verdicts of another attempt are ignored. */
   readonly verdicts?: readonly Verdict[];
+  /** The arbiter's ruling on an end that nobody asked for. Equal proposals get equal rulings. Absent: every end is granted. */
+  readonly ruleOnEnd?: (proposal: EndProposal) => Ruling;
+  /** How many launchers of all gangs this process hears; only called for a verdict that stands on silence. Absent: unknown. */
+  readonly hearing?: () => Hearing;
   /** Findings of detectors about the gang, acted on or not. Findings of another run are ignored. */
   readonly findings?: readonly Finding[];
   /** Result of preflight, once every pod of the gang has reported. A result of another attempt is ignored. */
@@ -197,6 +205,16 @@ export interface Verdict {
     | { readonly kind: 'gang' };
   /** One sentence with the evidence. */
   readonly message: string;
+  /** Absent: others wait for it. */
+  readonly cause?: 'slow';
+  /** When what it stands on began (RFC 3339, by the operator's clock). Absent: now. */
+  readonly beganAt?: string;
+  /** Newest step that the gang had completed when it was judged. Steps after it refute the verdict. Absent: no step does. */
+  readonly atStep?: number;
+  /** It stands on silence only. */
+  readonly isSilence?: true;
+  /** Why nothing follows from it now: a sentence without its full stop. Absent: something does. */
+  readonly held?: string;
 }
 
 /** A detector's finding about one run, which becomes an incident. A repeated finding is the same incident. */

@@ -99,6 +99,8 @@ type Misread = 'FileUnreadable' | 'MountBroken' | 'ContentDiffers';
 export const LAGGING = ['job', 'pods', 'placements', 'checkpoints', 'nodes'] as const;
 export type Lagging = (typeof LAGGING)[number];
 
+const NOTICE: NodeNotice = { rule: 'maintenance', mark: 'taint of the world' };
+
 interface Snapshot {
   readonly job: TrainingJob | undefined;
   readonly pods: readonly ObservedPod[];
@@ -140,6 +142,8 @@ export class World implements Member {
   /** What Nodes say of themselves, and who says that one will go away later. */
   readonly nodeConditions = new Map<string, readonly NodeCondition[]>();
   readonly comingNotices = new Map<string, NodeNotice>();
+  /** What leaving Nodes say, if not that they go at once. */
+  readonly notices = new Map<string, NodeNotice>();
   /** Since when Nodes are ready, as they say. */
   readonly readySince = new Map<string, string>();
   /** The engine tells its steps. */
@@ -530,13 +534,14 @@ export class World implements Member {
       bootIdOf: () => undefined,
       readySinceOf: (node) => this.readySince.get(node),
       nodeConditionsOf: (node) => this.nodeConditions.get(node) ?? [],
-      noticeOf: () => ({ rule: 'maintenance', mark: 'taint of the world' }),
+      noticeOf: (node) => this.notices.get(node) ?? (this.#view.nodes.get(node) === 'leaving' ? NOTICE : undefined),
       comingNoticeOf: (node) => this.comingNotices.get(node),
       reportAgesMsOf: () => this.#launchers.reportAgesMs(this.now.getTime()),
       launchersOf: (job) => this.#launchers.reports(job.status?.attempts?.at(-1)?.incarnation),
       timeouts: {},
       retention: this.retention,
       scheduler: this.#cluster.scheduler,
+      arbiter: this.#cluster.arbiter,
       keptPlacementOf: () => this.#keptPlacement(),
       progressOf: () => this.#progress,
       preflightOf: () => undefined,

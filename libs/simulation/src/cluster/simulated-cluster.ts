@@ -10,6 +10,7 @@ import type { Attempt, TrainingJob, TrainingJobStatus } from '@coxswain/api-type
 import {
   type Answer,
   type Call,
+  EndArbiter,
   isPauseOver,
   type JobEffects,
   type JobView,
@@ -283,6 +284,7 @@ export class SimulatedCluster {
       verdictsOf: () => [],
       findingsOf: () => [],
       scheduler: this.#scheduler,
+      arbiter: new EndArbiter({ jobs: () => [this.job], now: () => new Date(this.#nowMs()) }),
       keptPlacementOf: () => undefined,
       progressOf: () => undefined,
       runtimeOf: () => undefined,

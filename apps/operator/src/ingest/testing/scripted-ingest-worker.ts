@@ -40,6 +40,14 @@ parentPort?.on('message', (message: ToIngest) => {
       return;
     case 'answer':
       return digest(`answer ${message.id}: ${JSON.stringify(message.answer)}`);
+    case 'readEvidence': {
+      const { id, jobUid, ranks } = message;
+      if (jobUid === 'unanswered') return digest('asked');
+      if (jobUid === 'fatal') throw new Error('the thread died');
+      const places = ranks.map((rank) => ({ rank }));
+      const evidence = { jobUid, epoch: 1, incarnation: 1, step: 7, ranks: places, slowRanks: [] };
+      return post({ kind: 'evidence', id, evidence });
+    }
     case 'view':
       return digest(`sees ${message.jobs.length} jobs`);
     case 'stop':
