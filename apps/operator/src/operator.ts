@@ -1,6 +1,5 @@
-import { versionProblem } from '@coxswain/api-types';
+import { ANNOTATIONS, versionProblem } from '@coxswain/api-types';
 import { createKubeClient, LeaderLease, sleep, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
-import { ANNOTATIONS } from '@coxswain/api-types';
 import { NOTICE_RULES } from '@coxswain/lifecycle';
 import type { ClusterScheduler } from '@coxswain/scheduling';
 import type { Logger } from '@coxswain/telemetry';
@@ -10,11 +9,11 @@ import type { Config } from './config/config.ts';
 import { FabricController } from './fabric/fabric-controller.ts';
 import { JobEventRecorder } from './process/job-event-recorder.ts';
 import { goodputTotals } from './process/goodput-totals.ts';
-import { startHealthServer, type HealthServer } from './process/health-server.ts';
 import { hungReasons } from './process/hung-reasons.ts';
 import { JobLoop } from './process/job-loop.ts';
 import { Leadership } from './process/leadership.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './process/operator-metrics.ts';
+import { type Probes, startProbes } from './process/probes.ts';
 import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
@@ -105,7 +104,7 @@ class RunningOperator implements Operator {
   readonly #background: Promise<unknown>[] = [];
   readonly #ending = Promise.withResolvers<Ending>();
   #stopped: Promise<void> | undefined;
-  #health: HealthServer | undefined;
+  #health: Probes | undefined;
 
   constructor(config: Config, parts: { readonly log: Logger; readonly clock: Clock }) {
     const { log, clock } = parts;
@@ -232,13 +231,13 @@ class RunningOperator implements Operator {
   async start(): Promise<void> {
     const { signal } = this.#stopping;
     // First, so that probes are answered while the API server is unavailable.
-    this.#health = await startHealthServer(
+    this.#health = await startProbes(
       {
         hungReasons: () => this.#hungReasons(),
         unreadyReasons: () => this.#unreadyReasons(),
         exposeMetrics: () => this.#metrics.metrics.expose(),
       },
-      this.#config.health,
+      { ...this.#config, log: this.#log },
     );
     await waitForServer(() => this.#askServer(), { clock: this.#clock, log: this.#log, signal });
     this.#inBackground('informers', this.#cache.informers.run(signal));

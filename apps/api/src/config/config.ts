@@ -71,6 +71,20 @@ const Environment = SignInEnvironment.extend({
     .transform((host) => listenHostOf(host))
     .describe('`*`: every address of the machine, of both families.'),
   COXSWAIN_LISTEN_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
+  COXSWAIN_LIVENESS_PORT: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(65_535)
+    .optional()
+    .describe('Where a thread of its own answers `GET /healthz`, however busy the process is; absent: nowhere.'),
+  COXSWAIN_LIVENESS_STALL_MS: z.coerce
+    .number()
+    .int()
+    .min(5_000)
+    .max(3_600_000)
+    .default(60_000)
+    .describe('Longest time without a turn of the event loop in which that answer is 200.'),
   COXSWAIN_CLUSTER_NAME: ObjectName.default('default').describe('Name of the one cluster that this API serves.'),
   COXSWAIN_CLUSTER_ID: z.uuid().optional().describe('Its id, when rows made elsewhere must match; default: made once.'),
   COXSWAIN_NAMESPACE: ObjectName.default('coxswain-system').describe('Where Coxswain itself runs; no project owns it.'),
@@ -200,6 +214,8 @@ export interface Config {
   readonly databaseConnections: number;
   readonly role: ProcessRole;
   readonly listen: { readonly host: string; readonly port: number };
+  /** Where liveness probes are answered by a thread of their own. Undefined port: nowhere. */
+  readonly liveness: { readonly port: number | undefined; readonly maxStallMs: number };
   readonly cluster: { readonly name: string; readonly id: string | undefined };
   readonly namespaces: { readonly own: string; readonly allowed: readonly string[] };
   readonly kubeconfigPath: string | undefined;
@@ -264,6 +280,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     databaseConnections: values.COXSWAIN_DATABASE_CONNECTIONS,
     role: values.COXSWAIN_ROLE,
     listen: { host: values.COXSWAIN_LISTEN_HOST, port: values.COXSWAIN_LISTEN_PORT },
+    liveness: { port: values.COXSWAIN_LIVENESS_PORT, maxStallMs: values.COXSWAIN_LIVENESS_STALL_MS },
     cluster: { name: values.COXSWAIN_CLUSTER_NAME, id: values.COXSWAIN_CLUSTER_ID },
     namespaces: { own: values.COXSWAIN_NAMESPACE, allowed: values.COXSWAIN_PROJECT_NAMESPACES },
     kubeconfigPath: values.COXSWAIN_KUBECONFIG,

@@ -134,6 +134,12 @@ const Environment = z.object({
     ),
   COXSWAIN_HEALTH_LISTEN_HOST: listenHost,
   COXSWAIN_HEALTH_LISTEN_PORT: port.default(8081),
+  COXSWAIN_LIVENESS_PORT: port
+    .optional()
+    .describe('Where a thread of its own answers `GET /healthz`, however busy the process is; absent: nowhere.'),
+  COXSWAIN_LIVENESS_STALL_MS: durationMs
+    .default(60_000)
+    .describe('Longest time without a turn of the event loop in which that answer is 200.'),
   COXSWAIN_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   COXSWAIN_NODE_GRACE_MS: durationMs
     .default(DEFAULT_TIMEOUTS.nodeGraceMs)
@@ -237,6 +243,8 @@ export interface Config {
   };
   readonly pods: { readonly launcherImage: string; readonly user: number | undefined };
   readonly health: { readonly listenHost: string; readonly listenPort: number };
+  /** On the host of `health`. Undefined port: liveness probes have no thread of their own. */
+  readonly liveness: { readonly port: number | undefined; readonly maxStallMs: number };
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -309,6 +317,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       user: env.COXSWAIN_POD_USER,
     },
     health: { listenHost: env.COXSWAIN_HEALTH_LISTEN_HOST, listenPort: env.COXSWAIN_HEALTH_LISTEN_PORT },
+    liveness: { port: env.COXSWAIN_LIVENESS_PORT, maxStallMs: env.COXSWAIN_LIVENESS_STALL_MS },
     logLevel: env.COXSWAIN_LOG_LEVEL,
   });
 }
