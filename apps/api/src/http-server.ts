@@ -18,8 +18,10 @@ import { cacheControlOfFile, controlCaching } from './http/caching.ts';
 import { boundConnections } from './http/connections.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from './http/json-body.ts';
 import { answerUnroutable, type NoteFailure, ProblemFilter } from './http/problem.filter.ts';
+import { cpuOf, meterRequests } from './http/request-metering.ts';
 import { cutSlowReaders, UNREAD_MS } from './http/slow-readers.ts';
 import { validationPipe } from './http/validation.ts';
+import { ProjectLimits } from './limits/project-limits.ts';
 
 /** A route as the router has it; `path` as the OpenAPI document writes it. */
 export interface ServedRoute {
@@ -59,6 +61,7 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
   fastify.server.headersTimeout = 10_000;
   boundConnections(fastify.server, { most: config.maxConnections, ownerOf, metrics });
   const routes = recordRoutes(fastify);
+  meterRequests(fastify, app.get(ProjectLimits));
   nameRequests(fastify);
   acceptJson(fastify);
   await fastify.register(helmet, { contentSecurityPolicy: { directives: CONTENT_SECURITY_POLICY }, hsts: false });
@@ -126,7 +129,8 @@ function acceptJson(fastify: FastifyInstance): void {
   fastify.addContentTypeParser(
     'application/json',
     { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
-    (_request, text, done) => {
+    (request, text, done) => {
+      cpuOf(request)?.resume();
       try {
         done(null, parseJsonBody(text as string));
       } catch (error) {

@@ -30,6 +30,7 @@ import { ensureCluster, ensurePageTokenSecret } from './infrastructure/installat
 import type { WallClock } from './infrastructure/tokens.ts';
 import { removeExpired } from './http/key-expiry.ts';
 import { keepDeliveriesBounded } from './messages/delivery-retention.ts';
+import { resumeRequest } from './limits/request-cpu.ts';
 import { MessageCarrier } from './messages/message-carrier.ts';
 import { ApplyQueue } from './outbox/apply-queue.ts';
 import { ClusterWriter } from './outbox/cluster-writer.ts';
@@ -189,7 +190,7 @@ function startTelling({ config, database, cluster, webhookKey, clock, logger, me
 
 async function buildInfrastructure(config: Config, options: StartOptions): Promise<Infrastructure> {
   const { logger } = options;
-  const { database, tenantDatabase } = await openDatabases(config, options);
+  const { database, tenantDatabase } = await openDatabases(config, { ...options, onAnswer: resumeRequest });
   const cluster = await ensureCluster(database, config.cluster);
   const clock = options.clock ?? { now: () => new Date() };
   await bootstrapAdministrator({ config, database, logger, clock });

@@ -138,6 +138,11 @@ const Environment = SignInEnvironment.extend({
     .pipe(z.number().min(1))
     .describe('Of one project at once, after a rest.'),
   COXSWAIN_PROJECT_CONCURRENT_REQUESTS: limit(50).describe('Of one project under way in one replica; 0: no limit.'),
+  COXSWAIN_PROJECT_CPU_MS_PER_SECOND: limit(400).describe(
+    'Processor time of the event loop of one replica that requests of one project may use, for ever; ten seconds of it at once. 0: no limit.',
+  ),
+  COXSWAIN_PRINCIPAL_CPU_MS_PER_SECOND: limit(300).describe('The same of one principal.'),
+  COXSWAIN_STRANGERS_CPU_MS_PER_SECOND: limit(100).describe('The same of all requests without a token together.'),
   COXSWAIN_PROJECT_MAX_JOBS: limit(1_000).describe('Of one project that have not ended; 0: no limit.'),
   COXSWAIN_PROJECT_MAX_ENDED_JOBS: limit(2_000).describe(
     'Of one project that have ended and are still in the cluster; 0: no limit.',
@@ -252,6 +257,12 @@ export interface Config {
     /** Never 0: a reader that does not read takes that much memory. */
     readonly unreadStreamKib: number;
   };
+  /** Processor time of the event loop, ms a second; 0: no limit. Counted by each process for itself. */
+  readonly cpuShares: {
+    readonly projectMsPerSecond: number;
+    readonly principalMsPerSecond: number;
+    readonly strangersMsPerSecond: number;
+  };
   /** Where messages to endpoints may go beside https at public addresses. */
   readonly webhooks: { readonly allowsHttp: boolean; readonly allowedRanges: readonly string[] };
   /** What one plan may take. */
@@ -311,6 +322,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       streams: values.COXSWAIN_PROJECT_MAX_STREAMS,
       streamsPerPrincipal: values.COXSWAIN_PRINCIPAL_MAX_STREAMS,
       unreadStreamKib: values.COXSWAIN_STREAM_UNREAD_KIB,
+    },
+    cpuShares: {
+      projectMsPerSecond: values.COXSWAIN_PROJECT_CPU_MS_PER_SECOND,
+      principalMsPerSecond: values.COXSWAIN_PRINCIPAL_CPU_MS_PER_SECOND,
+      strangersMsPerSecond: values.COXSWAIN_STRANGERS_CPU_MS_PER_SECOND,
     },
     webhooks: {
       allowsHttp: values.COXSWAIN_WEBHOOK_ALLOW_HTTP,

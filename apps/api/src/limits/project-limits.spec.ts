@@ -113,6 +113,62 @@ describe('requests of a project', () => {
   });
 });
 
+describe('processor time', () => {
+  const shares = {
+    COXSWAIN_PROJECT_CPU_MS_PER_SECOND: '100',
+    COXSWAIN_PRINCIPAL_CPU_MS_PER_SECOND: '50',
+    COXSWAIN_STRANGERS_CPU_MS_PER_SECOND: '10',
+  };
+  const as = (id: string, project = 'a'): Principal => ({ ...of(project), id });
+
+  it('of a principal is a share; above it the principal waits until the share is earned again', async () => {
+    const { limits, refusal, wait, counted } = aLimited(shares);
+    limits.chargeCpu(as('1'), undefined, 600);
+    expect(refusal(() => limits.admit(as('1'), brief))).toMatchObject({
+      code: 'RATE_LIMITED',
+      limit: 'cpu',
+      retryAfterSeconds: 2,
+      message:
+        "you have used more than a share of this replica's processor: 50 ms a second are allowed. Ask for less at once, or ask again in 2 s",
+    });
+    expect(await counted('cpu')).toBe(1);
+    expect(refusal(() => limits.admit(as('2'), brief)())).toBeUndefined();
+    wait(2);
+    expect(refusal(() => limits.admit(as('1'), brief)())).toBeUndefined();
+  });
+
+  it('of a project is a share, whoever of it asks; another project has its own', () => {
+    const { limits, refusal } = aLimited(shares);
+    for (const id of ['1', '2', '3']) limits.chargeCpu(as(id), undefined, 400);
+    expect(refusal(() => limits.admit(as('4'), brief))?.message).toMatch(/^project "a" has used more than a share/);
+    expect(refusal(() => limits.admit(as('4', 'b'), brief)())).toBeUndefined();
+  });
+
+  it('of requests without a token is the smallest share, all of them together, and takes nothing from others', () => {
+    const { limits, refusal, wait } = aLimited(shares);
+    limits.chargeStrangers(120);
+    expect(refusal(() => limits.admitStranger())).toMatchObject({ limit: 'cpu', retryAfterSeconds: 2 });
+    expect(refusal(() => limits.admit(as('1'), brief)())).toBeUndefined();
+    wait(2);
+    expect(refusal(() => limits.admitStranger())).toBeUndefined();
+  });
+
+  it('of administrators, and where the limit is 0, is not limited', () => {
+    const { limits, refusal } = aLimited(shares);
+    limits.chargeCpu(administrator, undefined, 1e9);
+    expect(refusal(() => limits.admit(administrator, brief))).toBeUndefined();
+    const none = aLimited({
+      COXSWAIN_PROJECT_CPU_MS_PER_SECOND: '0',
+      COXSWAIN_PRINCIPAL_CPU_MS_PER_SECOND: '0',
+      COXSWAIN_STRANGERS_CPU_MS_PER_SECOND: '0',
+    });
+    none.limits.chargeCpu(as('1'), undefined, 1e9);
+    none.limits.chargeStrangers(1e9);
+    expect(none.refusal(() => none.limits.admit(as('1'), brief))).toBeUndefined();
+    expect(none.refusal(() => none.limits.admitStranger())).toBeUndefined();
+  });
+});
+
 describe('streams', () => {
   const few = { COXSWAIN_PROJECT_MAX_STREAMS: '2', COXSWAIN_PRINCIPAL_MAX_STREAMS: '3' };
 
