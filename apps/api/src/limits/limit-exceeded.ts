@@ -5,6 +5,7 @@ export const LIMITS = [
   'rate',
   'concurrency',
   'cpu',
+  'documents',
   'jobs',
   'endedJobs',
   'layouts',
