@@ -66,7 +66,11 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
   acceptJson(fastify);
   await fastify.register(helmet, { contentSecurityPolicy: { directives: CONTENT_SECURITY_POLICY }, hsts: false });
   const guard = app.get(AuthGuard);
-  readBodiesOfGuests(fastify, (request, reply) => guard.enter(request, reply, { goesOn: false }));
+  readBodiesOfGuests(fastify, {
+    enter: (request, reply) => guard.enter(request, reply, { goesOn: false }),
+    limits: app.get(ProjectLimits),
+    roomBytes: config.replicaLimits.bodiesMib * 1_048_576,
+  });
   const resolvers = FEATURE_RESOLVERS.map((feature) => app.get<RootResolvers>(feature));
   app.get(GraphqlEngine).start(resolvers);
   measureRequests(fastify, metrics);

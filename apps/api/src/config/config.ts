@@ -4,6 +4,7 @@ import { ObjectName } from '@coxswain/api-types';
 import { listenHostOf } from '@coxswain/kube';
 import { LOG_LEVELS, type LogLevel } from '@coxswain/telemetry';
 import { z } from 'zod';
+import { limit, type ReplicaConfig, replicaConfigOf, ReplicaEnvironment } from './replica-config.ts';
 import { type SignInConfig, signInConfigOf, SignInEnvironment } from './sign-in-config.ts';
 
 /** Which parts this process runs: HTTP and projection, the queue worker, or everything. */
@@ -12,9 +13,6 @@ export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
 const file = z.string().min(1).max(4096);
 const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' }).optional();
-/** 0: no limit. */
-const limit = (most: number): z.ZodDefault<z.ZodCoercedNumber> =>
-  z.coerce.number().int().min(0).max(1_000_000).default(most);
 /** 0: for ever. */
 const days = (most: number): z.ZodDefault<z.ZodCoercedNumber> =>
   z.coerce.number().int().min(0).max(36_500).default(most);
@@ -41,7 +39,7 @@ function isRange(text: string): boolean {
 }
 
 /** Every variable that the API reads, with its default and meaning. */
-const Environment = SignInEnvironment.extend({
+const Environment = SignInEnvironment.extend(ReplicaEnvironment.shape).extend({
   DATABASE_URL: databaseUrl.describe('With the role that serves requests.'),
   DATABASE_URL_FILE: file
     .optional()
@@ -71,20 +69,6 @@ const Environment = SignInEnvironment.extend({
     .transform((host) => listenHostOf(host))
     .describe('`*`: every address of the machine, of both families.'),
   COXSWAIN_LISTEN_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
-  COXSWAIN_LIVENESS_PORT: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(65_535)
-    .optional()
-    .describe('Where a thread of its own answers `GET /healthz`, however busy the process is; absent: nowhere.'),
-  COXSWAIN_LIVENESS_STALL_MS: z.coerce
-    .number()
-    .int()
-    .min(5_000)
-    .max(3_600_000)
-    .default(60_000)
-    .describe('Longest time without a turn of the event loop in which that answer is 200.'),
   COXSWAIN_CLUSTER_NAME: ObjectName.default('default').describe('Name of the one cluster that this API serves.'),
   COXSWAIN_CLUSTER_ID: z.uuid().optional().describe('Its id, when rows made elsewhere must match; default: made once.'),
   COXSWAIN_NAMESPACE: ObjectName.default('coxswain-system').describe('Where Coxswain itself runs; no project owns it.'),
@@ -138,11 +122,6 @@ const Environment = SignInEnvironment.extend({
     .pipe(z.number().min(1))
     .describe('Of one project at once, after a rest.'),
   COXSWAIN_PROJECT_CONCURRENT_REQUESTS: limit(50).describe('Of one project under way in one replica; 0: no limit.'),
-  COXSWAIN_PROJECT_CPU_MS_PER_SECOND: limit(400).describe(
-    'Processor time of the event loop of one replica that requests of one project may use, for ever; ten seconds of it at once. 0: no limit.',
-  ),
-  COXSWAIN_PRINCIPAL_CPU_MS_PER_SECOND: limit(300).describe('The same of one principal.'),
-  COXSWAIN_STRANGERS_CPU_MS_PER_SECOND: limit(100).describe('The same of all requests without a token together.'),
   COXSWAIN_PROJECT_MAX_JOBS: limit(1_000).describe('Of one project that have not ended; 0: no limit.'),
   COXSWAIN_PROJECT_MAX_ENDED_JOBS: limit(2_000).describe(
     'Of one project that have ended and are still in the cluster; 0: no limit.',
@@ -163,6 +142,9 @@ const Environment = SignInEnvironment.extend({
   ),
   COXSWAIN_PRINCIPAL_MAX_STREAMS: limit(32).describe(
     'Of events and logs, that one principal has open in one replica; 0: no limit.',
+  ),
+  COXSWAIN_PROJECT_MAX_LOG_STREAMS: limit(64).describe(
+    'Logs of one project that are read in one replica; 0: no limit.',
   ),
   COXSWAIN_STREAM_UNREAD_KIB: z.coerce
     .number()
@@ -207,7 +189,7 @@ const CheckedEnvironment = Environment.refine(
 );
 
 /** What the parts of the API are given; nothing else reads the environment. */
-export interface Config {
+export interface Config extends ReplicaConfig {
   /** By the role that each logs in as; one and the same where nobody said otherwise. */
   readonly databaseUrls: {
     readonly runtime: string;
@@ -219,8 +201,6 @@ export interface Config {
   readonly databaseConnections: number;
   readonly role: ProcessRole;
   readonly listen: { readonly host: string; readonly port: number };
-  /** Where liveness probes are answered by a thread of their own. Undefined port: nowhere. */
-  readonly liveness: { readonly port: number | undefined; readonly maxStallMs: number };
   readonly cluster: { readonly name: string; readonly id: string | undefined };
   readonly namespaces: { readonly own: string; readonly allowed: readonly string[] };
   readonly kubeconfigPath: string | undefined;
@@ -254,14 +234,9 @@ export interface Config {
     readonly jobRecords: number;
     readonly streams: number;
     readonly streamsPerPrincipal: number;
+    readonly logStreams: number;
     /** Never 0: a reader that does not read takes that much memory. */
     readonly unreadStreamKib: number;
-  };
-  /** Processor time of the event loop, ms a second; 0: no limit. Counted by each process for itself. */
-  readonly cpuShares: {
-    readonly projectMsPerSecond: number;
-    readonly principalMsPerSecond: number;
-    readonly strangersMsPerSecond: number;
   };
   /** Where messages to endpoints may go beside https at public addresses. */
   readonly webhooks: { readonly allowsHttp: boolean; readonly allowedRanges: readonly string[] };
@@ -290,8 +265,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     hasSingleDatabaseRole: values.COXSWAIN_DATABASE_SINGLE_ROLE,
     databaseConnections: values.COXSWAIN_DATABASE_CONNECTIONS,
     role: values.COXSWAIN_ROLE,
+    ...replicaConfigOf(values),
     listen: { host: values.COXSWAIN_LISTEN_HOST, port: values.COXSWAIN_LISTEN_PORT },
-    liveness: { port: values.COXSWAIN_LIVENESS_PORT, maxStallMs: values.COXSWAIN_LIVENESS_STALL_MS },
     cluster: { name: values.COXSWAIN_CLUSTER_NAME, id: values.COXSWAIN_CLUSTER_ID },
     namespaces: { own: values.COXSWAIN_NAMESPACE, allowed: values.COXSWAIN_PROJECT_NAMESPACES },
     kubeconfigPath: values.COXSWAIN_KUBECONFIG,
@@ -321,12 +296,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       jobRecords: values.COXSWAIN_PROJECT_MAX_JOB_RECORDS,
       streams: values.COXSWAIN_PROJECT_MAX_STREAMS,
       streamsPerPrincipal: values.COXSWAIN_PRINCIPAL_MAX_STREAMS,
+      logStreams: values.COXSWAIN_PROJECT_MAX_LOG_STREAMS,
       unreadStreamKib: values.COXSWAIN_STREAM_UNREAD_KIB,
-    },
-    cpuShares: {
-      projectMsPerSecond: values.COXSWAIN_PROJECT_CPU_MS_PER_SECOND,
-      principalMsPerSecond: values.COXSWAIN_PRINCIPAL_CPU_MS_PER_SECOND,
-      strangersMsPerSecond: values.COXSWAIN_STRANGERS_CPU_MS_PER_SECOND,
     },
     webhooks: {
       allowsHttp: values.COXSWAIN_WEBHOOK_ALLOW_HTTP,

@@ -6,6 +6,7 @@ export const LIMITS = [
   'concurrency',
   'cpu',
   'documents',
+  'bodies',
   'jobs',
   'endedJobs',
   'layouts',
@@ -13,6 +14,7 @@ export const LIMITS = [
   'webhooks',
   'plans',
   'streams',
+  'logStreams',
   'stacks',
 ] as const;
 export type Limit = (typeof LIMITS)[number];

@@ -211,6 +211,42 @@ describe('streams', () => {
   });
 });
 
+describe('logs', () => {
+  const few = { COXSWAIN_PROJECT_MAX_LOG_STREAMS: '3', COXSWAIN_REPLICA_MAX_LOG_STREAMS: '5' };
+  const one = (id: string): Principal => aPrincipal({ id });
+
+  it('of one project are so many, whoever of it reads; one that ends makes room for one', () => {
+    const { limits, refusal } = aLimited(few);
+    const [first] = ['1', '2', '3'].map((id) => limits.openLog(one(id), 'a'));
+    expect(refusal(() => limits.openLog(one('4'), 'a'))).toMatchObject({
+      limit: 'logStreams',
+      message: 'this project has 3 logs open in this replica, which is the most; close one first',
+    });
+    first?.();
+    first?.();
+    expect(refusal(() => limits.openLog(one('4'), 'a'))).toBeUndefined();
+    expect(refusal(() => limits.openLog(one('5'), 'a'))?.limit).toBe('logStreams');
+  });
+
+  it('of all projects are so many, and a project without one gets one all the same', () => {
+    const { limits, refusal } = aLimited(few);
+    for (const project of ['a', 'a', 'a', 'b', 'b']) limits.openLog(one(project), project);
+    expect(refusal(() => limits.openLog(one('b'), 'b'))?.message).toMatch(/^this replica has 5 logs open/);
+    expect(refusal(() => limits.openLog(one('c'), 'c'))).toBeUndefined();
+    expect(refusal(() => limits.openLog(one('c'), 'c'))?.limit).toBe('logStreams');
+  });
+
+  it('that were refused take no place among the streams of a principal', () => {
+    const { limits, refusal } = aLimited({
+      COXSWAIN_PROJECT_MAX_LOG_STREAMS: '1',
+      COXSWAIN_PRINCIPAL_MAX_STREAMS: '2',
+    });
+    limits.openLog(of('a'), 'a');
+    for (let time = 0; time < 9; time++) refusal(() => limits.openLog(of('a'), 'a'));
+    expect(refusal(() => limits.openStream(of('a')))).toBeUndefined();
+  });
+});
+
 describe('what of the limits is used', () => {
   it('is told of this process and of the rows, each beside its limit', async () => {
     const { limits, wait } = aLimited({ COXSWAIN_PROJECT_MAX_LAYOUTS: '0' });

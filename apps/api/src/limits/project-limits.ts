@@ -82,6 +82,8 @@ export class ProjectLimits {
   readonly #running = new HeldPlaces();
   readonly #streamsOfProjects = new HeldPlaces();
   readonly #streamsOfPrincipals = new HeldPlaces();
+  readonly #logStreams = new HeldPlaces();
+  readonly #mostLogStreams: number;
   readonly #cpuOfProjects: CpuShares;
   readonly #cpuOfPrincipals: CpuShares;
   readonly #cpuOfStrangers: CpuShares;
@@ -89,6 +91,7 @@ export class ProjectLimits {
 
   constructor(@Inject(CONFIG) config: Config, @Inject(CLOCK) clock: WallClock, @Inject(METRICS) metrics: Metrics) {
     this.#limits = config.projectLimits;
+    this.#mostLogStreams = config.replicaLimits.logStreams;
     this.#clock = clock;
     const refusals = metrics.counter({
       name: 'coxswain_api_limited_requests_total',
@@ -143,9 +146,44 @@ export class ProjectLimits {
     };
   }
 
+  /** Lets somebody read a log, and gives what is to be called when that has ended. Each log holds a connection to the cluster. No project: an administrator reads. */
+  openLog(principal: LimitedPrincipal, projectId?: string): () => void {
+    const leave = this.openStream(principal);
+    try {
+      const giveBack = this.#placeOfLog(projectId ?? principal.id, projectId !== undefined);
+      return () => {
+        giveBack();
+        leave();
+      };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  /** Above the bound of the replica, an owner without a log still gets one: others cannot keep it out. */
+  #placeOfLog(owner: string, isProject: boolean): () => void {
+    const most = this.#limits.logStreams;
+    const held = this.#logStreams.held(owner);
+    if (isProject && most > 0 && held >= most) {
+      const message = `this project has ${most} logs open in this replica, which is the most; close one first`;
+      throw this.refuse('logStreams', message, STREAMS_RETRY_SECONDS);
+    }
+    if (this.#mostLogStreams > 0 && held > 0 && this.#logStreams.total >= this.#mostLogStreams) {
+      const message = `this replica has ${this.#mostLogStreams} logs open, which is the most, and you have ${held} of them; close one, or try again in ${STREAMS_RETRY_SECONDS} s`;
+      throw this.refuse('logStreams', message, STREAMS_RETRY_SECONDS);
+    }
+    return this.#logStreams.hold(owner);
+  }
+
   /** Counts so many requests of the project's share of a second. */
   charge(principal: LimitedPrincipal, requests: number): void {
     this.#charge(partyOf(principal, undefined), requests);
+  }
+
+  /** Whose share something of a request takes: the project’s, or the principal’s where it asks of none. */
+  ownerOf(principal: LimitedPrincipal, project: string | undefined): string {
+    return partyOf(principal, project)?.id ?? principal.id;
   }
 
   /** Charges processor time that a request has used to its project and to its principal. */
