@@ -116,6 +116,8 @@ async function prepare(postgres: Postgres, scratch: string, programs: ProcessHan
         COXSWAIN_BOOTSTRAP_TOKEN_FILE: join(scratch, 'token'),
         COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0',
         COXSWAIN_PROJECT_CONCURRENT_REQUESTS: '0',
+        COXSWAIN_PROJECT_CPU_MS_PER_SECOND: '0',
+        COXSWAIN_PRINCIPAL_CPU_MS_PER_SECOND: '0',
         NODE_ENV: 'production',
       },
       logPath: join(scratch, 'api.log'),

@@ -18,8 +18,10 @@ import { cacheControlOfFile, controlCaching } from './http/caching.ts';
 import { boundConnections } from './http/connections.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from './http/json-body.ts';
 import { answerUnroutable, type NoteFailure, ProblemFilter } from './http/problem.filter.ts';
+import { cpuOf, meterRequests } from './http/request-metering.ts';
 import { cutSlowReaders, UNREAD_MS } from './http/slow-readers.ts';
 import { validationPipe } from './http/validation.ts';
+import { ProjectLimits } from './limits/project-limits.ts';
 
 /** A route as the router has it; `path` as the OpenAPI document writes it. */
 export interface ServedRoute {
@@ -59,11 +61,16 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
   fastify.server.headersTimeout = 10_000;
   boundConnections(fastify.server, { most: config.maxConnections, ownerOf, metrics });
   const routes = recordRoutes(fastify);
+  meterRequests(fastify, app.get(ProjectLimits));
   nameRequests(fastify);
   acceptJson(fastify);
   await fastify.register(helmet, { contentSecurityPolicy: { directives: CONTENT_SECURITY_POLICY }, hsts: false });
   const guard = app.get(AuthGuard);
-  readBodiesOfGuests(fastify, (request, reply) => guard.enter(request, reply, { goesOn: false }));
+  readBodiesOfGuests(fastify, {
+    enter: (request, reply) => guard.enter(request, reply, { goesOn: false }),
+    limits: app.get(ProjectLimits),
+    roomBytes: config.replicaLimits.bodiesMib * 1_048_576,
+  });
   const resolvers = FEATURE_RESOLVERS.map((feature) => app.get<RootResolvers>(feature));
   app.get(GraphqlEngine).start(resolvers);
   measureRequests(fastify, metrics);
@@ -126,7 +133,8 @@ function acceptJson(fastify: FastifyInstance): void {
   fastify.addContentTypeParser(
     'application/json',
     { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
-    (_request, text, done) => {
+    (request, text, done) => {
+      cpuOf(request)?.resume();
       try {
         done(null, parseJsonBody(text as string));
       } catch (error) {

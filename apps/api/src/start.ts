@@ -1,6 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { createKubeClient, type KubeClient, systemClock } from '@coxswain/kube';
-import { createMetrics, type Logger, type Metrics } from '@coxswain/telemetry';
+import {
+  createMetrics,
+  type LivenessServer,
+  type Logger,
+  type Metrics,
+  startLivenessServer,
+} from '@coxswain/telemetry';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Infrastructure } from './app.module.ts';
 import { ensureAdministrator } from './auth/administrators.ts';
@@ -24,6 +30,7 @@ import { ensureCluster, ensurePageTokenSecret } from './infrastructure/installat
 import type { WallClock } from './infrastructure/tokens.ts';
 import { removeExpired } from './http/key-expiry.ts';
 import { keepDeliveriesBounded } from './messages/delivery-retention.ts';
+import { resumeRequest } from './limits/request-cpu.ts';
 import { MessageCarrier } from './messages/message-carrier.ts';
 import { ApplyQueue } from './outbox/apply-queue.ts';
 import { ClusterWriter } from './outbox/cluster-writer.ts';
@@ -66,6 +73,7 @@ interface Part {
 
 /** Connects, migrates, and starts what the configured role asks for. */
 export async function startApi(config: Config, options: StartOptions): Promise<RunningApi> {
+  const liveness = await startLiveness(config, options.logger);
   const infrastructure = await buildInfrastructure(config, options);
   const { app, routes } = await createHttpServer(infrastructure);
   const parts: Part[] = [];
@@ -89,8 +97,20 @@ export async function startApi(config: Config, options: StartOptions): Promise<R
       await infrastructure.liveJobs.close();
       await infrastructure.kube.close();
       await Promise.all([infrastructure.tenantDatabase.close(), infrastructure.database.close()]);
+      await liveness?.stop();
     },
   };
+}
+
+/** First, so that probes are answered while the database is away. */
+async function startLiveness({ listen, liveness }: Config, logger: Logger): Promise<LivenessServer | undefined> {
+  if (liveness.port === undefined) return undefined;
+  return await startLivenessServer({
+    listenHost: listen.host,
+    listenPort: liveness.port,
+    maxStallMs: liveness.maxStallMs,
+    onDeath: (error) => logger.error({ err: error }, 'liveness probes are no longer answered'),
+  });
 }
 
 /** The cluster is mirrored by one replica at a time. */
@@ -170,7 +190,7 @@ function startTelling({ config, database, cluster, webhookKey, clock, logger, me
 
 async function buildInfrastructure(config: Config, options: StartOptions): Promise<Infrastructure> {
   const { logger } = options;
-  const { database, tenantDatabase } = await openDatabases(config, options);
+  const { database, tenantDatabase } = await openDatabases(config, { ...options, onAnswer: resumeRequest });
   const cluster = await ensureCluster(database, config.cluster);
   const clock = options.clock ?? { now: () => new Date() };
   await bootstrapAdministrator({ config, database, logger, clock });

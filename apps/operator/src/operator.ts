@@ -232,6 +232,7 @@ class RunningOperator implements Operator {
       unreadyReasons: () => this.#unreadyReasons(),
       expose: () => this.#metrics.expose(),
       clock: this.#clock,
+      log: this.#log,
     });
     await waitForServer(() => this.#askServer(), { clock: this.#clock, log: this.#log, signal });
     this.#inBackground('informers', this.#cache.informers.run(signal));

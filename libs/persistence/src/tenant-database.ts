@@ -9,6 +9,12 @@ export interface Scope {
   readonly reach: { readonly kind: 'projects'; readonly ids: readonly string[] } | { readonly kind: 'cluster' };
 }
 
+/** Limits of the pool, and who is told of answers. */
+export interface TenantDatabaseOptions extends DatabaseOptions {
+  /** Called when an answer has arrived, in the asynchronous context of who asked, before it goes on. Must not throw. */
+  readonly onAnswer?: () => void;
+}
+
 /** Runs statements within one transaction that sees the rows of its scope alone. */
 export interface ScopedSql extends Sql {
   /** Narrows a scope that sees several projects: from here on the transaction sees only the named one. */
@@ -21,19 +27,22 @@ export interface ScopedSql extends Sql {
  */
 export class TenantDatabase {
   readonly #pool: ConnectionPool;
+  readonly #onAnswer: () => void;
 
-  private constructor(pool: ConnectionPool) {
+  private constructor(pool: ConnectionPool, onAnswer: () => void) {
     this.#pool = pool;
+    this.#onAnswer = onAnswer;
   }
 
   /** Connects once, so that a wrong address is known at the start. */
-  static async connect(options: DatabaseOptions): Promise<TenantDatabase> {
-    return new TenantDatabase(await ConnectionPool.connect({ ...options, isPipelined: true }));
+  static async connect(options: TenantDatabaseOptions): Promise<TenantDatabase> {
+    const pool = await ConnectionPool.connect({ ...options, isPipelined: true });
+    return new TenantDatabase(pool, options.onAnswer ?? (() => undefined));
   }
 
   /** Runs `work` in one transaction: all of it or, if it throws, nothing. */
   async within<T>(scope: Scope, work: (sql: ScopedSql) => Promise<T>): Promise<T> {
-    return this.#pool.transaction(beginWithin(scope), (sql) => work(scopedSql(sql, scope)));
+    return this.#pool.transaction(beginWithin(scope), (sql) => work(scopedSql(sql, scope, this.#onAnswer)));
   }
 
   /** For who reads by one statement: the same in one packet. */
@@ -42,13 +51,17 @@ export class TenantDatabase {
     statement: string | NamedStatement,
     parameters: readonly unknown[],
   ): Promise<readonly Row[]> {
-    return (await this.#pool.transactionOf<Row>(beginWithin(scope), statement, parameters)).rows;
+    const { rows } = await this.#pool.transactionOf<Row>(beginWithin(scope), statement, parameters);
+    this.#onAnswer();
+    return rows;
   }
 
   /** What may be asked before it is known who asks: a function that answers that and nothing else. */
   async call<Row>(name: DatabaseFunction, parameters: readonly unknown[]): Promise<readonly Row[]> {
     const places = parameters.map((_, index) => `$${index + 1}`).join(', ');
-    return (await this.#pool.query<Row>(`SELECT * FROM ${name}(${places})`, parameters)).rows;
+    const { rows } = await this.#pool.query<Row>(`SELECT * FROM ${name}(${places})`, parameters);
+    this.#onAnswer();
+    return rows;
   }
 
   /** Rejects unless the database answers a trivial question in time. */
@@ -81,9 +94,13 @@ function beginWithin({ clusterId, principalId, reach }: Scope): string {
     set_config('coxswain.project_ids', '${projects}', true), set_config('coxswain.principal_id', '${uuid(principalId)}', true)`;
 }
 
-function scopedSql(sql: Sql, { reach }: Scope): ScopedSql {
+function scopedSql(sql: Sql, { reach }: Scope, onAnswer: () => void): ScopedSql {
   return {
-    query: (statement, parameters) => sql.query(statement, parameters),
+    query: async <Row>(statement: string | NamedStatement, parameters?: readonly unknown[]) => {
+      const answer = await sql.query<Row>(statement, parameters);
+      onAnswer();
+      return answer;
+    },
     narrowTo: async (projectId) => {
       if (reach.kind === 'projects' && reach.ids.length === 1 && reach.ids[0] === projectId) return;
       if (reach.kind === 'projects' && !reach.ids.includes(projectId))

@@ -11,6 +11,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { CONFIG } from '../infrastructure/tokens.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
+import { claimRequest, resumeRequest } from '../limits/request-cpu.ts';
 import { Authenticator } from './authenticator.ts';
 import { credentialOf, requireOwnPage } from './credential.ts';
 import type { Principal } from './principal.ts';
@@ -68,9 +69,11 @@ export class AuthGuard implements CanActivate {
     const credential = credentialOf(request.headers);
     if (credential?.by === 'cookie') requireOwnPage(request, this.#publicUrl);
     const principal = await this.#authenticator.authenticate(credential);
+    resumeRequest();
     principals.set(request, { ...principal, origin: originOf(request) });
     owners.set(request.raw.socket, principal.id);
     const { project } = (request.params ?? {}) as { readonly project?: string };
+    claimRequest((ms) => this.#limits.chargeCpu(principal, project, ms));
     const leave = this.#limits.admit(principal, { goesOn, project });
     const { raw } = reply;
     // Whether it was answered or the asker went.

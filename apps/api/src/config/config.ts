@@ -4,6 +4,7 @@ import { ObjectName } from '@coxswain/api-types';
 import { listenHostOf } from '@coxswain/kube';
 import { LOG_LEVELS, type LogLevel } from '@coxswain/telemetry';
 import { z } from 'zod';
+import { limit, type ReplicaConfig, replicaConfigOf, ReplicaEnvironment } from './replica-config.ts';
 import { type SignInConfig, signInConfigOf, SignInEnvironment } from './sign-in-config.ts';
 
 /** Which parts this process runs: HTTP and projection, the queue worker, or everything. */
@@ -13,9 +14,6 @@ export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
 const file = z.string().min(1).max(4096);
 const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' }).optional();
-/** 0: no limit. */
-const limit = (most: number): z.ZodDefault<z.ZodCoercedNumber> =>
-  z.coerce.number().int().min(0).max(1_000_000).default(most);
 /** 0: for ever. */
 const days = (most: number): z.ZodDefault<z.ZodCoercedNumber> =>
   z.coerce.number().int().min(0).max(36_500).default(most);
@@ -42,7 +40,7 @@ function isRange(text: string): boolean {
 }
 
 /** Every variable that the API reads, with its default and meaning. */
-const Environment = SignInEnvironment.extend({
+const Environment = SignInEnvironment.extend(ReplicaEnvironment.shape).extend({
   DATABASE_URL: databaseUrl.describe('With the role that serves requests.'),
   DATABASE_URL_FILE: file
     .optional()
@@ -150,6 +148,9 @@ const Environment = SignInEnvironment.extend({
   COXSWAIN_PRINCIPAL_MAX_STREAMS: limit(32).describe(
     'Of events and logs, that one principal has open in one replica; 0: no limit.',
   ),
+  COXSWAIN_PROJECT_MAX_LOG_STREAMS: limit(64).describe(
+    'Logs of one project that are read in one replica; 0: no limit.',
+  ),
   COXSWAIN_STREAM_UNREAD_KIB: z.coerce
     .number()
     .int()
@@ -193,7 +194,7 @@ const CheckedEnvironment = Environment.refine(
 );
 
 /** What the parts of the API are given; nothing else reads the environment. */
-export interface Config {
+export interface Config extends ReplicaConfig {
   /** By the role that each logs in as; one and the same where nobody said otherwise. */
   readonly databaseUrls: {
     readonly runtime: string;
@@ -240,6 +241,7 @@ export interface Config {
     readonly jobRecords: number;
     readonly streams: number;
     readonly streamsPerPrincipal: number;
+    readonly logStreams: number;
     /** Never 0: a reader that does not read takes that much memory. */
     readonly unreadStreamKib: number;
   };
@@ -270,6 +272,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     hasSingleDatabaseRole: values.COXSWAIN_DATABASE_SINGLE_ROLE,
     databaseConnections: values.COXSWAIN_DATABASE_CONNECTIONS,
     role: values.COXSWAIN_ROLE,
+    ...replicaConfigOf(values),
     listen: { host: values.COXSWAIN_LISTEN_HOST, port: values.COXSWAIN_LISTEN_PORT },
     cluster: { name: values.COXSWAIN_CLUSTER_NAME, id: values.COXSWAIN_CLUSTER_ID },
     namespaces: { own: values.COXSWAIN_NAMESPACE, allowed: values.COXSWAIN_PROJECT_NAMESPACES },
@@ -302,6 +305,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       jobRecords: values.COXSWAIN_PROJECT_MAX_JOB_RECORDS,
       streams: values.COXSWAIN_PROJECT_MAX_STREAMS,
       streamsPerPrincipal: values.COXSWAIN_PRINCIPAL_MAX_STREAMS,
+      logStreams: values.COXSWAIN_PROJECT_MAX_LOG_STREAMS,
       unreadStreamKib: values.COXSWAIN_STREAM_UNREAD_KIB,
     },
     webhooks: {

@@ -181,7 +181,7 @@ describe('the cost of a query', () => {
   });
 
   it('counts what is asked of a row', async () => {
-    const wide = `items { ${'id name state version summary epoch '.repeat(150)} }`;
+    const wide = `items { ${'id name state version summary epoch '.repeat(50)} }`;
     const outcome = await running().run(
       `{ jobs(${P}, pageSize: 500) { ${wide} } b: jobs(${P}, pageSize: 500) { items { id } } }`,
     );
@@ -193,6 +193,16 @@ describe('the cost of a query', () => {
       kind: 'refused',
       errors: [{ message: expect.stringContaining(`at most ${MAX_COST}`) as unknown }],
     });
+  });
+
+  it('is bounded for validation too: repeated fields are rejected before they are compared', async () => {
+    const engine = running();
+    const outcome = await engine.run(`{ jobs(${P}) { ${'items { id name } '.repeat(300)} } }`);
+    expect(outcome).toMatchObject({
+      kind: 'refused',
+      errors: [{ message: expect.stringMatching(/134550 comparisons; at most 10000 are allowed/) as unknown }],
+    });
+    expect(engine.resolved).toEqual([]);
   });
 
   it('does not run what is shaped wrong either', async () => {

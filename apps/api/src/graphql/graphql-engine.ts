@@ -28,6 +28,7 @@ import { DocumentCache } from './document-cache.ts';
 import { toGraphqlErrors } from './graphql-errors.ts';
 import type { GraphqlRequest } from './graphql-request.ts';
 import { type RelationsOfTypes, requireAffordable } from './query-cost.ts';
+import { requireComparable } from './query-comparisons.ts';
 import { MAX_TOKENS, requireModest } from './query-limits.ts';
 import type { GraphqlContext, Relation, RootField, RootResolvers } from './root-resolvers.ts';
 import { SafeInt } from './safe-int.ts';
@@ -124,6 +125,7 @@ export class GraphqlEngine {
   #prepare(schema: GraphQLSchema, text: string): DocumentNode {
     const document = parse(text, { maxTokens: MAX_TOKENS });
     requireModest(document);
+    requireComparable(document);
     const faults = validate(schema, document, undefined, { maxErrors: MAX_FAULTS });
     if (faults.length > 0) throw new AggregateError(faults);
     this.#documents.keep(text, document);

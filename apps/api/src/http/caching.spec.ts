@@ -1,6 +1,8 @@
 /* eslint-disable max-params -- the rows of a table are spread over the parameters of its test */
 import { fastify, type FastifyInstance } from 'fastify';
+import { gunzipSync } from 'node:zlib';
 import { cacheControlOfFile, controlCaching } from './caching.ts';
+import { ServedDocument } from './served-document.ts';
 
 let server: FastifyInstance;
 beforeAll(async () => {
@@ -11,6 +13,11 @@ beforeAll(async () => {
   server.post('/v1/plans', () => ({ name: 'a plan' }));
   server.get('/v1/nothing', (_request, reply) => reply.code(404).send({ code: 'NOT_FOUND' }));
   server.get('/openapi.json', () => ({ openapi: '3.1.0' }));
+  const form = new ServedDocument({ openapi: '3.1.0' });
+  server.get('/openapi.json/kept', ({ headers }, reply) => {
+    const { bytes, etag } = form.formFor(headers['accept-encoding']);
+    return reply.header('etag', etag).header('content-encoding', 'gzip').type('application/json').send(bytes);
+  });
   server.get('/healthz', () => 'ok');
   server.get('/metrics', () => 'up 1');
   server.get('/projects', (_request, reply) => reply.type('text/html; charset=utf-8').send('<html></html>'));
@@ -42,6 +49,23 @@ describe('an answer', () => {
     if (etag === undefined) expect(headers['etag']).toBeUndefined();
     else expect(headers['etag']).toMatch(etag);
     expect(headers['vary']).toBe(cacheControl.startsWith('private') ? 'authorization, cookie' : undefined);
+  });
+
+  it('that is kept as bytes has the tag of its form, and is not sent twice', async () => {
+    const url = '/openapi.json/kept';
+    const forms = await Promise.all(
+      ['gzip, br', 'gzip;q=0'].map((accept) => server.inject({ url, headers: { 'accept-encoding': accept } })),
+    );
+    const [gzip, plain] = forms;
+    expect(plain?.body).toBe('{"openapi":"3.1.0"}');
+    expect(gunzipSync(gzip?.rawPayload ?? '').toString()).toBe('{"openapi":"3.1.0"}');
+    const tags = forms.map(({ headers }) => String(headers['etag']));
+    expect(new Set(tags).size).toBe(2);
+    const headers = { 'accept-encoding': 'gzip', 'if-none-match': tags[0] ?? '' };
+    const again = await server.inject({ url, headers });
+    expect(again).toMatchObject({ statusCode: 304, body: '' });
+    expect(again.headers['content-encoding']).toBeUndefined();
+    expect(again.headers['etag']).toBe(tags[0]);
   });
 
   it('is not sent twice, and keeps what a cache has to know', async () => {

@@ -41,6 +41,9 @@ function conditional(request: FastifyRequest, reply: FastifyReply, payload: unkn
   if (!reply.hasHeader('cache-control')) void reply.header('cache-control', cacheControlOf(request, reply));
   const isReading = isKept(request, reply);
   const version = versions.get(reply);
+  const tag = reply.getHeader('etag');
+  if (Buffer.isBuffer(payload) && typeof tag === 'string' && isReading)
+    return asConditionsSay(request, reply, { etag: tag, payload });
   // A file has a tag already.
   if (typeof payload !== 'string' || !(isReading || version !== undefined)) return payload;
   if (reply.getHeader('cache-control') === PRIVATE) void reply.header('vary', 'authorization, cookie');
@@ -52,7 +55,7 @@ function conditional(request: FastifyRequest, reply: FastifyReply, payload: unkn
 function asConditionsSay(
   request: FastifyRequest,
   reply: FastifyReply,
-  answer: { readonly etag: string; readonly payload: string },
+  answer: { readonly etag: string; readonly payload: string | Buffer },
 ): unknown {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
   switch (outcomeOfReading({ ifMatch, ifNoneMatch }, answer.etag)) {
@@ -60,6 +63,7 @@ function asConditionsSay(
       return answer.payload;
     case 'not modified':
       void reply.code(304).removeHeader('content-type').removeHeader('content-length');
+      void reply.removeHeader('content-encoding');
       // Fastify takes the length from what an answer to HEAD would have held.
       return request.method === 'HEAD' ? answer.payload : null;
     case 'precondition failed': {
@@ -67,7 +71,11 @@ function asConditionsSay(
         'PRECONDITION_FAILED',
         `what is here has the tag ${answer.etag} now; read it again`,
       );
-      void reply.code(412).removeHeader('content-length').header('cache-control', NEVER);
+      void reply
+        .code(412)
+        .removeHeader('content-length')
+        .removeHeader('content-encoding')
+        .header('cache-control', NEVER);
       void reply.header('content-type', 'application/problem+json; charset=utf-8');
       return JSON.stringify(toProblem(failed, request.url.split('?')[0]));
     }

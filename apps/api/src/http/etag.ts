@@ -40,7 +40,7 @@ interface EntityTag {
 }
 
 /** The strong tag of an answer. `version`: of what is asked for, where it is counted. */
-export function etagOf(body: string, version?: number): string {
+export function etagOf(body: string | Buffer, version?: number): string {
   const hash = createHash('sha256').update(body).digest('base64url').slice(0, 22);
   return version === undefined ? `"${hash}"` : `"${version}.${hash}"`;
 }

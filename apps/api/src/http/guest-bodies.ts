@@ -1,6 +1,10 @@
 import { DomainError } from '@coxswain/domain-error';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { callerOf } from '../auth/auth.guard.ts';
 import { ruleOfRoute } from '../auth/access-rules.ts';
+import { ByteRoom } from '../limits/byte-room.ts';
+import type { ProjectLimits } from '../limits/project-limits.ts';
+import { MAX_BODY_BYTES } from './json-body.ts';
 
 /*
  * Decides whose bodies are read. A body takes memory while it arrives, up to half a minute, and parsing it costs more than refusing it. So a request
@@ -10,11 +14,31 @@ import { ruleOfRoute } from '../auth/access-rules.ts';
 /** Of what strangers send to sign in. Three tokens of an issuer are at most 48 kB. */
 export const MAX_PUBLIC_BODY_BYTES = 65_536;
 
+/** Of the room for bodies, what one project or administrator may take. */
+const SHARE_OF_OWNER = 1 / 4;
+/** For bodies of strangers, beside the room of those who were let in: 128 of the largest, and 16 of one address. */
+const STRANGERS_ROOM = { most: 8 * 1_048_576, mostOfOwner: 1_048_576 };
+
 /** Lets a request in, or throws why not. */
 export type Enter = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
+/** Who is let in, and how much room there is for what they send. */
+export interface BodyRules {
+  readonly enter: Enter;
+  readonly limits: Pick<ProjectLimits, 'admitStranger' | 'ownerOf' | 'refuse'>;
+  /** For bodies of those who were let in, all together. */
+  readonly roomBytes: number;
+}
+
+/** A body takes some ten milliseconds to arrive. */
+const RETRY_SECONDS = 1;
+
 /** Refuses before their bodies are read those who may not ask, and what is sent to no address of ours. To be called before there are routes. */
-export function readBodiesOfGuests(fastify: FastifyInstance, enter: Enter): void {
+export function readBodiesOfGuests(fastify: FastifyInstance, { enter, limits, roomBytes }: BodyRules): void {
+  const rooms = {
+    guests: new ByteRoom({ most: roomBytes, mostOfOwner: roomBytes * SHARE_OF_OWNER }),
+    strangers: new ByteRoom(STRANGERS_ROOM),
+  };
   fastify.addHook('onRoute', (route) => {
     const methods = [route.method].flat();
     if (methods.some((method) => isPublic(method, route.url))) route.bodyLimit = MAX_PUBLIC_BODY_BYTES;
@@ -26,8 +50,42 @@ export function readBodiesOfGuests(fastify: FastifyInstance, enter: Enter): void
     if (request.is404 || url === undefined) {
       throw new DomainError('NOT_FOUND', `nothing is here to ${request.method}; see /openapi.json`);
     }
-    if (!isPublic(request.method, url)) await enter(request, reply);
+    if (isPublic(request.method, url)) limits.admitStranger();
+    else await enter(request, reply);
+    takeRoom(request, reply, { rooms, limits });
   });
+}
+
+/** Room for the body, from its first byte until the request was answered. A sender whose room is needed by others loses its connection. */
+function takeRoom(
+  request: FastifyRequest,
+  { raw }: FastifyReply,
+  { rooms, limits }: { readonly rooms: Readonly<Record<'guests' | 'strangers', ByteRoom>> } & Pick<BodyRules, 'limits'>,
+): void {
+  const bytes = announcedBytes(request);
+  if (bytes === 0) return;
+  const caller = callerOf(request);
+  const { project } = (request.params ?? {}) as { readonly project?: string };
+  const owner = caller === undefined ? request.ip : limits.ownerOf(caller, project);
+  const room = caller === undefined ? rooms.strangers : rooms.guests;
+  const taken = room.take(owner, bytes, () => request.raw.socket.resetAndDestroy());
+  if (taken === 'ofOwner') {
+    const whose = caller === undefined ? 'your address' : 'your project';
+    const message = `${whose} sends too many bytes at once to this replica; send fewer bodies at a time`;
+    throw limits.refuse('bodies', message, RETRY_SECONDS);
+  }
+  if (taken === 'ofAll')
+    throw limits.refuse('bodies', 'this replica receives too many bodies at the moment', RETRY_SECONDS);
+  raw.once('finish', taken).once('close', taken);
+  if (raw.destroyed) taken();
+}
+
+/** The most that the body can be. One whose length is not announced may be as long as is allowed. */
+function announcedBytes({ headers, routeOptions }: FastifyRequest): number {
+  const most = routeOptions.bodyLimit ?? MAX_BODY_BYTES;
+  if (headers['transfer-encoding'] !== undefined) return most;
+  const announced = Number(headers['content-length'] ?? 0);
+  return Number.isFinite(announced) ? Math.min(Math.max(0, announced), most) : most;
 }
 
 function isPublic(method: string, url: string): boolean {

@@ -110,7 +110,8 @@ export function refusalsOf(route: DeclaredRoute): readonly DomainErrorCode[] {
     [isNamed, 'NOT_FOUND'],
     [hasBody, 'TOO_LARGE'],
     [isTagged(route), 'PRECONDITION_FAILED'],
-    [!isPublic, 'RATE_LIMITED'],
+    // Bodies of strangers have a share too.
+    [!isPublic || hasBody, 'RATE_LIMITED'],
     [!isPublic, 'UNAVAILABLE'],
   ];
   const implied = found.flatMap(([holds, code]) => (holds ? [code] : []));

@@ -25,6 +25,8 @@ export interface Start {
   readonly logger: Logger;
   /** Ends waiting for the database. */
   readonly signal?: AbortSignal | undefined;
+  /** Called when the database has answered a request. */
+  readonly onAnswer?: () => void;
 }
 
 const WAY_OUT =
@@ -56,6 +58,7 @@ export async function openDatabases(config: Config, start: Start): Promise<Datab
       ...options,
       url: config.databaseUrls.runtime,
       maxConnections: most,
+      onAnswer: start.onAnswer ?? (() => undefined),
     }),
     database: await Database.connect({
       ...options,

@@ -5,6 +5,9 @@ export const LIMITS = [
   'rate',
   'changes',
   'concurrency',
+  'cpu',
+  'documents',
+  'bodies',
   'jobs',
   'endedJobs',
   'layouts',
@@ -12,6 +15,7 @@ export const LIMITS = [
   'webhooks',
   'plans',
   'streams',
+  'logStreams',
   'stacks',
 ] as const;
 /** One entry of {@link LIMITS}. */

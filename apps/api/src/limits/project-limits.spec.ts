@@ -132,6 +132,62 @@ describe('requests of a project', () => {
   });
 });
 
+describe('processor time', () => {
+  const shares = {
+    COXSWAIN_PROJECT_CPU_MS_PER_SECOND: '100',
+    COXSWAIN_PRINCIPAL_CPU_MS_PER_SECOND: '50',
+    COXSWAIN_STRANGERS_CPU_MS_PER_SECOND: '10',
+  };
+  const as = (id: string, project = 'a'): Principal => ({ ...of(project), id });
+
+  it('of a principal is a share; above it the principal waits until the share is earned again', async () => {
+    const { limits, refusal, wait, counted } = aLimited(shares);
+    limits.chargeCpu(as('1'), undefined, 600);
+    expect(refusal(() => limits.admit(as('1'), brief))).toMatchObject({
+      code: 'RATE_LIMITED',
+      limit: 'cpu',
+      retryAfterSeconds: 2,
+      message:
+        "you have used more than a share of this replica's processor: 50 ms a second are allowed. Ask for less at once, or ask again in 2 s",
+    });
+    expect(await counted('cpu')).toBe(1);
+    expect(refusal(() => limits.admit(as('2'), brief)())).toBeUndefined();
+    wait(2);
+    expect(refusal(() => limits.admit(as('1'), brief)())).toBeUndefined();
+  });
+
+  it('of a project is a share, whoever of it asks; another project has its own', () => {
+    const { limits, refusal } = aLimited(shares);
+    for (const id of ['1', '2', '3']) limits.chargeCpu(as(id), undefined, 400);
+    expect(refusal(() => limits.admit(as('4'), brief))?.message).toMatch(/^project "a" has used more than a share/);
+    expect(refusal(() => limits.admit(as('4', 'b'), brief)())).toBeUndefined();
+  });
+
+  it('of requests without a token is the smallest share, all of them together, and takes nothing from others', () => {
+    const { limits, refusal, wait } = aLimited(shares);
+    limits.chargeStrangers(120);
+    expect(refusal(() => limits.admitStranger())).toMatchObject({ limit: 'cpu', retryAfterSeconds: 2 });
+    expect(refusal(() => limits.admit(as('1'), brief)())).toBeUndefined();
+    wait(2);
+    expect(refusal(() => limits.admitStranger())).toBeUndefined();
+  });
+
+  it('of administrators, and where the limit is 0, is not limited', () => {
+    const { limits, refusal } = aLimited(shares);
+    limits.chargeCpu(administrator, undefined, 1e9);
+    expect(refusal(() => limits.admit(administrator, brief))).toBeUndefined();
+    const none = aLimited({
+      COXSWAIN_PROJECT_CPU_MS_PER_SECOND: '0',
+      COXSWAIN_PRINCIPAL_CPU_MS_PER_SECOND: '0',
+      COXSWAIN_STRANGERS_CPU_MS_PER_SECOND: '0',
+    });
+    none.limits.chargeCpu(as('1'), undefined, 1e9);
+    none.limits.chargeStrangers(1e9);
+    expect(none.refusal(() => none.limits.admit(as('1'), brief))).toBeUndefined();
+    expect(none.refusal(() => none.limits.admitStranger())).toBeUndefined();
+  });
+});
+
 describe('streams', () => {
   const few = { COXSWAIN_PROJECT_MAX_STREAMS: '2', COXSWAIN_PRINCIPAL_MAX_STREAMS: '3' };
 
@@ -171,6 +227,42 @@ describe('streams', () => {
   it('are not limited where the limit is 0', () => {
     const none = aLimited({ COXSWAIN_PROJECT_MAX_STREAMS: '0', COXSWAIN_PRINCIPAL_MAX_STREAMS: '0' });
     for (let time = 0; time < 9_999; time++) none.limits.openStream(of('a'), 'a');
+  });
+});
+
+describe('logs', () => {
+  const few = { COXSWAIN_PROJECT_MAX_LOG_STREAMS: '3', COXSWAIN_REPLICA_MAX_LOG_STREAMS: '5' };
+  const one = (id: string): Principal => aPrincipal({ id });
+
+  it('of one project are so many, whoever of it reads; one that ends makes room for one', () => {
+    const { limits, refusal } = aLimited(few);
+    const [first] = ['1', '2', '3'].map((id) => limits.openLog(one(id), 'a'));
+    expect(refusal(() => limits.openLog(one('4'), 'a'))).toMatchObject({
+      limit: 'logStreams',
+      message: 'this project has 3 logs open in this replica, which is the most; close one first',
+    });
+    first?.();
+    first?.();
+    expect(refusal(() => limits.openLog(one('4'), 'a'))).toBeUndefined();
+    expect(refusal(() => limits.openLog(one('5'), 'a'))?.limit).toBe('logStreams');
+  });
+
+  it('of all projects are so many, and a project without one gets one all the same', () => {
+    const { limits, refusal } = aLimited(few);
+    for (const project of ['a', 'a', 'a', 'b', 'b']) limits.openLog(one(project), project);
+    expect(refusal(() => limits.openLog(one('b'), 'b'))?.message).toMatch(/^this replica has 5 logs open/);
+    expect(refusal(() => limits.openLog(one('c'), 'c'))).toBeUndefined();
+    expect(refusal(() => limits.openLog(one('c'), 'c'))?.limit).toBe('logStreams');
+  });
+
+  it('that were refused take no place among the streams of a principal', () => {
+    const { limits, refusal } = aLimited({
+      COXSWAIN_PROJECT_MAX_LOG_STREAMS: '1',
+      COXSWAIN_PRINCIPAL_MAX_STREAMS: '2',
+    });
+    limits.openLog(of('a'), 'a');
+    for (let time = 0; time < 9; time++) refusal(() => limits.openLog(of('a'), 'a'));
+    expect(refusal(() => limits.openStream(of('a')))).toBeUndefined();
   });
 });
 

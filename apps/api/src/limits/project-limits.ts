@@ -8,6 +8,7 @@ import type { Config } from '../config/config.ts';
 import { IS_GONE } from '../infrastructure/gone-jobs.ts';
 import { CLOCK, CONFIG, METRICS, type WallClock } from '../infrastructure/tokens.ts';
 import { type Limit, LimitExceeded, LIMITS } from './limit-exceeded.ts';
+import { CpuShares } from './cpu-shares.ts';
 import { HeldPlaces } from './held-places.ts';
 
 /** What a project can have many of. */
@@ -46,6 +47,9 @@ const CONCURRENCY_RETRY_SECONDS = 1;
 /** Streams go when somebody stops watching. */
 const STREAMS_RETRY_SECONDS = 10;
 
+/** All requests without a token share one bucket. */
+const STRANGERS = 'strangers';
+
 /** What the limits need to know of a principal. */
 interface LimitedPrincipal {
   readonly id: string;
@@ -79,9 +83,16 @@ export class ProjectLimits {
   readonly #running = new HeldPlaces();
   readonly #streamsOfProjects = new HeldPlaces();
   readonly #streamsOfPrincipals = new HeldPlaces();
+  readonly #logStreams = new HeldPlaces();
+  readonly #mostLogStreams: number;
+  readonly #cpuOfProjects: CpuShares;
+  readonly #cpuOfPrincipals: CpuShares;
+  readonly #cpuOfStrangers: CpuShares;
+  readonly #cpuCharged: (whose: 'projects' | 'administrators' | 'strangers', ms: number) => void;
 
   constructor(@Inject(CONFIG) config: Config, @Inject(CLOCK) clock: WallClock, @Inject(METRICS) metrics: Metrics) {
     this.#limits = config.projectLimits;
+    this.#mostLogStreams = config.replicaLimits.logStreams;
     this.#clock = clock;
     const refusals = metrics.counter({
       name: 'coxswain_api_limited_requests_total',
@@ -90,6 +101,15 @@ export class ProjectLimits {
     });
     for (const limit of LIMITS) refusals.inc({ limit }, 0);
     this.#refused = (limit) => refusals.inc({ limit });
+    this.#cpuOfProjects = new CpuShares(config.cpuShares.projectMsPerSecond);
+    this.#cpuOfPrincipals = new CpuShares(config.cpuShares.principalMsPerSecond);
+    this.#cpuOfStrangers = new CpuShares(config.cpuShares.strangersMsPerSecond);
+    const cpu = metrics.counter({
+      name: 'coxswain_api_request_cpu_seconds_total',
+      help: 'Processor time of the event loop that requests used, by who pays for it.',
+      labelNames: ['whose'],
+    });
+    this.#cpuCharged = (whose, ms) => cpu.inc({ whose }, ms / 1_000);
   }
 
   /** Lets a request in, and gives what is to be called when it has been answered. An answer that goes on for as long as somebody reads is not counted among those at a time. */
@@ -98,6 +118,7 @@ export class ProjectLimits {
     { goesOn, project }: { readonly goesOn: boolean; readonly project?: string | undefined },
   ): () => void {
     const whose = partyOf(principal, project);
+    if (whose !== undefined) this.#requireCpu(whose, principal);
     this.#charge(whose, 1);
     const most = this.#limits.concurrentRequests;
     if (whose === undefined || goesOn || most === 0) return () => undefined;
@@ -126,9 +147,79 @@ export class ProjectLimits {
     };
   }
 
+  /** Lets somebody read a log, and gives what is to be called when that has ended. Each log holds a connection to the cluster. No project: an administrator reads. */
+  openLog(principal: LimitedPrincipal, projectId?: string): () => void {
+    const leave = this.openStream(principal);
+    try {
+      const giveBack = this.#placeOfLog(projectId ?? principal.id, projectId !== undefined);
+      return () => {
+        giveBack();
+        leave();
+      };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  /** Above the bound of the replica, an owner without a log still gets one: others cannot keep it out. */
+  #placeOfLog(owner: string, isProject: boolean): () => void {
+    const most = this.#limits.logStreams;
+    const held = this.#logStreams.held(owner);
+    if (isProject && most > 0 && held >= most) {
+      const message = `this project has ${most} logs open in this replica, which is the most; close one first`;
+      throw this.refuse('logStreams', message, STREAMS_RETRY_SECONDS);
+    }
+    if (this.#mostLogStreams > 0 && held > 0 && this.#logStreams.total >= this.#mostLogStreams) {
+      const message = `this replica has ${this.#mostLogStreams} logs open, which is the most, and you have ${held} of them; close one, or try again in ${STREAMS_RETRY_SECONDS} s`;
+      throw this.refuse('logStreams', message, STREAMS_RETRY_SECONDS);
+    }
+    return this.#logStreams.hold(owner);
+  }
+
   /** Counts so many requests of the project's share of a second. */
   charge(principal: LimitedPrincipal, requests: number): void {
     this.#charge(partyOf(principal, undefined), requests);
+  }
+
+  /** Whose share something of a request takes: the project’s, or the principal’s where it asks of none. */
+  ownerOf(principal: LimitedPrincipal, project: string | undefined): string {
+    return partyOf(principal, project)?.id ?? principal.id;
+  }
+
+  /** Charges processor time that a request has used to its project and to its principal. */
+  chargeCpu(principal: LimitedPrincipal, project: string | undefined, usedMs: number): void {
+    const whose = partyOf(principal, project);
+    this.#cpuCharged(whose === undefined ? 'administrators' : 'projects', usedMs);
+    if (whose === undefined) return;
+    const nowMs = this.#clock.now().getTime();
+    this.#cpuOfProjects.charge(whose.id, usedMs, nowMs);
+    this.#cpuOfPrincipals.charge(principal.id, usedMs, nowMs);
+  }
+
+  /** Charges processor time of a request that nobody was let in for. */
+  chargeStrangers(usedMs: number): void {
+    this.#cpuCharged('strangers', usedMs);
+    this.#cpuOfStrangers.charge(STRANGERS, usedMs, this.#clock.now().getTime());
+  }
+
+  /** Refuses a request without a token while such requests, all together, are beyond their share of the processor. */
+  admitStranger(): void {
+    const waitMs = this.#cpuOfStrangers.waitMs(STRANGERS, this.#clock.now().getTime());
+    if (waitMs > 0) throw this.#cpuRefusal('requests without a token have', this.#cpuOfStrangers, waitMs);
+  }
+
+  #requireCpu(whose: Party, { id }: LimitedPrincipal): void {
+    const nowMs = this.#clock.now().getTime();
+    const ofProject = this.#cpuOfProjects.waitMs(whose.id, nowMs);
+    if (ofProject > 0) throw this.#cpuRefusal(`${whose.name} has`, this.#cpuOfProjects, ofProject);
+    const ofPrincipal = this.#cpuOfPrincipals.waitMs(id, nowMs);
+    if (ofPrincipal > 0) throw this.#cpuRefusal('you have', this.#cpuOfPrincipals, ofPrincipal);
+  }
+
+  #cpuRefusal(who: string, { msPerSecond }: CpuShares, waitMs: number): LimitExceeded {
+    const message = `${who} used more than a share of this replica's processor: ${msPerSecond} ms a second are allowed. Ask for less at once, or ask again in ${Math.max(1, Math.ceil(waitMs / 1_000))} s`;
+    return this.refuse('cpu', message, waitMs / 1_000);
   }
 
   #charge(whose: Party | undefined, requests: number): void {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Job, JobEvent, StepPoint } from '@coxswain/api-types';
+import type { Metrics } from '@coxswain/telemetry';
 import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { Authenticator } from '../auth/authenticator.ts';
@@ -7,7 +8,7 @@ import type { Credential } from '../auth/credential.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { Config } from '../config/config.ts';
 import { ALL_PROJECTS } from '../auth/project-scope.ts';
-import { CONFIG, FAN_OUT, STOPPING } from '../infrastructure/tokens.ts';
+import { CONFIG, FAN_OUT, METRICS, STOPPING } from '../infrastructure/tokens.ts';
 import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
 import type { FeedScope } from './feed-reader.ts';
@@ -15,6 +16,7 @@ import type { JobFanOut } from './job-fan-out.ts';
 import { mayRead } from './reading-right.ts';
 import type { StreamPlace } from './stream-place.ts';
 import { StreamWriter } from './stream-writer.ts';
+import { UnreadBytes } from './unread-bytes.ts';
 
 /** Who wants to see which job, from where on. */
 export interface StreamRequest {
@@ -40,6 +42,9 @@ export const STREAMED_EVENTS = {
   },
 } as const;
 
+/** Of all unread bytes, those of one project or administrator. */
+const SHARE_OF_OWNER = 1 / 4;
+
 const BEGIN = Buffer.from(': begin\n\n');
 
 /** A job as it happens, over server-sent events: `event` (JobEvent), `job` (Job), `step` (StepPoint), and `resync` when something was left out. */
@@ -51,6 +56,7 @@ export class EventStreamService {
   readonly #limits: Pick<ProjectLimits, 'openStream'>;
   readonly #stopping: AbortSignal;
   readonly #mostUnreadBytes: number;
+  readonly #unread: UnreadBytes;
 
   // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
@@ -60,6 +66,7 @@ export class EventStreamService {
     @Inject(ProjectLimits) limits: Pick<ProjectLimits, 'openStream'>,
     @Inject(STOPPING) stopping: AbortSignal,
     @Inject(CONFIG) config: Config,
+    @Inject(METRICS) metrics: Metrics,
   ) {
     this.#jobs = jobs;
     this.#authenticator = authenticator;
@@ -67,6 +74,13 @@ export class EventStreamService {
     this.#limits = limits;
     this.#stopping = stopping;
     this.#mostUnreadBytes = config.projectLimits.unreadStreamKib * 1_024;
+    const most = config.replicaLimits.unreadStreamsMib * 1_048_576;
+    this.#unread = new UnreadBytes({ most, mostOfOwner: most * SHARE_OF_OWNER });
+    metrics.gauge({
+      name: 'coxswain_api_streams_unread_bytes',
+      help: 'Bytes of event streams that their readers have not read, as last noted.',
+      collect: () => this.#unread.bytes,
+    });
   }
 
   /** NOT_FOUND for a caller that may not open its stream. */
@@ -86,12 +100,14 @@ export class EventStreamService {
     return (response) =>
       new Promise((ended) => {
         const stop = (): void => writer.end({ isComplete: true });
-        const writer = new StreamWriter(response, this.#mostUnreadBytes, () => {
+        const onEnd = (): void => {
           this.#stopping.removeEventListener('abort', stop);
           this.#fanOut.leave(writer);
           leave();
           ended();
-        });
+        };
+        const share = { owner: scope.kind === 'project' ? scope.id : principal.id, unread: this.#unread };
+        const writer = new StreamWriter(response, this.#mostUnreadBytes, onEnd, share);
         this.#stopping.addEventListener('abort', stop);
         writer.write(BEGIN);
         if (response.destroyed) return;

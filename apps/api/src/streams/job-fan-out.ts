@@ -1,5 +1,6 @@
 import { isUnavailable } from '@coxswain/persistence';
 import type { Logger } from '@coxswain/telemetry';
+import { outsideRequests } from '../limits/request-cpu.ts';
 import type { FeedReader, FeedScope } from './feed-reader.ts';
 import { JobFeed } from './job-feed.ts';
 import type { LiveJobs } from './live-jobs.ts';
@@ -150,10 +151,13 @@ export class JobFanOut {
   #schedule(): void {
     if (this.#isReading || this.#nextReading !== undefined || this.#stale.size === 0) return;
     const waitMs = Math.max(0, this.#readAtMs + COALESCE_MS - performance.now());
-    this.#nextReading = setTimeout(() => {
-      this.#nextReading = undefined;
-      void this.#readStale();
-    }, waitMs);
+    // What all watchers share is no part of the request that came first.
+    this.#nextReading = outsideRequests(() =>
+      setTimeout(() => {
+        this.#nextReading = undefined;
+        void this.#readStale();
+      }, waitMs),
+    );
   }
 
   async #readStale(): Promise<void> {

@@ -145,7 +145,7 @@ export class JobStreamsController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const scope = scopeOfReader(caller, addressOf(request).project);
-    const leave = this.#limits.openStream(caller);
+    const leave = this.#limits.openLog(caller, scope.kind === 'project' ? scope.id : undefined);
     const gone = new AbortController();
     reply.raw.on('close', () => gone.abort());
     const signal = AbortSignal.any([gone.signal, this.#stopping]);

@@ -55,6 +55,10 @@ export async function startApiUnderTest(options: {
     COXSWAIN_ROLE: 'api',
     COXSWAIN_BOOTSTRAP_TOKEN_FILE: tokenFile,
     COXSWAIN_LOG_LEVEL: 'silent',
+    // Tests ask as fast as they can.
+    COXSWAIN_PROJECT_CPU_MS_PER_SECOND: '0',
+    COXSWAIN_PRINCIPAL_CPU_MS_PER_SECOND: '0',
+    COXSWAIN_STRANGERS_CPU_MS_PER_SECOND: '0',
     ...options.environment,
   });
   const running = await startApi(config, {

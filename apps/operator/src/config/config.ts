@@ -143,6 +143,12 @@ const Environment = z.object({
     .describe(
       'File with the bearer token that a scrape of metrics needs; it may be replaced. Unset: no metrics are served.',
     ),
+  COXSWAIN_LIVENESS_PORT: port
+    .optional()
+    .describe('Where a thread of its own answers `GET /healthz`, however busy the process is; absent: nowhere.'),
+  COXSWAIN_LIVENESS_STALL_MS: durationMs
+    .default(60_000)
+    .describe('Longest time without a turn of the event loop in which that answer is 200.'),
   COXSWAIN_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   COXSWAIN_NODE_GRACE_MS: durationMs
     .default(DEFAULT_TIMEOUTS.nodeGraceMs)
@@ -252,6 +258,8 @@ export interface Config {
     /** undefined: no metrics are served. */
     readonly tokenFile: string | undefined;
   };
+  /** On the host of `health`. Undefined port: liveness probes have no thread of their own. */
+  readonly liveness: { readonly port: number | undefined; readonly maxStallMs: number };
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -329,6 +337,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       listenPort: env.COXSWAIN_METRICS_LISTEN_PORT,
       tokenFile: env.COXSWAIN_METRICS_TOKEN_FILE,
     },
+    liveness: { port: env.COXSWAIN_LIVENESS_PORT, maxStallMs: env.COXSWAIN_LIVENESS_STALL_MS },
     logLevel: env.COXSWAIN_LOG_LEVEL,
   });
 }

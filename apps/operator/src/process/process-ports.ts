@@ -1,7 +1,9 @@
 import type { Clock } from '@coxswain/kube';
+import type { Logger } from '@coxswain/telemetry';
 import type { Config } from '../config/config.ts';
-import { startHealthServer, type HealthSource } from './health-server.ts';
+import type { HealthSource } from './health-server.ts';
 import { startMetricsServer, tokenFromFile, type MetricsSource } from './metrics-server.ts';
+import { startProbes } from './probes.ts';
 
 /** The plain HTTP ports of this process: probes, and metrics if a token for them is configured. */
 export interface ProcessPorts {
@@ -13,11 +15,11 @@ export interface ProcessPorts {
 
 /** Opens the ports. Rejects when one is taken. */
 export async function openProcessPorts(
-  { health, metrics }: Pick<Config, 'health' | 'metrics'>,
-  source: HealthSource & Pick<MetricsSource, 'expose'> & { readonly clock: Clock },
+  { health, liveness, metrics }: Pick<Config, 'health' | 'liveness' | 'metrics'>,
+  source: HealthSource & Pick<MetricsSource, 'expose'> & { readonly clock: Clock; readonly log: Logger },
 ): Promise<ProcessPorts> {
-  const { clock } = source;
-  const probes = await startHealthServer(source, health);
+  const { clock, log } = source;
+  const probes = await startProbes(source, { health, liveness, log });
   const scrapes =
     metrics.tokenFile === undefined
       ? undefined
