@@ -33,6 +33,7 @@ import { ProgressBoard } from '../launchers/progress-board.ts';
 import type { SessionCount } from '../ingest/session-ports.ts';
 import { ReportTls } from '../ingest/report-tls.ts';
 import { SecretAuthorityStore } from '../ingest/secret-authority-store.ts';
+import { FinishedJobs } from './finished-jobs.ts';
 import type { OperatorMetrics } from './operator-metrics.ts';
 
 /** Parts of the reporting side. */
@@ -76,6 +77,7 @@ export class Reporting {
   readonly #preflights: PreflightController;
   readonly #trained: TrainedFactsController;
   readonly #health: HealthController;
+  readonly #finished: FinishedJobs;
   #lastDigest: Pick<IngestDigest, 'connections' | 'utilisation'> = NOTHING;
 
   constructor(parts: ReportingParts) {
@@ -90,6 +92,8 @@ export class Reporting {
     const ports = new KubernetesReportPorts({ client, cache, store, term, currentLeader, checkpointsKept, clock });
     this.#ports = ports;
     this.#epochs = new NewestEpochs((jobUid) => ports.newestEpoch(jobUid));
+    this.#finished = new FinishedJobs({ clock, onFinished: (jobUid) => this.forget(jobUid) });
+    cache.jobs.cached.onChange((change) => this.#finished.observe(change));
     this.#thread = new IngestThread({
       start: () => this.#startOfThread(),
       answer: (question) => this.#answer(question),
@@ -200,8 +204,9 @@ export class Reporting {
     this.#thread.send({ kind: 'refuse', jobUid: job.metadata.uid, epoch, why });
   }
 
-  /** Drops the state of a deleted job. */
+  /** Drops the state of a job that is finished or deleted. */
   forget(jobUid: string): void {
+    this.#epochs.forget(jobUid);
     this.#progress.forget(jobUid);
     this.#contacts.forget(jobUid);
     this.#launchers.forget(jobUid);
@@ -238,6 +243,7 @@ export class Reporting {
 
   /** Disconnects every launcher, closes the port and ends the thread. */
   async stop(): Promise<void> {
+    this.#finished.stop();
     await this.#thread.stop();
   }
 
