@@ -82,7 +82,7 @@ export type StacksOfRun = (run: RunOfRanks, ranks: readonly number[]) => Promise
 
 /** Records what detectors received. */
 interface Records {
-  readonly begin: (run: RunOfRanks, header: TraceHeader) => void;
+  readonly begin: (run: RunOfRanks, header: TraceHeader, namespace: string) => void;
   readonly add: (jobUid: string, record: TraceRecord) => void;
   readonly end: (jobUid: string) => void;
 }
@@ -271,7 +271,7 @@ export class HealthWatch {
     }
     const drop = (loss: TelemetryLoss): void => this.#lose(watched, loss);
     this.#budget.open(watched.jobUid, { namespace, ranks: worldSize(layout), drop });
-    this.#records?.begin(watched, header);
+    this.#records?.begin(watched, header, namespace);
     this.#count(watched);
   }
 

@@ -171,6 +171,32 @@ describe('a place of the report endpoint', () => {
     await caller.closed;
   });
 
+  it.each([
+    ['a long frame of a caller whose token is being looked at', true],
+    ['a frame that never ends, of a caller that said nothing', false],
+  ])('is given up when the server would have to hold much of a stranger: %s', async (_what, hasGreeted) => {
+    await serve({ authenticate: () => new Promise(() => undefined) });
+    const caller = await call();
+    if (hasGreeted) caller.socket.send(hello);
+    const pieces = hasGreeted ? 1 : 5;
+    for (let sent = 0; sent < pieces; sent += 1) caller.socket.send('x'.repeat(100_000 / pieces), { fin: hasGreeted });
+    await caller.closed;
+    expect(server.connections).toBe(0);
+  });
+
+  it('is kept by a launcher that is known, however many frames it sends', async () => {
+    await serve();
+    const caller = await call();
+    caller.socket.send(hello);
+    expect(await caller.heard()).toBe('welcome');
+    for (let sent = 0; sent < 10; sent += 1) caller.socket.send('x'.repeat(20_000), { fin: false });
+    caller.socket.send('x', { fin: true });
+    const ponged = new Promise((resolve) => caller.socket.once('pong', resolve));
+    caller.socket.ping();
+    await ponged;
+    expect(caller.socket.readyState).toBe(WebSocket.OPEN);
+  });
+
   it('is kept by a launcher whose token takes long to be looked at, and by one that is known', async () => {
     const authentication = Promise.withResolvers<Authentication>();
     const asked = Promise.withResolvers<void>();

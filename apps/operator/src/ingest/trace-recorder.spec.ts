@@ -60,6 +60,42 @@ describe('the recorder of what ranks tell', () => {
     expect(readdirSync(directory).sort()).toEqual(['job-1-e2-i1.jsonl', 'job-1-e3-i1.jsonl', 'notes.txt']);
   });
 
+  it.each<[string, readonly string[], string, readonly string[]]>([
+    ['ends the oldest of the namespace with most', ['big', 'big', 'big', 'small'], 'new', ['0', 'new']],
+    ['is not made if its own namespace has most', ['big', 'big', 'big', 'small'], 'big', []],
+    ['is not made where all have as many', ['a', 'a', 'b', 'b'], 'a', []],
+  ])(
+    'makes no more recordings at a time than files are kept: one of another run %s',
+    async (_, namespaces, of, changed) => {
+      const records = recorder({ mostFiles: 4 });
+      for (const [index, namespace] of namespaces.entries())
+        records.begin({ ...RUN, jobUid: `job-${index}` }, HEADER, namespace);
+      records.begin({ ...RUN, jobUid: 'job-new' }, HEADER, of);
+      for (const jobUid of ['job-0', 'job-1', 'job-2', 'job-3', 'job-new'])
+        records.add(jobUid, { kind: 'tick', atMs: 1 });
+      await records.close();
+      const hasTick = (jobUid: string): boolean => linesOf(`${jobUid}-e2-i1.jsonl`).length > 1;
+      const isThere = (name: string): boolean => readdirSync(directory).includes(`job-${name}-e2-i1.jsonl`);
+      expect(isThere('new') ? ['0', 'new'] : []).toEqual(changed);
+      expect(['1', '2', '3'].filter((name) => hasTick(`job-${name}`))).toEqual(['1', '2', '3']);
+      expect(isThere('0') && hasTick('job-0')).toBe(changed.length === 0);
+    },
+  );
+
+  it('never removes a file that is being written', async () => {
+    const records = recorder({ mostFiles: 2 });
+    records.begin({ ...RUN, jobUid: 'open' }, HEADER, 'a');
+    for (let epoch = 1; epoch <= 3; epoch += 1) {
+      records.begin({ ...RUN, epoch }, HEADER, 'b');
+      while (!readdirSync(directory).includes(`job-1-e${epoch}-i1.jsonl`))
+        await new Promise((done) => setImmediate(done));
+      records.end(RUN.jobUid);
+    }
+    await records.close();
+    expect(readdirSync(directory)).toContain('open-e2-i1.jsonl');
+    expect(readdirSync(directory).length).toBeLessThanOrEqual(2);
+  });
+
   it.each<[string, string, string]>([
     ['a name that leaves the directory', '../job', ''],
     ['a directory that cannot be made', 'job-1', '/proc/none'],

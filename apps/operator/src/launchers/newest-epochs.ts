@@ -31,6 +31,11 @@ export class NewestEpochs {
     return changed;
   }
 
+  /** Stops following a job that is finished or deleted. */
+  forget(jobUid: string): void {
+    this.#lastSent.delete(jobUid);
+  }
+
   /** Stops following all jobs, because a restarted thread has no state. */
   reset(): void {
     this.#lastSent.clear();

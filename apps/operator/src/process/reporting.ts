@@ -35,6 +35,7 @@ import type { SessionCount } from '../ingest/session-ports.ts';
 import { ReportTls } from '../ingest/report-tls.ts';
 import { SecretAuthorityStore } from '../ingest/secret-authority-store.ts';
 import type { ReconcilerOptions } from '../training-job/training-job.reconciler.ts';
+import { FinishedJobs } from './finished-jobs.ts';
 import type { OperatorMetrics } from './operator-metrics.ts';
 
 /** Parts of the reporting side. */
@@ -93,6 +94,7 @@ export class Reporting {
   readonly #trained: TrainedFactsController;
   readonly #health: HealthController;
   #heard: { readonly atMs: number; readonly hearing: Hearing } | undefined;
+  readonly #finished: FinishedJobs;
   #lastDigest: Pick<IngestDigest, 'connections' | 'utilisation'> = NOTHING;
 
   constructor(parts: ReportingParts) {
@@ -107,6 +109,8 @@ export class Reporting {
     const ports = new KubernetesReportPorts({ client, cache, store, term, currentLeader, checkpointsKept, clock });
     this.#ports = ports;
     this.#epochs = new NewestEpochs((jobUid) => ports.newestEpoch(jobUid));
+    this.#finished = new FinishedJobs({ clock, onFinished: (jobUid) => this.forget(jobUid) });
+    cache.jobs.cached.onChange((change) => this.#finished.observe(change));
     this.#thread = new IngestThread({
       start: () => this.#startOfThread(),
       answer: (question) => this.#answer(question),
@@ -253,8 +257,9 @@ export class Reporting {
     this.#thread.send({ kind: 'refuse', jobUid: job.metadata.uid, epoch, why });
   }
 
-  /** Drops the state of a deleted job. */
+  /** Drops the state of a job that is finished or deleted. */
   forget(jobUid: string): void {
+    this.#epochs.forget(jobUid);
     this.#progress.forget(jobUid);
     this.#contacts.forget(jobUid);
     this.#launchers.forget(jobUid);
@@ -291,6 +296,7 @@ export class Reporting {
 
   /** Disconnects every launcher, closes the port and ends the thread. */
   async stop(): Promise<void> {
+    this.#finished.stop();
     await this.#thread.stop();
   }
 
