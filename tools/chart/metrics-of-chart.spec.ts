@@ -22,6 +22,7 @@ async function ofOperator(): Promise<readonly string[]> {
     cachedJobs: zero,
     watchOutageSeconds: zero,
     quarantinedJobs: zero,
+    unrecordedJobs: zero,
     goodput: () => [],
   });
   const { text } = await metrics.expose();

@@ -127,6 +127,7 @@ class RunningOperator implements Operator {
       cachedJobs: () => this.#cache.jobs.cached.size,
       watchOutageSeconds: () => this.#cache.informers.longestOutageMs() / 1000,
       quarantinedJobs: () => this.#jobs.quarantined(),
+      unrecordedJobs: () => this.#jobs.unrecorded(),
       goodput: () => goodputTotals(this.#cache.jobs.cached.list(), clock.now()),
     });
     this.#metrics = metrics;

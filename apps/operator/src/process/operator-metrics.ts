@@ -25,6 +25,8 @@ export interface Gauges {
   /** The longest present outage of any watch. */
   readonly watchOutageSeconds: () => number;
   readonly quarantinedJobs: () => number;
+  /** Jobs whose status the API server has not accepted for minutes. */
+  readonly unrecordedJobs: () => number;
   /** Of the jobs in the cache. */
   readonly goodput: () => readonly GoodputTotal[];
 }
@@ -97,6 +99,11 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     name: name('quarantined_jobs'),
     help: 'Jobs that were put aside because acting upon them failed again and again.',
     collect: gauges.quarantinedJobs,
+  });
+  metrics.gauge({
+    name: name('unrecorded_jobs'),
+    help: 'Jobs whose status the API server has not accepted for 5 min. GPUs of their ended gangs are released without a record.',
+    collect: gauges.unrecordedJobs,
   });
   metrics.gauges({
     name: 'coxswain_goodput_gpu_seconds',

@@ -32,6 +32,7 @@ export class ReconcilerWorld {
   reconciler: TrainingJobReconciler;
 
   constructor(spec: NonNullable<Parameters<typeof aTrainingJob>[0]>['spec'] = {}) {
+    this.cluster.nowMs = () => this.nowMs;
     for (const name of ['node-a', 'node-b']) this.node(name);
     const { apiVersion, kind, metadata, spec: wanted } = aTrainingJob({ spec: { ...QUICK_RESTART, ...spec } });
     const { name, namespace } = metadata;
@@ -140,7 +141,11 @@ export class ReconcilerWorld {
         return spec.epoch === epoch && status?.attempts?.some((attempt) => attempt.placement === name);
       });
       const nodeName = placement?.spec.nodes[podIndex] ?? 'node-a';
-      const status = pod.spec.nodeName === undefined ? RUNNING : statusOf(fateOf({ epoch, podIndex }));
+      const isFinal = ['Succeeded', 'Failed'].includes(
+        (pod.status as { readonly phase?: string } | undefined)?.phase ?? '',
+      );
+      if (isFinal) continue;
+      const status = pod.spec.nodeName === undefined ? RUNNING : this.#statusOf(fateOf({ epoch, podIndex }));
       const change = (current: RawPod): RawPod => ({ ...current, spec: { ...current.spec, nodeName }, status });
       this.cluster.update('Pod', key, { expects: {}, change });
     }
@@ -151,9 +156,20 @@ export class ReconcilerWorld {
     const key = keyOf(pod);
     const { phase } = (pod.status ?? {}) as { readonly phase?: string };
     if (pod.spec.nodeName !== undefined && phase !== 'Succeeded' && phase !== 'Failed') {
-      this.cluster.update<RawPod>('Pod', key, { expects: {}, change: (one) => ({ ...one, status: statusOf(143) }) });
+      this.cluster.update<RawPod>('Pod', key, {
+        expects: {},
+        change: (one) => ({ ...one, status: this.#statusOf(143) }),
+      });
     }
     this.cluster.delete('Pod', key, { gracePeriodSeconds: 0 });
+  }
+
+  #statusOf(fate: 'runs' | number): unknown {
+    if (fate === 'runs') return RUNNING;
+    const finishedAt = new Date(this.nowMs).toISOString();
+    return containerStatus(fate === 0 ? 'Succeeded' : 'Failed', {
+      terminated: { exitCode: fate, reason: fate === 0 ? 'Completed' : 'Error', finishedAt },
+    });
   }
 
   /** Reconciles and lets the cluster do its part, until nothing changes any more. */
@@ -186,13 +202,6 @@ const QUICK_RESTART = { restartPolicy: { maxRestarts: 2, delaySeconds: 0 } };
 const MAX_TURNS = 40;
 
 const RUNNING = containerStatus('Running', { running: { startedAt: '2026-01-01T00:00:00Z' } });
-
-function statusOf(fate: 'runs' | number): unknown {
-  if (fate === 'runs') return RUNNING;
-  return containerStatus(fate === 0 ? 'Succeeded' : 'Failed', {
-    terminated: { exitCode: fate, reason: fate === 0 ? 'Completed' : 'Error', finishedAt: '2026-01-01T00:00:00Z' },
-  });
-}
 
 function containerStatus(phase: string, state: unknown): unknown {
   return { phase, containerStatuses: [{ name: CONTAINERS.trainer, image: 'example/image', state }] };
