@@ -86,3 +86,10 @@ ipFamilyPolicy: {{ . }}
 ipFamilies: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
+
+{{- /* Ports of the Kubernetes API as a NetworkPolicy lists them. */}}
+{{- define "coxswain.kubernetesApiPorts" -}}
+{{- range .Values.networkPolicy.kubernetesApiPorts }}
+- port: {{ int64 . }}
+{{- end }}
+{{- end }}
