@@ -23,6 +23,7 @@ async function ofOperator(): Promise<readonly string[]> {
     watchOutageSeconds: zero,
     quarantinedJobs: zero,
     endsHeld: () => ({}),
+    unrecordedJobs: zero,
     goodput: { read: () => [], settled: async () => undefined },
   });
   const { text } = await metrics.expose();

@@ -36,6 +36,7 @@ const metrics = createOperatorMetrics({
   watchOutageSeconds: zero,
   quarantinedJobs: zero,
   endsHeld: () => ({}),
+  unrecordedJobs: zero,
   goodput,
 });
 

@@ -120,6 +120,7 @@ class RunningOperator implements Operator {
       watchOutageSeconds: () => this.#cache.informers.longestOutageMs() / 1000,
       quarantinedJobs: () => this.#jobs.quarantined(),
       endsHeld: () => this.#arbiter.heldByCause(),
+      unrecordedJobs: () => this.#jobs.unrecorded(),
       goodput: this.#goodput,
     });
     this.#metrics = metrics;

@@ -91,3 +91,10 @@ ipFamilies: {{- toYaml . | nindent 2 }}
 {{- define "coxswain.metricsSecret" -}}
 {{- ((.Values.operator).metrics).tokenSecretName | default "coxswain-metrics" -}}
 {{- end }}
+
+{{- /* Ports of the Kubernetes API as a NetworkPolicy lists them. */}}
+{{- define "coxswain.kubernetesApiPorts" -}}
+{{- range .Values.networkPolicy.kubernetesApiPorts }}
+- port: {{ int64 . }}
+{{- end }}
+{{- end }}

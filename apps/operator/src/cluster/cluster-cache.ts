@@ -18,6 +18,7 @@ import {
   type ReflectorOptions,
   type ReflectorProblem,
 } from '@coxswain/kube';
+import { withReadableStatus } from '@coxswain/lifecycle';
 import { CachedPlacements, toCachedPlacement } from './cached-placements.ts';
 import { BY_JOB, BY_NODE, BY_UID } from './indexes.ts';
 import { toCachedNode, type CachedNode } from './cached-node.ts';
@@ -90,6 +91,7 @@ export function createClusterCache(options: {
     ];
   };
   const [jobs, jobsReflector] = reflect<TrainingJob & KubeObject>(trainingJobsPath(), {
+    trim: withReadableStatus,
     pages: JOB_PAGES,
     ours: () => jobsAndOurs,
   });

@@ -58,7 +58,7 @@ export class FabricController {
   /** Reconciles at intervals until `signal` aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.reconcile();
+      await this.reconcile().catch((error: unknown) => this.#parts.onError(error));
       await sleep(this.#parts.clock, INTERVAL_MS, signal);
     }
   }

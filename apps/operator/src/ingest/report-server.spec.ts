@@ -188,7 +188,7 @@ describe('a place of the report endpoint', () => {
     await serve();
     const caller = await call();
     caller.socket.send(hello);
-    expect(await caller.heard()).toBe('welcome');
+    expect(await caller.received()).toBe('welcome');
     for (let sent = 0; sent < 10; sent += 1) caller.socket.send('x'.repeat(20_000), { fin: false });
     caller.socket.send('x', { fin: true });
     const ponged = new Promise((resolve) => caller.socket.once('pong', resolve));

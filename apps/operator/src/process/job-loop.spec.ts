@@ -22,6 +22,7 @@ function aLoop(names: readonly string[], reconcile: () => Promise<object> = () =
         return reconcile();
       },
       forget: () => undefined,
+      unrecorded: () => 0,
     }),
   });
   return { script, loop, done, stop: new AbortController() };

@@ -18,7 +18,7 @@ export interface JobLoopParts {
   /** Called once, with the parts that run beside this loop. */
   readonly reconciler: (
     beside: Pick<ReconcilerOptions, 'planner' | 'nodeSearches'>,
-  ) => Pick<TrainingJobReconciler, 'reconcile' | 'forget'>;
+  ) => Pick<TrainingJobReconciler, 'reconcile' | 'forget' | 'unrecorded'>;
 }
 
 /** After a stop reconciles may finish for so long. */
@@ -33,7 +33,7 @@ export class JobLoop {
   readonly #lanes = new PlannerLanes(LANES);
   readonly #planner: JobPlanner;
   readonly #nodeSearches: NodeSearches;
-  #reconciler: Pick<TrainingJobReconciler, 'reconcile' | 'forget'> | undefined;
+  #reconciler: Pick<TrainingJobReconciler, 'reconcile' | 'forget' | 'unrecorded'> | undefined;
   #runs = false;
 
   constructor(parts: JobLoopParts) {
@@ -82,6 +82,11 @@ export class JobLoop {
   /** Jobs in quarantine because their reconciles failed repeatedly. */
   quarantined(): number {
     return this.#queue.stats().quarantined;
+  }
+
+  /** Jobs whose status the API server has not accepted for minutes. */
+  unrecorded(): number {
+    return this.#reconciler?.unrecorded() ?? 0;
   }
 
   /** Works until `signal` aborts and what was under way has ended or run out of time. Once per object. */

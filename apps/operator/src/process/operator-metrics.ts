@@ -29,6 +29,8 @@ export interface Gauges {
   /** The longest present outage of any watch. */
   readonly watchOutageSeconds: () => number;
   readonly quarantinedJobs: () => number;
+  /** Jobs whose status the API server has not accepted for minutes. */
+  readonly unrecordedJobs: () => number;
   /** Gangs that run on although something asks for their end, by cause. */
   readonly endsHeld: () => Readonly<Record<string, number>>;
   /** Of the jobs in the cache, kept as they change: a scrape walks no jobs, and waits a moment for changes that are not counted yet. */
@@ -108,6 +110,11 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     name: name('quarantined_jobs'),
     help: 'Jobs that were put aside because acting upon them failed again and again.',
     collect: gauges.quarantinedJobs,
+  });
+  metrics.gauge({
+    name: name('unrecorded_jobs'),
+    help: 'Jobs whose status the API server has not accepted for 5 min. GPUs of their ended gangs are released without a record.',
+    collect: gauges.unrecordedJobs,
   });
   metrics.gauges({
     name: name('ends_held'),

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeClock } from '@coxswain/kube/testing';
+import { createLogger } from '@coxswain/telemetry';
 import { openProcessPorts, type ProcessPorts } from './process-ports.ts';
 
 const LISTEN = { listenHost: '127.0.0.1', listenPort: 0 };
@@ -10,12 +11,15 @@ const tokenFile = join(directory, 'token');
 writeFileSync(tokenFile, 'a-token');
 afterAll(() => rmSync(directory, { recursive: true }));
 
+/** Liveness has no port of its own. */
+const NO_THREAD = { port: undefined, maxStallMs: 60_000 };
 let unready: readonly string[] = [];
 const source = {
   hungReasons: () => [],
   unreadyReasons: () => unready,
   expose: async () => ({ contentType: 'text/plain', text: 'up 1' }),
   clock: new FakeClock(),
+  log: createLogger({ program: 'test', level: 'silent' }),
 };
 
 let ports: ProcessPorts;
@@ -35,20 +39,23 @@ describe('the ports of the process', () => {
     ['no probes there', 'metricsPort', '/healthz', 404],
   ])('have %s', async (_what, port, path, status) => {
     unready = ['waiting for the first list'];
-    ports = await openProcessPorts({ health: LISTEN, metrics: { ...LISTEN, tokenFile } }, source);
+    ports = await openProcessPorts({ health: LISTEN, liveness: NO_THREAD, metrics: { ...LISTEN, tokenFile } }, source);
     expect((await ask(ports[port], path))[0]).toBe(status);
   });
 
   it('are one where no token for metrics is configured', async () => {
-    ports = await openProcessPorts({ health: LISTEN, metrics: { ...LISTEN, tokenFile: undefined } }, source);
+    ports = await openProcessPorts(
+      { health: LISTEN, liveness: NO_THREAD, metrics: { ...LISTEN, tokenFile: undefined } },
+      source,
+    );
     expect([ports.metricsPort, (await ask(ports.healthPort, '/healthz'))[0]]).toEqual([undefined, 200]);
   });
 
   it('are both closed when one is taken', async () => {
-    ports = await openProcessPorts({ health: LISTEN, metrics: { ...LISTEN, tokenFile } }, source);
+    ports = await openProcessPorts({ health: LISTEN, liveness: NO_THREAD, metrics: { ...LISTEN, tokenFile } }, source);
     const taken = { ...LISTEN, listenPort: ports.healthPort };
-    await expect(openProcessPorts({ health: LISTEN, metrics: { ...taken, tokenFile } }, source)).rejects.toThrow(
-      'EADDRINUSE',
-    );
+    await expect(
+      openProcessPorts({ health: LISTEN, liveness: NO_THREAD, metrics: { ...taken, tokenFile } }, source),
+    ).rejects.toThrow('EADDRINUSE');
   });
 });

@@ -58,7 +58,9 @@ export class QuarantineController {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(this.#parts.clock, INTERVAL_MS, signal);
-      if (!signal.aborted) await this.reconcile();
+      if (signal.aborted) return;
+      // One that fails must not end the term of the leader.
+      await this.reconcile().catch((error: unknown) => this.#parts.onError(error));
     }
   }
 
@@ -104,6 +106,7 @@ function toJudged({ facts, bootId, conditions, quarantineNote }: CachedNode): Ju
   return { name, gpus, bootId, conditions, isQuarantined, note: quarantineNote };
 }
 
-function toWitness({ metadata, status }: TrainingJob): Witness {
+/** What quarantine reads of a job. */
+export function toWitness({ metadata, status }: TrainingJob): Witness {
   return { namespace: metadata.namespace ?? '', job: metadata.name, avoided: status?.avoidedNodes ?? [] };
 }

@@ -8,6 +8,7 @@ import {
   type NodeState,
   type ObservedPod,
   SAVE_AHEAD_MS,
+  withReadableStatus,
 } from '@coxswain/lifecycle';
 import { nodeStateOf, type CachedNode } from '../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod } from '../cluster/cached-pod.ts';
@@ -97,7 +98,8 @@ export class JobReads {
   async #readLiveJob(job: TrainingJob): Promise<void> {
     const { name, namespace, uid } = job.metadata;
     const live = await this.readOrUndefined(trainingJobsPath({ namespace, name }));
-    if (live?.metadata.uid === uid) this.#cache.jobs.remember(uid, live as TrainingJob & KubeObject);
+    if (live?.metadata.uid === uid)
+      this.#cache.jobs.remember(uid, withReadableStatus(live as TrainingJob & KubeObject));
     else this.#cache.jobs.rememberGone(uid);
   }
 

@@ -24,7 +24,15 @@ import {
   type KubeObject,
   type Replacement,
 } from '@coxswain/kube';
-import type { LiveRead, NodeCensus, NodeNotice, NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
+import {
+  type LiveRead,
+  type NodeCensus,
+  type NodeNotice,
+  type NodeState,
+  type ObservedPod,
+  type PodReference,
+  withReadableStatus,
+} from '@coxswain/lifecycle';
 import type { CachedPod } from '../cluster/cached-pod.ts';
 import { childLabels, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { checkpointsPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
@@ -372,7 +380,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       if (isNotFound(error)) this.#cache.jobs.rememberGone(uid);
       if (isConflict(error)) {
         const live = await this.#reads.readOrUndefined(trainingJobsPath({ namespace, name }));
-        if (live?.metadata.uid === uid) this.#cache.jobs.remember(uid, live as JobObject);
+        if (live?.metadata.uid === uid) this.#cache.jobs.remember(uid, withReadableStatus(live as JobObject));
       }
       throw error;
     }

@@ -371,3 +371,27 @@ describe('nodes that no longer fit their job', () => {
     ]);
   });
 });
+
+it('goes on at the next interval if the jobs cannot be read, and does not end the term of the leader', async () => {
+  const world = new World();
+  let reads = 0;
+  const requests = new NodeRequests({
+    client: world.api,
+    scheduler: {
+      waitingJobs: () => {
+        reads += 1;
+        throw new Error('unreadable');
+      },
+    },
+    clock: world.clock,
+    className: 'x',
+    onNews: () => undefined,
+    onError: (error) => world.errors.push(error),
+  });
+  const end = new AbortController();
+  const running = requests.run(end.signal);
+  await world.clock.advance(25_000);
+  expect([reads, world.errors.length]).toEqual([3, 3]);
+  end.abort();
+  await running;
+});

@@ -77,7 +77,7 @@ export class NodeRequests {
   /** Reconciles at intervals until `signal` aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.reconcile();
+      await this.#attempt(() => this.reconcile());
       await sleep(this.#parts.clock, INTERVAL_MS, signal);
     }
   }

@@ -35,7 +35,7 @@ export class PodSweep {
   /** Sweeps from time to time until `signal` aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.sweep();
+      await this.sweep().catch((error: unknown) => this.#parts.onError(error));
       await sleep(this.#parts.clock, INTERVAL_MS, signal);
     }
   }

@@ -5,6 +5,7 @@ import {
   reconcileJob,
   RefusedCheckpoints,
   Stopwatches,
+  UnwrittenStatuses,
   type Answer,
   type Call,
   type FailureCause,
@@ -77,6 +78,7 @@ export class TrainingJobReconciler {
       leaderTerm: options.leaderTerm,
       stopwatches: new Stopwatches(),
       refusedCheckpoints: new RefusedCheckpoints(),
+      unwrittenStatuses: new UnwrittenStatuses(),
       timeouts,
       retention,
       ...(measuredGpus === undefined ? {} : { measuredGpus }),
@@ -121,6 +123,12 @@ export class TrainingJobReconciler {
   forget(jobUid: string): void {
     this.#view.stopwatches.forget(jobUid);
     this.#view.refusedCheckpoints.forget(jobUid);
+    this.#view.unwrittenStatuses.forget(jobUid);
+  }
+
+  /** Jobs whose status the API server has not accepted for minutes. */
+  unrecorded(): number {
+    return this.#view.unwrittenStatuses.count(this.#view.monotonicMs());
   }
 
   /** Reconciles the job of that key (`namespace/name`). Throws when the cluster refused or was away: try again later. */

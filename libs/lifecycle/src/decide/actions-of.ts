@@ -87,7 +87,8 @@ function deleteStrayPods({ record, facts }: Situation): readonly Action[] {
   return deletePods(strays, AT_ONCE_SECONDS);
 }
 
-function stopGang({ record, facts }: Situation): readonly Action[] {
+/** Deletes the pods of a stopping gang. */
+export function stopGang({ record, facts }: Situation): readonly Action[] {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Stopping') return [];
   const live = podsOf(facts, attempt.epoch).filter((pod) => isLive(facts, pod));
@@ -120,7 +121,7 @@ function ofAnyVersion({ resourceVersion: _, ...pod }: ObservedPod): ObservedPod 
  * Grace period for stopping the gang. A whole gang is asked to save. A gang that has lost a rank cannot save, because its ranks must agree
  * on the step, so it is not asked.
  */
-function stopSeconds(facts: Facts, attempt: Attempt): number {
+export function stopSeconds(facts: Facts, attempt: Attempt): number {
   if (isBroken(attempt)) return AT_ONCE_SECONDS;
   const isWhole = podsOf(facts, attempt.epoch)
     .filter(isTerminal)
@@ -208,7 +209,7 @@ function probePod({ facts, next }: Situation): readonly Action[] {
  * Deletes pods whose trainer has ended and whose sidecars still run, because such a pod keeps its GPUs. Pods of the current gang stay,
  * because it may still train.
  */
-function endLingering({ record, facts }: Situation): readonly Action[] {
+export function endLingering({ record, facts }: Situation): readonly Action[] {
   const attempt = liveAttempt(record);
   const epoch = attempt?.stage === 'Released' ? attempt.epoch : undefined;
   const lingering = facts.pods.filter((pod) => pod.lingers === true && pod.epoch !== epoch);

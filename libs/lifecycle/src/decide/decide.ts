@@ -21,6 +21,7 @@ import { hasFreshProgress, progressDueMs } from '../epoch/record-observation.ts'
 import { type Situation, situationOf } from './situation.ts';
 import { describeUnrecordedPlacements } from './unrecorded-placements.ts';
 import { statusOf } from './status-of.ts';
+import { unrecordedActions } from './unrecorded-actions.ts';
 import { remainingMs } from '../observation/waits.ts';
 import { waitsOf } from './waits-of.ts';
 
@@ -91,11 +92,20 @@ function verifiedDecision(
   const asked = whatToRead(situation, { before, actions, isRecorded });
   if (asked === undefined) {
     const withoutRecord = finalizerActions(situation);
-    return { status, ...reservation, actions, withoutRecord, events: newEvents(situation, status) };
+    const unrecorded = isRecorded ? [] : unrecordedActions(situation, before);
+    return { status, ...reservation, actions, withoutRecord, unrecorded, events: newEvents(situation, status) };
   }
   const unchanged = observed.job.status ?? statusOf({ ...situation, record: before });
   const first = hasLostStatus(situation.facts) ? { readsFirst: true as const } : {};
-  return { status: unchanged, ...first, ...reservation, actions: [asked], withoutRecord: [], events: [] };
+  return {
+    status: unchanged,
+    ...first,
+    ...reservation,
+    actions: [asked],
+    withoutRecord: [],
+    unrecorded: [],
+    events: [],
+  };
 }
 
 function whatToRead(situation: Situation, decided: Parameters<typeof needsProof>[1]): Action | undefined {

@@ -14,7 +14,8 @@ import type { DerivedJobEvent } from './job-events.ts';
  *
  * 1. Unless `readsFirst` is set, compare `status` with what the API server holds (`isRecordedAs`). If they differ, write it with the
  * observed resourceVersion, record `events` (best effort), and decide again on the server's answer. Perform no action in this pass. If the
- * server refuses the status, write it without texts (`bareStatus`). If the server refuses that too, perform only `withoutRecord`.
+ * server refuses the status, write it without texts (`bareStatus`). If the server refuses that too, perform only `withoutRecord`. If that is
+ * empty, or the server fails in another way than by a conflict, perform only `unrecorded`.
  * 2. Otherwise perform `actions` in order. Each is idempotent and justified by the recorded status alone.
  * 3. Reconcile again when an observed object changes, and at the latest after `requeueAfterMs`.
  */
@@ -35,6 +36,8 @@ export interface Decision {
   readonly unrecordedPlacements?: string;
   /** Actions that are allowed although the API server refuses every form of the status. Empty unless the job is being deleted. */
   readonly withoutRecord: readonly Action[];
+  /** Actions that release GPUs while the API server does not accept the status. */
+  readonly unrecorded: readonly Action[];
   /** What the change of status means, for Kubernetes Events; empty if status does not change. */
   readonly events: readonly DerivedJobEvent[];
   /**

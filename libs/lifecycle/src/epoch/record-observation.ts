@@ -204,7 +204,7 @@ function recordSuccess(record: JobRecord, facts: Facts, now: Date): JobRecord {
 /** Records outcome, reason, message and answer of a failure, once, before the first pod is deleted. */
 function recordFailure(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
-  if (attempt === undefined || attempt.stage === 'Stopping') return record;
+  if (attempt === undefined || attempt.stage === 'Stopping' || isStoppedUnrecorded(facts, attempt)) return record;
   const failure = failureOf(facts, attempt);
   if (failure === undefined || hasUnrecordedSaves(record, facts)) return record;
   const lastStep = lastStepOfFailure(record, { failure, facts });
@@ -367,6 +367,12 @@ function terminalOf(record: JobRecord, facts: Facts): Terminal | undefined {
     reason: 'RestartsExhausted',
     message: `Failed in attempt ${last.epoch} after ${record.restarts.charged} of ${facts.restartPolicy.maxRestarts} restarts. ${message}`,
   };
+}
+
+/** Whether the whole gang was deleted because a stop is requested, before the stop could be recorded: its exits are no failures. */
+function isStoppedUnrecorded(facts: Facts, attempt: Attempt): boolean {
+  if (!isStopRequested(facts) || !isComplete(facts, attempt)) return false;
+  return podsOf(facts, attempt.epoch).every((pod) => pod.deletionTimestamp !== undefined);
 }
 
 function isStopRequested(facts: Facts): boolean {

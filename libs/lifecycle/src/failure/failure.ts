@@ -13,7 +13,16 @@ import {
 } from '@coxswain/api-types';
 import type { CrashFacts } from '@coxswain/health';
 import { endOfText } from '@coxswain/safe-text';
-import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf, willNeverRun } from '../observation/facts.ts';
+import {
+  doesAnswer,
+  type Facts,
+  isTerminal,
+  nodeStateOf,
+  placementOf,
+  podCount,
+  willNeverRun,
+} from '../observation/facts.ts';
+import { podsDeletedAfterFailure } from './deleted-after-failure.ts';
 import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import { isAlive, isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
@@ -108,10 +117,12 @@ function isReasonToAvoid(reason: AttemptReason): reason is AttemptReason & Avoid
 }
 
 function suspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
+  const pods = podsOf(facts, attempt.epoch);
+  const followers = podsDeletedAfterFailure(pods);
   const found = [
-    ...podsOf(facts, attempt.epoch).flatMap(
-      (pod) => suspectExit(facts, attempt, pod) ?? suspectReaped(facts, attempt, pod) ?? [],
-    ),
+    ...pods
+      .filter((pod) => !followers.has(pod))
+      .flatMap((pod) => suspectExit(facts, attempt, pod) ?? suspectReaped(facts, attempt, pod) ?? []),
     ...missingSuspects(facts, attempt),
     ...strandedSuspects(facts, attempt),
   ];

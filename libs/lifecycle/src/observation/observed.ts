@@ -130,6 +130,8 @@ export interface Observed {
   readonly measuredGpus?: MeasuredGpus;
   /** Writes to Checkpoints that the API server has refused, by {@link checkpointWriteKey}, as long as this process remembers them. */
   readonly refusedCheckpoints?: ReadonlyMap<string, RefusedWrite>;
+  /** For how long this process could not write a status of the job; absent: the last write succeeded, or there was none. */
+  readonly unwrittenMs?: number;
   /** The cluster's answer to a dry run of the next attempt's first pod (action probePod). */
   readonly podProbe?: { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly message: string };
   /** The newest report of the gang's steps in the operator's memory, if any. */

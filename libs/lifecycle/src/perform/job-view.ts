@@ -25,6 +25,7 @@ import type { RefusedCheckpoints } from '../observation/refused-checkpoints.ts';
 import type { Retention } from '../observation/retention.ts';
 import type { Stopwatches } from '../observation/stopwatches.ts';
 import type { Timeouts } from '../observation/timeouts.ts';
+import type { UnwrittenStatuses } from '../observation/unwritten-statuses.ts';
 
 /**
  * The cluster as this process observes it: a cache with the answers to its own calls on top. Each kind of object may lag by a different
@@ -41,6 +42,8 @@ export interface JobView {
   readonly stopwatches: Stopwatches;
   /** Writes to Checkpoint objects that this process had refused. */
   readonly refusedCheckpoints: RefusedCheckpoints;
+  /** Jobs whose status this process could not write. */
+  readonly unwrittenStatuses: UnwrittenStatuses;
   /** Values that the administrator has set; the rest is default. */
   readonly timeouts: Partial<Timeouts>;
   /** Retention that the administrator has set; the rest is default. */

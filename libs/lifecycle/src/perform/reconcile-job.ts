@@ -116,6 +116,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
   const { scheduler, nodeSearches } = view;
   const reserved = scheduler.reservedFor(job.metadata.uid);
   const keptPlacement = view.keptPlacementOf(job);
+  const unwrittenMs = view.unwrittenStatuses.forMs(job.metadata.uid, view.monotonicMs());
   let version: number | undefined;
   const isFresh = (atMs: number | undefined): boolean => atMs !== undefined && view.monotonicMs() - atMs < PROOF_MS;
   const seenStates = view.nodeStates(nodesInUse(job, placements, pods));
@@ -157,6 +158,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       refusedPods: found.refused,
       contested: found.contested ?? new Map(),
       refusedCheckpoints: view.refusedCheckpoints.of(job.metadata.uid, view.monotonicMs()),
+      ...(unwrittenMs === undefined ? {} : { unwrittenMs }),
       ...(found.podProbe === undefined ? {} : { podProbe: found.podProbe }),
       ...(leaderTerm === undefined ? {} : { leaderTerm }),
       ...(reserved === undefined ? {} : { reserved }),
@@ -237,7 +239,7 @@ function nodesInUse(
   return [...new Set([...placed, ...held.flatMap(({ nodeName }) => nodeName ?? [])])];
 }
 
-/** Writes the status. If the server refuses every form of it, the decided actions are skipped, except those for a deleted job. */
+/** Writes the status. If the server does not accept it, the decided actions are skipped, except those that release GPUs and those for a deleted job. */
 function* record(
   { job, decision, found }: Decided & { readonly found: Findings },
   ports: ReconcilePorts,
@@ -245,16 +247,33 @@ function* record(
   const { view, effects } = ports;
   const answer = yield* writeStatus({ job, decision }, effects);
   if (answer?.kind === 'failed' && answer.cause !== 'conflict') {
+    view.unwrittenStatuses.note(job.metadata.uid, view.monotonicMs());
     if (answer.cause !== 'transient') releaseUnrecorded(job, view.scheduler);
-    if (answer.cause !== 'refused' || decision.withoutRecord.length === 0) throw answer.error;
-    return yield* perform({ job, actions: decision.withoutRecord, found }, ports);
+    const { withoutRecord, unrecorded } = decision;
+    const actions = answer.cause === 'refused' && withoutRecord.length > 0 ? withoutRecord : unrecorded;
+    if (actions.length === 0) throw answer.error;
+    warnOfRelease(job, actions, effects);
+    return yield* perform({ job, actions, found }, ports);
   }
-  if (answer?.kind === 'done') effects.recordEvents(answer.job ?? job, decision.events);
+  if (answer?.kind === 'done') {
+    view.unwrittenStatuses.forget(job.metadata.uid);
+    effects.recordEvents(answer.job ?? job, decision.events);
+  }
   // Either the server accepted the status for the observed job, or another writer changed the job and the view has its new version.
   const { proof, ...rest } = found;
   const jobVersion = answer?.kind === 'done' ? answer.job?.metadata.resourceVersion : undefined;
   const written = proof === undefined || jobVersion === undefined ? {} : { proof: { ...proof, jobVersion } };
   return { ...rest, ...written, refused: new Map(), statusAtMs: view.monotonicMs() };
+}
+
+function warnOfRelease(job: TrainingJob, actions: readonly Action[], effects: JobEffects): void {
+  const count = actions.reduce((sum, action) => sum + (action.kind === 'deletePods' ? action.pods.length : 0), 0);
+  if (count === 0) return;
+  effects.warn(
+    job,
+    `The API server does not accept the status of the job. ${count} pods of a gang that is to end are deleted without it, to release their GPUs. ` +
+      `Their exit codes are kept until the status can be written; check admission webhooks for trainingjobs/status.`,
+  );
 }
 
 /**

@@ -127,21 +127,25 @@ function recordedTerminal(conditions: readonly Condition[]): Terminal | undefine
   return { type: 'Failed', reason, message: failed.message };
 }
 
-interface Schema<T> {
+/** The part of a zod schema that reads a value. */
+export interface Schema<T> {
   safeParse(value: unknown): { success: true; data: T } | { success: false };
 }
 
-function parsed<T>(value: unknown, schema: Schema<T>): T | undefined {
+/** The value if the schema accepts it. */
+export function parsed<T>(value: unknown, schema: Schema<T>): T | undefined {
   const result = schema.safeParse(value);
   return result.success ? result.data : undefined;
 }
 
-function listOf<T>(value: unknown, schema: Schema<T>): readonly T[] {
+/** The entries that the schema accepts. */
+export function listOf<T>(value: unknown, schema: Schema<T>): readonly T[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((entry: unknown) => parsed(entry, schema) ?? []);
 }
 
-function attemptsIn(value: unknown): readonly Attempt[] {
+/** The readable attempts of a status. */
+export function attemptsIn(value: unknown): readonly Attempt[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((entry: unknown) => readAttempt(entry) ?? []);
 }
@@ -158,6 +162,7 @@ function readAttempt(entry: unknown): Attempt | undefined {
   return parsed(Object.fromEntries(rest), Attempt);
 }
 
-function asRecord(value: unknown): Readonly<Record<string, unknown>> {
+/** The value if it is an object; otherwise an empty one. */
+export function asRecord(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 }

@@ -35,6 +35,7 @@ import { doesAnswer, podCount } from '../observation/facts.ts';
 import { placementSha256 } from '@coxswain/scheduling';
 import type { Retention } from '../observation/retention.ts';
 import { RefusedCheckpoints } from '../observation/refused-checkpoints.ts';
+import { UnwrittenStatuses } from '../observation/unwritten-statuses.ts';
 import { Stopwatches } from '../observation/stopwatches.ts';
 import { Launchers } from './launchers.ts';
 import { plannedAnswer } from './planned-answer.ts';
@@ -161,6 +162,7 @@ export class World implements Member {
   #skewMs = 0;
   #stopwatches = new Stopwatches();
   #refusedCheckpoints = new RefusedCheckpoints();
+  #unwrittenStatuses = new UnwrittenStatuses();
   readonly #launchers = new Launchers(this.violations);
   readonly #brokenMounts = new Map<string, Misread>();
   /** Names of checkpoints whose content is not what was saved. */
@@ -227,6 +229,7 @@ export class World implements Member {
     this.#seenPlacement = undefined;
     this.#stopwatches = new Stopwatches();
     this.#refusedCheckpoints = new RefusedCheckpoints();
+    this.#unwrittenStatuses = new UnwrittenStatuses();
     this.#launchers.forgetReports();
     this.#progress = undefined;
     this.#planning = undefined;
@@ -522,6 +525,7 @@ export class World implements Member {
       leaderTerm: () => this.#cluster.leaderTerm,
       stopwatches: this.#stopwatches,
       refusedCheckpoints: this.#refusedCheckpoints,
+      unwrittenStatuses: this.#unwrittenStatuses,
       findJob: () => this.#view.job,
       podsOf: () => this.#view.pods,
       placementsOf: () => this.#view.placements,

@@ -16,6 +16,7 @@ import {
   type JobView,
   reconcileJob,
   RefusedCheckpoints,
+  UnwrittenStatuses,
   Stopwatches,
 } from '@coxswain/lifecycle';
 import { ClusterScheduler, type SchedulerView } from '@coxswain/scheduling';
@@ -263,6 +264,7 @@ export class SimulatedCluster {
       leaderTerm: () => 1,
       stopwatches: new Stopwatches(),
       refusedCheckpoints: new RefusedCheckpoints(),
+      unwrittenStatuses: new UnwrittenStatuses(),
       timeouts: {},
       retention: {},
       findJob: () => this.job,

@@ -14,6 +14,7 @@ export interface Precondition {
  * method does all of its work at once; whatever the real server would answer with an error is thrown as that error.
  */
 export class InMemoryCluster {
+  nowMs: () => number = () => Date.parse('2026-01-01T00:00:00Z');
   readonly #objects = new Map<string, KubeObject>();
   readonly #listeners = new Set<(kind: Kind, key: string) => void>();
   #version = 0;
@@ -85,7 +86,7 @@ export class InMemoryCluster {
     }
     // A later delete can only shorten the grace.
     if ((current.metadata.deletionGracePeriodSeconds ?? Infinity) <= deletionGracePeriodSeconds) return current;
-    const deletionTimestamp = '2026-01-01T00:00:00Z';
+    const deletionTimestamp = new Date(this.nowMs() + deletionGracePeriodSeconds * 1000).toISOString();
     const metadata = { ...current.metadata, deletionTimestamp, deletionGracePeriodSeconds };
     return this.#put(id, { ...current, metadata });
   }

@@ -58,6 +58,7 @@ export class ReconcilerWorld {
   ) {
     this.cluster = about.beside?.cluster ?? new InMemoryCluster();
     this.#arbiter = about.arbiter;
+    this.cluster.nowMs = () => this.nowMs;
     const { apiVersion, kind, metadata, spec: wanted } = aTrainingJob({ spec: { ...QUICK_RESTART, ...spec } });
     const { namespace } = metadata;
     const name = about.name ?? metadata.name;
@@ -169,7 +170,11 @@ export class ReconcilerWorld {
         return spec.epoch === epoch && status?.attempts?.some((attempt) => attempt.placement === name);
       });
       const nodeName = placement?.spec.nodes[podIndex] ?? 'node-a';
-      const status = pod.spec.nodeName === undefined ? RUNNING : statusOf(fateOf({ epoch, podIndex }));
+      const isFinal = ['Succeeded', 'Failed'].includes(
+        (pod.status as { readonly phase?: string } | undefined)?.phase ?? '',
+      );
+      if (isFinal) continue;
+      const status = pod.spec.nodeName === undefined ? RUNNING : this.#statusOf(fateOf({ epoch, podIndex }));
       const change = (current: RawPod): RawPod => ({ ...current, spec: { ...current.spec, nodeName }, status });
       this.cluster.update('Pod', key, { expects: {}, change });
     }
@@ -180,9 +185,22 @@ export class ReconcilerWorld {
     const key = keyOf(pod);
     const { phase } = (pod.status ?? {}) as { readonly phase?: string };
     if (pod.spec.nodeName !== undefined && phase !== 'Succeeded' && phase !== 'Failed') {
-      this.cluster.update<RawPod>('Pod', key, { expects: {}, change: (one) => ({ ...one, status: statusOf(143) }) });
+      this.cluster.update<RawPod>('Pod', key, {
+        expects: {},
+        change: (one) => ({ ...one, status: this.#statusOf(143) }),
+      });
     }
     this.cluster.delete('Pod', key, { gracePeriodSeconds: 0 });
+  }
+
+  #statusOf(fate: ReturnType<PodFate>): unknown {
+    if (fate === 'runs') return RUNNING;
+    const exitCode = typeof fate === 'number' ? fate : (fate.exitCode ?? EXIT_CODES[fate.kind].code);
+    const message = typeof fate === 'number' ? {} : { message: JSON.stringify(fate) };
+    const finishedAt = new Date(this.nowMs).toISOString();
+    return containerStatus(exitCode === 0 ? 'Succeeded' : 'Failed', {
+      terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', finishedAt, ...message },
+    });
   }
 
   /** Reconciles and lets the cluster do its part, until nothing changes any more. */
@@ -215,16 +233,6 @@ const QUICK_RESTART = { restartPolicy: { maxRestarts: 2, delaySeconds: 0 } };
 const MAX_TURNS = 40;
 
 const RUNNING = containerStatus('Running', { running: { startedAt: '2026-01-01T00:00:00Z' } });
-
-function statusOf(fate: ReturnType<PodFate>): unknown {
-  if (fate === 'runs') return RUNNING;
-  const exitCode = typeof fate === 'number' ? fate : (fate.exitCode ?? EXIT_CODES[fate.kind].code);
-  const message = typeof fate === 'number' ? {} : { message: JSON.stringify(fate) };
-  const reason = exitCode === 0 ? 'Completed' : 'Error';
-  return containerStatus(exitCode === 0 ? 'Succeeded' : 'Failed', {
-    terminated: { exitCode, reason, finishedAt: '2026-01-01T00:00:00Z', ...message },
-  });
-}
 
 function containerStatus(phase: string, state: unknown): unknown {
   return { phase, containerStatuses: [{ name: CONTAINERS.trainer, image: 'example/image', state }] };
