@@ -164,7 +164,7 @@ describe('the dashboard', () => {
     expect(await page.locator('.incidents li:target').innerText()).toMatch(/^Crash of rank 1/);
     await seen(
       '[data-testid=plan]',
-      /Predicted by the planner\s+tp2 x dp2[\s\S]* per step \(80 %: [\d.,]+ m?s to [\d.,]+ m?s\)/,
+      /Predicted by the planner\s+tp2 x dp2[\s\S]* per step \(80 % interval: [\d.,]+ m?s to [\d.,]+ m?s\)/,
     );
     await seen('.facts', /Step time\s+[\d,.]+ ms\s+[\d,.]+ ms predicted, [+-]/);
     await picture('4-complete');

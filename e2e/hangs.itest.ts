@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 /** Notes of the Events that detectors caused. */
-async function toldOfHealth(): Promise<string | undefined> {
+async function healthEvent(): Promise<string | undefined> {
   const path = '{.items[?(@.reason=="IncidentNoticed")].message}';
   return (await system.plane.kubectl(['-n', project.name, 'get', 'events', '-o', `jsonpath=${path}`])) || undefined;
 }
@@ -45,16 +45,16 @@ describe('a rank that is stopped and says nothing', () => {
     expect(firsts.every(({ frames }) => frames.some((frame) => /^Trainer\.|^train/.test(frame)))).toBe(true);
     process.kill(stopped.pid, 'SIGSTOP');
     const stoppedAtMs = performance.now();
-    const told = await waitFor(toldOfHealth, { what: 'the rank to be named', deadlineMs: NAMED_WITHIN_MS });
+    const event = await waitFor(healthEvent, { what: 'the rank to be named', deadlineMs: NAMED_WITHIN_MS });
     const namedAfterMs = performance.now() - stoppedAtMs;
     const failed = await jobIn(project, job.id, ['Running', 'Restarting', 'Starting', 'Queued'], {
       deadlineMs,
       and: ({ attempts }) => attempts[0]?.outcome === 'Failed',
     });
     console.info(
-      `named after ${Math.round(namedAfterMs / 1000)} s, ended after ${Math.round((performance.now() - stoppedAtMs) / 1000)} s: ${told}`,
+      `named after ${Math.round(namedAfterMs / 1000)} s, ended after ${Math.round((performance.now() - stoppedAtMs) / 1000)} s: ${event}`,
     );
-    expect(told).toMatch(/^Others wait for rank 3\b.* Node local-/);
+    expect(event).toMatch(/^Others wait for rank 3\b.* Node local-/);
     expect(failed.attempts[0]).toMatchObject({ reason: 'Condemned', charged: false });
     const again = await jobIn(project, job.id, ['Running'], { deadlineMs, and: ({ epoch }) => epoch === 2 });
     expect(again.attempts[1]?.resumedFrom?.step).toBeGreaterThanOrEqual(10);

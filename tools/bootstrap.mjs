@@ -95,8 +95,8 @@ async function npmCi() {
 }
 
 /**
- * What is wrong with the Node of the packages, or undefined when its bytes are those that this repository names. npm leaves an optional package
- * out without a word when it cannot be had or its bytes are not those of the lock.
+ * What is wrong with the Node of the packages, or undefined when its bytes are those that this repository names. npm leaves out
+ * an optional package without a message if it cannot be downloaded or its bytes are not those of the lock.
  */
 function whyNotTheNode() {
   const { version, sha256 } = JSON.parse(readFileSync(NODE_SUMS_FILE, 'utf8'));

@@ -35,8 +35,10 @@ function named(by: string, engine: EngineCase): EngineCase {
 async function becameDdp(_system: CoxswainSystem, project: TestProject): Promise<readonly string[]> {
   const engine = named('fsdp', trainer({ steps: 20, layout: ZERO3 }));
   const { job } = await trainUndisturbed(project, engine);
-  const [told = 'nothing'] = job.attempts.at(-1)?.trained?.differences ?? [];
-  return /DistributedDataParallel, which keeps a whole copy/.test(told) ? [] : [`what differs reads "${told}"`];
+  const [difference = 'nothing'] = job.attempts.at(-1)?.trained?.differences ?? [];
+  return /DistributedDataParallel, which keeps a whole copy/.test(difference)
+    ? []
+    : [`what differs reads "${difference}"`];
 }
 
 /** DP2 to DP4: by itself DeepSpeed cannot load it, which is said before a rank starts; its universal format can. */

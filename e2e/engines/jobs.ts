@@ -106,8 +106,8 @@ export function deepSpeed(
     saveEvery,
   );
   const seen = [/ 2 ranks over gloo/, /DeepSpeedEngine/];
-  const told = { tellsLoss: false, tokensPerStep: 16 * SCRIPT_MODEL.sequenceLength, seen };
-  return { ...KNOWN, name: 'deepspeed', spec, format: 'deepspeed', steps, saveEvery, ...told };
+  const reporting = { tellsLoss: false, tokensPerStep: 16 * SCRIPT_MODEL.sequenceLength, seen };
+  return { ...KNOWN, name: 'deepspeed', spec, format: 'deepspeed', steps, saveEvery, ...reporting };
 }
 
 /** The Trainer of Transformers. */
@@ -127,8 +127,8 @@ export function trainer({ steps = 60, saveEvery = 20, stepDelayMs = 100, layout 
     },
     saveEvery,
   );
-  const told = { tokensPerStep: 8 * SCRIPT_MODEL.sequenceLength, seen: [/ 2 ranks over gloo/, WHOLE_COPIES] };
-  return { ...KNOWN, name: 'trainer', spec, format: 'hugging-face', steps, saveEvery, ...told };
+  const reporting = { tokensPerStep: 8 * SCRIPT_MODEL.sequenceLength, seen: [/ 2 ranks over gloo/, WHOLE_COPIES] };
+  return { ...KNOWN, name: 'trainer', spec, format: 'hugging-face', steps, saveEvery, ...reporting };
 }
 
 /** A script that knows of nobody, under torchrun or ft_launcher. */
@@ -157,6 +157,6 @@ export function plainScript({
     },
     saveEvery,
   );
-  const told = { victim: 2 * pods - 1, seen: [new RegExp(` ${2 * pods} ranks over gloo`), WHOLE_COPIES] };
-  return { ...KNOWN, name: startedBy.replace('_', '-'), spec, format: 'dcp', steps, saveEvery, ...told };
+  const reporting = { victim: 2 * pods - 1, seen: [new RegExp(` ${2 * pods} ranks over gloo`), WHOLE_COPIES] };
+  return { ...KNOWN, name: startedBy.replace('_', '-'), spec, format: 'dcp', steps, saveEvery, ...reporting };
 }

@@ -71,8 +71,12 @@ export async function ranJob(project: TestProject, id: string, { steps, saveEver
     },
     { what: `the checkpoint of step ${last} to be listed` },
   );
-  const [job, told, places] = await Promise.all([project.api.job(at), project.api.steps(at), project.api.ranks(at)]);
-  return { job, checkpoints, steps: told.items, ranks: places.items };
+  const [job, recordedSteps, places] = await Promise.all([
+    project.api.job(at),
+    project.api.steps(at),
+    project.api.ranks(at),
+  ]);
+  return { job, checkpoints, steps: recordedSteps.items, ranks: places.items };
 }
 
 /** How the run differs from what is wanted of every engine whose rank was killed, as sentences; none where all is well. */
@@ -91,11 +95,14 @@ export function complaintsAbout(ran: Ran, engine: EngineCase): readonly string[]
 }
 
 /** Steps that nobody heard of, and checkpoints that are not in the catalogue. */
-function notKept({ checkpoints, steps: told }: Ran, { format, steps, saveEvery }: EngineCase): readonly string[] {
+function notKept(
+  { checkpoints, steps: recordedSteps }: Ran,
+  { format, steps, saveEvery }: EngineCase,
+): readonly string[] {
   const kept = new Set(checkpoints.filter(({ state }) => state === 'Complete').map(({ step }) => step));
   const due = Array.from({ length: Math.floor(steps / saveEvery) }, (_, index) => (index + 1) * saveEvery);
   const missing = due.filter((step) => !kept.has(step));
-  const last = told.at(-1)?.step ?? 0;
+  const last = recordedSteps.at(-1)?.step ?? 0;
   return [
     ...(last === steps ? [] : [`of ${steps} steps ${last} is the last that was told of`]),
     ...(missing.length > 0 ? [`steps ${missing.join(', ')} were saved and are not in the catalogue`] : []),

@@ -24,9 +24,9 @@ export async function startIssuer(): Promise<FuzzIssuer> {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const server = createServer((request, answer) => {
     answer.setHeader('content-type', 'application/json');
-    const said = { '/.well-known/openid-configuration': metadata, '/keys': keys }[request.url ?? ''];
-    answer.statusCode = said === undefined ? 404 : 200;
-    answer.end(JSON.stringify(said ?? {}));
+    const document = { '/.well-known/openid-configuration': metadata, '/keys': keys }[request.url ?? ''];
+    answer.statusCode = document === undefined ? 404 : 200;
+    answer.end(JSON.stringify(document ?? {}));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

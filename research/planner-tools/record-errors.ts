@@ -17,6 +17,7 @@ import { format, resolveConfig } from 'prettier';
 
 const TARGET = fileURLToPath(new URL('../../libs/planner/src/calibration/errors.json', import.meta.url));
 
+/** Writes the errors of rows that were left out of the fit, and updates `errors.json` with them. */
 export async function recordErrors(
   leftOut: RecordedLeftOut,
   scored: ScoredRows,

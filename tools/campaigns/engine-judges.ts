@@ -2,6 +2,7 @@ import { delimiter } from 'node:path';
 import { judgeMegatronBridge } from './engine-judges/megatron-bridge.ts';
 import { judgeMegatron, megatronCheckouts } from './engine-judges/megatron.ts';
 
+/** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
   'Engines check the options rendered for them (2 min each; argument: a seed, 1). MEGATRON_LM_CHECKOUT: directories of NVIDIA/Megatron-LM at a release, separated by colons; MEGATRON_LM_PYTHON. MEGATRON_BRIDGE_CHECKOUT: its directory, a colon, that of its Megatron-LM; MEGATRON_BRIDGE_PYTHON.';
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { ensureSetup } from '../setup/ensure-setup.ts';
 
+/** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
   'TorchTitan, DeepSpeed and ft_launcher as their projects release them, on CPU ranks through the whole control plane (ten minutes; argument: a word of the runs to make).';
 

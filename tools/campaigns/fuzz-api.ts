@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
+/** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
   'Requests of all kinds to the API, made from its OpenAPI document and GraphQL schema, with another tenant’s canary beside them (arguments: 5000 requests or 30m, seed).';
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
+/** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
   'Kills the operator at every write of a job’s life, three ways each, and compares the end with a clean life (40 min; arguments: stride, first).';
 

@@ -5,6 +5,7 @@ import { ensureSetup } from '../setup/ensure-setup.ts';
 import { LONG_TESTS, needsOf, SYSTEM_TESTS } from '../test/parts.ts';
 import { describeFailures, summaryLine } from '../test/results.ts';
 
+/** What `npm run campaign` prints beside the name of this campaign. */
 export const description = `The tests that take minutes each, which CI leaves out (half an hour; ${LONG_TESTS.join(', ')}).`;
 
 /** Resolves with true when every one of them passed. */

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
+/** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
   'Takes the API server away with every default controller on, and looks whether each rank goes on and nothing is charged (argument: minutes, 15).';
 

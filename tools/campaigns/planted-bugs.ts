@@ -1,6 +1,7 @@
 import { PLANTED_BUGS, type PlantedBug } from './planted-bugs/bugs.ts';
 import { PlantedTree, type TestOutcome } from './planted-bugs/planted-tree.ts';
 
+/** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
   'Plants one bug of each class that controllers are known for into the real code, and runs the test that must catch it (10 min; arguments: classes, such as C4).';
 

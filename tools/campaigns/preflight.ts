@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
+/** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
   'Injects each node fault into one of eight pods, and checks that clean runs blame no node (half an hour; argument: clean runs, 50).';
 

@@ -4,6 +4,7 @@ import { PROPERTY_SEED_VARIABLE, chanceSeed, propertySeed } from '../test/which-
 import { jestArguments } from '../test/parts.ts';
 import { ROOT, runSupervised } from '../test/run-supervised.ts';
 
+/** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
   'Every property with seeds that no run has seen, again and again (arguments: minutes, 10; a first seed, by chance).';
 

@@ -8,6 +8,7 @@ import {
 } from './engine-judges/pytorch-cases.ts';
 import { ask, isCurrent, type Judged, place } from './engine-judges/pytorch.ts';
 
+/** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
   'TorchTitan, DeepSpeed and transformers judge what is rendered for them, on CPUs (5 min; TORCHTITAN_V02: an unpacked release 0.2.2; argument: which engine).';
 
@@ -26,10 +27,10 @@ export async function run([only = '']: readonly string[]): Promise<boolean> {
   const trials = [...drifts(), ...titans(), ...tomls(), ...deepspeeds(), ...trainers()];
   const asked = trials.filter(({ engine }) => engine.includes(only));
   for (const { engine, title, complaint } of asked) {
-    const said = await complaint();
-    if (said !== undefined) wrong += 1;
+    const problem = await complaint();
+    if (problem !== undefined) wrong += 1;
     process.stdout.write(
-      `${said === undefined ? 'agrees' : 'DIFFERS'}  ${engine.padEnd(14)}${title}${said === undefined ? '' : `: ${said}`}\n`,
+      `${problem === undefined ? 'agrees' : 'DIFFERS'}  ${engine.padEnd(14)}${title}${problem === undefined ? '' : `: ${problem}`}\n`,
     );
   }
   process.stdout.write(`${asked.length - wrong} of ${asked.length} agree\n`);

@@ -14,6 +14,7 @@ import { parseOptions, type RealNodeOptions } from './real-node/options.ts';
 import type { CampaignPlan } from './real-node/plan.ts';
 import { machineFacts, missingPackages, whyNotHere } from './real-node/requirements.ts';
 
+/** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
   'Chart, images and a job on six real kubelets, as root on Debian 12; pods, kubelets and a node are killed (12 min once built; arguments: --install, --hold SECONDS, --images DIR, --from COMMIT).';
 

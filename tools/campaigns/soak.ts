@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
+/** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
   'The whole system for an hour under kills of all its parts, lost watches and a database that is away, with an auditor beside it (arguments: minutes, seed).';
 

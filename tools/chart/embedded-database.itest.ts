@@ -102,7 +102,7 @@ async function ask(password: string, statement: string): Promise<boolean> {
 }
 
 /** The program of the Job, with the rights of its account alone. */
-async function prepare(name: string): Promise<{ readonly code: number | null; readonly said: string }> {
+async function prepare(name: string): Promise<{ readonly code: number | null; readonly printed: string }> {
   const account = { namespace: SYSTEM_NAMESPACE, serviceAccount: 'coxswain-prepare-database' };
   const logPath = join(home, `${name}.log`);
   const program = await startProcess({
@@ -118,7 +118,7 @@ async function prepare(name: string): Promise<{ readonly code: number | null; re
     logPath,
   });
   const { code } = await program.exited;
-  return { code, said: readFileSync(logPath, 'utf8') };
+  return { code, printed: readFileSync(logPath, 'utf8') };
 }
 
 async function secret(name: string): Promise<Readonly<Record<string, string>>> {
@@ -150,7 +150,8 @@ describe('the embedded database', () => {
     ({ admin = '' } = await waitFor(() => secret('coxswain-database-passwords'), { what: 'passwords' }));
     await expect(secret('coxswain-database-urls')).rejects.toThrow(/not found/);
     server = await startServer(admin);
-    for (const { code, said } of await jobs) expect([code, said]).toEqual([0, expect.stringMatching(/roles are made/)]);
+    for (const { code, printed } of await jobs)
+      expect([code, printed]).toEqual([0, expect.stringMatching(/roles are made/)]);
     kept = await secret('coxswain-database-urls');
     expect(Object.keys(kept).sort()).toEqual(['migrator-url', 'queue-url', 'system-url', 'url']);
     expect(await rolesToUse({ databaseUrls: urlsOf(kept), hasSingleDatabaseRole: false })).toMatchObject({

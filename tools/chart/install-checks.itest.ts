@@ -101,9 +101,9 @@ describe('helm install', () => {
     await apply(storageClass('slow', false));
     await expect(tryTo('install', [])).rejects.toThrow(/no default StorageClass \(there: slow\)/);
     await apply(storageClass('fast', true));
-    const said = await tryTo('install', []);
-    expect(said).toMatch(/one replica, its data in one claim, no backups/);
-    expect(said).not.toMatch(/password: |stringData/);
+    const printed = await tryTo('install', []);
+    expect(printed).toMatch(/one replica, its data in one claim, no backups/);
+    expect(printed).not.toMatch(/password: |stringData/);
   });
 });
 

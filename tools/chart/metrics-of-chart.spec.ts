@@ -22,7 +22,8 @@ async function ofOperator(): Promise<readonly string[]> {
     cachedJobs: zero,
     watchOutageSeconds: zero,
     quarantinedJobs: zero,
-    goodput: () => [],
+    endsHeld: () => ({}),
+    goodput: { read: () => [], settled: async () => undefined },
   });
   const { text } = await metrics.expose();
   return [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = '', kind = '']) => seriesOf(name, kind));

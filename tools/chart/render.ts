@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 const ROOT = resolve(import.meta.dirname, '../..');
+/** Absolute path of the Helm chart. */
 export const CHART = resolve(ROOT, 'charts/coxswain');
 /** What the local cluster installs of the chart without asking helm. */
 export const LOCAL_ROLES = resolve(ROOT, 'dev/local-cluster/src/system/chart-roles.generated.yaml');

@@ -77,6 +77,12 @@ const RESOURCES: readonly ResourceDefinition[] = [
       { name: 'Step', type: 'integer', jsonPath: '.spec.step' },
       { name: 'Attempt', type: 'integer', jsonPath: '.spec.epoch' },
       { name: 'State', type: 'string', jsonPath: '.status.state' },
+      {
+        name: 'Suspect',
+        type: 'string',
+        jsonPath: '.status.suspect.reason',
+        description: 'Why it could not be loaded; empty: nothing is held against it.',
+      },
       { name: 'Bytes', type: 'integer', jsonPath: '.spec.bytes' },
       AGE,
     ],

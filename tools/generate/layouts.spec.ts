@@ -23,11 +23,11 @@ describe('the example layouts', () => {
   });
 
   it.each(examples)('$file is planned, or refused with reason and way out', ({ planning }) => {
-    for (const said of planning) expect(said).toMatch(/(^|: )planned$|, so .*; |refused: .*; /);
+    for (const outcome of planning) expect(outcome).toMatch(/(^|: )planned$|, so .*; |refused: .*; /);
   });
 
   it('are planned for the most part', () => {
-    const planned = examples.filter(({ planning }) => planning.some((said) => said.endsWith('planned')));
+    const planned = examples.filter(({ planning }) => planning.some((outcome) => outcome.endsWith('planned')));
     expect(planned.length).toBeGreaterThanOrEqual(27);
   });
 

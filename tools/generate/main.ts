@@ -9,7 +9,7 @@ import { generateEnginePage } from './engines.ts';
 import { generateFabricLabels } from './fabric-labels.ts';
 import { generateGraphqlSchema } from './graphql.ts';
 import { generateHookFiles } from './hook-files.ts';
-import { generateJobWords } from './job-words.ts';
+import { generateJobFields } from './job-fields.ts';
 import { generateLayoutPages } from './layouts.ts';
 import { generateCalibratePrograms } from './calibrate-programs.ts';
 import { generatePreflightProgram } from './preflight-program.ts';
@@ -22,7 +22,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map([
     ...generateCrds(),
     ...generateReference(),
-    ...generateJobWords(),
+    ...generateJobFields(),
     ...generateLayoutPages(),
     ...generateEnginePage(),
     ...generateFabricLabels(),

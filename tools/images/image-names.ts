@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** Absolute path of the repository. */
 export const ROOT = join(import.meta.dirname, '../..');
 
 /** What an image is made of; its Dockerfile lies in `images/<name>`. */
@@ -28,8 +29,10 @@ export const IMAGES = {
   'engine-reference': { files: ['engines/agent', 'engines/reference'].map(here) },
 } as const satisfies Record<string, ImageContent>;
 
+/** Name of an image, which is also the name of its folder below `images/`. */
 export type ImageName = keyof typeof IMAGES;
 
+/** Every {@link ImageName}, in the order in which images are built. */
 export const IMAGE_NAMES = Object.keys(IMAGES) as ImageName[];
 
 /** The version that images, chart and packages share. */

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import type { Architecture } from './elf.ts';
 import { IMAGE_NAMES, type ImageName } from './image-names.ts';
 
+/** Options of `npm run images`. */
 export interface ImagesOptions {
   readonly help: boolean;
   readonly names: readonly ImageName[];
@@ -14,6 +15,7 @@ export interface ImagesOptions {
   readonly tag: string | undefined;
 }
 
+/** Text of `npm run images -- --help`. */
 export const HELP = `npm run images -- [options] [names]
 
 Builds the images of Coxswain without a container engine: buildah, as root, upon a few packages of this Debian. Each

@@ -35,8 +35,8 @@ export function sortPackages(paths: readonly string[], workspaces: ReadonlyMap<s
 }
 
 /**
- * The packages of {@link productionPackages} that are here, as components of a bill of materials. `npm sbom` is not asked: of npm 11.19 it leaves
- * out a third of the packages of a workspace, and lists others' development packages.
+ * The packages of {@link productionPackages} that are here, as components of a bill of materials. `npm sbom` is not
+ * used: with npm 11.19 it leaves out a third of the packages of a workspace, and lists the development packages of others.
  */
 export async function packageComponents(workspace: string): Promise<readonly BillComponent[]> {
   const { workspaces, installed } = await productionPackages(workspace);

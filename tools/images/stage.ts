@@ -16,6 +16,7 @@ import { coxswainVersion, IMAGES, ROOT, type ImageContent, type ImageName } from
 import { makeReadable } from './readable.ts';
 import { packageComponents, productionPackages, workspaceLink } from './production-packages.ts';
 
+/** Where the context of one image is made, and for which architecture. */
 export interface StageOptions {
   /** Gets the Dockerfile and `root`; what lay there goes. */
   readonly directory: string;
@@ -27,6 +28,7 @@ export interface StageOptions {
 }
 
 const HOME = '/opt/coxswain';
+/** Where an image keeps its bill of materials (CycloneDX JSON). */
 export const BILL_PATH = '/usr/share/doc/coxswain/sbom.cdx.json';
 const NOT_FOR_RUNNING = /\.(spec|itest|bench)\.tsx?$|\.d\.[cm]?ts$|\.map$/;
 const NO_FOLDERS = new Set(['testing', 'tests', '__pycache__', '.pytest_cache']);

@@ -96,6 +96,7 @@ export const EXPECTED = {
   nodeLost: 'a new gang without the lost node',
   tooFew: 'a gang on half of its GPUs, and later on all of them',
 } as const satisfies Record<string, string>;
+/** Name of one failure that `--chaos` shows. */
 export type TrialName = keyof typeof EXPECTED;
 
 /** Why a trial did not show what it should, as a sentence; undefined when it did. */

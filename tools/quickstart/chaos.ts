@@ -22,6 +22,7 @@ const VICTIM_RANK = 3;
 const DEADLINE_MS = 1_200_000;
 const LOOK_MS = 200;
 
+/** The running system in which failures are shown. */
 export interface ChaosContext {
   readonly system: CoxswainSystem;
   readonly api: ApiClient;

@@ -110,7 +110,7 @@ const REACHES: readonly (readonly [
 
 /** `Each tensor group is in one node, each data group in one NVLink domain.` Empty where no group has two members. */
 function reachSentence(ranks: readonly RankPlace[], placeOf: ReadonlyMap<string, FabricPlace>): string {
-  const said = AXES.flatMap((axis) => {
+  const reaches = AXES.flatMap((axis) => {
     const others = AXES.filter((other) => other !== axis);
     const groups = [...Map.groupBy(ranks, (rank) => others.map((other) => rank[other]).join(' ')).values()].filter(
       (members) => members.length > 1,
@@ -119,7 +119,7 @@ function reachSentence(ranks: readonly RankPlace[], placeOf: ReadonlyMap<string,
       ? []
       : [{ axis, reach: Math.max(...groups.map((members) => reachOf(members, placeOf))) }];
   });
-  const words = said.map(
+  const words = reaches.map(
     ({ axis, reach }, index) =>
       `each ${GROUPS[axis]}${index === 0 ? ' is' : ''} in ${REACHES[reach]?.[0] ?? 'several islands'}`,
   );

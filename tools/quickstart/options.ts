@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 
+/** Options of `npm run quickstart`. */
 export interface QuickstartOptions {
   readonly help: boolean;
   readonly keep: boolean;
@@ -11,6 +12,7 @@ export interface QuickstartOptions {
   readonly directory: string | undefined;
 }
 
+/** Text of `npm run quickstart -- --help`. */
 export const HELP = `npm run quickstart -- [options]
 
 Sets everything up: its own Node 24, Kubernetes programs, PyTorch. Starts Coxswain on this machine: PostgreSQL, a real

@@ -27,8 +27,8 @@ export function builtWorkspaces(root: string): BuiltWorkspace[] {
 }
 
 /**
- * A hash of everything that the build of `workspace` reads: the files of its own folder and those of the workspaces it depends on, directly or
- * not, their names with their contents; and what all builds share.
+ * A hash of everything that the build of `workspace` reads: names and contents of the files in its own folder and in the workspaces that it depends on,
+ * directly or not. What all builds share is in it too.
  */
 export function inputHash(root: string, workspace: BuiltWorkspace): string {
   const hash = createHash('sha256');

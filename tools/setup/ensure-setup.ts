@@ -11,6 +11,7 @@ import { ensureUpstreamEngines, upstreamTasks } from './upstream-engines.ts';
 
 /** What can be prepared on its own. */
 export const SETUP_PARTS = ['cluster', 'test-programs', 'python', 'builds', 'browser', 'upstream-engines'] as const;
+/** One entry of {@link SETUP_PARTS}. */
 export type SetupPart = (typeof SETUP_PARTS)[number];
 
 /** What each part is, for people. */

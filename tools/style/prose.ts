@@ -24,8 +24,8 @@ export function wordCount(sentence: string): number {
 }
 
 /**
- * The paragraphs of lines, each with its line. An empty line ends one, and so does a line that begins an entry of a list: a
- * bullet, a number, a name such as `--port` that wide space separates from its meaning, or an example indented below a colon.
+ * The paragraphs of lines, each with its line. An empty line ends one, and so does a line that begins an entry of a list. Such
+ * a line begins with a bullet, a number, a name such as `--port` before wide space, or an example indented below a colon.
  */
 export function paragraphsOf(path: string, text: string, firstLine = 1): Prose[] {
   const found: { line: number; lines: string[] }[] = [];

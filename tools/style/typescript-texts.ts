@@ -15,7 +15,7 @@ const CODE =
 
 /**
  * The comments and messages of a TypeScript file. A message is any string, template or JSX text of at least four words that is
- * neither a type, nor an import, nor code of another language; a value within a template counts as one word.
+ * neither a type, nor an import, nor code of another language. A value within a template counts as one word.
  */
 export function proseOfSource(file: ts.SourceFile): SourceProse {
   const literals: ts.Node[] = [];

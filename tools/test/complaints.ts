@@ -17,8 +17,8 @@ const Entry = z.looseObject({
 
 /**
  * What programs complained about while a test file ran, newest last: `operator-0 17:16:20.118 warn the lease could not be read: ...`.
- * `runs` is the folder in which test files make a folder for everything they start; they run one after the other, so that time tells
- * which is whose.
+ * `runs` is the folder in which test files make a folder for everything they start. Test files run one after the other, so the time
+ * shows which folder belongs to which file.
  */
 export function complaintsDuring(runs: string, span: Span, most: number): readonly string[] {
   if (!existsSync(runs)) return [];

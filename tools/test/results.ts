@@ -105,6 +105,7 @@ export interface Crash {
   readonly signal: string;
 }
 
+/** Test files whose worker died of a signal, as Jest's JSON report names them. */
 export function crashesIn(json: string): readonly Crash[] {
   const { testResults } = JSON.parse(json) as JestReport;
   return testResults.flatMap(({ name, assertionResults, message }) => {
@@ -151,8 +152,8 @@ const MOST_LINES = 30;
 const FOREIGN_FRAME = /^\s+at .*(node_modules\/(?!@coxswain)|\(?node:|new Promise)/;
 
 /**
- * What failed, in words: every message, cut so that all fit in a screen or two; what programs complained about meanwhile, by
- * `complaints`; and the names once more at the end, where they are seen first.
+ * What failed: every message, cut so that all fit in a screen or two, and what programs complained about meanwhile, by `complaints`.
+ * The names follow once more at the end, where they are seen first.
  */
 export function describeFailures(failures: readonly Failure[], complaints: (span: Span) => readonly string[]): string {
   const lines = Math.min(MOST_LINES, Math.max(LEAST_LINES, Math.floor(REPORT_LINES / failures.length)));
@@ -163,14 +164,14 @@ export function describeFailures(failures: readonly Failure[], complaints: (span
       .filter((line) => !FOREIGN_FRAME.test(line))
       .slice(0, lines)
       .join('\n');
-  const told = failures.map((failure) => `✗ ${failure.name}\n${message(failure.message)}\n`);
+  const listed = failures.map((failure) => `✗ ${failure.name}\n${message(failure.message)}\n`);
   const spans = new Map(
     failures.flatMap(({ during }) => (during === undefined ? [] : [[during.startMs, during] as const])),
   );
   const complained = [...spans.values()].flatMap((span) => complaints(span));
   const meanwhile = complained.length === 0 ? '' : `\nMeanwhile programs said:\n\n${complained.join('\n')}\n`;
   const names = failures.map(({ name }) => `✗ ${name}`).join('\n');
-  return `\nWhat failed:\n\n${told.join('\n')}${meanwhile}\nIn short:\n\n${names}\n`;
+  return `\nWhat failed:\n\n${listed.join('\n')}${meanwhile}\nIn short:\n\n${names}\n`;
 }
 
 /** Counts the results that pytest wrote as JUnit XML, by the same rules as {@link tallyOfJest}. */

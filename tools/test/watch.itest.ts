@@ -9,9 +9,9 @@ const WATCHED = 'tools/test/results';
 
 it('npm test -- --watch NAME runs those tests, again when a file changes, and ends when it is told to', async () => {
   const watch = spawn(process.execPath, [MAIN, '--watch', WATCHED], { stdio: ['pipe', 'pipe', 'pipe'] });
-  let told = '';
-  watch.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
-  const runs = (): number => told.match(/^Tests:.* passed/gm)?.length ?? 0;
+  let output = '';
+  watch.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const runs = (): number => output.match(/^Tests:.* passed/gm)?.length ?? 0;
   try {
     await waitFor(() => runs() === 1, { what: 'the first run' });
     const now = new Date();
@@ -21,5 +21,5 @@ it('npm test -- --watch NAME runs those tests, again when a file changes, and en
     watch.kill('SIGTERM');
     if (watch.exitCode === null && watch.signalCode === null) await once(watch, 'exit');
   }
-  expect(told).not.toContain('parts.spec');
+  expect(output).not.toContain('parts.spec');
 });

@@ -89,12 +89,12 @@ function actionOf(argv: readonly string[], context: AdminContext): Action | unde
   switch (command) {
     case 'create': {
       const wanted = { name: nameOf(subject), expiresAt: expiry(values, context) };
-      return async (database) => tell(await createAdministrator(database, wanted), context);
+      return async (database) => printAdministrator(await createAdministrator(database, wanted), context);
     }
     case 'recover': {
       const overlapSeconds = numberOf(values['overlap-hours'] ?? '0', 'overlap-hours') * 3_600;
       const wanted = { name: nameOf(subject), expiresAt: expiry(values, context), overlapSeconds };
-      return async (database) => tell(await recoverAdministrator(database, wanted), context);
+      return async (database) => printAdministrator(await recoverAdministrator(database, wanted), context);
     }
     case 'revoke':
       return async (database) => {
@@ -138,7 +138,7 @@ function expiry(values: ReturnType<typeof parsed>['values'], { now, lifetimeDays
 }
 
 /** The token alone goes to standard output, for a file or a pipe. */
-function tell({ token, name, expires_at }: AdministratorMade, context: AdminContext): void {
+function printAdministrator({ token, name, expires_at }: AdministratorMade, context: AdminContext): void {
   context.print(token);
   const end = expires_at === null ? 'never expires' : `expires ${minuteOf(expires_at)}`;
   context.printError(`The token of administrator ${name} ${end}. It is shown this once: keep it now.`);

@@ -138,6 +138,7 @@ export const CONTROLLERS: readonly Type[] = FEATURES.flatMap(
   (feature) => Reflect.getMetadata(MODULE_METADATA.CONTROLLERS, feature) as Type[],
 );
 
+/** Root module of every process role. It binds the infrastructure that main.ts has built to the injection tokens. */
 @Module({})
 export class AppModule {
   static over(infrastructure: Infrastructure): DynamicModule {

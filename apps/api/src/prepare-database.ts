@@ -32,7 +32,7 @@ try {
         return writeSecret(client, { namespace, name: URLS_SECRET }, Object.fromEntries(byKey));
       },
       pause: async (why) => {
-        if (why !== printed) console.log(`the database does not answer yet: ${why}`);
+        if (why !== printed) console.log(`waiting for the database to answer: ${why}`);
         printed = why;
         await delay(TRY_EVERY_MS);
       },

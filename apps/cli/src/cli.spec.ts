@@ -214,6 +214,12 @@ function aPlannedJob(): Job {
 const sse = (event: string, data: unknown, id?: number): string =>
   `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
 
+const UNREACHED = {
+  message: 'The Kubernetes API server does not answer.',
+  since: '2025-12-31T23:00:00Z',
+  retryAt: '2025-12-31T23:30:00Z',
+};
+
 describe('reading', () => {
   it.each<[string, readonly string[], Routes, RegExp]>([
     ['whoami tells name, role and project', ['whoami'], ME, /^ada: operator of research\n$/],
@@ -235,6 +241,12 @@ describe('reading', () => {
       ['get', aJob().id],
       { ...ME, [`GET ${JOB}`]: { json: aJob() } },
       /State: +Running: Training on 4 GPUs\./,
+    ],
+    [
+      'get tells that the newest change has not reached the cluster, and why',
+      ['get', aJob().id],
+      { ...ME, [`GET ${JOB}`]: { json: aJob({ applyFailure: UNREACHED }) } },
+      /Not applied: +The Kubernetes API server does not answer\. \(for .+; being tried again\)/,
     ],
     [
       'get takes the job that is there, not its deleted namesake',
@@ -431,6 +443,12 @@ describe('reading', () => {
       ['checkpoints', 'tiny-gpt'],
       { ...FOUND, [`GET ${JOB}/checkpoints`]: { json: { items: [aCheckpointRecord()] } } },
       /^STEP +ATTEMPT +STATE +SIZE +NAME\n20 +1 +Complete +1\.5 MiB /,
+    ],
+    [
+      'a checkpoint that could not be loaded is listed as suspect',
+      ['checkpoints', 'tiny-gpt'],
+      { ...FOUND, [`GET ${JOB}/checkpoints`]: { json: { items: [aCheckpointRecord({ isSuspect: true })] } } },
+      /\n20 +1 +Suspect +1\.5 MiB /,
     ],
     [
       'logs print what the rank wrote, byte for byte',
@@ -666,6 +684,27 @@ describe('watching', () => {
       '',
     ]);
     expect(code).toBe(want);
+  });
+
+  it('submit --watch tells once for each reason that the job has not reached the cluster', async () => {
+    const unreached = aJob({ uid: null, state: 'Submitting', applyFailure: UNREACHED });
+    const busy = { ...UNREACHED, message: 'The Kubernetes API server answered 429: too many requests' };
+    const { out } = await run(['submit', '-f', aFile('job.yaml', aManifest()), '-w'], {
+      ...ME,
+      [`POST ${JOBS}`]: { json: aJob({ uid: null, state: 'Submitting' }), status: 201 },
+      [stream]: {
+        stream:
+          sse('job', unreached) +
+          sse('job', { ...unreached, version: 2 }) +
+          sse('job', { ...unreached, applyFailure: busy }) +
+          sse('job', complete),
+        end: 'never',
+      },
+    });
+    expect(out.match(/Not applied: .*? \(/g)).toEqual([
+      'Not applied: The Kubernetes API server does not answer. (',
+      'Not applied: The Kubernetes API server answered 429: too many requests (',
+    ]);
   });
 
   it('submit --watch goes on to the end', async () => {

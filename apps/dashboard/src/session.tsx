@@ -2,6 +2,7 @@ import { ApiClient, ApiProblem } from '@coxswain/api-client';
 import type { WhoAmI } from '@coxswain/api-types';
 import { createContext, use, useEffect, useMemo, useState, type ReactNode } from 'react';
 import { signInProblem } from './sign-in-problem.ts';
+import { takeFromAddress } from './take-from-address.ts';
 
 /** The token lives as long as the tab: closing it signs out. */
 const STORAGE_KEY = 'coxswain-token';
@@ -116,18 +117,11 @@ function sentenceOf(error: unknown): string {
 }
 
 function initialToken(): string | undefined {
-  return takenFromAddress('token') ?? sessionStorage.getItem(STORAGE_KEY) ?? undefined;
+  return takeFromAddress('token') ?? sessionStorage.getItem(STORAGE_KEY) ?? undefined;
 }
 
 /** Why the way back from the issuer ended here. */
 function initialProblem(): string | undefined {
-  const problem = takenFromAddress('sign-in');
+  const problem = takeFromAddress('sign-in');
   return problem === undefined ? undefined : signInProblem(problem);
-}
-
-/** What stands behind the `#` of the address under that name, where it stands no more afterwards. */
-function takenFromAddress(name: string): string | undefined {
-  const value = new URLSearchParams(location.hash.slice(1)).get(name) ?? undefined;
-  if (value !== undefined) history.replaceState(null, '', location.pathname + location.search);
-  return value;
 }

@@ -7,3 +7,8 @@ export function formatMs(durationMs: number): string {
 export function signedPercent(value: number): string {
   return `${value > 0 ? '+' : ''}${value.toFixed(1)} %`;
 }
+
+/** Tokens/s with four significant digits: `81,920`. */
+export function formatSpeed(value: number): string {
+  return value.toLocaleString('en', { maximumSignificantDigits: 4 });
+}

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { API_GROUP_VERSION, type Placement, type TrainingJob, type TrainingJobSpecInput } from '@coxswain/api-types';
@@ -129,7 +130,9 @@ export class BenchCluster {
       namespace: SYSTEM_NAMESPACE,
       serviceAccount: 'coxswain-operator',
     });
-    const [healthPort, reportPort] = [await freePort(), await freePort()];
+    const [healthPort, metricsPort, reportPort] = [await freePort(), await freePort(), await freePort()];
+    const [token, tokenFile] = [randomUUID(), join(this.plane.logsDirectory, 'metrics-token')];
+    writeFileSync(tokenFile, token, { mode: 0o600 });
     const profile = this.#cpuProfiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${this.#cpuProfiles}`];
     const handle = await startProcess({
       name: 'operator',
@@ -146,11 +149,19 @@ export class BenchCluster {
         COXSWAIN_LAUNCHER_IMAGE: 'coxswain/launcher:dev',
         COXSWAIN_HEALTH_LISTEN_HOST: '127.0.0.1',
         COXSWAIN_HEALTH_LISTEN_PORT: String(healthPort),
+        COXSWAIN_METRICS_LISTEN_HOST: '127.0.0.1',
+        COXSWAIN_METRICS_LISTEN_PORT: String(metricsPort),
+        COXSWAIN_METRICS_TOKEN_FILE: tokenFile,
         COXSWAIN_LOG_LEVEL: 'warn',
       },
       logPath: join(this.plane.logsDirectory, 'operator.log'),
     });
-    const operator = new BenchOperator({ handle, healthPort, reportPort, client: this.client });
+    const operator = new BenchOperator({
+      handle,
+      metrics: { port: metricsPort, token },
+      reportPort,
+      client: this.client,
+    });
     try {
       await waitFor(async () => (await operator.metric('coxswain_operator_is_leader')) === 1, {
         what: 'the operator to lead',

@@ -11,17 +11,17 @@ const RETRY_PERIOD_MS = 1_500;
 export class BenchOperator {
   readonly reportPort: number;
   readonly #handle: ProcessHandle;
-  readonly #healthPort: number;
+  readonly #metrics: { readonly port: number; readonly token: string };
   readonly #client: KubeClient;
 
   constructor(parts: {
     readonly handle: ProcessHandle;
-    readonly healthPort: number;
+    readonly metrics: { readonly port: number; readonly token: string };
     readonly reportPort: number;
     readonly client: KubeClient;
   }) {
     this.#handle = parts.handle;
-    this.#healthPort = parts.healthPort;
+    this.#metrics = parts.metrics;
     this.#client = parts.client;
     this.reportPort = parts.reportPort;
   }
@@ -32,7 +32,9 @@ export class BenchOperator {
 
   /** The metric of that name (with its labels, as it is exposed); undefined when there is none. */
   async metric(name: string): Promise<number | undefined> {
-    const text = await (await fetch(`http://127.0.0.1:${this.#healthPort}/metrics`)).text();
+    const { port, token } = this.#metrics;
+    const headers = { authorization: `Bearer ${token}` };
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`, { headers })).text();
     const line = text.split('\n').find((one) => one.startsWith(`${name} `));
     return line === undefined ? undefined : Number(line.slice(name.length + 1));
   }

@@ -47,7 +47,7 @@ async function livePods(job: TrainingJob): Promise<readonly RawPod[]> {
   return pods.filter((pod) => pod.metadata.labels?.[LABELS.jobUid] === job.metadata.uid && !isOver(pod));
 }
 
-/** The node of each pod, by its index, as the scheduler bound it; all of that epoch. */
+/** The node of each pod, by its index, as the scheduler bound it; all of that attempt. */
 async function boundNodes(job: TrainingJob, epoch: number): Promise<readonly (string | undefined)[]> {
   const pods = await livePods(job);
   expect(new Set(pods.map(({ metadata }) => metadata.labels?.[LABELS.epoch]))).toEqual(new Set([String(epoch)]));
@@ -62,7 +62,7 @@ async function expectBoundAsPlaced(job: TrainingJob, epoch: number): Promise<rea
 }
 
 /** Somebody's pod with GPUs, on that node by its own word. */
-async function strangersPod(namespace: string, name: string, about: { node: string; gpus: number }): Promise<RawPod> {
+async function podOfAnother(namespace: string, name: string, about: { node: string; gpus: number }): Promise<RawPod> {
   const resources = { limits: { [GPU_RESOURCE]: String(about.gpus) } };
   return world.plane.admin.json<RawPod>({
     method: 'POST',
@@ -144,8 +144,8 @@ describe('a gang among eight nodes', () => {
     async ({ hold, robbed }) => {
       const { job, nodes, goOn } = await placedGang(hold);
       const [node = ''] = nodes;
-      const strangers = await world.namespace();
-      const stranger = await strangersPod(strangers, 'stranger', { node, gpus: 1 });
+      const othersNamespace = await world.namespace();
+      const stranger = await podOfAnother(othersNamespace, 'stranger', { node, gpus: 1 });
       await goOn();
       const again = await world.until(job, 'running elsewhere', isRunningIn(2));
       expect(again.status).toMatchObject({
@@ -153,7 +153,7 @@ describe('a gang among eight nodes', () => {
         restarts: { total: 1, charged: 0 },
       });
       expect(await expectBoundAsPlaced(job, 2)).not.toContain(node);
-      const [left] = await world.pods(strangers);
+      const [left] = await world.pods(othersNamespace);
       expect([left?.metadata.uid, left?.metadata.deletionTimestamp, left?.status.phase]).toEqual([
         stranger.metadata.uid,
         undefined,
@@ -227,11 +227,11 @@ describe('a gang of 64 nodes among 400 of which 240 are taken here and there', (
     };
     await kwok.addNodes({ nodes: nodes.length, namePrefix: 'node', labels: placeOf });
     const names = kwok.nodeNames.filter((name) => name.startsWith('node-'));
-    const strangers = await world.namespace();
+    const othersNamespace = await world.namespace();
     const taken = names.filter((_, index) => nodes[index]?.isTaken);
     const turns = taken.values();
     const work = async (): Promise<void> => {
-      for (const node of turns) await strangersPod(strangers, `on-${node}`, { node, gpus: GPUS_PER_NODE });
+      for (const node of turns) await podOfAnother(othersNamespace, `on-${node}`, { node, gpus: GPUS_PER_NODE });
     };
     await Promise.all(Array.from({ length: 16 }, work));
 

@@ -24,7 +24,10 @@ const FABRICS = `/apis/${API_GROUP_VERSION}/fabrics`;
 const CLIQUE = 'nvidia.com/gpu.clique';
 const isRunning = ({ status }: TrainingJob): boolean => status?.state === 'Running';
 
-async function say(spec: FabricSpec, name = FABRIC_NAME): Promise<{ readonly status: number; readonly body: string }> {
+async function applyFabric(
+  spec: FabricSpec,
+  name = FABRIC_NAME,
+): Promise<{ readonly status: number; readonly body: string }> {
   return world.plane.admin.send({
     method: 'PATCH',
     path: `${FABRICS}/${name}?fieldManager=test&force=true`,
@@ -64,7 +67,9 @@ describe('the Fabric resource on a real API server', () => {
     await world.until(job, 'waiting for a domain of 4 GPUs', ({ status }) =>
       (status?.conditions ?? []).some(({ reason }) => reason === 'TopologyUnsatisfiable'),
     );
-    expect((await say({ overrides: [{ nodes: ['node-a', 'node-b'], nvlinkDomain: 'rack-1' }] })).status).toBe(200);
+    expect((await applyFabric({ overrides: [{ nodes: ['node-a', 'node-b'], nvlinkDomain: 'rack-1' }] })).status).toBe(
+      200,
+    );
     await world.until(job, 'running', isRunning);
     expect((await fabricThat('one domain', ({ nvlinkDomains }) => nvlinkDomains === 1)).status?.sources).toContainEqual(
       {
@@ -99,11 +104,11 @@ describe('the Fabric resource on a real API server', () => {
     });
     await world.until(job, 'running', isRunning);
     // Status that tells of this has been written after a look at the gang.
-    await say({ overrides: [{ nodes: ['node-a'], gpuType: 'h100' }] });
+    await applyFabric({ overrides: [{ nodes: ['node-a'], gpuType: 'h100' }] });
     await fabricThat('the GPU type', ({ sources }) => sources.some(({ fact }) => fact === 'gpuType'));
     await world.plane.kubectl(['label', 'node', 'node-a', `${CLIQUE}=u.2`, '--overwrite']);
-    const told = await fabricThat('the change', ({ problems }) => problems.length > 0);
-    expect(told.status?.problems).toMatchObject([{ kind: 'ChangedUnderJob', nodes: ['node-a'] }]);
+    const changed = await fabricThat('the change', ({ problems }) => problems.length > 0);
+    expect(changed.status?.problems).toMatchObject([{ kind: 'ChangedUnderJob', nodes: ['node-a'] }]);
     const note = await waitFor(
       async () =>
         (await world.plane.kubectl([
@@ -129,7 +134,7 @@ describe('the Fabric resource on a real API server', () => {
     ],
     ['a name that no label can have', { overrides: [{ nodes: ['n'], island: 'a b' }] }, FABRIC_NAME, /island/],
   ])('%s is refused', async (_sentence, spec, name, why) => {
-    const { status, body } = await say(spec, name);
+    const { status, body } = await applyFabric(spec, name);
     expect([status, typeof body === 'string' ? body : JSON.stringify(body)]).toEqual([422, expect.stringMatching(why)]);
   });
 });

@@ -341,7 +341,7 @@ describe('the operator', () => {
         const isWaiting = (seen: TrainingJob): boolean =>
           seen.status?.state === 'Queued' && placedOf(seen)?.reason === 'PodsRefused';
         const waits = await world.until(job, 'waiting', isWaiting);
-        // A gang of which the cluster takes no pod begins no epoch; one that it takes in part is undone.
+        // A gang of which the cluster takes no pod begins no attempt; one that it takes in part is undone.
         const undone = { stage: 'Ended', outcome: 'Failed', reason: 'PodsRefused', charged: false };
         expect(waits.status?.attempts?.[0]).toEqual(admitted === 0 ? undefined : expect.objectContaining(undone));
         const placed = placedOf(waits);

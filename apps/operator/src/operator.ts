@@ -1,6 +1,6 @@
 import { ANNOTATIONS, versionProblem } from '@coxswain/api-types';
 import { createKubeClient, LeaderLease, sleep, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
-import { NOTICE_RULES } from '@coxswain/lifecycle';
+import { type EndArbiter, NOTICE_RULES } from '@coxswain/lifecycle';
 import type { ClusterScheduler } from '@coxswain/scheduling';
 import type { Logger } from '@coxswain/telemetry';
 import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
@@ -8,32 +8,22 @@ import { leadingClient } from './cluster/leading-client.ts';
 import type { Config } from './config/config.ts';
 import { FabricController } from './fabric/fabric-controller.ts';
 import { JobEventRecorder } from './process/job-event-recorder.ts';
-import { goodputTotals } from './process/goodput-totals.ts';
+import { GoodputRecorder } from './process/goodput-recorder.ts';
 import { hungReasons } from './process/hung-reasons.ts';
 import { JobLoop } from './process/job-loop.ts';
 import { Leadership } from './process/leadership.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './process/operator-metrics.ts';
-import { type Probes, startProbes } from './process/probes.ts';
+import { openProcessPorts, type ProcessPorts } from './process/process-ports.ts';
 import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
-import { QuarantineController } from './quarantine/quarantine-controller.ts';
-import { createClusterScheduler } from './training-job/cluster-scheduler.ts';
+import { QUARANTINE_MESSAGES, QuarantineController } from './quarantine/quarantine-controller.ts';
+import { createClusterScheduler, createEndArbiter } from './training-job/cluster-scheduler.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
 import { RuntimeReads } from './training-job/runtime-reads.ts';
 import { NodeRequests } from './training-job/node-requests.ts';
 import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
-
-const QUARANTINE_MESSAGES = {
-  quarantined:
-    'a node is in quarantine and takes no jobs; its annotation has the reason, and docs/reference/failures.md describes how to release it',
-  released: 'a node in quarantine was rebooted and takes jobs again',
-  overruled:
-    'a person removed the quarantine of a node; it takes jobs again, and only new evidence quarantines it again',
-  heldBack:
-    'a node seems faulty but is not quarantined, because a tenth of the nodes already are; check for a common cause',
-} as const;
 
 /** A running operator. */
 export interface Operator {
@@ -88,8 +78,10 @@ class RunningOperator implements Operator {
   readonly #clock: Clock;
   readonly #client: KubeClient;
   readonly #metrics: OperatorMetrics;
+  readonly #goodput: GoodputRecorder;
   readonly #cache: ClusterCache;
   readonly #scheduler: ClusterScheduler;
+  readonly #arbiter: EndArbiter;
   readonly #leadership: Leadership;
   readonly #jobEvents: JobEventRecorder;
   readonly #store: KubernetesTrainingJobStore;
@@ -104,7 +96,7 @@ class RunningOperator implements Operator {
   readonly #background: Promise<unknown>[] = [];
   readonly #ending = Promise.withResolvers<Ending>();
   #stopped: Promise<void> | undefined;
-  #health: Probes | undefined;
+  #ports: ProcessPorts | undefined;
 
   constructor(config: Config, parts: { readonly log: Logger; readonly clock: Clock }) {
     const { log, clock } = parts;
@@ -118,6 +110,7 @@ class RunningOperator implements Operator {
       maxInFlight: 16,
       lanes: { bulk: 32 },
     });
+    this.#goodput = new GoodputRecorder({ clock });
     const metrics = createOperatorMetrics({
       isLeader: () => (this.isLeader() ? 1 : 0),
       launcherConnections: () => this.#reporting.connections,
@@ -126,7 +119,8 @@ class RunningOperator implements Operator {
       cachedJobs: () => this.#cache.jobs.cached.size,
       watchOutageSeconds: () => this.#cache.informers.longestOutageMs() / 1000,
       quarantinedJobs: () => this.#jobs.quarantined(),
-      goodput: () => goodputTotals(this.#cache.jobs.cached.list(), clock.now()),
+      endsHeld: () => this.#arbiter.heldByCause(),
+      goodput: this.#goodput,
     });
     this.#metrics = metrics;
     this.#cache = createClusterCache({
@@ -137,7 +131,9 @@ class RunningOperator implements Operator {
       onProblem: (problem) => log.warn({ problem }, 'the cache rejected an object or a response'),
       noticeRules: [...NOTICE_RULES, ...config.noticeRules],
     });
+    this.#cache.jobs.cached.onChange((change) => this.#goodput.observe(change));
     this.#scheduler = createClusterScheduler(this.#cache, clock);
+    this.#arbiter = createEndArbiter(this.#cache, clock);
     this.#leadership = new Leadership({
       lease: this.#newLease(),
       clock,
@@ -164,7 +160,7 @@ class RunningOperator implements Operator {
       cache: this.#cache,
       clock,
       publishesLabels: config.publishesFabricLabels,
-      warn: (job, note) => this.#jobEvents.warnOfFabric(job, note),
+      warn: (job, note) => this.#jobEvents.recordFabricWarning(job, note),
       onNews: (key) => this.#jobs.wake(key, 'normal'),
       onError: (error) =>
         log.warn({ err: error }, 'the Fabric resource or labels of nodes could not be written; the operator retries'),
@@ -198,7 +194,7 @@ class RunningOperator implements Operator {
       currentLeader: () => this.#leadership.currentLeader(),
       termLeftMs: () => this.#leadership.leftMs(),
       onNews: (jobUid, news) => this.#wakeUps.reported(jobUid, news),
-      onVerdict: (job, verdict) => this.#jobEvents.warnOfHealth(job, verdict.message),
+      onVerdict: (job, verdict) => this.#jobEvents.recordHealthWarning(job, verdict.message),
     });
     this.#jobs = this.#newJobLoop();
     this.#wakeUps = new WakeUps({
@@ -213,7 +209,7 @@ class RunningOperator implements Operator {
   }
 
   get healthPort(): number {
-    return this.#health?.port ?? 0;
+    return this.#ports?.healthPort ?? 0;
   }
 
   get reportPort(): number {
@@ -231,21 +227,25 @@ class RunningOperator implements Operator {
   async start(): Promise<void> {
     const { signal } = this.#stopping;
     // First, so that probes are answered while the API server is unavailable.
-    this.#health = await startProbes(
-      {
-        hungReasons: () => this.#hungReasons(),
-        unreadyReasons: () => this.#unreadyReasons(),
-        exposeMetrics: () => this.#metrics.metrics.expose(),
-      },
-      { ...this.#config, log: this.#log },
-    );
+    this.#ports = await openProcessPorts(this.#config, {
+      hungReasons: () => this.#hungReasons(),
+      unreadyReasons: () => this.#unreadyReasons(),
+      expose: () => this.#metrics.expose(),
+      clock: this.#clock,
+      log: this.#log,
+    });
     await waitForServer(() => this.#askServer(), { clock: this.#clock, log: this.#log, signal });
     this.#inBackground('informers', this.#cache.informers.run(signal));
     await this.#reporting.start();
     this.#inBackground('certificate', this.#reporting.keepCertificate(signal));
     this.#inBackground('leadership', this.#lead(signal));
     this.#log.info(
-      { identity: this.#config.identity, healthPort: this.healthPort, reportPort: this.reportPort },
+      {
+        identity: this.#config.identity,
+        healthPort: this.healthPort,
+        metricsPort: this.#ports.metricsPort,
+        reportPort: this.reportPort,
+      },
       'operator started',
     );
   }
@@ -260,9 +260,10 @@ class RunningOperator implements Operator {
     this.#stopping.abort();
     await this.#reporting.stop();
     await Promise.allSettled(this.#background);
-    await this.#health?.stop();
+    await this.#ports?.stop();
     await this.#client.close();
     this.#wakeUps.stop();
+    this.#goodput.stop();
     this.#log.info('operator stopped');
   }
 
@@ -293,6 +294,7 @@ class RunningOperator implements Operator {
   #forget(jobUid: string): void {
     this.#reporting.forget(jobUid);
     this.#scheduler.forget(jobUid);
+    this.#arbiter.forget(jobUid);
     this.#jobs.forget(jobUid);
   }
 
@@ -348,15 +350,10 @@ class RunningOperator implements Operator {
           clock: this.#clock,
           leaderTerm: () => this.#leadership.workingTerm(),
           pods: () => ({ ...this.#config.pods, ...reporting.forPods }),
-          progressOf: (job) => reporting.progressOf(job),
-          reportAgesMsOf: (job) => reporting.reportAgesMsOf(job),
-          launchersOf: (job) => reporting.launchersOf(job),
-          preflightOf: (job) => reporting.preflightOf(job),
-          trainedOf: (job) => reporting.trainedOf(job),
-          verdictsOf: (job) => reporting.verdictsOf(job),
+          ...reporting.views,
+          arbiter: this.#arbiter,
           nodeRequestOf: (job) => this.#nodeRequests.stateOf(job.metadata.uid ?? ''),
           fabricChangeOf: (job) => this.#fabric.changeOf(job.metadata.uid ?? ''),
-          findingsOf: (job) => reporting.findingsOf(job),
           timeouts: this.#config.timeouts,
           retention: this.#config.retention,
           measuredGpus: this.#config.measuredGpus,
@@ -364,7 +361,7 @@ class RunningOperator implements Operator {
             recordEvents: (job, events) => this.#jobEvents.announce(job, events),
             refuseLaunchers: (job, epoch) => reporting.refuseLaunchers(job, epoch),
             warn: (job, note) => this.#jobEvents.warn(job, note),
-            warnOfUnrecordedPlacements: (job, note) => this.#jobEvents.warnOfStrangers(job, note),
+            warnOfUnrecordedPlacements: (job, note) => this.#jobEvents.recordUnrecordedPlacements(job, note),
           },
           warnOfRuntime: (job, note) => this.#jobEvents.warnOfRuntime(job, note),
         }),

@@ -29,8 +29,12 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   // NVIDIA's DRA driver, if it is installed.
   { apiGroups: ['resource.nvidia.com'], resources: ['computedomains'], verbs: ['get', 'create', 'delete'] },
   // cluster-autoscaler, if it serves them; a request names templates.
-  { apiGroups: ['autoscaling.x-k8s.io'], resources: ['provisioningrequests'], verbs: ['get', 'create', 'delete'] },
-  { apiGroups: [''], resources: ['podtemplates'], verbs: ['create'] },
+  {
+    apiGroups: ['autoscaling.x-k8s.io'],
+    resources: ['provisioningrequests'],
+    verbs: ['get', 'list', 'create', 'delete'],
+  },
+  { apiGroups: [''], resources: ['podtemplates'], verbs: ['get', 'create', 'delete'] },
   // NICs and NVLink domains that DRA drivers publish.
   { apiGroups: ['resource.k8s.io'], resources: ['resourceslices'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },

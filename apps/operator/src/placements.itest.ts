@@ -83,8 +83,8 @@ describe('placements that somebody forged for a job of one GPU', () => {
     await world.until(other, 'running', isRunning);
     const events = await waitFor(
       async () => {
-        const told = await eventsOf(tenant);
-        return told.length > 0 ? told : undefined;
+        const recorded = await eventsOf(tenant);
+        return recorded.length > 0 ? recorded : undefined;
       },
       { what: 'a warning of the forged placements' },
     );

@@ -14,7 +14,7 @@ afterEach(async () => {
 afterAll(() => world.stop());
 
 const isRunning = ({ status }: TrainingJob): boolean => status?.state === 'Running';
-const says =
+const message =
   (reason: string) =>
   ({ status }: TrainingJob): boolean =>
     status?.conditions?.some((condition) => condition.status === 'False' && condition.reason === reason) === true;
@@ -112,7 +112,7 @@ describe('a job with an administrator’s runtime', () => {
     await runtime('efa', efa(4));
     await world.operator();
     const job = await world.job(await world.namespace(), 'tiny', onNodes);
-    const { status } = await world.until(job, 'waiting', says('WaitingForCapacity'));
+    const { status } = await world.until(job, 'waiting', message('WaitingForCapacity'));
     expect(status?.summary).toBe(
       `Needs 4 GPUs; the nodes that suit the job have 2 in all. It would start now if you lower layout.dataParallelDegree from 2 to 1. 1 GPU node does not suit the job's runtime: 1 has 3 of 4 ${EFA}.`,
     );
@@ -125,7 +125,7 @@ describe('a job with an administrator’s runtime', () => {
     await twoEfaNodes();
     await world.operator();
     const job = await world.job(await world.namespace(), 'tiny', onNodes);
-    const { status } = await world.until(job, 'refused', says('RuntimeRefused'));
+    const { status } = await world.until(job, 'refused', message('RuntimeRefused'));
     expect(status?.summary).toMatch(/^there is no ClusterTrainingRuntime efa; /);
     await runtime('efa', efa(4));
     await world.plane.kubectl(['-n', job.metadata.namespace ?? '', 'annotate', 'tjob', 'tiny', 'look=now']);
@@ -146,7 +146,7 @@ describe('a job with an administrator’s runtime', () => {
     await first.stop();
     await world.operator();
     const other = await world.job(namespace, 'other', { runtimeRef: { name: 'none' } });
-    await world.until(other, 'refused', says('RuntimeRefused'));
+    await world.until(other, 'refused', message('RuntimeRefused'));
     expect(before).toHaveLength(2);
     expect(await uids()).toEqual(before);
 
@@ -176,7 +176,7 @@ describe('a job with an administrator’s runtime', () => {
     await runtime('efa', efa(4, { runtimeClassName: 'Not A Name' }));
     await world.operator();
     const job = await world.job(await world.namespace(), 'tiny', onNodes);
-    const { status } = await world.until(job, 'refused', says('PodsRefused'));
+    const { status } = await world.until(job, 'refused', message('PodsRefused'));
     expect(status?.summary).toMatch(/RuntimeClass "Not A Name" not found/);
     expect(status?.epoch).toBe(0);
   });
@@ -199,7 +199,7 @@ describe('a job with a runtime of its namespace', () => {
       namespace,
     );
     const greedy = await world.job(namespace, 'greedy', { runtimeRef: { ...own, name: 'greedy' } });
-    const { status } = await world.until(greedy, 'refused', says('RuntimeRefused'));
+    const { status } = await world.until(greedy, 'refused', message('RuntimeRefused'));
     expect(status?.summary).toMatch(
       /spec\.hostNetwork cannot be set: .* spec\.volumes\[all\]\.hostPath cannot be set: /,
     );
@@ -240,7 +240,7 @@ describe('a namespace that enforces the Pod Security level "restricted"', () => 
     const namespace = await world.namespace();
     await world.plane.kubectl(['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted']);
     const bare = await world.job(namespace, 'bare');
-    const { status } = await world.until(bare, 'refused', says('PodsRefused'));
+    const { status } = await world.until(bare, 'refused', message('PodsRefused'));
     expect(status?.summary).toMatch(/violates PodSecurity "restricted:latest": runAsNonRoot/);
     await world.plane.kubectl(['apply', '-f', EXAMPLE]);
     await world.until(await world.job(namespace, 'tiny', { runtimeRef: { name: 'restricted' } }), 'running', isRunning);

@@ -204,7 +204,7 @@ describe('an operator whose view of the cluster is late or has holes', () => {
       epoch === 1 && podIndex === 1 ? { kind: 'exits', code: 1 } : { kind: 'runs' };
     await world.until(job, 'stopping', ({ status }) => status?.attempts?.[0]?.stage === 'Stopping');
     podsSeen.closeFor(2_000);
-    // The pod outlives its grace by seconds: whatever the operator does in this time, it may not begin epoch 2.
+    // The pod outlives its grace by seconds: whatever the operator does in this time, it may not begin attempt 2.
     await delay(4_000);
     const still = await world.readJob(namespace, 'lingering');
     expect(still.status).toMatchObject({ epoch: 1, attempts: [{ stage: 'Stopping' }] });

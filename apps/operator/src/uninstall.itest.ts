@@ -170,11 +170,11 @@ describe('helm uninstall', () => {
     );
     await world.plane.kubectl(['-n', SYSTEM_NAMESPACE, 'create', 'configmap', 'coxswain-uninstall-with-running-jobs']);
 
-    const [said] = await Promise.all([
+    const [printed] = await Promise.all([
       helm('uninstall', 'coxswain', '--timeout', '90s'),
       runHook('running-jobs').then(() => runHook('let-go')),
     ]);
-    expect(said).toContain('uninstalled');
+    expect(printed).toContain('uninstalled');
     expect(await held()).toEqual([]);
     // What runs goes on.
     expect((await world.pods(namespace)).map(({ status }) => status.phase)).toEqual(['Running', 'Running']);

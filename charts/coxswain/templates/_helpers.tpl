@@ -86,3 +86,8 @@ ipFamilyPolicy: {{ . }}
 ipFamilies: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
+
+{{- /* The Secret with the token that a scrape of the operator's metrics needs. */ -}}
+{{- define "coxswain.metricsSecret" -}}
+{{- ((.Values.operator).metrics).tokenSecretName | default "coxswain-metrics" -}}
+{{- end }}

@@ -139,13 +139,13 @@ describe('an agent in a process of its own', () => {
       [join(import.meta.dirname, 'main.ts'), ...args, '--kubelet-client-ca', caFile],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     );
-    let said = '';
-    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    let printed = '';
+    child.stderr.on('data', (chunk: Buffer) => (printed += chunk.toString()));
     try {
-      await waitFor(() => said.includes('local nodes ready: apart'), {
+      await waitFor(() => printed.includes('local nodes ready: apart'), {
         what: 'the agent to be ready',
       });
-      expect(said).toMatch(/^WARNING: .*For development and tests only\.\n/);
+      expect(printed).toMatch(/^WARNING: .*For development and tests only\.\n/);
       const pod = await running(
         await makePod('apart', { main: shell('(setsid sleep 1000 &); trap "" TERM; while :; do sleep 0.1; done') }),
       );

@@ -18,8 +18,8 @@ KINDS = ('exit', 'traceback', 'sigkill', 'hang')
 class Fault:
     """What goes wrong on which rank at the beginning of which step.
 
-    With an epoch it goes wrong once, in the first incarnation of its ranks;
-    `epoch` None means in every epoch and incarnation.
+    `epoch` is the number of an attempt: the fault happens once, in the first incarnation of its ranks.
+    None: it happens in every attempt and incarnation.
     """
 
     rank: int

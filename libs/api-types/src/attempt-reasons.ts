@@ -44,11 +44,12 @@ export const ATTEMPT_REASONS = {
   CheckpointUnreadable: {
     charged: false,
     meaning:
-      'The checkpoint to resume from is not what was saved, or the engine refused it. It is not used again where a size or a SHA-256 differs.',
+      'The checkpoint to resume from is not what was saved, or the engine refused it. It is not used again where two nodes find a size or a SHA-256 that differs.',
   },
   CheckpointIoError: {
     charged: false,
-    meaning: 'A node could not read the checkpoint to resume from; the checkpoint is tried again from other nodes.',
+    meaning:
+      'A node could not read the checkpoint to resume from; the checkpoint is tried again from other nodes. Or a newer one that was suspect verified; the next attempt resumes from it.',
   },
   PodsRefused: {
     charged: false,

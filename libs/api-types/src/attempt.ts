@@ -2,6 +2,7 @@
 import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { ATTEMPT_REASONS, type AttemptReason } from './attempt-reasons.ts';
+import { MAX_PASSED_OVER, MAX_REREAD_FILES } from './checkpoint.ts';
 import { CheckpointFaultOnNode, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
 import { FailureJudgement } from './failure-record.ts';
 import { AttemptPreflight, Fingerprint } from './preflight.ts';
@@ -73,6 +74,24 @@ const ResumedFrom = z.object({
     .optional()
     .describe('Absent: recorded by an earlier release.'),
 });
+
+/** A suspect checkpoint that is newer than the one that an attempt begins from. */
+export const PassedOverCheckpoint = z
+  .object({
+    checkpoint: z.string().max(253),
+    step: counter,
+    path: z.string().max(1024).describe('Directory inside the claim.'),
+    manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
+    files: z
+      .array(z.string().max(256))
+      .max(MAX_REREAD_FILES)
+      .describe(
+        'Files that could not be read, as containers see them; of a long path the end. Their content is verified.',
+      ),
+    why: z.string().max(512).describe('What is held against it, in a sentence.'),
+  })
+  .meta({ id: 'PassedOverCheckpoint' });
+export type PassedOverCheckpoint = z.infer<typeof PassedOverCheckpoint>;
 
 /** Milestones of an incarnation, by the clock of the operator, which receives steps within 15 s. */
 const runMarks = {
@@ -160,6 +179,20 @@ export const Attempt = z
       .max(MAX_FAULTS_OF_ATTEMPT)
       .optional()
       .describe('What kept its nodes from loading the checkpoint of resumedFrom.'),
+    passedOver: z
+      .array(PassedOverCheckpoint)
+      .max(MAX_PASSED_OVER)
+      .optional()
+      .describe(
+        'Suspect checkpoints that are newer than resumedFrom, newest first. The launcher of rank 0 verifies them before the ranks start. Absent: none.',
+      ),
+    verifiedCheckpoint: z
+      .string()
+      .max(253)
+      .optional()
+      .describe(
+        'The one of passedOver that verified. The attempt ended for that, and the next one resumes from it. Absent: none.',
+      ),
     charged: z.boolean().optional(),
     answer: z
       .enum(['Restart', 'GiveUp'])

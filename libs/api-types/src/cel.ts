@@ -6,6 +6,7 @@ export interface CelRule {
   readonly fieldPath?: string;
 }
 
+/** Metadata that adds these rules to the generated schema. */
 export const cel = (...rules: readonly CelRule[]): { 'x-kubernetes-validations': readonly CelRule[] } => ({
   'x-kubernetes-validations': rules,
 });

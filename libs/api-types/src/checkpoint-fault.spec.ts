@@ -10,6 +10,10 @@ describe('a fault of a checkpoint in words', () => {
     [{ kind: 'FileUnreadable', path: '/c/x', errno: 'EIO' }, '/c/x cannot be read (EIO), though its mount works'],
     [{ kind: 'FileUnreadable', path: '/c/x' }, '/c/x cannot be read, though its mount works'],
     [
+      { kind: 'FileUnreadable', path: '/c/x', expected: '8 bytes', found: '7 bytes' },
+      '/c/x has 7 bytes, not 8 bytes, and no control file beside it confirms that',
+    ],
+    [
       { kind: 'MountBroken', path: '/c/x', errno: 'ESTALE' },
       '/c/x cannot be read (ESTALE), and neither can what is around it: its mount does not work',
     ],

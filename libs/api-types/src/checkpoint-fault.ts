@@ -3,11 +3,12 @@ import { z } from 'zod';
 import { counter } from './status-fields.ts';
 
 /**
- * A checkpoint is condemned by two nodes, never by one; a mount is its node's fault.
+ * Only content condemns a checkpoint, and only if two nodes find it; a file that cannot be read makes the checkpoint suspect.
  *
- * - ContentDiffers: the file was read, and is not what was saved. Two nodes prove it: one may read wrong bytes.
- * - FileUnreadable: this file cannot be read though its mount works. Two nodes, in two attempts, prove it.
- * - MountBroken: nothing around it can be read either, or the file system does not answer at all. It never condemns the checkpoint.
+ * - ContentDiffers: the file was read, or its directory lists no such file, and it is not what was saved. A control file beside it read right before and
+ *   after. Two nodes prove it: one may read wrong bytes.
+ * - FileUnreadable: this file cannot be read though its mount works, or its content differs and no control file could be written beside it.
+ * - MountBroken: nothing around it can be read either, or the file system does not answer at all.
  */
 export const CHECKPOINT_FAULT_KINDS = ['ContentDiffers', 'FileUnreadable', 'MountBroken'] as const;
 
@@ -45,6 +46,8 @@ export function describeFault({ kind, path, errno, expected, found }: Checkpoint
     case 'ContentDiffers':
       return `${path} has ${found ?? 'another content'}, not ${expected ?? 'what was saved'}`;
     case 'FileUnreadable':
+      if (expected !== undefined)
+        return `${path} has ${found ?? 'another content'}, not ${expected}, and no control file beside it confirms that`;
       return `${path} cannot be read${code}, though its mount works`;
     case 'MountBroken':
       if (found !== undefined) return `${path} cannot be read (${found}): its mount does not work`;

@@ -30,10 +30,33 @@ export const CheckpointResourceSpec = z
   });
 export type CheckpointResourceSpec = z.infer<typeof CheckpointResourceSpec>;
 
-/** What condemns a checkpoint. */
+/** What condemns a checkpoint. No release condemns by TwoNodes any more. */
 const CONDEMNATIONS = ['Content', 'TwoNodes'] as const;
 /** Most findings that a Checkpoint keeps; two are enough to condemn it. */
-const MAX_EVIDENCE = 8;
+export const MAX_EVIDENCE = 8;
+/** Most suspect checkpoints that an attempt verifies again before it begins from an older one. */
+export const MAX_PASSED_OVER = 4;
+/** Files of such a checkpoint that are read whole. */
+export const MAX_REREAD_FILES = 4;
+
+/** Why a checkpoint is suspect, the strongest reason first. */
+const SUSPICIONS = ['ContentDiffers', 'Unreadable', 'EngineRefused', 'StorageUnavailable'] as const;
+
+/** What is held against a checkpoint that is not condemned. */
+export const CheckpointSuspicion = z
+  .object({
+    reason: z
+      .enum(SUSPICIONS)
+      .describe(
+        'ContentDiffers: one node found other content. Unreadable: a file of it could not be read, though its mount works. EngineRefused: the engine could not load it and does not say what differs. StorageUnavailable: nothing around it could be read either.',
+      ),
+    evidence: z
+      .array(CheckpointEvidence)
+      .max(MAX_EVIDENCE)
+      .describe('Findings of nodes since it was last loaded. Empty: only an engine refused it.'),
+  })
+  .meta({ id: 'CheckpointSuspicion' });
+export type CheckpointSuspicion = z.infer<typeof CheckpointSuspicion>;
 
 /** Status of a Checkpoint resource. */
 export const CheckpointResourceStatus = z
@@ -41,7 +64,7 @@ export const CheckpointResourceStatus = z
     state: z
       .enum(['Complete', 'Damaged'])
       .describe(
-        'Complete: the manifest verified when it was saved. Damaged: two nodes found other content, or could not read it; never used again.',
+        'Complete: the manifest verified when it was saved. Damaged: two nodes found other content; used again only if a user names it in spec.resumeFrom, and Complete again once ranks have trained from it.',
       ),
     message: z.string().max(4096).optional(),
     condemnation: z
@@ -49,12 +72,15 @@ export const CheckpointResourceStatus = z
         by: z
           .enum(CONDEMNATIONS)
           .describe(
-            'Content: two nodes found a size or a SHA-256 that differs. TwoNodes: two nodes could not read it, in two attempts.',
+            'Content: two nodes found a size or a SHA-256 that differs. TwoNodes: two nodes could not read it, in two attempts; only earlier releases condemned for that.',
           ),
         evidence: z.array(CheckpointEvidence).min(1).max(MAX_EVIDENCE).describe('Findings of nodes, oldest first.'),
       })
       .optional()
       .describe('Why it is Damaged.'),
+    suspect: CheckpointSuspicion.optional().describe(
+      'It could not be loaded, and nothing proves that its content differs. Launchers verify it again, and the field goes when it verifies. It stands beside state Complete, so that an earlier release resumes from it.',
+    ),
   })
   .meta({ id: 'CheckpointResourceStatus' });
 export type CheckpointResourceStatus = z.infer<typeof CheckpointResourceStatus>;

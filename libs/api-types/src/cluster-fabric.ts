@@ -18,6 +18,7 @@ export const FabricPlace = z
   .meta({ id: 'FabricPlace' });
 export type FabricPlace = z.infer<typeof FabricPlace>;
 
+/** Where a fact of a node comes from. */
 export const FabricSource = z
   .object({
     fact: z.string().describe('nvlinkDomain, island, switches, nicType, gpuType, ...'),

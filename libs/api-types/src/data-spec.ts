@@ -15,6 +15,7 @@ const ONE_PLACE = 'data is in claimName, at path or at several paths: give claim
 
 const IS_PLACED = 'has(self.claimName) && (has(self.path) != has(self.paths))';
 
+/** The training data of a job: files in a PersistentVolumeClaim, or random tokens (format `mock`). */
 export const DataSpec = z
   .strictObject({
     claimName: ObjectName.optional().describe(
@@ -79,6 +80,7 @@ export const DataSpec = z
     if ((path === undefined) === (paths === undefined)) refuse('path', ONE_PLACE);
   });
 
+/** Weights with which the first attempt of a job begins. */
 export const InitialWeights = z
   .strictObject({
     claimName: ObjectName.describe(

@@ -7,6 +7,7 @@ import { EnvName } from './field-names.ts';
 import { SecretFiles, SecretVariables } from './secret-references.ts';
 
 const EnvVar = z.strictObject({ name: EnvName, value: z.string().max(4096) });
+/** Fields of an engine without the rules between them. */
 export const EngineFields = z.strictObject({
   name: z
     .enum(ENGINE_NAMES)
@@ -150,6 +151,7 @@ const RULES: readonly EngineRule[] = [
   },
 ];
 
+/** {@link EngineFields} with the rules between them, for the API server (CEL) and for zod. */
 export const EngineSpec = EngineFields.meta({
   id: 'EngineSpec',
   ...cel(...RULES.map(({ field, cel: rule, message }): CelRule => ({ rule, message, fieldPath: `.${field}` }))),

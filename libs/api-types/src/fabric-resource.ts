@@ -92,6 +92,7 @@ const FabricReserve = z
       ),
   })
   .meta({ id: 'FabricReserve' });
+/** Nodes that gangs leave free as hot spares. */
 export type FabricReserve = z.infer<typeof FabricReserve>;
 
 /** Spec of the Fabric resource: overrides and reserves that an administrator declares. */

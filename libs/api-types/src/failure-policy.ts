@@ -12,8 +12,10 @@ export const FAILURE_ACTIONS = {
   RestartElsewhere: 'Restart in new pods, and avoid the node while others are free.',
   Fail: 'The job fails at once.',
 } as const satisfies Record<string, string>;
+/** What a failure rule does; a key of {@link FAILURE_ACTIONS}. */
 export type FailureAction = keyof typeof FAILURE_ACTIONS;
 
+/** Most rules of one job. */
 export const MAX_FAILURE_RULES = 32;
 /** Of one budget in one window: status keeps a time for each. */
 export const MAX_BUDGET = 50;

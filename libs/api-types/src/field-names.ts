@@ -19,11 +19,13 @@ export const EnvName = z
   .meta(cel({ rule: "!self.startsWith('COXSWAIN_')", message: OURS }))
   .refine((name) => !name.startsWith('COXSWAIN_'), OURS);
 
+/** CPUs in the notation of Kubernetes, without exponents. */
 export const CpuQuantity = z
   .string()
   .max(32)
   .regex(/^[0-9]+(\.[0-9]+)?m?$/, 'must be a Kubernetes CPU quantity such as 500m or 4');
 
+/** Bytes in the notation of Kubernetes, without exponents. */
 export const MemoryQuantity = z
   .string()
   .max(32)

@@ -25,6 +25,7 @@ export type GoodputCategory = keyof typeof GOODPUT_CATEGORIES;
 const categories = Object.keys(GOODPUT_CATEGORIES) as [GoodputCategory, ...GoodputCategory[]];
 const seconds = z.number().min(0);
 
+/** GPU-seconds of one category. */
 export const GoodputShare = z
   .object({
     category: z.enum(categories),

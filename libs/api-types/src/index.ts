@@ -102,12 +102,16 @@ export { stepsOf } from './training-spec.ts';
 export type { ScratchSpec } from './scratch-spec.ts';
 export type { ModelSpec } from './model-spec.ts';
 export { TrainingJobSpec } from './training-job-spec.ts';
-export type { EndedIncarnation } from './attempt.ts';
+export type { EndedIncarnation, PassedOverCheckpoint } from './attempt.ts';
 export type { TrainingJob } from './training-job.ts';
 export type { TrainingJobSpecInput } from './training-job-spec.ts';
 export {
   CheckpointResourceSpec,
   CheckpointResourceStatus,
+  CheckpointSuspicion,
+  MAX_EVIDENCE,
+  MAX_PASSED_OVER,
+  MAX_REREAD_FILES,
   MAX_UNRECORDED_CHECKPOINTS,
   UnrecordedCheckpoint,
 } from './checkpoint.ts';
@@ -243,6 +247,7 @@ export { AuditEntry, AuditList } from './audit.ts';
 export {
   AccuracyFigures,
   AccuracyGroup,
+  ApplyFailure,
   CheckpointList,
   CheckpointRecord,
   FINAL_JOB_STATES,
@@ -284,6 +289,7 @@ export {
 } from './rest.ts';
 export { type PrincipalKind, PROJECT_ROLES, type ProjectRole, type Role, ROLES, WhoAmI } from './who-am-i.ts';
 export { JobLabelChange, labelKeyProblem, labelValueProblem, MAX_LABELS } from './labels.ts';
+export { formatApplyFailure } from './format-apply-failure.ts';
 export type { JobCreateInput } from './rest.ts';
 export {
   COMMAND_LINE_SESSION_HOURS,

@@ -37,6 +37,8 @@ export const ANNOTATIONS = {
   places: `${API_GROUP}/places`,
   /** On the leader's Lease: base URL of its report endpoint. */
   reportUrl: `${API_GROUP}/report-url`,
+  /** On a ProvisioningRequest and its PodTemplates: digest of what was wanted, to see whether they still fit their job. */
+  nodeRequest: `${API_GROUP}/node-request`,
 } as const;
 
 /** Node labels that describe the fabric in our own dialect; other dialects are read beside it (`libs/fabric`). */

@@ -16,6 +16,7 @@ export type PreflightLevel = keyof typeof PREFLIGHT_LEVELS;
 /** Preflight of jobs without their own and without one of their runtime. */
 export const DEFAULT_PREFLIGHT = { level: 'Quick', timeoutSeconds: 60 } as const;
 
+/** What nodes are measured for before the first ranks start, and for how long. */
 export const PreflightSpec = z
   .strictObject({
     level: z

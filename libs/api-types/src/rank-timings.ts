@@ -5,7 +5,9 @@ import { MAX_RANKS_PER_POD } from './pod-size.ts';
 const MAX_DURATION_MS = 1e12;
 const MAX_NAME_CHARACTERS = 32;
 
+/** A duration in milliseconds, of at most 32 years. */
 export const durationMs = z.number().min(0).max(MAX_DURATION_MS);
+/** A global rank, counted from 0. */
 export const rank = z
   .int()
   .min(0)

@@ -269,6 +269,9 @@ describe('a message of a launcher', () => {
   });
 });
 
+const VERIFY = { kind: 'verifyWanted', epoch: 1, incarnation: 1 };
+const SUSPECT = { checkpoint: 'c', path: 'p', manifestSha256: 'a'.repeat(64), files: ['/c/p/x'] };
+
 describe('a message of the operator', () => {
   it.each<[string, object, readonly string[]]>([
     ['welcomes with the term of the leader', { kind: 'welcome', leaderTerm: 3 }, []],
@@ -279,6 +282,8 @@ describe('a message of the operator', () => {
     ['asks for a save', { kind: 'saveWanted', epoch: 1, incarnation: 1, request: 1, why: 'XID 79 on gpu-a' }, []],
     ['counts saves from 1', { kind: 'saveWanted', epoch: 1, incarnation: 1, request: 0, why: '' }, ['request']],
     ['gives a short reason', { kind: 'saveWanted', epoch: 1, incarnation: 1, request: 1, why: letters(513) }, ['why']],
+    ['asks to verify checkpoints', { ...VERIFY, checkpoints: listOf(4, SUSPECT) }, []],
+    ['asks to verify four checkpoints at most', { ...VERIFY, checkpoints: listOf(5, SUSPECT) }, ['checkpoints']],
     ['names the address of rank 0', { kind: 'rendezvous', address: '10.0.0.1:29500' }, []],
     ['names an address of at most 255', { kind: 'rendezvous', address: letters(256) }, ['address']],
     ['lets ranks start', { kind: 'preflightDone', epoch: 1 }, []],

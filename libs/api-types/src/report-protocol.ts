@@ -1,5 +1,6 @@
 import { MAX_WORLD_SIZE } from '@coxswain/layout';
 import { z } from 'zod';
+import { MAX_PASSED_OVER, MAX_REREAD_FILES } from './checkpoint.ts';
 import { CheckpointFault } from './checkpoint-fault.ts';
 import { EXIT_CODES, type ExitKind } from './exit-codes.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
@@ -73,6 +74,11 @@ export const TerminationCause = z.strictObject({
   lastStep: counter.optional(),
   /** With kinds checkpointUnreadable and checkpointIoError, where it is known. */
   checkpointFault: CheckpointFault.optional(),
+  /**
+   * Name of a suspect checkpoint that verified, so that ranks need not begin from an older one; with kind checkpointIoError. Only for an operator that sent
+   * `verifyWanted`: an older one cannot read a cause with it.
+   */
+  verifiedCheckpoint: z.string().max(253).optional(),
   /** Saved checkpoints whose report was not acknowledged; newest last. */
   unreportedCheckpoints: z.array(SavedCheckpoint).max(4),
 });
@@ -211,6 +217,7 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
 ]);
 export type LauncherMessage = z.infer<typeof LauncherMessage>;
 
+/** Why the operator closes the connection of a launcher. */
 export const REFUSALS = ['notLeader', 'staleEpoch', 'unknownPod', 'unauthenticated', 'malformed', 'notReady'] as const;
 
 /** A message from operator to launcher. */
@@ -230,6 +237,25 @@ export const OperatorMessage = z.discriminatedUnion('kind', [
     incarnation,
     request: counter.min(1),
     why: z.string().max(512),
+  }),
+  /**
+   * Verify these suspect checkpoints, newest first, before the ranks of that incarnation start, and end with `verifiedCheckpoint` if one is well. `path` is
+   * below the mount, and `files` are read whole. Sent to the pod of rank 0, before its assignment. Older launchers ignore it.
+   */
+  z.strictObject({
+    kind: z.literal('verifyWanted'),
+    epoch: counter,
+    incarnation,
+    checkpoints: z
+      .array(
+        z.strictObject({
+          checkpoint: z.string().max(253),
+          path: z.string().max(1024),
+          manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
+          files: z.array(z.string().max(256)).max(MAX_REREAD_FILES),
+        }),
+      )
+      .max(MAX_PASSED_OVER),
   }),
   /** Address of rank 0, repeated on every (re)connection once known. Without an incarnation: of the first. */
   z.strictObject({ kind: z.literal('rendezvous'), address: z.string().max(255), incarnation: incarnation.optional() }),

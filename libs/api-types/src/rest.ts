@@ -109,6 +109,7 @@ export type ProjectList = z.infer<typeof ProjectList>;
 /** Limits of a project. */
 export const PROJECT_LIMITS = [
   'requestBurst',
+  'changeBurst',
   'concurrentRequests',
   'plans',
   'streams',
@@ -126,11 +127,11 @@ export const ProjectLimit = z
     name: z
       .enum(PROJECT_LIMITS)
       .describe(
-        'requestBurst: requests at once after a pause; jobs: active jobs; endedJobs: ended jobs still in the cluster; jobRecords: records of deleted jobs; tokens: valid tokens; plans: queued and running searches.',
+        'requestBurst, changeBurst: requests and job changes at once after a pause; jobs: active jobs; endedJobs: ended jobs still in the cluster; jobRecords: records of deleted jobs; tokens: valid tokens; plans: queued and running searches.',
       ),
     most: counter.nullable().describe('Null: unlimited.'),
     used: counter.describe(
-      'Current number, counted up to 10,000 if more are allowed. For requestBurst: requests not yet refilled; `perSecond` are refilled.',
+      'Current number, counted up to 10,000 if more are allowed. For requestBurst and changeBurst: those not yet refilled; `perSecond` are refilled.',
     ),
     perSecond: counter.nullable().describe('Refill rate per second; null: no refill.'),
     counted: z
@@ -213,6 +214,18 @@ export const StepTime = z
   .meta({ id: 'StepTime' });
 export type StepTime = z.infer<typeof StepTime>;
 
+/** Why the last change of a job has not reached the cluster. */
+export const ApplyFailure = z
+  .object({
+    message: z.string().describe('Answer of the cluster, or why there is none.'),
+    since: timestamp.describe('First of the failures in a row.'),
+    retryAt: timestamp
+      .nullable()
+      .describe('Time of the next try. null: the cluster refused the change, and Coxswain does not try again.'),
+  })
+  .meta({ id: 'ApplyFailure' });
+export type ApplyFailure = z.infer<typeof ApplyFailure>;
+
 /** A job in a list: what it is and does, in at most a few kB. */
 const summaryOfJob = {
   id: z.uuid(),
@@ -237,6 +250,9 @@ const summaryOfJob = {
   layout: ParallelLayout.nullable().describe('Layout that the job runs on; null until the planner has chosen.'),
   stepTime: StepTime.nullable().describe('null before the first attempt that was predicted or measured.'),
   summary: z.string(),
+  applyFailure: ApplyFailure.nullable()
+    .default(null)
+    .describe('Set if the last change (create, suspend, resume, cancel, labels, delete) has not reached the cluster.'),
   epoch: counter,
   restarts: z.object({ total: counter, charged: counter }),
   totalSteps: counter
@@ -315,6 +331,7 @@ export type JobEvent = z.infer<typeof JobEvent>;
 export const JobEventList = z.object({ items: z.array(JobEvent) }).meta({ id: 'JobEventList' });
 export type JobEventList = z.infer<typeof JobEventList>;
 
+/** Lowest and highest value of several steps. */
 export const ValueRange = z.object({ min: z.number(), max: z.number() }).meta({ id: 'ValueRange' });
 export type ValueRange = z.infer<typeof ValueRange>;
 /** Several steps as one point of a curve, with the lowest and highest of each value, so that a spike of one step stays visible. */
@@ -348,6 +365,7 @@ export const StepPoint = z
   })
   .meta({ id: 'StepPoint' });
 export type StepPoint = z.infer<typeof StepPoint>;
+/** Steps that the API did not receive. */
 export const SeriesGap = z
   .object({ at: timestamp, missedFrames: counter.nullable().describe('null: unknown, because the stream restarted.') })
   .meta({ id: 'SeriesGap' });
@@ -433,6 +451,10 @@ export const CheckpointRecord = z
     jobId: z.uuid().nullable(),
     ...CheckpointResourceSpec.shape,
     state: CheckpointResourceStatus.shape.state,
+    isSuspect: z
+      .boolean()
+      .default(false)
+      .describe('Whether a Complete one could not be loaded, as the message says; launchers verify it again.'),
     message: z.string().nullable(),
     createdAt: timestamp,
     deletedAt: timestamp.nullable(),

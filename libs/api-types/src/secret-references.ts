@@ -33,6 +33,7 @@ export type SecretVariable = z.infer<typeof SecretVariable>;
 /** A key of a Secret as a file of every rank. */
 export type SecretFile = z.infer<typeof SecretFile>;
 
+/** Environment variables from Secrets; each name once. */
 export const SecretVariables = z
   .array(SecretVariable)
   .max(MAX_VARIABLES)
@@ -42,6 +43,7 @@ export const SecretVariables = z
     'names a variable twice; each has one value',
   )
   .describe('Variables whose values are keys of Secrets.');
+/** Files from Secrets; each key once. */
 export const SecretFiles = z
   .array(SecretFile)
   .max(MAX_FILES)

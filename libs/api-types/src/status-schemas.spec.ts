@@ -14,7 +14,12 @@ import { TrainingJobStatus } from './training-job.ts';
 const AT = '2026-01-01T00:00:00Z';
 const HUGE = Number.MAX_SAFE_INTEGER;
 const FAULT = { node: 'n', kind: 'FileUnreadable', path: 'p', errno: 'EIO' } as const;
-const ATTEMPT = anAttempt({ resumedFrom: { checkpoint: 'c', step: 1 }, checkpointFaults: [FAULT] });
+const PASSED_OVER = { checkpoint: 'c', step: 2, path: 'p', manifestSha256: 'a'.repeat(64), files: ['p'], why: 'w' };
+const ATTEMPT = anAttempt({
+  resumedFrom: { checkpoint: 'c', step: 1 },
+  checkpointFaults: [FAULT],
+  passedOver: [PASSED_OVER],
+});
 const EVIDENCE = { ...FAULT, epoch: 1 };
 const PREDICTION = { stepMs: 1, peakBytes: 1, gpuType: 'H100', microBatchSize: 1, plannerVersion: '1' };
 const CONDITION = {
@@ -75,6 +80,10 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
       ['checkpointFaults.0.kind', 'one of three', 'MountBroken', 'Lost'],
       ['checkpointFaults.0.path', 'at most 256 characters', letters(256), letters(257)],
       ['checkpointFaults.0.node', 'at most 253 characters', letters(253), letters(254)],
+      ['passedOver', 'at most 4', listOf(4, PASSED_OVER), listOf(5, PASSED_OVER)],
+      ['passedOver.0.files', 'at most 4', listOf(4, 'p'), listOf(5, 'p')],
+      ['passedOver.0.why', 'at most 512 characters', letters(512), letters(513)],
+      ['verifiedCheckpoint', 'at most 253 characters', letters(253), letters(254)],
       ['charged', 'true or false', false, 0],
       ['lastStep', 'whole', 3, 3.5],
     ],
@@ -198,13 +207,21 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
   [
     'the status of a checkpoint',
     CheckpointResourceStatus,
-    { state: 'Damaged', condemnation: { by: 'TwoNodes', evidence: [EVIDENCE, EVIDENCE] } },
+    {
+      state: 'Damaged',
+      condemnation: { by: 'TwoNodes', evidence: [EVIDENCE, EVIDENCE] },
+      suspect: { reason: 'Unreadable', evidence: [EVIDENCE] },
+    },
     [
       ['state', 'complete or damaged', 'Damaged', 'Gone'],
       ['message', 'at most 4096 characters', letters(4096), letters(4097)],
       ['condemnation', 'not needed', undefined, 1],
       ['condemnation.by', 'by content or by two nodes', 'Content', 'Rumour'],
       ['condemnation.evidence', 'never empty', [EVIDENCE], []],
+      ['suspect', 'not needed', undefined, 1],
+      ['suspect.reason', 'one of four', 'EngineRefused', 'Rumour'],
+      ['suspect.evidence', 'empty where an engine refused it', [], undefined],
+      ['suspect.evidence', 'at most 8', listOf(8, EVIDENCE), listOf(9, EVIDENCE)],
       ['condemnation.evidence', 'at most 8', listOf(8, EVIDENCE), listOf(9, EVIDENCE)],
     ],
   ],

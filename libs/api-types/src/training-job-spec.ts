@@ -14,6 +14,7 @@ import { ScratchSpec } from './scratch-spec.ts';
 import { RuntimeRef } from './training-runtime.ts';
 import { MAX_STEPS, stepsOf, TrainingSpec } from './training-spec.ts';
 
+/** Where and how often a job saves. */
 export const CheckpointSpec = z
   .strictObject({
     claimName: ObjectName.describe('PersistentVolumeClaim that every node can mount.'),
@@ -31,6 +32,7 @@ export const CheckpointSpec = z
   .meta({ id: 'CheckpointSpec' });
 export type CheckpointSpec = z.infer<typeof CheckpointSpec>;
 
+/** What each pod of a gang requests, and whether a gang may span islands. */
 export const ResourcesSpec = z
   .strictObject({
     gpusPerNode: z
@@ -51,6 +53,7 @@ export const ResourcesSpec = z
   .meta({ id: 'ResourcesSpec' });
 export type ResourcesSpec = z.infer<typeof ResourcesSpec>;
 
+/** How often and after which delay a job restarts. */
 export const RestartPolicy = z
   .strictObject({
     maxRestarts: z

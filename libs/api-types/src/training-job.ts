@@ -57,7 +57,7 @@ export const TrainingJobStatus = z
       .object({ name: z.string().max(253), step: counter })
       .optional()
       .describe(
-        'Newest checkpoint that the job would resume from. Its step falls only where that one is found damaged, or where spec.resumeFrom asks for an older one.',
+        'Newest checkpoint that the job would resume from. Its step falls only where that one is found damaged or is passed over as suspect, or where spec.resumeFrom asks for an older one.',
       ),
     resumeFrom: z
       .object({ ...ResumeFrom.shape, epoch: counter })

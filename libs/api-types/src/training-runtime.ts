@@ -8,6 +8,7 @@ import type { API_GROUP_VERSION } from './names.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightSpec } from './preflight.ts';
 
+/** Kinds of the two runtime resources. */
 export const RUNTIME_KINDS = ['ClusterTrainingRuntime', 'TrainingRuntime'] as const;
 /** Kind of a runtime. */
 export type RuntimeKind = (typeof RUNTIME_KINDS)[number];
@@ -134,6 +135,7 @@ const JobBounds = z
 /** Limits on the spec of jobs that use a runtime. */
 export type JobBounds = z.infer<typeof JobBounds>;
 
+/** Most namespaces that one cluster-wide runtime lists. */
 export const MAX_RUNTIME_NAMESPACES = 1000;
 
 /** Spec of a cluster-wide runtime. */

@@ -52,6 +52,7 @@ const LearningRateSchedule = z
 
 const STEPS_OR_TOKENS = 'the length of the training is given in steps or in tokens; give exactly one';
 
+/** How the model is trained: length, batch sizes, optimizer and precision. */
 export const TrainingSpec = z
   .strictObject({
     steps: z

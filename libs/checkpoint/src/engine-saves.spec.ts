@@ -44,8 +44,8 @@ describe('saves that may be complete', () => {
       [],
     ],
   ];
-  it.each(cases)('%s', (_sentence, format, look, want) => {
-    expect(candidateSaves(format, look).map(({ directory }) => directory)).toEqual(want);
+  it.each(cases)('%s', (_sentence, format, paths, want) => {
+    expect(candidateSaves(format, paths).map(({ directory }) => directory)).toEqual(want);
   });
 
   it('are told with the step of their names', () => {

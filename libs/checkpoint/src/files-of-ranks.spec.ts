@@ -52,8 +52,8 @@ describe('a file of a checkpoint is looked at by', () => {
           // Not in a row: a pod's ranks may be any.
           const ranksOf = (pod: number): readonly number[] => range(worldSize).filter((one) => one % pods === pod);
           const shares = range(pods).map((pod) => filesOfRanks(files, { ranks: ranksOf(pod), worldSize }));
-          const looks = shares.flat().map((file) => file.path);
-          expect(looks.toSorted()).toEqual(paths.toSorted());
+          const filePaths = shares.flat().map((file) => file.path);
+          expect(filePaths.toSorted()).toEqual(paths.toSorted());
         },
       ),
     );

@@ -27,7 +27,8 @@ function isRestorable(checkpoint: Checkpoint, jobUid: string): boolean {
   );
 }
 
-function isNewer(one: Checkpoint, other: Checkpoint): boolean {
+/** Whether training would resume from `one` rather than from `other`. */
+export function isNewer(one: Checkpoint, other: Checkpoint): boolean {
   if (one.spec.step !== other.spec.step) return one.spec.step > other.spec.step;
   if (one.spec.epoch !== other.spec.epoch) return one.spec.epoch > other.spec.epoch;
   return (one.spec.incarnation ?? 1) > (other.spec.incarnation ?? 1);

@@ -41,8 +41,8 @@ describe.each(ENGINE_NAMES)('what is said of engine %s', (name) => {
   });
 
   it('says of each field once where it goes', () => {
-    const said = fields.map(({ field, to }) => `${field} → ${to}`);
-    expect(said).toEqual([...new Set(said)]);
+    const documented = fields.map(({ field, to }) => `${field} → ${to}`);
+    expect(documented).toEqual([...new Set(documented)]);
   });
 
   it('says of each trap what is done about it and where it was seen', () => {
@@ -57,7 +57,7 @@ it('a field that there is not is seen', () => {
 });
 
 describe('what is said of engine reference', () => {
-  const told = renderEngine(
+  const rendered = renderEngine(
     aJobSpec({
       training: {
         steps: 100,
@@ -67,10 +67,10 @@ describe('what is said of engine reference', () => {
       },
     }),
   );
-  const flags = told.kind === 'rendered' ? told.command.filter((field) => field.startsWith('--')) : [];
+  const flags = rendered.kind === 'rendered' ? rendered.command.filter((field) => field.startsWith('--')) : [];
 
   it('is every flag that it is given, and no other', () => {
-    const said = ENGINE_GUIDES.reference.fields.map(({ to }) => to).filter((to) => to.startsWith('--'));
-    expect([...new Set(said)].sort()).toEqual([...new Set(flags)].sort());
+    const documented = ENGINE_GUIDES.reference.fields.map(({ to }) => to).filter((to) => to.startsWith('--'));
+    expect([...new Set(documented)].sort()).toEqual([...new Set(flags)].sort());
   });
 });

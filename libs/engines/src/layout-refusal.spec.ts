@@ -68,7 +68,7 @@ describe('what the layout rules say of a spec', () => {
   });
 
   it('two broken rules are one sentence, and every part names its field', () => {
-    const said = layoutRefusal(specOf(aLayout({ tensorParallelDegree: 3, pipelineParallelDegree: 3 }))) ?? '';
-    expect(said.split('; ').filter((part) => part.startsWith('layout.')).length).toBeGreaterThan(1);
+    const refusal = layoutRefusal(specOf(aLayout({ tensorParallelDegree: 3, pipelineParallelDegree: 3 }))) ?? '';
+    expect(refusal.split('; ').filter((part) => part.startsWith('layout.')).length).toBeGreaterThan(1);
   });
 });

@@ -100,9 +100,9 @@ describe('what differs is told', () => {
       /keeps optimizer states of 100 % of its parameters, and the layout shards them over 4 ranks \(zeroStage 1\)/,
     ],
   ])('%s', (_, layout, more, sentence) => {
-    const told = differences(layout, more);
-    expect(told).toHaveLength(1);
-    expect(told[0]).toMatch(sentence);
+    const found = differences(layout, more);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(sentence);
   });
 
   it('and what is seen, whether or not it differs', () => {
@@ -119,17 +119,17 @@ describe('what differs is told', () => {
     const name = `\u001b[2J${'x'.repeat(60)}`;
     const mesh = Array.from({ length: 32 }, (_, size) => ({ name, size: size + 5 }));
     const wrappers = [`${name.repeat(2)}.DistributedDataParallel`.slice(-128)];
-    const told = differences(
+    const found = differences(
       { ...fsdp, tensorParallelDegree: 2 },
       { mesh, wrappers, worldSize: 9_007_199_254_740_991 },
     );
-    expect(told).toHaveLength(3);
+    expect(found).toHaveLength(3);
     const worst = { mesh, wrappers: Array.from({ length: 16 }, () => wrappers[0] ?? ''), backend: name };
     const sentence = trainedSentence(
       1_000_000,
       facts({ ...worst, parameterBytes: 2 ** 53 - 1, optimizerBytes: 2 ** 53 - 1 }),
     );
-    for (const one of [...told, sentence]) {
+    for (const one of [...found, sentence]) {
       expect(one.length).toBeLessThanOrEqual(512);
       expect(one).not.toContain('\u001b');
     }

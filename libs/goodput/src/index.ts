@@ -1,3 +1,4 @@
 /** Goodput: where each GPU-second of a job went. */
+export { type GpuTime, gpuTimeOf } from './gpu-time.ts';
 export { jobGoodput } from './job-goodput.ts';
 export { type RecordedJob, recordedHistory, runKey } from './recorded-history.ts';

@@ -7,7 +7,8 @@ import {
   MAX_GOODPUT_SPANS,
 } from '@coxswain/api-types';
 import type { JobHistory } from './history.ts';
-import { emptyShares, type Ledger, ledgerOf, type Span } from './ledger.ts';
+import { gpuMsOf } from './gpu-time.ts';
+import { ledgerOf, type Span } from './ledger.ts';
 
 /** The goodput of a job as the API answers it. `attemptsLeftOut`: how many older attempts the history lacks. */
 export function jobGoodput(history: JobHistory, attemptsLeftOut: number): JobGoodput {
@@ -36,14 +37,6 @@ export function jobGoodput(history: JobHistory, attemptsLeftOut: number): JobGoo
     })),
     attemptsLeftOut,
   };
-}
-
-/** GPU-milliseconds by category: whole numbers, so that nothing is lost in adding them. */
-function gpuMsOf({ runs }: Ledger): Record<GoodputCategory, number> {
-  const sum = emptyShares();
-  for (const { gpus, ms } of runs)
-    for (const category of Object.keys(sum) as GoodputCategory[]) sum[category] += gpus * ms[category];
-  return sum;
 }
 
 type ShownSpan = Omit<Span, 'epoch'> & { readonly epoch: GoodputSpan['epoch'] };

@@ -1,6 +1,7 @@
 import type { GoodputCategory } from '@coxswain/api-types';
 import fc from 'fast-check';
 import type { AttemptHistory, JobHistory, RunHistory } from './history.ts';
+import { gpuMsOf, gpuTimeOf } from './gpu-time.ts';
 import { jobGoodput } from './job-goodput.ts';
 import { ledgerOf } from './ledger.ts';
 
@@ -300,6 +301,30 @@ describe('whatever was recorded', () => {
         }));
         expect(apart({ ...history, attempts: otherwise })).toEqual(apart(history));
       }),
+    );
+  });
+});
+
+describe('the GPU time of a job as it passes', () => {
+  it('is that of its ledger at any later moment up to the next record', () => {
+    fc.assert(
+      fc.property(job, fc.integer({ min: 0, max: 1e7 }), (history, afterMs) => {
+        const plain = history.attempts.map((one) => ({
+          ...one,
+          runs: one.runs.map((each) => ({ ...each, stepMs: undefined, slowMs: undefined })),
+        }));
+        const now = { ...history, attempts: plain };
+        const { fromMs, toMs, gpuMs, growth } = gpuTimeOf(now);
+        const untilMs = Math.min(toMs, fromMs + afterMs);
+        const later = gpuMsOf(ledgerOf(history.isFinished ? now : { ...now, asOfMs: untilMs }));
+        // Steps that were trained again are whole milliseconds of each run.
+        const rounding = plain.reduce((sum, { gpus, runs }) => sum + gpus * runs.length, 0);
+        for (const category of Object.keys(later) as GoodputCategory[]) {
+          const reached = gpuMs[category] + growth[category] * (untilMs - fromMs);
+          expect(Math.abs(reached - later[category])).toBeLessThanOrEqual(rounding + 1);
+        }
+      }),
+      { numRuns: 500 },
     );
   });
 });

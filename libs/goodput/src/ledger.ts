@@ -35,12 +35,14 @@ export interface Ledger {
   readonly spans: readonly Span[];
 }
 
+/** Every category of goodput. */
+export const CATEGORIES = Object.keys(GOODPUT_CATEGORIES) as readonly GoodputCategory[];
+
+const NOTHING = Object.fromEntries(CATEGORIES.map((name) => [name, 0])) as Record<GoodputCategory, number>;
+
 /** Every category with nothing in it. */
 export function emptyShares(): Record<GoodputCategory, number> {
-  return Object.fromEntries(Object.keys(GOODPUT_CATEGORIES).map((name) => [name, 0])) as Record<
-    GoodputCategory,
-    number
-  >;
+  return { ...NOTHING };
 }
 
 /**

@@ -54,7 +54,7 @@ function attemptHistory(
     hasSaved: job.savedRuns.has(runKey(epoch, run.incarnation)),
     slowMs: slowOf(run, epoch, job),
   });
-  const newest = { ...attempt, ...(isNewest ? progressOf(attempt, job) : {}) };
+  const newest = isNewest ? { ...attempt, ...progressOf(attempt, job) } : attempt;
   return {
     epoch,
     gpus: worldSize(layout),
@@ -86,8 +86,9 @@ function progressOf(attempt: Attempt, { progress }: RecordedJob): Pick<Attempt, 
 }
 
 function slowOf(run: RecordedRun, epoch: number, { stepMsByEpoch, stepCosts }: RecordedJob): number | undefined {
+  if (stepCosts.length === 0) return undefined;
   const { firstStepMs: firstMs, lastStepMs: lastMs, firstStep = 0, lastStep = 0, incarnation } = marksOf(run);
-  if (firstMs === undefined || lastMs === undefined || stepCosts.length === 0) return undefined;
+  if (firstMs === undefined || lastMs === undefined) return undefined;
   const stepMs = stepMsByEpoch.get(epoch) ?? (lastMs - firstMs) / (lastStep - firstStep);
   return slowMsOf(stepCosts, { epoch, incarnation, firstMs, lastMs, stepMs });
 }
@@ -117,6 +118,7 @@ function endOf({ outcome, stage }: Attempt): RunHistory['end'] {
 }
 
 function momentOf(time: string | undefined): number | undefined {
-  const moment = Date.parse(time ?? '');
+  if (time === undefined) return undefined;
+  const moment = Date.parse(time);
   return Number.isNaN(moment) ? undefined : moment;
 }

@@ -10,5 +10,7 @@ export { type GroupedStacks, type StackBounds, StackGathering } from './stacks/g
 export { mostAndOdd, stackEvidence } from './stacks/odd-stacks.ts';
 export { readHeader, readRecord, unknownRank } from './trace/read-line.ts';
 export { MAX_TRACE_LINE_CHARACTERS, type TraceHeader, type TraceRecord } from './trace/records.ts';
+export { type Grounds, placeOfRank, refutationOf, type RunProgress, STEPS_OF_RECOVERY } from './verdict/grounds.ts';
+export { areMany, type Naming, namingOf } from './verdict/named-together.ts';
 export type { Verdict, Verdict as HealthVerdict } from './verdict/verdict.ts';
 export { watchHealth } from './watch/watch-health.ts';

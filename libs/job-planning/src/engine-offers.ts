@@ -18,6 +18,7 @@ export type ToEngineLayout = (layout: ParallelLayout) => ParallelLayout;
 /** Engines that receive the degrees of the layout and nothing else. */
 const TOLD_DEGREES: ReadonlySet<TrainingJobSpec['engine']['name']> = new Set(['reference', 'command']);
 
+/** Whether the engine receives the degrees of a layout alone, without any other option. */
 export function takesDegreesOnly({ engine }: Pick<TrainingJobSpec, 'engine'>): boolean {
   return TOLD_DEGREES.has(engine.name);
 }

@@ -35,8 +35,8 @@ export type JobPlanning = { readonly about: JobPlanQuestion['about'] } & (
 
 /**
  * The question for the planner: a layout for the job, or a prediction for the layout that the user wrote. Takes as long as counting the nodes.
- * Undefined if the cluster has no GPU yet, the engine would reject the job, the user's layout is illegal, or the job or the GPUs are not known well
- * enough. `measured`: measurements of this cluster's GPUs; a plan over several GPU types uses none of them.
+ * Undefined if the cluster has no GPU yet, the engine would reject the job, or the user's layout is illegal. Undefined too if too little is known about
+ * the job or the GPUs. `measured`: measurements of this cluster's GPUs; a plan over several GPU types uses none of them.
  */
 export function jobPlanning(
   spec: TrainingJobSpec,

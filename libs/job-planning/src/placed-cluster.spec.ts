@@ -57,17 +57,17 @@ describe('the cluster of a placement', () => {
     ['anyGroup', 'infiniband', 'infiniband', /^Switches [^.]*\.( No label [^.]*\.)?$/],
   ] as const)(
     'uses sockets where it may and is in several islands: %s, the other %s',
-    (acrossIslands, island, nic, said) => {
+    (acrossIslands, island, nic, changes) => {
       const here = nodes('..', { nicType: 'infiniband', island: 'infiniband' });
       const there = nodes('..', { nicType: island, island, gpuType: 'NVIDIA-A100-SXM4-80GB' });
       const parts = [here, there].map((one) => ({ nodes: one, gpus: 16 }));
       const ofParts = placedClusterOfParts(parts, { ranksPerPod: 8, acrossIslands });
       expect(ofParts?.cluster.islands?.[1]?.nicKind).toBe(nic);
-      expect(ofParts?.leftOut.join(' ')).toMatch(said);
+      expect(ofParts?.leftOut.join(' ')).toMatch(changes);
       const alike = [...here, ...there.map((node) => ({ ...node, gpuType: 'NVIDIA-H100-80GB-HBM3' }))];
       const ofOne = placedCluster(alike, { gpus: 32, ranksPerPod: 8, acrossIslands });
       expect(ofOne?.cluster.nicKind === 'ethernet').toBe(nic === 'ethernet');
-      expect(ofOne?.leftOut.join(' ')).toMatch(said);
+      expect(ofOne?.leftOut.join(' ')).toMatch(changes);
     },
   );
 

@@ -26,12 +26,12 @@ describe('what a status says of a prediction', () => {
     [
       'how far such predictions were off',
       error,
-      'Such predictions were off by 4.0 % (median) and 12.5 % (9 of 10) on 31 measurements that their constants were fitted without: published dense runs.',
+      "Expected error: 4.0 % (median), 12.5 % (9 of 10). It was measured on 31 runs that the planner's constants were not fitted to: published dense runs.",
     ],
     [
       'that nobody measured such a thing',
       { ...error, n: 0 },
-      'No published measurement says how far such predictions are off.',
+      'The expected error is unknown: no published measurement resembles this job.',
     ],
   ])('says %s', (_sentence, one, want) => {
     expect(figuresOf({ ...aPrediction(), error: one }, gpu).errorStatement).toBe(want);

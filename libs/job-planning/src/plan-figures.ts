@@ -18,6 +18,7 @@ export type Figures = Pick<
 /** Of the field in status. */
 const MAX_ERROR_STATEMENT = 1024;
 
+/** Figures of a prediction as status stores them: milliseconds, bytes, and how wrong such predictions are. */
 export function figuresOf(prediction: Prediction, { gpu }: Pick<PlanCluster, 'gpu'>): Figures {
   return {
     predictedStepMs: toMs(prediction.stepTimeS),
@@ -29,6 +30,7 @@ export function figuresOf(prediction: Prediction, { gpu }: Pick<PlanCluster, 'gp
   };
 }
 
+/** A layout that was not chosen, with its predicted step time and peak of memory. */
 export function toRunnerUp({ layout, microBatchSize, prediction }: Plan): NonNullable<JobPlan['runnersUp']>[number] {
   return {
     layout: formatLayout(layout),
@@ -45,9 +47,9 @@ function intervalOf({ interval }: Prediction): Pick<Figures, 'predictedStepLowMs
 
 function errorStatementOf({ error }: Prediction): string {
   const { basis, medianAbsPct, p90AbsPct, n } = error;
-  if (n === 0) return 'No published measurement says how far such predictions are off.';
-  const off = `${medianAbsPct.toFixed(1)} % (median) and ${p90AbsPct.toFixed(1)} % (9 of 10)`;
-  return `Such predictions were off by ${off} on ${n} measurements that their constants were fitted without: ${basis}.`;
+  if (n === 0) return 'The expected error is unknown: no published measurement resembles this job.';
+  const errors = `${medianAbsPct.toFixed(1)} % (median), ${p90AbsPct.toFixed(1)} % (9 of 10)`;
+  return `Expected error: ${errors}. It was measured on ${n} runs that the planner's constants were not fitted to: ${basis}.`;
 }
 
 /** Four significant digits: more would claim an exactness that no prediction has. */

@@ -41,9 +41,9 @@ describe('why no layout can be had', () => {
       'no combination of degrees divides the model and the batch.',
     ],
   ])('%s', (_sentence, answer, want) => {
-    const said = whyNothingFits({ spec, cluster, answer: answer as PlanAnswer });
-    expect(said).toMatch(/^No layout on 7 h100 GPUs can train this: /);
-    expect(said.endsWith(want)).toBe(true);
+    const message = whyNothingFits({ spec, cluster, answer: answer as PlanAnswer });
+    expect(message).toMatch(/^No layout on 7 h100 GPUs can train this: /);
+    expect(message.endsWith(want)).toBe(true);
   });
 
   it('what the engine says of it is added', () => {
@@ -56,8 +56,8 @@ describe('why no layout can be had', () => {
   it.each([
     ['a reason of our own', (text: string) => noLayout(cluster, text)],
     ['the planner’s words', plannerRefuses],
-  ])('%s keeps to the length that the field has', (_sentence, say) => {
-    expect(say('short')).toContain('short');
-    expect(say('x'.repeat(10_000))).toHaveLength(2_048);
+  ])('%s keeps to the length that the field has', (_sentence, refusalOf) => {
+    expect(refusalOf('short')).toContain('short');
+    expect(refusalOf('x'.repeat(10_000))).toHaveLength(2_048);
   });
 });

@@ -10,6 +10,7 @@ export function plannerRefuses(reason: string): string {
   return `The planner refuses the job: ${reason}`.slice(0, MAX_REFUSAL);
 }
 
+/** Message of a job that no layout fits, cut to the length of the field. */
 export function noLayout({ gpus, gpu }: Pick<PlanCluster, 'gpu' | 'gpus'>, reason: string): string {
   return `No layout on ${gpus} ${gpu} GPUs can train this: ${reason}.`.slice(0, MAX_REFUSAL);
 }

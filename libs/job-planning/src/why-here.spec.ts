@@ -4,7 +4,7 @@ import { aFabricNode } from '@coxswain/fabric/testing';
 import { aLayout } from '@coxswain/layout/testing';
 import { whyHere } from './why-here.ts';
 
-const said = (...nodes: readonly Partial<FabricNode>[]): string => {
+const reasonOn = (...nodes: readonly Partial<FabricNode>[]): string => {
   const members = nodes.map((node, index) => aFabricNode({ name: `n${index}`, ...node }));
   const layout = aLayout({ tensorParallelDegree: 8, dataParallelDegree: members.length });
   const traffic = { ...assumedTraffic(layout), source: 'planned' as const };
@@ -16,28 +16,36 @@ describe('why ranks sit where they do', () => {
   it.each<[string, string, RegExp]>([
     [
       'racks that differ',
-      said(below('a', 's'), below('b', 's')),
+      reasonOn(below('a', 's'), below('b', 's')),
       /^In 2 racks of one island: a step sends [\d.]+ \w+ between nodes, [\d.]+ \w+ of it between racks\.$/,
     ],
-    ['one rack', said(below('a'), below('a')), /^In one rack of one island: a step sends [\d.]+ \w+ between nodes\.$/],
+    [
+      'one rack',
+      reasonOn(below('a'), below('a')),
+      /^In one rack of one island: a step sends [\d.]+ \w+ between nodes\.$/,
+    ],
     [
       'no racks where spines alone are told',
-      said(below('s/?node:n0', 's'), below('s/?node:n1', 's')),
+      reasonOn(below('s/?node:n0', 's'), below('s/?node:n1', 's')),
       /^In one island: a step sends [\d.]+ \w+ between nodes\.$/,
     ],
-    ['racks that nobody tells', said({}, {}), /^In one island: a step sends [\d.]+ \w+ between nodes\.$/],
+    ['racks that nobody tells', reasonOn({}, {}), /^In one island: a step sends [\d.]+ \w+ between nodes\.$/],
     [
       'an NVLink domain of several nodes',
-      said({ nvlinkDomain: 'd' }, { nvlinkDomain: 'd' }),
+      reasonOn({ nvlinkDomain: 'd' }, { nvlinkDomain: 'd' }),
       /^In one NVLink domain, one island: /,
     ],
-    ['islands', said({}, { island: 'other' }), /^In 2 islands: a step sends .* between nodes, .* between islands\.$/],
+    [
+      'islands',
+      reasonOn({}, { island: 'other' }),
+      /^In 2 islands: a step sends .* between nodes, .* between islands\.$/,
+    ],
   ])('names %s', (_what, sentence, want) => {
     expect(sentence).toMatch(want);
   });
 
   it('says nothing of one node', () => {
-    expect(said({})).toBe('');
+    expect(reasonOn({})).toBe('');
   });
 
   it('says where the bytes are those of a usual model', () => {

@@ -24,7 +24,7 @@ afterAll(() => world.stop());
 interface Candidate {
   readonly identity: string;
   readonly process: ChildProcess;
-  readonly said: string[];
+  readonly printed: string[];
   readonly exited: Promise<number | null>;
 }
 
@@ -34,23 +34,23 @@ function aCandidate(identity: string): Candidate {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_OPTIONS: '' },
   });
-  const said: string[] = [];
+  const printed: string[] = [];
   child.stdout
     .setEncoding('utf8')
-    .on('data', (text: string) => said.push(...text.split('\n').filter((line) => line !== '')));
+    .on('data', (text: string) => printed.push(...text.split('\n').filter((line) => line !== '')));
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const candidate = { identity, process: child, said, exited };
+  const candidate = { identity, process: child, printed, exited };
   children.push(candidate);
   return candidate;
 }
 
-const says = (candidate: Candidate, text: string): Promise<unknown> =>
-  waitFor(() => Promise.resolve(candidate.said.some((line) => line.startsWith(text))), {
+const prints = (candidate: Candidate, text: string): Promise<unknown> =>
+  waitFor(() => Promise.resolve(candidate.printed.some((line) => line.startsWith(text))), {
     what: `${candidate.identity} to say "${text}"`,
   });
 
 const termOf = (candidate: Candidate): number =>
-  Number(candidate.said.find((line) => line.startsWith('leading'))?.split(' ')[1]);
+  Number(candidate.printed.find((line) => line.startsWith('leading'))?.split(' ')[1]);
 
 /** The writes of the work, not of the lease, that took effect: term and writer in order. */
 function effects(): readonly { readonly term: number; readonly identity: string; readonly sequence: number }[] {
@@ -70,16 +70,16 @@ function expectTermsNeverFall(): void {
 describe('C14: handing over a lease', () => {
   it('a leader that was stopped for longer than its lease writes nothing when it wakes, and exits', async () => {
     const first = aCandidate('first');
-    await says(first, 'leading');
+    await prints(first, 'leading');
     const second = aCandidate('second');
     await waitFor(() => Promise.resolve(effects().length > 3), { what: 'writes of the first' });
     first.process.kill('SIGSTOP');
-    await says(second, 'leading');
+    await prints(second, 'leading');
     const before = world.proxy.writes.length;
     await waitFor(() => Promise.resolve(world.proxy.writes.length > before + 3), { what: 'writes' });
     first.process.kill('SIGCONT');
     expect(await first.exited).toBe(1);
-    expect(first.said).toContain('ended lost');
+    expect(first.printed).toContain('ended lost');
     expect(termOf(second)).toBe(termOf(first) + 1);
     const writers = effects().map(({ identity }) => identity);
     expect(writers.lastIndexOf('first')).toBeLessThan(writers.indexOf('second'));
@@ -88,27 +88,27 @@ describe('C14: handing over a lease', () => {
 
   it('a leader whose renewals alone are refused stops before the other starts', async () => {
     const first = aCandidate('cut-off');
-    await says(first, 'leading');
+    await prints(first, 'leading');
     const second = aCandidate('heir');
     world.proxy.add({
       match: { path: /leases/, where: ({ userAgent, method }) => userAgent === 'cut-off' && method !== 'GET' },
       action: { kind: 'hang' },
     });
     expect(await first.exited).toBe(1);
-    expect(second.said.some((line) => line.startsWith('leading'))).toBe(false);
-    await says(second, 'leading');
+    expect(second.printed.some((line) => line.startsWith('leading'))).toBe(false);
+    await prints(second, 'leading');
     expectTermsNeverFall();
   });
 
   it('a leader whose renewals are carried out but never answered keeps its lease', async () => {
     const only = aCandidate('deaf');
-    await says(only, 'leading');
+    await prints(only, 'leading');
     const lost = world.proxy.add({
       match: { path: /leases/, verbs: ['patch'] },
       action: { kind: 'loseAnswer', how: 'reset' },
     });
     await waitFor(() => Promise.resolve(lost.hits >= 12), { what: 'lost answers' });
-    expect(only.said.filter((line) => line.startsWith('ended'))).toEqual([]);
+    expect(only.printed.filter((line) => line.startsWith('ended'))).toEqual([]);
     world.proxy.clearFaults();
     only.process.kill('SIGTERM');
     expect(await only.exited).toBe(0);
@@ -116,14 +116,14 @@ describe('C14: handing over a lease', () => {
 
   it('a leader that is asked to stop releases its lease, so that the next leads at once', async () => {
     const first = aCandidate('polite');
-    await says(first, 'leading');
+    await prints(first, 'leading');
     const second = aCandidate('waiting');
     await waitFor(() => Promise.resolve(world.proxy.requests.some(({ userAgent }) => userAgent === 'waiting')), {
       what: 'the second to ask',
     });
     first.process.kill('SIGTERM');
     expect(await first.exited).toBe(0);
-    await says(second, 'leading');
+    await prints(second, 'leading');
     const ofLease = world.proxy.requests.filter(({ path }) => path.includes('leases'));
     const released = ofLease.findLastIndex(({ userAgent, method }) => userAgent === 'polite' && method !== 'GET');
     const waits = ofLease.slice(released + 1).filter(({ userAgent }) => userAgent === 'waiting');

@@ -3,7 +3,7 @@ import { compareResourceVersions } from './resource-version.ts';
 import { ObjectCache, type CacheChange } from './object-cache.ts';
 import { anObject } from './testing/index.ts';
 
-const told = (cache: ObjectCache<KubeObject>): string[] => {
+const changesOf = (cache: ObjectCache<KubeObject>): string[] => {
   const lines: string[] = [];
   cache.onChange(({ kind, object }: CacheChange<KubeObject>) => {
     lines.push(`${kind} ${object.metadata.uid}@${object.metadata.resourceVersion}`);
@@ -42,7 +42,7 @@ describe('a cache', () => {
   ])('$name', ({ uid, version, want, lines }) => {
     const cache = new ObjectCache<KubeObject>();
     cache.upsert(anObject('x', { uid: 'u', version: 10 }));
-    const seen = told(cache);
+    const seen = changesOf(cache);
     expect(cache.upsert(anObject('x', { uid, version }))).toBe(want);
     expect(seen).toEqual(lines);
   });
@@ -86,7 +86,7 @@ describe('a cache', () => {
   it('tells a relist as deletions, then additions and changes', () => {
     const cache = new ObjectCache<KubeObject>();
     cache.replace([anObject('gone', { uid: 'g', version: 1 }), anObject('kept', { uid: 'k', version: 2 })], '2');
-    const seen = told(cache);
+    const seen = changesOf(cache);
     cache.replace([anObject('new', { uid: 'n', version: 4 }), anObject('kept', { uid: 'k', version: 5 })], '5');
     expect(seen).toEqual(['deleted g@1', 'added n@4', 'updated k@5']);
   });
@@ -100,7 +100,7 @@ describe('a cache', () => {
     cache.onChange(async () => {
       throw new Error('rejected');
     });
-    const seen = told(cache);
+    const seen = changesOf(cache);
     cache.upsert(anObject('x', { uid: 'u', version: 1 }));
     await Promise.resolve();
     await Promise.resolve();

@@ -109,21 +109,21 @@ export class ObjectCache<T extends KubeObject> {
     const known = this.#objects.get(key);
     if (known === undefined) {
       this.#put(key, object);
-      this.#tell({ kind: 'added', object });
+      this.#notify({ kind: 'added', object });
       return 'added';
     }
     const order = compareResourceVersions(object.metadata.resourceVersion, known.metadata.resourceVersion);
     if (order !== undefined && order < 0) return 'stale';
     if (known.metadata.uid !== object.metadata.uid) {
       this.#drop(key, known);
-      this.#tell({ kind: 'deleted', object: known });
+      this.#notify({ kind: 'deleted', object: known });
       this.#put(key, object);
-      this.#tell({ kind: 'added', object });
+      this.#notify({ kind: 'added', object });
       return 'replaced';
     }
     if (order === 0) return 'same';
     this.#put(key, object, known);
-    this.#tell({ kind: 'updated', object, previous: known });
+    this.#notify({ kind: 'updated', object, previous: known });
     return 'updated';
   }
 
@@ -135,7 +135,7 @@ export class ObjectCache<T extends KubeObject> {
     const order = compareResourceVersions(object.metadata.resourceVersion, known.metadata.resourceVersion);
     if (known.metadata.uid !== object.metadata.uid || (order !== undefined && order < 0)) return 'stale';
     this.#drop(key, known);
-    this.#tell({ kind: 'deleted', object });
+    this.#notify({ kind: 'deleted', object });
     return 'deleted';
   }
 
@@ -145,7 +145,7 @@ export class ObjectCache<T extends KubeObject> {
     for (const [key, known] of [...this.#objects]) {
       if (listed.has(key)) continue;
       this.#drop(key, known);
-      this.#tell({ kind: 'deleted', object: known });
+      this.#notify({ kind: 'deleted', object: known });
     }
     for (const object of objects) this.upsert(object);
     this.advanceTo(resourceVersion);
@@ -200,7 +200,7 @@ export class ObjectCache<T extends KubeObject> {
     }
   }
 
-  #tell(change: CacheChange<T>): void {
+  #notify(change: CacheChange<T>): void {
     for (const handler of [...this.#handlers]) {
       const failed = (error: unknown): void => {
         this.#report({ where: 'handler', key: keyOf(change.object), error });

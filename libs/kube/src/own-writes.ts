@@ -1,4 +1,5 @@
 import type { KubeObject } from './kube-object.ts';
+import { keyOf } from './kube-object.ts';
 import { compareResourceVersions } from './resource-version.ts';
 import type { ObjectCache } from './object-cache.ts';
 
@@ -102,6 +103,16 @@ export class OwnWrites<T extends KubeObject> {
   newest(cached: T): T {
     const written = this.#written.get(cached.metadata.uid ?? '');
     return written !== undefined && isNewer(written.object, cached) ? written.object : cached;
+  }
+
+  /** For how long the watch has owed the cache an object that a write or live read returned; 0 if it owes none. */
+  unseenForMs(): number {
+    this.#expire();
+    for (const { object, atMs } of this.#written.values()) {
+      const cached = this.#cache.get(keyOf(object));
+      if (cached === undefined || isNewer(object, cached)) return this.#monotonicMs() - atMs;
+    }
+    return 0;
   }
 
   /** Number of responses held; for tests of memory. */

@@ -453,10 +453,10 @@ describe('a reflector against a model', () => {
             if (verb === failing) throw refused(500);
           };
           const { clock, cache, reflector, stop } = await start(api, { pageSize, listing });
-          const told = new Map<string, KubeObject>();
+          const copy = new Map<string, KubeObject>();
           cache.onChange(({ kind, object }) => {
-            if (kind === 'deleted') told.delete(keyOf(object));
-            else told.set(keyOf(object), object);
+            if (kind === 'deleted') copy.delete(keyOf(object));
+            else copy.set(keyOf(object), object);
           });
           for (const { kind, ...rest } of steps) {
             const name = 'name' in rest ? rest.name : '';
@@ -480,7 +480,7 @@ describe('a reflector against a model', () => {
           const seen = (objects: Iterable<KubeObject>): unknown =>
             new Map([...objects].map((object) => [keyOf(object), object.metadata.resourceVersion]));
           expect(seen(cache.list())).toEqual(want);
-          expect(seen(told.values())).toEqual(want);
+          expect(seen(copy.values())).toEqual(want);
           await stop();
         }),
         { numRuns: 60 },

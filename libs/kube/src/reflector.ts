@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 import { sleep } from './clock.ts';
 import { isGone, isInvalid, isRetryable, retryAfterMsOf } from './errors.ts';
 import { idleCut } from './idle-cut.ts';
-import type { KubeObject } from './kube-object.ts';
+import type { KubeList, KubeObject } from './kube-object.ts';
 import { keyOf } from './kube-object.ts';
 import type { KubeMetrics } from './metrics.ts';
 import { noMetrics } from './metrics.ts';
@@ -12,6 +12,7 @@ import { RefreshRequests } from './refresh-requests.ts';
 import { DEFAULT_TUNING, type ReflectorTuning } from './reflector-tuning.ts';
 import { compareResourceVersions, newerResourceVersion } from './resource-version.ts';
 import type { ObjectCache } from './object-cache.ts';
+import { WatchCheck, type WatchCheckOptions } from './watch-check.ts';
 import type { WatchLine } from './watch-lines.ts';
 import { errorOfEvent, headOf, OversizedLine, isIdentified, linesOf, parseWatchLine } from './watch-lines.ts';
 
@@ -32,6 +33,8 @@ import { errorOfEvent, headOf, OversizedLine, isIdentified, linesOf, parseWatchL
  * A watch delivers in order. So an event at or below the position is a repetition if the cache has that UID at least as new; it is ignored. Otherwise
  * (a deleted object comes back, or an unknown one) the order is broken, and only a new list is reliable.
  *
+ * A watch may also leave out changes without breaking any of this; `watch-check.ts` finds it by reading the collection beside the watch.
+ *
  * More than 400 lines: list, watch and what ends them change the same two versions.
  */
 
@@ -48,7 +51,8 @@ export type ReflectorFailure =
   | 'incomplete-list'
   | 'invalid-object'
   | 'trim'
-  | 'short-watch';
+  | 'short-watch'
+  | 'missed-events';
 
 /** A failure that the reflector has handled. */
 export interface ReflectorProblem {
@@ -84,6 +88,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly notOlderThan?: () => string | undefined;
   /** Lists again when a watch ends and the last list is older than this, in case a server loses events. Off by default. */
   readonly relistAfterMs?: number;
+  /** Compares the cache with pages of the collection while a watch is up, and lists again if the watch leaves out changes. Off by default. */
+  readonly check?: WatchCheckOptions;
   readonly tuning?: Partial<ReflectorTuning>;
 }
 
@@ -107,6 +113,10 @@ export class Reflector<T extends KubeObject> {
   #lastEventAtMs: number | undefined;
   #outageSinceMs: number | undefined;
   #listedAtMs = 0;
+  /** Events and lists that were taken over. */
+  #changes = 0;
+  /** Objects since the last list that could not be identified. */
+  #dropped = 0;
   #failures = 0;
   #running = false;
   readonly #refreshes = new RefreshRequests();
@@ -158,16 +168,39 @@ export class Reflector<T extends KubeObject> {
     if (this.#running) throw new Error(`the reflector of ${this.collectionPath} runs already`);
     this.#running = true;
     this.#outageSinceMs = this.#options.clock.monotonicMs();
+    const checking = this.#newCheck(signal)?.run(signal);
     while (!signal.aborted) {
       const turn = new AbortController();
       this.#turn = turn;
       if (this.#refreshes.isOpen) this.#position = undefined;
       const next = await this.#step(AbortSignal.any([signal, turn.signal]));
-      if (signal.aborted) return;
+      if (signal.aborted) break;
       if (next.relist) this.#position = undefined;
       if (turn.signal.aborted || next.failure === undefined) continue;
       await this.#failed(next, AbortSignal.any([signal, turn.signal]));
     }
+    await checking;
+  }
+
+  #newCheck(signal: AbortSignal): WatchCheck<T> | undefined {
+    const { check, clock, cache } = this.#options;
+    if (check === undefined) return undefined;
+    return new WatchCheck<T>({
+      ...check,
+      clock,
+      cache,
+      state: () => ({
+        isWatching: this.#position !== undefined && this.#outageSinceMs === undefined,
+        position: this.#position,
+        changes: this.#changes,
+        dropped: this.#dropped,
+      }),
+      readPage: (page) => this.#readPage(page, signal),
+      onMissed: (why) => {
+        this.#report('missed-events', new Error(`a watch of ${this.collectionPath} leaves out changes: ${why}`));
+        void this.refresh(signal);
+      },
+    });
   }
 
   async #step(signal: AbortSignal): Promise<Next> {
@@ -198,6 +231,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   #beginList(): BegunList {
+    this.#dropped = 0;
     return { atMs: this.#options.clock.monotonicMs(), answers: this.#refreshes.newest };
   }
 
@@ -208,6 +242,7 @@ export class Reflector<T extends KubeObject> {
       return { relist: true, failure: 'stale-list', error: new Error(message) };
     }
     this.#options.cache.replace(objects, resourceVersion);
+    this.#changes += 1;
     this.#position = resourceVersion;
     this.#floor = newerResourceVersion(floor, resourceVersion);
     this.#synced = true;
@@ -220,24 +255,16 @@ export class Reflector<T extends KubeObject> {
 
   /** All pages. When the continue token expires between pages the list starts over; after the second time in one piece. */
   async #listPages(signal: AbortSignal): Promise<{ objects: readonly T[]; resourceVersion: string }> {
-    const { client, collectionPath, labelSelector, fieldSelector, pageSize = DEFAULT_PAGE_SIZE } = this.#options;
+    const { collectionPath, pageSize = DEFAULT_PAGE_SIZE } = this.#options;
     let objects: T[] = [];
     let token: string | undefined;
     let expired = 0;
     for (;;) {
-      const page = await client
-        .list<T>(collectionPath, {
-          ...(labelSelector === undefined ? {} : { labelSelector }),
-          ...(fieldSelector === undefined ? {} : { fieldSelector }),
-          ...(expired < 2 ? { limit: pageSize } : {}),
-          ...(token === undefined ? {} : { continue: token }),
-          signal,
-          timeoutMs: this.#tuning.requestTimeoutMs,
-        })
-        .catch((error: unknown) => {
-          if (token === undefined || !isGone(error)) throw error;
-          return undefined;
-        });
+      const part = { ...(expired < 2 ? { limit: pageSize } : {}), ...(token === undefined ? {} : { continue: token }) };
+      const page = await this.#readPage(part, signal).catch((error: unknown) => {
+        if (token === undefined || !isGone(error)) throw error;
+        return undefined;
+      });
       if (page === undefined) {
         expired += 1;
         token = undefined;
@@ -253,6 +280,17 @@ export class Reflector<T extends KubeObject> {
       token = page.metadata.continue;
       if (token === undefined || token === '') return { objects, resourceVersion: page.metadata.resourceVersion };
     }
+  }
+
+  #readPage(page: { readonly limit?: number; readonly continue?: string }, signal: AbortSignal): Promise<KubeList<T>> {
+    const { client, collectionPath, labelSelector, fieldSelector } = this.#options;
+    return client.list<T>(collectionPath, {
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      ...page,
+      signal,
+      timeoutMs: this.#tuning.requestTimeoutMs,
+    });
   }
 
   /** Watches from a position; without one, the whole collection is streamed first. */
@@ -388,6 +426,7 @@ export class Reflector<T extends KubeObject> {
     if (object === undefined) return undefined;
     if (type === 'DELETED') this.#options.cache.remove(object);
     else this.#options.cache.upsert(object);
+    this.#changes += 1;
     this.#advanceTo(version);
     return undefined;
   }
@@ -415,6 +454,7 @@ export class Reflector<T extends KubeObject> {
         'invalid-object',
         new Error(`${this.collectionPath} holds an object without name, uid or resourceVersion`),
       );
+      this.#dropped += 1;
       return undefined;
     }
     const { managedFields: _dropped, ...metadata } = raw.metadata;

@@ -238,9 +238,9 @@ describe('a work queue', () => {
   });
 
   it('says what it abandoned when the drain time is over, and tells it to stop', async () => {
-    let told = false;
+    let wasAborted = false;
     const { clock, queue, start, stop } = aQueue((_key, { signal }) => {
-      signal.addEventListener('abort', () => (told = true));
+      signal.addEventListener('abort', () => (wasAborted = true));
       return new Promise(() => undefined);
     });
     const done = start();
@@ -248,7 +248,7 @@ describe('a work queue', () => {
     await settle();
     stop.abort();
     await clock.advance(1_000);
-    expect([await done, told]).toEqual([{ abandoned: ['a'] }, true]);
+    expect([await done, wasAborted]).toEqual([{ abandoned: ['a'] }, true]);
   });
 
   it('remembers nothing of twenty thousand keys that are done', async () => {

@@ -22,7 +22,7 @@ const MESH = { gpusPerNode: 8, segments: [{ nodes: 2, gpu: 'h100', network: 'inf
 const GRID = { tensor: 2, context: 1, expert: 1, data: 4, pipeline: 1 };
 const segment = (overrides: object = {}): object => ({ nodes: 1, gpu: 'h100', network: 'roce', ...overrides });
 
-const told = (findings: readonly DocumentFinding[]): readonly string[] =>
+const messagesOf = (findings: readonly DocumentFinding[]): readonly string[] =>
   findings.map(({ severity, rule, path, message }) => `${severity} ${rule} at ${path}: ${message}`);
 const modelOf = (name: string): never => {
   throw new Error(`no model ${name} is asked for here`);
@@ -135,7 +135,7 @@ describe('a document of one role', () => {
       ],
     ],
   ])('%s', (_sentence, parts, want) => {
-    expect(told(checkLayoutDocument(document(parts), modelOf))).toEqual(want);
+    expect(messagesOf(checkLayoutDocument(document(parts), modelOf))).toEqual(want);
   });
 
   it('asks for the model that it names', () => {
@@ -252,6 +252,6 @@ describe('a job of several roles', () => {
       [],
     ],
   ])('%s', (_sentence, parts, want) => {
-    expect(told(checkJobLayout(job(parts), modelOf))).toEqual(want);
+    expect(messagesOf(checkJobLayout(job(parts), modelOf))).toEqual(want);
   });
 });

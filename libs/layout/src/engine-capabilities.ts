@@ -1,4 +1,4 @@
-/** What can each engine be told? One table of rows that are read against each other, and therefore one file of more than 400 lines. */
+/** Which options does each engine support? One table of rows that are read against each other, and therefore one file of more than 400 lines. */
 import { FORMATS_BY_FAMILY, type LayoutCheckpointFormat } from './checkpoint-formats.ts';
 import type { ExpertLayout } from './expert-layout.ts';
 import type { LayoutEngine } from './layout-facts.ts';
@@ -13,7 +13,7 @@ type Dynamic = NonNullable<NonNullable<ParallelLayout['sequence']>['dynamic']>['
 type Kernel = NonNullable<ParallelLayout['kernel']>;
 type Attention = NonNullable<Kernel['attention']>;
 
-/** What an engine can be told. An option that is not listed is refused, never dropped. */
+/** The options that an engine supports. An option that is not listed is refused, never dropped. */
 export interface EngineCapabilities {
   /** What it is, and where what stands here was read. */
   readonly source: string;
@@ -32,7 +32,7 @@ export interface EngineCapabilities {
   readonly attention: readonly Attention[];
   readonly precisions: readonly NonNullable<Kernel['precision']>[];
   readonly checkpointFormats: readonly LayoutCheckpointFormat[];
-  /** What to do with an option that it cannot be told; absent: leave it out. */
+  /** What a user should do with an option that the engine does not support; absent: leave it out. */
   readonly wayOut?: string;
 }
 
@@ -170,7 +170,7 @@ const MEGATRON: EngineCapabilities = {
   checkpointFormats: FORMATS_BY_FAMILY.megatron,
 };
 
-/** An engine that is told degrees and nothing else. */
+/** An engine that receives degrees and nothing else. */
 const DEGREES_ONLY: EngineCapabilities = {
   source: 'engines/reference of this project',
   options: DEGREES,
@@ -226,7 +226,7 @@ const DEEPSPEED: EngineCapabilities = {
   checkpointFormats: FORMATS_BY_FAMILY.deepspeed,
 };
 
-/** What each engine can be told; a fork has a row of its own. Read in the repositories named in `source`, at those commits. */
+/** The options that each engine supports; a fork has a row of its own. Read in the repositories named in `source`, at those commits. */
 export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabilities>> = {
   reference: DEGREES_ONLY,
   command: {

@@ -75,9 +75,9 @@ const cases: readonly Case[] = [
 describe('an engine refuses', () => {
   it.each(cases)('$want', ({ engine, layout, want }) => {
     const outcome = engineSupport(engine, aLayout(layout));
-    const said =
+    const message =
       outcome.kind === 'supported' ? [] : outcome.refusals.map(({ reason, fallback }) => `${reason}; ${fallback}`);
-    expect(said).toEqual([want]);
+    expect(message).toEqual([want]);
   });
 });
 

@@ -62,7 +62,7 @@ describe('the division of experts', () => {
 
   it.each(refused)('refuses %j', (expert, want) => {
     const read = readLayout({ expert });
-    const said = read.kind === 'wrong' ? read.problems.map(({ path, message }) => `${path}: ${message}`) : [];
-    expect(said).toEqual([want]);
+    const messages = read.kind === 'wrong' ? read.problems.map(({ path, message }) => `${path}: ${message}`) : [];
+    expect(messages).toEqual([want]);
   });
 });

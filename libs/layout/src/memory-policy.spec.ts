@@ -86,7 +86,7 @@ describe('what saves GPU memory', () => {
 
   it.each(refused)('is not %j', (memory, want) => {
     const read = readLayout({ memory });
-    const said = read.kind === 'wrong' ? read.problems.map(({ path, message }) => `${path}: ${message}`) : [];
-    expect(said).toEqual([want]);
+    const messages = read.kind === 'wrong' ? read.problems.map(({ path, message }) => `${path}: ${message}`) : [];
+    expect(messages).toEqual([want]);
   });
 });

@@ -78,7 +78,7 @@ describe('the plan of a pipeline', () => {
 
   it.each(refused)('refuses %j', (pipeline, want) => {
     const read = readLayout({ pipeline });
-    const said = read.kind === 'wrong' ? read.problems.map(({ path, message }) => `${path}: ${message}`) : [];
-    expect(said).toEqual([want]);
+    const messages = read.kind === 'wrong' ? read.problems.map(({ path, message }) => `${path}: ${message}`) : [];
+    expect(messages).toEqual([want]);
   });
 });

@@ -1,6 +1,6 @@
 import { readLayout } from './index.ts';
 
-const told = (value: unknown): readonly string[] => {
+const messagesOf = (value: unknown): readonly string[] => {
   const read = readLayout(value);
   return read.kind === 'wrong' ? read.problems.map(({ path, message }) => `${path}: ${message}`) : [];
 };
@@ -93,6 +93,6 @@ describe('what is wrong with a file is told with field, value, rule and a way ou
       ['tensorParallelDegree: is 0; it must be at least 1', 'pipelineParallelDegree: is -1; it must be at least 1'],
     ],
   ])('%s', (_sentence, value, want) => {
-    expect(told(value)).toEqual(want);
+    expect(messagesOf(value)).toEqual(want);
   });
 });

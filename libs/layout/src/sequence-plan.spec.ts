@@ -68,7 +68,7 @@ describe('the plan of a sequence', () => {
 
   it.each(refused)('refuses %j', (sequence, want) => {
     const read = readLayout({ sequence });
-    const said = read.kind === 'wrong' ? read.problems.map(({ path, message }) => `${path}: ${message}`) : [];
-    expect(said).toEqual([want]);
+    const messages = read.kind === 'wrong' ? read.problems.map(({ path, message }) => `${path}: ${message}`) : [];
+    expect(messages).toEqual([want]);
   });
 });

@@ -62,7 +62,7 @@ describe('what each rank holds of the states', () => {
 
   it.each(refused)('refuses %j', (states, want) => {
     const read = readLayout({ states });
-    const said = read.kind === 'wrong' ? read.problems.map(({ path, message }) => `${path}: ${message}`) : [];
-    expect(said).toEqual([want]);
+    const messages = read.kind === 'wrong' ? read.problems.map(({ path, message }) => `${path}: ${message}`) : [];
+    expect(messages).toEqual([want]);
   });
 });

@@ -1,12 +1,13 @@
+export { EndArbiter } from './arbiter/end-arbiter.ts';
 export { isFenced } from './failure/broken-gang.ts';
-export type { Condemnation } from './failure/checkpoint-trouble.ts';
+export type { Condemnation } from './failure/checkpoint-standing.ts';
 export { isBeyondTraining } from './failure/unreported-checkpoints.ts';
 export type { Decision, LiveRead, PodReference } from './decide/decision.ts';
 export { NOTICE_RULES } from './notices/notice-rules.ts';
 export { comingNotice, dueNotice, type NodeNotice, noticesOfNode } from './notices/node-notices.ts';
 export { SAVE_AHEAD_MS } from './disruption/suspicions.ts';
 export { jobEvents } from './decide/job-events.ts';
-export { assignmentOf } from './launchers/assignment.ts';
+export { assignmentOf, verifyWantedOf } from './launchers/assignment.ts';
 export { isPauseOver, launcherOrders } from './launchers/launcher-orders.ts';
 export type { LauncherOrder, PlacedLauncher } from './launchers/launcher-orders.ts';
 export { saveOrder } from './launchers/save-order.ts';
@@ -27,6 +28,7 @@ export type {
   Verdict,
   RuntimeAnswer,
 } from './observation/observed.ts';
+export type { Hearing } from './observation/hearing.ts';
 export type { Answer, Call, FailureCause } from './perform/calls.ts';
 export type { JobEffects, JobView, NodeSearches } from './perform/job-view.ts';
 export { reconcileJob, type ReconcileOutcome } from './perform/reconcile-job.ts';

@@ -19,6 +19,7 @@ import { IndexWhatJobsLeaveBehind1795420800000 } from '../../../migrations/20261
 import { RecordIncidents1795644000000 } from '../../../migrations/20261125220000-record-incidents.ts';
 import { RecordFabrics1795660200000 } from '../../../migrations/20261126023000-record-fabrics.ts';
 import { TellEndpoints1795662000000 } from '../../../migrations/20261126030000-tell-endpoints.ts';
+import { ServeJobsInTurns1795854600000 } from '../../../migrations/20261128083000-serve-jobs-in-turns.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -43,4 +44,5 @@ export const MIGRATIONS = [
   RecordIncidents1795644000000,
   RecordFabrics1795660200000,
   TellEndpoints1795662000000,
+  ServeJobsInTurns1795854600000,
 ] as const;

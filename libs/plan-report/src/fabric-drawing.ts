@@ -36,8 +36,8 @@ interface Member {
 }
 
 /**
- * The fabric as one SVG that loads nothing: islands, spines, leaves, NVLink domains and nodes as boxes in each other, a cell for each GPU, the gang's in
- * the colour of their pipeline stage with what the rank is on hover. Above 1,024 nodes a leaf is one bar, or a spine or an island where leaves are as many. Every text is escaped.
+ * The fabric as one SVG that loads nothing. Islands, spines, leaves, NVLink domains and nodes are boxes in each other, with a cell for each GPU. The
+ * gang's cells have the colour of their pipeline stage, and show the rank on hover. Above 1,024 nodes a leaf is one bar, or a spine or an island where leaves are as many. Every text is escaped.
  */
 export function fabricDrawing(capacity: FabricCapacity, gang?: DrawnGang): string {
   const { nodes } = capacity.fabric;

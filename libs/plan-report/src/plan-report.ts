@@ -178,8 +178,8 @@ function runnersUp(request: PlanRequest, { plans }: PlanAnswer): Markup | undefi
 
 function ruledOut({ ruledOut: rules, counted }: PlanAnswer): Markup {
   const sentence =
-    `${formatCount(counted.enumerated)} combinations: ${formatCount(counted.legal)} legal, of which ${formatCount(counted.bounded)} ` +
-    `are worse by a lower bound and ${formatCount(counted.timed)} were timed in full.`;
+    `${formatCount(counted.enumerated)} combinations: ${formatCount(counted.legal)} legal. A lower bound excludes ${formatCount(counted.bounded)} ` +
+    `of these, and ${formatCount(counted.timed)} were timed in full.`;
   const rows = [...rules]
     .sort((a, b) => b.count - a.count)
     .map(

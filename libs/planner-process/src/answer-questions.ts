@@ -24,14 +24,14 @@ export function answerQuestions(replyTo: (question: PlannerQuestion) => PlannerR
       watch.postMessage('begins');
       const reply = replyTo(question);
       watch.postMessage('ends');
-      tell(reply);
+      post(reply);
       if (process.memoryUsage.rss() > MAX_GARBAGE_SHARE * mostMib * MIB) void globalThis.gc?.();
     });
-    tell({ kind: 'ready' });
+    post({ kind: 'ready' });
   });
 }
 
-function tell(message: PlannerReady | PlannerReply): void {
+function post(message: PlannerReady | PlannerReply): void {
   process.send?.(message);
 }
 

@@ -16,14 +16,14 @@ const MIB = 2 ** 20;
 const CHECK_INTERVAL_MS = 50;
 
 const { parentPid, mostMib } = workerData as Watched;
-let looks: NodeJS.Timeout | undefined;
+let checks: NodeJS.Timeout | undefined;
 
 parentPort?.on('message', (search: 'begins' | 'ends') => {
-  clearInterval(looks);
-  if (search === 'begins') looks = setInterval(look, CHECK_INTERVAL_MS);
+  clearInterval(checks);
+  if (search === 'begins') checks = setInterval(checkMemory, CHECK_INTERVAL_MS);
 });
 
-function look(): void {
+function checkMemory(): void {
   if (process.ppid === parentPid && process.memoryUsage.rss() <= mostMib * MIB) return;
   process.kill(process.pid, 'SIGKILL');
 }

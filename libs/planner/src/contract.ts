@@ -24,17 +24,17 @@ export const CONTEXT_ALGORITHMS = ['ring', 'allgather', 'ulysses'] as const;
 /**
  * Named choices of which activations to recompute, from least to most time and from most to least memory.
  *
- * `core-attention` is Megatron-LM's selective recomputation (without effect if FlashAttention is used); `norms` drops the outputs of norms, of
- * expert activations and of latent up-projections; `mlp` also whole MLPs and experts; `operations` is TorchTitan's selective mode, which keeps attention and every
- * second matrix product, about as much as two layers in five (`recomputation-policies.ts`); `half` is full recomputation of every second layer.
+ * `core-attention` is Megatron-LM's selective recomputation (without effect if FlashAttention is used). `norms` drops the outputs of norms, expert
+ * activations and latent up-projections. `mlp` also drops whole MLPs and experts. `operations` is TorchTitan's selective mode: it keeps attention and every
+ * second matrix product, about as much as two layers in five (`recomputation-policies.ts`). `half` is full recomputation of every second layer.
  */
 export const RECOMPUTE_POLICIES = ['none', 'core-attention', 'norms', 'mlp', 'operations', 'half', 'full'] as const;
 /** One of {@link RECOMPUTE_POLICIES}. */
 export type RecomputePolicy = (typeof RECOMPUTE_POLICIES)[number];
 
 /**
- * How layers are divided into pipeline stages. `even`: as even as possible, the larger stages first; `vocabulary`: embedding and loss count as
- * one layer each; `balanced`: layers minimise the time of the slowest stage, by the predicted speed of layers, embedding, loss and islands.
+ * How layers are divided into pipeline stages. `even`: as even as possible, the larger stages first. `vocabulary`: embedding and loss count as
+ * one layer each. `balanced`: layers minimise the time of the slowest stage, by the predicted speed of layers, embedding, loss and islands.
  */
 export const PARTITIONS = ['even', 'vocabulary', 'balanced'] as const;
 /** One of {@link PARTITIONS}. */

@@ -8,8 +8,8 @@ export const USUAL_RECOMPUTATION: readonly RecomputePolicy[] = RECOMPUTE_POLICIE
 );
 
 /**
- * What TorchTitan's selective checkpointing drops, in layers: it keeps attention and every second matrix product and computes the others again, with all
- * that is cheap (`_apply_op_sac` of distributed/activation_checkpoint.py), about as much as two layers in five. Of Llama 3.1 8B it held 77.0 GiB of H100 in
+ * What TorchTitan's selective checkpointing drops, in layers: about as much as two layers in five. It keeps attention and every second matrix product,
+ * and computes the others and all cheap operations again (`_apply_op_sac` of distributed/activation_checkpoint.py). Of Llama 3.1 8B it held 77.0 GiB of H100 in
  * benchmarks/llama3_h100_202412_torchtitan.md, two samples of 8,192 tokens on 8 GPUs, compiled.
  */
 const SHARE_BY_OPERATIONS = 0.4;

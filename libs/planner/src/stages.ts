@@ -22,8 +22,8 @@ export function rankOfStage(candidate: Pick<CandidateLayout, 'pipeline' | 'sched
  * The parts of the pipeline, `pipeline * chunks` entries in the order a sample passes through: the layout's own, or layers spread by rule.
  *
  * 'counted-as-layer' gives embedding and loss the place of one layer each. Layers that do not divide are spread as Megatron-Bridge's recipes and
- * DeepSpeed's partitioner do: with embedding and loss in the place of a layer where that divides, else full stages from the front and what is
- * left on the last one, which holds the loss; where that would leave later stages empty, one layer more on each of the first stages.
+ * DeepSpeed's partitioner do. If counting embedding and loss as a layer each makes them divide, they are spread so. Else stages are full from the front,
+ * and the last one, which holds the loss, takes what is left. If that would leave later stages empty, each of the first stages takes one layer more.
  */
 export function stagePartsOf(
   model: Pick<ModelShape, 'layers' | 'mtpLayers'>,

@@ -3,7 +3,7 @@ import { aJobSpec } from '@coxswain/api-types/testing';
 import { readRuntime, runtimeRefusal } from './index.ts';
 
 /** What is said of a job that uses the runtime `lab` with that spec. */
-function saidOf(runtime: object, job: Parameters<typeof aJobSpec>[0] = {}): string | undefined {
+function refusalOf(runtime: object, job: Parameters<typeof aJobSpec>[0] = {}): string | undefined {
   const object = {
     apiVersion: 'training.coxswain.dev/v1alpha1',
     kind: 'ClusterTrainingRuntime',
@@ -40,7 +40,7 @@ describe('a runtime', () => {
     ['as many processors as it allows', jobs({ maxCpuPerGpu: '8' }), { resources: { cpuPerGpu: '8000m' } }],
     ['less memory than it allows', jobs({ maxMemoryPerGpu: '1Ti' }), { resources: { memoryPerGpu: '1023Gi' } }],
   ])('takes a job with %s', (_what, runtime, job) => {
-    expect(saidOf(runtime, job)).toBeUndefined();
+    expect(refusalOf(runtime, job)).toBeUndefined();
   });
 
   it.each<[string, object, Parameters<typeof aJobSpec>[0], RegExp]>([
@@ -136,7 +136,7 @@ describe('a runtime', () => {
       /^resources\.memoryPerGpu 65Gi is more than the 64Gi that/,
     ],
   ])('refuses a job %s', (_what, runtime, job, sentence) => {
-    expect(saidOf(runtime, job)).toMatch(sentence);
+    expect(refusalOf(runtime, job)).toMatch(sentence);
   });
 });
 
@@ -145,7 +145,7 @@ describe('variables for the NICs of a node', () => {
   const ib = { nicClass: 'infiniband', env: [{ name: 'NCCL_IB_HCA', value: 'mlx5' }] };
 
   it('are the runtime’s: a job that sets one too is refused', () => {
-    expect(saidOf(nics(ib), engine({ env: [{ name: 'NCCL_IB_HCA', value: 'x' }] }))).toMatch(
+    expect(refusalOf(nics(ib), engine({ env: [{ name: 'NCCL_IB_HCA', value: 'x' }] }))).toMatch(
       /^variable NCCL_IB_HCA is set by ClusterTrainingRuntime lab/,
     );
   });
@@ -168,6 +168,6 @@ describe('variables for the NICs of a node', () => {
       /env NCCL_IB_HCA cannot be set: the trainer of the template sets it already/,
     ],
   ])('cannot be given %s', (_what, runtime, sentence) => {
-    expect(saidOf(runtime)).toMatch(sentence);
+    expect(refusalOf(runtime)).toMatch(sentence);
   });
 });

@@ -6,7 +6,7 @@ import { normalizePath } from './normalize-path.ts';
 
 /**
  * Merges a pod with its runtime. Values of the operator win: lists are joined with the operator’s entries first, and requested amounts and names
- * stay. An administrator’s security fields override those of the operator, because a device can need more; with a namespace’s runtime every container
+ * stay. An administrator’s security fields override those of the operator, because a device can need more. With a namespace’s runtime every container
  * has the operator’s. If the runtime mounts something at a path that the operator only reserves (`/dev/shm`), its mount is used. `gang` names the
  * ComputeDomain, if the runtime needs one. `nicClass` is the NIC class of the pod’s node, in lower case.
  */

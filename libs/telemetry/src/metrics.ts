@@ -12,6 +12,7 @@ export interface Metrics {
   expose(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
+/** One value of a metric, with the values of its labels. */
 export interface LabelledFigure {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;

@@ -1,6 +1,7 @@
 /** Situations for `planner:cases`: published jobs and common questions. This file is data, with one entry per situation. */
 import type { PlanRequestInput } from '@coxswain/planner';
 
+/** A request to the planner, and the answer that is published or expected for it. */
 export interface Situation {
   readonly title: string;
   readonly request: PlanRequestInput;
@@ -33,6 +34,7 @@ const RECOMPUTE = 'Korthikanti et al. 2022, table 5';
 const PERFORMANCE = 'Megatron-Bridge performance summary';
 const MLPERF = 'MLPerf Training';
 
+/** All situations, in the order in which they are printed. */
 export const SITUATIONS: readonly Situation[] = [
   {
     title: 'GPT 1.7B on 32 A100',

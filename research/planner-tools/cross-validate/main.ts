@@ -20,13 +20,14 @@ import { recordErrors } from '../record-errors.ts';
 const HELP = `npm run planner:cross-validate -- [FILE.csv ...] [--folds N] [--iterations N] [--leave-out rows] [--record]
 
 Fits the constants of the time model once per fold, on the rows of all other folds, and predicts the fold with them.
-Prints the errors, then the same after one scalar per source, which is taken from three other rows of the source each time; the
-last two lines are one JSON object each, as npm run planner:score prints it.
+Prints the errors, then the same after one scalar per source. The scalar is taken from three other rows of the source each time.
+The last two lines are one JSON object each, as npm run planner:score prints it.
 
   --folds N       number of folds (default: 5)
   --iterations N  steps of each fit (default: 12)
   --leave-out W   what is unknown to the constants that predict it: groups (default; rows of one source, model and GPU),
-                  sources, model-families (of models with experts), rows (one row in N; their siblings stay, so errors look small)
+                  sources, model-families (of models with experts), rows (one row in N). With rows, their siblings stay, so
+                  errors look small.
   --record        with groups or sources, and no file: write the error of each row to research/planner-calibration/data/left_out_*.csv and
                   those of rows that are alike to libs/planner/src/calibration/errors.json, from which answers take their intervals
 

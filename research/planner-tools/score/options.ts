@@ -1,6 +1,7 @@
 import { filesOrRepository, GROUPINGS, type Grouping } from '@coxswain/planner-calibration';
 import { parseArgs } from 'node:util';
 
+/** Options of `npm run planner:score`. */
 export interface ScoreOptions {
   readonly help: boolean;
   readonly files: readonly string[];
@@ -13,11 +14,12 @@ export interface ScoreOptions {
   readonly calibration: string | undefined;
 }
 
+/** Text of `npm run planner:score -- --help`. */
 export const HELP = `npm run planner:score -- [FILE.csv ...] [options]
 
 Predicts step time and memory of every published run in the files (default: research/planner-calibration/data/*.csv) and
-prints how far the predictions lie from what was measured: n, median, mean and 90th percentile of |error|, bias, and the shares within 10 and 20 %. The last line is one
-JSON object. Columns, rules and traps: docs/reference/planner-score.md.
+compares the predictions with the measurements. Prints n, median, mean and 90th percentile of |error|, bias, and the shares within
+10 and 20 %. The last line is one JSON object. Columns, rules and traps: docs/reference/planner-score.md.
 
   --quality A,B       qualities of rows to score (default: A,B)
   --by NAME[,NAME]    tables to print: ${GROUPINGS.join(', ')}

@@ -41,8 +41,8 @@ export async function judgeMegatronBridge(bridge: string, megatron: string, seed
   const asked = jobs.map(({ name: _name, refusals: _refusals, ends: _ends, ...one }, id) =>
     JSON.stringify({ id, args: [], ...one }),
   );
-  const said = await linesOf([PYTHON, resolve(JUDGES, 'bridge_judge.py'), ...checkouts], `${asked.join('\n')}\n`);
-  const verdicts = said.filter((line) => line.startsWith('{"id"')).map((line) => JSON.parse(line) as Verdict);
+  const printed = await linesOf([PYTHON, resolve(JUDGES, 'bridge_judge.py'), ...checkouts], `${asked.join('\n')}\n`);
+  const verdicts = printed.filter((line) => line.startsWith('{"id"')).map((line) => JSON.parse(line) as Verdict);
   const wrong = jobs.flatMap((job, index) =>
     disagreement(
       job,

@@ -37,8 +37,8 @@ export function place({ title, job }: JudgedCase): Placed {
   const rendered = renderEngine({ ...parsed, layout: parsed.layout } as EffectiveSpec);
   if (rendered.kind === 'refused') throw new Error(`${title} is refused: ${rendered.field}: ${rendered.why}`);
   const directory = mkdtempSync(join(tmpdir(), 'coxswain-judge-'));
-  const put = (said: string): string =>
-    said
+  const put = (output: string): string =>
+    output
       .replaceAll('$(COXSWAIN_ENGINE_FILES)', directory)
       .replaceAll('$(COXSWAIN_SAVE_DIR)', join(directory, 'saved'))
       .replaceAll('$$', '$');

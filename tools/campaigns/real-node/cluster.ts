@@ -22,6 +22,7 @@ export interface RealCluster {
   stop(): Promise<void>;
 }
 
+/** Size of the campaign's cluster, and where its files lie. */
 export interface ClusterOptions {
   readonly directory: string;
   readonly cgroup: string;

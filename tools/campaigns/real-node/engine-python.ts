@@ -8,6 +8,7 @@ export interface HostFolder {
   readonly file?: string;
 }
 
+/** Where the Python of the engines lies on this machine. */
 export interface PythonPlaces {
   /** `sys.base_prefix`: where the interpreter and its library lie. */
   readonly basePrefix: string;

@@ -2,6 +2,7 @@ import { API_GROUP_VERSION, LABELS, type TrainingJob } from '@coxswain/api-types
 import { waitFor, type ControlPlane } from '@coxswain/local-cluster';
 import { readdirSync, readFileSync } from 'node:fs';
 
+/** A pod of the job's gang, as the API server has it now. */
 export interface GangPod {
   readonly name: string;
   readonly uid: string;

@@ -56,9 +56,9 @@ export class Installation {
     const { plane } = this.#cluster;
     const logs = ['logs', '-l', 'app.kubernetes.io/component=running-jobs', '--tail=5'];
     const words = await plane.kubectl(['-n', SYSTEM_NAMESPACE, ...logs]);
-    const told = /coxswain-operator: (.*Nothing was uninstalled)/.exec(words)?.[1];
-    if (told === undefined) throw new Error(`it was refused by another reason: ${refused}`);
-    return told;
+    const refusal = /coxswain-operator: (.*Nothing was uninstalled)/.exec(words)?.[1];
+    if (refusal === undefined) throw new Error(`it was refused by another reason: ${refused}`);
+    return refusal;
   }
 
   /** With the ConfigMap that allows it. */

@@ -1,7 +1,9 @@
 import type { HostFolder } from './engine-python.ts';
 import { volumeFolder } from './engine-python.ts';
 
+/** Namespace of the campaign's job. */
 export const NAMESPACE = 'research';
+/** Name of the runtime that mounts this machine's Python. */
 export const RUNTIME = 'restricted-with-python';
 
 interface KubeObject {
@@ -55,6 +57,7 @@ export function pythonClaims(folders: readonly HostFolder[]): readonly string[] 
   return folders.map((_, index) => `python-${index}`);
 }
 
+/** A PersistentVolume and a claim for each folder. */
 export function pythonClaimObjects(folders: readonly HostFolder[]): readonly KubeObject[] {
   const names = pythonClaims(folders);
   return folders.flatMap((folder, index) => claimOf(names[index] ?? '', volumeFolder(folder)));

@@ -41,6 +41,7 @@ export interface JobSteps {
   makesProgress(gang: Gang): Promise<void>;
 }
 
+/** The steps of the campaign that concern its job, against a real API. */
 export function jobSteps(context: JobContext): JobSteps {
   return new RealJob(context);
 }

@@ -20,6 +20,7 @@ export interface NodePlaces {
   readonly taint: string | undefined;
 }
 
+/** Image of the container that holds a pod's network namespace. */
 export const SANDBOX_IMAGE = 'localhost/coxswain/pause:dev';
 
 /** containerd's configuration, of a node whose programs lie below `directory`. */

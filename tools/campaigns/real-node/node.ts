@@ -9,6 +9,7 @@ const READY_MS = 120_000;
 /** Paths that containerd, the CNI plugins and the kubelet's device manager use whatever their flags are. */
 const PRIVATE = ['/var/lib/kubelet', '/var/lib/cni', '/run'];
 
+/** One node of the campaign, and where its files lie. */
 export interface NodeOptions {
   readonly index: number;
   readonly name: string;

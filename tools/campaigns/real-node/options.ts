@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 
+/** Options of `npm run campaign -- real-node`. */
 export interface RealNodeOptions {
   readonly install: boolean;
   readonly holdSeconds: number;

@@ -19,6 +19,7 @@ export const CampaignPlan = z.strictObject({
 });
 export type CampaignPlan = z.infer<typeof CampaignPlan>;
 
+/** Checks a plan that was read from JSON. Throws a ZodError. */
 export function readPlan(value: unknown): CampaignPlan {
   return CampaignPlan.parse(value);
 }

@@ -26,6 +26,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   '/usr/bin/nsenter': 'util-linux',
 };
 
+/** Reads what the campaign needs of this machine. Changes nothing. */
 export function machineFacts(): MachineFacts {
   const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
   const word = (name: string): string => new RegExp(`^${name}="?([^"\n]*)`, 'm').exec(release)?.[1] ?? 'unknown';

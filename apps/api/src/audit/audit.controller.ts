@@ -6,6 +6,7 @@ import { Answers } from '../http/openapi.ts';
 import { AuditQuery } from './audit-queries.ts';
 import { AuditService } from './audit.service.ts';
 
+/** REST routes that read the audit log of a project or, as project `-`, of the whole cluster. */
 @Controller('v1/projects/:project/audit')
 export class AuditController {
   readonly #audit: AuditService;

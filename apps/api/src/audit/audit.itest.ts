@@ -83,10 +83,10 @@ describe('what was done', () => {
   it('holds no secret: neither a token that was made, nor what a body said', async () => {
     const secret = operator.split('_')[2] ?? 'none';
     await api.send('POST', '/v1/projects/research/tokens', { token: `${operator}`, body: { name: 'hunter2' } });
-    const told = JSON.stringify(await entries('?pageSize=500', api.adminToken, '-'));
-    expect(told).toContain('token.create');
-    expect(told).not.toContain(secret);
-    expect(told).not.toMatch(/cxs_|hunter2|tensorParallelDegree/);
+    const recorded = JSON.stringify(await entries('?pageSize=500', api.adminToken, '-'));
+    expect(recorded).toContain('token.create');
+    expect(recorded).not.toContain(secret);
+    expect(recorded).not.toMatch(/cxs_|hunter2|tensorParallelDegree/);
   });
 });
 

@@ -30,6 +30,7 @@ export interface CountedDenial extends Denial {
 export const WINDOW_MS = 60_000;
 /** The most principals, and the most addresses without a valid token, that are counted separately in a window; each with a handful of verbs. */
 export const MOST_STRANGERS = 100;
+/** The most principals with a valid credential that are counted separately in a window. */
 export const MOST_PRINCIPALS = 1_000;
 
 interface Window {

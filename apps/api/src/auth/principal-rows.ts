@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Sql } from '@coxswain/persistence';
 
 /**
- * Records the owner of a service token, in the transaction that creates the token. `projectId` is null for a cluster administrator's token. `id`
- * names an owner that may exist already: a token of an earlier release is its own owner.
+ * Records the owner of a service token, in the transaction that creates the token. `projectId` is null for a cluster administrator's token. The
+ * owner `id` may exist already, because a token of an earlier release is its own owner.
  */
 export async function addServicePrincipal(
   sql: Sql,

@@ -13,6 +13,7 @@ export interface RequestOrigin {
 /** Longer than any address; a trusted proxy that passes on what it is sent may be sent anything. */
 const MAX_ADDRESS = 100;
 
+/** Reads the origin from the request. The address is made safe to store and cut to 100 characters. */
 export function originOf(request: FastifyRequest): RequestOrigin {
   const { id: requestId, ip, headers } = request;
   return { requestId, sourceAddress: safeText(plainAddress(ip), MAX_ADDRESS), userAgent: headers['user-agent'] };

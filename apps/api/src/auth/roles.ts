@@ -22,6 +22,7 @@ export const ACTIONS = [
   'plan.write',
   'fabric.read',
 ] as const;
+/** One entry of {@link ACTIONS}: what an access check asks for. */
 export type Action = (typeof ACTIONS)[number];
 
 const READ: readonly Action[] = ['project.read', 'job.read', 'layout.read', 'plan.read'];

@@ -214,9 +214,9 @@ describe('while the API server is away', () => {
     const [known, unknown] = [await tokenOf('pipeline'), await tokenOf('pipeline')];
     await whoIs(known);
     await proxy.stopListening();
-    const told = await whoIs(unknown);
-    expect(told).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE' } });
-    expect(Number(told.headers['retry-after'])).toBeGreaterThan(0);
+    const answer = await whoIs(unknown);
+    expect(answer).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE' } });
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
     expect([(await whoIs(known)).status, (await whoIs(api.adminToken)).status]).toEqual([200, 200]);
     await proxy.listenAgain();
     await becomes(unknown, 200);

@@ -42,7 +42,7 @@ export class ServiceAccounts {
     if (account === undefined) return undefined;
     const key = [account.username, ...account.groups].join('\n');
     const found = await this.#principals.once(key, async () => ({
-      value: await this.#look(account),
+      value: await this.#findOrRecord(account),
       forMs: REMEMBERED_MS,
     }));
     if (found instanceof AccessDenied) throw found;
@@ -50,7 +50,7 @@ export class ServiceAccounts {
   }
 
   /** An account is recorded when it has a role: the others of a cluster are none of our business. */
-  async #look({ username, groups }: ServiceAccount): Promise<Principal | AccessDenied> {
+  async #findOrRecord({ username, groups }: ServiceAccount): Promise<Principal | AccessDenied> {
     const { database, clusterId } = this.#parts;
     const [row] = await database.call<AccountRow>('find_service_account', [clusterId, username, groups]);
     const rights = rightsOf(row?.grants ?? []);

@@ -42,8 +42,8 @@ export function partsOfToken(presented: string): TokenParts | undefined {
 
 /** Compares in constant time. */
 export function secretMatches(secret: string, storedSha256: Buffer): boolean {
-  const given = sha256(secret);
-  return given.length === storedSha256.length && timingSafeEqual(given, storedSha256);
+  const received = sha256(secret);
+  return received.length === storedSha256.length && timingSafeEqual(received, storedSha256);
 }
 
 function checksumOf(text: string): string {

@@ -3,12 +3,21 @@ import { toCheckpointRecord } from './checkpoint-record.ts';
 
 describe('a checkpoint as it is answered', () => {
   const want = aCheckpointRecord({ jobId: 'job-1', createdAt: '2026-01-01T00:05:00.000Z' });
-  const { name, uid, namespace, state, message, jobId: _job, createdAt: _created, deletedAt: _deleted, ...spec } = want;
+  const { name, uid, namespace, state, message, jobId: _job, createdAt: _created, ...more } = want;
+  const { deletedAt: _deleted, isSuspect: _suspect, ...spec } = more;
   const created = new Date('2026-01-01T00:05:00Z');
   const row = { name, uid, namespace, spec, state, message, created_at: created, deleted_at: null };
 
   it('has the fields of its resource, and the job that it belongs to', () => {
     expect(toCheckpointRecord(row as never, 'job-1')).toEqual(want);
+  });
+
+  it.each([
+    ['Complete', null, false],
+    ['Complete', 'It is suspect, because it could not be read.', true],
+    ['Damaged', 'A file is cut off.', false],
+  ])('of state %s with message %j is suspect: %j', (of, words, isSuspect) => {
+    expect(toCheckpointRecord({ ...row, state: of, message: words } as never, 'job-1')).toMatchObject({ isSuspect });
   });
 
   it('says when its object was deleted', () => {

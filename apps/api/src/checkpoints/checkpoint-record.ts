@@ -5,7 +5,7 @@ export interface CheckpointRow {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
-  readonly spec: Omit<CheckpointRecord, 'name' | 'uid' | 'namespace'>;
+  readonly spec: Omit<CheckpointRecord, 'name' | 'uid' | 'namespace' | 'isSuspect'>;
   readonly state: CheckpointRecord['state'];
   readonly message: string | null;
   readonly created_at: Date;
@@ -21,6 +21,8 @@ export function toCheckpointRecord(row: CheckpointRow, jobId: string): Checkpoin
     namespace: row.namespace,
     jobId,
     state: row.state,
+    // The operator gives a complete checkpoint a message only while it is suspect.
+    isSuspect: row.state === 'Complete' && row.message !== null,
     message: row.message,
     createdAt: row.created_at.toISOString(),
     deletedAt: row.deleted_at?.toISOString() ?? null,

@@ -7,6 +7,7 @@ import { AddressedJob } from '../jobs/job-request.ts';
 import type { JobAddress } from '../jobs/jobs.service.ts';
 import { CheckpointsService } from './checkpoints.service.ts';
 
+/** REST routes that list the checkpoints of a job. */
 @Controller('v1/projects/:project/jobs/:jobId')
 export class CheckpointsController {
   readonly #checkpoints: CheckpointsService;

@@ -8,6 +8,7 @@ import type { Config } from '../config/config.ts';
 
 const MAX_REFUSAL_CHARACTERS = 16_384;
 
+/** A request to one replica of the operator. `target` names the replica; aborting `signal` ends the request. */
 export interface OperatorRequest {
   readonly method: 'GET' | 'POST';
   readonly target: URL;

@@ -9,6 +9,7 @@ import { type SignInConfig, signInConfigOf, SignInEnvironment } from './sign-in-
 
 /** Which parts this process runs: HTTP and projection, the queue worker, or everything. */
 export const PROCESS_ROLES = ['api', 'worker', 'all'] as const;
+/** One entry of {@link PROCESS_ROLES}. */
 export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
 const file = z.string().min(1).max(4096);
@@ -121,6 +122,10 @@ const Environment = SignInEnvironment.extend(ReplicaEnvironment.shape).extend({
   COXSWAIN_PROJECT_REQUEST_BURST: limit(1_000)
     .pipe(z.number().min(1))
     .describe('Of one project at once, after a rest.'),
+  COXSWAIN_PROJECT_CHANGES_PER_SECOND: limit(20).describe(
+    'Creates, resumes and changes of labels of the jobs of one project, to one replica, for ever; 0: no limit.',
+  ),
+  COXSWAIN_PROJECT_CHANGE_BURST: limit(500).pipe(z.number().min(1)).describe('Of the same at once, after a rest.'),
   COXSWAIN_PROJECT_CONCURRENT_REQUESTS: limit(50).describe('Of one project under way in one replica; 0: no limit.'),
   COXSWAIN_PROJECT_MAX_JOBS: limit(1_000).describe('Of one project that have not ended; 0: no limit.'),
   COXSWAIN_PROJECT_MAX_ENDED_JOBS: limit(2_000).describe(
@@ -223,6 +228,8 @@ export interface Config extends ReplicaConfig {
   readonly projectLimits: {
     readonly requestsPerSecond: number;
     readonly requestBurst: number;
+    readonly changesPerSecond: number;
+    readonly changeBurst: number;
     readonly concurrentRequests: number;
     readonly jobs: number;
     readonly endedJobs: number;
@@ -285,6 +292,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     projectLimits: {
       requestsPerSecond: values.COXSWAIN_PROJECT_REQUESTS_PER_SECOND,
       requestBurst: values.COXSWAIN_PROJECT_REQUEST_BURST,
+      changesPerSecond: values.COXSWAIN_PROJECT_CHANGES_PER_SECOND,
+      changeBurst: values.COXSWAIN_PROJECT_CHANGE_BURST,
       concurrentRequests: values.COXSWAIN_PROJECT_CONCURRENT_REQUESTS,
       jobs: values.COXSWAIN_PROJECT_MAX_JOBS,
       endedJobs: values.COXSWAIN_PROJECT_MAX_ENDED_JOBS,

@@ -1,6 +1,6 @@
 import { LEVEL_WIDTHS } from './step-levels.ts';
 
-/** Which steps of an epoch were recorded: from the first to the last. */
+/** Which steps of an attempt were recorded: from the first to the last. */
 export interface EpochSteps {
   readonly epoch: number;
   readonly firstStep: number;
@@ -12,7 +12,7 @@ export interface Segment {
   readonly epoch: number;
   readonly fromStep: number;
   readonly toStep: number;
-  /** Whether it begins, or ends, where the epoch itself does: then a bucket at that end holds nothing beyond it. */
+  /** Whether it begins, or ends, where the attempt itself does: then a bucket at that end holds nothing beyond it. */
   readonly isWholeAtBegin: boolean;
   readonly isWholeAtEnd: boolean;
 }
@@ -65,7 +65,7 @@ export function segmentsOf(epochs: readonly EpochSteps[], window: CurveWindow): 
 
 /**
  * How segments are read as at most `maxPoints` points, from the coarsest level that is fine enough. A bucket that reaches over the end of its segment is
- * made of what is finer. `finest` is the narrowest width that is still kept; where it is a level, its buckets are taken as they are.
+ * made of finer buckets. `finest` is the narrowest width that is still kept. If that width is a level, its buckets are used unchanged.
  */
 export function planCurve(
   segments: readonly Segment[],

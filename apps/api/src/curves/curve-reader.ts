@@ -13,7 +13,7 @@ export interface CurveRequest extends CurveWindow {
   readonly limit?: number | undefined;
 }
 
-/** Of that many epochs a page is read at once: one is nearly always enough, and each costs up to a page. */
+/** Of that many attempts a page is read at once: one is nearly always enough, and each costs up to a page. */
 const SEGMENTS_AT_ONCE = 16;
 
 /** What is kept of a job's steps. */
@@ -35,7 +35,7 @@ export class CurveReader {
     this.#cluster = cluster;
   }
 
-  /** Points in ascending order of their steps. Where epochs overlap, what a later one undid is left out. */
+  /** Points in ascending order of their steps. Where attempts overlap, what a later one undid is left out. */
   async read(uid: string, request: CurveRequest): Promise<readonly StepPoint[]> {
     const kept = await this.#keptOf(uid);
     if (kept === undefined) return [];

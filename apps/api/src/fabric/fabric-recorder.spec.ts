@@ -1,47 +1,53 @@
 import { aFabricNode } from '@coxswain/fabric/testing';
 import { FakeClock } from '@coxswain/kube/testing';
 import { FabricRecorder } from './fabric-recorder.ts';
-import type { Sight } from './seen-nodes.ts';
+import type { FabricObservation } from './seen-nodes.ts';
 import type { DigestedFabric } from './snapshot-store.ts';
 
-const LOOK_MS = 30_000;
-const island = (name: string): Sight => ({ fabric: { nodes: [aFabricNode({ island: name })] }, isStale: false });
+const OBSERVE_MS = 30_000;
+const island = (name: string): FabricObservation => ({
+  fabric: { nodes: [aFabricNode({ island: name })] },
+  isStale: false,
+});
 const [A, B, C] = [island('a'), island('b'), island('c')];
-const STALE: Sight = { fabric: { nodes: [] }, isStale: true };
-const UNSEEN: Sight = { problem: 'the nodes of the cluster cannot be read' };
+const STALE: FabricObservation = { fabric: { nodes: [] }, isStale: true };
+const UNSEEN: FabricObservation = { problem: 'the nodes of the cluster cannot be read' };
 
 /** What was written, look by look: islands that were recorded, with looks that were not; `=`: seen again. */
-async function written(sights: readonly Sight[], { isFull = false, newest = '' } = {}): Promise<readonly string[]> {
+async function written(
+  observations: readonly FabricObservation[],
+  { isFull = false, newest = '' } = {},
+): Promise<readonly string[]> {
   const clock = new FakeClock();
-  const told: string[] = [];
-  let sight: Sight = UNSEEN;
+  const writes: string[] = [];
+  let observation: FabricObservation = UNSEEN;
   const islands = ({ chunks }: DigestedFabric): string => chunks.map(({ nodes }) => nodes[0]?.place.island).join();
   const recorder = new FabricRecorder({
     clock,
     logger: { info: () => undefined, warn: () => undefined } as never,
-    nodes: { look: () => Promise.resolve(sight) },
+    nodes: { observe: () => Promise.resolve(observation) },
     store: {
       newest: () => Promise.resolve(newest === '' ? undefined : newest),
-      seeAgain: () => Promise.resolve(void told.push('=')),
+      seeAgain: () => Promise.resolve(void writes.push('=')),
       record: (fabric, unrecorded) => {
-        if (!isFull) told.push(`${islands(fabric)}${unrecorded === 0 ? '' : ` after ${unrecorded}`}`);
+        if (!isFull) writes.push(`${islands(fabric)}${unrecorded === 0 ? '' : ` after ${unrecorded}`}`);
         return Promise.resolve(!isFull);
       },
     },
   });
-  for (const next of sights) {
-    sight = next;
-    await recorder.look();
-    await clock.advance(LOOK_MS);
+  for (const next of observations) {
+    observation = next;
+    await recorder.recordChange();
+    await clock.advance(OBSERVE_MS);
   }
-  return told;
+  return writes;
 }
 
-const times = (count: number, ...sights: readonly Sight[]): readonly Sight[] =>
-  Array.from({ length: count }, () => sights).flat();
+const times = (count: number, ...observations: readonly FabricObservation[]): readonly FabricObservation[] =>
+  Array.from({ length: count }, () => observations).flat();
 
 describe('the recorder of the fabric', () => {
-  it.each<[string, readonly Sight[], readonly string[]]>([
+  it.each<[string, readonly FabricObservation[], readonly string[]]>([
     ['records at once what it sees first', [A], ['a']],
     ['writes nothing while nothing changes', times(19, A), ['a']],
     ['says every ten minutes that it is still so', times(42, A), ['a', '=', '=']],
@@ -53,8 +59,8 @@ describe('the recorder of the fabric', () => {
     ],
     ['records what never rests as it is after five minutes', [A, ...times(6, B, C)], ['a', 'b after 10']],
     ['keeps to what it knows while the cluster is not heard', [A, UNSEEN, STALE, UNSEEN, A], ['a']],
-  ])('%s', async (_sentence, sights, want) => {
-    expect(await written(sights)).toEqual(want);
+  ])('%s', async (_sentence, observations, want) => {
+    expect(await written(observations)).toEqual(want);
   });
 
   it('goes on trying where no more may be recorded yet', async () => {

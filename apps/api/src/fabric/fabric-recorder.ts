@@ -4,8 +4,9 @@ import type { Logger } from '@coxswain/telemetry';
 import type { SeenNodes } from './seen-nodes.ts';
 import { type DigestedFabric, digested, type SnapshotStore } from './snapshot-store.ts';
 
+/** What the recorder reads from, writes to and logs with. */
 export interface FabricRecorderParts {
-  readonly nodes: Pick<SeenNodes, 'look'>;
+  readonly nodes: Pick<SeenNodes, 'observe'>;
   readonly store: Pick<SnapshotStore, 'newest' | 'record' | 'seeAgain'>;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
@@ -26,7 +27,7 @@ export class FabricRecorder {
   #newest: string | undefined;
   #seenAtMs = -Infinity;
   #other: { readonly sha256: string; readonly sinceMs: number } | undefined;
-  #unrecordedLooks = 0;
+  #unrecordedObservations = 0;
 
   constructor(parts: FabricRecorderParts) {
     this.#parts = parts;
@@ -36,7 +37,7 @@ export class FabricRecorder {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#parts;
     while (!signal.aborted) {
-      await this.look().catch((error: unknown) =>
+      await this.recordChange().catch((error: unknown) =>
         logger.warn({ reason: (error as Error).message }, 'the fabric was not recorded; trying again'),
       );
       await sleep(clock, EVERY_MS, signal);
@@ -44,9 +45,9 @@ export class FabricRecorder {
   }
 
   /** Once. Throws what the database says. */
-  async look(): Promise<void> {
+  async recordChange(): Promise<void> {
     const { nodes, store, clock } = this.#parts;
-    const seen = await nodes.look(PATIENCE_MS);
+    const seen = await nodes.observe(PATIENCE_MS);
     // What has not been heard of for a minute was recorded already, or is not known.
     if (seen.fabric === undefined || seen.isStale) return;
     const fabric = this.#digest(seen.fabric);
@@ -56,9 +57,9 @@ export class FabricRecorder {
     const hasSettled = this.#newest === undefined || this.#other?.sha256 === fabric.sha256;
     const sinceMs = this.#other?.sinceMs ?? nowMs;
     this.#other = { sha256: fabric.sha256, sinceMs };
-    if ((hasSettled || nowMs - sinceMs >= RESTLESS_MS) && (await store.record(fabric, this.#unrecordedLooks)))
+    if ((hasSettled || nowMs - sinceMs >= RESTLESS_MS) && (await store.record(fabric, this.#unrecordedObservations)))
       return this.#recorded(fabric, nowMs);
-    this.#unrecordedLooks += 1;
+    this.#unrecordedObservations += 1;
   }
 
   async #seeAgain({ sha256 }: DigestedFabric, nowMs: number): Promise<void> {
@@ -72,7 +73,7 @@ export class FabricRecorder {
     this.#newest = sha256;
     this.#seenAtMs = nowMs;
     this.#other = undefined;
-    this.#unrecordedLooks = 0;
+    this.#unrecordedObservations = 0;
     this.#parts.logger.info({ ...counts }, 'recorded the fabric, which changed');
   }
 

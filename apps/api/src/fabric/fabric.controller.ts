@@ -7,6 +7,7 @@ import { FabricHistoryService } from './fabric-history.service.ts';
 import { FabricService } from './fabric.service.ts';
 import { ChangesQuery, SnapshotQuery } from './snapshot-queries.ts';
 
+/** REST routes for the fabric as it is now, its recorded snapshots and the changes between them. */
 @Controller('v1/fabric')
 export class FabricController {
   readonly #fabric: FabricService;

@@ -202,8 +202,8 @@ describe('the fabric of a cluster', () => {
     const query = '{ fabric { isStale places { island nvlinkDomain switches } nodes { names gpus usable places } } }';
     const { places, nodes, isStale } = await fabric();
     const { names, gpus, usable, places: placeOf } = nodes;
-    const told = await api.send('POST', '/graphql', { token: api.adminToken, body: { query } });
-    expect(told.body.data.fabric).toEqual({ isStale, places, nodes: { names, gpus, usable, places: placeOf } });
+    const answer = await api.send('POST', '/graphql', { token: api.adminToken, body: { query } });
+    expect(answer.body.data.fabric).toEqual({ isStale, places, nodes: { names, gpus, usable, places: placeOf } });
 
     const { headers } = await api.send('GET', '/v1/fabric', { token: api.adminToken });
     const again = { 'if-none-match': String(headers['etag']) };
@@ -242,8 +242,8 @@ describe('what the fabric of a cluster looked like', () => {
     const query = `{ fabricSnapshots(until: "${takenAt}", pageSize: 1) { items { id nodes changes { came } } }
       fabricSnapshot(snapshotId: "${id}") { snapshot { id } nodes { names places } }
       fabricChanges(snapshotId: "${id}") { before { id } came changes { kind nodeCount nodes } } }`;
-    const told = await api.send('POST', '/graphql', { token: api.adminToken, body: { query } });
-    expect(told.body).toEqual({
+    const answer = await api.send('POST', '/graphql', { token: api.adminToken, body: { query } });
+    expect(answer.body).toEqual({
       data: {
         fabricSnapshots: { items: [{ id, nodes, changes: null }] },
         fabricSnapshot: { snapshot: { id }, nodes: { names: ['node-a', 'node-b', 'node-c'], places: [0, 1, 1] } },

@@ -41,7 +41,7 @@ export class FabricService {
   /** UNAVAILABLE, with what the API server said, where nodes cannot be read. */
   async read(principal: Principal): Promise<ClusterFabric> {
     requireAction(highestRoleOf(principal), 'fabric.read');
-    const seen = await this.#nodes.look(PATIENCE_MS);
+    const seen = await this.#nodes.observe(PATIENCE_MS);
     if (seen.problem !== undefined) throw new DomainError('UNAVAILABLE', seen.problem);
     const { columns, indexOfNode } = this.#answerOf(seen.fabric);
     const { jobs, hasMore } = await this.#database.within(scopeOf(principal, this.#cluster.id), (sql) =>

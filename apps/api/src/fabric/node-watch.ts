@@ -1,11 +1,20 @@
 import { areSameFacts, factsOfNode, type NodeFacts, withFabricLabels } from '@coxswain/fabric';
-import { type Clock, type KubeClient, type KubeObject, ObjectCache, Reflector, resourcePath } from '@coxswain/kube';
+import {
+  type Clock,
+  type KubeClient,
+  type KubeObject,
+  ObjectCache,
+  Reflector,
+  resourcePath,
+  WATCH_CHECK,
+} from '@coxswain/kube';
 
 /** Of a node, what its place in the fabric follows from. */
 interface SeenNode extends KubeObject {
   readonly facts: NodeFacts;
 }
 
+/** What a watch of all nodes needs, and whom it notifies. */
 export interface NodeWatchParts {
   readonly kube: Pick<KubeClient, 'list' | 'requestStream'>;
   readonly clock: Clock;
@@ -35,6 +44,7 @@ export class NodeWatch {
       random: Math.random,
       collectionPath: resourcePath({ group: '', version: 'v1', plural: 'nodes' }),
       cache: this.#cache,
+      check: WATCH_CHECK,
       trim: (node) => ({ ...identityOf(node), facts: withFabricLabels(factsOfNode(node), keys) }),
       onError: ({ error }) => onError(error),
     });

@@ -8,6 +8,7 @@ import {
 } from '@coxswain/fabric';
 import { type Clock, type KubeClient, listPages, resourcePath } from '@coxswain/kube';
 
+/** What reading ResourceSlices needs, and whom it notifies of a change. */
 export interface SeenDevicesParts {
   readonly kube: Pick<KubeClient, 'list'>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
@@ -33,7 +34,7 @@ export class SeenDevices {
   }
 
   /** Begins to read where that is due, and does not wait for it. */
-  look(): void {
+  watch(): void {
     const nowMs = this.#parts.clock.monotonicMs();
     if (this.#isReading || nowMs - this.#beganAtMs < SLICES_INTERVAL_MS) return;
     this.#beganAtMs = nowMs;

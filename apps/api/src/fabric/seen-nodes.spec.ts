@@ -1,7 +1,7 @@
 import { API_GROUP_VERSION, FABRIC_NAME, GPU_RESOURCE, NODE_LABELS } from '@coxswain/api-types';
 import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { FakeClock, FakeKubeApi, settle } from '@coxswain/kube/testing';
-import { SeenNodes, type Sight } from './seen-nodes.ts';
+import { SeenNodes, type FabricObservation } from './seen-nodes.ts';
 
 const NODES = '/api/v1/nodes';
 const SLICES = '/apis/resource.k8s.io/v1/resourceslices';
@@ -23,52 +23,57 @@ function aNode(name: string, island: string): object {
 const stopping = new AbortController();
 afterAll(() => stopping.abort());
 
-function seeing(kube: FakeKubeApi): { readonly nodes: SeenNodes; readonly clock: FakeClock; look(): Promise<Sight> } {
+function seeing(kube: FakeKubeApi): {
+  readonly nodes: SeenNodes;
+  readonly clock: FakeClock;
+  observe(): Promise<FabricObservation>;
+} {
   const clock = new FakeClock();
   const nodes = new SeenNodes({ kube, stopping: stopping.signal, clock });
-  const look = async (): Promise<Sight> => {
-    const looking = nodes.look(1_000);
+  const observe = async (): Promise<FabricObservation> => {
+    const looking = nodes.observe(1_000);
     for (let waits = 0; waits < 60; waits++) {
       await settle();
       clock.advance(20);
     }
     return looking;
   };
-  return { nodes, clock, look };
+  return { nodes, clock, observe: observe };
 }
 
-const islands = ({ fabric }: Sight): readonly string[] | undefined => fabric?.nodes.map(({ island }) => island);
+const islands = ({ fabric }: FabricObservation): readonly string[] | undefined =>
+  fabric?.nodes.map(({ island }) => island);
 
 describe('the nodes that the API sees', () => {
   it('are asked for when somebody looks, and not before', async () => {
     const kube = new FakeKubeApi();
     const asked: string[] = [];
     kube.interfere = ({ path }) => void asked.push(path);
-    const { look } = seeing(kube);
+    const { observe: observe } = seeing(kube);
     await settle();
     expect(asked).toEqual([]);
-    await look();
+    await observe();
     expect(asked).toContain(NODES);
   });
 
   it('are the same fabric until one says something else, and are drawn anew at most every two seconds', async () => {
     const kube = new FakeKubeApi();
     await kube.create(NODES, aNode('a', 'ib-0'));
-    const { nodes, clock, look } = seeing(kube);
-    const first = await look();
+    const { nodes, clock, observe: observe } = seeing(kube);
+    const first = await observe();
     expect(islands(first)).toEqual(['ib-0']);
     clock.advance(10_000);
-    expect((await nodes.look(0)).fabric).toBe(first.fabric);
+    expect((await nodes.observe(0)).fabric).toBe(first.fabric);
     await kube.create(NODES, aNode('b', 'ib-1'));
     await settle();
-    const second = await nodes.look(0);
+    const second = await nodes.observe(0);
     expect(islands(second)).toEqual(['ib-0', 'ib-1']);
     await kube.create(NODES, aNode('c', 'ib-2'));
     await settle();
-    expect((await nodes.look(0)).fabric).toBe(second.fabric);
+    expect((await nodes.observe(0)).fabric).toBe(second.fabric);
     clock.advance(2_000);
-    await look();
-    expect(islands(await nodes.look(0))).toEqual(['ib-0', 'ib-1', 'ib-2']);
+    await observe();
+    expect(islands(await nodes.observe(0))).toEqual(['ib-0', 'ib-1', 'ib-2']);
   });
 
   it('are as an administrator says, by labels that nothing else is read from', async () => {
@@ -76,17 +81,19 @@ describe('the nodes that the API sees', () => {
     const rack = { metadata: { name: 'a', labels: { [NODE_LABELS.nicIsland]: 'ib-0', 'example.com/rack': 'r1' } } };
     await kube.create(NODES, { ...aNode('a', ''), ...rack });
     await kube.create(NODES, aNode('b', 'ib-0'));
-    const { look, clock } = seeing(kube);
+    const { observe: observe, clock } = seeing(kube);
     const later = async (): Promise<readonly string[] | undefined> => {
-      await look();
+      await observe();
       clock.advance(2_000);
-      return islands(await look());
+      return islands(await observe());
     };
     expect(await later()).toEqual(['ib-0', 'ib-0']);
-    const says = (island: string): object => ({ overrides: [{ nodeSelector: { 'example.com/rack': 'r1' }, island }] });
-    const made = (await kube.create(FABRICS, aFabric(FABRIC_NAME, says('ib-7')))) as KubeObject;
+    const fabricSpec = (island: string): object => ({
+      overrides: [{ nodeSelector: { 'example.com/rack': 'r1' }, island }],
+    });
+    const made = (await kube.create(FABRICS, aFabric(FABRIC_NAME, fabricSpec('ib-7')))) as KubeObject;
     expect(await later()).toEqual(['ib-7', 'ib-0']);
-    await kube.create(FABRICS, aFabric('another', says('ib-9')));
+    await kube.create(FABRICS, aFabric('another', fabricSpec('ib-9')));
     await kube.replace(`${FABRICS}/${FABRIC_NAME}`, { ...made, spec: { overrides: [{ gpus: 8 }] } } as never);
     expect(await later()).toEqual(['ib-7', 'ib-0']);
     await kube.delete(`${FABRICS}/${FABRIC_NAME}`, { uid: made.metadata.uid ?? '' });
@@ -108,18 +115,18 @@ describe('the nodes that the API sees', () => {
       },
     });
     const made = (await kube.create(SLICES, clique('NVIDIA H100') as never)) as KubeObject;
-    const { look, clock } = seeing(kube);
-    const told = async (): Promise<unknown> => {
-      const [node] = (await look()).fabric?.nodes ?? [];
+    const { observe: observe, clock } = seeing(kube);
+    const observedIslands = async (): Promise<unknown> => {
+      const [node] = (await observe()).fabric?.nodes ?? [];
       return [node?.gpuType, node?.readFrom?.gpuType];
     };
-    expect(await told()).toEqual(['NVIDIA-H100', 'gpu.nvidia.com/productName']);
+    expect(await observedIslands()).toEqual(['NVIDIA-H100', 'gpu.nvidia.com/productName']);
     await kube.replace(`${SLICES}/a-gpus`, { ...clique('NVIDIA H200'), metadata: made.metadata } as never);
     await clock.advance(200_000);
-    expect(await told()).toEqual(['NVIDIA-H100', 'gpu.nvidia.com/productName']);
+    expect(await observedIslands()).toEqual(['NVIDIA-H100', 'gpu.nvidia.com/productName']);
     await clock.advance(100_000);
-    await told();
-    expect(await told()).toEqual(['NVIDIA-H200', 'gpu.nvidia.com/productName']);
+    await observedIslands();
+    expect(await observedIslands()).toEqual(['NVIDIA-H200', 'gpu.nvidia.com/productName']);
   });
 
   it('are drawn without overrides where those cannot be read', async () => {
@@ -128,7 +135,7 @@ describe('the nodes that the API sees', () => {
     kube.interfere = ({ path }) => {
       if (path !== NODES) throw new KubeApiError({ status: 404, reason: 'NotFound', message: 'no fabrics here' });
     };
-    expect(islands(await seeing(kube).look())).toEqual(['ib-0']);
+    expect(islands(await seeing(kube).observe())).toEqual(['ib-0']);
   });
 
   it('are waited for where the API server cannot answer at once, and only then a sentence', async () => {
@@ -139,13 +146,13 @@ describe('the nodes that the API sees', () => {
       if (path === NODES && answers++ < 1)
         throw new KubeApiError({ status: 503, reason: 'ServiceUnavailable', message: 'etcd has no leader' });
     };
-    const { look, nodes } = seeing(kube);
-    const early = nodes.look(0);
+    const { observe: observe, nodes } = seeing(kube);
+    const early = nodes.observe(0);
     expect(await early).toMatchObject({ problem: expect.stringContaining('not all been read yet') as string });
     await settle();
-    expect(await nodes.look(0)).toMatchObject({ problem: expect.stringContaining('etcd has no leader') as string });
-    for (let looks = 0; looks < 10 && islands(await look()) === undefined; looks++) await settle();
-    expect(islands(await look())).toEqual(['ib-0']);
+    expect(await nodes.observe(0)).toMatchObject({ problem: expect.stringContaining('etcd has no leader') as string });
+    for (let attempt = 0; attempt < 10 && islands(await observe()) === undefined; attempt++) await settle();
+    expect(islands(await observe())).toEqual(['ib-0']);
   });
 
   it('are a sentence where the API server refuses', async () => {
@@ -154,7 +161,7 @@ describe('the nodes that the API sees', () => {
       const message = 'nodes is forbidden: User "api" cannot list resource "nodes"';
       throw new KubeApiError({ status: 403, reason: 'Forbidden', message });
     };
-    expect(await seeing(kube).look()).toEqual({
+    expect(await seeing(kube).observe()).toEqual({
       problem: expect.stringMatching(
         /^the nodes of the cluster cannot be read: .*cannot list resource "nodes"/,
       ) as string,

@@ -9,23 +9,24 @@ import {
   Reflector,
   sleep,
   systemClock,
+  WATCH_CHECK,
 } from '@coxswain/kube';
 import { collectionOf, sentenceOf } from '../cluster/resources.ts';
 import { identityOf, NodeWatch } from './node-watch.ts';
 import { SeenDevices } from './seen-devices.ts';
 
 /** What an administrator says of nodes; undefined where this release cannot read it. */
-interface StatedFabric extends KubeObject {
+interface FabricOverrides extends KubeObject {
   readonly overrides: readonly FabricOverride[] | undefined;
 }
 
 /** What a cluster of thousands of nodes says of itself changes many times a second; a picture of it need not. */
 const RECOMPUTE_MS = 2_000;
 const STALE_MS = 60_000;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 /** The nodes of the cluster, or in a sentence why they are not seen. */
-export type Sight =
+export type FabricObservation =
   | { readonly fabric: Fabric; readonly isStale: boolean; readonly problem?: undefined }
   | { readonly problem: string; readonly fabric?: undefined };
 
@@ -42,8 +43,8 @@ interface Parts {
  */
 export class SeenNodes {
   readonly #parts: Parts;
-  readonly #fabrics = new ObjectCache<StatedFabric>();
-  readonly #fabricReflector: Reflector<StatedFabric>;
+  readonly #fabrics = new ObjectCache<FabricOverrides>();
+  readonly #fabricReflector: Reflector<FabricOverrides>;
   readonly #devices: SeenDevices;
   #nodes: NodeWatch | undefined;
   /** Keeps other labels, and takes over as soon as it has seen every node. */
@@ -62,23 +63,24 @@ export class SeenNodes {
       if (change.object.metadata.name === FABRIC_NAME)
         this.#obey(change.kind === 'deleted' ? [] : change.object.overrides);
     });
-    this.#fabricReflector = new Reflector<StatedFabric>({
+    this.#fabricReflector = new Reflector<FabricOverrides>({
       client: kube,
       clock,
       random: Math.random,
       collectionPath: collectionOf('fabrics'),
       cache: this.#fabrics,
+      check: WATCH_CHECK,
       trim: (fabric) => ({ ...identityOf(fabric), overrides: overridesOf(fabric) }),
       onError: () => (this.#hasTriedFabric = true),
     });
   }
 
   /** The fabric, as soon as it was seen once; a problem where the cluster refuses, or does not tell within so many milliseconds. */
-  async look(patienceMs: number): Promise<Sight> {
+  async observe(patienceMs: number): Promise<FabricObservation> {
     const { clock, stopping } = this.#parts;
     const until = clock.monotonicMs() + patienceMs;
     for (;;) {
-      this.#devices.look();
+      this.#devices.watch();
       const nodes = this.#watch();
       if (this.#canDraw(nodes)) return { fabric: this.#draw(nodes), isStale: nodes.outageMs() > STALE_MS };
       const isLate = stopping.aborted || clock.monotonicMs() >= until;
@@ -86,7 +88,7 @@ export class SeenNodes {
       if (isRefusal(this.#problem) || (isLate && this.#problem !== undefined))
         return { problem: `the nodes of the cluster cannot be read: ${sentenceOf(this.#problem)}` };
       if (isLate) return { problem: 'the nodes of the cluster have not all been read yet; ask again in a few seconds' };
-      await sleep(clock, LOOK_MS, stopping);
+      await sleep(clock, POLL_MS, stopping);
     }
   }
 

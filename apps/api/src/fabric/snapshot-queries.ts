@@ -12,6 +12,7 @@ export const SnapshotQuery = z.strictObject({
 });
 export type SnapshotQuery = z.infer<typeof SnapshotQuery>;
 
+/** Which two snapshots to compare: query parameters of REST, arguments of GraphQL. */
 export const ChangesQuery = z.strictObject({
   since: z.uuid().optional().describe('Id of the snapshot to compare with. Absent: the one before.'),
 });

@@ -9,6 +9,7 @@ import { lockSnapshots } from './snapshot-store.ts';
 const MOST_SNAPSHOTS = 5_000;
 const AT_ONCE = 1_000;
 
+/** Whose snapshots are removed, and after how many days. */
 export interface SnapshotRetentionParts {
   readonly database: Database;
   readonly cluster: Cluster;

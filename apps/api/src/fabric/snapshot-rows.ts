@@ -6,6 +6,7 @@ import type { Cluster } from '../infrastructure/tokens.ts';
 /** What a list tells of a fabric as a whole. */
 export type FabricCounts = Pick<FabricSnapshot, 'nodes' | 'gpus' | 'islands' | 'nvlinkDomains'>;
 
+/** A row of `fabric_snapshots` with the columns of {@link SNAPSHOT_COLUMNS}. `changes` is null for the first snapshot. */
 export interface SnapshotRow {
   readonly id: string;
   readonly at_text: string;
@@ -16,9 +17,11 @@ export interface SnapshotRow {
   readonly changes: ChangeCounts | null;
 }
 
+/** Select list of a {@link SnapshotRow}. `at_text` keeps the microseconds that a JavaScript Date drops. */
 export const SNAPSHOT_COLUMNS =
   'id, taken_at, taken_at::text AS at_text, seen_until, unrecorded_looks, counts, changes';
 
+/** Converts a row to the answer of REST and GraphQL. */
 export function toSnapshot(row: SnapshotRow): FabricSnapshot {
   const { id, counts, changes } = row;
   return {

@@ -34,6 +34,7 @@ interface NewestRow {
 /** Chunks of one statement. */
 const CHUNKS_AT_ONCE = 64;
 
+/** Cuts nodes into chunks and computes the digest of each chunk and of the whole fabric. */
 export function digested(nodes: readonly RecordedNode[]): DigestedFabric {
   const chunks = snapshotChunks(nodes).map((members) => {
     const text = storableJson(columnsOf(members));

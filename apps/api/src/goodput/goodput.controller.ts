@@ -7,6 +7,7 @@ import { AddressedJob } from '../jobs/job-request.ts';
 import type { JobAddress } from '../jobs/jobs.service.ts';
 import { GoodputService } from './goodput.service.ts';
 
+/** REST route for the goodput of one job. */
 @Controller('v1/projects/:project/jobs/:jobId/goodput')
 export class GoodputController {
   readonly #goodput: GoodputService;

@@ -6,7 +6,7 @@ import type { Metrics } from '@coxswain/telemetry';
  * Of all connections, those on which nobody was let in yet. Each may hold 21 KiB until it is cut for being slow, most of it the head of its request: of 8,192
  * connections 2,048 do, and 43 MiB.
  */
-const STRANGERS_SHARE = 1 / 4;
+const UNAUTHENTICATED_SHARE = 1 / 4;
 /** How many connections are closed at once: choosing them reads all that are open. */
 const SHARE_AT_ONCE = 1 / 64;
 
@@ -31,13 +31,13 @@ export function boundConnections(server: Server, { most, ownerOf, metrics }: Bou
     name: 'coxswain_api_connections_cut_total',
     help: 'Connections that were cut off to make room for others.',
   });
-  const mostStrangers = Math.max(1, Math.floor(most * STRANGERS_SHARE));
-  /** Both in the order in which they came. Who was let in since is no stranger any more, which is found when room is made. */
+  const mostUnauthenticated = Math.max(1, Math.floor(most * UNAUTHENTICATED_SHARE));
+  /** Both in the order in which connections opened. A connection that has authenticated since stays in the second set until room is made. */
   const open = new Set<Socket>();
-  const strangers = new Set<Socket>();
+  const unauthenticated = new Set<Socket>();
   const forget = (connection: Socket): void => {
     open.delete(connection);
-    strangers.delete(connection);
+    unauthenticated.delete(connection);
   };
   const cutFirst = (held: readonly Socket[], bound: number): void => {
     const count = Math.ceil(Math.min(bound * SHARE_AT_ONCE, held.length / 2));
@@ -49,14 +49,14 @@ export function boundConnections(server: Server, { most, ownerOf, metrics }: Bou
     }
   };
   const makeRoom = (): void => {
-    if (strangers.size <= mostStrangers && open.size <= most) return;
-    for (const connection of strangers) if (ownerOf(connection) !== undefined) strangers.delete(connection);
-    if (strangers.size > mostStrangers) cutFirst([...strangers], mostStrangers);
+    if (unauthenticated.size <= mostUnauthenticated && open.size <= most) return;
+    for (const connection of unauthenticated) if (ownerOf(connection) !== undefined) unauthenticated.delete(connection);
+    if (unauthenticated.size > mostUnauthenticated) cutFirst([...unauthenticated], mostUnauthenticated);
     if (open.size > most) cutFirst(heldByWhoHasMost(open, ownerOf), most);
   };
   server.on('connection', (connection: Socket) => {
     open.add(connection);
-    strangers.add(connection);
+    unauthenticated.add(connection);
     connection.once('close', () => forget(connection));
     makeRoom();
   });

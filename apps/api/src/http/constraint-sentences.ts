@@ -81,6 +81,7 @@ export const UNREACHABLE_CONSTRAINTS: Readonly<Record<string, string>> = {
   rank_steps_pkey: 'series are written with ON CONFLICT',
   measured_step_times_pkey: 'measurements are written with ON CONFLICT',
   fabric_chunks_pkey: 'the fabric is recorded with ON CONFLICT',
+  outbox_entry_of_job: 'entries are recorded with ON CONFLICT',
   webhooks_tenant: 'as projects_tenant',
   webhook_deliveries_state: 'the API names no other states',
 };

@@ -23,6 +23,7 @@ export const IdempotencyKey = describedParameter(READS_IDEMPOTENCY_KEY, (context
   keyOfRequest(context.switchToHttp().getRequest<FastifyRequest>()),
 );
 
+/** The `Idempotency-Key` of a request, or undefined if it has none. Throws INVALID_REQUEST for a malformed or repeated header. */
 export function keyOfRequest({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
   const header = headers['idempotency-key'];
   return idempotencyKeyOf(Array.isArray(header) ? header.join(',') : header);

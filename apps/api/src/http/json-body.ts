@@ -2,6 +2,7 @@ import { DomainError } from '@coxswain/domain-error';
 
 /** Deepest nesting of a body. The deepest document of ours has 6 levels; GraphQL variables add a few. */
 export const MAX_BODY_DEPTH = 32;
+/** Largest accepted body: 1 MiB. */
 export const MAX_BODY_BYTES = 1_048_576;
 /** Most values of a body: each costs time and memory far beyond its two bytes. A spec of 128 kB has some ten thousand at most. */
 export const MAX_BODY_VALUES = 50_000;

@@ -76,8 +76,8 @@ describe('the OpenAPI document', () => {
       },
     };
     document.components.schemas.LayoutCreateInput.examples = [{ name: 7 }];
-    const told = (await lint(document)).join('\n');
+    const findings = (await lint(document)).join('\n');
     for (const rule of ['no-unresolved-refs', 'parameter-description', 'no-invalid-schema-examples'])
-      expect(told).toContain(rule);
+      expect(findings).toContain(rule);
   });
 });

@@ -24,9 +24,9 @@ export class PageTokens {
   /** INVALID_REQUEST when the token was not made here for this list. */
   read(scope: string, token: string): PagePosition {
     const [body = '', signature = ''] = token.split('.');
-    const given = Buffer.from(signature, 'base64url');
+    const received = Buffer.from(signature, 'base64url');
     const wanted = Buffer.from(this.#sign(scope, body), 'base64url');
-    if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
+    if (received.length !== wanted.length || !timingSafeEqual(received, wanted)) {
       const violation = { pointer: '/pageToken', detail: 'is not a token of this list; start again without it' };
       throw new DomainError('INVALID_REQUEST', `pageToken ${violation.detail}`, [violation]);
     }

@@ -1,5 +1,6 @@
 /** What an issuer says is a few kB; its keys are the largest. */
 export const MAX_ANSWER_BYTES = 262_144;
+/** Longest call to an issuer, from the start of the call to the last byte of the answer. */
 export const ISSUER_TIMEOUT_MS = 5_000;
 
 /** More calls to the issuer at a time would come from strangers who begin to sign in and do not mean it. */

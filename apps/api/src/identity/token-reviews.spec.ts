@@ -114,8 +114,8 @@ describe('a token of a service account', () => {
       },
     ],
     ['of which the API server says nothing', {}],
-  ])('%s lets nobody in', async (_what, said) => {
-    answer = said;
+  ])('%s lets nobody in', async (_what, reviewed) => {
+    answer = reviewed;
     expect(await ask()).toBeUndefined();
   });
 });

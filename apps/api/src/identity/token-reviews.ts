@@ -11,6 +11,7 @@ import { type ServiceAccount, serviceAccountOf, type TokenReview } from './servi
  * The API server's word is believed for so long. It remembers it for 10 s itself: a token whose account or pod is gone is refused after both at the latest.
  */
 export const ACCEPTED_MS = 30_000;
+/** How long a token that the API server refused stays refused without another review. */
 export const REFUSED_MS = 10_000;
 /** After a call that was not answered, the API server is not asked again for this long. */
 export const AWAY_MS = 1_000;

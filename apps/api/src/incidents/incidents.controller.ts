@@ -8,6 +8,7 @@ import type { JobAddress } from '../jobs/jobs.service.ts';
 import { IncidentQuery } from './incident-queries.ts';
 import { IncidentsService } from './incidents.service.ts';
 
+/** REST routes that list the incidents of a project or of one job, newest first. */
 @Controller('v1/projects/:project')
 export class IncidentsController {
   readonly #incidents: IncidentsService;

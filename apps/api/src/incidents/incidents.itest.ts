@@ -37,8 +37,8 @@ async function project(incidents: readonly Incident[]): Promise<void> {
   resourceVersion += 1;
   const metadata = { name: 'tiny', namespace: 'research', uid: 'uid-1', resourceVersion: `${resourceVersion}` };
   const job = aTrainingJob({ metadata: { ...metadata, labels: { [LABELS.jobId]: jobId } } });
-  const told = { ...job, status: { ...job.status, epoch: 1, incidents } } as TrainingJob;
-  await database.transaction((sql) => projectJob(sql, cluster, told));
+  const withIncidents = { ...job, status: { ...job.status, epoch: 1, incidents } } as TrainingJob;
+  await database.transaction((sql) => projectJob(sql, cluster, withIncidents));
 }
 
 const ask = (path: string, token = member): Promise<TestAnswer> =>

@@ -14,7 +14,7 @@ async function sweeping(
     if (answer instanceof Error) throw answer;
     return answer;
   };
-  const logger = { warn: (...said: unknown[]) => warned.push(said) } as unknown as Logger;
+  const logger = { warn: (...entry: unknown[]) => warned.push(entry) } as unknown as Logger;
   await sweepRegularly({ everyMs: 1, sweep, logger, failed: 'nothing was removed' }, stop.signal);
   return { sweeps, warned };
 }

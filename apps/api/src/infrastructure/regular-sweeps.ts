@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@coxswain/telemetry';
 
+/** What is removed, how often, and what the log says if a removal fails. */
 export interface RegularSweep {
   readonly everyMs: number;
   /** Removes some, in statements that hold up nobody for long; true where more is left that another sweep can remove at once. */

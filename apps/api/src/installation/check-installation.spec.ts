@@ -4,7 +4,7 @@ const PLACES = { apiUrl: 'http://api', operatorUrl: 'http://operator:8081' };
 
 /** Runs the checks against parts that answer so; how often each was asked, and what was said. */
 async function check(answer: (check: Check, time: number) => number | Error, tries = 3) {
-  const said: string[] = [];
+  const printed: string[] = [];
   const asked = new Map<string, number>();
   let left = tries;
   const failed = await checkInstallation(checksOf({ ...PLACES, token: 'of-a-service-account' }), {
@@ -15,17 +15,17 @@ async function check(answer: (check: Check, time: number) => number | Error, tri
       if (status instanceof Error) return Promise.reject(status);
       return Promise.resolve({ status, text: 'projector: has not compared every row yet\n' });
     },
-    print: (line) => void said.push(line),
+    print: (line) => void printed.push(line),
     pause: () => Promise.resolve(left-- > 0),
   });
-  return { failed, said, asked };
+  return { failed, printed: printed, asked };
 }
 
 describe('helm test', () => {
   it('asks both programs whether they live and can be used, and the API with a token and without', async () => {
-    const { failed, said } = await check(({ status }) => status);
+    const { failed, printed: printed } = await check(({ status }) => status);
     expect(failed).toBe(0);
-    expect(said).toEqual([
+    expect(printed).toEqual([
       'yes: the API lives',
       'yes: the API has database and cluster',
       'yes: the operator lives',
@@ -48,11 +48,11 @@ describe('helm test', () => {
   });
 
   it('says what a part that stays so answers, and goes on with the others', async () => {
-    const { failed, said } = await check(({ url, status }) => (url === 'http://api/readyz' ? 503 : status));
+    const { failed, printed: printed } = await check(({ url, status }) => (url === 'http://api/readyz' ? 503 : status));
     expect(failed).toBe(1);
-    expect(said).toContain(
+    expect(printed).toContain(
       'NO: the API has database and cluster: http://api/readyz answers 503, not 200: projector: has not compared every row yet',
     );
-    expect(said).toHaveLength(6);
+    expect(printed).toHaveLength(6);
   });
 });

@@ -44,7 +44,7 @@ export function readPrepareConfig(
       `postgresql://postgres:${admin}@${host}/coxswain?sslmode=disable`;
     const { namespace } = common;
     // It takes the password of the Secret when it starts.
-    const passwordRefused = `it began before the Secret ${namespace}/${PASSWORDS_SECRET} was made anew, and refuses its password until it is restarted: kubectl -n ${namespace} rollout restart statefulset/coxswain-postgresql`;
+    const passwordRefused = `the database started before the Secret ${namespace}/${PASSWORDS_SECRET} was created again, so it rejects the new password. Restart it: kubectl -n ${namespace} rollout restart statefulset/coxswain-postgresql`;
     return { ...common, adminUrlOf, passwordRefused };
   }
   if (file === undefined) {

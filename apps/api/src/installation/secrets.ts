@@ -27,7 +27,7 @@ export async function keepInSecret<K extends string>(
   const missing = keys.filter((key) => data[key] === undefined || data[key] === '');
   if (missing.length > 0) {
     throw new Error(
-      `the Secret ${place.namespace}/${place.name} was made by somebody else: it lacks ${missing.join(', ')}. Delete it, and it is made anew with new passwords`,
+      `the Secret ${place.namespace}/${place.name} lacks ${missing.join(', ')}, so this installation did not create it. Delete it; the next upgrade creates it with new passwords`,
     );
   }
   const kept = keys.map((key) => [key, Buffer.from(data[key] ?? '', 'base64').toString('utf8')]);

@@ -1,14 +1,36 @@
 import type { Sql } from '@coxswain/persistence';
 
-/** Tells the relay that rows have come; the payload is empty. */
+/** Tells workers whose turn has something to do; the payload is `CLUSTER TURN`. An older API sends an empty one. */
 export const OUTBOX_CHANNEL = 'coxswain_outbox';
 /** Tells live streams that a job changed; the payload is the job's id, and `steps` behind it where only steps have come. */
 export const JOB_CHANNEL = 'coxswain_job';
 
-/** Asks, in the transaction that changes the row, that the cluster be brought in line with it. */
-export async function enqueueApply(sql: Sql, jobId: string): Promise<void> {
-  await sql.query('INSERT INTO outbox (job_id) VALUES ($1)', [jobId]);
-  await sql.query('SELECT pg_notify($1, $2)', [OUTBOX_CHANNEL, '']);
+/** In which order the entries of one project are served: what frees GPUs, what runs, and what only describes. */
+const URGENCIES = { stop: 0, run: 1, describe: 2 } as const;
+export type ApplyUrgency = keyof typeof URGENCIES;
+
+/**
+ * Asks, in the transaction that changes the row, that the cluster be brought in line with it. A job has at most one entry: a change of a job whose entry waits
+ * is counted on that entry, and one of a job that is being applied makes it be applied once more.
+ */
+export async function enqueueApply(sql: Sql, jobId: string, urgency: ApplyUrgency): Promise<void> {
+  await sql.query(
+    `WITH entry AS (
+       INSERT INTO outbox (job_id, is_entry, cluster_id, turn_id, urgency)
+       SELECT id, true, cluster_id, coalesce(project_id, cluster_id), $2::smallint FROM jobs WHERE id = $1
+       ON CONFLICT (job_id) WHERE is_entry DO UPDATE
+         SET changes = outbox.changes + 1, urgency = least(outbox.urgency, excluded.urgency), due_at = least(outbox.due_at, now())
+       RETURNING cluster_id, turn_id
+     )
+     SELECT pg_notify($3, cluster_id || ' ' || turn_id) FROM entry`,
+    [jobId, URGENCIES[urgency], OUTBOX_CHANNEL],
+  );
+}
+
+/** The turn that a payload of {@link OUTBOX_CHANNEL} names; undefined if it names none. */
+export function turnOf(payload: string): { readonly clusterId: string; readonly turnId: string } | undefined {
+  const [clusterId, turnId] = payload.split(' ');
+  return clusterId === undefined || turnId === undefined ? undefined : { clusterId, turnId };
 }
 
 /** Wakes the streams that show the job, when the transaction commits. */

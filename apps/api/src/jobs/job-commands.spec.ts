@@ -2,7 +2,7 @@ import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
 import type { DomainErrorCode } from '@coxswain/domain-error';
 import { aLayout } from '@coxswain/layout/testing';
 import { codeOf } from '../testing/code-of.ts';
-import { cancelChange, deleteChange, labelChange, resumeChange, suspendChange } from './job-commands.ts';
+import { cancelChange, deleteChange, labelChange, resumeChange, suspendChange, urgencyOf } from './job-commands.ts';
 import type { JobRow } from './job-row.ts';
 import type { DesiredChange } from './job-table.ts';
 import { aJobRow } from './testing/a-job-row.ts';
@@ -118,6 +118,12 @@ describe('resume from a place', () => {
       { suspend: false, resumeFrom: { from: name(20), request: '2' } },
     ],
     [
+      'lets it begin from a damaged one, which launchers verify before they load it',
+      suspended,
+      name(40),
+      { suspend: false, resumeFrom: { from: name(40), request: '2' } },
+    ],
+    [
       'lets it begin from scratch',
       suspended,
       'scratch',
@@ -141,16 +147,10 @@ describe('resume from a place', () => {
 
   it.each<[string, JobRow, string, RegExp]>([
     [
-      'a damaged checkpoint',
-      suspended,
-      name(40),
-      /is damaged \(a file is cut off\); give one of .*s20 \(step 20\), or "scratch"/,
-    ],
-    [
       'one that the job does not have',
       suspended,
       'x-e1-s1',
-      /has no checkpoint x-e1-s1, and one of another job cannot be used/,
+      /has no checkpoint x-e1-s1, and one of another job cannot be used; give one of .*s20 \(step 20\), or "scratch"/,
     ],
     [
       'a job that saves nothing',
@@ -214,5 +214,17 @@ describe('what a command refuses', () => {
     ],
   ])('%s', (_sentence, act, want) => {
     expect(act).toThrow(want);
+  });
+});
+
+describe('the urgency of a change', () => {
+  it.each<[string, DesiredChange, string]>([
+    ['suspend', { suspend: true }, 'stop'],
+    ['cancel', { cancel: true }, 'stop'],
+    ['delete', { delete: true }, 'stop'],
+    ['resume', { suspend: false, layout: undefined, gpus: undefined }, 'run'],
+    ['a change of labels', { labels: { team: 'vision' } }, 'describe'],
+  ])('of %s', (_what, change, urgency) => {
+    expect(urgencyOf(change)).toBe(urgency);
   });
 });

@@ -7,6 +7,7 @@ import {
   SCRATCH,
 } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
+import type { ApplyUrgency } from './job-changes.ts';
 import { desiredLabels, desiredSpec, type JobRow } from './job-row.ts';
 import type { DesiredChange } from './job-table.ts';
 import { requireLegalLayout, requirePlannable } from './spec-rules.ts';
@@ -32,7 +33,7 @@ export interface KnownCheckpoint {
 
 /**
  * NOT_SUSPENDED unless it is suspended, or waits because no checkpoint can be used and `from` names one. CONFLICT if it was cancelled: cancel beats
- * resume. INVALID_LAYOUT for an illegal layout. INVALID_REQUEST for an unusable checkpoint. `known`: newest first.
+ * resume. INVALID_LAYOUT for an illegal layout. INVALID_REQUEST for a checkpoint that the job does not have. `known`: newest first.
  */
 export function resumeChange(
   row: JobRow,
@@ -72,16 +73,13 @@ function requireUsable(row: JobRow, from: string, known: readonly KnownCheckpoin
   }
   if (from === SCRATCH) return;
   const named = known.find(({ name }) => name === from);
-  if (named?.state === 'Complete') return;
+  // Also a damaged one: it may have been mended, and launchers verify it before they load it.
+  if (named !== undefined) return;
   const usable = known.filter(({ state }) => state === 'Complete').slice(0, MOST_NAMED);
   const names = usable.map(({ name, step }) => `${name} (step ${step})`).join(', ');
   const instead =
     names === '' ? 'none of its checkpoints can be used; give "scratch"' : `give one of ${names}, or "scratch"`;
-  return refuse(
-    named === undefined
-      ? `job "${row.name}" has no checkpoint ${from}, and one of another job cannot be used; ${instead}`
-      : `checkpoint ${from} is damaged (${named.message ?? 'no reason is recorded'}); ${instead}`,
-  );
+  return refuse(`job "${row.name}" has no checkpoint ${from}, and one of another job cannot be used; ${instead}`);
 }
 
 const MOST_NAMED = 5;
@@ -112,6 +110,12 @@ export function cancelChange(row: JobRow): DesiredChange | undefined {
 export function deleteChange(row: JobRow): DesiredChange | undefined {
   if (row.deleted_at !== null) throw new DomainError('NOT_FOUND', `job "${row.name}" was deleted already`);
   return row.desired_delete ? undefined : { delete: true };
+}
+
+/** A change that frees GPUs goes first, one of labels alone last. */
+export function urgencyOf({ labels, ...rest }: DesiredChange): ApplyUrgency {
+  if (rest.cancel === true || rest.delete === true || rest.suspend === true) return 'stop';
+  return labels !== undefined && Object.keys(rest).length === 0 ? 'describe' : 'run';
 }
 
 function requireUnfinished(row: JobRow, participle: string): void {

@@ -8,6 +8,7 @@ import { EventsQuery, StepsQuery } from './job-queries.ts';
 import { AddressedJob } from './job-request.ts';
 import type { JobAddress } from './jobs.service.ts';
 
+/** REST routes for what a job did: its events, its loss curve and the places of its ranks. */
 @Controller('v1/projects/:project/jobs/:jobId')
 export class JobHistoryController {
   readonly #history: JobHistoryService;

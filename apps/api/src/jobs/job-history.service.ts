@@ -88,11 +88,11 @@ export class JobHistoryService {
     };
   }
 
-  /** Where each rank of the newest epoch is, from its placement; empty before the first. */
+  /** Where each rank of the newest attempt is, from its placement; empty before the first. */
   async ranks(principal: Principal, address: JobAddress): Promise<RankMap> {
     const { map, job } = await this.#jobs.reading(principal, address, (sql, row) => this.#ranksOf(sql, row));
     if (map.items.length === 0) return map;
-    const { fabric } = await this.#nodes.look(PATIENCE_MS);
+    const { fabric } = await this.#nodes.observe(PATIENCE_MS);
     return { ...withSeenNodes(map, fabric), bytesPerStep: job === undefined ? null : this.#traffic.of(job, fabric) };
   }
 

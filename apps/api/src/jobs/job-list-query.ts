@@ -3,8 +3,8 @@ import type { LabelRequirement } from './label-selector.ts';
 
 /*
  * Which rows of `jobs` does a list read, and in which order? Every form of it has an index of its own (`job-list-query.itest.ts` shows the plans). Under
- * row-level security an index is used for leakproof operators alone: labels and the words of names stand in tables of their own, which the database keeps by
- * triggers, and no operator of jsonb and no LIKE is used.
+ * row-level security PostgreSQL uses an index only for leakproof operators, so no operator of jsonb and no LIKE is used. Labels and the words of names
+ * have tables of their own, which triggers keep up to date.
  */
 
 /** What jobs of a list have in common. What is absent asks nothing. */

@@ -31,13 +31,13 @@ afterAll(async () => {
   await there?.close();
 });
 
-interface Told {
+interface JobHistory {
   readonly attempts?: readonly Attempt[];
-  /** Median of each epoch. */
+  /** Median of each attempt. */
   readonly measured?: Readonly<Record<number, number>>;
 }
 
-async function aJob({ attempts = [], measured = {} }: Told): Promise<string> {
+async function aJob({ attempts = [], measured = {} }: JobHistory): Promise<string> {
   const [id, uid] = [randomUUID(), randomUUID()];
   const { database } = there;
   await database.query(
@@ -63,7 +63,7 @@ const prediction = { stepMs: 110, peakBytes: 1, gpuType: 'h100', microBatchSize:
 const predicted = anAttempt({ epoch: 2, prediction });
 
 describe('the step time of a job', () => {
-  it.each<[string, Told, StepTime | null]>([
+  it.each<[string, JobHistory, StepTime | null]>([
     ['is unknown before anything was predicted or measured', { attempts: [anAttempt({ epoch: 1 })] }, null],
     [
       'is predicted before it was measured, as the newest attempt was that was predicted',
@@ -91,8 +91,8 @@ describe('the step time of a job', () => {
       { attempts: [predicted, anAttempt({ epoch: 3 })], measured: { 3: 100 } },
       { epoch: 3, predictedMs: null, measuredMs: 100, measuredSteps: 7, errorPct: null },
     ],
-  ])('%s', async (_sentence, told, want) => {
-    const jobId = await aJob(told);
+  ])('%s', async (_sentence, history, want) => {
+    const jobId = await aJob(history);
     await there.tenantDatabase.within(scope, async (sql) => {
       expect((await findJob(sql, cluster, { jobId, projectId: project }))?.stepTime).toEqual(want);
       const { rows } = await sql.query<TimedJobRow>(`${SELECT_JOB_IN_SHORT} WHERE j.id = $1`, [jobId]);

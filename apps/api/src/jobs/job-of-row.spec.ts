@@ -48,6 +48,14 @@ describe('the job that users see of a row', () => {
     expect(job?.spec).toMatchObject({ suspend: true, layout: wide });
   });
 
+  it('says why its last change has not reached the cluster, since when, and when it is tried again', async () => {
+    const [since, retryAt] = ['2026-01-01T00:00:05.000Z', '2026-01-01T00:00:35.000Z'];
+    const failing = { apply_error: 'away', apply_failing_since: new Date(since), apply_retry_at: new Date(retryAt) };
+    expect((await jobOf(failing))?.applyFailure).toEqual({ message: 'away', since, retryAt });
+    expect((await jobOf({ ...failing, apply_retry_at: null }))?.applyFailure?.retryAt).toBeNull();
+    expect((await jobOf({}))?.applyFailure).toBeNull();
+  });
+
   it('says null for what the operator does not know of its progress', async () => {
     const job = await jobOf({ status: { progress: { step: 3, reportedAt: '2026-01-01T00:00:05Z' } } });
     expect(job?.progress).toEqual({

@@ -1,4 +1,5 @@
 import {
+  type ApplyFailure,
   type Attempt,
   effectiveLayout,
   gpuCount,
@@ -161,6 +162,7 @@ function summaryOf(row: TimedJobRow, cluster: Cluster): JobSummary {
     layout,
     stepTime: row.step_time === null ? null : withError(row.step_time),
     summary: row.summary,
+    applyFailure: applyFailureOf(row),
     epoch: status.epoch ?? 0,
     restarts: status.restarts ?? { total: 0, charged: 0 },
     totalSteps: progress?.totalSteps ?? stepsOf(spec) ?? null,
@@ -182,6 +184,12 @@ function summaryOf(row: TimedJobRow, cluster: Cluster): JobSummary {
     updatedAt: row.updated_at.toISOString(),
     finishedAt: row.finished_at?.toISOString() ?? null,
   };
+}
+
+function applyFailureOf(row: JobRow): ApplyFailure | null {
+  const { apply_error: message, apply_failing_since: since, apply_retry_at: retryAt } = row;
+  if (message === null) return null;
+  return { message, since: (since ?? row.updated_at).toISOString(), retryAt: retryAt?.toISOString() ?? null };
 }
 
 function withError(time: NonNullable<TimeColumn>): StepTime {

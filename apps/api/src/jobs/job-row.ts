@@ -50,6 +50,11 @@ export interface JobRow extends DesiredColumns {
   readonly updated_at: Date;
   readonly finished_at: Date | null;
   readonly deleted_at: Date | null;
+  /** Why the last change has not reached the cluster; null: nothing failed since the last one that did. */
+  readonly apply_error: string | null;
+  readonly apply_failing_since: Date | null;
+  /** Null: it is not tried again. */
+  readonly apply_retry_at: Date | null;
   /** To the microsecond, for cursors. */
   readonly created_at_text: string;
   readonly finished_at_text: string | null;
@@ -60,6 +65,7 @@ const SMALL_COLUMNS = `
   j.id, j.cluster_id, j.uid, j.project_id, p.name AS project_name, j.namespace, j.name, j.submitted_by, j.owner, j.generation, j.applied_generation, j.state,
   j.desired_suspend, j.desired_cancel, j.desired_layout, j.desired_gpus, j.desired_resume_from, j.desired_delete, j.labels, j.desired_labels,
   j.resource_version, j.version, j.spec_version, j.created_at, j.updated_at, j.finished_at, j.deleted_at,
+  j.apply_error, j.apply_failing_since, j.apply_retry_at,
   j.created_at::text AS created_at_text, j.finished_at::text AS finished_at_text`;
 
 /** All of its columns. */

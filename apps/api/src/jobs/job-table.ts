@@ -103,11 +103,12 @@ function toGoneJob({ id, summary, ends_now: endsNow }: GoneRow): GoneJob {
 }
 
 const TOUCHED = 'version = version + 1, updated_at = now()';
-const DELETED = `deleted_at = now(), state = 'Deleted', summary = 'The job was deleted.', applied_generation = generation,
+const APPLIED = 'apply_error = NULL, apply_failing_since = NULL, apply_retry_at = NULL';
+const DELETED = `deleted_at = now(), state = 'Deleted', summary = 'The job was deleted.', applied_generation = generation, ${APPLIED},
   finished_at = coalesce(finished_at, now()), ${TOUCHED}`;
 /** Of a row that was marked {@link DELETED}: its end is that of the transaction, unless it had one. A job that is being deleted has none in its row. */
 const GONE = `id, summary, finished_at = now() AND coalesce(status ->> 'state', '') NOT IN ('Complete', 'Failed', 'Cancelled') AS ends_now`;
-const REFUSED = `state = 'Refused', applied_generation = generation, finished_at = now(), ${TOUCHED}`;
+const REFUSED = `state = 'Refused', applied_generation = generation, finished_at = now(), apply_failing_since = now(), apply_retry_at = NULL, ${TOUCHED}`;
 
 /**
  * For requests: records a new job, which waits for its resource. The unique index `jobs_live_name` refuses a name that a live row of the
@@ -193,7 +194,7 @@ export async function markApplied(sql: Sql, row: JobRow): Promise<void> {
             desired_cancel = CASE WHEN generation = $2 THEN false ELSE desired_cancel END,
             desired_labels = CASE WHEN generation = $2 THEN NULL ELSE desired_labels END,
             spec_version = spec_version + CASE WHEN generation = $2 AND $3 THEN 1 ELSE 0 END,
-            ${TOUCHED}
+            ${APPLIED}, ${TOUCHED}
       WHERE id = $1`,
     [row.id, row.generation, changesSpec],
   );
@@ -204,16 +205,42 @@ export async function markApplied(sql: Sql, row: JobRow): Promise<void> {
  * their time; `applied_generation` never goes back.
  */
 export async function markDeleteSent(sql: Sql, row: JobRow): Promise<void> {
-  await sql.query('UPDATE jobs SET applied_generation = greatest(applied_generation, $2) WHERE id = $1', [
+  await sql.query(`UPDATE jobs SET applied_generation = greatest(applied_generation, $2), ${APPLIED} WHERE id = $1`, [
     row.id,
     row.generation,
   ]);
 }
 
+/**
+ * For the apply queue: what was asked could not be brought to the cluster, and is tried again at `retryAt`. False for a row that has nothing pending, whose
+ * change another worker has applied meanwhile.
+ */
+export async function markApplyFailed(
+  sql: Sql,
+  jobId: string,
+  failure: { readonly sentence: string; readonly retryAt: Date },
+): Promise<boolean> {
+  const marked = await sql.query(
+    `UPDATE jobs
+        SET apply_error = $2, apply_retry_at = $3, apply_failing_since = coalesce(apply_failing_since, now()), ${TOUCHED}
+      WHERE id = $1 AND generation > applied_generation AND deleted_at IS NULL`,
+    [jobId, storableText(failure.sentence), failure.retryAt],
+  );
+  return marked.affected === 1;
+}
+
+/** For the cluster writer: the cluster refused the last change, which is not tried again. The job says so until its next change. */
+export async function markChangeRefused(sql: Sql, row: JobRow, sentence: string): Promise<void> {
+  await sql.query(
+    'UPDATE jobs SET apply_error = $2, apply_failing_since = now(), apply_retry_at = NULL WHERE id = $1',
+    [row.id, storableText(sentence)],
+  );
+}
+
 /** For the cluster writer: the job cannot be made. False for a row that has a resource, is deleted or refused already. */
 export async function refuseJob(sql: Sql, row: JobRow, sentence: string): Promise<boolean> {
   const refused = await sql.query(
-    `UPDATE jobs SET summary = $2, ${REFUSED} WHERE id = $1 AND uid IS NULL AND deleted_at IS NULL AND state <> 'Refused'`,
+    `UPDATE jobs SET summary = $2, apply_error = $2, ${REFUSED} WHERE id = $1 AND uid IS NULL AND deleted_at IS NULL AND state <> 'Refused'`,
     [row.id, sentence],
   );
   return refused.affected === 1;
@@ -285,7 +312,7 @@ export async function releaseName(
     [...place, taken.byUid],
   );
   const refused = await sql.query<{ id: string }>(
-    `UPDATE jobs SET summary = $4, ${REFUSED}
+    `UPDATE jobs SET summary = $4, apply_error = $4, ${REFUSED}
       WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND uid IS NULL AND deleted_at IS NULL AND state <> 'Refused'
       RETURNING id`,
     [...place, taken.sentence],

@@ -16,6 +16,7 @@ const Resume = JobResume.prefault({});
 const COMMANDS_REPEAT =
   'Asking for what is so already changes nothing: repeat the request without the header, with If-Match where nothing else may have come between';
 
+/** REST routes that submit, list, read, suspend, resume, cancel and delete jobs, and change their labels. */
 @Controller('v1/projects/:project/jobs')
 export class JobsController {
   readonly #jobs: JobsService;

@@ -36,6 +36,7 @@ import {
   labelChange,
   resumeChange,
   suspendChange,
+  urgencyOf,
 } from './job-commands.ts';
 import { jobListQuery } from './job-list-query.ts';
 import { findJob, SELECT_JOB_IN_SHORT, type TimedJobRow, toJobSummaries } from './job-of-row.ts';
@@ -69,6 +70,9 @@ export interface JobListRequest {
   readonly fields: readonly JobDetail[];
 }
 
+/** Never held up by other changes of their project. They need no rate: a job is created or resumed before each that changes something. */
+const STOPS: ReadonlySet<string> = new Set(['job.suspend', 'job.cancel', 'job.delete']);
+
 /** Jobs: what people ask for is written to the row together with an outbox entry; the cluster follows. */
 @Injectable()
 export class JobsService {
@@ -95,6 +99,7 @@ export class JobsService {
     request: { readonly project: string; readonly body: JobCreate; readonly idempotencyKey?: string | undefined },
   ): Promise<Job> {
     const { project: projectName, body, idempotencyKey } = request;
+    this.#limits.chargeChange(principal, projectName);
     try {
       return await inProject(this.#database, this.#question(principal, projectName, 'job.submit'), (sql, project) => {
         requireNoPlainSecrets(body.spec, '/spec');
@@ -210,7 +215,7 @@ export class JobsService {
       labels: body.labels,
       submittedBy: principal,
     });
-    await enqueueApply(sql, id);
+    await enqueueApply(sql, id, 'run');
     await recordAudit(sql, principal, {
       action: 'job.create',
       target: `${namespace}/${body.name}`,
@@ -256,6 +261,7 @@ export class JobsService {
       readonly decide: (row: JobRow, sql: Sql) => DesiredChange | undefined | Promise<DesiredChange | undefined>;
     },
   ): Promise<Job> {
+    if (!STOPS.has(command.action)) this.#limits.chargeChange(principal, address.project);
     return inScope(this.#database, this.#question(principal, address.project, 'job.changeOwn'), async (sql, scope) => {
       const row = await this.#row(sql, { scope, address, lock: true });
       if (row.submitted_by !== principal.id)
@@ -263,7 +269,7 @@ export class JobsService {
       const change = await command.decide(row, sql);
       if (change === undefined) return this.#job(sql, scope, address);
       if (!(await recordDesiredChange(sql, row, change))) throw changedMeanwhile(row);
-      await enqueueApply(sql, row.id);
+      await enqueueApply(sql, row.id, urgencyOf(change));
       await notifyJobChanged(sql, row.id);
       const target = `${row.namespace}/${row.name}`;
       await recordAudit(sql, principal, {

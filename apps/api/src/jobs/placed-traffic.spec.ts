@@ -20,8 +20,8 @@ function aPlacedJob(parts: Partial<PlacementSpec> = {}, spec: Partial<TrainingJo
   return { uid: 'u', placement: placement as PlacementSpec, spec: { ...aJobSpec(), ...spec } as TrainingJobSpec };
 }
 
-const nodes = (...given: readonly Partial<FabricNode>[]): { readonly nodes: readonly FabricNode[] } => ({
-  nodes: given.map((node) => aFabricNode(node)),
+const nodes = (...places: readonly Partial<FabricNode>[]): { readonly nodes: readonly FabricNode[] } => ({
+  nodes: places.map((node) => aFabricNode(node)),
 });
 const below = (name: string, ...switches: readonly string[]): Partial<FabricNode> => ({ name, switches });
 
@@ -40,8 +40,8 @@ describe('bytes that a placement sends', () => {
       'node',
     ],
     ['of two islands cross all', [{ name: 'a' }, { name: 'b', island: 'roce' }], 'island'],
-  ] as const)('%s', (_sentence, given, farthest) => {
-    const bytes = new PlacedTraffic().of(aPlacedJob(), nodes(...given));
+  ] as const)('%s', (_sentence, places, farthest) => {
+    const bytes = new PlacedTraffic().of(aPlacedJob(), nodes(...places));
     const boundaries = ['node', 'nvlinkDomain', 'leaf', 'spine', 'core', 'island'] as const;
     const far = boundaries.indexOf(farthest);
     expect(gpu).toBeGreaterThan(node);

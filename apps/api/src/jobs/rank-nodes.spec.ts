@@ -26,8 +26,8 @@ describe('the nodes of a map of ranks', () => {
       nodes: ['a', 'b', 'c'].map((name) => aFabricNode({ name, ...SEEN })),
     });
     expect(nodes).toEqual(['a', 'b'].map((name) => ({ name, ...SEEN })));
-    const { switches: _switches, ...said } = SEEN;
-    expect(items[3]).toMatchObject(said);
+    const { switches: _switches, ...known } = SEEN;
+    expect(items[3]).toMatchObject(known);
     expect(items[3]).not.toHaveProperty('switches');
   });
 

@@ -6,6 +6,7 @@ import { IdempotencyKey } from '../http/idempotency-key.ts';
 import { Answers } from '../http/openapi.ts';
 import { LayoutsService } from './layouts.service.ts';
 
+/** REST routes that validate layouts and keep them under a name. */
 @Controller('v1/projects/:project/layouts')
 export class LayoutsController {
   readonly #layouts: LayoutsService;

@@ -3,6 +3,7 @@ import { DomainError } from '@coxswain/domain-error';
 /** Which limit of a project was met; the label of a metric. */
 export const LIMITS = [
   'rate',
+  'changes',
   'concurrency',
   'cpu',
   'documents',
@@ -17,6 +18,7 @@ export const LIMITS = [
   'logStreams',
   'stacks',
 ] as const;
+/** One entry of {@link LIMITS}. */
 export type Limit = (typeof LIMITS)[number];
 
 /** RATE_LIMITED, and when it is worth asking again. */

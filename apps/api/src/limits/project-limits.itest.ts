@@ -15,6 +15,8 @@ describe('what one project may use', () => {
       environment: {
         COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '1',
         COXSWAIN_PROJECT_REQUEST_BURST: '20',
+        COXSWAIN_PROJECT_CHANGES_PER_SECOND: '1',
+        COXSWAIN_PROJECT_CHANGE_BURST: '4',
         COXSWAIN_PROJECT_MAX_JOBS: '3',
         COXSWAIN_PROJECT_MAX_ENDED_JOBS: '2',
         COXSWAIN_PROJECT_MAX_LAYOUTS: '1',
@@ -53,8 +55,8 @@ describe('what one project may use', () => {
     const { status, body } = await greedy('/limits', undefined, tokens[0]);
     expect(status).toBe(200);
     const items = body.items as readonly { name: string; used: number; most: number | null }[];
-    const told = Object.fromEntries(items.map(({ name, used, most }) => [name, `${used} of ${most}`]));
-    expect(told).toMatchObject({
+    const usage = Object.fromEntries(items.map(({ name, used, most }) => [name, `${used} of ${most}`]));
+    expect(usage).toMatchObject({
       concurrentRequests: '1 of 50',
       jobs: '3 of 3',
       endedJobs: '0 of 2',
@@ -67,7 +69,7 @@ describe('what one project may use', () => {
     const query = '{ projectLimits(project: "greedy") { items { name most used perSecond counted } } }';
     const graphql = await limited.send('POST', '/graphql', { token: limited.adminToken, body: { query } });
     const stable = (all: readonly { name: string }[]) =>
-      all.filter(({ name }) => !['requestBurst', 'concurrentRequests'].includes(name));
+      all.filter(({ name }) => !['requestBurst', 'changeBurst', 'concurrentRequests'].includes(name));
     expect(stable(graphql.body.data.projectLimits.items)).toEqual(stable(items));
     expect((await greedy('/limits', undefined, tokens[1])).status).toBe(404);
   });
@@ -95,8 +97,8 @@ describe('what one project may use', () => {
     await ended("state = 'Deleted', deleted_at = now()", first ?? '');
     await ended("state = 'Refused'", third ?? '');
     const { body } = await greedy('/limits', undefined, tokens[0]);
-    const told = new Map(body.items.map((item: { name: string; used: number }) => [item.name, item.used]));
-    expect([told.get('endedJobs'), told.get('jobRecords')]).toEqual([1, 2]);
+    const usage = new Map(body.items.map((item: { name: string; used: number }) => [item.name, item.used]));
+    expect([usage.get('endedJobs'), usage.get('jobRecords')]).toEqual([1, 2]);
     expect((await greedy('/jobs', { name: 'one-more', spec: aJobSpec() })).status).toBe(201);
   });
 
@@ -127,5 +129,32 @@ describe('what one project may use', () => {
     // What the time between them gives back is less than one of them costs.
     await ask();
     expect(await ask()).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } });
+  });
+
+  it('is refused when it changes jobs too often, over REST and GraphQL alike, while others change theirs; it can stop its jobs', async () => {
+    const [token, another] = [await limited.project('restless'), await limited.project('calm')];
+    const make = (project: string, by: string) =>
+      limited.send('POST', `/v1/projects/${project}/jobs`, { token: by, body: { name: 'kept', spec: aJobSpec() } });
+    const { id } = (await make('restless', token)).body;
+    const label = (value: string): Promise<TestAnswer> =>
+      limited.send('PATCH', `/v1/projects/restless/jobs/${id}`, { token, body: { labels: { value } } });
+    const statuses: number[] = [];
+    let refused: TestAnswer | undefined;
+    for (let time = 0; time < 12; time++) {
+      const answer = await label(String(time));
+      statuses.push(answer.status);
+      if (answer.status === 429) refused = answer;
+    }
+    expect(statuses.slice(0, 3)).toEqual([200, 200, 200]);
+    expect(refused).toMatchObject({ headers: { 'retry-after': '1' }, body: { code: 'RATE_LIMITED' } });
+    expect(refused?.body.detail).toMatch(/project "restless" has changed jobs too often: 1 changes a second/);
+    const query = `mutation { resumeJob(project: "restless", id: "${id}") { id } }`;
+    await label('again');
+    await label('and again');
+    const graphql = await limited.send('POST', '/graphql', { token, body: { query } });
+    expect(graphql.body.errors).toMatchObject([{ extensions: { code: 'RATE_LIMITED' } }]);
+    expect((await make('calm', another)).status).toBe(201);
+    const stopped = await limited.send('POST', `/v1/projects/restless/jobs/${id}/cancel`, { token });
+    expect(stopped).toMatchObject({ status: 200, body: { spec: { cancel: true } } });
   });
 });

@@ -107,6 +107,25 @@ describe('requests of a project', () => {
     expect(refusal(() => limits.charge(of('a'), 2))).toMatchObject({ limit: 'rate' });
   });
 
+  it('that change jobs are let in up to a burst of their own, and take none of another project', async () => {
+    const { limits, refusal, wait, counted } = aLimited({
+      COXSWAIN_PROJECT_CHANGES_PER_SECOND: '1',
+      COXSWAIN_PROJECT_CHANGE_BURST: '3',
+    });
+    for (let time = 0; time < 3; time++) limits.chargeChange(of('a'), 'a');
+    const refused = refusal(() => limits.chargeChange(of('a'), 'a'));
+    expect(refused).toMatchObject({ code: 'RATE_LIMITED', limit: 'changes', retryAfterSeconds: 1 });
+    expect(refused?.message).toBe(
+      'project "a" has changed jobs too often: 1 changes a second are allowed, and 3 at once after a rest; try again in 1 s',
+    );
+    expect(await counted('changes')).toBe(1);
+    expect(refusal(() => limits.chargeChange(of('b'), 'b'))).toBeUndefined();
+    expect(refusal(() => limits.admit(of('a'), brief)())).toBeUndefined();
+    for (let time = 0; time < 9; time++) limits.chargeChange(administrator, 'a');
+    wait(1);
+    expect(refusal(() => limits.chargeChange(of('a'), 'a'))).toBeUndefined();
+  });
+
   it('are not limited where the limit is 0', () => {
     const none = aLimited({ COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0', COXSWAIN_PROJECT_CONCURRENT_REQUESTS: '0' });
     for (let time = 0; time < 999; time++) none.limits.admit(of('a'), brief);
@@ -262,9 +281,10 @@ describe('what of the limits is used', () => {
       [/FROM api_tokens/, [{ n: 1 }]],
       [/FROM plans/, [{ n: 0 }]],
     ]);
-    const told = (await limits.inUse(sql, { id: 'a' })).map(({ name, used, most }) => `${name}: ${used} of ${most}`);
-    expect(told).toEqual([
+    const usage = (await limits.inUse(sql, { id: 'a' })).map(({ name, used, most }) => `${name}: ${used} of ${most}`);
+    expect(usage).toEqual([
       'requestBurst: 2 of 4',
+      'changeBurst: 0 of 500',
       'concurrentRequests: 3 of 3',
       'plans: 0 of 8',
       'streams: 1 of 5000',

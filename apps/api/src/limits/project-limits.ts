@@ -67,7 +67,7 @@ interface Party {
 }
 
 /**
- * How much of the API one project may use: requests a second and at a time in this process, and objects. There is a bucket for each project that
+ * How much of the API one project may use: requests a second and at a time in this process, and objects. There are two buckets for each project that
  * has asked since the start, 200 bytes each. What a person of several projects asks of none of them counts as a project of its own. Cluster
  * administrators are not limited: they must be able to help when everything else is too much.
  */
@@ -76,7 +76,8 @@ export class ProjectLimits {
   readonly #limits: Config['projectLimits'];
   readonly #clock: WallClock;
   readonly #refused: (limit: Limit) => void;
-  readonly #buckets = new Map<string, TokenBucket>();
+  readonly #requests = new Map<string, TokenBucket>();
+  readonly #changes = new Map<string, TokenBucket>();
   /** Questions to the planner that wait or are searched, by project. */
   readonly plans = new HeldPlaces();
   readonly #running = new HeldPlaces();
@@ -224,10 +225,21 @@ export class ProjectLimits {
   #charge(whose: Party | undefined, requests: number): void {
     const { requestsPerSecond: perSecond, requestBurst: burst } = this.#limits;
     if (perSecond === 0 || whose === undefined) return;
-    const waitS = this.#bucketOf(whose).take(this.#clock.now().getTime(), requests) / 1_000;
+    const waitS = this.#take(this.#requests, whose, { perSecond, burst, times: requests });
     if (waitS === 0) return;
-    const message = `${whose.name} has asked too often: ${perSecond} requests a second are allowed, and ${burst} at once after a rest; ask again in ${Math.max(1, Math.ceil(waitS))} s`;
+    const message = `${whose.name} has asked too often: ${perSecond} requests a second are allowed, and ${burst} at once after a rest; ask again in ${wholeSeconds(waitS)} s`;
     throw this.refuse('rate', message, waitS);
+  }
+
+  /** Counts a change of a job (create, resume, labels): each has to be brought to the cluster, by workers that all projects share. */
+  chargeChange(principal: LimitedPrincipal, project: string): void {
+    const whose = partyOf(principal, project);
+    const { changesPerSecond: perSecond, changeBurst: burst } = this.#limits;
+    if (perSecond === 0 || whose === undefined) return;
+    const waitS = this.#take(this.#changes, whose, { perSecond, burst, times: 1 });
+    if (waitS === 0) return;
+    const message = `${whose.name} has changed jobs too often: ${perSecond} changes a second are allowed, and ${burst} at once after a rest; try again in ${wholeSeconds(waitS)} s`;
+    throw this.refuse('changes', message, waitS);
   }
 
   /**
@@ -251,18 +263,13 @@ export class ProjectLimits {
 
   /** What the project may use, and what of it is used now: in this process, and in the rows that `sql` sees. */
   async inUse(sql: Sql, { id }: { readonly id: string }): Promise<ProjectLimit[]> {
-    const { requestsPerSecond, requestBurst, ...most } = this.#limits;
-    const isRateLimited = requestsPerSecond > 0;
-    const burst = this.#buckets.get(id)?.used(this.#clock.now().getTime()) ?? 0;
+    const { requestsPerSecond, requestBurst, changesPerSecond, changeBurst, ...most } = this.#limits;
+    const usedOf = (buckets: ReadonlyMap<string, TokenBucket>): number =>
+      buckets.get(id)?.used(this.#clock.now().getTime()) ?? 0;
     const here = { concurrentRequests: this.#running, plans: this.plans, streams: this.#streamsOfProjects };
     const limits: ProjectLimit[] = [
-      {
-        name: 'requestBurst',
-        most: isRateLimited ? requestBurst : null,
-        used: Math.ceil(burst),
-        perSecond: isRateLimited ? requestsPerSecond : null,
-        counted: 'inReplica',
-      },
+      burstOf('requestBurst', { perSecond: requestsPerSecond, burst: requestBurst, used: usedOf(this.#requests) }),
+      burstOf('changeBurst', { perSecond: changesPerSecond, burst: changeBurst, used: usedOf(this.#changes) }),
     ];
     for (const name of ['concurrentRequests', 'plans', 'streams'] as const)
       limits.push({ ...limitOf(name, most[name]), used: here[name].held(id), counted: 'inReplica' });
@@ -289,14 +296,29 @@ export class ProjectLimits {
     return new LimitExceeded(limit, message, retryAfterSeconds);
   }
 
-  #bucketOf(whose: Party): TokenBucket {
-    const known = this.#buckets.get(whose.id);
-    if (known !== undefined) return known;
-    const { requestsPerSecond: perSecond, requestBurst: burst } = this.#limits;
-    const fresh = new TokenBucket({ perSecond, burst }, this.#clock.now().getTime());
-    this.#buckets.set(whose.id, fresh);
-    return fresh;
+  /** Seconds until so many are left, or 0 where they have been taken. */
+  #take(
+    buckets: Map<string, TokenBucket>,
+    whose: Party,
+    { times, ...rate }: { readonly perSecond: number; readonly burst: number; readonly times: number },
+  ): number {
+    const nowMs = this.#clock.now().getTime();
+    const bucket = buckets.get(whose.id) ?? new TokenBucket(rate, nowMs);
+    buckets.set(whose.id, bucket);
+    return bucket.take(nowMs, times) / 1_000;
   }
+}
+
+function wholeSeconds(seconds: number): number {
+  return Math.max(1, Math.ceil(seconds));
+}
+
+function burstOf(
+  name: 'requestBurst' | 'changeBurst',
+  { perSecond, burst, used }: { readonly perSecond: number; readonly burst: number; readonly used: number },
+): ProjectLimit {
+  const rate = perSecond > 0 ? { most: burst, perSecond } : { most: null, perSecond: null };
+  return { name, ...rate, used: Math.ceil(used), counted: 'inReplica' };
 }
 
 function limitOf<Name extends string>(name: Name, most: number): { name: Name; most: number | null; perSecond: null } {

@@ -87,6 +87,7 @@ export async function recordAttempt(
 
 /** Of each endpoint so many that have ended are kept, and nothing for longer: also what waits for an endpoint that is disabled. */
 export const MOST_KEPT_OF_ENDPOINT = 1_000;
+/** Days after which a message is removed, whether or not it was delivered. */
 export const KEPT_DAYS = 7;
 
 /** Removes some of what is kept no longer; gives how many, and fewer than `most` when none is left. */

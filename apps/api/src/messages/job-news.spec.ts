@@ -62,11 +62,11 @@ describe('of a job', () => {
       ['job.ended Cancelled'],
     ],
   ])('%s', (_sentence, before, now, want) => {
-    const told = newsOfJob(before, now).map((news) => {
+    const summaries = newsOfJob(before, now).map((news) => {
       if (news.type === 'job.ended') return `${news.type} ${news.state}`;
       return news.type === 'job.needsPerson' ? `${news.type} ${news.condition.reason}` : news.type;
     });
-    expect(told).toEqual(want);
+    expect(summaries).toEqual(want);
   });
 });
 

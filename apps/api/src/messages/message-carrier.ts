@@ -12,6 +12,7 @@ import { signedHeaders } from './signature.ts';
 
 /** Of one process at a time, and of them for one project: slow receivers of one leave places to others. */
 export const MOST_ATTEMPTS_AT_ONCE = 16;
+/** Attempts of one process for the endpoints of one project at a time. */
 export const MOST_ATTEMPTS_OF_PROJECT = 4;
 /** A message leaves at most so late. */
 const POLL_MS = 1_000;

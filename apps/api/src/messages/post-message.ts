@@ -19,6 +19,7 @@ export const ATTEMPT_MS = 15_000;
 const MOST_ANSWER_BYTES = 16_384;
 const RESOLVE = { timeout: 3_000, tries: 2 };
 
+/** A signed message, ready to be posted. */
 export interface OutgoingMessage {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -28,6 +29,7 @@ export interface OutgoingMessage {
 /** Addresses of a name. Not from `getaddrinfo`: it blocks one of four threads that the whole process shares, for as long as the name's owner likes. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
+/** Which addresses may be called, and for how long. */
 export interface PostOptions {
   readonly rules: CallRules;
   /** Ends the attempt early. */

@@ -27,6 +27,7 @@ const JITTER = 0.2;
 
 /** An endpoint is disabled when so many attempts in a row failed and none came through for so long: a restart of a receiver is neither. */
 export const DISABLED_AFTER_FAILURES = 10;
+/** Shortest time without a delivered message after which an endpoint is disabled. */
 export const DISABLED_AFTER_MS = 12 * HOUR_MS;
 
 const GONE = 410;

@@ -1,15 +1,23 @@
 import { randomUUID } from 'node:crypto';
+import { aJobSpec } from '@coxswain/api-types/testing';
+import { KubeApiError } from '@coxswain/kube';
+import { FakeKubeApi } from '@coxswain/kube/testing';
 import { waitFor } from '@coxswain/local-cluster';
 import type { SharedPostgres } from '@coxswain/test-harness';
-import type { Database } from '@coxswain/persistence';
+import { Database } from '@coxswain/persistence';
 import { createLogger, createMetrics } from '@coxswain/telemetry';
 import { TrainingJobSpec } from '@coxswain/api-types';
 import { ensureCluster } from '../infrastructure/installation.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { enqueueApply } from '../jobs/job-changes.ts';
-import { insertRequestedJob } from '../jobs/job-table.ts';
+import { insertRequestedJob, recordDesiredChange } from '../jobs/job-table.ts';
+import { findJobRow } from '../jobs/job-row.ts';
+import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
 import { createTestDatabase, migratedPostgres, type TestDatabase } from '../testing/test-database.ts';
-import { ApplyQueue } from './apply-queue.ts';
+import { ApplyEntries } from './apply-entries.ts';
+import { ApplyQueue, TURNS_OF_PROJECT } from './apply-queue.ts';
+import { ClusterWriter } from './cluster-writer.ts';
+import { PostgresJobRowStore } from './job-row-store.ts';
 
 let postgres: SharedPostgres;
 let there: TestDatabase;
@@ -24,15 +32,19 @@ afterAll(async () => {
   await there?.close();
 });
 
-/** A job that was asked for on that cluster, with its outbox entry. */
-async function aRequestedJob(cluster: Cluster): Promise<string> {
-  const [id, projectId] = [randomUUID(), randomUUID()];
+/** A job that was asked for on that cluster, with its outbox entry; in a project of its own unless one is given. */
+async function aRequestedJob(cluster: Cluster, projectId: string = randomUUID()): Promise<string> {
+  const id = randomUUID();
   const spec = TrainingJobSpec.parse({
     engine: { name: 'command', image: 'example/image', command: ['train'] },
     layout: { dataParallelDegree: 1 },
   });
   await database.transaction(async (sql) => {
-    await sql.query('INSERT INTO projects (id, cluster_id, name) VALUES ($1, $2, $3)', [projectId, cluster.id, id]);
+    await sql.query('INSERT INTO projects (id, cluster_id, name) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING', [
+      projectId,
+      cluster.id,
+      projectId,
+    ]);
     const submittedBy = { id, name: 'ada' };
     await insertRequestedJob(sql, cluster, {
       id,
@@ -43,24 +55,59 @@ async function aRequestedJob(cluster: Cluster): Promise<string> {
       labels: {},
       submittedBy,
     });
-    await enqueueApply(sql, id);
+    await enqueueApply(sql, id, 'run');
   });
   return id;
 }
 
-/** The worker of that cluster, which records what it carries. */
-function carrying(cluster: Cluster): { readonly carried: readonly string[]; readonly queue: ApplyQueue } {
+interface Carrying {
+  /** Ids of jobs in the order in which their turns began. */
+  readonly carried: readonly string[];
+  readonly queue: ApplyQueue;
+}
+
+/** The worker of that cluster, which records what it carries before `apply` carries it. */
+function carrying(
+  cluster: Cluster,
+  options: {
+    readonly apply?: (jobId: string) => Promise<void>;
+    readonly concurrency?: number;
+    readonly at?: { readonly database: Database; readonly queueUrl: string };
+  } = {},
+): Carrying {
   const carried: string[] = [];
   const queue = new ApplyQueue({
-    database,
-    queueUrl: there.urls.queue,
+    ...(options.at ?? { database, queueUrl: there.urls.queue }),
     cluster,
-    writer: { apply: (jobId) => Promise.resolve(void carried.push(jobId)) },
+    writer: {
+      apply: async (jobId) => {
+        carried.push(jobId);
+        await options.apply?.(jobId);
+      },
+    },
     logger: createLogger({ program: 'test', level: 'silent' }),
     metrics: createMetrics(),
+    ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
   });
   queue.start();
   return { carried, queue };
+}
+
+/** Holds whoever passes until it is opened. */
+class Gate {
+  #held = Promise.withResolvers<undefined>();
+
+  pass(): Promise<unknown> {
+    return this.#held.promise;
+  }
+
+  open(): void {
+    this.#held.resolve(undefined);
+  }
+
+  shut(): void {
+    this.#held = Promise.withResolvers<undefined>();
+  }
 }
 
 describe('two clusters in one database', () => {
@@ -81,5 +128,256 @@ describe('two clusters in one database', () => {
     await waitFor(() => Promise.resolve(second.carried.includes(betas)), { what: 'the job of beta' });
     await second.queue.close();
     expect(second.carried).toEqual([betas]);
+  });
+});
+
+describe('an entry', () => {
+  let cluster: Cluster;
+  let entries: ApplyEntries;
+
+  beforeEach(async () => {
+    cluster = await ensureCluster(database, { name: randomUUID(), id: undefined });
+    entries = new ApplyEntries(database, cluster);
+  });
+
+  const change = async (jobId: string): Promise<void> => {
+    await database.transaction(async (sql) => {
+      const row = await findJobRow(sql, { clusterId: cluster.id, jobId, lock: true });
+      if (row === undefined || !(await recordDesiredChange(sql, row, { labels: { at: randomUUID() } })))
+        throw new Error('not written');
+      await enqueueApply(sql, jobId, 'describe');
+    });
+  };
+  const waiting = async (): Promise<number> => (await entries.figures()).entries;
+
+  it('is one per job, however often the job is changed while it waits', async () => {
+    const jobs = [await aRequestedJob(cluster), await aRequestedJob(cluster)];
+    for (let time = 0; time < 20; time++) await Promise.all(jobs.map(change));
+    expect(await entries.figures()).toMatchObject({ entries: 2, mostOfOneTurn: 1 });
+    const { carried, queue } = carrying(cluster);
+    await waitFor(async () => (await waiting()) === 0, { what: 'the entries to be applied' });
+    await queue.close();
+    expect([...carried].sort()).toEqual([...jobs].sort());
+  });
+
+  it('is applied once more when its job was changed meanwhile, and never twice at a time', async () => {
+    const job = await aRequestedJob(cluster);
+    const gate = new Gate();
+    let atOnce = 0;
+    let most = 0;
+    const { carried, queue } = carrying(cluster, {
+      apply: async () => {
+        most = Math.max(most, (atOnce += 1));
+        await gate.pass();
+        atOnce -= 1;
+      },
+    });
+    await waitFor(() => Promise.resolve(carried.length === 1), { what: 'the first run' });
+    for (let time = 0; time < 5; time++) await change(job);
+    gate.open();
+    await waitFor(async () => (await waiting()) === 0, { what: 'the second run' });
+    await queue.close();
+    expect([carried, most]).toEqual([[job, job], 1]);
+  });
+
+  it('is taken by another worker when its own has died', async () => {
+    const job = await aRequestedJob(cluster);
+    const [turnId = ''] = await entries.dueTurns();
+    expect((await entries.claim(turnId))?.jobId).toBe(job);
+    expect([await entries.claim(turnId), await entries.dueTurns()]).toEqual([undefined, []]);
+    await database.query("UPDATE outbox SET leased_until = now() - interval '1 s' WHERE job_id = $1", [job]);
+    const { carried, queue } = carrying(cluster);
+    await waitFor(async () => (await waiting()) === 0, { what: 'the entry of the dead worker' });
+    await queue.close();
+    expect(carried).toEqual([job]);
+  });
+
+  it('waits for no other project whose entries hang: each holds so many places, and no more', async () => {
+    const hanging = randomUUID();
+    const stuck: string[] = [];
+    for (let index = 0; index < TURNS_OF_PROJECT + 3; index++) stuck.push(await aRequestedJob(cluster, hanging));
+    const gate = new Gate();
+    const { carried, queue } = carrying(cluster, {
+      concurrency: TURNS_OF_PROJECT + 1,
+      apply: async (jobId) => {
+        if (stuck.includes(jobId)) await gate.pass();
+      },
+    });
+    await waitFor(() => Promise.resolve(carried.length === TURNS_OF_PROJECT), { what: 'the turns that hang' });
+    const others = [await aRequestedJob(cluster), await aRequestedJob(cluster), await aRequestedJob(cluster)];
+    await waitFor(() => Promise.resolve(others.every((id) => carried.includes(id))), { what: 'the other projects' });
+    expect(carried.filter((jobId) => stuck.includes(jobId))).toHaveLength(TURNS_OF_PROJECT);
+    gate.open();
+    await waitFor(async () => (await waiting()) === 0, { what: 'those that hung' });
+    await queue.close();
+  });
+
+  it('is made of what an API of the release before has written, and of a pending row that has none', async () => {
+    const [earlier, lost] = [await aRequestedJob(cluster), await aRequestedJob(cluster)];
+    await database.query('DELETE FROM outbox WHERE job_id = ANY ($1::uuid[])', [[earlier, lost]]);
+    for (let time = 0; time < 3; time++) await database.query('INSERT INTO outbox (job_id) VALUES ($1)', [earlier]);
+    await entries.adoptEarlierRows();
+    await database.query("UPDATE jobs SET updated_at = now() - interval '1 hour' WHERE id = $1", [lost]);
+    await entries.restoreLost();
+    const found = await database.query(
+      'SELECT job_id AS "jobId", is_entry AS "isEntry", turn_id = project_id AS "isOfProject" FROM outbox JOIN jobs ON jobs.id = job_id WHERE jobs.id = ANY ($1::uuid[])',
+      [[earlier, lost]],
+    );
+    expect(new Set(found.rows)).toEqual(
+      new Set([earlier, lost].map((jobId) => ({ jobId, isEntry: true, isOfProject: true }))),
+    );
+  });
+
+  it('goes before others of its project when it frees GPUs, and last when it only describes', async () => {
+    const project = randomUUID();
+    const [labelled, made, stopped] = [
+      await aRequestedJob(cluster, project),
+      await aRequestedJob(cluster, project),
+      await aRequestedJob(cluster, project),
+    ];
+    await database.query('DELETE FROM outbox WHERE job_id = ANY ($1::uuid[])', [[labelled, stopped]]);
+    await enqueueApply(database, labelled ?? '', 'describe');
+    await enqueueApply(database, stopped ?? '', 'stop');
+    const order = [];
+    for (let time = 0; time < 3; time++) order.push((await entries.claim(project))?.jobId);
+    expect(order).toEqual([stopped, made, labelled]);
+  });
+
+  it('that fails is tried again later each time, its job says why, and one that succeeds takes that back', async () => {
+    const job = await aRequestedJob(cluster);
+    const said = async (): Promise<unknown> => {
+      const { rows } = await database.query<{ error: string | null; since: Date | null; retry: Date | null }>(
+        'SELECT apply_error AS error, apply_failing_since AS since, apply_retry_at AS retry FROM jobs WHERE id = $1',
+        [job],
+      );
+      return rows[0];
+    };
+    const kube = new FakeKubeApi();
+    let isAway = true;
+    kube.interfere = () => {
+      if (isAway) throw new KubeApiError({ status: 0, reason: 'ConnectionFailed', message: 'ECONNREFUSED 10.0.0.1' });
+    };
+    const writer = new ClusterWriter({ rows: new PostgresJobRowStore(database, cluster), kube });
+    const { carried, queue } = carrying(cluster, { apply: (jobId) => writer.apply(jobId) });
+    await waitFor(() => Promise.resolve(carried.length >= 3), { what: 'three tries' });
+    expect(await said()).toEqual({
+      error: 'The Kubernetes API server does not answer.',
+      since: expect.any(Date) as Date,
+      retry: expect.any(Date) as Date,
+    });
+    isAway = false;
+    await waitFor(async () => (await waiting()) === 0, { what: 'the try that succeeds' });
+    await queue.close();
+    expect(await said()).toEqual({ error: null, since: null, retry: null });
+  });
+});
+
+describe('while a tenant keeps as many changes waiting as it may', () => {
+  const JOBS_OF_A = 8;
+  const gate = new Gate();
+  let api: ApiUnderTest;
+  let worker: Carrying;
+  let system: Database;
+  const tokens: Record<string, string> = {};
+  const ofA: string[] = [];
+
+  beforeAll(async () => {
+    const databaseUrl = await postgres.createDatabase('turns');
+    api = await startApiUnderTest({ databaseUrl });
+    for (const name of ['a', 'b']) tokens[name] = await api.project(name);
+    const { config, database: at, cluster } = api.running.infrastructure;
+    system = await Database.connect({ url: databaseUrl, applicationName: 'turns test', maxConnections: 2 });
+    const writer = new ClusterWriter({ rows: new PostgresJobRowStore(at, cluster), kube: new FakeKubeApi() });
+    worker = carrying(cluster, {
+      concurrency: 1,
+      at: { database: at, queueUrl: config.databaseUrls.queue },
+      apply: async (jobId) => {
+        await gate.pass();
+        await writer.apply(jobId);
+      },
+    });
+    gate.open();
+    for (let index = 0; index < JOBS_OF_A; index++) ofA.push((await submit('a', `a-${index}`)).body.id);
+    await settled();
+  });
+  afterAll(async () => {
+    gate.open();
+    await worker?.queue.close();
+    await api?.close();
+    await system?.close();
+  });
+
+  const send = (
+    project: string,
+    path: string,
+    { method = 'POST', body }: { method?: 'POST' | 'PATCH' | 'DELETE'; body?: object } = {},
+  ): Promise<TestAnswer> =>
+    api.send(method, `/v1/projects/${project}/jobs${path}`, {
+      token: tokens[project] ?? '',
+      ...(body === undefined ? {} : { body }),
+    });
+  const submit = (project: string, name: string): Promise<TestAnswer> =>
+    send(project, '', { body: { name, spec: aJobSpec() } });
+  const entriesOf = async (project: string): Promise<number> =>
+    (await system.query('SELECT FROM outbox o JOIN projects p ON p.id = o.turn_id WHERE p.name = $1', [project])).rows
+      .length;
+  const settled = (): Promise<unknown> =>
+    waitFor(async () => (await entriesOf('a')) + (await entriesOf('b')) === 0, { what: 'every entry to be applied' });
+  const turnsOf = async (project: string): Promise<number> =>
+    (
+      await system.query(
+        "SELECT FROM bullmq.job j JOIN projects p ON starts_with(j.id, p.id::text) WHERE p.name = $1 AND j.state IN ('waiting', 'active')",
+        [project],
+      )
+    ).rows.length;
+
+  const made = async (name: string): Promise<string> => {
+    const { id } = (await submit('b', name)).body;
+    await settled();
+    return id as string;
+  };
+  it.each<[string, (name: string) => Promise<() => Promise<TestAnswer>>]>([
+    ['submit', (name) => Promise.resolve(() => submit('b', name))],
+    ['suspend', (name) => made(name).then((id) => () => send('b', `/${id}/suspend`))],
+    [
+      'resume',
+      async (name) => {
+        const id = await made(name);
+        await send('b', `/${id}/suspend`);
+        await settled();
+        return () => send('b', `/${id}/resume`);
+      },
+    ],
+    ['cancel', (name) => made(name).then((id) => () => send('b', `/${id}/cancel`))],
+    [
+      'label',
+      (name) => made(name).then((id) => () => send('b', `/${id}`, { method: 'PATCH', body: { labels: { k: 'v' } } })),
+    ],
+    ['delete', (name) => made(name).then((id) => () => send('b', `/${id}`, { method: 'DELETE' }))],
+  ])("another tenant's %s is applied in its turn", async (verb, prepare) => {
+    const act = await prepare(`b-${verb}`);
+    gate.shut();
+    const changes: readonly ((id: string) => Promise<TestAnswer>)[] = [
+      (id) => send('a', `/${id}/suspend`),
+      (id) => send('a', `/${id}/resume`),
+      (id) => send('a', `/${id}`, { method: 'PATCH', body: { labels: { before: verb } } }),
+    ];
+    // As urgent as an entry can be: what is urgent for one project is no more so than what another one asks for.
+    for (const change of changes) {
+      const answers = await Promise.all(ofA.map(change));
+      expect(answers.every(({ status }) => status === 200)).toBe(true);
+    }
+    expect(await entriesOf('a')).toBe(JOBS_OF_A);
+    await waitFor(async () => (await turnsOf('a')) === TURNS_OF_PROJECT, { what: 'the turns of a' });
+    const before = worker.carried.length;
+    expect((await act()).status).toBeLessThan(300);
+    await waitFor(async () => (await turnsOf('b')) > 0, { what: 'the turn of b' });
+    gate.open();
+    await settled();
+    const order = worker.carried.slice(before);
+    const ahead = order.findIndex((jobId) => !ofA.includes(jobId));
+    expect(ahead).toBeGreaterThanOrEqual(0);
+    expect(ahead).toBeLessThanOrEqual(TURNS_OF_PROJECT);
+    expect(order.length).toBeGreaterThanOrEqual(JOBS_OF_A);
   });
 });

@@ -1,19 +1,36 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger, Metrics } from '@coxswain/telemetry';
 import { type Database, Listener, QUEUE_SCHEMA } from '@coxswain/persistence';
+import type { Logger, Metrics } from '@coxswain/telemetry';
 import { createPostgresBackend, type PostgresPoolConfig, withBackend } from 'bullmq';
-import type { ClusterWriter } from './cluster-writer.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
-import { OUTBOX_CHANNEL } from '../jobs/job-changes.ts';
+import { OUTBOX_CHANNEL, turnOf } from '../jobs/job-changes.ts';
+import { ApplyEntries, type ClaimedEntry, type WaitingFigures } from './apply-entries.ts';
+import type { ClusterWriter } from './cluster-writer.ts';
+import { describeApplyFailure } from './describe-apply-failure.ts';
 
-/** A pending row that has no queue entry any more (or never had one) is found after this time. */
+/*
+ * How changes reach the cluster, project by project.
+ *
+ * The outbox has one entry per job. The queue has no entries of jobs but turns of projects, at most TURNS_OF_PROJECT of each: whoever takes a turn applies one
+ * entry of that project, and the turn goes to the end of the queue. So a project with thousands of entries has as many turns as one with two, and a change
+ * waits for at most TURNS_OF_PROJECT entries of each other project. A turn is found by its id, so adding one that is there already changes nothing.
+ *
+ * Nothing depends on the queue: a turn that was lost is added again by the next look at the outbox.
+ */
+
+/** Entries of one project that are applied at a time, by all replicas together. */
+export const TURNS_OF_PROJECT = 2;
+/** Entries that are applied at a time by one replica. */
+const CONCURRENCY = 8;
+/** Turns that a notification did not announce (a retry, a lost notification) are found after this time. */
+const LOOK_MS = 1_000;
 const SWEEP_MS = 10_000;
-const RELAY_POLL_MS = 1_000;
-const RELAY_BATCH = 100;
+/** A turn whose worker died comes back after this time. */
+const LOCK_MS = 10_000;
 
-/** All that a queue entry says; everything else is read from the row when its turn comes. */
-interface ApplyEntry {
-  readonly jobId: string;
+/** All that a queue entry says: whose turn it is. */
+interface Turn {
+  readonly turnId: string;
 }
 
 const { Queue, Worker } = withBackend(createPostgresBackend);
@@ -31,69 +48,55 @@ export interface ApplyQueueParts {
   readonly concurrency?: number;
 }
 
-/**
- * Carries desired changes from the outbox to the cluster: a relay moves outbox rows into the queue, workers take entries from it, and a sweep puts
- * back what the queue has lost. The queue is a hint; the truth is `generation > applied_generation` in the row.
- */
+/** Carries desired changes from the outbox to the cluster, until it is closed. */
 export class ApplyQueue {
   readonly #parts: ApplyQueueParts;
+  readonly #entries: ApplyEntries;
   readonly #stop = new AbortController();
+  /** Turns that notifications announced since the last round. */
+  readonly #announced = new Set<string>();
+  readonly #queue: InstanceType<typeof Queue<Turn>>;
+  readonly #count: (outcome: 'applied' | 'failed') => void;
+  #nextLookAt = 0;
   #wake: () => void = () => undefined;
   #running: Promise<unknown> | undefined;
   #closers: (() => Promise<unknown>)[] = [];
+  #figures: WaitingFigures = { entries: 0, oldestSeconds: 0, mostOfOneTurn: 0 };
 
   constructor(parts: ApplyQueueParts) {
     this.#parts = parts;
+    this.#entries = new ApplyEntries(parts.database, parts.cluster);
+    this.#queue = new Queue<Turn>(this.#name, { connection: this.#connection });
+    this.#count = this.#registerMetrics();
   }
 
   /** Connects and begins. The migrations have made the queue's tables, in a schema of their own. */
   start(): void {
-    const { database, queueUrl, cluster, writer, logger, metrics } = this.#parts;
-    const name = `apply-job-${cluster.id}`;
-    const connection: PostgresPoolConfig = { connectionString: queueUrl, schema: QUEUE_SCHEMA, max: 4 };
-    const queue = new Queue<ApplyEntry>(name, { connection });
-    const outcomes = metrics.counter({
-      name: 'coxswain_api_apply_total',
-      help: 'Queue entries that were carried to the cluster, by outcome.',
-      labelNames: ['outcome'],
-    });
-    const worker = new Worker<ApplyEntry>(name, (entry) => writer.apply(entry.data.jobId), {
-      connection,
-      concurrency: this.#parts.concurrency ?? 4,
+    const { database, logger } = this.#parts;
+    const worker = new Worker<Turn, boolean>(this.#name, (turn) => this.#serve(turn.data.turnId), {
+      connection: this.#connection,
+      concurrency: this.#parts.concurrency ?? CONCURRENCY,
+      lockDuration: LOCK_MS,
+      stalledInterval: LOCK_MS / 2,
     });
     const trouble = (error: Error): void => logger.warn({ reason: error.message }, 'queue trouble');
-    queue.on('error', trouble);
+    this.#queue.on('error', trouble);
     worker.on('error', trouble);
-    worker.on('completed', () => outcomes.inc({ outcome: 'applied' }));
-    worker.on('failed', (entry, error) => {
-      outcomes.inc({ outcome: 'failed' });
-      logger.warn(
-        { job: entry?.data.jobId, reason: error.message },
-        'a job could not be carried to the cluster; it is tried again',
-      );
-    });
+    // Now the turn is out of the queue, so that it can be added again.
+    worker.on('completed', ({ data }, hasServed) => void this.#addAgain(data.turnId, hasServed));
+    worker.on('failed', (_turn, error) => logger.warn({ reason: error.message }, 'a turn failed; it is added again'));
     const listener = new Listener({
       url: database.url,
       channels: [OUTBOX_CHANNEL],
-      onNotification: () => this.#wake(),
-      onConnected: () => this.#wake(),
+      onNotification: ({ payload }) => this.#announce(payload),
+      onConnected: () => this.#lookNow(),
     });
     listener.start();
-    this.#closers = [() => listener.close(), () => worker.close(), () => queue.close()];
-    const add = async (jobId: string, entryId: string): Promise<void> => {
-      await queue.add(
-        'apply',
-        { jobId },
-        {
-          jobId: entryId,
-          attempts: 8,
-          backoff: { type: 'exponential', delay: 250, jitter: 0.5 },
-          removeOnComplete: true,
-          removeOnFail: true,
-        },
-      );
-    };
-    this.#running = Promise.all([this.#relay(add), this.#sweep(add)]);
+    this.#closers = [() => listener.close(), () => worker.close(), () => this.#queue.close()];
+    this.#running = Promise.all([
+      this.#repeat('relay', () => this.#relay()),
+      this.#repeat('sweep', () => this.#sweep()),
+    ]);
   }
 
   /** Takes no more entries, lets those under way end, closes connections. */
@@ -104,44 +107,95 @@ export class ApplyQueue {
     for (const close of this.#closers) await close().catch(() => undefined);
   }
 
-  /** Adding before deleting: a crash in between adds twice, which changes nothing. */
-  async #relay(add: (jobId: string, entryId: string) => Promise<void>): Promise<void> {
-    await this.#repeat('relay', async () => {
-      const { database, cluster } = this.#parts;
-      for (;;) {
-        const moved = await database.transaction(async (sql) => {
-          const found = await sql.query<{ id: string; job_id: string }>(
-            `SELECT outbox.id, job_id FROM outbox JOIN jobs ON jobs.id = job_id
-              WHERE cluster_id = $1 ORDER BY outbox.id LIMIT $2 FOR UPDATE OF outbox SKIP LOCKED`,
-            [cluster.id, RELAY_BATCH],
-          );
-          for (const row of found.rows) await add(row.job_id, `outbox-${row.id}`);
-          await sql.query('DELETE FROM outbox WHERE id = ANY ($1::bigint[])', [found.rows.map((row) => row.id)]);
-          return found.rows.length;
-        });
-        if (moved < RELAY_BATCH) return RELAY_POLL_MS;
-      }
-    });
+  get #name(): string {
+    return `apply-turns-${this.#parts.cluster.id}`;
   }
 
-  async #sweep(add: (jobId: string, entryId: string) => Promise<void>): Promise<void> {
-    await this.#repeat('sweep', async () => {
-      const { database, cluster } = this.#parts;
-      const found = await database.query<{ id: string; generation: string }>(
-        `SELECT id, generation FROM jobs
-          WHERE cluster_id = $1 AND generation > applied_generation AND deleted_at IS NULL AND updated_at < now() - make_interval(secs => $2)
-          LIMIT 500`,
-        [cluster.id, SWEEP_MS / 1000],
+  get #connection(): PostgresPoolConfig {
+    return { connectionString: this.#parts.queueUrl, schema: QUEUE_SCHEMA, max: 4 };
+  }
+
+  /** Applies one entry of the turn. False if none was due. */
+  async #serve(turnId: string): Promise<boolean> {
+    const entry = await this.#entries.claim(turnId);
+    if (entry === undefined) return false;
+    // Whatever becomes of it: the entry is claimed now, and the next look adds turns too.
+    if (entry.hasMore) await this.#addTurns([turnId], TURNS_OF_PROJECT).catch(() => undefined);
+    await this.#apply(entry);
+    return true;
+  }
+
+  async #apply(entry: ClaimedEntry): Promise<void> {
+    try {
+      await this.#parts.writer.apply(entry.jobId);
+    } catch (error) {
+      this.#count('failed');
+      this.#parts.logger.warn(
+        { job: entry.jobId, reason: (error as Error).message },
+        'a job could not be carried to the cluster; it is tried again',
       );
-      for (const row of found.rows) await add(row.id, `sweep-${row.id}-${row.generation}`);
-      return SWEEP_MS;
-    });
+      return this.#entries.retryLater(entry, describeApplyFailure(error));
+    }
+    this.#count('applied');
+    await this.#entries.settle(entry);
+  }
+
+  /** After a turn that found nothing, an entry may have come while the turn could not be added. */
+  async #addAgain(turnId: string, hasServed: boolean): Promise<void> {
+    try {
+      if (hasServed || (await this.#entries.hasDue(turnId))) await this.#addTurns([turnId], 1);
+    } catch {
+      // The next look adds it.
+    }
+  }
+
+  /** So many turns of each; those that are there already stay where they are. */
+  async #addTurns(turnIds: readonly string[], each: number): Promise<void> {
+    for (let number = 1; number <= each; number++) {
+      for (const turnId of turnIds) {
+        const options = { jobId: `${turnId}-${number}`, removeOnComplete: true, removeOnFail: true };
+        await this.#queue.add('apply', { turnId }, options);
+      }
+    }
+  }
+
+  #announce(payload: string): void {
+    const announced = turnOf(payload);
+    if (announced === undefined) return this.#lookNow();
+    if (announced.clusterId !== this.#parts.cluster.id) return;
+    this.#announced.add(announced.turnId);
+    this.#wake();
+  }
+
+  #lookNow(): void {
+    this.#nextLookAt = 0;
+    this.#wake();
+  }
+
+  async #relay(): Promise<number> {
+    const announced = [...this.#announced];
+    this.#announced.clear();
+    await this.#addTurns(announced, 1);
+    if (Date.now() >= this.#nextLookAt) {
+      this.#nextLookAt = Date.now() + LOOK_MS;
+      await this.#entries.adoptEarlierRows();
+      await this.#addTurns(await this.#entries.dueTurns(), TURNS_OF_PROJECT);
+    }
+    return this.#announced.size > 0 ? 0 : Math.max(0, this.#nextLookAt - Date.now());
+  }
+
+  async #sweep(): Promise<number> {
+    await this.#entries.restoreLost();
+    this.#figures = await this.#entries.figures();
+    return SWEEP_MS;
   }
 
   /** Runs `round` until closed, again after as many milliseconds as it answers; the relay is woken earlier by a notification. */
   async #repeat(name: 'relay' | 'sweep', round: () => Promise<number>): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
+      const woken = new AbortController();
+      if (name === 'relay') this.#wake = () => woken.abort();
       let pauseMs = 1_000;
       try {
         pauseMs = await round();
@@ -152,9 +206,32 @@ export class ApplyQueue {
         );
       }
       if (signal.aborted) return;
-      const woken = new AbortController();
-      if (name === 'relay') this.#wake = () => woken.abort();
       await delay(pauseMs, undefined, { signal: AbortSignal.any([signal, woken.signal]) }).catch(() => undefined);
     }
+  }
+
+  #registerMetrics(): (outcome: 'applied' | 'failed') => void {
+    const { metrics } = this.#parts;
+    const outcomes = metrics.counter({
+      name: 'coxswain_api_apply_total',
+      help: 'Queue entries that were carried to the cluster, by outcome.',
+      labelNames: ['outcome'],
+    });
+    metrics.gauge({
+      name: 'coxswain_api_apply_waiting',
+      help: 'Jobs with a change that has not reached the cluster, as of the last 10 s.',
+      collect: () => this.#figures.entries,
+    });
+    metrics.gauge({
+      name: 'coxswain_api_apply_waiting_most',
+      help: 'The same of the project that has the most.',
+      collect: () => this.#figures.mostOfOneTurn,
+    });
+    metrics.gauge({
+      name: 'coxswain_api_apply_oldest_seconds',
+      help: 'For how long the oldest of them has waited.',
+      collect: () => this.#figures.oldestSeconds,
+    });
+    return (outcome) => outcomes.inc({ outcome });
   }
 }

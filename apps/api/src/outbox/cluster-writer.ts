@@ -21,6 +21,9 @@ import type { JobRowStore } from './job-row-store.ts';
 /** Writes of others can come between read and write; status is written often. */
 const MAX_ROUNDS = 8;
 
+/** Somebody else wrote the resource between each read and write of ours. */
+export class ChangedByOthers extends Error {}
+
 /** The calls that the writer makes. */
 export type WriterClient = Pick<KubeClient, 'get' | 'create' | 'patch' | 'delete'>;
 
@@ -42,7 +45,9 @@ export class ClusterWriter {
       const isDone = row.uid === null ? await this.#createResource(row) : await this.#updateResource(row);
       if (isDone) return;
     }
-    throw new Error(`job ${jobId} was changed by others ${MAX_ROUNDS} times in a row; it is tried again later`);
+    throw new ChangedByOthers(
+      `job ${jobId} was changed by others ${MAX_ROUNDS} times in a row; it is tried again later`,
+    );
   }
 
   /** The row has no resource yet. True when there is nothing more to do. */

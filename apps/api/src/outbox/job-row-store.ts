@@ -3,7 +3,7 @@ import type { Database, Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { notifyJobChanged } from '../jobs/job-changes.ts';
 import { findJobRow, type JobRow } from '../jobs/job-row.ts';
-import { markApplied, markDeleteSent, markJobDeleted, refuseJob } from '../jobs/job-table.ts';
+import { markApplied, markChangeRefused, markDeleteSent, markJobDeleted, refuseJob } from '../jobs/job-table.ts';
 import { projectJob, queueDeletionMessages, queueRejectionMessages } from '../projection/job-projection.ts';
 
 /**
@@ -62,13 +62,15 @@ export class PostgresJobRowStore implements JobRowStore {
   }
 
   async rejectChange(row: JobRow, sentence: string): Promise<void> {
+    const message = `The cluster refused the change: ${sentence}`;
     await this.#database.transaction(async (sql) => {
       await markApplied(sql, row);
+      await markChangeRefused(sql, row, message);
       await recordEvent(sql, row, {
         key: `api/ChangeRefused/${row.generation}`,
         type: 'ChangeRefused',
         severity: 'warning',
-        message: `The cluster refused the change: ${sentence}`,
+        message,
       });
       await notifyJobChanged(sql, row.id);
     });

@@ -8,6 +8,7 @@ import { Answers } from '../http/openapi.ts';
 import { PlansQuery } from './plan-queries.ts';
 import { type PlanAddress, PlansService } from './plans.service.ts';
 
+/** REST routes that ask the planner and keep its answers. */
 @Controller('v1/projects/:project/plans')
 export class PlansController {
   readonly #plans: PlansService;

@@ -21,7 +21,7 @@ describe('incidents that a resource tells of', () => {
       Array.from({ length: 50 }, (_, index) => ({ ...INCIDENT, id: `${index}.1` })),
       Array.from({ length: MAX_INCIDENTS_IN_STATUS }, (_, index) => `${30 + index}.1`),
     ],
-  ])('%s', (_sentence, told, ids) => {
-    expect(incidentsOf(holding(told)).map(({ id }) => id)).toEqual(ids);
+  ])('%s', (_sentence, reported, ids) => {
+    expect(incidentsOf(holding(reported)).map(({ id }) => id)).toEqual(ids);
   });
 });

@@ -10,6 +10,7 @@ import {
   splitKey,
   systemClock,
   WorkQueue,
+  WATCH_CHECK,
 } from '@coxswain/kube';
 import { jobEvents } from '@coxswain/lifecycle';
 import { type Database, isUnavailable, type Sql, storableJson } from '@coxswain/persistence';
@@ -93,7 +94,7 @@ export class Projector {
     const reflecting = this.#group.run(signal);
     if (await this.#group.waitForSync(signal)) {
       const working = this.#queue.run({ workers: 4, reconcile: (key) => this.#project(key), signal, drainMs: 2_000 });
-      await this.#lookAtEveryRow(signal);
+      await this.#compareEveryRow(signal);
       await working;
     }
     await reflecting;
@@ -107,6 +108,7 @@ export class Projector {
       cache,
       clock: systemClock,
       random: Math.random,
+      check: WATCH_CHECK,
       ...(trim === undefined ? {} : { trim }),
       onError: ({ failure, error }) =>
         logger.debug({ collectionPath, failure, reason: (error as Error)?.message }, 'watch ended early'),
@@ -119,7 +121,7 @@ export class Projector {
   }
 
   /** Rows whose object is gone have no key in the caches: they are found in the tables. */
-  async #lookAtEveryRow(signal: AbortSignal): Promise<void> {
+  async #compareEveryRow(signal: AbortSignal): Promise<void> {
     const { database, cluster } = this.#parts;
     for (const table of ['jobs', 'checkpoints', 'placements', 'nodes'] as const) {
       const place = table === 'nodes' ? "''" : 'namespace';

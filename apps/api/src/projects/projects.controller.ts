@@ -20,6 +20,7 @@ import { ProjectsService } from './projects.service.ts';
 /** A rotation without a body leaves everything as the installation says. */
 const Rotate = ApiTokenRotate.prefault({});
 
+/** REST routes for projects and their API tokens. */
 @Controller('v1/projects')
 export class ProjectsController {
   readonly #projects: ProjectsService;

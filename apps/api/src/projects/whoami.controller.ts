@@ -16,6 +16,7 @@ export function whoAmI(principal: Principal): WhoAmI {
   };
 }
 
+/** REST route that answers who the caller is and which roles the caller has. */
 @Controller('v1/whoami')
 export class WhoAmIController {
   @Get()

@@ -8,6 +8,7 @@ import { AddressedJob } from '../jobs/job-request.ts';
 import type { JobAddress } from '../jobs/jobs.service.ts';
 import { RenderingsService } from './renderings.service.ts';
 
+/** REST routes for the supported engines, and for the command that an engine would run. */
 @Controller('v1')
 export class RenderingsController {
   readonly #renderings: RenderingsService;

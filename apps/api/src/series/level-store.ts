@@ -40,8 +40,8 @@ function distinct(buckets: readonly Bucket[]): readonly Bucket[] {
 }
 
 /*
- * The order is that of the primary key. A partition of a month that has just begun has no statistics: the index of changes looks as good there, by which
- * every bucket reads every step of its job, and sorts the ten it wants.
+ * The order is that of the primary key. A partition of a month that has just begun has no statistics, so the planner of PostgreSQL may prefer the
+ * index of changes. With that index every bucket reads every step of its job, and sorts the ten it wants.
  */
 const FROM_STEPS = bring(`
   SELECT ${STEP_AS_LEVEL} FROM steps

@@ -151,7 +151,7 @@ function withMonths<T extends { readonly jobUid: string }>(
   return rows.map((row) => ({ ...row, month: months.get(row.jobUid) ?? '' }));
 }
 
-/** Steps at the beginning of an epoch that are slower than the rest: memory is allocated, kernels are chosen, files are read first. */
+/** Steps at the beginning of an attempt that are slower than the rest: memory is allocated, kernels are chosen, files are read first. */
 const WARM_UP_STEPS = 3;
 /** The newest steps say what an attempt does now; older ones would only make the median slower to compute. */
 const MEASURED_STEPS = 1_000;

@@ -6,6 +6,7 @@ import { IdempotencyKey } from '../http/idempotency-key.ts';
 import { Answers } from '../http/openapi.ts';
 import { GroupRolesService } from './group-roles.service.ts';
 
+/** REST routes for the roles that groups of the issuer or of Kubernetes have in a project. */
 @Controller('v1/projects/:project/group-roles')
 export class GroupRolesController {
   readonly #groups: GroupRolesService;

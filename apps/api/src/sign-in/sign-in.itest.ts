@@ -281,8 +281,8 @@ describe('what comes back from the issuer', () => {
       },
       { what: 'the denial' },
     );
-    const told = { outcome: 'denied', action: 'authenticate', target: '/v1/sign-in/callback' };
-    expect(found).toEqual([{ ...told, reason, source_address: address }]);
+    const denied = { outcome: 'denied', action: 'authenticate', target: '/v1/sign-in/callback' };
+    expect(found).toEqual([{ ...denied, reason, source_address: address }]);
   });
 
   it('lets nobody in a second time', async () => {

@@ -130,7 +130,7 @@ export class SignInService {
       const { token, name } = await this.#begin(signedIn, { kind: 'commandLine', expiresAt, origin, idToken });
       return { token, name, expiresAt: expiresAt.toISOString() };
     } catch (error) {
-      if (isDomainError(error)) this.#tell(error);
+      if (isDomainError(error)) this.#recordDenial(error);
       throw error;
     }
   }
@@ -160,12 +160,12 @@ export class SignInService {
 
   #problemOf(error: unknown): SignInProblem {
     if (!isDomainError(error)) throw error;
-    this.#tell(error);
+    this.#recordDenial(error);
     return PROBLEMS[error.code] ?? 'refused';
   }
 
   /** The log has the reason; the answer to the caller has less. */
-  #tell(error: DomainError): void {
+  #recordDenial(error: DomainError): void {
     const cause = error.cause instanceof Error ? error.cause : undefined;
     this.#logger.warn({ code: error.code, reason: cause?.message ?? error.message }, 'somebody could not sign in');
   }

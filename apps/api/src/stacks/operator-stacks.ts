@@ -16,6 +16,7 @@ export interface StacksOf {
   readonly rank?: number | undefined;
 }
 
+/** Stack traces of a job, or why the operator did not return them. */
 export type OperatorStacks =
   | { readonly kind: 'taken'; readonly stacks: JobStacks }
   | (Pick<OperatorRefusal, 'title' | 'againInMs'> & { readonly kind: 'refused'; readonly status: number })

@@ -8,6 +8,7 @@ import { Answers } from '../http/openapi.ts';
 import { StacksQuery } from './stack-queries.ts';
 import { StacksService } from './stacks.service.ts';
 
+/** REST route that asks the ranks of a job for their current stack traces. */
 @Controller('v1/projects/:project/jobs/:jobId')
 export class StacksController {
   readonly #stacks: StacksService;

@@ -36,7 +36,7 @@ afterAll(async () => {
   await api?.close();
 });
 
-const tell = (...steps: number[]): Promise<void> => {
+const reportSteps = (...steps: number[]): Promise<void> => {
   const { database, cluster } = api.running.infrastructure;
   return new SeriesStore(database, cluster).write(
     steps.map((step) => aStepFrame({ jobUid: uid, step })),
@@ -50,13 +50,14 @@ async function streamOf(as: string, lastEventId?: string): Promise<{ text: strin
     headers: { authorization: `Bearer ${as}`, ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }) },
     signal: stop.signal,
   });
-  const heard = { text: '', isEnded: false, status: response.status };
+  const received = { text: '', isEnded: false, status: response.status };
   void (async () => {
     const decoder = new TextDecoder();
-    for await (const chunk of response.body ?? []) heard.text += decoder.decode(chunk as Uint8Array, { stream: true });
-    heard.isEnded = true;
-  })().catch(() => (heard.isEnded = true));
-  return heard;
+    for await (const chunk of response.body ?? [])
+      received.text += decoder.decode(chunk as Uint8Array, { stream: true });
+    received.isEnded = true;
+  })().catch(() => (received.isEnded = true));
+  return received;
 }
 
 describe('streams of a job', () => {
@@ -90,7 +91,7 @@ describe('streams of a job', () => {
         return reader;
       });
       await Promise.all(readers.map((reader) => reader.until(1)));
-      await tell(step);
+      await reportSteps(step);
       expect(new Set((await Promise.all(readers.map((reader) => reader.until(2)))).flat())).toEqual(
         new Set(['job', `step ${step}`]),
       );
@@ -108,10 +109,10 @@ describe('streams of a job', () => {
   it('go on after what was seen, over HTTP', async () => {
     const first = await streamOf(token);
     await waitFor(() => first.text.includes('event: job'), { what: 'the job' });
-    await tell(3, 4);
+    await reportSteps(3, 4);
     await waitFor(() => first.text.includes('"step":4'), { what: 'the steps' });
     const ids = [...first.text.matchAll(/^id: (\S+)/gm)].map(([, id]) => id);
-    await tell(5);
+    await reportSteps(5);
     const second = await streamOf(token, ids.at(-1));
     await waitFor(() => second.text.includes('"step":5'), { what: 'the step that was missed' });
     expect(second.text).not.toContain('"step":4');

@@ -38,6 +38,7 @@ export interface Reading {
 
 /** The most entries that one read returns for one job; a reader that gets that many reads again. */
 export const MOST_EVENTS = 1_000;
+/** The most steps that one read returns for one job; the same holds as for events. */
 export const MOST_STEPS = 1_000;
 
 const NOBODY = '00000000-0000-0000-0000-000000000000';

@@ -22,9 +22,9 @@ describe('the newest frames', () => {
   it('each say where a reader has got to with it, beside what it has seen of the other kind', () => {
     const history = new FrameHistory(4, () => 1_000);
     history.append(frames(5, 7));
-    const told = (change: number): string =>
+    const frameText = (change: number): string =>
       history.after(4, { key: String(change), placeText: (event) => `${event}-${change}` }).toString();
-    expect([told(1), told(2)]).toEqual([
+    expect([frameText(1), frameText(2)]).toEqual([
       'data: 005\nid: 5-1\n\ndata: 007\nid: 7-1\n\n',
       'data: 005\nid: 5-2\n\ndata: 007\nid: 7-2\n\n',
     ]);

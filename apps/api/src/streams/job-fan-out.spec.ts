@@ -63,7 +63,7 @@ class World implements Pick<FeedReader, 'read' | 'eventsBetween' | 'stepsBetween
 
 describe('the stream of a job', () => {
   let world: World;
-  let hear: (news: JobNews) => void;
+  let notify: (news: JobNews) => void;
   let fanOut: JobFanOut;
   let check: () => Promise<(scope: FeedScope) => boolean>;
 
@@ -75,7 +75,7 @@ describe('the stream of a job', () => {
       live: {
         isListening: true,
         listen: (hearer) => {
-          hear = hearer;
+          notify = hearer;
           return () => undefined;
         },
       },
@@ -104,7 +104,7 @@ describe('the stream of a job', () => {
     });
     return reader;
   };
-  const changed = (stepsOnly = false): void => hear({ jobId: world.job.id, stepsOnly });
+  const changed = (stepsOnly = false): void => notify({ jobId: world.job.id, stepsOnly });
 
   it('begins with every event, and the job as it is now', async () => {
     world.events.push(1, 2);

@@ -69,11 +69,11 @@ export class JobFanOut {
 
   constructor(parts: FanOutParts) {
     this.#parts = parts;
-    this.#stopListening = parts.live.listen((news) => this.#hear(news));
+    this.#stopListening = parts.live.listen((news) => this.#onNews(news));
     this.#timers = [
       setInterval(() => this.#beat(), HEARTBEAT_MS),
       setInterval(() => void this.recheck(), RECHECK_MS),
-      setInterval(() => this.#lookAnyway(), LOOK_ANYWAY_MS),
+      setInterval(() => this.#pollJobs(), LOOK_ANYWAY_MS),
     ];
     for (const timer of this.#timers) timer.unref();
   }
@@ -135,7 +135,7 @@ export class JobFanOut {
     for (const writer of this.#watchers.keys()) writer.end({ isComplete: true });
   }
 
-  #hear(news: { readonly jobId: string; readonly stepsOnly: boolean } | 'anything'): void {
+  #onNews(news: { readonly jobId: string; readonly stepsOnly: boolean } | 'anything'): void {
     for (const feed of this.#feeds.values())
       if (news === 'anything' || feed.jobId === news.jobId)
         this.#markStale(feed, { stepsOnly: news !== 'anything' && news.stepsOnly });
@@ -207,12 +207,12 @@ export class JobFanOut {
     for (const writer of this.#watchers.keys()) writer.write(PING);
   }
 
-  #lookAnyway(): void {
+  #pollJobs(): void {
     const again = [...this.#later];
     this.#later.clear();
     for (const [feed, what] of again) this.#markStale(feed, what);
     this.#polls += 1;
-    if (!this.#parts.live.isListening || this.#polls % POLLS_WHILE_LISTENING === 0) this.#hear('anything');
+    if (!this.#parts.live.isListening || this.#polls % POLLS_WHILE_LISTENING === 0) this.#onNews('anything');
   }
 
   #mostBytes(): number {

@@ -83,7 +83,7 @@ export class JobFeed {
     });
     known.events.append(events);
     known.steps.append(steps);
-    this.#tell(news);
+    this.#send(news);
     this.#first.resolve();
     return !isFirst && (events.length >= MOST_EVENTS || steps.length >= MOST_STEPS);
   }
@@ -134,7 +134,7 @@ export class JobFeed {
     return { place, frame };
   }
 
-  #tell(frames: readonly Buffer[]): void {
+  #send(frames: readonly Buffer[]): void {
     if (frames.length === 0 || this.#writers.size === 0) return;
     const chunk = Buffer.concat(frames);
     for (const writer of this.#writers) writer.write(chunk);
@@ -155,7 +155,7 @@ export class JobFeed {
   /** Events that are not kept are read, once for all who ask for them at a time; gives the id of the last. */
   async #showOlder(writer: StreamWriter, { event, change }: SeenPlace, upTo: number): Promise<number> {
     const range = { after: event, upTo };
-    const { history, last } = await this.#lookBack(`events ${event}-${upTo}`, () => this.#readOlder(range));
+    const { history, last } = await this.#readHistory(`events ${event}-${upTo}`, () => this.#readOlder(range));
     writer.write(history.after(event, besideChange(change)));
     return last;
   }
@@ -170,7 +170,7 @@ export class JobFeed {
   /** Reads steps that are not kept in memory, for this reader and others that resume from there. False when there are too many. */
   async #recall(known: Known, from: number): Promise<boolean> {
     const range = { after: from, upTo: known.steps.from };
-    const steps = await this.#lookBack(`steps ${from}-${range.upTo}`, () =>
+    const steps = await this.#readHistory(`steps ${from}-${range.upTo}`, () =>
       this.#reader.stepsBetween(this.scope, this.#uid ?? '', range),
     );
     if (steps === undefined) return false;
@@ -182,7 +182,7 @@ export class JobFeed {
   }
 
   /** All who ask for the same at a time are answered by one reading. */
-  #lookBack<T>(key: string, read: () => Promise<T>): Promise<T> {
+  #readHistory<T>(key: string, read: () => Promise<T>): Promise<T> {
     const known = this.#looksBack.get(key) as Promise<T> | undefined;
     if (known !== undefined) return known;
     const reading = read().finally(() => this.#looksBack.delete(key));

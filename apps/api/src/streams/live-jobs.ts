@@ -13,9 +13,9 @@ export class LiveJobs {
     this.#listener = new Listener({
       url: databaseUrl,
       channels: [JOB_CHANNEL],
-      onNotification: ({ payload }) => this.#tell(jobNewsOf(payload)),
+      onNotification: ({ payload }) => this.#notify(jobNewsOf(payload)),
       // What was missed while the connection was down is found by looking.
-      onConnected: () => this.#tell('anything'),
+      onConnected: () => this.#notify('anything'),
     });
   }
 
@@ -29,16 +29,16 @@ export class LiveJobs {
   }
 
   /** Calls `hear` whenever something may have changed; returns how to stop. */
-  listen(hear: (news: JobNews) => void): () => void {
-    this.#hearers.add(hear);
-    return () => this.#hearers.delete(hear);
+  listen(listener: (news: JobNews) => void): () => void {
+    this.#hearers.add(listener);
+    return () => this.#hearers.delete(listener);
   }
 
   close(): Promise<void> {
     return this.#listener.close();
   }
 
-  #tell(news: JobNews): void {
-    for (const hear of this.#hearers) hear(news);
+  #notify(news: JobNews): void {
+    for (const listener of this.#hearers) listener(news);
   }
 }

@@ -8,12 +8,12 @@ function anIncident(changes: Partial<Incident> = {}): Incident {
   const of = { epoch: 1, incarnation: 1, gpus: 4, noticedAt: timestamp };
   return { ...of, id: '1.1', kind: 'Crash', message: 'Rank 1 exited.', action: 'Advised', ...changes };
 }
-const told = (incident: Incident): string =>
+const textOf = (incident: Incident): string =>
   messageText({ type: 'incident.opened', timestamp, data: { project: 'research', job, incident } });
 
 describe('the body of a message', () => {
   it('is what Standard Webhooks lays out, and can be read by its schema', () => {
-    const text = told(anIncident());
+    const text = textOf(anIncident());
     expect(Object.keys(JSON.parse(text) as object)).toEqual(['type', 'timestamp', 'data']);
     expect(WebhookMessage.parse(JSON.parse(text))).toMatchObject({ data: { job, incident: anIncident() } });
     expect(WebhookMessage.parse(JSON.parse(messageText(testMessage('research', new Date(0)))))).toMatchObject({
@@ -23,7 +23,7 @@ describe('the body of a message', () => {
 
   it('leaves out what an incident stands on where it would be too long, and nothing else', () => {
     const evidence = Array.from({ length: 16 }, () => ({ name: '\0'.repeat(64), value: '\0'.repeat(256) }));
-    const text = told(anIncident({ evidence, message: '\0'.repeat(1_024) }));
+    const text = textOf(anIncident({ evidence, message: '\0'.repeat(1_024) }));
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_MESSAGE_BYTES);
     expect(JSON.parse(text).data.incident).toEqual(anIncident({ message: '\0'.repeat(1_024) }));
   });
@@ -35,7 +35,7 @@ describe('the body of a message', () => {
   });
 
   it('is text that the database stores, whatever somebody wrote into a status', () => {
-    const text = told(anIncident({ message: 'a\0b\ud800c' }));
+    const text = textOf(anIncident({ message: 'a\0b\ud800c' }));
     expect([text.includes('\0'), text.isWellFormed()]).toEqual([false, true]);
   });
 });

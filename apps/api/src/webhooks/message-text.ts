@@ -15,6 +15,7 @@ export function messageText(message: WebhookMessage): string {
   return JSON.stringify({ ...short, data: { ...short.data, incident: withoutEvidence(short.data.incident) } });
 }
 
+/** The message that a user requests to check whether an endpoint receives messages. It is about no job. */
 export function testMessage(project: string, now: Date): WebhookMessage {
   const message = 'Somebody asked for this message to see whether it arrives.';
   return { type: WEBHOOK_TEST, timestamp: now.toISOString(), data: { project, message } };

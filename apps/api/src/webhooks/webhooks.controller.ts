@@ -16,6 +16,7 @@ import { type WebhookAddress, WebhooksService } from './webhooks.service.ts';
 
 const Rotate = WebhookRotate.prefault({});
 
+/** REST routes for the endpoints of a project, their secrets, deliveries and test messages. */
 @Controller('v1/projects/:project/webhooks')
 export class WebhooksController {
   readonly #webhooks: WebhooksService;

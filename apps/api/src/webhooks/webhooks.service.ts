@@ -42,6 +42,7 @@ export interface WebhookAddress {
 
 /** Most endpoints, and most messages, of one answer. */
 export const MAX_LISTED_WEBHOOKS = 100;
+/** Most deliveries of one answer. */
 export const MAX_LISTED_DELIVERIES = 200;
 /** Messages that somebody asked for and that have not arrived, at one endpoint. */
 const MOST_WAITING_TESTS = 10;

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { CliError } from '../cli-error.ts';
 import programs from './programs.generated.json' with { type: 'json' };
 
+/** How many ranks measure this machine, with which Python, and for about how long. */
 export interface LocalRanks {
   readonly python: string;
   readonly ranks: number;
@@ -25,7 +26,7 @@ const LAST_LINES = 3;
 export async function measureHere(
   asked: LocalRanks,
   signal: AbortSignal,
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'coxswain-calibrate-'));
   try {
@@ -37,7 +38,7 @@ export async function measureHere(
     const deadline = AbortSignal.timeout(limitMs);
     const limits = AbortSignal.any([signal, over.signal, deadline]);
     const ranks = Array.from({ length: asked.ranks }, (_, rank) =>
-      runRank({ ...asked, rank, port, directory, out }, limits, say),
+      runRank({ ...asked, rank, port, directory, out }, limits, print),
     );
     // The others would wait for one that is gone.
     await Promise.all(ranks)
@@ -61,7 +62,7 @@ interface Rank extends LocalRanks {
 function runRank(
   { python, rank, ranks, ranksPerNode, seconds, port, directory, out }: Rank,
   signal: AbortSignal,
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<void> {
   const program = join(directory, programs.files[0]?.name ?? '');
   const child = spawn(python, [program, '--seconds', String(seconds), '--out', out], {
@@ -83,7 +84,7 @@ function runRank(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     const printed = text.split('\n').filter((line) => line.trim() !== '');
     lines = [...lines, ...printed].slice(-LAST_LINES);
-    if (rank === 0) printed.forEach(say);
+    if (rank === 0) printed.forEach(print);
   });
   return new Promise((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => reject(notStarted(python, error)));

@@ -4,6 +4,7 @@ import { ClusterProfile } from '@coxswain/planner';
 import { CliError } from '../cli-error.ts';
 import { readDocument } from '../files/read-document.ts';
 
+/** Reads a profile from a YAML or JSON file. Throws a {@link CliError} that lists what is wrong with each field. */
 export function readProfile(path: string): ClusterProfile {
   const parsed = ClusterProfile.safeParse(readDocument(path), { reportInput: true });
   if (parsed.success) return parsed.data;

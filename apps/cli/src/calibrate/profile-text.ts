@@ -20,6 +20,7 @@ export function probesText(probes: readonly JudgedProbe[]): string {
   return `${table}\n\nThe profile was fitted to these probes; jobs are predicted less well (coxswain plans accuracy).`;
 }
 
+/** Table of the factor that calibration found for each engine, and of the errors before and after. */
 export function enginesText(engines: readonly CalibratedEngine[]): string {
   const rows = engines.map(({ engine, jobs, factor, medianBeforePct, medianLeftOutPct }) => [
     engine,

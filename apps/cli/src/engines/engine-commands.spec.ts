@@ -96,9 +96,9 @@ describe('coxswain render', () => {
   it.each([
     ['as it is tagged', 'core_v0.16.1', 'core_v0.16.1'],
     ['as its package is numbered', '0.16.1', 'core_v0.16.1'],
-  ])('takes a release %s', async (_sentence, said, tag) => {
+  ])('takes a release %s', async (_sentence, stated, tag) => {
     const layout = file('layout.json', { layout: { dataParallelDegree: 2 } });
-    const flags = ['--layout', layout, '--model', file('model.json', MODEL), '--engine', `megatron-lm@${said}`];
+    const flags = ['--layout', layout, '--model', file('model.json', MODEL), '--engine', `megatron-lm@${stated}`];
     expect(JSON.parse((await render(...flags, '--json')).out)).toMatchObject({ release: tag });
   });
 
@@ -180,8 +180,8 @@ describe('coxswain render', () => {
     const job = file('job.json', { name: 'a', spec: { engine, layout: {} } });
     const out = join(directory, 'out');
     expect((await render('--job', job, '--out', out)).code).toBe(0);
-    const said = execFileSync(join(out, 'run.sh'), { encoding: 'utf8' });
-    expect(said).toBe(`${words.join('|')}|`);
+    const stated = execFileSync(join(out, 'run.sh'), { encoding: 'utf8' });
+    expect(stated).toBe(`${words.join('|')}|`);
     expect(await render('--job', job, '--out', out)).toMatchObject({
       code: 1,
       err: expect.stringMatching(/already exists/) as string,

@@ -9,6 +9,7 @@ import { readLayoutDocument } from '../plan/layout-file.ts';
 import { plannedModel } from '../plan/planned-model.ts';
 import { readDocument } from '../files/read-document.ts';
 
+/** Options of `coxswain render` as they were typed. */
 export interface RenderOptions {
   readonly layout?: string;
   readonly role?: string;
@@ -22,6 +23,7 @@ export interface RenderOptions {
   readonly placement?: string;
 }
 
+/** The request that files and options describe. */
 export interface ReadRendering {
   readonly request: RenderingRequest;
   /** What a person should know of how the files were read. */

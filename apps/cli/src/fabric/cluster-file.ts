@@ -24,7 +24,7 @@ export async function readKubeList(path: string, kind: KubeKind): Promise<readon
   const items = itemsOf(value, kind);
   if (items === undefined) {
     throw new CliError(
-      `${shown} contains ${whatItHolds(value)} instead of a List of ${kind} objects; create it with ${COMMAND[kind]}.`,
+      `${shown} contains ${describeContent(value)} instead of a List of ${kind} objects; create it with ${COMMAND[kind]}.`,
     );
   }
   for (const [index, item] of items.entries()) {
@@ -88,7 +88,7 @@ function whyNot(item: unknown, kind: KubeKind): string | undefined {
   return typeof name === 'string' && name !== '' ? undefined : 'has no metadata.name';
 }
 
-function whatItHolds(value: unknown): string {
+function describeContent(value: unknown): string {
   if (Array.isArray(value)) return 'a list without a kind';
   if (!isObject(value)) return 'no object';
   if (value['kind'] === undefined) return 'an object without a kind';

@@ -113,9 +113,9 @@ describe('fabric show', () => {
   it('says why nodes that do not say on which network they are count as apart, and says nothing where none or all do not', async () => {
     const path = join(directory, 'some.json');
     const show = async (...labels: readonly object[]): Promise<string> => {
-      const items = labels.map((said, at) => ({
+      const items = labels.map((labelsOfNode, at) => ({
         kind: 'Node',
-        metadata: { name: `n${at}`, labels: said },
+        metadata: { name: `n${at}`, labels: labelsOfNode },
         status: { allocatable: { 'nvidia.com/gpu': '8' }, conditions: [{ type: 'Ready', status: 'True' }] },
       }));
       writeFileSync(path, JSON.stringify({ kind: 'List', items }));

@@ -129,12 +129,12 @@ function recordedText({ snapshot, ...recorded }: RecordedFabric): string {
 }
 
 /** The columns of a table of nodes. */
-type ToldNode = Pick<FabricNode, 'gpus' | 'island' | 'switches'> & {
+type DescribedNode = Pick<FabricNode, 'gpus' | 'island' | 'switches'> & {
   readonly [fact in 'gpuType' | 'nicType']?: string | undefined;
 } & { readonly [fact in 'nicSpeedGbps' | 'nicCount']?: number | undefined };
 
 /** A row for each leaf; without `freeOf` the table has no column of free GPUs. */
-function tableOf<N extends ToldNode>(nodes: readonly N[], freeOf?: (node: N) => number): string {
+function tableOf<N extends DescribedNode>(nodes: readonly N[], freeOf?: (node: N) => number): string {
   const places = [...Map.groupBy(nodes, placeOf)].sort(([one], [other]) => (one < other ? -1 : 1));
   const rows = places.slice(0, MOST_ROWS).map(([, members]) => rowOf(members, freeOf));
   const rest = places.length - rows.length;
@@ -143,11 +143,11 @@ function tableOf<N extends ToldNode>(nodes: readonly N[], freeOf?: (node: N) => 
   return `${table}${rest === 0 ? '' : `\n… and ${rest} more; --json has every node`}`;
 }
 
-function placeOf({ island, switches }: ToldNode): string {
+function placeOf({ island, switches }: DescribedNode): string {
   return [island, namedSwitch(switches, 1), namedSwitch(switches, 0)].join('\n');
 }
 
-function rowOf<N extends ToldNode>(members: readonly N[], freeOf?: (node: N) => number): readonly string[] {
+function rowOf<N extends DescribedNode>(members: readonly N[], freeOf?: (node: N) => number): readonly string[] {
   const [{ island = '', switches = [] } = {}] = members;
   const [leaf, spine] = [0, 1].map((tier) => namedSwitch(switches, tier));
   const sum = (of: (node: N) => number): string => String(members.reduce((total, node) => total + of(node), 0));
@@ -167,13 +167,13 @@ function freeOf({ usable, gpus, usedGpus }: FabricAnswer['nodes'][number]): numb
   return usable ? Math.max(0, gpus - usedGpus) : 0;
 }
 
-function networkOf({ nicType, nicSpeedGbps, nicCount }: ToldNode): string | undefined {
+function networkOf({ nicType, nicSpeedGbps, nicCount }: DescribedNode): string | undefined {
   const speed = nicSpeedGbps === undefined ? '' : ` ${nicSpeedGbps} Gb/s`;
   return nicType === undefined ? undefined : `${nicCount === undefined ? '' : `${nicCount} x `}${nicType}${speed}`;
 }
 
 /** The value that all members share, or `several`. */
-function all(members: readonly ToldNode[], of: (node: ToldNode) => string | undefined): string {
+function all(members: readonly DescribedNode[], of: (node: DescribedNode) => string | undefined): string {
   const values = new Set(members.map(of));
   return values.size > 1 ? 'several' : ([...values][0] ?? '-');
 }

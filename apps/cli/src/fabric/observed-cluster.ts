@@ -34,6 +34,7 @@ export interface ClusterOptions {
   readonly context?: string;
 }
 
+/** Adds the options that say where nodes, pods and ResourceSlices are read from. */
 export function clusterOptions(command: Command): Command {
   return command
     .option(

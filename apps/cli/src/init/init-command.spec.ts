@@ -42,9 +42,9 @@ async function typed(
 
 describe('coxswain init --yes', () => {
   it('writes the job of the quickstart’s model, which submit takes, and says what to do next', async () => {
-    const { code, out: said } = await run('--yes');
+    const { code, out: printed } = await run('--yes');
     expect(code).toBe(0);
-    expect(said).toMatch(
+    expect(printed).toMatch(
       /^Wrote .*job.yaml\.\nIt needs the PersistentVolumeClaims corpus and checkpoints in its namespace.*\n\n {2}coxswain submit -f .* --watch\n/,
     );
     expect(readJobFile(out, {})).toMatchObject({
@@ -164,7 +164,7 @@ describe('coxswain init where nobody can be asked', () => {
     expect(code).toBe(1);
     expect(err).toBe(
       [
-        'Nobody can be asked here: this is no terminal. Give',
+        'This is no terminal, so no question can be asked. Give',
         '  --engine reference|command  Engine (reference)',
         '  --model NAME|FILE           Model (tiny)',
         '  --data CLAIM/PATH           Claim with the data, and the path in it (corpus/logbook.txt)',

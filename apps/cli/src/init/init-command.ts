@@ -67,10 +67,10 @@ export function addInitCommand(program: Command, session: Session): void {
     });
 }
 
-type Given = InitOptions & { readonly program?: readonly string[] };
+type GivenOptions = InitOptions & { readonly program?: readonly string[] };
 
 /** Options first; then what is asked, or the defaults. */
-async function answersFor(options: Given, session: Session): Promise<Answers> {
+async function answersFor(options: GivenOptions, session: Session): Promise<Answers> {
   const given = givenAnswers(options);
   if (options.yes !== true && session.openAsker !== undefined) return askedAnswers(given, session.openAsker(), session);
   const isTaken = options.yes === true;
@@ -87,10 +87,10 @@ async function answersFor(options: Given, session: Session): Promise<Answers> {
   throw new CliError(missingText(missing, sofar, isTaken));
 }
 
-function givenAnswers(options: Given): Sofar {
+function givenAnswers(options: GivenOptions): Sofar {
   let sofar: Sofar = {};
   for (const { key, flag, read } of INIT_QUESTIONS) {
-    const value = options[key as keyof Given];
+    const value = options[key as keyof GivenOptions];
     if (value === undefined) continue;
     try {
       sofar = { ...sofar, [key]: Array.isArray(value) ? value : read(String(value), sofar) };
@@ -145,7 +145,7 @@ function missingText(missing: readonly InitQuestion[], sofar: Sofar, isTaken: bo
     const usual = isTaken ? undefined : fallback(sofar);
     return `  ${flag.padEnd(width)}  ${text}${usual === undefined ? '' : ` (${usual})`}`;
   });
-  const why = isTaken ? 'There is no default for' : 'Nobody can be asked here: this is no terminal. Give';
+  const why = isTaken ? 'There is no default for' : 'This is no terminal, so no question can be asked. Give';
   const orYes = isTaken ? '' : '\nor --yes, which takes what stands in brackets.';
   return `${why}\n${lines.join('\n')}${orYes}`;
 }
@@ -188,7 +188,7 @@ function nextSteps({
     ...(claims.length === 0
       ? []
       : [
-          `It needs the PersistentVolumeClaims ${claims.join(' and ')} in its namespace; the quickstart has corpus and checkpoints.`,
+          `It needs the PersistentVolumeClaims ${claims.join(' and ')} in its namespace; the quickstart creates corpus and checkpoints.`,
         ]),
     '',
     ...commands.map(([command, what]) => `  ${command}\n      ${what}`),

@@ -4,6 +4,7 @@ import { CliError } from '../cli-error.ts';
 import { jobModel, modelWords, TINY_MODEL } from './init-model.ts';
 import type { WrittenJob } from '../job-import/written-job.ts';
 
+/** Engines for which `coxswain init` writes a job. */
 export const ENGINES = ['reference', 'command'] as const;
 
 /** What has been answered: by options, at the terminal, or by defaults. */

@@ -8,6 +8,7 @@ type EngineInput = TrainingJobSpecInput['engine'];
 type SecretVariable = NonNullable<EngineInput['secretEnv']>[number];
 type SecretFile = NonNullable<EngineInput['secretFiles']>[number];
 
+/** Variables of the imported program: plain values, and keys of Secrets. */
 export interface Variables {
   readonly env: readonly { readonly name: string; readonly value: string }[];
   readonly secretEnv: readonly SecretVariable[];

@@ -18,6 +18,7 @@ export interface ImportOptions {
   readonly image?: string;
 }
 
+/** What all imported kinds have in common: a pod template, a number of nodes and a limit of restarts. */
 export interface Gang {
   /** `metadata` of what is imported. */
   readonly metadata: Source;

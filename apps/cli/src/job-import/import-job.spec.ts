@@ -4,7 +4,7 @@ import { aPyTorchJob, aRuntime, aTrainJob } from './testing/documents.ts';
 
 const specOf = (...documents: readonly unknown[]): ImportedJob['job']['spec'] => importJob(documents).job.spec;
 /** `outcome from → to: why | todo` of the lines about a path. */
-const saidOf = ({ report }: ImportedJob, path: string): string =>
+const findingOf = ({ report }: ImportedJob, path: string): string =>
   report
     .filter(({ from }) => from.includes(path))
     .map(({ outcome, to, why, todo }) => [outcome, to, why, todo].filter(Boolean).join(' | '))
@@ -210,7 +210,7 @@ describe('a PyTorchJob', () => {
     ],
     ['a field that nobody knows', { pod: { magic: 1 } }, 'magic', /^left \| a job has no word for it$/],
   ])('says of %s what becomes of it', (_what, change, path, want) => {
-    expect(saidOf(importJob([aPyTorchJob(change)]), path)).toMatch(want);
+    expect(findingOf(importJob([aPyTorchJob(change)]), path)).toMatch(want);
   });
 });
 
@@ -261,7 +261,7 @@ describe('variables of a container', () => {
   ])('%s are left', (_what, variable, want) => {
     const imported = envOf(variable);
     expect(imported.job.spec.engine).not.toHaveProperty('env');
-    expect(saidOf(imported, 'env[0]')).toMatch(want);
+    expect(findingOf(imported, 'env[0]')).toMatch(want);
   });
 
   it('those before torchrun in a script are kept, apart from what ranks are told', () => {
@@ -348,7 +348,7 @@ describe('volumes of a pod', () => {
     ],
     ['a path of the node', { name: 'v', hostPath: { path: '/x' } }, '/x', /^left \| a job mounts claims/],
   ])('says of %s what becomes of it', (_what, volume, mountPath, want) => {
-    expect(saidOf(podOf([volume], [{ name: 'v', mountPath }]), 'volumes[0]')).toMatch(want);
+    expect(findingOf(podOf([volume], [{ name: 'v', mountPath }]), 'volumes[0]')).toMatch(want);
   });
 
   it('one scratch volume is kept, and the program is told where', () => {
@@ -363,7 +363,7 @@ describe('volumes of a pod', () => {
     const imported = podOf(volumes, mounts, ['--tmp=/scratch/x']);
     expect(imported.job.spec.scratch).toEqual({ sizeLimit: '5Gi' });
     expect(imported.job.spec.engine.command).toEqual(['a', '--tmp=/coxswain/scratch/x']);
-    expect(saidOf(imported, 'volumes[1]')).toMatch(/^left .*one scratch volume/);
+    expect(findingOf(imported, 'volumes[1]')).toMatch(/^left .*one scratch volume/);
   });
 
   it('a third claim is left', () => {
@@ -372,7 +372,7 @@ describe('volumes of a pod', () => {
       names.map((name) => claim(name)),
       names.map((name) => ({ name, mountPath: `/${name}` })),
     );
-    expect(saidOf(imported, 'volumes[2]')).toMatch(/^left \| a job mounts one claim to read/);
+    expect(findingOf(imported, 'volumes[2]')).toMatch(/^left \| a job mounts one claim to read/);
   });
 });
 

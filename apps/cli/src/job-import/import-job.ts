@@ -8,6 +8,7 @@ import { requireBounded, Source } from './source.ts';
 import { importTrainJob } from './train-job.ts';
 import type { WrittenJob } from './written-job.ts';
 
+/** The imported job, and what became of each field of its file. */
 export interface ImportedJob {
   readonly job: WrittenJob;
   /** A line for every field of the file: taken over, changed, left. */

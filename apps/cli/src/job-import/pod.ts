@@ -3,6 +3,7 @@ import { ImportError } from './import-error.ts';
 import type { ImportReport } from './import-report.ts';
 import { Source } from './source.ts';
 
+/** Fields of a container and its pod, each with the path where it stands in the file. */
 export interface PodView {
   readonly image: Source;
   readonly command: Source;

@@ -3,6 +3,7 @@ import { ImportError } from './import-error.ts';
 import { quotedWord, shellCommands, type ShellCommand, type ShellWord } from './shell-words.ts';
 import { baseName, literal, readTorchrun, torchrunStart, type TorchrunOptions } from './torchrun.ts';
 
+/** The program of one rank, and what its launcher's options say about the gang. */
 export interface RankProgram {
   /** Program and arguments of one rank. */
   readonly words: readonly string[];

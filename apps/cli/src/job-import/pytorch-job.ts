@@ -10,6 +10,7 @@ import type { WrittenJob } from './written-job.ts';
 /** The container that the training operator uses. */
 const TRAINER = 'pytorch';
 
+/** Converts a PyTorchJob. Throws an {@link ImportError} if Coxswain cannot run it. */
 export function importPyTorchJob(document: Source, options: ImportOptions, report: ImportReport): WrittenJob {
   const spec = document.at('spec');
   const replicas = replicasOf(spec.at('pytorchReplicaSpecs'));

@@ -11,6 +11,7 @@ export interface ShellWord {
   readonly isLiteral: boolean;
 }
 
+/** One command of a script. */
 export interface ShellCommand {
   readonly words: readonly ShellWord[];
   /** What joins it to the command before: `&&`, `;`, `|` …; empty for the first. */

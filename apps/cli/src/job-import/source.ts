@@ -4,6 +4,7 @@ import { ImportError } from './import-error.ts';
 /** Deeper than any manifest, and far from the end of the stack. */
 const MAX_DEPTH = 64;
 
+/** A value of an imported file with its path. Reading an absent field returns a Source whose value is undefined. */
 export class Source {
   readonly path: string;
   readonly value: unknown;

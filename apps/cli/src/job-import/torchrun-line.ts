@@ -9,6 +9,7 @@ import { lineProgram, type RankProgram } from './program.ts';
 import { baseName } from './torchrun.ts';
 import type { WrittenJob } from './written-job.ts';
 
+/** What the line itself does not say. */
 export interface LineOptions {
   readonly name?: string;
   readonly image?: string;

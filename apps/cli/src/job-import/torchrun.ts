@@ -13,6 +13,7 @@ export interface TorchrunOptions {
   readonly ignored: readonly { readonly option: string; readonly why: string }[];
 }
 
+/** Options of torchrun, apart from the program that it starts. */
 export interface Torchrun {
   readonly options: TorchrunOptions;
   /** What one rank is. */

@@ -10,12 +10,14 @@ import type { WrittenJob } from './written-job.ts';
 const TRAINER = 'node';
 const ANCESTOR = 'trainer.kubeflow.org/trainjob-ancestor-step';
 
+/** A TrainJob, and the runtimes of the same file. It may reference one of them. */
 export interface TrainJobFile {
   readonly document: Source;
   /** (Cluster)TrainingRuntimes of the same file. */
   readonly runtimes: readonly Source[];
 }
 
+/** Converts a TrainJob. Throws an {@link ImportError} if Coxswain cannot run it. */
 export function importTrainJob(file: TrainJobFile, options: ImportOptions, report: ImportReport): WrittenJob {
   const { document } = file;
   const spec = document.at('spec');

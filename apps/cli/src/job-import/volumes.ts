@@ -10,6 +10,7 @@ export interface MovedPath {
   readonly to: string;
 }
 
+/** The fields of a job that its mounted volumes become. */
 export interface Volumes {
   readonly data?: TrainingJobSpecInput['data'];
   readonly checkpoint?: TrainingJobSpecInput['checkpoint'];

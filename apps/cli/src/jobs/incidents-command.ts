@@ -28,8 +28,8 @@ export function addIncidentsCommand(program: Command, session: Session): void {
   program
     .command('incidents [job]')
     .description('list incidents, newest first: of one job with their evidence, or of all jobs of the project')
-    .addOption(new Option('--kind <kind>', 'only entries with this outcome').choices(Object.keys(INCIDENT_KINDS)))
-    .addOption(new Option('--state <state>', 'only entries with this outcome').choices(['open', 'over']))
+    .addOption(new Option('--kind <kind>', 'only incidents of this kind').choices(Object.keys(INCIDENT_KINDS)))
+    .addOption(new Option('--state <state>', 'only incidents in this state').choices(['open', 'over']))
     .option('--node <node>', 'only incidents on this node')
     .option('--limit <count>', `maximum number of incidents, up to ${MAX_LIMIT}`, wholeNumber, 50)
     .action(async (name: string | undefined, { limit, ...filters }: IncidentOptions) => {

@@ -1,5 +1,6 @@
 import {
   describeSecrets,
+  formatApplyFailure,
   nameOfRun,
   type Job,
   type JobEvent,
@@ -31,6 +32,7 @@ const JOB_COLUMNS: readonly JobColumn[] = [
 /** A shorter summary is useless: the table drops another column instead. */
 const LEAST_SUMMARY_COLUMNS = 30;
 
+/** What the columns of a table depend on besides the jobs. */
 export interface TableOptions {
   readonly now: Date;
   /** Undefined: as wide as it needs. */
@@ -80,6 +82,12 @@ function ownFacts({ owner, labels }: Job): readonly (readonly [string, string])[
   ];
 }
 
+/** The newest change, if it has not reached the cluster. A refused job says why in its state. */
+function applyFacts({ state, applyFailure }: Job, now: Date): readonly (readonly [string, string])[] {
+  if (applyFailure === null || state === 'Refused') return [];
+  return [['Not applied', formatApplyFailure(applyFailure, now)]];
+}
+
 /** The details of one job, for a screen. */
 export function jobDetails(job: Job, now: Date): string {
   const facts: (readonly [string, string])[] = [
@@ -87,6 +95,7 @@ export function jobDetails(job: Job, now: Date): string {
     ['Id', job.id],
     ...ownFacts(job),
     ['State', `${job.state}: ${job.summary}`],
+    ...applyFacts(job, now),
     ['Layout', layoutLine(job)],
     [
       'Attempt',
@@ -94,7 +103,9 @@ export function jobDetails(job: Job, now: Date): string {
     ],
     ['Checkpoint', job.checkpoint === null ? 'none yet' : `step ${job.checkpoint.step} (${job.checkpoint.name})`],
   ];
-  if (job.progress !== null) facts.push(['Progress', progressLine(job.progress)]);
+  // A job that does not run has no time left: status keeps the last estimate.
+  const etaSeconds = job.state === 'Running' ? (job.progress?.etaSeconds ?? null) : null;
+  if (job.progress !== null) facts.push(['Progress', progressLine({ ...job.progress, etaSeconds })]);
   facts.push(...planFacts(job));
   const secrets = describeSecrets(job.spec.engine).map(({ as, from }) => `${as}: ${from}`);
   if (secrets.length > 0) facts.push(['Secrets', secrets.join('; ')]);

@@ -181,7 +181,7 @@ function checkpointTable(items: readonly CheckpointRecord[]): string {
   const rows = items.map((item) => [
     String(item.step),
     String(item.epoch),
-    item.state,
+    item.isSuspect ? 'Suspect' : item.state,
     formatBytes(item.bytes),
     item.name,
   ]);

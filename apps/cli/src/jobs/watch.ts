@@ -1,5 +1,5 @@
 import { ApiProblem, ApiUnreachable, type StreamedChange } from '@coxswain/api-client';
-import { FINAL_JOB_STATES, type Job, type StepPoint } from '@coxswain/api-types';
+import { FINAL_JOB_STATES, formatApplyFailure, type Job, type StepPoint } from '@coxswain/api-types';
 import { SECOND_MS } from '@coxswain/units';
 import { stringify } from 'yaml';
 import type { OutputFormat } from '../output/output.ts';
@@ -55,8 +55,17 @@ interface Teller {
 
 function textPrinter(job: Job, session: Session): Teller {
   let lastProgressAtMs = -Infinity;
+  let lastFailure = job.applyFailure?.message;
+  if (job.applyFailure !== null) session.print(`Not applied: ${formatApplyFailure(job.applyFailure, session.now())}`);
   return {
     change: (change) => {
+      if (change.kind === 'job') {
+        const failure = change.job.applyFailure;
+        if (failure !== null && failure.message !== lastFailure && change.job.state !== 'Refused') {
+          session.print(`Not applied: ${formatApplyFailure(failure, session.now())}`);
+        }
+        lastFailure = failure?.message;
+      }
       if (change.kind === 'event') session.print(eventLine(change.event));
       if (change.kind !== 'step' || session.now().getTime() - lastProgressAtMs < PROGRESS_EVERY_MS) return;
       lastProgressAtMs = session.now().getTime();

@@ -1,6 +1,8 @@
 import { stringify } from 'yaml';
 
+/** Values of `--output`. */
 export const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
+/** One entry of {@link OUTPUT_FORMATS}. */
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /** Formats data as JSON, YAML, or the table that `table` makes of it. */

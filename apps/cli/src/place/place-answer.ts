@@ -52,6 +52,7 @@ export interface PlaceAnswer {
   readonly problems?: readonly FabricProblem[];
 }
 
+/** A placement of the gang, and what its traffic costs there. */
 export interface Placed {
   readonly ranksPerPod: number;
   /** GPU: index among those of the pod, as its ranks take them. */
@@ -68,6 +69,7 @@ export interface Placed {
   readonly step?: StepHere;
 }
 
+/** Step time that the planner predicts for this placement, in seconds. */
 export interface StepHere {
   readonly stepTimeS: number;
   /** What the planner took the network for. */

@@ -291,7 +291,10 @@ describe('stages that are cut for several types of GPU', () => {
 describe('nodes of which some do not say on which network they are', () => {
   const core = { 'network.topology.nvidia.com/core': 'c0' };
   const nodesOf = (...labels: readonly object[]): string =>
-    aFile('some.json', list(...labels.map((said, at) => aNode(`n${at}`, said as Readonly<Record<string, string>>))));
+    aFile(
+      'some.json',
+      list(...labels.map((nodeLabels, at) => aNode(`n${at}`, nodeLabels as Readonly<Record<string, string>>))),
+    );
   const two = { tensorParallelDegree: 8, dataParallelDegree: 2 };
 
   it.each<[sentence: string, nodes: readonly object[], want: RegExp]>([

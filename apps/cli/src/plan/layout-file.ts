@@ -4,6 +4,7 @@ import { CliError } from '../cli-error.ts';
 import { NOTHING_FITS } from './ask-planner.ts';
 import { readDocument } from '../files/read-document.ts';
 
+/** The layout of a file, with what else the file says about the job. */
 export interface LayoutFile {
   readonly asked: AskedLayout;
   /** Facts of the job that the file has besides the layout. */

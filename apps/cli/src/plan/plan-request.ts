@@ -54,6 +54,7 @@ type ClusterInput = PlanRequestInput['cluster'];
 type Island = NonNullable<ClusterInput['islands']>[number];
 type Pinned = NonNullable<PlanRequestInput['pinned']>;
 
+/** The request that a file and options describe. */
 export interface ReadRequest {
   readonly request: PlanRequest;
   /** What the model's file left open. */

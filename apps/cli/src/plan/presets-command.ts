@@ -12,7 +12,7 @@ export function addPresetsCommand(program: Command, session: Session): void {
   program
     .command('presets')
     .description('list the models, GPUs and software stacks that have a name')
-    .addArgument(new Argument('[kind]', 'only entries with this outcome').choices(KINDS))
+    .addArgument(new Argument('[kind]', 'only presets of this kind').choices(KINDS))
     .action((kind?: (typeof KINDS)[number]) => {
       const wants = (one: (typeof KINDS)[number]): boolean => kind === undefined || kind === one;
       const shown = {

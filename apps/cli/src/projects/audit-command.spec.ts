@@ -35,9 +35,9 @@ const DENIED = anEntry({
 
 async function run(argv: string, routes: Routes = {}) {
   const audit: Routes = { [AUDIT]: { json: { items: [anEntry(), DENIED] } } };
-  const { requests, url, ...told } = await runCommand(`audit ${argv}`, { ...audit, ...routes });
+  const { requests, url, ...result } = await runCommand(`audit ${argv}`, { ...audit, ...routes });
   const asked = requests.filter(({ path }) => path.includes('/audit')).map(({ path }) => new URL(path, url));
-  return { ...told, asked };
+  return { ...result, asked };
 }
 
 describe('coxswain audit', () => {

@@ -14,13 +14,13 @@ const LIMITS = [
 ];
 
 async function run(argv: string, routes: Routes = {}) {
-  const { requests, ...told } = await runCommand(`project ${argv}`, {
+  const { requests, ...result } = await runCommand(`project ${argv}`, {
     'GET /v1/projects': { json: { items: [RESEARCH, TEAM] } },
     'GET /v1/projects/research': { json: RESEARCH },
     'GET /v1/projects/team-b': { json: TEAM },
     ...routes,
   });
-  return { ...told, asked: requests.findLast(({ method }) => method !== 'GET') };
+  return { ...result, asked: requests.findLast(({ method }) => method !== 'GET') };
 }
 
 describe('coxswain project', () => {

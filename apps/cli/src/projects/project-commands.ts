@@ -78,6 +78,7 @@ function projectTable(items: readonly Project[], now: Date): string {
 
 const MEANINGS: Readonly<Record<ProjectLimit['name'], string>> = {
   requestBurst: 'requests at once',
+  changeBurst: 'changes of jobs at once',
   concurrentRequests: 'requests under way',
   plans: 'plans waiting or searched',
   streams: 'streams of events',

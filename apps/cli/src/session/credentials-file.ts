@@ -5,6 +5,7 @@ import { CliError } from '../cli-error.ts';
 
 /** Who is signed in where, until when. */
 const Credential = z.object({ name: z.string(), token: z.string().min(1), expiresAt: z.string() });
+/** The signed-in user of one server, with the user's token and its expiry. */
 export type Credential = z.infer<typeof Credential>;
 const Credentials = z.object({ servers: z.record(z.string(), Credential) });
 
@@ -18,6 +19,7 @@ export function signedInToken(path: string, server: string, now: Date): string |
   );
 }
 
+/** The credential of that server, expired or not; undefined if no user is signed in. */
 export function readCredential(path: string, server: string): Credential | undefined {
   return read(path).servers[server];
 }

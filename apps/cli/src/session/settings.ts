@@ -15,6 +15,7 @@ const ConfigFile = z.strictObject({
 });
 type ConfigFile = z.infer<typeof ConfigFile>;
 
+/** Which API to call, as whom and for which project. */
 export interface Settings {
   /** Base URL of the API, without a trailing slash. */
   readonly server: string;
@@ -23,6 +24,7 @@ export interface Settings {
   readonly project: string | undefined;
 }
 
+/** Global options that override environment variables and the configuration file. */
 export interface SettingsFlags {
   readonly server?: string;
   readonly tokenFile?: string;

@@ -21,8 +21,8 @@ function aToken(overrides: Partial<ApiToken> = {}): ApiToken {
 }
 
 async function run(argv: string, routes: Routes) {
-  const { requests, ...told } = await runCommand(`token ${argv}`, routes);
-  return { ...told, asked: requests.findLast(({ method }) => method !== 'GET') };
+  const { requests, ...result } = await runCommand(`token ${argv}`, routes);
+  return { ...result, asked: requests.findLast(({ method }) => method !== 'GET') };
 }
 
 const listed = (...items: readonly ApiToken[]): Readonly<Record<string, FakeAnswer>> => ({

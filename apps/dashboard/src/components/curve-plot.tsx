@@ -1,6 +1,7 @@
 import { useEffect, useRef, type ReactNode } from 'react';
 import uPlot from 'uplot';
 import { useColorScheme } from '../color-scheme.ts';
+import { drawMarks, paddedRange, type CurveMark } from '../job/curve-painting.ts';
 
 interface CurvePlotProps {
   readonly title: string;
@@ -12,15 +13,12 @@ interface CurvePlotProps {
   readonly fromZero?: boolean;
   /** For the axis and the value under the pointer. */
   readonly format: (value: number) => string;
-  /** Steps to mark with a dashed line, e.g. where a restart began. */
-  readonly marks: readonly { readonly step: number; readonly label: string }[];
+  readonly marks: readonly CurveMark[];
 }
 
 const HEIGHT_PX = 220;
 /** Has no line and no place in the legend; the space between two is filled. */
 const RANGE_EDGE: uPlot.Series = { class: 'range-edge', width: 0, points: { show: false } };
-/** Two labels nearer than this would be unreadable; the later one is left out, its line is not. */
-const LABEL_PX = 54;
 
 /** One series over steps; follows the width of its box. Dragging zooms, a double click shows all again. */
 export function CurvePlot({ title, data, color, fromZero = false, format, marks }: CurvePlotProps): ReactNode {
@@ -110,35 +108,4 @@ export function CurvePlot({ title, data, color, fromZero = false, format, marks 
       )}
     </figure>
   );
-}
-
-/** A little room above and below; a flat line is in the middle. */
-function paddedRange(low: number | null, high: number | null): uPlot.Range.MinMax {
-  if (low === null || high === null) return [0, 1];
-  const room = low === high ? Math.abs(low) * 0.1 || 1 : (high - low) * 0.05;
-  return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
-}
-
-function drawMarks(plot: uPlot, marks: CurvePlotProps['marks'], ink: string): void {
-  const { ctx, bbox } = plot;
-  ctx.save();
-  ctx.strokeStyle = ink;
-  ctx.fillStyle = ink;
-  ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
-  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
-  let labelledX = -Infinity;
-  for (const { step, label } of marks) {
-    const x = plot.valToPos(step, 'x', true);
-    if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    if (x - labelledX < LABEL_PX * devicePixelRatio) continue;
-    labelledX = x;
-    const isAtEdge = x + LABEL_PX * devicePixelRatio > bbox.left + bbox.width;
-    ctx.textAlign = isAtEdge ? 'right' : 'left';
-    ctx.fillText(label, x + (isAtEdge ? -4 : 4) * devicePixelRatio, bbox.top + 12 * devicePixelRatio);
-  }
-  ctx.restore();
 }

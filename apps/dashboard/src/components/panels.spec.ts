@@ -5,6 +5,7 @@ import { createElement } from 'react';
 import { nodesOf, treeOf } from '../fabric/fabric-tree.ts';
 import { aClusterFabric, aFabricPlace } from '../fabric/testing/a-cluster-fabric.ts';
 import { JobFilter } from '../jobs/job-filter.tsx';
+import { ApplyFailureNote } from './apply-failure-note.tsx';
 import { FabricHistory } from './fabric-history.tsx';
 import { FabricMap } from './fabric-map.tsx';
 import { FabricTable } from './fabric-table.tsx';
@@ -29,6 +30,23 @@ describe('the buttons of a job', () => {
     ['are gone when the job is finished', ['admin', true], ''],
   ])('%s', (_sentence, given, want) => {
     expect(buttons(...given)).toBe(want);
+  });
+});
+
+describe('a change that has not reached the cluster', () => {
+  const applyFailure = {
+    message: 'The Kubernetes API server does not answer.',
+    since: '2026-01-01T00:02:00Z',
+    retryAt: '2026-01-01T00:05:12Z',
+  };
+  const note = (job: Partial<Omit<Job, 'spec'>>): string =>
+    textOf(createElement(ApplyFailureNote, { job: aJob(job), now: new Date('2026-01-01T00:05:00Z') }));
+  it.each<[string, Partial<Omit<Job, 'spec'>>, string]>([
+    ['is told with its reason', { applyFailure }, 'does not answer. (for 3 min 0 s; tried again in 12.0 s)'],
+    ['is told by its summary where the job is refused', { applyFailure, state: 'Refused' }, ''],
+    ['is none', {}, ''],
+  ])('%s', (_sentence, job, want) => {
+    expect(note(job).slice(-want.length || 0)).toBe(want);
   });
 });
 

@@ -35,6 +35,18 @@ describe('how far a job is', () => {
       curveTo(60),
       { step: 60, etaSeconds: null },
     ],
+    [
+      'has no end in sight either if an end was written before it stopped',
+      aJob({ state: 'Suspended', progress: written }),
+      curveTo(20),
+      { step: 40, loss: 3, etaSeconds: null },
+    ],
+    [
+      'has no end in sight when it failed',
+      aJob({ state: 'Failed', progress: written }),
+      new Map(),
+      { step: 40, etaSeconds: null },
+    ],
   ])('%s', (_sentence, job, curve, want) => {
     const seen = liveProgress(job, curve);
     if (want === undefined) expect(seen).toBeUndefined();

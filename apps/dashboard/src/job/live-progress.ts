@@ -25,9 +25,18 @@ export function liveProgress({ progress, spec, state }: Job, curve: Curve): Live
     loss = point.loss ?? loss;
     tokensPerSecond = point.tokensPerSecond ?? tokensPerSecond;
   }
+  // Nothing is left of a job that stands still: what was reported before it stopped does not hold.
+  const isRunning = state === 'Running';
   if (newest === undefined || (progress !== null && progress.step >= newest.step))
-    return progress === null ? undefined : { ...progress, loss: progress.loss ?? loss, totalSteps };
-  const isRunning = totalSteps !== null && state === 'Running';
-  const etaSeconds = isRunning ? ((totalSteps - newest.step) * newest.stepTimeMs) / SECOND_MS : null;
+    return progress === null
+      ? undefined
+      : {
+          ...progress,
+          loss: progress.loss ?? loss,
+          totalSteps,
+          etaSeconds: isRunning ? progress.etaSeconds : null,
+        };
+  const etaSeconds =
+    isRunning && totalSteps !== null ? ((totalSteps - newest.step) * newest.stepTimeMs) / SECOND_MS : null;
   return { step: newest.step, totalSteps, loss, tokensPerSecond, etaSeconds };
 }

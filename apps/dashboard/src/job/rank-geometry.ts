@@ -232,10 +232,17 @@ export function paceOf(places: readonly SeenRank[]): Pace {
     .sort((a, b) => (a.stepTimeMs ?? 0) - (b.stepTimeMs ?? 0));
   const furthestStep = places.reduce((furthest, place) => Math.max(furthest, place.lastStep ?? -1), -1);
   return {
-    medianStepTimeMs: measured[Math.floor(measured.length / 2)]?.stepTimeMs ?? null,
+    medianStepTimeMs: medianOf(measured.map((place) => place.stepTimeMs ?? 0)),
     furthestStep: furthestStep < 0 ? null : furthestStep,
     slowest: measured.at(-1),
   };
+}
+
+/** Of an even number the mean of the two in the middle: else the slower of two ranks would be the measure of both. */
+function medianOf(ascending: readonly number[]): number | null {
+  const upper = ascending[ascending.length >> 1];
+  const lower = ascending[(ascending.length - 1) >> 1];
+  return upper === undefined || lower === undefined ? null : (lower + upper) / 2;
 }
 
 /** How slow a rank is against the median of its gang: 0 at the median or faster, 1 at twice the median or slower; null unknown. */

@@ -7,20 +7,14 @@ import { Link } from 'wouter';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { StatePill } from '../components/state-pill.tsx';
 import { JobFilter } from '../jobs/job-filter.tsx';
-import { ALL_JOBS, inOrder, type JobListing, queryOf } from '../jobs/job-listing.ts';
-import { useSession, type Session } from '../session.tsx';
+import { ALL_JOBS } from '../jobs/job-listing.ts';
+import { readJobs } from '../jobs/read-jobs.ts';
+import { useSession } from '../session.tsx';
 
 const REFRESH_MS = 3_000;
 const FEW_JOBS = 50;
 /** The most that the API gives at once. */
 const MANY_JOBS = 500;
-
-interface Listing {
-  /** In the order that was asked for. */
-  readonly jobs: readonly JobSummary[];
-  /** There are more. */
-  readonly isCut: boolean;
-}
 
 /** The jobs of every project that the token may see. */
 export function JobsPage(): ReactNode {
@@ -65,19 +59,6 @@ export function JobsPage(): ReactNode {
       )}
     </>
   );
-}
-
-async function readJobs({ api, me }: Session, listing: JobListing, pageSize: number): Promise<Listing> {
-  const query = { ...queryOf(listing), pageSize };
-  const projects = me.project === null ? (await api.projects()).items.map((project) => project.name) : [me.project];
-  const pages = await Promise.all(projects.map((project) => api.jobPage(project, query)));
-  return {
-    jobs: inOrder(
-      pages.flatMap((page) => page.items),
-      listing.orderBy,
-    ),
-    isCut: pages.some((page) => page.nextPageToken !== undefined),
-  };
 }
 
 function NoJobs({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {

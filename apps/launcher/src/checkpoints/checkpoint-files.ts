@@ -1,6 +1,7 @@
 /** Access to the files of a checkpoint. */
+import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, open, readdir } from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile, rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** The file system, as verification needs it. System errors reject with an error that has a `code` (ENOENT, EIO, ...). */
@@ -9,8 +10,18 @@ export interface CheckpointFiles {
   sizeOf(path: string): Promise<number | 'no regular file'>;
   /** Reads a file. Rejects with {@link TooLong}, without reading, if the file has more than `maxBytes`. */
   read(path: string, maxBytes: number): Promise<Buffer>;
+  /** Reads a whole file of any length, and returns its length and hash. */
+  digestOf(path: string): Promise<FileDigest | 'no regular file'>;
   namesIn(directory: string): Promise<readonly string[]>;
+  /** Writes a new file, waits until storage has it, returns what it reads from it, and removes it. */
+  writeAndReadBack(path: string, text: string): Promise<string>;
   pause(ms: number): Promise<void>;
+}
+
+/** Length and content of a file. */
+export interface FileDigest {
+  readonly bytes: number;
+  readonly sha256: string;
 }
 
 /** A file is longer than the limit. */
@@ -58,7 +69,27 @@ export function filesOnDisk(onAnswer: () => void = () => undefined): CheckpointF
         return Buffer.concat(parts);
       });
     },
+    digestOf: (path) => opened(path, (file) => digestOf(file, onAnswer)),
     namesIn: (directory) => readdir(directory).finally(onAnswer),
+    async writeAndReadBack(path, text) {
+      try {
+        const file = await open(
+          path,
+          constants.O_CREAT | constants.O_TRUNC | constants.O_WRONLY | constants.O_NOFOLLOW,
+        );
+        try {
+          await file.writeFile(text);
+          await file.sync();
+          onAnswer();
+        } finally {
+          await file.close();
+        }
+        return await readFile(path, 'utf8');
+      } finally {
+        await rm(path, { force: true }).catch(() => undefined);
+        onAnswer();
+      }
+    },
     async pause(ms) {
       await delay(ms);
       onAnswer();
@@ -66,12 +97,25 @@ export function filesOnDisk(onAnswer: () => void = () => undefined): CheckpointF
   };
 }
 
+/** {@link filesOnDisk} for callers that need no sign of progress. */
 export const realFiles: CheckpointFiles = filesOnDisk();
 
 /** EIO, ESTALE, ...; undefined if the error is not a system error. */
 export function errnoOf(error: unknown): string | undefined {
   const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
+}
+
+async function digestOf(file: FileHandle, onAnswer: () => void): Promise<FileDigest | 'no regular file'> {
+  if (!(await file.stat()).isFile()) return 'no regular file';
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const part of file.createReadStream({ highWaterMark: PART_BYTES, autoClose: false })) {
+    hash.update(part as Buffer);
+    bytes += (part as Buffer).length;
+    onAnswer();
+  }
+  return { bytes, sha256: hash.digest('hex') };
 }
 
 async function opened<T>(path: string, use: (file: FileHandle) => Promise<T>): Promise<T> {

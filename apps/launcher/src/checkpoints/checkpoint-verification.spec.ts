@@ -171,7 +171,7 @@ describe('before a checkpoint is loaded', () => {
   it('each pod of a gang looks at its own files alone, and together they look at each file once', async () => {
     const many = aCheckpointIn(saveDirectory, 30, 96);
     const pods = 8;
-    const looks = await Promise.all(
+    const reads = await Promise.all(
       Array.from({ length: pods }, async (_, pod) => {
         const files = faulty();
         const seen = await verifyCheckpoint(
@@ -182,7 +182,7 @@ describe('before a checkpoint is loaded', () => {
         return files.opened.filter((name) => name !== 'manifest.json');
       }),
     );
-    expect(looks.map((names) => names.length)).toEqual(Array.from({ length: pods }, () => 12));
-    expect(new Set(looks.flat()).size).toBe(96);
+    expect(reads.map((names) => names.length)).toEqual(Array.from({ length: pods }, () => 12));
+    expect(new Set(reads.flat()).size).toBe(96);
   });
 });

@@ -7,11 +7,13 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeFault, type CheckpointFault, type SavedCheckpoint } from '@coxswain/api-types';
 import type { RanksOfGang } from '@coxswain/checkpoint';
-import { filesOnDisk } from './checkpoint-files.ts';
+import { type CheckpointFiles, filesOnDisk } from './checkpoint-files.ts';
 import {
+  confirmFault,
   endOf,
   verifyCheckpoint,
   verifySaved,
+  verifySuspect,
   type CheckpointOnDisk,
   type Verification,
 } from './checkpoint-verification.ts';
@@ -40,7 +42,23 @@ interface Saved {
   readonly fact: SavedFact;
 }
 
-type Question = (ToResume & { readonly about: 'resume' }) | (Saved & { readonly about: 'saved' });
+/** A suspect checkpoint, and the files of it that are read whole. */
+interface Suspect {
+  readonly checkpoint: CheckpointOnDisk;
+  readonly files: readonly string[];
+}
+
+/** A checkpoint, and the fault that an engine reported of it. */
+interface Reported {
+  readonly checkpoint: CheckpointOnDisk;
+  readonly fault: CheckpointFault;
+}
+
+type Question =
+  | (ToResume & { readonly about: 'resume' })
+  | (Saved & { readonly about: 'saved' })
+  | (Suspect & { readonly about: 'suspect' })
+  | (Reported & { readonly about: 'fault' });
 
 /** The verification, or why no process could do it, which proves nothing about the checkpoint or its mount. */
 export type VerifierOutcome<T> = Verification<T> | { readonly kind: 'notVerified'; readonly why: string };
@@ -51,6 +69,7 @@ export function isMountSilent(seen: VerifierOutcome<unknown>): boolean {
   return seen.kind === 'refused' && seen.fault?.kind === 'MountBroken' && seen.fault.errno === undefined;
 }
 
+/** Time limits of a verification in a separate process, and the program to run. */
 export interface VerifierOptions {
   /** How long the file system may give no answer at all. */
   readonly patienceMs: number;
@@ -74,6 +93,24 @@ export async function verifySavedInProcess(
   options: VerifierOptions,
 ): Promise<VerifierOutcome<SavedCheckpoint>> {
   return await verifyInProcess({ about: 'saved', ...asked }, options);
+}
+
+/** {@link verifySuspect} in a separate process. */
+export async function verifySuspectInProcess(
+  asked: Suspect,
+  options: VerifierOptions,
+): Promise<VerifierOutcome<unknown>> {
+  return await verifyInProcess({ about: 'suspect', ...asked }, options);
+}
+
+/** {@link confirmFault} in a separate process. A fault that no process could confirm is no evidence on content. */
+export async function confirmFaultInProcess(asked: Reported, options: VerifierOptions): Promise<CheckpointFault> {
+  const seen = await verifyInProcess<CheckpointFault>({ about: 'fault', ...asked }, options);
+  if (seen.kind === 'verified') return seen.value;
+  if (seen.kind === 'refused' && seen.fault !== undefined) return seen.fault;
+  const { path, errno, expected = 'what was saved', found = 'another content' } = asked.fault;
+  if (asked.fault.kind === 'ContentDiffers') return { kind: 'FileUnreadable', path, expected, found };
+  return { kind: asked.fault.kind, path, ...(errno === undefined ? {} : { errno }) };
 }
 
 /** Starts verifiers until one answers, {@link TRIES} at most. */
@@ -120,11 +157,20 @@ export async function runVerifier(question: string, write: (text: string) => Pro
     void write('\n');
   });
   const asked = JSON.parse(question) as Question;
-  const seen =
-    asked.about === 'saved'
-      ? await verifySaved(asked.saveDirectory, asked.fact, files)
-      : withoutManifest(await verifyCheckpoint(asked.checkpoint, { ranks: asked.ranks, files }));
-  await write(`${JSON.stringify(seen)}\n`);
+  await write(`${JSON.stringify(await answer(asked, files))}\n`);
+}
+
+async function answer(asked: Question, files: CheckpointFiles): Promise<Verification<unknown>> {
+  switch (asked.about) {
+    case 'saved':
+      return await verifySaved(asked.saveDirectory, asked.fact, files);
+    case 'resume':
+      return withoutManifest(await verifyCheckpoint(asked.checkpoint, { ranks: asked.ranks, files }));
+    case 'suspect':
+      return withoutManifest(await verifySuspect(asked.checkpoint, asked.files, files));
+    case 'fault':
+      return { kind: 'verified', value: await confirmFault(asked.checkpoint, asked.fault, files) };
+  }
 }
 
 /** The manifest of a large gang has megabytes. */

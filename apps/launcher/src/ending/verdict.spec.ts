@@ -76,9 +76,9 @@ describe('what keeps a checkpoint from being loaded', () => {
     ['does not go with the other code', 74, differs, undefined],
     ['does not go with any other end', 1, differs, undefined],
     ['is not known where the rank told nothing', 72, undefined, undefined],
-  ])('told by a rank %s', (_sentence, exit, told, want) => {
+  ])('told by a rank %s', (_sentence, exit, reported, want) => {
     const verdict = failedVerdict(3, code(exit), 'node-b');
-    expect(withCheckpointFault(verdict, told).checkpointFault).toEqual(want);
+    expect(withCheckpointFault(verdict, reported).checkpointFault).toEqual(want);
   });
 });
 

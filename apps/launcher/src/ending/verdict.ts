@@ -21,6 +21,8 @@ export interface Verdict {
   readonly signal?: NodeJS.Signals;
   /** The fault of the checkpoint to resume from, if it is known. */
   readonly checkpointFault?: CheckpointFault;
+  /** Name of a suspect checkpoint that verified, for which no rank was started. */
+  readonly verifiedCheckpoint?: string;
   /** One sentence. */
   readonly message: string;
   /** The operator ended the ranks, so that others can start in their place. */
@@ -121,6 +123,19 @@ export function checkpointVerdict(message: string, fault: CheckpointFault | unde
   const kind = fault === undefined ? 'checkpointUnreadable' : exitKindOfFault(fault);
   const { code } = EXIT_CODES[kind];
   return { kind, exitCode: code, message, ...(fault === undefined ? {} : { checkpointFault: fault }) };
+}
+
+/** The same verdict after the launcher has read the checkpoint itself. */
+export function withConfirmedFault(verdict: Verdict, fault: CheckpointFault): Verdict {
+  const kind = exitKindOfFault(fault);
+  return { ...verdict, kind, exitCode: EXIT_CODES[kind].code, checkpointFault: fault };
+}
+
+/** The verdict of a launcher that found a newer checkpoint well than the one to resume from. */
+export function verifiedVerdict(checkpoint: string): Verdict {
+  const { code } = EXIT_CODES.checkpointIoError;
+  const message = `checkpoint ${checkpoint} verified again, so the job resumes from it and not from an older one`;
+  return { kind: 'checkpointIoError', exitCode: code, verifiedCheckpoint: checkpoint, message };
 }
 
 function exitKindOfFault({ kind }: CheckpointFault): 'checkpointUnreadable' | 'checkpointIoError' {

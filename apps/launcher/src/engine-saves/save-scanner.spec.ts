@@ -42,7 +42,7 @@ const twice = async (scanner: SaveScanner): Promise<readonly ScanResult[]> => [
   ...(await scanner.scan({ isLast: false })),
   ...(await scanner.scan({ isLast: false })),
 ];
-const said = (results: readonly ScanResult[]): readonly string[] =>
+const sentencesOf = (results: readonly ScanResult[]): readonly string[] =>
   results.map((result) => (result.kind === 'notice' ? result.sentence : `saved ${result.directory}`));
 const manifestOf = (directory: string): CheckpointManifest =>
   CheckpointManifest.parse(JSON.parse(readFileSync(join(root, directory, 'manifest.json'), 'utf8')));
@@ -119,7 +119,7 @@ describe('a save that an engine completed', () => {
   it('is not recorded, and nothing overwritten, where a file of somebody else has the name of the manifest', async () => {
     titan(4);
     put('checkpoint/step-4/manifest.json', '{"theirs":true}');
-    expect(said(await twice(scannerOf('dcp')))).toEqual([
+    expect(sentencesOf(await twice(scannerOf('dcp')))).toEqual([
       "The checkpoint of step 4 is not recorded: checkpoint/step-4 holds a manifest.json that is not Coxswain's.",
     ]);
     expect(readFileSync(join(root, 'checkpoint/step-4/manifest.json'), 'utf8')).toBe('{"theirs":true}');
@@ -133,7 +133,7 @@ describe('a save that is not whole', () => {
     expect(await scanner.scan({ isLast: false })).toEqual([]);
     appendFileSync(join(root, 'checkpoint/step-4/__0_0.distcp'), 'more');
     expect(await scanner.scan({ isLast: false })).toEqual([]);
-    expect(said(await scanner.scan({ isLast: false }))).toEqual(['saved checkpoint/step-4']);
+    expect(sentencesOf(await scanner.scan({ isLast: false }))).toEqual(['saved checkpoint/step-4']);
   });
 
   it.each<[string, EngineFormat, () => void, string]>([
@@ -165,7 +165,7 @@ describe('a save that is not whole', () => {
     save();
     const scanner = scannerOf(format);
     expect(await twice(scanner)).toEqual([]);
-    expect(said(await scanner.scan({ isLast: true }))).toEqual([sentence]);
+    expect(sentencesOf(await scanner.scan({ isLast: true }))).toEqual([sentence]);
     expect(existsSync(join(root, 'checkpoint/step-4/manifest.json'))).toBe(false);
   });
 
@@ -175,7 +175,7 @@ describe('a save that is not whole', () => {
     const scanner = scannerOf('hugging-face');
     expect(await twice(scanner)).toEqual([]);
     put('checkpoint-4/rng_state_1.pth', ARCHIVE);
-    expect(said(await twice(scanner))).toEqual(['saved checkpoint-4']);
+    expect(sentencesOf(await twice(scanner))).toEqual(['saved checkpoint-4']);
     expect(await scanner.scan({ isLast: true })).toEqual([]);
   });
 
@@ -187,7 +187,7 @@ describe('a save that is not whole', () => {
     titan(8);
     expect(await scanner.scan({ isLast: false })).toEqual([]);
     rmSync(join(root, 'checkpoint/step-4'), { recursive: true });
-    expect(said(await scanner.scan({ isLast: false }))).toEqual([
+    expect(sentencesOf(await scanner.scan({ isLast: false }))).toEqual([
       'The checkpoint of step 4 (checkpoint/step-4) was deleted, before it was recorded.',
       'saved checkpoint/step-8',
     ]);
@@ -198,7 +198,7 @@ describe('a save that is not whole', () => {
     const scanner = scannerOf('dcp');
     await twice(scanner);
     rmSync(join(root, 'checkpoint/step-4'), { recursive: true });
-    expect(said(await twice(scanner))).toEqual([
+    expect(sentencesOf(await twice(scanner))).toEqual([
       'The checkpoint of step 4 (checkpoint/step-4) was deleted, although it is recorded; have the engine keep every checkpoint.',
     ]);
   });

@@ -10,7 +10,7 @@ import {
 } from '@coxswain/checkpoint';
 import type { SavedFact } from '../facts/engine-facts.ts';
 import type { HashBudget } from './hash-budget.ts';
-import { filesBelow, namesIn, textOf, unlessGone, whatIsCutOff, type FoundFile } from './saved-files.ts';
+import { filesBelow, namesIn, textOf, unlessGone, describeTruncated, type FoundFile } from './saved-files.ts';
 import { writeManifest } from './write-manifest.ts';
 
 /** The directory to scan, as the launcher passes it to the watching process. */
@@ -97,7 +97,7 @@ export class SaveScanner {
     if (files === undefined) return undefined;
     const missing = describeIncomplete(this.#watched.format, files, this.#watched.worldSize);
     const isSettled = this.#isAsBefore(directory, files) || isLast;
-    const why = missing ?? (isSettled ? await unlessGone(() => whatIsCutOff(path, files)) : undefined);
+    const why = missing ?? (isSettled ? await unlessGone(() => describeTruncated(path, files)) : undefined);
     if (why === undefined) this.#missing.delete(directory);
     else this.#missing.set(directory, `The checkpoint of step ${step} (${directory}) is not complete: ${why}.`);
     return why === undefined && isSettled ? await this.#write(save, files) : undefined;

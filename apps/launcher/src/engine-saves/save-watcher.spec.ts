@@ -17,12 +17,12 @@ afterEach(() => rmSync(root, { recursive: true }));
 interface Watching {
   readonly watcher: SaveWatcher;
   readonly saved: SavedFact[];
-  readonly said: string[];
+  readonly logged: string[];
 }
 
 function watch(program: readonly [string, ...string[]] = PROGRAM, patienceMs = 60_000): Watching {
   const saved: SavedFact[] = [];
-  const said: string[] = [];
+  const logged: string[] = [];
   const watcher = new SaveWatcher({
     watched: {
       saveDirectory: root,
@@ -31,12 +31,12 @@ function watch(program: readonly [string, ...string[]] = PROGRAM, patienceMs = 6
       savedBy: { engine: 'torchtitan', layout: aLayout() },
     },
     onSaved: (fact) => saved.push(fact),
-    say: (sentence) => said.push(sentence),
+    logLine: (sentence) => logged.push(sentence),
     patienceMs,
     watcher: program,
     pauseMs: 0,
   });
-  return { watcher, saved, said };
+  return { watcher, saved, logged };
 }
 
 function save(step: number): void {
@@ -48,7 +48,7 @@ function save(step: number): void {
 
 describe('whoever watches the saves of an engine', () => {
   it('tells of one while the engine trains, and of the last when it has ended', async () => {
-    const { watcher, saved, said } = watch();
+    const { watcher, saved, logged } = watch();
     save(4);
     await waitFor(() => saved.length === 1, { what: 'the save to be seen' });
     save(8);
@@ -57,7 +57,7 @@ describe('whoever watches the saves of an engine', () => {
       [4, 'step-4'],
       [8, 'step-8'],
     ]);
-    expect(said).toEqual([]);
+    expect(logged).toEqual([]);
   });
 
   it('looks once more in the place of a process that was killed, and tells of nothing twice', async () => {
@@ -74,20 +74,20 @@ describe('whoever watches the saves of an engine', () => {
 
   it('is followed by five at most where each ends without a word', async () => {
     const tries = join(root, 'tries');
-    const { watcher, said } = watch(['/bin/bash', '-c', `printf . >> ${tries}`]);
-    await waitFor(() => said.length > 0, { what: 'it to be given up' });
+    const { watcher, logged } = watch(['/bin/bash', '-c', `printf . >> ${tries}`]);
+    await waitFor(() => logged.length > 0, { what: 'it to be given up' });
     await watcher.finish(QUICK);
     expect(readFileSync(tries, 'utf8')).toBe('.....');
-    expect(said).toEqual([
+    expect(logged).toEqual([
       'Checkpoints of the engine are no longer watched: the watching process failed five times in a row.',
     ]);
   });
 
   it('is left behind where the file system gives no answer', async () => {
-    const { watcher, said } = watch(['/bin/bash', '-c', 'exec sleep 600'], 200);
-    await waitFor(() => said.length > 0, { what: 'it to be given up' });
+    const { watcher, logged } = watch(['/bin/bash', '-c', 'exec sleep 600'], 200);
+    await waitFor(() => logged.length > 0, { what: 'it to be given up' });
     await watcher.finish(QUICK);
-    expect(said).toEqual([
+    expect(logged).toEqual([
       'Checkpoints of the engine are no longer watched: the watching process failed five times in a row.',
     ]);
   });

@@ -14,10 +14,11 @@ const PAUSE_MS = 1_000;
 
 type Watching = ChildProcessByStdio<Writable, Readable, null>;
 
+/** What a watcher watches, and whom it notifies of completed saves. */
 export interface SaveWatcherOptions {
   readonly watched: Omit<WatchedSaves, 'reported'>;
   readonly onSaved: (fact: SavedFact) => void;
-  readonly say: (sentence: string) => void;
+  readonly logLine: (sentence: string) => void;
   /** How long the file system may give no answer at all. */
   readonly patienceMs: number;
   /** Program that watches, and its arguments before the question; default: this program. */
@@ -26,6 +27,7 @@ export interface SaveWatcherOptions {
   readonly pauseMs?: number;
 }
 
+/** Watches for completed saves of an engine in a separate process, because a call to a shared file system can hang. */
 export class SaveWatcher {
   readonly #options: SaveWatcherOptions;
   readonly #reported = new Set<string>();
@@ -56,7 +58,7 @@ export class SaveWatcher {
       if ((await this.#watchOnce()) || this.#isOver) return;
       this.#failures += 1;
       if (this.#failures === MOST_FAILURES) {
-        this.#options.say(
+        this.#options.logLine(
           'Checkpoints of the engine are no longer watched: the watching process failed five times in a row.',
         );
         return;
@@ -104,7 +106,7 @@ export class SaveWatcher {
   #receive(line: WatchLine): boolean {
     if (line.kind === 'done') return true;
     this.#failures = 0;
-    if (line.kind === 'notice') this.#options.say(line.sentence);
+    if (line.kind === 'notice') this.#options.logLine(line.sentence);
     else if (!this.#reported.has(line.directory)) {
       this.#reported.add(line.directory);
       this.#options.onSaved(line);

@@ -13,6 +13,7 @@ const MOST_TEXT_BYTES = 4_096;
 /** Of a JSON file that a format keeps beside its tensors. */
 const MOST_JSON_BYTES = 64 * 1024 * 1024;
 
+/** A file of a save, with the time of its last change in milliseconds since the Unix epoch. */
 export interface FoundFile extends SavedFile {
   readonly changedMs: number;
 }
@@ -53,7 +54,7 @@ async function* pathsBelow(directory: string, folder: string): AsyncGenerator<st
 }
 
 /** Why a file is truncated, for formats whose bytes show it; undefined if no file is known to be truncated. */
-export async function whatIsCutOff(directory: string, files: readonly SavedFile[]): Promise<string | undefined> {
+export async function describeTruncated(directory: string, files: readonly SavedFile[]): Promise<string | undefined> {
   for (const { path, bytes } of files) {
     const check = wholenessCheck(path);
     if (check === 'archive' && (await endsEarly(join(directory, path), bytes))) return `${path} is cut off`;

@@ -13,13 +13,13 @@ interface Around {
   readonly settings: Settings;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly facts: FactReporter;
-  readonly say: (sentence: string) => void;
+  readonly logLine: (sentence: string) => void;
 }
 
 /** Starts to watch for checkpoints that the engine saves in its own format. Only the pod of rank 0 does so: every pod mounts the same claim. */
 export function watchEngineSaves(
   { ranks, saveDirectory, worldSize }: RankAssignment,
-  { settings, environment, facts, say }: Around,
+  { settings, environment, facts, logLine }: Around,
 ): EngineSaves {
   const { checkpoints, savedBy } = engineRunOf(environment) ?? {};
   if (checkpoints === undefined || savedBy === undefined || saveDirectory === undefined) return undefined;
@@ -33,7 +33,7 @@ export function watchEngineSaves(
     },
     patienceMs: settings.mountPatienceMs,
     onSaved: (fact) => facts.receive(0, fact),
-    say,
+    logLine,
   });
 }
 

@@ -11,6 +11,7 @@ import { unlessGone, type FoundFile } from './saved-files.ts';
 
 const PART_BYTES = 1024 * 1024;
 
+/** Where and for which format a manifest is written, and how much may be hashed for it. */
 export interface ManifestOptions {
   readonly saveDirectory: string;
   readonly format: EngineFormat;
@@ -22,6 +23,7 @@ export interface ManifestOptions {
 
 type Reading = Pick<ManifestOptions, 'budget' | 'onAnswer'>;
 
+/** What became of writing a manifest. The fact is what the launcher reports to the operator. */
 export type Written =
   | { readonly kind: 'written'; readonly fact: SavedFact }
   /** A file is gone or has changed since the scan. */
@@ -30,9 +32,9 @@ export type Written =
   | { readonly kind: 'taken' };
 
 /**
- * Writes the manifest into the engine's own directory, which no engine of these minds: each reads files by name (PyTorch DCP what .metadata lists, DeepSpeed
- * and Megatron-LM by pattern, the Trainer one by one), and one that deletes a save deletes the manifest with it. Every file is on disk before the manifest
- * is, and it appears whole or not at all. One that was written before by a launcher that died is used as it is.
+ * Writes the manifest into the engine's own directory. Engines ignore it, because each reads files by name: PyTorch DCP those that .metadata lists,
+ * DeepSpeed and Megatron-LM by pattern, the Trainer one by one. An engine that deletes a save deletes the manifest with it. Every file is on disk before
+ * the manifest is, and the manifest appears whole or not at all. A manifest that an earlier launcher wrote is kept.
  */
 export async function writeManifest(
   save: EngineSave,

@@ -7,6 +7,7 @@ import { processesBelow, signalGroup } from '../processes/processes.ts';
 import { StarterFailure, type ReportedFailure } from './starter-failure.ts';
 import type { RankExit } from '../ending/verdict.ts';
 
+/** How to start a process of the engine, and whom it notifies of its output and end. */
 export interface EngineProcessOptions {
   /** The ranks that the process is, or starts. */
   readonly ranks: readonly number[];

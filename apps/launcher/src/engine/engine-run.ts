@@ -1,6 +1,7 @@
 /** The rendered command and files of the engine, with variables of a rank filled in. */
 import { EngineRun, POD_ENV, RANK_ENV, replaceReferences } from '@coxswain/api-types';
 
+/** Environment variables by name; undefined if unset. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** The engine facts of the operator; undefined if an older operator created the pod. */

@@ -12,6 +12,7 @@ const number = z.number().min(-1e30).max(1e30).nullable().default(null);
 const { phase, phaseAgeMs, groups } = RankWatermark.shape;
 const durationMs = z.number().min(0).max(1e12);
 
+/** One line that a hook writes to the launcher: a step, a save, a heartbeat, an answer to a request or a fault. */
 export const EngineFact = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('step'),
@@ -67,13 +68,18 @@ export const EngineFact = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('reportsDropped'), count: step }),
 ]);
 export type EngineFact = z.infer<typeof EngineFact>;
+/** The answer to a request for stack traces. */
 export type StacksFact = Extract<EngineFact, { kind: 'stacks' }>;
 /** Facts that are reported without a request. */
 export type ReportedFact = Exclude<EngineFact, StacksFact>;
+/** A finished step of one rank. Durations are in milliseconds. */
 export type StepFact = Extract<EngineFact, { kind: 'step' }>;
+/** A sign that the process lives, with its last step, its phase and the state of its process groups. */
 export type HeartbeatFact = Extract<EngineFact, { kind: 'heartbeat' }>;
+/** A checkpoint that the engine has completed on disk. */
 export type SavedFact = Extract<EngineFact, { kind: 'checkpointSaved' }>;
 
+/** A file of a checkpoint that the engine could not read, or whose content differs from the manifest. */
 export type CheckpointFaultFact = Extract<EngineFact, { kind: 'checkpointFault' }>;
 
 /** The fact in a line, or undefined for garbage. The rank is known from the connection, whatever the line claims. */

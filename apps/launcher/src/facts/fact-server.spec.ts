@@ -31,21 +31,21 @@ afterEach(async () => {
   for (const directory of directories.splice(0)) removeOwnDirectory(directory);
 });
 
-async function aServer(more: { readonly helloMs?: number } = {}): Promise<{ server: FactServer; told: string[] }> {
+async function aServer(more: { readonly helloMs?: number } = {}): Promise<{ server: FactServer; facts: string[] }> {
   const directory = makeOwnDirectory();
   directories.push(directory);
-  const told: string[] = [];
+  const facts: string[] = [];
   const server = await FactServer.listen({
     path: join(directory, 'facts'),
     bootId: 'a-boot',
     ranks: [4, 5],
     started: () => [10, 20],
-    onFact: (rank: number, fact: EngineFact) => told.push(`${rank} ${fact.kind}`),
+    onFact: (rank: number, fact: EngineFact) => facts.push(`${rank} ${fact.kind}`),
     processes,
     ...more,
   });
   servers.push(server);
-  return { server, told };
+  return { server, facts };
 }
 
 function hello(more: object = {}): string {
@@ -53,7 +53,10 @@ function hello(more: object = {}): string {
 }
 
 /** Connects, writes, and gives the socket with the answer. */
-async function say(server: FactServer, text: string): Promise<{ readonly socket: Socket; readonly answer: string }> {
+async function sendText(
+  server: FactServer,
+  text: string,
+): Promise<{ readonly socket: Socket; readonly answer: string }> {
   const socket = connect(server.path);
   socket.on('error', () => undefined);
   socket.write(text);
@@ -77,26 +80,26 @@ describe('whoever says hello', () => {
     ['is not in words of another version', { version: 2 }, /no hello of version 1/],
     ['is not as a hook that nobody knows', { hook: 'other' }, /no hello of version 1/],
   ])('%s', async (_sentence, more, want) => {
-    const { server, told } = await aServer();
-    const { socket, answer } = await say(server, `${hello(more)}${RESUMED}`);
+    const { server, facts } = await aServer();
+    const { socket, answer } = await sendText(server, `${hello(more)}${RESUMED}`);
     expect(answer).toMatch(want);
     socket.end();
     await server.drain(60_000);
-    expect(told).toEqual(answer.includes('welcome') ? ['4 resumed'] : []);
+    expect(facts).toEqual(answer.includes('welcome') ? ['4 resumed'] : []);
     expect(server.refused).toBe(answer.includes('welcome') ? 0 : 1);
   });
 
   it('is one of its kind for a rank, until it has gone', async () => {
-    const { server, told } = await aServer();
-    const first = await say(server, hello());
-    expect((await say(server, hello({ pid: 11 }))).answer).toMatch(/rank 4 has a hook \\"engine\\" already/);
-    expect((await say(server, hello({ hook: 'sitecustomize' }))).answer).toMatch(/welcome/);
-    expect((await say(server, hello({ pid: 20, rank: 5 }))).answer).toMatch(/welcome/);
+    const { server, facts } = await aServer();
+    const first = await sendText(server, hello());
+    expect((await sendText(server, hello({ pid: 11 }))).answer).toMatch(/rank 4 has a hook \\"engine\\" already/);
+    expect((await sendText(server, hello({ hook: 'sitecustomize' }))).answer).toMatch(/welcome/);
+    expect((await sendText(server, hello({ pid: 20, rank: 5 }))).answer).toMatch(/welcome/);
     first.socket.end();
     await once(first.socket, 'close');
-    const next = await say(server, `${hello({ pid: 11 })}${RESUMED}`);
+    const next = await sendText(server, `${hello({ pid: 11 })}${RESUMED}`);
     expect(next.answer).toMatch(/welcome/);
-    await waitFor(() => told.length === 1, { intervalMs: 5, what: 'the fact' });
+    await waitFor(() => facts.length === 1, { intervalMs: 5, what: 'the fact' });
   });
 });
 
@@ -107,13 +110,13 @@ describe('a step that is seen from beside', () => {
     ['is a fact where the engine says nothing', false, ['4 step', '4 heartbeat']],
     ['is none where the engine tells its steps itself, and the hook beside it lives', true, ['4 heartbeat']],
   ])('%s', async (_, isSelfTold, expected) => {
-    const { server, told } = await aServer();
-    const engine = isSelfTold ? await say(server, hello()) : undefined;
-    const beside = await say(server, hello({ hook: 'sitecustomize', pid: 11 }));
+    const { server, facts } = await aServer();
+    const engine = isSelfTold ? await sendText(server, hello()) : undefined;
+    const beside = await sendText(server, hello({ hook: 'sitecustomize', pid: 11 }));
     beside.socket.end(step);
     engine?.socket.end();
     await server.drain(60_000);
-    expect(told).toEqual(expected);
+    expect(facts).toEqual(expected);
     expect([...server.reporting]).toEqual([4]);
   });
 });
@@ -144,33 +147,33 @@ describe('the socket of facts', () => {
   });
 
   it('counts what is no fact, and goes on', async () => {
-    const { server, told } = await aServer();
+    const { server, facts } = await aServer();
     const long = `{"kind":"resumed","step":1,"more":"${'x'.repeat(70_000)}"}\n`;
-    const { socket } = await say(server, `${hello()}nonsense\n{"kind":"no"}\n${long}${RESUMED}`);
+    const { socket } = await sendText(server, `${hello()}nonsense\n{"kind":"no"}\n${long}${RESUMED}`);
     socket.end();
     await server.drain(60_000);
-    expect([server.garbage, told]).toEqual([3, ['4 resumed']]);
+    expect([server.garbage, facts]).toEqual([3, ['4 resumed']]);
   });
 
   it('reads no faster than a hook may tell, loses nothing by it, and reads the rest at once when its writer is gone', async () => {
-    const { server, told } = await aServer();
-    const { socket } = await say(server, hello());
+    const { server, facts } = await aServer();
+    const { socket } = await sendText(server, hello());
     const lines = 60_000;
     const begun = performance.now();
     socket.end(RESUMED.repeat(lines));
-    await waitFor(() => told.length > 5_000, { intervalMs: 5, what: 'the burst' });
+    await waitFor(() => facts.length > 5_000, { intervalMs: 5, what: 'the burst' });
     await waitFor(() => performance.now() - begun > 300, { intervalMs: 20, what: 'a while' });
     // A line costs 128 bytes: a burst of 8,192 lines and 2,048 a second, however long this took, and what lies in one read more.
-    const [read, tookS] = [told.length, (performance.now() - begun) / 1_000];
+    const [read, tookS] = [facts.length, (performance.now() - begun) / 1_000];
     expect(read).toBeLessThan(8_192 + 2_048 * tookS + 10_000);
     // A busy machine may take long to read the rest.
     await server.drain(60_000);
-    expect(told.length).toBe(lines);
+    expect(facts.length).toBe(lines);
   });
 
   it('cuts off who does not go', async () => {
     const { server } = await aServer();
-    const { socket } = await say(server, hello());
+    const { socket } = await sendText(server, hello());
     const closed = once(socket.resume(), 'close');
     await server.drain(20);
     await closed;
@@ -182,7 +185,7 @@ describe('a rank that is asked for its stacks', () => {
   async function hooks(...kinds: readonly string[]): Promise<{ server: FactServer; read: readonly Promise<string>[] }> {
     const { server } = await aServer();
     const sockets: Socket[] = [];
-    for (const hook of kinds) sockets.push((await say(server, hello({ hook }))).socket);
+    for (const hook of kinds) sockets.push((await sendText(server, hello({ hook }))).socket);
     const read = sockets.map(async (socket) => String(((await once(socket, 'data')) as [Buffer])[0]));
     return { server, read };
   }
@@ -199,7 +202,7 @@ describe('a rank that is asked for its stacks', () => {
 
   it('is known to answer where its hook has said so', async () => {
     const { server } = await aServer();
-    await say(server, hello({ hook: 'engine', reads: ['stacks', 'what a later one knows'] }));
+    await sendText(server, hello({ hook: 'engine', reads: ['stacks', 'what a later one knows'] }));
     expect(server.askForStacks(4, 7)).toEqual({ pid: 10, saysItAnswers: true });
   });
 
@@ -227,7 +230,7 @@ describe('a rank that is asked to save', () => {
     const { server } = await aServer();
     const read = new Map<string, Promise<string>>();
     for (const [hook, reads] of hooks) {
-      const { socket } = await say(server, hello({ hook, ...(reads === undefined ? {} : { reads }) }));
+      const { socket } = await sendText(server, hello({ hook, ...(reads === undefined ? {} : { reads }) }));
       read.set(
         hook,
         once(socket, 'data').then(([chunk]) => String(chunk)),

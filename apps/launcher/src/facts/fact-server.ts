@@ -45,6 +45,7 @@ const Hello = z.object({
   /** Which questions it answers; absent: one of a release that says nothing of it, which may know `stacks`. What is not known here is left alone. */
   reads: z.array(z.string().max(32)).max(16).optional(),
 });
+/** First line of a connection: which process connects, for which rank, and which requests its hook can answer. */
 export type Hello = z.infer<typeof Hello>;
 
 /** The answer to the first line of a connection. Clients need not read it. */
@@ -64,6 +65,7 @@ export type SaveAsked = 'asked' | 'cannot' | 'silent';
 /** Questions that a hook has not read; it gets no more of them then. */
 const MAX_UNREAD_BYTES = 4_096;
 
+/** Who may connect, and whom the server notifies of facts. */
 export interface FactServerOptions {
   /** Of the socket, in a directory that belongs to this launcher alone. */
   readonly path: string;

@@ -46,6 +46,7 @@ const DYING_MS = 60_000;
  */
 const PEER_FIRST_MS = 1_000;
 
+/** What the ranks of this pod run with, and whom they notify. */
 export interface GangOptions {
   readonly settings: Pick<Settings, 'nodeName' | 'gracePeriodMs'>;
   readonly own: OwnRanks;
@@ -183,7 +184,7 @@ export class Gang {
         onFact: (rank, fact) => this.#accept(rank, fact),
         onSilent: (hello) => this.#fellSilent(hello),
       },
-      { files, variables: ofPod, say: (sentence) => stderr.say(sentence) },
+      { files, variables: ofPod, logLine: (sentence) => stderr.logLine(sentence) },
     );
     if (this.#decided !== undefined) return await place.close(0);
     this.#place = place;

@@ -20,9 +20,10 @@ interface Contents {
   readonly files: EngineRun['files'];
   /** For which names in files stand: all ranks of the pod have them in common. */
   readonly variables: Variables;
-  readonly say: (sentence: string) => void;
+  readonly logLine: (sentence: string) => void;
 }
 
+/** The private directory of one incarnation: the fact server's socket, rendered files of the engine and the Python hook. */
 export class IncarnationPlace implements Made {
   readonly facts: FactServer;
   readonly directory: string;
@@ -39,14 +40,14 @@ export class IncarnationPlace implements Made {
   /** Throws where there is no room for it. */
   static async open(
     options: Omit<FactServerOptions, 'path'>,
-    { files, variables, say }: Contents,
+    { files, variables, logLine }: Contents,
   ): Promise<IncarnationPlace> {
     const directory = makeOwnDirectory();
     try {
       const filesDirectory = files.length === 0 ? undefined : join(directory, 'engine');
       if (filesDirectory !== undefined) writeFiles(filesDirectory, files, variables);
       const facts = await FactServer.listen({ ...options, path: join(directory, 'facts') });
-      return new IncarnationPlace({ facts, directory, filesDirectory, hook: writeHook(directory, say) });
+      return new IncarnationPlace({ facts, directory, filesDirectory, hook: writeHook(directory, logLine) });
     } catch (error) {
       removeOwnDirectory(directory);
       throw error;
@@ -69,12 +70,12 @@ function writeFiles(directory: string, files: EngineRun['files'], variables: Var
 }
 
 /** Training works without the hook. */
-function writeHook(directory: string, say: (sentence: string) => void): string | undefined {
+function writeHook(directory: string, logLine: (sentence: string) => void): string | undefined {
   try {
     return installHook(directory);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    say(`The hook cannot be written, so Coxswain cannot check what is trained: ${why}`);
+    logLine(`The hook cannot be written, so Coxswain cannot check what is trained: ${why}`);
     return undefined;
   }
 }

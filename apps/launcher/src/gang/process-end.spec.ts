@@ -53,8 +53,8 @@ describe('how it ends', () => {
     const parent = spawn('/bin/sh', ['-c', 'sh -c "echo \\$\\$; kill -9 \\$\\$" & exec sleep 60'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    const [said] = (await parent.stdout.take(1).toArray()) as Buffer[];
-    const exit = await endOfChild(Number(String(said)), parent.pid ?? 0);
+    const [printed] = (await parent.stdout.take(1).toArray()) as Buffer[];
+    const exit = await endOfChild(Number(String(printed)), parent.pid ?? 0);
     parent.kill('SIGKILL');
     expect(exit).toEqual({ kind: 'signal', signal: 'SIGKILL' });
   });

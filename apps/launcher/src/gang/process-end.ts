@@ -12,6 +12,7 @@ const PATIENCE_MS = 2_000;
 export type ProcessStanding =
   { readonly kind: 'runs' } | { readonly kind: 'gone' } | { readonly kind: 'ended'; readonly exit: RankExit };
 
+/** Overrides for tests: how a process is observed, and for how many milliseconds. */
 export interface EndOptions {
   readonly standingOf?: (pid: number, parent: number) => ProcessStanding;
   readonly patienceMs?: number;

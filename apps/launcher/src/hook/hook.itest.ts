@@ -115,9 +115,9 @@ describe('a program that knows nothing of the launcher', () => {
     async (_, engine, environment) => {
       const own = mkdtempSync(join(directory, 'case-'));
       const files = { LED_AGAIN: join(own, 'led-again'), BARRIER_REMEMBERED: join(own, 'remembered') };
-      const { operator, launcher } = await train(engine, { ...environment, ...files }, async (told) => {
-        await untilLedAgain(told, files.LED_AGAIN);
-        await untilTheyStand(told, files.BARRIER_REMEMBERED);
+      const { operator, launcher } = await train(engine, { ...environment, ...files }, async (reported) => {
+        await untilLedAgain(reported, files.LED_AGAIN);
+        await untilTheyStand(reported, files.BARRIER_REMEMBERED);
       });
       const trained = operator.ofKind('trained');
       expect(trained.length).toBeGreaterThan(1);
@@ -132,7 +132,7 @@ describe('a program that knows nothing of the launcher', () => {
       }
       const steps = operator.ofKind('step').map(({ report }) => report);
       expect(steps.at(-1)).toMatchObject({ step: STEPS, loss: null, ranks: [{ rank: 0 }, { rank: 1 }] });
-      const stacks = operator.ofKind('stacks').find((told) => areThere(told.stacks))?.stacks;
+      const stacks = operator.ofKind('stacks').find((reported) => areThere(reported.stacks))?.stacks;
       const [waits, forgets] = stacks === undefined ? [] : firstThreads(stacks);
       expect(waits).toEqual(['0', expect.arrayContaining([expect.stringMatching(/^barrier \(torch\/distributed\//)])]);
       expect(forgets).toEqual([

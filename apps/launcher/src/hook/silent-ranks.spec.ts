@@ -5,17 +5,17 @@ const NEVER = 3_600_000;
 
 function watching(more: Partial<SilenceOptions> = {}): {
   readonly silent: SilentRanks;
-  readonly said: Promise<string>;
+  readonly logged: Promise<string>;
 } {
   const { promise, resolve } = Promise.withResolvers<string>();
   const silent = new SilentRanks({
     silentRanks: () => [1, 2],
-    say: resolve,
+    logLine: resolve,
     afterStepMs: NEVER,
     afterStartMs: NEVER,
     ...more,
   });
-  return { silent, said: promise };
+  return { silent, logged: promise };
 }
 
 describe('that no hook speaks for a rank is said', () => {
@@ -24,23 +24,23 @@ describe('that no hook speaks for a rank is said', () => {
     ['a while after the start, where nothing is printed', { afterStartMs: SOON }, () => undefined],
     ['at the end, where it was not said before', {}, (silent) => silent.end()],
   ])('%s', async (_sentence, more, act) => {
-    const { silent, said } = watching(more);
+    const { silent, logged } = watching(more);
     act(silent);
     // It does not keep the launcher alive.
     const alive = setInterval(() => undefined, NEVER);
-    expect(await said).toMatch(/^No hook has connected for ranks 1-2: python -I or -S/);
+    expect(await logged).toMatch(/^No hook has connected for ranks 1-2: python -I or -S/);
     clearInterval(alive);
   });
 
   it('once, and not of ranks that have spoken meanwhile', () => {
-    const said: string[] = [];
+    const logged: string[] = [];
     let ranks: readonly number[] = [];
-    const { silent } = watching({ silentRanks: () => ranks, say: (sentence) => said.push(sentence) });
+    const { silent } = watching({ silentRanks: () => ranks, logLine: (sentence) => logged.push(sentence) });
     silent.end();
-    expect(said).toEqual([]);
+    expect(logged).toEqual([]);
     ranks = [3];
     silent.end();
     silent.end();
-    expect(said).toHaveLength(1);
+    expect(logged).toHaveLength(1);
   });
 });

@@ -9,10 +9,11 @@ const AFTER_START_MS = 900_000;
 const NO_HOOK =
   'python -I or -S, a program that replaces PYTHONPATH, no PyTorch, or no step yet. Coxswain cannot check what they train.';
 
+/** Which ranks are silent, and how many milliseconds after the start or the first printed step the log names them. */
 export interface SilenceOptions {
   /** Ranks for which no hook has connected so far. */
   readonly silentRanks: () => readonly number[];
-  readonly say: (sentence: string) => void;
+  readonly logLine: (sentence: string) => void;
   readonly afterStepMs?: number;
   readonly afterStartMs?: number;
 }
@@ -41,17 +42,17 @@ export class SilentRanks {
   end(): void {
     clearTimeout(this.#timer);
     this.#isStepSeen = true;
-    this.#say();
+    this.#logSilentRanks();
   }
 
   #after(ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#say(), ms).unref();
+    return setTimeout(() => this.#logSilentRanks(), ms).unref();
   }
 
-  #say(): void {
+  #logSilentRanks(): void {
     const ranks = this.#options.silentRanks();
     if (ranks.length === 0 || this.#isReported) return;
     this.#isReported = true;
-    this.#options.say(`No hook has connected for ranks ${formatRanks(ranks)}: ${NO_HOOK}`);
+    this.#options.logLine(`No hook has connected for ranks ${formatRanks(ranks)}: ${NO_HOOK}`);
   }
 }

@@ -39,12 +39,12 @@ export class LogSink {
       this.#droppedBytes += bytes;
       return;
     }
-    this.#tellDropped();
+    this.#logDropped();
     this.#stream.write(make());
   }
 
   /** One sentence of the launcher's own. */
-  say(sentence: string): void {
+  logLine(sentence: string): void {
     const line = Buffer.from(`[launcher] ${sentence}\n`);
     this.write(1, line.length, () => line);
   }
@@ -52,7 +52,7 @@ export class LogSink {
   /** Waits until everything is written, or until `deadlineMs` have passed. */
   async drain(deadlineMs: number): Promise<void> {
     if (this.#isGone) return;
-    this.#tellDropped();
+    this.#logDropped();
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, deadlineMs);
       this.#stream.write('', () => {
@@ -62,7 +62,7 @@ export class LogSink {
     });
   }
 
-  #tellDropped(): void {
+  #logDropped(): void {
     if (this.#droppedLines === 0) return;
     const what = `${this.#droppedLines} lines (${this.#droppedBytes} bytes)`;
     this.#droppedLines = 0;
@@ -88,6 +88,7 @@ export class LogTail {
   }
 }
 
+/** Where the lines of one stream go. */
 export interface LogRelayOptions {
   /** Of what writes, in front of each line. */
   readonly name: string;

@@ -32,8 +32,8 @@ describe('the executable', () => {
   it('rests in a pod that is there for its images, until it is told to end', async () => {
     const resting = spawn(installed, ['rest'], { cwd: image, env: {} });
     const ended = once(resting, 'exit');
-    const [said] = (await once(resting.stdout, 'data')) as [Buffer];
-    expect(said.toString()).toMatch(/idle until SIGTERM or SIGINT/);
+    const [printed] = (await once(resting.stdout, 'data')) as [Buffer];
+    expect(printed.toString()).toMatch(/idle until SIGTERM or SIGINT/);
     resting.kill('SIGTERM');
     const [code, signal] = (await ended) as [number | null, string | null];
     expect([code, signal]).toEqual([0, null]);

@@ -66,9 +66,9 @@ describe('a launcher and its operator', () => {
     });
     const beats = (): boolean => operator.ofKind('heartbeat').some(({ ranks }) => ranks[0]?.step === 9);
     await eventually('the heartbeat and the step', () => beats() && operator.ofKind('step').length > 0);
-    const [told] = operator.ofKind('step');
-    expect(told?.report).toMatchObject({ step: 9, loss: null });
-    expect(told?.report.notFinite).toEqual(listens ? { loss: 'NaN' } : undefined);
+    const [reported] = operator.ofKind('step');
+    expect(reported?.report).toMatchObject({ step: 9, loss: null });
+    expect(reported?.report.notFinite).toEqual(listens ? { loss: 'NaN' } : undefined);
     const marks = operator.ofKind('heartbeat').at(-1)?.watermarks;
     expect(marks?.map(({ rank, phase }) => [rank, phase])).toEqual(listens ? [[0, 'saving']] : undefined);
     writeFileSync(launcher.path('end'), '');
@@ -177,8 +177,8 @@ describe('a launcher and its operator', () => {
     await eventually('the second connection to hear all', () => operator.ofKind('checkpointSaved').length === 4);
     writeFileSync(launcher.path('end'), '');
     expect(await launcher.exited).toBe(0);
-    const told = operator.connections[1]?.messages.filter(({ kind }) => kind !== 'heartbeat' && kind !== 'hello');
-    expect(told).toMatchObject([
+    const reported = operator.connections[1]?.messages.filter(({ kind }) => kind !== 'heartbeat' && kind !== 'hello');
+    expect(reported).toMatchObject([
       { kind: 'resumed', step: 5 },
       {
         kind: 'checkpointSaved',
@@ -322,7 +322,7 @@ describe('a checkpoint that was saved', () => {
 });
 
 /** Of so many steps a second, since then: those of two seconds at once, and each at its time; what waits when the ranks end is told as well. */
-function mostTold(stepsPerSecond: number, sinceMs: number): number {
+function mostReported(stepsPerSecond: number, sinceMs: number): number {
   return (2 + (performance.now() - sinceMs) / 1_000) * stepsPerSecond + 1;
 }
 
@@ -367,7 +367,7 @@ describe('an engine that is not to be believed', () => {
     writeFileSync(launcher.path('end'), '');
     expect(await launcher.exited).toBe(0);
     const steps = operator.ofKind('step').map(({ report }) => report.step);
-    expect(steps.length).toBeLessThanOrEqual(mostTold(20, begunMs));
+    expect(steps.length).toBeLessThanOrEqual(mostReported(20, begunMs));
     expect(steps.at(-1)).toBe(1000);
     expect(launcher.stderr).toMatch(/The series lacks \d+ steps/);
   });
@@ -384,10 +384,10 @@ describe('an engine that is not to be believed', () => {
     writeFileSync(launcher.path('end'), '');
     expect(await launcher.exited).toBe(0);
     const frames = operator.ofKind('steps');
-    const told = frames.flatMap(({ reports }) => reports);
-    expect(told.length).toBeLessThanOrEqual(mostTold(5, begunMs));
-    expect(frames.length).toBeLessThan(told.length);
-    expect(told.length + frames.reduce((sum, { skipped }) => sum + skipped, 0)).toBe(200);
+    const reported = frames.flatMap(({ reports }) => reports);
+    expect(reported.length).toBeLessThanOrEqual(mostReported(5, begunMs));
+    expect(frames.length).toBeLessThan(reported.length);
+    expect(reported.length + frames.reduce((sum, { skipped }) => sum + skipped, 0)).toBe(200);
     expect(operator.violations).toEqual([]);
   });
 });

@@ -15,7 +15,7 @@ interface Started {
   readonly launcher: LauncherProcess;
   readonly operator: FakeOperator;
   /** Over every connection that is open. */
-  tell(message: Parameters<FakeOperator['connections'][number]['send']>[0]): void;
+  send(message: Parameters<FakeOperator['connections'][number]['send']>[0]): void;
   assign(more: Partial<RankAssignment>): void;
 }
 
@@ -32,10 +32,10 @@ async function launch(
     () => launcher.dispose(),
     () => operator.stop(),
   );
-  const tell: Started['tell'] = (message) => operator.connections.at(-1)?.send(message);
+  const send: Started['send'] = (message) => operator.connections.at(-1)?.send(message);
   const assign = (more: Partial<RankAssignment>): void =>
-    tell({ kind: 'assignment', assignment: aWholeGang(1, { onFailure: 'wait', ...more }) });
-  return { launcher, operator, tell, assign };
+    send({ kind: 'assignment', assignment: aWholeGang(1, { onFailure: 'wait', ...more }) });
+  return { launcher, operator, send, assign };
 }
 
 function eventually(what: string, condition: () => boolean): Promise<unknown> {
@@ -80,11 +80,11 @@ describe('ranks that failed are started again in their pod', () => {
   });
 
   it('only where the assignment says so: else the launcher ends as its ranks do', async () => {
-    const { launcher, tell } = await launch(LIVES);
+    const { launcher, send } = await launch(LIVES);
     await eventually('the rank', () => launcher.written('pid.1') !== undefined);
     process.kill(Number(launcher.written('pid.1')), 'SIGKILL');
     await eventually('reaped', () => launcher.stderr.includes('waiting for the next one'));
-    tell({ kind: 'assignment', assignment: aWholeGang(1, { incarnation: 2 }) });
+    send({ kind: 'assignment', assignment: aWholeGang(1, { incarnation: 2 }) });
     await eventually('the second run', () => launcher.written('pid.2') !== undefined);
     process.kill(Number(launcher.written('pid.2')), 'SIGKILL');
     expect(await launcher.exited).toBe(137);
@@ -103,10 +103,10 @@ describe('ranks that failed are started again in their pod', () => {
 
 describe('ranks that are ended by order', () => {
   it('are gone, with all that they started, when it is said; and nothing failed', async () => {
-    const { launcher, operator, tell, assign } = await launch(`setsid sleep 1000 & echo $! > stray; ${LIVES}`);
+    const { launcher, operator, send, assign } = await launch(`setsid sleep 1000 & echo $! > stray; ${LIVES}`);
     await eventually('the rank', () => launcher.written('pid.1') !== undefined);
-    tell({ kind: 'endRanks', epoch: 1, incarnation: 9, message: 'not ours' });
-    tell({ kind: 'endRanks', epoch: 1, incarnation: 1, message: 'rank 3 failed' });
+    send({ kind: 'endRanks', epoch: 1, incarnation: 9, message: 'not ours' });
+    send({ kind: 'endRanks', epoch: 1, incarnation: 1, message: 'rank 3 failed' });
     await eventually('reaped', () => operator.ofKind('reaped').length > 0);
     expect(operator.ofKind('reaped')[0]?.cause).toBeUndefined();
     expect([launcher.written('pid.1'), launcher.written('stray')].map(Number).filter(isRunning)).toEqual([]);
@@ -129,9 +129,9 @@ describe('a launcher that waits for its next ranks', () => {
   });
 
   it('says of an incarnation that it never heard of that none of it is left, and never begins it', async () => {
-    const { launcher, operator, tell, assign } = await launch(FAILS_FIRST);
+    const { launcher, operator, send, assign } = await launch(FAILS_FIRST);
     await eventually('reaped', () => operator.ofKind('reaped').length > 0);
-    tell({ kind: 'endRanks', epoch: 1, incarnation: 2, message: 'over before it began' });
+    send({ kind: 'endRanks', epoch: 1, incarnation: 2, message: 'over before it began' });
     await eventually('the answer', () => operator.ofKind('reaped').some(({ incarnation }) => incarnation === 2));
     assign({ incarnation: 2 });
     assign({ incarnation: 3 });
@@ -142,9 +142,9 @@ describe('a launcher that waits for its next ranks', () => {
   });
 
   it('ends the same way when its epoch is over', async () => {
-    const { launcher, operator, tell } = await launch('exit 5');
+    const { launcher, operator, send } = await launch('exit 5');
     await eventually('reaped', () => operator.ofKind('reaped').length > 0);
-    tell({ kind: 'refused', code: 'staleEpoch', message: 'Epoch 1 has failed.' });
+    send({ kind: 'refused', code: 'staleEpoch', message: 'Epoch 1 has failed.' });
     expect(await launcher.exited).toBe(5);
     expect(launcher.cause()).toMatchObject({ kind: 'engineFailed' });
   });

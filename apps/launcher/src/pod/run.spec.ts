@@ -16,11 +16,15 @@ afterEach(async () => {
 interface Launch extends Omit<Start, 'operators'> {
   readonly ranks?: number;
   readonly resume?: RankAssignment['resume'];
+  readonly suspects?: NonNullable<FakeOperator['verifyWanted']>['checkpoints'];
 }
 
 /** A launcher, and an operator that gives it all the ranks of its gang. */
-async function launch({ ranks = 1, resume, ...start }: Launch): Promise<LauncherProcess> {
+async function launch({ ranks = 1, resume, suspects, ...start }: Launch): Promise<LauncherProcess> {
   const operator = await FakeOperator.start(await anAuthority());
+  if (suspects !== undefined) {
+    operator.verifyWanted = { kind: 'verifyWanted', epoch: 1, incarnation: 1, checkpoints: suspects };
+  }
   operator.assignmentOf = () => aWholeGang(ranks, resume === undefined ? {} : { resume });
   const operators = { urls: [operator.url], ca: (await anAuthority()).certPem };
   const launcher = new LauncherProcess({ ...start, operators });
@@ -230,6 +234,56 @@ describe('a checkpoint that cannot be loaded', () => {
     expect(launcher.cause().message).toMatch(/manifest\.json is no manifest/);
   });
 
+  it.each<[string, string, string, object]>([
+    [
+      'is what the launcher finds too, where a rank says that its content differs',
+      '12345679',
+      'checkpointUnreadable',
+      { kind: 'ContentDiffers', found: `SHA-256 ${sha256('12345679')}` },
+    ],
+    [
+      'is not condemned by a rank alone, where the launcher reads it as it was saved',
+      '12345678',
+      'checkpointIoError',
+      { kind: 'FileUnreadable', found: 'SHA-256 b' },
+    ],
+  ])('%s', async (_what, content, kind, fault) => {
+    const scratch = await launch({ engine: 'exit 0' });
+    const saved = aCheckpointIn(scratch.directory);
+    const path = join(scratch.directory, saved.directory, 'rank-0.bin');
+    writeFileSync(path, content);
+    const fact = { kind: 'checkpointFault', fault: 'ContentDiffers', path, expected: 'SHA-256 a', found: 'SHA-256 b' };
+    const launcher = await launch({
+      engine: `echo '${JSON.stringify(fact)}' >&3; exit 72`,
+      environment: { [POD_ENV.checkpointMount]: scratch.directory },
+      resume: { step: saved.step, path: saved.directory, manifestSha256: saved.manifestSha256 },
+    });
+    expect(await launcher.exited).toBe(kind === 'checkpointUnreadable' ? 72 : 74);
+    expect(launcher.cause()).toMatchObject({ kind, rank: 0, checkpointFault: fault });
+  });
+
+  it.each<[string, string, number]>([
+    ['is told to the operator, without a rank, where a newer one verified that was suspect', '12345678', 74],
+    ['is loaded, where the newer one is still suspect', '12345679', 0],
+  ])('%s', async (_what, content, code) => {
+    const scratch = await launch({ engine: 'exit 0' });
+    const older = aCheckpointIn(scratch.directory, 10);
+    const newer = aCheckpointIn(scratch.directory, 20);
+    const path = join(scratch.directory, newer.directory, 'rank-0.bin');
+    writeFileSync(path, content);
+    const { directory, manifestSha256 } = newer;
+    const suspect = { checkpoint: 'c-20', path: directory, manifestSha256, files: [path] };
+    const launcher = await launch({
+      engine: 'echo started > ran',
+      environment: { [POD_ENV.checkpointMount]: scratch.directory },
+      resume: { step: 10, path: older.directory, manifestSha256: older.manifestSha256 },
+      suspects: [suspect],
+    });
+    expect(await launcher.exited).toBe(code);
+    expect(launcher.cause().verifiedCheckpoint).toBe(code === 74 ? 'c-20' : undefined);
+    expect(launcher.written('ran')).toBe(code === 74 ? undefined : 'started');
+  });
+
   it('is what the rank that finds it says it is', async () => {
     const fact = {
       kind: 'checkpointFault',
@@ -365,8 +419,8 @@ describe('the log', () => {
     const launcher = await launch({ engine, isUnread: true });
     expect(await written(launcher, 'done')).toBe('done');
     launcher.read();
-    const told = /\d+ lines \(\d+ bytes\) of output were dropped/;
-    await waitFor(() => told.test(launcher.stdout.toString()), {
+    const droppedLines = /\d+ lines \(\d+ bytes\) of output were dropped/;
+    await waitFor(() => droppedLines.test(launcher.stdout.toString()), {
       what: 'the sentence',
     });
     writeFileSync(launcher.path('end'), '');

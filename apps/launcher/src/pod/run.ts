@@ -1,15 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  MAX_RANKS_PER_POD,
-  parseRanks,
-  RANK_ENV,
-  type RankAssignment,
-  type TerminationCause,
-} from '@coxswain/api-types';
+import { RANK_ENV, type RankAssignment, type TerminationCause } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
-import { verifyResumedInProcess } from '../checkpoints/verifier-process.ts';
 import { finishWatching, watchEngineSaves, type EngineSaves } from '../engine-saves/watch-engine-saves.ts';
 import { stepWordsOf } from '../engine/engine-run.ts';
 import { Gang } from '../gang/gang.ts';
@@ -23,7 +16,8 @@ import { SaveRequests } from '../requests/save-requests.ts';
 import { StackRequests } from '../requests/stack-requests.ts';
 import { StopSignals } from './stop-signals.ts';
 import { clearTerminationMessage, fitCause, writeTerminationMessage } from '../ending/termination.ts';
-import { checkpointVerdict, canRestartInPlace, plainVerdict, type Verdict } from '../ending/verdict.ts';
+import { canRestartInPlace, plainVerdict, type Verdict } from '../ending/verdict.ts';
+import { newerVerdict, ranksOf, resumeProblem, withOwnFinding } from './resume-checks.ts';
 
 const WAITING_SENTENCE_MS = 10_000;
 const LAST_WORD_MS = 2_000;
@@ -32,6 +26,7 @@ const CONTACT_POLL_MS = 1_000;
 /** Kept back from the pod's grace period for the launcher's own last words. */
 const OWN_SHARE_OF_GRACE_MS = 3_000;
 
+/** The launcher's settings, and the command and environment of its ranks. */
 export interface RunOptions {
   readonly settings: Settings;
   readonly command: readonly [string, ...string[]];
@@ -45,7 +40,7 @@ export interface RunOptions {
 export async function run({ settings, command, environment }: RunOptions): Promise<number> {
   const stdout = new LogSink(process.stdout);
   const stderr = new LogSink(process.stderr);
-  const say = (sentence: string): void => stderr.say(sentence);
+  const logLine = (sentence: string): void => stderr.logLine(sentence);
   // Distinguishes this process from an earlier one in the same pod.
   const bootId = randomUUID();
   /** Resolves with a verdict that does not come from the ranks. */
@@ -58,12 +53,12 @@ export async function run({ settings, command, environment }: RunOptions): Promi
   const saves = new SaveRequests({
     firstRank: () => ranks.gang?.alive.find(({ alive }) => alive)?.rank,
     ask: (rank, request) => ranks.gang?.facts?.askToSave(rank, request) ?? 'silent',
-    say,
+    logLine,
   });
   const reporter: Reporter = new Reporter({
     settings,
     bootId,
-    say,
+    logLine,
     stepWords: stepWordsOf(environment),
     alive: () => ranks.gang?.alive ?? [],
     onStaleEpoch: (message) => early.resolve(plainVerdict('fenced', `the operator refused this attempt: ${message}`)),
@@ -94,19 +89,19 @@ export async function run({ settings, command, environment }: RunOptions): Promi
     runPreflight: (assignment, signal) => {
       const isHost = ranksOf(assignment)[0] === 0;
       const { preflight } = reporter;
-      return runPreflight({ settings, assignment, isHost, command, environment, bootId, preflight, say, signal });
+      return runPreflight({ settings, assignment, isHost, command, environment, bootId, preflight, logLine, signal });
     },
     newGang,
-    watchSaves: (assignment) => watchEngineSaves(assignment, { settings, environment, facts: reporter.facts, say }),
+    watchSaves: (assignment) => watchEngineSaves(assignment, { settings, environment, facts: reporter.facts, logLine }),
     reporter,
-    say,
+    logLine,
     early: early.promise,
     signals: new StopSignals(),
   });
-  writeMessage({ settings, say }, cause);
+  writeMessage({ settings, logLine }, cause);
   if (verdict.kind === 'fenced') await reporter.abandon();
   else await reporter.end(cause, LAST_WORD_MS);
-  say(`${verdict.message}; exit ${verdict.exitCode} (${verdict.kind}).`);
+  logLine(`${verdict.message}; exit ${verdict.exitCode} (${verdict.kind}).`);
   await Promise.all([stdout.drain(DRAIN_MS), stderr.drain(DRAIN_MS)]);
   return verdict.exitCode;
 }
@@ -126,7 +121,7 @@ interface Life {
   /** Watches for checkpoints that the engine saves in its own format, if this pod is the one to do so. */
   readonly watchSaves: (assignment: RankAssignment) => EngineSaves;
   readonly reporter: Reporter;
-  readonly say: (sentence: string) => void;
+  readonly logLine: (sentence: string) => void;
   readonly early: Promise<Verdict>;
   readonly signals: StopSignals;
 }
@@ -155,18 +150,22 @@ async function live(life: Life): Promise<Ending> {
     last = await runAssigned(life, next);
     const { verdict, cause } = last;
     if (verdict.leavesProcesses === true)
-      life.say('A process that the ranks started does not end, although it was killed: this pod can run no others.');
+      life.logLine(
+        'A process that the ranks started does not end, although it was killed: this pod can run no others.',
+      );
     if (!canRestartInPlace(verdict, next)) return last;
     // Before anything else: if the pod is killed from now on, its termination message already names the cause.
     writeMessage(life, cause);
     life.reporter.reaped(verdict.isOrdered === true ? undefined : cause);
-    life.say(`${verdict.message}; every process of incarnation ${next.incarnation} is gone, waiting for the next one.`);
+    life.logLine(
+      `${verdict.message}; every process of incarnation ${next.incarnation} is gone, waiting for the next one.`,
+    );
   }
 }
 
 /** Runs the assigned ranks to their end. No process is left then, unless the verdict says so. */
 async function runAssigned(life: Life, assignment: RankAssignment): Promise<Ending> {
-  const { reporter, ranks, early, signals, say } = life;
+  const { reporter, ranks, early, signals, logLine } = life;
   reporter.begin(assignment);
   const gang = life.newGang(assignment);
   ranks.gang = gang;
@@ -179,28 +178,33 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
   if ('exitCode' in before) {
     gang.kill(before);
   } else {
-    say(
+    logLine(
       `Starting ranks ${assignment.ranks} of ${assignment.worldSize}, incarnation ${assignment.incarnation}; they meet at ${before.host}:${before.port}.`,
     );
     await gang.start(before);
-    ranks.silent = new SilentRanks({ silentRanks: () => gang.silentRanks, say });
+    ranks.silent = new SilentRanks({ silentRanks: () => gang.silentRanks, logLine });
     saves = life.watchSaves(assignment);
     forwardSignals(life, running, assignment);
     void early.then((verdict) => running.gang?.kill(verdict));
   }
-  const verdict = await gang.ended;
+  const ended = await gang.ended;
   running.gang = undefined;
   ranks.silent?.end();
   ranks.silent = undefined;
-  await finishWatching(saves, verdict);
+  await finishWatching(saves, ended);
+  // A checkpoint that did not verify before the start was read beside a control already.
+  const verdict =
+    'exitCode' in before
+      ? ended
+      : await withOwnFinding(ended, assignment, { settings: life.settings, stopped: signals.first });
   await reporter.finishVerifications();
-  sayGarbage(gang, say);
+  logIgnoredFacts(gang, logLine);
   return { verdict, cause: toCause(verdict, { ...life, gang, assignment }) };
 }
 
-function sayGarbage({ garbage: { lines, connections } }: Gang, say: (sentence: string) => void): void {
-  if (lines > 0) say(`${lines} lines on the report socket were no facts and were ignored.`);
-  if (connections > 0) say(`${connections} connections to the report socket were of no rank, and were closed.`);
+function logIgnoredFacts({ garbage: { lines, connections } }: Gang, logLine: (sentence: string) => void): void {
+  if (lines > 0) logLine(`${lines} lines on the report socket were no facts and were ignored.`);
+  if (connections > 0) logLine(`${connections} connections to the report socket were of no rank, and were closed.`);
 }
 
 /** Returns where the ranks meet, or why they cannot start. A spare has no ranks, and waits until its ranks are ended or it is asked to stop. */
@@ -209,32 +213,19 @@ async function prepare(
   assignment: RankAssignment,
   signal: AbortSignal,
 ): Promise<RendezvousAddress | Verdict> {
+  const { settings, reporter, logLine } = life;
   await life.runPreflight(assignment, signal);
   if (ranksOf(assignment).length === 0 || signal.aborted) return await new Promise<never>(() => undefined);
-  return (await resumeProblem(life.settings, assignment)) ?? (await meet(life, assignment, signal));
-}
-
-/** The verdict if the checkpoint to resume from cannot be used; undefined if it can. Each pod verifies the files of its own ranks. */
-async function resumeProblem(settings: Settings, assignment: RankAssignment): Promise<Verdict | undefined> {
-  const { resume, worldSize } = assignment;
-  if (resume === undefined) return undefined;
-  const directory = join(settings.checkpointMount, resume.path);
-  const { manifestSha256 } = resume;
-  const ranks = { ranks: ranksOf(assignment), worldSize };
-  const outcome = await verifyResumedInProcess(
-    { checkpoint: { directory, manifestSha256 }, ranks },
-    { patienceMs: settings.mountPatienceMs },
+  return (
+    (await resumeProblem(settings, assignment)) ??
+    (await newerVerdict(assignment, { settings, suspects: reporter.orders.suspectsOf(assignment.incarnation), logLine })) ??
+    (await meet(life, assignment, signal))
   );
-  if (outcome.kind === 'verified') return undefined;
-  // Not the checkpoint's fault: after three of those a person would have to choose another checkpoint.
-  if (outcome.kind === 'notVerified')
-    return plainVerdict('launcherFailed', `the checkpoint ${directory} could not be verified: ${outcome.why}`);
-  return checkpointVerdict(`the checkpoint ${directory} did not verify: ${outcome.why}`, outcome.fault);
 }
 
 /** Returns where rank 0 listens: this launcher chooses the address if rank 0 is in its pod, else the operator distributes it. */
 async function meet(life: Life, assignment: RankAssignment, signal: AbortSignal): Promise<RendezvousAddress> {
-  const { settings, reporter, say } = life;
+  const { settings, reporter, logLine } = life;
   const ranks = ranksOf(assignment);
   if (ranks[0] === 0) {
     const address = { host: settings.podIp, port: await freePort() };
@@ -245,7 +236,7 @@ async function meet(life: Life, assignment: RankAssignment, signal: AbortSignal)
   const timer = setInterval(() => {
     const seconds = Math.round((performance.now() - since) / 1000);
     const state = reporter.isConnected ? 'it has not reported one yet' : 'no operator listens';
-    say(`Waiting for rank 0's address for ${seconds} s: ${state}.`);
+    logLine(`Waiting for rank 0's address for ${seconds} s: ${state}.`);
   }, WAITING_SENTENCE_MS);
   signal.addEventListener('abort', () => clearInterval(timer));
   const text = await reporter.orders.addressOf(assignment.incarnation);
@@ -288,19 +279,19 @@ function neverReached({ nodeName, reportUrls, firstContactMs }: Settings): strin
 }
 
 function forwardSignals(life: Life, running: Pick<Ranks, 'gang'>, assignment: RankAssignment): void {
-  const { settings, say, signals } = life;
+  const { settings, logLine, signals } = life;
   const graceMs = Math.max(settings.gracePeriodMs / 2, settings.gracePeriodMs - OWN_SHARE_OF_GRACE_MS);
   void signals.first.then(() => {
     const { gang } = running;
     if (gang?.isRunning !== true) return;
     // Before anything else: the pod may be killed within a second. The message is replaced when the cause is known.
     writeMessage(life, toCause(KILLED_MEANWHILE, { ...life, gang, assignment }));
-    say(`Asked to stop: the ranks have ${Math.round(graceMs / 1000)} s to save and end.`);
+    logLine(`Asked to stop: the ranks have ${Math.round(graceMs / 1000)} s to save and end.`);
     gang.requestStop(graceMs);
   });
   void signals.second.then(() => {
     if (running.gang?.isRunning !== true) return;
-    say('Asked to stop a second time: killing the ranks.');
+    logLine('Asked to stop a second time: killing the ranks.');
     running.gang.kill({
       kind: 'stopped',
       exitCode: 128 + 9,
@@ -322,10 +313,6 @@ function endedByOrder(message: string): Verdict {
   return { ...plainVerdict('stopped', `the operator ended the ranks: ${message}`), isOrdered: true };
 }
 
-function ranksOf({ ranks }: RankAssignment): readonly number[] {
-  return parseRanks(ranks, MAX_RANKS_PER_POD);
-}
-
 /** Environment variables that name where the ranks save and resume. */
 function placesOf(assignment: RankAssignment, { checkpointMount }: Settings): Readonly<Record<string, string>> {
   const { incarnation, resume, saveDirectory } = assignment;
@@ -343,15 +330,15 @@ function placesOf(assignment: RankAssignment, { checkpointMount }: Settings): Re
   };
 }
 
-function writeMessage({ settings, say }: Pick<Life, 'settings' | 'say'>, cause: TerminationCause): void {
+function writeMessage({ settings, logLine }: Pick<Life, 'settings' | 'logLine'>, cause: TerminationCause): void {
   const warning = writeTerminationMessage(settings.terminationLog, cause);
-  if (warning !== undefined) say(warning);
+  if (warning !== undefined) logLine(warning);
 }
 
 /** Empties the termination message of the ranks before: those that are about to start have not ended. */
-function forgetMessage({ settings, say }: Pick<Life, 'settings' | 'say'>): void {
+function forgetMessage({ settings, logLine }: Pick<Life, 'settings' | 'logLine'>): void {
   const warning = clearTerminationMessage(settings.terminationLog);
-  if (warning !== undefined) say(warning);
+  if (warning !== undefined) logLine(warning);
 }
 
 function toCause(
@@ -375,6 +362,7 @@ function toCause(
     lastLines: hasLines(verdict) ? [...(gang?.lastLinesOf(verdict.rank) ?? [])] : [],
     ...(lastStep === undefined ? {} : { lastStep }),
     ...(verdict.checkpointFault === undefined ? {} : { checkpointFault: verdict.checkpointFault }),
+    ...(verdict.verifiedCheckpoint === undefined ? {} : { verifiedCheckpoint: verdict.verifiedCheckpoint }),
     unreportedCheckpoints: [...reporter.unreportedCheckpoints],
   });
 }

@@ -236,20 +236,22 @@ describe('several pods under torchrun', () => {
     const operator = await startOperator((podIndex) =>
       aWholeGang(4, { podIndex, podCount: 2, ranks: podIndex === 0 ? '0-1' : '2-3', onFailure: 'wait' }),
     );
-    const told: LauncherMessage[] = [];
+    const received: LauncherMessage[] = [];
     operator.behaviour = (message, connection, self) => {
-      if (message.kind === 'reaped') told.push(message);
+      if (message.kind === 'reaped') received.push(message);
       obliging(message, connection, self);
     };
     for (const index of [0, 1]) {
       const ofPod = { [POD_ENV.podIndex]: String(index), [POD_ENV.podUid]: `pod-${index}` };
       await launchPod(operator, LOSES_PEER, { environment: { ...ofPod, SHARED: shared } });
     }
-    await waitFor(() => told.length === 2, { intervalMs: 20, what: 'both pods to tell', deadlineMs: 300_000 });
+    await waitFor(() => received.length === 2, { intervalMs: 20, what: 'both pods to tell', deadlineMs: 300_000 });
     // Which of two processes is first depends on the machine. The operator names the rank that was killed in either order: the other cause
     // only shows a lost peer (libs/lifecycle/src/failure/failure.ts).
     const causeOf = (pod: string): TerminationCause | undefined =>
-      told.flatMap((message) => (message.kind === 'reaped' && message.podUid === pod ? (message.cause ?? []) : []))[0];
+      received.flatMap((message) =>
+        message.kind === 'reaped' && message.podUid === pod ? (message.cause ?? []) : [],
+      )[0];
     expect(causeOf('pod-1')).toMatchObject({ rank: 3, signal: 'SIGKILL' });
     expect(causeOf('pod-0')).toMatchObject({ exitCode: 1 });
     expect([0, 1].map((index) => lostItsPeer(causeOf(`pod-${index}`)?.lastLines ?? []))).toEqual([true, false]);

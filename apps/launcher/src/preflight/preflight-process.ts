@@ -28,6 +28,7 @@ const GATHER_MS = 240_000;
 /** Beyond the limit that the program keeps itself. */
 const SLACK_MS = 5_000;
 
+/** What the preflight program measures in this pod, and how it finds the board that all pods of the gang share. */
 export interface PreflightOptions {
   readonly level: Exclude<PreflightLevel, 'Off'>;
   /** Once every pod is there. */
@@ -65,7 +66,7 @@ export class PreflightProcess {
   readonly #report = Promise.withResolvers<PreflightReport>();
   #facts: PreflightFacts = {};
   #pairs: readonly PairMeasurement[] = [];
-  #lastWords = '';
+  #lastErrorOutput = '';
   #timer: NodeJS.Timeout;
 
   constructor(options: PreflightOptions) {
@@ -79,12 +80,12 @@ export class PreflightProcess {
     this.#child.stdin?.on('error', () => undefined);
     this.#child.once('error', (error) => this.#end('Skipped', `${first} cannot be started: ${error.message}`));
     this.#child.once('close', (code, signal) => {
-      this.#end('Partial', `the preflight program ended early (${signal ?? `exit ${code}`}): ${this.#lastWords}`);
+      this.#end('Partial', `the preflight program ended early (${signal ?? `exit ${code}`}): ${this.#lastErrorOutput}`);
     });
-    this.#readWords(this.#child.stderr);
+    this.#readErrorOutput(this.#child.stderr);
     this.#readAnswers(this.#child.stdio[ANSWER_FD] as Readable);
     this.#timer = this.#endAfter(GATHER_MS, 'the pods of the gang did not all come');
-    this.#tellFirst();
+    this.#sendFirstOrder();
   }
 
   /** Settles once. The process lives on, for the board of the others may be in it, until {@link end}. */
@@ -98,22 +99,22 @@ export class PreflightProcess {
     if (this.#child.pid !== undefined) signalGroup(this.#child.pid, 'SIGKILL');
   }
 
-  #tellFirst(): void {
+  #sendFirstOrder(): void {
     const { level, timeoutMs, podIndex, podCount, isHost, board } = this.#options;
     const peers = firstPeersOf(podIndex, podCount);
-    this.#tell({ level, pod: podIndex, pods: podCount, isHost, timeoutS: timeoutMs / 1000, peers });
-    void board.then((place) => this.#tell({ ...place }));
+    this.#send({ level, pod: podIndex, pods: podCount, isHost, timeoutS: timeoutMs / 1000, peers });
+    void board.then((place) => this.#send({ ...place }));
   }
 
-  #tell(order: object): void {
+  #send(order: object): void {
     const stdin: Writable | null = this.#child.stdin;
     if (stdin?.writable === true) stdin.write(`${JSON.stringify(order)}\n`);
   }
 
-  #readWords(stream: Readable | null): void {
+  #readErrorOutput(stream: Readable | null): void {
     stream?.on('error', () => undefined);
     stream?.on('data', (chunk: Buffer) => {
-      this.#lastWords = (this.#lastWords + chunk.toString('utf8')).slice(-MAX_NOTE / 2);
+      this.#lastErrorOutput = (this.#lastErrorOutput + chunk.toString('utf8')).slice(-MAX_NOTE / 2);
     });
   }
 
@@ -121,11 +122,11 @@ export class PreflightProcess {
     const splitter = new LineSplitter(MAX_ANSWER_BYTES);
     stream.on('error', () => undefined);
     stream.on('data', (chunk: Buffer) => {
-      for (const { bytes } of splitter.push(chunk)) this.#hear(parse(bytes.toString('utf8')));
+      for (const { bytes } of splitter.push(chunk)) this.#receive(parse(bytes.toString('utf8')));
     });
   }
 
-  #hear(answer: Answer | undefined): void {
+  #receive(answer: Answer | undefined): void {
     const { podCount, podIndex, timeoutMs, onBoard } = this.#options;
     switch (answer?.kind) {
       case 'board':
@@ -141,9 +142,12 @@ export class PreflightProcess {
         this.#pairs = [...this.#pairs, answer.pair].slice(0, 16);
         return;
       case 'table':
-        return this.#tell({ peers: confirmingPeersOf(podIndex, { podCount, measured: measuredIn(answer) }) });
+        return this.#send({ peers: confirmingPeersOf(podIndex, { podCount, measured: measuredIn(answer) }) });
       case 'failed':
-        return this.#end('Partial', `${answer.note}${this.#lastWords === '' ? '' : `: ${this.#lastWords}`}`);
+        return this.#end(
+          'Partial',
+          `${answer.note}${this.#lastErrorOutput === '' ? '' : `: ${this.#lastErrorOutput}`}`,
+        );
       case 'done':
         return this.#end('Done', undefined);
       case undefined:

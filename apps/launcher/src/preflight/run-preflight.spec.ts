@@ -57,11 +57,11 @@ describe('a launcher that is to look around', () => {
   });
 
   it('tells it again to whoever leads next, who has heard none of it', async () => {
-    let heard = 0;
+    let received = 0;
     const pod = await aPod((connection) => {
-      heard += 1;
+      received += 1;
       // The first one dies when it has acknowledged the report, and before it answers it.
-      if (heard === 1) setImmediate(() => connection.close());
+      if (received === 1) setImmediate(() => connection.close());
       else done(connection);
     });
     expect(await pod.launcher.exited).toBe(0);

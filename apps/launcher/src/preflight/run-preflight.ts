@@ -9,6 +9,7 @@ import { PreflightProcess } from './preflight-process.ts';
 /** Other pods may take as long as their limit, and the operator some seconds more; after that the ranks start without an answer. */
 const ANSWER_SLACK_MS = 20_000;
 
+/** What a preflight needs of the launcher. */
 export interface PreflightRun {
   readonly settings: Settings;
   readonly assignment: RankAssignment;
@@ -17,7 +18,7 @@ export interface PreflightRun {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly bootId: string;
   readonly preflight: PreflightReporter;
-  readonly say: (sentence: string) => void;
+  readonly logLine: (sentence: string) => void;
   /** Aborted when the ranks do not start after all. */
   readonly signal: AbortSignal;
 }
@@ -28,7 +29,7 @@ export interface PreflightRun {
  * same pods skip it.
  */
 export async function runPreflight(options: PreflightRun): Promise<void> {
-  const { settings, assignment, isHost, preflight, say, signal } = options;
+  const { settings, assignment, isHost, preflight, logLine, signal } = options;
   const { level, timeoutMs } = settings.preflight;
   if (level === 'Off' || assignment.incarnation > 1 || signal.aborted) return;
   const program = new PreflightProcess({
@@ -51,13 +52,13 @@ export async function runPreflight(options: PreflightRun): Promise<void> {
     const report = await Promise.race([program.report, preflight.done()]);
     if (signal.aborted) return;
     if (report === undefined)
-      return say('Preflight: a pod of the gang cannot run it, so it is skipped for the whole gang.');
-    say(formatOutcome(report));
+      return logLine('Preflight: a pod of the gang cannot run it, so it is skipped for the whole gang.');
+    logLine(formatOutcome(report));
     const patience = new AbortController();
     const answered = preflight.report(report).then(() => true);
     const isAnswered = await Promise.race([answered, unanswered(timeoutMs + ANSWER_SLACK_MS, patience.signal)]);
     patience.abort();
-    if (!isAnswered) say('Preflight: the operator does not answer; the ranks start without it.');
+    if (!isAnswered) logLine('Preflight: the operator does not answer; the ranks start without it.');
   } finally {
     preflight.finish();
     // The program may have hosted the gang's board until now.

@@ -18,6 +18,7 @@ export function makeOwnDirectory(places: readonly string[] = PLACES): string {
   throw new Error(`no directory can be made for the ranks: ${failures.join('; ')}`);
 }
 
+/** Removes the directory with all that it holds. Does nothing if it is already gone. */
 export function removeOwnDirectory(path: string): void {
   rmSync(path, { recursive: true, force: true });
 }

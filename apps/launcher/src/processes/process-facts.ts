@@ -1,6 +1,7 @@
 /** Facts of a process from /proc, to check what it claims to be. */
 import { readFileSync } from 'node:fs';
 
+/** What the launcher checks about a process that connects to it. */
 export interface ProcessFacts {
   /** Variables that it was started with, each `NAME=value`; none where it has ended or belongs to another user. */
   environmentOf(pid: number): readonly string[];
@@ -11,6 +12,7 @@ export interface ProcessFacts {
 /** Nobody nests processes deeper, and what is read is read while the launcher does nothing else. */
 const MOST_GENERATIONS = 64;
 
+/** Reads /proc anew for each call. */
 export const realProcesses: ProcessFacts = {
   environmentOf: (pid) => (read(pid, 'environ') ?? '').split('\0'),
   isBelow(pid, ancestors) {

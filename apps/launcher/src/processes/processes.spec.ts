@@ -4,33 +4,33 @@ import { LAUNCHER_ENV } from '../program/settings.ts';
 const MARK = `${LAUNCHER_ENV.bootId}=mine`;
 
 /** One process at that look, the first being 0. undefined: it has ended. */
-type Course = (look: number, killedAt: number | undefined) => string | undefined;
+type Course = (round: number, killedAt: number | undefined) => string | undefined;
 
 /** A table in which each look takes a millisecond beside its pause. */
 function aTable(courses: Readonly<Record<number, Course>>): ProcessTable & { readonly killed: Map<number, number> } {
   const killed = new Map<number, number>();
-  let look = -1;
+  let round = -1;
   let nowMs = 0;
-  const at = (pid: number): string | undefined => courses[pid]?.(look, killed.get(pid));
+  const at = (pid: number): string | undefined => courses[pid]?.(round, killed.get(pid));
   return {
     killed,
     ids() {
-      look += 1;
+      round += 1;
       return Object.keys(courses).map(Number);
     },
     environmentOf: (pid) => at(pid) ?? '',
     hasEnded: (pid) => at(pid) === undefined,
-    kill: (pid) => void (killed.has(pid) || killed.set(pid, look)),
+    kill: (pid) => void (killed.has(pid) || killed.set(pid, round)),
     monotonicMs: () => (nowMs += 1),
     pause: async (ms) => void (nowMs += ms),
   };
 }
 
 const endsAfter =
-  (looks: number, dying = MARK): Course =>
-  (look, killedAt) => {
+  (rounds: number, dying = MARK): Course =>
+  (round, killedAt) => {
     if (killedAt === undefined) return MARK;
-    return look - killedAt < looks ? dying : undefined;
+    return round - killedAt < rounds ? dying : undefined;
   };
 
 describe('what ranks leave behind', () => {
@@ -40,7 +40,7 @@ describe('what ranks leave behind', () => {
     ['has given back its memory, and holds its files for a while', endsAfter(5, '')],
     [
       'is being replaced by another program when it is looked for',
-      (look, killedAt) => (look === 0 ? '' : endsAfter(0)(look, killedAt)),
+      (round, killedAt) => (round === 0 ? '' : endsAfter(0)(round, killedAt)),
     ],
   ])('is killed and waited for where it %s', async (_what, course) => {
     const table = aTable({ 7: course });

@@ -81,6 +81,7 @@ export interface Settings {
   readonly terminationLog: string;
 }
 
+/** Settings, or a sentence that says which variable is wrong. */
 export type ParsedSettings =
   { readonly kind: 'settings'; readonly settings: Settings } | { readonly kind: 'refused'; readonly sentence: string };
 

@@ -4,6 +4,7 @@ import { RankProgress } from './rank-progress.ts';
 
 const HEARTBEAT_MS = 10_000;
 
+/** Which ranks are alive, and where heartbeats go. */
 export interface HeartbeatReporterOptions {
   readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
   /** Whether the operator at the other end reads watermarks. */

@@ -3,8 +3,9 @@ import type { IncarnationTracker } from './incarnation-tracker.ts';
 import type { PreflightBoard } from './preflight-board.ts';
 import type { Order } from './report-connection.ts';
 
+/** Which orders are for this launcher, and whom they notify. */
 export interface OrderReceiverOptions {
-  /** Orders for another epoch are ignored. */
+  /** Orders for another attempt are ignored. */
   readonly epoch: number;
   readonly incarnations: IncarnationTracker;
   /** The operator ends the ranks that run. */
@@ -23,6 +24,7 @@ export class OrderReceiver {
   /** The latest assignment received. */
   #assignment: RankAssignment | undefined;
   #rendezvous: { readonly incarnation: number; readonly address: string } | undefined;
+  #verifyWanted: Extract<Order, { kind: 'verifyWanted' }> | undefined;
   #board: PreflightBoard | undefined;
   #isPreflightDone = false;
 
@@ -43,6 +45,11 @@ export class OrderReceiver {
     return this.#until(() => (this.#rendezvous?.incarnation === incarnation ? this.#rendezvous.address : undefined));
   }
 
+  /** Suspect checkpoints to verify before the ranks of that incarnation start, newest first. The operator sends them before the assignment. */
+  suspectsOf(incarnation: number): Extract<Order, { kind: 'verifyWanted' }>['checkpoints'] {
+    return this.#verifyWanted?.incarnation === incarnation ? this.#verifyWanted.checkpoints : [];
+  }
+
   /** Address and key of the board on which the gang's pods exchange preflight measurements. */
   board(): Promise<PreflightBoard> {
     return this.#until(() => this.#board);
@@ -60,6 +67,9 @@ export class OrderReceiver {
       case 'rendezvous':
         this.#rendezvous = { incarnation: order.incarnation ?? 1, address: order.address };
         break;
+      case 'verifyWanted':
+        this.#verifyWanted = order;
+        return;
       case 'preflightBoard':
         this.#board = { address: order.address, key: order.key };
         break;
@@ -79,7 +89,7 @@ export class OrderReceiver {
     this.#changed = Promise.withResolvers<void>();
   }
 
-  /** Whether the assignment is of this epoch and later than the latest one received. */
+  /** Whether the assignment is of this attempt and later than the latest one received. */
   #assign(assignment: RankAssignment): boolean {
     const { epoch, incarnations, onEndRanks } = this.#options;
     if (assignment.epoch !== epoch) return false;

@@ -38,9 +38,9 @@ describe('what a rank says of how far it is', () => {
   it('is no longer told once the rank has fallen silent; that its process is there, is', () => {
     const now = new RankProgress();
     now.receive(0, beat(STANDS), 1_000);
-    const told = (nowMs: number): unknown =>
+    const heartbeatAt = (nowMs: number): unknown =>
       now.heartbeat(ALIVE.slice(0, 1), { nowMs, readsWatermarks: true }).watermarks?.length;
-    expect([told(26_000), told(26_001)]).toEqual([1, 0]);
+    expect([heartbeatAt(26_000), heartbeatAt(26_001)]).toEqual([1, 0]);
   });
 
   it.each<[string, string, object]>([
@@ -91,12 +91,12 @@ describe('what a rank says of how far it is', () => {
         0,
       );
     }
-    const said = now.heartbeat(ranks, { nowMs: 1, readsWatermarks: true });
+    const heartbeat = now.heartbeat(ranks, { nowMs: 1, readsWatermarks: true });
     const envelope = { podUid: 'p', epoch: 1, sequence: 1, rendezvous: null };
-    const frame = JSON.stringify({ ...envelope, kind: 'heartbeat', ...said });
+    const frame = JSON.stringify({ ...envelope, kind: 'heartbeat', ...heartbeat });
     expect(frame.length).toBeLessThan(MAX_REPORT_BYTES);
-    expect(said.watermarks?.length).toBeGreaterThan(4);
-    expect(said.processGroups?.length).toBeGreaterThan(4);
+    expect(heartbeat.watermarks?.length).toBeGreaterThan(4);
+    expect(heartbeat.processGroups?.length).toBeGreaterThan(4);
     expect(LauncherMessage.parse(JSON.parse(frame))).toMatchObject({ kind: 'heartbeat' });
   });
 });

@@ -19,7 +19,7 @@ import { isHttpsBase } from '../program/settings.ts';
 const HANDSHAKE_MS = 10_000;
 const PING_MS = 4_500;
 /** How late a silence may be seen: thousands are to be welcome elsewhere 15 s after their leader’s death. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /** A healthy operator answers each ping; longer silence means that it or its node died. */
 const SILENCE_MS = 10_000;
 const FIRST_BACKOFF_MS = 200;
@@ -34,12 +34,15 @@ const MAX_IN_FLIGHT_BYTES = 262_144;
 /** Messages of the operator that direct the ranks, or distribute addresses of the gang. */
 export type Order = Extract<
   OperatorMessage,
-  { kind: 'rendezvous' | 'assignment' | 'endRanks' | 'saveWanted' | 'preflightBoard' | 'preflightDone' }
+  {
+    kind: 'rendezvous' | 'assignment' | 'verifyWanted' | 'endRanks' | 'saveWanted' | 'preflightBoard' | 'preflightDone';
+  }
 >;
 
 /** The operator asks for the current stack traces of the ranks. */
 export type StacksWanted = Omit<Extract<OperatorMessage, { kind: 'stacksWanted' }>, 'kind'>;
 
+/** Addresses and credentials of the operator, the reports to send, and whom answers notify. */
 export interface ReportConnectionOptions {
   readonly urls: readonly string[];
   /** PEM of the authority that signed the endpoint's certificate; the system's own when absent. */
@@ -60,7 +63,7 @@ export interface ReportConnectionOptions {
   /** Must not reject. */
   readonly stacks: (wanted: StacksWanted) => Promise<PodStacks>;
   readonly onStaleEpoch: (message: string) => void;
-  readonly say: (sentence: string) => void;
+  readonly logLine: (sentence: string) => void;
   /** In [0, 1): spreads the launchers of a gang over time. */
   readonly random: () => number;
 }
@@ -242,19 +245,19 @@ export class ReportConnection {
   #converse(socket: WebSocket, url: string): Promise<SessionEnd> {
     return new Promise((resolve) => {
       let wasWelcome = false;
-      let lastHeardMs = performance.now();
+      let lastReceivedMs = performance.now();
       let lastPingMs = 0;
       let why = `${url} closed the connection`;
       const watch = setInterval(() => {
         const nowMs = performance.now();
-        if (nowMs - lastHeardMs > SILENCE_MS) {
+        if (nowMs - lastReceivedMs > SILENCE_MS) {
           why = `${url} has been silent for ${SILENCE_MS / 1000} s`;
           socket.terminate();
-        } else if (socket.readyState === WebSocket.OPEN && nowMs - Math.max(lastHeardMs, lastPingMs) >= PING_MS) {
+        } else if (socket.readyState === WebSocket.OPEN && nowMs - Math.max(lastReceivedMs, lastPingMs) >= PING_MS) {
           lastPingMs = nowMs;
           socket.ping();
         }
-      }, LOOK_MS);
+      }, CHECK_MS);
       let replica = url;
       const end = (result: SessionEnd): void => {
         clearInterval(watch);
@@ -267,7 +270,7 @@ export class ReportConnection {
       });
       socket.on('open', () => this.#send(socket, this.#options.hello));
       socket.on('pong', () => {
-        lastHeardMs = performance.now();
+        lastReceivedMs = performance.now();
       });
       socket.on('error', (error) => {
         why = `${url}: ${text(error)}`;
@@ -276,7 +279,7 @@ export class ReportConnection {
         end(this.#closing.signal.aborted ? { kind: 'closed' } : { kind: 'lost', why, wasWelcome });
       });
       socket.on('message', (data, isBinary) => {
-        lastHeardMs = performance.now();
+        lastReceivedMs = performance.now();
         const message = isBinary ? undefined : parse(String(data));
         if (message?.kind === 'welcome') wasWelcome = true;
         if (message?.kind === 'refused') end(this.#refused(message, { url, wasWelcome }));
@@ -290,7 +293,7 @@ export class ReportConnection {
       case 'welcome':
         this.#isWelcome = true;
         this.#lostLeader = undefined;
-        if (this.#lastComplaint !== '') this.#options.say('Connected to the operator again.');
+        if (this.#lastComplaint !== '') this.#options.logLine('Connected to the operator again.');
         this.#lastComplaint = '';
         this.#options.pending.reconnected();
         this.#options.onWelcome();
@@ -298,6 +301,7 @@ export class ReportConnection {
         return;
       case 'rendezvous':
       case 'assignment':
+      case 'verifyWanted':
       case 'endRanks':
       case 'saveWanted':
       case 'preflightBoard':
@@ -356,7 +360,7 @@ export class ReportConnection {
   #complain(sentence: string): void {
     if (sentence === this.#lastComplaint) return;
     this.#lastComplaint = sentence;
-    this.#options.say(sentence);
+    this.#options.logLine(sentence);
   }
 
   async #pause(ms: number): Promise<void> {

@@ -26,9 +26,10 @@ import { StepReporter } from './step-reporter.ts';
 const ACKNOWLEDGED_MS = 500;
 const ACKNOWLEDGED_POLL_MS = 10;
 
+/** What reports are about, and whom orders of the operator notify. */
 export interface ReporterOptions
   extends
-    Pick<ReportConnectionOptions, 'stacks' | 'say' | 'onStaleEpoch'>,
+    Pick<ReportConnectionOptions, 'stacks' | 'logLine' | 'onStaleEpoch'>,
     Pick<OrderReceiverOptions, 'onEndRanks' | 'onSaveWanted'> {
   readonly settings: Settings;
   readonly bootId: string;
@@ -53,7 +54,7 @@ export class Reporter {
 
   constructor(options: ReporterOptions) {
     this.#options = options;
-    const { settings, say, stepWords, alive, onEndRanks, onSaveWanted } = options;
+    const { settings, logLine, stepWords, alive, onEndRanks, onSaveWanted } = options;
     const report = (draft: Draft): void => this.#report(draft);
     this.orders = new OrderReceiver({
       epoch: settings.epoch,
@@ -73,7 +74,7 @@ export class Reporter {
       },
     });
     const saveDirectory = (): string | undefined => this.#incarnations.assignment?.saveDirectory;
-    this.#savedCheckpoints = new SavedCheckpointReporter({ settings, saveDirectory, say, report });
+    this.#savedCheckpoints = new SavedCheckpointReporter({ settings, saveDirectory, logLine, report });
     this.facts = new FactReporter({
       heartbeats: this.#heartbeats,
       steps: this.#steps,
@@ -151,11 +152,11 @@ export class Reporter {
   /** Reports how the pod ended, and waits until the operator acknowledged everything, at most `deadlineMs`. */
   async end(cause: TerminationCause, deadlineMs: number): Promise<void> {
     this.#stopTimers();
-    this.#sayDropped();
+    this.#logDropped();
     this.#report({ kind: 'ended', cause });
     const isAcknowledged = await this.#connection.settle(deadlineMs);
     if (!isAcknowledged)
-      this.#options.say('The operator has not acknowledged everything; the termination message holds the rest.');
+      this.#options.logLine('The operator has not acknowledged everything; the termination message holds the rest.');
     await this.#connection.close();
   }
 
@@ -166,7 +167,7 @@ export class Reporter {
   }
 
   #connect(): ReportConnection {
-    const { settings, bootId, say, onStaleEpoch, stacks } = this.#options;
+    const { settings, bootId, logLine, onStaleEpoch, stacks } = this.#options;
     const { jobUid, podUid, podIndex, epoch } = settings;
     return new ReportConnection({
       urls: settings.reportUrls,
@@ -190,7 +191,7 @@ export class Reporter {
       onOrder: (order) => this.orders.receive(order),
       stacks,
       onStaleEpoch,
-      say,
+      logLine,
       random: Math.random,
     });
   }
@@ -206,13 +207,13 @@ export class Reporter {
     this.#steps.stop();
   }
 
-  #sayDropped(): void {
+  #logDropped(): void {
     const dropped = describeDropped({
       skippedSteps: this.#steps.skipped,
       shedSteps: this.#pending.shedSteps,
       droppedFacts: this.facts.droppedFacts,
       droppedSaves: this.#savedCheckpoints.droppedSaves,
     });
-    for (const sentence of dropped) this.#options.say(sentence);
+    for (const sentence of dropped) this.#options.logLine(sentence);
   }
 }

@@ -10,11 +10,12 @@ const MAX_WAITING = 32;
 /** Verifications of one checkpoint while the file server answers nothing: 10 minutes by default, and each leaves a process behind. */
 const MAX_VERIFICATIONS = 5;
 
+/** Where checkpoints lie, and where verified ones are reported. */
 export interface SavedCheckpointReporterOptions {
   readonly settings: Pick<Settings, 'checkpointMount' | 'mountPatienceMs'>;
   /** Where the ranks save, below the mount; undefined if the job keeps no checkpoints. */
   readonly saveDirectory: () => string | undefined;
-  readonly say: (sentence: string) => void;
+  readonly logLine: (sentence: string) => void;
   readonly report: (draft: Draft) => void;
 }
 
@@ -55,11 +56,11 @@ export class SavedCheckpointReporter {
   }
 
   async #verify(fact: SavedFact): Promise<void> {
-    const { settings, saveDirectory, say, report } = this.#options;
+    const { settings, saveDirectory, logLine, report } = this.#options;
     const directory = saveDirectory();
     const { step } = fact;
     if (directory === undefined)
-      return say(`Rank 0 claims a checkpoint of step ${step}, but this job keeps none; it is not reported.`);
+      return logLine(`Rank 0 claims a checkpoint of step ${step}, but this job keeps none; it is not reported.`);
     const verify = (): ReturnType<typeof verifySavedInProcess> =>
       verifySavedInProcess(
         { saveDirectory: join(settings.checkpointMount, directory), fact },
@@ -70,7 +71,7 @@ export class SavedCheckpointReporter {
       outcome = await verify();
     if (outcome.kind === 'verified') report({ kind: 'checkpointSaved', checkpoint: outcome.value });
     else if (outcome.kind === 'notVerified')
-      say(`The checkpoint of step ${step} could not be verified and is not reported: ${outcome.why}`);
-    else say(`The checkpoint of step ${step} did not verify and is not reported: ${outcome.why}`);
+      logLine(`The checkpoint of step ${step} could not be verified and is not reported: ${outcome.why}`);
+    else logLine(`The checkpoint of step ${step} did not verify and is not reported: ${outcome.why}`);
   }
 }

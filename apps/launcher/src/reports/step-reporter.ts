@@ -7,6 +7,7 @@ import { StepThrottle } from './step-throttle.ts';
 
 const POLL_MS = 200;
 
+/** How the engine's output is read for steps, and where steps are reported. */
 export interface StepReporterOptions {
   readonly stepWords: StepWords | undefined;
   readonly report: (report: StepReport) => void;

@@ -47,14 +47,14 @@ describe('steps of several ranks', () => {
 
   it('do not wait for ever for a rank that says nothing', () => {
     const collector = new StepCollector(2);
-    const told = [1, 2, 3, 4, 5, 6].flatMap((step) => collector.push(0, aFact(step)));
-    expect(told.map(({ step }) => step)).toEqual([1, 2]);
+    const reported = [1, 2, 3, 4, 5, 6].flatMap((step) => collector.push(0, aFact(step)));
+    expect(reported.map(({ step }) => step)).toEqual([1, 2]);
   });
 
   it('never go back, and no step is told twice', () => {
     const collector = new StepCollector(1);
-    const told = [1, 2, 2, 1, 3].flatMap((step) => collector.push(0, aFact(step)));
-    expect(told.map(({ step }) => step)).toEqual([1, 2, 3]);
+    const reported = [1, 2, 2, 1, 3].flatMap((step) => collector.push(0, aFact(step)));
+    expect(reported.map(({ step }) => step)).toEqual([1, 2, 3]);
     expect(collector.late).toBe(2);
   });
 });
@@ -90,11 +90,11 @@ describe('what an engine prints of a step', () => {
     const collector = new StepCollector(2, { hasLines: true });
     collector.push(0, aFact(1));
     collector.push(1, aFact(1));
-    const told = collector.note(1, aLine(1, 3));
+    const reported = collector.note(1, aLine(1, 3));
     const facts = (): StepReport[] => [...collector.push(0, aFact(2)), ...collector.push(1, aFact(2))];
     const line = (): StepReport[] => collector.note(1, aLine(2, 2));
     const next = order === 'line first' ? [...line(), ...facts()] : [...facts(), ...line()];
-    expect(lossesOf([...told, ...next])).toEqual([
+    expect(lossesOf([...reported, ...next])).toEqual([
       [1, 3],
       [2, 2],
     ]);
@@ -143,8 +143,8 @@ describe('a figure that is no finite number', () => {
   it('is told by its word, without waiting for a line that knows better', () => {
     const collector = new StepCollector(2, { hasLines: true });
     collector.push(0, aFact(1));
-    const [told] = collector.push(1, aFact(1, { notFinite: { loss: 'NaN', gradNorm: 'Infinity' } }));
-    expect(told).toMatchObject({ loss: null, gradNorm: null, notFinite: { loss: 'NaN', gradNorm: 'Infinity' } });
+    const [reported] = collector.push(1, aFact(1, { notFinite: { loss: 'NaN', gradNorm: 'Infinity' } }));
+    expect(reported).toMatchObject({ loss: null, gradNorm: null, notFinite: { loss: 'NaN', gradNorm: 'Infinity' } });
   });
 
   it('is that of the line where hooks do not know it', () => {
@@ -158,9 +158,9 @@ describe('a figure that is no finite number', () => {
   it('is a number where another rank knows one', () => {
     const collector = new StepCollector(2);
     collector.push(0, aFact(1, { notFinite: { loss: 'NaN' } }));
-    const [told] = collector.push(1, aFact(1, { loss: 2 }));
-    expect(told).toMatchObject({ loss: 2 });
-    expect(told).not.toHaveProperty('notFinite');
+    const [reported] = collector.push(1, aFact(1, { loss: 2 }));
+    expect(reported).toMatchObject({ loss: 2 });
+    expect(reported).not.toHaveProperty('notFinite');
   });
 });
 
@@ -173,25 +173,25 @@ describe('the throttle', () => {
 
   it('lets twenty steps a second of a fast one through, always the newest', () => {
     const throttle = new StepThrottle<number>(0);
-    const told: number[] = [];
+    const reported: number[] = [];
     for (let ms = 0; ms < 60_000; ms += 10) {
       const step = throttle.offer(ms, ms);
-      if (step !== undefined) told.push(step);
+      if (step !== undefined) reported.push(step);
     }
-    expect(told.length).toBeGreaterThanOrEqual(20 * 60);
-    expect(told.length).toBeLessThanOrEqual(20 * 60 + 40);
-    expect(told).toEqual([...told].sort((one, other) => one - other));
-    expect(throttle.skipped + told.length).toBeGreaterThanOrEqual(6_000 - 1);
+    expect(reported.length).toBeGreaterThanOrEqual(20 * 60);
+    expect(reported.length).toBeLessThanOrEqual(20 * 60 + 40);
+    expect(reported).toEqual([...reported].sort((one, other) => one - other));
+    expect(throttle.skipped + reported.length).toBeGreaterThanOrEqual(6_000 - 1);
   });
 
   it('lets as many through as the operator says', () => {
     const throttle = new StepThrottle<number>(0);
     throttle.setRate(1.5);
-    const told = Array.from({ length: 6_000 }, (_, index) => throttle.offer(index, index * 10)).filter(
+    const reported = Array.from({ length: 6_000 }, (_, index) => throttle.offer(index, index * 10)).filter(
       (step) => step !== undefined,
     );
-    expect(told.length).toBeGreaterThanOrEqual(89);
-    expect(told.length).toBeLessThanOrEqual(93);
+    expect(reported.length).toBeGreaterThanOrEqual(89);
+    expect(reported.length).toBeLessThanOrEqual(93);
   });
 
   it('tells the last step at the end, turn or not', () => {

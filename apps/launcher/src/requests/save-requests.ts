@@ -2,6 +2,7 @@
 import type { OperatorMessage } from '@coxswain/api-types';
 import type { SaveAsked } from '../facts/fact-server.ts';
 
+/** The operator's message that asks for a save. */
 export type SaveWanted = Extract<OperatorMessage, { kind: 'saveWanted' }>;
 
 const WHY_NOT: Readonly<Record<Exclude<SaveAsked, 'asked'>, string>> = {
@@ -13,7 +14,7 @@ const WHY_NOT: Readonly<Record<Exclude<SaveAsked, 'asked'>, string>> = {
 export class SaveRequests {
   readonly #firstRank: () => number | undefined;
   readonly #ask: (rank: number, request: number) => SaveAsked;
-  readonly #say: (sentence: string) => void;
+  readonly #logLine: (sentence: string) => void;
   /** The newest forwarded request. */
   #last = { incarnation: 0, request: 0 };
 
@@ -21,11 +22,11 @@ export class SaveRequests {
     /** The first running rank; undefined if none runs. */
     readonly firstRank: () => number | undefined;
     readonly ask: (rank: number, request: number) => SaveAsked;
-    readonly say: (sentence: string) => void;
+    readonly logLine: (sentence: string) => void;
   }) {
     this.#firstRank = parts.firstRank;
     this.#ask = parts.ask;
-    this.#say = parts.say;
+    this.#logLine = parts.logLine;
   }
 
   /** Receives a request for the running incarnation. Ignores one that is not later than the last. */
@@ -35,7 +36,7 @@ export class SaveRequests {
     if (request <= known || rank === undefined) return;
     this.#last = { incarnation, request };
     const asked = this.#ask(rank, request);
-    this.#say(
+    this.#logLine(
       asked === 'asked'
         ? `The operator asks for a save before the next one is due: ${why} Rank ${rank} was asked; training continues.`
         : `The operator asks for a save before the next one is due: ${why} Rank ${rank} was not asked: ${WHY_NOT[asked]}. Training continues.`,

@@ -6,6 +6,7 @@ import type { AskedProcess } from '../facts/fact-server.ts';
 import { stateOf } from '../processes/process-facts.ts';
 import type { StacksWanted } from '../reports/report-connection.ts';
 
+/** How ranks are found and asked, and for how many milliseconds answers are awaited. */
 export interface StackRequestsParts {
   /** The ranks of this pod; empty before the first start. */
   readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];

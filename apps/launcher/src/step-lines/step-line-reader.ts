@@ -9,6 +9,7 @@ const BURST_LINES = 400;
 const LONGEST_BYTES = 4096;
 const COLOURS = /\u001b\[[0-9;]*m/g;
 
+/** Which engine printed the lines, and with which step its output begins. */
 export interface StepLineOptions {
   readonly form: NonNullable<EngineRun['stepLines']>;
   /** Of the engine, for how often it prints where it prints no step. */
@@ -18,6 +19,7 @@ export interface StepLineOptions {
   readonly monotonicMs?: () => number;
 }
 
+/** Parses at most 100 lines per second, after a burst of 400. Lines above that rate are skipped. */
 export class StepLineReader {
   readonly #form: StepForm;
   readonly #pace: TokenBucket;
@@ -67,7 +69,7 @@ function* stepsFrom(begun: number, every: number, isFirst: boolean): Generator<n
 function valueOf(command: readonly string[], name: string): string | undefined {
   const at = command.findIndex((arg) => arg.replaceAll('-', '_').replace(/=.*$/, '') === `__${name}`);
   if (at === -1) return undefined;
-  const [, given] = command[at]?.split('=') ?? [];
+  const [, inlineValue] = command[at]?.split('=') ?? [];
   const next = command[at + 1] ?? '';
-  return given ?? (next.startsWith('--') ? '' : next);
+  return inlineValue ?? (next.startsWith('--') ? '' : next);
 }

@@ -1,6 +1,7 @@
 /** What does an engine print of a step? Each form is that of the engine's own source. */
 import type { EngineRun, NotFinite } from '@coxswain/api-types';
 
+/** The figures of one step that an engine printed. Times are in milliseconds. */
 export interface StepLine {
   /** Null: the engine prints none. */
   readonly step: number | null;
@@ -12,6 +13,7 @@ export interface StepLine {
   readonly notFinite?: NotFinite;
 }
 
+/** How one engine prints a step. */
 export interface StepForm {
   /** That every line of a step holds, in one piece whatever colours there are. */
   readonly needle: string;
@@ -19,6 +21,7 @@ export interface StepForm {
   readonly parse: (text: string) => StepLine | undefined;
 }
 
+/** The form of each engine whose printed steps are read. */
 export const STEP_FORMS: Readonly<Record<NonNullable<EngineRun['stepLines']>, StepForm>> = {
   /**
    * `training_log` in megatron/training/training.py of core_v0.12 to main, by the last rank, every `--log-interval` steps. Means over those steps:

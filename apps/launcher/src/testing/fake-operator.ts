@@ -38,6 +38,7 @@ export const obliging: Behaviour = (message, connection, operator) => {
     connection.send({ kind: 'welcome', leaderTerm: 1 });
     if (operator.rendezvous !== undefined) connection.send({ kind: 'rendezvous', address: operator.rendezvous });
     if (message.state === 'waiting') {
+      if (operator.verifyWanted !== undefined) connection.send(operator.verifyWanted);
       connection.send({ kind: 'assignment', assignment: operator.assignmentOf(message.podIndex) });
     }
   }
@@ -52,6 +53,8 @@ export class FakeOperator {
   rendezvous: string | undefined;
   /** What the pod of that index is assigned as it comes. */
   assignmentOf: (podIndex: number) => RankAssignment = () => aWholeGang(1);
+  /** Sent before each assignment. */
+  verifyWanted: Extract<OperatorMessage, { kind: 'verifyWanted' }> | undefined;
   behaviour: Behaviour;
   readonly #server: Server;
   readonly #sockets = new Set<WebSocket>();

@@ -77,7 +77,7 @@ function asAnnounced(facts: NodeFacts, notices: readonly NodeNotice[]): NodeFact
   return goesNow ? { ...facts, schedulable: false, isCordoned: true } : facts;
 }
 
-/** Limit of kept conditions. A healthy node has none. GPU monitors add about twenty; few of them are True at a time. */
+/** Limit of kept conditions, signs of a failure first. A healthy node has none. GPU monitors add about twenty; few of them are True at a time. */
 const MOST_CONDITIONS = 16;
 const MAX_MESSAGE_CHARACTERS = 512;
 
@@ -105,7 +105,9 @@ function conditionsOf(all: readonly unknown[]): readonly NodeCondition[] {
     const detail = typeof message === 'string' ? { message: cutText(message, MAX_MESSAGE_CHARACTERS) } : {};
     return [{ type: type.slice(0, 316), status, ...detail }];
   });
-  return held.slice(0, MOST_CONDITIONS);
+  const signs = new Set(signsOfFailure(held).map(({ type }) => type));
+  const isSign = ({ type }: NodeCondition): number => (signs.has(type) ? 0 : 1);
+  return held.toSorted((one, other) => isSign(one) - isSign(other)).slice(0, MOST_CONDITIONS);
 }
 
 /** A kubelet that reports no boot still has a Node of its own. */

@@ -10,6 +10,7 @@ import {
   ObjectCache,
   OwnWrites,
   Reflector,
+  WATCH_CHECK,
   type Clock,
   type KubeClient,
   type KubeMetrics,
@@ -25,6 +26,12 @@ import { GpuUsage } from './gpu-usage.ts';
 import { NodeCensus } from './node-census.ts';
 import { StatedFabric } from './stated-fabric.ts';
 import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from './paths.ts';
+
+/** Jobs carry the commands of users: a missed change of one among 1,024 is found within 30 s. */
+const JOB_PAGES = 16;
+
+/** The last resort for a change that a watch lost in a collection that is larger than what the checks read. */
+const RELIST_AFTER_MS = 3_600_000;
 
 /** Everything that the operator reads of the cluster, kept current by one watch per kind, with our own writes laid over it. */
 export interface ClusterCache {
@@ -56,30 +63,48 @@ export function createClusterCache(options: {
   const { client, clock, random, metrics, onProblem } = options;
   const reflect = <T extends KubeObject>(
     collectionPath: string,
-    { trim, known }: Pick<ReflectorOptions<T>, 'trim' | 'known'> = {},
+    {
+      trim,
+      known,
+      pages = WATCH_CHECK.pages,
+      ours,
+    }: Pick<ReflectorOptions<T>, 'trim' | 'known'> & {
+      readonly pages?: number;
+      readonly ours?: () => { unseenForMs(): number };
+    } = {},
   ): [ObjectCache<T>, Reflector<T>] => {
     const cache = new ObjectCache<T>({ onProblem, metrics });
     const onError = (problem: ReflectorProblem): void => onProblem(problem);
     // 10,240 pods of 20 kB: at most 247 MiB, by pages 347 (bench/first-look.bench.ts).
     const shared = { client, collectionPath, cache, clock, random, metrics, onError, listing: 'stream' as const };
+    const unseenForMs = (): number => ours?.().unseenForMs() ?? 0;
     return [
       cache,
       new Reflector<T>({
         ...shared,
+        check: { ...WATCH_CHECK, pages, unseenForMs },
+        relistAfterMs: RELIST_AFTER_MS,
         ...(trim === undefined ? {} : { trim }),
         ...(known === undefined ? {} : { known }),
       }),
     ];
   };
-  const [jobs, jobsReflector] = reflect<TrainingJob & KubeObject>(trainingJobsPath());
-  const jobsAndOurs = new OwnWrites(jobs, clock);
+  const [jobs, jobsReflector] = reflect<TrainingJob & KubeObject>(trainingJobsPath(), {
+    pages: JOB_PAGES,
+    ours: () => jobsAndOurs,
+  });
+  const jobsAndOurs: OwnWrites<TrainingJob & KubeObject> = new OwnWrites(jobs, clock);
   const [placements, placementsReflector] = reflect<Placement & KubeObject>(placementsPath(), {
     trim: (placement) => toCachedPlacement(placement, jobsAndOurs),
   });
-  const [checkpoints, checkpointsReflector] = reflect<Checkpoint & KubeObject>(checkpointsPath());
+  const [checkpoints, checkpointsReflector] = reflect<Checkpoint & KubeObject>(checkpointsPath(), {
+    ours: () => checkpointsAndOurs,
+  });
+  const checkpointsAndOurs: OwnWrites<Checkpoint & KubeObject> = new OwnWrites(checkpoints, clock);
   // One watch for all pods: a gang's for their state, everybody's for the GPUs that they hold.
   const [pods, podsReflector] = reflect<CachedPod>(podsPath(), {
     trim: (pod) => toCachedPod(pod),
+    ours: () => podsAndOurs,
     // During the start of a gang every other event repeats the response to one of our writes and need not be parsed.
     known: (uid, resourceVersion): CachedPod | undefined => {
       const answered = podsAndOurs.answered(uid, resourceVersion);
@@ -96,7 +121,7 @@ export function createClusterCache(options: {
   return {
     jobs: jobsAndOurs,
     placements: new CachedPlacements({ cached: placements, jobs: jobsAndOurs, client, clock, onProblem }),
-    checkpoints: new OwnWrites(checkpoints, clock),
+    checkpoints: checkpointsAndOurs,
     pods: podsAndOurs,
     nodes,
     readNode,

@@ -109,7 +109,7 @@ describe('what is kept of a pod', () => {
       const containerStatuses = [{ name: CONTAINERS.trainer, state: own }, ...statuses];
       const cached = toCachedPod(aPod({ status: { containerStatuses, phase, ...more } }));
       const { lingers, exit, ...observed } = toObservedPod(cached, 'job-1');
-      return { cached, told: [observed.phase, lingers, exit?.exitCode] };
+      return { cached, recorded: [observed.phase, lingers, exit?.exitCode] };
     };
     const running = { running: { startedAt: '2026-01-01T00:00:00Z' } };
     const waiting = { waiting: { reason: 'CrashLoopBackOff' } };
@@ -132,8 +132,8 @@ describe('what is kept of a pod', () => {
         ['Running', undefined, 137],
       ],
       ['nor with another that has ended too', ['Running', [ended(0), ended(0)]], ['Running', undefined, 0]],
-    ])('%s', (_what, asked, told) => {
-      expect(seen(...asked).told).toEqual(told);
+    ])('%s', (_what, asked, recorded) => {
+      expect(seen(...asked).recorded).toEqual(recorded);
     });
 
     it('holds its GPUs all the same', () => {

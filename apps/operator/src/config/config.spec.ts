@@ -42,6 +42,12 @@ describe('the configuration', () => {
     expect(measuredGpus).toMatchObject({ 'h100-sxm5-80gb': { name: 'ours' } });
   });
 
+  it('serves metrics only where a token for them is configured', () => {
+    expect(readConfig(least).metrics).toEqual({ listenHost: '::', listenPort: 8082, tokenFile: undefined });
+    const COXSWAIN_METRICS_TOKEN_FILE = '/var/run/coxswain/metrics/token';
+    expect(readConfig({ ...least, COXSWAIN_METRICS_TOKEN_FILE }).metrics.tokenFile).toBe(COXSWAIN_METRICS_TOKEN_FILE);
+  });
+
   it('cannot be changed after it was read', () => {
     const { lease } = readConfig(least) as { lease: { durationMs: number } };
     expect(() => {

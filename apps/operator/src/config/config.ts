@@ -134,6 +134,15 @@ const Environment = z.object({
     ),
   COXSWAIN_HEALTH_LISTEN_HOST: listenHost,
   COXSWAIN_HEALTH_LISTEN_PORT: port.default(8081),
+  COXSWAIN_METRICS_LISTEN_HOST: listenHost,
+  COXSWAIN_METRICS_LISTEN_PORT: port.default(8082),
+  COXSWAIN_METRICS_TOKEN_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'File with the bearer token that a scrape of metrics needs; it may be replaced. Unset: no metrics are served.',
+    ),
   COXSWAIN_LIVENESS_PORT: port
     .optional()
     .describe('Where a thread of its own answers `GET /healthz`, however busy the process is; absent: nowhere.'),
@@ -243,6 +252,12 @@ export interface Config {
   };
   readonly pods: { readonly launcherImage: string; readonly user: number | undefined };
   readonly health: { readonly listenHost: string; readonly listenPort: number };
+  readonly metrics: {
+    readonly listenHost: string;
+    readonly listenPort: number;
+    /** undefined: no metrics are served. */
+    readonly tokenFile: string | undefined;
+  };
   /** On the host of `health`. Undefined port: liveness probes have no thread of their own. */
   readonly liveness: { readonly port: number | undefined; readonly maxStallMs: number };
   readonly logLevel: (typeof LOG_LEVELS)[number];
@@ -317,6 +332,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       user: env.COXSWAIN_POD_USER,
     },
     health: { listenHost: env.COXSWAIN_HEALTH_LISTEN_HOST, listenPort: env.COXSWAIN_HEALTH_LISTEN_PORT },
+    metrics: {
+      listenHost: env.COXSWAIN_METRICS_LISTEN_HOST,
+      listenPort: env.COXSWAIN_METRICS_LISTEN_PORT,
+      tokenFile: env.COXSWAIN_METRICS_TOKEN_FILE,
+    },
     liveness: { port: env.COXSWAIN_LIVENESS_PORT, maxStallMs: env.COXSWAIN_LIVENESS_STALL_MS },
     logLevel: env.COXSWAIN_LOG_LEVEL,
   });

@@ -32,13 +32,13 @@ class World {
     return this.api.objects<KubeObject>(fabricsPath())[0] as unknown as FabricResource | undefined;
   }
 
-  async say(spec: FabricSpec): Promise<void> {
+  async setSpec(spec: FabricSpec): Promise<void> {
     const { metadata } = this.fabric() ?? {};
     await this.api.replace(PATH, { ...this.fabric(), metadata, spec } as never);
     await this.controller.reconcile();
   }
 
-  /** A job whose recorded placement of epoch 1 is on node-a and node-b. */
+  /** A job whose recorded placement of attempt 1 is on node-a and node-b. */
   runningJob(annotations: Readonly<Record<string, string>> = {}): void {
     const placement = aPlacement(this.script.job('llama'));
     const attempt = anAttempt({
@@ -178,7 +178,7 @@ describe('what the Fabric resource says of nodes', () => {
     const scheduler = createClusterScheduler(world.script.cache, world.script.clock);
     for (const name of ['node-a', 'node-b']) world.script.node(name, { labels: { pool: 'p' } });
     await world.controller.reconcile();
-    await world.say(spec);
+    await world.setSpec(spec);
     const { nodes } = scheduler.capacityFor('uid-of-nobody').fabric;
     expect(nodes.map(({ nvlinkDomain }) => nvlinkDomain)).toEqual(want);
   });
@@ -189,9 +189,9 @@ describe('what the Fabric resource says of nodes', () => {
     const reserve = (): unknown => scheduler.capacityFor('uid-of-nobody').reserve;
     await world.controller.reconcile();
     expect(reserve()).toBeUndefined();
-    await world.say({ reserve: { nodesPerNvlinkDomain: 1 } });
+    await world.setSpec({ reserve: { nodesPerNvlinkDomain: 1 } });
     expect(reserve()).toEqual({ nodesPerNvlinkDomain: 1, nodesPerIsland: 0 });
-    await world.say({ reserve: { nodesPerNvlinkDomain: 0 } });
+    await world.setSpec({ reserve: { nodesPerNvlinkDomain: 0 } });
     expect(reserve()).toBeUndefined();
   });
 
@@ -199,7 +199,7 @@ describe('what the Fabric resource says of nodes', () => {
     const world = new World();
     world.script.node('node-a', { labels: { [CLIQUE]: 'u.1' } });
     await world.controller.reconcile();
-    await world.say({ overrides: [{ nodes: ['node-a'], switches: ['l', 's'], gpuType: 'h100' }] });
+    await world.setSpec({ overrides: [{ nodes: ['node-a'], switches: ['l', 's'], gpuType: 'h100' }] });
     expect(world.fabric()?.status).toMatchObject({
       switches: [1, 1],
       sources: [
@@ -214,8 +214,8 @@ describe('what the Fabric resource says of nodes', () => {
     const world = new World();
     world.script.node('node-a');
     await world.controller.reconcile();
-    await world.say({ overrides: [{ nodes: ['node-a'], island: 'ib' }] });
-    await world.say({ overrides: 'none' } as never);
+    await world.setSpec({ overrides: [{ nodes: ['node-a'], island: 'ib' }] });
+    await world.setSpec({ overrides: 'none' } as never);
     expect(world.fabric()?.status?.islands).toMatchObject([{ name: 'ib' }]);
     expect(world.fabric()?.status?.problems).toMatchObject([{ kind: 'Unreadable' }]);
   });

@@ -47,8 +47,8 @@ class World {
     return Object.fromEntries(all.filter(([key]) => OURS.test(key)));
   }
 
-  async looks(count: number): Promise<void> {
-    for (let look = 0; look < count; look++) {
+  async reconcileTimes(count: number): Promise<void> {
+    for (let round = 0; round < count; round++) {
       const nodes: readonly CachedNode[] = this.api.objects<KubeObject>(nodesPath()).map((node) => toCachedNode(node));
       const fabric = fabricFromNodes(nodes.map(({ facts }) => facts));
       await this.controller.reconcile(new Map(fabric.nodes.map((node: FabricNode) => [node.name, node])), nodes);
@@ -66,41 +66,41 @@ describe('labels of what was concluded of nodes', () => {
     const world = new World();
     await world.node('a', { [DECLARED]: 'ib', [LEAF]: 'l1' });
     await world.node('cpu', { [DECLARED]: 'ib' }, 0);
-    await world.looks(1);
+    await world.reconcileTimes(1);
     expect(world.labels('a')).toEqual({});
-    await world.looks(1);
+    await world.reconcileTimes(1);
     const labels = world.labels('a');
     expect(labels).toEqual({ [island]: 'ib', [`${switchTierPrefix}0`]: expect.stringMatching(/^l1\.[0-9a-f]{10}$/) });
     expect(world.labels('cpu')).toEqual({});
     const { writes } = world;
-    await world.looks(30);
+    await world.reconcileTimes(30);
     expect(world.writes).toBe(writes);
   });
 
   it('follow what is said of nodes, and correct what somebody else wrote, at most once a minute for a node', async () => {
     const world = new World();
     await world.node('a', { [DECLARED]: 'ib' });
-    await world.looks(2);
+    await world.reconcileTimes(2);
     const { writes } = world;
     await world.label('a', { [island]: 'mine' });
-    await world.looks(10);
+    await world.reconcileTimes(10);
     expect(world.labels('a')).toEqual({ [island]: 'mine' });
-    await world.looks(3);
+    await world.reconcileTimes(3);
     expect(world.labels('a')).toEqual({ [island]: 'ib' });
     expect(world.writes).toBe(writes + 2);
-    await world.looks(12);
+    await world.reconcileTimes(12);
     await world.label('a', { [DECLARED]: 'roce' });
-    await world.looks(2);
+    await world.reconcileTimes(2);
     expect(world.labels('a')).toEqual({ [island]: 'roce' });
   });
 
   it('do not follow labels that change at every look', async () => {
     const world = new World();
     await world.node('a', { [DECLARED]: 'ib-0' });
-    await world.looks(2);
+    await world.reconcileTimes(2);
     for (let turn = 0; turn < 30; turn++) {
       await world.label('a', { [DECLARED]: `ib-${turn}` });
-      await world.looks(1);
+      await world.reconcileTimes(1);
     }
     expect(world.labels('a')).toEqual({ [island]: 'ib-0' });
   });
@@ -109,13 +109,13 @@ describe('labels of what was concluded of nodes', () => {
     const world = new World();
     await world.node('a', { [DECLARED]: 'ib', 'topology.coxswain.dev/theirs': 'x' });
     await world.node('cpu', { [island]: 'ib' }, 0);
-    await world.looks(2);
+    await world.reconcileTimes(2);
     expect(world.labels('cpu')).toEqual({});
     world.turn(false);
-    await world.looks(2);
+    await world.reconcileTimes(2);
     expect(world.labels('a')).toEqual({ 'topology.coxswain.dev/theirs': 'x' });
     const { writes } = world;
-    await world.looks(5);
+    await world.reconcileTimes(5);
     expect(world.writes).toBe(writes);
   });
 
@@ -123,9 +123,9 @@ describe('labels of what was concluded of nodes', () => {
     const world = new World();
     for (let index = 0; index < 150; index++) await world.node(`n${index}`, { [DECLARED]: 'ib' });
     const before = world.writes;
-    await world.looks(2);
+    await world.reconcileTimes(2);
     expect(world.writes - before).toBe(100);
-    await world.looks(1);
+    await world.reconcileTimes(1);
     expect(world.writes - before).toBe(150);
   });
 
@@ -137,10 +137,10 @@ describe('labels of what was concluded of nodes', () => {
     world.api.interfere = ({ verb }) => {
       if (verb === 'patch' && isRefused) throw refused;
     };
-    await world.looks(20);
+    await world.reconcileTimes(20);
     expect(world.errors).toEqual([refused]);
     isRefused = false;
-    await world.looks(60);
+    await world.reconcileTimes(60);
     expect([world.labels('a'), world.labels('b')]).toEqual([{ [island]: 'ib' }, { [island]: 'ib' }]);
   });
 });

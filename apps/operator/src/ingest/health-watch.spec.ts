@@ -1,6 +1,7 @@
 import type { RankWatermark } from '@coxswain/api-types';
 import { aLayout } from '@coxswain/layout/testing';
 import { readHeader, readRecord, watchHealth } from '@coxswain/health';
+import { TelemetryBudget } from './telemetry-budget.ts';
 import { type GangRoster, HealthWatch, type HealthReport, type RunOfRanks, type StacksOfRun } from './health-watch.ts';
 
 const RUN: RunOfRanks = { jobUid: 'job-1', epoch: 1, incarnation: 1 };
@@ -22,12 +23,18 @@ class Setup {
   step = 0;
   readonly watch: HealthWatch;
 
-  constructor(records?: ConstructorParameters<typeof HealthWatch>[0]['records'], stacks?: StacksOfRun) {
+  constructor(
+    records?: ConstructorParameters<typeof HealthWatch>[0]['records'],
+    stacks?: StacksOfRun,
+    budget = new TelemetryBudget(),
+    rosterOf: (jobUid: string) => GangRoster | undefined = () => this.roster,
+  ) {
     this.watch = new HealthWatch({
       monotonicMs: () => this.nowMs,
-      rosterOf: () => {
+      budget,
+      rosterOf: (jobUid) => {
         this.asked += 1;
-        return Promise.resolve(this.roster);
+        return Promise.resolve(rosterOf(jobUid));
       },
       ...(records === undefined ? {} : { records }),
       ...(stacks === undefined ? {} : { stacks }),
@@ -48,7 +55,7 @@ class Setup {
       this.nowMs += 1_000;
       if (stuck.length === 0) this.step += 1;
       const ageMs = stuck.length === 0 ? 10 : (second + 1) * 1_000;
-      const says = (rank: number): RankWatermark => {
+      const watermarkOf = (rank: number): RankWatermark => {
         const isStuck = stuck.includes(rank);
         const enqueued = this.step + (stuck.length > 0 && !isStuck ? 1 : 0);
         const group = { group: '1', operation: 'all_reduce', bytes: 8, started: enqueued, completed: this.step };
@@ -68,7 +75,7 @@ class Setup {
         const alive = ranks.map((rank) => ({ rank, alive: true, step: this.step }));
         this.watch.heartbeat(run, {
           ranks: alive,
-          watermarks: ranks.filter((rank) => !silent.includes(rank)).map(says),
+          watermarks: ranks.filter((rank) => !silent.includes(rank)).map(watermarkOf),
           processGroups,
         });
         const timings = ranks.map((rank) => ({
@@ -180,7 +187,7 @@ describe('the watch over gangs', () => {
     });
     await setup.train(60);
     await setup.train(120, [3]);
-    const told = setup.watch.takeReports().map(({ verdict }) => verdict);
+    const reported = setup.watch.takeReports().map(({ verdict }) => verdict);
     const [first = '', ...others] = lines;
     const header = readHeader(first);
     if (header.kind === 'wrong') throw new Error(header.message);
@@ -190,8 +197,8 @@ describe('the watch over gangs', () => {
       if (record.kind === 'wrong') throw new Error(record.message);
       return replay.observe(record.value);
     });
-    expect(told.length).toBeGreaterThan(1);
-    expect(again).toEqual(told);
+    expect(reported.length).toBeGreaterThan(1);
+    expect(again).toEqual(reported);
   });
 
   it('asks once in the middle of what the ranks of a gang are that stands still, and tells nothing of it before that is known', async () => {
@@ -207,12 +214,12 @@ describe('the watch over gangs', () => {
     known.resolve({ 'stack of rank 3': 'next_batch (data.py:3)' });
     await known.promise;
     await Promise.resolve();
-    const told = setup.watch.takeReports();
-    expect(named(told)).toEqual([
+    const reported = setup.watch.takeReports();
+    expect(named(reported)).toEqual([
       ['hang', [3], 'b', 'advise'],
       ['hang', [3], 'b', 'evict'],
     ]);
-    const [first, second] = told.map(({ verdict }) => verdict.evidence);
+    const [first, second] = reported.map(({ verdict }) => verdict.evidence);
     expect(first).toMatchObject({ 'stack of rank 3': 'next_batch (data.py:3)', waitedForMs: expect.any(Number) });
     expect(second).not.toHaveProperty('stack of rank 3');
     expect(asked).toEqual([['job-1', 1, [3]]]);
@@ -256,5 +263,104 @@ describe('the watch over gangs', () => {
     setup.watch.tick();
     await setup.train(1);
     expect(setup.asked).toBe(2);
+  });
+});
+
+/** A job of one rank whose launcher declares 256 process groups with each heartbeat, all of them different. */
+async function declareGroups(watch: HealthWatch, jobUid: string, count: number, from = 0): Promise<void> {
+  const run = { jobUid, epoch: 1, incarnation: 1 };
+  for (let first = from; first < from + count; first += 256) {
+    const processGroups = Array.from({ length: 256 }, (_, index) => ({
+      group: `group-${first + index}`.padEnd(64, '-'),
+      name: `name-${first + index}`.padEnd(64, '-'),
+      ranks: '0-16383',
+    }));
+    watch.heartbeat(run, { ranks: [{ rank: 0, alive: true, step: null }], processGroups });
+    if (first === from) await Promise.resolve();
+  }
+}
+
+describe('jobs whose reports take too much', () => {
+  const ONE: GangRoster = { ...ROSTER, namespace: 'greedy', layout: aLayout({}), nodes: [{ node: 'c', ranks: '0' }] };
+
+  it('lose their own detectors, and the verdicts of others still come: a dozen of one GPU with 131,072 groups each', async () => {
+    const budget = new TelemetryBudget();
+    let most = 0;
+    const setup = new Setup(undefined, undefined, budget, (jobUid) => (jobUid === RUN.jobUid ? ROSTER : ONE));
+    await setup.train(60);
+    for (let job = 0; job < 12; job += 1) {
+      await declareGroups(setup.watch, `greedy-${job}`, 256);
+      await declareGroups(setup.watch, `greedy-${job}`, 131_072, 256);
+      most = Math.max(most, budget.bytes);
+    }
+    const lost = setup.watch.takeReports();
+    expect(lost.map(({ jobUid, verdict: { kind, evidence } }) => [jobUid, kind, evidence['bound']])).toEqual(
+      Array.from({ length: 12 }, (_, job) => [`greedy-${job}`, 'blind', 'job']),
+    );
+    expect(lost[0]?.verdict.message).toMatch(/finds no hung or slow rank.*hold 1\.\d MiB, more than the 1\.0 MiB/);
+    expect(most).toBeLessThan(2 * 1_048_576);
+    expect(setup.watch.takeLosses()).toEqual({ job: 12 });
+    await setup.train(120, [3]);
+    expect(named(setup.watch.takeReports())).toEqual([
+      ['hang', [3], 'b', 'advise'],
+      ['hang', [3], 'b', 'evict'],
+    ]);
+  });
+
+  it('are watched again from their next start on', async () => {
+    const setup = new Setup(undefined, undefined, new TelemetryBudget(), () => ONE);
+    await declareGroups(setup.watch, 'greedy', 256);
+    await declareGroups(setup.watch, 'greedy', 131_072, 256);
+    setup.nowMs += 60_000;
+    await declareGroups(setup.watch, 'greedy', 256);
+    expect([setup.asked, setup.watch.takeReports().length]).toEqual([1, 1]);
+    setup.watch.heartbeat({ jobUid: 'greedy', epoch: 1, incarnation: 2 }, { ranks: [] });
+    await Promise.resolve();
+    setup.watch.heartbeat({ jobUid: 'greedy', epoch: 1, incarnation: 2 }, { ranks: [] });
+    expect([setup.asked, setup.watch.takeReports().length]).toEqual([2, 0]);
+  });
+});
+
+describe('detectors that fail', () => {
+  it('end alone, with a warning of their job; those of others go on', async () => {
+    const broken = { ...ROSTER, layout: { ...ROSTER.layout, dataParallelDegree: -1 } };
+    const setup = new Setup(undefined, undefined, undefined, (jobUid) => (jobUid === 'broken' ? broken : ROSTER));
+    const other = { jobUid: 'broken', epoch: 1, incarnation: 1 };
+    setup.watch.heartbeat(other, { ranks: [{ rank: 0, alive: true, step: 1 }] });
+    await setup.train(60);
+    const marks = { rank: 2, step: 1, phase: 'training', phaseAgeMs: 1, groups: null } as unknown as RankWatermark;
+    const third = { ...RUN, jobUid: 'third' };
+    await setup.train(5, [], third);
+    setup.watch.heartbeat(third, { ranks: [], watermarks: [marks] });
+    expect(setup.watch.takeReports().map(({ jobUid, verdict }) => [jobUid, verdict.evidence])).toEqual([
+      ['broken', { cause: 'detectorFailed' }],
+      ['third', { cause: 'detectorFailed' }],
+    ]);
+    expect(setup.watch.takeLosses()).toEqual({ failed: 2 });
+    await setup.train(120, [3]);
+    expect(named(setup.watch.takeReports())).toEqual([
+      ['hang', [3], 'b', 'advise'],
+      ['hang', [3], 'b', 'evict'],
+    ]);
+  });
+});
+
+describe('an attempt that is over', () => {
+  it('is forgotten with all its memory, and a stall whose stack traces are awaited is still reported', async () => {
+    const known = Promise.withResolvers<Readonly<Record<string, string>>>();
+    const budget = new TelemetryBudget();
+    const setup = new Setup(undefined, () => known.promise, budget);
+    await setup.train(60);
+    await setup.train(120, [3]);
+    setup.watch.end('job-1', 1);
+    expect([setup.watch.size, budget.size, budget.bytes]).toEqual([1, 0, 0]);
+    known.resolve({ 'stack of rank 3': 'next_batch (data.py:3)' });
+    await known.promise;
+    await Promise.resolve();
+    expect(named(setup.watch.takeReports())).toEqual([
+      ['hang', [3], 'b', 'advise'],
+      ['hang', [3], 'b', 'evict'],
+    ]);
+    expect(setup.watch.size).toBe(0);
   });
 });

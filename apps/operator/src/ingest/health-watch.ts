@@ -1,19 +1,29 @@
 /** Do the ranks of reporting gangs make progress, and which rank holds the others up? Runs in the ingest thread as reports arrive. */
 import type { LauncherMessage, ProcessGroup, RankOperation, RankWatermark, StepReport } from '@coxswain/api-types';
-import { HEALTH_SETTINGS, type TraceHeader, type TraceRecord, type Verdict, watchHealth } from '@coxswain/health';
-import type { ParallelLayout } from '@coxswain/layout';
+import {
+  type Grounds,
+  HEALTH_SETTINGS,
+  placeOfRank,
+  type RunProgress,
+  type TraceHeader,
+  type TraceRecord,
+  type Verdict,
+  watchHealth,
+} from '@coxswain/health';
+import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import { lastOperations } from './last-operations.ts';
+import { TelemetryBudget } from './telemetry-budget.ts';
+import { type TelemetryLoss, telemetryLossVerdict } from './telemetry-loss.ts';
+import { VerdictBudget } from './verdict-budget.ts';
 
-/** More process groups than the largest job has. */
-const MAX_GROUPS = 131_072;
+/** Of a group that is declared, beside what detectors keep of it. */
+const NAME_BYTES = 48;
 /** How often launchers report ranks without news. */
 const REPORT_EVERY_MS = 10_000;
 /** Delay before an unknown roster is requested again. */
 const ROSTER_RETRY_MS = 5_000;
 /** Verdicts for which stack traces of the ranks are collected. */
 const STALL_KINDS: readonly Verdict['kind'][] = ['hang', 'networkHang', 'desync'];
-/** Verdicts of one kind that are reported for a run. */
-const MAX_VERDICTS = 16;
 
 /** One start of a gang's ranks. */
 export interface RunOfRanks {
@@ -35,29 +45,44 @@ export interface HealthReport extends RunOfRanks {
   readonly verdict: Verdict;
   /** Last operations of the named ranks and of some ranks that wait for them. */
   readonly operations?: readonly RankOperation[];
+  /** What it stands on, if it may end the gang. */
+  readonly grounds?: Grounds;
 }
+
+/** What verdicts about a run stand on, read again. */
+export type RunEvidence = RunOfRanks & RunProgress;
 
 interface Watched extends RunOfRanks {
   rosterRequestedAtMs: number;
   judge: ReturnType<typeof watchHealth> | undefined;
+  /** Its detectors ended before it did; it has none until its next start. */
+  isLost: boolean;
+  /** Its attempt is over: it is forgotten once reports that are held back were reported. */
+  isOver: boolean;
   /** Process groups that were declared. */
   readonly groups: Set<string>;
   /** Ranks that send watermarks; for these, a live process in the launcher's heartbeat is no evidence of progress. */
   readonly speaking: Set<number>;
-  /** The newest watermark of each rank. */
+  /** The newest watermark of each rank, and when it came. */
   readonly marks: Map<number, RankWatermark>;
-  readonly verdicts: Map<Verdict['kind'], number>;
+  readonly markedAtMs: Map<number, number>;
+  /** Newest step that any rank reported; -1 before the first. */
+  newestStep: number;
+  readonly budget: VerdictBudget;
   /** Reports held back until stack traces arrive; undefined while none are being collected. */
   held: HealthReport[] | undefined;
   hasStacks: boolean;
 }
+
+/** Why detectors ended early, and how often since the previous call. */
+export type LossCounts = Partial<Record<TelemetryLoss['bound'], number>>;
 
 /** Collects stack traces of a run, those of the given ranks first. Takes a few seconds at most and must not reject. */
 export type StacksOfRun = (run: RunOfRanks, ranks: readonly number[]) => Promise<Readonly<Record<string, string>>>;
 
 /** Records what detectors received. */
 interface Records {
-  readonly begin: (run: RunOfRanks, header: TraceHeader) => void;
+  readonly begin: (run: RunOfRanks, header: TraceHeader, namespace: string) => void;
   readonly add: (jobUid: string, record: TraceRecord) => void;
   readonly end: (jobUid: string) => void;
 }
@@ -66,7 +91,7 @@ type Heartbeat = Extract<LauncherMessage, { kind: 'heartbeat' }>;
 
 /**
  * One set of detectors for each run that reports. A new leader starts without history, so its time limits start again, except for wait times that ranks
- * report themselves. Reports of a job affect that job alone.
+ * report themselves. Reports of a job affect that job alone: its detectors end if they fail, or if they hold more memory than the job's share.
  */
 export class HealthWatch {
   readonly #now: () => number;
@@ -75,19 +100,24 @@ export class HealthWatch {
   readonly #records: Records | undefined;
   readonly #windowMs: number;
   readonly #stacks: StacksOfRun | undefined;
+  readonly #budget: TelemetryBudget;
   #reports: HealthReport[] = [];
+  #losses: LossCounts = {};
 
   constructor(parts: {
     /** Milliseconds of a monotonic clock. */
     readonly monotonicMs: () => number;
-    /** Roster of the job's newest epoch; undefined if unknown. Must not reject. */
+    /** Roster of the job's newest attempt; undefined if unknown. Must not reject. */
     readonly rosterOf: (jobUid: string) => Promise<GangRoster | undefined>;
     /** Window of detectors that compare ranks. Default: that of the settings. */
     readonly windowMs?: number;
     readonly records?: Records;
     /** Absent: no stack traces are collected. */
     readonly stacks?: StacksOfRun;
+    /** Bounds of what all jobs hold. */
+    readonly budget?: TelemetryBudget;
   }) {
+    this.#budget = parts.budget ?? new TelemetryBudget();
     this.#stacks = parts.stacks;
     this.#records = parts.records;
     this.#windowMs = parts.windowMs ?? HEALTH_SETTINGS.slow.windowMs;
@@ -101,12 +131,14 @@ export class HealthWatch {
     { ranks, watermarks = [], processGroups = [] }: Omit<Partial<Heartbeat>, 'ranks'> & Pick<Heartbeat, 'ranks'>,
   ): void {
     const watched = this.#watchedOf(run);
+    for (const { step } of [...ranks, ...watermarks]) noteStep(watched, step);
     if (watched?.judge === undefined) return;
     for (const group of processGroups) this.#declareGroup(watched, group);
     const atMs = this.#now();
     for (const mark of watermarks) {
       watched.speaking.add(mark.rank);
       watched.marks.set(mark.rank, mark);
+      watched.markedAtMs.set(mark.rank, atMs);
     }
     const others = ranks.filter(({ rank, alive }) => alive && !watched.speaking.has(rank));
     if (watermarks.length > 0) this.#observe(watched, { kind: 'watermarks', atMs, ranks: watermarks });
@@ -114,14 +146,17 @@ export class HealthWatch {
       const reported = others.map(({ rank, step }) => ({ rank, step }));
       this.#observe(watched, { kind: 'heartbeat', atMs, ranks: reported });
     }
+    this.#count(watched);
   }
 
   step(run: RunOfRanks, { step, notFinite, ranks, ...reported }: StepReport): void {
     const watched = this.#watchedOf(run);
     if (watched === undefined) return;
+    noteStep(watched, step);
     const loss = notFinite?.loss ?? reported.loss;
     const gradNorm = notFinite?.gradNorm ?? reported.gradNorm;
     this.#observe(watched, { kind: 'step', atMs: this.#now(), step, loss, gradNorm, ranks });
+    this.#count(watched);
   }
 
   /** Advances time without a report. */
@@ -136,13 +171,49 @@ export class HealthWatch {
     return reports;
   }
 
+  /** Where the newest run of the job is now: its newest step, and these ranks. undefined: no launcher has reported it to this thread. */
+  evidenceOf(jobUid: string, ranks: readonly number[]): RunEvidence | undefined {
+    const watched = this.#watched.get(jobUid);
+    if (watched === undefined) return undefined;
+    const { epoch, incarnation, newestStep, marks, markedAtMs, judge } = watched;
+    const nowMs = this.#now();
+    const places = ranks.map((rank) => {
+      const heardAtMs = markedAtMs.get(rank);
+      const heard = heardAtMs === undefined ? {} : { heardAgoMs: nowMs - heardAtMs };
+      return { ...placeOfRank(rank, marks.get(rank)), ...heard };
+    });
+    return { jobUid, epoch, incarnation, step: newestStep, ranks: places, slowRanks: judge?.slowRanks() ?? [] };
+  }
+
   get hasReports(): boolean {
     return this.#reports.length > 0;
+  }
+
+  /** How often detectors ended early since the previous call. */
+  takeLosses(): LossCounts {
+    const losses = this.#losses;
+    this.#losses = {};
+    return losses;
+  }
+
+  /** Jobs with state; for tests of memory. */
+  get size(): number {
+    return this.#watched.size;
+  }
+
+  /** Drops the state of an attempt that is over. Reports that wait for stack traces are still reported. */
+  end(jobUid: string, epoch: number): void {
+    const watched = this.#watched.get(jobUid);
+    if (watched === undefined || watched.epoch > epoch) return;
+    this.#release(watched);
+    watched.isOver = true;
+    if (watched.held === undefined) this.#watched.delete(jobUid);
   }
 
   /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#watched.delete(jobUid);
+    this.#budget.close(jobUid);
     this.#records?.end(jobUid);
   }
 
@@ -150,8 +221,8 @@ export class HealthWatch {
     const known = this.#watched.get(run.jobUid);
     if (known !== undefined && isLater(known, run)) return undefined;
     const watched = known !== undefined && !isLater(run, known) ? known : this.#startWatching(run);
-    if (watched.judge === undefined && this.#now() - watched.rosterRequestedAtMs >= ROSTER_RETRY_MS)
-      void this.#requestRoster(watched);
+    const hasNone = watched.judge === undefined && !watched.isLost && !watched.isOver;
+    if (hasNone && this.#now() - watched.rosterRequestedAtMs >= ROSTER_RETRY_MS) void this.#requestRoster(watched);
     return watched;
   }
 
@@ -162,13 +233,19 @@ export class HealthWatch {
       incarnation,
       rosterRequestedAtMs: Number.NEGATIVE_INFINITY,
       judge: undefined,
+      isLost: false,
+      isOver: false,
       groups: new Set<string>(),
       speaking: new Set<number>(),
       marks: new Map<number, RankWatermark>(),
-      verdicts: new Map<Verdict['kind'], number>(),
+      markedAtMs: new Map<number, number>(),
+      newestStep: -1,
+      budget: new VerdictBudget(),
       held: undefined,
       hasStacks: false,
     };
+    // An earlier run of the job holds nothing any more.
+    this.#budget.close(jobUid);
     this.#watched.set(jobUid, watched);
     return watched;
   }
@@ -176,8 +253,9 @@ export class HealthWatch {
   async #requestRoster(watched: Watched): Promise<void> {
     watched.rosterRequestedAtMs = this.#now();
     const roster = await this.#roster(watched.jobUid);
-    if (roster?.epoch !== watched.epoch || watched.judge !== undefined) return;
-    const { layout, nodes } = roster;
+    const isCurrent = this.#watched.get(watched.jobUid) === watched && !watched.isOver;
+    if (roster?.epoch !== watched.epoch || watched.judge !== undefined || !isCurrent) return;
+    const { namespace, layout, nodes } = roster;
     const header: TraceHeader = {
       kind: 'header',
       version: 1,
@@ -186,27 +264,72 @@ export class HealthWatch {
       reportEveryMs: REPORT_EVERY_MS,
     };
     const slow = { ...HEALTH_SETTINGS.slow, windowMs: this.#windowMs };
-    watched.judge = watchHealth(header, { ...HEALTH_SETTINGS, slow });
-    if (this.#watched.get(watched.jobUid) === watched) this.#records?.begin(watched, header);
+    try {
+      watched.judge = watchHealth(header, { ...HEALTH_SETTINGS, slow });
+    } catch (error) {
+      return this.#lose(watched, { bound: 'failed', error });
+    }
+    const drop = (loss: TelemetryLoss): void => this.#lose(watched, loss);
+    this.#budget.open(watched.jobUid, { namespace, ranks: worldSize(layout), drop });
+    this.#records?.begin(watched, header, namespace);
+    this.#count(watched);
   }
 
   #declareGroup(watched: Watched, group: ProcessGroup): void {
-    if (watched.groups.has(group.group) || watched.groups.size >= MAX_GROUPS) return;
+    if (watched.judge === undefined || watched.groups.has(group.group)) return;
     watched.groups.add(group.group);
     this.#observe(watched, { kind: 'group', ...group });
   }
 
   #observe(watched: Watched, record: TraceRecord): void {
-    if (watched.judge === undefined) return;
-    const { jobUid, epoch, incarnation, verdicts, marks } = watched;
-    this.#records?.add(jobUid, record);
-    for (const verdict of watched.judge.observe(record)) {
-      const reported = verdicts.get(verdict.kind) ?? 0;
-      verdicts.set(verdict.kind, reported + 1);
-      if (reported >= MAX_VERDICTS) continue;
+    const { jobUid, epoch, incarnation, budget, marks } = watched;
+    for (const verdict of this.#judge(watched, record)) {
+      if (!budget.admits(verdict, this.#now())) continue;
       const operations = lastOperations(verdict, marks);
-      this.#report(watched, { jobUid, epoch, incarnation, verdict, operations });
+      const grounds = this.#groundsOf(watched, verdict);
+      const report = { jobUid, epoch, incarnation, verdict, operations };
+      this.#report(watched, grounds === undefined ? report : { ...report, grounds });
     }
+  }
+
+  /** An error in the detectors of a run ends those, and not the thread that serves all jobs. */
+  #judge(watched: Watched, record: TraceRecord): readonly Verdict[] {
+    if (watched.judge === undefined) return [];
+    this.#records?.add(watched.jobUid, record);
+    try {
+      return watched.judge.observe(record);
+    } catch (error) {
+      this.#lose(watched, { bound: 'failed', error });
+      return [];
+    }
+  }
+
+  #count({ jobUid, judge, groups }: Watched): void {
+    if (judge !== undefined) this.#budget.set(jobUid, judge.bytes() + NAME_BYTES * groups.size);
+  }
+
+  /** Ends the detectors of a run for good, and reports why. */
+  #lose(watched: Watched, loss: TelemetryLoss): void {
+    const { jobUid, epoch, incarnation } = watched;
+    this.#release(watched);
+    watched.isLost = true;
+    this.#losses[loss.bound] = (this.#losses[loss.bound] ?? 0) + 1;
+    this.#reports.push({ jobUid, epoch, incarnation, verdict: telemetryLossVerdict(loss, this.#now()) });
+  }
+
+  #release(watched: Watched): void {
+    watched.judge = undefined;
+    watched.groups.clear();
+    watched.speaking.clear();
+    watched.marks.clear();
+    this.#budget.close(watched.jobUid);
+    this.#records?.end(watched.jobUid);
+  }
+
+  #groundsOf({ marks, newestStep }: Watched, { action, ranks }: Verdict): Grounds | undefined {
+    if (action !== 'evict' && action !== 'stop') return undefined;
+    const places = ranks.map((rank) => placeOfRank(rank, marks.get(rank)));
+    return { step: newestStep, ranks: places, judgedAtMs: this.#now() };
   }
 
   /** At the first stall of a run, stack traces are collected. Later reports of the run are held back meanwhile, to keep their order. */
@@ -228,7 +351,12 @@ export class HealthWatch {
     // The job was deleted or its ranks were restarted meanwhile.
     if (this.#watched.get(watched.jobUid) !== watched) return;
     this.#reports.push({ ...report, verdict: { ...verdict, evidence } }, ...held);
+    if (watched.isOver) this.#watched.delete(watched.jobUid);
   }
+}
+
+function noteStep(watched: Watched | undefined, step: number | null): void {
+  if (watched !== undefined && step !== null) watched.newestStep = Math.max(watched.newestStep, step);
 }
 
 function isLater(one: RunOfRanks, other: RunOfRanks): boolean {

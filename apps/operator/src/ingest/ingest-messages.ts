@@ -1,6 +1,6 @@
 import type { OperatorMessage } from '@coxswain/api-types';
 import type { KeyPair } from './authority.ts';
-import type { GangRoster, HealthReport } from './health-watch.ts';
+import type { GangRoster, HealthReport, LossCounts, RunEvidence } from './health-watch.ts';
 import type { LauncherReport } from './launcher-reports.ts';
 import type { StepsSoFar } from './progress-tracker.ts';
 import type {
@@ -46,14 +46,14 @@ export type LeadershipView =
   | { readonly leading: true; readonly term: number; readonly leftMs: number }
   | { readonly leading: false; readonly leaderUrl?: string };
 
-/** The newest epoch of a job, as far as the loop's thread knows. */
+/** The newest attempt of a job, as far as the loop's thread knows. */
 export interface NewestEpoch {
   readonly jobUid: string;
   /** undefined: the job does not exist. */
   readonly epoch: number | undefined;
-  /** The epoch is over: its checkpoints and reports no longer count. */
+  /** The attempt is over: its checkpoints and reports no longer count. */
   readonly isFenced: boolean;
-  /** Newest incarnation of that epoch. */
+  /** Newest incarnation of that attempt. */
   readonly incarnation: number;
   /** Newest early save that was requested from its ranks; absent: none. */
   readonly saveRequest?: number;
@@ -102,6 +102,8 @@ export interface IngestDigest {
   readonly preflights: readonly PodPreflightReport[];
   /** Verdicts about gangs. */
   readonly health: readonly HealthReport[];
+  /** How often detectors of a run ended before the run, by cause. */
+  readonly losses: LossCounts;
   /** What ranks train according to their hooks. */
   readonly trained: readonly PodTrainedReport[];
   readonly counts: Readonly<Partial<Record<SessionCount, number>>>;
@@ -115,7 +117,10 @@ export interface AddressedMessage {
   readonly jobUid: string;
   readonly epoch: number;
   readonly podUid: string;
-  readonly message: Extract<OperatorMessage, { kind: 'assignment' | 'endRanks' | 'saveWanted' | 'preflightDone' }>;
+  readonly message: Extract<
+    OperatorMessage,
+    { kind: 'assignment' | 'verifyWanted' | 'endRanks' | 'saveWanted' | 'preflightDone' }
+  >;
 }
 
 /** From the loop's thread. */
@@ -125,6 +130,8 @@ export type ToIngest =
   | { readonly kind: 'forget'; readonly jobUid: string }
   | ({ readonly kind: 'order' } & AddressedMessage)
   | { readonly kind: 'certificate'; readonly serving: KeyPair }
+  /** Asks where the newest run of the job and these ranks are now; answered by `evidence`. */
+  | { readonly kind: 'readEvidence'; readonly id: number; readonly jobUid: string; readonly ranks: readonly number[] }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: IngestAnswer }
   | { readonly kind: 'digestTaken' }
   | { readonly kind: 'stop' };
@@ -134,6 +141,8 @@ export type FromIngest =
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'question'; readonly id: number; readonly question: IngestQuestion }
   | { readonly kind: 'digest'; readonly digest: IngestDigest }
+  /** undefined: no launcher of the job has reported to the thread. */
+  | { readonly kind: 'evidence'; readonly id: number; readonly evidence: RunEvidence | undefined }
   | { readonly kind: 'stopped' };
 
 /** Milliseconds on the machine's monotonic clock, which is the same in every thread of a process; `performance.now()` is not. */

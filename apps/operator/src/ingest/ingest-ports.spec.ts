@@ -94,9 +94,9 @@ describe('which epochs the loop tells of', () => {
   });
 
   it('tells of a job whose ranks are to save, and again where they are asked once more, though its epoch is the same', () => {
-    const looked = { epoch: 3, isFenced: false, incarnation: 1 };
+    const view = { epoch: 3, isFenced: false, incarnation: 1 };
     let saveRequest: number | undefined;
-    const epochs = new NewestEpochs(() => (saveRequest === undefined ? looked : { ...looked, saveRequest }));
+    const epochs = new NewestEpochs(() => (saveRequest === undefined ? view : { ...view, saveRequest }));
     expect(epochs.follow('job-1')).toEqual(newest);
     for (const request of [1, 2]) {
       saveRequest = request;

@@ -37,6 +37,11 @@ export class IngestPorts implements ReportPorts {
     for (const newest of jobs) this.#note(newest);
   }
 
+  /** Drops a job that is finished or deleted. A launcher of it that connects again is looked up again. */
+  forget(jobUid: string): void {
+    this.#newest.delete(jobUid);
+  }
+
   receiveAnswer({ id, answer }: Extract<ToIngest, { kind: 'answer' }>): void {
     const settle = this.#open.get(id);
     this.#open.delete(id);

@@ -12,14 +12,14 @@ const start = {
   healthWindowMs: 60_000,
 };
 /** What the scripted thread does when it is told to refuse somebody. */
-const told = (why: string) => ({ kind: 'refuse', jobUid: 'job-1', epoch: 1, why }) as const;
+const refuse = (why: string) => ({ kind: 'refuse', jobUid: 'job-1', epoch: 1, why }) as const;
 
 interface Setup {
   readonly thread: IngestThread;
   readonly clock: FakeClock;
   readonly deaths: number[];
   /** Resolves with the next thing that the thread says. */
-  said(): Promise<string>;
+  reported(): Promise<string>;
   /** Resolves when the thread has answered, and so has told something just now. */
   answers(): Promise<void>;
   /** Resolves when the thread is dead. */
@@ -32,7 +32,7 @@ afterEach(() => Promise.all(running.splice(0).map((thread) => thread.stop())));
 function aSetup(options: Partial<IngestThreadParts> = {}): Setup {
   const clock = new FakeClock();
   const deaths: number[] = [];
-  const said: string[] = [];
+  const reported: string[] = [];
   const wake = new Set<() => void>();
   const until = async (isSo: () => boolean): Promise<void> => {
     while (!isSo()) await new Promise<void>((resolve) => wake.add(resolve));
@@ -47,24 +47,24 @@ function aSetup(options: Partial<IngestThreadParts> = {}): Setup {
     clock,
     start: () => start,
     answer: async () => ({ pod: 'unknown' }),
-    take: ({ ended }) => note(() => said.push(...ended)),
+    take: ({ ended }) => note(() => reported.push(...ended)),
     view: () => ({ leadership: { leading: false }, jobs: [] }),
     onDeath: (_reason, againInMs) => note(() => deaths.push(againInMs)),
     ...options,
   });
   running.push(thread);
-  const nextSaid = async (): Promise<string> => {
-    await until(() => said.length > 0);
-    return said.shift() ?? '';
+  const nextReported = async (): Promise<string> => {
+    await until(() => reported.length > 0);
+    return reported.shift() ?? '';
   };
   return {
     thread,
     clock,
     deaths,
-    said: nextSaid,
+    reported: nextReported,
     answers: async () => {
-      thread.send(told('ask'));
-      while (!(await nextSaid()).startsWith('answer'));
+      thread.send(refuse('ask'));
+      while (!(await nextReported()).startsWith('answer'));
     },
     dead: async () => {
       const before = deaths.length;
@@ -73,14 +73,33 @@ function aSetup(options: Partial<IngestThreadParts> = {}): Setup {
   };
 }
 
+describe('evidence of the thread of the reports', () => {
+  it('is where the gang and its named ranks are now', async () => {
+    const { thread } = aSetup();
+    await thread.start();
+    expect(await thread.readEvidence('job-1', [3])).toMatchObject({ step: 7, ranks: [{ rank: 3 }] });
+  });
+
+  it.each(['unanswered', 'fatal'])('is unknown if the question is %s', async (jobUid) => {
+    const { thread, clock, reported, dead } = aSetup();
+    expect(await thread.readEvidence('job-1', [3])).toBeUndefined();
+    await thread.start();
+    const evidence = thread.readEvidence(jobUid, [3]);
+    if (jobUid === 'fatal') await dead();
+    else while ((await reported()) !== 'asked');
+    clock.advance(2_000);
+    expect(await evidence).toBeUndefined();
+  });
+});
+
 describe('the thread of the reports', () => {
   it('is told what it should know as soon as it listens, and again every 200 ms', async () => {
     const setup = aSetup();
     await setup.thread.start();
     expect(setup.thread.port).toBe(4321);
-    expect(await setup.said()).toBe('sees 0 jobs');
+    expect(await setup.reported()).toBe('sees 0 jobs');
     await setup.clock.advance(200);
-    expect(await setup.said()).toBe('sees 0 jobs');
+    expect(await setup.reported()).toBe('sees 0 jobs');
   });
 
   it('says so at the start where it cannot listen, and does not try again', async () => {
@@ -92,20 +111,20 @@ describe('the thread of the reports', () => {
   it('gets the answers to its questions', async () => {
     const setup = aSetup();
     await setup.thread.start();
-    await setup.said();
-    setup.thread.send(told('ask'));
-    expect(await setup.said()).toBe('answer 7: {"pod":"unknown"}');
+    await setup.reported();
+    setup.thread.send(refuse('ask'));
+    expect(await setup.reported()).toBe('answer 7: {"pod":"unknown"}');
   });
 
   it.each(['throw', 'exit'])('that dies (%s) hurts nobody and is started again on the same port', async (why) => {
     const setup = aSetup();
     await setup.thread.start();
-    await setup.said();
-    setup.thread.send(told(why));
+    await setup.reported();
+    setup.thread.send(refuse(why));
     await setup.dead();
     expect(setup.thread.isListening).toBe(false);
     await setup.clock.advance(500);
-    expect(await setup.said()).toBe('sees 0 jobs');
+    expect(await setup.reported()).toBe('sees 0 jobs');
     expect([setup.thread.isListening, setup.thread.port]).toEqual([true, 4321]);
   });
 
@@ -114,8 +133,8 @@ describe('the thread of the reports', () => {
       start: () => (setup.deaths.length === 0 ? start : { ...start, listenHost: 'taken' }),
     });
     await setup.thread.start();
-    await setup.said();
-    setup.thread.send(told('exit'));
+    await setup.reported();
+    setup.thread.send(refuse('exit'));
     await setup.dead();
     for (const pauseMs of [500, 1_000, 2_000]) {
       const dead = setup.dead();
@@ -129,7 +148,7 @@ describe('the thread of the reports', () => {
     const setup = aSetup();
     await setup.thread.start();
     const dies = async (): Promise<void> => {
-      setup.thread.send(told('exit'));
+      setup.thread.send(refuse('exit'));
       await setup.dead();
       await setup.clock.advance(setup.deaths.at(-1) ?? 0);
       await setup.answers();
@@ -151,7 +170,7 @@ describe('the thread of the reports', () => {
     await setup.thread.start();
     await setup.answers();
     expect(setup.thread.silentMs).toBe(0);
-    setup.thread.send(told('exit'));
+    setup.thread.send(refuse('exit'));
     await setup.dead();
     for (const pauseMs of [500, 1_000, 2_000]) {
       const dead = setup.dead();
@@ -172,12 +191,12 @@ describe('the thread of the reports', () => {
   it('that tells nothing at three checks in a row is ended and started again', async () => {
     const setup = aSetup();
     await setup.thread.start();
-    await setup.said();
-    setup.thread.send(told('hang'));
+    await setup.reported();
+    setup.thread.send(refuse('hang'));
     const dead = setup.dead();
     for (let check = 0; check < 3; check += 1) await setup.clock.advance(10_000);
     await dead;
     await setup.clock.advance(500);
-    expect(await setup.said()).toBe('sees 0 jobs');
+    expect(await setup.reported()).toBe('sees 0 jobs');
   });
 });

@@ -10,6 +10,7 @@ import type {
   NewestEpoch,
   ToIngest,
 } from './ingest-messages.ts';
+import type { RunEvidence } from './health-watch.ts';
 
 /** Inputs of the thread and receivers of its messages. */
 export interface IngestThreadParts {
@@ -37,6 +38,8 @@ const LONGEST_PAUSE_MS = 30_000;
 /** A thread that lives shorter has not recovered, so the restart delay keeps growing. */
 const HEALTHY_AFTER_MS = 60_000;
 const STOP_WITHIN_MS = 5_000;
+/** A thread that works answers within milliseconds. The end of a gang waits for this answer. */
+const EVIDENCE_WITHIN_MS = 2_000;
 /**
  * Heap limit of the thread. The series take up to 64 MiB and a connection about 20 kB. Beyond the limit the thread restarts, which costs its connections
  * a second; without a limit the whole process would end. The container needs this much beside the loop (345 MiB when its cache is first filled), hence
@@ -61,6 +64,9 @@ export class IngestThread {
   #lastDigestAtMs: number | undefined;
   #cancelTimers: (() => void)[] = [];
   #onListening: PromiseWithResolvers<void> | undefined;
+  #asked = 0;
+  /** Open questions about evidence; the answer undefined ends one. */
+  readonly #evidence = new Map<number, (evidence: RunEvidence | undefined) => void>();
 
   constructor(parts: IngestThreadParts) {
     this.#parts = parts;
@@ -91,6 +97,21 @@ export class IngestThread {
   /** Sends a message. Without a running thread it is lost; the next view replaces it. */
   send(message: ToIngest): void {
     this.#thread?.postMessage(message);
+  }
+
+  /** Where the newest run of the job and these ranks are now; undefined if the thread does not know, or does not answer. Never rejects. */
+  async readEvidence(jobUid: string, ranks: readonly number[]): Promise<RunEvidence | undefined> {
+    if (this.#thread === undefined) return undefined;
+    this.#asked += 1;
+    const id = this.#asked;
+    const { promise, resolve } = Promise.withResolvers<RunEvidence | undefined>();
+    this.#evidence.set(id, resolve);
+    const cancel = this.#parts.clock.setTimer(EVIDENCE_WITHIN_MS, () => resolve(undefined));
+    this.send({ kind: 'readEvidence', id, jobUid, ranks });
+    const evidence = await promise;
+    cancel();
+    this.#evidence.delete(id);
+    return evidence;
   }
 
   /** Disconnects every launcher, closes the port and ends the thread. */
@@ -147,6 +168,8 @@ export class IngestThread {
         this.#parts.take(message.digest);
         this.send({ kind: 'digestTaken' });
         return;
+      case 'evidence':
+        return this.#evidence.get(message.id)?.(message.evidence);
       case 'stopped':
         return;
     }
@@ -178,6 +201,7 @@ export class IngestThread {
   #onDeath(thread: Worker, reason: Error): void {
     if (this.#thread !== thread) return;
     this.#thread = undefined;
+    for (const resolve of this.#evidence.values()) resolve(undefined);
     this.#forgetTimers();
     if (this.#isStopping) return;
     if (this.#port === 0) return this.#onListening?.reject(reason);

@@ -9,6 +9,7 @@ import { HealthWatch } from './health-watch.ts';
 import { ActivePods } from './active-pods.ts';
 import { sharedMonotonicMs, type FromIngest, type IngestStart, type ToIngest } from './ingest-messages.ts';
 import { IngestPorts } from './ingest-ports.ts';
+import { JobTelemetry } from './job-telemetry.ts';
 import { LauncherReports } from './launcher-reports.ts';
 import { MessageDeduplicator } from './message-deduplicator.ts';
 import { ProgressTracker } from './progress-tracker.ts';
@@ -57,10 +58,11 @@ const health = new HealthWatch({
   ...(records === undefined ? {} : { records }),
   stacks: (run, ranks) => stacks.evidenceOf(run, ranks),
 });
+const telemetry = new JobTelemetry({ health, progress, stacks });
 const active = new ActivePods();
 const launchers = new LauncherReports();
-let preflights: PodPreflightReport[] = [];
 /** The newest report of each pod; bounded by the number of pods. */
+const preflights = new Map<string, PodPreflightReport>();
 const trained = new Map<string, PodTrainedReport>();
 let counts: Partial<Record<SessionCount, number>> = {};
 
@@ -83,7 +85,7 @@ const server = await startReportServer({
     health,
     recordContact: (pod) => active.add(pod),
     recordLauncher: (report) => launchers.add(report),
-    recordPreflight: (report) => void preflights.push(report),
+    recordPreflight: (report) => void preflights.set(report.podUid, report),
     recordStacks: (pod, answer) => stacks.receive(pod, answer),
     recordTrained: (report) => void trained.set(`${report.jobUid} ${report.podIndex}`, report),
     rendezvous,
@@ -104,7 +106,7 @@ let busy = performance.eventLoopUtilization();
 
 function digest(): void {
   const sinceMs = clock.monotonicMs() - digestedAtMs;
-  const isUrgent = ports.hasEnded || health.hasReports || launchers.hasNew || preflights.length > 0;
+  const isUrgent = ports.hasEnded || health.hasReports || launchers.hasNew || preflights.size > 0;
   if (sinceMs >= DIGEST_MS) health.tick();
   if (!isTaken || sinceMs < (isUrgent ? HURRY_MS : DIGEST_MS)) return;
   const now = performance.eventLoopUtilization();
@@ -113,11 +115,12 @@ function digest(): void {
     digest: {
       contacts: active.take(),
       sentAtMs: sharedMonotonicMs(),
-      progress: progress.takeChanged(),
+      progress: telemetry.takeProgress(),
       ended: ports.takeEnded(),
       launchers: launchers.take(),
-      preflights,
+      preflights: [...preflights.values()],
       health: health.takeReports(),
+      losses: health.takeLosses(),
       trained: [...trained.values()],
       counts,
       connections: server.connections,
@@ -125,7 +128,7 @@ function digest(): void {
     },
   });
   counts = {};
-  preflights = [];
+  preflights.clear();
   trained.clear();
   busy = now;
   isTaken = false;
@@ -147,7 +150,8 @@ async function stop(): Promise<void> {
 function receive(message: ToIngest): void {
   switch (message.kind) {
     case 'view':
-      return ports.receiveView(message);
+      ports.receiveView(message);
+      return telemetry.receiveEpochs(message.jobs);
     case 'answer':
       return ports.receiveAnswer(message);
     case 'refuse':
@@ -155,11 +159,12 @@ function receive(message: ToIngest): void {
     case 'order':
       return rendezvous.send(message, message.message);
     case 'forget':
-      progress.forget(message.jobUid);
-      stacks.forget(message.jobUid);
-      return health.forget(message.jobUid);
+      ports.forget(message.jobUid);
+      return telemetry.forget(message.jobUid);
     case 'certificate':
       return server.useCertificate(message.serving);
+    case 'readEvidence':
+      return send({ kind: 'evidence', id: message.id, evidence: health.evidenceOf(message.jobUid, message.ranks) });
     case 'digestTaken':
       isTaken = true;
       return;

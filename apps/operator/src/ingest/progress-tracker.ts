@@ -71,6 +71,17 @@ export class ProgressTracker {
     return changed.map((entry) => ({ ...entry }));
   }
 
+  /** Drops the state of an attempt that is over. */
+  end(jobUid: string, epoch: number): void {
+    const entry = this.#entries.get(jobUid);
+    if (entry !== undefined && entry.epoch <= epoch) this.forget(jobUid);
+  }
+
+  /** Jobs with state; for tests of memory. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
   /** Drops the state of a deleted or finished job. */
   forget(jobUid: string): void {
     this.#entries.delete(jobUid);

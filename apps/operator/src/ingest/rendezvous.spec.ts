@@ -8,10 +8,10 @@ const of = (address: string, incarnation?: number): OperatorMessage => ({
   ...(incarnation === undefined ? {} : { incarnation }),
 });
 
-function member(podIndex: number): RendezvousMember & { readonly heard: OperatorMessage[] } {
-  const heard: OperatorMessage[] = [];
-  const send = (message: OperatorMessage): void => void heard.push(message);
-  return { podIndex, podUid: `pod-${podIndex}`, heard, send, refuse: () => undefined, replace: () => undefined };
+function member(podIndex: number): RendezvousMember & { readonly received: OperatorMessage[] } {
+  const received: OperatorMessage[] = [];
+  const send = (message: OperatorMessage): void => void received.push(message);
+  return { podIndex, podUid: `pod-${podIndex}`, received, send, refuse: () => undefined, replace: () => undefined };
 }
 
 describe('the rendezvous', () => {
@@ -23,7 +23,7 @@ describe('the rendezvous', () => {
     rendezvous.announce(gang, 'a:1');
     rendezvous.announce(gang, 'a:1');
     rendezvous.join(gang, late);
-    expect([early.heard, late.heard, other.heard]).toEqual([[of('a:1')], [of('a:1')], []]);
+    expect([early.received, late.received, other.received]).toEqual([[of('a:1')], [of('a:1')], []]);
   });
 
   it('says which incarnation meets there, and forgets where an earlier one met', () => {
@@ -34,7 +34,7 @@ describe('the rendezvous', () => {
     rendezvous.announce({ ...gang, incarnation: 2 }, 'a:2');
     rendezvous.announce(gang, 'a:1');
     rendezvous.join(gang, late);
-    expect([early.heard, late.heard]).toEqual([[of('a:1'), of('a:2', 2)], [of('a:2', 2)]]);
+    expect([early.received, late.received]).toEqual([[of('a:1'), of('a:2', 2)], [of('a:2', 2)]]);
   });
 
   it('passes on what one launcher alone is to be told', () => {
@@ -45,7 +45,7 @@ describe('the rendezvous', () => {
     const order = { kind: 'endRanks', epoch: 3, incarnation: 1, message: 'over' } as const;
     rendezvous.send({ ...gang, podUid: 'pod-1' }, order);
     rendezvous.send({ ...gang, podUid: 'pod-9' }, order);
-    expect([one.heard, other.heard]).toEqual([[], [order]]);
+    expect([one.received, other.received]).toEqual([[], [order]]);
   });
 
   it('keeps nothing of a gang that has left', () => {

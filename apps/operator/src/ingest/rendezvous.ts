@@ -7,7 +7,14 @@ export interface Gang {
 }
 
 type OrderKind =
-  'rendezvous' | 'assignment' | 'endRanks' | 'saveWanted' | 'preflightBoard' | 'preflightDone' | 'stacksWanted';
+  | 'rendezvous'
+  | 'assignment'
+  | 'verifyWanted'
+  | 'endRanks'
+  | 'saveWanted'
+  | 'preflightBoard'
+  | 'preflightDone'
+  | 'stacksWanted';
 type BoardMessage = Extract<OperatorMessage, { kind: 'preflightBoard' }>;
 
 /** The connected launcher of a pod. */
@@ -15,7 +22,7 @@ export interface RendezvousMember {
   readonly podIndex: number;
   readonly podUid: string;
   send(message: Extract<OperatorMessage, { kind: OrderKind }>): void;
-  /** Ends the connection because the epoch is over. */
+  /** Ends the connection because the attempt is over. */
   refuse(why: string): void;
   /** Ends the connection because a newer one of the same pod exists, so that each pod has at most one. */
   replace(): void;
@@ -82,7 +89,7 @@ export class Rendezvous {
     return [...(this.#gangs.get(keyOf(gang))?.members ?? [])];
   }
 
-  /** Disconnects all launchers of an epoch that is over, with the reason. */
+  /** Disconnects all launchers of an attempt that is over, with the reason. */
   refuse(gang: Gang, why: string): void {
     // A copy, because refused members remove themselves.
     for (const member of [...(this.#gangs.get(keyOf(gang))?.members ?? [])]) member.refuse(why);

@@ -106,7 +106,7 @@ interface Caller {
   readonly socket: WebSocket;
   readonly closed: Promise<void>;
   /** The kind of the next message. */
-  heard(): Promise<string>;
+  received(): Promise<string>;
 }
 
 async function call(): Promise<Caller> {
@@ -115,10 +115,10 @@ async function call(): Promise<Caller> {
     headers: { authorization: 'Bearer token' },
   });
   open.push(socket);
-  const heard: string[] = [];
+  const received: string[] = [];
   let wake = (): void => undefined;
   socket.on('message', (data: Buffer) => {
-    heard.push((JSON.parse(data.toString()) as { readonly kind: string }).kind);
+    received.push((JSON.parse(data.toString()) as { readonly kind: string }).kind);
     wake();
   });
   const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
@@ -126,9 +126,9 @@ async function call(): Promise<Caller> {
   return {
     socket,
     closed,
-    heard: async () => {
-      if (heard.length === 0) await new Promise<void>((resolve) => (wake = resolve));
-      return heard.shift() ?? '';
+    received: async () => {
+      if (received.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      return received.shift() ?? '';
     },
   };
 }
@@ -167,8 +167,34 @@ describe('a place of the report endpoint', () => {
     await serve();
     const caller = await call();
     caller.socket.send('nonsense');
-    expect(await caller.heard()).toBe('refused');
+    expect(await caller.received()).toBe('refused');
     await caller.closed;
+  });
+
+  it.each([
+    ['a long frame of a caller whose token is being looked at', true],
+    ['a frame that never ends, of a caller that said nothing', false],
+  ])('is given up when the server would have to hold much of a stranger: %s', async (_what, hasGreeted) => {
+    await serve({ authenticate: () => new Promise(() => undefined) });
+    const caller = await call();
+    if (hasGreeted) caller.socket.send(hello);
+    const pieces = hasGreeted ? 1 : 5;
+    for (let sent = 0; sent < pieces; sent += 1) caller.socket.send('x'.repeat(100_000 / pieces), { fin: hasGreeted });
+    await caller.closed;
+    expect(server.connections).toBe(0);
+  });
+
+  it('is kept by a launcher that is known, however many frames it sends', async () => {
+    await serve();
+    const caller = await call();
+    caller.socket.send(hello);
+    expect(await caller.heard()).toBe('welcome');
+    for (let sent = 0; sent < 10; sent += 1) caller.socket.send('x'.repeat(20_000), { fin: false });
+    caller.socket.send('x', { fin: true });
+    const ponged = new Promise((resolve) => caller.socket.once('pong', resolve));
+    caller.socket.ping();
+    await ponged;
+    expect(caller.socket.readyState).toBe(WebSocket.OPEN);
   });
 
   it('is kept by a launcher whose token takes long to be looked at, and by one that is known', async () => {
@@ -185,7 +211,7 @@ describe('a place of the report endpoint', () => {
     await asked.promise;
     await clock.advance(30_000);
     authentication.resolve(known);
-    expect(await caller.heard()).toBe('welcome');
+    expect(await caller.received()).toBe('welcome');
     await clock.advance(20_000);
     expect(caller.socket.readyState).toBe(WebSocket.OPEN);
   });
@@ -194,10 +220,10 @@ describe('a place of the report endpoint', () => {
     await serve();
     const [older, newer] = [await call(), await call()];
     older.socket.send(hello);
-    expect(await older.heard()).toBe('welcome');
+    expect(await older.received()).toBe('welcome');
     older.socket.pause();
     newer.socket.send(hello);
-    expect(await newer.heard()).toBe('welcome');
+    expect(await newer.received()).toBe('welcome');
     await clock.advance(4_999);
     expect(server.connections).toBe(2);
     await clock.advance(1);
@@ -211,7 +237,7 @@ describe('a place of the report endpoint', () => {
     await serve({ most: 2 });
     const caller = await call();
     caller.socket.send(hello);
-    expect(await caller.heard()).toBe('welcome');
+    expect(await caller.received()).toBe('welcome');
     await connectOnly();
     await connectOnly();
     const one = await connectOnly();

@@ -15,6 +15,7 @@ import type { Clock } from '@coxswain/kube';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import type { KeyPair } from './authority.ts';
 import { fairShareOf, type FairShare } from './fair-share.ts';
+import { HeldBytes } from './held-bytes.ts';
 import { ReportSession } from './report-session.ts';
 import type { SessionContext } from './session-ports.ts';
 import { serveSeries, type SeriesAccess } from './series-stream.ts';
@@ -65,6 +66,7 @@ const MAX_WAITING_CHARACTERS = 32_768;
 /** Starts the server. Rejects if the port is in use. */
 export async function startReportServer(options: ReportServerOptions): Promise<ReportServer> {
   const launchers = new Map<WebSocket, ReportSession>();
+  const held = new HeldBytes();
   const unidentified = new UnidentifiedPlaces(options.unidentified ?? UNIDENTIFIED, (delayMs, fire) =>
     options.clock.setTimer(delayMs, fire),
   );
@@ -105,7 +107,10 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
       return void socket.end('HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n');
     }
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
-      launchers.set(webSocket, attach({ webSocket, request, launchers, unidentified, share: () => share }, options));
+      launchers.set(
+        webSocket,
+        attach({ webSocket, request, launchers, unidentified, held, share: () => share }, options),
+      );
     });
   });
   server.on('tlsClientError', () => undefined);
@@ -137,12 +142,16 @@ function attach(
     readonly request: IncomingMessage;
     readonly launchers: Map<WebSocket, ReportSession>;
     readonly unidentified: UnidentifiedPlaces;
+    readonly held: HeldBytes;
     readonly share: () => FairShare;
   },
   options: ReportServerOptions,
 ): ReportSession {
   const { webSocket, request, launchers, unidentified, share } = connection;
   const key = keyOf(request.socket);
+  const held = connection.held.open(() => webSocket.terminate());
+  // Before the frames in it are complete.
+  request.socket.prependListener('data', (chunk: Buffer) => held.receive(chunk.length));
   const { clock, silenceMs } = options;
   const throttle = new Throttle({ messages: () => share().frames, kilobytes: () => share().kilobytes, clock });
   let cancelParting = (): void => undefined;
@@ -151,7 +160,10 @@ function attach(
     pace: share().pace,
     unreachable: unreachableOf(request),
     onHello: () => unidentified.recordHello(key),
-    onIdentified: () => unidentified.leave(key),
+    onIdentified: () => {
+      unidentified.leave(key);
+      held.identify();
+    },
     link: {
       send: (message) => sendTo(webSocket, message),
       close: () => {
@@ -178,18 +190,15 @@ function attach(
     }
     await session.receive(frame);
   };
-  let waiting = 0;
   webSocket.on('message', (data: RawData, isBinary: boolean) => {
     restartSilence();
     const frame = isBinary ? '' : textOf(data);
-    waiting += frame.length;
-    if (waiting > MAX_WAITING_CHARACTERS) webSocket.pause();
+    if (held.complete(frame.length) > MAX_WAITING_CHARACTERS) webSocket.pause();
     turn = turn
       .then(() => handle(frame))
       .catch(() => undefined) // A session never throws; if it does, the frame is lost and the connection continues.
       .finally(() => {
-        waiting -= frame.length;
-        if (waiting <= MAX_WAITING_CHARACTERS) webSocket.resume();
+        if (held.handle(frame.length) <= MAX_WAITING_CHARACTERS) webSocket.resume();
       });
   });
   // Pings give an unidentified connection no extra time, because such places are few and shared by all tenants.
@@ -201,6 +210,7 @@ function attach(
     cancelSilence();
     cancelParting();
     session.end();
+    held.close();
     launchers.delete(webSocket);
   });
   restartSilence();

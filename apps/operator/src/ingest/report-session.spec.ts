@@ -28,7 +28,7 @@ const saved = {
 
 interface Setup {
   readonly session: ReportSession;
-  readonly said: OperatorMessage[];
+  readonly sent: OperatorMessage[];
   readonly counts: SessionCount[];
   readonly context: SessionContext;
   readonly world: {
@@ -40,13 +40,13 @@ interface Setup {
     leaderUrl: string | undefined;
     checkpoints: ((saved: SavedCheckpoint) => 'recorded' | 'stale')[];
   };
-  say(message: { readonly kind: LauncherMessage['kind'] } & Record<string, unknown>): Promise<void>;
+  receive(message: { readonly kind: LauncherMessage['kind'] } & Record<string, unknown>): Promise<void>;
   codes(): readonly string[];
 }
 
 /** A session whose cluster is a few fields, and whose token belongs to `pod-1`. */
 function aSetup(shared: Partial<SessionContext> = {}, connection: Partial<SessionConnection> = {}): Setup {
-  const said: OperatorMessage[] = [];
+  const sent: OperatorMessage[] = [];
   const counts: SessionCount[] = [];
   const world: Setup['world'] = {
     epoch: 3,
@@ -97,22 +97,22 @@ function aSetup(shared: Partial<SessionContext> = {}, connection: Partial<Sessio
   const session = new ReportSession(context, {
     token: 'token',
     ...connection,
-    link: { send: (message) => void said.push(message), close: () => undefined },
+    link: { send: (message) => void sent.push(message), close: () => undefined },
   });
   let sequence = 0;
   return {
     session,
-    said,
+    sent: sent,
     counts,
     context,
     world,
-    say: (message) => {
+    receive: (message) => {
       sequence += 1;
       const hello = { jobUid: 'job-1', bootId: 'boot', podIndex: 0, launcherVersion: '1' };
       const envelope = { podUid: 'pod-1', epoch: 3, sequence, rendezvous: null };
       return session.receive(JSON.stringify({ ...envelope, ...(message.kind === 'hello' ? hello : {}), ...message }));
     },
-    codes: () => said.flatMap((message) => (message.kind === 'refused' ? [message.code] : [])),
+    codes: () => sent.flatMap((message) => (message.kind === 'refused' ? [message.code] : [])),
   };
 }
 
@@ -133,8 +133,8 @@ const aStep = (step: number, more: Record<string, unknown> = {}) =>
 describe('a report session', () => {
   it('welcomes a pod that is who it says, and acknowledges', async () => {
     const setup = aSetup();
-    await setup.say({ kind: 'hello' });
-    expect(setup.said).toEqual([
+    await setup.receive({ kind: 'hello' });
+    expect(setup.sent).toEqual([
       { kind: 'welcome', leaderTerm: 7 },
       { kind: 'listensTo', parts: ['watermarks', 'notFinite'] },
       { kind: 'ack', sequence: 1 },
@@ -148,29 +148,29 @@ describe('a report session', () => {
     ['another index', { podIndex: 1 }],
   ])('refuses a hello that claims %s', async (_what, claim) => {
     const setup = aSetup();
-    await setup.say({ kind: 'hello', ...claim });
+    await setup.receive({ kind: 'hello', ...claim });
     expect(setup.codes()).toEqual(['unauthenticated']);
   });
 
   it('asks to come again when the token cannot be checked, and not to be someone else', async () => {
     const setup = aSetup({ authenticator: { authenticate: async () => ({ kind: 'unavailable' }) } });
-    await setup.say({ kind: 'hello' });
+    await setup.receive({ kind: 'hello' });
     expect(setup.codes()).toEqual(['notReady']);
   });
 
   it('lets a pod have one connection: the newer one closes the older', async () => {
     const older = aSetup();
-    await older.say({ kind: 'hello' });
+    await older.receive({ kind: 'hello' });
     const newer = aSetup(older.context);
-    await newer.say({ kind: 'hello' });
+    await newer.receive({ kind: 'hello' });
     expect([older.codes(), newer.codes()]).toEqual([['notReady'], []]);
   });
 
   it('refuses an epoch that was replaced while the pod was connected', async () => {
     const setup = aSetup();
-    await setup.say({ kind: 'hello' });
+    await setup.receive({ kind: 'hello' });
     setup.world.epoch = 4;
-    await setup.say({ kind: 'heartbeat', ranks: [] });
+    await setup.receive({ kind: 'heartbeat', ranks: [] });
     expect(setup.codes()).toEqual(['staleEpoch']);
   });
 
@@ -184,33 +184,33 @@ describe('a report session', () => {
         throw new Error('nothing is to be recorded');
       },
     ];
-    await setup.say({ kind: 'hello' });
+    await setup.receive({ kind: 'hello' });
     setup.world.isFenced = true;
-    await setup.say(message);
+    await setup.receive(message);
     expect(setup.codes()).toEqual(['staleEpoch']);
     expect(setup.world.checkpoints).toHaveLength(1);
   });
 
   it('notes each word of a launcher whose epoch is under way, and none of another', async () => {
-    const heard: unknown[] = [];
-    const setup = aSetup({ recordContact: (one) => void heard.push(one) });
-    await setup.say({ kind: 'hello' });
-    await setup.say({ kind: 'heartbeat', ranks: [] });
+    const received: unknown[] = [];
+    const setup = aSetup({ recordContact: (one) => void received.push(one) });
+    await setup.receive({ kind: 'hello' });
+    await setup.receive({ kind: 'heartbeat', ranks: [] });
     setup.world.isFenced = true;
-    await setup.say({ kind: 'heartbeat', ranks: [] });
-    expect(heard).toEqual(Array.from({ length: 2 }, () => ({ jobUid: 'job-1', epoch: 3, podUid: 'pod-1' })));
+    await setup.receive({ kind: 'heartbeat', ranks: [] });
+    expect(received).toEqual(Array.from({ length: 2 }, () => ({ jobUid: 'job-1', epoch: 3, podUid: 'pod-1' })));
   });
 
   it('refuses a launcher that comes (back) after its epoch has failed', async () => {
     const setup = aSetup();
     setup.world.isFenced = true;
-    await setup.say({ kind: 'hello' });
-    expect(setup.said).toEqual([{ kind: 'refused', code: 'staleEpoch', message: 'attempt 3 is over' }]);
+    await setup.receive({ kind: 'hello' });
+    expect(setup.sent).toEqual([{ kind: 'refused', code: 'staleEpoch', message: 'attempt 3 is over' }]);
   });
 
   it('is sent away when its epoch ends, and those of another epoch or job are not', async () => {
     const setup = aSetup();
-    await setup.say({ kind: 'hello' });
+    await setup.receive({ kind: 'hello' });
     setup.context.rendezvous.refuse({ jobUid: 'job-1', epoch: 2 }, 'over');
     setup.context.rendezvous.refuse({ jobUid: 'job-2', epoch: 3 }, 'over');
     expect(setup.codes()).toEqual([]);
@@ -222,7 +222,7 @@ describe('a report session', () => {
   it('does not call an epoch stale that this replica has not seen yet', async () => {
     const setup = aSetup();
     setup.world.epoch = 2;
-    await setup.say({ kind: 'hello' });
+    await setup.receive({ kind: 'hello' });
     expect(setup.codes()).toEqual(['notReady']);
   });
 
@@ -237,12 +237,12 @@ describe('a report session', () => {
       setup.world.isLeader = false;
       setup.world.leaderUrl = leaderUrl;
       expect(setup.session.start()).toBe(true);
-      await setup.say({ kind: 'hello' });
-      expect(setup.said).toEqual([]);
+      await setup.receive({ kind: 'hello' });
+      expect(setup.sent).toEqual([]);
       setup.world.isLeader = true;
       for (const turn of turns) turn();
       await settled();
-      expect(setup.said.map(({ kind }) => kind)).toEqual(['welcome', 'listensTo', 'ack']);
+      expect(setup.sent.map(({ kind }) => kind)).toEqual(['welcome', 'listensTo', 'ack']);
     },
   );
 
@@ -253,7 +253,7 @@ describe('a report session', () => {
     let identified = 0;
     const setup = aSetup({ waiting: new WaitingLaunchers(most) }, { onIdentified: () => (identified += 1) });
     Object.assign(setup.world, { isLeader: false, leaderUrl: undefined, isKnown });
-    await setup.say({ kind: 'hello' });
+    await setup.receive({ kind: 'hello' });
     expect([setup.codes(), identified]).toEqual([['notReady'], 0]);
   });
 
@@ -264,20 +264,20 @@ describe('a report session', () => {
     const [older, newer] = [aSetup(shared), aSetup(shared)];
     for (const setup of [older, newer]) {
       Object.assign(setup.world, { isLeader: false, leaderUrl: undefined });
-      await setup.say({ kind: 'hello' });
+      await setup.receive({ kind: 'hello' });
     }
-    expect([older.codes(), newer.said, waiting.size]).toEqual([['notReady'], [], 1]);
+    expect([older.codes(), newer.sent, waiting.size]).toEqual([['notReady'], [], 1]);
     newer.world.isLeader = true;
     for (const turn of turns) turn();
     await settled();
-    expect([newer.said.map(({ kind }) => kind), waiting.size]).toEqual([['welcome', 'listensTo', 'ack'], 0]);
+    expect([newer.sent.map(({ kind }) => kind), waiting.size]).toEqual([['welcome', 'listensTo', 'ack'], 0]);
   });
 
   it('frees the place of a launcher that goes while it waits', async () => {
     const waiting = new WaitingLaunchers();
     const setup = aSetup({ waiting, sleep: () => new Promise(() => undefined) });
     Object.assign(setup.world, { isLeader: false, leaderUrl: undefined });
-    await setup.say({ kind: 'hello' });
+    await setup.receive({ kind: 'hello' });
     setup.session.end();
     expect(waiting.size).toBe(0);
   });
@@ -287,11 +287,11 @@ describe('a report session', () => {
     const setup = aSetup({}, { onIdentified: () => (identified += 1) });
     const found = Promise.withResolvers<ReportingPod | 'unknown'>();
     setup.context.ports.findPod = () => found.promise;
-    const said = setup.say({ kind: 'hello' });
+    const sent = setup.receive({ kind: 'hello' });
     await settled();
     expect(identified).toBe(0);
     found.resolve(pod);
-    await said;
+    await sent;
     expect(identified).toBe(1);
   });
 
@@ -299,17 +299,17 @@ describe('a report session', () => {
     const setup = aSetup();
     setup.world.isLeader = false;
     setup.world.leaderUrl = undefined;
-    await setup.say({ kind: 'hello' });
+    await setup.receive({ kind: 'hello' });
     await settled();
-    expect(setup.said).toEqual([{ kind: 'refused', code: 'notLeader', message: 'another replica leads' }]);
+    expect(setup.sent).toEqual([{ kind: 'refused', code: 'notLeader', message: 'another replica leads' }]);
   });
 
   it('names the leader when it leads no longer', async () => {
     const setup = aSetup();
-    await setup.say({ kind: 'hello' });
+    await setup.receive({ kind: 'hello' });
     setup.world.isLeader = false;
-    await setup.say({ kind: 'heartbeat', ranks: [] });
-    expect(setup.said.at(-1)).toMatchObject({ code: 'notLeader', leaderUrl: 'https://leader:9443' });
+    await setup.receive({ kind: 'heartbeat', ranks: [] });
+    expect(setup.sent.at(-1)).toMatchObject({ code: 'notLeader', leaderUrl: 'https://leader:9443' });
   });
 
   it.each([
@@ -325,7 +325,7 @@ describe('a report session', () => {
     ],
   ])('drops and counts a frame with %s, and goes on', async (_what, frame) => {
     const setup = aSetup();
-    await setup.say({ kind: 'hello' });
+    await setup.receive({ kind: 'hello' });
     await setup.session.receive(frame);
     expect(setup.counts.filter((what) => what === 'malformed')).toHaveLength(1);
     expect(setup.codes()).toEqual([]);
@@ -333,9 +333,9 @@ describe('a report session', () => {
 
   it('drops what speaks of another pod’s ranks or of steps beyond the end', async () => {
     const setup = aSetup();
-    await setup.say({ kind: 'hello' });
-    await setup.say(aStep(5, { ranks: [{ rank: 2, stepTimeMs: 1, timingsMs: {} }] }));
-    await setup.say(aStep(1_000_000));
+    await setup.receive({ kind: 'hello' });
+    await setup.receive(aStep(5, { ranks: [{ rank: 2, stepTimeMs: 1, timingsMs: {} }] }));
+    await setup.receive(aStep(1_000_000));
     expect(setup.context.series.newestSequence).toBe(0);
     expect(setup.context.progress.takeChanged()).toEqual([]);
   });
@@ -348,16 +348,16 @@ describe('a report session', () => {
 
   it('gives a connection up that goes on to send nonsense', async () => {
     const setup = aSetup();
-    await setup.say({ kind: 'hello' });
+    await setup.receive({ kind: 'hello' });
     for (let frame = 0; frame < 30; frame += 1) await setup.session.receive('nonsense');
     expect(setup.codes()).toEqual(['malformed']);
   });
 
   it('takes gathered steps one by one, and what was left out as a gap', async () => {
     const setup = aSetup();
-    await setup.say({ kind: 'hello' });
-    await setup.say({ kind: 'steps', reports: [aStep(5).report, aStep(6).report], skipped: 3 });
-    await setup.say(aStep(7));
+    await setup.receive({ kind: 'hello' });
+    await setup.receive({ kind: 'steps', reports: [aStep(5).report, aStep(6).report], skipped: 3 });
+    await setup.receive(aStep(7));
     expect(setup.context.series.newestSequence).toBe(6);
     expect(setup.counts.filter((what) => what === 'step' || what === 'step_missed')).toEqual([
       'step',
@@ -369,20 +369,20 @@ describe('a report session', () => {
 
   it('tells a launcher when it is welcome what it listens to, and takes it', async () => {
     const setup = aSetup();
-    await setup.say({ kind: 'hello' });
-    expect(setup.said[1]).toEqual({ kind: 'listensTo', parts: ['watermarks', 'notFinite'] });
+    await setup.receive({ kind: 'hello' });
+    expect(setup.sent[1]).toEqual({ kind: 'listensTo', parts: ['watermarks', 'notFinite'] });
     const watermark = { step: 1, phase: 'training', phaseAgeMs: 1, groups: [] } as const;
-    await setup.say({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 0, ...watermark }] });
-    await setup.say({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 4_000, ...watermark }] });
+    await setup.receive({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 0, ...watermark }] });
+    await setup.receive({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 4_000, ...watermark }] });
     expect(setup.counts.filter((count) => count === 'malformed')).toHaveLength(1);
   });
 
   it('tells a launcher its pace when it is welcome, and again when that changes', async () => {
     const setup = aSetup({}, { pace: { stepsPerSecond: 20, gatherMs: 200 } });
-    await setup.say({ kind: 'hello' });
+    await setup.receive({ kind: 'hello' });
     setup.session.setRate({ stepsPerSecond: 20, gatherMs: 200 });
     setup.session.setRate({ stepsPerSecond: 1.5, gatherMs: 2_048 });
-    expect(setup.said.filter(({ kind }) => kind === 'pace')).toEqual([
+    expect(setup.sent.filter(({ kind }) => kind === 'pace')).toEqual([
       { kind: 'pace', stepsPerSecond: 20, gatherMs: 200 },
       { kind: 'pace', stepsPerSecond: 1.5, gatherMs: 2_048 },
     ]);
@@ -390,24 +390,24 @@ describe('a report session', () => {
 
   it('puts each step into the series once, however often it is told', async () => {
     const setup = aSetup();
-    await setup.say({ kind: 'hello' });
-    await setup.say({ ...aStep(5), sequence: 2 });
-    await setup.say({ ...aStep(5), sequence: 2 });
+    await setup.receive({ kind: 'hello' });
+    await setup.receive({ ...aStep(5), sequence: 2 });
+    await setup.receive({ ...aStep(5), sequence: 2 });
     expect(setup.context.series.newestSequence).toBe(1);
   });
 
   it('acknowledges steps now and then, and everything else at once', async () => {
     let nowMs = Date.parse('2026-01-01T00:00:00Z');
     const setup = aSetup({ now: () => new Date(nowMs) });
-    const acknowledged = (): number => setup.said.filter(({ kind }) => kind === 'ack').length;
-    await setup.say({ kind: 'hello' });
+    const acknowledged = (): number => setup.sent.filter(({ kind }) => kind === 'ack').length;
+    await setup.receive({ kind: 'hello' });
     for (let number = 1; number <= 50; number += 1) {
       nowMs += 100;
-      await setup.say(aStep(number));
+      await setup.receive(aStep(number));
     }
     expect([setup.context.series.newestSequence, acknowledged()]).toEqual([50, 3]);
-    await setup.say({ kind: 'heartbeat', ranks: [] });
-    await setup.say({ kind: 'resumed', step: 40 });
+    await setup.receive({ kind: 'heartbeat', ranks: [] });
+    await setup.receive({ kind: 'resumed', step: 40 });
     expect(acknowledged()).toBe(5);
   });
 
@@ -417,9 +417,9 @@ describe('a report session', () => {
       throw new Error('the API server is away');
     };
     setup.world.checkpoints = [fail, fail];
-    await setup.say({ kind: 'hello' });
-    await setup.say({ kind: 'checkpointSaved', checkpoint: saved });
-    expect(setup.said.at(-1)).toEqual({ kind: 'ack', sequence: 2 });
+    await setup.receive({ kind: 'hello' });
+    await setup.receive({ kind: 'checkpointSaved', checkpoint: saved });
+    expect(setup.sent.at(-1)).toEqual({ kind: 'ack', sequence: 2 });
   });
 
   it('lets no text of a launcher into a checkpoint that a store trips over', async () => {
@@ -431,8 +431,8 @@ describe('a report session', () => {
         return 'recorded';
       },
     ];
-    await setup.say({ kind: 'hello' });
-    await setup.say({ kind: 'checkpointSaved', checkpoint: { ...saved, format: 'dcp\ud83d\u0000' } });
+    await setup.receive({ kind: 'hello' });
+    await setup.receive({ kind: 'checkpointSaved', checkpoint: { ...saved, format: 'dcp\ud83d\u0000' } });
     expect(seen.map(({ format }) => format)).toEqual(['dcp\ufffd\ufffd']);
   });
 
@@ -442,32 +442,32 @@ describe('a report session', () => {
       throw new Error('the API server is away');
     };
     setup.world.checkpoints = Array.from({ length: 20 }, () => fail);
-    await setup.say({ kind: 'hello' });
-    await setup.say({ kind: 'checkpointSaved', checkpoint: saved });
+    await setup.receive({ kind: 'hello' });
+    await setup.receive({ kind: 'checkpointSaved', checkpoint: saved });
     expect(setup.codes()).toEqual(['notReady']);
-    expect(setup.said).not.toContainEqual({ kind: 'ack', sequence: 2 });
+    expect(setup.sent).not.toContainEqual({ kind: 'ack', sequence: 2 });
   });
 
   it('refuses the checkpoint of an epoch that has been replaced', async () => {
     const setup = aSetup();
     setup.world.checkpoints = [() => 'stale'];
-    await setup.say({ kind: 'hello' });
-    await setup.say({ kind: 'checkpointSaved', checkpoint: saved });
+    await setup.receive({ kind: 'hello' });
+    await setup.receive({ kind: 'checkpointSaved', checkpoint: saved });
     expect(setup.codes()).toEqual(['staleEpoch']);
   });
 
   it('tells what the launcher says of its ranks: at hello, when it changes, and with the cause of a failure', async () => {
-    const said: unknown[] = [];
+    const sent: unknown[] = [];
     const setup = aSetup({
-      recordLauncher: ({ state, incarnation, cause }) => void said.push([state, incarnation, cause?.kind]),
+      recordLauncher: ({ state, incarnation, cause }) => void sent.push([state, incarnation, cause?.kind]),
     });
-    await setup.say({ kind: 'hello', state: 'waiting' });
-    await setup.say({ kind: 'heartbeat', ranks: [], state: 'waiting' });
-    await setup.say({ kind: 'heartbeat', ranks: [], state: 'running', incarnation: 1 });
-    await setup.say({ kind: 'heartbeat', ranks: [], state: 'running', incarnation: 1 });
-    await setup.say({ kind: 'heartbeat', ranks: [], state: 'reaped', incarnation: 1 });
-    await setup.say({ kind: 'reaped', state: 'reaped', incarnation: 1, cause });
-    expect(said).toEqual([
+    await setup.receive({ kind: 'hello', state: 'waiting' });
+    await setup.receive({ kind: 'heartbeat', ranks: [], state: 'waiting' });
+    await setup.receive({ kind: 'heartbeat', ranks: [], state: 'running', incarnation: 1 });
+    await setup.receive({ kind: 'heartbeat', ranks: [], state: 'running', incarnation: 1 });
+    await setup.receive({ kind: 'heartbeat', ranks: [], state: 'reaped', incarnation: 1 });
+    await setup.receive({ kind: 'reaped', state: 'reaped', incarnation: 1, cause });
+    expect(sent).toEqual([
       ['waiting', 0, undefined],
       ['running', 1, undefined],
       ['reaped', 1, 'engineFailed'],
@@ -475,51 +475,51 @@ describe('a report session', () => {
   });
 
   it('takes what is told again for no word of what the launcher does now', async () => {
-    const said: unknown[] = [];
-    const setup = aSetup({ recordLauncher: ({ state, incarnation }) => void said.push([state, incarnation]) });
+    const sent: unknown[] = [];
+    const setup = aSetup({ recordLauncher: ({ state, incarnation }) => void sent.push([state, incarnation]) });
     const once = { state: 'running', incarnation: 1 };
-    await setup.say({ kind: 'hello', state: 'reaped', incarnation: 1 });
-    await setup.say({ kind: 'reaped', state: 'reaped', incarnation: 1, cause });
-    await setup.say({ kind: 'checkpointSaved', checkpoint: saved, ...once });
-    await setup.say({ kind: 'resumed', step: 1, ...once });
-    await setup.say({ ...aStep(5), ...once });
-    await setup.say({ kind: 'steps', reports: [aStep(6).report], skipped: 0, ...once });
-    expect(said).toEqual([['reaped', 1]]);
+    await setup.receive({ kind: 'hello', state: 'reaped', incarnation: 1 });
+    await setup.receive({ kind: 'reaped', state: 'reaped', incarnation: 1, cause });
+    await setup.receive({ kind: 'checkpointSaved', checkpoint: saved, ...once });
+    await setup.receive({ kind: 'resumed', step: 1, ...once });
+    await setup.receive({ ...aStep(5), ...once });
+    await setup.receive({ kind: 'steps', reports: [aStep(6).report], skipped: 0, ...once });
+    expect(sent).toEqual([['reaped', 1]]);
   });
 
   it('tells nothing of a launcher that cannot start ranks again', async () => {
-    const said: unknown[] = [];
-    const setup = aSetup({ recordLauncher: (word) => void said.push(word) });
-    await setup.say({ kind: 'hello' });
-    await setup.say({ kind: 'heartbeat', ranks: [] });
-    expect(said).toEqual([]);
+    const sent: unknown[] = [];
+    const setup = aSetup({ recordLauncher: (word) => void sent.push(word) });
+    await setup.receive({ kind: 'hello' });
+    await setup.receive({ kind: 'heartbeat', ranks: [] });
+    expect(sent).toEqual([]);
   });
 
   it('believes nothing that an earlier incarnation did, and lets its launcher know that it was heard', async () => {
     const setup = aSetup();
     const recorded: SavedCheckpoint[] = [];
     setup.world.checkpoints = [(checkpoint) => (recorded.push(checkpoint), 'recorded')];
-    await setup.say({ kind: 'hello', state: 'running', incarnation: 1 });
+    await setup.receive({ kind: 'hello', state: 'running', incarnation: 1 });
     setup.world.incarnation = 2;
-    await setup.say({ ...aStep(5), incarnation: 1 });
-    await setup.say({ kind: 'checkpointSaved', checkpoint: saved, incarnation: 1 });
+    await setup.receive({ ...aStep(5), incarnation: 1 });
+    await setup.receive({ kind: 'checkpointSaved', checkpoint: saved, incarnation: 1 });
     expect([recorded, setup.context.series.newestSequence]).toEqual([[], 0]);
-    expect(setup.said.filter(({ kind }) => kind === 'ack')).toHaveLength(2);
-    await setup.say({ kind: 'checkpointSaved', checkpoint: saved, incarnation: 2 });
+    expect(setup.sent.filter(({ kind }) => kind === 'ack')).toHaveLength(2);
+    await setup.receive({ kind: 'checkpointSaved', checkpoint: saved, incarnation: 2 });
     expect(recorded).toMatchObject([{ step: 20, incarnation: 2 }]);
   });
 
   it('takes the word of an incarnation that another leader has begun', async () => {
     const setup = aSetup();
-    await setup.say({ kind: 'hello', state: 'running', incarnation: 2 });
-    await setup.say({ ...aStep(5), incarnation: 2 });
+    await setup.receive({ kind: 'hello', state: 'running', incarnation: 2 });
+    await setup.receive({ ...aStep(5), incarnation: 2 });
     expect(setup.context.series.newestSequence).toBe(1);
   });
 
   it('hands out where the pod of rank 0 listens, whichever pod that is', async () => {
     const setup = aSetup();
-    await setup.say({ kind: 'hello', rendezvous: 'a:1', incarnation: 2, state: 'running' });
-    expect(setup.said).toContainEqual({ kind: 'rendezvous', address: 'a:1', incarnation: 2 });
+    await setup.receive({ kind: 'hello', rendezvous: 'a:1', incarnation: 2, state: 'running' });
+    expect(setup.sent).toContainEqual({ kind: 'rendezvous', address: 'a:1', incarnation: 2 });
   });
 });
 
@@ -545,13 +545,13 @@ describe('before the first rank', () => {
 
   it('the board of rank 0’s pod is handed out, also to who comes later', async () => {
     const setup = aSetup();
-    await setup.say({ kind: 'hello' });
-    await setup.say(board);
+    await setup.receive({ kind: 'hello' });
+    await setup.receive(board);
     const later: OperatorMessage[] = [];
     const member = { podIndex: 1, podUid: 'pod-2', refuse: () => undefined, replace: () => undefined };
     setup.context.rendezvous.join(pod, { ...member, send: (message) => void later.push(message) });
     expect(later).toEqual([{ ...board, epoch: 3 }]);
-    expect(setup.said).toContainEqual({ ...board, epoch: 3 });
+    expect(setup.sent).toContainEqual({ ...board, epoch: 3 });
   });
 
   it.each([
@@ -560,17 +560,17 @@ describe('before the first rank', () => {
   ])('a board %s is not', async (_sentence, shared, address) => {
     const setup = aSetup();
     Object.assign(setup.context.ports, 'ports' in shared ? shared.ports : {});
-    await setup.say({ kind: 'hello' });
-    await setup.say({ ...board, address });
+    await setup.receive({ kind: 'hello' });
+    await setup.receive({ ...board, address });
     expect(setup.counts).toContain('malformed');
-    expect(setup.said.map(({ kind }) => kind)).not.toContain('preflightBoard');
+    expect(setup.sent.map(({ kind }) => kind)).not.toContain('preflightBoard');
   });
 
   it('what a pod tells of itself is passed on as that of the pod whose token it has', async () => {
     const words: unknown[] = [];
     const setup = aSetup({ recordPreflight: (word) => void words.push(word) });
-    await setup.say({ kind: 'hello' });
-    await setup.say({ kind: 'preflight', report });
+    await setup.receive({ kind: 'hello' });
+    await setup.receive({ kind: 'preflight', report });
     expect(words).toEqual([{ jobUid: 'job-1', epoch: 3, podIndex: 0, podUid: 'pod-1', report }]);
   });
 });
@@ -591,41 +591,41 @@ describe('what a rank really trains', () => {
     ['is not taken of a rank of another pod', { rank: 64, facts }, false],
     ['is not taken where it is absurd', { rank: 0, facts: { ...facts, worldSize: -1 } }, false],
     ['is not taken where it is too much', { rank: 0, facts: { ...facts, wrappers: Array(17).fill('a') } }, false],
-  ])('%s', async (_, said, isTaken) => {
+  ])('%s', async (_, sent, isTaken) => {
     const words: unknown[] = [];
     const setup = aSetup({ recordTrained: (word) => void words.push(word) });
-    await setup.say({ kind: 'hello' });
-    await setup.say({ kind: 'trained', ...said });
-    expect(words).toEqual(isTaken ? [{ jobUid: 'job-1', epoch: 3, incarnation: 1, podIndex: 0, ...said }] : []);
+    await setup.receive({ kind: 'hello' });
+    await setup.receive({ kind: 'trained', ...sent });
+    expect(words).toEqual(isTaken ? [{ jobUid: 'job-1', epoch: 3, incarnation: 1, podIndex: 0, ...sent }] : []);
     expect(setup.counts.includes('malformed')).toBe(!isTaken);
   });
 });
 
 describe('in the middle of what ranks are', () => {
   const group = { thread: 'MainThread', isMain: true, frames: ['step (train.py:1)'], ranks: '0' };
-  const told = { request: 7, groups: [group], silent: [], leftOut: '' };
+  const answer = { request: 7, groups: [group], silent: [], leftOut: '' };
 
   it.each<[string, object, boolean]>([
-    ['is passed on as that of the pod whose token it has', told, true],
-    ['is not taken of a rank of another pod', { ...told, groups: [{ ...group, ranks: '0,64' }] }, false],
+    ['is passed on as that of the pod whose token it has', answer, true],
+    ['is not taken of a rank of another pod', { ...answer, groups: [{ ...group, ranks: '0,64' }] }, false],
     [
       'is not taken where a rank of another pod is silent',
-      { ...told, silent: [{ ranks: '64', why: 'noHook' }] },
+      { ...answer, silent: [{ ranks: '64', why: 'noHook' }] },
       false,
     ],
-    ['is not taken in words that nobody knows', { ...told, silent: [{ ranks: '0', why: 'asleep' }] }, false],
-    ['is not taken where it is too much', { ...told, groups: Array(257).fill(group) }, false],
+    ['is not taken in words that nobody knows', { ...answer, silent: [{ ranks: '0', why: 'asleep' }] }, false],
+    ['is not taken where it is too much', { ...answer, groups: Array(257).fill(group) }, false],
     [
       'is not taken of more functions than may be',
-      { ...told, groups: [{ ...group, frames: Array(65).fill('f') }] },
+      { ...answer, groups: [{ ...group, frames: Array(65).fill('f') }] },
       false,
     ],
   ])('%s', async (_, stacks, isTaken) => {
     const words: unknown[] = [];
-    const setup = aSetup({ recordStacks: (pod, said) => void words.push([pod, said]) });
-    await setup.say({ kind: 'hello' });
-    await setup.say({ kind: 'stacks', stacks });
-    expect(words).toEqual(isTaken ? [[{ jobUid: 'job-1', epoch: 3, podIndex: 0 }, told]] : []);
+    const setup = aSetup({ recordStacks: (pod, sent) => void words.push([pod, sent]) });
+    await setup.receive({ kind: 'hello' });
+    await setup.receive({ kind: 'stacks', stacks });
+    expect(words).toEqual(isTaken ? [[{ jobUid: 'job-1', epoch: 3, podIndex: 0 }, answer]] : []);
     expect(setup.counts.includes('malformed')).toBe(!isTaken);
   });
 });

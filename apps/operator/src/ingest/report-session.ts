@@ -124,10 +124,10 @@ export class ReportSession {
    * Admits a launcher to the places for waiting. Any pod has a token and may claim that the leader is gone, so each pod of a gang has only one waiting
    * connection. Until the pod is known, the connection counts as unidentified.
    */
-  async #admitWaiter(identity: PodIdentity): Promise<boolean> {
-    const isKnown = await this.#context.ports.isKnownPod(identity);
+  async #admitWaiter(pod: PodIdentity): Promise<boolean> {
+    const isKnown = await this.#context.ports.isKnownPod(pod);
     if (this.#ended) return false;
-    this.#stopWaiting = isKnown ? this.#context.waiting.enter(identity.uid, () => this.#yield()) : undefined;
+    if (isKnown) this.#stopWaiting = this.#context.waiting.enter(pod.uid, (why) => this.#yield(why), pod.namespace);
     if (this.#stopWaiting !== undefined) this.#connection.onIdentified?.();
     else if (isKnown) this.#refused('notReady', 'too many launchers wait for the next leader on this replica; retry');
     else this.#refused('notReady', 'there is no leader, and this replica does not know the pod; retry');
@@ -382,8 +382,8 @@ export class ReportSession {
     return false;
   }
 
-  #yield(): void {
-    this.refuse({ code: 'notReady', message: 'a newer connection of this pod took its place' });
+  #yield(message = 'a newer connection of this pod took its place'): void {
+    this.refuse({ code: 'notReady', message });
   }
 
   #refused(code: Refusal['code'], message: string): undefined {

@@ -51,22 +51,22 @@ afterEach(() => {
 describe('the report endpoint', () => {
   it('welcomes a pod of the gang, and hands the address of rank 0 to the others, now and when they come back', async () => {
     const first = await connect(0);
-    first.say({ kind: 'hello' });
-    await first.heard('welcome');
-    first.say({ kind: 'heartbeat', rendezvous: '127.0.1.1:29500' });
+    first.send({ kind: 'hello' });
+    await first.received('welcome');
+    first.send({ kind: 'heartbeat', rendezvous: '127.0.1.1:29500' });
     const second = await connect(1);
-    second.say({ kind: 'hello' });
-    expect(await second.heard('rendezvous')).toMatchObject({ address: '127.0.1.1:29500' });
+    second.send({ kind: 'hello' });
+    expect(await second.received('rendezvous')).toMatchObject({ address: '127.0.1.1:29500' });
     second.socket.terminate();
     const again = await connect(1);
-    again.say({ kind: 'hello' });
-    expect(await again.heard('rendezvous')).toMatchObject({ address: '127.0.1.1:29500' });
+    again.send({ kind: 'hello' });
+    expect(await again.received('rendezvous')).toMatchObject({ address: '127.0.1.1:29500' });
   });
 
   it('gives each pod its ranks when it says that it has none, and no more once it runs them', async () => {
     const launchers = [await connect(0), await connect(1)];
-    for (const launcher of launchers) launcher.say({ kind: 'hello', state: 'waiting' });
-    const assignments = await Promise.all(launchers.map((launcher) => launcher.heard('assignment')));
+    for (const launcher of launchers) launcher.send({ kind: 'hello', state: 'waiting' });
+    const assignments = await Promise.all(launchers.map((launcher) => launcher.received('assignment')));
     const saveDirectory = `runs/talker-${job.metadata.uid.slice(0, 8)}/epoch-1`;
     expect(assignments.map((message) => ('assignment' in message ? message.assignment : {}))).toEqual(
       ['0-1', '2-3'].map((ranks, podIndex) => {
@@ -86,7 +86,7 @@ describe('the report endpoint', () => {
 
   it('acknowledges a saved checkpoint once the resource exists, and twice is once', async () => {
     const launcher = await connect(0);
-    launcher.say({ kind: 'hello' });
+    launcher.send({ kind: 'hello' });
     const checkpoint = {
       step: 10,
       directory: 'step-10',
@@ -95,9 +95,9 @@ describe('the report endpoint', () => {
       files: 3,
       manifestSha256: 'a'.repeat(64),
     };
-    const sequence = launcher.say({ kind: 'checkpointSaved', checkpoint });
+    const sequence = launcher.send({ kind: 'checkpointSaved', checkpoint });
     await launcher.acknowledged(sequence);
-    await launcher.acknowledged(launcher.say({ kind: 'checkpointSaved', checkpoint }));
+    await launcher.acknowledged(launcher.send({ kind: 'checkpointSaved', checkpoint }));
     const { items } = await world.plane.admin.json<{ items: Checkpoint[] }>({
       method: 'GET',
       path: `/apis/training.coxswain.dev/v1alpha1/namespaces/${namespace}/checkpoints`,
@@ -112,10 +112,10 @@ describe('the report endpoint', () => {
 
   it('shows steps in the job’s status and streams them to a reader that may see them', async () => {
     const launcher = await connect(0);
-    launcher.say({ kind: 'hello' });
+    launcher.send({ kind: 'hello' });
     const ranks = [0, 1].map((rank) => ({ rank, stepTimeMs: 100, timingsMs: { forward: 40 } }));
     const report = { step: 12, loss: 2.5, tokens: 1024, learningRate: 0.001, gradNorm: 1, ranks };
-    launcher.say({ kind: 'step', report });
+    launcher.send({ kind: 'step', report });
     const seen = await world.until(job, 'shown at step 12', ({ status }) => status?.progress?.step === 12);
     expect(seen.status?.progress).toMatchObject({ step: 12, totalSteps: 100, loss: 2.5, tokensPerSecond: 10_200 });
     const frames = await readSeries(await tokenOf('coxswain-api'), 2);
@@ -131,17 +131,17 @@ describe('the report endpoint', () => {
     ['that claims another place in the gang', {}, { podIndex: 1 }, 'unauthenticated'],
   ] as const)('refuses a launcher %s', async (_what, credentials, claim, want) => {
     const launcher = await connect(0, credentials);
-    launcher.say({ kind: 'hello', ...claim });
-    expect(await launcher.heard('refused')).toMatchObject({ code: want });
+    launcher.send({ kind: 'hello', ...claim });
+    expect(await launcher.received('refused')).toMatchObject({ code: want });
     await waitFor(() => launcher.socket.readyState === WebSocket.CLOSED, { what: 'the close' });
   });
 
   it('holds what a rank really trains against the layout, and says in a condition what differs', async () => {
     const first = await connect(0);
-    first.say({ kind: 'hello' });
-    await first.heard('welcome');
+    first.send({ kind: 'hello' });
+    await first.received('welcome');
     const facts = { backend: 'gloo', mesh: [], groups: [], wrappers: [], parameterBytes: 1, optimizerBytes: 2 };
-    first.say({ kind: 'trained', rank: 0, facts: { ...facts, worldSize: 1000 } });
+    first.send({ kind: 'trained', rank: 0, facts: { ...facts, worldSize: 1000 } });
     const seen = await world.until(job, 'a condition', ({ status }) =>
       (status?.conditions ?? []).some(({ type }) => type === 'TrainedAsAsked'),
     );
@@ -162,9 +162,9 @@ describe('the report endpoint', () => {
     const refusal = await waitFor(
       async () => {
         const launcher = await connect(0, { port: follower.reportPort });
-        launcher.say({ kind: 'hello' });
-        const heard = await launcher.heard('refused');
-        return 'leaderUrl' in heard ? heard : undefined;
+        launcher.send({ kind: 'hello' });
+        const received = await launcher.received('refused');
+        return 'leaderUrl' in received ? received : undefined;
       },
       { what: 'the follower to know the leader' },
     );
@@ -177,16 +177,16 @@ describe('the report endpoint', () => {
     const uids = pods.map(({ metadata }) => metadata.uid);
     const launchers = [await connect(0), await connect(1)] as const;
     const [first, second] = launchers;
-    for (const launcher of launchers) launcher.say({ kind: 'hello', state: 'waiting' });
+    for (const launcher of launchers) launcher.send({ kind: 'hello', state: 'waiting' });
     for (const launcher of launchers) await launcher.assigned(1);
     const running = { kind: 'heartbeat', state: 'running', incarnation: 1 } as const;
-    await Promise.all(launchers.map((launcher) => launcher.acknowledged(launcher.say(running))));
+    await Promise.all(launchers.map((launcher) => launcher.acknowledged(launcher.send(running))));
 
     const cause = { version: 1, kind: 'engineFailed', epoch: 1, incarnation: 1, node: 'node-a', rank: 1, exitCode: 1 };
     const reaped = { kind: 'reaped', state: 'reaped', incarnation: 1 } as const;
-    const told = { ...cause, message: '', lastLines: [], lastStep: 12, unreportedCheckpoints: [] };
-    await first.acknowledged(first.say({ ...reaped, cause: told }));
-    expect(await second.heard('endRanks')).toMatchObject({ epoch: 1, incarnation: 1 });
+    const reported = { ...cause, message: '', lastLines: [], lastStep: 12, unreportedCheckpoints: [] };
+    await first.acknowledged(first.send({ ...reaped, cause: reported }));
+    expect(await second.received('endRanks')).toMatchObject({ epoch: 1, incarnation: 1 });
     const recorded = await world.readJob(namespace, job.metadata.name);
     expect(recorded.status).toMatchObject({ epoch: 1, state: 'Restarting', restarts: { total: 1, charged: 1 } });
     expect(recorded.status?.attempts?.[0]).toMatchObject({
@@ -196,17 +196,17 @@ describe('the report endpoint', () => {
       incarnations: [{ incarnation: 1, reason: 'EngineFailed', charged: true, lastStep: 12 }],
     });
     // It is told again what it said before, and nobody begins while the other may still run.
-    await first.acknowledged(first.say({ ...reaped, cause: told }));
+    await first.acknowledged(first.send({ ...reaped, cause: reported }));
     expect(first.all.some((one) => one.kind === 'assignment' && one.assignment.incarnation === 2)).toBe(false);
 
-    await second.acknowledged(second.say(reaped));
+    await second.acknowledged(second.send(reaped));
     const directory = `runs/talker-${job.metadata.uid.slice(0, 8)}`;
     for (const launcher of launchers) {
       expect(await launcher.assigned(2)).toMatchObject({
         saveDirectory: `${directory}/epoch-1-2`,
         resume: { step: 10, path: `${directory}/epoch-1/step-10` },
       });
-      launcher.say({ kind: 'heartbeat', state: 'running', incarnation: 2 });
+      launcher.send({ kind: 'heartbeat', state: 'running', incarnation: 2 });
     }
     const again = await world.until(job, 'running again', ({ status }) => status?.state === 'Running');
     expect(again.status).toMatchObject({ epoch: 1, restarts: { total: 1, charged: 1 } });
@@ -216,8 +216,8 @@ describe('the report endpoint', () => {
   it('sends the launchers of a gang that lost a pod away unasked, so that they save nothing, and again when they come back', async () => {
     world.kubelet.isAwake = false;
     const launcher = await connect(0);
-    launcher.say({ kind: 'hello' });
-    await launcher.heard('welcome');
+    launcher.send({ kind: 'hello' });
+    await launcher.received('welcome');
     const path = `/api/v1/namespaces/${namespace}/pods/${pods[1]?.metadata.name}`;
     const body = { gracePeriodSeconds: 0, preconditions: { uid: pods[1]?.metadata.uid } };
     await world.plane.admin.json({ method: 'DELETE', path, body });
@@ -231,10 +231,10 @@ describe('the report endpoint', () => {
       contentType: 'application/merge-patch+json',
     });
     const refusal = { code: 'staleEpoch', message: 'attempt 1 has failed' };
-    expect(await launcher.heard('refused')).toMatchObject(refusal);
+    expect(await launcher.received('refused')).toMatchObject(refusal);
     const back = await connect(0);
-    back.say({ kind: 'hello' });
-    expect(await back.heard('refused')).toMatchObject({ code: 'staleEpoch', message: 'attempt 1 is over' });
+    back.send({ kind: 'hello' });
+    expect(await back.received('refused')).toMatchObject({ code: 'staleEpoch', message: 'attempt 1 is over' });
     world.kubelet.isAwake = true;
     const next = await world.until(job, 'in epoch 2', ({ status }) => status?.epoch === 2);
     expect(next.status?.attempts?.[0]).toMatchObject({ outcome: 'Failed', answer: 'Restart' });
@@ -250,8 +250,8 @@ interface Credentials {
 interface Launcher {
   readonly socket: WebSocket;
   /** Sends a message and answers with its sequence. */
-  say(message: { readonly kind: LauncherMessage['kind'] } & Record<string, unknown>): number;
-  heard(kind: OperatorMessage['kind']): Promise<OperatorMessage>;
+  send(message: { readonly kind: LauncherMessage['kind'] } & Record<string, unknown>): number;
+  received(kind: OperatorMessage['kind']): Promise<OperatorMessage>;
   acknowledged(sequence: number): Promise<void>;
   /** The ranks of that incarnation. */
   assigned(incarnation: number): Promise<RankAssignment>;
@@ -265,36 +265,36 @@ async function connect(podIndex: number, credentials: Credentials = {}): Promise
   const token =
     'token' in credentials ? credentials.token : await podToken(pods[credentials.tokenOf ?? podIndex] ?? pod);
   const ca = pod.spec.containers[0]?.env.find(({ name }) => name === POD_ENV.reportCa)?.value;
-  const heard: OperatorMessage[] = [];
+  const received: OperatorMessage[] = [];
   const socket = new WebSocket(`wss://127.0.0.1:${credentials.port ?? operator.reportPort}${REPORT_PATH}`, {
     ...(ca === undefined ? {} : { ca }),
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
   });
   open.push(socket);
-  socket.on('message', (data: Buffer) => heard.push(JSON.parse(data.toString('utf8')) as OperatorMessage));
+  socket.on('message', (data: Buffer) => received.push(JSON.parse(data.toString('utf8')) as OperatorMessage));
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
   const envelope = { podUid: pod.metadata.uid, epoch: 1, rendezvous: null };
   const hello = { jobUid: job.metadata.uid, bootId: 'boot', podIndex, launcherVersion: '0.1.0' };
   return {
     socket,
-    say: (message) => {
+    send: (message) => {
       sequence += 1;
       const more = message.kind === 'hello' ? hello : message.kind === 'heartbeat' ? { ranks: [] } : {};
       socket.send(JSON.stringify({ ...envelope, sequence, ...more, ...message }));
       return sequence;
     },
-    heard: (kind) => waitFor(() => heard.find((message) => message.kind === kind), { what: `a ${kind} message` }),
-    all: heard,
+    received: (kind) => waitFor(() => received.find((message) => message.kind === kind), { what: `a ${kind} message` }),
+    all: received,
     assigned: (incarnation) =>
       waitFor(
         () => {
-          const assignments = heard.flatMap((one) => (one.kind === 'assignment' ? [one.assignment] : []));
+          const assignments = received.flatMap((one) => (one.kind === 'assignment' ? [one.assignment] : []));
           return assignments.find((one) => one.incarnation === incarnation);
         },
         { what: `the ranks of incarnation ${incarnation}` },
       ),
     acknowledged: async (wanted) => {
-      await waitFor(() => heard.some((message) => message.kind === 'ack' && message.sequence === wanted), {
+      await waitFor(() => received.some((message) => message.kind === 'ack' && message.sequence === wanted), {
         what: `the acknowledgement of ${wanted}`,
       });
     },

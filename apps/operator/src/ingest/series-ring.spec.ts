@@ -59,4 +59,43 @@ describe('the series', () => {
     for (let count = 0; count < 5; count += 1) ring.append(frame);
     expect(sequences(ring).length).toBeLessThan(3);
   });
+
+  /** Numbers of the frames that are left, by namespace. */
+  const left = (ring: SeriesRing): Record<string, number> => {
+    const cursor = ring.cursor({});
+    const counts: Record<string, number> = {};
+    for (let line = cursor.next(); line !== undefined; line = cursor.next()) {
+      const { namespace } = JSON.parse(line) as { namespace: string };
+      counts[namespace] = (counts[namespace] ?? 0) + 1;
+    }
+    return counts;
+  };
+
+  it.each<[string, string, Readonly<Record<string, number>>]>([
+    ['one namespace alone has all of it', 'a'.repeat(30), { a: 12 }],
+    ['a modest one loses nothing to one that floods it', `${'a'.repeat(20)}bbb${'a'.repeat(50)}`, { a: 9, b: 3 }],
+    ['a newcomer takes from the one that has most', `${'a'.repeat(9)}bbb${'a'.repeat(9)}cccc`, { a: 5, b: 3, c: 4 }],
+    ['those that flood it share it', `${'ab'.repeat(40)}`, { a: 6, b: 6 }],
+    ['it goes to those that go on when others stop', `${'a'.repeat(20)}${'b'.repeat(20)}`, { a: 6, b: 6 }],
+  ])('is shared by namespace: %s', (_, namespaces, wanted) => {
+    const ring = new SeriesRing({ bootId: 'b', limits: { frames: 12 } });
+    for (const namespace of namespaces) ring.append({ ...frame, namespace });
+    expect(left(ring)).toEqual(wanted);
+  });
+
+  it('keeps no share for a namespace that stopped half a minute ago', () => {
+    let nowMs = 0;
+    const ring = new SeriesRing({ bootId: 'b', limits: { frames: 12 }, clock: { monotonicMs: () => nowMs } });
+    for (const namespace of 'aaaaaaaabbbb') ring.append({ ...frame, namespace });
+    nowMs = 30_001;
+    for (const namespace of 'b'.repeat(10)) ring.append({ ...frame, namespace });
+    expect(left(ring)).toEqual({ b: 12 });
+  });
+
+  it('shows a reader what was dropped of one namespace as gaps, and gives all that is left in order', () => {
+    const ring = new SeriesRing({ bootId: 'b', limits: { frames: 4 } });
+    for (const namespace of 'abbaaaa') ring.append({ ...frame, namespace });
+    expect(sequences(ring)).toEqual([2, 3, 6, 7]);
+    expect(sequences(ring, { bootId: 'b', after: 3 })).toEqual([6, 7]);
+  });
 });

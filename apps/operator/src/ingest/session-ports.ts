@@ -42,14 +42,14 @@ export interface ReportPorts {
   }): Promise<ReportingPod | 'unknown' | 'unavailable'>;
   /** Whether the cache shows that pod as one of a gang, also on a follower. */
   isKnownPod(pod: Parameters<ReportPorts['findPod']>[0]): Promise<boolean>;
-  /** Newest epoch of the job; undefined if the job does not exist. */
+  /** Number of the job's newest attempt; undefined if the job does not exist. */
   currentEpoch(jobUid: string): number | undefined;
-  /** Whether that epoch is recorded as failed or over; its checkpoints and reports no longer count. */
+  /** Whether that attempt is recorded as failed or over; its checkpoints and reports no longer count. */
   isFenced(gang: { readonly jobUid: string; readonly epoch: number }): boolean;
   /** Current incarnation of the job's newest epoch, as far as this replica knows. */
   currentIncarnation(jobUid: string): number;
   /**
-   * Creates the Checkpoint resource. stale: the epoch has failed, or a later one exists. unwanted: the job keeps no checkpoints, the step is
+   * Creates the Checkpoint resource. stale: the attempt has failed, or a later one exists. unwanted: the job keeps no checkpoints, the step is
    * beyond its last, or ranks of another incarnation saved it. Throws if the result is unknown, or if checkpoints come too fast.
    */
   recordCheckpoint(pod: ReportingPod, saved: SavedByRanks): Promise<'recorded' | 'stale' | 'unwanted'>;

@@ -48,9 +48,9 @@ class Setup {
     );
   }
 
-  answer(podIndex: number, told: Partial<PodStacks> = {}, { jobUid = 'job-1', epoch = 3 } = {}): void {
+  answer(podIndex: number, changes: Partial<PodStacks> = {}, { jobUid = 'job-1', epoch = 3 } = {}): void {
     const request = this.asked.at(-1)?.request ?? 0;
-    this.requests.receive({ jobUid, epoch, podIndex }, { request, ...NOTHING, ...told });
+    this.requests.receive({ jobUid, epoch, podIndex }, { request, ...NOTHING, ...changes });
   }
 
   /** The question has reached the launchers. */

@@ -105,7 +105,7 @@ export class StackRequests {
 
   /**
    * Collects evidence for an incident that names `ranks`, regardless of recent collections. Waits a few seconds for a running one. Empty if stack traces are
-   * unavailable or another epoch has begun.
+   * unavailable or another attempt has begun.
    */
   async evidenceOf(
     { jobUid, epoch }: Pick<RunOfRanks, 'jobUid' | 'epoch'>,

@@ -24,4 +24,19 @@ describe('launchers that wait for the next leader', () => {
     leave?.();
     expect(waiting.enter('pod-3', nothing)).toBeDefined();
   });
+
+  it.each<[string, readonly string[], string, readonly string[]]>([
+    ['takes the oldest place of the namespace with most', ['big', 'big', 'big', 'small'], 'new', ['0']],
+    ['takes one of the namespace with most, also for a smaller one', ['big', 'big', 'big', 'small'], 'small', ['0']],
+    ['gets none if its own namespace has most', ['big', 'big', 'big', 'small'], 'big', []],
+    ['gets none where all have the same', ['a', 'a', 'b', 'b'], 'b', []],
+    ['gets none where it would only change places', ['a', 'a', 'b', 'c'], 'b', []],
+  ])('are so many in all that a launcher of another namespace %s', (_, namespaces, namespace, wanted) => {
+    const waiting = new WaitingLaunchers(4);
+    const left: string[] = [];
+    for (const [index, of] of namespaces.entries())
+      waiting.enter(`pod-${index}`, (why) => void left.push(`${index}${why?.includes(of) === true ? '' : '?'}`), of);
+    const got = waiting.enter('pod-new', nothing, namespace);
+    expect([left, got !== undefined, waiting.size]).toEqual([wanted, wanted.length > 0, 4]);
+  });
 });

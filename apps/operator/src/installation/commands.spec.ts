@@ -49,16 +49,17 @@ describe('a command of a hook', () => {
     const env = { PATH: process.env['PATH'], COXSWAIN_KUBECONFIG: path };
     const program = spawn(process.execPath, [MAIN, 'refuse-running-jobs', 'coxswain-system'], { env });
     kill = () => void program.kill('SIGTERM');
-    let said = '';
-    for (const stream of [program.stdout, program.stderr]) stream.on('data', (text: Buffer) => (said += String(text)));
+    let printed = '';
+    for (const stream of [program.stdout, program.stderr])
+      stream.on('data', (text: Buffer) => (printed += String(text)));
     const [code, signal] = (await once(program, 'close')) as [number | null, string | null];
     server.close();
-    return { code, signal, said };
+    return { code, signal, printed };
   }
 
   it('says why it refuses, and fails', async () => {
-    const { code, said } = await refuse({ isEvicted: false });
-    expect(said).toMatch(/^coxswain-operator: 1 job runs: research\/long\. Nothing was uninstalled/);
+    const { code, printed } = await refuse({ isEvicted: false });
+    expect(printed).toMatch(/^coxswain-operator: 1 job runs: research\/long\. Nothing was uninstalled/);
     expect(code).toBe(1);
   });
 

@@ -55,7 +55,7 @@ async function install(release: string, definitions: readonly Definition[] = DEF
     logPath: join(home, `${runs}.log`),
   });
   const { code } = await program.exited;
-  return { code, said: readFileSync(program.logPath ?? '', 'utf8') };
+  return { code, printed: readFileSync(program.logPath ?? '', 'utf8') };
 }
 
 const read = async (plural: string): Promise<Definition> =>
@@ -84,7 +84,7 @@ describe('the hook that installs definitions', () => {
     });
     expect(await install('0.1.0')).toMatchObject({
       code: 0,
-      said: expect.stringContaining('is that of release 0.1.0'),
+      printed: expect.stringContaining('is that of release 0.1.0'),
     });
     const now = JSON.stringify(await read('placements'));
     expect(now).not.toContain('"gone":{"type"');
@@ -111,8 +111,8 @@ describe('the hook that installs definitions', () => {
   it('leaves alone what a newer release installed, and says so', async () => {
     const older = await install('0.1.9', [earlier(({ properties }) => delete properties['spec'])]);
     expect(older.code).toBe(0);
-    expect(older.said).toContain(
-      'placements.training.coxswain.dev is left alone: release 0.2.0 installed it, which is newer than this one (0.1.9)',
+    expect(older.printed).toContain(
+      'placements.training.coxswain.dev is not changed: release 0.2.0 installed it, which is newer than this one (0.1.9)',
     );
     expect(JSON.stringify(await read('placements'))).toContain('worldSize');
   });
@@ -121,9 +121,9 @@ describe('the hook that installs definitions', () => {
     const [first, ...others] = DEFINITIONS;
     const renamed = structuredClone(first) as Definition;
     (renamed.spec.versions[0] as { name: string }).name = 'v1';
-    const { code, said } = await install('0.3.0', [...others, renamed]);
+    const { code, printed } = await install('0.3.0', [...others, renamed]);
     expect(code).toBe(1);
-    expect(said).toMatch(
+    expect(printed).toMatch(
       /nothing was installed: \S+ has objects that may be stored as v1alpha1, which release 0\.3\.0 no longer knows\. Upgrade to a release that knows both first/,
     );
     expect(await releaseOf('trainingjobs')).toBe('0.2.0');

@@ -34,7 +34,7 @@ export async function installDefinitions(parts: InstallDefinitionsParts): Promis
     const { name } = definition.metadata;
     if (isNewer(found[i])) {
       lines.push(
-        `${name} is left alone: release ${releaseOf(found[i])} installed it, which is newer than this one (${release})`,
+        `${name} is not changed: release ${releaseOf(found[i])} installed it, which is newer than this one (${release})`,
       );
     } else {
       await apply(parts, definition);

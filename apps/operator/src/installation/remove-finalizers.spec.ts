@@ -45,15 +45,15 @@ describe('letting go of everything that an operator holds', () => {
       object('TrainingJob', 'job', [FINALIZER]),
       object('TrainingJob', 'others', ['example.com/other']),
     ]);
-    let looks = 0;
+    let rounds = 0;
     const done = await removeFinalizers({
       client: cluster.client,
       pause: async () => {
-        looks += 1;
-        if (looks === 1) for (const name of ['a', 'b', 'gone', 'job']) cluster.remove(name);
+        rounds += 1;
+        if (rounds === 1) for (const name of ['a', 'b', 'gone', 'job']) cluster.remove(name);
         // Made by an operator a moment before it ended.
-        if (looks === 2) cluster.objects.push(object('Pod', 'late', [POD_FINALIZER]));
-        if (looks === 3) cluster.remove('late');
+        if (rounds === 2) cluster.objects.push(object('Pod', 'late', [POD_FINALIZER]));
+        if (rounds === 3) cluster.remove('late');
       },
     });
     expect(cluster.patched).toEqual([

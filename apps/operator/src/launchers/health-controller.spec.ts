@@ -22,17 +22,17 @@ function aVerdict(changes: Partial<Verdict> = {}): Verdict {
 }
 
 function aSetup(nodes = 4, knowsPhases = true, condemnedToday = 0) {
-  const told: string[] = [];
+  const warned: string[] = [];
   const controller = new HealthController({
     now: () => NOW,
-    warn: ({ verdict }) => void told.push(verdict.kind),
+    warn: ({ verdict }) => void warned.push(verdict.kind),
     nodesOf: () => nodes,
     knowsPhases: () => knowsPhases,
     condemnedToday: () => condemnedToday,
   });
-  const hear = (verdict: Verdict, run: Partial<HealthReport> = {}): readonly string[] =>
+  const receive = (verdict: Verdict, run: Partial<HealthReport> = {}): readonly string[] =>
     controller.receive([{ jobUid: 'job-1', epoch: 1, incarnation: 1, verdict, ...run }]);
-  return { controller, hear, told };
+  return { controller, receive, warned };
 }
 
 const RANK_3 = { epoch: 1, incarnation: 1, about: { kind: 'rank', rank: 3 } };
@@ -58,8 +58,8 @@ describe('what follows from a verdict', () => {
       many.map((rank) => ({ ...RANK_3, about: { kind: 'rank', rank } })),
     ],
   ])('%s', (_what, verdict, nodes, culprits) => {
-    const { controller, hear } = aSetup(nodes);
-    expect(hear(aVerdict(verdict))).toEqual(['job-1']);
+    const { controller, receive } = aSetup(nodes);
+    expect(receive(aVerdict(verdict))).toEqual(['job-1']);
     expect(controller.ofJob(JOB)).toMatchObject(culprits);
     expect(controller.ofJob(JOB)).toHaveLength(culprits.length);
     expect(controller.findingsOf(JOB)).toHaveLength(1);
@@ -74,8 +74,8 @@ describe('what follows from a verdict', () => {
     ['with all others of its node is one node', { ranks: many.slice(0, 8) }, 0, 8],
     ['among many nodes is no cause', { ranks: many, nodes: ofNodes(5) }, 0, 0],
   ])('a slow rank %s', (_what, verdict, condemnedToday, culprits) => {
-    const { controller, hear } = aSetup(4, true, condemnedToday);
-    hear(aVerdict({ ...SLOW, ...verdict }));
+    const { controller, receive } = aSetup(4, true, condemnedToday);
+    receive(aVerdict({ ...SLOW, ...verdict }));
     expect([controller.ofJob(JOB).length, controller.findingsOf(JOB).map(({ kind }) => kind)]).toEqual([
       culprits,
       ['SlowRank'],
@@ -89,14 +89,14 @@ describe('what follows from a verdict', () => {
     ['a slow link', { kind: 'slowLink', action: 'advise' }],
     ['storage that all wait for', { kind: 'sharedDataStall', action: 'advise', ranks: [] }],
   ])('of %s people are told, and nothing ends', (_what, verdict) => {
-    const { controller, hear } = aSetup();
-    hear(aVerdict({ evidence: {}, ...verdict }));
+    const { controller, receive } = aSetup();
+    receive(aVerdict({ evidence: {}, ...verdict }));
     expect([controller.ofJob(JOB).length, controller.findingsOf(JOB).length]).toEqual([0, 1]);
   });
 
   it('of ranks that share one node, that many are named and the gang is not', () => {
-    const { controller, hear } = aSetup();
-    hear(aVerdict({ ranks: many.slice(0, 8), nodes: ['b'] }));
+    const { controller, receive } = aSetup();
+    receive(aVerdict({ ranks: many.slice(0, 8), nodes: ['b'] }));
     expect(controller.ofJob(JOB)).toHaveLength(8);
   });
 
@@ -104,22 +104,22 @@ describe('what follows from a verdict', () => {
     ['a rank that lives is told of, and left alone', 'rankMissing', 0],
     ['a rank that has fallen silent is to blame', 'noTelemetry', 1],
   ])('of a program of which nobody knows when it evaluates, %s', (_what, cause, culprits) => {
-    const { controller, hear } = aSetup(4, false);
-    hear(aVerdict({ evidence: { waitedForMs: 61_000, cause } }));
+    const { controller, receive } = aSetup(4, false);
+    receive(aVerdict({ evidence: { waitedForMs: 61_000, cause } }));
     expect([controller.ofJob(JOB).length, controller.findingsOf(JOB).length]).toEqual([culprits, 1]);
   });
 
   it('says the node, where there is one', () => {
-    const { controller, hear } = aSetup();
-    hear(aVerdict({ node: 'node-b' }));
+    const { controller, receive } = aSetup();
+    receive(aVerdict({ node: 'node-b' }));
     expect(controller.ofJob(JOB)[0]?.message).toBe('Others wait for rank 3. Node node-b.');
   });
 
   it('is of one run alone: a later one begins without blame, and what is said late of an earlier one is nothing', () => {
-    const { controller, hear } = aSetup();
-    hear(aVerdict());
-    hear(aVerdict({ ranks: [1] }), { incarnation: 2 });
-    expect(hear(aVerdict(), { incarnation: 1 })).toEqual([]);
+    const { controller, receive } = aSetup();
+    receive(aVerdict());
+    receive(aVerdict({ ranks: [1] }), { incarnation: 2 });
+    expect(receive(aVerdict(), { incarnation: 1 })).toEqual([]);
     expect(controller.ofJob(JOB)).toMatchObject([{ incarnation: 2, about: { rank: 1 } }]);
     expect(controller.findingsOf(JOB)).toMatchObject([{ incarnation: 2, ranks: [1] }]);
     controller.forget('job-1');
@@ -146,23 +146,23 @@ describe('what is told of a verdict', () => {
       { kind: 'SlowJob', costMsPerStep: 20, isHarmless: true },
     ],
   ])('is %s', (_what, verdict, finding) => {
-    const { controller, hear, told } = aSetup();
-    hear(aVerdict(verdict));
+    const { controller, receive, warned } = aSetup();
+    receive(aVerdict(verdict));
     expect(controller.findingsOf(JOB)).toMatchObject([
       { ...finding, epoch: 1, incarnation: 1, noticedAt: NOW.toISOString() },
     ]);
-    expect(told).toEqual([]);
+    expect(warned).toEqual([]);
   });
 
   it('is no incident where nothing is heard: nobody knows how those ranks are', () => {
-    const { controller, hear, told } = aSetup();
-    expect(hear(aVerdict({ kind: 'blind', action: 'none' }))).toEqual([]);
-    expect([controller.findingsOf(JOB), told]).toEqual([[], ['blind']]);
+    const { controller, receive, warned } = aSetup();
+    expect(receive(aVerdict({ kind: 'blind', action: 'none' }))).toEqual([]);
+    expect([controller.findingsOf(JOB), warned]).toEqual([[], ['blind']]);
   });
 
   it('is bounded: of a run the newest are kept', () => {
-    const { controller, hear } = aSetup();
-    for (let rank = 0; rank < 40; rank += 1) hear(aVerdict({ kind: 'slowRank', ranks: [rank] }));
+    const { controller, receive } = aSetup();
+    for (let rank = 0; rank < 40; rank += 1) receive(aVerdict({ kind: 'slowRank', ranks: [rank] }));
     expect(controller.findingsOf(JOB).map(({ ranks }) => ranks[0])).toEqual(
       Array.from({ length: 16 }, (_, index) => 24 + index),
     );

@@ -1,17 +1,16 @@
 /** Which incidents, avoided nodes and warnings follow from the verdicts about a gang? */
 import type { IncidentKind, TrainingJob } from '@coxswain/api-types';
+import { areMany, type Naming, namingOf, refutationOf } from '@coxswain/health';
 import type { Finding, Verdict as NamedCulprit } from '@coxswain/lifecycle';
 import { isLater } from '../ingest/progress-tracker.ts';
-import type { HealthReport } from '../ingest/health-watch.ts';
+import type { HealthReport, RunEvidence } from '../ingest/health-watch.ts';
 
-/** If more nodes are named at once than this number and this share of the gang, a common cause is more likely than bad nodes. */
-const MOST_NODES = 4;
-const MOST_SHARE = 0.1;
 /** Gangs of a job that are ended for slow ranks in a day; a job that is still slow has another cause. */
 const MOST_SLOW_A_DAY = 3;
 
-/** Findings kept of one run, newest last. */
+/** Findings kept of one run, newest last: so many on which early saves stand, and so many others. */
 const MAX_FINDINGS = 16;
+const SAVE_KINDS: readonly IncidentKind[] = ['SlowRank', 'SlowLink'];
 
 /** The incident of each verdict. Lost telemetry is only a warning, because the ranks may be healthy. */
 const INCIDENT_OF: Readonly<Record<HealthReport['verdict']['kind'], IncidentKind | undefined>> = {
@@ -32,15 +31,31 @@ const INCIDENT_OF: Readonly<Record<HealthReport['verdict']['kind'], IncidentKind
 };
 
 type Known = Pick<HealthReport, 'epoch' | 'incarnation'> & {
-  readonly culprits: readonly NamedCulprit[];
+  /** Newest verdict of each kind about the same ranks that may end the gang. As many as the gang has ranks at most. */
+  readonly deciding: ReadonlyMap<string, HealthReport>;
+  /** When each of them was received, in milliseconds since 1970. */
+  readonly receivedAtMs: ReadonlyMap<string, number>;
+  /** What verdicts named, by kind and nodes. */
+  readonly namings: ReadonlyMap<string, Naming>;
   readonly findings: readonly Finding[];
 };
+
+/** If the evidence of a verdict cannot be read, it is tried again after this time. */
+const UNREAD_MS = 10_000;
+const UNREAD = 'what it stands on cannot be read again at the moment; Coxswain tries again';
+
+/** A wait that its rank reports as longer counts as this long. */
+const MAX_WAIT_MS = 86_400_000;
+
+const NOTHING_KNOWN = { receivedAtMs: new Map(), deciding: new Map(), namings: new Map(), findings: [] } as const;
 
 /**
  * Verdicts of the newest run of each job. State is in memory: the next leader finds the same again, and actions are recorded with the attempt.
  */
 export class HealthController {
   readonly #known = new Map<string, Known>();
+  /** Until when verdicts of a job are held because their evidence could not be read, in milliseconds since 1970. */
+  readonly #unreadUntilMs = new Map<string, number>();
   readonly #warn: (report: HealthReport) => void;
   readonly #nodesOf: (jobUid: string) => number;
   readonly #knowsPhases: (jobUid: string) => boolean;
@@ -77,10 +92,18 @@ export class HealthController {
         this.#warn(report);
         continue;
       }
-      const before = known !== undefined && !isLater(report, known) ? known : { culprits: [], findings: [] };
-      const culprits = [...before.culprits, ...this.#culpritsOf(report)];
-      const findings = [...before.findings, finding].slice(-MAX_FINDINGS);
-      this.#known.set(jobUid, { epoch, incarnation, culprits, findings });
+      const nowMs = this.#now().getTime();
+      const before = known !== undefined && !isLater(report, known) ? known : NOTHING_KNOWN;
+      this.#known.set(jobUid, {
+        epoch,
+        incarnation,
+        deciding: withDeciding(before.deciding, report),
+        receivedAtMs: mayEnd(report)
+          ? new Map([...before.receivedAtMs, [verdictKey(report), nowMs]])
+          : before.receivedAtMs,
+        namings: withNaming(before.namings, report),
+        findings: newestFindings([...before.findings, finding]),
+      });
       news.add(jobUid);
     }
     return [...news];
@@ -88,7 +111,16 @@ export class HealthController {
 
   /** Ranks or gangs to act on, from verdicts about the job's newest run. */
   ofJob(job: TrainingJob): readonly NamedCulprit[] {
-    return this.#known.get(job.metadata.uid)?.culprits ?? [];
+    const known = this.#known.get(job.metadata.uid);
+    if (known === undefined) return [];
+    const isUnread = this.#now().getTime() < (this.#unreadUntilMs.get(job.metadata.uid) ?? 0);
+    return [...known.deciding.values()].flatMap((report) => {
+      const ground = {
+        ...groundOf(report, known.receivedAtMs.get(verdictKey(report)) ?? this.#now().getTime()),
+        ...(isUnread ? { held: UNREAD } : {}),
+      };
+      return this.#culpritsOf(report, known).map((culprit) => ({ ...culprit, ...ground }));
+    });
   }
 
   /** All findings about the newest run, whether or not a node is avoided for them. */
@@ -96,31 +128,101 @@ export class HealthController {
     return this.#known.get(job.metadata.uid)?.findings ?? [];
   }
 
+  /** Ranks on which verdicts about the job's newest run stand. */
+  ranksInQuestion(jobUid: string): readonly number[] {
+    const deciding = this.#known.get(jobUid)?.deciding.values() ?? [];
+    return [...new Set([...deciding].flatMap(({ verdict }) => verdict.ranks))];
+  }
+
+  /** Drops the verdicts about a run that its newer progress refutes. `evidence` undefined: it could not be read, and nothing is done for a while. */
+  receiveEvidence(jobUid: string, evidence: RunEvidence | undefined): void {
+    const known = this.#known.get(jobUid);
+    if (known === undefined) return;
+    const isOfRun = evidence?.epoch === known.epoch && evidence.incarnation === known.incarnation;
+    if (evidence === undefined || !isOfRun) {
+      this.#unreadUntilMs.set(jobUid, this.#now().getTime() + UNREAD_MS);
+      return;
+    }
+    this.#unreadUntilMs.delete(jobUid);
+    const isRefuted = ({ verdict, grounds }: HealthReport): boolean =>
+      grounds !== undefined && refutationOf(verdict, grounds, evidence) !== undefined;
+    const deciding = new Map([...known.deciding].filter(([, report]) => !isRefuted(report)));
+    this.#known.set(jobUid, { ...known, deciding });
+  }
+
   /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#known.delete(jobUid);
+    this.#unreadUntilMs.delete(jobUid);
   }
 
   /** If few ranks are to blame for a hang, the gang ends and their nodes are avoided. A hang of the network or the program only ends the gang. */
-  #culpritsOf({ jobUid, epoch, incarnation, verdict }: HealthReport): readonly NamedCulprit[] {
-    const { action, kind, ranks, nodes, message } = verdict;
+  #culpritsOf({ jobUid, epoch, incarnation, verdict }: HealthReport, known: Known): readonly NamedCulprit[] {
+    const { action, kind, ranks, message } = verdict;
     const about = { epoch, incarnation, message };
     const named = ranks.map((rank): NamedCulprit => ({ ...about, about: { kind: 'rank', rank } }));
-    const most = Math.max(MOST_NODES, MOST_SHARE * this.#nodesOf(jobUid));
-    const isMany = (nodes.length === 0 ? ranks.length : nodes.length) > most;
+    const naming = known.namings.get(namingKey(verdict)) ?? namingOf(verdict);
+    const isMany = areMany(naming, known.namings.values(), this.#nodesOf(jobUid));
     // Many slow ranks have a common cause, so the job continues and nothing is avoided.
-    if (kind === 'slowRank') {
-      return action === 'evict' && !isMany && this.#condemnedToday(jobUid) < MOST_SLOW_A_DAY ? named : [];
-    }
-    // A loss may be bad for one step; the user decides whether to continue.
-    if (kind === 'badLoss') return [];
+    if (kind === 'slowRank') return !isMany && this.#condemnedToday(jobUid) < MOST_SLOW_A_DAY ? named : [];
     if (action === 'stop') return [{ ...about, about: { kind: 'gang' } }];
     // Without watermarks it is unknown whether an engine trains, saves or evaluates, so missing steps do not end the gang.
-    if (action !== 'evict' || verdict.evidence['waitedForMs'] === undefined) return [];
+    if (verdict.evidence['waitedForMs'] === undefined) return [];
     // A live rank may evaluate in a way that no hook recognizes while the others wait at a barrier for minutes.
     if (verdict.evidence['cause'] === 'rankMissing' && !this.#knowsPhases(jobUid)) return [];
     return ranks.length === 0 || isMany ? [{ ...about, about: { kind: 'gang' } }] : named;
   }
+}
+
+/** What the verdict stands on, as far as the rules of the job's life know it. A slow gang goes on, so no step refutes that. */
+function groundOf(
+  { verdict, grounds }: HealthReport,
+  receivedAtMs: number,
+): Pick<NamedCulprit, 'atStep' | 'isSilence' | 'cause' | 'beganAt'> {
+  const waitedForMs = Number(verdict.evidence['waitedForMs'] ?? 0);
+  return {
+    beganAt: new Date(receivedAtMs - (waitedForMs >= 0 ? Math.min(waitedForMs, MAX_WAIT_MS) : 0)).toISOString(),
+    ...(verdict.kind === 'slowRank' ? { cause: 'slow' } : {}),
+    ...(grounds === undefined || grounds.step < 0 || verdict.kind === 'slowRank' ? {} : { atStep: grounds.step }),
+    ...(verdict.evidence['cause'] === 'noTelemetry' ? { isSilence: true } : {}),
+  };
+}
+
+/** The verdicts that may end the gang, with the report's. */
+function withDeciding(deciding: Known['deciding'], report: HealthReport): Known['deciding'] {
+  if (!mayEnd(report)) return deciding;
+  return new Map([...deciding, [verdictKey(report), report]]);
+}
+
+/** A loss may be bad for one step: the user decides whether to continue. */
+function mayEnd({ verdict: { action, kind } }: HealthReport): boolean {
+  return (action === 'evict' || action === 'stop') && kind !== 'badLoss';
+}
+
+function verdictKey({ verdict: { kind, ranks } }: HealthReport): string {
+  return `${kind} ${ranks.join()}`;
+}
+
+/**
+ * What verdicts named, with the report's. Ranks that became slow together are named together and are due one after the other, so their first naming
+ * counts. A wait that is only named may be harmless, so of hangs only verdicts that end gangs count.
+ */
+function withNaming(namings: Known['namings'], { verdict }: HealthReport): Known['namings'] {
+  const { kind, action } = verdict;
+  if (kind !== 'slowRank' && action !== 'evict') return namings;
+  const key = namingKey(verdict);
+  if (action === 'evict' && kind === 'slowRank' && namings.has(key)) return namings;
+  return new Map([...namings, [key, namingOf(verdict)]]);
+}
+
+function namingKey(verdict: HealthReport['verdict']): string {
+  return `${verdict.kind} ${namingOf(verdict).subjects.join()}`;
+}
+
+function newestFindings(findings: readonly Finding[]): readonly Finding[] {
+  const ofSaves = new Set(findings.filter(({ kind }) => SAVE_KINDS.includes(kind)).slice(-MAX_FINDINGS));
+  const others = new Set(findings.filter(({ kind }) => !SAVE_KINDS.includes(kind)).slice(-MAX_FINDINGS));
+  return findings.filter((one) => ofSaves.has(one) || others.has(one));
 }
 
 /** The finding of a verdict; undefined if it is no incident. */

@@ -91,7 +91,7 @@ export class KubernetesReportPorts {
     return this.#placeOf(this.#cachedPodOf(pod)) !== undefined;
   }
 
-  /** The job's newest epoch according to the cache; an undefined epoch means that the job does not exist. */
+  /** The job's newest attempt according to the cache; an undefined epoch means that the job does not exist. */
   newestEpoch(jobUid: string): Omit<NewestEpoch, 'jobUid'> {
     const job = this.#jobOf(jobUid);
     if (job === undefined) return { epoch: undefined, isFenced: false, incarnation: 1 };
@@ -135,7 +135,7 @@ export class KubernetesReportPorts {
   }
 
   /**
-   * Records a checkpoint. Reads the epoch from the API server, because a new leader may have recorded a later one. Throws before any request if
+   * Records a checkpoint. Reads the attempt from the API server, because a new leader may have recorded a later one. Throws before any request if
    * checkpoints come too fast or are too many; the launcher retries.
    */
   async recordCheckpoint(pod: ReportingPod, saved: SavedByRanks): Promise<'recorded' | 'stale' | 'unwanted'> {

@@ -32,3 +32,16 @@ describe('when a launcher was last heard', () => {
     expect(contacts.size).toBe(0);
   });
 });
+
+describe('how many launchers are heard', () => {
+  it('counts those of running gangs that have reported, and those of them that are silent', () => {
+    const contacts = new LauncherContacts();
+    for (const jobUid of ['a', 'b', 'ended']) {
+      for (const podUid of ['0', '1']) contacts.record({ jobUid, epoch: 1, podUid }, podUid === '0' ? 0 : 60_000);
+    }
+    contacts.record({ jobUid: 'b', epoch: 1, podUid: '0' }, 60_000);
+    const isRunning = (jobUid: string): boolean => jobUid !== 'ended';
+    expect(contacts.hearing(61_000, isRunning)).toEqual({ launchers: 4, silent: 1, silentGangs: 1 });
+    expect(contacts.hearing(90_001, isRunning)).toEqual({ launchers: 4, silent: 4, silentGangs: 2 });
+  });
+});

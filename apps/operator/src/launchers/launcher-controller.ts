@@ -1,6 +1,7 @@
 import type { Attempt, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import {
   assignmentOf,
+  verifyWantedOf,
   isPauseOver,
   launcherOrders,
   type LauncherOrder,
@@ -117,7 +118,7 @@ export class LauncherController {
     for (const [podUid, order] of orders) {
       const message = toMessage(order, { gang, podIndex: launchers.get(podUid)?.podIndex ?? 0 });
       if (order.kind === 'assign') this.#reports.get(jobUid)?.assigned.set(podUid, attempt.incarnation ?? 1);
-      if (message !== undefined) this.#sendOnce({ jobUid, epoch: attempt.epoch, podUid, message });
+      if (message !== undefined) this.#sendOnce({ jobUid, epoch: attempt.epoch, podUid, message }, gang);
     }
     const save = saveOrder({ attempt, placement, launchers });
     if (save !== undefined) this.#sendOnce({ jobUid, epoch: attempt.epoch, ...save });
@@ -140,7 +141,7 @@ export class LauncherController {
   }
 
   /** Sends a message unless the same one was sent a moment ago. */
-  #sendOnce(addressed: RankMessage): void {
+  #sendOnce(addressed: RankMessage, gang?: NewestGang): void {
     const { jobUid, epoch, podUid, message } = addressed;
     const incarnation = message.kind === 'assignment' ? message.assignment.incarnation : message.incarnation;
     const request = message.kind === 'saveWanted' ? message.request : 0;
@@ -150,6 +151,10 @@ export class LauncherController {
     const before = lastSent?.get(podUid);
     if (before?.what === what && nowMs - before.atMs < RESEND_AFTER_MS) return;
     lastSent?.set(podUid, { what, atMs: nowMs });
+    const assigned = message.kind === 'assignment' ? message.assignment : undefined;
+    // Before the assignment: the launcher verifies these checkpoints before it starts the ranks.
+    const verify = gang && assigned && verifyWantedOf(gang, assigned.podIndex);
+    if (verify !== undefined) this.#send({ ...addressed, message: verify });
     this.#send(addressed);
   }
 }

@@ -1,6 +1,6 @@
 import type { NewestEpoch } from '../ingest/ingest-messages.ts';
 
-/** The current epoch of each job whose launchers report, and which of them changed since they were last sent. */
+/** The current attempt of each job whose launchers report, and which of them changed since they were last sent. */
 export class NewestEpochs {
   readonly #read: (jobUid: string) => Omit<NewestEpoch, 'jobUid'>;
   readonly #lastSent = new Map<string, NewestEpoch>();
@@ -9,7 +9,7 @@ export class NewestEpochs {
     this.#read = read;
   }
 
-  /** Starts following a job and returns its current epoch. */
+  /** Starts following a job and returns its current attempt. */
   follow(jobUid: string): NewestEpoch {
     const newest = { jobUid, ...this.#read(jobUid) };
     this.#lastSent.set(jobUid, newest);
@@ -29,6 +29,11 @@ export class NewestEpochs {
       else this.#lastSent.set(newest.jobUid, newest);
     }
     return changed;
+  }
+
+  /** Stops following a job that is finished or deleted. */
+  forget(jobUid: string): void {
+    this.#lastSent.delete(jobUid);
   }
 
   /** Stops following all jobs, because a restarted thread has no state. */

@@ -14,8 +14,8 @@ const report = (torch: string, more: Partial<PreflightReport> = {}): PreflightRe
   ...more,
 });
 
-function word(podIndex: number, said: PreflightReport, epoch = 1): PodPreflightReport {
-  return { jobUid: 'job-1', epoch, podIndex, podUid: `pod-${podIndex}`, report: said };
+function aPodReport(podIndex: number, podReport: PreflightReport, epoch = 1): PodPreflightReport {
+  return { jobUid: 'job-1', epoch, podIndex, podUid: `pod-${podIndex}`, report: podReport };
 }
 
 interface Setup {
@@ -50,50 +50,52 @@ const all = ['pod-0 preflightDone', 'pod-1 preflightDone', 'pod-2 preflightDone'
 describe('the desk of preflights', () => {
   it('lets ranks start when every pod has told and nobody is named', () => {
     const { controller, released } = aSetup();
-    expect(controller.receive([word(0, report('2.9')), word(1, report('2.9'))])).toEqual([]);
+    expect(controller.receive([aPodReport(0, report('2.9')), aPodReport(1, report('2.9'))])).toEqual([]);
     expect(released()).toEqual([]);
-    expect(controller.receive([word(2, report('2.9'))])).toEqual(['job-1']);
+    expect(controller.receive([aPodReport(2, report('2.9'))])).toEqual(['job-1']);
     expect(released()).toEqual(all);
     expect(controller.ofJob('job-1')).toMatchObject({ epoch: 1, outcome: 'Passed', fingerprint: { torch: '2.9' } });
   });
 
   it('looks at where ranks are once, and not with each pod that tells', () => {
     const it = aSetup();
-    let looks = 0;
+    let rounds = 0;
     const { placement } = it.gang as NewestGang;
     const counted = {
       ...placement,
       get ranks() {
-        looks += 1;
+        rounds += 1;
         return placement.ranks;
       },
     };
     it.gang = { ...(it.gang as NewestGang), placement: counted };
-    for (const podIndex of [0, 1]) it.controller.receive([word(podIndex, report('2.9'))]);
-    expect(looks).toBe(0);
-    expect(it.controller.receive([word(2, report('2.9'))])).toEqual(['job-1']);
-    expect(looks).toBe(3);
+    for (const podIndex of [0, 1]) it.controller.receive([aPodReport(podIndex, report('2.9'))]);
+    expect(rounds).toBe(0);
+    expect(it.controller.receive([aPodReport(2, report('2.9'))])).toEqual(['job-1']);
+    expect(rounds).toBe(3);
   });
 
   it('keeps them waiting where somebody is named', () => {
     const { controller, released } = aSetup();
-    expect(controller.receive([0, 1, 2].map((pod) => word(pod, report(pod === 1 ? '2.8' : '2.9'))))).toEqual(['job-1']);
+    expect(controller.receive([0, 1, 2].map((pod) => aPodReport(pod, report(pod === 1 ? '2.8' : '2.9'))))).toEqual([
+      'job-1',
+    ]);
     expect(released()).toEqual([]);
     expect(controller.ofJob('job-1')).toMatchObject({ outcome: 'NodesNamed', named: { nodes: ['node-b'] } });
   });
 
   it('lets them start as soon as one cannot look around', () => {
     const { controller, released } = aSetup();
-    controller.receive([word(1, report('', { outcome: 'Skipped', note: 'no python3', facts: {} }))]);
+    controller.receive([aPodReport(1, report('', { outcome: 'Skipped', note: 'no python3', facts: {} }))]);
     expect(released()).toEqual(all);
     expect(controller.ofJob('job-1')).toMatchObject({ outcome: 'Skipped', notes: ['pod 1: no python3'] });
   });
 
   it('answers whoever tells late, and nobody else again', () => {
     const { controller, released } = aSetup();
-    controller.receive([word(1, report('', { outcome: 'Skipped', facts: {} }))]);
+    controller.receive([aPodReport(1, report('', { outcome: 'Skipped', facts: {} }))]);
     released();
-    controller.receive([word(2, report('2.9'))]);
+    controller.receive([aPodReport(2, report('2.9'))]);
     expect(released()).toEqual(['pod-2 preflightDone']);
   });
 
@@ -106,15 +108,15 @@ describe('the desk of preflights', () => {
       const job = { ...it.gang.job, spec: { ...it.gang.job.spec, engine } };
       it.gang = { ...it.gang, job, placement: { ...it.gang.placement, runtime } };
     }
-    it.controller.receive([0, 1, 2].map((pod) => word(pod, report('2.9'))));
+    it.controller.receive([0, 1, 2].map((pod) => aPodReport(pod, report('2.9'))));
     expect(it.controller.ofJob('job-1')?.fingerprint.image).toBe('of/runtime:1');
   });
 
   it('judges once: what ranks tell later changes nothing, and whoever asks again is told again', () => {
     const { controller, released } = aSetup();
-    controller.receive([0, 1, 2].map((pod) => word(pod, report('2.9'))));
+    controller.receive([0, 1, 2].map((pod) => aPodReport(pod, report('2.9'))));
     released();
-    expect(controller.receive([0, 1, 2].map((pod) => word(pod, report(pod === 0 ? '2.9' : '2.8'))))).toEqual([]);
+    expect(controller.receive([0, 1, 2].map((pod) => aPodReport(pod, report(pod === 0 ? '2.9' : '2.8'))))).toEqual([]);
     expect(released()).toEqual(all);
     expect(controller.ofJob('job-1')).toMatchObject({ outcome: 'Passed' });
   });
@@ -122,7 +124,7 @@ describe('the desk of preflights', () => {
   it('names nobody who is avoided already', () => {
     const since = '2026-01-01T00:00:00Z';
     const { controller } = aSetup({ avoidedNodes: [{ node: 'node-b', reason: 'PreflightFailed', epoch: 0, since }] });
-    controller.receive([0, 1, 2].map((pod) => word(pod, report(pod === 1 ? '2.8' : '2.9'))));
+    controller.receive([0, 1, 2].map((pod) => aPodReport(pod, report(pod === 1 ? '2.8' : '2.9'))));
     expect(controller.ofJob('job-1')).toMatchObject({ outcome: 'Passed', named: { nodes: [] } });
   });
 
@@ -135,17 +137,19 @@ describe('the desk of preflights', () => {
       const { image: _, ...engine } = job.spec.engine;
       it.gang = { ...it.gang, job: { ...job, spec: { ...job.spec, engine } }, placement: { ...placement, runtime } };
     }
-    it.controller.receive([0, 1, 2].map((pod) => word(pod, report('2.9'))));
+    it.controller.receive([0, 1, 2].map((pod) => aPodReport(pod, report('2.9'))));
     expect(it.controller.ofJob('job-1')?.fingerprint).toEqual({ image: 'lab/trainer:1', torch: '2.9' });
   });
 
   it('takes nothing of an earlier epoch, and nothing across epochs', () => {
     const it = aSetup();
-    it.controller.receive([word(0, report('2.9')), word(1, report('2.9'))]);
+    it.controller.receive([aPodReport(0, report('2.9')), aPodReport(1, report('2.9'))]);
     if (typeof it.gang === 'object') it.gang = { ...it.gang, attempt: { ...it.gang.attempt, epoch: 2 } };
-    expect(it.controller.receive([word(2, report('2.9'), 2)])).toEqual([]);
-    expect(it.controller.receive([word(0, report('2.9')), word(1, report('2.9'))])).toEqual([]);
-    expect(it.controller.receive([word(0, report('2.9'), 2), word(1, report('2.9'), 2)])).toEqual(['job-1']);
+    expect(it.controller.receive([aPodReport(2, report('2.9'), 2)])).toEqual([]);
+    expect(it.controller.receive([aPodReport(0, report('2.9')), aPodReport(1, report('2.9'))])).toEqual([]);
+    expect(it.controller.receive([aPodReport(0, report('2.9'), 2), aPodReport(1, report('2.9'), 2)])).toEqual([
+      'job-1',
+    ]);
   });
 
   it.each<[string, NewestGang | 'gone' | undefined]>([
@@ -154,7 +158,7 @@ describe('the desk of preflights', () => {
   ])('judges nothing of a job that %s', (_sentence, gang) => {
     const it = aSetup();
     it.gang = gang;
-    expect(it.controller.receive([0, 1, 2].map((pod) => word(pod, report('2.9'))))).toEqual([]);
+    expect(it.controller.receive([0, 1, 2].map((pod) => aPodReport(pod, report('2.9'))))).toEqual([]);
     expect(it.controller.ofJob('job-1')).toBeUndefined();
   });
 });

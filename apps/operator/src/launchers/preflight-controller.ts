@@ -51,7 +51,7 @@ export class PreflightController {
     return news;
   }
 
-  /** The judgement of the newest epoch with reports. */
+  /** The judgement of the newest attempt with reports. */
   ofJob(jobUid: string): ObservedPreflight | undefined {
     return this.#reports.get(jobUid)?.judged;
   }

@@ -57,7 +57,7 @@ export class JobEventRecorder {
   }
 
   /** Records that fabric labels of a running job's nodes changed. */
-  warnOfFabric(job: TrainingJob, note: string): void {
+  recordFabricWarning(job: TrainingJob, note: string): void {
     const { name, namespace } = job.metadata;
     this.#log.warn({ job: `${namespace}/${name}`, note }, 'fabric labels of nodes changed while a job runs on them');
     this.#events.record({ regarding: job, type: 'Warning', reason: 'FabricChanged', action: 'Survey', note });
@@ -69,14 +69,14 @@ export class JobEventRecorder {
   }
 
   /** Records a verdict that is no incident. Incidents are recorded with the job's status. */
-  warnOfHealth(job: TrainingJob, note: string): void {
+  recordHealthWarning(job: TrainingJob, note: string): void {
     const { name, namespace } = job.metadata;
     this.#log.warn({ job: `${namespace}/${name}`, note }, 'detectors found a problem with ranks of a job');
     this.#events.record({ regarding: job, type: 'Warning', reason: 'RanksUnwell', action: 'Judge', note });
   }
 
   /** Records placements that claim the job but that its status does not record. Repeated only if they change. */
-  warnOfStrangers(job: TrainingJob, note: string | undefined): void {
+  recordUnrecordedPlacements(job: TrainingJob, note: string | undefined): void {
     const { name, namespace, uid } = job.metadata;
     const isKnown = this.#reportedPlacements.get(uid) === note;
     if (isKnown) return;

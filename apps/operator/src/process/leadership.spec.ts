@@ -66,18 +66,18 @@ describe('leadership', () => {
   });
 
   it('looks after the election and before any work, and renews its lease meanwhile', async () => {
-    const looked = Promise.withResolvers<undefined>();
+    const observed = Promise.withResolvers<undefined>();
     const begun: boolean[] = [];
     const candidate = aCandidate(new FakeKubeApi(), 'a', {
       syncCache: (signal) => {
         begun.push(candidate.leadership.isLeader());
-        return syncWhen(looked.promise)(signal);
+        return syncWhen(observed.promise)(signal);
       },
     });
     const { leadership, clock, terms } = candidate;
     await clock.advance(30_000);
     expect([begun, leadership.isLeader(), leadership.workingTerm(), terms]).toEqual([[true], true, undefined, []]);
-    looked.resolve(undefined);
+    observed.resolve(undefined);
     await clock.advance(0);
     expect([leadership.workingTerm(), terms]).toEqual([1, [1]]);
   });
@@ -138,16 +138,16 @@ describe('leadership', () => {
     const api = new FakeKubeApi();
     const first = aCandidate(api, 'a');
     await first.clock.advance(1_000);
-    const wereTold: boolean[] = [];
+    const notified: boolean[] = [];
     api.interfere = ({ body }) => {
       const { spec } = (body ?? {}) as { readonly spec?: { readonly holderIdentity?: string } };
-      if (spec?.holderIdentity === '') wereTold.push(first.leadership.over.aborted);
+      if (spec?.holderIdentity === '') notified.push(first.leadership.over.aborted);
     };
     first.stop.abort();
     await first.clock.advance(100);
     const second = aCandidate(api, 'b');
     await second.clock.advance(3_000);
-    expect([first.outcome.now, wereTold, first.leadership.isLeader(), second.terms]).toEqual([
+    expect([first.outcome.now, notified, first.leadership.isLeader(), second.terms]).toEqual([
       'released',
       [true],
       false,

@@ -7,9 +7,13 @@ import type { SessionCount } from '../ingest/session-ports.ts';
 /** Metrics of the operator. */
 export interface OperatorMetrics extends KubeMetrics {
   readonly metrics: Metrics;
+  /** The exposition text, and its content type. */
+  expose(): ReturnType<Metrics['expose']>;
   countSession(what: SessionCount, count: number): void;
   /** Counts deaths and hangs of the ingest thread. */
   countIngestRestart(): void;
+  /** Counts runs of ranks whose detectors ended before the run, by the bound that was reached. */
+  countTelemetryLoss(bound: string, count: number): void;
   /** Counts actions for jobs that the API server rejected. */
   countRefusal(): void;
 }
@@ -25,8 +29,10 @@ export interface Gauges {
   /** The longest present outage of any watch. */
   readonly watchOutageSeconds: () => number;
   readonly quarantinedJobs: () => number;
-  /** Of the jobs in the cache. */
-  readonly goodput: () => readonly GoodputTotal[];
+  /** Gangs that run on although something asks for their end, by cause. */
+  readonly endsHeld: () => Readonly<Record<string, number>>;
+  /** Of the jobs in the cache, kept as they change: a scrape walks no jobs, and waits a moment for changes that are not counted yet. */
+  readonly goodput: { readonly read: () => readonly GoodputTotal[]; readonly settled: () => Promise<void> };
 }
 
 const COUNTERS: Readonly<Record<KubeCounter, { readonly help: string; readonly labelNames: readonly string[] }>> = {
@@ -70,6 +76,11 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     help: 'How often the thread that takes reports died or hung, and was started again.',
     labelNames: [],
   });
+  const losses = metrics.counter({
+    name: name('telemetry_losses_total'),
+    help: 'Runs of ranks that are no longer watched, because reports of the job, its namespace or all jobs hold too much memory, or because its detectors failed.',
+    labelNames: ['bound'],
+  });
   const refusals = metrics.counter({
     name: name('refusals_total'),
     help: 'Writes for a job that the cluster refused for good (validity, quota, policy); the job’s events say which.',
@@ -99,21 +110,32 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     collect: gauges.quarantinedJobs,
   });
   metrics.gauges({
+    name: name('ends_held'),
+    help: 'Gangs that run on although a detector or a notice asks for their end, by cause; condition Running of their jobs has the reason.',
+    labelNames: ['cause'],
+    collect: () => Object.entries(gauges.endsHeld()).map(([cause, value]) => ({ labels: { cause }, value })),
+  });
+  metrics.gauges({
     name: 'coxswain_goodput_gpu_seconds',
     help: 'GPU-seconds that the jobs now in the cluster have held, by namespace and by what they went into; those of one namespace add up to all that they held.',
     labelNames: ['namespace', 'category'],
     collect: () =>
-      gauges
-        .goodput()
+      gauges.goodput
+        .read()
         .map(({ namespace, category, gpuSeconds }) => ({ labels: { namespace, category }, value: gpuSeconds })),
   });
   return {
     metrics,
+    expose: async () => {
+      await gauges.goodput.settled();
+      return metrics.expose();
+    },
     count: (counter, labels) => counters[counter].inc(known(COUNTERS[counter].labelNames, labels)),
     observe: (measurement, value, labels) =>
       histograms[measurement].observe(known(MEASUREMENTS[measurement].labelNames, labels), value),
     countSession: (what, count) => sessions.inc({ what }, count),
     countIngestRestart: () => ingestRestarts.inc({}),
+    countTelemetryLoss: (bound, count) => losses.inc({ bound }, count),
     countRefusal: () => refusals.inc({}),
   };
 }

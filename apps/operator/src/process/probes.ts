@@ -1,15 +1,13 @@
 import { type Logger, startLivenessServer } from '@coxswain/telemetry';
 import type { Config } from '../config/config.ts';
-import { type HealthServer, type HealthSource, startHealthServer } from './health-server.ts';
+import { type HealthSource, startHealthServer } from './health-server.ts';
+import type { HttpListener } from './http-listener.ts';
 
-/** The ports for probes; `port` is the health port. */
-export type Probes = HealthServer;
-
-/** Serves the health port and, if the configuration names a port for it, liveness from a thread of its own. */
+/** Serves the health port, which is the `port` of the result, and, if the configuration names a port for it, liveness from a thread of its own. */
 export async function startProbes(
   source: HealthSource,
   { health, liveness, log }: Pick<Config, 'health' | 'liveness'> & { readonly log: Logger },
-): Promise<Probes> {
+): Promise<HttpListener> {
   const server = await startHealthServer(source, health);
   if (liveness.port === undefined) return server;
   const live = await startLivenessServer({

@@ -2,6 +2,7 @@ import { type EngineName, stepsOf, type TrainingJob } from '@coxswain/api-types'
 import { sleep, type Clock, type KubeClient } from '@coxswain/kube';
 import type {
   Finding,
+  Hearing,
   ObservedLauncher,
   ObservedPreflight,
   ObservedProgress,
@@ -33,6 +34,8 @@ import { ProgressBoard } from '../launchers/progress-board.ts';
 import type { SessionCount } from '../ingest/session-ports.ts';
 import { ReportTls } from '../ingest/report-tls.ts';
 import { SecretAuthorityStore } from '../ingest/secret-authority-store.ts';
+import type { ReconcilerOptions } from '../training-job/training-job.reconciler.ts';
+import { FinishedJobs } from './finished-jobs.ts';
 import type { OperatorMetrics } from './operator-metrics.ts';
 
 /** Parts of the reporting side. */
@@ -51,6 +54,19 @@ export interface ReportingParts extends Pick<KubernetesReportPortsOptions, 'stor
   readonly onVerdict: (job: TrainingJob, verdict: HealthReport['verdict']) => void;
 }
 
+type ReportViews = Pick<
+  ReconcilerOptions,
+  | 'progressOf'
+  | 'reportAgesMsOf'
+  | 'launchersOf'
+  | 'preflightOf'
+  | 'trainedOf'
+  | 'verdictsOf'
+  | 'readEvidence'
+  | 'hearing'
+  | 'findingsOf'
+>;
+
 /** Engines whose functions for saving and evaluating the hook recognizes (engines/agent/hook/coxswain_hook/phase.py). Others run users' scripts. */
 const KNOWN_PHASES: readonly EngineName[] = [
   'reference',
@@ -61,6 +77,7 @@ const KNOWN_PHASES: readonly EngineName[] = [
 ];
 
 const DAY_MS = 86_400_000;
+const HEARING_VALID_MS = 1_000;
 const CERTIFICATE_CHECK_MS = 3_600_000;
 
 /** The endpoint for launchers and what their reports say about jobs. Reports are received in the ingest thread. */
@@ -76,6 +93,8 @@ export class Reporting {
   readonly #preflights: PreflightController;
   readonly #trained: TrainedFactsController;
   readonly #health: HealthController;
+  #heard: { readonly atMs: number; readonly hearing: Hearing } | undefined;
+  readonly #finished: FinishedJobs;
   #lastDigest: Pick<IngestDigest, 'connections' | 'utilisation'> = NOTHING;
 
   constructor(parts: ReportingParts) {
@@ -90,6 +109,8 @@ export class Reporting {
     const ports = new KubernetesReportPorts({ client, cache, store, term, currentLeader, checkpointsKept, clock });
     this.#ports = ports;
     this.#epochs = new NewestEpochs((jobUid) => ports.newestEpoch(jobUid));
+    this.#finished = new FinishedJobs({ clock, onFinished: (jobUid) => this.forget(jobUid) });
+    cache.jobs.cached.onChange((change) => this.#finished.observe(change));
     this.#thread = new IngestThread({
       start: () => this.#startOfThread(),
       answer: (question) => this.#answer(question),
@@ -160,6 +181,21 @@ export class Reporting {
     return { reportUrls: this.#parts.config.reports.urls, reportCaPem: this.#tls.material.caBundlePem };
   }
 
+  /** What reconciles read of reports. */
+  get views(): ReportViews {
+    return {
+      progressOf: (job) => this.progressOf(job),
+      reportAgesMsOf: (job) => this.reportAgesMsOf(job),
+      launchersOf: (job) => this.launchersOf(job),
+      preflightOf: (job) => this.preflightOf(job),
+      trainedOf: (job) => this.trainedOf(job),
+      verdictsOf: (job) => this.verdictsOf(job),
+      readEvidence: (job) => this.readEvidence(job),
+      hearing: () => this.hearing(),
+      findingsOf: (job) => this.findingsOf(job),
+    };
+  }
+
   progressOf(job: TrainingJob): ObservedProgress | undefined {
     return this.#progress.progressOf(job.metadata.uid, stepsOf(job.spec));
   }
@@ -189,19 +225,41 @@ export class Reporting {
     return this.#health.ofJob(job);
   }
 
+  /** Asks the ingest thread where the job's ranks are now, and drops the verdicts that this refutes. */
+  async readEvidence(job: TrainingJob): Promise<void> {
+    const { uid } = job.metadata;
+    this.#health.receiveEvidence(uid, await this.#thread.readEvidence(uid, this.#health.ranksInQuestion(uid)));
+  }
+
+  /** Launchers of running gangs that this process hears, and those that fell silent; at most a second old. */
+  hearing(): Hearing {
+    const nowMs = this.#parts.clock.monotonicMs();
+    if (this.#heard === undefined || nowMs - this.#heard.atMs >= HEARING_VALID_MS) {
+      const isRunning = (jobUid: string, epoch: number): boolean => {
+        const gang = this.#ports.newestGang(jobUid);
+        return (
+          gang !== undefined && gang !== 'gone' && gang.attempt.epoch === epoch && gang.attempt.stage === 'Released'
+        );
+      };
+      this.#heard = { atMs: nowMs, hearing: this.#contacts.hearing(nowMs, isRunning) };
+    }
+    return this.#heard.hearing;
+  }
+
   /** All findings of detectors about the job's newest gang. */
   findingsOf(job: TrainingJob): readonly Finding[] {
     return this.#health.findingsOf(job);
   }
 
-  /** Disconnects all launchers of an epoch that has failed. */
+  /** Disconnects all launchers of an attempt that has failed. */
   refuseLaunchers(job: TrainingJob, epoch: number): void {
     const why = `attempt ${epoch} has failed`;
     this.#thread.send({ kind: 'refuse', jobUid: job.metadata.uid, epoch, why });
   }
 
-  /** Drops the state of a deleted job. */
+  /** Drops the state of a job that is finished or deleted. */
   forget(jobUid: string): void {
+    this.#epochs.forget(jobUid);
     this.#progress.forget(jobUid);
     this.#contacts.forget(jobUid);
     this.#launchers.forget(jobUid);
@@ -238,6 +296,7 @@ export class Reporting {
 
   /** Disconnects every launcher, closes the port and ends the thread. */
   async stop(): Promise<void> {
+    this.#finished.stop();
     await this.#thread.stop();
   }
 
@@ -301,6 +360,7 @@ export class Reporting {
     for (const jobUid of this.#health.receive(digest.health)) onNews(jobUid, 'ended');
     for (const jobUid of digest.ended) onNews(jobUid, 'ended');
     for (const [what, count] of Object.entries(digest.counts)) metrics.countSession(what as SessionCount, count);
+    for (const [bound, count] of Object.entries(digest.losses)) metrics.countTelemetryLoss(bound, count);
   }
 
   #onDeath(reason: Error, againInMs: number): void {

@@ -12,9 +12,9 @@ const roleless = status(403, 'secrets "x" is forbidden: User "system:serviceacco
 function asking(...answers: readonly unknown[]) {
   const clock = new FakeClock();
   const stop = new AbortController();
-  const told: string[] = [];
+  const warned: string[] = [];
   const log = createLogger({ program: 'test', level: 'silent' });
-  log.warn = ((_facts: unknown, text: string) => void told.push(text)) as typeof log.warn;
+  log.warn = ((_facts: unknown, text: string) => void warned.push(text)) as typeof log.warn;
   let tries = 0;
   const ask = (): Promise<unknown> => {
     const answer = answers[Math.min(tries, answers.length - 1)];
@@ -26,7 +26,7 @@ function asking(...answers: readonly unknown[]) {
     (answer) => (outcome.now = answer),
     (error: unknown) => (outcome.now = error),
   );
-  return { clock, stop, told, outcome, tries: () => tries };
+  return { clock, stop, warned, outcome, tries: () => tries };
 }
 
 describe('waiting for the API server', () => {
@@ -37,18 +37,18 @@ describe('waiting for the API server', () => {
     ['refuses the credential', status(401), /check that the service account exists/],
     ['does not know the roles yet', roleless, /helm upgrade/],
   ])('goes on while the server %s, and says so at once and then every 30 s', async (_, trouble, words) => {
-    const { clock, told, outcome, tries } = asking(...Array<Error>(44).fill(trouble), 'hello');
+    const { clock, warned, outcome, tries } = asking(...Array<Error>(44).fill(trouble), 'hello');
     await clock.advance(85_000);
-    expect([outcome.now, told.length, tries() > 40]).toEqual(['waits', 3, true]);
-    for (const text of told) expect(text).toMatch(words);
+    expect([outcome.now, warned.length, tries() > 40]).toEqual(['waits', 3, true]);
+    for (const text of warned) expect(text).toMatch(words);
     await clock.advance(5_000);
     expect([outcome.now, clock.pending]).toEqual(['hello', 0]);
   });
 
   it('tells another trouble at once', async () => {
-    const { clock, told } = asking(away, status(401), away, away);
+    const { clock, warned } = asking(away, status(401), away, away);
     await clock.advance(10_000);
-    expect(told).toHaveLength(3);
+    expect(warned).toHaveLength(3);
   });
 
   it.each<[string, Error]>([

@@ -17,7 +17,7 @@ interface RawNode extends KubeObject {
 class World {
   readonly script = new CacheScript();
   readonly api = new FakeKubeApi();
-  readonly told: string[] = [];
+  readonly changes: string[] = [];
   readonly errors: unknown[] = [];
   readonly controller: QuarantineController;
 
@@ -27,7 +27,7 @@ class World {
       cache: this.script.cache,
       clock: this.script.clock,
       mode,
-      onChange: ({ node, change }) => this.told.push(`${node} ${change}`),
+      onChange: ({ node, change }) => this.changes.push(`${node} ${change}`),
       onError: (error) => this.errors.push(error),
     });
   }
@@ -76,7 +76,7 @@ describe('a node whose condition says that it is ill', () => {
     expect(world.taints('ill')).toEqual([OTHERS.key, NODE_MARKS.quarantine]);
     expect(world.node('ill')?.metadata.annotations?.[NODE_MARKS.quarantine]).toMatch(/boot-1.*SysLogsGPUFallenOff/);
     expect(world.api.writes.filter(({ verb }) => verb === 'patch')).toHaveLength(1);
-    expect(world.told).toEqual(['ill quarantined']);
+    expect(world.changes).toEqual(['ill quarantined']);
     expect(world.script.cache.nodes.get('ill')?.facts.schedulable).toBe(false);
   });
 
@@ -93,7 +93,7 @@ describe('a node whose condition says that it is ill', () => {
     await after.reconcile();
     expect(after.taints('ill')).toEqual([OTHERS.key]);
     expect(after.node('ill')?.metadata.annotations?.[NODE_MARKS.quarantine]).toBeUndefined();
-    expect(after.told).toEqual(['ill released']);
+    expect(after.changes).toEqual(['ill released']);
   });
 
   it('stays free once a person has taken the taint away', async () => {
@@ -106,7 +106,7 @@ describe('a node whose condition says that it is ill', () => {
       await world.reconcile();
     }
     expect(world.taints('ill')).toEqual([OTHERS.key]);
-    expect(world.told).toEqual(['ill quarantined', 'ill overruled']);
+    expect(world.changes).toEqual(['ill quarantined', 'ill overruled']);
   });
 
   it('is held back where a tenth are in quarantine, and told of once', async () => {
@@ -115,7 +115,7 @@ describe('a node whose condition says that it is ill', () => {
     await world.reconcile();
     await world.reconcile();
     expect([world.taints('a').length, world.taints('b').length]).toEqual([2, 1]);
-    expect(world.told).toEqual(['a quarantined', 'b heldBack']);
+    expect(world.changes).toEqual(['a quarantined', 'b heldBack']);
   });
 
   it('is judged again by a live read: where somebody was faster nothing is written', async () => {
@@ -141,10 +141,10 @@ describe('a node whose condition says that it is ill', () => {
       if (verb === 'patch') throw new KubeApiError({ status: 403, reason: 'Forbidden', message: 'no' });
     };
     await world.reconcile();
-    expect([world.told, world.errors.length]).toEqual([[], 1]);
+    expect([world.changes, world.errors.length]).toEqual([[], 1]);
     world.api.interfere = () => undefined;
     await world.reconcile();
-    expect(world.told).toEqual(['ill quarantined']);
+    expect(world.changes).toEqual(['ill quarantined']);
   });
 });
 
@@ -161,7 +161,7 @@ describe('what jobs say of a node', () => {
     ['Conditions', []],
     // Both jobs are of one namespace.
     ['ConditionsAndJobs', []],
-  ])('in mode %s: two jobs of one tenant keep it from nobody else', async (mode, told) => {
+  ])('in mode %s: two jobs of one tenant keep it from nobody else', async (mode, changes) => {
     const world = new World(mode);
     await world.add('ill');
     for (const name of ['left', 'right']) {
@@ -169,6 +169,6 @@ describe('what jobs say of a node', () => {
       world.script.job(name, { status });
     }
     await world.reconcile();
-    expect(world.told).toEqual(told);
+    expect(world.changes).toEqual(changes);
   });
 });

@@ -21,12 +21,20 @@ export interface QuarantineControllerParts {
   readonly clock: Clock;
   readonly mode: QuarantineMode;
   /** Called for each change. heldBack: the limit of quarantined nodes prevented it. */
-  readonly onChange: (what: {
-    readonly node: string;
-    readonly change: 'quarantined' | 'released' | 'overruled' | 'heldBack';
-  }) => void;
+  readonly onChange: (what: { readonly node: string; readonly change: keyof typeof QUARANTINE_MESSAGES }) => void;
   readonly onError: (error: unknown) => void;
 }
+
+/** What the operator's log says of each change. */
+export const QUARANTINE_MESSAGES = {
+  quarantined:
+    'a node is in quarantine and takes no jobs; its annotation has the reason, and docs/reference/failures.md describes how to release it',
+  released: 'a node in quarantine was rebooted and takes jobs again',
+  overruled:
+    'a person removed the quarantine of a node; it takes jobs again, and only new evidence quarantines it again',
+  heldBack:
+    'a node seems faulty but is not quarantined, because a tenth of the nodes already are; check for a common cause',
+} as const;
 
 /** Interval of reconciles. Nothing waits for it, because each job avoids its own failed nodes. */
 const INTERVAL_MS = 15_000;

@@ -17,8 +17,8 @@ export class FakeHeartbeats {
   readonly #admin: AdminClient;
   readonly #nodes = new Set<string>();
   readonly #speaking = new Repeating(INTERVAL_MS, () => {
-    const heard = [...this.#nodes].filter((name) => !this.silent.has(name));
-    return Promise.allSettled(heard.map((name) => this.#speak(name)));
+    const reporting = [...this.#nodes].filter((name) => !this.silent.has(name));
+    return Promise.allSettled(reporting.map((name) => this.#speak(name)));
   });
 
   constructor(admin: AdminClient) {

@@ -21,7 +21,7 @@ export class FakeKubelet {
   readonly lostNodes = new Set<string>();
   readonly #admin: AdminClient;
   readonly #looking = new Repeating(50, async () => {
-    if (this.isAwake) await this.#look();
+    if (this.isAwake) await this.#reconcile();
   });
 
   constructor(admin: AdminClient) {
@@ -36,7 +36,7 @@ export class FakeKubelet {
     return this.#looking.stop();
   }
 
-  async #look(): Promise<void> {
+  async #reconcile(): Promise<void> {
     const { items } = await this.#admin.json<{ items: (RawPod & { metadata: { namespace: string } })[] }>({
       method: 'GET',
       path: `/api/v1/pods?labelSelector=${encodeURIComponent(LABELS.jobUid)}`,

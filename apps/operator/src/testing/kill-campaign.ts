@@ -11,7 +11,7 @@ if (!Number.isInteger(stride) || stride < 1 || !Number.isInteger(first) || first
   process.exit(2);
 }
 const startedMs = performance.now();
-const say = (sentence: string): void =>
+const print = (sentence: string): void =>
   console.log(`${((performance.now() - startedMs) / 1000).toFixed(1).padStart(7)} s  ${sentence}`);
 
 const world = await startWorld();
@@ -22,7 +22,7 @@ let mostWrites = 0;
 try {
   const ground = await KillGround.prepare(world);
   const clean = await ground.live();
-  say(`A clean life has ${clean.writes.length} writes, ${clean.done} of them carried out and no Events:`);
+  print(`A clean life has ${clean.writes.length} writes, ${clean.done} of them carried out and no Events:`);
   for (const [index, write] of clean.writes.entries()) console.log(`            ${index} ${write}`);
   console.log(`            ends as ${JSON.stringify(clean.end)}`);
   failures += clean.broken.length;
@@ -50,9 +50,9 @@ try {
           : `${moment} FAILED: ${problems.join('; ')}`,
       );
     }
-    say(`write ${write} (${clean.writes[write]}): ${outcomes.join(', ')}`);
+    print(`write ${write} (${clean.writes[write]}): ${outcomes.join(', ')}`);
   }
-  say(
+  print(
     `${clean.done} writes in a clean life (Events left out), at most ${mostWrites} in a life with a kill; ${tried} kill points tried, ${unreached} not reached, ${failures} failed.`,
   );
 } finally {

@@ -13,7 +13,7 @@ if (!(minutes > 0 && minutes <= 120)) {
   process.exit(2);
 }
 const startedMs = performance.now();
-const say = (sentence: string): void =>
+const print = (sentence: string): void =>
   console.log(`${((performance.now() - startedMs) / 1000).toFixed(1).padStart(7)} s  ${sentence}`);
 
 const world = await startWorld({ judgesNodes: true });
@@ -26,14 +26,16 @@ try {
   const job = await world.job(await world.namespace(), 'unmoved');
   await world.until(job, 'running', ({ status }) => status?.state === 'Running');
   const before = await pictureOf(world, job);
-  say(`A gang runs in epoch ${before.epoch}. The API server goes away for ${minutes} min.`);
+  print(`A gang runs in epoch ${before.epoch}. The API server goes away for ${minutes} min.`);
   await sitOutOutage(world, { nodes: NODES, outageMs: minutes * 60_000, afterMs: 0 });
-  say('It is back, and every node is ready again. The operator that lost its term is followed by another.');
+  print('It is back, and every node is ready again. The operator that lost its term is followed by another.');
   await world.operator({ identity: 'next', environment });
   await new Promise((resolve) => setTimeout(resolve, 60_000));
   const after = await pictureOf(world, job);
   isSame = isDeepStrictEqual(before, after);
-  say(isSame ? 'Every pod is the same and runs; nothing was charged.' : `FAILED: ${JSON.stringify({ before, after })}`);
+  print(
+    isSame ? 'Every pod is the same and runs; nothing was charged.' : `FAILED: ${JSON.stringify({ before, after })}`,
+  );
 } finally {
   await world.stop();
 }

@@ -5,7 +5,7 @@ import { aPlacement } from '@coxswain/lifecycle/testing';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
 import { createClusterScheduler } from './cluster-scheduler.ts';
 
-/** Two nodes of two GPUs and a job whose epoch 1 is placed on both of them. */
+/** Two nodes of two GPUs and a job whose attempt 1 is placed on both of them. */
 function aCluster(status: TrainingJobStatus | undefined = atStage('Creating')): {
   script: CacheScript;
   scheduler: ClusterScheduler;

@@ -1,4 +1,5 @@
 import type { TrainingJob } from '@coxswain/api-types';
+import { EndArbiter } from '@coxswain/lifecycle';
 import { ClusterScheduler, type SchedulerView } from '@coxswain/scheduling';
 import { sameFacts } from '../cluster/cached-node.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
@@ -20,6 +21,14 @@ export function createClusterScheduler(cache: ClusterCache, clock: { monotonicMs
     else for (const { metadata } of cache.nodes.list()) scheduler.nodeChanged(metadata.name);
   });
   return scheduler;
+}
+
+/** An arbiter of ends that nobody asked for, which reads the operator's cache. */
+export function createEndArbiter(cache: ClusterCache, clock: { now(): Date }): EndArbiter {
+  return new EndArbiter({
+    jobs: () => cache.jobs.cached.list().map((job) => cache.jobs.newest(job)),
+    now: () => clock.now(),
+  });
 }
 
 function viewOf(cache: ClusterCache, clock: { monotonicMs(): number }): SchedulerView {

@@ -5,6 +5,7 @@ import type { KubeObject } from '@coxswain/kube';
 import { z } from 'zod';
 import type { Kind } from './testing/in-memory-cluster.ts';
 import { ReconcilerWorld } from './testing/reconciler-world.ts';
+import { StorageWorld } from './testing/storage-world.ts';
 
 type Stored = KubeObject & { readonly kind: Kind };
 
@@ -85,5 +86,26 @@ describe('after a rollback the earlier release', () => {
     const statuses = await statusesOf(live);
     expect(statuses.length).toBeGreaterThan(3);
     for (const status of statuses) expect(schema.safeParse(JSON.parse(JSON.stringify(status))).error).toBeUndefined();
+  });
+
+  const { attempt, checkpointStatus } = read('before-suspect.json') as Readonly<
+    Record<'attempt' | 'checkpointStatus', Parameters<typeof z.fromJSONSchema>[0]>
+  >;
+  const before = { attempt: z.fromJSONSchema(attempt), checkpointStatus: z.fromJSONSchema(checkpointStatus) };
+  const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+  it('reads the status of a job that passes a suspect checkpoint over, and may resume from that one, which it takes for complete', async () => {
+    const storage = new StorageWorld();
+    storage.unreadable.add(500);
+    await storage.untilItTrains();
+    expect(storage.attempt).toMatchObject({ resumedFrom: { step: 400 }, passedOver: [{ step: 500 }] });
+    const { attempts = [] } = storage.world.job.status ?? {};
+    expect(attempts).toHaveLength(4);
+    for (const attempt of attempts) expect(before.attempt.safeParse(asJson(attempt)).error).toBeUndefined();
+    const [suspect] = storage.checkpoints.filter(({ status }) => status?.suspect !== undefined);
+    expect(before.checkpointStatus.safeParse(asJson(suspect?.status))).toMatchObject({
+      success: true,
+      data: { state: 'Complete' },
+    });
   });
 });

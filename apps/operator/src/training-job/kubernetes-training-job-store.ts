@@ -6,6 +6,7 @@ import {
   SCHEDULING_GATE,
   type Checkpoint,
   type CheckpointResourceSpec,
+  type CheckpointResourceStatus,
   type Placement,
   type PlacementSpec,
   type TrainingJob,
@@ -263,12 +264,19 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   }
 
   async markCheckpointDamaged(job: TrainingJob, damaged: DamagedCheckpoint): Promise<void> {
-    const { name, uid, message, condemnation } = damaged;
+    const { message, condemnation, ...checkpoint } = damaged;
+    await this.markCheckpoint(job, { ...checkpoint, status: { state: 'Damaged', message, condemnation } });
+  }
+
+  async markCheckpoint(
+    job: TrainingJob,
+    { name, uid, status }: PodReference & { readonly status: CheckpointResourceStatus },
+  ): Promise<void> {
     const path = checkpointsPath({ namespace: job.metadata.namespace, name });
     const seen = this.checkpointsOf(job).find((checkpoint) => checkpoint.metadata.uid === uid);
     const current = (seen ?? (await this.#client.get(path))) as Checkpoint & KubeObject;
     const wanted = { ...current, metadata: { ...current.metadata, uid } };
-    await this.#writeCheckpointStatus(job, wanted, { state: 'Damaged', message, condemnation });
+    await this.#writeCheckpointStatus(job, wanted, status);
   }
 
   async deleteCheckpoint(job: TrainingJob, checkpoint: PodReference): Promise<void> {

@@ -1,4 +1,4 @@
-import { findCondition, type TrainingJob, gangName } from '@coxswain/api-types';
+import type { TrainingJob } from '@coxswain/api-types';
 import {
   isAlreadyExists,
   isConflict,
@@ -16,13 +16,14 @@ import type { ObservedNodeRequest } from '@coxswain/lifecycle';
 import type { ClusterScheduler } from '@coxswain/scheduling';
 import { cutText } from '@coxswain/safe-text';
 import { childLabels } from '../cluster/cluster-cache.ts';
-import { podTemplatesPath, provisioningRequestsPath } from '../cluster/paths.ts';
+import { podTemplatesPath, provisioningRequestsPath, trainingJobsPath } from '../cluster/paths.ts';
 import { ownedBy } from './owner.ts';
-import { provisioningRequest, type ProvisioningRequest } from './provisioning-request.ts';
+import { fitsRequest, isTemplateOf, provisioningRequest, type ProvisioningRequest } from './provisioning-request.ts';
+import { requestName, UnwantedNodeRequests, waitsForNodes } from './unwanted-node-requests.ts';
 
 /** Parts of {@link NodeRequests}. `client` must reject writes while this process does not lead. */
 export interface NodeRequestsParts {
-  readonly client: Pick<KubeClient, 'get' | 'create' | 'delete'>;
+  readonly client: Pick<KubeClient, 'get' | 'list' | 'create' | 'delete'>;
   readonly scheduler: Pick<ClusterScheduler, 'waitingJobs'>;
   readonly clock: Clock;
   /** Class of the requests; undefined: none are made. */
@@ -59,10 +60,13 @@ export class NodeRequests {
   readonly #parts: NodeRequestsParts;
   /** By UID of the job. */
   readonly #asked = new Map<string, Asked>();
+  readonly #unwanted: UnwantedNodeRequests;
   #unservedUntilMs = -Infinity;
 
   constructor(parts: NodeRequestsParts) {
     this.#parts = parts;
+    const { client, clock, className } = parts;
+    this.#unwanted = new UnwantedNodeRequests({ client, clock, isOn: className !== undefined });
   }
 
   /** Request state of a job; undefined if it does not wait for nodes or was not reconciled yet. */
@@ -82,6 +86,8 @@ export class NodeRequests {
   async reconcile(): Promise<void> {
     const waiting = this.#parts.scheduler.waitingJobs('gpus').filter(({ job }) => waitsForNodes(job));
     const uids = new Set(waiting.map(({ job }) => job.metadata.uid));
+    const wanted = this.#parts.className === undefined ? [] : waiting.map(({ job }) => requestKey(job));
+    await this.#attempt(() => this.#unwanted.sweep(new Set(wanted)));
     for (const [uid, asked] of this.#asked) if (!uids.has(uid)) await this.#attempt(() => this.#end(uid, asked));
     for (const [index, { job, request }] of waiting.entries()) {
       if (request === undefined || (index >= MOST_REQUESTS && this.#cannotAsk() === undefined)) continue;
@@ -104,10 +110,12 @@ export class NodeRequests {
     wanted: Pick<ProvisioningRequest, 'ranks' | 'gpusPerPod' | 'demand'>,
   ): Promise<void> {
     const uid = job.metadata.uid ?? '';
-    const name = gangName(job.metadata as Parameters<typeof gangName>[0], { epoch: (job.status?.epoch ?? 0) + 1 });
+    const name = requestName(job);
     const before = this.#asked.get(uid);
     if (before !== undefined && before.name !== name) await this.#end(uid, before);
-    const asked = this.#asked.get(uid) ?? { job, name, state: undefined };
+    // Of an earlier attempt, and the job as the API server has it still waits for it: the cache is ahead or behind.
+    if ((this.#asked.get(uid)?.name ?? name) !== name) return;
+    const asked = { ...(this.#asked.get(uid) ?? { name, state: undefined }), job };
     this.#asked.set(uid, asked);
     const { state } = asked;
     asked.state = await this.#ask(asked, wanted);
@@ -122,14 +130,15 @@ export class NodeRequests {
     const cannot = this.#cannotAsk();
     if (cannot !== undefined) return cannot;
     try {
-      const found = (await this.#find(asked)) ?? (await this.#make(asked, { ...wanted, className }));
+      const found = await this.#replaceUnlessFitting(asked, { ...wanted, className });
       return found === undefined ? requested(asked) : await this.#judge(asked, found);
     } catch (error) {
       if (isKindUnknown(error)) {
         this.#unservedUntilMs = clock.monotonicMs() + SERVED_AGAIN_MS;
         return NOT_SERVED;
       }
-      if (isRefusal(error)) return notAsked('Refused', cutText((error as Error).message, MOST_TEXT));
+      if (isRefusal(error) || error instanceof TakenNameError)
+        return notAsked('Refused', cutText((error as Error).message, MOST_TEXT));
       throw error;
     }
   }
@@ -138,6 +147,33 @@ export class NodeRequests {
     const { className, clock } = this.#parts;
     if (className === undefined) return TURNED_OFF;
     return clock.monotonicMs() < this.#unservedUntilMs ? NOT_SERVED : undefined;
+  }
+
+  /** The request of the job, made if there is none, and made again if it no longer fits. Undefined: it is there, and the next reconcile reads it. */
+  async #replaceUnlessFitting(
+    asked: Asked,
+    wanted: Omit<ProvisioningRequest, 'name' | 'metadata'>,
+  ): Promise<KubeObject | undefined> {
+    const found = await this.#find(asked);
+    if (found === undefined) return this.#make(asked, wanted);
+    if (!isOwnedBy(found, asked.job) || fitsRequest(found, { ...wanted, name: asked.name })) return found;
+    // What the job needs comes from a cache. A request is deleted only if the API server has that version of the job.
+    if (!(await this.#isCurrent(asked.job))) return found;
+    if (found.metadata.uid !== undefined) asked.uid = found.metadata.uid;
+    await this.#delete(asked);
+    delete asked.overAtMs;
+    return this.#make(asked, wanted);
+  }
+
+  async #isCurrent({ metadata }: TrainingJob): Promise<boolean> {
+    const { namespace, name, uid, resourceVersion } = metadata;
+    try {
+      const live = await this.#parts.client.get<KubeObject>(trainingJobsPath({ namespace, name }));
+      return live.metadata.uid === uid && live.metadata.resourceVersion === resourceVersion;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
   }
 
   /** The object of that name, of any creator. */
@@ -160,8 +196,22 @@ export class NodeRequests {
     const epoch = (job.status?.epoch ?? 0) + 1;
     const metadata = { namespace, labels: childLabels(job, epoch), ownerReferences: [ownedBy(job)] };
     const { templates, request } = provisioningRequest({ ...wanted, name, metadata });
-    for (const template of templates) await this.#create(podTemplatesPath({ namespace }), template);
+    for (const template of templates) await this.#makeTemplate(job, template);
     return this.#create(provisioningRequestsPath({ namespace }), request);
+  }
+
+  /** A template of an earlier request of that name is replaced if its pods no longer fit. */
+  async #makeTemplate(job: TrainingJob, template: KubeObject): Promise<void> {
+    const { namespace } = job.metadata;
+    const { name } = template.metadata;
+    const { client } = this.#parts;
+    if ((await this.#create(podTemplatesPath({ namespace }), template)) !== undefined) return;
+    const path = podTemplatesPath({ namespace, name });
+    const found = await client.get<KubeObject>(path);
+    if (!isOwnedBy(found, job)) throw new TakenNameError(`a PodTemplate ${name} of another owner exists`);
+    if (isTemplateOf(found, template)) return;
+    await client.delete(path, { uid: found.metadata.uid ?? '', turnOf: job.metadata.uid });
+    await this.#create(podTemplatesPath({ namespace }), template);
   }
 
   async #create(path: string, object: KubeObject): Promise<KubeObject | undefined> {
@@ -176,7 +226,7 @@ export class NodeRequests {
 
   async #judge(asked: Asked, found: KubeObject): Promise<ObservedNodeRequest> {
     const { job, name } = asked;
-    if (found.metadata.ownerReferences?.every(({ uid }) => uid !== job.metadata.uid) !== false) {
+    if (!isOwnedBy(found, job)) {
       return notAsked('Refused', `a ProvisioningRequest ${name} of another owner exists`);
     }
     if (found.metadata.uid !== undefined) asked.uid = found.metadata.uid;
@@ -202,8 +252,13 @@ export class NodeRequests {
     return state;
   }
 
+  /** Deletes the request unless the job, read live, still waits for it: then only the cache is behind. */
   async #end(jobUid: string, asked: Asked): Promise<void> {
-    await this.#delete(asked);
+    const { job, name, uid } = asked;
+    if (uid !== undefined) {
+      const made = { name, namespace: job.metadata.namespace, uid, job: { name: job.metadata.name, uid: jobUid } };
+      if (!(await this.#unwanted.deleteUnlessWanted(made))) return;
+    }
     this.#asked.delete(jobUid);
     if (asked.state !== undefined) this.#parts.onNews(keyOf(asked.job));
   }
@@ -226,9 +281,17 @@ export class NodeRequests {
 /** Default of most machines, if neither job nor runtime sets it. */
 const USUAL_GPUS_PER_NODE = 8;
 
-function waitsForNodes({ status }: TrainingJob): boolean {
-  return findCondition(status?.conditions, 'Placed')?.reason === 'WaitingForCapacity';
+function requestKey(job: TrainingJob): string {
+  const { namespace } = job.metadata;
+  return keyOf({ metadata: { name: requestName(job), ...(namespace === undefined ? {} : { namespace }) } });
 }
+
+function isOwnedBy({ metadata }: KubeObject, job: TrainingJob): boolean {
+  return metadata.ownerReferences?.some(({ uid }) => uid === job.metadata.uid) === true;
+}
+
+/** An object of somebody else has the name that a request needs. */
+class TakenNameError extends Error {}
 
 function requested({ name }: Asked): ObservedNodeRequest {
   return {

@@ -13,7 +13,7 @@ export const OFFLINE: Readonly<Record<string, string>> = {
 };
 
 /**
- * Where curves go on over epochs. MLflow gives ids itself, and fails to resume one that it did not give: each of its runs carries job and epoch as tags
+ * Where curves go on over attempts. MLflow gives ids itself, and fails to resume one that it did not give: each of its runs carries job and epoch as tags
  * instead (`MLFLOW_RUN_CONTEXT`, mlflow/tracking/context/system_environment_context.py). TensorBoard reads all files of a directory as one run
  * (`TENSORBOARD_LOGGING_DIR`, as transformers 5 reads it). The id of W&B is each rank's own: the launcher sets it.
  */

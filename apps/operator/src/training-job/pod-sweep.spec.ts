@@ -148,14 +148,14 @@ describe('the sweep of pods that carry our finalizer', () => {
     script.jobDeleted(job);
     server.delete(trainingJobsPath({ namespace: 'research', name: 'tiny' }));
     client.patch = async () => Promise.reject(answered(403, 'Forbidden'));
-    const looked = async (): Promise<readonly string[]> => {
+    const swept = async (): Promise<readonly string[]> => {
       await sweep.sweep();
       return asked.splice(0).filter((what) => what.startsWith('get pods/'));
     };
-    const first = await looked();
+    const first = await swept();
     expect(first).toHaveLength(200);
     expect(first.slice(0, 5)).toEqual([245, 246, 247, 248, 249].map((number) => `get pods/p-${number}`));
-    const second = await looked();
+    const second = await swept();
     expect(new Set([...first, ...second.slice(0, 50)]).size).toBe(250);
     expect(second).toHaveLength(200);
     // And again from the beginning: none is given up.

@@ -1,5 +1,6 @@
 /** Builds the ProvisioningRequest of a gang, as specified in kubernetes/autoscaler, cluster-autoscaler/apis/provisioningrequest, autoscaling.x-k8s.io/v1. */
-import { CONTAINERS, GPU_RESOURCE } from '@coxswain/api-types';
+import { createHash } from 'node:crypto';
+import { ANNOTATIONS, CONTAINERS, GPU_RESOURCE } from '@coxswain/api-types';
 import type { NodeDemand } from '@coxswain/fabric';
 import type { KubeObject } from '@coxswain/kube';
 
@@ -34,13 +35,43 @@ export function provisioningRequest(of: ProvisioningRequest): {
   const request = {
     apiVersion: 'autoscaling.x-k8s.io/v1',
     kind: 'ProvisioningRequest',
-    metadata: { ...metadata, name },
+    metadata: { ...metadata, name, annotations: { [ANNOTATIONS.nodeRequest]: digestOf(of) } },
     spec: {
       provisioningClassName: className,
       podSets: sets.map(({ template, count }) => ({ podTemplateRef: { name: template }, count })),
     },
   };
   return { templates: sets.map(({ template, gpus }) => podTemplate(of, { name: template, gpus })), request };
+}
+
+/**
+ * Whether the request asks for these pods. The server adds defaults to templates, so a digest of what was wanted is compared. A request of an earlier
+ * release has none; its class and sizes count.
+ */
+export function fitsRequest(found: KubeObject, wanted: Omit<ProvisioningRequest, 'metadata'>): boolean {
+  const digest = found.metadata.annotations?.[ANNOTATIONS.nodeRequest];
+  if (digest !== undefined) return digest === digestOf(wanted);
+  return sizesOf(found) === sizesOf(provisioningRequest({ ...wanted, metadata: {} }).request);
+}
+
+function sizesOf(request: KubeObject): string {
+  const { spec } = request as { readonly spec?: { provisioningClassName?: unknown; podSets?: unknown } };
+  const sets: readonly unknown[] = Array.isArray(spec?.podSets) ? spec.podSets : [];
+  return JSON.stringify([spec?.provisioningClassName, sets.map((set) => (set as { count?: unknown } | null)?.count)]);
+}
+
+/** Whether the template that was found was made like `template`. */
+export function isTemplateOf(found: KubeObject, template: KubeObject): boolean {
+  const digest = (object: KubeObject): string | undefined => object.metadata.annotations?.[ANNOTATIONS.nodeRequest];
+  return digest(found) !== undefined && digest(found) === digest(template);
+}
+
+function digestOf({ className, ranks, gpusPerPod, demand }: Omit<ProvisioningRequest, 'name' | 'metadata'>): string {
+  return sha256(JSON.stringify({ className, ranks, gpusPerPod, demand }));
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
 function podTemplate(
@@ -50,17 +81,17 @@ function podTemplate(
   const { nodeSelector = {}, tolerations = [], devices = {} } = demand ?? {};
   const counts = Object.fromEntries(Object.entries(devices).map(([device, count]) => [device, String(count)]));
   const limits = { [GPU_RESOURCE]: String(gpus), ...counts };
+  const spec = {
+    restartPolicy: 'Never',
+    ...(Object.keys(nodeSelector).length === 0 ? {} : { nodeSelector }),
+    tolerations: [{ key: GPU_RESOURCE, operator: 'Exists', effect: 'NoSchedule' }, ...tolerations],
+    containers: [{ name: CONTAINERS.trainer, image: IMAGE, resources: { requests: limits, limits } }],
+  };
+  const annotations = { [ANNOTATIONS.nodeRequest]: sha256(JSON.stringify(spec)) };
   return {
     apiVersion: 'v1',
     kind: 'PodTemplate',
-    metadata: { ...metadata, name },
-    template: {
-      spec: {
-        restartPolicy: 'Never',
-        ...(Object.keys(nodeSelector).length === 0 ? {} : { nodeSelector }),
-        tolerations: [{ key: GPU_RESOURCE, operator: 'Exists', effect: 'NoSchedule' }, ...tolerations],
-        containers: [{ name: CONTAINERS.trainer, image: IMAGE, resources: { requests: limits, limits } }],
-      },
-    },
+    metadata: { ...metadata, name, annotations },
+    template: { spec },
   } as unknown as KubeObject;
 }

@@ -5,7 +5,7 @@ import { ReconcilerWorld, type PodFate } from './testing/reconciler-world.ts';
 
 class Crash extends Error {}
 
-/** A gang starts, a rank fails in epoch 1, epoch 2 finishes. */
+/** A gang starts, a rank fails in attempt 1, attempt 2 finishes. */
 const FATE: PodFate = ({ epoch, podIndex }) => {
   if (epoch > 1) return 0;
   return podIndex === 1 ? 1 : 'runs';

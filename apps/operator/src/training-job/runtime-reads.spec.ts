@@ -88,12 +88,12 @@ describe('the runtimes that jobs name', () => {
     ['is none', 404, { kind: 'missing' }, 0],
     ['cannot be told', 403, { kind: 'unreadable', problem: 'no' }, 1],
     ['cannot be told at present', 503, { kind: 'unreadable', problem: 'no' }, 1],
-  ])('of which there %s are told as such', async (_what, status, told, failed) => {
+  ])('of which there %s are told as such', async (_what, status, expectedRead, failed) => {
     const { reads, failures, refuse, settle } = aServer();
     reads.read(jobOf('a'));
     refuse(new KubeApiError({ status, reason: '', message: 'no' }));
     await settle();
-    expect(reads.runtimeOf(jobOf('a'))).toMatchObject({ ...told, isBeingRead: false });
+    expect(reads.runtimeOf(jobOf('a'))).toMatchObject({ ...expectedRead, isBeingRead: false });
     expect(failures).toHaveLength(failed);
   });
 
@@ -108,7 +108,7 @@ describe('the runtimes that jobs name', () => {
     const jobs = new Map(
       Array.from({ length: 600 }, (_, index) => [`research/${index}`, jobOf(`${index}`, `r${index}`)]),
     );
-    const look = (keys: readonly string[]): void => {
+    const readAll = (keys: readonly string[]): void => {
       for (const key of keys) {
         const job = jobs.get(key);
         if (job === undefined) continue;
@@ -116,19 +116,19 @@ describe('the runtimes that jobs name', () => {
         if (known?.isFresh !== true && known?.isBeingRead !== true) reads.read(job);
       }
     };
-    const lookUntilQuiet = async (keys: readonly string[]): Promise<void> => {
-      look(keys);
+    const readUntilQuiet = async (keys: readonly string[]): Promise<void> => {
+      readAll(keys);
       for (let round = 0; round < 5; round += 1) {
         for (let answers = 0; answers < 600; answers += 1)
           refuse(new KubeApiError({ status: 404, reason: '', message: 'no' }));
         await settle();
-        look(news.splice(0));
+        readAll(news.splice(0));
       }
     };
-    await lookUntilQuiet([...jobs.keys()]);
+    await readUntilQuiet([...jobs.keys()]);
     expect(asked).toHaveLength(512);
     clock.ms += 30_000;
-    await lookUntilQuiet([...jobs.keys()].slice(512));
+    await readUntilQuiet([...jobs.keys()].slice(512));
     expect(new Set(asked).size).toBe(600);
     expect(asked).toHaveLength(600);
   });

@@ -14,7 +14,7 @@ export interface RuntimeReadsParts {
   readonly onFailure: (runtime: string, error: unknown) => void;
 }
 
-/** An epoch begins with a runtime as it was at most so long ago. */
+/** An attempt begins with a runtime as it was at most so long ago. */
 export const FRESH_MS = 60_000;
 /** A failed read or a missing runtime is read again sooner, because it may be created soon. */
 const RETRY_MS = 5_000;

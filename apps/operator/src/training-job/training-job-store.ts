@@ -1,6 +1,7 @@
 import type {
   Checkpoint,
   CheckpointResourceSpec,
+  CheckpointResourceStatus,
   Placement,
   PlacementSpec,
   TrainingJob,
@@ -95,6 +96,11 @@ export interface TrainingJobStore {
     pod: PodReference & { readonly gracePeriodSeconds: number },
   ): Promise<'deleted' | 'changed'>;
   markCheckpointDamaged(job: TrainingJob, damaged: DamagedCheckpoint): Promise<void>;
+  /** Replaces the status of the one of that UID. */
+  markCheckpoint(
+    job: TrainingJob,
+    checkpoint: PodReference & { readonly status: CheckpointResourceStatus },
+  ): Promise<void>;
   /** Success when the one of that UID is gone already. One that has changed since `resourceVersion` stays, and is shown as it is now. */
   deleteCheckpoint(job: TrainingJob, checkpoint: PodReference): Promise<void>;
   /** Creates it and marks it complete; twice is once. */

@@ -10,6 +10,7 @@ import {
   type FailureCause,
   type JobEffects,
   type JobView,
+  type NodeState,
   type ReconcileOutcome,
 } from '@coxswain/lifecycle';
 import { containersWithoutUser } from '@coxswain/runtime';
@@ -37,6 +38,10 @@ export interface ReconcilerOptions {
   readonly preflightOf: JobView['preflightOf'];
   readonly trainedOf: JobView['trainedOf'];
   readonly verdictsOf: JobView['verdictsOf'];
+  /** Reads again what verdicts about the job's gang stand on; `verdictsOf` shows the rest from then on. Must not reject. Absent: nothing can be read. */
+  readonly readEvidence?: (job: TrainingJob) => Promise<void>;
+  readonly hearing?: JobView['hearing'];
+  readonly arbiter?: JobView['arbiter'];
   readonly fabricChangeOf?: JobView['fabricChangeOf'];
   readonly nodeRequestOf?: JobView['nodeRequestOf'];
   readonly findingsOf: JobView['findingsOf'];
@@ -91,6 +96,8 @@ export class TrainingJobReconciler {
       preflightOf: options.preflightOf,
       trainedOf: options.trainedOf,
       verdictsOf: options.verdictsOf,
+      ...(options.arbiter === undefined ? {} : { arbiter: options.arbiter }),
+      ...(options.hearing === undefined ? {} : { hearing: options.hearing }),
       ...(options.nodeRequestOf === undefined ? {} : { nodeRequestOf: options.nodeRequestOf }),
       ...(options.fabricChangeOf === undefined ? {} : { fabricChangeOf: options.fabricChangeOf }),
       findingsOf: options.findingsOf,
@@ -139,7 +146,7 @@ export class TrainingJobReconciler {
     const { job } = call;
     switch (call.kind) {
       case 'readLive':
-        return { kind: 'done', nodeStates: await store.readLive(job, call) };
+        return { kind: 'done', nodeStates: await this.#readLive(job, call) };
       case 'readCheckpoints':
         return done(store.readCheckpoints(job));
       case 'writeStatus':
@@ -169,11 +176,23 @@ export class TrainingJobReconciler {
         return deletion(store.deletePod(job, { ...call.pod, gracePeriodSeconds: call.gracePeriodSeconds }));
       case 'markCheckpointDamaged':
         return done(store.markCheckpointDamaged(job, call));
+      case 'markCheckpoint':
+        return done(store.markCheckpoint(job, call));
       case 'deleteCheckpoint':
         return done(store.deleteCheckpoint(job, call.checkpoint));
       case 'createCheckpoint':
         return done(store.createCheckpoint(job, call));
     }
+  }
+
+  /** Evidence is read last, so that it is the newest part of the proof. */
+  async #readLive(
+    job: TrainingJob,
+    call: Extract<Call, { kind: 'readLive' }>,
+  ): Promise<ReadonlyMap<string, NodeState>> {
+    const nodeStates = await this.#options.store.readLive(job, call);
+    if (call.evidence === true) await this.#options.readEvidence?.(job);
+    return nodeStates;
   }
 
   #manifest(job: TrainingJob, call: Extract<Call, { kind: 'createPod' | 'probePod' }>): Record<string, unknown> {

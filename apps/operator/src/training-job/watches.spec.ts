@@ -75,17 +75,17 @@ describe('a gang of a thousand pods', () => {
       ({ script, runs }) => script.podDeleted('runs-1', { job: runs }),
       [1, 1],
     ],
-  ])('%s', async (_what, change, looks) => {
+  ])('%s', async (_what, change, reconciles) => {
     const world = aWatchedCluster();
     for (let index = 1; index < 1_000; index += 1) world.script.pod(`runs-${index}`, { job: world.runs });
     await world.script.clock.advance(500);
-    const looksAtGang = (): number => world.woken.filter((woken) => woken === 'runs normal').length;
-    const before = looksAtGang();
+    const gangReconciles = (): number => world.woken.filter((woken) => woken === 'runs normal').length;
+    const before = gangReconciles();
     change(world);
     await world.script.clock.advance(200);
-    const soon = looksAtGang() - before;
+    const soon = gangReconciles() - before;
     await world.script.clock.advance(1_000);
-    expect([soon, looksAtGang() - before]).toEqual(looks);
+    expect([soon, gangReconciles() - before]).toEqual(reconciles);
   });
 });
 
@@ -208,9 +208,9 @@ describe('which jobs look again because of a change', () => {
   it('a gang of which each pod tells of five changes is looked at once per interval, and never late', async () => {
     const { script, runs, wokenBy } = aWatchedCluster();
     const names = Array.from({ length: 1_000 }, (_, index) => `gang-${index}`);
-    const tell = (): void => names.forEach((name) => script.pod(name, { job: runs, nodeName: 'node-b' }));
-    expect(await wokenBy(() => [1, 2, 3, 4, 5].forEach(tell))).toEqual(['runs normal']);
-    expect(await wokenBy(tell)).toEqual(['runs normal']);
+    const changePods = (): void => names.forEach((name) => script.pod(name, { job: runs, nodeName: 'node-b' }));
+    expect(await wokenBy(() => [1, 2, 3, 4, 5].forEach(changePods))).toEqual(['runs normal']);
+    expect(await wokenBy(changePods)).toEqual(['runs normal']);
   });
 
   it('a gang of which two pods tell within the interval is looked at at once, and again for the second', async () => {

@@ -21,6 +21,7 @@ export async function installChart(plane: ControlPlane): Promise<void> {
   await applyObjects(plane.admin, [namespaceObject(SYSTEM_NAMESPACE), ...objectsIn(ROLES)]);
 }
 
+/** A Namespace without labels. */
 export function namespaceObject(name: string): KubeObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
 }

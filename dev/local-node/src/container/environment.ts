@@ -8,6 +8,7 @@ export interface References {
   readonly secrets: ReadonlyMap<string, Secret | undefined>;
 }
 
+/** What the environment of a container is computed from. */
 export interface EnvironmentFacts {
   readonly pod: Pod;
   readonly container: Container;

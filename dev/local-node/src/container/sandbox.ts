@@ -24,6 +24,7 @@ export interface ContainerRun {
 export type ContainerExit =
   { readonly code: number; readonly signal: null } | { readonly code: null; readonly signal: number };
 
+/** A running container, or why it could not be started. */
 export type StartedContainer =
   | { readonly kind: 'started'; readonly pid: number; readonly exited: Promise<ContainerExit> }
   | { readonly kind: 'failed'; readonly message: string };

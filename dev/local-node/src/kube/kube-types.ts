@@ -15,12 +15,14 @@ export interface ObjectMeta {
   readonly deletionGracePeriodSeconds?: number;
 }
 
+/** The fields of a Pod that this node reads and writes. */
 export interface Pod {
   readonly metadata: ObjectMeta;
   readonly spec: PodSpec;
   readonly status?: PodStatus;
 }
 
+/** The fields of a PodSpec that this node supports. */
 export interface PodSpec {
   readonly nodeName?: string;
   readonly restartPolicy?: 'Always' | 'OnFailure' | 'Never';
@@ -33,6 +35,7 @@ export interface PodSpec {
   readonly volumes?: readonly Volume[];
 }
 
+/** The fields of a container that this node supports. */
 export interface Container {
   readonly name: string;
   readonly image: string;
@@ -106,6 +109,7 @@ export interface DownwardItem {
   readonly resourceFieldRef?: ResourceFieldRef;
 }
 
+/** The kinds of volumes that this node supports. */
 export interface Volume {
   readonly name: string;
   readonly configMap?: {

@@ -14,6 +14,7 @@ export interface NodeApi {
   watch(path: string, signal: AbortSignal): AsyncIterable<WatchEvent>;
 }
 
+/** A request to the API server. */
 export interface ApiCall {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   readonly path: string;
@@ -22,16 +23,19 @@ export interface ApiCall {
   readonly contentType?: string;
 }
 
+/** An answer of the API server, with its body parsed. */
 export interface ApiAnswer {
   readonly status: number;
   readonly body: unknown;
 }
 
+/** One line of a watch. */
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: unknown;
 }
 
+/** Content type of a patch that merges lists by key, as the kubelet sends it. */
 export const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const REQUEST_DEADLINE_MS = 15_000;
 

@@ -13,6 +13,7 @@ import { PodWorker, type PodEvent, type WorkerNode } from '../pod/pod-worker.ts'
 /** What becomes of the processes on a node that is lost: they die with it, or run on unseen. */
 export type LostPods = 'killed' | 'running';
 
+/** What one local node is, and what it shares with the other nodes of its process. */
 export interface LocalNodeOptions {
   readonly spec: LocalNodeSpec;
   readonly api: HttpsNodeApi;

@@ -18,6 +18,7 @@ export interface LogQuestion {
 export type LogAnswer =
   { readonly path: string; readonly isGrowing: () => boolean } | { readonly status: number; readonly problem: string };
 
+/** Where the endpoint listens, with which certificate, and how it finds a log. */
 export interface LogEndpointOptions {
   readonly address: string;
   readonly port: number;

@@ -42,6 +42,7 @@ export interface WorkerNode {
   readonly now: () => Date;
 }
 
+/** An Event about the pod, as the kubelet would record it. */
 export interface PodEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -56,6 +57,7 @@ const DEFAULT_GRACE_SECONDS = 30;
 const REMOVED_GRACE_SECONDS = 1;
 const SIGTERM = 15;
 
+/** Runs one pod on this node, from its volumes to the end of its containers. */
 export class PodWorker {
   readonly #node: WorkerNode;
   readonly #folder: PodFolder;

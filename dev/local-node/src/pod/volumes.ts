@@ -14,6 +14,7 @@ export interface VolumeSources {
   token(request: { readonly audience?: string; readonly expirationSeconds: number }): Promise<BoundToken>;
 }
 
+/** A token of a service account that is bound to one pod. */
 export interface BoundToken {
   readonly token: string;
   readonly expiresAt: Date;
@@ -31,6 +32,7 @@ export class VolumeNotReady extends Error {
   override readonly name = 'VolumeNotReady';
 }
 
+/** The pod whose volumes are made, and where their contents come from. */
 export interface VolumeRequest {
   readonly pod: Pod;
   readonly place: PodPlace;

@@ -23,6 +23,7 @@ const LocalNodeSpec = z.strictObject({
   /** Resource quantities; `nvidia.com/gpu` counts simulated GPUs. All of it can be allocated. */
   capacity: z.record(z.string(), Quantity).default({}),
 });
+/** One node: its name, labels, taints and capacity. */
 export type LocalNodeSpec = z.infer<typeof LocalNodeSpec>;
 
 /** A fabric for development: the nodes that one agent plays. */

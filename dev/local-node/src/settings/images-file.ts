@@ -13,6 +13,7 @@ const LocalImage = z.strictObject({
   pathPrepend: z.array(z.string()).default([]),
   workingDir: z.string().optional(),
 });
+/** What stands in for one image: its files, environment and working directory. */
 export type LocalImage = z.infer<typeof LocalImage>;
 
 /** Which images this machine has. */

@@ -7,7 +7,7 @@ import { aJobSpec } from './spec.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
-/** A running job as the API answers it: epoch 1, nothing reported yet. */
+/** A running job as the API answers it: attempt 1, nothing reported yet. */
 export function aJob(
   overrides: Partial<Omit<Job, 'spec'>> & { readonly spec?: Partial<Omit<TrainingJobSpecInput, 'gpus'>> } = {},
 ): Job {
@@ -28,6 +28,7 @@ export function aJob(
     stepTime: null,
     state: 'Running',
     summary: 'Training on 4 GPUs.',
+    applyFailure: null,
     epoch: 1,
     restarts: { total: 0, charged: 0 },
     progress: null,
@@ -67,7 +68,7 @@ export function aJobEvent(overrides: Partial<JobEvent> = {}): JobEvent {
   };
 }
 
-/** A step of epoch 1 that took 10 ms; its loss falls with the step. */
+/** A step of attempt 1 that took 10 ms; its loss falls with the step. */
 export function aStepPoint(overrides: Partial<StepPoint> = {}): StepPoint {
   const step = overrides.step ?? 1;
   return {
@@ -124,6 +125,7 @@ export function aCheckpointRecord(overrides: Partial<CheckpointRecord> = {}): Ch
     files: 5,
     manifestSha256: '0'.repeat(64),
     state: 'Complete',
+    isSuspect: false,
     message: null,
     createdAt: AT,
     deletedAt: null,

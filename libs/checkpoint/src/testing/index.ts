@@ -4,7 +4,7 @@ import { aLayout } from '@coxswain/layout/testing';
 import type { CheckpointManifest } from '../manifest.ts';
 import { checkpointName } from '../paths.ts';
 
-/** A complete checkpoint of {@link aTrainingJob}, of epoch 1 and step 20. */
+/** A complete checkpoint of {@link aTrainingJob}, of attempt 1 and step 20. */
 export function aCheckpoint(spec: Partial<Checkpoint['spec']> = {}): Checkpoint {
   const job = aTrainingJob();
   const { epoch = 1, step = 20 } = spec;

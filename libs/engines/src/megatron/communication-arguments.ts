@@ -161,8 +161,8 @@ function groupNetworks({ spec: { engine } }: MegatronJob, networks: Policy['grou
 }
 
 /**
- * Launches of kernels are put in order by one connection, which tensor and context parallelism on Hopper and older need (validate_args ends without);
- * sharded parameters must have several, and so must the exchange of experts that overlaps. From Blackwell on nothing is needed.
+ * One connection puts launches of kernels in order. Tensor and context parallelism need that on Hopper and older GPUs (validate_args fails without it).
+ * Sharded parameters need several connections, and so does an overlapped exchange of experts. Blackwell and later GPUs need neither.
  */
 function connections(job: MegatronJob): readonly RenderedField[] {
   const { layout, isBlackwell } = job;

@@ -85,8 +85,8 @@ const STASH = '--moe-paged-stash';
 
 /**
  * Experts whose room is fixed: what they keep for the backward pass lies in pages, so that the room is not kept for each layer. The fused products are as fast as
- * published, but neither Megatron-LM nor Megatron-Bridge puts their interleaved weights in order for the optimizer's part of a checkpoint: where anything is saved
- * or loaded they stay off, and Transformer Engine 2.16 multiplies experts without asking the host as well.
+ * published. But neither Megatron-LM nor Megatron-Bridge puts their interleaved weights in order for the optimizer's part of a checkpoint. So they stay off if
+ * anything is saved or loaded. Transformer Engine 2.16 multiplies experts without asking the host as well.
  */
 function expertArguments(job: MegatronJob): readonly RenderedField[] {
   const obstacle = obstacleOf(job);

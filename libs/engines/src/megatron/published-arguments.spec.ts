@@ -42,7 +42,11 @@ const OF_LLAMA = {
   original_max_position_embeddings: 8192,
 };
 
-function told(model: Omit<Model, 'sequenceLength'>, args: readonly string[] = [], release = 'core_v0.16.1'): string {
+function argumentsOf(
+  model: Omit<Model, 'sequenceLength'>,
+  args: readonly string[] = [],
+  release = 'core_v0.16.1',
+): string {
   const rendered = renderEngine(
     aJobSpec({
       engine: { name: 'megatron-lm', image: 'any', release, args: [...args] },
@@ -109,18 +113,18 @@ describe('Megatron-LM is told of a published model', () => {
     ['norms of queries and keys of Qwen 3', { preset: 'qwen3-8b' }, '--rotary-base 1000000 --qk-layernorm '],
     ['biases of Qwen 2', { huggingFace: { ...LLAMA, model_type: 'qwen2' } }, '--add-qkv-bias '],
   ])('%s', (_what, model, want) => {
-    expect(told(model)).toContain(want);
+    expect(argumentsOf(model)).toContain(want);
   });
 
   it('and nothing of it by a release that does', () => {
     const model = { huggingFace: { ...LLAMA, rope_scaling: { ...OF_LLAMA, factor: 32 } } };
-    expect(told(model, [], 'core_v0.19.0')).not.toContain('ignores --rope-scaling-factor');
+    expect(argumentsOf(model, [], 'core_v0.19.0')).not.toContain('ignores --rope-scaling-factor');
   });
 
   it.each([
     ['another base than that of a preset', ['--rotary-base', '10000'], /--rotary-base 500000 .*--rotary-base 10000\b/],
     ['norms that no word says', ['--qk-layernorm'], /--qk-layernorm/],
   ])('by arguments of the user: %s', (_what, args, want) => {
-    expect(told({ preset: 'llama-3.1-8b' }, args)).toMatch(want);
+    expect(argumentsOf({ preset: 'llama-3.1-8b' }, args)).toMatch(want);
   });
 });

@@ -14,7 +14,7 @@ import { type MegatronJob, byDefault, flag, note, type RenderedField } from './r
 
 /**
  * Sizes alone describe another model: with another rotary base its positions differ, and trained weights are worth nothing.
- * config.json is part of the job, and what is known of a preset is rendered too; engine.args can override it.
+ * So config.json is part of the job, and the published arguments of a preset are rendered. engine.args can override them.
  */
 export function publishedArguments(job: MegatronJob, shape: ModelShape): readonly RenderedField[] {
   const words = job.spec.model;

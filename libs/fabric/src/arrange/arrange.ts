@@ -22,6 +22,7 @@ import { cutsLines, packLines } from './pack-lines.ts';
 import { lineOrders, unitOrders } from '../units/unit-orders.ts';
 import { besideWholeLines } from '../units/whole-lines.ts';
 
+/** The gang to arrange, its traffic, and the nodes and NVLink domains that it may use. */
 export interface ArrangeQuestion {
   readonly shape: GangShape;
   readonly traffic: LayoutTraffic;
@@ -37,10 +38,10 @@ const MOST_EXTRA_OPERATIONS = 30_000_000;
 const FEWEST_SWAP_OPERATIONS = 6_400_000;
 const MOST_SWAP_OPERATIONS = 25_600_000;
 const SWAP_OPERATIONS_PER_PAIR = 6_400;
-const MOST_DEAL_OPERATIONS = 8_000_000;
+const MOST_ASSIGNMENT_OPERATIONS = 8_000_000;
 const OPERATIONS_PER_BIN_OF_LINE = 10;
 const MOST_SPLITS = 24;
-const HEATS = [0.05, 0.4] as const;
+const TEMPERATURES = [0.05, 0.4] as const;
 
 /**
  * Nodes, pod by pod, that minimise the weighted bytes over switches. First chooses how many units go below each switch, by the most that so many
@@ -57,18 +58,24 @@ export function arrange(question: ArrangeQuestion): readonly string[] | undefine
   if (splits.length === 0) return undefined;
   const graph = unitGraph(units);
   const distances = distancesBetween(tree);
-  const dealer = { units, tree, graph, distances, acrossIslands };
+  const assignment = { units, tree, graph, distances, acrossIslands };
   const islands = tree.above[TREE_LEVELS.indexOf('island')];
   const mayTrade = (one: number, other: number): boolean =>
     acrossIslands === 'anyGroup' || islands?.[one] === islands?.[other];
-  const operations = swapOperations(units.count, splits.length * splitOperations(tree, units.count)) / HEATS.length;
-  const starts = [bestPacking(dealer, splits, grid), bestDeal(dealer, splits, unitOrders(grid, units.count))];
+  const operations =
+    swapOperations(units.count, splits.length * splitOperations(tree, units.count)) / TEMPERATURES.length;
+  const starts = [
+    bestPacking(assignment, splits, grid),
+    bestAssignment(assignment, splits, unitOrders(grid, units.count)),
+  ];
   const axes = shape.restPods > 0 ? [] : linesOf(grid);
   const limits = { operations: operations / starts.length, mayTrade, least, axes };
-  const given = { graph, distances };
+  const costs = { graph, distances };
   const arranged = starts
     .filter(({ cost }) => cost < Infinity)
-    .map((start) => HEATS.reduce((best, heat) => improved(best, given, { ...limits, heat }), start))
+    .map((start) =>
+      TEMPERATURES.reduce((best, temperature) => improved(best, costs, { ...limits, temperature: temperature }), start),
+    )
     .reduce((best, one) => (one.cost < best.cost * (1 - 1e-9) ? one : best));
   return nodesOf(shape, tree, arranged.binOf);
 }
@@ -145,7 +152,7 @@ function splitsToTry(
   ];
   const least = hasTable ? (COST_WITHIN_LEVEL.at(-1) ?? 0) * all.bytes - widest.keptWeighted : 0;
   const splits = [widest, ...others.filter((split) => split !== undefined)];
-  // Often alike, and each is dealt out in all orders.
+  // Splits are often equal, and units are assigned in every order for each of them.
   return { splits: [...new Map(splits.map((split) => [split.unitsOfBin.join(), split])).values()], least };
 }
 
@@ -155,7 +162,7 @@ function roomAt(node: SwitchNode, level: number): number {
   return node.children.reduce((most, child) => Math.max(most, roomAt(child, level)), 0);
 }
 
-interface Dealer {
+interface AssignmentInputs {
   readonly units: GangUnits;
   readonly tree: SwitchTree;
   readonly graph: UnitGraph;
@@ -163,18 +170,22 @@ interface Dealer {
   readonly acrossIslands: AcrossIslands;
 }
 
-/** The cheapest of all splits dealt out in all orders. */
-function bestDeal(dealer: Dealer, splits: readonly Split[], orders: readonly Int32Array[]): Arrangement {
-  const { graph, tree, distances } = dealer;
-  const perDeal = graph.neighbour.length + graph.first.length;
-  let left = MOST_DEAL_OPERATIONS;
+/** Cheapest arrangement over all splits, with units assigned to switches in each order. Stops when its operations are spent. */
+function bestAssignment(
+  assignment: AssignmentInputs,
+  splits: readonly Split[],
+  orders: readonly Int32Array[],
+): Arrangement {
+  const { graph, tree, distances } = assignment;
+  const operationsPerAssignment = graph.neighbour.length + graph.first.length;
+  let left = MOST_ASSIGNMENT_OPERATIONS;
   let best: Arrangement = { binOf: new Int32Array(), cost: Infinity };
   for (const { unitsOfBin } of splits) {
     for (const bins of binOrders(tree, unitsOfBin)) {
       for (const order of orders) {
-        left -= perDeal;
+        left -= operationsPerAssignment;
         if (left < 0 && best.cost < Infinity) return best;
-        const binOf = dealt({ ...dealer, unitsOfBin }, bins, order);
+        const binOf = assignUnits({ ...assignment, unitsOfBin }, bins, order);
         const cost = arrangementCost(graph, distances, binOf);
         if (cost < best.cost * (1 - 1e-9)) best = { binOf, cost };
       }
@@ -185,19 +196,19 @@ function bestDeal(dealer: Dealer, splits: readonly Split[], orders: readonly Int
 
 /** The cheapest of all splits with lines kept whole. Whole lines may be no whole stages, so not where islands want these. */
 function bestPacking(
-  { tree, graph, distances, acrossIslands, units }: Dealer,
+  { tree, graph, distances, acrossIslands, units }: AssignmentInputs,
   splits: readonly Split[],
   grid: UnitGrid,
 ): Arrangement {
   let best: Arrangement = { binOf: new Int32Array(), cost: Infinity };
-  let left = MOST_DEAL_OPERATIONS;
+  let left = MOST_ASSIGNMENT_OPERATIONS;
   if (acrossIslands === 'pipeline') return best;
   const lines = lineOrders(grid, units.count);
-  const ways = (['inOrder', 'wholeFirst'] as const).flatMap((deal) =>
-    splits.flatMap(({ unitsOfBin }) => lines.map((line) => ({ ...line, unitsOfBin, deal, tree }))),
+  const ways = (['inOrder', 'wholeFirst'] as const).flatMap((fillOrder) =>
+    splits.flatMap(({ unitsOfBin }) => lines.map((line) => ({ ...line, unitsOfBin, fillOrder: fillOrder, tree }))),
   );
   for (const way of ways) {
-    if (way.deal === 'wholeFirst' && !cutsLines(way)) continue;
+    if (way.fillOrder === 'wholeFirst' && !cutsLines(way)) continue;
     left -=
       graph.neighbour.length +
       graph.first.length +
@@ -233,7 +244,7 @@ function wasteIn(allBytes: number): (node: SwitchNode, x: number) => number {
   };
 }
 
-/** Bins in which units are dealt out, switch by switch: as they are named, and the fullest switches first. */
+/** Orders of bins to which units are assigned, switch by switch: as they are named, fullest switches first and emptiest first. */
 function binOrders({ root }: SwitchTree, unitsOfBin: Int32Array): readonly (readonly number[])[] {
   const filled = filledBelow(root, unitsOfBin);
   return filled === undefined ? [] : [-1, 1, 0].map((sign) => binsIn(filled, sign));
@@ -258,7 +269,7 @@ function binsIn({ bin, children }: Filled, sign: number): readonly number[] {
   return sorted.flatMap((child) => binsIn(child, sign));
 }
 
-interface Deal {
+interface UnitAssignment {
   readonly units: GangUnits;
   readonly tree: SwitchTree;
   readonly unitsOfBin: Int32Array;
@@ -266,8 +277,8 @@ interface Deal {
 }
 
 /** Where stages may not be cut, each island gets whole ones, next to each other; within it the order counts. */
-function dealt(
-  { units, tree, unitsOfBin, acrossIslands }: Deal,
+function assignUnits(
+  { units, tree, unitsOfBin, acrossIslands }: UnitAssignment,
   bins: readonly number[],
   order: Int32Array,
 ): Int32Array {

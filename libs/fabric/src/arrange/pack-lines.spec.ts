@@ -20,10 +20,10 @@ function treeOf(rooms: readonly number[]) {
 }
 
 /** Of each line, on how many spines it lies. */
-function piecesOfLines(rooms: readonly number[], deal: 'inOrder' | 'wholeFirst'): readonly number[] {
+function piecesOfLines(rooms: readonly number[], fillOrder: 'inOrder' | 'wholeFirst'): readonly number[] {
   const tree = treeOf(rooms);
   const unitsOfBin = Int32Array.from(tree.bins, ({ room }) => room);
-  const binOf = packLines({ tree, unitsOfBin, order: ORDER, size: SIZE, deal });
+  const binOf = packLines({ tree, unitsOfBin, order: ORDER, size: SIZE, fillOrder: fillOrder });
   expect(Map.groupBy(binOf, (bin) => bin).size).toBe(rooms.length);
   return Array.from({ length: UNITS / SIZE }, (_, line) => new Set(binOf.slice(line * SIZE, (line + 1) * SIZE)).size);
 }

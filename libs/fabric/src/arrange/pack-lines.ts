@@ -1,5 +1,6 @@
 import { type SwitchTree, TREE_LEVELS } from '../units/switch-tree.ts';
 
+/** The units to place, line by line, and how many of them go below each switch. */
 export interface LineQuestion {
   readonly tree: SwitchTree;
   /** How many units go below each switch of the spine level is taken from here; how they lie on its bins is not. */
@@ -9,21 +10,21 @@ export interface LineQuestion {
   /** Units of a line. */
   readonly size: number;
   /**
-   * Which units go below which switch. `inOrder`: one switch after the other takes the next ones. `wholeFirst`: each takes whole lines first, and what it
-   * takes beyond comes last, so that one unit too many on the first switch does not cut every line.
+   * Which units go below which switch. `inOrder`: one switch after the other takes the next ones. `wholeFirst`: each takes whole lines first. The
+   * units beyond them come last, so that one unit too many on the first switch does not cut every line.
    */
-  readonly deal: 'inOrder' | 'wholeFirst';
+  readonly fillOrder: 'inOrder' | 'wholeFirst';
 }
 
 /**
  * The bin of each unit where lines stay whole as far as there is room: the largest first, each on the fewest bins that hold it, and of
  * those on the ones with least room. So a ring that has to be cut is cut into few pieces, whatever bins the split would fill.
  */
-export function packLines({ tree, unitsOfBin, order, size, deal }: LineQuestion): Int32Array {
+export function packLines({ tree, unitsOfBin, order, size, fillOrder: fillOrder }: LineQuestion): Int32Array {
   const binOf = new Int32Array(order.length);
   const left = tree.bins.map(({ room }) => room);
   const all = shares(tree, unitsOfBin);
-  const runs = deal === 'inOrder' ? runsInOrder(all) : runsOfWholeLines(all, size);
+  const runs = fillOrder === 'inOrder' ? runsInOrder(all) : runsOfWholeLines(all, size);
   for (const { bins, pieces } of runs.map((run) => ({ bins: run.bins, pieces: piecesOf({ ...run, size }) }))) {
     for (const piece of pieces) {
       let at = piece.first;

@@ -10,19 +10,21 @@ export interface Arrangement {
   readonly cost: number;
 }
 
+/** How long and how widely a search swaps units. */
 export interface SwapLimits {
   /** Neighbours looked at in all; a count and not a clock, so that every run ends alike. */
   readonly operations: number;
   /** Whether a unit may stand in either's place: they share an island, or need not. */
   readonly mayTrade: (one: number, other: number) => boolean;
   /** Temperature of the first trade, as a share of the mean cost of a unit. */
-  readonly heat: number;
+  readonly temperature: number;
   /** A lower bound of the cost: a search that reaches it is done. */
   readonly least: number;
   /** Along these, runs of units change places too. */
   readonly axes: readonly UnitAxis[];
 }
 
+/** What the cost of an arrangement depends on besides the bin of each unit. */
 export interface SwapSetting {
   readonly graph: UnitGraph;
   readonly distances: BinDistances;
@@ -88,6 +90,7 @@ function leave({ units, at, first, count }: BinMembers, unit: number, bin: numbe
   count[bin] = left;
 }
 
+/** State of one search: the current bin of each unit and the cost of that, in weighted bytes. */
 export interface SwapSearch extends SwapSetting {
   readonly binOf: Int32Array;
   readonly tree: SwitchTree;
@@ -108,6 +111,7 @@ export interface SwapSearch extends SwapSetting {
   operations: number;
 }
 
+/** Starts a search from a copy of `start`, which stays as it is. */
 export function newSearch(start: Arrangement, { graph, distances }: SwapSetting, limits: SwapLimits): SwapSearch {
   const { tree } = distances;
   const binOf = start.binOf.slice();
@@ -132,6 +136,7 @@ export function newSearch(start: Arrangement, { graph, distances }: SwapSetting,
   };
 }
 
+/** A unit moves from one bin to another, and `other` moves the opposite way. */
 export interface Trade {
   readonly unit: number;
   readonly from: number;
@@ -170,6 +175,7 @@ export function deltaOf(search: SwapSearch, { unit, from, to, other }: Trade): n
   return delta;
 }
 
+/** Makes the trade. The cost stays as it was until {@link settle} adds the difference. */
 export function trade(search: SwapSearch, { unit, from, to, other }: Trade): void {
   const { members } = search;
   leave(members, unit, from);
@@ -189,6 +195,7 @@ function stand(search: SwapSearch, unit: number, bin: number): void {
   search.movedCount++;
 }
 
+/** Number of units that the bin can still take. */
 export function roomIn({ tree, members }: SwapSearch, bin: number): number {
   return (tree.bins[bin]?.room ?? 0) - (members.count[bin] ?? 0);
 }

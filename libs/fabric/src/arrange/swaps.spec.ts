@@ -59,7 +59,7 @@ describe('trading units', () => {
           {
             operations: 4_000,
             mayTrade: () => true,
-            heat: heat / 3,
+            temperature: heat / 3,
             least: 0,
             axes: unitGrid(units).axes.filter(({ degree }) => degree > 1),
           },

@@ -22,7 +22,7 @@ export function improved(start: Arrangement, setting: SwapSetting, limits: SwapL
   const search = newSearch(start, setting, limits);
   const units = start.binOf.length;
   const enough = limits.least + 1e-9 * Math.abs(limits.least);
-  const hottest = (limits.heat * start.cost) / units;
+  const hottest = (limits.temperature * start.cost) / units;
   while (search.operations < limits.operations && search.bestCost > enough) {
     const done = search.operations / limits.operations;
     const temperature = hottest * (1 - done) ** 3;
@@ -94,7 +94,7 @@ function startOfRun({ stride, degree }: UnitAxis, length: number, unit: number):
 }
 
 /**
- * Moves the part of a line in one bin, or its end from a unit on, to bins with room, unused bins too: a line that is cut elsewhere may let the rest
+ * Moves the part of a line in one bin, or its end from a unit on, to bins with room, unused bins too. If a line is cut at another place, the rest may
  * lie beside a neighbour.
  */
 function movePiece(search: SwapSearch, temperature: number): void {

@@ -13,6 +13,7 @@ import { COST_WITHIN_LEVEL, domainsWithin, switchTree, type SwitchTree } from '.
 import type { LayoutTraffic } from '../traffic/traffic.ts';
 import { type UnitGrid, unitGrid, withRingsCutTwice } from '../units/unit-grid.ts';
 
+/** The gang, its traffic and the open nodes for which a lower bound is computed. */
 export interface BoundQuestion {
   readonly shape: GangShape;
   readonly traffic: LayoutTraffic;

@@ -6,6 +6,7 @@ import { type PricedKept, pricedKept, pricedOperations, type SlabGrid } from './
 import { cutOperations, dearestCut, type SlabPrices } from './slab-prices.ts';
 import { type SwitchTree, TREE_LEVELS } from '../units/switch-tree.ts';
 
+/** The grid of units, the switches and the limits of one search for a bound. */
 export interface SlabQuestion {
   readonly slabs: SlabGrid;
   readonly tree: SwitchTree;
@@ -30,10 +31,10 @@ const PATIENCE = 10;
 const NEWEST_SHARE = 0.1;
 
 /**
- * The most weighted bytes that any placement keeps below switches, as prices for the pieces of slabs show it. Any prices give a bound; better ones are
- * looked for from the best so far, by going against the pieces of which switches take more than slabs are cut into, in the mean of many rounds: those of
- * one round alone lead back and forth across a ridge (volume algorithm, F. Barahona and R. Anbil, Math. Programming 87, 2000). Infinite where there is
- * no room. Proof: docs/reference/placement.md.
+ * The most weighted bytes that any placement keeps below switches, as prices for the pieces of slabs show it. Any prices give a bound. The
+ * search improves on the best prices so far: it moves against the pieces that switches take more often than slabs are cut into them. It uses the mean of
+ * many rounds, because single rounds lead back and forth across a ridge (volume algorithm, F. Barahona and R. Anbil, Math. Programming 87, 2000).
+ * Infinite if there is no room. Proof: docs/reference/placement.md.
  */
 export function mostKeptBySlabs(question: SlabQuestion): number {
   const { slabs, known } = question;

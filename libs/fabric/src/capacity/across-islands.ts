@@ -3,9 +3,9 @@
  *
  * By default none: the whole gang is in one island. NICs of two classes cannot connect (NCCL refuses InfiniBand with RoCE, net_ib/connect.cc), and a
  * communicator that has such members has to use sockets. Holmes lets pipelines and the group of the shared embedding cross, each communicator with
- * settings of its own (arXiv 2312.03549). That takes an engine that sets the network of every communicator, and none of today does: Megatron-LM's
- * `--nccl-communicator-config-path` covers the groups that it makes (parallel_state.py), not the one of all ranks (initialize.py gives
- * `init_process_group` no options), over which barriers and losses go. So what remains is said by the job (`resources.acrossIslands`):
+ * settings of its own (arXiv 2312.03549). That takes an engine that sets the network of every communicator, and no current engine does. Megatron-LM's
+ * `--nccl-communicator-config-path` covers the groups that it makes (parallel_state.py). It does not cover the group of all ranks, which carries barriers
+ * and losses (initialize.py gives `init_process_group` no options). So the job chooses what remains (`resources.acrossIslands`):
  *
  * - Pipeline: its islands are of one NIC class and reach each other, merely below different roots. Stages cross, other groups do not.
  * - Sockets: every rank uses TCP, whatever NICs its node has, so that any group may cross.

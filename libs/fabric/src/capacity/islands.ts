@@ -11,6 +11,7 @@ export interface DomainNodes {
   readonly small: readonly string[];
 }
 
+/** Nodes of one island, by NVLink domain. */
 export interface IslandNodes {
   readonly island: string;
   /** undefined: its nodes have NICs of several classes. */
@@ -64,6 +65,7 @@ interface OpenDomain {
   readonly small: string[];
 }
 
+/** Compares by code units, so that the order does not depend on the locale. */
 export function byText(left: string, right: string): number {
   if (left === right) return 0;
   return left < right ? -1 : 1;

@@ -42,6 +42,7 @@ export function freeGpusOf(open: readonly OpenNode[]): (node: FabricNode) => num
   return ({ name }) => free.get(name) ?? 0;
 }
 
+/** Sum of the free GPUs of these nodes. */
 export function gpusFreeOf(open: readonly OpenNode[]): number {
   return open.reduce((sum, { free }) => sum + free, 0);
 }

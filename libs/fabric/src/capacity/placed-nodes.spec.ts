@@ -5,8 +5,8 @@ import { aFabricNode } from '../testing/index.ts';
 import { type AcrossIslands, gangShape } from '../traffic/gang-shape.ts';
 
 /** Nodes `a0`, `a1` and so on: a letter is an NVLink domain, and what is said of it holds for its nodes. */
-const nodesOf = (names: string, said: Readonly<Record<string, Partial<FabricNode>>> = {}): readonly FabricNode[] =>
-  names.split(' ').map((name) => aFabricNode({ name, nvlinkDomain: name.slice(0, 1), ...said[name.slice(0, 1)] }));
+const nodesOf = (names: string, changes: Readonly<Record<string, Partial<FabricNode>>> = {}): readonly FabricNode[] =>
+  names.split(' ').map((name) => aFabricNode({ name, nvlinkDomain: name.slice(0, 1), ...changes[name.slice(0, 1)] }));
 
 describe('nodes that a search did not choose', () => {
   // Two stages of two pods; a tensor group is a pod, or two.

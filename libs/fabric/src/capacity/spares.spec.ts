@@ -3,21 +3,21 @@ import type { FabricNode } from '../nodes/fabric.ts';
 import { aFabricNode } from '../testing/index.ts';
 import type { AcrossIslands } from '../traffic/gang-shape.ts';
 
-const spare = (name: string, free = 8, said: Partial<FabricNode> = {}): SpareNode => ({
-  node: aFabricNode({ name, ...said }),
+const spare = (name: string, free = 8, changes: Partial<FabricNode> = {}): SpareNode => ({
+  node: aFabricNode({ name, ...changes }),
   free,
 });
-const below = (leaf: string, said: Partial<FabricNode> = {}): Partial<FabricNode> => ({
+const below = (leaf: string, changes: Partial<FabricNode> = {}): Partial<FabricNode> => ({
   switches: [leaf, 's'],
-  ...said,
+  ...changes,
 });
-const vacancy = (said: Partial<Vacancy> = {}): Vacancy => ({
+const vacancy = (changes: Partial<Vacancy> = {}): Vacancy => ({
   needs: [8],
   beside: [],
   inRow: [],
   gang: [aFabricNode({ name: 'away' })],
   mostOffers: 8,
-  ...said,
+  ...changes,
 });
 const here = aFabricNode({ name: 'here', switches: ['l', 's'], nvlinkDomain: 'd' });
 

@@ -3,6 +3,7 @@ import type { FabricNode } from '../nodes/fabric.ts';
 import type { AcrossIslands } from '../traffic/gang-shape.ts';
 import { byText } from './islands.ts';
 
+/** A node and its number of free GPUs. */
 export interface SpareNode {
   readonly node: FabricNode;
   readonly free: number;

@@ -2,8 +2,8 @@ import { joinByLabel, onOneNetwork, unlabelledSentence } from './unlabelled-node
 import type { Fabric, FabricNode } from '../nodes/fabric.ts';
 import { aFabricNode } from '../testing/index.ts';
 
-const on = (island: string, names: string, said: Partial<FabricNode> = {}): readonly FabricNode[] =>
-  names.split(' ').map((name) => aFabricNode({ name, island, ...said }));
+const on = (island: string, names: string, changes: Partial<FabricNode> = {}): readonly FabricNode[] =>
+  names.split(' ').map((name) => aFabricNode({ name, island, ...changes }));
 const fabricOf = (...nodes: readonly (readonly FabricNode[])[]): Fabric => ({ nodes: nodes.flat() });
 const islandsOf = (fabric: Fabric | undefined): string | undefined =>
   fabric?.nodes.map(({ island }) => island).join(' ');

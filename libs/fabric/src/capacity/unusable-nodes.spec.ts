@@ -61,10 +61,10 @@ describe('nodes that take no pods', () => {
     ['none that needs two things', 1, because('cordonedAndTainted', 'a'), undefined],
     ['none that a job leaves out', 1, [leftOut], undefined],
   ])('%s: let in', (_sentence, needed, nodes, want) => {
-    const told = nodesToLetIn(
+    const letIn = nodesToLetIn(
       aFabricCapacity(nodes),
       ({ fabric }) => fabric.nodes.filter((node) => node.usable).length >= needed,
     );
-    expect(told).toBe(want);
+    expect(letIn).toBe(want);
   });
 });

@@ -1,6 +1,6 @@
 /** Which nodes take no pods, why, and would the gang start if they did? */
 import { type FabricCapacity, type FabricNode, gpusOf, type WhyUnusable } from '../nodes/fabric.ts';
-import { leastThat } from './least-that.ts';
+import { partitionPoint } from './partition-point.ts';
 
 const WORDS: Readonly<Record<WhyUnusable, string>> = {
   cordoned: 'cordoned',
@@ -32,7 +32,7 @@ export function nodesToLetIn(
 ): string | undefined {
   for (const reasons of [['cordoned'], ['tainted'], ['cordoned', 'tainted']] as const) {
     const nodes = reasons.flatMap((reason) => unusableBy(capacity.fabric.nodes, [reason]));
-    const count = leastThat((number) => willFit(withLetIn(capacity, nodes.slice(0, number))), nodes.length);
+    const count = partitionPoint((number) => willFit(withLetIn(capacity, nodes.slice(0, number))), nodes.length);
     if (count !== undefined) return toLetIn(nodes.slice(0, count));
   }
   return undefined;

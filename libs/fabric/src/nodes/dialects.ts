@@ -2,14 +2,15 @@ import { NODE_LABELS } from '@coxswain/api-types';
 
 /**
  * The labels that topology producers write about a node's place, as data. A key names a label, or a DRA attribute on which all devices of a node
- * agree. Read in: NVIDIA/topograph e2b6250 (docs/engines/k8s.md) and its documentation of 0.x and 1.x; NVIDIA's GPU feature discovery and
- * k8s-device-plugin; AWS, "topology.k8s.aws" as in Kueue's and NFD's documentation; OCI, oke-topology-aware guide and oci-hpc-oke; Google, "Schedule
- * GKE workloads with Topology Aware Scheduling"; CoreWeave, "InfiniBand and RoCE labels"; kubernetes-sigs/dranet, docs of its attributes.
+ * agree. Read in NVIDIA/topograph e2b6250 (docs/engines/k8s.md), its documentation of 0.x and 1.x, GPU feature discovery and
+ * k8s-device-plugin. AWS: "topology.k8s.aws" as in Kueue's and NFD's documentation. OCI: oke-topology-aware guide and oci-hpc-oke. Google: "Schedule
+ * GKE workloads with Topology Aware Scheduling". CoreWeave: "InfiniBand and RoCE labels". kubernetes-sigs/dranet: docs of its attributes.
  */
 
 /** The most tiers that are read: no fabric has more, and labels could name any number. */
 export const MAX_TIERS = 8;
 
+/** The label keys with which one producer names switches. */
 export interface SwitchDialect {
   readonly producer: string;
   /** Near to far. Of the keys of one tier the first that a node carries counts. */
@@ -136,6 +137,7 @@ export const GPU_TYPE_KEYS = [
 /** Labels that name the NICs' class. */
 export const NIC_TYPE_KEYS = [NODE_LABELS.nicType, 'backend.coreweave.cloud/flavor'] as const;
 
+/** An extended resource that stands for NICs. */
 export interface NicResource {
   readonly resource: string;
   /** Absent: the resource is of either link layer. */
@@ -143,9 +145,9 @@ export interface NicResource {
 }
 
 /**
- * Extended resources by which pods request NICs, and what each provider hands out under that name: AWS's EFA plugin, AKS's guide to the network
- * operator (InfiniBand virtual functions), OKE's guide (RoCE virtual functions), CoreWeave (`rdma/ib` for InfiniBand and RoCE; a label has the
- * class).
+ * Extended resources by which pods request NICs. Each provider hands out NICs of its own kind under its name. AWS: the EFA plugin. AKS: InfiniBand
+ * virtual functions, by its guide to the network operator. OKE: RoCE virtual functions, by its guide. CoreWeave: `rdma/ib` for InfiniBand and RoCE, and a
+ * label has the class.
  */
 export const NIC_RESOURCES: readonly NicResource[] = [
   { resource: 'vpc.amazonaws.com/efa', nicType: 'efa' },

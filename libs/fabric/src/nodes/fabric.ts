@@ -65,6 +65,7 @@ export interface FabricNode {
   readonly readFrom?: Provenance;
 }
 
+/** Facts of a node for which {@link Provenance} can name a source. */
 export const FABRIC_FACTS = [
   'nvlinkDomain',
   'nvlinkSubDomain',
@@ -75,7 +76,9 @@ export const FABRIC_FACTS = [
   'nicCount',
   'gpuType',
 ] as const;
+/** One entry of {@link FABRIC_FACTS}. */
 export type FabricFact = (typeof FABRIC_FACTS)[number];
+/** Key of the label, attribute or resource that each fact of a node comes from. */
 export type Provenance = Readonly<Partial<Record<FabricFact, string>>>;
 
 /** Nodes sorted by name. */

@@ -27,6 +27,7 @@ export interface NodeReading extends NicReading {
   readonly places: readonly (ReportedValue | undefined)[];
 }
 
+/** What the labels of one dialect say about a node's switches. */
 export interface SwitchReading {
   readonly dialect: SwitchDialect;
   /** One for each tier of the dialect; undefined where the node does not say. */

@@ -14,10 +14,10 @@ describe('the name of a place', () => {
   });
 
   it('is none where no label names a switch, wherever that lies', () => {
-    const [told, leafOnly, spineOnly] = fabricOf(topograph('l1', 's1', 'c'), topograph('l2'), {
+    const [whole, leafOnly, spineOnly] = fabricOf(topograph('l1', 's1', 'c'), topograph('l2'), {
       'fabric.topograph.run/tier-1': 's2',
     });
-    expect(told?.switches.map(ownNameOf)).toEqual(['l1', 's1', 'c']);
+    expect(whole?.switches.map(ownNameOf)).toEqual(['l1', 's1', 'c']);
     expect(leafOnly?.switches.map(ownNameOf)).toEqual(['l2']);
     expect(spineOnly?.switches.map(ownNameOf)).toEqual(['-', 's2']);
     expect([0, 1, 2].map((tier) => namedSwitch(spineOnly?.switches ?? [], tier))).toEqual([

@@ -30,6 +30,7 @@ export function listed(readings: readonly NodeReading[]): string {
 /** Of the API server's objects none is longer; in a file it may be. */
 export const MOST_NAME_CHARACTERS = 253;
 
+/** Lists the first names, each cut to a bounded length, and the number of the others. */
 export function listedNames(all: readonly string[]): string {
   const names = all.slice(0, MOST_NAMES).map((name) => name.slice(0, MOST_NAME_CHARACTERS));
   const more = all.length - names.length;

@@ -16,6 +16,7 @@ const PUBLISHED_KEYS: readonly string[] = [
 ];
 const KEYS: ReadonlySet<string> = new Set(PUBLISHED_KEYS);
 
+/** Values by label key. */
 export type Labels = Readonly<Record<string, string>>;
 
 /** SHA-256 of a text in hexadecimal digits, or at least ten of them. */

@@ -2,8 +2,8 @@ import { summarize } from './summary.ts';
 import type { FabricNode } from './fabric.ts';
 import { aFabricNode } from '../testing/index.ts';
 
-const nodes = (names: string, said: Partial<FabricNode> = {}): readonly FabricNode[] =>
-  names.split(' ').map((name) => aFabricNode({ name, ...said }));
+const nodes = (names: string, changes: Partial<FabricNode> = {}): readonly FabricNode[] =>
+  names.split(' ').map((name) => aFabricNode({ name, ...changes }));
 
 describe('what a status tells of a fabric', () => {
   it.each<[string, readonly FabricNode[], Partial<ReturnType<typeof summarize>>]>([

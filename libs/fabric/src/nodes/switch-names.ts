@@ -3,8 +3,8 @@ import type { ReportedValue } from './reported-labels.ts';
 
 /**
  * The switches above each node, near to far, in the order of the readings. A switch is named by the whole way down to it, as in
- * `region=eu/zone=a/topograph:tier-1=s1/tier-0=l1`: so a leaf below two spines is two leaves, two producers never name the same switch, and a
- * circle cannot be spelled.
+ * `region=eu/zone=a/topograph:tier-1=s1/tier-0=l1`. So a leaf below two spines counts as two leaves, two producers never name the same switch, and no name
+ * can contain a circle.
  *
  * Tiers have the same index for every node that reports any. A tier that a node does not report is taken to be the node's own (or its nearer
  * switch's), because nodes count as close only if a label says so. The same holds for each tier from the leaf to the nearest that any node reports:

@@ -7,6 +7,7 @@ import { firstReported, type ReportedValue } from './reported-labels.ts';
 /** The most problems of one kind and dialect: a few are enough if all labels are wrong. */
 const MOST_OF_A_KIND = 4;
 
+/** Problems of switch labels: circles, switches with two parents, and producers that disagree. */
 export function switchProblems(readings: readonly NodeReading[]): readonly FabricProblem[] {
   const used = SWITCH_DIALECTS.map((dialect) => ({ dialect, uplinks: uplinksOf(dialect, readings) })).filter(
     ({ dialect }) => readings.some(({ labelOf }) => nearest(dialect, labelOf) !== undefined),

@@ -25,8 +25,8 @@ describe('GPUs of a node', () => {
     [{ many: true }, '{"many":true}'],
     ['\u001b[2J', '"\\u001b[2J"'],
     ['\u009b2J\u202e', '"?2J?"'],
-  ])('are told where they are %j, and count as none', (said, shown) => {
-    const node = aNode('a', said);
+  ])('are told where they are %j, and count as none', (uncounted, shown) => {
+    const node = aNode('a', uncounted);
     expect(node.gpuCapacity).toBe(0);
     expect(uncountedNodes([node]).map(({ message }) => message)).toEqual([
       expect.stringContaining(
@@ -43,8 +43,8 @@ describe('GPUs of a node', () => {
     ['0', 0],
     [undefined, 0],
     [null, 0],
-  ])('are counted without a word where they are %j', (said, gpus) => {
-    const node = aNode('a', said);
+  ])('are counted without a word where they are %j', (uncounted, gpus) => {
+    const node = aNode('a', uncounted);
     expect(node.gpuCapacity).toBe(gpus);
     expect(uncountedNodes([node])).toEqual([]);
   });

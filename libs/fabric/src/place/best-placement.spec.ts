@@ -19,7 +19,7 @@ const aFabric = (most: number): fc.Arbitrary<readonly FabricNode[]> =>
           leaf: fc.nat(3),
           domain: fc.nat(1),
           hasDomain: fc.boolean(),
-          isTold: fc.constantFrom(true, true, true, false),
+          isLabelled: fc.constantFrom(true, true, true, false),
         }),
         { minLength: 4, maxLength: most },
       ),
@@ -27,11 +27,11 @@ const aFabric = (most: number): fc.Arbitrary<readonly FabricNode[]> =>
       islands: fc.constantFrom(1, 1, 2),
     })
     .map(({ nodes, depth, islands }) =>
-      nodes.map(({ gpus, leaf, domain, hasDomain, isTold }, index) => {
+      nodes.map(({ gpus, leaf, domain, hasDomain, isLabelled: isLabelled }, index) => {
         const island = `i${(leaf % 2) % islands}`;
         const switches = [`l${leaf}`, `s${leaf % 2}`, 'c'].map((name) => `${island}/${name}`).slice(0, depth);
-        const nvlinkDomain = hasDomain && isTold ? `d${leaf}-${domain}` : `node:n${index}`;
-        return aFabricNode({ name: `n${index}`, gpus, island, switches: isTold ? switches : [], nvlinkDomain });
+        const nvlinkDomain = hasDomain && isLabelled ? `d${leaf}-${domain}` : `node:n${index}`;
+        return aFabricNode({ name: `n${index}`, gpus, island, switches: isLabelled ? switches : [], nvlinkDomain });
       }),
     );
 

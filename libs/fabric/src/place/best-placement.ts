@@ -21,6 +21,7 @@ export interface FewPods {
   readonly known: number;
 }
 
+/** Result of the search over all placements of a small gang. */
 export interface BestOfAll {
   /** Weighted bytes of the best that was found, or `known`. */
   readonly cost: number;
@@ -48,9 +49,9 @@ export function canTryAll({ shape, open }: Pick<FewPods, 'shape' | 'open'>): boo
  * The best placement there is, where {@link canTryAll} and so many tries are enough. Every placement is looked at, but
  *
  * - places with the same signature and no pod yet are tried once (`place-tree.ts`);
- * - what the first pods send each other between their nodes costs no less when the others follow: of a ring whose last members are left out those that
- *   become neighbours are no farther from each other than both are from what was between them. So pods that already cost as much as the best that is
- *   known are not continued.
+ * - what the first pods send each other between their nodes costs no less when the others follow. If the last members of a ring are left out, its new
+ *   neighbours are no farther from each other than both were from what lay between them. So pods that already cost as much as the best known placement
+ *   are not continued.
  *
  * `mostTries`: beginnings that are priced.
  */

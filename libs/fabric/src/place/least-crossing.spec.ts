@@ -39,13 +39,13 @@ function costs(nodes: readonly FabricNode[], seed: number): { readonly found: nu
 }
 
 describe('a node that says little of where it is', () => {
-  const said: readonly [string, Partial<FabricNode>][] = [
+  const changes: readonly [string, Partial<FabricNode>][] = [
     ['its NVLink domain alone', { switches: [], island: 'unlabelled' }],
     ['its domain and its leaf', { switches: ['l0'], island: 'unlabelled' }],
     ['its domain and its island', { switches: [] }],
     ['another spine than its domain', { switches: ['l0', 's3', 'c'] }],
   ];
-  it.each(said.flatMap(([what, first]) => [1, 2, 3].map((seed) => [what, seed, first] as const)))(
+  it.each(changes.flatMap(([what, first]) => [1, 2, 3].map((seed) => [what, seed, first] as const)))(
     '(%s, load %i) makes no placement dearer than it is without the node',
     (_what, seed, first) => {
       const without = costs(racks(first).slice(1), seed);

@@ -11,6 +11,7 @@ import { freeGpusOf, type OpenNode } from '../capacity/open-nodes.ts';
 import { areDomainsSplit, domainBelowSwitches, type DomainOf, domainsWithin } from '../units/switch-tree.ts';
 import type { LayoutTraffic } from '../traffic/traffic.ts';
 
+/** The gang to place, its traffic and the nodes that it may use. */
 export interface PlacementQuestion {
   readonly shape: GangShape;
   readonly traffic: LayoutTraffic;

@@ -23,7 +23,13 @@ import {
 } from '../traffic/stage-segments.ts';
 import { onOneNetwork, unlabelledSentence } from '../capacity/unlabelled-nodes.ts';
 import { unusableSentence } from '../capacity/unusable-nodes.ts';
-import { type Refused, USE_SOCKETS, whatHelps, whatHelpsAtAll, whatHelpsTooLarge } from './what-helps.ts';
+import {
+  type Refused,
+  USE_SOCKETS,
+  suggestChanges,
+  suggestForEmptyCluster,
+  suggestForTooManyRanks,
+} from './suggest-changes.ts';
 import { exceedsEveryNode, needsOf, notTogether, unsatisfiableMessage, waitingMessage } from './why-not.ts';
 
 /**
@@ -197,7 +203,7 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
   const total = gpusOf(fabric.nodes);
   if (lacksGpus(request, total)) {
     const needed = worldSize(request.layout);
-    const helps = changesThatHelp(request, capacity, whatHelpsTooLarge);
+    const helps = changesThatHelp(request, capacity, suggestForTooManyRanks);
     return {
       kind: 'waiting',
       message: `Needs ${needed} GPU${needed === 1 ? '' : 's'}; ${holder(capacity)} ${total} in all.${startsNowIf(helps)}`,
@@ -223,7 +229,7 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
           });
     return {
       kind: 'waiting',
-      message: `${message}${unusableSentence(fabric.nodes)}${reserved}${startsNowIf(changesThatHelp(request, capacity, whatHelps))}`,
+      message: `${message}${unusableSentence(fabric.nodes)}${reserved}${startsNowIf(changesThatHelp(request, capacity, suggestChanges))}`,
     };
   }
   if (capacity.reserve !== undefined) {
@@ -234,7 +240,7 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
   }
   const fitsAcross = (across: AcrossIslands): boolean =>
     shapes.some((shape) => packWithin(across, shape, fabric.nodes, emptied) !== undefined);
-  const helps = changesThatHelp(request, capacity, whatHelpsAtAll);
+  const helps = changesThatHelp(request, capacity, suggestForEmptyCluster);
   const crossing = {
     asPipeline: fitsAcross('pipeline'),
     overSockets: fitsAcross('anyGroup'),

@@ -31,6 +31,7 @@ export function notTogether(layout: ParallelLayout, acrossIslands: AcrossIslands
   return `not together: ${inDomain(layout)} need one NVLink domain${ISLANDS_TOO[acrossIslands]}`;
 }
 
+/** First words of a refusal: GPUs, nodes and free GPUs per node that the gang needs. */
 export function needsOf({ worldSize: ranks, pods, ranksPerPod }: GangShape): string {
   return `Needs ${count(ranks, 'GPU')} as ${count(pods, 'node')} with ${ranksPerPod} free each`;
 }
@@ -103,12 +104,12 @@ export function unsatisfiableMessage(
   }
   return (
     `No set of nodes keeps each ${inner === 1 ? 'tensor group' : `group of ${ranksInDomain(layout)} (layout.sequence.ulyssesDegree ${inner})`} of ${formatLayout(layout)} in one NVLink domain${IN_ISLANDS[acrossIslands]}${perNode}; the largest domain, ${domain.name}, has ${count(domain.gpus, 'GPU')} and the largest island, ` +
-    `${island.name}, ${island.gpus}. ${whatBinds(request, fabric, fits)}`
+    `${island.name}, ${island.gpus}. ${bindingLimit(request, fabric, fits)}`
   );
 }
 
 /** Islands, where the gang would fit but for them; else its groups. */
-function whatBinds(
+function bindingLimit(
   { acrossIslands }: GangRequest,
   { nodes }: Fabric,
   { overSockets, shouldAdviseSockets }: { readonly overSockets: boolean; readonly shouldAdviseSockets: boolean },

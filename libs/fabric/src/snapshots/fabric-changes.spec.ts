@@ -92,10 +92,10 @@ describe('what changed between two fabrics', () => {
     }));
     const rack = Array.from({ length: 100 }, () => ({ island: 'rack' }));
     const moved = rack.map(() => ({ island: 'moved' }));
-    const told = fabricChanges(nodes(...before, ...rack), nodes(...after, ...moved));
-    expect(told).toMatchObject({ came: 0, gone: 0, changed: 350, hasMore: true });
-    expect(told.changes).toHaveLength(200);
-    expect(told.changes[0]).toMatchObject({ nodeCount: 100, facts: [fact('island', 'rack', 'moved')] });
-    expect(told.changes[0]?.nodes).toHaveLength(64);
+    const found = fabricChanges(nodes(...before, ...rack), nodes(...after, ...moved));
+    expect(found).toMatchObject({ came: 0, gone: 0, changed: 350, hasMore: true });
+    expect(found.changes).toHaveLength(200);
+    expect(found.changes[0]).toMatchObject({ nodeCount: 100, facts: [fact('island', 'rack', 'moved')] });
+    expect(found.changes[0]?.nodes).toHaveLength(64);
   });
 });

@@ -9,6 +9,7 @@ export interface ChangeCounts {
   readonly changed: number;
 }
 
+/** Changes between two observations, grouped, with the counts of all nodes. */
 export interface FabricChanges extends ChangeCounts {
   /** Changes of most nodes first. */
   readonly changes: readonly FabricChange[];

@@ -20,8 +20,8 @@ describe('what is said otherwise of the nodes of a gang', () => {
     ],
     ['a node that is gone', [at('a', 'x')], undefined],
   ] as const)('%s', (_sentence, now, want) => {
-    const said = changeUnderGang('job', [at('a', 'x'), at('b', 'x')], now)?.message;
-    if (want === undefined) expect(said).toBeUndefined();
-    else expect(said).toMatch(want);
+    const message = changeUnderGang('job', [at('a', 'x'), at('b', 'x')], now)?.message;
+    if (want === undefined) expect(message).toBeUndefined();
+    else expect(message).toMatch(want);
   });
 });

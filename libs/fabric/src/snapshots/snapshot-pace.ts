@@ -13,6 +13,7 @@ export interface RecordedBefore {
 const LEAST_MS = MINUTE_MS;
 /** A tenth of what 10,000 nodes are when everything that is said of them changes. */
 export const MOST_BYTES_PER_HOUR = 262_144;
+/** Most snapshots in an hour, however small they are. */
 export const MOST_IN_HOUR = 12;
 /** Records that are kept are as many as so many days of labels that never rest have. */
 export const MOST_IN_DAY = 48;

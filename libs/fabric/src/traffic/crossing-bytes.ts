@@ -5,8 +5,8 @@ import { BOUNDARIES, type CrossingBytes, type GroupTraffic, type LayoutTraffic }
 /**
  * Bytes per step over each boundary where rank `r` runs on the node `nodeOfRank[r]`. Every pair of ranks crosses `gpu`.
  *
- * Rings run as NCCL's do: it lists the members' nodes by the first rank on each, goes through all members on one before the next, and looks at no
- * switches; nodes that share an NVLink domain are one node to it (NCCL 2.30 src/init.cc `rankToNode`, src/graph/connect.cc `connectRings`; NVIDIA/nccl
+ * Rings run as NCCL's do. NCCL lists the members' nodes by the first rank on each, goes through all members on one before the next, and reads no
+ * switches. Nodes that share an NVLink domain are one node to it (NCCL 2.30 src/init.cc `rankToNode`, src/graph/connect.cc `connectRings`; NVIDIA/nccl
  * issues 1340, 1545, 1933). Within a domain the same is assumed of its machines. Rings that an engine sends itself, rank to rank, are taken for such
  * ones too: the two differ only where a group leaves a domain and comes back to it.
  *

@@ -5,6 +5,7 @@ import { BOUNDARIES } from './traffic.ts';
 /** Per node, by its index in the fabric, a number below the count of nodes that two nodes share exactly if they share what it stands for. */
 export type ClassOfNode = Int32Array;
 
+/** Class numbers of every node at each boundary of a fabric. */
 export interface FabricTiers {
   readonly indexOfNode: ReadonlyMap<string, number>;
   readonly domainOf: ClassOfNode;
@@ -24,7 +25,7 @@ const known = new WeakMap<readonly FabricNode[], FabricTiers>();
 
 /**
  * A tier of switches that no node of the fabric reports is crossed only between islands. If some nodes report it, a node that does not is taken to
- * be below a switch of its own, shared with the nodes below the same farthest switch: no label says that it is near any other.
+ * be below a switch of its own, because no label says that it is near any other. It shares that switch with the nodes below the same farthest switch.
  */
 export function tiersOf({ nodes }: Fabric): FabricTiers {
   const tiers = known.get(nodes) ?? lookUp(nodes);

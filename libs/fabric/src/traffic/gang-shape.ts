@@ -51,6 +51,7 @@ export interface GangShape {
   readonly lastPodRanks: number;
 }
 
+/** Cuts a layout into pods of `ranksPerPod` consecutive ranks. The last pod takes the rest. */
 export function gangShape(layout: ParallelLayout, ranksPerPod: number): GangShape {
   const ranks = worldSize(layout);
   const { inDomain, stage } = runsOf(layout);

@@ -23,8 +23,8 @@ const gang: GangRequest = {
   ],
 };
 /** `5=H100`: stages and their type. */
-const parts = (...said: readonly string[]): StageGpus[] =>
-  said.map((part) => ({ stages: Number(part.split('=')[0]), gpuType: part.split('=')[1] ?? '' }));
+const parts = (...segments: readonly string[]): StageGpus[] =>
+  segments.map((part) => ({ stages: Number(part.split('=')[0]), gpuType: part.split('=')[1] ?? '' }));
 const typesOf = (outcome: ReturnType<typeof placeGang>): readonly string[] => {
   if (outcome.kind !== 'placed') throw new Error(outcome.message);
   return outcome.nodes.map((name) => (name.startsWith('h') ? 'H100' : 'A100'));

@@ -15,6 +15,7 @@ export interface StageSegment extends StageGpus {
   readonly capacity: FabricCapacity;
 }
 
+/** A request whose pipeline stages need different GPU types. */
 export type SegmentedRequest = GangRequest & { readonly stageGpus: readonly StageGpus[] };
 
 /** The parts in the order of their stages. Ranks of a stage are consecutive: a plan with stages per GPU type has the pipeline as its slowest dimension. */

@@ -5,7 +5,7 @@ type Groups = GroupTraffic['groups'];
 
 /**
  * Which ranks exchange data with each other: the groups of a kind, or the parts of them that exchange separately. ulysses, contextRing: all-to-all
- * and ring of ulysses-ring. dataShard, dataReplica: ranks that share one copy of sharded states, and ranks that hold its other copies (HSDP).
+ * and ring of ulysses-ring. dataShard: ranks that share one copy of sharded states. dataReplica: ranks that hold the other copies of a shard (HSDP).
  * pipelineEnds: the first and the last stage.
  */
 export type TrafficGroupSet =

@@ -3,6 +3,7 @@ import type { LevelRoom } from './level-rooms.ts';
 import { type SwitchNode, type SwitchTree, TREE_LEVELS } from './switch-tree.ts';
 import type { WholeLines } from './whole-lines.ts';
 
+/** The units to divide among switches, and what each switch keeps of their traffic. */
 export interface SplitQuestion {
   readonly tree: SwitchTree;
   /** Units to be placed. */
@@ -19,6 +20,7 @@ export interface SplitQuestion {
   readonly waste?: (node: SwitchNode, x: number) => number;
 }
 
+/** How many units go below each switch and into each bin. */
 export interface Split {
   /** Weighted bytes kept below switches, less the waste: no placement keeps more. */
   readonly keptWeighted: number;

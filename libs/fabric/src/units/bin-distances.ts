@@ -20,6 +20,7 @@ export interface BinDistances {
   readonly table: Float64Array | undefined;
 }
 
+/** Computes a table of all pairs, unless there are too many bins: then each distance is computed when it is read. */
 export function distancesBetween(tree: SwitchTree): BinDistances {
   const bins = tree.bins.length;
   if (bins > MOST_BINS_IN_TABLE) return { tree, bins, table: undefined };
@@ -30,6 +31,7 @@ export function distancesBetween(tree: SwitchTree): BinDistances {
   return { tree, bins, table };
 }
 
+/** Cost of one byte between two bins. */
 export function distance({ tree, bins, table }: BinDistances, one: number, other: number): number {
   return table === undefined ? binDistance(tree, one, other) : (table[one * bins + other] ?? 0);
 }

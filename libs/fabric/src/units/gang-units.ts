@@ -21,11 +21,13 @@ export interface UnitTraffic {
   readonly groups: readonly UnitGroup[];
 }
 
+/** Units of one group of ranks, and the members that each unit has in the group. */
 export interface UnitGroup {
   readonly units: readonly number[];
   readonly members: readonly number[];
 }
 
+/** Groups the pods of a gang into units, and drops traffic that stays inside one unit. */
 export function gangUnits(shape: GangShape, traffic: LayoutTraffic): GangUnits {
   const ranksPerUnit = shape.ranksPerPod * shape.podsPerBlock;
   return {
@@ -67,6 +69,7 @@ export interface UnitGraph {
 /** All-to-alls over more units than this are the same wherever they lie but for the sizes of the parts, and are left out of the graph. */
 const LARGEST_CLIQUE_UNITS = 512;
 
+/** Adds up the bytes between each pair of units over all kinds of traffic. */
 export function unitGraph({ count, kinds }: GangUnits): UnitGraph {
   const pairs = new Map<number, number>();
   const add = (one: number, other: number, bytes: number): void => {

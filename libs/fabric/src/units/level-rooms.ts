@@ -1,6 +1,7 @@
 /** How many units can one switch of each level take, and at which levels is there but one for all of them? */
 import { type SwitchNode, type SwitchTree, TREE_LEVELS } from './switch-tree.ts';
 
+/** Room of the switches of one level, in units. */
 export interface LevelRoom {
   /** Units of the roomiest switch; 0 where no switch of the level has room. */
   readonly largest: number;

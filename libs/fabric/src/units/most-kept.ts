@@ -30,6 +30,7 @@ function ordersToTry({ axes }: UnitGrid, largest: number): number {
   return Math.max(1, Math.min(24, Math.floor(MOST_OPERATIONS / (units * (largest + 1) * Math.max(1, axes.length)))));
 }
 
+/** All orders of the items: n! of them, so only for few items. */
 export function permutations(items: readonly number[]): readonly (readonly number[])[] {
   if (items.length <= 1) return [items];
   return items.flatMap((item) => permutations(items.filter((other) => other !== item)).map((rest) => [item, ...rest]));

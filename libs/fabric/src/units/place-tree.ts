@@ -32,8 +32,8 @@ interface AbleNode {
  * Islands, switches from core to leaf, and domains that have room for a pod, with the boundaries between nodes that `fabric-tiers.ts` distinguishes.
  * Each domain has to be below one switch of each tier.
  *
- * A gang of so few pods is in no more places than it has pods. So more nodes of a domain than that make no difference, nor does a place beside which
- * there are as many others that can do all that it can: if it held pods, one of these would hold none, and could have them at the same cost.
+ * A gang of so few pods is in no more places than it has pods. So more nodes of a domain than that make no difference. A place is left out too if
+ * as many others can do all that it can: if it held pods, one of the others would hold none, and could take them at the same cost.
  */
 export function placeTree(shape: GangShape, open: readonly OpenNode[], fabric: Fabric): Place {
   const { indexOfNode, domainOf, beyond } = tiersOf(fabric);

@@ -39,6 +39,7 @@ export interface Bin {
   readonly leftGpus: readonly number[];
 }
 
+/** The switches of a fabric as one tree, whose leaves are bins of nodes. */
 export interface SwitchTree {
   readonly root: SwitchNode;
   readonly bins: readonly Bin[];
@@ -49,6 +50,7 @@ export interface SwitchTree {
 /** Nodes with the same answer count as one NVLink domain. */
 export type DomainOf = (node: FabricNode) => string;
 
+/** The NVLink domain as it is labelled, even if its members lie in several islands. */
 export const wholeDomain: DomainOf = ({ nvlinkDomain }) => nvlinkDomain;
 
 const domainInIsland: DomainOf = ({ nvlinkDomain, island }) => `${nvlinkDomain}\n${island}`;

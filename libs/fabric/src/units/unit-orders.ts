@@ -13,8 +13,8 @@ const MOST_LINE_ORDERS = 24;
 const STRIP_WIDTHS = [2, 3, 4, 5, 6, 8, 12, 16] as const;
 
 /**
- * Orders in which a grid can be dealt out to switches so that neighbours stay together: row by row along each order of the axes, there and back
- * or always from the start, and in strips of several widths, which are rectangles once they are cut.
+ * Orders in which the units of a grid are assigned to switches so that neighbours stay together. Some go row by row along each order of the axes, there
+ * and back or always from the start. Others go in strips of several widths, which become rectangles when they are cut.
  */
 export function unitOrders(grid: UnitGrid, units: number): readonly Int32Array[] {
   const whole = grid.axes.map(({ stride, degree }): Digit => ({ stride, degree, run: 1, part: 'run' }));

@@ -1,6 +1,7 @@
 /** How many units does each switch of a level take, if whole lines are to be cut on as few of them as can be? */
 import type { SwitchNode } from './switch-tree.ts';
 
+/** The level of the switches that take whole lines, and the length of a line. */
 export interface WholeLines {
   readonly level: number;
   /** Of a line. */

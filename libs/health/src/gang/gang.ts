@@ -6,6 +6,9 @@ import type { RecordOf, TraceHeader } from '../trace/records.ts';
 /** Bounds of what ranks may declare: a job of 16,384 has some 20,000 groups with 80,000 members. */
 const MAX_GROUPS = 131_072;
 const MAX_MEMBERS = 4_194_304;
+/** Objects, array and entries of maps that a group takes beside its text. */
+const GROUP_BYTES = 320;
+const MEMBER_BYTES = 8;
 
 /** A process group that ranks declared. */
 export interface GangGroup {
@@ -23,6 +26,8 @@ export interface Gang {
   readonly stageOf: Uint16Array;
   readonly groups: ReadonlyMap<string, GangGroup>;
   readonly declare: (record: RecordOf<'group'>) => void;
+  /** Memory that the declared groups take, estimated and never too low. */
+  readonly groupBytes: () => number;
 }
 
 /** The gang of a trace, before any group is declared. */
@@ -34,6 +39,7 @@ export function gangOf(header: TraceHeader): Gang {
   }
   const groups = new Map<string, GangGroup>();
   let members = 0;
+  let bytes = 0;
   return {
     header,
     ranks,
@@ -42,10 +48,12 @@ export function gangOf(header: TraceHeader): Gang {
     stageOf: Uint16Array.from({ length: ranks }, (_, rank) => coordinatesOfRank(header.layout, rank).pipelineIndex),
     declare: ({ group, name, ranks: text }) => {
       if (groups.has(group) || groups.size >= MAX_GROUPS) return;
-      const inside = ranksOfSet(text).filter((rank) => rank < ranks);
+      const inside = ranksOfSet(text, ranks);
       if (members + inside.length > MAX_MEMBERS) return;
       members += inside.length;
+      bytes += GROUP_BYTES + 2 * (group.length + name.length) + MEMBER_BYTES * inside.length;
       groups.set(group, { group, name, ranks: inside });
     },
+    groupBytes: () => bytes,
   };
 }

@@ -52,13 +52,13 @@ describe('a job that stands still', () => {
   ])('by a %s is told as %s of the right rank (%s), first as advice, then to be acted on', (name, kind, cause) => {
     for (const seed of [1, 2, 3]) {
       const { verdicts, ranks } = judged(name, seed);
-      const told = verdicts.filter((verdict) => verdict.kind !== 'blind');
-      expect(told.map((verdict) => [verdict.kind, verdict.ranks, verdict.evidence['cause']])).toEqual([
+      const reported = verdicts.filter((verdict) => verdict.kind !== 'blind');
+      expect(reported.map((verdict) => [verdict.kind, verdict.ranks, verdict.evidence['cause']])).toEqual([
         [kind, ranks, cause],
         [kind, ranks, cause],
       ]);
-      expect(told[0]?.action).toBe('advise');
-      expect(told[1]?.action).toBe(kind === 'hang' ? 'evict' : 'stop');
+      expect(reported[0]?.action).toBe('advise');
+      expect(reported[1]?.action).toBe(kind === 'hang' ? 'evict' : 'stop');
     }
   });
 
@@ -66,8 +66,8 @@ describe('a job that stands still', () => {
     const large = { ...SMALL, layout: { tensorParallelDegree: 2, pipelineParallelDegree: 4, dataParallelDegree: 8 } };
     for (const seed of [1, 2, 3, 4, 5, 6]) {
       const { verdicts, ranks } = judged('silent hang, a fifth of reports lost', seed, large);
-      const told = verdicts.filter((verdict) => verdict.kind !== 'blind');
-      expect(told.map((verdict) => verdict.ranks)).toEqual([ranks, ranks]);
+      const reported = verdicts.filter((verdict) => verdict.kind !== 'blind');
+      expect(reported.map((verdict) => verdict.ranks)).toEqual([ranks, ranks]);
     }
   });
 

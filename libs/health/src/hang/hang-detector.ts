@@ -37,10 +37,13 @@ export class HangDetector implements Detector {
   readonly #patience: Patience;
   readonly #silence: Silence;
   readonly #progress: RankProgress;
-  /** Keys of the verdicts that were reported of this stop and of lost telemetry, so that none is reported twice. */
-  readonly #reported = new Set<string>();
+  /** Keys of the verdicts that were reported of this stop and of lost telemetry, so that none is reported twice, with where the named ranks were then. */
+  readonly #reported = new Map<string, string>();
+  #reportedBytes = 0;
   #checkedAtMs = 0;
   #lateWaits = 0;
+  /** Index of the late wait from which the next check walks, longest first. */
+  #walkFrom = 0;
   #beganAtMs: number | undefined;
 
   constructor(gang: Gang, settings: HealthSettings) {
@@ -49,6 +52,11 @@ export class HangDetector implements Detector {
     this.#patience = patienceOf(settings);
     this.#silence = silenceOf({ reportEveryMs: gang.header.reportEveryMs, periods, mostPeriods });
     this.#progress = new RankProgress(gang, { patience: this.#patience, silence: this.#silence });
+  }
+
+  /** Memory that reports of ranks take, estimated. */
+  get bytes(): number {
+    return this.#progress.watermarkBytes + this.#patience.bytes() + this.#reportedBytes;
   }
 
   observe(record: Exclude<TraceRecord, { kind: 'group' }>): readonly Verdict[] {
@@ -92,13 +100,18 @@ export class HangDetector implements Detector {
     const starts = [...new Map(late.map((wait) => [placeName(wait.group, wait.front), wait])).values()];
     starts.sort((a, b) => b.ageMs - a.ageMs);
     const hasStopped = (starts[0]?.ageMs ?? 0) > this.#patience.actAfterMs();
+    const from = this.#walkFrom < starts.length ? this.#walkFrom : 0;
     const isSilent = (rank: number): boolean => this.#isSilent(rank, nowMs);
     const view = { gang: this.#gang, progress: this.#progress, patience: this.#patience, nowMs, isSilent };
     const budget: WalkBudget = { explained: new Set(), places: 0 };
-    return starts.slice(0, MAX_WALKS).flatMap((wait) => {
+    const roots = starts.slice(from, from + MAX_WALKS).flatMap((wait, index) => {
       if (budget.places > MAX_PLACES) return [];
-      return nameRoot(wait, view, budget).flatMap((named) => this.#reportRoot(named, { hasStopped, nowMs }));
+      this.#walkFrom = from + index + 1;
+      return nameRoot(wait, view, budget);
     });
+    // Long waits that have no root, as while a rank evaluates, must not hide a shorter one that has: the next check goes on behind them.
+    if (roots.length > 0 || this.#walkFrom >= starts.length) this.#walkFrom = 0;
+    return roots.flatMap((named) => this.#reportRoot(named, { hasStopped, nowMs }));
   }
 
   #reportRoot(
@@ -109,7 +122,9 @@ export class HangDetector implements Detector {
     const evidence = { ...named.evidence, actAfterMs: Math.round(this.#patience.actAfterMs()) };
     const isNetwork = named.kind === 'networkHang';
     const key = [isNetwork ? hasStopped : action, named.kind, named.ranks.join(), isNetwork ? named.group : ''];
-    return this.#once(`hang ${key.join(' ')}`, { ...named, atMs: nowMs, action, evidence });
+    // Other waits may go on for long. A named rank that has moved since and stands again is news.
+    const where = named.ranks.map((rank) => this.#progress.placeOf(rank)).join();
+    return this.#once(`hang ${key.join(' ')}`, { ...named, atMs: nowMs, action, evidence }, where);
   }
 
   #isTooLong({ rank, ageMs, key }: Wait, nowMs: number): boolean {
@@ -153,15 +168,26 @@ export class HangDetector implements Detector {
     return Array.from({ length: this.#gang.ranks }, (_, rank) => rank);
   }
 
-  #once(key: string, draft: VerdictDraft): readonly Verdict[] {
-    if (this.#reported.has(key)) return [];
-    this.#reported.add(key);
+  #once(key: string, draft: VerdictDraft, where = ''): readonly Verdict[] {
+    const before = this.#reported.get(key);
+    if (before === where) return [];
+    this.#reported.set(key, where);
+    this.#reportedBytes += bytesOf(key) + bytesOf(where) - (before === undefined ? 0 : bytesOf(key) + bytesOf(before));
     return [verdictOf(draft, this.#gang.nodeOf)];
   }
 
   #forget(prefix: string): void {
-    for (const key of this.#reported) if (key.startsWith(prefix)) this.#reported.delete(key);
+    for (const [key, where] of this.#reported) {
+      if (!key.startsWith(prefix)) continue;
+      this.#reported.delete(key);
+      this.#reportedBytes -= bytesOf(key) + bytesOf(where);
+    }
   }
+}
+
+/** A key is ASCII, in an entry of a set. */
+function bytesOf(key: string): number {
+  return key.length + 64;
 }
 
 function isMost(some: readonly number[], { ranks }: Gang): boolean {

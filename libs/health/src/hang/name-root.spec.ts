@@ -15,10 +15,10 @@ const header = {
   reportEveryMs: 10_000,
 };
 
-type Told = readonly [group: string, started: number, completed: number, ageMs: number];
+type GroupMark = readonly [group: string, started: number, completed: number, ageMs: number];
 
-function watermark(rank: number, phaseAgeMs: number, told: readonly Told[]): RankWatermark {
-  const groups = told.map(([group, started, completed, ageMs]) => ({
+function watermark(rank: number, phaseAgeMs: number, marks: readonly GroupMark[]): RankWatermark {
+  const groups = marks.map(([group, started, completed, ageMs]) => ({
     ...{ group, operation: 'all_reduce', bytes: 8 },
     ...{ enqueued: started, started, completed, ageMs },
   }));

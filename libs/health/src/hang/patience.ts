@@ -29,9 +29,13 @@ export interface Patience {
   readonly learnGap: (gapMs: number) => void;
   /** How long all ranks may report the same step if they report no phase: they may evaluate or save. */
   readonly unknownMs: () => number;
+  /** Memory that learnt durations take, estimated and never too low. */
+  readonly bytes: () => number;
 }
 
 const MAX_OPERATIONS = 4096;
+/** {@link KEPT} durations with their key. */
+const OPERATION_BYTES = 2_560;
 
 /** Limits that start from the settings and learn from what the records show. */
 export function patienceOf({ hang }: HealthSettings): Patience {
@@ -80,6 +84,7 @@ export function patienceOf({ hang }: HealthSettings): Patience {
       steps.count + longestOfWarmUp === 0
         ? 2 * hang.patienceMs.starting
         : Math.max(hang.unknownLeastMs, hang.actFactor * longestStepMs(), 2 * longestGapMs),
+    bytes: () => OPERATION_BYTES * operations.size,
     phaseMs: (rank, phase) => {
       if (phase === 'training' || phase === 'ended') return 0;
       const longest = phase === 'saving' ? saves.get(rank) : undefined;

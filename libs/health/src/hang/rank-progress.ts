@@ -2,6 +2,7 @@
 import type { RankWatermark } from '@coxswain/api-types';
 import type { Gang } from '../gang/gang.ts';
 import type { RecordOf, TraceRecord } from '../trace/records.ts';
+import { placeOfRank } from '../verdict/grounds.ts';
 import type { Patience } from './patience.ts';
 import type { Silence } from './silence.ts';
 import { waitsOf } from './walk.ts';
@@ -20,6 +21,10 @@ export interface Wait {
 /** Consecutive reports of an earlier step after which a rank counts as restarted; a single one may have been overtaken by a later report. */
 const RESTART_REPORTS = 3;
 
+/** Memory of a watermark, and of each of its groups, with their texts. */
+const WATERMARK_BYTES = 200;
+const MARK_BYTES = 240;
+
 /** The newest report of each rank. Each report also teaches {@link Patience} and {@link Silence} what is usual. */
 export class RankProgress {
   readonly #gang: Gang;
@@ -33,6 +38,7 @@ export class RankProgress {
   /** Consecutive reports of a step before the newest one, by rank. */
   readonly #backwardReports: Uint8Array;
   #hasWatermarks = false;
+  #watermarkBytes = 0;
   #newestStepAtMs = -1;
 
   constructor(gang: Gang, learners: { readonly patience: Patience; readonly silence: Silence }) {
@@ -52,6 +58,11 @@ export class RankProgress {
     return this.#hasWatermarks;
   }
 
+  /** Memory that the newest watermarks take, estimated. */
+  get watermarkBytes(): number {
+    return this.#watermarkBytes;
+  }
+
   /** Key under which the usual duration of an operation of that group is learnt. */
   keyOf(group: string, operation: string): string {
     return `${this.#gang.groups.get(group)?.name ?? 'undeclared'} ${operation}`;
@@ -60,6 +71,12 @@ export class RankProgress {
   /** The rank's newest watermark; undefined before its first. */
   watermarkOf(rank: number): RankWatermark | undefined {
     return this.#watermarks[rank];
+  }
+
+  /** Where the rank was by its newest watermark: its step, its phase and the operations that it completed. Any progress changes it. */
+  placeOf(rank: number): string {
+    const { at } = placeOfRank(rank, this.#watermarks[rank]);
+    return at === undefined ? `step ${this.stepOf(rank)}` : `${at.step ?? 'none'} ${at.phase} ${at.completed}`;
   }
 
   /** Milliseconds since the rank's newest report of any kind; undefined before its first. */
@@ -113,6 +130,7 @@ export class RankProgress {
     this.#watermarkAtMs[rank] = atMs;
     this.#hasWatermarks = true;
     this.#watermarks[rank] = watermark;
+    this.#watermarkBytes += bytesOf(watermark) - (before === undefined ? 0 : bytesOf(before));
     this.#recordReport(rank, watermark.step, atMs);
   }
 
@@ -167,4 +185,8 @@ export class RankProgress {
       key: this.keyOf(group, operation),
     }));
   }
+}
+
+function bytesOf({ groups }: RankWatermark): number {
+  return WATERMARK_BYTES + MARK_BYTES * groups.length;
 }

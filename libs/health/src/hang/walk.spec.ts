@@ -1,7 +1,7 @@
 import type { RankWatermark } from '@coxswain/api-types';
 import { walk } from './walk.ts';
 
-type Told = readonly [group: string, operation: string, started: number, completed: number, bytes?: number];
+type GroupMark = readonly [group: string, operation: string, started: number, completed: number, bytes?: number];
 
 /** Ranks 0 to 3: tensor groups a = 0,1 and b = 2,3, data groups c = 0,2 and d = 1,3, all in w. */
 const NAMES: Readonly<Record<string, string>> = { a: 'tensor', b: 'tensor', c: 'data', d: 'data', w: 'world' };
@@ -15,8 +15,8 @@ const GROUPS = new Map(
 /** As programs make them that call their groups nothing. */
 const UNNAMED = new Map([...GROUPS].map(([group, { ranks }]) => [group, { group, name: group, ranks }]));
 
-function standing(...told: readonly (readonly Told[] | undefined)[]) {
-  const watermarks = told.map((groups, rank): RankWatermark | undefined =>
+function standing(...marks: readonly (readonly GroupMark[] | undefined)[]) {
+  const watermarks = marks.map((groups, rank): RankWatermark | undefined =>
     groups === undefined
       ? undefined
       : {
@@ -155,7 +155,7 @@ describe('from a rank that waits', () => {
       'from a group of which all have called, to the one that came there with a call less than the others of its group',
       {
         ...standing(
-          ...[5, 5, 4].map((calls): Told[] => [
+          ...[5, 5, 4].map((calls): GroupMark[] => [
             ['w', 'all_reduce', 10, 9],
             ['t', 'all_reduce', calls, 4],
           ]),
@@ -209,11 +209,11 @@ describe('from a rank that waits', () => {
       ['x', { group: 'x', name: 'data', ranks: [0, 1, 2, 3] }],
       ['y', { group: 'y', name: 'data', ranks: [4, 5, 6, 7] }],
     ]);
-    const waits = (data: 'x' | 'y', calls: number): Told[] => [
+    const waits = (data: 'x' | 'y', calls: number): GroupMark[] => [
       ['w', 'all_reduce', 10, 9],
       [data, 'all_reduce', calls, calls],
     ];
-    const ahead: Told[] = [
+    const ahead: GroupMark[] = [
       ['w', 'all_reduce', 9, 9],
       ['y', 'all_reduce', 11, 10],
     ];

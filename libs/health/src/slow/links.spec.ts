@@ -21,7 +21,7 @@ for (let group = 0; group < 6; group += 1) {
 }
 
 /** What ranks of whom nobody is silent, or those that are left, say of a minute: the second of each group comes last, and waits for nobody. */
-function told(silent: readonly number[], transferMs: (group: number) => number) {
+function collectives(silent: readonly number[], transferMs: (group: number) => number) {
   const ranks = Array.from({ length: 6 * MEMBERS }, (_, rank) => rank).filter((rank) => !silent.includes(rank));
   return {
     kind: 'collectives' as const,
@@ -47,16 +47,16 @@ describe('groups that need longer than their peers', () => {
   ])('%s', (_sentence, silent, transferMs, want) => {
     const window = linkWindow(gang, HEALTH_SETTINGS);
     const close = () => window.close(() => false).map(({ group }) => group);
-    window.add(told([], usual));
+    window.add(collectives([], usual));
     close();
-    window.add(told(silent, transferMs));
+    window.add(collectives(silent, transferMs));
     expect(close()).toEqual(want);
   });
 
   it('are found where one member alone ever tells of its group', () => {
     const window = linkWindow(gang, HEALTH_SETTINGS);
     const evens = [0, 2, 4, 6, 8, 10];
-    window.add(told(evens, (group) => (group === 2 ? 30 : 10)));
+    window.add(collectives(evens, (group) => (group === 2 ? 30 : 10)));
     expect(window.close(() => false).map(({ group }) => group)).toEqual(['data-2']);
   });
 });

@@ -8,6 +8,8 @@ export interface SlowCosts {
   readonly close: (named: readonly number[], found: ReadonlyMap<number, Slow>, windowMs: number) => readonly number[];
   /** Milliseconds that the job has lost to a rank. */
   readonly lostMs: (rank: number) => number;
+  /** Named ranks that are slow in the newest window. */
+  readonly slowNow: () => readonly number[];
 }
 
 interface Cost {
@@ -27,10 +29,13 @@ export function slowCosts({ replaceCostMs, flagged, windows }: HealthSettings['s
   };
   return {
     lostMs: (rank) => costs.get(rank)?.lostMs ?? 0,
+    slowNow: () => [...costs].flatMap(([rank, { wellWindows }]) => (wellWindows === 0 ? rank : [])),
     close: (named, found, windowMs) => {
       for (const [rank, cost] of costs) {
         const slow = found.get(rank);
         cost.wellWindows = slow === undefined ? cost.wellWindows + 1 : 0;
+        // A verdict that is read again now is dropped. If the rank is slow once more before it counts as well, it is due again.
+        if (slow === undefined) cost.isDue = false;
         if (slow !== undefined) add(cost, slow, windowMs);
         if (cost.wellWindows >= windows) costs.delete(rank);
       }

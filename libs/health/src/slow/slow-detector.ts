@@ -78,6 +78,11 @@ export class SlowDetector {
     return drafts.map((draft) => verdictOf(draft, this.#gang.nodeOf));
   }
 
+  /** Named ranks that are slow in the newest window. */
+  slowRanks(): readonly number[] {
+    return this.#costs.slowNow();
+  }
+
   #addStep(record: RecordOf<'step'>): readonly VerdictDraft[] {
     this.#window.add(record);
     // Reports of a few steps do not show the intervals at which a rank pauses.

@@ -9,11 +9,11 @@ const other = (thread: string, ...frames: string[]): ThreadStack => ({ thread, i
 
 /** What is gathered of these. */
 function gathered(
-  told: readonly (readonly [readonly number[], ThreadStack])[],
+  reportedStacks: readonly (readonly [readonly number[], ThreadStack])[],
   { bounds = WIDE, characters = PLENTY }: { readonly bounds?: StackBounds; readonly characters?: number } = {},
 ): ReturnType<StackGathering['result']> {
   const gathering = new StackGathering(bounds);
-  for (const [ranks, stack] of told) gathering.add(ranks, stack);
+  for (const [ranks, stack] of reportedStacks) gathering.add(ranks, stack);
   return gathering.result(characters);
 }
 
@@ -67,8 +67,8 @@ describe('equal stacks', () => {
         `1 (1) ${'x y'.repeat(60).slice(0, 63)}…: ${'f'.repeat(255)}…`,
       ],
     ],
-  ])('%s', (_sentence, told, want) => {
-    expect(inShort(gathered(told))).toEqual(want);
+  ])('%s', (_sentence, reportedStacks, want) => {
+    expect(inShort(gathered(reportedStacks))).toEqual(want);
   });
 
   it('are cut where a rank tells more functions than it may', () => {
@@ -81,15 +81,15 @@ describe('what there is no room for', () => {
   const each = [0, 1, 2, 3].map((rank): [number[], ThreadStack] => [[rank], main(`step (train.py:${rank})`)]);
 
   it('is left out by number, of first threads and others by themselves, and its ranks are told', () => {
-    const told = gathered([...each, [[7], other('loader', 'get (queue.py:1)')]], {
+    const reportedStacks = gathered([...each, [[7], other('loader', 'get (queue.py:1)')]], {
       bounds: { firstThreads: 3, otherThreads: 1, characters: 100_000 },
     });
-    expect([told.groups.length, told.leftOut]).toEqual([4, '3']);
+    expect([reportedStacks.groups.length, reportedStacks.leftOut]).toEqual([4, '3']);
   });
 
   it('is left out by length, ranks included, what is rarest first', () => {
-    const told = gathered([[[9, 10], main('step (train.py:9)')], ...each], { characters: 60 });
-    expect([inShort(told), told.leftOut]).toEqual([
+    const reportedStacks = gathered([[[9, 10], main('step (train.py:9)')], ...each], { characters: 60 });
+    expect([inShort(reportedStacks), reportedStacks.leftOut]).toEqual([
       ['9-10 (2) MainThread: step (train.py:9)', '0 (1) MainThread: step (train.py:0)'],
       '1-3',
     ]);
@@ -148,8 +148,8 @@ it('a job of 16,384 ranks that are all in the middle of something else, with 300
     if (rank % 64 === 0)
       for (let thread = 0; thread < 300; thread += 1) gathering.add([rank], other(`t${thread}`, 'y'.repeat(250)));
   }
-  const told = gathering.result(1_048_576);
-  expect(told.groups.length).toBe(768);
-  expect(JSON.stringify(told).length).toBeLessThan(1_400_000);
-  expect(told.leftOut.split(',').length).toBeLessThan(600);
+  const reportedStacks = gathering.result(1_048_576);
+  expect(reportedStacks.groups.length).toBe(768);
+  expect(JSON.stringify(reportedStacks).length).toBeLessThan(1_400_000);
+  expect(reportedStacks.leftOut.split(',').length).toBeLessThan(600);
 });

@@ -7,7 +7,7 @@ import { randomOf } from './random.ts';
 import { type CallCounts, runStep } from './run-step.ts';
 import type { Scenario } from './scenario.ts';
 import { type Call, stepModel, type StepModel } from './step-program.ts';
-import { tellStep } from './report-step.ts';
+import { reportStep } from './report-step.ts';
 import type { TraceSize } from './trace-size.ts';
 
 /** 128 ranks on 16 nodes for half an hour; something goes wrong after twelve minutes. */
@@ -47,15 +47,15 @@ export function generateTrace(scenario: Scenario, seed: number, size: TraceSize 
   return {
     header: { kind: 'header', version: 1, layout, nodes, reportEveryMs: REPORT_EVERY_MS },
     truth: { onsetMs: size.onsetMs, ranks: faults.blamed },
-    records: { [Symbol.iterator]: () => tell({ scenario, model, size, random, faults }) },
+    records: { [Symbol.iterator]: () => generateRecords({ scenario, model, size, random, faults }) },
   };
 }
 
-function* tell(plot: Plot): Generator<TraceRecord> {
+function* generateRecords(plot: Plot): Generator<TraceRecord> {
   const { model, size } = plot;
   for (const { group, name, ranks } of model.groups) yield { kind: 'group', group, name, ranks: asSet(ranks) };
   const counts: CallCounts = Array.from({ length: model.ranks }, () => new Map<number, number>());
-  const teller = tellStep(plot);
+  const teller = reportStep(plot);
   let startsMs: ArrayLike<number> = new Float64Array(model.ranks);
   for (let step = 1, nowMs = 0; nowMs < size.durationMs; step += 1) {
     const saving = step % SAVE_EVERY_STEPS === 0;

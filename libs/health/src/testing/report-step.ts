@@ -5,7 +5,11 @@ import { type Plot, REPORT_EVERY_MS } from './plot.ts';
 import type { OperationTime, RankStep } from './run-step.ts';
 
 /** In the order of arrival; what arrives later than the step ends is kept for the next one. `untilMs`: the job stands still, tell that until then. */
-export type Teller = (ran: readonly RankStep[], step: number, untilMs: number | undefined) => readonly TraceRecord[];
+export type StepReporter = (
+  ran: readonly RankStep[],
+  step: number,
+  untilMs: number | undefined,
+) => readonly TraceRecord[];
 
 type Timed = Exclude<TraceRecord, { kind: 'group' }>;
 const COLLECTIVES_EVERY_MS = 60_000;
@@ -17,7 +21,7 @@ interface GroupHistory {
   last: { readonly operation: string; readonly bytes: number };
 }
 
-export function tellStep({ scenario, model, size, random, faults }: Plot): Teller {
+export function reportStep({ scenario, model, size, random, faults }: Plot): StepReporter {
   const histories = Array.from({ length: model.ranks }, () => new Map<number, GroupHistory>());
   const inside = Array.from({ length: model.ranks }, () => new Map<number, number[]>());
   const steppedAt = new Float64Array(model.ranks);
@@ -33,7 +37,7 @@ export function tellStep({ scenario, model, size, random, faults }: Plot): Telle
     if (record.kind !== 'tick' && random.uniform() < (scenario.lost ?? 0)) return;
     pending.push({ ...record, atMs: record.atMs + random.uniform() * (scenario.arrivesLateMs ?? 0) });
   };
-  const heard = (ranks: readonly number[], atMs: number): readonly number[] =>
+  const reporting = (ranks: readonly number[], atMs: number): readonly number[] =>
     ranks.filter((rank) => atMs < faults.silentFromMs(rank));
 
   const watermark = (ran: RankStep, step: number, atMs: number): RankWatermark => {
@@ -80,17 +84,17 @@ export function tellStep({ scenario, model, size, random, faults }: Plot): Telle
       const ranks = node.flatMap((rank) => ran[rank] ?? []);
       const atMs = Math.max(...ranks.map(({ endedMs }) => endedMs));
       const known = node.includes(0);
-      const told = heard(node, atMs);
-      if (told.length === 0) continue;
+      const reporters = reporting(node, atMs);
+      if (reporters.length === 0) continue;
       const loss = 2 + 9 / Math.sqrt(step) + 0.02 * random.normal();
-      const work = scenario.tellsWork === true ? told.map((rank) => ({ rank, ...faults.work(rank) })) : undefined;
+      const work = scenario.tellsWork === true ? reporters.map((rank) => ({ rank, ...faults.work(rank) })) : undefined;
       send({
         kind: 'step',
         atMs,
         step,
         loss: known ? loss : null,
         gradNorm: known ? 0.5 + 0.05 * Math.abs(random.normal()) : null,
-        ranks: told.flatMap((rank) => (ran[rank] === undefined ? [] : [timing(ran[rank])])),
+        ranks: reporters.flatMap((rank) => (ran[rank] === undefined ? [] : [timing(ran[rank])])),
         ...(work === undefined ? {} : { work }),
       });
     }
@@ -98,7 +102,7 @@ export function tellStep({ scenario, model, size, random, faults }: Plot): Telle
 
   const collectives = (atMs: number): void => {
     for (const node of nodes) {
-      const ranks = heard(node, atMs).map((rank) => ({
+      const ranks = reporting(node, atMs).map((rank) => ({
         rank,
         groups: [...(inside[rank] ?? [])].map(([group, times]) => ({
           group: model.groups[group]?.group ?? '',
@@ -118,7 +122,7 @@ export function tellStep({ scenario, model, size, random, faults }: Plot): Telle
     const endMs = untilMs ?? Math.max(...ran.map(({ endedMs }) => endedMs));
     for (; reportAtMs <= endMs; reportAtMs += REPORT_EVERY_MS) {
       for (const node of nodes) {
-        const ranks = heard(node, reportAtMs).flatMap((rank) =>
+        const ranks = reporting(node, reportAtMs).flatMap((rank) =>
           ran[rank] === undefined ? [] : [watermark(ran[rank], step, reportAtMs)],
         );
         if (ranks.length > 0) send({ kind: 'watermarks', atMs: reportAtMs, ranks });

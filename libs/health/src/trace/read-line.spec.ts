@@ -95,6 +95,14 @@ describe('a set of ranks', () => {
     expect(ranksOfSet(text)).toEqual(ranks);
   });
 
+  it.each<[string, number, readonly number[]]>([
+    ['0-99999', 3, [0, 1, 2]],
+    ['7,1-56/2', 4, [1, 3]],
+    ['0-3', 0, []],
+  ])('%s holds, of %i ranks, %j', (text, world, ranks) => {
+    expect(ranksOfSet(text, world)).toEqual(ranks);
+  });
+
   it('never holds more than a world', () => {
     expect(ranksOfSet('0-99999,0-99999').length).toBe(32_768);
   });

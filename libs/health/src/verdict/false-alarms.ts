@@ -1,6 +1,6 @@
 /**
- * False alarms a day of a test that names one of `subjects` when it stood out in at least `flagged` of `windows` consecutive windows, if windows are
- * independent and one stands out by chance with `windowFalseRate`: R * (86400 / W) * C(M, K) * p^K.
+ * False alarms per day, R * (86400 / W) * C(M, K) * p^K. The test names one of `subjects` if it stood out in at least `flagged` of `windows` consecutive
+ * windows. Windows are taken to be independent, and a subject stands out in one by chance with `windowFalseRate`.
  */
 export function windowedFalseAlarmsPerDay(
   subjects: number,

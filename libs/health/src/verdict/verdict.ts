@@ -40,6 +40,8 @@ export interface Verdict {
   readonly node?: string;
   /** The nodes of the ranks, at most as many as ranks are listed. */
   readonly nodes: readonly string[];
+  /** Number of nodes, if it is larger than that of the listed ones. */
+  readonly nodeCount?: number;
   readonly group?: string;
   readonly message: string;
   /** The figures that support the verdict. */
@@ -52,7 +54,10 @@ export interface Verdict {
 }
 
 /** A verdict before nodes are added and ranks are bounded. */
-export type VerdictDraft = Omit<Verdict, 'ranks' | 'node' | 'nodes' | 'evidence' | 'falseAlarmsPerDay'> & {
+export type VerdictDraft = Omit<
+  Verdict,
+  'ranks' | 'node' | 'nodes' | 'nodeCount' | 'evidence' | 'falseAlarmsPerDay'
+> & {
   readonly ranks: readonly number[];
   readonly evidence: Readonly<Record<string, number | string>>;
   readonly falseAlarmsPerDay?: number;
@@ -69,6 +74,7 @@ export function verdictOf(draft: VerdictDraft, nodeOf: (rank: number) => string 
     ranks: ranks.slice(0, MAX_NAMED_RANKS),
     ...(nodes.size === 1 && node !== undefined ? { node } : {}),
     nodes: known.slice(0, MAX_NAMED_RANKS),
+    ...(known.length > MAX_NAMED_RANKS ? { nodeCount: known.length } : {}),
     evidence: ranks.length > MAX_NAMED_RANKS ? { ...draft.evidence, ranks: ranks.length } : draft.evidence,
     falseAlarmsPerDay: draft.falseAlarmsPerDay ?? null,
   };

@@ -1,4 +1,4 @@
-import { headerOf, otherJob, type OtherJob, tellOtherJob } from '../testing/held-out/other-job.ts';
+import { headerOf, otherJob, type OtherJob, traceOtherJob } from '../testing/held-out/other-job.ts';
 import { OTHER_CLEAN, OTHER_FAULTS } from '../testing/held-out/other-jobs.ts';
 import type { RecordOf, TraceRecord } from '../trace/records.ts';
 import type { Verdict } from '../verdict/verdict.ts';
@@ -9,7 +9,7 @@ const STATEMENTS: readonly string[] = ['blind', 'slowJob'];
 
 function verdictsOn(job: OtherJob, seed: number): readonly Verdict[] {
   const watch = watchHealth(headerOf(job));
-  return [...tellOtherJob(job, seed)].flatMap((record) => watch.observe(record));
+  return [...traceOtherJob(job, seed)].flatMap((record) => watch.observe(record));
 }
 
 describe('of a job that the second generator tells', () => {
@@ -45,14 +45,14 @@ describe('of a job that the second generator tells', () => {
 
   describe('where parts are told of every eighth step', () => {
     const slowFrom60 = (rank: number, step: number): number => (rank === 5 && step >= 60 ? 1.5 : 1);
-    const sampled = otherJob({ slow: slowFrom60, tells: 'sampled', stepMs: 1_000, steps: 900 });
+    const sampled = otherJob({ slow: slowFrom60, timings: 'sampled', stepMs: 1_000, steps: 900 });
     const slowIn = (records: Iterable<TraceRecord>): readonly Verdict[] => {
       const watch = watchHealth(headerOf(sampled));
       return [...records].flatMap((record) => watch.observe(record)).filter(({ kind }) => kind === 'slowRank');
     };
 
     it('a slow rank is named within five minutes, and replaced later', () => {
-      const slow = slowIn(tellOtherJob(sampled, 2));
+      const slow = slowIn(traceOtherJob(sampled, 2));
       expect(slow.map(({ action, ranks }) => [action, ranks])).toEqual([
         ['advise', [5]],
         ['evict', [5]],
@@ -61,7 +61,7 @@ describe('of a job that the second generator tells', () => {
     });
 
     it('a rank whose GPU is idle for that long is named, and never replaced for it', () => {
-      const idle = [...tellOtherJob(sampled, 2)].map((record): TraceRecord => {
+      const idle = [...traceOtherJob(sampled, 2)].map((record): TraceRecord => {
         if (record.kind !== 'step') return record;
         return {
           ...record,
@@ -87,18 +87,18 @@ describe('of a job that the second generator tells', () => {
       const watch = watchHealth(headerOf(sampled));
       const names = ['0-15', '16-31', '32-47', '48-63'];
       names.forEach((ranks, at) => watch.observe({ kind: 'group', group: String(at), name: 'data', ranks }));
-      const verdicts = [...tellOtherJob({ ...sampled, slow: () => 1, steps: 1_800 }, 2)].flatMap((record) => {
+      const verdicts = [...traceOtherJob({ ...sampled, slow: () => 1, steps: 1_800 }, 2)].flatMap((record) => {
         if (record.kind !== 'step') return watch.observe(record);
         const whole = record.ranks.map((one) => (record.step < 100 ? one : { ...one, timingsMs: {} }));
         const { atMs } = record;
-        const told = names.map((_, at): RecordOf<'collectives'>['ranks'][number] => {
+        const marks = names.map((_, at): RecordOf<'collectives'>['ranks'][number] => {
           const ms = at === 3 && record.step >= 100 ? 20 : 10;
           const one = { operation: 'all_reduce', bytes: 4096, count: 10, medianMs: ms, maxMs: ms };
           return { rank: 16 * at, groups: [{ ...one, group: String(at) }] };
         });
         return [
           ...watch.observe({ ...record, ranks: whole }),
-          ...watch.observe({ kind: 'collectives', atMs, ranks: told }),
+          ...watch.observe({ kind: 'collectives', atMs, ranks: marks }),
         ];
       });
       expect(verdicts.map(({ kind, group }) => [kind, group])).toEqual([['slowLink', '3']]);

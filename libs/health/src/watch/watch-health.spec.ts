@@ -75,11 +75,11 @@ describe('a loss', () => {
     ['that is no number', 'NaN', true],
     ['that jumps to six times what it was', 12, true],
     ['that triples', 6, false],
-  ])('%s is told, or not', (_what, last, isTold) => {
+  ])('%s is told, or not', (_what, last, isReported) => {
     const watch = watchHealth(header);
     for (let number = 1; number <= 30; number += 1) expect(watch.observe(step(number, 2))).toEqual([]);
     expect(watch.observe(step(31, last)).map(({ kind, action }) => [kind, action])).toEqual(
-      isTold ? [['badLoss', 'stop']] : [],
+      isReported ? [['badLoss', 'stop']] : [],
     );
   });
 });

@@ -11,23 +11,33 @@ import { steadyTime } from './steady-time.ts';
 export interface HealthWatch {
   /**
    * Takes one record into account and returns the verdicts that it completes. Reads no clock: time advances by `atMs` alone, so the same records always
-   * give the same verdicts. The state of the detectors changes in place. Begin a new watch for each epoch and incarnation, and after a change of leader:
+   * give the same verdicts. The state of the detectors changes in place. Begin a new watch for each attempt and incarnation, and after a change of leader:
    * it learns what is usual again, and names no rank before it has.
    */
   readonly observe: (record: TraceRecord) => readonly Verdict[];
+  /** Memory that the detectors take, estimated and rather too high than too low. A program that watches runs of many tenants bounds it. */
+  readonly bytes: () => number;
+  /** Ranks that were slow in the newest window and have been named. */
+  readonly slowRanks: () => readonly number[];
 }
+
+/** Windows and histories, which the number of ranks determines. */
+const FIXED_BYTES = { run: 16_384, rank: 1_024 } as const;
 
 /** Starts all detectors for the run of a trace. */
 export function watchHealth(header: TraceHeader, settings: HealthSettings = HEALTH_SETTINGS): HealthWatch {
   const gang = gangOf(header);
   const hang = new HangDetector(gang, settings);
-  const others = [new SlowDetector(gang, settings), lossDetector(settings)];
+  const slow = new SlowDetector(gang, settings);
+  const others = [slow, lossDetector(settings)];
   const silentAfterMs = settings.hang.silentPeriods * header.reportEveryMs;
   // Half of the time that makes a rank silent: after a gap no rank counts as silent until it could have reported.
   const reportTime = steadyTime(silentAfterMs / 2);
   // Steps may be further apart than reports: windows count the time between them in full, unless it runs backwards.
   const windowTime = steadyTime(Infinity);
   return {
+    bytes: () => FIXED_BYTES.run + FIXED_BYTES.rank * gang.ranks + gang.groupBytes() + hang.bytes,
+    slowRanks: () => slow.slowRanks(),
     observe: (record) => {
       if (record.kind === 'group') {
         gang.declare(record);

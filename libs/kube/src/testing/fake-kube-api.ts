@@ -30,7 +30,9 @@ export class FakeKubeApi implements KubeClient {
   readonly #watchers = new Set<() => void>();
   #version = 100;
   #uids = 0;
+  #bookmarks = 0;
   #compactedTo = 0;
+  #deaf: Deafness | undefined;
   /** Every write that succeeded, in order. */
   readonly writes: { readonly verb: string; readonly path: string; readonly body: unknown }[] = [];
   /** Called before each request; throw a KubeApiError from it to refuse. */
@@ -45,6 +47,17 @@ export class FakeKubeApi implements KubeClient {
   compact(): void {
     this.#compactedTo = this.#version;
     this.#history.length = 0;
+  }
+
+  /** Watches leave out these events from now on. Bookmarks still follow the newest version, except with `to all`. */
+  deafen(to: Deafness): void {
+    this.#deaf = to;
+  }
+
+  /** Sends a bookmark on every watch. */
+  bookmark(): void {
+    this.#bookmarks += 1;
+    for (const wake of [...this.#watchers]) wake();
   }
 
   /** The objects under a collection path, as they are now. */
@@ -64,7 +77,9 @@ export class FakeKubeApi implements KubeClient {
         .filter((object) => isSelected(object, options.labelSelector))
         .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
       const end = options.limit === undefined ? all.length : offset + options.limit;
-      const more = end < all.length ? { continue: `${asOf}:${end}` } : {};
+      const isCounted = (options.labelSelector ?? '') === '';
+      const rest = isCounted ? { remainingItemCount: all.length - end } : {};
+      const more = end < all.length ? { continue: `${asOf}:${end}`, ...rest } : {};
       const metadata = { resourceVersion: String(asOf), ...more };
       return { apiVersion: 'v1', kind: 'List', metadata, items: structuredClone(all.slice(offset, end)) };
     });
@@ -168,6 +183,8 @@ export class FakeKubeApi implements KubeClient {
 
   async *#events(path: string, from: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     let seen = from;
+    let bookmarks = this.#bookmarks;
+    let reached = from;
     while (!signal.aborted) {
       // A watch that lagged behind a compaction is told so, as by a real server: it never loses events in silence.
       if (seen < this.#compactedTo) {
@@ -177,8 +194,15 @@ export class FakeKubeApi implements KubeClient {
       }
       for (const entry of this.#history.filter((event) => event.version > seen)) {
         seen = entry.version;
-        if (isIn(entry.path, path))
+        if (this.#deaf !== 'to all') reached = seen;
+        if (isIn(entry.path, path) && !this.#isLost(entry.object))
           yield Buffer.from(`${JSON.stringify({ type: entry.type, object: entry.object })}\n`);
+      }
+      if (bookmarks < this.#bookmarks) {
+        bookmarks = this.#bookmarks;
+        const version = this.#deaf === 'to all' ? reached : seen;
+        const object = { metadata: { resourceVersion: String(version) } };
+        yield Buffer.from(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`);
       }
       await new Promise<void>((resolve) => {
         const wake = (): void => {
@@ -191,6 +215,10 @@ export class FakeKubeApi implements KubeClient {
       });
     }
     throw new KubeApiError({ status: 0, reason: 'Aborted', message: 'the watch was stopped' });
+  }
+
+  #isLost({ metadata }: KubeObject): boolean {
+    return typeof this.#deaf === 'object' ? metadata.name === this.#deaf.name : this.#deaf !== undefined;
   }
 
   async #answer<A>(verb: string, path: string, body: unknown, perform: () => A): Promise<A> {
@@ -248,6 +276,9 @@ export class FakeKubeApi implements KubeClient {
     return stamped;
   }
 }
+
+/** Which events watches leave out: all, all with the progress of bookmarks, or those of the objects of one name. */
+export type Deafness = 'to events' | 'to all' | { readonly name: string };
 
 interface JsonPatchStep {
   readonly op: 'add' | 'replace' | 'remove' | 'test';

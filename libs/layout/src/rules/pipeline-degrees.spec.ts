@@ -68,7 +68,7 @@ const broken: readonly RuleCase[] = [
     rule: 'stagesBeginWithEmbeddingAndEndWithLoss',
     layout: { pipelineParallelDegree: 2, pipeline: { stages: [{ layers: 16 }, { layers: 16, embedding: true }] } },
     message:
-      'pipeline.stages place the embedding in stage 1 and the loss in no stage, and 0 of 0 MTP layers; the embedding belongs in stage 0, the loss in stage 1, and every MTP layer in one of them',
+      'pipeline.stages place the embedding in stage 1 and the loss in no stage, and 0 of 0 MTP layers. The embedding belongs in stage 0, the loss in stage 1, and every MTP layer in one of them',
     waysOut: [
       {
         layout: {
@@ -95,7 +95,7 @@ const broken: readonly RuleCase[] = [
     },
     facts: { mtpLayers: 1 },
     message:
-      'pipeline.stages place the embedding in stage 0 and the loss in stage 1, and 0 of 1 MTP layers; the embedding belongs in stage 0, the loss in stage 1, and every MTP layer in one of them',
+      'pipeline.stages place the embedding in stage 0 and the loss in stage 1, and 0 of 1 MTP layers. The embedding belongs in stage 0, the loss in stage 1, and every MTP layer in one of them',
     waysOut: [
       {
         layout: {

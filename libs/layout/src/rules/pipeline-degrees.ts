@@ -82,7 +82,7 @@ export const pipelineDegreeRules: readonly GridRule[] = [
       field: 'pipeline/stages',
       message:
         `pipeline.stages place the embedding in ${placesOf(point, 'embedding')} and the loss in ${placesOf(point, 'loss')}, and ` +
-        `${sumOf(point.stages ?? [], (stage) => stage.mtpLayers ?? 0)} of ${facts.mtpLayers ?? 0} MTP layers; the embedding belongs in ` +
+        `${sumOf(point.stages ?? [], (stage) => stage.mtpLayers ?? 0)} of ${facts.mtpLayers ?? 0} MTP layers. The embedding belongs in ` +
         `stage 0, the loss in stage ${(point.stages?.length ?? 1) - 1}, and every MTP layer in one of them`,
     }),
   },

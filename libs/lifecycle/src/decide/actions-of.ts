@@ -1,7 +1,7 @@
 import { type Attempt, type Placement, gangName, podName } from '@coxswain/api-types';
-import { safeText } from '@coxswain/safe-text';
 import { isBroken } from '../failure/broken-gang.ts';
-import { condemnedCheckpoints, describeCondemnation } from '../failure/checkpoint-trouble.ts';
+import { standingsOf } from '../failure/checkpoint-standing.ts';
+import { markOf } from './mark-checkpoint.ts';
 import { isToBeMade, unmadeCheckpoints } from '../failure/unmade-checkpoints.ts';
 import type { Action } from './decision.ts';
 import { type Facts, isLive, isTerminal, placementOf } from '../observation/facts.ts';
@@ -36,6 +36,7 @@ const ACTION_STEPS: readonly ActionStep[] = [
   tidyUp,
   releasePods,
   releaseFinalizer,
+  markSuspectCheckpoints,
   collectCheckpoints,
   // Last, so that a refusal by the API server holds up nothing else.
   createCheckpoints,
@@ -79,7 +80,7 @@ function askPlanner({ facts, planning }: Situation): readonly Action[] {
 /** Grace period of a failed gang and of stray pods, which are not asked to save. */
 const AT_ONCE_SECONDS = 1;
 
-/** Deletes live pods of earlier epochs and of finished jobs. */
+/** Deletes live pods of earlier attempts and of finished jobs. */
 function deleteStrayPods({ record, facts }: Situation): readonly Action[] {
   const epoch = liveAttempt(record)?.epoch;
   const strays = facts.pods.filter((pod) => pod.epoch !== epoch && isLive(facts, pod));
@@ -167,17 +168,23 @@ function liftGates({ record, facts }: Situation): readonly Action[] {
   return gated.length === 0 ? [] : [{ kind: 'liftGates', pods: gated.map(toReference) }];
 }
 
-function markDamagedCheckpoints({ record, facts }: Situation): readonly Action[] {
-  const condemned = condemnedCheckpoints(record);
-  return facts.checkpoints.flatMap(({ metadata, status }): readonly Action[] => {
-    const { name, uid, deletionTimestamp } = metadata;
-    const condemnation = condemned.get(name);
-    if (condemnation === undefined || status?.state === 'Damaged' || deletionTimestamp !== undefined) return [];
-    // The record alone keeps the checkpoint from being used; the object is marked as soon as the API server allows it.
-    const refused = facts.refusedCheckpoints.get(checkpointWriteKey({ kind: 'markCheckpointDamaged', name }));
-    if (refused !== undefined && refused.retryInMs > 0) return [];
-    const message = safeText(`It is not used again: ${describeCondemnation(condemnation)}.`, 4096);
-    return [{ kind: 'markCheckpointDamaged', name, uid, message, condemnation }];
+function markDamagedCheckpoints(situation: Situation): readonly Action[] {
+  return markCheckpoints(situation).filter(({ kind }) => kind === 'markCheckpointDamaged');
+}
+
+/** Also clears marks that were refuted. */
+function markSuspectCheckpoints(situation: Situation): readonly Action[] {
+  return markCheckpoints(situation).filter(({ kind }) => kind === 'markCheckpoint');
+}
+
+/** The record alone decides which checkpoint is used; an object is marked as soon as the API server allows it. */
+function markCheckpoints({ record, facts }: Situation): readonly Action[] {
+  const standings = standingsOf(record);
+  return facts.checkpoints.flatMap((checkpoint): readonly Action[] => {
+    const mark = markOf(checkpoint, standings);
+    if (mark === undefined || checkpoint.metadata.deletionTimestamp !== undefined) return [];
+    const refused = facts.refusedCheckpoints.get(checkpointWriteKey(mark));
+    return refused !== undefined && refused.retryInMs > 0 ? [] : [mark];
   });
 }
 

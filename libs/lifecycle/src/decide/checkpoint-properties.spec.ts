@@ -49,6 +49,7 @@ describe('whatever happens to mounts and files', () => {
     ['mounts that do not work, of any nodes', fc.oneof(breakMount('MountBroken'), fault('damage'))],
     ['content that one node reads wrong', fc.oneof(breakMount('ContentDiffers', fc.constant(0)), fault('damage'))],
     ['files that one node cannot read', fc.oneof(breakMount('FileUnreadable', fc.constant(0)), fault('damage'))],
+    ['files that cannot be read, of any nodes', fc.oneof(breakMount('FileUnreadable'), fault('damage'))],
   ])('no good checkpoint is condemned by %s', (_what, trouble) => {
     fc.assert(
       fc.property(story(trouble), (moments) => {

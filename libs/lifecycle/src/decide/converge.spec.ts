@@ -114,7 +114,7 @@ describe('a job driven by decide()', () => {
         live(world, moments, expectOneEpoch);
         settle(world);
         expect(['Complete', 'Failed']).toContain(world.job?.status?.state);
-        // A gang that is taken up again is released again, so only the order of epochs is asked for.
+        // A gang that is taken up again is released again, so only the order of attempts is asked for.
         expect(world.violations.filter((sentence) => sentence.includes('started after'))).toEqual([]);
         expectRest(world);
       }),
@@ -125,34 +125,34 @@ describe('a job driven by decide()', () => {
 
 describe('a job whose status is lost', () => {
   const lost: WorldFault = { kind: 'loseStatus' };
-  const looks = (faults: readonly (readonly WorldFault[])[], tickMs: number): Parameters<typeof live>[1] =>
+  const rounds = (faults: readonly (readonly WorldFault[])[], tickMs: number): Parameters<typeof live>[1] =>
     faults.map((one) => ({ faults: one, tickMs }));
 
   it('begins nothing beside a gang that no cache shows', () => {
     const world = new World(aTrainingJob());
     const stale: WorldFault = { kind: 'staleObservation', looksAgo: 4, of: ['pods', 'placements', 'nodes'] };
-    live(world, [...looks([[], [lost]], 0), ...looks([[]], 90_000), ...looks([[]], 0)], expectOneEpoch);
-    live(world, looks([[lost, stale], [], []], 0), expectOneEpoch);
-    live(world, looks([[], []], 1_000), expectOneEpoch);
+    live(world, [...rounds([[], [lost]], 0), ...rounds([[]], 90_000), ...rounds([[]], 0)], expectOneEpoch);
+    live(world, rounds([[lost, stale], [], []], 0), expectOneEpoch);
+    live(world, rounds([[], []], 1_000), expectOneEpoch);
     expect(world.violations.filter((sentence) => sentence.includes('started after'))).toEqual([]);
   });
 
   it('does not begin from scratch because no cache shows its checkpoints', () => {
     const world = new World(aTrainingJob());
-    live(world, looks([[], [], [{ kind: 'saveCheckpoint', pick: 9 }], [{ kind: 'suspend' }], []], 90_000));
+    live(world, rounds([[], [], [{ kind: 'saveCheckpoint', pick: 9 }], [{ kind: 'suspend' }], []], 90_000));
     expect(world.job?.status?.state).toBe('Suspended');
     const stale: WorldFault = { kind: 'staleObservation', looksAgo: 9, of: ['pods', 'placements', 'checkpoints'] };
-    live(world, looks([[lost, { kind: 'resume' }, stale]], 0));
+    live(world, rounds([[lost, { kind: 'resume' }, stale]], 0));
     expect(world.job?.status?.attempts?.at(-1)).toMatchObject({ epoch: 2, resumedFrom: { step: 9 } });
   });
 
   it('gives no number again that only a Placement tells of, which no cache shows', () => {
     const world = new World(aTrainingJob());
-    live(world, looks([[], [], [{ kind: 'suspend' }], []], 90_000));
+    live(world, rounds([[], [], [{ kind: 'suspend' }], []], 90_000));
     expect(world.job?.status?.state).toBe('Suspended');
     world.pods = [];
     const stale: WorldFault = { kind: 'staleObservation', looksAgo: 9, of: ['pods', 'placements'] };
-    live(world, looks([[lost, { kind: 'resume' }, stale]], 0));
+    live(world, rounds([[lost, { kind: 'resume' }, stale]], 0));
     expect(world.job?.status?.attempts?.at(-1)).toMatchObject({ epoch: 2 });
   });
 });
@@ -160,8 +160,8 @@ describe('a job whose status is lost', () => {
 /** The faults are over: nodes are back, the engine finishes, the operator looks as often as it likes. */
 function settle(world: World): void {
   world.apply({ kind: 'restoreNodes' });
-  for (let quiet = 0, looks = 0; quiet < 3; looks++) {
-    expect(looks).toBeLessThan(500);
+  for (let quiet = 0, rounds = 0; quiet < 3; rounds++) {
+    expect(rounds).toBeLessThan(500);
     const wrote = world.reconcile();
     world.tick(wrote ? 100 : 120_000, true);
     quiet = wrote ? 0 : quiet + 1;
@@ -175,7 +175,7 @@ function expectOneEpoch(world: World): void {
 }
 
 function expectRest(world: World): void {
-  for (let look = 0; look < 10; look++) {
+  for (let round = 0; round < 10; round++) {
     world.tick(60_000, true);
     expect(world.reconcile()).toBe(false);
   }

@@ -8,12 +8,14 @@ import type { UnwrittenPlacement } from '../observation/facts.ts';
 import { eventsSince } from './job-events.ts';
 import { liveAttempt, recordOf } from '../record/job-record.ts';
 import { finalizerActions } from './finalizer-actions.ts';
-import { hasLostStatus, needsCheckpoints, needsProof, readLive } from './proof.ts';
+import { hasLostStatus, needsCheckpoints, needsEvidence, needsProof, readLive } from './proof.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { Observed } from '../observation/observed.ts';
 import { isRuntimeUnknown } from '../epoch/runtime-standing.ts';
 import { needsRuntime } from '../epoch/unwritten-placement.ts';
 import { silenceDueMs } from '../failure/lost-nodes.ts';
+import { ARBITER_SETTINGS } from '../arbiter/settings.ts';
+import { heldEnds } from '../disruption/held-ends.ts';
 import { checkpointRetriesMs } from '../failure/unmade-checkpoints.ts';
 import { hasFreshProgress, progressDueMs } from '../epoch/record-observation.ts';
 import { type Situation, situationOf } from './situation.ts';
@@ -99,7 +101,8 @@ function verifiedDecision(
 function whatToRead(situation: Situation, decided: Parameters<typeof needsProof>[1]): Action | undefined {
   // Checkpoints first, because a live read of the gang is valid for the next decision only.
   if (needsCheckpoints(situation, decided)) return { kind: 'readCheckpoints' };
-  return !situation.facts.isProven && needsProof(situation, decided) ? readLive(situation, decided.before) : undefined;
+  const isProven = situation.facts.isProven && !needsEvidence(situation, decided.before);
+  return !isProven && needsProof(situation, decided) ? readLive(situation, decided.before) : undefined;
 }
 
 function newEvents({ facts }: Situation, status: TrainingJobStatus): Decision['events'] {
@@ -147,6 +150,7 @@ function requeueDelayMs(situation: Situation): number | undefined {
     attempt === undefined ? [] : (silenceDueMs(facts, attempt) ?? []),
     checkpointRetriesMs(record, facts),
     earlySaveDueMs(record, facts, now) ?? [],
+    heldEnds(record, facts, now).length > 0 ? ARBITER_SETTINGS.judgeAgainMs : [],
     waitsOf(situation).map((wait) => remainingMs(facts, wait)),
   ].flat();
   const futureMs = dueMs.filter((ms) => ms > 0);

@@ -1,7 +1,12 @@
-import type { CheckpointResourceSpec, PlacementSpec, TrainingJobStatus } from '@coxswain/api-types';
+import type {
+  CheckpointResourceSpec,
+  CheckpointResourceStatus,
+  PlacementSpec,
+  TrainingJobStatus,
+} from '@coxswain/api-types';
 import type { JobPlanQuestion, NodeSearch } from '@coxswain/job-planning';
 import type { GangRequest, PlacementRefusal } from '@coxswain/scheduling';
-import type { Condemnation } from '../failure/checkpoint-trouble.ts';
+import type { Condemnation } from '../failure/checkpoint-standing.ts';
 import type { DerivedJobEvent } from './job-events.ts';
 
 /**
@@ -56,6 +61,8 @@ export interface LiveRead {
   readonly nodes: readonly string[];
   /** Name of a Placement that status records and the cache lacks. */
   readonly placement?: string;
+  /** Read again what verdicts about the gang stand on, too: how far its ranks are now. The view shows the verdicts that still hold. */
+  readonly evidence?: true;
   /** Read every Placement with the job's UID label too. If the status was lost, they show which epoch numbers are taken. */
   readonly allPlacements?: true;
 }
@@ -125,6 +132,13 @@ export type Action =
       readonly uid: string;
       readonly message: string;
       readonly condemnation: Condemnation;
+    }
+  /** Replace the status of a Checkpoint: it is suspect, or nothing is held against it any more. */
+  | {
+      readonly kind: 'markCheckpoint';
+      readonly name: string;
+      readonly uid: string;
+      readonly status: CheckpointResourceStatus;
     }
   /** Create the object of a checkpoint that a launcher saved and could not report. AlreadyExists counts as success. */
   | { readonly kind: 'createCheckpoint'; readonly name: string; readonly spec: CheckpointResourceSpec };

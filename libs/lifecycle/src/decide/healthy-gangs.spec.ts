@@ -17,7 +17,7 @@ const moments = storyOf(harmless, { tickMs: [0, 1_000, 20_000, 90_000, 600_000],
 
 function aRunningWorld(...made: ConstructorParameters<typeof World>): World {
   const world = new World(...made);
-  for (let look = 0; look < 10; look += 1) {
+  for (let round = 0; round < 10; round += 1) {
     world.reconcile();
     world.tick(1_000);
   }
@@ -46,7 +46,7 @@ describe('a healthy gang', () => {
     const before = world.writes;
     for (let flap = 0; flap < 30; flap += 1) {
       world.apply({ kind: 'silenceKubelet', pick: 0 });
-      for (let look = 0; look < 5; look += 1) {
+      for (let round = 0; round < 5; round += 1) {
         world.reconcile();
         world.tick(30_000);
       }
@@ -85,7 +85,7 @@ describe('a rack', () => {
           world.reconcile();
           world.tick(tickMs);
         }
-        for (let look = 0; look < 25; look += 1) {
+        for (let round = 0; round < 25; round += 1) {
           world.reconcile();
           world.tick(10_000);
         }
@@ -105,7 +105,7 @@ describe('a pod that hangs in the kernel', () => {
     world.apply({ kind: 'hangPod', pick: 0 });
     const hanging = world.pods[0]?.nodeName;
     world.apply({ kind: 'exit', code: 1, pick: 0 });
-    for (let look = 0; look < 40; look += 1) {
+    for (let round = 0; round < 40; round += 1) {
       world.reconcile();
       world.tick(10_000);
     }

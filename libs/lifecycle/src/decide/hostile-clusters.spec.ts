@@ -87,8 +87,8 @@ const IDLE_MS = 700_000;
 /** Nobody does anything to the job any more, and its engine finishes. */
 function settle(world: World): void {
   for (const kind of ['restoreNodes', 'acceptPods', 'acceptCheckpoints'] as const) world.apply({ kind });
-  for (let quiet = 0, looks = 0; quiet < 3; looks++) {
-    expect(looks).toBeLessThan(MAX_OBSERVATIONS);
+  for (let quiet = 0, rounds = 0; quiet < 3; rounds++) {
+    expect(rounds).toBeLessThan(MAX_OBSERVATIONS);
     const wrote = world.reconcile();
     world.tick(wrote ? 100 : IDLE_MS, true);
     quiet = wrote ? 0 : quiet + 1;
@@ -124,7 +124,7 @@ describe('a cluster in which answers are lost', () => {
         expect(world.violations).toEqual([]);
         expect(['Complete', 'Failed', 'Cancelled', undefined]).toContain(world.job?.status?.state);
         expect(world.job?.status?.restarts.charged ?? 0).toBeLessThanOrEqual(world.harms);
-        for (let look = 0; look < 5; look++) {
+        for (let round = 0; round < 5; round++) {
           world.tick(60_000, true);
           expect(world.reconcile()).toBe(false);
         }
@@ -190,7 +190,7 @@ describe('a node that ends every pod before a container has run', () => {
   it('costs a gang one attempt, uncharged, where another node is free', () => {
     const world = aWorld(false);
     world.apply({ kind: 'turnAway', pick: 0 });
-    for (let look = 0; look < 20; look += 1) {
+    for (let round = 0; round < 20; round += 1) {
       world.reconcile();
       world.tick(10_000);
     }

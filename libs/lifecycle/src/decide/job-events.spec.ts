@@ -49,8 +49,8 @@ describe('the history of a job', () => {
   it('is told in order and in plain words', () => {
     const job = aFinishedJob();
     const placements = [aPlacement(job), aPlacement(job, { epoch: 2, nodes: ['node-c', 'node-d'] })];
-    const told = jobEvents({ job, placements, checkpoints: [aCheckpoint(job)] });
-    expect(told.map(({ type, message }) => `${type}: ${message}`)).toEqual([
+    const jobsEvents = jobEvents({ job, placements, checkpoints: [aCheckpoint(job)] });
+    expect(jobsEvents.map(({ type, message }) => `${type}: ${message}`)).toEqual([
       'Submitted: Job tiny-gpt was submitted. It asks for 4 GPUs (tp2 x dp2).',
       'Placed: Attempt 1 is placed: ranks 0-1 on node-a, ranks 2-3 on node-b.',
       'Started: All pods of attempt 1 exist; they start together, from scratch.',
@@ -105,7 +105,7 @@ describe('the history of a job', () => {
   it('never holds a time that cannot be read', () => {
     const attempts = [{ ...first, startedAt: 'yesterday', stoppingAt: '' }];
     const job = aTrainingJob({ status: { epoch: 1, restarts: { total: 0, charged: 0 }, attempts } });
-    const times = jobEvents({ job, placements: [], checkpoints: [] }).map((told) => Date.parse(told.at));
+    const times = jobEvents({ job, placements: [], checkpoints: [] }).map((jobsEvents) => Date.parse(jobsEvents.at));
     expect(times.some(Number.isNaN)).toBe(false);
   });
 

@@ -19,6 +19,8 @@ import {
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { EARLY_SAVE_INTERVAL_MS } from '../epoch/early-save.ts';
 import { factsOf, type Facts, placementOf, podCount } from '../observation/facts.ts';
+import { describePassedOver } from '../failure/checkpoint-standing.ts';
+import { whyHeld } from '../incident/incident-record.ts';
 import { type JobRecord, recordedConditions, recordOf } from '../record/job-record.ts';
 
 /** Types of events in a job's history, in the order of a smooth run. */
@@ -35,6 +37,8 @@ export const JOB_EVENT_TYPES = [
   'SaveMissed',
   'CheckpointSaved',
   'CheckpointDamaged',
+  'CheckpointSuspect',
+  'CheckpointPassedOver',
   'IncidentNoticed',
   'RankFailed',
   'Restarting',
@@ -142,6 +146,7 @@ function attemptEvents(
       at: startedAt,
       message: `Attempt ${epoch} is placed: ${placement === undefined ? gang : describePlacement(placement)}.`,
     }),
+    ...passedOverEvents(attempt),
     ...(releasedAt === undefined
       ? []
       : [
@@ -159,6 +164,14 @@ function attemptEvents(
     ...saveEvents(attempt),
     ...endEvents(attempt),
   ];
+}
+
+function passedOverEvents({ epoch, startedAt, passedOver = [] }: Attempt): readonly DerivedJobEvent[] {
+  return passedOver.map((one) => {
+    const message = describePassedOver(one);
+    const passed = event('CheckpointPassedOver', { epoch, at: startedAt, severity: 'warning', message });
+    return { ...passed, key: `${passed.key}/${one.checkpoint}` };
+  });
 }
 
 /** `from step 40 (checkpoint tiny-3f1c2b9e-e1-s40)` */
@@ -265,7 +278,11 @@ function incidentEvents(incident: Incident): readonly DerivedJobEvent[] {
   const noticed = event('IncidentNoticed', { epoch, at: noticedAt, severity: 'warning', message });
   const over = event('IncidentOver', { epoch, at: closedAt ?? noticedAt, message: describeIncidentEnd(incident) });
   const events = [...(isFailure ? [] : [noticed]), ...(outcome === undefined ? [] : [over])];
-  return events.map((one) => ({ ...one, key: `incident/${id}/${one.type}` }));
+  const why = whyHeld(incident);
+  const says = `Coxswain does not end attempt ${epoch} for this: ${why}.`;
+  const held = event('IncidentNoticed', { epoch, at: noticedAt, severity: 'warning', message: says });
+  const known = events.map((one) => ({ ...one, key: `incident/${id}/${one.type}` }));
+  return why === undefined ? known : [...known, { ...held, key: `incident/${id}/EndHeld` }];
 }
 
 /** `Hang of rank 3 on node gpu-b: recovered; 42 s were lost, with 3 steps trained again.` */
@@ -284,7 +301,7 @@ const REPORTED_REASONS: readonly string[] = [
   'CheckpointsUnusable',
 ];
 
-/** Why the next epoch is not placed, once per epoch and reason. */
+/** Why the next attempt is not placed, once per attempt and reason. */
 function waiting(record: JobRecord, facts: Facts): readonly DerivedJobEvent[] {
   const placed = findCondition(recordedConditions(facts.job), 'Placed');
   if (placed === undefined || !REPORTED_REASONS.includes(placed.reason)) return [];
@@ -311,7 +328,15 @@ function checkpointEvents(checkpoint: Checkpoint): readonly DerivedJobEvent[] {
     severity: 'warning',
     message: `Checkpoint ${name} of step ${step} is damaged and will not be used: ${checkpoint.status?.message ?? ''}`,
   });
-  const events = checkpoint.status?.state === 'Damaged' ? [saved, damaged] : [saved];
+  const suspect = event('CheckpointSuspect', {
+    epoch,
+    at: creationTimestamp,
+    severity: 'warning',
+    message: `Checkpoint ${name} of step ${step} could not be loaded. ${checkpoint.status?.message ?? ''}`,
+  });
+  const isDamaged = checkpoint.status?.state === 'Damaged';
+  const isSuspect = !isDamaged && checkpoint.status?.suspect !== undefined;
+  const events = [saved, ...(isDamaged ? [damaged] : []), ...(isSuspect ? [suspect] : [])];
   return events.map((one) => ({ ...one, key: `checkpoint/${name}/${one.type}` }));
 }
 

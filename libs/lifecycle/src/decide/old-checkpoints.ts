@@ -1,7 +1,7 @@
 /** Which Checkpoint objects are deleted because newer ones replace them? */
 import type { Checkpoint } from '@coxswain/api-types';
 import { newestRestorable } from '@coxswain/checkpoint';
-import { condemnedCheckpoints } from '../failure/checkpoint-trouble.ts';
+import { standingOf, standingsOf } from '../failure/checkpoint-standing.ts';
 import { newestUsable } from '../failure/resume-point.ts';
 import { type Facts, isTerminal } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
@@ -19,11 +19,13 @@ const MAX_AT_ONCE = 50;
 export function oldCheckpoints(record: JobRecord, facts: Facts): readonly Checkpoint[] {
   const most = record.terminal === undefined ? facts.retention.checkpoints : facts.retention.checkpointsOfFinished;
   if (facts.checkpoints.length <= most || facts.deleting || mayPodsReportSaves(record, facts)) return [];
-  const condemned = condemnedCheckpoints(record);
+  const standings = standingsOf(record);
   const newestFirst = facts.checkpoints.filter(isThere).toSorted(bySaveNewestFirst);
-  const usable = newestFirst.filter(
-    ({ metadata, status }) => status?.state === 'Complete' && !condemned.has(metadata.name),
-  );
+  const usable = newestFirst.filter((checkpoint) => {
+    const standing = standingOf(checkpoint, standings);
+    const counts = standing.kind === 'usable' || (standing.kind === 'suspect' && !standing.isPassedOver);
+    return checkpoint.status?.state === 'Complete' && counts;
+  });
   const oldestKept = usable[most - 1];
   // With some slack, because each deletion takes a live read.
   if (oldestKept === undefined || usable.length <= most + Math.floor(most / 10)) return [];

@@ -3,13 +3,14 @@ import type { Action } from './decision.ts';
 import { type Facts, isLive } from '../observation/facts.ts';
 import { missingPodNames, podsOf } from '../observation/gang.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
+import { verdictsOn } from '../failure/verdicts.ts';
 import type { Situation } from './situation.ts';
 import { nodesToGrowOnto } from '../epoch/growth.ts';
 import { missingPlacementName } from '../epoch/unwritten-placement.ts';
 
 /**
  * What may only be done on a state that was read from the API server a moment ago. A cache may be minutes old, and one kind of object older
- * than another: for example, a job in epoch 1 beside healthy pods of epoch 2. Creating from such a view is harmless, because a name can be
+ * than another: for example, a job in attempt 1 beside healthy pods of attempt 2. Creating from such a view is harmless, because a name can be
  * taken only once. Deleting, failing and charging are not harmless.
  */
 
@@ -40,7 +41,7 @@ function isHarmful(before: JobRecord, { attempts }: JobRecord): boolean {
 }
 
 /**
- * Whether an epoch begins although the previous one has no recorded end, because status was lost. Only a live list shows that the earlier
+ * Whether an attempt begins although the previous one has no recorded end, because status was lost. Only a live list shows that the earlier
  * pods are gone.
  */
 function beginsAfterUnrecordedEnd(before: JobRecord, { attempts }: JobRecord): boolean {
@@ -72,7 +73,7 @@ const HARMFUL: readonly Action['kind'][] = [
 ];
 
 /**
- * Actions that continue a recorded gang. On an old status they would create pods that its epoch has lost since, start them, or recreate a
+ * Actions that continue a recorded gang. On an old status they would create pods that its attempt has lost since, start them, or recreate a
  * deleted Checkpoint of an ended attempt.
  */
 const CONTINUES_GANG: readonly Action['kind'][] = ['createPod', 'createComputeDomain', 'liftGates', 'createCheckpoint'];
@@ -86,6 +87,16 @@ function areExpectedPodsMissing({ record, facts }: Situation): boolean {
   if (attempt === undefined || attempt.stage === 'Creating') return false;
   if (attempt.stage === 'Stopping' && podsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod))) return false;
   return missingNames(facts, attempt).length > 0;
+}
+
+/** Whether what a verdict stands on must be read again before the attempt ends. A proof may have been read before the verdict came. */
+export function needsEvidence({ facts }: Situation, before: JobRecord): boolean {
+  return facts.observed.isEvidenceProven === false && standsOnVerdict(facts, before);
+}
+
+function standsOnVerdict(facts: Facts, before: JobRecord): boolean {
+  const attempt = before.attempts.at(-1);
+  return attempt !== undefined && attempt.outcome === undefined && verdictsOn(facts, attempt).length > 0;
 }
 
 /** Number of missing names to look up one by one; one taken name is enough to know. */
@@ -103,6 +114,7 @@ export function readLive({ record, facts, now }: Situation, before: JobRecord): 
     podNames,
     nodes,
     ...(placement === undefined ? {} : { placement }),
+    ...(standsOnVerdict(facts, before) ? { evidence: true } : {}),
     ...(hasLostStatus(facts) ? { allPlacements: true } : {}),
   };
 }

@@ -8,7 +8,7 @@ const succeeded = { phase: 'Succeeded', running: false, exit: { exitCode: 0, rea
 const failed = { phase: 'Failed', running: false, exit: anExit() } as const;
 const stopping = anAttempt({ stage: 'Stopping', outcome: 'Suspended', reason: 'SuspendRequested', charged: false });
 
-/** Both pods of epoch 1, held, each as told. */
+/** Both pods of attempt 1, held, each as told. */
 const gang =
   (...overrides: readonly Partial<ObservedPod>[]) =>
   (job: Parameters<typeof aPod>[0]): readonly ObservedPod[] =>

@@ -13,7 +13,7 @@ function aTrainingWorld(): World {
 }
 
 function turn(world: World, times: number, ms = 1_000): void {
-  for (let look = 0; look < times; look += 1) {
+  for (let round = 0; round < times; round += 1) {
     world.reconcile();
     world.tick(ms);
   }
@@ -36,7 +36,7 @@ describe('a gang of which a rank fails', () => {
       resumedFrom: { step: 10 },
       incarnations: [{ lastStep: 12 }],
     });
-    for (let look = 0; look < 5; look += 1) {
+    for (let round = 0; round < 5; round += 1) {
       world.reconcile();
       world.tick(1_000, true);
     }
@@ -134,7 +134,7 @@ describe('a gang of which a rank fails', () => {
         const world = aTrainingWorld();
         live(world, story);
         world.apply({ kind: 'restoreNodes' });
-        for (let look = 0; look < 60; look += 1) {
+        for (let round = 0; round < 60; round += 1) {
           world.reconcile();
           world.tick(30_000, true);
         }

@@ -18,7 +18,7 @@ export interface Situation {
   readonly now: Date;
 }
 
-/** Derives the situation of a job: records what was observed, then plans, accepts and places the next epoch. */
+/** Derives the situation of a job: records what was observed, then plans, accepts and places the next attempt. */
 export function situationOf(observed: Observed, now: Date): Situation {
   const recorded = recordOf(observed.job);
   const facts = factsOf(observed, recorded);

@@ -1,3 +1,4 @@
+// A little over 400 lines: all conditions of a job with the state and the summary that follow from them.
 import {
   type Attempt,
   type Condition,
@@ -17,12 +18,13 @@ import { type Facts, placementSpecOf, podCount } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
 import { describePulls } from '../observation/image-pulls.ts';
 import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
-import { judgeNodes } from '../failure/lost-nodes.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-record.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { ObservedPod } from '../observation/observed.ts';
+import { doubtOfRunning, isInDoubt } from './running-doubts.ts';
 import { conditionBeforeReading } from '../epoch/runtime-standing.ts';
-import { resumePointOf } from '../failure/resume-point.ts';
+import { describePassedOver } from '../failure/checkpoint-standing.ts';
+import { describeUnreadableClaim, resumePointOf } from '../failure/resume-point.ts';
 import { describeRefused } from '../failure/unmade-checkpoints.ts';
 import type { Situation } from './situation.ts';
 import { notAsAsked, trainedDraft } from './trained-condition.ts';
@@ -60,13 +62,13 @@ type ConditionDraft<T extends ConditionType = ConditionType> = {
 
 type ConditionDrafts = { readonly [K in ConditionType]: ConditionDraft<K> | undefined };
 
-function draftsOf({ record, facts, acceptance, next }: Situation): ConditionDrafts {
+function draftsOf({ record, facts, acceptance, next, now }: Situation): ConditionDrafts {
   const { terminal } = record;
   return {
     Accepted: acceptedDraft(acceptance, record.plan),
     Placed: placedDraft(record, facts, next),
     NodesRequested: nodesRequestedDraft(facts, next),
-    Running: runningDraft(record, facts),
+    Running: runningDraft(record, facts, now),
     CheckpointsRecorded: refusedCheckpointDraft(record, facts),
     FabricAsPlaced: changedFabricDraft(record, facts),
     TrainedAsAsked: trainedDraft(record),
@@ -84,7 +86,8 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
   }
   const attempt = liveAttempt(record);
   if (attempt !== undefined) {
-    const more = [attempt.placedWhere, attempt.saves].flatMap((sentence) => sentence ?? []);
+    const { placedWhere = [], saves = [], passedOver = [] } = attempt;
+    const more = [placedWhere, saves, passedOver.map(describePassedOver)].flat();
     const message = [`Attempt ${attempt.epoch}: ${gangSize(attempt, facts)}.`, ...more].join(' ');
     return { holds: true, reason: 'GangPlaced', message };
   }
@@ -113,7 +116,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return {
         holds: false,
         reason: 'WaitingForRestartDelay',
-        message: `Attempt ${record.epoch + 1} starts after the delay.${describeJudgement(record)}`,
+        message: `Attempt ${record.epoch + 1} starts after the delay.${describeUnreadableClaim(record, facts)}${describeJudgement(record)}`,
       };
     }
     case 'waiting':
@@ -158,7 +161,7 @@ function refusedMessage(words: string): string {
 
 const IMAGE_PROBLEM = /^(ErrImage|ImagePull|ImageInspect|InvalidImage|RegistryUnavailable|SignatureValidation)/;
 
-function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'> {
+function runningDraft(record: JobRecord, facts: Facts, now: Date): ConditionDraft<'Running'> {
   if (record.terminal !== undefined) return { holds: false, reason: 'Finished', message: 'The job is finished.' };
   const attempt = liveAttempt(record);
   if (attempt === undefined) return { holds: false, reason: 'NotStarted', message: 'No gang is up.' };
@@ -171,7 +174,7 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
   }
   if (attempt.runningAt !== undefined) {
     return (
-      doubtDraft(attempt, facts) ?? {
+      doubtOfRunning(record, facts, { attempt, now }) ?? {
         holds: true,
         reason: 'GangRunning',
         message: `Every rank of attempt ${epoch} has started.`,
@@ -215,18 +218,6 @@ function isRestartingInPods({ stage, incarnation = 1, runningAt }: Attempt): boo
 function describeRestartInPods({ epoch, incarnation = 1, resumedFrom }: Attempt): string {
   const from = resumedFrom === undefined ? 'from scratch' : `from step ${resumedFrom.step}`;
   return `The ranks of attempt ${epoch} restart in their pods (incarnation ${incarnation}), ${from}.`;
-}
-
-/** Without counts and times: in an outage, each node's change would otherwise be a write of every job. */
-function doubtDraft(attempt: Attempt, facts: Facts): ConditionDraft<'Running'> | undefined {
-  const { doubted, isHeld } = judgeNodes(facts, attempt, false);
-  const [node] = doubted;
-  if (node === undefined) return undefined;
-  const whatIs = `Node ${node} is not ready`;
-  const message = isHeld
-    ? `${whatIs}, like most nodes of the cluster, so the connection to the API server is the likelier cause: the gang keeps running until a rank fails or no step is reported.`
-    : `${whatIs}: the gang keeps running for ${facts.timeouts.nodeGraceMs / 1000} s, and as long as the launcher there reports.`;
-  return { holds: true, reason: 'NodesInDoubt', message };
 }
 
 function firstStuckPod(
@@ -292,10 +283,10 @@ function stateOf({ record, facts, next }: Situation): JobState {
   return attempt.runningAt === undefined ? 'Starting' : 'Running';
 }
 
-/** Outcomes of healthy gangs that saved and continue as the next epoch. */
+/** Outcomes of healthy gangs that saved and continue as the next attempt. */
 const REPLACED_OUTCOMES: readonly Attempt['outcome'][] = ['Resized', 'Moved'];
 
-/** Outcomes that the next epoch follows without a user's action. */
+/** Outcomes that the next attempt follows without a user's action. */
 const CONTINUED_OUTCOMES: readonly Attempt['outcome'][] = ['Failed', ...REPLACED_OUTCOMES];
 
 function stoppingState(attempt: Attempt, facts: Facts): JobState {
@@ -360,7 +351,7 @@ function runningSummary(
   const fewer =
     minGpus === undefined || gpus <= worldSize(attempt.layout) ? '' : `, fewer than the ${gpus} it asks for`;
   const trains = `Trains in attempt ${epoch}${again} on ${gangSize(attempt, facts)}${fewer}.`;
-  const doubt = running?.reason === 'NodesInDoubt' ? ` ${running.message}` : '';
+  const doubt = isInDoubt(running) ? ` ${running.message}` : '';
   return `${trains}${doubt}${notAsAsked(asked)}`;
 }
 

@@ -5,7 +5,7 @@ import { aJob, anAttempt, aStatus, NOW, settled } from '../testing/jobs.ts';
 const ended = (epoch: number) =>
   anAttempt({ epoch, stage: 'Ended', outcome: 'Failed', reason: 'EngineFailed', charged: true, answer: 'Restart' });
 
-/** A job whose third epoch runs, seen with these pods and placements of earlier ones. */
+/** A job whose third attempt runs, seen with these pods and placements of earlier ones. */
 function seen(about: {
   readonly pods?: readonly Partial<ObservedPod>[];
   readonly placements?: readonly number[];

@@ -43,7 +43,7 @@ describe('checkpoints that only termination messages tell of', () => {
         world.apply({ kind: 'acceptCheckpoints' });
         settle(world);
         const names = new Set(world.checkpoints.map(({ metadata }) => metadata.name));
-        expect([...world.told].filter((name) => !names.has(name))).toEqual([]);
+        expect([...world.reportedCheckpoints].filter((name) => !names.has(name))).toEqual([]);
         expect(world.violations).toEqual([]);
         expect(world.job?.status?.unrecordedCheckpoints).toBeUndefined();
         expect(findCondition(world.job?.status?.conditions, 'CheckpointsRecorded')).toBeUndefined();

@@ -5,7 +5,7 @@ const MAX_NAMES = 3;
 
 /**
  * A sentence about Placements that name this job although its status records no such placement; undefined: there are none. Placements of
- * epochs that the status no longer holds are left over and removed silently.
+ * attempts that the status no longer holds are left over and removed silently.
  */
 export function describeUnrecordedPlacements({ facts, record }: Situation): string | undefined {
   const { uid } = facts.job.metadata;

@@ -1,7 +1,9 @@
 import { FINALIZER, NODE_LABELS, type TrainingJobSpec } from '@coxswain/api-types';
 import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { worldSize } from '@coxswain/layout';
+import { jobEvents } from '../decide/job-events.ts';
 import { aNode, World } from '../testing/index.ts';
+import { summaryOfCondition } from '../testing/jobs.ts';
 
 /** Nodes of two GPUs each, and a job of four. */
 function aWorld(nodes: readonly string[], spec: Partial<TrainingJobSpec> = {}): World {
@@ -14,7 +16,7 @@ function aWorld(nodes: readonly string[], spec: Partial<TrainingJobSpec> = {}): 
 }
 
 function turn(world: World, times: number, ms = 1_000): void {
-  for (let look = 0; look < times; look += 1) {
+  for (let round = 0; round < times; round += 1) {
     world.reconcile();
     world.tick(ms);
   }
@@ -92,11 +94,62 @@ describe('a gang of which a node is about to go away', () => {
     const waiting = aTrainingWorld(['node-a', 'node-b']);
     waiting.apply({ kind: 'announce', pick: 1 });
     turn(waiting, 100, 5_000);
-    expect(waiting.job?.status?.state).toBe('Restarting');
+    expect(attempts(waiting)).toEqual([[4, undefined, undefined, undefined]]);
+    expect(waiting.job?.status).toMatchObject({ state: 'Running' });
+    expect(waiting.job?.status?.avoidedNodes).toBeUndefined();
+    expect(waiting.job?.status && summaryOfCondition(waiting.job.status, 'Running')).toBe('True/EndHeld');
+    expect(waiting.job?.status?.summary).toContain('no other node has room for the gang. It keeps training');
     const elastic = aTrainingWorld(['node-a', 'node-b'], { minGpus: 2 });
     elastic.apply({ kind: 'announce', pick: 1 });
     turn(elastic, 100, 5_000);
     expect(elastic.job?.status).toMatchObject({ state: 'Running', plan: { gpus: 2 }, restarts: { charged: 0 } });
+  });
+
+  it('saves early while it waits for room, and is one incident that says why', () => {
+    const world = aTrainingWorld(['node-a', 'node-b']);
+    turn(world, 30, 60_000);
+    world.apply({ kind: 'announce', pick: 1 });
+    turn(world, 10);
+    const [incident] = world.job?.status?.incidents ?? [];
+    expect(incident).toMatchObject({ id: '1.1-nodeLeaving', action: 'Advised', evidence: [{ name: 'held' }, {}, {}] });
+    expect(world.job?.status?.attempts?.at(-1)?.earlySave).toMatchObject({ request: 1 });
+    const { checkpoints, placements, job } = world;
+    const held =
+      job === undefined
+        ? []
+        : jobEvents({ job, checkpoints, placements }).filter(({ key }) => key.endsWith('/EndHeld'));
+    expect(held.map(({ message }) => message)).toEqual([
+      'Coxswain does not end attempt 1 for this: no other node has room for the gang. It keeps training until one has, until the node goes, or until shortly before the announced time.',
+    ]);
+  });
+
+  it('moves as soon as another node has room, and that is the same incident', () => {
+    const world = aTrainingWorld(['node-a', 'node-b', 'node-c']);
+    const [leaving = '', staying = ''] = world.pods.map(({ nodeName }) => nodeName);
+    const spare = ['node-a', 'node-b', 'node-c'].find((node) => node !== leaving && node !== staying);
+    for (const node of [leaving, spare])
+      world.apply({ kind: 'announce', pick: ['node-a', 'node-b', 'node-c'].indexOf(node ?? '') });
+    turn(world, 10);
+    expect(world.job?.status).toMatchObject({ state: 'Running' });
+    world.apply({ kind: 'restoreNodes' });
+    world.apply({ kind: 'announce', pick: ['node-a', 'node-b', 'node-c'].indexOf(leaving) });
+    turn(world, 120);
+    expect(attempts(world).map(([, outcome]) => outcome)).toEqual(['Moved', undefined]);
+    expect(world.job?.status?.incidents).toMatchObject([
+      { id: '1.1-nodeLeaving', action: 'Moved', outcome: 'Recovered' },
+    ]);
+  });
+
+  it.each([
+    ['stays until shortly before the announced time', 600_000, undefined],
+    ['saves and stops shortly before it, though nothing has room', 150_000, 'Moved'],
+  ])('%s', (_what, inMs, outcome) => {
+    const world = aTrainingWorld(['node-a', 'node-b']);
+    const notice = { rule: 'gke-maintenance', mark: 'label', beginsAtMs: world.now.getTime() + inMs };
+    for (const node of ['node-a', 'node-b']) world.notices.set(node, notice);
+    world.apply({ kind: 'announce', pick: 1 });
+    turn(world, 5);
+    expect(attempts(world).map(([, ended]) => ended)).toEqual([outcome]);
   });
 
   it('stays to the end where it cannot save', () => {

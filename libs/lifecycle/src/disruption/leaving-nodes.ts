@@ -2,10 +2,16 @@
 import type { Attempt } from '@coxswain/api-types';
 import { type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
+import { runOf } from '../arbiter/end-arbiter.ts';
+import type { Ruling } from '../arbiter/judge-ends.ts';
+import { ARBITER_SETTINGS } from '../arbiter/settings.ts';
+import { roomElsewhere } from '../observation/room.ts';
+import { canSaveOnRequest } from './save-on-request.ts';
 import { describeNotice } from '../notices/node-notices.ts';
 
 /** Nodes under pods of the attempt that will soon go away, sorted. */
 export function leavingNodes(facts: Facts, attempt: Attempt): readonly string[] {
+  if (![...facts.observed.nodeStates.values()].includes('leaving')) return [];
   const placed = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
   const pods = podsOf(facts, attempt.epoch).filter((pod) => !isTerminal(pod));
   const nodes = pods.flatMap(({ nodeName, podIndex }) => nodeName ?? placed[podIndex] ?? []);
@@ -15,6 +21,40 @@ export function leavingNodes(facts: Facts, attempt: Attempt): readonly string[] 
 /** Whether the gang can save and move. Without checkpoints it would lose all its work by moving, and lose no more by staying. */
 export function canMove({ spec }: Facts): boolean {
   return spec?.checkpoint !== undefined;
+}
+
+/** The arbiter's ruling on a move away from these nodes. */
+export function ruleOnMove(
+  facts: Facts,
+  { attempt, nodes, now }: { readonly attempt: Attempt; readonly nodes: readonly string[]; readonly now: Date },
+): Ruling {
+  const { ruleOnEnd } = facts.observed;
+  if (ruleOnEnd === undefined) return { kind: 'granted', blames: true };
+  const room = roomElsewhere(facts, attempt, nodes);
+  return ruleOnEnd({
+    cause: 'leaving',
+    run: runOf(attempt),
+    isDue: true,
+    nodes,
+    switches: [],
+    claims: [],
+    ...(room === undefined ? {} : { room }),
+    ...(nodes.some((node) => mayGoNow(facts, node)) ? { savesOnlyAtEnd: true } : {}),
+    ...(nodes.some((node) => isTimeNear(facts, node, now)) ? { isUrgent: true } : {}),
+  });
+}
+
+/** Whether the node may go at any moment, and the ranks cannot save before it does without ending. */
+function mayGoNow(facts: Facts, node: string): boolean {
+  const engine = facts.spec?.engine.name;
+  return engine !== undefined && !canSaveOnRequest(engine) && facts.observed.noticeOf?.(node)?.beginsAtMs === undefined;
+}
+
+/** Whether the announced time is so near that the gang has just time to save. A notice without a time may come true at any moment, or never. */
+function isTimeNear(facts: Facts, node: string, now: Date): boolean {
+  const beginsAtMs = facts.observed.noticeOf?.(node)?.beginsAtMs;
+  const leaveAtMs = (beginsAtMs ?? Infinity) - facts.gracePeriodSeconds * 1000 - ARBITER_SETTINGS.leaveLatestMs;
+  return now.getTime() >= leaveAtMs;
 }
 
 const SHOWN_NODES = 8;

@@ -1,10 +1,11 @@
 /** Which signs of a coming failure does a running gang show? */
-import { type Attempt, incidentSubject, type IncidentKind } from '@coxswain/api-types';
+import { type Attempt, incidentSubject } from '@coxswain/api-types';
 import { signsOfFailure } from '@coxswain/health';
 import { safeText } from '@coxswain/safe-text';
-import { isOfRun, isOpen } from '../incident/incident-record.ts';
+import { isOfRun, isOpen, SAVE_KINDS } from '../incident/incident-record.ts';
 import { type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
+import { canMove, leavingNodes, ruleOnMove } from './leaving-nodes.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { describeNotice } from '../notices/node-notices.ts';
 
@@ -21,20 +22,21 @@ export interface Suspicion {
 /** How long before a node goes away its gangs save once. An earlier notice is far beyond the time between two saves. */
 export const SAVE_AHEAD_MS = 3_600_000;
 
-/**
- * Incidents in which all ranks still run and can save. A stalled gang cannot save. Incidents caused by the program or its data are left
- * out: no node will fail for them, and a loss that is not a number is not worth saving.
- */
-const SUSPECT_KINDS: readonly IncidentKind[] = ['SlowRank', 'SlowLink'];
-
 /** The gang's suspicions, incidents first. There are as many as there are signs, so the caller bounds them. */
-export function suspicionsOf(record: JobRecord, facts: Facts, attempt: Attempt): readonly Suspicion[] {
-  return [...ofIncidents(record, attempt), ...nodesOf(facts, attempt).flatMap((node) => ofNode(facts, node))];
+export function suspicionsOf(
+  record: JobRecord,
+  facts: Facts,
+  { attempt, now }: { readonly attempt: Attempt; readonly now: Date },
+): readonly Suspicion[] {
+  const leaving = canMove(facts) ? leavingNodes(facts, attempt) : [];
+  const moves = leaving.length > 0 && ruleOnMove(facts, { attempt, nodes: leaving, now }).kind === 'granted';
+  const nodes = nodesOf(facts, attempt).filter((node) => !(moves && leaving.includes(node)));
+  return [...ofIncidents(record, attempt), ...nodes.flatMap((node) => ofNode(facts, node))];
 }
 
 function ofIncidents({ incidents }: JobRecord, attempt: Attempt): readonly Suspicion[] {
   return incidents
-    .filter((one) => isOpen(one) && isOfRun(one, attempt) && SUSPECT_KINDS.includes(one.kind) && one.action !== 'None')
+    .filter((one) => isOpen(one) && isOfRun(one, attempt) && SAVE_KINDS.includes(one.kind) && one.action !== 'None')
     .map((one) => ({ key: one.id.replace(RECURRENCE, ''), kind: one.kind, says: incidentSubject(one) }));
 }
 
@@ -47,12 +49,11 @@ function nodesOf(facts: Facts, attempt: Attempt): readonly string[] {
   return [...new Set(pods.flatMap(({ nodeName, podIndex }) => nodeName ?? placed[podIndex] ?? []))];
 }
 
-/** Signs of one node; none if the gang is about to leave it with a save. */
+/** Signs of one node that the gang does not leave now. */
 function ofNode(facts: Facts, node: string): readonly Suspicion[] {
-  if (nodeStateOf(facts, node) === 'leaving') return [];
-  const { nodeConditionsOf, comingNoticeOf } = facts.observed;
+  const { nodeConditionsOf, comingNoticeOf, noticeOf } = facts.observed;
   const signs = signsOfFailure(nodeConditionsOf?.(node) ?? []);
-  const notice = comingNoticeOf?.(node);
+  const notice = nodeStateOf(facts, node) === 'leaving' ? noticeOf?.(node) : comingNoticeOf?.(node);
   return [
     ...signs.map(({ type, xids }) => ({
       key: keyOf(node, type),

@@ -2,6 +2,7 @@ import {
   type Attempt,
   isSameLayout,
   MAX_ATTEMPTS_IN_STATUS,
+  type PassedOverCheckpoint,
   type PlacementSpec,
   type ResumeFrom,
 } from '@coxswain/api-types';
@@ -15,10 +16,15 @@ import { placementSha256 } from '@coxswain/scheduling';
  */
 export function withNewAttempt(
   record: JobRecord,
-  placement: UnwrittenPlacement & { readonly answers?: ResumeFrom; readonly where?: string; readonly saves?: string },
+  placement: UnwrittenPlacement & {
+    readonly answers?: ResumeFrom;
+    readonly where?: string;
+    readonly saves?: string;
+    readonly passedOver?: readonly PassedOverCheckpoint[];
+  },
   { leaderTerm, now }: { readonly leaderTerm: number | undefined; readonly now: Date },
 ): JobRecord {
-  const { name, spec, answers, saves, where = '' } = placement;
+  const { name, spec, answers, saves, where = '', passedOver = [] } = placement;
   const { epoch, layout, resume } = spec;
   const attempt: Attempt = {
     epoch,
@@ -28,6 +34,7 @@ export function withNewAttempt(
     ...(leaderTerm === undefined ? {} : { leaderTerm }),
     layout,
     ...(resume === undefined ? {} : { resumedFrom: resume }),
+    ...(passedOver.length === 0 ? {} : { passedOver: [...passedOver] }),
     startedAt: now.toISOString(),
     ...predictionOf(record, spec),
     ...(saves === undefined ? {} : { saves }),

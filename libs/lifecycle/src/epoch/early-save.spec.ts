@@ -3,7 +3,14 @@ import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { jobEvents } from '../decide/job-events.ts';
 import type { Finding } from '../observation/observed.ts';
 import { aNode, World } from '../testing/index.ts';
-import { EARLY_SAVE_INTERVAL_MS, keysOf, openSaveRequest, type SaveQuestion, decideSave } from './early-save.ts';
+import {
+  EARLY_SAVE_INTERVAL_MS,
+  coveredBy,
+  keysOf,
+  openSaveRequest,
+  type SaveQuestion,
+  decideSave,
+} from './early-save.ts';
 
 const MINUTE_MS = 60_000;
 const ill = { key: 'gpu-7 KernelDeadlock', kind: 'KernelDeadlock', says: 'Node gpu-7 has condition KernelDeadlock' };
@@ -51,7 +58,7 @@ describe('a gang is asked to save before its save is due', () => {
     ],
     [
       'for more suspicions than are kept',
-      { askedFor: Array.from({ length: 16 }, (_, at) => `${at}`) },
+      { askedFor: [...Array.from({ length: 15 }, (_, at) => `${at}`), 'all KernelDeadlock'] },
       'nothing new was seen',
     ],
     ['where the job keeps no checkpoints', { keepsCheckpoints: false }, 'the job keeps no checkpoints'],
@@ -66,6 +73,11 @@ describe('a gang is asked to save before its save is due', () => {
     ['of a kind that was asked for as a whole', { askedFor: ['all KernelDeadlock'] }, 'nothing new was seen'],
   ])('not %s', (_when, more, why) => {
     expect(decideSave(aQuestion(more))).toEqual({ kind: 'leave', why });
+  });
+
+  it('for a new suspicion, however many earlier ones were covered', () => {
+    const askedFor = Array.from({ length: 16 }, (_, at) => `${at}`);
+    expect(decideSave(aQuestion({ askedFor }))).toMatchObject({ kind: 'ask' });
   });
 
   it.each<[string, Partial<SaveQuestion>, number]>([
@@ -101,7 +113,7 @@ function aTrainingWorld(spec: Partial<TrainingJobSpec> = {}): World {
 }
 
 function turn(world: World, times: number, ms = 1_000): void {
-  for (let look = 0; look < times; look += 1) {
+  for (let round = 0; round < times; round += 1) {
     world.reconcile();
     world.tick(ms);
   }
@@ -225,6 +237,16 @@ describe('what is recorded of it', () => {
   });
 
   it.each([
+    ['keeps what fits', 3, 3, ['0 K', '1 K', '2 K', ill.key]],
+    ['drops past ones first where status has no room', 16, 2, ['0 K', '1 K', ill.key]],
+    ['counts many present ones of a kind as one', 16, 16, ['all K', 'all KernelDeadlock']],
+  ])('of covered suspicions %s', (_sentence, earlier, lasting, covered) => {
+    const keys = Array.from({ length: earlier }, (_, at) => `${at} K`);
+    const present = [...keys.slice(0, lasting).map((key) => ({ key, kind: 'K', says: 'K' })), ill];
+    expect(coveredBy(keys, [ill], present)).toEqual(covered);
+  });
+
+  it.each([
     ['comes back within the day', 12, 1],
     ['comes back a day later', 25, 2],
   ])('is asked for once more only where what has gone away %s', (_when, hours, request) => {
@@ -302,9 +324,9 @@ describe('what is recorded of it', () => {
         ...ended,
         earlySave: { request: 1, outcome: 'RanksEnded' },
       });
-      const told = first(world).earlySave;
+      const recorded = first(world).earlySave;
       turn(world, 5, 300_000);
-      expect(first(world).earlySave).toEqual(told);
+      expect(first(world).earlySave).toEqual(recorded);
       expect(world.violations).toEqual([]);
     });
 
@@ -324,7 +346,7 @@ describe('what is recorded of it', () => {
       const world = askedWorld();
       world.apply({ kind: 'failRank', step: 0, pick: 0 });
       const seen: unknown[] = [];
-      for (let look = 0; look < 40; look += 1) {
+      for (let round = 0; round < 40; round += 1) {
         turn(world, 1, 60_000);
         const { incarnation, earlySave } = newest(world);
         if (incarnation === 2 && earlySave?.incarnation === 1) seen.push(earlySave.outcome);
@@ -349,8 +371,8 @@ describe('what is recorded of it', () => {
     turn(world, 40, 30_000);
     const { job, checkpoints, placements } = world;
     const events = job === undefined ? [] : jobEvents({ job, checkpoints, placements });
-    const told = events.filter(({ type }) => type === 'SaveAsked' || type === 'SaveMissed');
-    expect(told.map(({ type, key }) => [type, key])).toEqual([
+    const recorded = events.filter(({ type }) => type === 'SaveAsked' || type === 'SaveMissed');
+    expect(recorded.map(({ type, key }) => [type, key])).toEqual([
       ['SaveAsked', 'e1/SaveAsked/1'],
       ['SaveMissed', 'e1/SaveMissed/1'],
     ]);

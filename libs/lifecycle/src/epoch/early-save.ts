@@ -2,6 +2,7 @@
 import { type Attempt, type EarlySave, type EngineName, MAX_SAVE_SUSPICIONS } from '@coxswain/api-types';
 import { bestSaveIntervalMs } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
+import { canSaveOnRequest } from '../disruption/save-on-request.ts';
 import { type Suspicion, suspicionsOf } from '../disruption/suspicions.ts';
 import { failureOf } from '../failure/failure.ts';
 import { newestUsable } from '../failure/resume-point.ts';
@@ -31,15 +32,6 @@ const FORGOTTEN_MS = 86_400_000;
 
 /** How far the clocks of two leaders may differ. */
 const CLOCK_SKEW_MS = 60_000;
-
-/** Engines that cannot save on request and train on: they save by their own step count, and a signal makes them save and exit. */
-const ENGINES_THAT_CANNOT: readonly EngineName[] = [
-  'megatron-lm',
-  'megatron-bridge',
-  'torchtitan',
-  'deepspeed',
-  'hugging-face',
-];
 
 /** What the decision depends on. */
 export interface SaveQuestion {
@@ -75,9 +67,9 @@ export type SaveAnswer =
 export function decideSave(question: SaveQuestion): SaveAnswer {
   const { suspicions, askedFor, sinceAskedMs, unsavedSteps, stepMs, stallMs } = question;
   const news = suspicions.filter((one) => !isAskedFor(one, askedFor));
-  if (news.length === 0 || askedFor.length >= MAX_SAVE_SUSPICIONS) return leave('nothing new was seen');
+  if (news.length === 0) return leave('nothing new was seen');
   if (!question.keepsCheckpoints) return leave('the job keeps no checkpoints');
-  if (ENGINES_THAT_CANNOT.includes(question.engine)) return leave('the engine cannot be asked');
+  if (!canSaveOnRequest(question.engine)) return leave('the engine cannot be asked');
   if (question.isOpen) return leave('it was asked already');
   // A request with a time in the future was written by another clock, and delays nothing.
   if (sinceAskedMs !== undefined && sinceAskedMs >= 0 && sinceAskedMs < EARLY_SAVE_INTERVAL_MS)
@@ -102,6 +94,24 @@ export function keysOf(news: readonly Suspicion[]): readonly string[] {
   return [...Map.groupBy(news, ({ kind }) => kind)].flatMap(([kind, ofKind]) =>
     ofKind.length > MAX_OF_KIND ? [allOf(kind)] : ofKind.map(({ key }) => key),
   );
+}
+
+/**
+ * Keys that status keeps as covered, earlier ones and those of the news. Status has room for few. If they do not fit, past suspicions are dropped first,
+ * and then those of one kind become one key. The bound never decides: a dropped suspicion may lead to another request after the usual interval.
+ */
+export function coveredBy(
+  earlier: readonly string[],
+  news: readonly Suspicion[],
+  present: readonly Suspicion[],
+): string[] {
+  const covered = [...earlier, ...keysOf(news)];
+  if (covered.length <= MAX_SAVE_SUSPICIONS) return covered;
+  const kindOf = new Map(present.flatMap(({ key, kind }) => [[key, kind] as const, [allOf(kind), kind] as const]));
+  const lasting = covered.filter((key) => kindOf.has(key));
+  if (lasting.length <= MAX_SAVE_SUSPICIONS) return lasting;
+  const kinds = lasting.flatMap((key) => kindOf.get(key) ?? []);
+  return [...new Set(kinds.map(allOf))].slice(-MAX_SAVE_SUSPICIONS);
 }
 
 function allOf(kind: string): string {
@@ -130,13 +140,15 @@ export function recordEarlySave(record: JobRecord, facts: Facts, now: Date): Job
   const { earlySave } = attempt;
   if (earlySave !== undefined) {
     const closed = withOutcome(earlySave, { attempt, facts, now });
-    const known = remembered(closed, suspicionsOf(record, facts, attempt), now);
+    const known = remembered(closed, suspicionsOf(record, facts, { attempt, now }), now);
     if (known !== earlySave) return withLastAttempt(record, { earlySave: known });
   }
   const step = stepOf(record, facts, attempt);
-  const answer = decideSave(questionOf(record, { facts, attempt, now, step }));
+  const question = questionOf(record, { facts, attempt, now, step });
+  const answer = decideSave(question);
+  const { suspicions: present } = question;
   return answer.kind === 'ask' && goesOn(facts, attempt)
-    ? withLastAttempt(record, { earlySave: requestOf(attempt, { about: answer.about, now, step }) })
+    ? withLastAttempt(record, { earlySave: requestOf(attempt, { about: answer.about, present, now, step }) })
     : record;
 }
 
@@ -210,7 +222,18 @@ function sinceMs({ askedAt }: EarlySave, now: Date): number {
 
 function requestOf(
   { incarnation = 1, earlySave }: Attempt,
-  { about, now, step }: { readonly about: readonly Suspicion[]; readonly now: Date; readonly step: number },
+  {
+    about,
+    present,
+    now,
+    step,
+  }: {
+    readonly about: readonly Suspicion[];
+    /** All present suspicions. */
+    readonly present: readonly Suspicion[];
+    readonly now: Date;
+    readonly step: number;
+  },
 ): EarlySave {
   const [first] = about;
   const more = about.length === 1 ? '' : ` (and ${about.length - 1} more)`;
@@ -220,7 +243,7 @@ function requestOf(
     askedAt: now.toISOString(),
     afterStep: step,
     why: safeText(`${first?.says ?? ''}${more}.`, 512),
-    suspicions: [...(earlySave?.suspicions ?? []), ...keysOf(about)].slice(0, MAX_SAVE_SUSPICIONS),
+    suspicions: coveredBy(earlySave?.suspicions ?? [], about, present),
   };
 }
 
@@ -244,7 +267,7 @@ function questionOf(
   return {
     engine: spec?.engine.name ?? 'command',
     keepsCheckpoints: spec?.checkpoint !== undefined,
-    suspicions: suspicionsOf(record, facts, attempt),
+    suspicions: suspicionsOf(record, facts, { attempt, now }),
     askedFor: earlySave?.suspicions ?? [],
     sinceAskedMs: earlySave === undefined ? undefined : now.getTime() - Date.parse(earlySave.askedAt),
     isOpen: earlySave !== undefined && isOpenRequest(earlySave, attempt),

@@ -31,7 +31,7 @@ function aWorld(spec: Parameters<typeof aPlannedJobSpec>[0] = {}, gpuCapacity = 
 const labels = { ...aNode().labels, [NODE_LABELS.gpuType]: 'h100' };
 
 function turn(world: World, times: number, ms = 1_000): void {
-  for (let look = 0; look < times; look += 1) {
+  for (let round = 0; round < times; round += 1) {
     world.reconcile();
     world.tick(ms);
   }
@@ -142,7 +142,7 @@ describe('a job that goes on with fewer GPUs', () => {
       new World({ ...aTrainingJob({ metadata: { ...metadata, name, uid: name } }), spec }, {}, [], cluster);
     const small = member('small', aPlannedJobSpec({ gpus: 4, minGpus: 2, resources: { gpusPerNode: 2 } }));
     const pass = (worlds: readonly World[], times: number, ms: number): void => {
-      for (let look = 0; look < times; look += 1) {
+      for (let round = 0; round < times; round += 1) {
         for (const world of worlds) world.reconcile();
         for (const world of worlds) world.tick(ms);
         nowMs += ms;

@@ -25,7 +25,7 @@ export function shortOfGpus({ plan, epoch }: JobRecord, facts: Facts): Wait | un
 
 /**
  * Number of GPUs to plan for; `plan` is the recorded one. If its GPUs were unavailable for a while, it is the largest number that is free
- * now and divides the batch. After an epoch on fewer GPUs, it is all of them again if so many are free. This is tried at most once per
+ * now and divides the batch. After an attempt on fewer GPUs, it is all of them again if so many are free. This is tried at most once per
  * epoch, because the plan would otherwise alternate without an epoch ever beginning.
  */
 export function gpusToPlanFor(record: JobRecord, facts: Facts, plan: JobPlan | undefined): number | undefined {
@@ -46,7 +46,7 @@ export function elasticPlan(
 ): JobPlan {
   if (answer.refusal === undefined) return answer.gpus === most ? answer : { ...answer, forEpoch: epoch + 1 };
   if (before === undefined || before.gpus === answer.gpus) return answer;
-  // For more GPUs the planner is asked again after the next epoch; for fewer, never.
+  // For more GPUs the planner is asked again after the next attempt; for fewer, never.
   return answer.gpus > before.gpus ? { ...before, forEpoch: epoch + 1 } : { ...before, noLayoutFor: answer.gpus };
 }
 

@@ -10,7 +10,7 @@ const NOW = new Date('2026-01-02T00:00:00Z');
 const TEN_MINUTES_OF_LOOKS = 10;
 
 function turn(world: World, times: number, ms: number): void {
-  for (let look = 0; look < times; look += 1) {
+  for (let round = 0; round < times; round += 1) {
     world.reconcile();
     world.tick(ms);
   }

@@ -1,6 +1,8 @@
 /** When is a gang on fewer GPUs than its job asks for replaced by a larger one? */
 import type { Attempt } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
+import { runOf } from '../arbiter/end-arbiter.ts';
+import { freePlaces } from '../observation/room.ts';
 import { type Facts, nodeStateOf } from '../observation/facts.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
@@ -56,6 +58,15 @@ export function roomToTake(record: JobRecord, facts: Facts, now: Date): RoomToGr
   const saved = record.checkpoint?.step ?? -1;
   const hasSaved = saved > (facts.job.status?.checkpoint?.step ?? -1) && saved > resumedAt(liveAttempt(record));
   return hasSaved ? lastingRoom(record, facts, now) : undefined;
+}
+
+/** Whether the arbiter lets the gang end to grow. Other gangs may be about to take the same nodes. */
+export function isGrowthGranted(facts: Facts, attempt: Attempt): boolean {
+  const { ruleOnEnd } = facts.observed;
+  const missing = (facts.spec?.gpus ?? 0) - worldSize(attempt.layout);
+  const needed = Math.max(1, missing);
+  const about = { run: runOf(attempt), isDue: true, nodes: [], switches: [], claims: [] } as const;
+  return ruleOnEnd?.({ cause: 'growth', ...about, room: { needed, free: freePlaces(facts, 1, []) } }).kind !== 'held';
 }
 
 /** The first set that has been free for long enough. */

@@ -1,6 +1,7 @@
 import {
   DEFAULT_MICRO_BATCH_SIZE,
   type EffectiveSpec,
+  type PassedOverCheckpoint,
   formatRanks,
   isSameLayout,
   type PlacementSpec,
@@ -22,7 +23,7 @@ import { runtimeStanding } from './runtime-standing.ts';
 import { isLongSearch } from './long-search.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';
 import { type SaveInterval, saveInterval } from './save-interval.ts';
-import { pointForLayout, type UsablePoint } from '../failure/resume-point.ts';
+import { passedOverBy, pointForLayout, type UsablePoint } from '../failure/resume-point.ts';
 import { areCheckpointsDue } from '../failure/unmade-checkpoints.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
 
@@ -59,9 +60,11 @@ export type NextEpoch =
       readonly name: string;
       readonly spec: PlacementSpec;
       readonly answers?: ResumeFrom;
+      /** Suspect checkpoints that are newer than the one that it begins from. */
+      readonly passedOver?: readonly PassedOverCheckpoint[];
     };
 
-/** What the next epoch depends on. */
+/** What the next attempt depends on. */
 interface Standing {
   readonly facts: Facts;
   readonly record: JobRecord;
@@ -98,7 +101,7 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
   const { spec } = acceptance;
   const epoch = nextEpochNumber(record, facts);
   const next = place(record, facts, { spec, epoch, from, saves: saveInterval(record, spec, epoch) });
-  // Only an epoch that would begin now waits, so that a job that waits for something else has a stable message.
+  // Only an attempt that would begin now waits, so that a job that waits for something else has a stable message.
   if (next.kind === 'placing' && areCheckpointsDue(record, facts)) {
     return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier attempt are being recorded.' };
   }
@@ -106,7 +109,7 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
   return probed(next, facts);
 }
 
-/** Begins no epoch whose pods the cluster would refuse: a dry run of the first pod checks that without side effects. */
+/** Begins no attempt whose pods the cluster would refuse: a dry run of the first pod checks that without side effects. */
 function probed(next: NextEpoch, { observed: { podProbe } }: Facts): NextEpoch {
   if (next.kind !== 'placing' || podProbe?.kind === 'accepted') return next;
   return podProbe === undefined
@@ -137,7 +140,7 @@ function nextEpochNumber(record: JobRecord, facts: Facts): number {
   return Math.max(record.epoch, ...plausible) + 1;
 }
 
-/** Places that epoch of the job, if possible. The same observation gives the same placement. */
+/** Places that attempt of the job, if possible. The same observation gives the same placement. */
 export function place(record: JobRecord, facts: Facts, placing: Placing): NextEpoch {
   const { spec, epoch, from } = placing;
   const { gpusPerNode } = spec.resources;
@@ -166,6 +169,7 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
   const placement = placementSpec(facts, placing, found);
   const sha256 = placementSha256(placement);
   const { answers } = from;
+  const passedOver = passedOverBy(from, record, facts);
   return {
     kind: 'placing',
     name: placementName({ name, uid }, { epoch, sha256 }),
@@ -173,6 +177,7 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
     ...(placing.saves === undefined ? {} : { saves: placing.saves.says }),
     where: found.where,
     ...(answers === undefined ? {} : { answers }),
+    ...(passedOver.length === 0 ? {} : { passedOver }),
   };
 }
 

@@ -29,7 +29,7 @@ const reaped = (incarnation = 1, cause?: TerminationCause): ObservedLauncher => 
   state: 'reaped',
   ...(cause === undefined ? {} : { cause }),
 });
-const said = (ofFirst: ObservedLauncher, ofSecond?: ObservedLauncher): ReadonlyMap<string, ObservedLauncher> =>
+const reports = (ofFirst: ObservedLauncher, ofSecond?: ObservedLauncher): ReadonlyMap<string, ObservedLauncher> =>
   new Map([[first.uid, ofFirst], ...(ofSecond === undefined ? [] : [[second.uid, ofSecond] as const])]);
 
 const saved = (of: TrainingJob) => [aCheckpoint(of), aCheckpoint(of, { spec: { step: 40 } })];
@@ -61,7 +61,7 @@ function failed(
 ): Observed {
   const { cause, status = { attempts: [anAttempt({ runningAt: RAN })] }, spec = {}, pods = [first, second] } = about;
   const incarnation = status.attempts?.at(-1)?.incarnation ?? 1;
-  const launchers = said(reaped(incarnation, aCause({ incarnation, ...cause })), running(incarnation));
+  const launchers = reports(reaped(incarnation, aCause({ incarnation, ...cause })), running(incarnation));
   const observed = aRunningJob({ status, spec, pods: () => pods });
   return { ...observed, checkpoints: saved(observed.job), launchers, ...about.observed };
 }
@@ -135,8 +135,8 @@ describe('a rank that fails while every pod of its gang lives', () => {
     const { step, format, bytes, files, manifestSha256 } = aCheckpoint(job, { spec: { step: 44 } }).spec;
     const save = { step, format, bytes, files, manifestSha256, directory: 'step-44' };
     const seen = failed({ cause: { unreportedCheckpoints: [save] } });
-    const told = decide(seen, NOW);
-    expect(lastOf(told.status)?.incarnation).toBeUndefined();
+    const decision = decide(seen, NOW);
+    expect(lastOf(decision.status)?.incarnation).toBeUndefined();
     expect(settled(seen).actions).toMatchObject([{ kind: 'createCheckpoint', name: 'tiny-gpt-3f1c2b9e-e1-s44' }]);
     const made = aCheckpoint(seen.job, { spec: { step: 44 } });
     expect(lastOf(decide({ ...seen, checkpoints: [made] }, NOW).status)).toMatchObject({
@@ -151,7 +151,7 @@ describe('a rank that fails while every pod of its gang lives', () => {
       ...placement,
       spec: { ...placement.spec, nodes: ['node-a'], worldSize: 2 },
     }));
-    const { status } = settled({ ...one, placements, launchers: said(reaped(1, aCause())) });
+    const { status } = settled({ ...one, placements, launchers: reports(reaped(1, aCause())) });
     expect(lastOf(status)?.incarnation).toBe(2);
   });
 
@@ -190,9 +190,11 @@ describe('a rank that fails while every pod of its gang lives', () => {
     const next = aRunningJob({ status: { ...again({ runningAt: RAN }) } });
     const lower = { epoch: 1, incarnation: 2, step: 41 };
     expect(
-      decide({ ...next, launchers: said(running(2), running(2)), progress: lower }, NOW).status.progress?.step,
+      decide({ ...next, launchers: reports(running(2), running(2)), progress: lower }, NOW).status.progress?.step,
     ).toBe(41);
-    expect(decide({ ...next, launchers: said(running(2), running(2)), progress }, NOW).status.progress).toBeUndefined();
+    expect(
+      decide({ ...next, launchers: reports(running(2), running(2)), progress }, NOW).status.progress,
+    ).toBeUndefined();
   });
 });
 
@@ -237,9 +239,9 @@ describe('a failure that new pods answer, as ever', () => {
 
   it('where the launchers are further than status tells since an operator of the release before wrote it', () => {
     const seen = failed({ status: { attempts: [anAttempt({ runningAt: RAN })] } });
-    const { status } = settled({ ...seen, launchers: said(reaped(2, aCause({ incarnation: 2 })), running(2)) });
+    const { status } = settled({ ...seen, launchers: reports(reaped(2, aCause({ incarnation: 2 })), running(2)) });
     expect(lastOf(status)).toMatchObject({ outcome: 'Failed', reason: 'EngineFailed', charged: true });
-    const ofFirst = settled({ ...seen, launchers: said(reaped(1, aCause()), running(2)) }).status;
+    const ofFirst = settled({ ...seen, launchers: reports(reaped(1, aCause()), running(2)) }).status;
     expect(lastOf(ofFirst)).toMatchObject({ outcome: 'Failed', reason: 'EngineFailed', charged: true });
   });
 
@@ -265,22 +267,22 @@ describe('a launcher that says that its ranks are gone', () => {
     ['of another epoch', { ...reaped(2, aCause({ incarnation: 2 })), epoch: 3 }],
     ['with the cause of an earlier incarnation', reaped(2, aCause({ incarnation: 1 }))],
   ])('%s, tells of no failure', (_sentence, launcher) => {
-    const { status } = settled(paused(said(launcher, running(2))));
+    const { status } = settled(paused(reports(launcher, running(2))));
     expect(lastOf(status)).toMatchObject({ incarnation: 2, stage: 'Released' });
     expect(status.restarts).toEqual({ total: 1, charged: 1 });
   });
 
   it('is waited for, and the pause as well, each with a deadline', () => {
-    const { timed } = settled(paused(said(reaped(1, aCause()), running(1))));
+    const { timed } = settled(paused(reports(reaped(1, aCause()), running(1))));
     expect(timed).toEqual(expect.arrayContaining(['e1i2/reaping', 'e1i2/delay']));
-    expect(settled(paused(said(reaped(1, aCause()), reaped(1)))).timed).toEqual(
+    expect(settled(paused(reports(reaped(1, aCause()), reaped(1)))).timed).toEqual(
       expect.arrayContaining(['e1i2/starting', 'e1i2/delay']),
     );
   });
 
   it('fails the epoch when it does not within the time, free of charge, and its node is avoided', () => {
     const elapsedMs = new Map([['e1i2/reaping', 60_000]]);
-    const { status } = settled(paused(said(reaped(1, aCause()), running(1)), { elapsedMs }));
+    const { status } = settled(paused(reports(reaped(1, aCause()), running(1)), { elapsedMs }));
     expect(lastOf(status)).toMatchObject({ outcome: 'Failed', reason: 'NotReaped', charged: false, answer: 'Restart' });
     expect(lastOf(status)?.message).toMatch(
       /pod .*-e1-1 on node node-b did not report within 60 s that its ranks have ended/,
@@ -291,7 +293,7 @@ describe('a launcher that says that its ranks are gone', () => {
 
   it('is given as long as the administrator says', () => {
     const elapsedMs = new Map([['e1i2/reaping', 5_000]]);
-    const seen = paused(said(reaped(1, aCause()), running(1)), { elapsedMs, timeouts: { reapingMs: 5_000 } });
+    const seen = paused(reports(reaped(1, aCause()), running(1)), { elapsedMs, timeouts: { reapingMs: 5_000 } });
     expect(lastOf(settled(seen).status)?.reason).toBe('NotReaped');
   });
 
@@ -302,8 +304,8 @@ describe('a launcher that says that its ranks are gone', () => {
   });
 
   it('and then runs the next one: that is recorded when all do', () => {
-    expect(lastOf(settled(paused(said(running(2), reaped(1)))).status)?.runningAt).toBeUndefined();
-    const { status, timed } = settled(paused(said(running(2), running(2))));
+    expect(lastOf(settled(paused(reports(running(2), reaped(1)))).status)?.runningAt).toBeUndefined();
+    const { status, timed } = settled(paused(reports(running(2), running(2))));
     expect(lastOf(status)?.runningAt).toBe(NOW.toISOString());
     expect(status).toMatchObject({
       state: 'Running',
@@ -313,7 +315,7 @@ describe('a launcher that says that its ranks are gone', () => {
   });
 
   it('may fail again while the others start, which begins no third incarnation without a step', () => {
-    const { status } = settled(paused(said(reaped(2, aCause({ incarnation: 2, lastStep: undefined })), running(2))));
+    const { status } = settled(paused(reports(reaped(2, aCause({ incarnation: 2, lastStep: undefined })), running(2))));
     expect(lastOf(status)).toMatchObject({ outcome: 'Failed', reason: 'EngineFailed', charged: true, incarnation: 2 });
   });
 });
@@ -324,8 +326,11 @@ describe('a pod that ends while its ranks are to be started again', () => {
       status: again(more),
       pods: () => [{ ...first, phase: 'Failed', running: false, exit }, second],
     });
-    return settled({ ...observed, checkpoints: saved(observed.job), launchers: said(reaped(1, aCause()), reaped(1)) })
-      .status;
+    return settled({
+      ...observed,
+      checkpoints: saved(observed.job),
+      launchers: reports(reaped(1, aCause()), reaped(1)),
+    }).status;
   };
 
   it('with the cause that it has told before: the epoch fails, and the failure is not charged again', () => {
@@ -364,7 +369,7 @@ describe('a pod that ends while its ranks are to be started again', () => {
 describe('a gang that is suspended while its ranks are to be started again', () => {
   it('stops, and nothing of it is started', () => {
     const observed = aRunningJob({ status: again(), spec: { spec: { suspend: true } } });
-    const { status, actions } = settled({ ...observed, launchers: said(reaped(1, aCause()), running(1)) });
+    const { status, actions } = settled({ ...observed, launchers: reports(reaped(1, aCause()), running(1)) });
     expect(lastOf(status)).toMatchObject({ stage: 'Stopping', outcome: 'Suspended', charged: false });
     expect(kinds(actions)).toEqual(['deletePods']);
   });

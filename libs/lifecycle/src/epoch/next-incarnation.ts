@@ -4,12 +4,14 @@ import {
   type EndedIncarnation,
   type FailureJudgement,
   MAX_ENDED_INCARNATIONS,
+  type PassedOverCheckpoint,
 } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
-import { type Failure, verdictsOn } from '../failure/failure.ts';
+import type { Failure } from '../failure/failure.ts';
 import { type FailedAttempt, type Judged, judgeFailure } from '../failure/judge-failure.ts';
 import { longestDelayMs, restartDelayMs } from '../failure/restart-budget.ts';
-import { resumePointOf } from '../failure/resume-point.ts';
+import { passedOverBy, resumePointOf } from '../failure/resume-point.ts';
+import { verdictsOn } from '../failure/verdicts.ts';
 import { withFailureNoted } from '../incident/note-failure.ts';
 import { type Facts, placementOf } from '../observation/facts.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
@@ -31,8 +33,9 @@ export function withNextIncarnation(
 ): JobRecord | undefined {
   const attempt = liveAttempt(record);
   if (attempt === undefined || !isMended(attempt, failed) || !isWhole(facts, attempt)) return undefined;
-  const resumedFrom = pointOf(record, facts);
-  if (resumedFrom === undefined || facts.spec?.restartPolicy.inPlace !== 'WhenPossible') return undefined;
+  const point = pointOf(record, facts);
+  if (point === undefined || facts.spec?.restartPolicy.inPlace !== 'WhenPossible') return undefined;
+  const { resumedFrom, passedOver } = point;
   const { failure } = failed;
   const judged = judgeFailure(record, failed, { facts, now });
   const { answer, charged, judgement, failures } = judged;
@@ -43,7 +46,7 @@ export function withNextIncarnation(
   const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
   const noted = withFailureNoted(record, { ...failed, judged, inPods: true }, { facts, now });
   const counted = { ...noted, restarts, failures };
-  const { runningAt: _, restoredAt: __, firstStep: ___, ...rest } = attempt;
+  const { runningAt: _, restoredAt: __, firstStep: ___, passedOver: ____, ...rest } = attempt;
   const earlySave = endedSave(attempt, facts);
   const next: Attempt = {
     ...rest,
@@ -55,6 +58,7 @@ export function withNextIncarnation(
       { ...ended(attempt, failed, { charged, judgement, now }), ...lastStepAt(record) },
     ].slice(-MAX_ENDED_INCARNATIONS),
     resumedFrom,
+    ...(passedOver.length === 0 ? {} : { passedOver: [...passedOver] }),
   };
   const failedAttempt = withLastAttempt(counted, { reason: failure.reason, charged, judgement });
   const delayMs = restartDelayMs(failedAttempt, facts.restartPolicy, freeInPods);
@@ -121,12 +125,21 @@ function isWhole(facts: Facts, attempt: Attempt): boolean {
  * The checkpoint to resume from. Ranks in the same pods never begin from scratch, and a user's request begins a new epoch, which records
  * its answer.
  */
-function pointOf(record: JobRecord, facts: Facts): Attempt['resumedFrom'] {
+function pointOf(
+  record: JobRecord,
+  facts: Facts,
+):
+  | {
+      readonly resumedFrom: NonNullable<Attempt['resumedFrom']>;
+      readonly passedOver: readonly PassedOverCheckpoint[];
+    }
+  | undefined {
   const from = resumePointOf(record, facts);
   if (from.kind !== 'checkpoint' || from.answers !== undefined) return undefined;
   const { metadata, spec } = from.checkpoint;
   const { step, path, manifestSha256 } = spec;
-  return { checkpoint: metadata.name, step, path, manifestSha256 };
+  const resumedFrom = { checkpoint: metadata.name, step, path, manifestSha256 };
+  return { resumedFrom, passedOver: passedOverBy(from, record, facts) };
 }
 
 const MAX_MESSAGE_CHARACTERS = 1_000;

@@ -113,8 +113,8 @@ describe('a job that leaves its layout to the planner', () => {
 
   it('tells what was chosen in one event, however often it is looked at', () => {
     const first = decide(withAnswer(seen(aPlannedJobSpec())), NOW);
-    const told = first.events.filter(({ type }) => type === 'Planned');
-    expect(told).toMatchObject([
+    const planned = first.events.filter(({ type }) => type === 'Planned');
+    expect(planned).toMatchObject([
       { message: expect.stringMatching(/^The planner chose .* for 4 GPUs, predicted at /) as string },
     ]);
     const later = seen(aPlannedJobSpec(), { job: aJob(aPlannedJobSpec(), first.status) });

@@ -2,9 +2,9 @@
 import type { Attempt, Incident } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
-import { canMove, leavingNodes, whyLeaving } from '../disruption/leaving-nodes.ts';
+import { canMove, leavingNodes, ruleOnMove, whyLeaving } from '../disruption/leaving-nodes.ts';
 import { withAvoided } from '../failure/avoided-nodes.ts';
-import { evidenceOf, withIncident } from '../incident/incident-record.ts';
+import { evidenceOf, heldEvidence, withIncident } from '../incident/incident-record.ts';
 import { meanStepMs } from '../incident/note-failure.ts';
 import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
@@ -18,9 +18,12 @@ export function recordMove(record: JobRecord, facts: Facts, now: Date): JobRecor
   if (attempt?.stage !== 'Released' || !canMove(facts)) return record;
   const nodes = leavingNodes(facts, attempt);
   if (nodes.length === 0) return record;
+  const ruling = ruleOnMove(facts, { attempt, nodes, now });
+  if (ruling.kind === 'held') return withHeldMove(record, { attempt, facts, nodes, now }, ruling.why);
   const avoiding = withAvoided(record, { nodes, reason: 'Leaving', epoch: attempt.epoch }, facts, now);
   const last = lastStepOf(record, facts);
-  const noted = withIncident(avoiding, incidentOf({ attempt, facts, nodes, now, step: last.lastStep }));
+  const incident = incidentOf({ attempt, facts, nodes, now, step: last.lastStep });
+  const noted = withIncident(without(avoiding, incident.id), incident);
   return withLastAttempt(noted, {
     stage: 'Stopping',
     stoppingAt: now.toISOString(),
@@ -30,6 +33,26 @@ export function recordMove(record: JobRecord, facts: Facts, now: Date): JobRecor
     charged: false,
     ...last,
   });
+}
+
+/** Notes the announcement once. The gang trains on, and the incident has the reason. */
+function withHeldMove(
+  record: JobRecord,
+  about: Omit<Parameters<typeof incidentOf>[0], 'step'>,
+  why: string,
+): JobRecord {
+  const incident = incidentOf({ ...about, step: record.progress?.step });
+  if (record.incidents.some(({ id }) => id === incident.id)) return record;
+  const { stepMs: _, ...rest } = incident;
+  return withIncident(record, {
+    ...rest,
+    action: 'Advised',
+    evidence: [...heldEvidence(why), ...(incident.evidence ?? [])],
+  });
+}
+
+function without(record: JobRecord, id: string): JobRecord {
+  return { ...record, incidents: record.incidents.filter((one) => one.id !== id) };
 }
 
 function incidentOf(about: {

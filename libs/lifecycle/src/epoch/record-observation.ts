@@ -1,18 +1,19 @@
 import { type Attempt, stepsOf } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
-import { checkpointFaultsOf, nodesToAvoid } from '../failure/checkpoint-trouble.ts';
+import { checkpointFaultsOf, nodesToAvoid, verifiedCheckpointOf } from '../failure/checkpoint-trouble.ts';
 import { type Facts, isLive, placementOf, podCount } from '../observation/facts.ts';
 import { forgetAvoided, recordHangingPods, withAvoided } from '../failure/avoided-nodes.ts';
 import { type Failure, failureOf } from '../failure/failure.ts';
 import { closeIncidents } from '../incident/close-incidents.ts';
+import { recordHeldEnds } from '../incident/note-held-ends.ts';
 import { recordFindings } from '../incident/note-findings.ts';
 import { withFailureNoted } from '../incident/note-failure.ts';
 import { missingIndices, missingPodNames, podsOf } from '../observation/gang.ts';
 import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../observation/incarnation.ts';
 import type { ObservedPod, ObservedProgress } from '../observation/observed.ts';
 import { recordEarlySave, recordEndOfEarlySave } from './early-save.ts';
-import { roomToTake } from './growth.ts';
+import { isGrowthGranted, roomToTake } from './growth.ts';
 import { lastStepOf, reportedStep } from './last-step.ts';
 import { MAX_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
@@ -47,6 +48,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordProgress,
   recordMarks,
   recordFindings,
+  recordHeldEnds,
   recordEarlySave,
   recordSuccess,
   recordFailure,
@@ -70,7 +72,7 @@ export function recordObservation(record: JobRecord, facts: Facts, now: Date): J
 
 /**
  * Recovers the epoch number of a lost or rolled-back status from pods, so that no epoch is reused. Beside live pods of the recorded epoch
- * nothing was lost, because an epoch begins after the previous one is gone: later pods are then forged.
+ * nothing was lost, because an attempt begins after the previous one is gone: later pods are then forged.
  */
 function recoverEpoch(record: JobRecord, facts: Facts): JobRecord {
   const attempt = liveAttempt(record);
@@ -254,12 +256,20 @@ function withFailure(
     reason: failure.reason,
     message: safeText(failure.message, 8_000),
     ...lastStep,
+    ...verifiedOf(record, facts),
   });
   const answered = { ...withLastAttempt(ended, { answer, charged, judgement }), failures };
   if (answer === 'GiveUp') return answered;
   const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
   const delayMs = restartDelayMs({ ...answered, restarts }, facts.restartPolicy);
   return { ...answered, restarts, notBefore: new Date(now.getTime() + delayMs).toISOString() };
+}
+
+/** The suspect checkpoint for which the live attempt ends, because it verified. */
+function verifiedOf(record: JobRecord, facts: Facts): Pick<Attempt, 'verifiedCheckpoint'> {
+  const attempt = liveAttempt(record);
+  const verifiedCheckpoint = attempt === undefined ? undefined : verifiedCheckpointOf(facts, attempt);
+  return verifiedCheckpoint === undefined ? {} : { verifiedCheckpoint };
 }
 
 /**
@@ -300,6 +310,7 @@ function recordStopRequest(record: JobRecord, facts: Facts, now: Date): JobRecor
 function recordGrowth(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Released' || roomToTake(record, facts, now) === undefined) return record;
+  if (!isGrowthGranted(facts, attempt)) return record;
   const wanted = facts.spec?.gpus ?? 0;
   return withLastAttempt(record, {
     stage: 'Stopping',

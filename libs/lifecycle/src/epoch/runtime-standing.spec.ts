@@ -17,7 +17,7 @@ const answer = (of: Pick<ObservedRuntime, 'kind'> & object): ObservedRuntime =>
   ({ isFresh: true, isBeingRead: false, ...of }) as ObservedRuntime;
 
 const job = aJob({ spec: { runtimeRef: { name: 'fabric' } } });
-const look = (runtime: ObservedRuntime | undefined, more: Parameters<typeof observe>[0] = {}) => {
+const decideWith = (runtime: ObservedRuntime | undefined, more: Parameters<typeof observe>[0] = {}) => {
   const decision = decide(observe({ job, ...(runtime === undefined ? {} : { runtime }), ...more }), NOW);
   const reasonOf = (type: string) => decision.status.conditions?.find((condition) => condition.type === type);
   return {
@@ -31,7 +31,7 @@ const look = (runtime: ObservedRuntime | undefined, more: Parameters<typeof obse
 
 describe('a job that names a runtime', () => {
   it('has it read before anything is planned or placed', () => {
-    const { accepted, placed, actions } = look(undefined);
+    const { accepted, placed, actions } = decideWith(undefined);
     expect({ accepted, placed, actions }).toEqual({
       accepted: 'SpecValid',
       placed: 'ReadingRuntime',
@@ -47,20 +47,20 @@ describe('a job that names a runtime', () => {
   ])('has a layout chosen by the nodes that its runtime takes, and by no others: %s', (_what, runtime, actions) => {
     const spec = { ...aPlannedJobSpec(), runtimeRef: { kind: 'ClusterTrainingRuntime' as const, name: 'fabric' } };
     const labels = { [NODE_LABELS.gpuType]: 'h100' };
-    const seen = look(runtime, { job: { ...job, spec }, capacity: () => aCapacity([aNode({ labels })]) });
+    const seen = decideWith(runtime, { job: { ...job, spec }, capacity: () => aCapacity([aNode({ labels })]) });
     expect(seen.actions).toEqual(actions);
     expect(seen.decision.status.plan).toBeUndefined();
   });
 
   it('waits while it is being read', () => {
-    expect(look(answer({ kind: 'unknown' as never, isFresh: false, isBeingRead: true } as never))).toMatchObject({
+    expect(decideWith(answer({ kind: 'unknown' as never, isFresh: false, isBeingRead: true } as never))).toMatchObject({
       placed: 'ReadingRuntime',
       actions: [],
     });
   });
 
   it('is placed with what the runtime holds then, and that alone', () => {
-    const { decision } = look(found());
+    const { decision } = decideWith(found());
     expect(decision.reserve?.runtime).toEqual({
       kind: 'ClusterTrainingRuntime',
       name: 'fabric',
@@ -80,21 +80,21 @@ describe('a job that names a runtime', () => {
       isFresh: true,
       isBeingRead: false,
     };
-    const { decision } = look(runtime, { capacity });
+    const { decision } = decideWith(runtime, { capacity });
     expect(decision.reserve).toMatchObject({ nodes: ['node-a', 'node-b'], nicClasses: ['roce', ''] });
     expect(decision.reserve?.runtime?.nicEnvironments).toEqual(nicEnvironments);
   });
 
   it('is not placed by what was read long ago: it is read again first', () => {
-    const { decision, actions } = look(found({ isFresh: false }));
+    const { decision, actions } = decideWith(found({ isFresh: false }));
     expect(decision.reserve).toBeUndefined();
     expect(actions).toEqual(['readRuntime']);
-    expect(look(found({ isFresh: false, isBeingRead: true })).actions).toEqual([]);
+    expect(decideWith(found({ isFresh: false, isBeingRead: true })).actions).toEqual([]);
   });
 
   it('waits for GPUs in the same words while the runtime is read again', () => {
     const capacity = { capacity: () => aCapacity([]) };
-    expect(look(found({ isFresh: false }), capacity).summary).toBe(look(found(), capacity).summary);
+    expect(decideWith(found({ isFresh: false }), capacity).summary).toBe(decideWith(found(), capacity).summary);
   });
 
   it.each<[string, ObservedRuntime, RegExp]>([
@@ -110,15 +110,15 @@ describe('a job that names a runtime', () => {
       /sourceScript must be an absolute path/,
     ],
   ])('is not accepted where %s, and is looked at again', (_what, runtime, summary) => {
-    const refused = look(runtime);
+    const refused = decideWith(runtime);
     expect(refused).toMatchObject({ accepted: 'RuntimeRefused', placed: 'NotAccepted' });
     expect(refused.summary).toMatch(summary);
     expect(refused.decision.requeueAfterMs).toBe(30_000);
-    expect(look({ ...runtime, isFresh: false }).actions).toEqual(['readRuntime']);
+    expect(decideWith({ ...runtime, isFresh: false }).actions).toEqual(['readRuntime']);
   });
 
   it('waits where it cannot be read, and says why', () => {
-    const unread = look(answer({ kind: 'unreadable', problem: 'the server is away' } as never));
+    const unread = decideWith(answer({ kind: 'unreadable', problem: 'the server is away' } as never));
     expect(unread).toMatchObject({ accepted: 'SpecValid', placed: 'ReadingRuntime' });
     expect(unread.summary).toMatch(/could not be read; Coxswain retries: the server is away/);
   });
@@ -131,7 +131,7 @@ describe('a job that names a runtime', () => {
       pods: [aPod(running), aPod(running, { podIndex: 1 })],
     };
     for (const runtime of [undefined, answer({ kind: 'missing' }), found({ isFresh: false })]) {
-      const { decision, actions, accepted } = look(runtime, gang);
+      const { decision, actions, accepted } = decideWith(runtime, gang);
       expect([decision.status.state, accepted, actions]).toEqual(['Running', 'SpecValid', []]);
     }
   });
@@ -140,44 +140,44 @@ describe('a job that names a runtime', () => {
 describe('a process that has not read the runtime yet', () => {
   const being = answer({ kind: 'unknown', isFresh: false, isBeingRead: true } as never);
 
-  it.each<[string, ObservedRuntime, Parameters<typeof look>[1]]>([
+  it.each<[string, ObservedRuntime, Parameters<typeof decideWith>[1]]>([
     ['waits for GPUs', found(), { capacity: () => aCapacity([]) }],
     ['is refused for its runtime', answer({ kind: 'missing' }), {}],
   ])('says the same as the one before of a job that %s', (_what, runtime, more) => {
-    const { status } = look(runtime, more).decision;
+    const { status } = decideWith(runtime, more).decision;
     for (const unread of [undefined, being]) {
-      expect(look(unread, { ...more, job: { ...job, status } }).decision.status).toEqual(status);
+      expect(decideWith(unread, { ...more, job: { ...job, status } }).decision.status).toEqual(status);
     }
     const edited = { ...job, status, metadata: { ...job.metadata, generation: 2 } };
-    expect(look(undefined, { ...more, job: edited }).placed).toBe('ReadingRuntime');
+    expect(decideWith(undefined, { ...more, job: edited }).placed).toBe('ReadingRuntime');
   });
 
   it('makes a Placement that is recorded and not created, as soon as it has read', () => {
-    const { status, reserve } = look(found()).decision;
+    const { status, reserve } = decideWith(found()).decision;
     const begun = { ...job, status };
     expect(reserve).toBeDefined();
-    expect(look(undefined, { job: begun })).toMatchObject({
+    expect(decideWith(undefined, { job: begun })).toMatchObject({
       actions: ['readRuntime'],
       decision: { requeueAfterMs: 30_000 },
     });
-    expect(look(being, { job: begun }).decision).toMatchObject({
+    expect(decideWith(being, { job: begun }).decision).toMatchObject({
       actions: [],
       status: { attempts: [{ stage: 'Creating' }] },
     });
-    const { decision, actions } = look(found(), { job: begun });
+    const { decision, actions } = decideWith(found(), { job: begun });
     expect(actions).toEqual(['createPlacement']);
     expect(decision.reserve).toEqual(reserve);
-    const lost = look(answer({ kind: 'missing' }), { job: begun }).decision.status.attempts?.[0];
+    const lost = decideWith(answer({ kind: 'missing' }), { job: begun }).decision.status.attempts?.[0];
     expect(lost).toMatchObject({ stage: 'Ended', reason: 'PlacementLost', charged: false });
   });
 
   it('makes the Placement of a gang that runs again, where somebody deleted it', () => {
-    const { status, reserve } = look(found()).decision;
+    const { status, reserve } = decideWith(found()).decision;
     const attempts = (status.attempts ?? []).map((attempt) => ({ ...attempt, stage: 'Released' as const }));
     const running = { ...job, status: { ...status, attempts } };
     const pods = [aPod(running), aPod(running, { podIndex: 1 })];
-    expect(look(undefined, { job: running, pods }).actions).toEqual(['readRuntime']);
-    const again = look(found(), { job: running, pods }).decision.actions;
+    expect(decideWith(undefined, { job: running, pods }).actions).toEqual(['readRuntime']);
+    const again = decideWith(found(), { job: running, pods }).decision.actions;
     expect(again).toMatchObject([{ kind: 'createPlacement', spec: reserve }]);
   });
 });

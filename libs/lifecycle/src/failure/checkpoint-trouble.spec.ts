@@ -5,7 +5,7 @@ import {
   type TerminationCause,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
-import { condemnedCheckpoints, describeCondemnation } from './checkpoint-trouble.ts';
+import { describeCondemnation, standingsOf } from './checkpoint-standing.ts';
 import { decide } from '../decide/decide.ts';
 import { recordOf } from '../record/job-record.ts';
 import type { Observed } from '../observation/observed.ts';
@@ -41,8 +41,12 @@ const aRunThatLoaded = {
   lastStep: 55,
   resumedFrom: { checkpoint: C40, step: 40 },
 } as const;
-const condemnedBy = (...attempts: readonly Attempt[]) =>
-  condemnedCheckpoints(recordOf(aJob({ status: aStatus({ attempts: [...attempts] }) })));
+const standingBy = (attempts: readonly Attempt[]) =>
+  standingsOf(recordOf(aJob({ status: aStatus({ attempts: [...attempts] }) })))(C40);
+const condemnationBy = (...attempts: readonly Attempt[]) => {
+  const standing = standingBy(attempts);
+  return standing.kind === 'damaged' ? standing.condemnation : undefined;
+};
 
 describe('a checkpoint is condemned', () => {
   it.each<[string, readonly Attempt[], 'Content' | 'TwoNodes' | undefined]>([
@@ -95,9 +99,14 @@ describe('a checkpoint is condemned', () => {
       undefined,
     ],
     [
-      'by two nodes that cannot read a file, in two attempts',
+      'not by two nodes that cannot read a file, in two attempts',
       [tried(2, [on('node-a')]), tried(3, [on('node-b')])],
-      'TwoNodes',
+      undefined,
+    ],
+    [
+      'not by one node that finds other content and one that cannot read it',
+      [tried(2, [on('node-a', 'ContentDiffers')]), tried(3, [on('node-b')])],
+      undefined,
     ],
     ['not by one node, however often', [tried(2, [on('node-a')]), tried(3, [on('node-a')])], undefined],
     [
@@ -126,18 +135,19 @@ describe('a checkpoint is condemned', () => {
       undefined,
     ],
   ])('%s', (_sentence, attempts, by) => {
-    expect(condemnedBy(...attempts).get(C40)?.by).toBe(by);
+    expect(condemnationBy(...attempts)?.by).toBe(by);
   });
 
   it('with who saw what, and when', () => {
-    const condemnation = condemnedBy(tried(2, [on('node-a')]), tried(3, [on('node-b')])).get(C40);
+    const differs = [on('node-a', 'ContentDiffers'), on('node-b', 'ContentDiffers')] as const;
+    const condemnation = condemnationBy(tried(2, [differs[0]]), tried(3, [differs[1]]));
     expect(condemnation?.evidence).toEqual([
-      { epoch: 2, ...on('node-a') },
-      { epoch: 3, ...on('node-b') },
+      { epoch: 2, ...differs[0] },
+      { epoch: 3, ...differs[1] },
     ]);
     expect(condemnation === undefined ? '' : describeCondemnation(condemnation)).toBe(
-      `two nodes could not read it: attempt 2 on node-a: ${PATH} cannot be read (EIO), though its mount works; ` +
-        `attempt 3 on node-b: ${PATH} cannot be read (EIO), though its mount works`,
+      `its content is not what was saved: attempt 2 on node-a: ${PATH} has 7 bytes, not 8 bytes; ` +
+        `attempt 3 on node-b: ${PATH} has 7 bytes, not 8 bytes`,
     );
   });
 });
@@ -207,8 +217,8 @@ describe('what a launcher met at the checkpoint', () => {
     const { actions } = settled(
       observe({ ...ended([]), job: aJob({ status: aStatus({ attempts: [tried(2, [on('node-a')])] }) }) }),
     );
-    expect(kinds(actions)).toEqual(['createPlacement']);
-    expect(actions).toMatchObject([{ spec: { resume: { checkpoint: C40 } } }]);
+    expect(kinds(actions)).toEqual(['createPlacement', 'markCheckpoint']);
+    expect(actions[0]).toMatchObject({ spec: { resume: { checkpoint: C40 } } });
   });
 
   it('avoids the node that says so, and asks another one about the same checkpoint', () => {
@@ -220,6 +230,7 @@ describe('what a launcher met at the checkpoint', () => {
     const { actions } = settled(observe({ ...ended([]), job, capacity }));
     expect(actions).toMatchObject([
       { kind: 'createPlacement', spec: { nodes: ['node-c', 'node-b'], resume: { checkpoint: C40 } } },
+      { kind: 'markCheckpoint', name: C40 },
     ]);
   });
 
@@ -235,6 +246,7 @@ describe('what a launcher met at the checkpoint', () => {
       const seen = { ...ended([]), job: aJob({ status: aStatus({ attempts, avoidedNodes }) }), capacity };
       expect(settled(observe(seen)).actions).toMatchObject([
         { kind: 'createPlacement', spec: { nodes: ['node-b', 'node-a'], resume: { checkpoint: C40 } } },
+        { kind: 'markCheckpoint', name: C40 },
       ]);
     },
   );
@@ -249,7 +261,7 @@ describe('what a launcher met at the checkpoint', () => {
     expect(placed?.message).toContain(
       `Only node-a reports that the content of checkpoint ${C40} is not what was saved, in 3 attempts in a row, and no second node was available to check.`,
     );
-    expect(kinds(actions)).toEqual([]);
+    expect(kinds(actions)).toEqual(['markCheckpoint']);
   });
 
   it('condemns by content that two nodes saw, once, with the evidence on the object, and the one before is taken', () => {

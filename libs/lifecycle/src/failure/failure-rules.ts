@@ -27,7 +27,7 @@ export function isBuiltIn(rule: FailureRule): boolean {
   return BUILT_IN_RULES.includes(rule);
 }
 
-/** The failure policy of one epoch. */
+/** The failure policy of one attempt. */
 export interface EffectivePolicy {
   /** Stated rules, in order; the built-in ones follow. */
   readonly rules: readonly FailureRule[];
@@ -37,7 +37,7 @@ export interface EffectivePolicy {
   readonly isStated: boolean;
 }
 
-/** The policy of an epoch. The runtime is the one recorded in its Placement, even if the object has changed since. */
+/** The policy of an attempt. The runtime is the one recorded in its Placement, even if the object has changed since. */
 export function policyOf(facts: Facts, epoch: number): EffectivePolicy {
   const own = facts.spec?.failurePolicy;
   const runtimes = placementOf(facts, epoch)?.spec.runtime?.failurePolicy;

@@ -8,28 +8,21 @@ import {
   type ExitKind,
   howItEnded,
   lostItsPeer,
-  ranksOfPod,
   podName,
+  type TerminationCause,
 } from '@coxswain/api-types';
 import type { CrashFacts } from '@coxswain/health';
 import { endOfText } from '@coxswain/safe-text';
-import {
-  doesAnswer,
-  type Facts,
-  isTerminal,
-  nodeStateOf,
-  placementOf,
-  podCount,
-  willNeverRun,
-} from '../observation/facts.ts';
+import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf, willNeverRun } from '../observation/facts.ts';
 import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import { isAlive, isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
 import { type Candidate, originOf } from './failure-origin.ts';
 import { judgeNodes } from './lost-nodes.ts';
-import type { ObservedPod, Verdict } from '../observation/observed.ts';
+import type { ObservedPod } from '../observation/observed.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
 import { overduePods } from './overdue.ts';
+import { condemnedPod, verdictsOn } from './verdicts.ts';
 
 /** Why an attempt cannot go on. */
 export interface Failure {
@@ -71,7 +64,8 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
   const placement = placementOf(facts, attempt.epoch)?.spec;
   const nodeConditions = node === undefined ? [] : (facts.observed.nodeConditionsOf?.(node) ?? []);
   const avoid = avoidedFor(reason, all, placement?.nodes.length ?? 0);
-  const where = node ?? (reason === 'Hung' ? undefined : placement?.nodes[podIndex]);
+  const isOfGang = reason === 'Hung' || (reason === 'Condemned' && node === undefined);
+  const where = node ?? (isOfGang ? undefined : placement?.nodes[podIndex]);
   return {
     reason,
     message,
@@ -141,7 +135,9 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
   const how = describeExit(pod, node ?? 'unknown');
   return {
     podIndex: pod.podIndex,
-    node: isNodeBlameless(reason, placementOf(facts, attempt.epoch)?.spec.nodes.length ?? 0) ? undefined : node,
+    node: isNodeBlameless(reason, exit?.cause, placementOf(facts, attempt.epoch)?.spec.nodes.length ?? 0)
+      ? undefined
+      : node,
     finishedAt: exit?.finishedAt ?? '',
     killed: exit?.cause?.signal !== undefined || (exit?.exitCode ?? 0) > 128,
     hasLostPeer: exit?.cause?.signal === undefined && lostItsPeer(exit?.cause?.lastLines ?? []),
@@ -162,10 +158,11 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
 }
 
 /**
- * Whether the failure says nothing about the node: the launcher ended without a leader or had finished, or it reached no operator and the
- * gang has no other node to compare with.
+ * Whether the failure says nothing about the node: the launcher ended without a leader or had finished, it reached no operator and the gang has
+ * no other node to compare with, or it ended because a newer checkpoint verified.
  */
-function isNodeBlameless(reason: AttemptReason, gangNodes: number): boolean {
+function isNodeBlameless(reason: AttemptReason, cause: TerminationCause | undefined, gangNodes: number): boolean {
+  if (cause?.verifiedCheckpoint !== undefined) return true;
   return reason === 'NotReaped' || (reason === 'NotStarted' && gangNodes === 1);
 }
 
@@ -202,10 +199,13 @@ function lostNodeSuspects(facts: Facts, attempt: Attempt, hasFailed: boolean): r
   return lost.map((node) => ({ podIndex: 0, node, finishedAt: '', killed: false, reason: 'NodeLost', message }));
 }
 
-/** Verdicts of detectors about nodes and ranks of this epoch's gang. */
+/** Verdicts of detectors about nodes and ranks of this attempt's gang. */
 function condemnedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   return verdictsOn(facts, attempt).flatMap((verdict): readonly Suspect[] => {
     const { message } = verdict;
+    // With a common cause no node is to blame, and nothing is charged.
+    if (verdict.blamesNobody === true)
+      return [{ podIndex: 0, finishedAt: '', killed: false, reason: 'Condemned', message }];
     if (verdict.about.kind === 'gang') return [{ podIndex: 0, finishedAt: '', killed: false, reason: 'Hung', message }];
     const podIndex = condemnedPod(facts, attempt, verdict);
     const node = placementOf(facts, attempt.epoch)?.spec.nodes[podIndex];
@@ -213,13 +213,6 @@ function condemnedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
     const rank = verdict.about.kind === 'rank' ? { rank: verdict.about.rank } : {};
     return [{ podIndex, node, ...rank, finishedAt: '', killed: false, reason: 'Condemned', message }];
   });
-}
-
-/** Verdicts of detectors about the current run. */
-export function verdictsOn({ observed }: Facts, { epoch, incarnation = 1 }: Attempt): readonly Verdict[] {
-  return (observed.verdicts ?? []).filter(
-    (verdict) => verdict.epoch === epoch && (verdict.incarnation ?? incarnation) === incarnation,
-  );
 }
 
 /** Nodes that preflight blamed. They do not count once ranks train, or if they are not in this gang. */
@@ -239,16 +232,6 @@ function preflightSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
       reason: 'PreflightFailed' as const,
       message: `Preflight: ${message}`,
     }));
-}
-
-/** Index of the blamed pod; -1: it is not in the gang. */
-function condemnedPod(facts: Facts, attempt: Attempt, { about }: Verdict): number {
-  const placement = placementOf(facts, attempt.epoch)?.spec;
-  if (placement === undefined) return -1;
-  if (about.kind === 'node') return placement.nodes.indexOf(about.node);
-  if (about.kind === 'gang') return -1;
-  const indices = Array.from({ length: podCount(placement) }, (_, podIndex) => podIndex);
-  return indices.findIndex((podIndex) => ranksOfPod(placement, podIndex).includes(about.rank));
 }
 
 function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {

@@ -10,7 +10,7 @@ import { crashOf, isBuiltIn, policyOf, ruleFor } from './failure-rules.ts';
 import { leftOf, withFailedRun, withSpent } from './failure-tally.ts';
 import { formatJudgement } from './format-judgement.ts';
 import { answerTo, hasRunNothing } from './restart-budget.ts';
-import { isCheckpointReason } from './resume-point.ts';
+import { isCheckpointReason } from './checkpoint-standing.ts';
 
 /** A failure of the current attempt, and the last step that it reached. */
 export interface FailedAttempt {

@@ -18,7 +18,7 @@ const gang = (states: Readonly<Record<string, NodeState>>, observed: Partial<Obs
   });
 const lasting = (entries: Readonly<Record<string, number>>): ReadonlyMap<string, number> =>
   new Map(Object.entries(entries));
-const heard = (entries: Readonly<Record<number, number>>): ReadonlyMap<string, number> =>
+const reportAges = (entries: Readonly<Record<number, number>>): ReadonlyMap<string, number> =>
   new Map(Object.entries(entries).map(([podIndex, ms]) => [`uid-of-tiny-gpt-3f1c2b9e-e1-${podIndex}`, ms]));
 const attemptAfter = (observed: Observed) => decide(observed, NOW).status.attempts?.at(-1);
 const aFullGrace = lasting({ 'notReady/node-b': nodeGraceMs });
@@ -33,7 +33,7 @@ describe('a healthy gang on a node that is not ready', () => {
     ['seen so for the first time', gang({ 'node-b': 'notReady' })],
     [
       'while its launcher reports',
-      gang({ 'node-b': 'notReady' }, { elapsedMs: aFullGrace, reportAgesMs: heard({ 1: 29_999 }) }),
+      gang({ 'node-b': 'notReady' }, { elapsedMs: aFullGrace, reportAgesMs: reportAges({ 1: 29_999 }) }),
     ],
     [
       'with most nodes of the cluster',
@@ -67,7 +67,7 @@ describe('a healthy gang on a node that is not ready', () => {
   it('is looked at again when the grace is over, and when its launcher would be silent', () => {
     const notReady = gang({ 'node-b': 'notReady' }, { elapsedMs: lasting({ 'notReady/node-b': 20_000 }) });
     expect(settled(notReady)).toMatchObject({ timed: ['notReady/node-b'], requeueAfterMs: nodeGraceMs - 20_000 });
-    const reports = { ...notReady, elapsedMs: aFullGrace, reportAgesMs: heard({ 1: 12_000 }) };
+    const reports = { ...notReady, elapsedMs: aFullGrace, reportAgesMs: reportAges({ 1: 12_000 }) };
     expect(settled(reports).requeueAfterMs).toBe(18_000);
   });
 });
@@ -81,7 +81,7 @@ describe('a node is lost', () => {
     ],
     [
       'after the grace, with a launcher that went silent, though its peers report',
-      gang({ 'node-b': 'notReady' }, { elapsedMs: aFullGrace, reportAgesMs: heard({ 0: 1_000, 1: 30_000 }) }),
+      gang({ 'node-b': 'notReady' }, { elapsedMs: aFullGrace, reportAgesMs: reportAges({ 0: 1_000, 1: 30_000 }) }),
     ],
     ['at once when its Node does not exist', gang({ 'node-b': 'gone' })],
     [
@@ -102,7 +102,7 @@ describe('a node is lost', () => {
   });
 
   it('but is not blamed for the rank of another while its launcher reports', () => {
-    const failing = gang({ 'node-b': 'notReady' }, { reportAgesMs: heard({ 1: 5_000 }) });
+    const failing = gang({ 'node-b': 'notReady' }, { reportAgesMs: reportAges({ 1: 5_000 }) });
     const pods = failing.pods.map((pod) =>
       pod.podIndex === 0 ? { ...pod, phase: 'Failed' as const, exit: anExit() } : pod,
     );
@@ -123,10 +123,10 @@ describe('a node is lost', () => {
     [
       'a launcher is heard and no step came for five minutes',
       'e1/stalled/40',
-      { reportAgesMs: heard({ 0: 1_000 }) },
+      { reportAgesMs: reportAges({ 0: 1_000 }) },
       true,
     ],
-    ['an earlier step is what was waited for', 'e1/stalled/39', { reportAgesMs: heard({ 0: 1_000 }) }, false],
+    ['an earlier step is what was waited for', 'e1/stalled/39', { reportAgesMs: reportAges({ 0: 1_000 }) }, false],
   ])('in an outage when %s', (_sentence, key, more, want) => {
     const progress = { epoch: 1, step: 40 };
     const elapsedMs = lasting({ 'notReady/node-b/held': nodeGraceMs, [key]: 300_000 });
@@ -138,7 +138,7 @@ describe('a node is lost', () => {
     const held = gang({ 'node-b': 'notReady' }, outage);
     const node = 'notReady/node-b/held';
     expect(settled(held).timed).toEqual([node]);
-    expect(settled({ ...held, reportAgesMs: heard({ 0: 1_000 }) }).timed).toEqual([node, 'e1/stalled/none']);
+    expect(settled({ ...held, reportAgesMs: reportAges({ 0: 1_000 }) }).timed).toEqual([node, 'e1/stalled/none']);
   });
 
   it.each([

@@ -282,11 +282,12 @@ describe('a preflight that names a node', () => {
 
 describe('a gang whose containers run, while a launcher has never reached the operator', () => {
   const KEY = 'e1/no-report';
-  const heard = (count: number) => new Map(upTo(count, (podIndex) => bound(podIndex)).map(({ uid }) => [uid, 1_000]));
+  const reportAges = (count: number) =>
+    new Map(upTo(count, (podIndex) => bound(podIndex)).map(({ uid }) => [uid, 1_000]));
   const up = (ms: number, more: Partial<Observed> = {}, attempt: Partial<Attempt> = {}): Observed => ({
     ...gang({ runningAt: NOW.toISOString(), leaderTerm: 7, ...attempt }, upTo(4, bound), { [KEY]: ms }),
     leaderTerm: 7,
-    reportAgesMs: heard(3),
+    reportAgesMs: reportAges(3),
     ...more,
   });
 
@@ -310,7 +311,7 @@ describe('a gang whose containers run, while a launcher has never reached the op
   const progress = { step: 3, reportedAt: NOW.toISOString() };
   const trained = { ...up(900_000).job, status: { ...up(900_000).job.status, progress } } as Observed['job'];
   it.each<[string, Observed]>([
-    ['all have been heard', up(900_000, { reportAgesMs: heard(4) })],
+    ['all have been heard', up(900_000, { reportAgesMs: reportAges(4) })],
     ['nobody listens', gang({ runningAt: NOW.toISOString() }, upTo(4, bound), { [KEY]: 900_000 })],
     ['a step is known', up(900_000, { progress: { epoch: 1, step: 3 } })],
     ['status tells of a step', up(900_000, { job: trained })],

@@ -2,6 +2,7 @@ import type { Attempt, AttemptReason } from '@coxswain/api-types';
 import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import { fenceOf, pausedPods, unreapedPods } from '../observation/incarnation.ts';
+import { hearsFew } from '../observation/hearing.ts';
 import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
 import type { ObservedPod } from '../observation/observed.ts';
 import { isPulling } from '../observation/image-pulls.ts';
@@ -64,7 +65,7 @@ function takenPods(facts: Facts, epoch: number, unscheduled: readonly ObservedPo
   return refused.filter((podIndex) => nodes.has(placement.nodes[podIndex] ?? ''));
 }
 
-/** Time limit for pulling the epoch's image, in milliseconds. */
+/** Time limit for pulling the attempt's image, in milliseconds. */
 function pullLimitMs(facts: Facts, epoch: number): number {
   const seconds = placementOf(facts, epoch)?.spec.runtime?.imagePullDeadlineSeconds;
   return seconds === undefined ? facts.timeouts.pullingMs : seconds * 1000;
@@ -85,12 +86,12 @@ function firstReportStep(facts: Facts, attempt: Attempt): Step | undefined {
     (pod) =>
       pod.running && !isTerminal(pod) && doesAnswer(nodeStateOf(facts, pod.nodeName)) && !reportAgesMs.has(pod.uid),
   );
-  if (silentPods.length === 0) return undefined;
+  if (silentPods.length === 0 || hearsFew(facts.observed.hearing?.())) return undefined;
   const wait = { key: `e${attempt.epoch}/no-report`, limitMs: facts.timeouts.startingMs };
   return { reason: 'NotStarted', wait, late: indicesOf(silentPods) };
 }
 
-/** Whether this epoch has trained; status keeps progress of the current epoch only. */
+/** Whether this attempt has trained; status keeps progress of the current attempt only. */
 function hasTrained({ job, observed, checkpoints }: Facts, { epoch }: Attempt): boolean {
   const isReported = observed.progress?.epoch === epoch || job.status?.progress !== undefined;
   return isReported || checkpoints.some(({ spec }) => spec.epoch === epoch);

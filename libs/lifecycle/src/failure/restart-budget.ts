@@ -1,6 +1,6 @@
 import { type Attempt, ATTEMPT_REASONS, type FailureRule } from '@coxswain/api-types';
 import type { JobRecord } from '../record/job-record.ts';
-import { isCheckpointReason } from './resume-point.ts';
+import { isCheckpointReason } from './checkpoint-standing.ts';
 
 interface RestartPolicy {
   readonly maxRestarts: number;
@@ -11,8 +11,8 @@ interface RestartPolicy {
 export const MAX_FREE_RESTARTS_IN_A_ROW = 10;
 const MAX_DELAY_SECONDS = 300;
 /**
- * Shortest first pause after the cluster refused pods or a placement was lost, because a quota does not change at once; and from the second
- * free restart in the same pods.
+ * Shortest first pause after the cluster refused pods or a placement was lost, because a quota does not change at once; after a checkpoint could
+ * not be read, because storage does not come back at once; and from the second free restart in the same pods.
  */
 const LEAST_DELAY_SECONDS = 1;
 
@@ -44,9 +44,12 @@ export function restartDelayMs(record: JobRecord, policy: RestartPolicy, freeInP
   const failed = record.attempts.at(-1);
   if (failed?.judgement?.delayMs !== undefined) return failed.judgement.delayMs;
   const isCharged = failed?.charged === true;
+  // Nothing failed: the newer checkpoint can be read now.
+  if (failed?.verifiedCheckpoint !== undefined) return 1000 * policy.delaySeconds;
   const free = freeFailuresInARow(record.attempts.slice(0, -1)) + freeInPods;
   const doublings = isCharged ? record.restarts.charged - 1 : free;
-  const isPaced = hasRunNothing(failed?.reason) || (!isCharged && freeInPods > 0);
+  const isPaced =
+    hasRunNothing(failed?.reason) || failed?.reason === 'CheckpointIoError' || (!isCharged && freeInPods > 0);
   const first = Math.max(policy.delaySeconds, isPaced ? LEAST_DELAY_SECONDS : 0);
   const seconds = first * 2 ** Math.min(Math.max(0, doublings), 20);
   return Math.min(1000 * seconds, longestDelayMs(policy));

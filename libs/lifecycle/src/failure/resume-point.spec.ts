@@ -27,6 +27,13 @@ const ioError = (epoch: number, step = 40): Attempt =>
     resumedFrom: { checkpoint: nameOf(step), step },
     checkpointFaults: [{ node: `node-${epoch}`, kind: 'MountBroken', path: '/c', errno: 'ESTALE' }],
   });
+/** Another node each time, whose mount works. */
+const unreadable = (epoch: number, step = 40): Attempt => ({
+  ...ioError(epoch, step),
+  checkpointFaults: [
+    { node: `node-${epoch}`, kind: 'FileUnreadable', path: `/c/step-${step}/rank-0.bin`, errno: 'EIO' },
+  ],
+});
 const refused = (epoch: number): Attempt => ({
   ...ioError(epoch),
   reason: 'CheckpointUnreadable',
@@ -35,7 +42,7 @@ const refused = (epoch: number): Attempt => ({
 const epochs = (count: number, make: (epoch: number) => Attempt): Attempt[] =>
   Array.from({ length: count }, (_, index) => make(index + 1));
 
-/** A job that ended an epoch and is to begin another. */
+/** A job that ended an attempt and is to begin another. */
 const restarting = (
   about: {
     readonly checkpoints?: readonly Checkpoint[];
@@ -59,6 +66,8 @@ const beginning = (observed: Observed): string => {
   const from = resume === undefined ? 'scratch' : `step ${resume.step}`;
   return answers === undefined ? from : `${from}, as asked`;
 };
+
+const message = (status: TrainingJobStatus): string => findCondition(status.conditions, 'Placed')?.message ?? '';
 
 describe('without a request, a job begins', () => {
   it.each<[string, Parameters<typeof restarting>[0], string]>([
@@ -149,7 +158,16 @@ describe('a request is followed once', () => {
       asked(nameOf(40), { attempts: epochs(10, ioError) }),
       'step 40, as asked',
     ],
-    ['not to a damaged checkpoint', asked(nameOf(40), {}, [at(20), damaged(40)]), 'unresumable'],
+    [
+      'to a damaged checkpoint, which launchers verify before they load it',
+      asked(nameOf(40), {}, [at(20), damaged(40)]),
+      'step 40, as asked',
+    ],
+    [
+      'to one that two nodes could not read',
+      asked(nameOf(40), { attempts: [unreadable(1), unreadable(2)] }),
+      'step 40, as asked',
+    ],
     ['not to one of another job', asked('another-e1-s20'), 'unresumable'],
     [
       'not again, once it is answered',
@@ -222,8 +240,6 @@ describe('a request is followed once', () => {
 describe('a job that cannot resume', () => {
   const stuck = (about: Parameters<typeof restarting>[0] = { checkpoints: [damaged(20), damaged(40)] }) =>
     settled(restarting(about));
-  const message = (status: TrainingJobStatus): string => findCondition(status.conditions, 'Placed')?.message ?? '';
-
   it('waits, holds nothing, does nothing, and first says what to do', () => {
     const { status, actions } = stuck();
     expect(status.state).toBe('Queued');
@@ -253,14 +269,23 @@ describe('a job that cannot resume', () => {
   });
 
   it.each([
-    ['was asked for one that is damaged', nameOf(40), /which is damaged: a file is cut off\..*choose/],
+    [
+      'was asked for one that was never marked complete',
+      nameOf(60),
+      /which was never marked complete\..*choose .*step 40 .*is damaged: a file is cut off/,
+    ],
     [
       'was asked for one that it does not have',
       'x-e1-s7',
       /which this job does not have; one of another job cannot be used/,
     ],
   ])('says which and why, where it %s', (_what, from, want) => {
-    expect(message(stuck({ checkpoints: [at(20), damaged(40)], resumeFrom: { from } }).status)).toMatch(want);
+    expect(
+      message(
+        stuck({ checkpoints: [at(20), damaged(40), at(60, 1, {} as Checkpoint['status'])], resumeFrom: { from } })
+          .status,
+      ),
+    ).toMatch(want);
   });
 
   it('goes on as soon as it is told where from', () => {

@@ -1,20 +1,36 @@
-/** Which step does the next epoch resume from? */
-import { type Attempt, type Checkpoint, isSameRequest, type ResumeFrom, SCRATCH } from '@coxswain/api-types';
-import { newestRestorable, describeLoadRefusal } from '@coxswain/checkpoint';
+/** Which step does the next attempt resume from? */
+import {
+  type Attempt,
+  type Checkpoint,
+  isSameRequest,
+  MAX_PASSED_OVER,
+  MAX_REREAD_FILES,
+  type PassedOverCheckpoint,
+  type ResumeFrom,
+  SCRATCH,
+} from '@coxswain/api-types';
+import { describeLoadRefusal, isNewer, newestRestorable } from '@coxswain/checkpoint';
 import type { ParallelLayout } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
-import { type Condemnation, condemnedCheckpoints, describeCondemnation } from './checkpoint-trouble.ts';
+import {
+  describeCondemnation,
+  describeSuspicion,
+  isCheckpointReason,
+  type Standings,
+  standingOf,
+  standingsOf,
+} from './checkpoint-standing.ts';
 import type { Facts } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
-/** Where the next epoch begins. `answers`: the user's request that it follows. */
+/** Where the next attempt begins. `answers`: the user's request that it follows. */
 export type ResumePoint =
   | { readonly kind: 'scratch'; readonly answers?: ResumeFrom }
   | { readonly kind: 'checkpoint'; readonly checkpoint: Checkpoint; readonly answers?: ResumeFrom }
   /** Checkpoints are known and none is usable: a user has to choose. */
   | { readonly kind: 'none'; readonly message: string };
 
-/** A point that an epoch can begin from. */
+/** A point that an attempt can begin from. */
 export type UsablePoint = Exclude<ResumePoint, { kind: 'none' }>;
 
 /** Attempts in a row that ended while loading any checkpoint; limits retries while storage is unavailable. */
@@ -25,7 +41,7 @@ const MAX_DOUBTS_IN_A_ROW = 3;
 const MAX_REFUSALS_IN_A_ROW = 3;
 
 /**
- * Where the next epoch begins. It begins from scratch only if nothing was ever saved, or if a user asks for it. An unobserved checkpoint
+ * Where the next attempt begins. It begins from scratch only if nothing was ever saved, or if a user asks for it. An unobserved checkpoint
  * may exist, so the status counts as well as the objects.
  */
 export function resumePointOf(record: JobRecord, facts: Facts): ResumePoint {
@@ -47,18 +63,64 @@ export function pointForLayout(record: JobRecord, facts: Facts, layout: Parallel
   return why === undefined ? point : none(`Checkpoint ${metadata.name} ${why}.`, record, facts);
 }
 
-/** The newest usable checkpoint, as far as is known; undefined: none. */
+/**
+ * The newest usable checkpoint, as far as is known; undefined: none. Those that are passed over come last, because launchers verify each checkpoint before
+ * they load it.
+ */
 export function newestUsable(record: JobRecord, facts: Facts): Checkpoint | undefined {
-  const condemned = condemnedCheckpoints(record);
-  const usable = ownCheckpoints(record, facts).filter(({ metadata }) => !condemned.has(metadata.name));
-  return newestRestorable(usable, { jobUid: facts.job.metadata.uid });
+  const standings = standingsOf(record);
+  const undamaged = ownCheckpoints(record, facts).filter((one) => standingOf(one, standings).kind !== 'damaged');
+  const readable = undamaged.filter((one) => !isPassedOver(one, standings));
+  const { uid: jobUid } = facts.job.metadata;
+  return newestRestorable(readable, { jobUid }) ?? newestRestorable(undamaged, { jobUid });
 }
 
-/** Whether that checkpoint is observed to be unusable. */
+/** Whether that checkpoint is observed to be unusable, or passed over in favour of another one. */
 export function isUseless(name: string, record: JobRecord, facts: Facts): boolean {
   const seen = facts.checkpoints.find(({ metadata }) => metadata.name === name);
-  const isOwn = seen === undefined || isOfThisLine(seen, record);
-  return !isOwn || seen?.status?.state === 'Damaged' || condemnedCheckpoints(record).has(name);
+  if (seen !== undefined && !isOfThisLine(seen, record)) return true;
+  const standing = standingsOf(record)(name, seen?.status);
+  if (standing.kind === 'damaged') return true;
+  return standing.kind === 'suspect' && standing.isPassedOver && newestUsable(record, facts)?.metadata.name !== name;
+}
+
+function isPassedOver(checkpoint: Checkpoint, standings: Standings): boolean {
+  const standing = standingOf(checkpoint, standings);
+  return standing.kind === 'suspect' && standing.isPassedOver;
+}
+
+/**
+ * Suspect checkpoints that are newer than the one that an epoch begins from, newest first. A launcher verifies them before the ranks start. One that verified
+ * and then failed to load is not verified again until an attempt has trained.
+ */
+export function passedOverBy(from: UsablePoint, record: JobRecord, facts: Facts): readonly PassedOverCheckpoint[] {
+  if (from.kind !== 'checkpoint' || from.answers !== undefined) return [];
+  const { jobUid } = from.checkpoint.spec;
+  const standings = standingsOf(record);
+  const verified = new Set(triesInARow(record).map(({ verifiedCheckpoint }) => verifiedCheckpoint));
+  const newer = ownCheckpoints(record, facts).filter(
+    (one) =>
+      one.spec.jobUid === jobUid && one.metadata.deletionTimestamp === undefined && isNewer(one, from.checkpoint),
+  );
+  return newestFirst(newer)
+    .filter((one) => !verified.has(one.metadata.name) && isPassedOver(one, standings))
+    .slice(0, MAX_PASSED_OVER)
+    .map((one) => passedOver(one, standings));
+}
+
+function passedOver(checkpoint: Checkpoint, standings: Standings): PassedOverCheckpoint {
+  const { step, path, manifestSha256 } = checkpoint.spec;
+  const standing = standingOf(checkpoint, standings);
+  const evidence = standing.kind === 'suspect' ? standing.suspicion.evidence : [];
+  const why = standing.kind === 'suspect' ? describeSuspicion(standing.suspicion, true) : '';
+  return {
+    checkpoint: checkpoint.metadata.name,
+    step,
+    path,
+    manifestSha256,
+    files: [...new Set(evidence.map((finding) => finding.path))].slice(0, MAX_REREAD_FILES),
+    why: safeText(why, 512),
+  };
 }
 
 function pendingRequest(record: JobRecord, facts: Facts): ResumeFrom | undefined {
@@ -81,8 +143,11 @@ function newestPoint(record: JobRecord, facts: Facts): ResumePoint {
     return isAnyKnown(record, facts) ? none(WHY_NONE, record, facts) : { kind: 'scratch' };
   }
   const tries = triesInARow(record);
-  if (tries.length >= MAX_TRIES_IN_A_ROW) {
-    return none(`The last ${tries.length} attempts ended while they loaded a checkpoint.`, record, facts);
+  // One that verified shows that storage is back.
+  const unread = tries.length - 1 - tries.findLastIndex(({ verifiedCheckpoint }) => verifiedCheckpoint !== undefined);
+  if (unread >= MAX_TRIES_IN_A_ROW) {
+    const storage = describeUnreadableClaim(record, facts);
+    return none(`The last ${unread} attempts ended while they loaded a checkpoint.${storage}`, record, facts);
   }
   const refusals = tries.filter((attempt) => isRefusalOf(attempt, checkpoint.metadata.name)).length;
   if (refusals >= MAX_REFUSALS_IN_A_ROW) {
@@ -125,9 +190,16 @@ function triesInARow({ attempts, resumeFrom }: JobRecord): readonly Attempt[] {
   return attempts.slice(last + 1);
 }
 
-/** Whether the attempt ended because of the checkpoint that it resumed from. */
-export function isCheckpointReason(reason: Attempt['reason']): boolean {
-  return reason === 'CheckpointUnreadable' || reason === 'CheckpointIoError';
+/** A sentence after a space that names the claim, if the last attempt ended because nothing on it could be read; otherwise empty. */
+export function describeUnreadableClaim({ attempts }: JobRecord, { spec, checkpoints }: Facts): string {
+  const { reason, resumedFrom, checkpointFaults: faults = [] } = attempts.at(-1) ?? {};
+  if (reason !== 'CheckpointIoError' || faults.length === 0) return '';
+  if (faults.some(({ kind }) => kind !== 'MountBroken')) return '';
+  const loaded = checkpoints.find(({ metadata }) => metadata.name === resumedFrom?.checkpoint);
+  const claim = loaded?.spec.claimName ?? spec?.checkpoint?.claimName;
+  if (claim === undefined) return '';
+  const nodes = [...new Set(faults.map(({ node }) => node))].join(', ');
+  return ` Claim ${claim} could not be read on ${nodes}, so no checkpoint is blamed.`;
 }
 
 function isDoubtOf({ resumedFrom, checkpointFaults }: Attempt, name: string): boolean {
@@ -146,18 +218,25 @@ function requestedPoint(answers: ResumeFrom, record: JobRecord, facts: Facts): R
   const { from } = answers;
   if (from === SCRATCH) return { kind: 'scratch', answers };
   const checkpoint = facts.checkpoints.find(({ metadata }) => metadata.name === from);
-  const problem = problemOf(checkpoint, condemnedCheckpoints(record).get(from));
+  const problem = problemOf(checkpoint, undefined);
   if (checkpoint !== undefined && problem === undefined) return { kind: 'checkpoint', checkpoint, answers };
   return none(`spec.resumeFrom names checkpoint ${from}, which ${problem ?? 'cannot be used'}.`, record, facts);
 }
 
-/** Completes "which ..."; undefined: the checkpoint is usable. */
-function problemOf(checkpoint: Checkpoint | undefined, condemnation: Condemnation | undefined): string | undefined {
+/**
+ * Completes "which ..."; undefined: the checkpoint is usable. Without standings, damage is no problem: a user may ask for a checkpoint that was mended, and
+ * launchers verify it.
+ */
+function problemOf(checkpoint: Checkpoint | undefined, standings: Standings | undefined): string | undefined {
   if (checkpoint === undefined) return 'this job does not have; one of another job cannot be used';
   const { metadata, status } = checkpoint;
-  if (condemnation !== undefined) return `is damaged: ${describeCondemnation(condemnation)}`;
-  if (status?.state === 'Damaged') return `is damaged: ${status.message ?? 'no reason is recorded'}`;
-  if (status?.state !== 'Complete') return 'was never marked complete';
+  const standing = standings === undefined ? undefined : standingOf(checkpoint, standings);
+  if (standing?.kind === 'damaged') {
+    const { condemnation } = standing;
+    const why = condemnation === undefined ? status?.message : describeCondemnation(condemnation);
+    return `is damaged: ${why ?? 'no reason is recorded'}`;
+  }
+  if (status?.state === undefined) return 'was never marked complete';
   return metadata.deletionTimestamp === undefined ? undefined : 'is being deleted';
 }
 
@@ -168,7 +247,8 @@ const MAX_ENTRY_CHARACTERS = 300;
 function none(what: string, record: JobRecord, facts: Facts): ResumePoint {
   const { name } = facts.job.metadata;
   const choice = `Training never begins from scratch by itself: choose with coxswain resume ${name} --from CHECKPOINT (or scratch), or with spec.resumeFrom.`;
-  const entries = newestFirst(facts.checkpoints).map((one) => entryOf(one, record));
+  const standings = standingsOf(record);
+  const entries = newestFirst(facts.checkpoints).map((one) => entryOf(one, record, standings));
   const listed = entries.slice(0, MAX_LISTED).map((entry) => safeText(entry, MAX_ENTRY_CHARACTERS));
   const more = entries.length > MAX_LISTED ? [`${entries.length - MAX_LISTED} older ones`] : [];
   const seen = facts.checkpoints.some((one) => one.metadata.name === record.checkpoint?.name);
@@ -188,9 +268,9 @@ function newestFirst(checkpoints: readonly Checkpoint[]): readonly Checkpoint[] 
 }
 
 /** `step 40 (tiny-gpt-3f1c2b9e-e1-s40): usable; could not be loaded in epoch 3 on node-a (ESTALE)` */
-function entryOf(checkpoint: Checkpoint, record: JobRecord): string {
+function entryOf(checkpoint: Checkpoint, record: JobRecord, standings: Standings): string {
   const { name } = checkpoint.metadata;
-  const problem = problemOf(checkpoint, condemnedCheckpoints(record).get(name));
+  const problem = problemOf(checkpoint, standings);
   const isOwn = isOfThisLine(checkpoint, record);
   const state = problem ?? (isOwn ? 'complete' : 'complete, saved before the last spec.resumeFrom');
   const tries = problem === undefined ? record.attempts.filter((one) => isTryOf(one, name)) : [];

@@ -21,9 +21,9 @@ const podThatSaved = (podIndex: number, steps: readonly number[], cause: Partial
   aPod(job, { podIndex, phase: 'Failed', exit: anExit({}, { unreportedCheckpoints: steps.map(saved), ...cause }) });
 
 const stepsIn = (observed: Parameters<typeof observe>[0]): readonly number[] =>
-  told(observe({ job, placements: [aPlacement(job)], ...observed })).map(({ spec }) => spec.step);
+  unreported(observe({ job, placements: [aPlacement(job)], ...observed })).map(({ spec }) => spec.step);
 
-const told = (observed: Observed) => unreportedCheckpoints(recordOf(observed.job), factsOf(observed));
+const unreported = (observed: Observed) => unreportedCheckpoints(recordOf(observed.job), factsOf(observed));
 
 /** The job in steps of 1,024 tokens. */
 const ofTokens = (tokens: number) => {
@@ -38,7 +38,7 @@ const recorded = (attempt: Parameters<typeof anAttempt>[0], more: Parameters<typ
 
 describe('checkpoints that only a termination message tells of', () => {
   it('are told with everything that a resource needs', () => {
-    expect(told(observe({ job, placements: [aPlacement(job)], pods: [podThatSaved(0, [40])] }))).toEqual([
+    expect(unreported(observe({ job, placements: [aPlacement(job)], pods: [podThatSaved(0, [40])] }))).toEqual([
       {
         name: 'tiny-gpt-3f1c2b9e-e1-s40',
         spec: {

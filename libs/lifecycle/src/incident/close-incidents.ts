@@ -1,10 +1,8 @@
 /** How did an incident end, and what did it cost? */
 import type { Attempt, Incident, IncidentOutcome } from '@coxswain/api-types';
+import { STEPS_OF_RECOVERY } from '@coxswain/health';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import { betweenMs, isAdvice, isOfRun, isOpen, STANDS_STILL, withEachIncident } from './incident-record.ts';
-
-/** Steps that must follow the known one, so that a step in progress does not count. */
-const STEPS_OF_RECOVERY = 2;
 
 /** Closes incidents from the record alone, so that this is part of a write that happens anyway. */
 export function closeIncidents(record: JobRecord): JobRecord {

@@ -6,6 +6,12 @@ import type { JobRecord } from '../record/job-record.ts';
 /** Kinds in which the whole gang is stalled. Within a run they are one incident, whichever rank is blamed. */
 export const STANDS_STILL: readonly Incident['kind'][] = ['Hang', 'NetworkHang', 'Desync'];
 
+/**
+ * Incidents in which all ranks still run and can save, so that a gang is asked to save early. A stalled gang cannot save. Incidents caused by the
+ * program or its data are left out: no node will fail for them, and a loss that is not a number is not worth saving.
+ */
+export const SAVE_KINDS: readonly Incident['kind'][] = ['SlowRank', 'SlowLink'];
+
 /** Whether the incident was reported and nothing was done about it yet. */
 export function isAdvice({ action }: Incident): boolean {
   return action === 'Advised' || action === 'None';
@@ -40,6 +46,18 @@ export function evidenceOf(values: Readonly<Record<string, number | string | und
   return Object.entries(values).flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : [{ name: safeText(name, 64), value: safeText(String(value), 256) }],
   );
+}
+
+const HELD = 'held';
+
+/** Evidence that the end of the attempt is held, and why. */
+export function heldEvidence(why: string): readonly IncidentEvidence[] {
+  return evidenceOf({ [HELD]: why });
+}
+
+/** Why nothing is done about the incident, if its end was held; undefined: it was not. */
+export function whyHeld({ evidence }: Pick<Incident, 'evidence'>): string | undefined {
+  return evidence?.find(({ name }) => name === HELD)?.value;
 }
 
 /** Milliseconds between two times, never negative; undefined if one is missing or unreadable. */

@@ -153,13 +153,25 @@ describe('what detectors see', () => {
     expect(incidentsAfter(aTrainingJobSeen({ findings }))).toHaveLength(6);
   });
 
+  it.each<[string, Partial<Finding>]>([
+    ['a stall', {}],
+    ['a slow rank, for which ranks save early', { kind: 'SlowRank', ranks: [3], evidence: {} }],
+  ])('of one run is bounded, and %s has room beside any number of others', (_what, changes) => {
+    const others = Array.from({ length: 9 }, (_, at) =>
+      aFinding({ kind: 'DataStall', ranks: [at], evidence: {}, isHarmless: true }),
+    );
+    const incidents = incidentsAfter(aTrainingJobSeen({ findings: [...others, aFinding(changes)] }));
+    expect(incidents).toHaveLength(7);
+    expect(incidents.at(-1)).toMatchObject({ kind: changes.kind ?? 'Hang' });
+  });
+
   it('is text of others: whatever it holds, the incident can be stored', () => {
     const evil = `\u0000${'x'.repeat(5_000)}`;
-    const [told] = incidentsAfter(
+    const [recorded] = incidentsAfter(
       aTrainingJobSeen({ findings: [aFinding({ message: evil, evidence: { [evil]: evil }, group: evil })] }),
     );
-    expect(told?.message.length).toBeLessThanOrEqual(1_024);
-    expect(JSON.stringify(told)).not.toContain('\\u0000');
+    expect(recorded?.message.length).toBeLessThanOrEqual(1_024);
+    expect(JSON.stringify(recorded)).not.toContain('\\u0000');
   });
 });
 
@@ -195,9 +207,9 @@ describe('a failure that was answered', () => {
     ],
   ])('%s', (_what, observed, status, expected) => {
     const seen = aRunningJob({ status: { attempts: [attempt], incidents: [open], ...status }, observed });
-    const [told] = incidentsAfter(seen);
-    expect(told).toMatchObject(expected);
-    expect(told?.outcome).toBe((expected as Partial<Incident>).outcome);
+    const [recorded] = incidentsAfter(seen);
+    expect(recorded).toMatchObject(expected);
+    expect(recorded?.outcome).toBe((expected as Partial<Incident>).outcome);
   });
 
   it('is told as an Event when it is over, and as a failure before', () => {
@@ -206,8 +218,10 @@ describe('a failure that was answered', () => {
       observed: { progress: { epoch: 1, incarnation: 2, step: 32 } },
     });
     const job = { ...seen.job, status: decide(seen, NOW).status };
-    const told = jobEvents({ job, checkpoints: [], placements: [] }).filter(({ type }) => type.startsWith('Incident'));
-    expect(told).toMatchObject([
+    const recorded = jobEvents({ job, checkpoints: [], placements: [] }).filter(({ type }) =>
+      type.startsWith('Incident'),
+    );
+    expect(recorded).toMatchObject([
       {
         key: 'incident/1.1/IncidentOver',
         message: 'Crash: recovered; 8 min 20 s were lost, with 10 steps trained again.',
@@ -228,9 +242,9 @@ describe('one failure', () => {
     fc.assert(
       fc.property(storyOf(fault, { tickMs: [0, 1_000, 10_000, 70_000], minLength: 20, maxLength: 50 }), (story) => {
         const world = new World(aTrainingJob({ spec: { restartPolicy: { maxRestarts: 50, delaySeconds: 1 } } }));
-        const told = new Set<string>();
+        const recorded = new Set<string>();
         live(world, story, () => {
-          for (const { id } of world.job?.status?.incidents ?? []) told.add(id);
+          for (const { id } of world.job?.status?.incidents ?? []) recorded.add(id);
         });
         const { status } = world.job ?? {};
         const ids = (status?.incidents ?? []).map(({ id }) => id);
@@ -242,11 +256,11 @@ describe('one failure', () => {
             ...(outcome === 'Failed' && reason !== 'NotReaped' ? [`${epoch}.${incarnation ?? 1}`] : []),
           ],
         );
-        expect([...told].toSorted()).toEqual(expect.arrayContaining(failures));
+        expect([...recorded].toSorted()).toEqual(expect.arrayContaining(failures));
         // The one that the job is given up for is answered by no restart.
         const givenUp = (status?.attempts ?? []).filter(({ answer }) => answer === 'GiveUp').length;
-        expect(told.size).toBeLessThanOrEqual((status?.restarts.total ?? 0) + givenUp);
-        incidents += told.size;
+        expect(recorded.size).toBeLessThanOrEqual((status?.restarts.total ?? 0) + givenUp);
+        incidents += recorded.size;
       }),
       { numRuns: 20 },
     );

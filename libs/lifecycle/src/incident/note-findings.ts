@@ -17,13 +17,14 @@ import {
   isAdvice,
   isOfRun,
   isOpen,
+  SAVE_KINDS,
   STANDS_STILL,
   withEachIncident,
   withIncident,
 } from './incident-record.ts';
 import { indexInPod } from './note-failure.ts';
 
-/** Open incidents per run; more add nothing for users. */
+/** Open incidents per run: so many on which early saves stand, and so many others. More add nothing for users. */
 const MAX_OPEN_OF_RUN = 6;
 
 /**
@@ -52,7 +53,11 @@ function withFinding(
     return withEachIncident(record, (one) => (one === last ? { ...last, outcome: 'Passed', closedAt: overAt } : one));
   }
   if (finding.overAt !== undefined || isKnownPast(last, finding)) return record;
-  if (record.incidents.filter((one) => isOpen(one) && isOfRun(one, attempt)).length >= MAX_OPEN_OF_RUN) return record;
+  const isAlike = ({ kind }: Pick<Incident, 'kind'>): boolean =>
+    SAVE_KINDS.includes(kind) === SAVE_KINDS.includes(finding.kind);
+  const open = record.incidents.filter((one) => isOpen(one) && isOfRun(one, attempt));
+  // All stalls of a run are one incident, so a stall always has room.
+  if (!STANDS_STILL.includes(finding.kind) && open.filter(isAlike).length >= MAX_OPEN_OF_RUN) return record;
   const id = earlier.length === 0 ? base : `${base}.n${earlier.length + 1}`;
   return withIncident(record, { id, ...incidentOf(record, finding, { attempt, facts }) });
 }

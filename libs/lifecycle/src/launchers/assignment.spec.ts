@@ -1,6 +1,6 @@
 import { aPlacement } from '../testing/builders.ts';
 import { aJob, anAttempt } from '../testing/jobs.ts';
-import { assignmentOf } from './assignment.ts';
+import { assignmentOf, verifyWantedOf } from './assignment.ts';
 
 const job = aJob();
 const manifestSha256 = 'a'.repeat(64);
@@ -65,5 +65,20 @@ describe('an assignment', () => {
   it('is not given where the record does not say what to begin from', () => {
     const attempt = anAttempt({ incarnation: 2, resumedFrom: { checkpoint: 'c', step: 20 } });
     expect(assignmentOf({ job, placement: aPlacement(job).spec, attempt }, 0)).toBeUndefined();
+  });
+});
+
+describe('the order to verify suspect checkpoints', () => {
+  const { spec: placement } = aPlacement(job, { ranks: ['2-3', '0-1'] });
+  const suspect = { checkpoint: 'c-40', path: 'tiny/epoch-1/step-40', manifestSha256, files: ['/c/rank-0.bin'] };
+  const attempt = anAttempt({ incarnation: 2, passedOver: [{ ...suspect, step: 40, why: 'it could not be read' }] });
+
+  it('goes to the pod of rank 0 alone, and names what to read', () => {
+    const orders = [0, 1].map((podIndex) => verifyWantedOf({ placement, attempt }, podIndex));
+    expect(orders).toEqual([undefined, { kind: 'verifyWanted', epoch: 1, incarnation: 2, checkpoints: [suspect] }]);
+  });
+
+  it('goes to nobody where nothing is passed over', () => {
+    expect(verifyWantedOf({ placement, attempt: anAttempt() }, 1)).toBeUndefined();
   });
 });

@@ -1,5 +1,6 @@
 import {
   formatRanks,
+  type OperatorMessage,
   ranksOfPod,
   type Attempt,
   type PlacementSpec,
@@ -47,4 +48,20 @@ function resumeOf(placement: PlacementSpec, attempt: Attempt): RankAssignment['r
   if (attempt.resumedFrom === undefined) return undefined;
   const { step, path, manifestSha256 } = attempt.resumedFrom;
   return path === undefined || manifestSha256 === undefined ? 'unknown' : { step, path, manifestSha256 };
+}
+
+/** The order to verify the suspect checkpoints that the attempt passes over; undefined: there are none, or the pod is not that of rank 0. */
+export function verifyWantedOf(
+  { placement, attempt }: Pick<Assigning, 'placement' | 'attempt'>,
+  podIndex: number,
+): Extract<OperatorMessage, { kind: 'verifyWanted' }> | undefined {
+  const { epoch, incarnation = 1, passedOver = [] } = attempt;
+  if (passedOver.length === 0 || !ranksOfPod(placement, podIndex).includes(0)) return undefined;
+  const checkpoints = passedOver.map(({ checkpoint, path, manifestSha256, files }) => ({
+    checkpoint,
+    path,
+    manifestSha256,
+    files,
+  }));
+  return { kind: 'verifyWanted', epoch, incarnation, checkpoints };
 }

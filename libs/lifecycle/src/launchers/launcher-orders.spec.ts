@@ -13,12 +13,14 @@ const nothing = undefined;
 
 function ordersOf(
   attempt: Partial<Attempt>,
-  said: readonly Testimony[],
+  reports: readonly Testimony[],
   isDue: boolean,
 ): readonly (LauncherOrder | undefined)[] {
-  const launchers = new Map(said.map((one, podIndex) => [`pod-${podIndex}`, { epoch: 1, podIndex, ...one }] as const));
+  const launchers = new Map(
+    reports.map((one, podIndex) => [`pod-${podIndex}`, { epoch: 1, podIndex, ...one }] as const),
+  );
   const orders = launcherOrders({ attempt: anAttempt(attempt), podCount: 2, launchers, isDue });
-  return said.map((_, podIndex) => orders.get(`pod-${podIndex}`));
+  return reports.map((_, podIndex) => orders.get(`pod-${podIndex}`));
 }
 
 describe('launchers of a gang of two pods are told', () => {
@@ -42,8 +44,8 @@ describe('launchers of a gang of two pods are told', () => {
     ['nothing when the gang is on its way out', { stage: 'Stopping', outcome: 'Suspended' }, [waiting], [nothing]],
     ['nothing when it has failed', { outcome: 'Failed', reason: 'EngineFailed' }, [waiting], [nothing]],
     ['nothing of another epoch', {}, [{ ...waiting, epoch: 2 }], [nothing]],
-  ])('%s', (_sentence, attempt, said, want) => {
-    expect(ordersOf(attempt, said, true)).toEqual(want);
+  ])('%s', (_sentence, attempt, reports, want) => {
+    expect(ordersOf(attempt, reports, true)).toEqual(want);
   });
 
   it('to end at once, but to begin only when the pause is over', () => {

@@ -45,8 +45,8 @@ describe('who is to have the ranks save', () => {
     ['before its launcher runs those ranks', {}, { state: 'waiting', incarnation: 0 }],
     ['after they have ended', {}, { state: 'reaped' }],
     ['where its launcher is of another epoch', {}, { epoch: 2 }],
-  ])('is nobody %s', (_when, attempt, said) => {
-    const launchers = new Map([['pod-0', { ...running, ...said }]]);
+  ])('is nobody %s', (_when, attempt, reports) => {
+    const launchers = new Map([['pod-0', { ...running, ...reports }]]);
     expect(saveOrder({ attempt: anAttempt(attempt), placement, launchers })).toBeUndefined();
   });
 });

@@ -99,6 +99,16 @@ describe('who says that a node is about to go away', () => {
     expect(DisruptionNoticeRule.safeParse(rule).success).toBe(false);
   });
 
+  it('is heard behind any number of notices that ask for nothing now', () => {
+    const past = Array.from({ length: 6 }, (_, at) => `example.com/window-${at}`);
+    const rules = [...past, 'example.com/due'].map((annotation, at) =>
+      DisruptionNoticeRule.parse({ name: `rule-${at}`, annotation, begins: 'AtTimestamp' }),
+    );
+    const annotations = Object.fromEntries(past.map((key) => [key, '2026-11-01T00:00:00Z']));
+    const node = aNode({ annotations: { ...annotations, 'example.com/due': '2026-11-25T12:10:00Z' } });
+    expect(dueNotice(noticesOfNode(node, rules), NOW)?.rule).toBe('rule-6');
+  });
+
   it('is told of whatever the API server holds, boundedly', () => {
     fc.assert(
       fc.property(fc.anything(), (node) => {

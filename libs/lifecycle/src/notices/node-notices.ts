@@ -12,9 +12,6 @@ export interface NodeNotice {
   readonly beginsAtMs?: number;
 }
 
-/** Notices kept per Node; more marks add no information. */
-const MAX_NOTICES = 4;
-
 /**
  * How long before the announced time gangs leave: a save of the largest model takes minutes, and jobs are reconciled at least every five.
  */
@@ -23,10 +20,10 @@ const LEAVE_BEFORE_MS = 900_000;
 /** A notice older than this is ignored: its time passed and nothing happened. */
 const FORGOTTEN_AFTER_MS = 86_400_000;
 
-/** Notices on a v1 Node by these rules, in the order of the rules. Never throws; a field of an unexpected shape is ignored. */
+/** Notices on a v1 Node by these rules, at most one a rule, in the order of the rules. None is left out: a notice that is due may come last. Never throws; a field of an unexpected shape is ignored. */
 export function noticesOfNode(node: unknown, rules: readonly DisruptionNoticeRule[]): readonly NodeNotice[] {
   const marks = marksOf(node);
-  return rules.flatMap((rule) => noticeBy(rule, marks) ?? []).slice(0, MAX_NOTICES);
+  return rules.flatMap((rule) => noticeBy(rule, marks) ?? []);
 }
 
 /** The first notice that asks gangs to leave now, by the wall clock. */

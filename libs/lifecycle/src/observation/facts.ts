@@ -118,7 +118,7 @@ function once<T>(ask: () => T): () => T {
   return () => (answer ??= { value: ask() }).value;
 }
 
-/** The recorded placement of that epoch; undefined: it does not exist. */
+/** The recorded placement of that attempt; undefined: it does not exist. */
 export function placementOf(facts: Facts, epoch: number): Placement | undefined {
   return facts.placements.find((placement) => placement.spec.epoch === epoch);
 }
@@ -152,7 +152,7 @@ export function doesAnswer(state: NodeState): boolean {
 
 /**
  * The wait for a deleted pod beyond its grace period. After it the pod is fenced. Reports, rendezvous and checkpoints of its epoch are rejected, and
- * its save directory belongs to that epoch alone. Its GPUs count as taken until it ends. undefined: the pod has ended, will never run, or is not
+ * its save directory belongs to that attempt alone. Its GPUs count as taken until it ends. undefined: the pod has ended, will never run, or is not
  * deleted.
  */
 export function fenceWait(facts: Facts, pod: ObservedPod): Wait | undefined {
@@ -217,7 +217,7 @@ export function isUsable(spec: PlacementSpec | null | undefined): boolean {
 
 /**
  * Whether the pod has the name that its gang's record gives it. A user who may create pods can write any label and owner, but a name is
- * taken once, and a gang's name is unknown before it is recorded. For epochs that the status no longer holds, any of the job's names is
+ * taken once, and a gang's name is unknown before it is recorded. For attempts that the status no longer holds, any of the job's names is
  * accepted.
  */
 function isNamed({ metadata }: TrainingJob, attempts: readonly Attempt[], pod: ObservedPod): boolean {

@@ -19,7 +19,7 @@ function oncePerObservation<T>(found: PerObservation<T>, facts: Facts, epoch: nu
   return value;
 }
 
-/** The job's observed pods of that epoch. */
+/** The job's observed pods of that attempt. */
 export function podsOf(facts: Facts, epoch: number): readonly ObservedPod[] {
   return oncePerObservation(gangs, facts, epoch, () => facts.pods.filter((pod) => pod.epoch === epoch));
 }

@@ -14,7 +14,7 @@ const SHORT_PULL_MS = 10_000;
 /** Number of reports of a gang's pulls, at most; each is a write of the job. */
 const REPORTED_STEPS = 8;
 
-/** The wait before pulls of that epoch are reported; undefined: no pod pulls. */
+/** The wait before pulls of that attempt are reported; undefined: no pod pulls. */
 export function pullReportWait(facts: Facts, { epoch }: { readonly epoch: number }): Wait | undefined {
   return podsOf(facts, epoch).some(isPulling) ? { key: `e${epoch}/pulls-told`, limitMs: SHORT_PULL_MS } : undefined;
 }

@@ -1,10 +1,10 @@
-/** Which run of an epoch's ranks is meant, and what do its launchers report? */
+/** Which run of an attempt's ranks is meant, and what do its launchers report? */
 import type { Attempt, EndedIncarnation, TerminationCause } from '@coxswain/api-types';
 import { type Facts, isTerminal, nodeStateOf } from './facts.ts';
 import { podsOf } from './gang.ts';
 import type { ObservedLauncher, ObservedPod } from './observed.ts';
 
-/** Identifies one run of the ranks of an epoch. Only its reports, rendezvous and saves are accepted. */
+/** Identifies one run of the ranks of an attempt. Only its reports, rendezvous and saves are accepted. */
 export interface Fence {
   readonly epoch: number;
   readonly incarnation: number;

@@ -16,6 +16,8 @@ import type { FabricCapacity } from '@coxswain/fabric';
 import type { NodeCondition } from '@coxswain/health';
 import type { FoundNodes, JobPlanAnswer, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
 import type { ReadRuntime } from '@coxswain/runtime';
+import type { EndProposal, Ruling } from '../arbiter/judge-ends.ts';
+import type { Hearing } from './hearing.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -26,7 +28,7 @@ export interface Observed {
   /** The job as the cache holds it. Missing and nonsensical fields count as absent, never as an error. */
   readonly job: TrainingJob;
   /**
-   * Every pod that the job owns or that carries its UID label, of any epoch; and pods of other owners that have a name of the gang (found
+   * Every pod that the job owns or that carries its UID label, of any attempt; and pods of other owners that have a name of the gang (found
    * when a create answers AlreadyExists).
    */
   readonly pods: readonly ObservedPod[];
@@ -57,8 +59,8 @@ export interface Observed {
   /** Whether another job waits for GPUs. Absent: none does. Called only for a job that runs on fewer GPUs than it asks for. */
   readonly doOthersWait?: () => boolean;
   /**
-   * State of the nodes of the current placement, of the next one, and of every non-terminal pod of the job of any epoch. A pod of an
-   * earlier epoch on an unreachable node is given up only if its node's state is in this map. No entry: ready.
+   * State of the nodes of the current placement, of the next one, and of every non-terminal pod of the job of any attempt. A pod of an
+   * earlier attempt on an unreachable node is given up only if its node's state is in this map. No entry: ready.
    */
   readonly nodeStates: ReadonlyMap<string, NodeState>;
   /**
@@ -66,6 +68,8 @@ export interface Observed {
    * Absence in a cache proves nothing.
    */
   readonly isProven?: boolean;
+  /** What verdicts stand on was read again with it. Absent: there is nothing to read. */
+  readonly isEvidenceProven?: boolean;
   /** The job's status is what the API server holds: read a moment ago, or written by this process over the version that it had read. */
   readonly isStatusProven?: boolean;
   /** The job's checkpoints were read from the API server for this observation (answer to readCheckpoints). */
@@ -97,18 +101,22 @@ export interface Observed {
   readonly readySinceOf?: (node: string) => string | undefined;
   /** Conditions of a Node that are True, except Ready. */
   readonly nodeConditionsOf?: (node: string) => readonly NodeCondition[];
-  /** The notice that a Node is about to go away; only called for leaving nodes, for messages to users. */
+  /** The notice that a Node is about to go away; only called for leaving nodes, and for nodes that may have room for others. */
   readonly noticeOf?: (node: string) => NodeNotice | undefined;
   /** The notice that a Node will go away, later than its gangs leave. Absent: there is none. */
   readonly comingNoticeOf?: (node: string) => NodeNotice | undefined;
-  /** Verdicts of detectors (stragglers, hangs) about the gang. Verdicts of another epoch are ignored. */
+  /** Verdicts of detectors (stragglers, hangs) about the gang. Verdicts of another attempt are ignored. */
   readonly verdicts?: readonly Verdict[];
+  /** The arbiter's ruling on an end that nobody asked for. Equal proposals get equal rulings. Absent: every end is granted. */
+  readonly ruleOnEnd?: (proposal: EndProposal) => Ruling;
+  /** How many launchers of all gangs this process hears; only called for a verdict that stands on silence. Absent: unknown. */
+  readonly hearing?: () => Hearing;
   /** Findings of detectors about the gang, acted on or not. Findings of another run are ignored. */
   readonly findings?: readonly Finding[];
-  /** Result of preflight, once every pod of the gang has reported. A result of another epoch is ignored. */
+  /** Result of preflight, once every pod of the gang has reported. A result of another attempt is ignored. */
   readonly preflight?: ObservedPreflight;
   /**
-   * What the ranks really train, compared with the layout, once a rank has reported. A result of another epoch or incarnation is ignored.
+   * What the ranks really train, compared with the layout, once a rank has reported. A result of another attempt or incarnation is ignored.
    */
   readonly trained?: ObservedTrained;
   /** State of a request for nodes that do not exist yet. Absent: the job waits for none, or no controller requests any. */
@@ -122,7 +130,7 @@ export interface Observed {
   readonly measuredGpus?: MeasuredGpus;
   /** Writes to Checkpoints that the API server has refused, by {@link checkpointWriteKey}, as long as this process remembers them. */
   readonly refusedCheckpoints?: ReadonlyMap<string, RefusedWrite>;
-  /** The cluster's answer to a dry run of the next epoch's first pod (action probePod). */
+  /** The cluster's answer to a dry run of the next attempt's first pod (action probePod). */
   readonly podProbe?: { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly message: string };
   /** The newest report of the gang's steps in the operator's memory, if any. */
   readonly progress?: ObservedProgress;
@@ -189,7 +197,7 @@ export interface ObservedTrained extends AttemptTrained {
 /** A detector's verdict. The gang is ended, and the blamed node (or the rank's node) is avoided. gang: it hangs, and no node is blamed. */
 export interface Verdict {
   readonly epoch: number;
-  /** The run that it is about; absent: all runs of the epoch. */
+  /** The run that it is about; absent: all runs of the attempt. */
   readonly incarnation?: number;
   readonly about:
     | { readonly kind: 'node'; readonly node: string }
@@ -197,6 +205,16 @@ export interface Verdict {
     | { readonly kind: 'gang' };
   /** One sentence with the evidence. */
   readonly message: string;
+  /** Absent: others wait for it. */
+  readonly cause?: 'slow';
+  /** When what it stands on began (RFC 3339, by the operator's clock). Absent: now. */
+  readonly beganAt?: string;
+  /** Newest step that the gang had completed when it was judged. Steps after it refute the verdict. Absent: no step does. */
+  readonly atStep?: number;
+  /** It stands on silence only. */
+  readonly isSilence?: true;
+  /** Why nothing follows from it now: a sentence without its full stop. Absent: something does. */
+  readonly held?: string;
 }
 
 /** A detector's finding about one run, which becomes an incident. A repeated finding is the same incident. */
@@ -288,7 +306,7 @@ export type RuntimeAnswer =
 
 /** That answer, its age and whether it is being read again. */
 export type ObservedRuntime = RuntimeAnswer & {
-  /** Recent enough to begin an epoch with. */
+  /** Recent enough to begin an attempt with. */
   readonly isFresh: boolean;
   /** It is being read again; the job is reconciled when the answer is there. */
   readonly isBeingRead: boolean;

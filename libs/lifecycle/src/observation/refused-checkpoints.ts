@@ -2,7 +2,7 @@ import type { RefusedWrite } from './observed.ts';
 
 /** A write to a Checkpoint object. */
 export interface CheckpointWrite {
-  readonly kind: 'createCheckpoint' | 'markCheckpointDamaged' | 'deleteCheckpoint';
+  readonly kind: 'createCheckpoint' | 'markCheckpointDamaged' | 'markCheckpoint' | 'deleteCheckpoint';
   readonly name: string;
 }
 

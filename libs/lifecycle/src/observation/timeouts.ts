@@ -5,7 +5,7 @@
 export interface Timeouts {
   /** How long a node of a gang may be not ready and its launcher silent before the node counts as lost. */
   readonly nodeGraceMs: number;
-  /** From the recorded epoch until all its pods exist. */
+  /** From the recorded attempt until all its pods exist. */
   readonly creatingMs: number;
   /** From the release of a gang until every pod has a node. */
   readonly schedulingMs: number;

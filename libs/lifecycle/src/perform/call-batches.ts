@@ -24,6 +24,7 @@ function callsOf(job: TrainingJob, action: Action): readonly Call[] {
     case 'createComputeDomain':
     case 'deleteComputeDomain':
     case 'markCheckpointDamaged':
+    case 'markCheckpoint':
     case 'createCheckpoint':
       return [{ ...action, job }];
     case 'deleteCheckpoints':

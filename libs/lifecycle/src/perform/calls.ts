@@ -1,5 +1,11 @@
-import type { CheckpointResourceSpec, PlacementSpec, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
-import type { Condemnation } from '../failure/checkpoint-trouble.ts';
+import type {
+  CheckpointResourceSpec,
+  CheckpointResourceStatus,
+  PlacementSpec,
+  TrainingJob,
+  TrainingJobStatus,
+} from '@coxswain/api-types';
+import type { Condemnation } from '../failure/checkpoint-standing.ts';
 import type { NodeState } from '../observation/observed.ts';
 import type { LiveRead, PodReference } from '../decide/decision.ts';
 
@@ -64,6 +70,14 @@ export type Call =
       readonly uid: string;
       readonly message: string;
       readonly condemnation: Condemnation;
+    }
+  /** Replaces the status of the Checkpoint of that UID. */
+  | {
+      readonly kind: 'markCheckpoint';
+      readonly job: TrainingJob;
+      readonly name: string;
+      readonly uid: string;
+      readonly status: CheckpointResourceStatus;
     }
   | {
       readonly kind: 'createCheckpoint';

@@ -2,6 +2,7 @@ import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswai
 import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
 import type { ClusterScheduler } from '@coxswain/scheduling';
+import type { EndArbiter } from '../arbiter/end-arbiter.ts';
 import type { Decision } from '../decide/decision.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type {
@@ -19,6 +20,7 @@ import type {
   ObservedRuntime,
   Verdict,
 } from '../observation/observed.ts';
+import type { Hearing } from '../observation/hearing.ts';
 import type { RefusedCheckpoints } from '../observation/refused-checkpoints.ts';
 import type { Retention } from '../observation/retention.ts';
 import type { Stopwatches } from '../observation/stopwatches.ts';
@@ -71,6 +73,8 @@ export interface JobView {
   preflightOf(job: TrainingJob): ObservedPreflight | undefined;
   /** What the ranks of the job's newest gang really train, compared with its layout, once a rank has reported. */
   trainedOf(job: TrainingJob): ObservedTrained | undefined;
+  /** Launchers of all gangs that this process hears, and those that fell silent; absent: nobody counts them. */
+  readonly hearing?: () => Hearing;
   /** Verdicts of detectors about the job's gang. */
   verdictsOf(job: TrainingJob): readonly Verdict[];
   /** State of a request for nodes that the job waits for; absent: no controller requests nodes. */
@@ -79,6 +83,8 @@ export interface JobView {
   readonly fabricChangeOf?: (job: TrainingJob) => string | undefined;
   /** All findings of detectors about the job's gang, acted on or not. */
   findingsOf(job: TrainingJob): readonly Finding[];
+  /** The arbiter of ends that nobody asked for, one for all jobs of this process; absent: every end is granted. */
+  readonly arbiter?: EndArbiter;
   /** The scheduler, one for all jobs of this process. */
   readonly scheduler: ClusterScheduler;
   /** Runs long searches of nodes; absent: every search is synchronous. */
@@ -112,7 +118,7 @@ export interface JobEffects {
   findNodes(job: TrainingJob, search: NodeSearch): void;
   /** Reads the job's runtime; the view will show it. */
   readRuntime(job: TrainingJob): void;
-  /** Sends every connected launcher of that epoch the message that the epoch is over. */
+  /** Sends every connected launcher of that attempt the message that the attempt is over. */
   refuseLaunchers(job: TrainingJob, epoch: number): void;
   /** Warns users that the cluster refuses an action, with its message; best effort. */
   warn(job: TrainingJob, message: string): void;

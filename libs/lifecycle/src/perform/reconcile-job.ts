@@ -70,7 +70,7 @@ interface Findings {
   readonly statusAtMs?: number;
   /** How often a delete of each pod was refused because it had changed, by UID. */
   readonly contested?: ReadonlyMap<string, number>;
-  /** The cluster's answer to a dry run of a pod of the next epoch. */
+  /** The cluster's answer to a dry run of a pod of the next attempt. */
   readonly podProbe?: NonNullable<Observed['podProbe']>;
   /** When the job's checkpoints were read. */
   readonly checkpointsAtMs?: number;
@@ -81,6 +81,8 @@ interface Proof {
   /** resourceVersion of the job when the read was requested, or as written since. */
   readonly jobVersion: string | undefined;
   readonly nodeStates: ReadonlyMap<string, NodeState>;
+  /** Whether what verdicts stand on was read too. */
+  readonly hasEvidence: boolean;
   readonly atMs: number;
 }
 
@@ -118,6 +120,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
   const isFresh = (atMs: number | undefined): boolean => atMs !== undefined && view.monotonicMs() - atMs < PROOF_MS;
   const seenStates = view.nodeStates(nodesInUse(job, placements, pods));
   const proof = isFresh(found.proof?.atMs) && isProofOf(found.proof, job, seenStates) ? found.proof : undefined;
+  const ends = view.arbiter?.observe(job);
   const decision = decide(
     {
       job,
@@ -148,6 +151,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       retention: view.retention,
       ...(view.measuredGpus === undefined ? {} : { measuredGpus: view.measuredGpus }),
       isProven: proof !== undefined,
+      isEvidenceProven: proof?.hasEvidence === true,
       areCheckpointsProven: isFresh(found.checkpointsAtMs),
       isStatusProven: proof !== undefined || isFresh(found.statusAtMs),
       refusedPods: found.refused,
@@ -163,12 +167,15 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       ...(preflight === undefined ? {} : { preflight }),
       ...(trained === undefined ? {} : { trained }),
       ...(verdicts.length === 0 ? {} : { verdicts }),
+      ...(ends === undefined ? {} : { ruleOnEnd: ends.ruleOn }),
+      ...(view.hearing === undefined ? {} : { hearing: view.hearing }),
       ...(fabricChange === undefined ? {} : { fabricChange }),
       ...(nodeRequest === undefined ? {} : { nodeRequest }),
       ...(findings.length === 0 ? {} : { findings }),
     },
     view.now(),
   );
+  ends?.finish();
   const { refusal } = decision;
   if (refusal !== undefined) {
     scheduler.recordRefusal(refusal.request, refusal.refusal);
@@ -295,7 +302,8 @@ function* perform(
       } else if (call.kind === 'readLive') {
         statusAtMs = ports.view.monotonicMs();
         const jobVersion = job.metadata.resourceVersion;
-        proof = { jobVersion, nodeStates: answer.nodeStates ?? new Map(), atMs: statusAtMs };
+        const hasEvidence = call.evidence === true;
+        proof = { jobVersion, nodeStates: answer.nodeStates ?? new Map(), hasEvidence, atMs: statusAtMs };
       }
     }
     // The other pods would be refused too: stop until the refusal was decided upon.
@@ -331,7 +339,7 @@ function performAtOnce(job: TrainingJob, action: Action, effects: JobEffects): v
 type CheckpointCall = Extract<Call, { kind: CheckpointWrite['kind'] }>;
 
 function isCheckpointWrite(call: Call): call is CheckpointCall {
-  return ['createCheckpoint', 'markCheckpointDamaged', 'deleteCheckpoint'].includes(call.kind);
+  return ['createCheckpoint', 'markCheckpointDamaged', 'markCheckpoint', 'deleteCheckpoint'].includes(call.kind);
 }
 
 /** Keeps a refused Checkpoint write and repeats it later: no gang, end or finalizer waits for it. */

@@ -25,15 +25,15 @@ class Town {
   }
 
   /** The operator looks at that job. */
-  look(index: number): boolean {
+  reconcile(index: number): boolean {
     const wrote = this.jobs[index % this.jobs.length]?.reconcile() ?? false;
     this.#audit();
     return wrote;
   }
 
   /** The operator looks at every job, in their order; says whether it wrote anything. */
-  lookAtAll(): boolean {
-    return this.jobs.map((_, index) => this.look(index)).includes(true);
+  reconcileAll(): boolean {
+    return this.jobs.map((_, index) => this.reconcile(index)).includes(true);
   }
 
   tick(ms: number, finishes = false): void {
@@ -66,7 +66,7 @@ class Town {
     for (const job of this.jobs) job.apply({ kind: 'restoreNodes' });
     for (let quiet = 0, rounds = 0; quiet < 3; rounds += 1) {
       expect(rounds).toBeLessThan(500);
-      const wrote = this.lookAtAll();
+      const wrote = this.reconcileAll();
       this.tick(wrote ? 100 : 120_000, true);
       quiet = wrote ? 0 : quiet + 1;
     }
@@ -110,7 +110,7 @@ describe('several jobs in one small cluster', () => {
         const town = new Town(['a', 'a', 'b', 'c']);
         for (const { job, faults, tickMs, finishes } of moments) {
           for (const fault of faults) town.jobs[job]?.apply(fault);
-          town.look(job);
+          town.reconcile(job);
           town.tick(tickMs, finishes);
         }
         for (const job of town.jobs) job.apply({ kind: 'resume' });
@@ -133,12 +133,12 @@ describe('several jobs in one small cluster', () => {
       ])('do not get the same place where the job is looked at %s', (_when, isLookedAt) => {
         const town = new Town(['a', 'b'], ['node-a', 'node-b']);
         town.jobs[0]?.apply({ kind: 'crash', afterWrites, lateMs: 10_000 });
-        town.look(0);
-        town.look(1);
+        town.reconcile(0);
+        town.reconcile(1);
         for (let seconds = 0; seconds < 60; seconds += 1) {
           town.tick(1_000);
-          if (isLookedAt || seconds > 10) town.look(0);
-          town.look(1);
+          if (isLookedAt || seconds > 10) town.reconcile(0);
+          town.reconcile(1);
         }
         expect([town.violations, town.placed().length]).toEqual([[], 1]);
         town.settle();
@@ -156,10 +156,10 @@ describe('a gang that was placed', () => {
     ['all that was written of it', ['job', 'pods', 'placements']],
   ] as const)('keeps its GPUs while the view lacks %s', (_what, of) => {
     const town = new Town(['a', 'b'], ['node-a', 'node-b']);
-    town.look(0);
-    for (let looks = 1; looks < 5; looks += 1) {
-      town.jobs[0]?.apply({ kind: 'staleObservation', looksAgo: looks, of: [...of] });
-      town.look(1);
+    town.reconcile(0);
+    for (let reconcileTwice = 1; reconcileTwice < 5; reconcileTwice += 1) {
+      town.jobs[0]?.apply({ kind: 'staleObservation', looksAgo: reconcileTwice, of: [...of] });
+      town.reconcile(1);
     }
     expect([town.placed(), town.violations]).toEqual([[0], []]);
   });
@@ -168,14 +168,14 @@ describe('a gang that was placed', () => {
     const town = new Town(['a', 'b'], ['node-a', 'node-b']);
     const [first] = town.jobs;
     if (first?.job === undefined) throw new Error('there is no job');
-    town.look(1);
+    town.reconcile(1);
     town.jobs[1]?.apply({ kind: 'suspend' });
-    town.lookAtAll();
+    town.reconcileAll();
     const { scheduler } = town.cluster;
     const { spec } = aPlacement(first.job, { epoch: 9 });
     expect(scheduler.reserve(spec, scheduler.capacityFor('').version)).toBe(true);
     first.job = undefined;
-    town.look(1);
+    town.reconcile(1);
     expect(scheduler.reservations()).toEqual([]);
   });
 });
@@ -190,8 +190,8 @@ describe('GPUs for which a job was about to be placed', () => {
     const [first] = town.jobs;
     if (first === undefined) throw new Error('there is no job');
     first.refusesStatus = ({ epoch = 0 }) => (epoch > 0 ? cause : undefined);
-    expect(() => town.look(0)).toThrow(cause);
-    town.look(1);
+    expect(() => town.reconcile(0)).toThrow(cause);
+    town.reconcile(1);
     expect([town.placed(), town.violations]).toEqual([placed, []]);
     first.refusesStatus = () => undefined;
     town.settle();
@@ -203,10 +203,11 @@ describe('jobs that wait for GPUs', () => {
   const untilPlaced = (town: Town, finish: number): number => {
     // The gang ends, and jobs are looked at by their timers before anybody is offered what it leaves.
     town.jobs[finish]?.tick(0, true);
-    town.look(finish);
-    for (const index of town.jobs.keys()) if (index !== finish) town.look(index);
+    town.reconcile(finish);
+    for (const index of town.jobs.keys()) if (index !== finish) town.reconcile(index);
     const turns = town.cluster.scheduler.offer('gpus');
-    for (const { metadata } of turns) town.look(town.jobs.findIndex(({ job }) => job?.metadata.uid === metadata.uid));
+    for (const { metadata } of turns)
+      town.reconcile(town.jobs.findIndex(({ job }) => job?.metadata.uid === metadata.uid));
     town.tick(1_000);
     const [placed = -1] = town.placed();
     return placed;
@@ -216,7 +217,7 @@ describe('jobs that wait for GPUs', () => {
     const town = new Town(['big', 'big', 'big', 'big', 'small', 'small', 'other'], ['node-a', 'node-b']);
     for (const index of town.jobs.keys()) {
       town.tick(1_000);
-      town.look(index);
+      town.reconcile(index);
     }
     town.tick(1_000);
     const order = [town.placed()[0] ?? -1];
@@ -227,9 +228,9 @@ describe('jobs that wait for GPUs', () => {
 
   it('are searched a place for only when what refused them changed', () => {
     const town = new Town(['a', 'a', 'b', 'c'], ['node-a', 'node-b', 'node-c']);
-    town.lookAtAll();
+    town.reconcileAll();
     town.tick(1_000);
-    town.lookAtAll();
+    town.reconcileAll();
     const { cluster } = town;
     const searchesOf = (act: () => void): number => {
       const before = cluster.searches;
@@ -237,22 +238,22 @@ describe('jobs that wait for GPUs', () => {
       return cluster.searches - before;
     };
     expect(town.placed()).toEqual([0]);
-    const looks = (): void => {
+    const reconcileTwice = (): void => {
       for (let seconds = 0; seconds < 60; seconds += 1) {
         town.tick(1_000);
         cluster.scheduler.offer('gpus');
-        town.lookAtAll();
+        town.reconcileAll();
       }
     };
-    expect(searchesOf(looks)).toBe(0);
+    expect(searchesOf(reconcileTwice)).toBe(0);
     town.jobs[0]?.tick(0, true);
-    town.look(0);
-    expect(searchesOf(() => town.look(2))).toBe(0);
+    town.reconcile(0);
+    expect(searchesOf(() => town.reconcile(2))).toBe(0);
     expect(cluster.scheduler.offer('gpus').length).toBe(3);
-    town.look(1);
+    town.reconcile(1);
     expect(town.placed()).toEqual([1]);
     // One node is free: whoever is next in turn is refused anew, and whoever comes then asks for the same.
-    expect([2, 3].map((index) => searchesOf(() => town.look(index)))).toEqual([1, 0]);
-    expect(searchesOf(looks)).toBe(0);
+    expect([2, 3].map((index) => searchesOf(() => town.reconcile(index)))).toEqual([1, 0]);
+    expect(searchesOf(reconcileTwice)).toBe(0);
   });
 });

@@ -63,7 +63,7 @@ export function aPlacement(job: TrainingJob, spec: Overrides<Placement['spec']> 
   };
 }
 
-/** A running pod of epoch 1 on node-a (index 0) or node-b (index 1). */
+/** A running pod of attempt 1 on node-a (index 0) or node-b (index 1). */
 export function aPod(job: TrainingJob, overrides: Overrides<ObservedPod> = {}): ObservedPod {
   const { epoch = 1, podIndex = 0 } = overrides;
   const placement = job.status?.attempts?.findLast((attempt) => attempt.epoch === epoch)?.placement;
@@ -83,7 +83,7 @@ export function aPod(job: TrainingJob, overrides: Overrides<ObservedPod> = {}): 
   };
 }
 
-/** An engine's exit 1 on rank 1 in epoch 1, with its cause. */
+/** An engine's exit 1 on rank 1 in attempt 1, with its cause. */
 export function anExit(overrides: Overrides<ObservedExit> = {}, cause: Overrides<TerminationCause> = {}): ObservedExit {
   return {
     exitCode: 1,
@@ -105,7 +105,7 @@ export function anExit(overrides: Overrides<ObservedExit> = {}, cause: Overrides
   };
 }
 
-/** A complete checkpoint of the job, of epoch 1 and step 20. */
+/** A complete checkpoint of the job, of attempt 1 and step 20. */
 export function aCheckpoint(
   job: TrainingJob,
   overrides: { readonly spec?: Overrides<Checkpoint['spec']>; readonly status?: Checkpoint['status'] } = {},

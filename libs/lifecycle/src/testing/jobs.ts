@@ -35,7 +35,7 @@ export function aStatus(overrides: Partial<TrainingJobStatus> = {}): TrainingJob
   return { epoch: attempts.at(-1)?.epoch ?? 0, restarts: { total: 0, charged: 0 }, ...overrides, attempts };
 }
 
-/** A job of epoch 1 with two running pods, unless told otherwise. */
+/** A job of attempt 1 with two running pods, unless told otherwise. */
 export function aRunningJob(about: {
   readonly status?: Partial<TrainingJobStatus>;
   readonly spec?: Parameters<typeof aTrainingJob>[0];

@@ -20,11 +20,11 @@ export class Launchers {
   readonly #violations: string[];
   readonly #real = new Map<string, Ranks>();
   readonly #cutOffUntilMs = new Map<string, number>();
-  readonly #heardAtMs = new Map<string, number>();
+  readonly #reportedAtMs = new Map<string, number>();
   /** By the leader's memory. */
-  #heard = new Map<string, PlacedLauncher>();
+  #reported = new Map<string, PlacedLauncher>();
   /** Newest incarnation that the leader gave to each. */
-  #given = new Map<string, number>();
+  #assigned = new Map<string, number>();
 
   /** `violations` is given sentences about ranks that were started although others might still run, or before that was recorded. */
   constructor(violations: string[]) {
@@ -57,15 +57,15 @@ export class Launchers {
   }
 
   /** Another process leads: it knows nobody. */
-  forgetHeard(): void {
-    this.#heard = new Map();
-    this.#given = new Map();
-    this.#heardAtMs.clear();
+  forgetReports(): void {
+    this.#reported = new Map();
+    this.#assigned = new Map();
+    this.#reportedAtMs.clear();
   }
 
   /** How long ago the leader heard each. */
   reportAgesMs(nowMs: number): ReadonlyMap<string, number> {
-    return new Map([...this.#heardAtMs].map(([uid, atMs]) => [uid, nowMs - atMs]));
+    return new Map([...this.#reportedAtMs].map(([uid, atMs]) => [uid, nowMs - atMs]));
   }
 
   /** Whether its ranks of that incarnation run. */
@@ -78,13 +78,13 @@ export class Launchers {
    * What the leader is shown, as the operator's desk shows it: what was said. But who was given an incarnation that is over by now, and has said
    * nothing of it, counts as running it.
    */
-  heard(newest = 1): ReadonlyMap<string, PlacedLauncher> {
+  reports(newest = 1): ReadonlyMap<string, PlacedLauncher> {
     return new Map(
-      [...this.#heard].map(([uid, said]): [string, PlacedLauncher] => {
-        const incarnation = this.#given.get(uid) ?? 0;
-        const { epoch, podIndex } = said;
-        const isOpen = incarnation > said.incarnation && incarnation < newest;
-        return [uid, isOpen ? { epoch, podIndex, incarnation, state: 'running' } : said];
+      [...this.#reported].map(([uid, report]): [string, PlacedLauncher] => {
+        const incarnation = this.#assigned.get(uid) ?? 0;
+        const { epoch, podIndex } = report;
+        const isOpen = incarnation > report.incarnation && incarnation < newest;
+        return [uid, isOpen ? { epoch, podIndex, incarnation, state: 'running' } : report];
       }),
     );
   }
@@ -94,9 +94,9 @@ export class Launchers {
     for (const pod of pods) {
       const ranks = this.#real.get(pod.uid);
       if (ranks === undefined || this.#isCutOff(pod, nowMs)) continue;
-      const { reapedAtMs: _, ...said } = ranks;
-      this.#heard.set(pod.uid, said);
-      this.#heardAtMs.set(pod.uid, nowMs);
+      const { reapedAtMs: _, ...report } = ranks;
+      this.#reported.set(pod.uid, report);
+      this.#reportedAtMs.set(pod.uid, nowMs);
     }
   }
 
@@ -125,10 +125,10 @@ export class Launchers {
   }): void {
     const { seen, podCount, isDue, pods } = gang;
     const incarnation = seen?.incarnation ?? 1;
-    const launchers = this.heard(incarnation);
+    const launchers = this.reports(incarnation);
     for (const [podUid, order] of launcherOrders({ attempt: seen, podCount, launchers, isDue })) {
       const pod = pods.find(({ uid }) => uid === podUid);
-      if (order.kind === 'assign') this.#given.set(podUid, incarnation);
+      if (order.kind === 'assign') this.#assigned.set(podUid, incarnation);
       if (pod === undefined || !gang.isUp(pod) || this.#isCutOff(pod, gang.nowMs)) continue;
       if (order.kind === 'assign') this.#begin(pod, incarnation, gang);
       else this.#end(pod, gang.nowMs);

@@ -1,6 +1,7 @@
 import type { Placement, TrainingJob } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import { type SchedulerView, ClusterScheduler } from '@coxswain/scheduling';
+import { EndArbiter } from '../arbiter/end-arbiter.ts';
 import type { NodeState, ObservedPod } from '../observation/observed.ts';
 import { aNode } from './builders.ts';
 
@@ -28,6 +29,7 @@ export interface Member {
 export class SharedCluster {
   readonly nodes: Map<string, NodeState>;
   scheduler: ClusterScheduler;
+  arbiter: EndArbiter;
   /** Another process leads with another term. */
   leaderTerm = 1;
   /** Number of searches for a place: each search asks once for the GPUs under pods of every node. */
@@ -51,6 +53,12 @@ export class SharedCluster {
     this.#nodeFacts = parts.nodeFacts;
     this.#monotonicMs = parts.monotonicMs;
     this.scheduler = new ClusterScheduler(this.#view());
+    this.arbiter = this.#newArbiter();
+  }
+
+  #newArbiter(): EndArbiter {
+    const jobs = (): readonly TrainingJob[] => this.#members.flatMap(({ seen }) => seen.job ?? []);
+    return new EndArbiter({ jobs, now: () => new Date(this.#monotonicMs()) });
   }
 
   join(member: Member): void {
@@ -58,7 +66,7 @@ export class SharedCluster {
   }
 
   /** Begins to reconcile the member's job: the caches of all kinds show their present content. */
-  look(member: Member): void {
+  beginReconcile(member: Member): void {
     for (const one of this.#members) one.refreshCaches();
     this.#looking = member;
     this.updateScheduler();
@@ -89,6 +97,7 @@ export class SharedCluster {
     this.#reportedJobs = new Map();
     for (const member of this.#members) member.forgetProcess();
     this.scheduler = new ClusterScheduler(this.#view());
+    this.arbiter = this.#newArbiter();
   }
 
   #view(): SchedulerView {

@@ -52,8 +52,8 @@ const MAX_OBSERVATIONS = 800;
 /** Nodes and mounts are well again, and a person answers when asked; throws where the job comes to no rest. After a look that wrote nothing `idleMs` pass. */
 export function settleWithAnswers(world: World, idleMs: number): void {
   world.apply({ kind: 'restoreNodes' });
-  for (let quiet = 0, looks = 0; quiet < 3; looks++) {
-    if (looks >= MAX_OBSERVATIONS) throw new Error(`the job came to no rest in ${MAX_OBSERVATIONS} looks`);
+  for (let quiet = 0, rounds = 0; quiet < 3; rounds++) {
+    if (rounds >= MAX_OBSERVATIONS) throw new Error(`the job came to no rest in ${MAX_OBSERVATIONS} looks`);
     const wrote = world.reconcile();
     world.tick(wrote ? 100 : idleMs, true);
     quiet = wrote ? 0 : quiet + 1;

@@ -74,7 +74,7 @@ export type WorldFault =
   /** A stranger makes a pod under the name of one of the gang's that is not there. */
   | { readonly kind: 'takeName'; readonly pick: number }
   | { readonly kind: 'restoreNodes' | 'suspend' | 'resume' | 'cancel' | 'delete' | 'loseStatus' }
-  /** Somebody deletes the Placement of the newest epoch. */
+  /** Somebody deletes the Placement of the newest attempt. */
   | { readonly kind: 'deletePlacement' }
   /** That node's mount of the checkpoints answers errors, or with other bytes, until the nodes are restored. */
   | { readonly kind: 'breakMount'; readonly pick: number; readonly as: Misread }
@@ -98,6 +98,8 @@ type Misread = 'FileUnreadable' | 'MountBroken' | 'ContentDiffers';
 /** What the operator sees by a watch of its own each; they lag apart. */
 export const LAGGING = ['job', 'pods', 'placements', 'checkpoints', 'nodes'] as const;
 export type Lagging = (typeof LAGGING)[number];
+
+const NOTICE: NodeNotice = { rule: 'maintenance', mark: 'taint of the world' };
 
 interface Snapshot {
   readonly job: TrainingJob | undefined;
@@ -140,6 +142,8 @@ export class World implements Member {
   /** What Nodes say of themselves, and who says that one will go away later. */
   readonly nodeConditions = new Map<string, readonly NodeCondition[]>();
   readonly comingNotices = new Map<string, NodeNotice>();
+  /** What leaving Nodes say, if not that they go at once. */
+  readonly notices = new Map<string, NodeNotice>();
   /** Since when Nodes are ready, as they say. */
   readonly readySince = new Map<string, string>();
   /** The engine tells its steps. */
@@ -149,7 +153,7 @@ export class World implements Member {
   readonly #nodes: Map<string, NodeState>;
   /** Not ready in the eyes of the cluster, while their launchers go on reporting. */
   readonly #kubeletsSilent = new Set<string>();
-  /** UIDs of pods that nothing can end, and of those whose launcher was told that its epoch is over. */
+  /** UIDs of pods that nothing can end, and of those whose launcher was told that its attempt is over. */
   readonly #hanging = new Set<string>();
   readonly #dismissed = new Set<string>();
   /** Nodes that end pods before any container has run. */
@@ -164,7 +168,7 @@ export class World implements Member {
   /** Steps that pods have saved and nobody heard of, by the pod's UID. */
   readonly #silentPods = new Map<string, readonly number[]>();
   /** Names of the checkpoints that termination messages told of before the end of their attempt was recorded. */
-  readonly told = new Set<string>();
+  readonly reportedCheckpoints = new Set<string>();
   /** Names of the Checkpoint objects that the operator has deleted. */
   readonly collected: string[] = [];
   /** How many Checkpoint objects the operator keeps; absent: the defaults. */
@@ -183,7 +187,7 @@ export class World implements Member {
   /** Writes of operators that died. */
   #onTheWay: readonly { readonly atMs: number; readonly land: () => void }[] = [];
   #serial = 0;
-  /** What the pods of each epoch were made from: they have it in them, whatever becomes of the object. */
+  /** What the pods of each attempt were made from: they have it in them, whatever becomes of the object. */
   readonly #placed = new Map<number, PlacementSpec>();
   /** Epochs of which a gate was lifted. */
   readonly #released = new Set<number>();
@@ -223,7 +227,7 @@ export class World implements Member {
     this.#seenPlacement = undefined;
     this.#stopwatches = new Stopwatches();
     this.#refusedCheckpoints = new RefusedCheckpoints();
-    this.#launchers.forgetHeard();
+    this.#launchers.forgetReports();
     this.#progress = undefined;
     this.#planning = undefined;
     this.#plannerAnswer = undefined;
@@ -234,7 +238,7 @@ export class World implements Member {
     return this.#launchingPods().filter((pod) => !this.#launchers.isReaped(pod));
   }
 
-  /** Pods whose launchers are up: started, not ended, on a machine that runs, and neither hanging nor told that their epoch is over. */
+  /** Pods whose launchers are up: started, not ended, on a machine that runs, and neither hanging nor told that their attempt is over. */
   #launchingPods(): readonly ObservedPod[] {
     return this.pods.filter((pod) => {
       const node = pod.nodeName ?? '';
@@ -478,7 +482,7 @@ export class World implements Member {
   }
 
   #pass(): void {
-    this.#cluster.look(this);
+    this.#cluster.beginReconcile(this);
     const ports = { view: this.#jobView(), effects: this.#effects() };
     const steps = reconcileJob(JOB_KEY, ports);
     for (let step = steps.next(); step.done !== true;) {
@@ -530,13 +534,14 @@ export class World implements Member {
       bootIdOf: () => undefined,
       readySinceOf: (node) => this.readySince.get(node),
       nodeConditionsOf: (node) => this.nodeConditions.get(node) ?? [],
-      noticeOf: () => ({ rule: 'maintenance', mark: 'taint of the world' }),
+      noticeOf: (node) => this.notices.get(node) ?? (this.#view.nodes.get(node) === 'leaving' ? NOTICE : undefined),
       comingNoticeOf: (node) => this.comingNotices.get(node),
       reportAgesMsOf: () => this.#launchers.reportAgesMs(this.now.getTime()),
-      launchersOf: (job) => this.#launchers.heard(job.status?.attempts?.at(-1)?.incarnation),
+      launchersOf: (job) => this.#launchers.reports(job.status?.attempts?.at(-1)?.incarnation),
       timeouts: {},
       retention: this.retention,
       scheduler: this.#cluster.scheduler,
+      arbiter: this.#cluster.arbiter,
       keptPlacementOf: () => this.#keptPlacement(),
       progressOf: () => this.#progress,
       preflightOf: () => undefined,
@@ -678,6 +683,13 @@ export class World implements Member {
           const damaged = { state: 'Damaged', message, condemnation } as const;
           this.checkpoints = this.checkpoints.map((one) =>
             one.metadata.uid === call.uid ? { ...one, status: damaged } : one,
+          );
+          this.#view.checkpoints = this.checkpoints;
+        });
+      case 'markCheckpoint':
+        return this.#write(() => {
+          this.checkpoints = this.checkpoints.map((one) =>
+            one.metadata.uid === call.uid ? { ...one, status: call.status } : one,
           );
           this.#view.checkpoints = this.checkpoints;
         });
@@ -879,12 +891,25 @@ export class World implements Member {
     const resume = this.#placed.get(pod.epoch)?.resume;
     const mount = this.#brokenMounts.get(node);
     const isCutOff = mount === undefined && resume !== undefined && this.cutOff.has(resume.checkpoint);
+    if (resume !== undefined && mount === undefined && !isCutOff) return this.#verified(pod);
     if (resume === undefined || (mount === undefined && !isCutOff)) return pod;
     const checkpointFault = { kind: mount ?? 'ContentDiffers', path: '/c/rank-0.bin' } as const;
     const isContent = checkpointFault.kind === 'ContentDiffers';
     const kind = isContent ? 'checkpointUnreadable' : 'checkpointIoError';
     const exitCode = isContent ? 72 : 74;
     const exit = anExit({ exitCode, finishedAt: this.now.toISOString() }, { kind, epoch: pod.epoch, checkpointFault });
+    return { ...pod, phase: 'Failed', running: false, exit };
+  }
+
+  /** The pod of rank 0 after its launcher has looked at the newer checkpoints that are passed over: it ends for one that is well. */
+  #verified(pod: ObservedPod): ObservedPod {
+    const { passedOver = [] } = this.job?.status?.attempts?.find(({ epoch }) => epoch === pod.epoch) ?? {};
+    const well = pod.podIndex === 0 ? passedOver.find(({ checkpoint }) => !this.cutOff.has(checkpoint)) : undefined;
+    if (well === undefined) return pod;
+    const exit = anExit(
+      { exitCode: 74, finishedAt: this.now.toISOString() },
+      { kind: 'checkpointIoError', epoch: pod.epoch, verifiedCheckpoint: well.checkpoint },
+    );
     return { ...pod, phase: 'Failed', running: false, exit };
   }
 
@@ -897,13 +922,16 @@ export class World implements Member {
     const { job } = this;
     if (job === undefined || steps === undefined || over.exit === undefined) return over;
     const checkpoints = steps.map((step) => aCheckpoint(job, { spec: { epoch: pod.epoch, step } }));
-    if (attempt?.stage !== 'Ended') for (const { metadata } of checkpoints) this.told.add(metadata.name);
+    if (attempt?.stage !== 'Ended') for (const { metadata } of checkpoints) this.reportedCheckpoints.add(metadata.name);
     const unreportedCheckpoints = checkpoints.map(({ spec: { step, format, bytes, files, manifestSha256 } }) => {
       return { step, directory: `step-${step}`, format, bytes, files, manifestSha256 };
     });
     const kind = exitCode === 0 ? 'finished' : 'engineFailed';
-    const told = anExit({}, { epoch: pod.epoch, kind, exitCode, unreportedCheckpoints }).cause;
-    return { ...over, exit: { ...over.exit, ...(told === undefined ? {} : { cause: told }) } };
+    const reportedCheckpoints = anExit({}, { epoch: pod.epoch, kind, exitCode, unreportedCheckpoints }).cause;
+    return {
+      ...over,
+      exit: { ...over.exit, ...(reportedCheckpoints === undefined ? {} : { cause: reportedCheckpoints }) },
+    };
   }
 
   #placedNode(pod: ObservedPod): string {

@@ -13,4 +13,5 @@ export const DATABASE_FUNCTIONS = {
   find_service_account: { caller: 'runtime' },
   record_service_account: { caller: 'runtime' },
 } as const satisfies Readonly<Record<string, { readonly caller: 'runtime' | 'system' }>>;
+/** Name of a function in the database that the runtime or system role may call. */
 export type DatabaseFunction = keyof typeof DATABASE_FUNCTIONS;

@@ -4,8 +4,8 @@
  * `(SELECT …)` they are called once for a statement and not once for each row.
  */
 
-/** What requests may do with the rows that they see: everything, read, add to what they never read, or add to what they read and nobody changes. */
-export type RequestRights = 'write' | 'read' | 'append' | 'log' | 'none';
+/** What requests may do with the rows that they see: everything, read, add or change but never remove, or add to what they read and nobody changes. */
+export type RequestRights = 'write' | 'read' | 'upsert' | 'log' | 'none';
 
 /** How one table is kept apart. */
 export interface TableAccess {
@@ -52,6 +52,7 @@ const byJobUid = (table: string): string =>
   `${OF_CLUSTER} AND CASE WHEN ${ANY_PROJECT} OR job_uid = ${THE_JOB} THEN true
     ELSE job_uid = (SELECT j.uid FROM jobs j WHERE j.cluster_id = ${table}.cluster_id AND j.uid = ${table}.job_uid) END`;
 
+/** What requests may do with each table, and the row-level security policy that limits them. Every table has an entry. */
 export const TABLE_ACCESS: Readonly<Record<string, TableAccess>> = {
   api_tokens: { requests: 'write', rows: BY_PROJECT_ID },
   attempts: { requests: 'read', rows: byJobUid('attempts') },
@@ -81,7 +82,7 @@ export const TABLE_ACCESS: Readonly<Record<string, TableAccess>> = {
   layouts: { requests: 'write', rows: BY_PROJECT_ID },
   measured_step_times: { requests: 'read', rows: byJobUid('measured_step_times') },
   nodes: { requests: 'read', rows: OF_CLUSTER, reason: 'projects share the nodes of their cluster' },
-  outbox: { requests: 'append', rows: byJobId('outbox') },
+  outbox: { requests: 'upsert', rows: byJobId('outbox') },
   placements: { requests: 'read', rows: BY_NAMESPACE },
   plans: { requests: 'write', rows: BY_PROJECT_ID },
   principals: { requests: 'write', rows: `id = (SELECT scope_principal()) OR ${BY_PROJECT_ID}` },
@@ -105,7 +106,7 @@ export const TABLES_OF_THE_OWNER: readonly string[] = ['migrations'];
 export const PRIVILEGES: Readonly<Record<RequestRights, readonly string[]>> = {
   write: ['DELETE', 'INSERT', 'SELECT', 'UPDATE'],
   read: ['SELECT'],
-  append: ['INSERT'],
+  upsert: ['INSERT', 'SELECT', 'UPDATE'],
   log: ['INSERT', 'SELECT'],
   none: [],
 };

@@ -21,7 +21,7 @@ import { parametersOfEnds, parametersOfLayers, parametersPerLayer } from '../tim
 
 /**
  * A group of ranks that exchange data. data: ranks that hold the same dense weights, including context ranks. dataShard: data ranks that share one copy
- * of sharded states; dataReplica: ranks that hold the other copies. pipelineEnds: first and last stage, between which a sample passes to its next chunk.
+ * of sharded states. dataReplica: ranks that hold the other copies. pipelineEnds: first and last stage; a sample passes between them to its next chunk.
  * embedding: first and last stage, if they share the weights of the embedding.
  */
 export type ExchangingGroup =

@@ -208,8 +208,8 @@ describe('what is assumed', () => {
     ['cost', 'only numbers of GPUs that divide all GPUs into whole nodes: 1, 2, 4, 8, 16, 24 and 48'],
     ['time', undefined],
   ] as const)('says which numbers of GPUs were looked at where some may be left over: %s', (objective, assumed) => {
-    const said = assumptionsOf(resolvedOf({ cluster: { gpu: 'h100', gpus: 48 }, objective }));
-    expect(said.find((one) => one.startsWith('only numbers of GPUs'))).toBe(assumed);
+    const assumptions = assumptionsOf(resolvedOf({ cluster: { gpu: 'h100', gpus: 48 }, objective }));
+    expect(assumptions.find((one) => one.startsWith('only numbers of GPUs'))).toBe(assumed);
   });
 
   it('is attention without FlashAttention on a V100, which has no kernels for it', () => {

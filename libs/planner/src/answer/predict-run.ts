@@ -47,8 +47,8 @@ export function predictRun(run: RunFacts, memoryMarginShare?: number): Predictio
 }
 
 /**
- * Model FLOPs of one token, forward and backward, without recomputation: 6 per active parameter that is multiplied, and causal attention,
- * of which half the scores count. An embedding lookup multiplies nothing.
+ * Model FLOPs of one token, forward and backward, without recomputation: 6 per active parameter that is multiplied, and causal attention.
+ * Half of its scores count. An embedding lookup multiplies nothing.
  */
 export function modelFlopsPerToken(run: Pick<RunFacts, 'model' | 'sequenceLength'>): number {
   const { model } = run;

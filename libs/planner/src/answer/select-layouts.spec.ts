@@ -7,12 +7,16 @@ const CANDIDATE = candidateOfMesh({
   ...{ tensor: 4, context: 1, pipeline: 4, data: 4, microBatchSize: 1 },
   ...{ contextAlgorithm: 'ring', rankOrder: 'tp-cp-dp-pp', expert: 1, expertTensor: 1 },
 });
-type Told = Partial<Pick<MeasuredLayout, 'stepTimeS' | 'peakBytes' | 'gpus'>> & { readonly order: number };
-const layout = ({ order, ...of }: Told, change: Partial<CandidateLayout> = {}): MeasuredLayout => ({
+type LayoutFigures = Partial<Pick<MeasuredLayout, 'stepTimeS' | 'peakBytes' | 'gpus'>> & { readonly order: number };
+const layout = ({ order, ...of }: LayoutFigures, change: Partial<CandidateLayout> = {}): MeasuredLayout => ({
   ...{ candidate: { ...CANDIDATE, ...change }, gpus: 64, stepTimeS: 10, peakBytes: 60e9, order },
   ...of,
 });
-const told = (best: readonly MeasuredLayout[], over: Partial<Parameters<typeof selectLayouts>[0]> = {}, top = 3) =>
+const selectedOrders = (
+  best: readonly MeasuredLayout[],
+  over: Partial<Parameters<typeof selectLayouts>[0]> = {},
+  top = 3,
+) =>
   selectLayouts({ best, front: [], simplest: undefined, ...over }, { objective: 'time', top }).map(
     ({ order }) => order,
   );
@@ -36,7 +40,7 @@ describe('the layouts that are told', () => {
       layout({ order: 2, stepTimeS: 10.1 }, { context: 2, data: 2, microBatchSize: 2, shardGroup: 4 }),
     ],
   ])('are no second one by %s alone', (_sentence, trifle) => {
-    expect(told([FASTEST, trifle, ...OTHERS])).toEqual([1, 8, 9]);
+    expect(selectedOrders([FASTEST, trifle, ...OTHERS])).toEqual([1, 8, 9]);
   });
 
   it.each<[string, MeasuredLayout]>([
@@ -46,25 +50,27 @@ describe('the layouts that are told', () => {
     ['a tenth less memory', layout({ order: 2, stepTimeS: 10.1, peakBytes: 50e9 })],
     ['another number of GPUs', layout({ order: 2, stepTimeS: 10.1, gpus: 128 })],
   ])('are another one by %s', (_sentence, other) => {
-    expect(told([FASTEST, other, ...OTHERS])).toEqual([1, 2, 8]);
+    expect(selectedOrders([FASTEST, other, ...OTHERS])).toEqual([1, 2, 8]);
   });
 
   it('are also those of the front, which are smaller', () => {
     const [small] = OTHERS;
     const trifle = layout({ order: 2, stepTimeS: 10.05 });
-    expect(told([FASTEST, trifle], { front: small === undefined ? [] : [FASTEST, small] }, 2)).toEqual([1, 8]);
+    expect(selectedOrders([FASTEST, trifle], { front: small === undefined ? [] : [FASTEST, small] }, 2)).toEqual([
+      1, 8,
+    ]);
   });
 
   it('begin with the simplest, and have the fastest whatever it differs in', () => {
     const simplest = layout({ order: 3, stepTimeS: 10.2 });
-    expect(told([FASTEST, simplest, ...OTHERS], { simplest })).toEqual([3, 1, 8]);
-    expect(told([FASTEST, simplest, ...OTHERS], { simplest }, 1)).toEqual([3]);
+    expect(selectedOrders([FASTEST, simplest, ...OTHERS], { simplest })).toEqual([3, 1, 8]);
+    expect(selectedOrders([FASTEST, simplest, ...OTHERS], { simplest }, 1)).toEqual([3]);
   });
 
   it('are trifles where there is nothing else, so that as many are told as were asked for', () => {
-    expect(told([FASTEST, layout({ order: 2, stepTimeS: 10.1 }), layout({ order: 3, stepTimeS: 10.2 })])).toEqual([
-      1, 2, 3,
-    ]);
+    expect(
+      selectedOrders([FASTEST, layout({ order: 2, stepTimeS: 10.1 }), layout({ order: 3, stepTimeS: 10.2 })]),
+    ).toEqual([1, 2, 3]);
   });
 
   it('of the smallest begin with the smallest', () => {
@@ -77,6 +83,6 @@ describe('the layouts that are told', () => {
   });
 
   it('are none where none fits', () => {
-    expect(told([])).toEqual([]);
+    expect(selectedOrders([])).toEqual([]);
   });
 });

@@ -61,8 +61,8 @@ export interface RunLikeRows {
 type StandsOn = (typeof STANDS_ON)[number];
 
 /**
- * The errors of the rows most similar to a run: those of its chip, engine family and kind of model; if these are too few, those of its family and kind; then
- * those of its kind. For a family that was not fitted, errors with whole sources left out.
+ * The errors of the rows most similar to a run: those of its chip, engine family and kind of model. If these are too few, those of its family and kind.
+ * If these are too few as well, those of its kind. For a family that was not fitted, errors with whole sources left out.
  *
  * @throws Error if no rows of its kind are recorded
  */

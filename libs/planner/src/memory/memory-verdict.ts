@@ -15,8 +15,8 @@ export function deviceUsedBytesOf(peakAllocatedBytes: number, stack: string): nu
 }
 
 /**
- * Whether an allocator peak fits a GPU. 'fits' leaves `marginShare` of the capacity free (absent: what the stack needs to be safe),
- * 'doesNotFit' exceeds it by more than OVERFLOW_SHARE even without slack and communicators, and what lies between is 'tight'.
+ * Whether an allocator peak fits a GPU. 'fits' leaves `marginShare` of the capacity free (absent: what the stack needs to be safe).
+ * 'doesNotFit' exceeds the capacity by more than OVERFLOW_SHARE even without slack and communicators. What lies between is 'tight'.
  */
 export function verdictOf(
   peakAllocatedBytes: number,

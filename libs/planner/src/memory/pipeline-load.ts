@@ -106,7 +106,7 @@ function computeLoads(model: ModelShape, candidate: CandidateLayout, microBatche
 /** The load of every pipeline rank in order, and the ranks that can have the highest peak. */
 export interface PipelineLoad {
   readonly ranks: readonly RankLoad[];
-  /** Ranks of which no other holds at least as much of everything; the first of equals stands for all. */
+  /** Ranks that no other rank exceeds: none holds at least as much of everything. The first of equals stands for all. */
   readonly heaviest: readonly RankLoad[];
 }
 

@@ -1,8 +1,8 @@
 /**
  * Accelerators the planner knows, with what an ordinary machine of each holds. This file is data: it is as long as there are types of GPU.
  *
- * Peaks are the vendor's dense figures (no sparsity). `matmulCeiling` is the largest measured bf16 product (mamf-finder, "accelerator
- * benchmarks" of stas00/ml-engineering) over that peak; if none is published, that of the most similar GPU, noted in `assumed`.
+ * Peaks are the vendor's dense figures (no sparsity). `matmulCeiling` is the largest measured bf16 product over that peak (mamf-finder,
+ * "accelerator benchmarks" of stas00/ml-engineering). If none is published, it is that of the most similar GPU, noted in `assumed`.
  * `memoryGib` is what the driver reports (nvidia-smi, rocm-smi), which is less than the vendor's round figure. Scale-up bandwidth is
  * per GPU and direction, half of the vendor's bidirectional sum. Every value without a publication is listed in `assumed`.
  *
@@ -111,8 +111,8 @@ const HOPPER = {
 } as const;
 
 /**
- * Both have 96 GB of HBM3. Drivers name them by the LPDDR5X of their CPU, of which error correction has its sixteenth already: 120 GB where four share a board (128 less that, as Alps has them), 480 GB
- * in machines of one.
+ * Both have 96 GB of HBM3. Drivers name them by the LPDDR5X of their CPU, less the sixteenth that error correction takes. That is 120 GB if four share a
+ * board (128 less a sixteenth, as in Alps), and 480 GB in machines of one.
  */
 const GRACE_HOPPER = {
   ...HOPPER,

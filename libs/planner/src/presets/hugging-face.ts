@@ -260,8 +260,8 @@ function blocksOf(
 }
 
 /**
- * Qwen3-Next and Qwen3.5: most layers mix tokens by the gated delta rule, whose projections and convolution are as wide as those of a
- * Mamba-2 mixer with its value heads as heads and its key heads as groups.
+ * Qwen3-Next and Qwen3.5: most layers mix tokens by the gated delta rule. Its projections and convolution are as wide as those of a
+ * Mamba-2 mixer with the value heads as heads and the key heads as groups.
  */
 function gatedDelta(keys: ConfigKeys): Sizes {
   keys.note('gated delta-rule layers are planned as Mamba-2 mixers of the same widths');

@@ -62,9 +62,9 @@ describe('the fastest layout', () => {
     for (const gpus of [9, 10, 11, 12, 13, 14, 15]) {
       const answer = plan(requestOf({ pinned: USUAL }, { gpus }));
       const fewer = answer.advice?.find(({ kind }) => kind === 'fewerGpus')?.plan;
-      const toldS = [answer.best, fewer].map((told) => told?.prediction.stepTimeS ?? Infinity);
+      const stepTimesS = [answer.best, fewer].map((plan) => plan?.prediction.stepTimeS ?? Infinity);
       // Advice is given where it is more than what predictions tell apart.
-      expect(Math.min(...toldS)).toBeLessThanOrEqual(eightS * (1 + PAIRED_ERROR_PCT / 100) * (1 + 1e-9));
+      expect(Math.min(...stepTimesS)).toBeLessThanOrEqual(eightS * (1 + PAIRED_ERROR_PCT / 100) * (1 + 1e-9));
     }
   });
 });

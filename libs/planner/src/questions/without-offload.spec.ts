@@ -10,20 +10,20 @@ const REQUEST: PlanRequestInput = {
   sequenceLength: 8192,
   pinned: { tensor: 4, context: 1, microBatchSize: 1, schedule: '1f1b', zeroStage: 1 },
 };
-const told = (over: Partial<PlanRequestInput> = {}): readonly Plan[] =>
+const plansOf = (over: Partial<PlanRequestInput> = {}): readonly Plan[] =>
   plan(parsePlanRequest({ ...REQUEST, ...over }), { withAdvice: false }).plans;
 const onHost = ({ layout }: Plan): number => layout.memory?.offload?.length ?? 0;
 const timesOf = (plans: readonly Plan[]): readonly number[] => plans.map(({ prediction }) => prediction.stepTimeS);
 
 describe('layouts that keep something on the host', () => {
   it('are told with one that does not, by its time, in place of the last', () => {
-    const plans = told();
+    const plans = plansOf();
     expect(plans).toHaveLength(5);
     expect(plans.filter((one) => onHost(one) === 0)).toHaveLength(1);
     expect(onHost(plans[0] as Plan)).toBe(1);
     const [, ...others] = timesOf(plans);
     expect(others).toEqual([...others].sort((a, b) => a - b));
-    const [alone] = told({ allow: { offload: false } });
+    const [alone] = plansOf({ allow: { offload: false } });
     expect(plans.find((one) => onHost(one) === 0)?.layout).toEqual(alone?.layout);
   });
 
@@ -34,7 +34,7 @@ describe('layouts that keep something on the host', () => {
     ['no other fits', { cluster: { gpu: 'h100', gpus: 16 } }],
     ['the others do not meet the deadline', { tokens: 512 * 8192 * 1000, deadlineHours: (1000 * 60.3) / 3600 }],
   ])('are told alone where %s', (_sentence, over) => {
-    const plans = told(over);
+    const plans = plansOf(over);
     expect(plans.length).toBeGreaterThan(0);
     expect(plans.every((one) => onHost(one) > 0)).toBe(true);
   });

@@ -116,7 +116,7 @@ describe('the choices of an engine', () => {
     });
     const degrees = plan(request).plans.map(({ layout }) => [layout.dataParallelDegree, layout.contextParallelDegree]);
     expect(degrees.length).toBeGreaterThan(0);
-    for (const told of degrees) expect(told).toEqual([8, undefined]);
+    for (const choice of degrees) expect(choice).toEqual([8, undefined]);
   });
   it('hold for a plan: DeepSpeed divides no experts beside ZeRO stage 3', () => {
     const request = parsePlanRequest({

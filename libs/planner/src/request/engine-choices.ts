@@ -82,9 +82,9 @@ export function refusalOf(
 }
 
 /**
- * Engines whose recomputation is not told by modules. TorchTitan chooses operations by itself or recomputes every layer, which is all that Transformers does
- * (`activation_checkpoint.mode`, `gradient_checkpointing`), and DeepSpeed: its pipeline computes groups of `activation_checkpoint_interval` layers again, all of
- * them (runtime/pipe/module.py, `forward`), and without one its file says of which kind checkpoints are and not of which layers.
+ * Engines whose recomputation is not set by modules. TorchTitan chooses operations by itself or recomputes every layer (`activation_checkpoint.mode`).
+ * Transformers recomputes every layer (`gradient_checkpointing`). The pipeline of DeepSpeed recomputes all groups of `activation_checkpoint_interval` layers
+ * (runtime/pipe/module.py, `forward`). Without a pipeline its file states the kind of checkpoints and not their layers.
  */
 const RECOMPUTE_OF: Partial<Record<LayoutEngine, readonly RecomputePolicy[]>> = {
   torchtitan: ['none', 'operations', 'full'],

@@ -10,8 +10,8 @@ import { candidateOfLayout } from './layout-conversion.ts';
 type Run = Omit<RunFacts, 'candidate'>;
 
 /**
- * Seconds of the layers on the GPU of the cluster over those on `gpu`, by tensor degree, as the time model prices both, each with the constants of its own chip;
- * one sample per micro-batch and no recomputation, with which the ratio hardly changes. Undefined for the same type.
+ * Seconds of the layers on the GPU of the cluster over those on `gpu`, by tensor degree. The time model prices both, each with the constants of its own chip,
+ * for one sample per micro-batch and without recomputation, because these hardly change the ratio. Undefined for the same type.
  */
 export function speedByTensorOf(run: Run, gpu: GpuFacts): Readonly<Record<number, number>> | undefined {
   const { cluster, model } = run;

@@ -15,9 +15,9 @@ import {
 import type { ScheduleInput, ScheduleShape } from './schedule-input.ts';
 
 /**
- * Lower bound of `makespanOf`, in time linear in the stages: every rank computes all its passes. Where the backward is fused, it starts
- * them when the first micro-batch has come down to it, and its last gradient must go back up; that is exact for even stages whose messages
- * take no time. Where it is split, the first rank bounds it further: see `firstRankBoundS`.
+ * Lower bound of `makespanOf`, in time linear in the stages: every rank computes all its passes. If the backward is fused, a rank
+ * starts them when the first micro-batch has come down to it, and its last gradient must go back up. That is exact for even stages whose messages
+ * take no time. If the backward is split, the first rank bounds it further: see `firstRankBoundS`.
  */
 export function makespanLowerBound(input: ScheduleInput): number {
   const { schedule, pipeline, microBatches } = input;
@@ -47,8 +47,8 @@ interface OrderOfRank {
 }
 
 /**
- * A closer lower bound of `makespanOf` for schedules that split their backward passes, in time linear in the micro-batches: the first rank and the busiest one,
- * each in its own order of passes, as if all other ranks were free whenever something comes to them. What a rank idles before a pass, even if every weight
+ * A closer lower bound of `makespanOf` for schedules that split their backward passes, in time linear in the micro-batches. It follows the first rank and
+ * the busiest one, each in its own order of passes, as if all other ranks were free whenever something comes to them. What a rank idles before a pass, even if every weight
  * pass that it could have run had filled the time, it cannot catch up on. Other schedules have no closer bound than `makespanLowerBound`.
  */
 export function waitingMakespanBound(input: ScheduleInput, orders: OrdersOfRanks): number {
@@ -172,7 +172,7 @@ function busiestRankOf(input: ScheduleInput): number {
 
 /**
  * The first rank takes in at most K micro-batches before it sends one out, and the first gradient of a micro-batch is back after a whole round
- * trip of R seconds. So it idles unless what it may do meanwhile fills R, and no step is shorter than m round trips of which K go on at a time.
+ * trip of R seconds. So it idles unless what it may do meanwhile fills R. No step is shorter than m round trips with K under way at a time.
  */
 function firstRankBoundS(input: ScheduleInput, folded: boolean): number {
   const { pipeline, chunks, microBatches } = input;

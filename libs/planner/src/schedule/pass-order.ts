@@ -59,7 +59,7 @@ export function passOrder(shape: ScheduleShape, rank: number): Pass[] {
 }
 
 /**
- * The passes of one rank, without the weight passes of schedules that place them when there is time (see `hasDeferredWeightPasses`), and without the last
+ * The passes of one rank. Left out are the weight passes of schedules that place them when there is time (see `hasDeferredWeightPasses`), and the last
  * weight passes of ZB-H1 and DualPipeV, which follow when all else is done.
  * Shorter than a schedule's warm-up, the micro-batches that do not exist are left out: an order without some micro-batches stays sound.
  */
@@ -231,8 +231,8 @@ class PassList {
 
 /**
  * The warm-up fills the way down and up again, then every rank runs one pass of each kind and chunk in turn, as PyTorch's
- * ScheduleZBVZeroBubble does. The paper searches an order per profile instead: it states 2 to 7 % idle on 16 to 32 ranks where this one
- * has 4 to 10 % (both without idle time where all passes are equally long).
+ * ScheduleZBVZeroBubble does. The paper searches an order per profile instead: it states 2 to 7 % idle time on 16 to 32 ranks, and this
+ * order has 4 to 10 %. Neither has idle time if all passes are equally long.
  */
 function zeroBubbleV(shape: ScheduleShape, rank: number): PassCodes {
   const { pipeline } = shape;

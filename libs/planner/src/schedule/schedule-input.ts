@@ -15,7 +15,7 @@ export interface ScheduleShape {
 
 /**
  * Times of one micro-batch, in seconds. Every array is indexed by virtual stage, in the order a sample passes through,
- * and has `pipeline * chunks` entries; entry k of a hop is the link between stage k and k + 1, so the last one is not read.
+ * and has `pipeline * chunks` entries. Entry k of a hop is the link between stage k and k + 1, so the last one is not read.
  */
 export interface ScheduleInput extends ScheduleShape {
   readonly forwardS: Float64Array;

@@ -1,7 +1,8 @@
 /**
  * Detects that a schedule with split backward passes repeats. In the middle of a step every rank repeats the same few passes, micro-batch after
- * micro-batch, and what it does next depends on differences of times alone. So once clocks, messages under way and weight passes owed stand as they stood some rounds
- * ago, so many micro-batches and seconds later, those rounds repeat for as long as every rank repeats its passes, and whole periods can be skipped.
+ * micro-batch, and what it does next depends on differences of times alone. So a period is found once clocks, messages under way and weight passes owed stand as they stood some
+ * rounds ago, shifted by a number of micro-batches and seconds. Those rounds repeat for as long as every rank repeats its passes, so whole periods can be
+ * skipped.
  *
  * Times are compared within 1e-12 of their value: skipping n periods changes a makespan by at most n times that share.
  */

@@ -1,9 +1,9 @@
 /**
  * Finds the best layouts of the space by branch and bound, and counts what excludes the others.
  *
- * Branch and bound over the levels of `search-space.ts`: dense mesh, experts, passes, pipeline, states. A branch is pruned when a rule forbids it,
- * when the least memory that it can take does not fit, or when lower bounds of its time, memory and complexity show that nothing in it can enter the
- * best few or the Pareto front, or be the simplest of the fastest. Bounds come from the models, are never above what they bound, and only prune strictly: the result equals that of
+ * Branch and bound over the levels of `search-space.ts`: dense mesh, experts, passes, pipeline, states. A branch is pruned when a rule forbids it
+ * or when the least memory that it can take does not fit. It is pruned too when lower bounds of its time, memory and complexity show that nothing in it
+ * can enter the best few or the Pareto front, or be the simplest of the fastest. Bounds come from the models, are never above what they bound, and only prune strictly: the result equals that of
  * plain enumeration, in the same order.
  */
 import type { CandidateLayout } from '../facts.ts';

@@ -93,8 +93,8 @@ export function costKeyOf(candidate: CandidateLayout): string {
 }
 
 /**
- * What the cost of each block depends on: all on the tokens of a rank, which few of the ways to cut a batch tell apart, attention besides on how these are
- * exchanged, and experts on where they lie.
+ * What the cost of each block depends on. All depend on the tokens of a rank, and few ways to cut a batch differ in that. Attention depends too on how tokens
+ * are exchanged, and experts on where they lie.
  */
 function blockKeysOf(candidate: CandidateLayout): Readonly<Record<keyof BlockCosts, string>> {
   const { context, expert, expertTensor } = candidate;

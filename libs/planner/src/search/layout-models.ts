@@ -25,7 +25,7 @@ export interface LayoutModels {
   refusalOf(candidate: CandidateLayout): Refusal | undefined;
   /** The first broken rule about degrees. It is called for many more candidates. */
   degreeRefusalOf(candidate: CandidateLayout): Refusal | undefined;
-  /** Stages of which the slowest is as fast as possible. Equal answers are usually the same object. */
+  /** Stages whose slowest one is as fast as possible. Equal answers are usually the same object. */
   balancedStages(candidate: CandidateLayout): readonly StagePart[];
   /** Seconds of one layer's attention on a mesh, to choose the context algorithm by. */
   attentionS(mesh: CandidateLayout): number;

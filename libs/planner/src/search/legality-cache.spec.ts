@@ -70,12 +70,12 @@ function judge(model: ModelShape, over: Partial<SpaceFacts>, stack: string): Jud
           const decided = withStates(candidateOfMesh(mesh), choice, model);
           const candidate = decidedCandidate(deciding, { candidate: decided, choice, pipeline });
           if (candidate === undefined) continue;
-          const told = ofPipeline ?? cache.stateRefusal(mesh, subspaces.of(mesh), { choice, index: state });
+          const refusal = ofPipeline ?? cache.stateRefusal(mesh, subspaces.of(mesh), { choice, index: state });
           const ruled = rules.refusalOf(candidate);
           if (ruled === undefined) legal++;
           else illegal++;
-          if ((told === undefined) !== (ruled === undefined))
-            differing.push(JSON.stringify({ told, ruled, candidate }));
+          if ((refusal === undefined) !== (ruled === undefined))
+            differing.push(JSON.stringify({ refusal: refusal, ruled, candidate }));
         }
       }
     }

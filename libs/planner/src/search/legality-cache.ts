@@ -1,9 +1,9 @@
 /**
  * Caches which parts of layouts break a rule.
  *
- * Rules read a layout in groups of choices, so a violation is cached by the group: a dense mesh through its degrees, and through one at a time
- * of micro-batch, context algorithm, and experts with rank order; on a legal mesh, rules of degrees read a schedule through the pipeline's size
- * and its micro-batches, other rules through the pipeline alone; and states through whether there is a pipeline, and what is sharded over
+ * Rules read a layout in groups of choices, so a violation is cached by the group. A dense mesh is read through its degrees, and through one at a
+ * time of micro-batch, context algorithm, and experts with rank order. On a legal mesh, rules of degrees read a schedule through the pipeline's size
+ * and its micro-batches, other rules through the pipeline alone. States are read through whether there is a pipeline, and what is sharded over
  * how many. A rule that reads other choices together needs a key here: `run-models.spec.ts` compares the search with judging every whole layout.
  */
 import { MAX_PLANNED_GPUS, servesSoftmax, softmaxOf } from '@coxswain/layout';

@@ -128,8 +128,8 @@ describe('the bounds of branches', () => {
       memory: (bound?.bytes ?? 0) / Math.min(...layouts.map(({ bytes }) => bytes)),
     }));
     const lowestQuarter = (of: readonly number[]): number => {
-      const told = of.filter(Number.isFinite).sort((a, b) => a - b);
-      return told[told.length >> 2] ?? 0;
+      const finite = of.filter(Number.isFinite).sort((a, b) => a - b);
+      return finite[finite.length >> 2] ?? 0;
     };
     expect(lowestQuarter(shares.map(({ time }) => time))).toBeGreaterThan(0.7);
     expect(lowestQuarter(shares.map(({ memory }) => memory))).toBeGreaterThan(0.5);

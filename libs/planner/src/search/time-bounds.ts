@@ -6,8 +6,8 @@
  * ranks, m micro-batches and W seconds that one micro-batch takes on the whole model, the pipeline takes at least
  *
  * 1. m W / p: no pipeline is faster than its ranks working without a pause, on shares as large as their GPUs are fast;
- * 2. m times the fullest rank, if all layers were as short as the shortest: layers are whole, so the rank with the end of the model takes k of
- *    them and some other rank at least its share of the rest, rounded up, for the best k (`leastRankS`);
+ * 2. m times the fullest rank, if all layers were as short as the shortest. Layers are whole, so the rank with the end of the model takes k of
+ *    them. Some other rank takes at least its share of the rest, rounded up, for the best k (`leastRankS`);
  * 3. the round trip of one micro-batch, forward and gradients of activations, which no schedule divides;
  * 4. on plain 1F1B and GPipe with equal GPUs, W / (1 - (1 - 1/m)^p). The backward pass is fused and a rank has one chunk: rank r waits for one
  *    micro-batch to pass the ranks above it, and they wait for its gradient. That takes m w(r) + w(0) + … + w(r - 1) seconds, whatever the
@@ -48,7 +48,7 @@ export class TimeBounds {
     this.#run = run;
   }
 
-  /** A step of which the given seconds are known, and everything else takes no time but what every step takes. */
+  /** Lower bound of a step whose known parts take `seconds`. Everything else takes no time, except what every step takes. */
   stepS(seconds: number): number {
     return seconds * BOUND_MARGIN * this.#run.jitter + this.#run.constants.stepOverheadS;
   }

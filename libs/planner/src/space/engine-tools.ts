@@ -69,9 +69,9 @@ function fastestDispatcher({ model, cluster }: Situation): EngineTools['dispatch
 }
 
 /**
- * With experts the whole iteration in MXFP8, where they are gated, parts of a layer else, also in NVFP4 and of hybrids (workload_base_configs of v0.4.2 to v0.6.0;
- * Transformer Engine multiplies other experts by counts that the host has to know). Dense models the whole iteration, as the recipe of Llama 3 8B (25.11) and the
- * submissions to MLPerf since 4.1 have it.
+ * With gated experts in MXFP8: the whole iteration. With other experts, in NVFP4 and for hybrids: parts of a layer (workload_base_configs of v0.4.2 to
+ * v0.6.0), because Transformer Engine multiplies other experts by counts that the host has to know. Dense models: the whole iteration, as in the recipe of
+ * Llama 3 8B (25.11) and in submissions to MLPerf since 4.1.
  */
 function bridgeGraphs({ model, precision, cluster }: Situation): EngineTools['cudaGraphs'] {
   if (!isBlackwell(cluster)) return 'none';

@@ -25,7 +25,7 @@ export function shardGroupsOf(space: Space, mesh: Mesh): readonly number[] {
 
 /**
  * Those of the groups that may share weights too (ZeRO 3). A pipeline gathers them anew for every micro-batch, on every rank, so there they stay in one node or scale-up
- * domain: of 890 published runs with a pipeline that say what they share none shares weights (`measurements*.csv` of research/planner-calibration). Engines that share all or nothing are
+ * domain. Of 890 published runs with a pipeline that state what they share, none shares weights (`measurements*.csv` of research/planner-calibration). Engines that share all or nothing are
  * left their only way.
  */
 export function gatherGroupsOf(space: Space, mesh: Mesh, groups = shardGroupsOf(space, mesh)): readonly number[] {

@@ -5,8 +5,8 @@ import type { CandidateLayout } from '../facts.ts';
 /**
  * Engines that do not take everything. TorchTitan replicates whole models alone: up to v0.2.2 its DDP takes no second degree
  * (models/llama3/infra/parallelize.py), and since then ranks of a context and of experts share their states (distributed/parallel_dims.py).
- * The arguments of Transformers' Trainer shard over all ranks or over none, as DeepSpeed does (MiCS is gone), which offloads a part of the optimizer from stage 3 on (`ratio` of
- * runtime/zero/offload_config.py), and of activations those that it recomputes from (`cpu_checkpointing`).
+ * The arguments of Transformers' Trainer shard over all ranks or over none, and so does DeepSpeed (MiCS is gone). DeepSpeed offloads a part of the optimizer
+ * from stage 3 on (`ratio` of runtime/zero/offload_config.py), and those activations that it recomputes from (`cpu_checkpointing`).
  */
 export type StateSharing = 'torchtitan' | 'hugging-face' | 'deepspeed';
 

@@ -22,8 +22,8 @@ export class StagePartitions {
   }
 
   /**
-   * The stages that a partition means, or undefined where it is the same as the even one or as that of a searched partition before it in `PARTITIONS`, or would
-   * list more stages than a layout may, or has not a layer for each balanced one.
+   * The stages that a partition means. Undefined if they are the same as the even ones or as those of a searched partition before it in `PARTITIONS`. Undefined
+   * too if there would be more stages than a layout may list, or fewer layers than balanced stages.
    * `balancedStages` is asked only for 'balanced'; the same list has the same answer, however it is divided over ranks.
    */
   of(
@@ -89,8 +89,8 @@ function layersOf(stages: readonly StagePart[]): string {
 }
 
 /**
- * Contiguous stages of at least one layer each, such that the slowest is as fast as possible; within that, late stages are filled first,
- * because early ones hold more micro-batches in flight; on GPUs of unequal speed the others are evened out instead. Halving finds the least time for which the stages suffice, to a thousandth of a layer.
+ * Contiguous stages of at least one layer each, such that the slowest is as fast as possible. Within that, late stages are filled first,
+ * because early ones hold more micro-batches in flight. On GPUs of unequal speed the others are evened out instead. Halving finds the least time for which the stages suffice, to a thousandth of a layer.
  * Exact where layers are alike or GPUs are; where both differ, filling each stage as far as it goes can leave a long layer to a slow stage.
  */
 export function balancedLayerCounts(weights: StageWeights): readonly number[] {

@@ -2,7 +2,7 @@
  * The constants of the time model: meaning, unit, start value, and how far the fit may move each.
  *
  * A constant has one shared value. A GPU type, a family of engines and one release of an engine may each multiply those that plausibly differ
- * there; `sd` is the standard deviation, in natural logarithm, that the fit allows such a multiplier before it costs.
+ * there. `sd` is the standard deviation, in natural logarithm, that the fit allows such a multiplier before it costs.
  */
 export interface ConstantDeclaration {
   readonly unit: string;
@@ -44,8 +44,8 @@ export const TIME_CONSTANTS = declare({
   mxfp8Slowdown: [1.35, 0.2, 'ratio', 'for block-scaled fp8, relative to gemmSlowdown'],
   fp4Slowdown: [1.9, 0.3, 'ratio', 'for nvfp4, relative to gemmSlowdown'],
   quantiseFactor: [1.5, 0.5, 'ratio', 'time of casts to fp8 or fp4 over their bytes at memory bandwidth'],
-  // Kernels of attention start where they were measured and may move as far as measurements differ: cuDNN and FlashAttention 2 on one H100 and one H200
-  // (primitives_h100.json, primitives_h200.json), FlashAttention 1 and 2 on A100 and H100 as published (attention_published.json).
+  // Kernels of attention start where they were measured and may move as far as measurements differ. Measured: cuDNN and FlashAttention 2 on one H100 and
+  // one H200 (primitives_h100.json, primitives_h200.json). Published: FlashAttention 1 and 2 on A100 and H100 (attention_published.json).
   // Products take 0.96 with cuDNN on Hopper, 1.13 with FlashAttention 2 on A100, 1.9 to 2.1 with it on Hopper.
   flashSlowdown: [1.04, 0.08, 'ratio', 'products of fused attention forward over their FLOPs at the measured ceiling'],
   flashForAmpere: [
@@ -68,7 +68,7 @@ export const TIME_CONSTANTS = declare({
     'time of one exponential for each score of fused attention, beside its products, over what the units for it need',
   ],
   // Seven rounds of Philox make the random bytes of 16 scores (csrc/flash_attn/src/philox.cuh and dropout.h of flash-attention 2): some 5.2 integer
-  // instructions a score with the comparison, of which a multiprocessor issues 64 in a cycle.
+  // instructions a score with the comparison. A multiprocessor issues 64 of them in a cycle.
   flashDropout: [
     1.3,
     0.3,
@@ -156,8 +156,8 @@ export const TIME_CONSTANTS = declare({
   scaleOutEthernet: [0.6, 0.3, 'share', 'the same on TCP over Ethernet, above RoCE'],
   // Nor of this: four p4d.24xlarge reduced 1 GiB at 29.6 of 50 GB/s (nccl#527).
   scaleOutEfa: [0.5, 0.3, 'share', 'the same on EFA, above InfiniBand'],
-  // Four nodes of eight A100 with 4 x 100 Gb/s each reduced 4 GB at 40.5 Gb/s (bigscience, experiments/bandwidth/all_reduce_bench-a100-n4.txt), and at
-  // 135 Gb/s when its NICs had been tuned (ml-engineering, network/README.md): 9.9 and 3.0 times slower than the cables.
+  // Four nodes of eight A100 with 4 x 100 Gb/s each reduced 4 GB at 40.5 Gb/s (bigscience, experiments/bandwidth/all_reduce_bench-a100-n4.txt). With
+  // tuned NICs it was 135 Gb/s (ml-engineering, network/README.md). That is 9.9 and 3.0 times slower than the cables.
   scaleOutOmniPath: [2.2, 0.6, 'share', 'the same on Omni-Path, above InfiniBand'],
   scaleOutOther: [0.5, 0.8, 'share', 'the same on other networks (Slingshot), above InfiniBand'],
   scaleOutPerDoubling: [
@@ -216,8 +216,8 @@ export const TIME_CONSTANTS = declare({
     'share',
     'standard deviation of the rows of one expert over their mean, where the router is left alone and tokens are never dropped',
   ],
-  // A kernel of the same kind, the chunked gated delta rule in Triton, does 20 TFLOP/s of a B200 with 16 heads (flashinfer#3001): 14 cycles of each
-  // multiprocessor for a thousand, and 5.5 for what it does more than with 8 heads.
+  // A kernel of the same kind, the chunked gated delta rule in Triton, does 20 TFLOP/s of a B200 with 16 heads (flashinfer#3001). That is 14 cycles of
+  // each multiprocessor for a thousand, and 5.5 for what it does more than with 8 heads.
   scanCycles: [
     10,
     0.5,
@@ -268,11 +268,11 @@ export const COEFFICIENTS = {
   flashBackwardSequence: 2.4,
   /** Host time of an attention or MLP block over that of a layer with both, which launch about as many kernels. */
   hostShareOfBlock: 0.5,
-  /** The same for one linear layer alone, of which a layer with attention and an MLP has four. */
+  /** The same for one linear layer alone. A layer with attention and an MLP has four of them. */
   hostShareOfLinear: 0.25,
   /**
-   * The same for latent attention, which launches about twice as many as attention with plain heads: down and up projections of queries and of
-   * keys and values with a norm between, and parts that are split, rotated and put together (Megatron-Core, `multi_latent_attention.py`).
+   * The same for latent attention, which launches about twice as many as attention with plain heads. It has down and up projections of queries and of
+   * keys and values with a norm between, and splits, rotates and joins parts (Megatron-Core, `multi_latent_attention.py`).
    */
   hostShareOfLatent: 1,
   /** The same for a Mamba-2 mixer. Assumption. */

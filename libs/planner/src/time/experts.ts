@@ -92,8 +92,8 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
 }
 
 /**
- * Whether the host waits in every forward pass until it knows how many tokens came: it launches the way to the experts and the experts after that, beside them
- * and nothing else (Megatron-Core, `cuda_sync_point` of the all-to-all; HybridEP and DeepEP ask the same). Router and shared experts are done by then, and the
+ * Whether the host waits in every forward pass until it knows how many tokens came. After that it launches the way to the experts and the experts, with
+ * nothing else beside them (Megatron-Core, `cuda_sync_point` of the all-to-all; HybridEP and DeepEP ask the same). Router and shared experts are done by then, and the
  * way back waits for the last expert. A pipeline that overlaps its all-to-all computes another pass meanwhile.
  */
 function waitsForCounts({ expertCapacity, cudaGraphs, overlapExpert }: CandidateLayout): boolean {
@@ -123,8 +123,9 @@ function isFused({ candidate, precision }: RunFacts): boolean {
 }
 
 /**
- * Seconds to copy away what experts keep for their backward pass, or back: graphs of a whole iteration have room for half as many rows again as come, so that what is
- * kept lies in pages of another buffer (Megatron-Core 0.18, `paged_stash.py`): inputs of both products in 8 bits, and the bf16 that the activation reads.
+ * Seconds to copy away what experts keep for their backward pass, or back. Graphs of a whole iteration have room for half as many rows again as come, so that
+ * what is kept lies in pages of another buffer (Megatron-Core 0.18, `paged_stash.py`). Kept are the inputs of both products in 8 bits, and the bf16 that the
+ * activation reads.
  */
 function stashS({ run, kernels, constants }: BlockInputs, bytes: number): number {
   return isFused(run) ? constants.elementwiseFactor * memoryS(kernels, 2 * bytes) : 0;
@@ -174,8 +175,8 @@ function waiting(
 }
 
 /**
- * Rows of the busiest rank over the mean. Experts draw unequal numbers of tokens: over the experts of one rank that evens out with their
- * number, and the largest of n draws from a normal distribution lies about sqrt(2 ln n) deviations above the mean. One rank with all experts has
+ * Rows of the busiest rank over the mean. Experts draw unequal numbers of tokens. Over the experts of one rank that evens out with their
+ * number. The largest of n draws from a normal distribution lies about sqrt(2 ln n) deviations above the mean. One rank with all experts has
  * nobody to wait for. Drawing at random alone gives the deviation of a count, one over its root, which is all where a router is made to spread tokens
  * evenly; one left alone has its likings on top.
  */
@@ -192,8 +193,8 @@ function busiestRank(run: RunFacts, routed: number, { imbalance }: TimeConstants
  *
  * All-to-all puts a rank's copies in the order of experts, and what arrives, which lies by rank, once more by expert; both again on the way back
  * (`permute`, `sort_chunks_by_idxs`). DeepEP and HybridEP send a token once to each rank: it is read there and written for each expert. Formats of 8 and 4 bits
- * multiply rows in multiples of 16 or 32, to which experts copy their rows and back (`Fp8Padding`); HybridEP writes them so at once (Megatron-Core 0.15 to 0.18,
- * `token_dispatcher.py`, `TEGroupedMLP`; `permute_kernel` of DeepEP's branch hybrid-ep).
+ * multiply rows in multiples of 16 or 32, so experts copy their rows to such a multiple and back (`Fp8Padding`). HybridEP writes them so at once
+ * (Megatron-Core 0.15 to 0.18, `token_dispatcher.py`, `TEGroupedMLP`; `permute_kernel` of DeepEP's branch hybrid-ep).
  */
 function permutedBytes(
   { run, kernels }: BlockInputs,
@@ -279,8 +280,8 @@ function hybridWeights({ run: { model, candidate } }: BlockInputs, inside: numbe
 }
 
 /**
- * Before it HybridEP gathers from all ranks which of all experts each token goes to, a byte for each: where the group lies in one domain every rank writes to all
- * others at once, else by NCCL (`allgather_routing_map`, csrc/hybrid_ep/executor/executor.cu).
+ * Before it HybridEP gathers from all ranks which of all experts each token goes to, a byte for each. If the group lies in one domain, every rank writes to
+ * all others at once. Else NCCL gathers (`allgather_routing_map`, csrc/hybrid_ep/executor/executor.cu).
  */
 function hybridMapsS(
   { run: { model, candidate, cluster }, constants }: BlockInputs,

@@ -258,7 +258,7 @@ function tileSlowdown(m: number, n: number, multiprocessors: number): number {
   return best;
 }
 
-/** Seconds to move activations through memory once, without any slowdown; bytes as of elements of two bytes, of which those of fp32 have four. */
+/** Seconds to move activations through memory once, without any slowdown. `bytes` counts two per element; elements of fp32 have four. */
 export function memoryS(kernels: KernelFacts, bytes: number): number {
   return (bytes * kernels.elementBytes) / BF16_BYTES / kernels.memoryBytesPerS;
 }

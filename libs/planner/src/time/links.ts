@@ -81,7 +81,7 @@ function tiersOf(cluster: ClusterFacts, group: Group): Tiers {
 /**
  * Seconds of one reduce-scatter or all-gather in which every rank ends with, or starts from, `bytes` bytes; an all-reduce is two of them.
  *
- * Ring over the members: (n-1)/n * bytes through every link. Across nodes the members that share a node share its NICs, so that the ring
+ * Ring over the members: (n-1)/n * bytes through every link. Across nodes the members that share a node share its NICs. So the ring
  * enters and leaves a node with as many NICs as it has members there (NCCL's rings), never faster than the links inside. One message passes the
  * members one after the other, so that its latency grows with the nodes and not with their logarithm.
  */
@@ -163,8 +163,8 @@ export function allToAllS(
 }
 
 /**
- * Seconds to hand `bytes` bytes from every rank of one pipeline stage to the next on one network, averaged over the boundaries: some lie inside a scale-up
- * domain, some between two of a node, some between two nodes.
+ * Seconds to hand `bytes` bytes from every rank of one pipeline stage to the next on one network, averaged over the boundaries. Some boundaries lie inside a
+ * scale-up domain, some between two of a node, some between two nodes.
  */
 export function handOverS(cluster: ClusterFacts, group: Group, bytes: number, constants: TimeConstants): number {
   if (group.size <= 1) return 0;
@@ -179,8 +179,8 @@ interface PipelineInIslands {
 }
 
 /**
- * The same where there are several islands, from each rank to the next and from the last to the first: between ranks of one island over its network, in the
- * mean as above; else over the slower of their networks and what lies between islands. Ends in several islands fare as their worst pair.
+ * The same if there are several islands, from each rank to the next and from the last to the first. Ranks of one island use its network, averaged as above.
+ * Others use the slower of their networks and what lies between islands. Ends in several islands fare as their worst pair.
  */
 export function handOversS(
   cluster: ClusterFacts,

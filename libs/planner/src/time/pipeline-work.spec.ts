@@ -145,10 +145,10 @@ describe('hand-overs over two islands, of 2 GB/s and of 1', () => {
     const constants = { ...CONSTANTS, scaleOutSlowdown: 1 };
     const hops = [...scheduleInputOf(run, workOf(run), constants).forwardHopS];
     // Nothing follows the last stage, and at the turn of a V both stages are of one rank.
-    const told = nanoseconds.map((_, stage) =>
+    const expected = nanoseconds.map((_, stage) =>
       Number.isNaN(nanoseconds[stage]) ? NaN : Math.round(1e9 * (hops[stage] ?? 0)),
     );
-    expect(told).toEqual(nanoseconds);
+    expect(expected).toEqual(nanoseconds);
   });
 });
 

@@ -8,15 +8,15 @@ export interface Group {
   /** Ranks from one member to the next. */
   readonly stride: number;
   /**
-   * Where members are not evenly spaced, because another axis lies between the two that the group is made of: runs of `length` members that
-   * are `stride` apart, each run `stride` of its own after the one before.
+   * Runs of members that are not evenly spaced, because another axis lies between the two that the group is made of. A run has `length` members that
+   * are `stride` apart, and each run begins a `stride` of its own after the one before.
    */
   readonly runs?: { readonly length: number; readonly stride: number };
 }
 
 /**
- * GPUs that a job uses of each scale-up domain. A job that needs several racks takes as many of each: 512 GPUs are 64 of each of 8 racks of 72,
- * whose other 8 stay out of it, because groups that are split between two racks would cost more than idle trays.
+ * GPUs that a job uses of each scale-up domain. A job that needs several racks takes as many of each: 512 GPUs are 64 of each of 8 racks of 72.
+ * The other 8 of each rack stay unused, because groups that are split between two racks would cost more than idle trays.
  */
 export function domainGpusOf({ gpus, gpusPerNode, scaleUpDomainGpus }: ClusterFacts): number {
   if (gpus <= scaleUpDomainGpus) return gpus;
@@ -32,8 +32,8 @@ export function domainGpusOf({ gpus, gpusPerNode, scaleUpDomainGpus }: ClusterFa
 }
 
 /**
- * How many members of a group share a block of `block` consecutive GPUs, in the group of its kind that fares worst: three neighbours in every three
- * ranks do not all fit into nodes of 8, because the third group has two on one node and one on the next.
+ * How many members of a group share a block of `block` consecutive GPUs, in the group of its kind that fares worst. For example, groups of three
+ * neighbours do not all fit into nodes of 8, because the third group has two on one node and one on the next.
  */
 export function membersPerBlock({ size, stride, runs }: Group, block: number): number {
   if (runs === undefined) return evenlySpaced(size, stride, block);
@@ -70,7 +70,7 @@ function spanOf({ size, stride, runs }: Group): number {
   return runs === undefined ? size * stride : (size / runs.length) * runs.stride;
 }
 
-/** Whether some group of this shape has members on two islands, which ranks fill in order, or of which each holds whole stages. */
+/** Whether some group of this shape has members on two islands. Ranks fill islands in order, or each island holds whole stages. */
 export function crossesIslands(cluster: ClusterFacts, group: Group): boolean {
   const { islands = [], stagesInOneIsland } = cluster;
   const span = spanOf(group);

@@ -10,6 +10,7 @@ import type { Attempt, TrainingJob, TrainingJobStatus } from '@coxswain/api-type
 import {
   type Answer,
   type Call,
+  EndArbiter,
   isPauseOver,
   type JobEffects,
   type JobView,
@@ -111,7 +112,7 @@ export class SimulatedCluster {
   }
 
   /** What the ranks on that node say when they fail by themselves. */
-  #causeOn(node: string, lastStep: number, says: Says): TerminationCause {
+  #causeOn(node: string, lastStep: number, says: LogName): TerminationCause {
     const { epoch = 1, incarnation = 1 } = this.attempt ?? {};
     const rank = Math.max(0, this.gang.indexOf(node));
     const report = { message: '', lastLines: [...LAST_LINES[says]], unreportedCheckpoints: [] };
@@ -119,7 +120,7 @@ export class SimulatedCluster {
   }
 
   /** A rank fails by itself; its pod lives. */
-  failRank(node: string, lastStep: number, says: Says = 'program'): void {
+  failRank(node: string, lastStep: number, says: LogName = 'program'): void {
     const pod = this.pods.on(node);
     if (pod !== undefined) this.pods.reap(pod, this.#causeOn(node, lastStep, says));
   }
@@ -283,6 +284,7 @@ export class SimulatedCluster {
       verdictsOf: () => [],
       findingsOf: () => [],
       scheduler: this.#scheduler,
+      arbiter: new EndArbiter({ jobs: () => [this.job], now: () => new Date(this.#nowMs()) }),
       keptPlacementOf: () => undefined,
       progressOf: () => undefined,
       runtimeOf: () => undefined,
@@ -306,7 +308,7 @@ const LAST_LINES = {
     'ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.',
   ],
 } as const;
-type Says = keyof typeof LAST_LINES;
+type LogName = keyof typeof LAST_LINES;
 
 /** A failure's whole answer takes about ten. */
 const MOST_PASSES = 200;

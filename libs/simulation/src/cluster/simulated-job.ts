@@ -36,7 +36,7 @@ function simulatedLayout(nodes: number): ParallelLayout {
   return { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: nodes };
 }
 
-/** A checkpoint that the gang of that epoch and incarnation saved at that step. */
+/** A checkpoint that the gang of that attempt and incarnation saved at that step. */
 export function savedAt(
   job: TrainingJob,
   saved: { readonly epoch: number; readonly incarnation: number; readonly step: number },

@@ -3,6 +3,7 @@ import type { Attempt, TerminationCause } from '@coxswain/api-types';
 import { launcherOrders, type ObservedPod, type PlacedLauncher } from '@coxswain/lifecycle';
 import type { SimulatedNodes } from './simulated-nodes.ts';
 
+/** Pods and launchers of one simulated gang, as an observation of the cluster has them. */
 export class SimulatedPods {
   readonly #nodes: SimulatedNodes;
   readonly #pods = new Map<string, ObservedPod>();

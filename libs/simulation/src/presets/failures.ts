@@ -9,6 +9,7 @@ export type FaultKind = 'crash' | 'hang' | 'sdc';
  */
 export type Strikes = 'software' | 'device' | 'machine';
 
+/** One published cause of interruptions, how often it occurred and what it takes out. */
 export interface Cause {
   readonly name: string;
   /** Interruptions in the run that was published. */
@@ -17,6 +18,7 @@ export interface Cause {
   readonly strikes: Strikes;
 }
 
+/** Failures of one published fleet, with its size and duration, from which rates follow. */
 export interface FailurePreset {
   /** Where the counts were read. */
   readonly source: string;

@@ -15,6 +15,7 @@ export interface Detector {
   readonly falseAlarmsPerDay: number;
 }
 
+/** How quickly failures are detected, located and recovered from, and what a save costs. Times are in seconds. */
 export interface Response {
   /** Where each number is from, and which are fitted rather than published. */
   readonly source: string;

@@ -27,6 +27,7 @@ export interface SimulationQuestion {
 /** Nodes of a gang that stands for all. */
 const FEW_NODES = 32;
 
+/** The question of one run with this seed. A large job is represented by a gang of few nodes, unless `everyNode` is set. */
 export function runQuestion(question: SimulationQuestion, seed: number): RunQuestion {
   const failures: FailurePreset = FAILURES[question.failures];
   const nodes = question.gpus / failures.gpusPerNode;
@@ -62,6 +63,7 @@ function faultsPerNodeDay({ causes, nodes, days }: FailurePreset): number {
   return causes.reduce((sum, { count }) => sum + count, 0) / (nodes * days);
 }
 
+/** The preset of the question, with the times that the question states in place of the preset's. */
 export function responseOf(question: SimulationQuestion): Response {
   const response: Response = RESPONSES[question.response];
   const { detectors } = response;

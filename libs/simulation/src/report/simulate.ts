@@ -32,6 +32,7 @@ export interface SimulationReport {
   readonly gaveUp?: { readonly runs: number; readonly why: string };
 }
 
+/** What one cause of failures cost, averaged over runs. */
 export interface CauseLine {
   readonly cause: string;
   /** Per run. */
@@ -40,6 +41,7 @@ export interface CauseLine {
   readonly hours: number;
 }
 
+/** Result of the same runs with one change, for example a shorter interval between saves. */
 export interface WhatIf {
   readonly change: string;
   readonly effective: number;

@@ -2,11 +2,13 @@
 
 /** What training loses time to, in the order in which it happens around a fault. */
 export const LOSSES = ['detect', 'locate', 'restart', 'lostWork', 'checkpointStall', 'straggler', 'planned'] as const;
+/** One entry of {@link LOSSES}. */
 export type Loss = (typeof LOSSES)[number];
 
 /** Milliseconds. */
 export type LossBudget = Readonly<Record<Loss | 'productive', number>>;
 
+/** A budget in which every part is 0. */
 export const NOTHING_SPENT: LossBudget = {
   productive: 0,
   detect: 0,

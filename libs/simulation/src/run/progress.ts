@@ -1,6 +1,7 @@
 /** How far has training come, and what of it is saved? In closed form between two events: nothing is stepped through. */
 import { type LossBudget, NOTHING_SPENT } from './loss-budget.ts';
 
+/** How often a run saves, and for how many milliseconds each save stops training. */
 export interface SavePolicy {
   /** Training between two saves, in milliseconds. */
   readonly intervalMs: number;

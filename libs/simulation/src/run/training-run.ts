@@ -10,8 +10,9 @@ import { Progress } from './progress.ts';
 
 const DAY_MS = 86_400_000;
 /** A job that waits for nodes is looked at when one comes back; by time alone only a node that is avoided becomes free, which took an hour. */
-const WAITING_LOOK_MS = 300_000;
+const WAITING_RECONCILE_MS = 300_000;
 
+/** Size, duration and presets of one simulated run. The same question gives the same outcome. */
 export interface RunQuestion {
   readonly nodes: number;
   readonly spareNodes: number;
@@ -35,10 +36,11 @@ export interface Incident {
   readonly atMs: number;
   readonly resumedAtMs: number;
   readonly lostWorkMs: number;
-  /** What the rules did: the ranks again in their pods, or a new epoch; undefined: the run ended before. */
+  /** What the rules did: the ranks again in their pods, or a new attempt; undefined: the run ended before. */
   readonly answer: 'inPlace' | 'newEpoch' | undefined;
 }
 
+/** What one simulated run achieved, and where its time went. */
 export interface RunOutcome {
   readonly seed: number;
   readonly budget: LossBudget;
@@ -85,7 +87,7 @@ class TrainingRun {
   #waitedMs = 0;
   #waitsSinceMs: number | undefined;
   /** Counts the reports to the cluster: an earlier reconcile that is still due is void. */
-  #looks = 0;
+  #reconciles = 0;
 
   constructor(question: RunQuestion) {
     this.#question = question;
@@ -224,7 +226,7 @@ class TrainingRun {
     const { nowMs } = this.#time;
     if (this.#open === undefined) return;
     this.#open = { ...this.#open, due: { swapAtMs: nowMs + swapMs, processAtMs: nowMs + processMs }, processMs };
-    this.#look();
+    this.#reconcile();
   }
 
   /** Saved while results were wrong already, and known to be. */
@@ -255,14 +257,14 @@ class TrainingRun {
     this.#cluster.loseNodes(below, lastStep);
     this.#time.after(this.#draws.leafOutageMs(), () => {
       for (const node of below) this.#cluster.become(node, 'well');
-      this.#lookIfWaiting();
+      this.#reconcileIfWaiting();
     });
   }
 
   #mend(node: string): void {
     this.#slow.delete(node);
     this.#cluster.become(node, 'well');
-    this.#lookIfWaiting();
+    this.#reconcileIfWaiting();
   }
 
   #beginSlow(): void {
@@ -303,16 +305,16 @@ class TrainingRun {
     });
   }
 
-  #lookIfWaiting(): void {
-    if (this.#waitsSinceMs !== undefined) this.#look();
+  #reconcileIfWaiting(): void {
+    if (this.#waitsSinceMs !== undefined) this.#reconcile();
   }
 
   /** The operator looks, and again when it wants to, until every rank is there. */
-  #look(): void {
+  #reconcile(): void {
     const open = this.#open;
     if (open === undefined) return;
-    this.#looks += 1;
-    const look = this.#looks;
+    this.#reconciles += 1;
+    const reconcile = this.#reconciles;
     const requeueAfterMs = this.#cluster.settle();
     if (this.#cluster.isUp) {
       this.#endWait();
@@ -325,9 +327,9 @@ class TrainingRun {
     if (this.#cluster.waitsForNodes) this.#waitsSinceMs ??= this.#time.nowMs;
     else this.#endWait();
     if (requeueAfterMs === undefined) return;
-    const leastMs = this.#waitsSinceMs === undefined ? 0 : WAITING_LOOK_MS;
+    const leastMs = this.#waitsSinceMs === undefined ? 0 : WAITING_RECONCILE_MS;
     this.#time.after(Math.max(requeueAfterMs, leastMs), () => {
-      if (look === this.#looks) this.#look();
+      if (reconcile === this.#reconciles) this.#reconcile();
     });
   }
 

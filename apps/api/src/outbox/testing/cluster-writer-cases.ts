@@ -169,7 +169,8 @@ export function describeClusterWriter(where: string, rowsUnderTest: () => Promis
       ])('is told once that %s refuses it, and does not try again', async (_what, error, sentence) => {
         refuseNext('create', error);
         await apply();
-        expect(await row()).toMatchObject({ state: 'Refused', summary: expect.stringMatching(sentence) as string });
+        const refused = expect.stringMatching(sentence) as string;
+        expect(await row()).toMatchObject({ state: 'Refused', summary: refused, apply_error: refused });
         expect(await world.eventsOf(jobId)).toHaveLength(1);
         expect(await isPending()).toBe(false);
       });
@@ -341,6 +342,20 @@ export function describeClusterWriter(where: string, rowsUnderTest: () => Promis
           'ChangeRefused: The cluster refused the change: layout is immutable',
         ]);
         expect(await isPending()).toBe(false);
+      });
+
+      it('says why a change was refused, and that it is not tried again, until the next change is applied', async () => {
+        await world.change(jobId, { suspend: true });
+        refuseNext('patch', answer(403, 'Forbidden', 'exceeded quota: gpus'));
+        await apply();
+        expect(await row()).toMatchObject({
+          apply_error: 'The cluster refused the change: exceeded quota: gpus',
+          apply_failing_since: expect.any(Date) as Date,
+          apply_retry_at: null,
+        });
+        await world.change(jobId, { labels: { team: 'vision' } });
+        await apply();
+        expect(await row()).toMatchObject({ apply_error: null, apply_failing_since: null });
       });
 
       it.each<[string, DesiredChange]>([

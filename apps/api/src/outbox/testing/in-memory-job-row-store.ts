@@ -6,6 +6,12 @@ import { aJobRow } from '../../jobs/testing/a-job-row.ts';
 import { resourceColumnsOf } from '../../projection/job-projection.ts';
 import type { JobRowStore } from '../job-row-store.ts';
 
+const APPLIED = { apply_error: null, apply_failing_since: null, apply_retry_at: null };
+
+function refusal(sentence: string): Partial<JobRow> {
+  return { apply_error: sentence, apply_failing_since: new Date(), apply_retry_at: null };
+}
+
 /** The rows of one cluster in memory. The suite of the cluster writer runs over it and over the database alike. */
 export class InMemoryJobRowStore implements JobRowStore {
   readonly #rows = new Map<string, JobRow>();
@@ -57,25 +63,27 @@ export class InMemoryJobRowStore implements JobRowStore {
   refuse(row: JobRow, sentence: string): Promise<void> {
     const { uid, deleted_at, state, generation } = this.#require(row.id);
     if (uid !== null || deleted_at !== null || state === 'Refused') return Promise.resolve();
-    this.#set(row.id, { state: 'Refused', summary: sentence, applied_generation: generation });
+    this.#set(row.id, { state: 'Refused', summary: sentence, applied_generation: generation, ...refusal(sentence) });
     this.#record(row, `Refused: ${sentence}`);
     return Promise.resolve();
   }
 
   rejectChange(row: JobRow, sentence: string): Promise<void> {
+    const message = `The cluster refused the change: ${sentence}`;
     this.#markApplied(row);
-    this.#record(row, `ChangeRefused: The cluster refused the change: ${sentence}`);
+    this.#set(row.id, refusal(message));
+    this.#record(row, `ChangeRefused: ${message}`);
     return Promise.resolve();
   }
 
   recordDeleteSent(row: JobRow): Promise<void> {
-    this.#set(row.id, { applied_generation: row.generation });
+    this.#set(row.id, { applied_generation: row.generation, ...APPLIED });
     return Promise.resolve();
   }
 
   recordDeleted(row: JobRow): Promise<void> {
     const { generation } = this.#require(row.id);
-    this.#set(row.id, { state: 'Deleted', deleted_at: new Date(), applied_generation: generation });
+    this.#set(row.id, { state: 'Deleted', deleted_at: new Date(), applied_generation: generation, ...APPLIED });
     return Promise.resolve();
   }
 
@@ -99,7 +107,7 @@ export class InMemoryJobRowStore implements JobRowStore {
   #markApplied(read: JobRow): void {
     const row = this.#require(read.id);
     const isNewest = row.generation === read.generation;
-    this.#set(read.id, { ...(isNewest ? withoutChanges(row) : {}), applied_generation: read.generation });
+    this.#set(read.id, { ...(isNewest ? withoutChanges(row) : {}), applied_generation: read.generation, ...APPLIED });
   }
 
   #record(row: JobRow, event: string): void {

@@ -10,7 +10,7 @@ const cleanRuns = Number(process.argv[2] ?? DEFAULT_CLEAN_RUNS);
 const python = findEnginePython();
 let broken = 0;
 
-function tell(what: string, trial: Trial, isRight: boolean): void {
+function printTrial(what: string, trial: Trial, isRight: boolean): void {
   const { judgement, reports, tookMs } = trial;
   const named = judgement.findings.map(({ node, message }) => `${node} (${message})`).join(', ') || 'nobody';
   const partial = reports.filter(({ outcome }) => outcome !== 'Done').length;
@@ -27,13 +27,13 @@ for (const [index, fault] of (Object.keys(FAULTS) as Fault[]).entries()) {
     const trial = await tryGang({ python, podCount: POD_COUNT, level: 'Full', timeoutMs: LIMIT_MS, planted });
     const named = trial.judgement.findings.map((one) => `${one.podIndex} ${one.check}`);
     const isRight = named.join() === `${podIndex} ${FAULTS[fault]}` && trial.tookMs < LIMIT_MS;
-    tell(`${fault} at pod ${podIndex}`, trial, isRight);
+    printTrial(`${fault} at pod ${podIndex}`, trial, isRight);
   }
 }
 for (let run = 1; run <= cleanRuns; run += 1) {
   const trial = await tryGang({ python, podCount: POD_COUNT, level: 'Full', timeoutMs: LIMIT_MS });
   const isWhole = trial.reports.every(({ outcome }) => outcome === 'Done');
-  tell(`clean run ${run} of ${cleanRuns}`, trial, isWhole && trial.judgement.findings.length === 0);
+  printTrial(`clean run ${run} of ${cleanRuns}`, trial, isWhole && trial.judgement.findings.length === 0);
 }
 process.stdout.write(broken === 0 ? 'Everything held.\n' : `${broken} runs were wrong.\n`);
 process.exitCode = broken === 0 ? 0 : 1;

@@ -3,19 +3,20 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { FromIngest, IngestStart, ToIngest } from '../ingest-messages.ts';
 
 const { listenHost, listenPort } = workerData as IngestStart;
-const tell = (message: FromIngest): void => parentPort?.postMessage(message);
+const post = (message: FromIngest): void => parentPort?.postMessage(message);
 
-const digest = (said: string): void =>
-  tell({
+const digest = (text: string): void =>
+  post({
     kind: 'digest',
     digest: {
       contacts: [],
       sentAtMs: 0,
       progress: [],
-      ended: [said],
+      ended: [text],
       launchers: [],
       preflights: [],
       health: [],
+      losses: {},
       trained: [],
       counts: {},
       connections: 0,
@@ -24,7 +25,7 @@ const digest = (said: string): void =>
   });
 
 if (listenHost === 'taken') throw new Error('the port is taken');
-tell({ kind: 'listening', port: listenPort === 0 ? 4321 : listenPort });
+post({ kind: 'listening', port: listenPort === 0 ? 4321 : listenPort });
 
 parentPort?.on('message', (message: ToIngest) => {
   switch (message.kind) {
@@ -34,15 +35,23 @@ parentPort?.on('message', (message: ToIngest) => {
       if (message.why === 'hang') for (;;);
       if (message.why === 'ask') {
         const pod = { namespace: 'research', name: 'p', uid: 'pod-1' };
-        tell({ kind: 'question', id: 7, question: { kind: 'findPod', pod } });
+        post({ kind: 'question', id: 7, question: { kind: 'findPod', pod } });
       }
       return;
     case 'answer':
       return digest(`answer ${message.id}: ${JSON.stringify(message.answer)}`);
+    case 'readEvidence': {
+      const { id, jobUid, ranks } = message;
+      if (jobUid === 'unanswered') return digest('asked');
+      if (jobUid === 'fatal') throw new Error('the thread died');
+      const places = ranks.map((rank) => ({ rank }));
+      const evidence = { jobUid, epoch: 1, incarnation: 1, step: 7, ranks: places, slowRanks: [] };
+      return post({ kind: 'evidence', id, evidence });
+    }
     case 'view':
       return digest(`sees ${message.jobs.length} jobs`);
     case 'stop':
-      tell({ kind: 'stopped' });
+      post({ kind: 'stopped' });
       parentPort?.close();
       return;
     default:

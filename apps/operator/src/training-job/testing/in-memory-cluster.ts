@@ -106,16 +106,16 @@ export class InMemoryCluster {
       metadata: { ...object.metadata, resourceVersion: String(this.#version) },
     });
     this.#objects.set(id, stored);
-    this.#tell(id);
+    this.#notify(id);
     return stored;
   }
 
   #remove(id: string): void {
     this.#objects.delete(id);
-    this.#tell(id);
+    this.#notify(id);
   }
 
-  #tell(id: string): void {
+  #notify(id: string): void {
     const [kind, key] = id.split(' ') as [Kind, string];
     for (const listener of this.#listeners) listener(kind, key);
   }

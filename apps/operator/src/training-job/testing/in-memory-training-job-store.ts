@@ -5,6 +5,7 @@ import {
   SCHEDULING_GATE,
   type Checkpoint,
   type CheckpointResourceSpec,
+  type CheckpointResourceStatus,
   type Placement,
   type PlacementSpec,
   type TrainingJob,
@@ -249,6 +250,13 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   async markCheckpointDamaged(job: TrainingJob, damaged: DamagedCheckpoint): Promise<void> {
     const { name, uid, message, condemnation } = damaged;
     this.#writeCheckpointStatus(job, { name, uid }, { state: 'Damaged', message, condemnation });
+  }
+
+  async markCheckpoint(
+    job: TrainingJob,
+    { name, uid, status }: PodReference & { readonly status: CheckpointResourceStatus },
+  ): Promise<void> {
+    this.#writeCheckpointStatus(job, { name, uid }, status);
   }
 
   async deleteCheckpoint(job: TrainingJob, checkpoint: PodReference): Promise<void> {

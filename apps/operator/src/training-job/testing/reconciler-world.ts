@@ -1,18 +1,30 @@
-import { CONTAINERS, GPU_RESOURCE, LABELS, type Placement, type TrainingJob } from '@coxswain/api-types';
+import {
+  CONTAINERS,
+  EXIT_CODES,
+  GPU_RESOURCE,
+  LABELS,
+  type Placement,
+  type TerminationCause,
+  type TrainingJob,
+} from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { keyOf, type KubeObject } from '@coxswain/kube';
+import type { EndArbiter } from '@coxswain/lifecycle';
 import type { ClusterScheduler } from '@coxswain/scheduling';
 import { TrainingJobReconciler, type ReconcilerOptions } from '../training-job.reconciler.ts';
 import { createInMemoryScheduler } from './in-memory-scheduler.ts';
 import { InMemoryCluster } from './in-memory-cluster.ts';
 import { InMemoryTrainingJobStore, type StoreWrite } from './in-memory-training-job-store.ts';
 
-/** What becomes of a pod that was bound: it runs, or its trainer exits. */
-export type PodFate = (pod: { readonly epoch: number; readonly podIndex: number }) => 'runs' | number;
+/** What becomes of a pod that was bound: it runs, or its trainer exits with that code, or for the cause that its launcher gives. */
+export type PodFate = (pod: {
+  readonly epoch: number;
+  readonly podIndex: number;
+}) => 'runs' | number | TerminationCause;
 
 /** A cluster in memory with two nodes of two GPUs, one job of two pods, and an operator that a test may kill and start again. */
 export class ReconcilerWorld {
-  readonly cluster = new InMemoryCluster();
+  readonly cluster: InMemoryCluster;
   readonly key: string;
   /** What was done to the cluster, in order: method of the store and name. */
   readonly writes: string[] = [];
@@ -25,16 +37,31 @@ export class ReconcilerWorld {
   onWrite: (write: StoreWrite) => void = () => undefined;
   /** Shown the name of each pod that is tried in a dry run; what it throws is what the cluster says to it. */
   onProbe: (name: string) => void = () => undefined;
+  /** What detectors and launchers report of jobs. */
+  reports: Partial<Pick<ReconcilerOptions, 'verdictsOf' | 'findingsOf' | 'readEvidence' | 'progressOf' | 'hearing'>> =
+    {};
+  readonly #arbiter: EndArbiter | undefined;
   leaderTerm = 1;
   nowMs = Date.parse('2026-01-01T00:00:00Z');
   store: InMemoryTrainingJobStore;
   scheduler: ClusterScheduler;
   reconciler: TrainingJobReconciler;
 
-  constructor(spec: NonNullable<Parameters<typeof aTrainingJob>[0]>['spec'] = {}) {
-    for (const name of ['node-a', 'node-b']) this.node(name);
+  /** `beside`: a world whose cluster this job is in too, and to which it brings two nodes of its own. */
+  constructor(
+    spec: NonNullable<Parameters<typeof aTrainingJob>[0]>['spec'] = {},
+    about: {
+      readonly beside?: ReconcilerWorld | undefined;
+      readonly name?: string;
+      readonly arbiter?: EndArbiter;
+    } = {},
+  ) {
+    this.cluster = about.beside?.cluster ?? new InMemoryCluster();
+    this.#arbiter = about.arbiter;
     const { apiVersion, kind, metadata, spec: wanted } = aTrainingJob({ spec: { ...QUICK_RESTART, ...spec } });
-    const { name, namespace } = metadata;
+    const { namespace } = metadata;
+    const name = about.name ?? metadata.name;
+    for (const node of ['node-a', 'node-b']) this.node(about.name === undefined ? node : `${node}-of-${name}`);
     const job = this.cluster.create('TrainingJob', { apiVersion, kind, metadata: { name, namespace }, spec: wanted });
     this.key = keyOf(job);
     ({ store: this.store, scheduler: this.scheduler, reconciler: this.reconciler } = this.#start());
@@ -69,11 +96,13 @@ export class ReconcilerWorld {
         reportCaPem: '',
         user: undefined,
       }),
-      progressOf: () => undefined,
+      progressOf: (job) => this.reports.progressOf?.(job),
       preflightOf: () => undefined,
       trainedOf: () => undefined,
-      verdictsOf: () => [],
-      findingsOf: () => [],
+      verdictsOf: (job) => this.reports.verdictsOf?.(job) ?? [],
+      ...(this.#arbiter === undefined ? {} : { arbiter: this.#arbiter }),
+      readEvidence: async (job) => this.reports.readEvidence?.(job),
+      findingsOf: (job) => this.reports.findingsOf?.(job) ?? [],
       // Nothing is known of these nodes' GPUs, so there is nothing to predict; what is asked is job-planner.spec.ts.
       planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
       runtimes: { runtimeOf: () => undefined, read: () => undefined },
@@ -187,10 +216,13 @@ const MAX_TURNS = 40;
 
 const RUNNING = containerStatus('Running', { running: { startedAt: '2026-01-01T00:00:00Z' } });
 
-function statusOf(fate: 'runs' | number): unknown {
+function statusOf(fate: ReturnType<PodFate>): unknown {
   if (fate === 'runs') return RUNNING;
-  return containerStatus(fate === 0 ? 'Succeeded' : 'Failed', {
-    terminated: { exitCode: fate, reason: fate === 0 ? 'Completed' : 'Error', finishedAt: '2026-01-01T00:00:00Z' },
+  const exitCode = typeof fate === 'number' ? fate : (fate.exitCode ?? EXIT_CODES[fate.kind].code);
+  const message = typeof fate === 'number' ? {} : { message: JSON.stringify(fate) };
+  const reason = exitCode === 0 ? 'Completed' : 'Error';
+  return containerStatus(exitCode === 0 ? 'Succeeded' : 'Failed', {
+    terminated: { exitCode, reason, finishedAt: '2026-01-01T00:00:00Z', ...message },
   });
 }
 

@@ -9,6 +9,7 @@ import {
   POD_FINALIZER,
   SCHEDULING_GATE,
   type Checkpoint,
+  type CheckpointSuspicion,
   type Placement,
   type TrainingJob,
   podName,
@@ -61,6 +62,13 @@ const CUT_OFF: Condemnation = {
       expected: '8 bytes',
       found: '7 bytes',
     },
+  ],
+};
+
+const UNREADABLE: CheckpointSuspicion = {
+  reason: 'Unreadable',
+  evidence: [
+    { epoch: 2, node: 'node-a', kind: 'FileUnreadable', path: '/coxswain/checkpoints/rank-0.bin', errno: 'EIO' },
   ],
 };
 
@@ -123,7 +131,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
     const labels = { ...childLabels(job, 1), [LABELS.podIndex]: '0' };
     return aPod({ labels, ownerReferences: [ownedBy(job)], ...metadata }, spec);
   };
-  const strangersPod = (): unknown => aPod({}, GATED);
+  const podOfAnother = (): unknown => aPod({}, GATED);
   const gatesOf = async (): Promise<readonly string[]> => {
     const pod = await world.others.get<KubeObject & { spec: Gated }>('Pod', name());
     return (pod?.spec.schedulingGates ?? []).map((gate) => gate.name);
@@ -442,7 +450,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
 
     it('whose name a stranger has taken is shown as not ours, and left as it is', async () => {
       world.blind();
-      const theirs = await world.others.create('Pod', strangersPod());
+      const theirs = await world.others.create('Pod', podOfAnother());
       await store.createPod(job, ourPod());
       expect(store.podsOf(job)).toMatchObject([{ uid: theirs.metadata.uid, ours: false }]);
     });
@@ -495,7 +503,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
 
     it('of another UID under the same name keeps its gate, is not deleted, and is shown as what it is', async () => {
       const pod = await madePod();
-      const theirs = await replaceUnseen('Pod', pod.name, strangersPod());
+      const theirs = await replaceUnseen('Pod', pod.name, podOfAnother());
       await store.liftGate(job, pod);
       expect(await gatesOf()).toEqual([SCHEDULING_GATE]);
       expect(store.podsOf(job)).toContainEqual(expect.objectContaining({ uid: theirs.metadata.uid, ours: false }));
@@ -526,7 +534,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       world.blind();
       await readLive({ podNames: [name()] });
       expect(store.podsOf(job)).toEqual([]);
-      const theirs = await world.others.create('Pod', strangersPod());
+      const theirs = await world.others.create('Pod', podOfAnother());
       await readLive({ podNames: [name()] });
       expect(store.podsOf(job)).toMatchObject([{ uid: theirs.metadata.uid, ours: false }]);
     });
@@ -551,10 +559,10 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
 
     it('that has changed since it was looked at is not deleted, and is shown as it is now', async () => {
       const pod = await madePod();
-      const [looked] = store.podsOf(job);
+      const [observed] = store.podsOf(job);
       world.blind();
       await world.others.annotate('Pod', pod.name, { annotations: { changed: 'yes' } });
-      const reference = { ...pod, resourceVersion: looked?.resourceVersion ?? '' };
+      const reference = { ...pod, resourceVersion: observed?.resourceVersion ?? '' };
       expect(await store.deletePod(job, { ...reference, gracePeriodSeconds: 0 })).toBe('changed');
       const [now] = store.podsOf(job);
       expect(await world.others.get('Pod', pod.name)).toMatchObject({
@@ -671,6 +679,27 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       expect(store.checkpointsOf(job)).toMatchObject([{ status: damaged }]);
     });
 
+    it('that is suspect is shown at once, stays so when it is reported again, and can be complete again', async () => {
+      await store.createCheckpoint(job, checkpoint());
+      const [made] = store.checkpointsOf(job);
+      const reference = { name: checkpoint().name, uid: made?.metadata.uid ?? '' };
+      const suspect = { state: 'Complete', message: 'It is suspect.', suspect: UNREADABLE } as const;
+      await store.markCheckpoint(job, { ...reference, status: suspect });
+      await store.createCheckpoint(job, checkpoint());
+      expect(store.checkpointsOf(job)).toMatchObject([{ status: suspect }]);
+      await store.markCheckpoint(job, { ...reference, status: { state: 'Complete' } });
+      expect(store.checkpointsOf(job).map(({ status }) => status)).toEqual([{ state: 'Complete' }]);
+    });
+
+    it('that is damaged can be complete again, which leaves nothing of its condemnation', async () => {
+      await store.createCheckpoint(job, checkpoint());
+      const [made] = store.checkpointsOf(job);
+      const reference = { name: checkpoint().name, uid: made?.metadata.uid ?? '' };
+      await store.markCheckpointDamaged(job, { ...reference, message: 'x', condemnation: CUT_OFF });
+      await store.markCheckpoint(job, { ...reference, status: { state: 'Complete' } });
+      expect(store.checkpointsOf(job).map(({ status }) => status)).toEqual([{ state: 'Complete' }]);
+    });
+
     it('is deleted by its UID, and is gone when it is deleted twice', async () => {
       await store.createCheckpoint(job, checkpoint());
       const [made] = store.checkpointsOf(job);
@@ -729,6 +758,12 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
           uid: uidOf(store.checkpointsOf(job)[0]),
           message: 'x',
           condemnation: CUT_OFF,
+        }),
+      () =>
+        store.markCheckpoint(job, {
+          name: checkpoint().name,
+          uid: uidOf(store.checkpointsOf(job)[0]),
+          status: { state: 'Complete', suspect: UNREADABLE },
         }),
     ];
     for (const write of writes) expect(await rejection(write())).toBeInstanceOf(NotLeadingError);

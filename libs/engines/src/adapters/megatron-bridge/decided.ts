@@ -117,6 +117,7 @@ const OF_DATA: readonly Decided[] = [
   ['data.tokenizer', { 'tokenizer.tokenizer_model': null }],
 ];
 
+/** Settings for what the job leaves out, each with its field. They replace what a recipe would set. */
 export function decidedBy(job: MegatronJob): readonly Decided[] {
   const { spec } = job;
   return [

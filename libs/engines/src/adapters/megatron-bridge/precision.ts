@@ -9,8 +9,8 @@ export type MixedPrecision = Readonly<Record<string, Json>>;
  * Undefined if neither job nor layout gives a format. Scaling is set with every 8-bit format, even if Megatron-Bridge would do
  * the same.
  */
-export function mixedPrecision(fields: readonly RenderedField[], isSaid: boolean): MixedPrecision | undefined {
-  if (!isSaid) return undefined;
+export function mixedPrecision(fields: readonly RenderedField[], isStated: boolean): MixedPrecision | undefined {
+  if (!isStated) return undefined;
   const values = new Map(fields.flatMap((one) => (one.kind === 'flag' ? [[one.flag, one.values[0] ?? '']] : [])));
   const wide = values.has('--fp16') ? 'float16' : values.has('--bf16') ? 'bfloat16' : 'float32';
   return given<Json>({

@@ -41,7 +41,7 @@ function fileOf(rendered: ReturnType<typeof render>, path: string): string {
 }
 
 /** What the module reads. */
-const said = (overrides: Overrides = {}) =>
+const refusalOf = (overrides: Overrides = {}) =>
   JSON.parse(fileOf(render(overrides), 'torchtitan.json')) as {
     readonly settings: Readonly<Record<string, unknown>>;
     readonly model: Readonly<Record<string, unknown>>;
@@ -61,7 +61,7 @@ describe('torchtitan v0.3.0 is given a module and the job as JSON', () => {
       },
     }) as { files: readonly { path: string }[] };
     expect({ ...rest, files: files.map(({ path }) => path) }).toMatchSnapshot();
-    expect(said({ layout: { contextParallelDegree: 2, dataParallelShardDegree: 4 } })).toMatchSnapshot();
+    expect(refusalOf({ layout: { contextParallelDegree: 2, dataParallelShardDegree: 4 } })).toMatchSnapshot();
   });
 
   it('of a model with experts that begins from published weights', () => {
@@ -70,7 +70,7 @@ describe('torchtitan v0.3.0 is given a module and the job as JSON', () => {
       expert: { expertParallelDegree: 8, expertTensorParallelDegree: 1, dispatcher: 'deepep' as const },
     };
     expect(
-      said({ model: { preset: 'qwen3-30b-a3b', sequenceLength: 4096 }, initialWeights, layout }),
+      refusalOf({ model: { preset: 'qwen3-30b-a3b', sequenceLength: 4096 }, initialWeights, layout }),
     ).toMatchSnapshot();
   });
 
@@ -119,11 +119,14 @@ describe('torchtitan v0.3.0 is given a module and the job as JSON', () => {
       { 'lr_scheduler.decay_ratio': 0.2, 'lr_scheduler.min_lr_factor': 0.1 },
     ],
   ])('%s', (_sentence, overrides, settings) => {
-    expect(said(overrides).settings).toMatchObject(settings);
+    expect(refusalOf(overrides).settings).toMatchObject(settings);
   });
 
   it('nothing is deleted, and the last checkpoint can be resumed from', () => {
-    expect(said().settings).toMatchObject({ 'checkpoint.keep_latest_k': 0, 'checkpoint.last_save_model_only': false });
+    expect(refusalOf().settings).toMatchObject({
+      'checkpoint.keep_latest_k': 0,
+      'checkpoint.last_save_model_only': false,
+    });
   });
 
   it('a program of the user’s is given the same', () => {
@@ -134,7 +137,7 @@ describe('torchtitan v0.3.0 is given a module and the job as JSON', () => {
   });
 
   it('a recipe’s model is held against the sizes that the job says', () => {
-    expect(said({ engine: { recipe: 'torchtitan.models.llama3.config_registry:llama3_8b' } })).toMatchObject({
+    expect(refusalOf({ engine: { recipe: 'torchtitan.models.llama3.config_registry:llama3_8b' } })).toMatchObject({
       recipe: 'torchtitan.models.llama3.config_registry:llama3_8b',
       model: { layers: 32, hidden_size: 4096 },
     });

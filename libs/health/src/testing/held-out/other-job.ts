@@ -16,7 +16,7 @@ export interface OtherJob {
   readonly noise: number;
   readonly chips: number;
   /** Which parts of a step are told. whole: only what it took; sampled: of every eighth step how long the GPU computed, was idle and waited, of others only what they took. */
-  readonly tells: 'parts' | 'waiting' | 'whole' | 'sampled';
+  readonly timings: 'parts' | 'waiting' | 'whole' | 'sampled';
   readonly reportEveryMs: number;
   /** Multiples of the time of stages. */
   readonly stages?: readonly number[];
@@ -53,7 +53,7 @@ const USUAL: OtherJob = {
   steps: 200,
   noise: 0.03,
   chips: 0.01,
-  tells: 'parts',
+  timings: 'parts',
   reportEveryMs: 10_000,
 };
 
@@ -78,7 +78,7 @@ function gammaLike(random: Random, spread: number): number {
   return Math.max(0.2, root) ** 3 * (random.uniform() < 0.01 ? 1.5 : 1);
 }
 
-export function* tellOtherJob(job: OtherJob, seed: number): Generator<TraceRecord> {
+export function* traceOtherJob(job: OtherJob, seed: number): Generator<TraceRecord> {
   const random = randomOf(seed);
   const ranks = worldSize(job.layout);
   const chips = Array.from({ length: ranks }, () => 1 + job.chips * random.normal());
@@ -87,7 +87,7 @@ export function* tellOtherJob(job: OtherJob, seed: number): Generator<TraceRecor
   let kept: TraceRecord[] = [];
   const offset = (step: number): number =>
     job.clockStep !== undefined && step >= job.clockStep[0] ? job.clockStep[1] : 0;
-  const isHeard = (rank: number, step: number): boolean =>
+  const doesReport = (rank: number, step: number): boolean =>
     job.late === undefined || rank < job.late.from || step >= job.late.untilStep;
 
   function* beat(untilMs: number, step: number): Generator<TraceRecord> {
@@ -95,9 +95,9 @@ export function* tellOtherJob(job: OtherJob, seed: number): Generator<TraceRecor
       const told = step - (job.restart !== undefined && step >= job.restart.at ? job.restart.back : 0);
       for (let first = 0; first < ranks; first += job.ranksPerNode) {
         const ofNode = Array.from({ length: Math.min(job.ranksPerNode, ranks - first) }, (_, at) => first + at);
-        const heard = ofNode.filter((rank) => isHeard(rank, step));
-        if (heard.length > 0) {
-          const alive = heard.map((rank) => ({ rank, step: told === 1 ? null : told - 1 }));
+        const reporting = ofNode.filter((rank) => doesReport(rank, step));
+        if (reporting.length > 0) {
+          const alive = reporting.map((rank) => ({ rank, step: told === 1 ? null : told - 1 }));
           yield { kind: 'heartbeat', atMs: nowMs + offset(step), ranks: alive };
         }
       }
@@ -126,17 +126,17 @@ export function* tellOtherJob(job: OtherJob, seed: number): Generator<TraceRecor
     const told: TraceRecord[] = [];
     for (let first = 0; first < ranks; first += job.ranksPerNode) {
       const ofNode = Array.from({ length: Math.min(job.ranksPerNode, ranks - first) }, (_, at) => first + at);
-      const heard = ofNode.filter((rank) => isHeard(rank, index));
-      if (heard.length === 0 || random.uniform() < (job.lost ?? 0)) continue;
+      const reporting = ofNode.filter((rank) => doesReport(rank, index));
+      if (reporting.length === 0 || random.uniform() < (job.lost ?? 0)) continue;
       told.push({
         kind: 'step',
         atMs: nowMs + offset(index),
         step,
         loss: first === 0 ? loss : null,
         gradNorm: first === 0 ? Math.exp(0.5 * random.normal()) : null,
-        ranks: heard.map((rank) => timing(rank, own[rank], wholeMs, tellsIn(step, job.tells))),
+        ranks: reporting.map((rank) => timing(rank, own[rank], wholeMs, timingsIn(step, job.timings))),
         ...(job.tellsWork === true
-          ? { work: heard.map((rank) => ({ rank, squaredTokens: 1e9 * (own[rank]?.work ?? 1) })) }
+          ? { work: reporting.map((rank) => ({ rank, squaredTokens: 1e9 * (own[rank]?.work ?? 1) })) }
           : {}),
       });
     }
@@ -150,23 +150,23 @@ export function* tellOtherJob(job: OtherJob, seed: number): Generator<TraceRecor
   }
 }
 
-function tellsIn(step: number, tells: OtherJob['tells']): OtherJob['tells'] {
-  return tells === 'sampled' && step % SAMPLED_EVERY !== 0 ? 'whole' : tells;
+function timingsIn(step: number, timings: OtherJob['timings']): OtherJob['timings'] {
+  return timings === 'sampled' && step % SAMPLED_EVERY !== 0 ? 'whole' : timings;
 }
 
 function timing(
   rank: number,
   own: { readonly computeMs: number; readonly dataMs: number } | undefined,
   wholeMs: number,
-  tells: OtherJob['tells'],
+  timings: OtherJob['timings'],
 ) {
   const { computeMs = 0, dataMs = 0 } = own ?? {};
   const communication = wholeMs - computeMs - dataMs;
-  const parts: Record<OtherJob['tells'], Record<string, number>> = {
+  const parts: Record<OtherJob['timings'], Record<string, number>> = {
     whole: {},
     waiting: { communication, data: dataMs },
     sampled: { compute: 0.9 * computeMs, host: 0.1 * computeMs + dataMs, communication },
     parts: { train: 0.9 * computeMs, step: 0.1 * computeMs, communication, data: dataMs },
   };
-  return { rank, stepTimeMs: wholeMs, timingsMs: parts[tells] };
+  return { rank, stepTimeMs: wholeMs, timingsMs: parts[timings] };
 }

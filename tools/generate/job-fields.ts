@@ -36,7 +36,7 @@ const SECTIONS: readonly (readonly [keyof typeof TrainingJobSpec.shape, string])
 ];
 
 /** Table of every word that a job may say of model, training, data, checkpoints and resources. */
-export function generateJobWords(): ReadonlyMap<string, string> {
+export function generateJobFields(): ReadonlyMap<string, string> {
   const whole = z.toJSONSchema(TrainingJobSpec, { io: 'input', target: 'draft-2020-12' }) as Schema;
   const definitions = whole.$defs ?? {};
   const spec = resolved(whole, definitions);

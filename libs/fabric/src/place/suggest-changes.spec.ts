@@ -112,7 +112,7 @@ describe('what would let a gang start now', () => {
   });
 
   it('is true: with the nodes that are named free, or that many data ranks, it starts', () => {
-    let said = 0;
+    let suggested = 0;
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(0, 1, 4, 8), { minLength: 2, maxLength: 9 }),
@@ -123,18 +123,18 @@ describe('what would let a gang start now', () => {
           const message = messageOf(tp8(dp), aFabricCapacity(fabric, used));
           const [, names] = /free \d+ nodes? of island \w+ \(([^)]*)\)/.exec(message) ?? [];
           if (names !== undefined && !names.includes(' more')) {
-            said++;
+            suggested++;
             const left = Object.fromEntries(Object.entries(used).filter(([name]) => !names.split(', ').includes(name)));
             expect(placeGang(tp8(dp), aFabricCapacity(fabric, left)).kind).toBe('placed');
           }
           const [, degree] = /dataParallelDegree from \d+ to (\d+)/.exec(message) ?? [];
           if (degree === undefined) return;
-          said++;
+          suggested++;
           expect(placeGang(tp8(Number(degree)), aFabricCapacity(fabric, used)).kind).toBe('placed');
           expect(placeGang(tp8(Number(degree) + 1), aFabricCapacity(fabric, used)).kind).not.toBe('placed');
         },
       ),
     );
-    expect(said).toBeGreaterThan(30);
+    expect(suggested).toBeGreaterThan(30);
   });
 });

@@ -4,11 +4,12 @@ import { capacitiesOfEqualNics, needsEqualNics, unequalNics } from '../capacity/
 import { type FabricCapacity, type FabricNode, gpusOf } from '../nodes/fabric.ts';
 import type { GangRequest, GangShape } from '../traffic/gang-shape.ts';
 import { byText } from '../capacity/islands.ts';
-import { leastThat } from '../capacity/least-that.ts';
+import { partitionPoint } from '../capacity/partition-point.ts';
 import { freeGpusOf, openNodes } from '../capacity/open-nodes.ts';
 import { joinByLabel, onOneNetwork } from '../capacity/unlabelled-nodes.ts';
 import { nodesToLetIn } from '../capacity/unusable-nodes.ts';
 
+/** A gang that was not placed, and the capacity at that time. */
 export interface Refused {
   readonly request: GangRequest;
   readonly capacity: FabricCapacity;
@@ -20,13 +21,13 @@ export interface Refused {
  * Small changes that each let the gang start now, as text; each was tried on a copy and the gang fitted. Empty if none was found. For other jobs the
  * text names the nodes that they would have to leave, because their names are not known here.
  */
-export function whatHelps(refused: Refused): readonly string[] {
+export function suggestChanges(refused: Refused): readonly string[] {
   const changes = [nodesToFree, nodesThatTakePods, fewerReplicas, labels, moreIslands];
   return changes.map((change) => change(refused)).filter((change) => change !== undefined);
 }
 
 /** The same for a gang of more ranks than there are GPUs. */
-export function whatHelpsTooLarge(refused: Refused): readonly string[] {
+export function suggestForTooManyRanks(refused: Refused): readonly string[] {
   const change = fewerReplicas(refused);
   return change === undefined ? [] : [change];
 }
@@ -35,7 +36,7 @@ export function whatHelpsTooLarge(refused: Refused): readonly string[] {
  * The same for a gang that not even an empty cluster would hold: freeing nodes is no help. Where no island is large enough and none may be crossed, its
  * refusal itself says what crossing takes.
  */
-export function whatHelpsAtAll(refused: Refused): readonly string[] {
+export function suggestForEmptyCluster(refused: Refused): readonly string[] {
   const { gpusPerNode = 0 } = refused.request;
   // Fewer ranks than a pod was to have would fit, and that is not what was asked.
   if (refused.capacity.fabric.nodes.every(({ gpus }) => gpus < gpusPerNode)) return [];
@@ -100,7 +101,7 @@ function nodesToFree(refused: Refused): string | undefined {
 
 /** The shortest beginning of the list that is enough; empty where all of it is not. */
 function fewestFreed(refused: Refused, nodes: readonly FabricNode[]): readonly FabricNode[] {
-  const count = leastThat((first) => fitsWithout(refused, nodes.slice(0, first)), nodes.length);
+  const count = partitionPoint((first) => fitsWithout(refused, nodes.slice(0, first)), nodes.length);
   return count === undefined ? [] : nodes.slice(0, count);
 }
 
@@ -138,7 +139,7 @@ function fewerReplicas(refused: Refused): string | undefined {
     const dataParallelDegree = degrees[index - 1] ?? 1;
     return fits(refused, { ...request, layout: { ...layout, dataParallelDegree } }, capacity);
   };
-  const index = leastThat(fitsAt, degrees.length);
+  const index = partitionPoint(fitsAt, degrees.length);
   return index === undefined
     ? undefined
     : `lower layout.dataParallelDegree from ${layout.dataParallelDegree} to ${degrees[index - 1]}`;

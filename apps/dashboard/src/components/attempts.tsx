@@ -1,0 +1,87 @@
+import { nameOfRun, type Attempt } from '@coxswain/api-types';
+import { formatLayout } from '@coxswain/layout';
+import { Fragment, type ReactNode } from 'react';
+import { Time } from './time.tsx';
+
+const STAGE_WORDS: Readonly<Record<Attempt['stage'], string>> = {
+  Creating: 'Being placed',
+  Released: 'Running',
+  Stopping: 'Stopping',
+  Ended: 'Ended',
+};
+
+interface RunRowProps {
+  readonly attempt: Attempt;
+  /** The attempt itself, for its last incarnation, or an earlier one. */
+  readonly run: Pick<Attempt, 'incarnation' | 'reason' | 'message' | 'resumedFrom'>;
+  /** How it ended or how far it is. */
+  readonly children: ReactNode;
+}
+
+/** One incarnation of an attempt, with the message of its end below it. */
+function RunRow({ attempt, run, children }: RunRowProps): ReactNode {
+  const startedAt = startOf(attempt, run.incarnation ?? 1);
+  return (
+    <>
+      <tr>
+        <td className="number">{nameOfRun(attempt.epoch, run.incarnation)}</td>
+        <td>
+          {children}
+          {run.reason !== undefined && <small>{run.reason}</small>}
+        </td>
+        <td>{beginning(run.resumedFrom)}</td>
+        <td>{formatLayout(attempt.layout)}</td>
+        <td>{startedAt === undefined ? '–' : <Time at={startedAt} />}</td>
+      </tr>
+      {run.message !== undefined && (
+        <tr className="message">
+          <td />
+          <td colSpan={4}>
+            <pre tabIndex={0}>{run.message}</pre>
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+export function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }): ReactNode {
+  if (attempts.length === 0) return <p className="empty">Not started yet.</p>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th className="number">Attempt</th>
+          <th>Outcome</th>
+          <th>Started from</th>
+          <th>Layout</th>
+          <th>Started</th>
+        </tr>
+      </thead>
+      <tbody>
+        {[...attempts].reverse().map((attempt) => (
+          <Fragment key={attempt.epoch}>
+            <RunRow attempt={attempt} run={attempt}>
+              {attempt.outcome ?? STAGE_WORDS[attempt.stage]}
+            </RunRow>
+            {[...(attempt.incarnations ?? [])].reverse().map((ended) => (
+              <RunRow key={ended.incarnation} attempt={attempt} run={ended}>
+                Failed, restarted in its pods
+              </RunRow>
+            ))}
+          </Fragment>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** When that incarnation started: when the end of the one before was recorded. Undefined if that one is not kept. */
+function startOf({ startedAt, incarnations = [] }: Attempt, incarnation: number): string | undefined {
+  if (incarnation === 1) return startedAt;
+  return incarnations.find((ended) => ended.incarnation === incarnation - 1)?.endedAt;
+}
+
+function beginning(resumedFrom: Attempt['resumedFrom']): string {
+  return resumedFrom === undefined ? 'from scratch' : `after step ${resumedFrom.step.toLocaleString('en')}`;
+}

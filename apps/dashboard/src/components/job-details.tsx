@@ -1,0 +1,93 @@
+import { FINAL_JOB_STATES, type Job } from '@coxswain/api-types';
+import { useMemo, type ReactNode } from 'react';
+import { epochStarts, rangeColumnsOf } from '../job/curve.ts';
+import { liveProgress } from '../job/live-progress.ts';
+import type { LiveJob } from '../job/use-live-job.ts';
+import { formatSpeed } from '../step-time.ts';
+import { Attempts } from './attempts.tsx';
+import { ApplyFailureNote } from './apply-failure-note.tsx';
+import { CurvePlot } from './curve-plot.tsx';
+import { JobActions } from './job-actions.tsx';
+import { JobEvents } from './job-events.tsx';
+import { JobFacts } from './job-facts.tsx';
+import { LifePanel } from './life-panel.tsx';
+import { PlacedTraffic } from './placed-traffic.tsx';
+import { PlanPanel } from './plan-panel.tsx';
+import { RankMap } from './rank-map.tsx';
+import { RenderingPanel } from './rendering-panel.tsx';
+import { StacksPanel } from './stacks-panel.tsx';
+import { StatePill } from './state-pill.tsx';
+
+const formatLoss = (value: number): string => value.toFixed(3);
+
+interface JobDetailsProps {
+  readonly project: string;
+  readonly live: LiveJob & { readonly job: Job };
+}
+
+/** Everything that the page of a job shows of it. */
+export function JobDetails({ project, live }: JobDetailsProps): ReactNode {
+  const { job, events, curve, ranks, problem, setJob } = live;
+  const loss = useMemo(() => rangeColumnsOf(curve, 'loss'), [curve]);
+  const speed = useMemo(() => rangeColumnsOf(curve, 'tokensPerSecond'), [curve]);
+  const marks = useMemo(
+    () => epochStarts(curve).map(({ epoch, step }) => ({ step, label: `attempt ${epoch}` })),
+    [curve],
+  );
+  const isFinished = FINAL_JOB_STATES.has(job.state);
+  // Its ranks may still run, and its time is still counted; but nothing else can be asked of it.
+  const isDeleting = job.state === 'Deleting';
+  return (
+    <>
+      <title>{`${job.name} · ${job.state} · Coxswain`}</title>
+      <div className="title">
+        <h1>{job.name}</h1>
+        <StatePill state={job.state} />
+        <JobActions job={job} project={project} isFinished={isFinished || isDeleting} onChange={setJob} />
+      </div>
+      <p className={isBad(job.state) ? 'sentence problem' : 'sentence'} data-testid="summary">
+        {job.summary}
+      </p>
+      <ApplyFailureNote job={job} now={new Date()} />
+      {problem !== undefined && (
+        <p className="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <JobFacts job={job} progress={liveProgress(job, curve)} />
+      {job.plan !== null && <PlanPanel plan={job.plan} />}
+      <div className="plots">
+        <CurvePlot title="Loss" data={loss} color="--curve-loss" format={formatLoss} marks={marks} />
+        <CurvePlot title="Tokens/s" data={speed} color="--curve-speed" fromZero format={formatSpeed} marks={marks} />
+      </div>
+      <LifePanel job={job} project={project} isFinished={isFinished} />
+      <StacksPanel job={job} project={project} isFinished={isFinished} />
+      <section className="panel">
+        <h2>Ranks on nodes</h2>
+        {ranks === undefined ? (
+          <p className="empty">Reading where the ranks are…</p>
+        ) : (
+          <>
+            <RankMap ranks={ranks} />
+            {ranks.bytesPerStep !== null && <PlacedTraffic traffic={ranks.bytesPerStep} />}
+          </>
+        )}
+      </section>
+      <RenderingPanel job={job} project={project} />
+      <div className="columns">
+        <section className="panel scroll">
+          <h2>Attempts</h2>
+          <Attempts attempts={job.attempts} />
+        </section>
+        <section className="panel scroll">
+          <h2>Events</h2>
+          <JobEvents events={events} />
+        </section>
+      </div>
+    </>
+  );
+}
+
+function isBad(state: Job['state']): boolean {
+  return state === 'Failed' || state === 'Refused';
+}

@@ -1,0 +1,82 @@
+/** Can the checkpoint to resume from be used, is a newer one well, and what is wrong with one that a rank could not load? */
+import { join } from 'node:path';
+import { MAX_RANKS_PER_POD, parseRanks, type RankAssignment } from '@coxswain/api-types';
+import {
+  confirmFaultInProcess,
+  verifyResumedInProcess,
+  verifySuspectInProcess,
+} from '../checkpoints/verifier-process.ts';
+import {
+  checkpointVerdict,
+  plainVerdict,
+  type Verdict,
+  verifiedVerdict,
+  withConfirmedFault,
+} from '../ending/verdict.ts';
+import type { Settings } from '../program/settings.ts';
+import type { Order } from '../reports/report-connection.ts';
+
+/** Global ranks of the pod, ascending. */
+export function ranksOf({ ranks }: RankAssignment): readonly number[] {
+  return parseRanks(ranks, MAX_RANKS_PER_POD);
+}
+
+/**
+ * The verdict if a suspect checkpoint verified that is newer than the one to resume from. Verified after the older one: storage that reads that one reads this
+ * one too, if it is well.
+ */
+export async function newerVerdict(
+  assignment: RankAssignment,
+  about: {
+    readonly settings: Settings;
+    /** Newest first. */
+    readonly suspects: Extract<Order, { kind: 'verifyWanted' }>['checkpoints'];
+    readonly logLine: (sentence: string) => void;
+  },
+): Promise<Verdict | undefined> {
+  const { settings, suspects, logLine } = about;
+  if (ranksOf(assignment)[0] !== 0) return undefined;
+  for (const { checkpoint, path, manifestSha256, files } of suspects) {
+    const directory = join(settings.checkpointMount, path);
+    const asked = { checkpoint: { directory, manifestSha256 }, files };
+    const seen = await verifySuspectInProcess(asked, { patienceMs: settings.mountPatienceMs });
+    if (seen.kind === 'verified') return verifiedVerdict(checkpoint);
+    logLine(`Checkpoint ${checkpoint} is still suspect: ${seen.why}.`);
+  }
+  return undefined;
+}
+
+/** The verdict with the fault as this launcher finds it, if a rank reported one of the checkpoint that it loaded. Not once the pod is asked to stop. */
+export async function withOwnFinding(
+  verdict: Verdict,
+  { resume }: RankAssignment,
+  { settings, stopped }: { readonly settings: Settings; readonly stopped: Promise<unknown> },
+): Promise<Verdict> {
+  const { checkpointFault: fault } = verdict;
+  if (resume === undefined || fault === undefined) return verdict;
+  const directory = join(settings.checkpointMount, resume.path);
+  const asked = { checkpoint: { directory, manifestSha256: resume.manifestSha256 }, fault };
+  const own = await Promise.race([
+    confirmFaultInProcess(asked, { patienceMs: settings.mountPatienceMs }),
+    stopped.then(() => undefined),
+  ]);
+  return own === undefined ? verdict : withConfirmedFault(verdict, own);
+}
+
+/** The verdict if the checkpoint to resume from cannot be used; undefined if it can. Each pod verifies the files of its own ranks. */
+export async function resumeProblem(settings: Settings, assignment: RankAssignment): Promise<Verdict | undefined> {
+  const { resume, worldSize } = assignment;
+  if (resume === undefined) return undefined;
+  const directory = join(settings.checkpointMount, resume.path);
+  const { manifestSha256 } = resume;
+  const ranks = { ranks: ranksOf(assignment), worldSize };
+  const outcome = await verifyResumedInProcess(
+    { checkpoint: { directory, manifestSha256 }, ranks },
+    { patienceMs: settings.mountPatienceMs },
+  );
+  if (outcome.kind === 'verified') return undefined;
+  // Not the checkpoint's fault: after three of those a person would have to choose another checkpoint.
+  if (outcome.kind === 'notVerified')
+    return plainVerdict('launcherFailed', `the checkpoint ${directory} could not be verified: ${outcome.why}`);
+  return checkpointVerdict(`the checkpoint ${directory} did not verify: ${outcome.why}`, outcome.fault);
+}

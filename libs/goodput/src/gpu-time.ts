@@ -1,0 +1,61 @@
+/** GPU time of a job by category, as a function of time: what it held at a moment, and how fast it grows from then on. */
+import type { GoodputCategory } from '@coxswain/api-types';
+import type { AttemptHistory, JobHistory, RunHistory } from './history.ts';
+import { CATEGORIES, emptyShares, type Ledger, ledgerOf } from './ledger.ts';
+
+/** GPU time of a job from one moment to another. It grows in proportion to time in between. */
+export interface GpuTime {
+  readonly fromMs: number;
+  /** The first moment of the history after `fromMs`; the growth may change there. Infinity: there is none. */
+  readonly toMs: number;
+  /** GPU-milliseconds at `fromMs`. */
+  readonly gpuMs: Readonly<Record<GoodputCategory, number>>;
+  /** GPU-milliseconds that each millisecond adds: the number of GPUs that the job holds, in the category of the present. */
+  readonly growth: Readonly<Record<GoodputCategory, number>>;
+}
+
+/** Any duration: growth is the same everywhere up to the next moment of the history. */
+const PROBE_MS = 1_000;
+
+/**
+ * The GPU time of a job from the moment of the observation on, as {@link ledgerOf} computes it. A record may lie after the observation if clocks differ.
+ * If a straggler's cost is among such records, the growth up to the next moment is the mean, and exact at that moment.
+ */
+export function gpuTimeOf(history: JobHistory): GpuTime {
+  const fromMs = history.asOfMs;
+  const gpuMs = gpuMsOf(ledgerOf(history));
+  if (history.isFinished) return { fromMs, toMs: Infinity, gpuMs, growth: emptyShares() };
+  const toMs = nextMomentMs(history, fromMs);
+  const holdsGpus = history.attempts.some(({ heldToMs }) => heldToMs === undefined);
+  if (!holdsGpus && toMs === Infinity) return { fromMs, toMs, gpuMs, growth: emptyShares() };
+  const laterMs = Number.isFinite(toMs) ? toMs : fromMs + PROBE_MS;
+  const later = gpuMsOf(ledgerOf({ ...history, asOfMs: laterMs }));
+  const growth = emptyShares();
+  for (const category of CATEGORIES) growth[category] = (later[category] - gpuMs[category]) / (laterMs - fromMs);
+  return { fromMs, toMs, gpuMs, growth };
+}
+
+/** GPU-milliseconds by category: whole numbers, so that nothing is lost in adding them. */
+export function gpuMsOf({ runs }: Pick<Ledger, 'runs'>): Record<GoodputCategory, number> {
+  const sum = emptyShares();
+  for (const { gpus, ms } of runs) for (const category of CATEGORIES) sum[category] += gpus * ms[category];
+  return sum;
+}
+
+function nextMomentMs({ createdMs, attempts }: JobHistory, afterMs: number): number {
+  let next = Infinity;
+  const consider = (momentMs: number | undefined): void => {
+    if (momentMs !== undefined && momentMs > afterMs && momentMs < next) next = momentMs;
+  };
+  consider(createdMs);
+  for (const attempt of attempts) for (const momentMs of momentsOf(attempt)) consider(momentMs);
+  return next;
+}
+
+function momentsOf({ heldFromMs, heldToMs, runs }: AttemptHistory): readonly (number | undefined)[] {
+  return [heldFromMs, heldToMs, ...runs.flatMap(momentsOfRun)];
+}
+
+function momentsOfRun(run: RunHistory): readonly (number | undefined)[] {
+  return [run.runningMs, run.restoredMs, run.firstStepMs, run.lastStepMs, run.endedMs];
+}

@@ -1,0 +1,201 @@
+import type { Attempt, TrainingJob } from '@coxswain/api-types';
+import {
+  type EndCause,
+  type EndProposal,
+  type EndsInSight,
+  type GrantedEnd,
+  judgeEnd,
+  type JobProposal,
+  type Ruling,
+} from './judge-ends.ts';
+import { ARBITER_SETTINGS, type ArbiterSettings } from './settings.ts';
+
+/** What the arbiter reads of the cluster. No method waits. */
+export interface ArbiterView {
+  /** Every job that this process knows, with the newest known status. */
+  jobs(): readonly TrainingJob[];
+  now(): Date;
+}
+
+/** The proposals of one observation of a job. */
+export interface ProposedEnds {
+  /** Notes the proposal and rules on it. Equal proposals get equal answers within one observation. */
+  readonly ruleOn: (proposal: EndProposal) => Ruling;
+  /** Ends the observation: proposals of the job that were not made again are withdrawn. */
+  readonly finish: () => void;
+}
+
+/** Places that a granted gang was to take elsewhere are kept for it no longer than this. */
+const PLACED_WITHIN_MS = 1_800_000;
+
+/**
+ * Rules on every end that nobody asked for, of all jobs of this process: hangs, slow ranks, leaving nodes and growth. Each process has one; the operator,
+ * tests and the simulator run the same code. A new leader begins without proposals, which the next observation of each job makes again. Ends that an
+ * earlier leader granted are read from the status of jobs.
+ */
+export class EndArbiter {
+  readonly #view: ArbiterView;
+  readonly #settings: ArbiterSettings;
+  readonly #proposals = new Map<string, ReadonlyMap<EndCause, JobProposal>>();
+  readonly #held = new Map<string, ReadonlySet<EndCause>>();
+  #granted: readonly GrantedEnd[] = [];
+
+  constructor(view: ArbiterView, settings: ArbiterSettings = ARBITER_SETTINGS) {
+    this.#view = view;
+    this.#settings = settings;
+  }
+
+  /** Begins an observation of the job. */
+  observe(job: Pick<TrainingJob, 'metadata'>): ProposedEnds {
+    const jobUid = job.metadata.uid;
+    const namespace = namespaceOf(job);
+    const made = new Map<EndCause, JobProposal>();
+    const held = new Set<EndCause>();
+    return {
+      ruleOn: (proposal) => {
+        const before = this.#proposals.get(jobUid)?.get(proposal.cause);
+        const firstAtMs = before?.run === proposal.run ? before.beganAtMs : this.#view.now().getTime();
+        const known = { ...proposal, jobUid, namespace, beganAtMs: proposal.beganAtMs ?? firstAtMs };
+        made.set(proposal.cause, known);
+        this.#proposals.set(jobUid, new Map([...(this.#proposals.get(jobUid) ?? []), [proposal.cause, known]]));
+        const ruling = this.#rule(known);
+        if (ruling.kind === 'held' && proposal.isDue) held.add(proposal.cause);
+        else held.delete(proposal.cause);
+        return ruling;
+      },
+      finish: () => this.#finish(jobUid, made, held),
+    };
+  }
+
+  /** Number of gangs whose end is held, by cause. */
+  heldByCause(): Readonly<Record<EndCause, number>> {
+    const counts = { hang: 0, slow: 0, leaving: 0, growth: 0 };
+    for (const causes of this.#held.values()) for (const cause of causes) counts[cause] += 1;
+    return counts;
+  }
+
+  /** Drops the state of a deleted job. */
+  forget(jobUid: string): void {
+    this.#proposals.delete(jobUid);
+    this.#held.delete(jobUid);
+    this.#granted = this.#granted.filter((end) => end.jobUid !== jobUid);
+  }
+
+  #rule(proposal: JobProposal): Ruling {
+    const nowMs = this.#view.now().getTime();
+    const ruling = judgeEnd(proposal, this.#inSight(proposal, nowMs), this.#settings);
+    if (ruling.kind === 'granted' && !this.#granted.some((end) => isOf(end, proposal))) {
+      const { jobUid, namespace, run, cause, room } = proposal;
+      const { blames } = ruling;
+      const nodes = blames ? proposal.nodes : [];
+      const granted = { jobUid, namespace, run, cause, nodes, needed: room?.needed ?? 0, atMs: nowMs, blames };
+      this.#granted = [...this.#granted, granted];
+    }
+    return ruling;
+  }
+
+  /** Jobs are read only for an end that is due. */
+  #inSight(proposal: JobProposal, nowMs: number): EndsInSight {
+    const proposals = [...this.#proposals.values()].flatMap((causes) => causes.get(proposal.cause) ?? []);
+    const jobs = proposal.isDue ? this.#view.jobs() : [];
+    this.#granted = this.#keep(jobs, nowMs);
+    const recorded = jobs.flatMap((job) => recordedEnds(job, nowMs - this.#settings.windowMs));
+    const unknown = recorded.filter((end) => !this.#granted.some((one) => isOf(one, end)));
+    const gangs = new Map<string, number>();
+    for (const job of jobs.filter(hasGang)) gangs.set(namespaceOf(job), (gangs.get(namespaceOf(job)) ?? 0) + 1);
+    return { proposals, granted: [...this.#granted, ...unknown], gangs, nowMs };
+  }
+
+  /** Granted ends that still count, or whose gangs have not been placed again. */
+  #keep(jobs: readonly TrainingJob[], nowMs: number): readonly GrantedEnd[] {
+    if (jobs.length === 0) return this.#granted;
+    const byUid = new Map(jobs.map((job) => [job.metadata.uid, job]));
+    return this.#granted.flatMap((end) => {
+      const job = byUid.get(end.jobUid);
+      const isPlaced = job === undefined || (job.status?.epoch ?? 0) > epochOf(end.run) || isFinished(job);
+      const ageMs = nowMs - end.atMs;
+      const needed = isPlaced || ageMs > PLACED_WITHIN_MS ? 0 : end.needed;
+      return needed === 0 && ageMs > this.#settings.windowMs ? [] : [{ ...end, needed }];
+    });
+  }
+
+  #finish(jobUid: string, made: ReadonlyMap<EndCause, JobProposal>, held: ReadonlySet<EndCause>): void {
+    if (made.size === 0) this.#proposals.delete(jobUid);
+    else this.#proposals.set(jobUid, made);
+    if (held.size === 0) this.#held.delete(jobUid);
+    else this.#held.set(jobUid, held);
+    const isWithdrawn = (end: GrantedEnd): boolean =>
+      end.jobUid === jobUid && !made.has(end.cause) && this.#isGoingOn(end);
+    if (this.#granted.some((end) => end.jobUid === jobUid)) {
+      this.#granted = this.#granted.filter((end) => !isWithdrawn(end));
+    }
+  }
+
+  /** Whether the run goes on although its end was granted. */
+  #isGoingOn({ jobUid, run }: GrantedEnd): boolean {
+    const job = this.#view.jobs().find(({ metadata }) => metadata.uid === jobUid);
+    const attempt = job?.status?.attempts?.at(-1);
+    return attempt?.stage === 'Released' && runOf(attempt) === run;
+  }
+}
+
+/** Identifies a run of ranks. */
+export function runOf({ epoch, incarnation = 1 }: Pick<Attempt, 'epoch' | 'incarnation'>): string {
+  return `e${epoch}i${incarnation}`;
+}
+
+function namespaceOf({ metadata }: Pick<TrainingJob, 'metadata'>): string {
+  return metadata.namespace ?? '';
+}
+
+function epochOf(run: string): number {
+  return Number(/^e(\d+)/.exec(run)?.[1] ?? 0);
+}
+
+/** Whether the job has a gang, or is about to have its next one. */
+function hasGang(job: TrainingJob): boolean {
+  const last = job.status?.attempts?.at(-1);
+  return last !== undefined && last.outcome !== 'Suspended' && !isFinished(job);
+}
+
+function isFinished({ status }: TrainingJob): boolean {
+  return (
+    status?.conditions?.some(({ type, status: holds }) => ['Complete', 'Failed'].includes(type) && holds === 'True') ??
+    false
+  );
+}
+
+function isOf(
+  end: Pick<GrantedEnd, 'jobUid' | 'run' | 'cause'>,
+  other: Pick<GrantedEnd, 'jobUid' | 'run' | 'cause'>,
+): boolean {
+  return end.jobUid === other.jobUid && end.run === other.run && end.cause === other.cause;
+}
+
+const CAUSE_OF_REASON: Partial<Readonly<Record<NonNullable<Attempt['reason']>, EndCause>>> = {
+  Condemned: 'hang',
+  Hung: 'hang',
+  NodeLeaving: 'leaving',
+  GpusFree: 'growth',
+};
+
+/** Ends since that time, as the job's status records them, whoever granted them. */
+function recordedEnds(job: TrainingJob, sinceMs: number): readonly GrantedEnd[] {
+  const { metadata, status } = job;
+  const namespace = namespaceOf(job);
+  return (status?.attempts ?? []).slice(-2).flatMap((attempt) => {
+    const cause = attempt.reason === undefined ? undefined : CAUSE_OF_REASON[attempt.reason];
+    const atMs = Date.parse(attempt.stoppingAt ?? '');
+    if (cause === undefined || !(atMs >= sinceMs)) return [];
+    const ofSlow = status?.incidents?.some(
+      ({ kind, epoch, action }) => kind === 'SlowRank' && epoch === attempt.epoch && action === 'RestartedElsewhere',
+    );
+    const end = {
+      jobUid: metadata.uid,
+      namespace,
+      run: runOf(attempt),
+      cause: ofSlow === true ? ('slow' as const) : cause,
+    };
+    return [{ ...end, nodes: [], atMs, needed: 0, blames: true }];
+  });
+}

@@ -1,0 +1,66 @@
+/** What does a Checkpoint's status say of its standing? */
+import type { Checkpoint, CheckpointResourceStatus, CheckpointSuspicion } from '@coxswain/api-types';
+import { safeText } from '@coxswain/safe-text';
+import {
+  describeCondemnation,
+  describeSuspicion,
+  type CheckpointStanding,
+  type Standings,
+  standingOf,
+} from '../failure/checkpoint-standing.ts';
+import type { Action } from './decision.ts';
+
+type Mark = Extract<Action, { kind: 'markCheckpointDamaged' | 'markCheckpoint' }>;
+
+/** The write that makes the object's status agree with the standing of the checkpoint; undefined: it agrees. */
+export function markOf(checkpoint: Checkpoint, standings: Standings): Mark | undefined {
+  const { metadata, spec, status } = checkpoint;
+  const { name, uid } = metadata;
+  const standing = standingOf(checkpoint, standings);
+  if (standing.kind === 'damaged') {
+    const { condemnation } = standing;
+    if (condemnation === undefined || status?.state === 'Damaged') return undefined;
+    const message = safeText(`It is not used again: ${describeCondemnation(condemnation)}.`, MAX_CHARACTERS);
+    return { kind: 'markCheckpointDamaged', name, uid, message, condemnation };
+  }
+  // Not saved by any release, or without a state because of a crash.
+  if (status?.state === undefined) return undefined;
+  const wanted = standing.kind === 'usable' ? COMPLETE : suspectStatus(standing, spec.claimName);
+  return isSame(status, wanted) ? undefined : { kind: 'markCheckpoint', name, uid, status: wanted };
+}
+
+const MAX_CHARACTERS = 4096;
+const COMPLETE: CheckpointResourceStatus = { state: 'Complete' };
+
+function suspectStatus(
+  { suspicion, isPassedOver }: Extract<CheckpointStanding, { kind: 'suspect' }>,
+  claim: string,
+): CheckpointResourceStatus {
+  const next = isPassedOver
+    ? 'An older one is used until it verifies: each attempt that begins from an older one verifies it first.'
+    : NEXT_SENTENCES[suspicion.reason];
+  const message = `It is suspect, because ${describeSuspicion(suspicion, isPassedOver)}. ${next}`;
+  return {
+    state: 'Complete',
+    message: safeText(message.replace('its claim', `claim ${claim}`), MAX_CHARACTERS),
+    suspect: suspicion,
+  };
+}
+
+const NEXT_SENTENCES: Readonly<Record<CheckpointSuspicion['reason'], string>> = {
+  ContentDiffers: 'The next attempt verifies it on another node.',
+  Unreadable: 'The next attempt verifies it on another node.',
+  EngineRefused: 'The next attempt tries it again.',
+  StorageUnavailable: 'The next attempt verifies it again.',
+};
+
+function isSame(status: CheckpointResourceStatus, wanted: CheckpointResourceStatus): boolean {
+  if (status.state !== wanted.state || (status.suspect === undefined) !== (wanted.suspect === undefined)) return false;
+  const { suspect: there } = status;
+  const { suspect: want } = wanted;
+  return there?.reason === want?.reason && keysOf(there) === keysOf(want);
+}
+
+function keysOf(suspicion: CheckpointSuspicion | undefined): string {
+  return (suspicion?.evidence ?? []).map(({ epoch, node, kind }) => `${epoch} ${node} ${kind}`).join('; ');
+}

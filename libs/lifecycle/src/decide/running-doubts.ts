@@ -1,0 +1,41 @@
+/** What is in doubt about a gang that runs? */
+import type { Attempt } from '@coxswain/api-types';
+import { heldEnds } from '../disruption/held-ends.ts';
+import { judgeNodes } from '../failure/lost-nodes.ts';
+import type { Facts } from '../observation/facts.ts';
+import type { JobRecord } from '../record/job-record.ts';
+
+/** A condition Running of a gang that runs, for now. */
+export interface RunningDoubt {
+  readonly holds: true;
+  readonly reason: 'NodesInDoubt' | 'EndHeld';
+  readonly message: string;
+}
+
+/** The doubt that users see first; undefined: there is none. Without counts and times: in an outage, each change would otherwise be a write of every job. */
+export function doubtOfRunning(
+  record: JobRecord,
+  facts: Facts,
+  { attempt, now }: { readonly attempt: Attempt; readonly now: Date },
+): RunningDoubt | undefined {
+  const [held] = heldEnds(record, facts, now);
+  return (
+    doubtOfNodes(attempt, facts) ?? (held === undefined ? undefined : { holds: true, reason: 'EndHeld', message: held })
+  );
+}
+
+/** Whether the condition is such a doubt. */
+export function isInDoubt(condition: { readonly reason: string } | undefined): condition is RunningDoubt {
+  return condition?.reason === 'NodesInDoubt' || condition?.reason === 'EndHeld';
+}
+
+function doubtOfNodes(attempt: Attempt, facts: Facts): RunningDoubt | undefined {
+  const { doubted, isHeld } = judgeNodes(facts, attempt, false);
+  const [node] = doubted;
+  if (node === undefined) return undefined;
+  const whatIs = `Node ${node} is not ready`;
+  const message = isHeld
+    ? `${whatIs}, like most nodes of the cluster, so the connection to the API server is the likelier cause: the gang keeps running until a rank fails or no step is reported.`
+    : `${whatIs}: the gang keeps running for ${facts.timeouts.nodeGraceMs / 1000} s, and as long as the launcher there reports.`;
+  return { holds: true, reason: 'NodesInDoubt', message };
+}
