@@ -1,5 +1,4 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { createLogger } from '@coxswain/telemetry';
 import { startProbes } from './probes.ts';
 
@@ -8,7 +7,6 @@ const health = { listenHost: '127.0.0.1', listenPort: 0 };
 const source = {
   hungReasons: () => ['no look at a job has ended for 601 s'],
   unreadyReasons: () => [],
-  exposeMetrics: () => Promise.resolve({ contentType: 'text/plain', text: '' }),
 };
 
 async function freePort(): Promise<number> {

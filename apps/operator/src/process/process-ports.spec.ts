@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeClock } from '@coxswain/kube/testing';
+import { createLogger } from '@coxswain/telemetry';
 import { openProcessPorts, type ProcessPorts } from './process-ports.ts';
 
 const LISTEN = { listenHost: '127.0.0.1', listenPort: 0 };
+const PROBES = { health: LISTEN, liveness: { port: undefined, maxStallMs: 60_000 } };
 const directory = mkdtempSync(join(tmpdir(), 'ports-'));
 const tokenFile = join(directory, 'token');
 writeFileSync(tokenFile, 'a-token');
@@ -16,6 +18,7 @@ const source = {
   unreadyReasons: () => unready,
   expose: async () => ({ contentType: 'text/plain', text: 'up 1' }),
   clock: new FakeClock(),
+  log: createLogger({ program: 'test', level: 'silent' }),
 };
 
 let ports: ProcessPorts;
@@ -35,19 +38,19 @@ describe('the ports of the process', () => {
     ['no probes there', 'metricsPort', '/healthz', 404],
   ])('have %s', async (_what, port, path, status) => {
     unready = ['waiting for the first list'];
-    ports = await openProcessPorts({ health: LISTEN, metrics: { ...LISTEN, tokenFile } }, source);
+    ports = await openProcessPorts({ ...PROBES, metrics: { ...LISTEN, tokenFile } }, source);
     expect((await ask(ports[port], path))[0]).toBe(status);
   });
 
   it('are one where no token for metrics is configured', async () => {
-    ports = await openProcessPorts({ health: LISTEN, metrics: { ...LISTEN, tokenFile: undefined } }, source);
+    ports = await openProcessPorts({ ...PROBES, metrics: { ...LISTEN, tokenFile: undefined } }, source);
     expect([ports.metricsPort, (await ask(ports.healthPort, '/healthz'))[0]]).toEqual([undefined, 200]);
   });
 
   it('are both closed when one is taken', async () => {
-    ports = await openProcessPorts({ health: LISTEN, metrics: { ...LISTEN, tokenFile } }, source);
+    ports = await openProcessPorts({ ...PROBES, metrics: { ...LISTEN, tokenFile } }, source);
     const taken = { ...LISTEN, listenPort: ports.healthPort };
-    await expect(openProcessPorts({ health: LISTEN, metrics: { ...taken, tokenFile } }, source)).rejects.toThrow(
+    await expect(openProcessPorts({ ...PROBES, metrics: { ...taken, tokenFile } }, source)).rejects.toThrow(
       'EADDRINUSE',
     );
   });
