@@ -72,7 +72,7 @@ export class StreamWriter implements UnreadReader {
     if (this.#isOver || chunk.length === 0) return;
     // Before it is written: what the socket takes at once was never unread.
     this.#share?.unread.note(this);
-    if (this.#response.destroyed) return;
+    if (this.isOver) return;
     if (this.#response.writableLength > this.#mostUnreadBytes) this.end({ isComplete: false });
     else this.#response.write(chunk);
   }

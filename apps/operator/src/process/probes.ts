@@ -16,6 +16,9 @@ export async function startProbes(
     maxStallMs: liveness.maxStallMs,
     hungReasons: () => source.hungReasons(),
     onDeath: (error) => log.error({ err: error }, 'liveness probes are no longer answered'),
+  }).catch(async (error: unknown) => {
+    await server.stop();
+    throw error;
   });
   return {
     port: server.port,

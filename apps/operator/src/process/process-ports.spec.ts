@@ -6,13 +6,12 @@ import { createLogger } from '@coxswain/telemetry';
 import { openProcessPorts, type ProcessPorts } from './process-ports.ts';
 
 const LISTEN = { listenHost: '127.0.0.1', listenPort: 0 };
+const PROBES = { health: LISTEN, liveness: { port: undefined, maxStallMs: 60_000 } };
 const directory = mkdtempSync(join(tmpdir(), 'ports-'));
 const tokenFile = join(directory, 'token');
 writeFileSync(tokenFile, 'a-token');
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Liveness has no port of its own. */
-const NO_THREAD = { port: undefined, maxStallMs: 60_000 };
 let unready: readonly string[] = [];
 const source = {
   hungReasons: () => [],
@@ -39,23 +38,20 @@ describe('the ports of the process', () => {
     ['no probes there', 'metricsPort', '/healthz', 404],
   ])('have %s', async (_what, port, path, status) => {
     unready = ['waiting for the first list'];
-    ports = await openProcessPorts({ health: LISTEN, liveness: NO_THREAD, metrics: { ...LISTEN, tokenFile } }, source);
+    ports = await openProcessPorts({ ...PROBES, metrics: { ...LISTEN, tokenFile } }, source);
     expect((await ask(ports[port], path))[0]).toBe(status);
   });
 
   it('are one where no token for metrics is configured', async () => {
-    ports = await openProcessPorts(
-      { health: LISTEN, liveness: NO_THREAD, metrics: { ...LISTEN, tokenFile: undefined } },
-      source,
-    );
+    ports = await openProcessPorts({ ...PROBES, metrics: { ...LISTEN, tokenFile: undefined } }, source);
     expect([ports.metricsPort, (await ask(ports.healthPort, '/healthz'))[0]]).toEqual([undefined, 200]);
   });
 
   it('are both closed when one is taken', async () => {
-    ports = await openProcessPorts({ health: LISTEN, liveness: NO_THREAD, metrics: { ...LISTEN, tokenFile } }, source);
+    ports = await openProcessPorts({ ...PROBES, metrics: { ...LISTEN, tokenFile } }, source);
     const taken = { ...LISTEN, listenPort: ports.healthPort };
-    await expect(
-      openProcessPorts({ health: LISTEN, liveness: NO_THREAD, metrics: { ...taken, tokenFile } }, source),
-    ).rejects.toThrow('EADDRINUSE');
+    await expect(openProcessPorts({ ...PROBES, metrics: { ...taken, tokenFile } }, source)).rejects.toThrow(
+      'EADDRINUSE',
+    );
   });
 });
