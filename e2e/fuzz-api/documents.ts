@@ -84,7 +84,7 @@ export class GraphqlRequests {
   #who({ field }: Root, isWell: boolean): Who {
     const { members, administrator } = this.#tenants;
     // What administrators of the cluster alone may do, and they see everything.
-    if (isWell && field.name === 'createProject') return administrator;
+    if (isWell && /^(?:createProject$|fabric)/.test(field.name)) return administrator;
     return isWell ? (members.find(({ role }) => role === 'admin') ?? administrator) : this.#dice.pick(members);
   }
 
@@ -99,6 +99,7 @@ export class GraphqlRequests {
     if (name === 'project' || (name === 'name' && of === 'project')) {
       return !isWell && dice.chance(0.5) ? this.#tenants.foreign.project : this.#tenants.own.project;
     }
+    if (name === 'snapshotId') return this.#tenants.own.anyOf('/snapshots', dice) ?? 'none';
     if (name === 'id' || name === 'jobId') return ids.anyOf(collectionOf(of, name), dice) ?? 'none';
     if (name === 'pageToken') return undefined;
     if (name === 'idempotencyKey') return `key-${dice.below(1e9)}`;
@@ -173,5 +174,7 @@ function collectionOf(field: string, argument: string): string {
   if (/groupRole/i.test(field)) return '/group-roles';
   if (/token/i.test(field)) return '/tokens';
   if (/layout/i.test(field)) return '/layouts';
+  if (/webhook/i.test(field)) return '/webhooks';
+  if (/^fabric/.test(field)) return '/snapshots';
   return /plan/i.test(field) ? '/plans' : '/jobs';
 }

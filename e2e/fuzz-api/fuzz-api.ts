@@ -1,41 +1,30 @@
 /**
  * Requests of all kinds to an API over a real database, made from its OpenAPI document and its GraphQL schema: by Schemathesis and by a fuzzer of ours
- * that has two tenants. Arguments: how long (`5000` requests, `30m`) and a seed. What must hold: no failure of the server, no byte of what the other
- * tenant keeps, memory within the container’s; and of 10,000 requests or more, every operation answered both well and with a refusal.
+ * that has two tenants. Arguments: how long (`5000` requests, `30m`) and a seed. What must hold: no failure of the server, no answer that the document
+ * does not state, no byte of what the other tenant keeps, memory within the container’s; and of 10,000 requests or more, every operation answered both well and with a refusal.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeExit, lastLines } from '@coxswain/local-cluster';
-import { buildSchema } from 'graphql';
 import { Dice } from '../support/random.ts';
-import { GraphqlRequests } from './documents.ts';
 import { Findings } from './findings.ts';
 import { watchMemory } from './memory.ts';
+import { OwnFuzzer } from './own-fuzzer.ts';
 import { startRelay } from './relay.ts';
-import { operationsOf, RestRequests } from './requests.ts';
+import { operationsOf } from './requests.ts';
 import { fuzzByGraphql, fuzzByOpenApi } from './schemathesis.ts';
-import { Sender } from './sender.ts';
 import { readStreams } from './streams.ts';
 import { type FuzzWorld, startFuzzWorld } from './world.ts';
 
-const SCHEMA = join(import.meta.dirname, '../../apps/api/src/graphql/schema.generated.graphql');
 /** Memory of the API’s container in the chart. */
 const MEMORY_MIB = 768;
 /** What Schemathesis asks of an operation for each example that it is told to make: its other phases ask about as much again. */
 const REQUESTS_OF_AN_EXAMPLE = 60;
 /** About as many as it asks on a small machine: its share is a matter of minutes, and what it does not get to is asked by ours. */
 const PUBLIC_REQUESTS_A_SECOND = 50;
-const AT_ONCE = 8;
 /** Fewer requests may not have met every operation both ways. */
 const ENOUGH_FOR_ALL = 10_000;
-/** After so many the run ends: they are often of one kind. */
-const MAX_VIOLATIONS = 20;
-/** Answered otherwise for a reason that is no fault: there is no cluster, so the process is never ready; and a process lives or does not answer. */
-const NEVER_WELL = new Set([
-  'GET /readyz',
-  // No rank runs there that could be asked.
-  ...['POST /v1/projects/{project}/jobs/{jobId}/stacks', 'mutation takeStacks'],
-]);
+/** Answered otherwise for a reason that is no fault: the cluster serves no jobs, so the process is never ready; and a process lives or does not answer. */
+const NEVER_WELL = new Set(['GET /readyz']);
 const NEVER_REFUSED = new Set([
   ...['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json'],
   // A browser is sent on, whatever it brought.
@@ -104,33 +93,17 @@ async function fuzz(place: FuzzWorld, { requests, seconds }: Length): Promise<vo
   const document: unknown = await (await fetch(`${place.url}/openapi.json`)).json();
   const operations = operationsOf(document);
   const dice = new Dice(seed);
-  const rest = new RestRequests(document, { dice, tenants: place.tenants });
-  const graphql = new GraphqlRequests(buildSchema(readFileSync(SCHEMA, 'utf8')), {
-    dice,
-    tenants: place.tenants,
-    examples: bodiesByType(document),
-  });
-  for (const { name } of operations) findings.know(name);
-  for (const name of graphql.operations) findings.know(name);
+  const own = new OwnFuzzer(place, { document, dice, findings });
 
   // A quarter for the public fuzzer, which may stop before, and a little for streams: what is left is ours, so that all that was wanted is asked.
   await askByPublicFuzzer(place, { requests: requests / 4, seconds: seconds / 4, operations });
   say(`Streams: ${Number.isFinite(requests) ? Math.ceil(requests / 50) : 300} are opened and left.`);
   await readStreams(place, { findings, dice, count: Number.isFinite(requests) ? Math.ceil(requests / 50) : 300 });
   say('Our own fuzzer, with two tenants.');
-  const sender = new Sender(place, findings);
   // However much the others asked, half of what is wanted is asked here.
   const end = Math.max(requests, findings.total + requests / 2);
   const isOver = (): boolean => findings.total >= end || performance.now() - startedMs > seconds * 1_000;
-  let sent = 0;
-  const asker = async (): Promise<void> => {
-    while (!isOver() && findings.violations.length < MAX_VIOLATIONS) {
-      if (sent++ % 3 === 0) await sender.askGraphql(graphql.next());
-      else await sender.ask(rest.next());
-      if (sent % 10_000 === 0) say(`${findings.total} requests so far.`);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, asker));
+  await own.run({ isOver, report: say });
 }
 
 async function askByPublicFuzzer(
@@ -158,16 +131,6 @@ async function askByPublicFuzzer(
   } finally {
     await relay.close();
   }
-}
-
-/** Examples of bodies by the name of their type, which GraphQL uses too. */
-function bodiesByType(document: unknown): ReadonlyMap<string, unknown> {
-  return new Map(
-    operationsOf(document).flatMap(({ body }) => {
-      const name = /([^/]+)$/.exec(body?.schema.$ref ?? body?.schema.allOf?.[0]?.$ref ?? '')?.[1];
-      return name === undefined || body === undefined ? [] : [[name, body.examples[0]] as const];
-    }),
-  );
 }
 
 /** A fuzzer that never gets in, or never is refused, has looked at half of an operation. */

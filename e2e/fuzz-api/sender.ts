@@ -1,5 +1,6 @@
 /** Sends requests of our own fuzzer, and learns from the answers what there is to be asked about. */
-import { request as sendRequest } from 'node:http';
+import { type IncomingHttpHeaders, request as sendRequest } from 'node:http';
+import type { StatedAnswers } from '@coxswain/test-harness';
 import type { GraphqlAsk } from './documents.ts';
 import type { Findings } from './findings.ts';
 import type { Ask } from './requests.ts';
@@ -9,11 +10,14 @@ import { idsIn, SUSPENDED, type Tenants, type Who } from './tenants.ts';
 const PATIENCE_MS = 3_000;
 /** Nothing else may take so long. */
 const HANGING_MS = 30_000;
+/** With headers it can be more than the 16 KiB that Node reads. */
+const LONG_URL_CHARACTERS = 8_000;
 const PLANS = /plans|Plan/;
 
 interface Got {
   readonly status: number;
   readonly text: string;
+  readonly headers: IncomingHttpHeaders;
 }
 
 /** Asks the API, and tells the findings of each answer. */
@@ -21,11 +25,13 @@ export class Sender {
   readonly #url: URL;
   readonly #tenants: Tenants;
   readonly #findings: Findings;
+  readonly #stated: StatedAnswers;
 
-  constructor(place: { readonly url: string; readonly tenants: Tenants }, findings: Findings) {
+  constructor(place: { readonly url: string; readonly tenants: Tenants }, findings: Findings, stated: StatedAnswers) {
     this.#url = new URL(place.url);
     this.#tenants = place.tenants;
     this.#findings = findings;
+    this.#stated = stated;
   }
 
   async ask(ask: Ask): Promise<void> {
@@ -33,8 +39,11 @@ export class Sender {
     const asked = `${method} ${url} as ${who.role} with ${JSON.stringify(headers)} ${(body ?? '').slice(0, 600)}`;
     const got = await this.#send({ method, url, headers, body, who, asked });
     if (got === undefined) return;
-    this.#findings.see({ operation, ...got, asked, asker: 'ours', maySeeCanary: who.role === 'clusterAdmin' });
-    if (got.status < 300 && who.role !== 'clusterAdmin') this.#learn(operation, got.text);
+    const { status, text } = got;
+    this.#findings.see({ operation, status, text, asked, asker: 'ours', maySeeCanary: who.role === 'clusterAdmin' });
+    this.#holdAgainstDocument({ method, url, body }, got, asked);
+    const isOfNoProject = operation.includes(' /v1/fabric');
+    if (got.status < 300 && (who.role !== 'clusterAdmin' || isOfNoProject)) this.#learn(operation, got.text);
     if (got.status === 201 && operation === 'POST /v1/sign-in/tokens') this.#welcome(got.text);
   }
 
@@ -44,13 +53,34 @@ export class Sender {
     const got = await this.#send({ method: 'POST', url: '/graphql', headers, body, who, asked });
     if (got === undefined) return;
     const maySeeCanary = who.role === 'clusterAdmin';
-    this.#findings.see({ operation: 'POST /graphql', ...got, asked, asker: 'ours', maySeeCanary });
+    const { status, text } = got;
+    this.#findings.see({ operation: 'POST /graphql', status, text, asked, asker: 'ours', maySeeCanary });
+    this.#holdAgainstDocument({ method: 'POST', url: '/graphql', body }, got, asked);
     const { data, errors } = parsed(got.text) as {
       readonly data?: Readonly<Record<string, unknown>> | null;
       readonly errors?: readonly { readonly extensions?: { readonly code?: string } }[];
     };
     const code = errors?.[0]?.extensions?.code ?? (data === undefined || data === null ? String(got.status) : 'data');
     this.#findings.count(operation, code);
+  }
+
+  /** Whether the OpenAPI document states status, headers and body of the answer. */
+  #holdAgainstDocument(request: Pick<Ask, 'method' | 'url' | 'body'>, got: Got, asked: string): void {
+    // The HTTP parser rejects it before an operation is chosen.
+    if (got.status === 431 && request.url.length > LONG_URL_CHARACTERS) return;
+    const isJson = String(got.headers['content-type'] ?? '').includes('json');
+    const sent = request.body === undefined ? undefined : jsonOf(request.body);
+    try {
+      const { status, headers } = got;
+      // The path alone says which operation it is.
+      const [url = ''] = request.url.split('?');
+      this.#stated.check(
+        { ...request, url, body: sent },
+        { status, headers, body: isJson ? jsonOf(got.text) : got.text },
+      );
+    } catch (error) {
+      this.#findings.violate(`${(error as Error).message} (${asked})`);
+    }
   }
 
   #welcome(text: string): void {
@@ -77,13 +107,17 @@ export class Sender {
   #sendOnce({ method, url, headers, body, who, asked }: Outgoing): Promise<Got | 'closed' | undefined> {
     const isPlan = PLANS.test(asked);
     const address = { host: this.#url.hostname, port: this.#url.port, method, path: url };
+    // Without its length, Node sends the body of a DELETE as if it were the next request.
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const bearer = who.token === undefined ? {} : { authorization: `Bearer ${who.token}` };
     const signal = AbortSignal.timeout(isPlan ? PATIENCE_MS : HANGING_MS);
     return new Promise((resolve) => {
-      const outgoing = sendRequest({ ...address, headers: { ...headers, ...bearer }, signal }, (answer) => {
+      const outgoing = sendRequest({ ...address, headers: { ...headers, ...length, ...bearer }, signal }, (answer) => {
         const chunks: Buffer[] = [];
         answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
+        answer.on('end', () =>
+          resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(chunks).toString() }),
+        );
         answer.on('error', fail);
       });
       const fail = (error: NodeJS.ErrnoException): void => {
@@ -107,9 +141,14 @@ interface Outgoing {
 }
 
 function parsed(text: string): object {
+  return (jsonOf(text) ?? {}) as object;
+}
+
+/** Undefined for a text that is not JSON. */
+function jsonOf(text: string): unknown {
   try {
-    return (JSON.parse(text) ?? {}) as object;
+    return JSON.parse(text) as unknown;
   } catch {
-    return {};
+    return undefined;
   }
 }

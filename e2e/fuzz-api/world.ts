@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';
 import { freePort, type ProcessHandle, startPostgres, startProcess } from '@coxswain/local-cluster';
 import { Database, makeRoles } from '@coxswain/persistence';
-import { startClusterOfLogs } from './cluster-of-logs.ts';
+import { startFakeCluster } from './fake-cluster.ts';
+import { startFakeOperator } from './fake-operator.ts';
 import { CLIENT, GROUP, startIssuer } from './issuer.ts';
 import { Ids, type Tenants, type Who } from './tenants.ts';
 
@@ -36,9 +37,13 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
   const directory = mkdtempSync(join(tmpdir(), 'coxswain-fuzz-'));
   const canary = `canary${randomUUID().replaceAll('-', '')}`;
   const kubeconfig = join(directory, 'kubeconfig');
-  const stopCluster = await startClusterOfLogs(kubeconfig, (namespace) =>
-    namespace === FOREIGN ? `a line of ${canary}\n` : 'a line\n',
-  );
+  const stopCluster = await startFakeCluster(kubeconfig, {
+    logOf: (namespace) => (namespace === FOREIGN ? `a line of ${canary}\n` : 'a line\n'),
+    nodes: [canary, 'b'],
+  });
+  // UIDs of jobs that the fuzzers may see; stacks of any other job contain the canary.
+  const ownUids = new Set<string>();
+  const operator = await startFakeOperator(directory, (uid) => (ownUids.has(uid) ? 'step (train.py:1)' : canary));
   const issuer = await startIssuer();
   const postgres = await startPostgres();
   const databaseUrl = await postgres.createDatabase('fuzz');
@@ -61,6 +66,9 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
       COXSWAIN_ROLE: 'api',
       COXSWAIN_KUBECONFIG: kubeconfig,
       COXSWAIN_BOOTSTRAP_TOKEN_FILE: tokenFile,
+      COXSWAIN_OPERATOR_SERIES_URLS: operator.url,
+      COXSWAIN_OPERATOR_CA_FILE: operator.caFile,
+      COXSWAIN_OPERATOR_TOKEN_FILE: operator.tokenFile,
       COXSWAIN_LOG_LEVEL: 'error',
       COXSWAIN_PUBLIC_URL: url,
       COXSWAIN_OIDC_ISSUER_URL: issuer.url,
@@ -80,7 +88,7 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
     ready: { check: () => isThere(`${url}/healthz`), deadlineMs: READY_MS },
   });
   const administrator: Who = { role: 'clusterAdmin', token: readFileSync(tokenFile, 'utf8').trim() };
-  const tenants = await inhabit({ url, databaseUrl, canary, administrator, idToken: () => issuer.idToken() });
+  const tenants = await inhabit({ url, databaseUrl, canary, administrator, ownUids, idToken: () => issuer.idToken() });
   return {
     url,
     directory,
@@ -91,6 +99,7 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
       await api.stop();
       await postgres.stop();
       await stopCluster();
+      await operator.close();
       await issuer.close();
       if (!keepLogs) rmSync(directory, { recursive: true, force: true });
     },
@@ -102,6 +111,7 @@ async function inhabit(place: {
   readonly databaseUrl: string;
   readonly canary: string;
   readonly administrator: Who;
+  readonly ownUids: Set<string>;
   readonly idToken: () => string;
 }): Promise<Tenants> {
   const { url, canary, administrator } = place;
@@ -140,7 +150,8 @@ async function inhabit(place: {
       ids.learn('/v1/projects/{project}/tokens', [token.id]);
       ids.learn('/v1/projects/{project}/webhooks', [webhook.id]);
       ids.learn('/v1/projects/{project}/plans', [plan.id]);
-      await liveThrough(database, { id: job.id, project, word });
+      const uid = await liveThrough(database, { id: job.id, project, word });
+      if (ids === own) place.ownUids.add(uid);
     }
   } finally {
     await database.close();
@@ -160,11 +171,11 @@ async function inhabit(place: {
   };
 }
 
-/** Rows as the projector and the series store would have left them, with the word in each of their texts. */
+/** Rows as the projector and the series store would have left them, with the word in each of their texts. Resolves with the UID of the job. */
 async function liveThrough(
   database: Database,
   job: { readonly id: string; readonly project: string; readonly word: string },
-): Promise<void> {
+): Promise<string> {
   const { id, project, word } = job;
   const uid = randomUUID();
   const layout = { tensorParallelDegree: 2, pipelineParallelDegree: 1, dataParallelDegree: 2 };
@@ -228,6 +239,7 @@ async function liveThrough(
     ],
   ];
   for (const [sql, parameters] of rows) await database.query(sql, parameters);
+  return uid;
 }
 
 const PLAN = {

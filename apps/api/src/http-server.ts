@@ -20,6 +20,7 @@ import { MAX_BODY_BYTES, parseJsonBody } from './http/json-body.ts';
 import { answerUnroutable, type NoteFailure, ProblemFilter } from './http/problem.filter.ts';
 import { cpuOf, meterRequests } from './http/request-metering.ts';
 import { cutSlowReaders, UNREAD_MS } from './http/slow-readers.ts';
+import { answerUnreadable } from './http/unreadable-requests.ts';
 import { validationPipe } from './http/validation.ts';
 import { ProjectLimits } from './limits/project-limits.ts';
 
@@ -49,6 +50,7 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
     genReqId: () => randomUUID(),
     trustProxy: config.trustedProxies.length === 0 ? false : [...config.trustedProxies],
     frameworkErrors: answerUnroutable,
+    clientErrorHandler: answerUnreadable,
     routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true },
   });
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.over(infrastructure), adapter, {

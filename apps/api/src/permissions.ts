@@ -4,16 +4,24 @@ import { PASSWORDS_SECRET, URLS_SECRET } from './installation/secret-names.ts';
 
 const READ = ['get', 'list', 'watch'] as const;
 
-/** Everything that the API may do in every namespace. The chart's ClusterRole is compared with it. */
-export const CLUSTER_RULES: readonly PolicyRule[] = [
+/** What the API may do where jobs run: in every namespace, or in those to which it is confined (`api.namespaces` of the chart). */
+export const JOB_NAMESPACE_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: [...READ, 'create', 'patch', 'delete'] },
-  { apiGroups: [API_GROUP], resources: ['checkpoints', 'placements', 'fabrics'], verbs: [...READ] },
-  { apiGroups: [''], resources: ['nodes'], verbs: [...READ] },
-  // What DRA drivers say of NICs and NVLink domains.
-  { apiGroups: ['resource.k8s.io'], resources: ['resourceslices'], verbs: ['list'] },
+  { apiGroups: [API_GROUP], resources: ['checkpoints', 'placements'], verbs: [...READ] },
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
 ];
+
+/** What the API reads that belongs to no namespace: the fabric. A confined API has no other right in the whole cluster. */
+export const CLUSTER_SCOPED_RULES: readonly PolicyRule[] = [
+  { apiGroups: [API_GROUP], resources: ['fabrics'], verbs: [...READ] },
+  { apiGroups: [''], resources: ['nodes'], verbs: [...READ] },
+  // What DRA drivers say of NICs and NVLink domains.
+  { apiGroups: ['resource.k8s.io'], resources: ['resourceslices'], verbs: ['list'] },
+];
+
+/** Everything that an API may do in the whole cluster if it is not confined. The chart's ClusterRole is compared with it. */
+export const CLUSTER_RULES: readonly PolicyRule[] = [...JOB_NAMESPACE_RULES, ...CLUSTER_SCOPED_RULES];
 
 /** What it may besides where it lets service accounts in (`api.serviceAccounts` of the chart): ask whose a token is. */
 export const SERVICE_ACCOUNT_RULES: readonly PolicyRule[] = [

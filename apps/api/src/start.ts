@@ -119,7 +119,7 @@ function startMirroring(infrastructure: Infrastructure, nodes: SeenNodes): Part 
   const counters = seriesMetrics(metrics);
   let projector: Projector | undefined;
   const leader = new LeaderDuties({ url: database.url, lockName: `coxswain/mirror/${cluster.id}`, logger }, () => {
-    const projecting = new Projector({ database, cluster, kube, logger });
+    const projecting = new Projector({ database, cluster, kube, logger, namespaces: config.namespaces.confinedTo });
     projector = projecting;
     const store = new SeriesStore(database, cluster);
     const subscriber = new SeriesSubscriber({ operator: config.operator, store, logger, metrics: counters });

@@ -463,8 +463,8 @@ describe('reading', () => {
       /^# gone\nTraceback\n$/,
     ],
     [
-      'logs on a pipe are what the rank wrote, colours and all',
-      ['logs', 'tiny-gpt'],
+      'logs on a pipe with --raw are what the rank wrote, colours and all',
+      ['logs', 'tiny-gpt', '--raw'],
       { ...FOUND, [`GET ${JOB}/logs?rank=0`]: { text: '\u001b[31mred\u001b[0m\n' } },
       /^\u001b\[31mred\u001b\[0m\n$/,
     ],

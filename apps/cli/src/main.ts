@@ -45,7 +45,8 @@ type Globals = SettingsFlags & { readonly output: OutputFormat };
  * Runs one command line. Resolves to the exit code: 0 done; 1 refused or wrong; 2 server out of reach; 3 a watched job did not complete; 4 no layout
  * fits, or the layout is illegal; 130 interrupted by Ctrl-C.
  */
-export async function main(argv: readonly string[], context: CliContext = processContext()): Promise<number> {
+export async function main(argv: readonly string[], processOrTest: CliContext = processContext()): Promise<number> {
+  const context = printingSafeText(processOrTest);
   let exitCode = 0;
   const program = cli(context, (code) => (exitCode = code));
   try {
@@ -64,6 +65,18 @@ export async function main(argv: readonly string[], context: CliContext = proces
     }
     throw error;
   }
+}
+
+/**
+ * Pods, servers and files of others write much of what is printed. It is cleaned also if it goes to a file or a pipe, because a terminal shows it later.
+ * Documents (JSON, YAML) escape what is unsafe, so they pass unchanged.
+ */
+function printingSafeText(context: CliContext): CliContext {
+  return {
+    ...context,
+    print: (line) => context.print(safeText(line)),
+    printError: (line) => context.printError(safeText(line)),
+  };
 }
 
 const { version: VERSION } = createRequire(import.meta.url)('../package.json') as { readonly version: string };
@@ -86,9 +99,8 @@ function processContext(): CliContext {
   return {
     env: process.env,
     now: () => new Date(),
-    // Much of what is printed others wrote: messages of pods and servers.
-    print: (line) => console.log(process.stdout.isTTY ? safeText(line) : line),
-    printError: (line) => console.error(process.stderr.isTTY ? safeText(line) : line),
+    print: (line) => console.log(line),
+    printError: (line) => console.error(line),
     openBrowser,
     ...(process.stdin.isTTY && process.stderr.isTTY
       ? { openAsker: () => terminalAsker(process.stdin, process.stderr) }

@@ -2,4 +2,5 @@ export { findChromium } from './chromium.ts';
 export { startFaultProxy, type FaultProxy, type RecordedWrite } from './fault-proxy/fault-proxy.ts';
 export { errorLine, spoilWatch, type Fault, type FaultAction, type Verb } from './fault-proxy/faults.ts';
 export { SHARED_POSTGRES_VARIABLE, sharedPostgres, type SharedPostgres } from './shared-postgres.ts';
+export { StatedAnswers } from './stated-answers.ts';
 export { SharedFixture, usersVariable } from './shared-fixture.ts';

@@ -1,2 +1,2 @@
 export { parseForeignJson } from './foreign-json.ts';
-export { cutText, endOfText, safeText } from './safe-text.ts';
+export { cutText, endOfText, escapeUnsafe, isUnsafe, safeText } from './safe-text.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { cutText, endOfText, parseForeignJson, safeText } from './index.ts';
+import { cutText, endOfText, escapeUnsafe, isUnsafe, parseForeignJson, safeText } from './index.ts';
 
 describe('safe text', () => {
   it.each([
@@ -68,6 +68,17 @@ describe('safe text', () => {
         expect(Buffer.from(safe, 'utf8').toString('utf8')).toBe(safe);
         expect(safe).not.toMatch(/[^\t\n\u0020-\u007e\u00a0-\u{10ffff}]/u);
         expect(JSON.parse(JSON.stringify(safe))).toBe(safe);
+      }),
+    );
+  });
+
+  it('is not needed in an escaped JSON document, which a parser reads unchanged', () => {
+    fc.assert(
+      fc.property(nasty, nasty, (key, text) => {
+        const value = { [`k${key}`]: [text] };
+        const document = escapeUnsafe(JSON.stringify(value, null, 2));
+        expect(JSON.parse(document)).toEqual(value);
+        expect([safeText(document), isUnsafe(document)]).toEqual([document, false]);
       }),
     );
   });

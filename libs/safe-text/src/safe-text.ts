@@ -15,6 +15,7 @@ const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Surrogate}\p{Nonchara
 /** Any unsafe character or sequence. */
 const SUSPECT =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\p{Surrogate}\p{Noncharacter_Code_Point}\p{Bidi_Control}]/u;
+const ALL_SUSPECT = new RegExp(SUSPECT, 'gu');
 
 const UNKNOWN = '\ufffd';
 const CUT = '…';
@@ -27,6 +28,25 @@ export function safeText(text: string, maxLength = Number.POSITIVE_INFINITY): st
   if (!SUSPECT.test(text)) return cutText(text, maxLength);
   const clean = text.replaceAll(TERMINAL_SEQUENCE, '').replaceAll(LINE_END, '\n').replaceAll(UNSAFE, UNKNOWN);
   return cutText(clean, maxLength);
+}
+
+/**
+ * The text of a JSON document, or of a YAML document whose unsafe characters all stand in double quotes, with these characters as `\uXXXX`. A parser reads the
+ * same values, and a terminal that shows the document obeys none of them. {@link safeText} leaves the result as it is.
+ */
+export function escapeUnsafe(document: string): string {
+  return SUSPECT.test(document) ? document.replaceAll(ALL_SUSPECT, codeUnitEscapes) : document;
+}
+
+/** Whether {@link safeText} would change the text. */
+export function isUnsafe(text: string): boolean {
+  return SUSPECT.test(text);
+}
+
+function codeUnitEscapes(character: string): string {
+  return [...Array(character.length).keys()]
+    .map((index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`)
+    .join('');
 }
 
 /** The beginning of a text, at most `maxLength` code units, with an ellipsis if it was cut. It never ends within a surrogate pair. */

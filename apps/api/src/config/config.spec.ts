@@ -16,6 +16,12 @@ describe('the configuration', () => {
     expect(operator.seriesUrls).toEqual(['https://a:9443', 'https://b:9443']);
   });
 
+  it('confines the API to the namespaces of its list, each once', () => {
+    expect(readConfig(least).namespaces.confinedTo).toEqual([]);
+    const { namespaces } = readConfig({ ...least, COXSWAIN_API_NAMESPACES: 'research, vision,research' });
+    expect(namespaces.confinedTo).toEqual(['research', 'vision']);
+  });
+
   it('has no sign-in without an issuer, and with one the least that it needs', () => {
     expect(readConfig(least).signIn).toBeUndefined();
     const signIn = {
@@ -42,6 +48,7 @@ describe('the configuration', () => {
     ['no database', { DATABASE_URL: undefined }, /set DATABASE_URL/],
     ['a database of another kind', { DATABASE_URL: 'mysql://x' }, /DATABASE_URL.*postgresql/],
     ['a port that is none', { COXSWAIN_LISTEN_PORT: '99999' }, /COXSWAIN_LISTEN_PORT/],
+    ['a pattern of namespaces that the API may use', { COXSWAIN_API_NAMESPACES: 'team-*' }, /COXSWAIN_API_NAMESPACES/],
     ['an audit of a day', { COXSWAIN_AUDIT_RETENTION_DAYS: '1' }, /COXSWAIN_AUDIT_RETENTION_DAYS/],
     [
       'proxies by name',

@@ -76,6 +76,11 @@ const Environment = SignInEnvironment.extend(ReplicaEnvironment.shape).extend({
   COXSWAIN_PROJECT_NAMESPACES: list.describe(
     'Namespaces that projects may own, separated by commas, `*` for any characters; empty: all but those of the system.',
   ),
+  COXSWAIN_API_NAMESPACES: list
+    .pipe(z.array(ObjectName))
+    .describe(
+      'The only namespaces in which the API reads and writes jobs and reads pods and logs, separated by commas. If empty, all.',
+    ),
   COXSWAIN_KUBECONFIG: file.optional().describe('Kubeconfig file; absent: the service account of the pod.'),
   COXSWAIN_SERVICE_ACCOUNTS: z
     .stringbool()
@@ -193,6 +198,16 @@ const CheckedEnvironment = Environment.refine(
   },
 );
 
+/** Which namespaces the API serves. */
+export interface NamespacesConfig {
+  /** Where Coxswain itself runs. */
+  readonly own: string;
+  /** Names that projects may own, with `*` for any characters; empty: all but those of the system. */
+  readonly allowed: readonly string[];
+  /** The only namespaces that the API may read and write; empty: all. */
+  readonly confinedTo: readonly string[];
+}
+
 /** What the parts of the API are given; nothing else reads the environment. */
 export interface Config extends ReplicaConfig {
   /** By the role that each logs in as; one and the same where nobody said otherwise. */
@@ -207,7 +222,7 @@ export interface Config extends ReplicaConfig {
   readonly role: ProcessRole;
   readonly listen: { readonly host: string; readonly port: number };
   readonly cluster: { readonly name: string; readonly id: string | undefined };
-  readonly namespaces: { readonly own: string; readonly allowed: readonly string[] };
+  readonly namespaces: NamespacesConfig;
   readonly kubeconfigPath: string | undefined;
   /** Undefined: accounts of Kubernetes are not let in. */
   readonly serviceAccountAudience: string | undefined;
@@ -275,7 +290,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ...replicaConfigOf(values),
     listen: { host: values.COXSWAIN_LISTEN_HOST, port: values.COXSWAIN_LISTEN_PORT },
     cluster: { name: values.COXSWAIN_CLUSTER_NAME, id: values.COXSWAIN_CLUSTER_ID },
-    namespaces: { own: values.COXSWAIN_NAMESPACE, allowed: values.COXSWAIN_PROJECT_NAMESPACES },
+    namespaces: {
+      own: values.COXSWAIN_NAMESPACE,
+      allowed: values.COXSWAIN_PROJECT_NAMESPACES,
+      confinedTo: [...new Set(values.COXSWAIN_API_NAMESPACES)],
+    },
     kubeconfigPath: values.COXSWAIN_KUBECONFIG,
     serviceAccountAudience: values.COXSWAIN_SERVICE_ACCOUNTS ? values.COXSWAIN_SERVICE_ACCOUNT_AUDIENCE : undefined,
     operator: {

@@ -25,7 +25,7 @@ export function openApiDocument(controllers: readonly Type[]): Readonly<Record<s
       title: 'Coxswain',
       version: '1.0.0',
       description:
-        'Training jobs, their history, layouts and plans. What goes wrong is answered as problem details (RFC 9457).',
+        'Training jobs, their history, layouts and plans. What goes wrong is answered as problem details (RFC 9457). Three of these answers come before an operation is chosen: 400 for what is not HTTP, 408 for a request that arrives too slowly, and 431 if address and headers have more than 16 KiB.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'Where this document was read.' }],

@@ -3,7 +3,7 @@ import type { SharedPostgres } from '@coxswain/test-harness';
 import { CONTROLLERS } from '../app.module.ts';
 import { type ApiUnderTest, startApiUnderTest } from '../testing/api-under-test.ts';
 import { migratedPostgres } from '../testing/test-database.ts';
-import { StatedAnswers } from '../testing/stated-answers.ts';
+import { StatedAnswers } from '@coxswain/test-harness';
 import { declaredRoutes } from './openapi.ts';
 import { openApiDocument } from './openapi-document.ts';
 

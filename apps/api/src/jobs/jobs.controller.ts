@@ -87,7 +87,7 @@ export class JobsController {
     schema: Job,
     summary: 'Save, stop and hold',
     headers: [ETAG],
-    refusals: ['ALREADY_FINISHED'],
+    refusals: ['ALREADY_FINISHED', 'CONFLICT'],
   })
   suspend(@Caller() caller: Principal, @AddressedJob() address: JobAddress): Promise<Job> {
     return this.#jobs.suspend(caller, address);
@@ -119,7 +119,7 @@ export class JobsController {
     schema: Job,
     summary: 'Stop for good; the object stays',
     headers: [ETAG],
-    refusals: ['ALREADY_FINISHED'],
+    refusals: ['ALREADY_FINISHED', 'CONFLICT'],
   })
   cancel(@Caller() caller: Principal, @AddressedJob() address: JobAddress): Promise<Job> {
     return this.#jobs.cancel(caller, address);

@@ -19,7 +19,8 @@ import { fittingPage, MAX_PAGE_BYTES } from '../http/page-bytes.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { recordAudit } from '../auth/audit.ts';
 import { createIdempotently } from '../http/idempotency.ts';
-import { CLUSTER, type Cluster, PAGE_TOKENS, TENANT_DATABASE } from '../infrastructure/tokens.ts';
+import type { Config } from '../config/config.ts';
+import { CLUSTER, type Cluster, CONFIG, PAGE_TOKENS, TENANT_DATABASE } from '../infrastructure/tokens.ts';
 import { enqueueApply, notifyJobChanged } from './job-changes.ts';
 import {
   ALL_PROJECTS,
@@ -80,13 +81,18 @@ export class JobsService {
   readonly #cluster: Cluster;
   readonly #pageTokens: PageTokens;
   readonly #limits: ProjectLimits;
+  /** The only namespaces that the API may write; empty: all. */
+  readonly #confinedTo: readonly string[];
 
+  // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
     @Inject(TENANT_DATABASE) database: TenantDatabase,
     @Inject(CLUSTER) cluster: Cluster,
     @Inject(PAGE_TOKENS) pageTokens: PageTokens,
     @Inject(ProjectLimits) limits: ProjectLimits,
+    @Inject(CONFIG) config: Config,
   ) {
+    this.#confinedTo = config.namespaces.confinedTo;
     this.#limits = limits;
     this.#database = database;
     this.#cluster = cluster;
@@ -246,9 +252,13 @@ export class JobsService {
       [project.id],
     );
     const names = owned.rows.map((row) => row.namespace);
-    const chosen = wanted ?? names[0];
-    if (chosen !== undefined && names.includes(chosen)) return chosen;
-    const detail = `project "${project.name}" does not own it; it owns ${names.join(', ')}`;
+    const usable = this.#confinedTo.length === 0 ? names : names.filter((name) => this.#confinedTo.includes(name));
+    const chosen = wanted ?? usable[0];
+    if (chosen !== undefined && usable.includes(chosen)) return chosen;
+    const detail =
+      chosen === undefined || names.includes(chosen)
+        ? `the API may not use ${chosen ?? names.join(', ')}; an administrator can add it to api.namespaces of the chart`
+        : `project "${project.name}" does not own it; it owns ${names.join(', ')}`;
     throw new DomainError('INVALID_REQUEST', `namespace: ${detail}`, [{ pointer: '/namespace', detail }]);
   }
 

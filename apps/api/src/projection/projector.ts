@@ -1,11 +1,13 @@
 import type { Checkpoint, Placement, TrainingJob } from '@coxswain/api-types';
 import {
   InformerGroup,
+  isUnauthorizedVerb,
   type KubeClient,
   type KubeObject,
   keyOf,
-  ObjectCache,
   Reflector,
+  type ReflectorOptions,
+  type ReflectorProblem,
   resourcePath,
   splitKey,
   systemClock,
@@ -15,11 +17,12 @@ import {
 import { jobEvents } from '@coxswain/lifecycle';
 import { type Database, isUnavailable, type Sql, storableJson } from '@coxswain/persistence';
 import type { Logger } from '@coxswain/telemetry';
-import { collectionOf } from '../cluster/resources.ts';
+import { collectionOf, sentenceOf } from '../cluster/resources.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { notifyJobChanged } from '../jobs/job-changes.ts';
 import { markJobGone, projectJob } from './job-projection.ts';
 import { markGone, projectCheckpoint, projectNode, projectPlacement } from './mirrors.ts';
+import { NamespacedCache } from './namespaced-cache.ts';
 
 /** What the projector needs. */
 export interface ProjectorParts {
@@ -27,30 +30,54 @@ export interface ProjectorParts {
   readonly cluster: Cluster;
   readonly kube: KubeClient;
   readonly logger: Logger;
+  /** Those that the API may read; empty: all. */
+  readonly namespaces: readonly string[];
 }
 
 type Kind = 'jobs' | 'checkpoints' | 'placements' | 'nodes';
+
+/** What is read of a cache, whatever its objects are. */
+interface CacheView {
+  readonly resourceVersion: string | undefined;
+  get(key: string): KubeObject | undefined;
+  list(): readonly KubeObject[];
+}
+
+/** What is listed and watched together: jobs and what belongs to them, in one namespace or in all (''); or the nodes. */
+interface Scope {
+  readonly namespace: string;
+  readonly kinds: readonly Kind[];
+  readonly group: InformerGroup;
+  /** Every row of the scope has been compared with the cluster at least once. */
+  isCompared: boolean;
+  /** Why the API server does not let the API read the scope. */
+  refusal: string | undefined;
+}
 
 /** Jobs by the UID that checkpoints and placements carry. */
 const BY_JOB = 'by job';
 
 /**
  * Brings rows to what the cluster says, for as long as it leads. Level, not edge: a change only names a key; what is written is what the
- * cache holds when the key’s turn comes. After the first complete lists every row and every object is looked at once, so what vanished
- * while nobody projected is found.
+ * cache holds when the key’s turn comes. After the first complete lists of a scope every row and every object of it is looked at once, so what vanished
+ * while nobody projected is found. Rows of namespaces that the API may not read stay as they are.
  */
 export class Projector {
   readonly #parts: ProjectorParts;
-  readonly #jobs = new ObjectCache<TrainingJob & KubeObject>();
-  readonly #checkpoints = new ObjectCache<Checkpoint & KubeObject>();
-  readonly #placements = new ObjectCache<Placement & KubeObject>();
-  readonly #nodes = new ObjectCache<KubeObject>();
+  readonly #jobs: NamespacedCache<TrainingJob & KubeObject>;
+  readonly #checkpoints: NamespacedCache<Checkpoint & KubeObject>;
+  readonly #placements: NamespacedCache<Placement & KubeObject>;
+  readonly #nodes = new NamespacedCache<KubeObject>([]);
   readonly #queue: WorkQueue;
-  readonly #group: InformerGroup;
-  #synced = false;
+  readonly #jobScopes: readonly Scope[];
+  readonly #nodeScope: Scope;
 
   constructor(parts: ProjectorParts) {
     this.#parts = parts;
+    const { namespaces } = parts;
+    this.#jobs = new NamespacedCache(namespaces);
+    this.#checkpoints = new NamespacedCache(namespaces);
+    this.#placements = new NamespacedCache(namespaces);
     this.#queue = new WorkQueue({
       clock: systemClock,
       random: Math.random,
@@ -64,25 +91,29 @@ export class Projector {
           'a row could not be written; trying again',
         ),
     });
-    const nodesPath = resourcePath({ group: '', version: 'v1', plural: 'nodes' });
-    this.#group = new InformerGroup([
-      this.#reflect(collectionOf('trainingjobs'), this.#jobs),
-      this.#reflect(collectionOf('checkpoints'), this.#checkpoints),
-      this.#reflect(collectionOf('placements'), this.#placements),
-      this.#reflect(nodesPath, this.#nodes, trimNode),
-    ]);
+    this.#jobScopes = (namespaces.length === 0 ? [''] : namespaces).map((namespace) => this.#jobScope(namespace));
+    this.#nodeScope = this.#scopeOfNodes();
     this.#checkpoints.addIndex(BY_JOB, (checkpoint) => [checkpoint.spec.jobUid]);
     this.#placements.addIndex(BY_JOB, (placement) => [placement.spec.jobUid]);
   }
 
-  /** Every row has been compared with the cluster at least once. */
+  /** Every row has been compared with the cluster at least once. If the API is confined to namespaces, what the API server refuses holds nothing up. */
   get isSynced(): boolean {
-    return this.#synced;
+    return this.#scopes.every((scope) => scope.isCompared || this.#isLeftOut(scope));
   }
 
-  /** Milliseconds for which the cluster has not been heard. */
+  /** Milliseconds for which the cluster has not been heard, without what the API server refuses to a confined API. */
   outageMs(): number {
-    return this.#group.longestOutageMs();
+    const heard = this.#scopes.filter((scope) => !this.#isLeftOut(scope));
+    return Math.max(0, ...heard.map(({ group }) => group.longestOutageMs()));
+  }
+
+  get #scopes(): readonly Scope[] {
+    return [...this.#jobScopes, this.#nodeScope];
+  }
+
+  #isLeftOut({ refusal }: Scope): boolean {
+    return this.#parts.namespaces.length > 0 && refusal !== undefined;
   }
 
   /** Projects until `signal` aborts, which must happen at once when the database lock is lost. */
@@ -91,28 +122,61 @@ export class Projector {
     this.#checkpoints.onChange(({ object }) => this.#changedOf('checkpoints', object));
     this.#placements.onChange(({ object }) => this.#changedOf('placements', object));
     this.#nodes.onChange(({ object }) => this.#queue.add(`nodes ${keyOf(object)}`));
-    const reflecting = this.#group.run(signal);
-    if (await this.#group.waitForSync(signal)) {
-      const working = this.#queue.run({ workers: 4, reconcile: (key) => this.#project(key), signal, drainMs: 2_000 });
-      await this.#compareEveryRow(signal);
-      await working;
-    }
+    const working = this.#queue.run({ workers: 4, reconcile: (key) => this.#project(key), signal, drainMs: 2_000 });
+    await Promise.all([working, ...this.#scopes.map((scope) => this.#follow(scope, signal))]);
+  }
+
+  async #follow(scope: Scope, signal: AbortSignal): Promise<void> {
+    const reflecting = scope.group.run(signal);
+    if (await scope.group.waitForSync(signal)) await this.#compareEveryRow(scope, signal);
     await reflecting;
   }
 
-  #reflect<T extends KubeObject>(collectionPath: string, cache: ObjectCache<T>, trim?: (object: T) => T): Reflector<T> {
-    const { kube, logger } = this.#parts;
-    return new Reflector<T>({
-      client: kube,
-      collectionPath,
-      cache,
-      clock: systemClock,
-      random: Math.random,
-      check: WATCH_CHECK,
-      ...(trim === undefined ? {} : { trim }),
-      onError: ({ failure, error }) =>
-        logger.debug({ collectionPath, failure, reason: (error as Error)?.message }, 'watch ended early'),
-    });
+  #jobScope(namespace: string): Scope {
+    const path = (plural: Parameters<typeof collectionOf>[0]): string =>
+      namespace === '' ? collectionOf(plural) : collectionOf(plural, namespace);
+    const onError = (problem: ReflectorProblem): void => this.#noteProblem(scope, problem);
+    const scope: Scope = {
+      namespace,
+      kinds: ['jobs', 'checkpoints', 'placements'],
+      group: new InformerGroup([
+        this.#reflector({ collectionPath: path('trainingjobs'), cache: this.#jobs.cacheOf(namespace), onError }),
+        this.#reflector({ collectionPath: path('checkpoints'), cache: this.#checkpoints.cacheOf(namespace), onError }),
+        this.#reflector({ collectionPath: path('placements'), cache: this.#placements.cacheOf(namespace), onError }),
+      ]),
+      isCompared: false,
+      refusal: undefined,
+    };
+    return scope;
+  }
+
+  #scopeOfNodes(): Scope {
+    const collectionPath = resourcePath({ group: '', version: 'v1', plural: 'nodes' });
+    const onError = (problem: ReflectorProblem): void => this.#noteProblem(scope, problem);
+    const cache = this.#nodes.cacheOf('');
+    const group = new InformerGroup([this.#reflector({ collectionPath, cache, trim: trimNode, onError })]);
+    const scope: Scope = { namespace: '', kinds: ['nodes'], group, isCompared: false, refusal: undefined };
+    return scope;
+  }
+
+  #reflector<T extends KubeObject>(
+    options: Pick<ReflectorOptions<T>, 'collectionPath' | 'cache' | 'trim' | 'onError'>,
+  ): Reflector<T> {
+    const { kube } = this.#parts;
+    return new Reflector<T>({ client: kube, clock: systemClock, random: Math.random, check: WATCH_CHECK, ...options });
+  }
+
+  /** A namespace that the API may not read is logged once; the reflectors go on trying, so that a role that is added later is enough. */
+  #noteProblem(scope: Scope, { collectionPath, failure, error }: ReflectorProblem): void {
+    const { logger } = this.#parts;
+    logger.debug({ collectionPath, failure, reason: (error as Error)?.message }, 'watch ended early');
+    if (!isUnauthorizedVerb(error) || scope.refusal !== undefined) return;
+    scope.refusal = sentenceOf(error);
+    const { namespace, refusal: reason } = scope;
+    logger.warn(
+      { namespace, collectionPath, reason },
+      'the API may not read this collection; its rows stay as they are',
+    );
   }
 
   #changedOf(kind: 'checkpoints' | 'placements', object: Checkpoint | Placement): void {
@@ -121,15 +185,18 @@ export class Projector {
   }
 
   /** Rows whose object is gone have no key in the caches: they are found in the tables. */
-  async #compareEveryRow(signal: AbortSignal): Promise<void> {
+  async #compareEveryRow(scope: Scope, signal: AbortSignal): Promise<void> {
+    scope.refusal = undefined;
+    this.#addEveryObject(scope);
     const { database, cluster } = this.#parts;
-    for (const table of ['jobs', 'checkpoints', 'placements', 'nodes'] as const) {
+    for (const table of scope.kinds) {
       const place = table === 'nodes' ? "''" : 'namespace';
       while (!signal.aborted) {
         try {
           const found = await database.query<{ namespace: string; name: string }>(
-            `SELECT ${place} AS namespace, name FROM ${table} WHERE cluster_id = $1 AND deleted_at IS NULL AND uid IS NOT NULL`,
-            [cluster.id],
+            `SELECT ${place} AS namespace, name FROM ${table}
+              WHERE cluster_id = $1 AND deleted_at IS NULL AND uid IS NOT NULL AND ($2 = '' OR ${place} = $2)`,
+            [cluster.id, scope.namespace],
           );
           for (const row of found.rows) {
             this.#queue.add(`${table} ${keyOf({ metadata: row })}`, 'resync');
@@ -141,7 +208,30 @@ export class Projector {
         }
       }
     }
-    this.#synced = true;
+    scope.isCompared = true;
+  }
+
+  /** What changed before the scope was complete was passed over. */
+  #addEveryObject({ namespace, kinds }: Scope): void {
+    for (const kind of kinds) {
+      for (const object of this.#cacheOf(kind, namespace)?.list() ?? []) this.#queue.add(`${kind} ${keyOf(object)}`);
+    }
+  }
+
+  /** Undefined if the API may not read the namespace. */
+  #cacheOf(kind: Kind, namespace: string): CacheView | undefined {
+    const caches = {
+      jobs: this.#jobs,
+      checkpoints: this.#checkpoints,
+      placements: this.#placements,
+      nodes: this.#nodes,
+    };
+    return caches[kind].within(namespace);
+  }
+
+  #scopeOf(kind: Kind, namespace: string): Scope | undefined {
+    if (kind === 'nodes') return this.#nodeScope;
+    return this.#jobScopes.find((scope) => scope.namespace === '' || scope.namespace === namespace);
   }
 
   async #project(queueKey: string): Promise<void> {
@@ -150,12 +240,9 @@ export class Projector {
     const key = queueKey.slice(space + 1);
     const { namespace = '', name } = splitKey(key);
     const { database, cluster } = this.#parts;
-    const cache = {
-      jobs: this.#jobs,
-      checkpoints: this.#checkpoints,
-      placements: this.#placements,
-      nodes: this.#nodes,
-    }[kind];
+    const cache = this.#cacheOf(kind, namespace);
+    // A list that is not complete proves nothing; when it is, everything is added again.
+    if (cache === undefined || this.#scopeOf(kind, namespace)?.group.hasSynced() !== true) return;
     // Read before the object: a deletion seen later than this version is none of this round’s business.
     const seenUpTo = cache.resourceVersion ?? '0';
     const object = cache.get(key);
@@ -179,11 +266,14 @@ export class Projector {
     const { jobId } = await projectJob(sql, this.#parts.cluster, job);
     const { uid, namespace } = job.metadata;
     // Users of another namespace can write any UID, so only objects in the job's namespace count.
-    const isBeside = (object: KubeObject): boolean => object.metadata.namespace === namespace;
+    const beside = <T extends KubeObject>(cache: NamespacedCache<T>): readonly T[] =>
+      (cache.within(namespace ?? '')?.byIndex(BY_JOB, uid) ?? []).filter(
+        (object) => object.metadata.namespace === namespace,
+      );
     const events = jobEvents({
       job,
-      checkpoints: this.#checkpoints.byIndex(BY_JOB, uid).filter(isBeside),
-      placements: this.#placements.byIndex(BY_JOB, uid).filter(isBeside),
+      checkpoints: beside(this.#checkpoints),
+      placements: beside(this.#placements),
     });
     // The row is locked by now, so ids grow in the order of commits: a reader that goes on after an id misses nothing.
     const inserted = await sql.query(

@@ -19,7 +19,22 @@ describe('a namespace', () => {
       /api\.projectNamespaces/,
     ],
   ])('%s', (_what, name, allowed, want) => {
-    const problem = namespaceProblem(name, { own: 'coxswain-system', allowed });
+    const problem = namespaceProblem(name, { own: 'coxswain-system', allowed, confinedTo: [] });
+    if (want === undefined) expect(problem).toBeUndefined();
+    else expect(problem).toMatch(want);
+  });
+
+  it.each<[string, string, RegExp | undefined]>([
+    ['in the list may be a project’s', 'research', undefined],
+    [
+      'outside of the list may not, and the problem names the list',
+      'other',
+      /may only use research, vision \(.*api\.namespaces/,
+    ],
+    ['of Kubernetes may not, even in the list', 'kube-system', /belongs to Kubernetes/],
+  ])('%s, if the API is confined to namespaces', (_what, name, want) => {
+    const confinedTo = ['research', 'vision', 'kube-system'].filter((one) => one === name || !one.startsWith('kube-'));
+    const problem = namespaceProblem(name, { own: 'coxswain-system', allowed: ['*'], confinedTo });
     if (want === undefined) expect(problem).toBeUndefined();
     else expect(problem).toMatch(want);
   });

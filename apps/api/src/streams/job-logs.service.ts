@@ -1,6 +1,14 @@
 import { type Attempt, CONTAINERS, LABELS, type PlacementSpec, ranksOfPod } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
-import { isNotFound, isRetryable, type KubeClient, type KubeObject, KubeApiError, resourcePath } from '@coxswain/kube';
+import {
+  isNotFound,
+  isRetryable,
+  isUnauthorizedVerb,
+  type KubeClient,
+  type KubeObject,
+  KubeApiError,
+  resourcePath,
+} from '@coxswain/kube';
 import { firstOf, type Sql } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
@@ -84,6 +92,10 @@ export class JobLogsService {
       if (isNotFound(error)) return inPlaceOfLog(attempt, rank);
       if (isRetryable(error))
         throw new DomainError('UNAVAILABLE', 'the cluster does not answer at the moment; try again in a second');
+      if (isUnauthorizedVerb(error)) {
+        const detail = `the API may not read pods in namespace "${row.namespace}"; an administrator can add it to api.namespaces of the chart`;
+        throw new DomainError('CONFLICT', `the log cannot be read: ${detail}`);
+      }
       if (error instanceof KubeApiError)
         throw new DomainError('CONFLICT', `the log cannot be read now: ${sentenceOf(error)}`);
       throw error;

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import type { KubeClient } from '@coxswain/kube';
 import { createLogger, createMetrics } from '@coxswain/telemetry';
 import { GiveUp, waitFor } from '@coxswain/local-cluster';
+import { StatedAnswers } from '@coxswain/test-harness';
 import { CONTROLLERS } from '../app.module.ts';
 import { readConfig } from '../config/config.ts';
 import { openApiDocument } from '../http/openapi-document.ts';
 import type { WallClock } from '../infrastructure/tokens.ts';
 import { type RunningApi, startApi } from '../start.ts';
 import { environmentOf, rolesOf } from './test-database.ts';
-import { StatedAnswers } from './stated-answers.ts';
 
 /** A request to the API under test. */
 export interface TestRequest {

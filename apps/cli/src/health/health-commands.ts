@@ -9,6 +9,7 @@ import {
 } from '@coxswain/health';
 import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
+import { jsonText } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
 import { linesOf } from './trace-lines.ts';
 
@@ -24,7 +25,7 @@ export function addHealthCommands(program: Command, session: Session): void {
     .action(async (file: string, { json }: { readonly json?: true }) => {
       const isJson = json === true || session.outputFormat() === 'json';
       for await (const verdict of verdictsOf(file)) {
-        session.print(isJson ? JSON.stringify(verdict) : inWords(verdict));
+        session.print(isJson ? jsonText(verdict) : inWords(verdict));
       }
     });
 }

@@ -1,6 +1,7 @@
 import { API_GROUP_VERSION, POD_PATHS } from '@coxswain/api-types';
 import { Document, isMap, isScalar, type Node, type Pair } from 'yaml';
 import type { WrittenJob } from '../job-import/written-job.ts';
+import { yamlText } from '../output/output.ts';
 
 /** What each field is for, by its path in the manifest. Of maps and lists it stands above, of single values behind. */
 const COMMENTS: Readonly<Record<string, string>> = {
@@ -52,7 +53,7 @@ export function jobYaml({ name, namespace, labels, spec }: WrittenJob, head: str
     .map((line) => ` ${line}`)
     .join('\n');
   addComments(document.contents, '');
-  return document.toString({ lineWidth: 0 });
+  return yamlText(document, { lineWidth: 0 });
 }
 
 function addComments(node: Node | null, path: string): void {

@@ -4,8 +4,8 @@ import { safeText } from '@coxswain/safe-text';
 const MAX_LINE_CHARACTERS = 65_536;
 
 /**
- * A log as a terminal may show it: a program in a pod writes what it likes, and a terminal obeys it (titles, clipboard, answers typed for the
- * user). Whole lines at a time, so that a sequence which is cut in two by the network is still seen.
+ * Makes a log safe for terminals. A program in a pod can write control sequences, and a terminal obeys them (titles, clipboard, answers typed for the
+ * user), also when it shows a file later. Whole lines at a time, so that a sequence that the network cuts in two is still found.
  */
 export class LogText {
   readonly #decoder = new TextDecoder();

@@ -108,7 +108,7 @@ export function addReadingCommands(program: Command, session: Session): void {
     .option('--attempt <number>', 'attempt to read, as `coxswain get` lists them (default: the newest)', wholeNumber)
     .option('--tail <lines>', 'print only the last lines', wholeNumber)
     .option('-f, --follow', 'keep printing as the log grows')
-    .option('--raw', 'print the bytes unchanged on a terminal too, control sequences included')
+    .option('--raw', 'print the bytes unchanged, control sequences included')
     .action(
       async (name: string, options: { rank: number; attempt?: number; tail?: number; follow?: true; raw?: true }) => {
         const project = await session.open();
@@ -122,9 +122,8 @@ export function addReadingCommands(program: Command, session: Session): void {
         const write = async (chunk: Uint8Array | string): Promise<void> => {
           if (!session.stdout.write(chunk)) await new Promise((resolve) => session.stdout.once('drain', resolve));
         };
-        const isShown = session.widthColumns !== undefined && options.raw !== true;
         const text = new LogText();
-        for await (const chunk of log) await write(isShown ? text.push(chunk) : chunk);
+        for await (const chunk of log) await write(options.raw === true ? chunk : text.push(chunk));
         await write(text.end());
       },
     );

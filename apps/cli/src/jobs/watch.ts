@@ -1,8 +1,8 @@
 import { ApiProblem, ApiUnreachable, type StreamedChange } from '@coxswain/api-client';
 import { FINAL_JOB_STATES, formatApplyFailure, type Job, type StepPoint } from '@coxswain/api-types';
 import { SECOND_MS } from '@coxswain/units';
-import { stringify } from 'yaml';
-import type { OutputFormat } from '../output/output.ts';
+import { Document } from 'yaml';
+import { jsonText, type OutputFormat, yamlText } from '../output/output.ts';
 import { eventLine, progressLine } from './job-tables.ts';
 import type { ProjectJobs } from '../session/project-jobs.ts';
 import type { Session } from '../session/session.ts';
@@ -80,8 +80,8 @@ function textPrinter(job: Job, session: Session): Teller {
 
 function documentPrinter(session: Session): Teller {
   const spell: Readonly<Record<Exclude<OutputFormat, 'table'>, (data: unknown) => string>> = {
-    json: (data) => JSON.stringify(data),
-    yaml: (data) => `---\n${stringify(data).trimEnd()}`,
+    json: (data) => jsonText(data),
+    yaml: (data) => `---\n${yamlText(new Document(data)).trimEnd()}`,
   };
   const format = session.outputFormat() === 'yaml' ? 'yaml' : 'json';
   return { change: (change) => session.print(spell[format](change)), end: exitCodeOf };

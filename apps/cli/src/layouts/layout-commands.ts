@@ -18,6 +18,7 @@ import { CliError } from '../cli-error.ts';
 import type { LayoutCheck, LayoutRanks } from './layout-answers.ts';
 import { checkText, ranksText } from './layout-tables.ts';
 import { readDocument } from '../files/read-document.ts';
+import { jsonText } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
 
 interface JsonOption {
@@ -71,7 +72,7 @@ Examples:
   coxswain layout ranks --json examples/layouts/24-moe-parallel-folding.yaml | jq '.expert.groups.expert[0]'`;
 
 function show<T>(session: Session, options: JsonOption, data: T, table: (data: T) => string): void {
-  if (options.json === true) session.print(JSON.stringify(data, null, 2));
+  if (options.json === true) session.print(jsonText(data, 2));
   else session.show(data, table);
 }
 

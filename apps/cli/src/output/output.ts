@@ -1,4 +1,5 @@
-import { stringify } from 'yaml';
+import { escapeUnsafe, isUnsafe } from '@coxswain/safe-text';
+import { Document, type ToStringOptions, visit } from 'yaml';
 
 /** Values of `--output`. */
 export const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
@@ -9,12 +10,27 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 export function render<T>(data: T, format: OutputFormat, table: (data: T) => string): string {
   switch (format) {
     case 'json':
-      return JSON.stringify(data, null, 2);
+      return jsonText(data, 2);
     case 'yaml':
-      return stringify(data).trimEnd();
+      return yamlText(new Document(data)).trimEnd();
     case 'table':
       return table(data);
   }
+}
+
+/** JSON in which every character that a terminal could obey is escaped, C1 controls and directions of writing included. */
+export function jsonText(data: unknown, indent?: number): string {
+  return escapeUnsafe(JSON.stringify(data, null, indent));
+}
+
+/** YAML in which every character that a terminal could obey is escaped. Changes the style of scalars in the document: only double quotes have escapes. */
+export function yamlText(document: Document, options?: ToStringOptions): string {
+  visit(document, {
+    Scalar: (_key, scalar) => {
+      if (typeof scalar.value === 'string' && isUnsafe(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return escapeUnsafe(document.toString(options));
 }
 
 /** Columns padded to their widest cell, without spaces at the end of a line. */

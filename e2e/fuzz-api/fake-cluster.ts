@@ -1,0 +1,101 @@
+/** A cluster that has nodes, no Fabric, and one pod’s log in each namespace: the API reads them through the Kubernetes API. It does not serve jobs, as in an outage. */
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { stringify } from 'yaml';
+
+const LINE_MS = 100;
+const VERSION = '1';
+
+/** What the cluster contains. */
+export interface FakeClusterParts {
+  readonly logOf: (namespace: string) => string;
+  readonly nodes: readonly string[];
+}
+
+/** Kinds without a namespace, by their path. */
+type Collections = ReadonlyMap<
+  string,
+  { readonly kind: string; readonly apiVersion: string; readonly items: object[] }
+>;
+
+/** Starts it and writes a kubeconfig for it. Returns a function that stops it. */
+export async function startFakeCluster(kubeconfigPath: string, parts: FakeClusterParts): Promise<() => Promise<void>> {
+  const collections = collectionsOf(parts.nodes);
+  const server = createServer((request, answer) => {
+    const [path = '', query = ''] = (request.url ?? '').split('?');
+    const [, namespace = '', rest = ''] = /^\/api\/v1\/namespaces\/([^/]+)\/pods(.*)$/.exec(path) ?? [];
+    const collection = collections.get(path);
+    if (path === '/version') {
+      sendJson(answer, { major: '1', minor: '34', gitVersion: 'v1.34.0' });
+    } else if (collection !== undefined && query.includes('watch=true')) {
+      answer.setHeader('content-type', 'application/json');
+      answer.flushHeaders();
+    } else if (collection !== undefined) {
+      const { kind, apiVersion, items } = collection;
+      sendJson(answer, { kind: `${kind}List`, apiVersion, metadata: { resourceVersion: VERSION }, items });
+    } else if (namespace !== '' && rest === '') {
+      const pod = { metadata: { name: 'pod', namespace, uid: 'pod', resourceVersion: VERSION } };
+      sendJson(answer, { kind: 'PodList', apiVersion: 'v1', metadata: { resourceVersion: VERSION }, items: [pod] });
+    } else if (rest === '/pod/log') {
+      sendLog(answer, () => parts.logOf(namespace), query.includes('follow=true'));
+    } else {
+      answer.statusCode = 503;
+      sendJson(answer, { kind: 'Status', status: 'Failure', reason: 'ServiceUnavailable', code: 503, message: 'away' });
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  writeFileSync(kubeconfigPath, kubeconfigOf(port));
+  return async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  };
+}
+
+function collectionsOf(nodes: readonly string[]): Collections {
+  const items = nodes.map((name) => ({
+    kind: 'Node',
+    apiVersion: 'v1',
+    metadata: { name, uid: `node-${name}`, resourceVersion: VERSION },
+    status: { allocatable: { 'nvidia.com/gpu': '8' }, conditions: [{ type: 'Ready', status: 'True' }] },
+  }));
+  return new Map([
+    ['/api/v1/nodes', { kind: 'Node', apiVersion: 'v1', items }],
+    [
+      '/apis/training.coxswain.dev/v1alpha1/fabrics',
+      { kind: 'Fabric', apiVersion: 'training.coxswain.dev/v1alpha1', items: [] },
+    ],
+    ['/apis/resource.k8s.io/v1/resourceslices', { kind: 'ResourceSlice', apiVersion: 'resource.k8s.io/v1', items: [] }],
+  ]);
+}
+
+function sendJson(answer: ServerResponse, body: object): void {
+  answer.setHeader('content-type', 'application/json');
+  answer.end(JSON.stringify(body));
+}
+
+function sendLog(answer: ServerResponse, line: () => string, isFollowed: boolean): void {
+  answer.write(line());
+  if (!isFollowed) {
+    answer.end();
+    return;
+  }
+  const writing = setInterval(() => answer.write(line()), LINE_MS);
+  answer.on('close', () => clearInterval(writing));
+}
+
+function kubeconfigOf(port: number): string {
+  const named = (name: string, rest: object): object => ({ name, ...rest });
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'fake',
+    clusters: [named('fake', { cluster: { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true } })],
+    users: [named('fake', { user: {} })],
+    contexts: [named('fake', { context: { cluster: 'fake', user: 'fake' } })],
+  });
+}
