@@ -78,7 +78,7 @@ export const CONDITION_REASONS = {
     NodesInDoubt:
       'Every rank has started, and a node of the gang is not ready. The gang keeps running while its launchers report, during a grace period, and while so many nodes are not ready together that the connection to the API server is the likelier cause.',
     EndHeld:
-      'Every rank has started, and the attempt goes on although a detector or a notice asks for its end: many gangs stand still at once, no other node has room, or the evidence is in doubt. The message names the reason and what the end waits for.',
+      'Every rank has started. A detector or a notice asks for the end of the attempt, but the attempt continues: many gangs stand still at once, no other node has room, or the evidence is in doubt. The message names the reason and what the end waits for.',
     RestartingInPlace:
       'A rank failed. When the ranks of every pod have ended, all ranks restart in the same pods from the newest checkpoint.',
     PodsCreating: 'The gang is being created behind its scheduling gate.',

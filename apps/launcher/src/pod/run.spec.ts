@@ -1,3 +1,4 @@
+/** More than 400 lines: each sentence starts the same launcher against the same stand-in of the operator, and says how its run ends. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LAUNCHER_RANK_ENV, POD_ENV, RANK_ENV, TORCH_RANK_ENV, type RankAssignment } from '@coxswain/api-types';
