@@ -98,6 +98,7 @@ describe('who gets a place', () => {
     places.withdraw(second);
     expect(places.release(first)).toEqual([third]);
     expect(places.release(first)).toEqual([]);
+    expect(places.take(second)).toBe(false);
     expect(places.load).toEqual({ held: 1, waiting: 0 });
   });
 });

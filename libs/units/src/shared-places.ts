@@ -62,12 +62,16 @@ export class SharedPlaces<T extends Claim> {
     return this.#tenants.count(tenant);
   }
 
+  /** Takes a place if there is one for the claim; it never waits. */
+  take(claim: T): boolean {
+    const hasRoom = this.#hasRoomFor(claim);
+    if (hasRoom) this.#hold(claim);
+    return hasRoom;
+  }
+
   /** Takes a place if there is one for the claim, and queues it if not. */
   request(claim: T): PlaceAnswer<T> {
-    if (this.#hasRoomFor(claim)) {
-      this.#hold(claim);
-      return { kind: 'holds' };
-    }
+    if (this.take(claim)) return { kind: 'holds' };
     const ofTenant = this.#waiting.get(claim.tenant)?.length ?? 0;
     if (ofTenant >= this.#bounds.waitingOfTenant) return { kind: 'rejected', why: 'tenantIsFull' };
     if (this.#size < this.#bounds.waiting) {
