@@ -71,13 +71,18 @@ export class AuthGuard implements CanActivate {
     principals.set(request, { ...principal, origin: originOf(request) });
     owners.set(request.raw.socket, principal.id);
     const { project } = (request.params ?? {}) as { readonly project?: string };
-    const leave = this.#limits.admit(principal, { goesOn, project });
+    const leave = this.#limits.admit(principal, { goesOn, project, changes: mayChange(request) ? 1 : 0 });
     const { raw } = reply;
     // Whether it was answered or the asker went.
     raw.once('finish', leave).once('close', leave);
     // Who went while the token was looked up says nothing more, and would keep his place for ever.
     if (raw.destroyed) leave();
   }
+}
+
+/** Whether the request may change something. A GraphQL request is a POST also if it only reads: the mutations in it are counted when it is known. */
+function mayChange({ method, url }: FastifyRequest): boolean {
+  return !['GET', 'HEAD', 'OPTIONS'].includes(method) && !/^\/graphql\b/.test(url);
 }
 
 /** Who asks, once the guard has let the request in. */

@@ -38,8 +38,8 @@ export interface GraphqlCaller {
   readonly requestId: string;
   /** Aborts if the client disconnects before the answer. */
   readonly gone: AbortSignal;
-  /** Called with the number of root fields before they are resolved; throws if they are too many at the moment. */
-  readonly charge?: (fields: number) => void;
+  /** Called with the root fields before they are resolved; throws if they are too many at the moment. */
+  readonly charge?: (asked: { readonly fields: number; readonly isMutation: boolean }) => void;
   /** Called with every failure of a field, whatever the answer is. */
   readonly note?: (error: unknown, field: string) => void;
 }
@@ -100,7 +100,8 @@ export class GraphqlEngine {
     try {
       const document = this.#documents.get(query) ?? this.#prepare(schema, query);
       const fields = this.#requireAffordable(schema, document, { variables: variables ?? {}, operationName });
-      caller.charge?.(fields);
+      const isMutation = getOperationAST(document, operationName)?.operation === OperationTypeNode.MUTATION;
+      caller.charge?.({ fields, isMutation });
       const result = await execute({
         schema,
         document,

@@ -56,7 +56,10 @@ export class GraphqlController {
       requestId: request.id,
       gone: abortOnDisconnect(reply.raw),
       // The guard has counted one; each further field asks as much as another request of REST.
-      charge: (fields) => this.#limits.charge(principal, Math.max(0, fields - 1)),
+      charge: ({ fields, isMutation }) => {
+        this.#limits.charge(principal, Math.max(0, fields - 1));
+        if (isMutation) this.#limits.chargeChanges(principal, fields);
+      },
       note: (error, field) =>
         this.#denials.note(error, { principal, origin: originOf(request), object: `graphql:${field}` }),
     });

@@ -4,6 +4,7 @@ import { DomainError } from '@coxswain/domain-error';
 export const LIMITS = [
   'rate',
   'concurrency',
+  'changes',
   'jobs',
   'endedJobs',
   'layouts',

@@ -73,6 +73,7 @@ export class ProjectLimits {
   readonly #clock: WallClock;
   readonly #refused: (limit: Limit) => void;
   readonly #buckets = new Map<string, TokenBucket>();
+  readonly #changes = new Map<string, TokenBucket>();
   /** Questions to the planner that wait or are searched, by project. */
   readonly plans = new HeldPlaces();
   readonly #running = new HeldPlaces();
@@ -94,10 +95,15 @@ export class ProjectLimits {
   /** Lets a request in, and gives what is to be called when it has been answered. An answer that goes on for as long as somebody reads is not counted among those at a time. */
   admit(
     principal: LimitedPrincipal,
-    { goesOn, project }: { readonly goesOn: boolean; readonly project?: string | undefined },
+    {
+      goesOn,
+      project,
+      changes = 0,
+    }: { readonly goesOn: boolean; readonly project?: string | undefined; readonly changes?: number },
   ): () => void {
     const whose = partyOf(principal, project);
     this.#charge(whose, 1);
+    this.#chargeChanges(whose, changes);
     const most = this.#limits.concurrentRequests;
     if (whose === undefined || goesOn || most === 0) return () => undefined;
     if (this.#running.held(whose.id) >= most) {
@@ -128,6 +134,24 @@ export class ProjectLimits {
   /** Counts so many requests of the project's share of a second. */
   charge(principal: LimitedPrincipal, requests: number): void {
     this.#charge(partyOf(principal, undefined), requests);
+  }
+
+  /** Counts so many changes. Each has an entry in the audit, which keeps them for a year. */
+  chargeChanges(principal: LimitedPrincipal, changes: number): void {
+    this.#chargeChanges(partyOf(principal, undefined), changes);
+  }
+
+  #chargeChanges(whose: Party | undefined, changes: number): void {
+    const { changesPerMinute, changeBurst: burst } = this.#limits;
+    if (changesPerMinute === 0 || changes === 0 || whose === undefined) return;
+    const nowMs = this.#clock.now().getTime();
+    const rate = { perSecond: changesPerMinute / 60, burst };
+    const bucket = this.#changes.get(whose.id) ?? new TokenBucket(rate, nowMs);
+    this.#changes.set(whose.id, bucket);
+    const waitS = bucket.take(nowMs, changes) / 1_000;
+    if (waitS === 0) return;
+    const message = `${whose.name} has changed too much: ${changesPerMinute} changes a minute are allowed, and ${burst} at once after a rest; try again in ${Math.max(1, Math.ceil(waitS))} s`;
+    throw this.refuse('changes', message, waitS);
   }
 
   #charge(whose: Party | undefined, requests: number): void {

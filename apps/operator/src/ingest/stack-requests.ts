@@ -71,17 +71,16 @@ interface Asking extends StackQuestion {
   answer: Promise<StackAnswer>;
 }
 
-/** A request that waits for its turn. */
-interface Queued extends Claim, StackQuestion {
-  readonly epoch: number;
-  readonly granted: PromiseWithResolvers<boolean>;
-  answer: Promise<StackAnswer>;
-}
-
 /** What is known of a request when its launchers can be asked. */
 interface StackRequest extends StackQuestion {
   readonly namespace: string;
   readonly epoch: number;
+}
+
+/** A request that waits for its turn. */
+interface Queued extends Claim, StackRequest {
+  readonly granted: PromiseWithResolvers<boolean>;
+  answer: Promise<StackAnswer>;
 }
 
 /** Collections of stack traces that run or ran recently. */
