@@ -10,6 +10,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance } from 'fastify';
 import { AppModule, FEATURE_RESOLVERS, type Infrastructure } from './app.module.ts';
 import { AuthGuard, callerOf, ownerOf } from './auth/auth.guard.ts';
+import { onlyProjectOf } from './auth/principal.ts';
 import { originOf } from './auth/request-origin.ts';
 import { GraphqlEngine } from './graphql/graphql-engine.ts';
 import type { RootResolvers } from './graphql/root-resolvers.ts';
@@ -19,6 +20,7 @@ import { boundConnections } from './http/connections.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from './http/json-body.ts';
 import { answerUnroutable, type NoteFailure, ProblemFilter } from './http/problem.filter.ts';
 import { cutSlowReaders, UNREAD_MS } from './http/slow-readers.ts';
+import { boundUnsentAnswers, UNSENT_BYTES, UnsentAnswers } from './http/unsent-answers.ts';
 import { validationPipe } from './http/validation.ts';
 
 /** A route as the router has it; `path` as the OpenAPI document writes it. */
@@ -69,6 +71,7 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
   measureRequests(fastify, metrics);
   controlCaching(fastify);
   cutSlowReaders(fastify, { unreadMs: UNREAD_MS });
+  measureUnsentAnswers(fastify, metrics);
   if (dashboard !== undefined) {
     await fastify.register(fastifyStatic, {
       root: dashboard,
@@ -134,6 +137,21 @@ function acceptJson(fastify: FastifyInstance): void {
       }
     },
   );
+}
+
+/** All requests without a valid token count as those of one owner. */
+function measureUnsentAnswers(fastify: FastifyInstance, metrics: Metrics): void {
+  const unsent = new UnsentAnswers(UNSENT_BYTES);
+  metrics.gauge({
+    name: 'coxswain_api_unsent_answer_bytes',
+    help: 'Bytes of answers that wait for their readers.',
+    collect: () => unsent.bytes,
+  });
+  const ownerOf = (request: object): string => {
+    const caller = callerOf(request);
+    return caller === undefined ? 'strangers' : (onlyProjectOf(caller)?.id ?? caller.id);
+  };
+  boundUnsentAnswers(fastify, { ownerOf, unsent });
 }
 
 function measureRequests(fastify: FastifyInstance, metrics: Metrics): void {

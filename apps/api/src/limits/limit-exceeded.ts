@@ -13,6 +13,7 @@ export const LIMITS = [
   'plans',
   'streams',
   'stacks',
+  'answers',
 ] as const;
 export type Limit = (typeof LIMITS)[number];
 
