@@ -1,14 +1,14 @@
 /** How many large answers are built at a time, and whose turn is next? */
 import { Injectable } from '@nestjs/common';
-import type { Principal } from '../auth/principal.ts';
 import { LimitExceeded } from './limit-exceeded.ts';
+import type { LimitedPrincipal } from './project-limits.ts';
 import { TurnGate } from './turn-gate.ts';
 
 /** Costs of GraphQL queries (`query-cost.ts`). One unit takes about 50 bytes while the answer is built. Below, an answer needs no turn: about 100 kB. */
 const SMALL_COST = 2_000;
-/** Above, an answer can take 66 MB, and one of these is built at a time. Up to it: 13 MB. */
-const LARGE_COST = 264_000;
-/** At worst 66 + 3 x 13 = 105 MB. */
+/** Above, an answer can take 66 MB, and one of these is built at a time. Up to it: 10 MB. */
+const LARGE_COST = 200_000;
+/** At worst 66 + 3 x 10 = 96 MB. */
 const TURNS = {
   places: 4,
   ofTenant: 2,
@@ -28,7 +28,7 @@ export class AnswerTurns {
 
   /** Builds an answer of that cost. RATE_LIMITED if its turn does not come. */
   build<T>(
-    principal: Pick<Principal, 'id' | 'memberships'>,
+    principal: Pick<LimitedPrincipal, 'id' | 'memberships'>,
     { cost, gone }: { readonly cost: number; readonly gone: AbortSignal },
     work: () => Promise<T>,
   ): Promise<T> {

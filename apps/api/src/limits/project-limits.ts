@@ -47,7 +47,7 @@ const CONCURRENCY_RETRY_SECONDS = 1;
 const STREAMS_RETRY_SECONDS = 10;
 
 /** What the limits need to know of a principal. */
-interface LimitedPrincipal {
+export interface LimitedPrincipal {
   readonly id: string;
   readonly name: string;
   /** Cluster administrators have no limits. */
