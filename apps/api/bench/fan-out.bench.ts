@@ -74,7 +74,7 @@ async function serve(watchers: number, seconds: number): Promise<void> {
       COXSWAIN_ROLE: 'api',
       COXSWAIN_CLUSTER_ID: cluster.id,
       COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0',
-      COXSWAIN_PROJECT_CHANGES_PER_MINUTE: '0',
+      COXSWAIN_PROJECT_WRITES_PER_MINUTE: '0',
       COXSWAIN_LOG_LEVEL: 'warn',
     },
     logPath: join(mkdtempSync(join(tmpdir(), 'fan-out-')), 'api.log'),

@@ -115,7 +115,7 @@ async function prepare(postgres: Postgres, scratch: string, programs: ProcessHan
         COXSWAIN_LOG_LEVEL: 'error',
         COXSWAIN_BOOTSTRAP_TOKEN_FILE: join(scratch, 'token'),
         COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0',
-        COXSWAIN_PROJECT_CHANGES_PER_MINUTE: '0',
+        COXSWAIN_PROJECT_WRITES_PER_MINUTE: '0',
         COXSWAIN_PROJECT_CONCURRENT_REQUESTS: '0',
         NODE_ENV: 'production',
       },

@@ -33,7 +33,7 @@ beforeAll(async () => {
   postgres = migratedPostgres();
   const unlimited = [
     'REQUESTS_PER_SECOND',
-    'CHANGES_PER_MINUTE',
+    'WRITES_PER_MINUTE',
     'CONCURRENT_REQUESTS',
     'MAX_JOBS',
     'MAX_LAYOUTS',

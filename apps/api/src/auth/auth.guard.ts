@@ -71,7 +71,7 @@ export class AuthGuard implements CanActivate {
     principals.set(request, { ...principal, origin: originOf(request) });
     owners.set(request.raw.socket, principal.id);
     const { project } = (request.params ?? {}) as { readonly project?: string };
-    const leave = this.#limits.admit(principal, { goesOn, project, changes: mayChange(request) ? 1 : 0 });
+    const leave = this.#limits.admit(principal, { goesOn, project, writes: mayChange(request) ? 1 : 0 });
     const { raw } = reply;
     // Whether it was answered or the asker went.
     raw.once('finish', leave).once('close', leave);

@@ -64,7 +64,7 @@ export class GraphqlController {
       // The guard has counted one; each further field asks as much as another request of REST.
       charge: ({ fields, isMutation }) => {
         this.#limits.charge(principal, Math.max(0, fields - 1));
-        if (isMutation) this.#limits.chargeChanges(principal, fields);
+        if (isMutation) this.#limits.chargeWrites(principal, fields);
       },
       note: (error, field) =>
         this.#denials.note(error, { principal, origin: originOf(request), object: `graphql:${field}` }),

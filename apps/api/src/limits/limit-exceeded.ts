@@ -4,7 +4,7 @@ import { DomainError } from '@coxswain/domain-error';
 export const LIMITS = [
   'rate',
   'concurrency',
-  'changes',
+  'writes',
   'jobs',
   'endedJobs',
   'layouts',

@@ -73,7 +73,7 @@ export class ProjectLimits {
   readonly #clock: WallClock;
   readonly #refused: (limit: Limit) => void;
   readonly #buckets = new Map<string, TokenBucket>();
-  readonly #changes = new Map<string, TokenBucket>();
+  readonly #writes = new Map<string, TokenBucket>();
   /** Questions to the planner that wait or are searched, by project. */
   readonly plans = new HeldPlaces();
   readonly #running = new HeldPlaces();
@@ -98,12 +98,12 @@ export class ProjectLimits {
     {
       goesOn,
       project,
-      changes = 0,
-    }: { readonly goesOn: boolean; readonly project?: string | undefined; readonly changes?: number },
+      writes = 0,
+    }: { readonly goesOn: boolean; readonly project?: string | undefined; readonly writes?: number },
   ): () => void {
     const whose = partyOf(principal, project);
     this.#charge(whose, 1);
-    this.#chargeChanges(whose, changes);
+    this.#chargeWrites(whose, writes);
     const most = this.#limits.concurrentRequests;
     if (whose === undefined || goesOn || most === 0) return () => undefined;
     if (this.#running.held(whose.id) >= most) {
@@ -136,22 +136,22 @@ export class ProjectLimits {
     this.#charge(partyOf(principal, undefined), requests);
   }
 
-  /** Counts so many changes. Each has an entry in the audit, which keeps them for a year. */
-  chargeChanges(principal: LimitedPrincipal, changes: number): void {
-    this.#chargeChanges(partyOf(principal, undefined), changes);
+  /** Counts requests that may change something. Each has an entry in the audit, which keeps them for a year. */
+  chargeWrites(principal: LimitedPrincipal, writes: number): void {
+    this.#chargeWrites(partyOf(principal, undefined), writes);
   }
 
-  #chargeChanges(whose: Party | undefined, changes: number): void {
-    const { changesPerMinute, changeBurst: burst } = this.#limits;
-    if (changesPerMinute === 0 || changes === 0 || whose === undefined) return;
+  #chargeWrites(whose: Party | undefined, writes: number): void {
+    const { writesPerMinute, writeBurst: burst } = this.#limits;
+    if (writesPerMinute === 0 || writes === 0 || whose === undefined) return;
     const nowMs = this.#clock.now().getTime();
-    const rate = { perSecond: changesPerMinute / 60, burst };
-    const bucket = this.#changes.get(whose.id) ?? new TokenBucket(rate, nowMs);
-    this.#changes.set(whose.id, bucket);
-    const waitS = bucket.take(nowMs, changes) / 1_000;
+    const rate = { perSecond: writesPerMinute / 60, burst };
+    const bucket = this.#writes.get(whose.id) ?? new TokenBucket(rate, nowMs);
+    this.#writes.set(whose.id, bucket);
+    const waitS = bucket.take(nowMs, writes) / 1_000;
     if (waitS === 0) return;
-    const message = `${whose.name} has changed too much: ${changesPerMinute} changes a minute are allowed, and ${burst} at once after a rest; try again in ${Math.max(1, Math.ceil(waitS))} s`;
-    throw this.refuse('changes', message, waitS);
+    const message = `${whose.name} sent too many requests that may change something: ${writesPerMinute} a minute are allowed, and ${burst} at once after a rest; try again in ${Math.max(1, Math.ceil(waitS))} s`;
+    throw this.refuse('writes', message, waitS);
   }
 
   #charge(whose: Party | undefined, requests: number): void {
