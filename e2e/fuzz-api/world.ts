@@ -75,6 +75,7 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
       COXSWAIN_OIDC_CLIENT_ID: CLIENT,
       // What is looked for is what comes behind the limits.
       COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0',
+      COXSWAIN_PROJECT_WRITES_PER_MINUTE: '0',
       COXSWAIN_PROJECT_CONCURRENT_REQUESTS: '0',
       COXSWAIN_PROJECT_CHANGES_PER_SECOND: '0',
       COXSWAIN_PROJECT_CPU_MS_PER_SECOND: '0',

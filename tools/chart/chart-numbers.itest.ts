@@ -90,7 +90,7 @@ describe('the numbers of values.yaml', () => {
 
   it('are passed on as what they are where they are 0, which is no limit', async () => {
     const limits = numbersIn(valuesOfChart).filter((path) => /^api\.(projectLimits|series)/.test(path));
-    const mayBeNone = limits.filter((path) => !/requestBurst|changeBurst|unreadStreamKiB/.test(path));
+    const mayBeNone = limits.filter((path) => !/requestBurst|changeBurst|writeBurst|unreadStreamKiB/.test(path));
     const text = await renderChart({ values: mayBeNone.map((path) => `${path}=0`) });
     expect(text.match(/value: "0"$/gm)).toHaveLength(mayBeNone.length);
   });

@@ -76,6 +76,7 @@ async function serve(watchers: number, seconds: number): Promise<void> {
       COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0',
       COXSWAIN_PROJECT_CPU_MS_PER_SECOND: '0',
       COXSWAIN_PRINCIPAL_CPU_MS_PER_SECOND: '0',
+      COXSWAIN_PROJECT_WRITES_PER_MINUTE: '0',
       COXSWAIN_LOG_LEVEL: 'warn',
     },
     logPath: join(mkdtempSync(join(tmpdir(), 'fan-out-')), 'api.log'),

@@ -115,6 +115,7 @@ async function prepare(postgres: Postgres, scratch: string, programs: ProcessHan
         COXSWAIN_LOG_LEVEL: 'error',
         COXSWAIN_BOOTSTRAP_TOKEN_FILE: join(scratch, 'token'),
         COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0',
+        COXSWAIN_PROJECT_WRITES_PER_MINUTE: '0',
         COXSWAIN_PROJECT_CONCURRENT_REQUESTS: '0',
         COXSWAIN_PROJECT_CPU_MS_PER_SECOND: '0',
         COXSWAIN_PRINCIPAL_CPU_MS_PER_SECOND: '0',

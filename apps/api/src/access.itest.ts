@@ -33,6 +33,7 @@ beforeAll(async () => {
   postgres = migratedPostgres();
   const unlimited = [
     'REQUESTS_PER_SECOND',
+    'WRITES_PER_MINUTE',
     'CONCURRENT_REQUESTS',
     'MAX_JOBS',
     'MAX_LAYOUTS',

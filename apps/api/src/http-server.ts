@@ -10,6 +10,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance } from 'fastify';
 import { AppModule, FEATURE_RESOLVERS, type Infrastructure } from './app.module.ts';
 import { AuthGuard, callerOf, ownerOf } from './auth/auth.guard.ts';
+import { onlyProjectOf } from './auth/principal.ts';
 import { originOf } from './auth/request-origin.ts';
 import { GraphqlEngine } from './graphql/graphql-engine.ts';
 import type { RootResolvers } from './graphql/root-resolvers.ts';
@@ -21,6 +22,7 @@ import { answerUnroutable, type NoteFailure, ProblemFilter } from './http/proble
 import { cpuOf, meterRequests } from './http/request-metering.ts';
 import { cutSlowReaders, UNREAD_MS } from './http/slow-readers.ts';
 import { answerUnreadable } from './http/unreadable-requests.ts';
+import { boundUnsentAnswers, UNSENT_BYTES, UnsentAnswers } from './http/unsent-answers.ts';
 import { validationPipe } from './http/validation.ts';
 import { ProjectLimits } from './limits/project-limits.ts';
 
@@ -78,6 +80,7 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
   measureRequests(fastify, metrics);
   controlCaching(fastify);
   cutSlowReaders(fastify, { unreadMs: UNREAD_MS });
+  measureUnsentAnswers(fastify, metrics);
   if (dashboard !== undefined) {
     await fastify.register(fastifyStatic, {
       root: dashboard,
@@ -144,6 +147,21 @@ function acceptJson(fastify: FastifyInstance): void {
       }
     },
   );
+}
+
+/** All requests without a valid token count as those of one owner. */
+function measureUnsentAnswers(fastify: FastifyInstance, metrics: Metrics): void {
+  const unsent = new UnsentAnswers(UNSENT_BYTES);
+  metrics.gauge({
+    name: 'coxswain_api_unsent_answer_bytes',
+    help: 'Bytes of answers that wait for their readers.',
+    collect: () => unsent.bytes,
+  });
+  const ownerOf = (request: object): string => {
+    const caller = callerOf(request);
+    return caller === undefined ? 'strangers' : (onlyProjectOf(caller)?.id ?? caller.id);
+  };
+  boundUnsentAnswers(fastify, { ownerOf, unsent });
 }
 
 function measureRequests(fastify: FastifyInstance, metrics: Metrics): void {

@@ -190,7 +190,8 @@ function startTelling({ config, database, cluster, webhookKey, clock, logger, me
 
 async function buildInfrastructure(config: Config, options: StartOptions): Promise<Infrastructure> {
   const { logger } = options;
-  const { database, tenantDatabase } = await openDatabases(config, { ...options, onAnswer: resumeRequest });
+  const metrics = options.metrics ?? createMetrics({ processMetrics: true });
+  const { database, tenantDatabase } = await openDatabases(config, { ...options, metrics, onAnswer: resumeRequest });
   const cluster = await ensureCluster(database, config.cluster);
   const clock = options.clock ?? { now: () => new Date() };
   await bootstrapAdministrator({ config, database, logger, clock });
@@ -205,7 +206,6 @@ async function buildInfrastructure(config: Config, options: StartOptions): Promi
       ...(config.kubeconfigPath === undefined ? {} : { kubeconfigPath: config.kubeconfigPath }),
     });
   readiness.add(kubernetesVersionCheck(kube));
-  const metrics = options.metrics ?? createMetrics({ processMetrics: true });
   const liveJobs = new LiveJobs(database.url);
   return {
     config,

@@ -28,11 +28,14 @@ export interface Sql {
   ): Promise<SqlResult<Row>>;
 }
 
+export const DEFAULT_CONNECTIONS = 10;
+
 /** Limits of the pool. */
 export interface DatabaseOptions {
   readonly url: string;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
+  /** Default {@link DEFAULT_CONNECTIONS}. */
   readonly maxConnections?: number;
   /** A statement that runs longer is ended by the server. Default 5 000. */
   readonly statementTimeoutMs?: number;
@@ -55,7 +58,7 @@ export class ConnectionPool {
     this.#pool = new Pool({
       connectionString: options.url,
       application_name: options.applicationName,
-      max: options.maxConnections ?? 10,
+      max: options.maxConnections ?? DEFAULT_CONNECTIONS,
       connectionTimeoutMillis: CONNECT_DEADLINE_MS,
       statement_timeout: options.statementTimeoutMs ?? 5_000,
       idle_in_transaction_session_timeout: 15_000,

@@ -15,6 +15,22 @@ export class DatabaseError extends Error {
   }
 }
 
+/** Every connection that this work may use is in use, and it has waited long enough. Nothing was sent to the database. */
+export class PoolBusyError extends DatabaseError {
+  readonly retryAfterSeconds: number;
+
+  constructor(message: string, retryAfterSeconds: number) {
+    super({ code: '53300', message });
+    this.name = 'PoolBusyError';
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** The server ended a statement because it exceeded its time budget. */
+export function isOverTime(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '57014';
+}
+
 /** A unique constraint was violated: the one of that name, or any. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   return (

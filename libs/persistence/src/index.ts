@@ -4,8 +4,16 @@ export { namesOfRoles, roleFacts, roleProblem } from './access/role-problem.ts';
 export { tryAdvisoryLock } from './advisory-lock.ts';
 export type { NamedStatement, Sql } from './connection-pool.ts';
 export { Database, firstOf } from './database.ts';
-export { DatabaseError, isUnavailable, isUniqueViolation, isUnstorableText } from './errors.ts';
+export {
+  DatabaseError,
+  isOverTime,
+  isUnavailable,
+  isUniqueViolation,
+  isUnstorableText,
+  PoolBusyError,
+} from './errors.ts';
 export { Listener } from './listener.ts';
 export { migrateDatabase } from './migrate.ts';
+export type { Work } from './pool-gate.ts';
 export { storableJson, storableText } from './storable-json.ts';
 export { ofJob, type Scope, type ScopedSql, TenantDatabase } from './tenant-database.ts';

@@ -89,3 +89,55 @@ describe('a transaction within a scope', () => {
     expect(await tenants.within(aScope({ reach: { kind: 'cluster' } }), projectsOf)).toBe('*');
   });
 });
+
+describe('connections that tenants share', () => {
+  let shared: TenantDatabase;
+  beforeAll(async () => {
+    const url = await postgres.createDatabase('shared');
+    shared = await TenantDatabase.connect({ url, applicationName: 'shares test', maxConnections: 4, waitMs: 200 });
+  });
+  afterAll(() => shared?.close());
+
+  it('leave another tenant its turn and the API its own connection while one tenant holds all it may', async () => {
+    const [greedy, modest] = [aScope(), aScope()];
+    const held = Promise.withResolvers<void>();
+    let running = 0;
+    const holding = Array.from({ length: 20 }, () =>
+      shared.within({ ...greedy, principalId: randomUUID() }, async (sql) => {
+        await sql.query('SELECT 1');
+        running += 1;
+        await held.promise;
+      }),
+    );
+    const outcomes = Promise.allSettled(holding);
+    expect(await shared.ask(modest, 'SELECT 7 AS n', [])).toEqual([{ n: 7 }]);
+    await shared.ping();
+    expect(await shared.within(modest, projectsOf, 'list')).toBe(idOf(modest));
+    // Those that wait are told to come again, and the two that hold a connection go on.
+    const rejected = await Promise.race(holding.slice(2).map((one) => one.catch((error: unknown) => error)));
+    expect(rejected).toMatchObject({ name: 'PoolBusyError', retryAfterSeconds: 2 });
+    expect(running).toBe(2);
+    held.resolve();
+    const statuses = (await outcomes).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 'fulfilled')).toHaveLength(2);
+    expect(shared.load).toEqual({ held: 0, waiting: 0 });
+  });
+
+  it.each([
+    ['key', '3s'],
+    ['change', '5s'],
+    ['list', '5s'],
+    ['system', '5s'],
+  ] as const)('give a statement that is %s its budget for the transaction alone', async (kind, budget) => {
+    const timeout = 'SELECT current_setting($1) AS timeout';
+    expect(await shared.ask(aScope(), timeout, ['statement_timeout'], kind)).toEqual([{ timeout: budget }]);
+    const inTransaction = await shared.within(
+      aScope(),
+      async (sql) => (await sql.query(timeout, ['statement_timeout'])).rows,
+      kind,
+    );
+    expect(inTransaction).toEqual([{ timeout: budget }]);
+  });
+});
+
+const idOf = ({ reach }: Scope): unknown => (reach.kind === 'projects' ? reach.ids[0] : undefined);

@@ -1,5 +1,12 @@
-import { ConnectionPool, type DatabaseOptions, type NamedStatement, type Sql } from './connection-pool.ts';
+import {
+  ConnectionPool,
+  type DatabaseOptions,
+  DEFAULT_CONNECTIONS,
+  type NamedStatement,
+  type Sql,
+} from './connection-pool.ts';
 import type { DatabaseFunction } from './access/functions.ts';
+import { type GateOptions, type PoolClaim, PoolGate, STATEMENT_BUDGET_MS, type Work } from './pool-gate.ts';
 
 /** Whose rows work may touch: of one cluster those of some projects, mostly one, or (administrators) all of them. Nothing stands for "any cluster". */
 export interface Scope {
@@ -24,25 +31,38 @@ export interface ScopedSql extends Sql {
 /**
  * The database as requests see it. The policies of its tables compare each row with the scope of the transaction, which is set as it begins and gone when
  * it ends; without one they find nothing. A statement can be run only `within` a scope: there is no other way to one.
+ *
+ * Connections are shared by projects and principals ({@link PoolGate}): work waits for its turn, and rejects with a `PoolBusyError` if that takes too long. Do not wait
+ * for a second transaction inside of one: it may have to wait for the first.
  */
 export class TenantDatabase {
   readonly #pool: ConnectionPool;
+  readonly #gate: PoolGate;
   readonly #onAnswer: () => void;
 
-  private constructor(pool: ConnectionPool, onAnswer: () => void) {
+  private constructor(pool: ConnectionPool, gate: PoolGate, onAnswer: () => void) {
     this.#pool = pool;
+    this.#gate = gate;
     this.#onAnswer = onAnswer;
   }
 
   /** Connects once, so that a wrong address is known at the start. */
-  static async connect(options: TenantDatabaseOptions): Promise<TenantDatabase> {
+  static async connect(options: TenantDatabaseOptions & GateOptions): Promise<TenantDatabase> {
+    const gate = new PoolGate(options.maxConnections ?? DEFAULT_CONNECTIONS, options);
     const pool = await ConnectionPool.connect({ ...options, isPipelined: true });
-    return new TenantDatabase(pool, options.onAnswer ?? (() => undefined));
+    return new TenantDatabase(pool, gate, options.onAnswer ?? (() => undefined));
   }
 
-  /** Runs `work` in one transaction: all of it or, if it throws, nothing. */
-  async within<T>(scope: Scope, work: (sql: ScopedSql) => Promise<T>): Promise<T> {
-    return this.#pool.transaction(beginWithin(scope), (sql) => work(scopedSql(sql, scope, this.#onAnswer)));
+  /** Work of tenants that holds a connection, and that waits for one. */
+  get load(): PoolGate['load'] {
+    return this.#gate.load;
+  }
+
+  /** Runs `work` in one transaction: all of it or, if it throws, nothing. Absent `kind`: it changes rows, or reads them by key. */
+  async within<T>(scope: Scope, work: (sql: ScopedSql) => Promise<T>, kind: Work = 'change'): Promise<T> {
+    return this.#gate.pass(claimOf(scope, kind), () =>
+      this.#pool.transaction(beginWithin(scope, kind), (sql) => work(scopedSql(sql, scope, this.#onAnswer))),
+    );
   }
 
   /** For who reads by one statement: the same in one packet. */
@@ -50,8 +70,11 @@ export class TenantDatabase {
     scope: Scope,
     statement: string | NamedStatement,
     parameters: readonly unknown[],
+    kind: Work = 'key',
   ): Promise<readonly Row[]> {
-    const { rows } = await this.#pool.transactionOf<Row>(beginWithin(scope), statement, parameters);
+    const { rows } = await this.#gate.pass(claimOf(scope, kind), () =>
+      this.#pool.transactionOf<Row>(beginWithin(scope, kind), statement, parameters),
+    );
     this.#onAnswer();
     return rows;
   }
@@ -59,14 +82,16 @@ export class TenantDatabase {
   /** What may be asked before it is known who asks: a function that answers that and nothing else. */
   async call<Row>(name: DatabaseFunction, parameters: readonly unknown[]): Promise<readonly Row[]> {
     const places = parameters.map((_, index) => `$${index + 1}`).join(', ');
-    const { rows } = await this.#pool.query<Row>(`SELECT * FROM ${name}(${places})`, parameters);
+    const { rows } = await this.#gate.pass(ofSystem(name), () =>
+      this.#pool.query<Row>(`SELECT * FROM ${name}(${places})`, parameters),
+    );
     this.#onAnswer();
     return rows;
   }
 
   /** Rejects unless the database answers a trivial question in time. */
   async ping(): Promise<void> {
-    await this.#pool.query('SELECT 1');
+    await this.#gate.pass(ofSystem('ping'), () => this.#pool.query('SELECT 1'));
   }
 
   close(): Promise<void> {
@@ -88,10 +113,22 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * One message, so that a scope costs no round trip of its own. A message of several statements takes no parameters: the values are checked and written into it.
  * The third argument makes a setting end with the transaction: the next user of the connection never meets it.
  */
-function beginWithin({ clusterId, principalId, reach }: Scope): string {
+function beginWithin({ clusterId, principalId, reach }: Scope, kind: Work): string {
   const projects = reach.kind === 'cluster' ? EVERY_PROJECT : reach.ids.map(uuid).join(',');
   return `BEGIN; SELECT set_config('coxswain.cluster_id', '${uuid(clusterId)}', true),
-    set_config('coxswain.project_ids', '${projects}', true), set_config('coxswain.principal_id', '${uuid(principalId)}', true)`;
+    set_config('coxswain.project_ids', '${projects}', true), set_config('coxswain.principal_id', '${uuid(principalId)}', true),
+    set_config('statement_timeout', '${STATEMENT_BUDGET_MS[kind]}', true)`;
+}
+
+/** Work about one project counts for the project, and other work for the principal. */
+function claimOf({ principalId, reach }: Scope, work: Work): PoolClaim {
+  const [only, ...others] = reach.kind === 'projects' ? reach.ids : [];
+  const tenant = only !== undefined && others.length === 0 ? only : principalId;
+  return work === 'system' ? ofSystem(tenant) : { tenant, principal: principalId, work };
+}
+
+function ofSystem(purpose: string): PoolClaim {
+  return { tenant: purpose, principal: purpose, work: 'system' };
 }
 
 function scopedSql(sql: Sql, { reach }: Scope, onAnswer: () => void): ScopedSql {

@@ -51,6 +51,27 @@ describe('a question that outgrows the quick lane', () => {
     expect(new Set(await hostile)).toEqual(new Set([expect.stringMatching(/is stopping/)]));
   });
 
+  it('leaves its tenant a fraction of the quick lane’s time for the next ones', async () => {
+    const hostile = settled(Array.from({ length: 5 }, () => ask('hangs')));
+    timers.passes(QUICK_MS);
+    await quickLaneIsReady(QUICK_MS / 8);
+    const small = ask('small', { tenant: 'modest' });
+    timers.passes(QUICK_MS / 8);
+    expect((await small).calibration).toBe('small');
+    await lanes.close();
+    await hostile;
+  });
+
+  it('leaves other tenants all of the quick lane’s time', async () => {
+    const hostile = settled([ask('hangs')]);
+    const modest = settled([ask('hangs', { tenant: 'modest' })]);
+    timers.passes(QUICK_MS);
+    await quickLaneIsReady(QUICK_MS);
+    expect(timers.isDueWithin(QUICK_MS - 1)).toBe(false);
+    await lanes.close();
+    await Promise.all([hostile, modest]);
+  });
+
   it.each([
     ['in the quick lane', 0],
     ['in the patient lane', QUICK_MS],
@@ -72,6 +93,11 @@ describe('what the planner refuses', () => {
     expect(lanes.load).toEqual({ waiting: 0, running: 0 });
   });
 });
+
+/** Its process was started again: the timer of the search that it runs now is due within that time. */
+async function quickLaneIsReady(searchMs: number): Promise<void> {
+  while (!timers.isDueWithin(searchMs)) await new Promise(setImmediate);
+}
 
 /** Its process was started for the question that hangs there: the timer that bounds its start has given way to that of the search. */
 async function patientLaneIsReady(): Promise<void> {

@@ -41,6 +41,8 @@ export interface AskOptions {
   readonly tenant: string;
   /** Cancels the question, queued or running. */
   readonly signal?: AbortSignal;
+  /** A time limit of this question that is shorter than that of others; asked when its search begins. */
+  readonly timeoutMs?: () => number;
 }
 
 /** Current number of questions. */
@@ -53,6 +55,7 @@ export interface PlannerLoad {
 interface Turn extends PromiseWithResolvers<PlannerReply> {
   readonly question: PlannerQuestion;
   readonly tenant: string;
+  readonly timeoutMs: () => number;
 }
 
 /**
@@ -92,11 +95,11 @@ export class PlannerProcess {
    */
   async ask<Question extends PlannerQuestion>(
     question: Question,
-    { tenant, signal }: AskOptions,
+    { tenant, signal, timeoutMs = () => Infinity }: AskOptions,
   ): Promise<PlannerAnswer<Question['kind']>> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw stoppingError();
-    const turn: Turn = { question, tenant, ...Promise.withResolvers<PlannerReply>() };
+    const turn: Turn = { question, tenant, timeoutMs, ...Promise.withResolvers<PlannerReply>() };
     const added = this.#queue.add(tenant, turn);
     if (added.kind === 'refused') throw new QueueRefusedError(added.refusal);
     added.displaced?.reject(new QueueRefusedError('displaced'));
@@ -139,7 +142,7 @@ export class PlannerProcess {
 
   /** Starts the time limit of a search, which begins once the process is ready. */
   #startTimer(turn: Turn): () => void {
-    const { timeoutMs } = this.#limits;
+    const timeoutMs = Math.min(this.#limits.timeoutMs, turn.timeoutMs());
     if (timeoutMs === Infinity) return () => undefined;
     if (!this.#isReady) return this.#setTimer(START_MS, () => this.#fail(turn, startError(START_MS)));
     return this.#setTimer(timeoutMs, () => this.#fail(turn, timeoutError(timeoutMs)));

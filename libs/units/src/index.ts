@@ -1,7 +1,8 @@
-/** Constants and formats of durations (milliseconds), sizes (bytes) and counts; Kubernetes quantities; rate limits. */
+/** Constants and formats of durations (milliseconds), sizes (bytes) and counts; Kubernetes quantities; rate limits and shares of places. */
 
 export { quantityOf } from './quantity.ts';
 export { type Rate, TokenBucket } from './token-bucket.ts';
+export { type Claim, type PlaceAnswer, type PlaceBounds, SharedPlaces } from './shared-places.ts';
 
 /** Milliseconds of a second. */
 export const SECOND_MS = 1_000;

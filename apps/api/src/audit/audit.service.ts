@@ -46,7 +46,7 @@ export class AuditService {
 
   /** Newest first. Of the whole cluster it tells also what is about all clusters: its administrators. */
   async list(principal: Principal, project: string, query: AuditQuery): Promise<AuditList> {
-    const question = { clusterId: this.#cluster.id, principal, project, action: 'audit.read' } as const;
+    const question = { clusterId: this.#cluster.id, principal, project, action: 'audit.read', work: 'list' } as const;
     const { pageSize, pageToken, ...filters } = query;
     return inScope(this.#database, question, async (sql, scope) => {
       const projectId = projectIdOf(scope);

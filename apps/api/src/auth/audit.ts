@@ -47,7 +47,7 @@ export async function recordDenials(sql: Sql, clusterId: string, denials: readon
     principal: denial.principal?.id ?? null,
     principal_kind: denial.principal?.kind ?? null,
     principal_name: denial.principal === null ? null : short(denial.principal.name),
-    project_id: denial.principal?.projectId ?? null,
+    project_id: denial.principal?.projectId ?? denial.ofProjectId ?? null,
     action: denial.verb,
     target: denial.object,
     detail: denial.project === null ? {} : { project: denial.project },

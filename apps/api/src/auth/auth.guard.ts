@@ -74,13 +74,18 @@ export class AuthGuard implements CanActivate {
     owners.set(request.raw.socket, principal.id);
     const { project } = (request.params ?? {}) as { readonly project?: string };
     claimRequest((ms) => this.#limits.chargeCpu(principal, project, ms));
-    const leave = this.#limits.admit(principal, { goesOn, project });
+    const leave = this.#limits.admit(principal, { goesOn, project, writes: mayChange(request) ? 1 : 0 });
     const { raw } = reply;
     // Whether it was answered or the asker went.
     raw.once('finish', leave).once('close', leave);
     // Who went while the token was looked up says nothing more, and would keep his place for ever.
     if (raw.destroyed) leave();
   }
+}
+
+/** Whether the request may change something. A GraphQL request is a POST also if it only reads: the mutations in it are counted when it is known. */
+function mayChange({ method, url }: FastifyRequest): boolean {
+  return !['GET', 'HEAD', 'OPTIONS'].includes(method) && !/^\/graphql\b/.test(url);
 }
 
 /** Who asks, once the guard has let the request in. */

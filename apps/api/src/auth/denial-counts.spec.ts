@@ -1,4 +1,11 @@
-import { type Denial, DenialCounts, MOST_PRINCIPALS, MOST_STRANGERS, WINDOW_MS } from './denial-counts.ts';
+import {
+  type Denial,
+  DenialCounts,
+  MOST_OF_PROJECT,
+  MOST_PRINCIPALS,
+  MOST_STRANGERS,
+  WINDOW_MS,
+} from './denial-counts.ts';
 
 const ADA = { id: 'a', kind: 'service', name: 'ada', projectId: 'p' };
 const aDenial = (overrides: Partial<Denial> = {}): Denial => ({
@@ -71,6 +78,40 @@ describe('denials', () => {
     for (let number = 0; number < MOST_PRINCIPALS; number++)
       counts.add(aDenial({ principal: { ...ADA, id: String(number) } }));
     expect(counts.take(0).at(-1)).toMatchObject({ principal: null, sourceAddress: null });
+  });
+
+  it('of more principals of one project than are told apart are one entry of the project; those of others are told apart', () => {
+    const counts = new DenialCounts();
+    for (let number = 0; number < MOST_OF_PROJECT + 5; number++)
+      counts.add(aDenial({ principal: { ...ADA, id: String(number) } }));
+    counts.add(aDenial({ principal: { ...ADA, id: 'eve', projectId: 'q' } }));
+    const told = counts.take(0);
+    expect(told).toHaveLength(MOST_OF_PROJECT + 2);
+    expect(told.at(-2)).toMatchObject({ principal: null, ofProjectId: 'p', verb: 'job.write', requests: 1 });
+    expect(told.at(-1)).toMatchObject({ principal: { id: 'eve' } });
+    expect(counts.take(WINDOW_MS)).toMatchObject([{ principal: null, ofProjectId: 'p', requests: 4 }]);
+  });
+
+  it('of one project with many tokens make few entries in a day, and each request is counted', () => {
+    const counts = new DenialCounts();
+    let [entries, requests] = [0, 0];
+    const write = (told: readonly { readonly requests: number }[]): void => {
+      entries += told.length;
+      requests += told.reduce((sum, one) => sum + one.requests, 0);
+    };
+    const minutes = 30;
+    for (let minute = 0; minute < minutes; minute++) {
+      for (let token = 0; token < 200; token++)
+        for (let verb = 0; verb < 30; verb++)
+          counts.add(
+            aDenial({ atMs: minute * WINDOW_MS, principal: { ...ADA, id: `${token}` }, verb: `verb-${verb}` }),
+          );
+      write(counts.take((minute + 1) * WINDOW_MS - 1));
+    }
+    write(counts.takeAll());
+    expect(requests).toBe(minutes * 200 * 30);
+    // Of ten principals and of all the others together: an entry for each verb and minute; of the others another one at its end.
+    expect(entries).toBeLessThanOrEqual(minutes * 30 * (MOST_OF_PROJECT + 2));
   });
 
   it('of one principal take one place, however many rights are missing', () => {

@@ -89,7 +89,10 @@ describe('what the audit is told of failures', () => {
     const { denials, note, written, state, metrics } = someDenials();
     state.isAway = true;
     for (let round = 0; round < 6; round++) {
-      for (let one = 0; one < 1_000; one++) note(FORBIDDEN, aPrincipal({ id: `${round}/${one}` }));
+      for (let one = 0; one < 1_000; one++) {
+        const id = `${round}/${one}`;
+        note(FORBIDDEN, aPrincipal({ id, memberships: [aMembership({ id })] }));
+      }
       await denials.flush();
       state.nowMs += WINDOW_MS;
       await denials.flush();

@@ -7,6 +7,7 @@ import {
   type ScopedSql,
   type Sql,
   type TenantDatabase,
+  type Work,
 } from '@coxswain/persistence';
 import { AccessDenied } from './access-denied.ts';
 import type { Principal } from './principal.ts';
@@ -26,6 +27,8 @@ export interface ScopeQuestion {
   readonly principal: Principal;
   readonly project: string;
   readonly action: Action;
+  /** What the statements cost; `list` for lists and totals. Absent: they change rows or read them by key. */
+  readonly work?: Work;
 }
 
 /**
@@ -70,13 +73,14 @@ export async function inScope<T>(
   if (!principal.isClusterAdmin) {
     const scope = await requireScope(NO_READ, question);
     const reach: Scope['reach'] = scope.kind === 'project' ? { kind: 'projects', ids: [scope.id] } : whole.reach;
-    return database.within({ ...whole, reach }, (sql) => work(sql, scope));
+    return database.within({ ...whole, reach }, (sql) => work(sql, scope), question.work);
   }
-  return database.within(whole, async (sql) => {
+  const inWhole = async (sql: ScopedSql): Promise<T> => {
     const scope = await requireScope(sql, question);
     if (scope.kind === 'project') await sql.narrowTo(scope.id);
     return work(sql, scope);
-  });
+  };
+  return database.within(whole, inWhole, question.work);
 }
 
 /** Statements of who reads, each in a transaction of its own that sees no more than the scope. Statements that must agree with each other run in {@link inScope}. */
@@ -87,11 +91,11 @@ export async function readingScope(
   const { principal, clusterId } = question;
   const whole = scopeOf(principal, clusterId);
   const scope = principal.isClusterAdmin
-    ? await database.within(whole, (sql) => requireScope(sql, question))
+    ? await database.within(whole, (sql) => requireScope(sql, question), 'key')
     : await requireScope(NO_READ, question);
   const seen: Scope = scope.kind === 'project' ? { ...whole, reach: { kind: 'projects', ids: [scope.id] } } : whole;
   const query: Sql['query'] = async <Row>(statement: string | NamedStatement, parameters: readonly unknown[] = []) => {
-    const rows = await database.ask<Row>(seen, statement, parameters);
+    const rows = await database.ask<Row>(seen, statement, parameters, question.work);
     return { rows, affected: rows.length };
   };
   return { scope, sql: { query } };

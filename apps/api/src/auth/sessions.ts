@@ -188,7 +188,7 @@ async function insertSession(
 }
 
 /** Of what is signed alone: a signature can be written in several ways that are all good. */
-function sha256OfSigned(idToken: string): Buffer {
+export function sha256OfSigned(idToken: string): Buffer {
   return createHash('sha256')
     .update(idToken.slice(0, idToken.lastIndexOf('.')))
     .digest();

@@ -30,7 +30,7 @@ export class CheckpointsService {
 
   /** The newest checkpoints of a job, oldest first. */
   ofJob(principal: Principal, address: JobAddress): Promise<CheckpointList> {
-    return this.#jobs.reading(principal, address, (sql, row) => this.#read(sql, row));
+    return this.#jobs.readingMany(principal, address, (sql, row) => this.#read(sql, row));
   }
 
   async #read(sql: Sql, row: JobRow): Promise<CheckpointList> {

@@ -131,6 +131,10 @@ const Environment = SignInEnvironment.extend(ReplicaEnvironment.shape).extend({
     'Creates, resumes and changes of labels of the jobs of one project, to one replica, for ever; 0: no limit.',
   ),
   COXSWAIN_PROJECT_CHANGE_BURST: limit(500).pipe(z.number().min(1)).describe('Of the same at once, after a rest.'),
+  COXSWAIN_PROJECT_WRITES_PER_MINUTE: limit(120).describe(
+    'Requests of one project that may change something, to one replica, for ever; the audit has an entry of each. 0: no limit.',
+  ),
+  COXSWAIN_PROJECT_WRITE_BURST: limit(3_000).pipe(z.number().min(1)).describe('Of these at once, after a rest.'),
   COXSWAIN_PROJECT_CONCURRENT_REQUESTS: limit(50).describe('Of one project under way in one replica; 0: no limit.'),
   COXSWAIN_PROJECT_MAX_JOBS: limit(1_000).describe('Of one project that have not ended; 0: no limit.'),
   COXSWAIN_PROJECT_MAX_ENDED_JOBS: limit(2_000).describe(
@@ -245,6 +249,8 @@ export interface Config extends ReplicaConfig {
     readonly requestBurst: number;
     readonly changesPerSecond: number;
     readonly changeBurst: number;
+    readonly writesPerMinute: number;
+    readonly writeBurst: number;
     readonly concurrentRequests: number;
     readonly jobs: number;
     readonly endedJobs: number;
@@ -313,6 +319,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       requestBurst: values.COXSWAIN_PROJECT_REQUEST_BURST,
       changesPerSecond: values.COXSWAIN_PROJECT_CHANGES_PER_SECOND,
       changeBurst: values.COXSWAIN_PROJECT_CHANGE_BURST,
+      writesPerMinute: values.COXSWAIN_PROJECT_WRITES_PER_MINUTE,
+      writeBurst: values.COXSWAIN_PROJECT_WRITE_BURST,
       concurrentRequests: values.COXSWAIN_PROJECT_CONCURRENT_REQUESTS,
       jobs: values.COXSWAIN_PROJECT_MAX_JOBS,
       endedJobs: values.COXSWAIN_PROJECT_MAX_ENDED_JOBS,

@@ -81,7 +81,7 @@ export class FabricHistoryService {
 
   #reading<T>(principal: Principal, work: (sql: Sql) => Promise<T>): Promise<T> {
     requireAction(highestRoleOf(principal), 'fabric.read');
-    return this.#database.within(scopeOf(principal, this.#cluster.id), work);
+    return this.#database.within(scopeOf(principal, this.#cluster.id), work, 'list');
   }
 
   async #row(sql: Sql, id: string): Promise<SnapshotRow> {

@@ -44,8 +44,10 @@ export class FabricService {
     const seen = await this.#nodes.observe(PATIENCE_MS);
     if (seen.problem !== undefined) throw new DomainError('UNAVAILABLE', seen.problem);
     const { columns, indexOfNode } = this.#answerOf(seen.fabric);
-    const { jobs, hasMore } = await this.#database.within(scopeOf(principal, this.#cluster.id), (sql) =>
-      holdingJobs(sql, this.#cluster),
+    const { jobs, hasMore } = await this.#database.within(
+      scopeOf(principal, this.#cluster.id),
+      (sql) => holdingJobs(sql, this.#cluster),
+      'list',
     );
     return {
       isStale: seen.isStale,

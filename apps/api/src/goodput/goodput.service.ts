@@ -25,7 +25,7 @@ export class GoodputService {
 
   async ofJob(principal: Principal, address: JobAddress): Promise<JobGoodput> {
     const now = this.#clock.now();
-    const { job, attemptsLeftOut } = await this.#jobs.reading(principal, address, (sql, row) =>
+    const { job, attemptsLeftOut } = await this.#jobs.readingMany(principal, address, (sql, row) =>
       readRecordedJob(sql, { cluster: this.#cluster, row, now }),
     );
     return jobGoodput(recordedHistory(job), attemptsLeftOut);

@@ -27,8 +27,8 @@ import { batched } from './batched.ts';
 import { DocumentCache } from './document-cache.ts';
 import { toGraphqlErrors } from './graphql-errors.ts';
 import type { GraphqlRequest } from './graphql-request.ts';
-import { type RelationsOfTypes, requireAffordable } from './query-cost.ts';
 import { requireComparable } from './query-comparisons.ts';
+import { type AffordedQuery, type RelationsOfTypes, requireAffordable } from './query-cost.ts';
 import { MAX_TOKENS, requireModest } from './query-limits.ts';
 import type { GraphqlContext, Relation, RootField, RootResolvers } from './root-resolvers.ts';
 import { SafeInt } from './safe-int.ts';
@@ -39,8 +39,10 @@ export interface GraphqlCaller {
   readonly requestId: string;
   /** Aborts if the client disconnects before the answer. */
   readonly gone: AbortSignal;
-  /** Called with the number of root fields before they are resolved; throws if they are too many at the moment. */
-  readonly charge?: (fields: number) => void;
+  /** Called with the root fields before they are resolved; throws if they are too many at the moment. */
+  readonly charge?: (asked: { readonly fields: number; readonly isMutation: boolean }) => void;
+  /** Runs what builds an answer of that cost, when it has its turn. */
+  readonly inTurn?: <T>(cost: number, build: () => Promise<T>) => Promise<T>;
   /** Called with every failure of a field, whatever the answer is. */
   readonly note?: (error: unknown, field: string) => void;
 }
@@ -100,15 +102,18 @@ export class GraphqlEngine {
     if (schema === undefined) throw new Error('the GraphQL engine was not started');
     try {
       const document = this.#documents.get(query) ?? this.#prepare(schema, query);
-      const fields = this.#requireAffordable(schema, document, { variables: variables ?? {}, operationName });
-      caller.charge?.(fields);
-      const result = await execute({
-        schema,
-        document,
-        contextValue: { principal: caller.principal, gone: caller.gone } satisfies GraphqlContext,
-        variableValues: variables ?? {},
-        operationName,
-      });
+      const { fields, cost } = this.#requireAffordable(schema, document, { variables: variables ?? {}, operationName });
+      const isMutation = getOperationAST(document, operationName)?.operation === OperationTypeNode.MUTATION;
+      caller.charge?.({ fields, isMutation });
+      const answer = async (): Promise<ExecutionResult> =>
+        execute({
+          schema,
+          document,
+          contextValue: { principal: caller.principal, gone: caller.gone } satisfies GraphqlContext,
+          variableValues: variables ?? {},
+          operationName,
+        });
+      const result = await (caller.inTurn === undefined ? answer() : caller.inTurn(cost, answer));
       return this.#outcome(result, caller);
     } catch (error) {
       // An answer of its own, with the time to wait.
@@ -136,12 +141,13 @@ export class GraphqlEngine {
     schema: GraphQLSchema,
     document: DocumentNode,
     { variables, operationName }: { readonly variables: Variables; readonly operationName: string | null | undefined },
-  ): number {
+  ): AffordedQuery {
     const operation = getOperationAST(document, operationName);
     const rootType =
       operation === null || operation === undefined ? undefined : schema.getRootType(operation.operation);
     // Execution says what is wrong with an operation that is not there.
-    if (operation === null || operation === undefined || rootType === undefined || rootType === null) return 0;
+    if (operation === null || operation === undefined || rootType === undefined || rootType === null)
+      return { fields: 0, cost: 0 };
     const given = getVariableValues(schema, operation.variableDefinitions ?? [], variables, { maxErrors: MAX_FAULTS });
     if (given.errors !== undefined) throw new AggregateError(given.errors);
     const fragments = new Map(

@@ -8,6 +8,7 @@ import { abortOnDisconnect } from '../http/client-disconnect.ts';
 import { InsteadOfIdempotencyKey } from '../http/idempotency-key.guard.ts';
 import { Answers } from '../http/openapi.ts';
 import { DENIALS } from '../infrastructure/tokens.ts';
+import { AnswerTurns } from '../limits/answer-turns.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
 import { GraphqlEngine } from './graphql-engine.ts';
 import { GraphqlAnswer, GraphqlRequest } from './graphql-request.ts';
@@ -18,13 +19,16 @@ export class GraphqlController {
   readonly #engine: GraphqlEngine;
   readonly #limits: ProjectLimits;
   readonly #denials: Denials;
+  readonly #answers: AnswerTurns;
 
   constructor(
     @Inject(GraphqlEngine) engine: GraphqlEngine,
     @Inject(ProjectLimits) limits: ProjectLimits,
     @Inject(DENIALS) denials: Denials,
+    @Inject(AnswerTurns) answers: AnswerTurns,
   ) {
     this.#denials = denials;
+    this.#answers = answers;
     this.#engine = engine;
     this.#limits = limits;
   }
@@ -51,12 +55,17 @@ export class GraphqlController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
+    const gone = abortOnDisconnect(reply.raw);
     const outcome = await this.#engine.run(body, {
       principal,
       requestId: request.id,
-      gone: abortOnDisconnect(reply.raw),
+      gone,
+      inTurn: (cost, build) => this.#answers.build(principal, { cost, gone }, build),
       // The guard has counted one; each further field asks as much as another request of REST.
-      charge: (fields) => this.#limits.charge(principal, Math.max(0, fields - 1)),
+      charge: ({ fields, isMutation }) => {
+        this.#limits.charge(principal, Math.max(0, fields - 1));
+        if (isMutation) this.#limits.chargeWrites(principal, fields);
+      },
       note: (error, field) =>
         this.#denials.note(error, { principal, origin: originOf(request), object: `graphql:${field}` }),
     });

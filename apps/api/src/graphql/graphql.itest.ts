@@ -35,7 +35,7 @@ beforeAll(async () => {
   api = await startApiUnderTest({
     databaseUrl: await postgres.createDatabase('graphql'),
     // What is used of a rate is another thing a millisecond later.
-    environment: { COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0' },
+    environment: { COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0', COXSWAIN_PROJECT_WRITES_PER_MINUTE: '0' },
   });
   token = await api.project('research', 'admin');
   foreignToken = await api.project('rivals');

@@ -40,20 +40,27 @@ export interface ValidOperation {
 /** Relations by the type that has them, then by name. */
 export type RelationsOfTypes = ReadonlyMap<GraphQLObjectType, ReadonlyMap<string, Relation<never, never>>>;
 
-/** The number of fields at the root; INVALID_REQUEST, naming the dearest one, when the answer could be too large. */
-export function requireAffordable(asked: ValidOperation): number {
+/** The number of fields at the root, and the cost; INVALID_REQUEST, naming the dearest one, when the answer could be too large. */
+export function requireAffordable(asked: ValidOperation): AffordedQuery {
   const costs = rootFieldsOf(asked.operation.selectionSet, asked.fragments).map((node) => ({
     name: node.alias === undefined ? node.name.value : `${node.alias.value}: ${node.name.value}`,
     ...costOf(node, asked),
   }));
   const total = costs.reduce((sum, { cost }) => sum + cost, 0);
-  if (total <= MAX_COST) return costs.length;
+  if (total <= MAX_COST) return { fields: costs.length, cost: total };
   const [dearest] = costs.toSorted((a, b) => b.cost - a.cost);
   const { name, rows, fields, cost } = dearest ?? { name: '', rows: 0, fields: 0, cost: 0 };
   throw new DomainError(
     'INVALID_REQUEST',
     `the query costs ${total}; at most ${MAX_COST} is allowed. ${name} costs ${cost}, as its ${rows} rows count ${ROW_COST} each and ${fields} more for what is asked of each: ask for fewer rows or fields, or in several requests`,
   );
+}
+
+/** What an operation asks for. */
+export interface AffordedQuery {
+  /** At the root. */
+  readonly fields: number;
+  readonly cost: number;
 }
 
 interface Cost {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
+import { PoolBusyError } from '@coxswain/persistence';
 import type { Logger } from '@coxswain/telemetry';
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -41,11 +42,16 @@ export class ProblemFilter implements ExceptionFilter {
       return;
     }
     if (problem.status === 503 || problem.status === 429) {
-      void reply.header('retry-after', String(error instanceof LimitExceeded ? error.retryAfterSeconds : 1));
+      void reply.header('retry-after', String(retryAfterOf(error)));
     }
     if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="coxswain"');
     sendProblem(reply, problem);
   }
+}
+
+/** Whole seconds. */
+function retryAfterOf(error: unknown): number {
+  return error instanceof LimitExceeded || error instanceof PoolBusyError ? error.retryAfterSeconds : 1;
 }
 
 /** Answers what the router finds wrong with an address, before there is a route with a filter. */

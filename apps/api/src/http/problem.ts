@@ -1,7 +1,7 @@
 import type { Problem } from '@coxswain/api-types';
 import { DomainError, type DomainErrorCode } from '@coxswain/domain-error';
 import { cutText } from '@coxswain/safe-text';
-import { isUnavailable, isUnstorableText } from '@coxswain/persistence';
+import { isOverTime, isUnavailable, isUnstorableText, PoolBusyError } from '@coxswain/persistence';
 import { sentenceOfConstraint } from './constraint-sentences.ts';
 
 /** HTTP status of every code. A new code does not compile until it is here. */
@@ -50,6 +50,17 @@ export const MAX_DETAIL_CHARACTERS = 4_000;
 /** What went wrong in terms of the closed list; undefined when it is our own fault. */
 export function toDomainError(error: unknown): DomainError | undefined {
   if (error instanceof DomainError) return error;
+  if (error instanceof PoolBusyError) {
+    return new DomainError(
+      'UNAVAILABLE',
+      `${error.message}; try again in ${error.retryAfterSeconds} s, and send fewer requests at a time`,
+    );
+  }
+  if (isOverTime(error)) {
+    const detail =
+      'the request reads more than the database could answer in its time; ask for fewer rows, or try again in a few seconds';
+    return new DomainError('UNAVAILABLE', detail);
+  }
   if (isUnavailable(error)) {
     return new DomainError('UNAVAILABLE', 'the database does not answer at the moment; try again in a second');
   }

@@ -46,14 +46,14 @@ export class IncidentsService {
   }
 
   ofJob(principal: Principal, address: JobAddress, query: IncidentQuery): Promise<IncidentList> {
-    return this.#jobs.reading(principal, address, (sql, { id }) =>
+    return this.#jobs.readingMany(principal, address, (sql, { id }) =>
       this.#page(sql, { projectId: null, jobId: id, pages: `job/${id}` }, query),
     );
   }
 
   /** Of every job of the project; of `-` of every job that the caller sees. */
   async list(principal: Principal, project: string, query: IncidentQuery): Promise<IncidentList> {
-    const question = { clusterId: this.#cluster.id, principal, project, action: 'job.read' } as const;
+    const question = { clusterId: this.#cluster.id, principal, project, action: 'job.read', work: 'list' } as const;
     const { sql, scope } = await readingScope(this.#database, question);
     const projectId = projectIdOf(scope);
     return this.#page(sql, { projectId, jobId: null, pages: projectId ?? ALL_PROJECTS }, query);

@@ -10,7 +10,7 @@ import {
   roleProblem,
   TenantDatabase,
 } from '@coxswain/persistence';
-import type { Logger } from '@coxswain/telemetry';
+import type { Logger, Metrics } from '@coxswain/telemetry';
 import { runMigrations as migrateQueue } from 'bullmq';
 import type { Config } from '../config/config.ts';
 
@@ -36,7 +36,10 @@ const WAY_OUT =
  * Waits for the database, refuses a role that policies would not bind, migrates, and connects. The refusal comes first: what an installation has is left as
  * it is, and replicas of the release before go on with it.
  */
-export async function openDatabases(config: Config, start: Start): Promise<Databases> {
+export async function openDatabases(
+  config: Config,
+  { metrics, ...start }: Start & { readonly metrics?: Metrics },
+): Promise<Databases> {
   const { logger } = start;
   const roles = await whenThere(() => rolesToUse(config), start);
   if (roles === undefined) {
@@ -53,13 +56,27 @@ export async function openDatabases(config: Config, start: Start): Promise<Datab
     onIdleError: (reason: string) => logger.warn({ reason }, 'a database connection broke'),
   };
   const most = config.databaseConnections;
+  const rejected = metrics?.counter({
+    name: 'coxswain_api_database_rejected_total',
+    help: 'Transactions of requests that got no connection to the database in time.',
+    labelNames: [],
+  });
+  rejected?.inc({}, 0);
+  const tenantDatabase = await TenantDatabase.connect({
+    ...options,
+    url: config.databaseUrls.runtime,
+    maxConnections: most,
+    onAnswer: start.onAnswer ?? (() => undefined),
+    onRejected: () => rejected?.inc({}),
+  });
+  metrics?.gauges({
+    name: 'coxswain_api_database_transactions',
+    help: 'Transactions of requests that hold a connection to the database, or wait for one.',
+    labelNames: ['state'],
+    collect: () => Object.entries(tenantDatabase.load).map(([state, value]) => ({ labels: { state }, value })),
+  });
   return {
-    tenantDatabase: await TenantDatabase.connect({
-      ...options,
-      url: config.databaseUrls.runtime,
-      maxConnections: most,
-      onAnswer: start.onAnswer ?? (() => undefined),
-    }),
+    tenantDatabase,
     database: await Database.connect({
       ...options,
       url: config.databaseUrls.system,

@@ -69,7 +69,7 @@ export class JobHistoryService {
 
   /** The loss curve: where attempts overlap, the newest epoch is what counts. */
   steps(principal: Principal, address: JobAddress, request: CurveRequest): Promise<StepList> {
-    return this.#jobs.reading(principal, address, (sql, row) => this.#stepsOf(sql, row, request));
+    return this.#jobs.readingMany(principal, address, (sql, row) => this.#stepsOf(sql, row, request));
   }
 
   async #stepsOf(sql: Sql, row: JobRow, request: CurveRequest): Promise<StepList> {

@@ -29,6 +29,7 @@ import {
   projectIdOf,
   type ProjectScope,
   readingScope,
+  type ScopeQuestion,
 } from '../auth/project-scope.ts';
 import {
   cancelChange,
@@ -132,7 +133,10 @@ export class JobsService {
 
   /** In short; deleted ones only when asked for by state. A page ends when it is full, so it can have fewer than were asked for. */
   async list(principal: Principal, request: JobListRequest): Promise<JobList> {
-    const { sql, scope } = await readingScope(this.#database, this.#question(principal, request.project, 'job.read'));
+    const { sql, scope } = await readingScope(this.#database, {
+      ...this.#question(principal, request.project, 'job.read'),
+      work: 'list',
+    });
     return this.#listIn(sql, scope, request);
   }
 
@@ -194,7 +198,17 @@ export class JobsService {
 
   /** Runs `work` with the row, if the principal may read it, in one transaction that sees no more than the scope. */
   reading<T>(principal: Principal, address: JobAddress, work: (sql: Sql, row: JobRow) => Promise<T>): Promise<T> {
-    return inScope(this.#database, this.#question(principal, address.project, 'job.read'), async (sql, scope) =>
+    return this.#reading(this.#question(principal, address.project, 'job.read'), address, work);
+  }
+
+  /** The same for work that reads many rows of the job. */
+  readingMany<T>(principal: Principal, address: JobAddress, work: (sql: Sql, row: JobRow) => Promise<T>): Promise<T> {
+    const question = { ...this.#question(principal, address.project, 'job.read'), work: 'list' } as const;
+    return this.#reading(question, address, work);
+  }
+
+  #reading<T>(question: ScopeQuestion, address: JobAddress, work: (sql: Sql, row: JobRow) => Promise<T>): Promise<T> {
+    return inScope(this.#database, question, async (sql, scope) =>
       work(sql, await this.#row(sql, { scope, address, lock: false })),
     );
   }
@@ -325,11 +339,7 @@ export class JobsService {
     return row;
   }
 
-  #question(
-    principal: Principal,
-    project: string,
-    action: Action,
-  ): { readonly clusterId: string; readonly principal: Principal; readonly project: string; readonly action: Action } {
+  #question(principal: Principal, project: string, action: Action): ScopeQuestion {
     return { clusterId: this.#cluster.id, principal, project, action };
   }
 }

@@ -58,7 +58,7 @@ export class RelatedRows {
     const byProject = Map.groupBy(jobs, ({ project }) => (principal.isClusterAdmin ? null : project) ?? ALL_PROJECTS);
     const found = await Promise.all(
       [...byProject].map(async ([project, members]) => {
-        const question = { clusterId: this.#cluster.id, principal, project, action: 'job.read' } as const;
+        const question = { clusterId: this.#cluster.id, principal, project, action: 'job.read', work: 'list' } as const;
         const ids = members.map(({ id }) => id);
         return inScope(this.#database, question, async (sql, scope) => {
           const [text, parameters] = ask([this.#cluster.id, ids, projectIdOf(scope)]);

@@ -92,7 +92,7 @@ export class LayoutsService {
   }
 
   async list(principal: Principal, project: string): Promise<LayoutList> {
-    const question = { clusterId: this.#cluster.id, principal, project, action: 'layout.read' } as const;
+    const question = { clusterId: this.#cluster.id, principal, project, action: 'layout.read', work: 'list' } as const;
     const found = await inScope(this.#database, question, (sql, scope) =>
       sql.query<LayoutRow>(
         `SELECT l.* FROM layouts l JOIN projects p ON p.id = l.project_id

@@ -8,6 +8,7 @@ export const LIMITS = [
   'cpu',
   'documents',
   'bodies',
+  'writes',
   'jobs',
   'endedJobs',
   'layouts',
@@ -17,6 +18,7 @@ export const LIMITS = [
   'streams',
   'logStreams',
   'stacks',
+  'answers',
 ] as const;
 /** One entry of {@link LIMITS}. */
 export type Limit = (typeof LIMITS)[number];

@@ -45,6 +45,51 @@ function aLimited(environment: Readonly<Record<string, string>> = {}) {
 
 const brief = { goesOn: false };
 
+describe('requests that may change something', () => {
+  const changing = { ...brief, writes: 1 };
+
+  it('of one project are so many at once and a minute, while it reads and others change on', async () => {
+    const { limits, refusal, wait, counted } = aLimited({
+      COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0',
+      COXSWAIN_PROJECT_WRITES_PER_MINUTE: '30',
+      COXSWAIN_PROJECT_WRITE_BURST: '3',
+    });
+    for (let time = 0; time < 3; time++) limits.admit(of('a'), changing)();
+    expect(refusal(() => limits.admit(of('a'), changing))).toMatchObject({
+      limit: 'writes',
+      retryAfterSeconds: 2,
+      message:
+        'project "a" sent too many requests that may change something: 30 a minute are allowed, and 3 at once after a rest; try again in 2 s',
+    });
+    expect(refusal(() => limits.chargeWrites(of('a'), 1))?.limit).toBe('writes');
+    expect(refusal(() => limits.admit(of('a'), brief)())).toBeUndefined();
+    expect(refusal(() => limits.admit(of('b'), changing)())).toBeUndefined();
+    wait(2);
+    expect(refusal(() => limits.admit(of('a'), changing)())).toBeUndefined();
+    expect(await counted('writes')).toBe(2);
+  });
+
+  it('of administrators, and where there is no limit, are as many as come', () => {
+    const few = { COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0', COXSWAIN_PROJECT_WRITE_BURST: '1' };
+    const none = aLimited({ ...few, COXSWAIN_PROJECT_WRITES_PER_MINUTE: '0' });
+    const some = aLimited(few);
+    for (let time = 0; time < 9; time++) {
+      none.limits.admit(of('a'), changing)();
+      some.limits.admit(administrator, changing)();
+    }
+  });
+
+  it('of one project that never stops make at most so many entries of the audit in a day', () => {
+    const { limits, refusal, wait } = aLimited({ COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0' });
+    let entries = 0;
+    for (let minute = 0; minute < 1_440; minute++) {
+      while (refusal(() => limits.admit(of('a'), changing)()) === undefined) entries++;
+      wait(60);
+    }
+    expect(entries).toBe(3_000 + 1_439 * 120);
+  });
+});
+
 describe('requests of a person of several projects', () => {
   it('count as those of the project that they name', () => {
     const { limits, refusal } = aLimited();

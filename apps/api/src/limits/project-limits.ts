@@ -51,7 +51,7 @@ const STREAMS_RETRY_SECONDS = 10;
 const STRANGERS = 'strangers';
 
 /** What the limits need to know of a principal. */
-interface LimitedPrincipal {
+export interface LimitedPrincipal {
   readonly id: string;
   readonly name: string;
   /** Cluster administrators have no limits. */
@@ -78,6 +78,7 @@ export class ProjectLimits {
   readonly #refused: (limit: Limit) => void;
   readonly #requests = new Map<string, TokenBucket>();
   readonly #changes = new Map<string, TokenBucket>();
+  readonly #writes = new Map<string, TokenBucket>();
   /** Questions to the planner that wait or are searched, by project. */
   readonly plans = new HeldPlaces();
   readonly #running = new HeldPlaces();
@@ -115,11 +116,16 @@ export class ProjectLimits {
   /** Lets a request in, and gives what is to be called when it has been answered. An answer that goes on for as long as somebody reads is not counted among those at a time. */
   admit(
     principal: LimitedPrincipal,
-    { goesOn, project }: { readonly goesOn: boolean; readonly project?: string | undefined },
+    {
+      goesOn,
+      project,
+      writes = 0,
+    }: { readonly goesOn: boolean; readonly project?: string | undefined; readonly writes?: number },
   ): () => void {
     const whose = partyOf(principal, project);
     if (whose !== undefined) this.#requireCpu(whose, principal);
     this.#charge(whose, 1);
+    this.#chargeWrites(whose, writes);
     const most = this.#limits.concurrentRequests;
     if (whose === undefined || goesOn || most === 0) return () => undefined;
     if (this.#running.held(whose.id) >= most) {
@@ -220,6 +226,20 @@ export class ProjectLimits {
   #cpuRefusal(who: string, { msPerSecond }: CpuShares, waitMs: number): LimitExceeded {
     const message = `${who} used more than a share of this replica's processor: ${msPerSecond} ms a second are allowed. Ask for less at once, or ask again in ${Math.max(1, Math.ceil(waitMs / 1_000))} s`;
     return this.refuse('cpu', message, waitMs / 1_000);
+  }
+
+  /** Counts requests that may change something. Each has an entry in the audit, which keeps them for a year. */
+  chargeWrites(principal: LimitedPrincipal, writes: number): void {
+    this.#chargeWrites(partyOf(principal, undefined), writes);
+  }
+
+  #chargeWrites(whose: Party | undefined, writes: number): void {
+    const { writesPerMinute, writeBurst: burst } = this.#limits;
+    if (writesPerMinute === 0 || writes === 0 || whose === undefined) return;
+    const waitS = this.#take(this.#writes, whose, { perSecond: writesPerMinute / 60, burst, times: writes });
+    if (waitS === 0) return;
+    const message = `${whose.name} sent too many requests that may change something: ${writesPerMinute} a minute are allowed, and ${burst} at once after a rest; try again in ${wholeSeconds(waitS)} s`;
+    throw this.refuse('writes', message, waitS);
   }
 
   #charge(whose: Party | undefined, requests: number): void {

@@ -181,7 +181,7 @@ export class PlansService {
 
   /** Newest first. */
   async list(principal: Principal, query: PlansQuery & { readonly project: string }): Promise<PlanList> {
-    const question = this.#question(principal, query.project, 'plan.read');
+    const question = this.#listing(principal, query.project);
     return inScope(this.#database, question, (sql, scope) => this.#listIn(sql, scope, query));
   }
 
@@ -213,7 +213,7 @@ export class PlansService {
 
   /** Prediction against measurement, over all jobs of the scope, deleted ones included. */
   async accuracy(principal: Principal, project: string): Promise<PlanAccuracy> {
-    const found = await inScope(this.#database, this.#question(principal, project, 'plan.read'), (sql, scope) =>
+    const found = await inScope(this.#database, this.#listing(principal, project), (sql, scope) =>
       sql.query<MeasuredRow>(
         `SELECT * FROM (
          SELECT DISTINCT ON (j.id, a.attempt -> 'layout')
@@ -269,6 +269,10 @@ export class PlansService {
          SELECT id FROM plans WHERE project_id = $1 ORDER BY created_at DESC, id DESC OFFSET $2)`,
       [projectId, kept],
     );
+  }
+
+  #listing(principal: Principal, project: string): ScopeQuestion {
+    return { ...this.#question(principal, project, 'plan.read'), work: 'list' };
   }
 
   #question(principal: Principal, project: string, action: Action): ScopeQuestion {

@@ -107,7 +107,13 @@ export class ProjectsService {
 
   /** What it may use of the API, and what of it is used. */
   async limits(principal: Principal, name: string): Promise<ProjectLimitList> {
-    const question = { clusterId: this.#cluster.id, principal, project: name, action: 'project.read' } as const;
+    const question = {
+      clusterId: this.#cluster.id,
+      principal,
+      project: name,
+      action: 'project.read',
+      work: 'list',
+    } as const;
     return inProject(this.#database, question, async (sql, project) => ({
       items: await this.#limits.inUse(sql, project),
     }));

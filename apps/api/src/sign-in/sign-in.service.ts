@@ -12,7 +12,7 @@ import { Authenticator } from '../auth/authenticator.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { Denials } from '../auth/denials.ts';
 import type { RequestOrigin } from '../auth/request-origin.ts';
-import { beginSession, endSession, type NewSession, type SessionBegun } from '../auth/sessions.ts';
+import { beginSession, endSession, type NewSession, type SessionBegun, sha256OfSigned } from '../auth/sessions.ts';
 import type { Config } from '../config/config.ts';
 import { CALLBACK_PATH, Issuer, type SignedIn } from '../identity/issuer.ts';
 import {
@@ -26,9 +26,29 @@ import {
   SIGN_IN_KEY,
   type WallClock,
 } from '../infrastructure/tokens.ts';
-import { ownAddress, sealPending, unsealPending } from './pending-sign-in.ts';
+import { clientNetwork } from '../http/client-network.ts';
+import { TurnGate } from '../limits/turn-gate.ts';
+import { ownAddress, PENDING_SECONDS, sealPending, unsealPending } from './pending-sign-in.ts';
+import { SpentOnce } from './spent-once.ts';
 
 const HOUR_MS = 3_600_000;
+/** States and ID tokens that were used. One is 64 bytes, so all are about 2 MB. */
+const MOST_SPENT = 20_000;
+/**
+ * Calls to the issuer for people who come in: of 20 in all, six are left for sessions whose groups are read again. Most of one client are few, so that a stranger who
+ * makes the issuer slow keeps no one else out.
+ */
+const TURNS = {
+  places: 14,
+  ofTenant: 2,
+  ofMember: 2,
+  slow: 0,
+  slowOfTenant: 0,
+  waiting: 200,
+  waitingOfTenant: 20,
+  quickInARow: 0,
+} as const;
+const TURN_WAIT_MS = 5_000;
 
 /** Why somebody who came back from the issuer is not signed in; the page has a sentence for each. */
 type SignInProblem = 'start-again' | 'refused' | 'no-role' | 'unavailable';
@@ -60,6 +80,8 @@ export class SignInService {
   readonly #issuer: Issuer | null;
   readonly #authenticator: Authenticator;
   readonly #denials: Pick<Denials, 'note'>;
+  readonly #spent = new SpentOnce({ most: MOST_SPENT, forMs: PENDING_SECONDS * 1_000 });
+  readonly #turns = new TurnGate({ bounds: TURNS, waitMs: TURN_WAIT_MS, busy: tooManySignIn });
 
   // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
@@ -110,9 +132,12 @@ export class SignInService {
     const pending = await unsealPending(cookie, { key: this.#key, now });
     try {
       if (pending === undefined) throw new DomainError('UNAUTHENTICATED', 'no sign-in is under way in this browser');
+      this.#spendOrReject(pending.state, now);
       const maxAgeSeconds = (this.#signIn?.sessionHours ?? 0) * 3_600;
       const expiresAt = new Date(now.getTime() + maxAgeSeconds * 1_000);
-      const { token } = await this.#begin(await issuer.finish(search, pending), { kind: 'page', expiresAt, origin });
+      const { token } = await this.#inTurn(origin, async () =>
+        this.#begin(await issuer.finish(search, pending), { kind: 'page', expiresAt, origin }),
+      );
       return { kind: 'signed-in', token, maxAgeSeconds, returnTo: pending.returnTo };
     } catch (error) {
       this.#denials.note(error, { principal: undefined, origin, object: CALLBACK_PATH });
@@ -124,12 +149,20 @@ export class SignInService {
 
   /** A token of ours for what the issuer gave to a command line. */
   async trade({ idToken, accessToken, refreshToken }: SignInTrade, origin: RequestOrigin): Promise<SignInToken> {
-    const expiresAt = new Date(this.#clock.now().getTime() + COMMAND_LINE_SESSION_HOURS * HOUR_MS);
+    const now = this.#clock.now();
+    const expiresAt = new Date(now.getTime() + COMMAND_LINE_SESSION_HOURS * HOUR_MS);
+    const issuer = this.#required();
+    const key = sha256OfSigned(idToken).toString('base64');
     try {
-      const signedIn = await this.#required().verify(idToken, { accessToken, refreshToken });
-      const { token, name } = await this.#begin(signedIn, { kind: 'commandLine', expiresAt, origin, idToken });
+      this.#spendOrReject(key, now);
+      const { token, name } = await this.#inTurn(origin, async () => {
+        const signedIn = await issuer.verify(idToken, { accessToken, refreshToken });
+        return this.#begin(signedIn, { kind: 'commandLine', expiresAt, origin, idToken });
+      });
       return { token, name, expiresAt: expiresAt.toISOString() };
     } catch (error) {
+      // The command line can repeat it when the issuer or the database answers again.
+      if (!isDomainError(error) || error.code === 'UNAVAILABLE') this.#spent.giveBack(key);
       if (isDomainError(error)) this.#recordDenial(error);
       throw error;
     }
@@ -148,6 +181,17 @@ export class SignInService {
       endSession(sql, { id: sessionId, principal: { ...principal, origin }, why: 'asked' }),
     );
     this.#authenticator.forget(credential);
+  }
+
+  /** What was tried once is not tried again, whatever came of it: each try costs a call to the issuer. */
+  #spendOrReject(key: string, now: Date): void {
+    if (this.#spent.spend(key, now.getTime())) return;
+    throw new DomainError('UNAUTHENTICATED', 'this sign-in was used before; sign in again');
+  }
+
+  #inTurn<T>({ sourceAddress }: RequestOrigin, signIn: () => Promise<T>): Promise<T> {
+    const client = clientNetwork(sourceAddress);
+    return this.#turns.pass({ tenant: client, member: client, isSlow: false }, signIn);
   }
 
   #begin(
@@ -174,4 +218,8 @@ export class SignInService {
     if (this.#issuer !== null) return this.#issuer;
     throw new DomainError('NOT_FOUND', 'no issuer of accounts is configured here; use an API token');
   }
+}
+
+function tooManySignIn(): DomainError {
+  return new DomainError('UNAVAILABLE', 'too many people sign in at the moment; try again in a few seconds');
 }

@@ -8,7 +8,24 @@ import { CONFIG } from '../infrastructure/tokens.ts';
 import type { JobRow } from '../jobs/job-row.ts';
 import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
 import { LimitExceeded } from '../limits/limit-exceeded.ts';
+import { TurnGate } from '../limits/turn-gate.ts';
 import { operatorStacks, type OperatorStacks } from './operator-stacks.ts';
+
+/**
+ * Requests to the operator of this replica, by project: the operator knows namespaces, and a project can own several. An answer has at most 8 MiB, mostly far less, so
+ * that eight are about 64 MiB at worst.
+ */
+const TURNS = {
+  places: 8,
+  ofTenant: 2,
+  ofMember: 2,
+  slow: 0,
+  slowOfTenant: 0,
+  waiting: 64,
+  waitingOfTenant: 8,
+  quickInARow: 0,
+} as const;
+const TURN_WAIT_MS = 3_000;
 
 /** Which ranks to ask, and the signal that ends the wait. */
 export interface StacksRequest {
@@ -25,6 +42,7 @@ export interface StacksRequest {
 export class StacksService {
   readonly #operator: Config['operator'];
   readonly #jobs: JobsService;
+  readonly #turns = new TurnGate({ bounds: TURNS, waitMs: TURN_WAIT_MS, busy: tooManyAsk });
 
   constructor(@Inject(CONFIG) config: Config, @Inject(JobsService) jobs: JobsService) {
     this.#operator = config.operator;
@@ -43,7 +61,9 @@ export class StacksService {
       });
       return asked;
     });
-    return stacksIn(await operatorStacks(this.#operator, { jobUid: uid, rank }, signal), row);
+    const claim = { tenant: row.project_id ?? principal.id, member: principal.id, isSlow: false };
+    const ask = (): Promise<OperatorStacks> => operatorStacks(this.#operator, { jobUid: uid, rank }, signal);
+    return stacksIn(await this.#turns.pass(claim, ask, signal), row);
   }
 }
 
@@ -66,4 +86,8 @@ function stacksIn(answer: OperatorStacks, { name, state }: JobRow): JobStacks {
   if (title === undefined)
     throw new DomainError('UNAVAILABLE', 'the operator is of a release that takes no stacks: upgrade it');
   throw new DomainError('CONFLICT', `job "${name}" is ${state}: ${title}`);
+}
+
+function tooManyAsk(): LimitExceeded {
+  return new LimitExceeded('stacks', 'too many stack traces are being collected; ask again in a moment', 2);
 }

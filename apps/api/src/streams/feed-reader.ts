@@ -133,7 +133,7 @@ export class FeedReader {
   /** Reads without a principal: data of a principal is shown in no stream. */
   #within<T>(scope: FeedScope, work: (sql: Sql) => Promise<T>): Promise<T> {
     const reach = scope.kind === 'project' ? ({ kind: 'projects', ids: [scope.id] } as const) : scope;
-    return this.#database.within({ clusterId: this.#cluster.id, principalId: NOBODY, reach }, work);
+    return this.#database.within({ clusterId: this.#cluster.id, principalId: NOBODY, reach }, work, 'system');
   }
 
   async #jobs(sql: Sql, scope: FeedScope, wanted: readonly Wanted[]): Promise<readonly Job[]> {

@@ -25,6 +25,8 @@ class Setup {
   readonly rendezvous = new Rendezvous();
   /** What launchers were asked. */
   readonly asked: Extract<OperatorMessage, { kind: 'stacksWanted' }>[] = [];
+  /** The jobs that were asked, in order. */
+  readonly askedJobs: string[] = [];
   roster: GangRoster | undefined = ROSTER;
   kilobytesPerSecond = 2_048;
   readonly requests = new StackRequests({
@@ -41,7 +43,11 @@ class Setup {
       {
         podIndex,
         podUid: `pod-${podIndex}`,
-        send: (message) => void (message.kind === 'stacksWanted' && this.asked.push(message)),
+        send: (message) => {
+          if (message.kind !== 'stacksWanted') return;
+          this.asked.push(message);
+          this.askedJobs.push(jobUid);
+        },
         refuse: () => undefined,
         replace: () => undefined,
       },
@@ -258,9 +264,29 @@ describe('whoever asks', () => {
     for (const jobUid of jobs) setup.connect(0, jobUid);
     const answers: Promise<StackAnswer>[] = [];
     for (const jobUid of jobs) answers.push((await setup.ask({ jobUid })).answer);
+    await setup.clock.advance(5_000);
     expect(await answers[3]).toMatchObject({ kind: 'later', why: 'busy' });
     setup.roster = { ...ROSTER, namespace: 'others' };
     await setup.ask({ jobUid: 'job-4' });
     expect(setup.asked.length).toBe(4);
+  });
+
+  it('waits for its turn where others fill every place, and is served before more of theirs', async () => {
+    const setup = new Setup();
+    const take = async (namespace: string, jobUid: string): Promise<{ readonly answer: Promise<StackAnswer> }> => {
+      setup.roster = { ...ROSTER, namespace };
+      setup.connect(0, jobUid);
+      return setup.ask({ jobUid });
+    };
+    for (const namespace of ['a', 'b', 'c', 'd'])
+      for (let index = 0; index < 7; index += 1) await take(namespace, `${namespace}${index}`);
+    expect(setup.asked).toHaveLength(12);
+    const { answer } = await take('modest', 'modest');
+    // The first of theirs ends.
+    setup.requests.forget('a0');
+    await setup.clock.advance(0);
+    expect(setup.askedJobs.slice(12)).toEqual(['modest']);
+    await setup.clock.advance(8_000);
+    expect((await answer).kind).toBe('taken');
   });
 });

@@ -2,15 +2,26 @@
 import { type JobStacks, MAX_RANKS_PER_POD, parseRanks, type PodStacks, STACKS_WITHIN_MS } from '@coxswain/api-types';
 import { type StackBounds, stackEvidence, StackGathering } from '@coxswain/health';
 import type { Clock } from '@coxswain/kube';
+import { type Claim, type PlaceBounds, SharedPlaces } from '@coxswain/units';
 import type { GangRoster, RunOfRanks } from './health-watch.ts';
 import type { Rendezvous } from './rendezvous.ts';
 
-/** Most concurrent collections, in all and per namespace, so that no tenant blocks the others. Each may hold some megabytes. */
-const MOST_AT_ONCE = 12;
-const MOST_OF_NAMESPACE = 3;
+/** Concurrent collections, and requests that wait for one, in turns of namespaces. Each collection may hold some megabytes. */
+const FOR_USERS: PlaceBounds = {
+  places: 12,
+  ofTenant: 3,
+  ofMember: 3,
+  slow: 0,
+  slowOfTenant: 0,
+  waiting: 64,
+  waitingOfTenant: 6,
+  quickInARow: 0,
+};
 /** Additional collections for incidents, so that requests by users never prevent the stack traces of a hang. */
-const FOR_INCIDENTS = 4;
-/** How long an incident waits for a place, and how often it retries. */
+const FOR_INCIDENTS: PlaceBounds = { ...FOR_USERS, places: 4 };
+/** How long a request waits for its turn. The API waits 15 s for the answer, and a collection takes up to 8 s. */
+const TURN_WAITS_MS = 5_000;
+/** How long an incident waits for its turn or for another collection of its job, and how often it retries. */
 const INCIDENT_WAITS_MS = 4_000;
 const INCIDENT_LOOKS_MS = 500;
 /** Time for launchers to collect from their ranks, plus 3 s for their answers to arrive on a busy connection. */
@@ -60,6 +71,18 @@ interface Asking extends StackQuestion {
   answer: Promise<StackAnswer>;
 }
 
+/** What is known of a request when its launchers can be asked. */
+interface StackRequest extends StackQuestion {
+  readonly namespace: string;
+  readonly epoch: number;
+}
+
+/** A request that waits for its turn. */
+interface Queued extends Claim, StackRequest {
+  readonly granted: PromiseWithResolvers<boolean>;
+  answer: Promise<StackAnswer>;
+}
+
 /** Collections of stack traces that run or ran recently. */
 export class StackRequests {
   readonly #rendezvous: Pick<Rendezvous, 'membersOf'>;
@@ -67,6 +90,9 @@ export class StackRequests {
   readonly #clock: Pick<Clock, 'now' | 'monotonicMs' | 'setTimer'>;
   readonly #kilobytesPerSecond: () => number;
   readonly #underWay = new Map<string, Asking>();
+  readonly #queued = new Map<string, Queued>();
+  readonly #forUsers = new SharedPlaces<Queued>(FOR_USERS);
+  readonly #forIncidents = new SharedPlaces<Queued>(FOR_INCIDENTS);
   /** Earliest time of the next collection from each job. */
   readonly #notBeforeMs = new Map<string, number>();
   #requests = 0;
@@ -96,11 +122,71 @@ export class StackRequests {
     const pods = podsOf(roster);
     const asked = question.rank === undefined ? pods : pods.filter(({ ranks }) => ranks.includes(question.rank ?? -1));
     if (asked.length === 0) return { kind: 'noSuchRank', rankCount: pods.flatMap(({ ranks }) => ranks).length };
-    const underWay = this.#underWay.get(question.jobUid);
-    if (underWay?.rank === question.rank && underWay?.epoch === roster.epoch) return underWay.answer;
+    const request = { ...question, namespace: roster.namespace, epoch: roster.epoch };
+    // An incident does not wait behind users.
+    const pending = this.#underWay.get(question.jobUid) ?? (isPaced ? this.#queued.get(question.jobUid) : undefined);
+    if (pending !== undefined) return isSame(pending, request) ? pending.answer : LATER_BUSY;
     const paused = isPaced ? this.#whenAgain(question.jobUid) : undefined;
-    if (underWay !== undefined || this.#isBusy(roster.namespace, isPaced ? 0 : FOR_INCIDENTS)) return LATER_BUSY;
-    return paused ?? this.#ask({ ...question, namespace: roster.namespace, epoch: roster.epoch }, asked);
+    return paused ?? this.#askInTurn(request, asked, isPaced);
+  }
+
+  /** Asks the launchers when the namespace has its turn. */
+  #askInTurn(request: StackRequest, pods: readonly Pod[], isPaced: boolean): Promise<StackAnswer> {
+    const queued: Queued = {
+      ...request,
+      tenant: request.namespace,
+      member: request.namespace,
+      isSlow: false,
+      granted: Promise.withResolvers(),
+      answer: Promise.resolve(LATER_BUSY),
+    };
+    const free = this.#freePlace(queued, isPaced);
+    if (free !== undefined) return this.#askAndRelease(free, queued, () => this.#ask(request, pods));
+    const places = isPaced ? this.#forUsers : this.#forIncidents;
+    const turn = places.request(queued);
+    if (turn.kind === 'rejected') return Promise.resolve(LATER_BUSY);
+    if (turn.kind === 'waits') turn.displaced?.granted.resolve(false);
+    if (isPaced) this.#queued.set(request.jobUid, queued);
+    queued.answer = this.#askLater(places, queued, pods);
+    return queued.answer;
+  }
+
+  /** The place that a request takes at once, if there is one. An incident also takes one of those for users. */
+  #freePlace(queued: Queued, isPaced: boolean): SharedPlaces<Queued> | undefined {
+    const all = isPaced ? [this.#forUsers] : [this.#forIncidents, this.#forUsers];
+    return all.find((places) => places.take(queued));
+  }
+
+  async #askLater(places: SharedPlaces<Queued>, queued: Queued, pods: readonly Pod[]): Promise<StackAnswer> {
+    const { jobUid, granted } = queued;
+    const cancel = this.#clock.setTimer(TURN_WAITS_MS, () => granted.resolve(false));
+    const isGranted = await granted.promise;
+    cancel();
+    if (this.#queued.get(jobUid) === queued) this.#queued.delete(jobUid);
+    if (!isGranted) {
+      places.withdraw(queued);
+      return LATER_BUSY;
+    }
+    return this.#askAndRelease(places, queued, async () => {
+      // The gang may have been restarted, or an incident may have asked meanwhile.
+      const roster = await this.#rosterOf(jobUid);
+      if (roster?.epoch !== queued.epoch) return LATER_BUSY;
+      const underWay = this.#underWay.get(jobUid);
+      if (underWay === undefined) return this.#ask(queued, pods);
+      return isSame(underWay, queued) ? underWay.answer : LATER_BUSY;
+    });
+  }
+
+  async #askAndRelease(
+    places: SharedPlaces<Queued>,
+    queued: Queued,
+    ask: () => Promise<StackAnswer>,
+  ): Promise<StackAnswer> {
+    try {
+      return await ask();
+    } finally {
+      for (const next of places.release(queued)) next.granted.resolve(true);
+    }
   }
 
   /**
@@ -167,19 +253,12 @@ export class StackRequests {
     return againInMs > 0 ? { kind: 'later', why: 'asked', againInMs } : undefined;
   }
 
-  #isBusy(namespace: string, more: number): boolean {
-    const all = [...this.#underWay.values()];
-    const ofNamespace = all.filter((one) => one.namespace === namespace);
-    return all.length >= MOST_AT_ONCE + more || ofNamespace.length >= MOST_OF_NAMESPACE + more;
-  }
-
-  #ask(
-    about: StackQuestion & { readonly namespace: string; readonly epoch: number },
-    pods: readonly Pod[],
-  ): Promise<StackAnswer> {
-    const { jobUid, epoch } = about;
+  #ask({ jobUid, rank, namespace, epoch }: StackRequest, pods: readonly Pod[]): Promise<StackAnswer> {
     const asking: Asking = {
-      ...about,
+      jobUid,
+      rank,
+      namespace,
+      epoch,
       request: (this.#requests += 1),
       waiting: new Map(),
       gathering: new StackGathering(BOUNDS),
@@ -231,6 +310,10 @@ export class StackRequests {
 }
 
 const LATER_BUSY: StackAnswer = { kind: 'later', why: 'busy', againInMs: 1_000 };
+
+function isSame(one: StackQuestion & { readonly epoch: number }, other: StackRequest): boolean {
+  return one.rank === other.rank && one.epoch === other.epoch;
+}
 
 /** Spares have no ranks. */
 function podsOf({ nodes }: GangRoster): readonly Pod[] {

@@ -1,0 +1,125 @@
+import { poolBounds, PoolGate, type Work } from './pool-gate.ts';
+
+/** Work that holds its connection until the test ends it. */
+class Setup {
+  readonly began: string[] = [];
+  readonly ended: Promise<unknown>[] = [];
+  readonly #ends = new Map<string, () => void>();
+  readonly gate: PoolGate;
+
+  constructor(connections: number, waitMs?: number) {
+    this.gate = new PoolGate(connections, waitMs === undefined ? {} : { waitMs });
+  }
+
+  /** Each name is of one tenant and one principal, by its first letter. */
+  ask(name: string, work: Work = 'key'): Promise<unknown> {
+    const run = (): Promise<string> => {
+      this.began.push(name);
+      return new Promise((resolve) => this.#ends.set(name, () => resolve(name)));
+    };
+    const asked = this.gate.pass({ tenant: name.charAt(0), principal: name, work }, run);
+    asked.catch(() => undefined);
+    this.ended.push(asked);
+    return asked;
+  }
+
+  async end(name: string): Promise<void> {
+    await settled();
+    this.#ends.get(name)?.();
+    await settled();
+  }
+}
+
+/** Promises that can go on have gone on. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+}
+
+describe('a pool of so many connections', () => {
+  it.each([
+    [2, { places: 1, ofTenant: 1, ofMember: 1, slow: 1, slowOfTenant: 1 }, 1],
+    [10, { places: 7, ofTenant: 4, ofMember: 3, slow: 4, slowOfTenant: 2 }, 3],
+    [40, { places: 28, ofTenant: 14, ofMember: 13, slow: 16, slowOfTenant: 7 }, 12],
+  ])('of %s has these for tenants, and the rest for itself', (connections, tenants, reserved) => {
+    const bounds = poolBounds(connections);
+    expect(bounds.tenants).toMatchObject(tenants);
+    expect(bounds.system.places).toBe(reserved);
+  });
+});
+
+describe('a tenant at its maximum', () => {
+  it('leaves connections to another tenant, which is served at once', async () => {
+    const setup = new Setup(10);
+    for (let index = 0; index < 60; index += 1) setup.ask(`a${index}`);
+    setup.ask('b0');
+    await settled();
+    expect(setup.began).toEqual(['a0', 'a1', 'a2', 'a3', 'b0']);
+    expect(setup.gate.load).toEqual({ held: 5, waiting: 56 });
+  });
+
+  it('is two tenants: a third is served when the first of theirs ends, before all of theirs that wait', async () => {
+    const setup = new Setup(10);
+    for (let index = 0; index < 30; index += 1) for (const tenant of ['a', 'b']) setup.ask(`${tenant}${index}`);
+    setup.ask('c0');
+    await settled();
+    expect(setup.began).not.toContain('c0');
+    await setup.end('a0');
+    expect(setup.began.slice(7)).toEqual(['c0']);
+  });
+
+  it('by lists leaves connections to reads by key, its own too', async () => {
+    const setup = new Setup(10);
+    for (let index = 0; index < 30; index += 1)
+      for (const tenant of ['a', 'b', 'c']) setup.ask(`${tenant}${index}`, 'list');
+    await settled();
+    expect(setup.began).toHaveLength(4);
+    setup.ask('akey');
+    setup.ask('dkey');
+    await settled();
+    expect(setup.began.slice(4)).toEqual(['akey', 'dkey']);
+  });
+
+  it('leaves the reserved connections to the API itself', async () => {
+    const setup = new Setup(10);
+    for (let index = 0; index < 30; index += 1) for (const tenant of ['a', 'b', 'c']) setup.ask(`${tenant}${index}`);
+    setup.ask('lookup', 'system');
+    await settled();
+    expect(setup.began).toContain('lookup');
+  });
+
+  it('fills its own queue alone: the next one is told to come again, and another tenant waits', async () => {
+    const setup = new Setup(2);
+    for (let index = 0; index < 101; index += 1) setup.ask(`a${index}`);
+    await expect(setup.ask('a101')).rejects.toMatchObject({
+      name: 'PoolBusyError',
+      code: '53300',
+      retryAfterSeconds: 2,
+      message: 'too many requests of this project wait for the database',
+    });
+    setup.ask('b0');
+    await setup.end('a0');
+    await settled();
+    expect(setup.began).toEqual(['a0', 'b0']);
+  });
+});
+
+describe('work that waits', () => {
+  it('is told so after a bounded time, and takes no turn afterwards', async () => {
+    const setup = new Setup(2, 5);
+    setup.ask('a0');
+    await expect(setup.ask('b0')).rejects.toThrow('no connection to the database became free within 0.005 s');
+    expect(setup.gate.load).toEqual({ held: 1, waiting: 0 });
+    await setup.end('a0');
+    await settled();
+    expect(setup.began).toEqual(['a0']);
+  });
+
+  it('is served after work that failed', async () => {
+    const gate = new PoolGate(2);
+    const of = (tenant: string) => ({ tenant, principal: tenant, work: 'key' }) as const;
+    const failing = gate.pass(of('a'), () => Promise.reject(new Error('no such table')));
+    const next = gate.pass(of('b'), () => Promise.resolve('served'));
+    await expect(failing).rejects.toThrow('no such table');
+    expect(await next).toBe('served');
+  });
+});
