@@ -44,7 +44,7 @@ export {
 export { DEFAULT_RETENTION, type Retention } from './observation/retention.ts';
 export { withReadableStatus } from './record/readable-status.ts';
 export { RefusedCheckpoints } from './observation/refused-checkpoints.ts';
-export { UNWRITTEN_AFTER_MS, UnwrittenStatuses } from './observation/unwritten-statuses.ts';
+export { UnwrittenStatuses } from './observation/unwritten-statuses.ts';
 export { Stopwatches } from './observation/stopwatches.ts';
 export { DEFAULT_TIMEOUTS } from './observation/timeouts.ts';
 export type { Timeouts } from './observation/timeouts.ts';
