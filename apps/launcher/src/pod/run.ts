@@ -218,7 +218,11 @@ async function prepare(
   if (ranksOf(assignment).length === 0 || signal.aborted) return await new Promise<never>(() => undefined);
   return (
     (await resumeProblem(settings, assignment)) ??
-    (await newerVerdict(assignment, { settings, suspects: reporter.orders.suspectsOf(assignment.incarnation), logLine })) ??
+    (await newerVerdict(assignment, {
+      settings,
+      suspects: reporter.orders.suspectsOf(assignment.incarnation),
+      logLine,
+    })) ??
     (await meet(life, assignment, signal))
   );
 }

@@ -13,15 +13,7 @@ import {
 } from '@coxswain/api-types';
 import type { CrashFacts } from '@coxswain/health';
 import { endOfText } from '@coxswain/safe-text';
-import {
-  doesAnswer,
-  type Facts,
-  isTerminal,
-  nodeStateOf,
-  placementOf,
-  podCount,
-  willNeverRun,
-} from '../observation/facts.ts';
+import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf, willNeverRun } from '../observation/facts.ts';
 import { podsDeletedAfterFailure } from './deleted-after-failure.ts';
 import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
