@@ -108,7 +108,7 @@ describe('the chart', () => {
     const rule = parseAllDocuments(await renderChart({ values })).map((document) => document.toJS() as Rule | null);
     expect(rule.find((one) => one?.kind === 'PrometheusRule')).toMatchObject({
       metadata: { labels: { release: 'mine' } },
-      spec: { groups: [{ rules: [{}, {}, {}, {}, {}, {}, {}, {}] }, { rules: [{}, {}, {}, {}, {}, {}, {}] }] },
+      spec: { groups: [{ rules: [{}, {}, {}, {}, {}, {}, {}, {}] }, { rules: [{}, {}, {}, {}, {}, {}, {}, {}] }] },
     });
   });
 
