@@ -145,11 +145,11 @@ describe('a real GPT', () => {
     const done = await jobIn(project, job.id, ['Complete'], { deadlineMs });
     const resumed = done.attempts.at(-1)?.resumedFrom;
     expect(resumed?.step).toBeLessThan(newest.step);
-    // A file that is not there may be the node's fault: it takes two nodes to say so, and neither costs the job anything.
+    // The folder lists and a control file reads, so the content is at fault. It takes two nodes to say so, and neither costs the job anything.
     const failed = done.attempts.filter(({ outcome }) => outcome === 'Failed');
     expect(failed.length).toBeGreaterThan(1);
     expect(new Set(failed.map(({ reason, charged }) => `${reason} ${charged}`))).toEqual(
-      new Set(['CheckpointIoError false']),
+      new Set(['CheckpointUnreadable false']),
     );
     expectSameCurve(await curve(job.id), running.checkpoint?.step ?? 1);
   });

@@ -38,18 +38,26 @@ const ports = (rules: readonly Rule[] = []): readonly string[] =>
 describe('the network policies of the chart', () => {
   it('admit launchers of every namespace to the report port, and metrics to the monitoring alone', async () => {
     const operator = (await policies()).get('coxswain-operator');
-    expect(admitted(operator?.ingress)).toEqual(['reports < all', `health < ${JSON.stringify([MONITORING])}`]);
+    expect(admitted(operator?.ingress)).toEqual([
+      'reports < all',
+      'health < all',
+      'liveness < all',
+      `metrics < ${JSON.stringify([MONITORING])}`,
+    ]);
   });
 
-  it('admit nobody to the metrics of the operator if nobody is named: probes come from the node of the pod', async () => {
+  it('admit nobody to the metrics of the operator if nobody is named, and everybody to its probes', async () => {
     const operator = (await policies('networkPolicy.metricsFrom=[]')).get('coxswain-operator');
-    expect(admitted(operator?.ingress)).toEqual(['reports < all']);
+    expect(admitted(operator?.ingress)).toEqual(['reports < all', 'health < all', 'liveness < all']);
   });
 
   it('admit everybody to the API, or those that are named and the monitoring', async () => {
-    expect(admitted((await policies()).get('coxswain-api')?.ingress)).toEqual(['http < all']);
+    expect(admitted((await policies()).get('coxswain-api')?.ingress)).toEqual(['liveness < all', 'http < all']);
     const named = await policies(`networkPolicy.apiFrom=${JSON.stringify([INGRESS])}`);
-    expect(admitted(named.get('coxswain-api')?.ingress)).toEqual([`http < ${JSON.stringify([INGRESS, MONITORING])}`]);
+    expect(admitted(named.get('coxswain-api')?.ingress)).toEqual([
+      'liveness < all',
+      `http < ${JSON.stringify([INGRESS, MONITORING])}`,
+    ]);
   });
 
   it('let the operator reach the Kubernetes API and DNS, and nothing else', async () => {

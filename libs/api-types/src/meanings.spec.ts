@@ -111,6 +111,7 @@ describe('reasons of condition', () => {
       [
         'GangRunning',
         'NodesInDoubt',
+        'EndHeld',
         'RestartingInPlace',
         'PodsCreating',
         'PodsStarting',
