@@ -239,12 +239,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     title: 'writes of status that race',
     bug: 'counts a failure again at each reconcile',
     file: 'libs/lifecycle/src/epoch/record-observation.ts',
-    before: `  if (attempt === undefined || attempt.stage === 'Stopping') return record;
+    before: `  if (attempt === undefined || attempt.stage === 'Stopping' || isStoppedUnrecorded(facts, attempt)) return record;
   const failure`,
-    after: `  if (attempt === undefined) return record;
+    after: `  if (attempt === undefined || isStoppedUnrecorded(facts, attempt)) return record;
   const failure`,
     test: 'libs/lifecycle/src/decide/restarts.spec.ts',
-    caughtBy: 'is counted once, however often it is looked at',
+    caughtBy: 'removes those already made, charges nothing and says so in its words',
   },
   {
     bugClass: 'C20',
@@ -394,8 +394,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     title: 'checkpoints that are not what they say',
     bug: 'resumes from a checkpoint that an attempt could not load',
     file: 'libs/lifecycle/src/failure/resume-point.ts',
-    before: 'const usable = ownCheckpoints(record, facts).filter(({ metadata }) => !condemned.has(metadata.name));',
-    after: 'const usable = ownCheckpoints(record, facts).filter(() => condemned.size >= 0);',
+    before:
+      "const undamaged = ownCheckpoints(record, facts).filter((one) => standingOf(one, standings).kind !== 'damaged');",
+    after: 'const undamaged = ownCheckpoints(record, facts);',
     test: 'libs/lifecycle/src/epoch/next-epoch.spec.ts',
     caughtBy: 'does not begin from a checkpoint that two nodes have found to differ',
   },
