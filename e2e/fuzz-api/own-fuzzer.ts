@@ -21,7 +21,7 @@ export interface FuzzRun {
   readonly report?: (sentence: string) => void;
 }
 
-/** Sends requests until it is told to stop, and holds every answer of REST against the OpenAPI document. */
+/** Sends requests until the signal, and compares every REST answer with the OpenAPI document. */
 export class OwnFuzzer {
   readonly #findings: Findings;
   readonly #sender: Sender;

@@ -1,7 +1,7 @@
 /**
  * How long does a scrape of metrics hold up the operator's loop? Run: `node apps/operator/bench/scrape.bench.ts`.
  *
- * 10,000 jobs of 300 namespaces, 2,000 of which run and report progress every 15 s; each has 20 attempts, as many as a status has. The cache, the totals and
+ * 10,000 jobs of 300 namespaces. 2,000 run and report progress every 15 s. Each has 20 attempts, as many as a status has. The cache, the totals and
  * the metrics are the real ones. Bar: a scrape holds up the loop for less than 20 ms. The last line is JSON; the exit code is 1 if the bar is missed.
  */
 import type { TrainingJob } from '@coxswain/api-types';

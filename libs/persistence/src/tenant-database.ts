@@ -16,7 +16,7 @@ export interface Scope {
   readonly reach: { readonly kind: 'projects'; readonly ids: readonly string[] } | { readonly kind: 'cluster' };
 }
 
-/** Limits of the pool, and who is told of answers. */
+/** Limits of the pool, and the callback for answers. */
 export interface TenantDatabaseOptions extends DatabaseOptions {
   /** Called when an answer has arrived, in the asynchronous context of who asked, before it goes on. Must not throw. */
   readonly onAnswer?: () => void;

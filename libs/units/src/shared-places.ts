@@ -140,7 +140,7 @@ export class SharedPlaces<T extends Claim> {
     return first;
   }
 
-  /** Turns matter between those that wait. While nobody does, only those of holders are kept. */
+  /** Turns matter between those that wait. While none waits, only turns of holders are kept. */
   #forgetTurns(): void {
     if (this.#size > 0) return;
     this.#tenants.forgetTurns();
@@ -202,7 +202,7 @@ class Holders {
     if (turn !== undefined) this.#turns.set(key, turn);
   }
 
-  /** Fewer places first, then whoever was served longest ago. */
+  /** Fewer places first, then the tenant that was served longest ago. */
   isBefore(one: string, other: string): boolean {
     const fewer = this.count(one) - this.count(other);
     return fewer !== 0 ? fewer < 0 : (this.#turns.get(one) ?? 0) < (this.#turns.get(other) ?? 0);

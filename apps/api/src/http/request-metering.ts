@@ -10,7 +10,7 @@ export function cpuOf(request: object): RequestCpu | undefined {
 }
 
 /**
- * Measures the processor time of each request. Whoever is let in pays for it (the guard claims it); strangers together pay for all other requests. To be
+ * Measures the processor time of each request. The admitted principal pays for it (the guard claims it); strangers together pay for all other requests. To be
  * called before there are routes and other hooks.
  */
 export function meterRequests(

@@ -203,7 +203,7 @@ export class ProjectLimits {
     this.#cpuOfPrincipals.charge(principal.id, usedMs, nowMs);
   }
 
-  /** Charges processor time of a request that nobody was let in for. */
+  /** Charges processor time of a request that was not admitted. */
   chargeStrangers(usedMs: number): void {
     this.#cpuCharged('strangers', usedMs);
     this.#cpuOfStrangers.charge(STRANGERS, usedMs, this.#clock.now().getTime());

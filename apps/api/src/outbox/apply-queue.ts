@@ -11,7 +11,7 @@ import { describeApplyFailure } from './describe-apply-failure.ts';
 /*
  * How changes reach the cluster, project by project.
  *
- * The outbox has one entry per job. The queue has no entries of jobs but turns of projects, at most TURNS_OF_PROJECT of each: whoever takes a turn applies one
+ * The outbox has one entry per job. The queue has no entries of jobs but turns of projects, at most TURNS_OF_PROJECT of each: the worker that takes a turn applies one
  * entry of that project, and the turn goes to the end of the queue. So a project with thousands of entries has as many turns as one with two, and a change
  * waits for at most TURNS_OF_PROJECT entries of each other project. A turn is found by its id, so adding one that is there already changes nothing.
  *

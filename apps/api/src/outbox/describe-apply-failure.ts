@@ -2,7 +2,7 @@ import { isKindUnknown, isUnauthorizedVerb, KubeApiError } from '@coxswain/kube'
 import { sentenceOf } from '../cluster/resources.ts';
 import { ChangedByOthers } from './cluster-writer.ts';
 
-/** Why a change has not reached the cluster yet, for whoever asked for it. Errors of ours name nothing of the inside: the log has them. */
+/** Why a change has not reached the cluster yet, for the user who requested it. Internal errors are only in the log. */
 export function describeApplyFailure(error: unknown): string {
   if (error instanceof ChangedByOthers) return 'Others changed the job in the cluster each time Coxswain wrote it.';
   if (!(error instanceof KubeApiError)) return 'Coxswain could not apply the change because of an error of its own.';

@@ -60,7 +60,7 @@ const BY_JOB = 'by job';
 /**
  * Brings rows to what the cluster says, for as long as it leads. Level, not edge: a change only names a key; what is written is what the
  * cache holds when the key’s turn comes. After the first complete lists of a scope every row and every object of it is looked at once, so what vanished
- * while nobody projected is found. Rows of namespaces that the API may not read stay as they are.
+ * while no replica projected is found. Rows of namespaces that the API may not read stay as they are.
  */
 export class Projector {
   readonly #parts: ProjectorParts;

@@ -22,7 +22,7 @@ export interface TelemetryBounds {
 
 const MIB = 1_048_576;
 /**
- * The largest job, of 16,384 ranks in 10 groups each, takes 85 MiB; a job of one rank less than 0.1 MiB. The thread has a heap of 384 MiB, of which the series
+ * The largest job, of 16,384 ranks in 10 groups each, takes 85 MiB; a job of one rank less than 0.1 MiB. The thread has a heap of 384 MiB; the series
  * take 64 MiB and 2,048 connections 40 MiB.
  */
 export const TELEMETRY_BOUNDS: TelemetryBounds = {
@@ -47,7 +47,7 @@ interface Account extends TelemetryHolder {
 
 /**
  * Bounds the memory of reports before the thread that holds them runs out of it. If a namespace or all jobs together take too much, the job with the most
- * bytes for each of its ranks gives way: ranks are GPUs, which nobody has for nothing, so many small jobs never displace an ordinary one.
+ * bytes for each of its ranks gives way: ranks are GPUs, which cost quota, so many small jobs never displace an ordinary one.
  */
 export class TelemetryBudget {
   readonly #bounds: TelemetryBounds;

@@ -23,7 +23,7 @@ export function createClusterScheduler(cache: ClusterCache, clock: { monotonicMs
   return scheduler;
 }
 
-/** An arbiter of ends that nobody asked for, which reads the operator's cache. */
+/** The arbiter of unrequested ends. It reads the operator's cache. */
 export function createEndArbiter(cache: ClusterCache, clock: { now(): Date }): EndArbiter {
   return new EndArbiter({
     jobs: () => cache.jobs.cached.list().map((job) => cache.jobs.newest(job)),

@@ -29,7 +29,7 @@ export interface ProposedEnds {
 const PLACED_WITHIN_MS = 1_800_000;
 
 /**
- * Rules on every end that nobody asked for, of all jobs of this process: hangs, slow ranks, leaving nodes and growth. Each process has one; the operator,
+ * Rules on every unrequested end, of all jobs of this process: hangs, slow ranks, leaving nodes and growth. Each process has one; the operator,
  * tests and the simulator run the same code. A new leader begins without proposals, which the next observation of each job makes again. Ends that an
  * earlier leader granted are read from the status of jobs.
  */
@@ -179,7 +179,7 @@ const CAUSE_OF_REASON: Partial<Readonly<Record<NonNullable<Attempt['reason']>, E
   GpusFree: 'growth',
 };
 
-/** Ends since that time, as the job's status records them, whoever granted them. */
+/** Ends since that time, as the job's status records them. Another leader may have granted them. */
 function recordedEnds(job: TrainingJob, sinceMs: number): readonly GrantedEnd[] {
   const { metadata, status } = job;
   const namespace = namespaceOf(job);

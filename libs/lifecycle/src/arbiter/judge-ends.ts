@@ -1,7 +1,7 @@
-/** Which gangs may end although nobody asked for it? Judges all proposed ends together before each of them. */
+/** Which gangs may end although no user requested it? Judges all proposed ends together before each of them. */
 import { ARBITER_SETTINGS, type ArbiterSettings } from './settings.ts';
 
-/** Causes of ends that nobody asked for. */
+/** Causes of unrequested ends. */
 export type EndCause = 'hang' | 'slow' | 'leaving' | 'growth';
 
 /** An end that the rules of one job propose, and what it stands on. */

@@ -1,4 +1,4 @@
-/** Bounds on ends that nobody asked for, each with its reason. */
+/** Bounds on unrequested ends, each with its reason. */
 export const ARBITER_SETTINGS = {
   /**
    * Ends of one cause count together for this time. A gang that was ended trains again within two minutes, so a cause that the end did not remove shows

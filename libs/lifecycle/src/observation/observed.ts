@@ -107,7 +107,7 @@ export interface Observed {
   readonly comingNoticeOf?: (node: string) => NodeNotice | undefined;
   /** Verdicts of detectors (stragglers, hangs) about the gang. Verdicts of another attempt are ignored. */
   readonly verdicts?: readonly Verdict[];
-  /** The arbiter's ruling on an end that nobody asked for. Equal proposals get equal rulings. Absent: every end is granted. */
+  /** The arbiter's ruling on an unrequested end. Equal proposals get equal rulings. Absent: every end is granted. */
   readonly ruleOnEnd?: (proposal: EndProposal) => Ruling;
   /** How many launchers of all gangs this process hears; only called for a verdict that stands on silence. Absent: unknown. */
   readonly hearing?: () => Hearing;

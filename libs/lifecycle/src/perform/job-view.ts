@@ -76,7 +76,7 @@ export interface JobView {
   preflightOf(job: TrainingJob): ObservedPreflight | undefined;
   /** What the ranks of the job's newest gang really train, compared with its layout, once a rank has reported. */
   trainedOf(job: TrainingJob): ObservedTrained | undefined;
-  /** Launchers of all gangs that this process hears, and those that fell silent; absent: nobody counts them. */
+  /** Launchers of all gangs that this process hears, and those that fell silent; absent: this process counts no launchers. */
   readonly hearing?: () => Hearing;
   /** Verdicts of detectors about the job's gang. */
   verdictsOf(job: TrainingJob): readonly Verdict[];
@@ -86,7 +86,7 @@ export interface JobView {
   readonly fabricChangeOf?: (job: TrainingJob) => string | undefined;
   /** All findings of detectors about the job's gang, acted on or not. */
   findingsOf(job: TrainingJob): readonly Finding[];
-  /** The arbiter of ends that nobody asked for, one for all jobs of this process; absent: every end is granted. */
+  /** The arbiter of unrequested ends, one for all jobs of this process; absent: every end is granted. */
   readonly arbiter?: EndArbiter;
   /** The scheduler, one for all jobs of this process. */
   readonly scheduler: ClusterScheduler;

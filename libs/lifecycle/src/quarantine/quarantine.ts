@@ -108,7 +108,7 @@ export function judgeQuarantine(nodes: readonly JudgedNode[], witnesses: readonl
 export function isStillDue(action: QuarantineAction, node: JudgedNode): boolean {
   if (action.kind === 'release') return node.isQuarantined && isAnotherBoot(node);
   if (node.isQuarantined || node.bootId !== action.note.bootId) return false;
-  // Whoever overrules a quarantine after the judgement has the last word.
+  // A person who removes the taint after the judgement has the last word.
   return isOverruledUnrecorded(node) === (action.kind === 'overrule');
 }
 

@@ -8,7 +8,7 @@ import {
 } from '@coxswain/api-types';
 import { asRecord, attemptsIn, listOf, parsed, type Schema } from './job-record.ts';
 
-/** Lists of a status of which each readable entry stays. */
+/** Lists in a status. Each readable entry stays. */
 const LISTS = {
   conditions: (value: unknown) => listOf(value, Condition),
   attempts: attemptsIn,

@@ -154,7 +154,7 @@ export class World implements Member {
   readonly #nodes: Map<string, NodeState>;
   /** Not ready in the eyes of the cluster, while their launchers go on reporting. */
   readonly #kubeletsSilent = new Set<string>();
-  /** UIDs of pods that nothing can end, and of those whose launcher was told that its attempt is over. */
+  /** UIDs of pods that nothing can end, and of those whose launcher received the end of its attempt. */
   readonly #hanging = new Set<string>();
   readonly #dismissed = new Set<string>();
   /** Nodes that end pods before any container has run. */
@@ -241,7 +241,7 @@ export class World implements Member {
     return this.#launchingPods().filter((pod) => !this.#launchers.isReaped(pod));
   }
 
-  /** Pods whose launchers are up: started, not ended, on a machine that runs, and neither hanging nor told that their attempt is over. */
+  /** Pods whose launchers are up: started, not ended, on a machine that runs, and neither hanging nor informed that their attempt is over. */
   #launchingPods(): readonly ObservedPod[] {
     return this.pods.filter((pod) => {
       const node = pod.nodeName ?? '';

@@ -4,7 +4,7 @@
  * `(SELECT …)` they are called once for a statement and not once for each row.
  */
 
-/** What requests may do with the rows that they see: everything, read, add or change but never remove, or add to what they read and nobody changes. */
+/** What requests may do with the rows that they see: everything, read, add or change but never remove, or add to rows that requests read and cannot change. */
 export type RequestRights = 'write' | 'read' | 'upsert' | 'log' | 'none';
 
 /** How one table is kept apart. */
