@@ -74,7 +74,12 @@ export class AuthGuard implements CanActivate {
     owners.set(request.raw.socket, principal.id);
     const { project } = (request.params ?? {}) as { readonly project?: string };
     claimRequest((ms) => this.#limits.chargeCpu(principal, project, ms));
-    const leave = this.#limits.admit(principal, { goesOn, project, writes: mayChange(request) ? 1 : 0 });
+    const leave = this.#limits.admit(principal, {
+      goesOn,
+      project,
+      writes: mayChange(request) ? 1 : 0,
+      isStop: isStop(request),
+    });
     const { raw } = reply;
     // Whether it was answered or the asker went.
     raw.once('finish', leave).once('close', leave);
@@ -86,6 +91,13 @@ export class AuthGuard implements CanActivate {
 /** Whether the request may change something. A GraphQL request is a POST also if it only reads: the mutations in it are counted when it is known. */
 function mayChange({ method, url }: FastifyRequest): boolean {
   return !['GET', 'HEAD', 'OPTIONS'].includes(method) && !/^\/graphql\b/.test(url);
+}
+
+const STOP_ROUTE = /^POST \S+\/jobs\/:\w+\/(suspend|cancel)$|^DELETE \S+\/jobs\/:\w+$/;
+
+/** Whether the request suspends, cancels or deletes a job. */
+function isStop({ method, routeOptions }: FastifyRequest): boolean {
+  return STOP_ROUTE.test(`${method} ${routeOptions?.url ?? ''}`);
 }
 
 /** Who asks, once the guard has let the request in. */

@@ -4,6 +4,7 @@ import { callerOf } from '../auth/auth.guard.ts';
 import { ruleOfRoute } from '../auth/access-rules.ts';
 import { ByteRoom } from '../limits/byte-room.ts';
 import type { ProjectLimits } from '../limits/project-limits.ts';
+import { clientNetwork } from './client-network.ts';
 import { MAX_BODY_BYTES } from './json-body.ts';
 
 /*
@@ -66,7 +67,7 @@ function takeRoom(
   if (bytes === 0) return;
   const caller = callerOf(request);
   const { project } = (request.params ?? {}) as { readonly project?: string };
-  const owner = caller === undefined ? request.ip : limits.ownerOf(caller, project);
+  const owner = caller === undefined ? clientNetwork(request.ip) : limits.ownerOf(caller, project);
   const room = caller === undefined ? rooms.strangers : rooms.guests;
   const taken = room.take(owner, bytes, () => request.raw.socket.resetAndDestroy());
   if (taken === 'ofOwner') {

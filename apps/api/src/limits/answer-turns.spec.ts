@@ -1,10 +1,14 @@
 import { aMembership, aPrincipal } from '../testing/a-principal.ts';
 import { AnswerTurns } from './answer-turns.ts';
+import { LimitExceeded } from './limit-exceeded.ts';
 
 /** Answers that are built until the test ends. */
 class Setup {
   readonly began: string[] = [];
-  readonly #turns = new AnswerTurns();
+  readonly #turns = new AnswerTurns({
+    ownerOf: ({ id, memberships }) => memberships[0]?.id ?? id,
+    refuse: (limit, message, seconds) => new LimitExceeded(limit, message, seconds),
+  });
   readonly #gone = new AbortController();
   readonly #done = Promise.withResolvers<void>();
 

@@ -1,7 +1,6 @@
 /** How many large answers are built at a time, and whose turn is next? */
-import { Injectable } from '@nestjs/common';
-import { LimitExceeded } from './limit-exceeded.ts';
-import type { LimitedPrincipal } from './project-limits.ts';
+import { Inject, Injectable } from '@nestjs/common';
+import { type LimitedPrincipal, ProjectLimits } from './project-limits.ts';
 import { TurnGate } from './turn-gate.ts';
 
 /** Costs of GraphQL queries (`query-cost.ts`). One unit takes about 50 bytes while the answer is built. Below, an answer needs no turn: about 100 kB. */
@@ -20,29 +19,32 @@ const TURNS = {
   quickInARow: 4,
 } as const;
 const TURN_WAIT_MS = 10_000;
+const TOO_MANY =
+  'too many large answers are being built; try again in a few seconds, ask for fewer rows, or ask in fewer requests at a time';
 
 /** Lets requests build their answers in turns of projects, so that the answers that are built together fit into memory. */
 @Injectable()
 export class AnswerTurns {
-  readonly #turns = new TurnGate({ bounds: TURNS, waitMs: TURN_WAIT_MS, busy: tooManyAnswers });
+  readonly #limits: Pick<ProjectLimits, 'ownerOf' | 'refuse'>;
+  readonly #turns: TurnGate;
+
+  constructor(@Inject(ProjectLimits) limits: Pick<ProjectLimits, 'ownerOf' | 'refuse'>) {
+    this.#limits = limits;
+    this.#turns = new TurnGate({
+      bounds: TURNS,
+      waitMs: TURN_WAIT_MS,
+      busy: () => limits.refuse('answers', TOO_MANY, 3),
+    });
+  }
 
   /** Builds an answer of that cost. RATE_LIMITED if its turn does not come. */
   build<T>(
-    principal: Pick<LimitedPrincipal, 'id' | 'memberships'>,
+    principal: LimitedPrincipal,
     { cost, gone }: { readonly cost: number; readonly gone: AbortSignal },
     work: () => Promise<T>,
   ): Promise<T> {
     if (cost <= SMALL_COST) return work();
-    const [only, ...others] = principal.memberships;
-    const tenant = only !== undefined && others.length === 0 ? only.id : principal.id;
+    const tenant = this.#limits.ownerOf(principal, undefined);
     return this.#turns.pass({ tenant, member: principal.id, isSlow: cost > LARGE_COST }, work, gone);
   }
-}
-
-function tooManyAnswers(): LimitExceeded {
-  return new LimitExceeded(
-    'answers',
-    'too many large answers are being built; try again in a few seconds, ask for fewer rows, or ask in fewer requests at a time',
-    3,
-  );
 }

@@ -40,7 +40,8 @@ describe('room for bytes', () => {
     const { room, evicted, take } = aRoom(100, 50);
     for (const owner of ['a', 'b']) take(owner, 50);
     expect(take('c', 50)).toBeInstanceOf(Function);
-    expect(evicted).toEqual([]);
+    expect(evicted).toEqual(['a']);
+    expect(room.bytes).toBe(100);
     expect(take('d', 20)).toBeInstanceOf(Function);
     expect(evicted).toEqual(['a', 'b']);
     expect(room.bytes).toBe(70);

@@ -35,10 +35,7 @@ export class ByteRoom {
     if (held > 0 && held + bytes > this.#mostOfOwner) return 'ofOwner';
     while (this.#sum > 0 && this.#sum + bytes > this.#most) {
       const [largest, most] = this.#largest();
-      if (largest === owner || most <= held + bytes) {
-        if (held > 0) return 'ofAll';
-        break;
-      }
+      if (held > 0 && (largest === owner || most <= held + bytes)) return 'ofAll';
       this.#evictFirstOf(largest);
     }
     const taken: Taken = { owner, bytes, evict };

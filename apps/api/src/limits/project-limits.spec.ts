@@ -63,6 +63,7 @@ describe('requests that may change something', () => {
     });
     expect(refusal(() => limits.chargeWrites(of('a'), 1))?.limit).toBe('writes');
     expect(refusal(() => limits.admit(of('a'), brief)())).toBeUndefined();
+    expect(refusal(() => limits.admit(of('a'), { ...changing, isStop: true })())).toBeUndefined();
     expect(refusal(() => limits.admit(of('b'), changing)())).toBeUndefined();
     wait(2);
     expect(refusal(() => limits.admit(of('a'), changing)())).toBeUndefined();

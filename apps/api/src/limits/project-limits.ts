@@ -67,8 +67,8 @@ interface Party {
 }
 
 /**
- * How much of the API one project may use: requests a second and at a time in this process, and objects. There are two buckets for each project that
- * has asked since the start, 200 bytes each. What a person of several projects asks of none of them counts as a project of its own. Cluster
+ * How much of the API one project may use: requests a second and at a time in this process, and objects. There are up to four buckets for each project
+ * that has asked since the start, 200 bytes each. What a person of several projects asks of none of them counts as a project of its own. Cluster
  * administrators are not limited: they must be able to help when everything else is too much.
  */
 @Injectable()
@@ -79,6 +79,7 @@ export class ProjectLimits {
   readonly #requests = new Map<string, TokenBucket>();
   readonly #changes = new Map<string, TokenBucket>();
   readonly #writes = new Map<string, TokenBucket>();
+  readonly #stops = new Map<string, TokenBucket>();
   /** Questions to the planner that wait or are searched, by project. */
   readonly plans = new HeldPlaces();
   readonly #running = new HeldPlaces();
@@ -120,19 +121,27 @@ export class ProjectLimits {
       goesOn,
       project,
       writes = 0,
-    }: { readonly goesOn: boolean; readonly project?: string | undefined; readonly writes?: number },
+      isStop = false,
+    }: {
+      readonly goesOn: boolean;
+      readonly project?: string | undefined;
+      /** Requests that may change something. */
+      readonly writes?: number;
+      /** They stop a job: other writes of the project never hold them up. */
+      readonly isStop?: boolean;
+    },
   ): () => void {
     const whose = partyOf(principal, project);
     if (whose !== undefined) this.#requireCpu(whose, principal);
     this.#charge(whose, 1);
-    this.#chargeWrites(whose, writes);
     const most = this.#limits.concurrentRequests;
-    if (whose === undefined || goesOn || most === 0) return () => undefined;
-    if (this.#running.held(whose.id) >= most) {
+    const isCounted = whose !== undefined && !goesOn && most > 0;
+    if (isCounted && this.#running.held(whose.id) >= most) {
       const message = `${whose.name} has ${most} requests under way, which is the most; wait for their answers`;
       throw this.refuse('concurrency', message, CONCURRENCY_RETRY_SECONDS);
     }
-    return this.#running.hold(whose.id);
+    this.#chargeWrites(whose, writes, isStop);
+    return isCounted ? this.#running.hold(whose.id) : () => undefined;
   }
 
   /** Lets somebody open a stream, and gives what is to be called when it has ended. No project: an administrator watches, or a log is read. */
@@ -230,13 +239,14 @@ export class ProjectLimits {
 
   /** Counts requests that may change something. Each has an entry in the audit, which keeps them for a year. */
   chargeWrites(principal: LimitedPrincipal, writes: number): void {
-    this.#chargeWrites(partyOf(principal, undefined), writes);
+    this.#chargeWrites(partyOf(principal, undefined), writes, false);
   }
 
-  #chargeWrites(whose: Party | undefined, writes: number): void {
+  #chargeWrites(whose: Party | undefined, writes: number, isStop: boolean): void {
     const { writesPerMinute, writeBurst: burst } = this.#limits;
     if (writesPerMinute === 0 || writes === 0 || whose === undefined) return;
-    const waitS = this.#take(this.#writes, whose, { perSecond: writesPerMinute / 60, burst, times: writes });
+    const buckets = isStop ? this.#stops : this.#writes;
+    const waitS = this.#take(buckets, whose, { perSecond: writesPerMinute / 60, burst, times: writes });
     if (waitS === 0) return;
     const message = `${whose.name} sent too many requests that may change something: ${writesPerMinute} a minute are allowed, and ${burst} at once after a rest; try again in ${wholeSeconds(waitS)} s`;
     throw this.refuse('writes', message, waitS);

@@ -40,9 +40,11 @@ export class TurnGate {
   }
 
   async #enter(waiting: Waiting, signal: AbortSignal | undefined): Promise<void> {
+    const { busy, waitMs } = this.#options;
+    // An aborted signal tells of no abort any more.
+    if (signal?.aborted === true) throw busy();
     const answer = this.#places.request(waiting);
     if (answer.kind === 'holds') return;
-    const { busy, waitMs } = this.#options;
     if (answer.kind === 'rejected') throw busy();
     answer.displaced?.granted.reject(busy());
     const leave = (): void => {

@@ -112,8 +112,10 @@ export class Projector {
     return [...this.#jobScopes, this.#nodeScope];
   }
 
-  #isLeftOut({ refusal }: Scope): boolean {
-    return this.#parts.namespaces.length > 0 && refusal !== undefined;
+  /** A scope that was refused once and is read again counts again, with its outages. */
+  #isLeftOut({ refusal, isCompared, group }: Scope): boolean {
+    const isRead = isCompared && group.longestOutageMs() === 0;
+    return this.#parts.namespaces.length > 0 && refusal !== undefined && !isRead;
   }
 
   /** Projects until `signal` aborts, which must happen at once when the database lock is lost. */

@@ -4,6 +4,7 @@ import { readConfig } from '../config/config.ts';
 import type { JobsService } from '../jobs/jobs.service.ts';
 import { aPrincipal } from '../testing/a-principal.ts';
 import { scriptedSql } from '../testing/scripted-sql.ts';
+import { LimitExceeded } from '../limits/limit-exceeded.ts';
 import { StacksService } from './stacks.service.ts';
 
 /** An operator that accepts connections and answers nothing. */
@@ -24,7 +25,9 @@ beforeAll(async () => {
       return work(scriptedSql([]), row as never);
     },
   };
-  service = new StacksService(config, jobs as JobsService);
+  service = new StacksService(config, jobs as JobsService, {
+    refuse: (limit, message, seconds) => new LimitExceeded(limit, message, seconds),
+  });
 });
 afterAll(() => {
   for (const connection of connections) connection.destroy();

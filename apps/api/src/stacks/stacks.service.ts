@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts';
 import { CONFIG } from '../infrastructure/tokens.ts';
 import type { JobRow } from '../jobs/job-row.ts';
 import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
-import { LimitExceeded } from '../limits/limit-exceeded.ts';
+import { ProjectLimits } from '../limits/project-limits.ts';
 import { TurnGate } from '../limits/turn-gate.ts';
 import { operatorStacks, type OperatorStacks } from './operator-stacks.ts';
 
@@ -26,6 +26,7 @@ const TURNS = {
   quickInARow: 0,
 } as const;
 const TURN_WAIT_MS = 3_000;
+const TOO_MANY = 'too many stack traces are being collected; ask again in a moment';
 
 /** Which ranks to ask, and the signal that ends the wait. */
 export interface StacksRequest {
@@ -42,11 +43,19 @@ export interface StacksRequest {
 export class StacksService {
   readonly #operator: Config['operator'];
   readonly #jobs: JobsService;
-  readonly #turns = new TurnGate({ bounds: TURNS, waitMs: TURN_WAIT_MS, busy: tooManyAsk });
+  readonly #limits: Pick<ProjectLimits, 'refuse'>;
+  readonly #turns: TurnGate;
 
-  constructor(@Inject(CONFIG) config: Config, @Inject(JobsService) jobs: JobsService) {
+  constructor(
+    @Inject(CONFIG) config: Config,
+    @Inject(JobsService) jobs: JobsService,
+    @Inject(ProjectLimits) limits: Pick<ProjectLimits, 'refuse'>,
+  ) {
     this.#operator = config.operator;
     this.#jobs = jobs;
+    this.#limits = limits;
+    const busy = (): Error => limits.refuse('stacks', TOO_MANY, 2);
+    this.#turns = new TurnGate({ bounds: TURNS, waitMs: TURN_WAIT_MS, busy });
   }
 
   /** CONFLICT where no rank runs; RATE_LIMITED where it was asked a moment ago; UNAVAILABLE where the operator does not answer. */
@@ -63,7 +72,25 @@ export class StacksService {
     });
     const claim = { tenant: row.project_id ?? principal.id, member: principal.id, isSlow: false };
     const ask = (): Promise<OperatorStacks> => operatorStacks(this.#operator, { jobUid: uid, rank }, signal);
-    return stacksIn(await this.#turns.pass(claim, ask, signal), row);
+    return this.#stacksIn(await this.#turns.pass(claim, ask, signal), row);
+  }
+
+  #stacksIn(answer: OperatorStacks, { name, state }: JobRow): JobStacks {
+    if (answer.kind === 'taken') return answer.stacks;
+    if (answer.kind === 'unreachable')
+      throw new DomainError('UNAVAILABLE', `the operator does not answer (${answer.why}); try again in a few seconds`);
+    const { status, title, againInMs = 1_000 } = answer;
+    if (status === 429)
+      throw this.#limits.refuse('stacks', `${title ?? 'too many ask'}; ask again in a moment`, againInMs / 1_000);
+    if (status !== 404)
+      throw new DomainError(
+        'UNAVAILABLE',
+        `the operator answered ${status}${title === undefined ? '' : ` (${title})`}`,
+      );
+    // An operator that does not know the route answers without a problem document.
+    if (title === undefined)
+      throw new DomainError('UNAVAILABLE', 'the operator is of a release that takes no stacks: upgrade it');
+    throw new DomainError('CONFLICT', `job "${name}" is ${state}: ${title}`);
   }
 }
 
@@ -71,23 +98,4 @@ function uidOfRunning({ uid, name, state }: JobRow): string {
   if (uid !== null && !FINAL_JOB_STATES.has(state)) return uid;
   const instead = uid === null ? 'ask again when it runs' : 'what its ranks wrote last is in their logs';
   throw new DomainError('CONFLICT', `job "${name}" is ${state}, and no rank of it runs: ${instead}`);
-}
-
-function stacksIn(answer: OperatorStacks, { name, state }: JobRow): JobStacks {
-  if (answer.kind === 'taken') return answer.stacks;
-  if (answer.kind === 'unreachable')
-    throw new DomainError('UNAVAILABLE', `the operator does not answer (${answer.why}); try again in a few seconds`);
-  const { status, title, againInMs = 1_000 } = answer;
-  if (status === 429)
-    throw new LimitExceeded('stacks', `${title ?? 'too many ask'}; ask again in a moment`, againInMs / 1_000);
-  if (status !== 404)
-    throw new DomainError('UNAVAILABLE', `the operator answered ${status}${title === undefined ? '' : ` (${title})`}`);
-  // An operator that does not know the route answers without a problem document.
-  if (title === undefined)
-    throw new DomainError('UNAVAILABLE', 'the operator is of a release that takes no stacks: upgrade it');
-  throw new DomainError('CONFLICT', `job "${name}" is ${state}: ${title}`);
-}
-
-function tooManyAsk(): LimitExceeded {
-  return new LimitExceeded('stacks', 'too many stack traces are being collected; ask again in a moment', 2);
 }
