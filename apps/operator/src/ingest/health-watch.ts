@@ -322,6 +322,7 @@ export class HealthWatch {
     watched.groups.clear();
     watched.speaking.clear();
     watched.marks.clear();
+    watched.markedAtMs.clear();
     this.#budget.close(watched.jobUid);
     this.#records?.end(watched.jobUid);
   }

@@ -25,6 +25,9 @@ export interface ProposedEnds {
   readonly finish: () => void;
 }
 
+/** Every job, read when it is needed first. */
+type AllJobs = () => readonly TrainingJob[];
+
 /** Places that a granted gang was to take elsewhere are kept for it no longer than this. */
 const PLACED_WITHIN_MS = 1_800_000;
 
@@ -51,6 +54,9 @@ export class EndArbiter {
     const namespace = namespaceOf(job);
     const made = new Map<EndCause, JobProposal>();
     const held = new Set<EndCause>();
+    // One copy serves all rulings of an observation, which is one synchronous step: the cluster may have thousands of jobs.
+    let seen: readonly TrainingJob[] | undefined;
+    const jobs = (): readonly TrainingJob[] => (seen ??= this.#view.jobs());
     return {
       ruleOn: (proposal) => {
         const before = this.#proposals.get(jobUid)?.get(proposal.cause);
@@ -58,12 +64,12 @@ export class EndArbiter {
         const known = { ...proposal, jobUid, namespace, beganAtMs: proposal.beganAtMs ?? firstAtMs };
         made.set(proposal.cause, known);
         this.#proposals.set(jobUid, new Map([...(this.#proposals.get(jobUid) ?? []), [proposal.cause, known]]));
-        const ruling = this.#rule(known);
+        const ruling = this.#rule(known, jobs);
         if (ruling.kind === 'held' && proposal.isDue) held.add(proposal.cause);
         else held.delete(proposal.cause);
         return ruling;
       },
-      finish: () => this.#finish(jobUid, made, held),
+      finish: () => this.#finish(jobUid, { made, held, jobs }),
     };
   }
 
@@ -81,10 +87,12 @@ export class EndArbiter {
     this.#granted = this.#granted.filter((end) => end.jobUid !== jobUid);
   }
 
-  #rule(proposal: JobProposal): Ruling {
+  #rule(proposal: JobProposal, jobs: AllJobs): Ruling {
+    const before = this.#granted.find((end) => isOf(end, proposal));
+    if (before !== undefined) return { kind: 'granted', blames: before.blames };
     const nowMs = this.#view.now().getTime();
-    const ruling = judgeEnd(proposal, this.#inSight(proposal, nowMs), this.#settings);
-    if (ruling.kind === 'granted' && !this.#granted.some((end) => isOf(end, proposal))) {
+    const ruling = judgeEnd(proposal, this.#inSight(proposal, nowMs, jobs), this.#settings);
+    if (ruling.kind === 'granted') {
       const { jobUid, namespace, run, cause, room } = proposal;
       const { blames } = ruling;
       const nodes = blames ? proposal.nodes : [];
@@ -95,9 +103,9 @@ export class EndArbiter {
   }
 
   /** Jobs are read only for an end that is due. */
-  #inSight(proposal: JobProposal, nowMs: number): EndsInSight {
+  #inSight(proposal: JobProposal, nowMs: number, all: AllJobs): EndsInSight {
     const proposals = [...this.#proposals.values()].flatMap((causes) => causes.get(proposal.cause) ?? []);
-    const jobs = proposal.isDue ? this.#view.jobs() : [];
+    const jobs = proposal.isDue ? all() : [];
     this.#granted = this.#keep(jobs, nowMs);
     const recorded = jobs.flatMap((job) => recordedEnds(job, nowMs - this.#settings.windowMs));
     const unknown = recorded.filter((end) => !this.#granted.some((one) => isOf(one, end)));
@@ -119,24 +127,35 @@ export class EndArbiter {
     });
   }
 
-  #finish(jobUid: string, made: ReadonlyMap<EndCause, JobProposal>, held: ReadonlySet<EndCause>): void {
+  #finish(
+    jobUid: string,
+    {
+      made,
+      held,
+      jobs,
+    }: {
+      readonly made: ReadonlyMap<EndCause, JobProposal>;
+      readonly held: ReadonlySet<EndCause>;
+      readonly jobs: AllJobs;
+    },
+  ): void {
     if (made.size === 0) this.#proposals.delete(jobUid);
     else this.#proposals.set(jobUid, made);
     if (held.size === 0) this.#held.delete(jobUid);
     else this.#held.set(jobUid, held);
     const isWithdrawn = (end: GrantedEnd): boolean =>
-      end.jobUid === jobUid && !made.has(end.cause) && this.#isGoingOn(end);
+      end.jobUid === jobUid && !made.has(end.cause) && isGoingOn(end, jobs);
     if (this.#granted.some((end) => end.jobUid === jobUid)) {
       this.#granted = this.#granted.filter((end) => !isWithdrawn(end));
     }
   }
+}
 
-  /** Whether the run goes on although its end was granted. */
-  #isGoingOn({ jobUid, run }: GrantedEnd): boolean {
-    const job = this.#view.jobs().find(({ metadata }) => metadata.uid === jobUid);
-    const attempt = job?.status?.attempts?.at(-1);
-    return attempt?.stage === 'Released' && runOf(attempt) === run;
-  }
+/** Whether the run goes on although its end was granted. */
+function isGoingOn({ jobUid, run }: GrantedEnd, jobs: AllJobs): boolean {
+  const job = jobs().find(({ metadata }) => metadata.uid === jobUid);
+  const attempt = job?.status?.attempts?.at(-1);
+  return attempt?.stage === 'Released' && runOf(attempt) === run;
 }
 
 /** Identifies a run of ranks. */
