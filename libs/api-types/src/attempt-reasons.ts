@@ -31,7 +31,11 @@ export const ATTEMPT_REASONS = {
     charged: true,
     meaning: 'A pod did not start in time because a Secret that the job names, or its key, is missing.',
   },
-  Condemned: { charged: false, meaning: 'A detector blamed a node or a rank of the gang.' },
+  Condemned: {
+    charged: false,
+    meaning:
+      'A detector blamed a node or a rank of the gang, or the gang stood still for a cause that it shares with others.',
+  },
   Hung: {
     charged: true,
     meaning: 'Its ranks hung and no node was to blame; the cause is the network between them or the program.',
