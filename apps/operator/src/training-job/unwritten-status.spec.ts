@@ -162,3 +162,15 @@ function linger(world: ReconcilerWorld, pod: RawPod): void {
   const status = { phase: 'Running', containerStatuses };
   world.cluster.update<RawPod>('Pod', keyOf(pod), { expects: {}, change: (one) => ({ ...one, status }) });
 }
+
+it('a write that the API server made and did not answer is not missing once the job rests', async () => {
+  const world = new ReconcilerWorld();
+  await world.live();
+  world.onWrite = ({ what, moment }) => {
+    if (moment === 'after' && what.startsWith('writeStatus')) throw FAILURES[0][1];
+  };
+  world.edit(edited({ suspend: true }));
+  await minutes(world, 12);
+  expect(world.job.status?.state).toBe('Suspended');
+  expect(world.reconciler.unrecorded()).toBe(0);
+});
