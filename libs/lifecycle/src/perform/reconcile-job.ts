@@ -46,11 +46,9 @@ export function* reconcileJob(key: string, ports: ReconcilePorts): Calls<Reconci
       continue;
     }
     const { requeueAfterMs } = decision;
-    if (decision.actions.length === 0) {
-      // The status holds what was decided, so no earlier write is missing: it landed unanswered, or its reason passed.
-      if (decision.readsFirst !== true) ports.view.unwrittenStatuses.forget(job.metadata.uid);
-      return requeueAfterMs === undefined ? {} : { requeueAfterMs };
-    }
+    // At rest the status holds what was decided: an earlier write landed unanswered, or its reason passed.
+    if (decision.actions.length === 0 && decision.readsFirst !== true) ports.view.unwrittenStatuses.forget(jobUid);
+    if (decision.actions.length === 0) return requeueAfterMs === undefined ? {} : { requeueAfterMs };
     found = yield* perform({ job, actions: decision.actions, found }, ports);
   }
   // Every pass found an action. The next round comes soon, behind other jobs.
