@@ -894,7 +894,7 @@ describe('what goes wrong is said in a sentence', () => {
     [
       'has a field that there is not',
       aManifest({ spec: { ...aJobSpec(), gpuCount: 8 } }),
-      /Unrecognized key: "gpuCount"[\s\S]*at spec/,
+      /unknown field "gpuCount"[\s\S]*at spec/,
     ],
     ['has a wrong type', aManifest({ spec: { ...aJobSpec(), suspend: 'yes' } }), /at spec\.suspend/],
   ])('a job file that %s, before anything is sent', async (_sentence, text, want) => {

@@ -21,6 +21,7 @@ export { checkJobLayout, checkLayoutDocument } from './check-document.ts';
 export type { DocumentFinding, ModelByName } from './check-document.ts';
 export { divisorsOf } from './nearest.ts';
 export { nearestWord } from './nearest-word.ts';
+export { describeProblem, schemaProblems } from './schema-problems.ts';
 export { ENGINE_CAPABILITIES } from './engine-capabilities.ts';
 export { engineSupport } from './engine-support.ts';
 export type { EngineOutcome } from './engine-support.ts';

@@ -1,11 +1,12 @@
 import { DomainError } from '@coxswain/domain-error';
 import { z } from 'zod';
-import { parse, pointerOf } from './validation.ts';
+import { parse, pointerOf, validationPipe } from './validation.ts';
 
 const Body = z.strictObject({
   name: z.string().max(3),
   spec: z.strictObject({ steps: z.number().int().positive() }),
   items: z.array(z.string()).optional(),
+  mode: z.enum(['strict', 'loose']).optional(),
 });
 
 function refusalOf(value: unknown): DomainError {
@@ -44,6 +45,22 @@ describe('a body', () => {
     );
     expect(refusalOf({ ...good, a: 1, b: 2 }).message).toMatch(/^\/a: .*; 1 more in errors$/);
     expect(refusalOf(undefined).message).toMatch(/^the request: /);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['a field', { ...good, spec: { steps: 1, stpes: 2 } }, '/spec/stpes: unknown field "stpes"; did you mean "steps"?'],
+    ['a field in the wrong object', { ...good, steps: 1 }, '/steps: unknown field "steps"; did you mean spec.steps?'],
+    ['a word', { ...good, mode: 'strct' }, '/mode: "strct" is not one of strict, loose; did you mean "strict"?'],
+  ])('with a typo in %s is refused with the nearest known name', (_what, value, want) => {
+    expect(refusalOf(value).message).toBe(want);
+  });
+
+  it('is held against the schema of its route by the pipe', async () => {
+    const metadata = { type: 'body', schema: Body } as const;
+    await expect(validationPipe().transform({ ...good, nmae: 'b' }, metadata)).rejects.toThrow(
+      '/nmae: unknown field "nmae"; did you mean "name"?',
+    );
+    await expect(validationPipe().transform(good, metadata)).resolves.toEqual(good);
   });
 
   it('with a thousand faults is told fifty', () => {

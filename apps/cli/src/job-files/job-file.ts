@@ -1,7 +1,7 @@
 import { API_GROUP_VERSION, JobCreate } from '@coxswain/api-types';
+import { describeProblem, nearestWord, schemaProblems } from '@coxswain/layout';
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
-import { z } from 'zod';
 import { CliError } from '../cli-error.ts';
 
 /** What goes before the file. */
@@ -33,15 +33,46 @@ export function parseJob(text: string, options: JobOverrides & { readonly source
   const wrong = document !== undefined && 'errors' in document ? document.errors[0] : undefined;
   if (wrong !== undefined) throw new CliError(`${options.source} is neither YAML nor JSON: ${wrong.message}`);
   const body = toBody(document === undefined ? undefined : (document.toJS() as unknown), options.source);
-  const parsed = JobCreate.safeParse({
-    ...body,
-    ...(options.name === undefined ? {} : { name: options.name }),
-    ...(options.gpus === undefined
-      ? {}
-      : { spec: { ...(body['spec'] as object), layout: 'auto', gpus: options.gpus } }),
+  const parsed = JobCreate.safeParse(
+    {
+      ...body,
+      ...(options.name === undefined ? {} : { name: options.name }),
+      ...(options.gpus === undefined
+        ? {}
+        : { spec: { ...(body['spec'] as object), layout: 'auto', gpus: options.gpus } }),
+    },
+    { reportInput: true },
+  );
+  const misspelt = misspeltMetadata(document === undefined ? undefined : document.toJS());
+  if (parsed.success && misspelt.length === 0) return parsed.data;
+  const problems = schemaProblems(parsed.error?.issues ?? [], JobCreate).map(
+    (problem) =>
+      `✖ ${describeProblem(problem)}\n  → at ${problem.path.length === 0 ? 'the job' : problem.path.map(String).join('.')}`,
+  );
+  throw new CliError(`${options.source} is not a valid job:\n${[...misspelt, ...problems].join('\n')}`);
+}
+
+/** Fields of a manifest that people write; kubectl adds others to what it prints. */
+const WRITTEN = {
+  '': ['apiVersion', 'kind', 'metadata', 'spec'],
+  metadata: ['name', 'namespace', 'labels', 'annotations'],
+};
+
+/** Misspelt fields of a manifest outside of its spec, which have no schema of ours: they would be ignored in silence. */
+function misspeltMetadata(document: unknown): readonly string[] {
+  if (typeof document !== 'object' || document === null || !('kind' in document)) return [];
+  const { metadata } = document as { metadata?: unknown };
+  return Object.entries({ '': document, metadata }).flatMap(([where, fields]) => {
+    const known = WRITTEN[where as keyof typeof WRITTEN];
+    if (typeof fields !== 'object' || fields === null) return [];
+    return Object.keys(fields).flatMap((key) => {
+      const meant = known.includes(key) ? undefined : nearestWord(known, key);
+      if (meant === undefined || Object.hasOwn(fields, meant)) return [];
+      return [
+        `✖ unknown field ${JSON.stringify(key)}; did you mean ${JSON.stringify(meant)}?\n  → at ${where === '' ? 'the manifest' : where}`,
+      ];
+    });
   });
-  if (parsed.success) return parsed.data;
-  throw new CliError(`${options.source} is not a valid job:\n${z.prettifyError(parsed.error)}`);
 }
 
 function toBody(document: unknown, source: string): Readonly<Record<string, unknown>> {
