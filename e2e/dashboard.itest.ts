@@ -157,7 +157,10 @@ describe('the dashboard', () => {
     });
     await seen('.events', /CheckpointSaved/);
     await seen('[data-testid=incidents]', /The job trained again.*were lost, with \d+ steps trained again/);
-    await seen('[data-testid=life]', /of GPU time were productive steps; 1 incident\.[\s\S]*infrastructure recovery/);
+    await seen(
+      '[data-testid=life]',
+      /of GPU time were productive steps; 1 incident\.[\s\S]*(program|unexplained) recovery/,
+    );
     expect(await page.getByTestId('life-bar').getAttribute('aria-label')).toMatch(/^The job’s life: [\d.]+ %/);
     expect(await page.locator('.life-bar .spent-productive').count()).toBeGreaterThan(0);
     await page.locator('.life-marks a').click();

@@ -133,6 +133,9 @@ export const MAX_ENDED_INCARNATIONS = 8;
 export const Attempt = z
   .object({
     epoch: counter,
+/** Most changes of the number of GPUs that fenced pods of an attempt hold. */
+export const MAX_HELD_CHANGES = 16;
+
     stage: z.enum(['Creating', 'Released', 'Stopping', 'Ended']),
     placement: z.string().max(253).describe('Name of the Placement object of this attempt.'),
     placementSha256: z
@@ -174,6 +177,13 @@ export const Attempt = z
       .max(8192)
       .optional()
       .describe('For a failure: rank, node, exit code and the last lines of its log.'),
+    heldByFenced: z
+      .array(z.object({ at: timestamp, gpus: counter }))
+      .max(MAX_HELD_CHANGES)
+      .optional()
+      .describe(
+        'GPUs that its fenced pods hold after endedAt, each number from its time on: a pod on a lost node cannot be deleted. Absent: none.',
+      ),
     checkpointFaults: z
       .array(CheckpointFaultOnNode)
       .max(MAX_FAULTS_OF_ATTEMPT)

@@ -14,9 +14,13 @@ export const GOODPUT_CATEGORIES = {
   checkpointSave: 'Between the steps of a run that saved checkpoints.',
   wastedProgress: 'Steps that were trained again later, because the run that followed began before them.',
   infrastructureRecovery:
-    'From the last step before a failure until ranks were started again: noticing, ending the gang, making it anew.',
+    'From the last step before a failure of a node, the network, storage or the cluster until ranks were started again: noticing, ending the gang, making it anew.',
+  programRecovery: 'The same after a failure of the program.',
+  unexplainedRecovery: 'The same after a failure whose cause is not known.',
   slow: 'Time lost to a straggler, if a verdict estimates it.',
   plannedStop: 'From the last step until the gang was gone, where the work was done or a stop was asked for.',
+  lostNode:
+    'Held by pods that cannot be deleted because their node does not answer, after their attempt has ended. They overlap with later attempts.',
   other: 'Between the steps of an incarnation that saved nothing, and time without records.',
 } as const satisfies Record<string, string>;
 /** Category of a GPU-second. */

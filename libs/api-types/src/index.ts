@@ -42,6 +42,7 @@ export {
   MAX_ENDED_INCARNATIONS,
   MAX_SAVE_SUSPICIONS,
   nameOfRun,
+  MAX_HELD_CHANGES,
 } from './attempt.ts';
 export { DisruptionNoticeRule, MAX_NOTICE_RULES } from './disruption-notice.ts';
 export { AVOIDED_NODE_REASONS, AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';

@@ -208,7 +208,7 @@ describe('words of records that are kept', () => {
     [
       'categories of GPU-seconds',
       GOODPUT_CATEGORIES,
-      'productive initialisation checkpointRestore checkpointSave wastedProgress infrastructureRecovery slow plannedStop other',
+      'productive initialisation checkpointRestore checkpointSave wastedProgress infrastructureRecovery programRecovery unexplainedRecovery slow plannedStop lostNode other',
     ],
   ])('%s stay, each with a sentence', (_what, words, want) => {
     expect(Object.keys(words).join(' ')).toBe(want);

@@ -22,6 +22,24 @@ const PROBE_MS = 1_000;
  * If a straggler's cost is among such records, the growth up to the next moment is the mean, and exact at that moment.
  */
 export function gpuTimeOf(history: JobHistory): GpuTime {
+  const time = timeOfJob(history);
+  const { observedMs } = history;
+  const held = history.attempts.flatMap(({ heldBeyond }) => heldBeyond);
+  const isOpen = held.filter(({ fromMs, toMs = Infinity }) => fromMs <= observedMs && toMs > observedMs);
+  const ends = held.flatMap(({ fromMs, toMs = Infinity }) => [fromMs, toMs]).filter((ms) => ms > observedMs);
+  if (held.length === 0) return time;
+  const lostNode = isOpen.reduce((sum, { gpus }) => sum + gpus, 0);
+  // Fenced pods outlive the job: from the end of the job on, their GPUs alone grow.
+  return {
+    ...time,
+    fromMs: observedMs,
+    toMs: Math.min(time.toMs, ...ends),
+    growth: { ...time.growth, lostNode },
+  };
+}
+
+/** Without the growth of what fenced pods hold. */
+function timeOfJob(history: JobHistory): GpuTime {
   const fromMs = history.asOfMs;
   const gpuMs = gpuMsOf(ledgerOf(history));
   if (history.isFinished) return { fromMs, toMs: Infinity, gpuMs, growth: emptyShares() };
@@ -36,8 +54,11 @@ export function gpuTimeOf(history: JobHistory): GpuTime {
 }
 
 /** GPU-milliseconds by category: whole numbers, so that nothing is lost in adding them. */
-export function gpuMsOf({ runs }: Pick<Ledger, 'runs'>): Record<GoodputCategory, number> {
-  const sum = emptyShares();
+export function gpuMsOf({
+  runs,
+  lostNodeGpuMs,
+}: Pick<Ledger, 'runs' | 'lostNodeGpuMs'>): Record<GoodputCategory, number> {
+  const sum = { ...emptyShares(), lostNode: lostNodeGpuMs };
   for (const { gpus, ms } of runs) for (const category of CATEGORIES) sum[category] += gpus * ms[category];
   return sum;
 }

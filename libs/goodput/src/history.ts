@@ -1,5 +1,10 @@
 /** The history from which the goodput of a job is computed. */
 
+import type { GoodputCategory } from '@coxswain/api-types';
+
+/** Categories of recovery, by what the failure is blamed on. */
+export type RecoveryCategory = Extract<GoodputCategory, `${string}Recovery`>;
+
 /** Milliseconds since 1970, whole. Undefined: not known. */
 type Moment = number | undefined;
 
@@ -20,12 +25,22 @@ export interface RunHistory {
   /** When its failure was recorded, or its stop requested. Undefined: it is still running. */
   readonly endedMs: Moment;
   readonly end: 'failed' | 'stopped' | 'live' | 'unknown';
+  /** Category of the time that its failure cost. Unused unless it failed. */
+  readonly recovery: RecoveryCategory;
   /** Mean time of a step, as the ranks reported it; undefined if they reported none. */
   readonly stepMs: number | undefined;
   /** Whether it saved checkpoints. */
   readonly hasSaved: boolean;
   /** How much time stragglers cost, if a verdict gives the figure. */
   readonly slowMs: number | undefined;
+}
+
+/** GPUs of pods that outlive their attempt: their node does not answer, so they cannot be deleted. */
+export interface HeldBeyondEnd {
+  readonly gpus: number;
+  readonly fromMs: number;
+  /** Undefined: they are still held. */
+  readonly toMs: Moment;
 }
 
 /** One launch of the gang, with the runs of its ranks, oldest first and never empty. */
@@ -35,6 +50,8 @@ export interface AttemptHistory {
   readonly gpus: number;
   readonly heldFromMs: Moment;
   readonly heldToMs: Moment;
+  /** Held after the end of the attempt, at the same time as those of later attempts, and beyond the end of the job. */
+  readonly heldBeyond: readonly HeldBeyondEnd[];
   readonly wasSuspended: boolean;
   /** Its first runs are not among those that are known. */
   readonly lacksRuns: boolean;
@@ -46,6 +63,8 @@ export interface JobHistory {
   readonly createdMs: Moment;
   /** The end of the job, or the time of the observation. */
   readonly asOfMs: number;
+  /** The time of the observation, also after the end of the job. */
+  readonly observedMs: number;
   readonly isFinished: boolean;
   /** Oldest first. */
   readonly attempts: readonly AttemptHistory[];

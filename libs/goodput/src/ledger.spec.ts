@@ -1,6 +1,6 @@
 import type { GoodputCategory } from '@coxswain/api-types';
 import fc from 'fast-check';
-import type { AttemptHistory, JobHistory, RunHistory } from './history.ts';
+import type { AttemptHistory, HeldBeyondEnd, JobHistory, RunHistory } from './history.ts';
 import { gpuMsOf, gpuTimeOf } from './gpu-time.ts';
 import { jobGoodput } from './job-goodput.ts';
 import { ledgerOf } from './ledger.ts';
@@ -20,6 +20,7 @@ function aRun(overrides: Partial<RunHistory> = {}): RunHistory {
     resumedFromStep: 0,
     endedMs: 150 * S,
     end: 'failed',
+    recovery: 'infrastructureRecovery',
     stepMs: undefined,
     hasSaved: false,
     slowMs: undefined,
@@ -34,6 +35,7 @@ function anAttempt(runs: readonly RunHistory[], overrides: Partial<AttemptHistor
     gpus: 4,
     heldFromMs: 0,
     heldToMs: 160 * S,
+    heldBeyond: [],
     wasSuspended: false,
     lacksRuns: false,
     runs,
@@ -42,7 +44,8 @@ function anAttempt(runs: readonly RunHistory[], overrides: Partial<AttemptHistor
 }
 
 function aJob(attempts: readonly AttemptHistory[], overrides: Partial<JobHistory> = {}): JobHistory {
-  return { createdMs: 0, asOfMs: 1_000 * S, isFinished: true, attempts, ...overrides };
+  const asOfMs = overrides.asOfMs ?? 1_000 * S;
+  return { createdMs: 0, asOfMs, observedMs: asOfMs, isFinished: true, attempts, ...overrides };
 }
 
 /** Seconds of wall time of every run together, without the categories that have none. */
@@ -187,6 +190,58 @@ describe('a ledger', () => {
     expect(secondsOf(history)).toEqual(expected);
   });
 
+  it.each<[string, Partial<RunHistory>, Partial<Record<GoodputCategory, number>>]>([
+    ['the program', { recovery: 'programRecovery' }, { programRecovery: 70 }],
+    ['a node', { recovery: 'infrastructureRecovery' }, { infrastructureRecovery: 70 }],
+    ['an unknown cause', { recovery: 'unexplainedRecovery' }, { unexplainedRecovery: 70 }],
+  ])('names the recovery from a failure of %s, until the ranks that replace them start', (_, failure, expected) => {
+    const history = aJob([anAttempt([aRun(failure)]), second()], { asOfMs: 300 * S });
+    const { initialisation: _i, productive: _p, wastedProgress: _w, ...recovery } = secondsOf(history);
+    expect(recovery).toEqual(expected);
+  });
+
+  it('names the recovery within an attempt by the failure of each incarnation', () => {
+    const first = aRun({ recovery: 'programRecovery' });
+    const again = aRun({
+      incarnation: 2,
+      runningMs: 155 * S,
+      firstStepMs: undefined,
+      lastStepMs: undefined,
+      recovery: 'unexplainedRecovery',
+    });
+    const history = aJob([anAttempt([first, { ...again, endedMs: 158 * S }])]);
+    expect(secondsOf(history)).toMatchObject({ programRecovery: 30 + 5, unexplainedRecovery: 2 });
+  });
+
+  it.each<[string, readonly HeldBeyondEnd[], number]>([
+    ['are none', [], 0],
+    ['count until they are free', [{ gpus: 2, fromMs: 160 * S, toMs: 200 * S }], 80],
+    ['count until the observation', [{ gpus: 2, fromMs: 160 * S, toMs: undefined }], 2 * 140],
+    [
+      'shrink as nodes come back',
+      [
+        { gpus: 2, fromMs: 160 * S, toMs: 170 * S },
+        { gpus: 1, fromMs: 170 * S, toMs: 180 * S },
+      ],
+      30,
+    ],
+  ])('GPUs of fenced pods %s', (_, heldBeyond, gpuSeconds) => {
+    const history = aJob([anAttempt([aRun()], { heldBeyond }), second()], { asOfMs: 300 * S, isFinished: false });
+    const share = jobGoodput(history, 0).shares.find(({ category }) => category === 'lostNode');
+    expect(share?.gpuSeconds).toBe(gpuSeconds);
+  });
+
+  it('counts GPUs of fenced pods beyond the end of the job', () => {
+    const heldBeyond = [{ gpus: 2, fromMs: 160 * S, toMs: undefined }];
+    const history = aJob([anAttempt([aRun()], { heldBeyond })], { asOfMs: 160 * S, observedMs: 400 * S });
+    expect(gpuMsOf(ledgerOf(history)).lostNode).toBe(2 * 240 * S);
+    expect(gpuTimeOf(history)).toMatchObject({
+      fromMs: 400 * S,
+      toMs: Infinity,
+      growth: { lostNode: 2, productive: 0 },
+    });
+  });
+
   it('shows the time without GPUs as wall time, told apart by why', () => {
     const history = aJob(
       [
@@ -236,6 +291,7 @@ const run = fc.record<RunHistory>({
   resumedFromStep: fc.integer({ min: 0, max: 1e6 }),
   endedMs: moment,
   end: fc.constantFrom('failed', 'stopped', 'live', 'unknown'),
+  recovery: fc.constantFrom('infrastructureRecovery', 'programRecovery', 'unexplainedRecovery'),
   stepMs: ledger,
   hasSaved: fc.boolean(),
   slowMs: ledger,
@@ -245,16 +301,37 @@ const attempt = fc.record<AttemptHistory>({
   gpus: fc.integer({ min: 1, max: 100_000 }),
   heldFromMs: moment,
   heldToMs: moment,
+  heldBeyond: fc.array(
+    fc.record<HeldBeyondEnd>({
+      gpus: fc.integer({ min: 1, max: 100_000 }),
+      fromMs: fc.integer({ min: -1e6, max: 2e7 }),
+      toMs: moment,
+    }),
+    { maxLength: 3 },
+  ),
   wasSuspended: fc.boolean(),
   lacksRuns: fc.boolean(),
   runs: fc.array(run, { minLength: 1, maxLength: 4 }),
 });
-const job = fc.record<JobHistory>({
-  createdMs: moment,
-  asOfMs: fc.integer({ min: -1e6, max: 1e7 }),
-  isFinished: fc.boolean(),
-  attempts: fc.array(attempt, { maxLength: 6 }),
-});
+const job = fc
+  .record({
+    createdMs: moment,
+    asOfMs: fc.integer({ min: -1e6, max: 1e7 }),
+    /** An ended job is observed later. */
+    laterMs: fc.integer({ min: 0, max: 1e7 }),
+    isFinished: fc.boolean(),
+    attempts: fc.array(attempt, { maxLength: 6 }),
+  })
+  .map(({ laterMs, ...of }): JobHistory => ({ ...of, observedMs: of.asOfMs + (of.isFinished ? laterMs : 0) }));
+
+/** GPU-seconds of fenced pods, pod by pod. */
+function heldBeyondSeconds({ attempts, observedMs }: JobHistory): number {
+  return attempts
+    .flatMap(({ heldBeyond }) => heldBeyond)
+    .reduce((sum, { gpus, fromMs, toMs = observedMs }) => {
+      return sum + (gpus * Math.max(0, Math.min(toMs, observedMs) - fromMs)) / S;
+    }, 0);
+}
 
 describe('whatever was recorded', () => {
   it('each held GPU-second is in exactly one category: they add up to GPUs × held seconds to 1e-6', () => {
@@ -262,7 +339,8 @@ describe('whatever was recorded', () => {
       fc.property(job, (history) => {
         const { spans, runs } = ledgerOf(history);
         const { shares, gpuSeconds } = jobGoodput(history, 0);
-        const held = spans.reduce((sum, { fromMs, toMs, gpus }) => sum + (gpus * (toMs - fromMs)) / S, 0);
+        const inSpans = spans.reduce((sum, { fromMs, toMs, gpus }) => sum + (gpus * (toMs - fromMs)) / S, 0);
+        const held = inSpans + heldBeyondSeconds(history);
         const inShares = shares.reduce((sum, share) => sum + share.gpuSeconds, 0);
         const tolerance = 1e-6 * Math.max(1, held);
         expect(Math.abs(inShares - held)).toBeLessThanOrEqual(tolerance);
@@ -316,7 +394,9 @@ describe('the GPU time of a job as it passes', () => {
         const now = { ...history, attempts: plain };
         const { fromMs, toMs, gpuMs, growth } = gpuTimeOf(now);
         const untilMs = Math.min(toMs, fromMs + afterMs);
-        const later = gpuMsOf(ledgerOf(history.isFinished ? now : { ...now, asOfMs: untilMs }));
+        const later = gpuMsOf(
+          ledgerOf({ ...now, observedMs: untilMs, ...(history.isFinished ? {} : { asOfMs: untilMs }) }),
+        );
         // Steps that were trained again are whole milliseconds of each run.
         const rounding = plain.reduce((sum, { gpus, runs }) => sum + gpus * runs.length, 0);
         for (const category of Object.keys(later) as GoodputCategory[]) {

@@ -1,6 +1,6 @@
 /** Assigns each GPU-millisecond of a job to a category. */
 import { GOODPUT_CATEGORIES, type GoodputCategory, type GoodputSpan } from '@coxswain/api-types';
-import type { AttemptHistory, JobHistory, RunHistory } from './history.ts';
+import type { AttemptHistory, JobHistory, RecoveryCategory, RunHistory } from './history.ts';
 
 /** A stretch of time, [fromMs, toMs), and what it was spent on. */
 export interface Span {
@@ -33,6 +33,8 @@ export interface Ledger {
   readonly runs: readonly RunLedger[];
   /** Consecutive, from the creation of the job to the moment of the observation. */
   readonly spans: readonly Span[];
+  /** GPU-milliseconds that pods on lost nodes hold beyond the end of their attempt. They overlap with spans. */
+  readonly lostNodeGpuMs: number;
 }
 
 /** Every category of goodput. */
@@ -57,7 +59,7 @@ export function ledgerOf(history: JobHistory): Ledger {
   const spans: Span[] = [];
   let cursor = Math.min(history.createdMs ?? attempts[0]?.heldFromMs ?? asOfMs, asOfMs);
   let idle: Span['spent'] = 'waiting';
-  let isReplacement = false;
+  let replaces: RecoveryCategory | undefined;
   const wait = (toMs: number): void => {
     if (toMs > cursor) spans.push({ fromMs: cursor, toMs, spent: idle, gpus: 0, epoch: null });
     cursor = Math.max(cursor, toMs);
@@ -65,33 +67,48 @@ export function ledgerOf(history: JobHistory): Ledger {
   attempts.forEach((attempt, index) => {
     wait(clamped(attempt.heldFromMs, cursor, asOfMs));
     const toMs = clamped(attempt.heldToMs ?? attempts[index + 1]?.heldFromMs ?? asOfMs, cursor, asOfMs);
-    const ledger = attemptLedger(attempt, { fromMs: cursor, toMs, isReplacement, cuts: cuts[index] ?? [] });
+    const ledger = attemptLedger(attempt, { fromMs: cursor, toMs, replaces, cuts: cuts[index] ?? [] });
     runs.push(...ledger.runs);
     spans.push(...ledger.spans);
     cursor = toMs;
     idle = attempt.wasSuspended ? 'suspended' : 'waiting';
-    isReplacement = attempt.runs.at(-1)?.end === 'failed';
+    replaces = recoveryAfter(attempt.runs.at(-1));
   });
   if (!history.isFinished) wait(asOfMs);
-  return { runs, spans };
+  return { runs, spans, lostNodeGpuMs: heldByLostNodes(history) };
+}
+
+/** GPU-milliseconds that fenced pods held up to the observation. */
+function heldByLostNodes({ attempts, observedMs }: JobHistory): number {
+  const held = attempts.flatMap(({ heldBeyond }) => heldBeyond);
+  return held.reduce((sum, { gpus, fromMs, toMs }) => {
+    const ms = Math.min(toMs ?? observedMs, observedMs) - fromMs;
+    return sum + gpus * Math.max(0, ms);
+  }, 0);
 }
 
 interface Bounds {
   readonly fromMs: number;
   readonly toMs: number;
-  /** It takes the place of a run that failed. */
-  readonly isReplacement: boolean;
+  /** Category of the failure that it takes the place of; undefined: none. */
+  readonly replaces: RecoveryCategory | undefined;
+}
+
+/** The category in which the run that follows waits; undefined: this one did not fail. */
+function recoveryAfter(run: RunHistory | undefined): RecoveryCategory | undefined {
+  return run?.end === 'failed' ? run.recovery : undefined;
 }
 
 function attemptLedger(
   attempt: AttemptHistory,
-  { fromMs, toMs, isReplacement, cuts }: Bounds & { readonly cuts: readonly number[] },
-): Ledger {
+  { fromMs, toMs, replaces, cuts }: Bounds & { readonly cuts: readonly number[] },
+): Pick<Ledger, 'runs' | 'spans'> {
   const { epoch, gpus, runs } = attempt;
   let cursor = fromMs;
   const ledger = runs.map((run, index) => {
     const endMs = index === runs.length - 1 ? toMs : clamped(run.endedMs, cursor, toMs);
-    const bounds = { fromMs: cursor, toMs: endMs, isReplacement: isReplacement || index > 0 };
+    const before = index === 0 ? replaces : (runs[index - 1]?.recovery ?? replaces);
+    const bounds = { fromMs: cursor, toMs: endMs, replaces: before };
     cursor = endMs;
     const isUnknown = index === 0 && attempt.lacksRuns;
     return runLedger(run, { ...bounds, isUnknown, cut: cuts[index] ?? Infinity });
@@ -124,7 +141,7 @@ function runLedger(
   const lastMs = run.firstStepMs === undefined ? firstMs : clamped(run.lastStepMs, firstMs, toMs);
   until(firstMs + Math.round((lastMs - firstMs) * keptShare(run, cut)), 'productive');
   until(lastMs, 'wastedProgress');
-  until(toMs, TAIL[run.end]);
+  until(toMs, run.end === 'failed' ? run.recovery : TAIL[run.end]);
   const hasStepped = run.firstStepMs !== undefined;
   return {
     incarnation: run.incarnation,
@@ -140,21 +157,17 @@ function runLedger(
 /** The category of the time before a run's ranks start. */
 function waitsFor({
   isUnknown,
-  isReplacement,
-}: {
-  readonly isUnknown: boolean;
-  readonly isReplacement: boolean;
-}): GoodputCategory {
+  replaces,
+}: Pick<Bounds, 'replaces'> & { readonly isUnknown: boolean }): GoodputCategory {
   if (isUnknown) return 'other';
-  return isReplacement ? 'infrastructureRecovery' : 'initialisation';
+  return replaces ?? 'initialisation';
 }
 
 const TAIL = {
-  failed: 'infrastructureRecovery',
   stopped: 'plannedStop',
   live: 'other',
   unknown: 'other',
-} as const satisfies Record<RunHistory['end'], GoodputCategory>;
+} as const satisfies Record<Exclude<RunHistory['end'], 'failed'>, GoodputCategory>;
 
 /** Number of steps after the first one. Each is counted as equally long. */
 function steps({ firstStep, lastStep }: RunHistory): number {

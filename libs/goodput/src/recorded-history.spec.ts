@@ -16,6 +16,7 @@ const failed: Attempt = {
   stage: 'Ended',
   outcome: 'Failed',
   reason: 'EngineFailed',
+  judgement: { rule: 'default', action: 'Restart', class: 'GpuLost', blame: 'node' },
   stoppingAt: at(140),
   endedAt: at(150),
   lastStep: 101,
@@ -90,6 +91,7 @@ describe('what was recorded of a job', () => {
               lastStep: 101,
               endedAt: at(135),
               reason: 'EngineFailed',
+              judgement: { rule: 'default', action: 'Restart', class: 'GpuLost', blame: 'node' },
               charged: true,
             },
           ],
@@ -124,6 +126,31 @@ describe('what was recorded of a job', () => {
     ],
   ])('%s', (_, attempts, overrides, expected) => {
     expect(sharesOf(goodputOf(attempts, overrides))).toEqual(expected);
+  });
+
+  it.each<[string, NonNullable<Attempt['judgement']>['blame'] | undefined, string]>([
+    ['program', 'program', 'programRecovery'],
+    ['node', 'node', 'infrastructureRecovery'],
+    ['network', 'network', 'infrastructureRecovery'],
+    ['storage', 'storage', 'infrastructureRecovery'],
+    ['cluster', 'cluster', 'infrastructureRecovery'],
+    ['unknown', 'unknown', 'unexplainedRecovery'],
+    ['a record of an earlier release', undefined, 'unexplainedRecovery'],
+  ])('charges the recovery to what the failure is blamed on: %s', (_blame, blame, category) => {
+    const { judgement: _, ...plain } = failed;
+    const judgement = { rule: 'default', action: 'Restart', class: 'Unknown', blame: blame ?? 'unknown' } as const;
+    const attempt = blame === undefined ? plain : { ...plain, judgement };
+    expect(sharesOf(goodputOf([attempt]))[category]).toBe(80);
+  });
+
+  it('holds GPUs of fenced pods as long as their number says', () => {
+    const heldByFenced = [
+      { at: at(150), gpus: 2 },
+      { at: at(160), gpus: 1 },
+      { at: 'soon', gpus: 4 },
+      { at: at(180), gpus: 0 },
+    ];
+    expect(sharesOf(goodputOf([{ ...failed, heldByFenced }]))['lostNode']).toBe(2 * 10 + 20);
   });
 
   it('ends with the job: nothing is waited for any more', () => {

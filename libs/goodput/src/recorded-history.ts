@@ -1,7 +1,7 @@
 /** Reads the history of a job from its records. */
 import type { Attempt, EndedIncarnation, TrainingJobStatus } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
-import type { AttemptHistory, JobHistory, RunHistory } from './history.ts';
+import type { AttemptHistory, HeldBeyondEnd, JobHistory, RecoveryCategory, RunHistory } from './history.ts';
 import { slowMsOf, type StepCost } from './slow-cost.ts';
 
 /** What is recorded about a job. A time that cannot be parsed counts as unknown. */
@@ -37,6 +37,7 @@ export function recordedHistory(job: RecordedJob): JobHistory {
     createdMs: momentOf(job.createdAt),
     // The gang of a job that has ended is gone; the clock that wrote its end may have been another one.
     asOfMs: finishedMs === undefined ? job.now.getTime() : Math.max(finishedMs, lastEndMs ?? finishedMs),
+    observedMs: job.now.getTime(),
     isFinished: finishedMs !== undefined,
     attempts: attempts.map((attempt, index) =>
       attemptHistory(attempt, { job, isNewest: index === attempts.length - 1 }),
@@ -60,6 +61,7 @@ function attemptHistory(
     gpus: worldSize(layout),
     heldFromMs: momentOf(startedAt),
     heldToMs: momentOf(endedAt),
+    heldBeyond: heldBeyondOf(attempt),
     wasSuspended: outcome === 'Suspended',
     lacksRuns: (incarnations[0]?.incarnation ?? 1) > 1,
     runs: [
@@ -68,15 +70,44 @@ function attemptHistory(
         ...ofRun(run),
         endedMs: momentOf(run.endedAt),
         end: 'failed' as const,
+        recovery: recoveryOf(run),
       })),
       {
         ...marksOf(newest),
         ...ofRun(newest),
         endedMs: momentOf(attempt.stoppingAt),
         end: endOf(attempt),
+        recovery: recoveryOf(attempt),
       },
     ],
   };
+}
+
+/**
+ * The category of the time that a failure costs, by its blame. A judgement that an earlier release did not record says nothing about the cause.
+ * Blames that this release does not know are of something outside the program.
+ */
+function recoveryOf({ judgement }: Pick<Attempt, 'judgement'>): RecoveryCategory {
+  switch (judgement?.blame) {
+    case 'program':
+      return 'programRecovery';
+    case 'unknown':
+    case undefined:
+      return 'unexplainedRecovery';
+    default:
+      return 'infrastructureRecovery';
+  }
+}
+
+/** Each number of GPUs holds until the next one was recorded. A time that cannot be read joins its number to the one before. */
+function heldBeyondOf({ heldByFenced = [] }: Attempt): readonly HeldBeyondEnd[] {
+  const changes = heldByFenced.flatMap(({ at, gpus }) => {
+    const fromMs = momentOf(at);
+    return fromMs === undefined ? [] : [{ gpus, fromMs }];
+  });
+  return changes
+    .map((change, index) => ({ ...change, toMs: changes[index + 1]?.fromMs }))
+    .filter(({ gpus }) => gpus > 0);
 }
 
 /** The progress of a run that has not ended, as it was last recorded. */
@@ -98,7 +129,9 @@ type RecordedRun = Pick<
   'runningAt' | 'restoredAt' | 'firstStep' | 'lastStep' | 'lastStepAt' | 'resumedFrom'
 > & { readonly incarnation?: number | undefined };
 
-function marksOf(run: RecordedRun): Omit<RunHistory, 'endedMs' | 'end' | 'stepMs' | 'hasSaved' | 'slowMs'> {
+function marksOf(
+  run: RecordedRun,
+): Omit<RunHistory, 'endedMs' | 'end' | 'recovery' | 'stepMs' | 'hasSaved' | 'slowMs'> {
   return {
     incarnation: run.incarnation ?? 1,
     runningMs: momentOf(run.runningAt),

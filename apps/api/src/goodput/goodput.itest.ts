@@ -113,7 +113,7 @@ describe('goodput of a job', () => {
       checkpointSave: 4 * 4,
       // The second run saved nothing: the checkpoint with its UID is in somebody else’s namespace.
       other: 4 * 2,
-      infrastructureRecovery: 4 * (10 + 10),
+      unexplainedRecovery: 4 * (10 + 10),
       plannedStop: 4 * 3,
     });
     expect(body).toMatchObject({ gpuSeconds: 440, heldSeconds: 110, waitingSeconds: 20, asOf: at(130) });

@@ -39,12 +39,12 @@ const sharesOf = (jobs: readonly TrainingJob[], namespace: string): Record<strin
   );
 
 describe('GPU time of all jobs', () => {
-  const ofOne = { initialisation: 80, productive: 400, infrastructureRecovery: 80 };
+  const ofOne = { initialisation: 80, productive: 400, unexplainedRecovery: 80 };
 
   it('is summed by namespace and category', () => {
     const jobs = [aJob('a'), aJob('b'), aJob('b')];
     expect(sharesOf(jobs, 'a')).toEqual(ofOne);
-    expect(sharesOf(jobs, 'b')).toEqual({ initialisation: 160, productive: 800, infrastructureRecovery: 160 });
+    expect(sharesOf(jobs, 'b')).toEqual({ initialisation: 160, productive: 800, unexplainedRecovery: 160 });
   });
 
   it('is told of every category, also where nothing went into it, so that a series never vanishes', () => {

@@ -17,6 +17,7 @@ import { isGrowthGranted, roomToTake } from './growth.ts';
 import { lastStepOf, reportedStep } from './last-step.ts';
 import { MAX_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
+import { recordHeldGpus } from './record-held-gpus.ts';
 import { recordMove } from './record-move.ts';
 import { recordPreflight } from './record-preflight.ts';
 import { recordTrained } from './record-trained.ts';
@@ -59,14 +60,16 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordHangingPods,
   forgetAvoided,
   recordEnd,
+  recordHeldGpus,
   recordEndOfEarlySave,
   recordTerminal,
   closeIncidents,
 ];
 
-/** The record after this observation. A finished job's record is final, except for a checkpoint that is recorded late. */
+/** The record after this observation. A finished job's record is final, except for late checkpoints and GPUs of fenced pods. */
 export function recordObservation(record: JobRecord, facts: Facts, now: Date): JobRecord {
-  if (record.terminal !== undefined) return recordNewestCheckpoint(forgetMade(record, facts), facts);
+  if (record.terminal !== undefined)
+    return recordHeldGpus(recordNewestCheckpoint(forgetMade(record, facts), facts), facts, now);
   return RECORD_STEPS.reduce((current, step) => step(current, facts, now), record);
 }
 
