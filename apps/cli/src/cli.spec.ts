@@ -710,6 +710,21 @@ describe('watching', () => {
   it('submit --watch goes on to the end', async () => {
     const { code, out } = await run(['submit', '-f', aFile('job.yaml', aManifest()), '-w'], {
       ...ME,
+  it.each<[string, readonly string[], Job['state'], number]>([
+    ['suspend until the ranks have stopped', ['suspend', '--wait'], 'Suspended', 0],
+    ['suspend of a job that completes before', ['suspend', '--wait'], 'Complete', 3],
+    ['resume until every rank has started', ['resume', '--wait'], 'Running', 0],
+    ['cancel until the job has ended', ['cancel', '-w'], 'Cancelled', 0],
+  ])('waits for %s', async (_what, [command = '', flag = ''], state, want) => {
+    const underWay = aJob({ state: 'Suspending' });
+    const { code, out } = await run([command, 'tiny-gpt', flag], {
+      ...FOUND,
+      [`POST ${JOB}/${command}`]: { json: underWay },
+      [stream]: { stream: sse('job', underWay) + sse('job', aJob({ state, summary: 'There it is.' })), end: 'never' },
+    });
+    expect([code, out]).toEqual([want, `tiny-gpt: ${state}. There it is.\n`]);
+  });
+
       [`POST ${JOBS}`]: { json: aJob(), status: 201 },
       [stream]: { stream: sse('job', complete), end: 'never' },
     });

@@ -15,6 +15,7 @@ import type { Cluster } from '../infrastructure/tokens.ts';
 import { errorPctOf } from '../plans/accuracy.ts';
 import { COLUMNS, COLUMNS_IN_SHORT, desiredLabels, desiredSpec, type JobRow, JOBS } from './job-row.ts';
 
+import { shownState } from './shown-state.ts';
 /*
  * What users see of a job. One statement reads its row and what other tables say of it: under policies a statement costs more to plan and to carry than to run.
  */
@@ -157,11 +158,10 @@ function summaryOf(row: TimedJobRow, cluster: Cluster): JobSummary {
     labels: desiredLabels(row),
     owner: row.owner,
     uid: row.uid,
-    state: row.state,
+    ...shownState(row),
     gpus: gpuCount(layout, spec.gpus),
     layout,
     stepTime: row.step_time === null ? null : withError(row.step_time),
-    summary: row.summary,
     applyFailure: applyFailureOf(row),
     epoch: status.epoch ?? 0,
     restarts: status.restarts ?? { total: 0, charged: 0 },

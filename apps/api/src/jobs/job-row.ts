@@ -75,13 +75,14 @@ export const COLUMNS = `${SMALL_COLUMNS}, j.spec, j.status, j.summary`;
 export const COLUMNS_IN_SHORT = `${SMALL_COLUMNS}, left(j.summary, 1024) AS summary,
          jsonb_strip_nulls(jsonb_build_object(
            'layout', j.spec -> 'layout', 'gpus', j.spec -> 'gpus', 'runtimeRef', j.spec -> 'runtimeRef',
+           'suspend', j.spec -> 'suspend', 'cancel', j.spec -> 'cancel', 'checkpoint', j.spec -> 'checkpoint', 'resumeFrom', j.spec -> 'resumeFrom',
            'model', jsonb_build_object('sequenceLength', j.spec -> 'model' -> 'sequenceLength'),
            'training', jsonb_build_object(
              'steps', j.spec -> 'training' -> 'steps', 'tokens', j.spec -> 'training' -> 'tokens',
              'globalBatchSize', j.spec -> 'training' -> 'globalBatchSize'))) AS spec,
          jsonb_strip_nulls(jsonb_build_object(
            'epoch', j.status -> 'epoch', 'restarts', j.status -> 'restarts', 'progress', j.status -> 'progress',
-           'checkpoint', j.status -> 'checkpoint',
+           'checkpoint', j.status -> 'checkpoint', 'resumeFrom', j.status -> 'resumeFrom',
            'plan', jsonb_build_object(
              'chosenBy', j.status -> 'plan' -> 'chosenBy', 'gpus', j.status -> 'plan' -> 'gpus', 'runtime', j.status -> 'plan' -> 'runtime', 'layout', j.status -> 'plan' -> 'layout'))) AS status`;
 

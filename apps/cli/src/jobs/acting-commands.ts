@@ -5,6 +5,7 @@ import { CliError } from '../cli-error.ts';
 import { addDeleteCommand } from './delete-command.ts';
 import { readJobFile } from '../job-files/job-file.ts';
 import { jobDetails } from './job-tables.ts';
+import type { ProjectJobs } from '../session/project-jobs.ts';
 import type { Session } from '../session/session.ts';
 import { watchJob } from './watch.ts';
 import { wholeNumber } from '../options/whole-number.ts';
@@ -17,7 +18,11 @@ interface SubmitOptions {
   readonly watch?: true;
 }
 
-interface ResumeOptions {
+interface WaitOption {
+  readonly wait?: true | undefined;
+}
+
+interface ResumeOptions extends WaitOption {
   readonly tensorParallel?: number;
   readonly pipelineParallel?: number;
   readonly dataParallel?: number;
@@ -28,6 +33,15 @@ interface ResumeOptions {
 /** Commands that ask for something: submit, label, suspend, resume, cancel, delete. */
 export function addActingCommands(program: Command, session: Session): void {
   const showJob = (job: Job): void => session.show(job, (shown) => jobDetails(shown, session.now()));
+
+  const waited = async (
+    project: ProjectJobs,
+    job: Job,
+    { wait, state }: WaitOption & { readonly state: Job['state'] },
+  ): Promise<void> => {
+    if (wait !== true) return showJob(job);
+    session.setExitCode(await watchJob(project, job, session, state));
+  };
 
   program
     .command('submit')
@@ -60,17 +74,19 @@ export function addActingCommands(program: Command, session: Session): void {
   program
     .command('suspend <job>')
     .description('save a checkpoint, stop the job and free its GPUs until it is resumed')
-    .action(async (name: string) => {
+    .option('-w, --wait', 'return when the ranks have stopped; exit code 3 if the job ends before')
+    .action(async (name: string, { wait }: WaitOption) => {
       const project = await session.open();
-      showJob(await project.api.suspend((await project.find(name)).at));
+      await waited(project, await project.api.suspend((await project.find(name)).at), { wait, state: 'Suspended' });
     });
 
   program
     .command('cancel <job>')
     .description('stop a job permanently')
-    .action(async (name: string) => {
+    .option('-w, --wait', 'return when the job has ended; exit code 3 if it ends in another way before')
+    .action(async (name: string, { wait }: WaitOption) => {
       const project = await session.open();
-      showJob(await project.api.cancel((await project.find(name)).at));
+      await waited(project, await project.api.cancel((await project.find(name)).at), { wait, state: 'Cancelled' });
     });
 
   program
@@ -81,10 +97,11 @@ export function addActingCommands(program: Command, session: Session): void {
     .option('--data-parallel <ways>', 'data parallel degree', wholeNumber)
     .option('--gpus <count>', 'let the planner choose a layout for this many GPUs', wholeNumber)
     .option('--from <checkpoint>', 'start from this checkpoint of the job, or from scratch; see `coxswain checkpoints`')
-    .action(async (name: string, options: ResumeOptions) => {
+    .option('-w, --wait', 'return when every rank has started; exit code 3 if the job ends before')
+    .action(async (name: string, { wait, ...options }: ResumeOptions) => {
       const project = await session.open();
       const { job, at } = await project.find(name);
-      showJob(await project.api.resume(at, resumeRequest(job, options)));
+      await waited(project, await project.api.resume(at, resumeRequest(job, options)), { wait, state: 'Running' });
     });
 
   addDeleteCommand(program, session);
@@ -100,12 +117,12 @@ function labelChange(words: readonly string[]): JobLabelChange {
   return Object.fromEntries(changes);
 }
 
-function resumeRequest(job: Job, { from, ...division }: ResumeOptions): JobResume {
+function resumeRequest(job: Job, { from, ...division }: Omit<ResumeOptions, 'wait'>): JobResume {
   return { ...divisionRequest(job, division), ...(from === undefined ? {} : { from }) };
 }
 
 /** What the options ask for: the job's layout with the degrees that were named, or a number of GPUs; nothing when none was named. */
-function divisionRequest(job: Job, { gpus, ...degrees }: Omit<ResumeOptions, 'from'>): JobResume {
+function divisionRequest(job: Job, { gpus, ...degrees }: Omit<ResumeOptions, 'from' | 'wait'>): JobResume {
   const isLayout = Object.keys(degrees).length > 0;
   if (gpus !== undefined && isLayout) {
     throw new CliError('Give --gpus or degrees, not both: with --gpus the planner chooses the layout.');

@@ -11,13 +11,25 @@ const PROGRESS_EVERY_MS = SECOND_MS;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10 * SECOND_MS;
 
+/** Follows the job to its end; any end but Complete is a failure of the command. */
+const TO_THE_END: AwaitedState = 'Complete';
+/** The state that a command waits for. A job that ends in another state never reaches it. */
+type AwaitedState = Job['state'];
+
 /**
- * Prints events, and progress once a second, until the job ends; as JSON (one line each) or YAML (one document each) every change as it
+ * Prints events, and progress once a second, until the job is in the awaited state or ends; as JSON (one line each) or YAML (one document each) every change as it
  * came. Reconnects after a lost connection until Ctrl-C, and continues where it was. Resolves to the exit code.
  */
-export async function watchJob(project: ProjectJobs, job: Job, session: Session): Promise<number> {
+export async function watchJob(
+  project: ProjectJobs,
+  job: Job,
+  session: Session,
+  awaited: AwaitedState = TO_THE_END,
+): Promise<number> {
+  const isOver = ({ state }: Job): boolean => state === awaited || FINAL_JOB_STATES.has(state);
   const at = { project: project.project, id: job.id };
-  const printer = session.outputFormat() === 'table' ? textPrinter(job, session) : documentPrinter(session);
+  const printer =
+    session.outputFormat() === 'table' ? textPrinter(job, session, awaited) : documentPrinter(session, awaited);
   let lastEventId: string | undefined;
   let pauseMs = FIRST_PAUSE_MS;
   for (;;) {
@@ -27,11 +39,11 @@ export async function watchJob(project: ProjectJobs, job: Job, session: Session)
         pauseMs = FIRST_PAUSE_MS;
         lastEventId = change.lastEventId ?? lastEventId;
         printer.change(change);
-        if (change.kind === 'job' && FINAL_JOB_STATES.has(change.job.state)) end = change.job;
+        if (change.kind === 'job' && isOver(change.job)) end = change.job;
         if (end !== undefined) break;
       }
       end ??= await project.api.job(at);
-      if (FINAL_JOB_STATES.has(end.state)) return printer.end(end);
+      if (isOver(end)) return printer.end(end);
     } catch (error) {
       if (session.signal.aborted || !mayPass(error)) throw error;
       if (pauseMs === FIRST_PAUSE_MS) session.printError(`${(error as Error).message} Trying again; Ctrl-C stops.`);
@@ -53,7 +65,7 @@ interface Teller {
   readonly end: (job: Job) => number;
 }
 
-function textPrinter(job: Job, session: Session): Teller {
+function textPrinter(job: Job, session: Session, awaited: AwaitedState): Teller {
   let lastProgressAtMs = -Infinity;
   let lastFailure = job.applyFailure?.message;
   if (job.applyFailure !== null) session.print(`Not applied: ${formatApplyFailure(job.applyFailure, session.now())}`);
@@ -73,22 +85,22 @@ function textPrinter(job: Job, session: Session): Teller {
     },
     end: (ended) => {
       session.print(`${ended.name}: ${ended.state}. ${ended.summary}`);
-      return exitCodeOf(ended);
+      return exitCodeOf(ended, awaited);
     },
   };
 }
 
-function documentPrinter(session: Session): Teller {
+function documentPrinter(session: Session, awaited: AwaitedState): Teller {
   const spell: Readonly<Record<Exclude<OutputFormat, 'table'>, (data: unknown) => string>> = {
     json: (data) => jsonText(data),
     yaml: (data) => `---\n${yamlText(new Document(data)).trimEnd()}`,
   };
   const format = session.outputFormat() === 'yaml' ? 'yaml' : 'json';
-  return { change: (change) => session.print(spell[format](change)), end: exitCodeOf };
+  return { change: (change) => session.print(spell[format](change)), end: (ended) => exitCodeOf(ended, awaited) };
 }
 
-function exitCodeOf(job: Job): number {
-  return job.state === 'Complete' ? 0 : 3;
+function exitCodeOf(job: Job, awaited: AwaitedState): number {
+  return job.state === awaited ? 0 : 3;
 }
 
 function stepLine(point: StepPoint, job: Job): string {
