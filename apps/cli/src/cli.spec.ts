@@ -6,6 +6,7 @@ import {
   aCheckpointRecord,
   aJob,
   aJobEvent,
+  aJobFailure,
   aJobSpec,
   anAttempt,
   aPlannedJobSpec,
@@ -281,12 +282,13 @@ describe('reading', () => {
                   }),
                   anAttempt({ epoch: 2, resumedFrom: { checkpoint: 'c', step: 20 } }),
                 ],
+                lastFailure: aJobFailure({ attempt: '1', isFinal: false, verdict: 'Rank 1 exited with 1.' }),
               }),
             ],
           },
         },
       },
-      / {2}1 +Failed +EngineFailed +from scratch +tp2 x dp2 +Rank 1 exited with 1\n {2}2 +Released +- +from step 20 +tp2 x dp2\n\nHow attempt 1 failed\n {2}Unknown \(unknown\), rule default \(Restart\)\. Left: 2 of 3 restarts\.\n {2}Rank 1 exited with 1\n {2}Traceback\n$/,
+      / {2}1 +Failed +EngineFailed +from scratch +tp2 x dp2 +Rank 1 exited with 1\n {2}2 +Released +- +from step 20 +tp2 x dp2\n\nAttempt 1 failed: Rank 1 exited with 1\.\n {2}\| Traceback[^]+\n {2}Rule: +Unknown \(unknown\), rule default \(Restart\)\. Left: 2 of 3 restarts\.\n/,
     ],
     [
       'get tells each run of ranks that were started again in their pods',
@@ -541,7 +543,8 @@ describe('reading', () => {
     const { out } = await run(['get', 'tiny-gpt', '-o', format], FOUND);
     expect(read(out)).toEqual(aJob());
     await fake?.close();
-    expect(read((await run(['-o', format, 'list'], FOUND)).out)).toEqual([aJob()]);
+    const { jobsBefore: _, lastFailure: __, ...summary } = aJob();
+    expect(read((await run(['-o', format, 'list'], FOUND)).out)).toEqual([summary]);
   });
 
   it('prints no control characters, so no colours, whoever reads', async () => {
@@ -707,9 +710,6 @@ describe('watching', () => {
     ]);
   });
 
-  it('submit --watch goes on to the end', async () => {
-    const { code, out } = await run(['submit', '-f', aFile('job.yaml', aManifest()), '-w'], {
-      ...ME,
   it.each<[string, readonly string[], Job['state'], number]>([
     ['suspend until the ranks have stopped', ['suspend', '--wait'], 'Suspended', 0],
     ['suspend of a job that completes before', ['suspend', '--wait'], 'Complete', 3],
@@ -725,6 +725,9 @@ describe('watching', () => {
     expect([code, out]).toEqual([want, `tiny-gpt: ${state}. There it is.\n`]);
   });
 
+  it('submit --watch goes on to the end', async () => {
+    const { code, out } = await run(['submit', '-f', aFile('job.yaml', aManifest()), '-w'], {
+      ...ME,
       [`POST ${JOBS}`]: { json: aJob(), status: 201 },
       [stream]: { stream: sse('job', complete), end: 'never' },
     });

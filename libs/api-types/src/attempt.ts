@@ -5,6 +5,7 @@ import { ATTEMPT_REASONS, type AttemptReason } from './attempt-reasons.ts';
 import { MAX_PASSED_OVER, MAX_REREAD_FILES } from './checkpoint.ts';
 import { CheckpointFaultOnNode, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
 import { FailureJudgement } from './failure-record.ts';
+import { FailureOrigin, MAX_CAUSE_LINE_CHARACTERS, MAX_CAUSE_LINES } from './job-failure.ts';
 import { AttemptPreflight, Fingerprint } from './preflight.ts';
 import { AttemptTrained } from './trained-facts.ts';
 import { counter, milliseconds, timestamp } from './status-fields.ts';
@@ -120,11 +121,20 @@ export const EndedIncarnation = z
     ...runMarks,
     resumedFrom: ResumedFrom.optional().describe('Checkpoint that it started from. Absent: from scratch.'),
     judgement: FailureJudgement.optional().describe('Absent: recorded by an earlier release.'),
+    origin: FailureOrigin.optional().describe('Absent: recorded by an earlier release.'),
+    lastLines: z
+      .array(z.string().max(MAX_CAUSE_LINE_CHARACTERS))
+      .max(MAX_CAUSE_LINES)
+      .optional()
+      .describe('Traceback or last lines of the rank that failed first. Kept for the newest incarnation only.'),
   })
   .meta({ id: 'EndedIncarnation' });
 export type EndedIncarnation = z.infer<typeof EndedIncarnation>;
 /** Ended incarnations kept per attempt, newest last. */
 export const MAX_ENDED_INCARNATIONS = 8;
+
+/** Most changes of the number of GPUs that fenced pods of an attempt hold. */
+export const MAX_HELD_CHANGES = 16;
 
 /**
  * One launch of the gang. `stage` only moves forward: Creating (pods are being made behind their gate) → Released (written before the
@@ -133,9 +143,6 @@ export const MAX_ENDED_INCARNATIONS = 8;
 export const Attempt = z
   .object({
     epoch: counter,
-/** Most changes of the number of GPUs that fenced pods of an attempt hold. */
-export const MAX_HELD_CHANGES = 16;
-
     stage: z.enum(['Creating', 'Released', 'Stopping', 'Ended']),
     placement: z.string().max(253).describe('Name of the Placement object of this attempt.'),
     placementSha256: z
@@ -170,13 +177,6 @@ export const MAX_HELD_CHANGES = 16;
       .optional()
       .describe('When its end was recorded: a failure seen, a suspend or cancel answered.'),
     endedAt: timestamp.optional().describe('When every pod was terminal, gone or fenced.'),
-    outcome: z.enum(ATTEMPT_OUTCOMES).optional(),
-    reason: reason.optional(),
-    message: z
-      .string()
-      .max(8192)
-      .optional()
-      .describe('For a failure: rank, node, exit code and the last lines of its log.'),
     heldByFenced: z
       .array(z.object({ at: timestamp, gpus: counter }))
       .max(MAX_HELD_CHANGES)
@@ -184,6 +184,13 @@ export const MAX_HELD_CHANGES = 16;
       .describe(
         'GPUs that its fenced pods hold after endedAt, each number from its time on: a pod on a lost node cannot be deleted. Absent: none.',
       ),
+    outcome: z.enum(ATTEMPT_OUTCOMES).optional(),
+    reason: reason.optional(),
+    message: z
+      .string()
+      .max(8192)
+      .optional()
+      .describe('For a failure: rank, node, exit code and the last lines of its log.'),
     checkpointFaults: z
       .array(CheckpointFaultOnNode)
       .max(MAX_FAULTS_OF_ATTEMPT)
@@ -212,6 +219,9 @@ export const MAX_HELD_CHANGES = 16;
     ...runMarks,
     judgement: FailureJudgement.optional().describe(
       'For a failure: its class, the rule that held, and the resulting action. Absent: recorded by an earlier release.',
+    ),
+    origin: FailureOrigin.optional().describe(
+      'For a failure: where it began, and how the process ended. Absent: recorded by an earlier release.',
     ),
     preflight: AttemptPreflight.optional().describe('Absent: there was none, or its end was not reported.'),
     fingerprint: Fingerprint.optional().describe('Absent: no preflight ran.'),

@@ -299,6 +299,16 @@ export {
   GroupRole,
   GroupRoleCreate,
   type GroupRoleCreateInput,
+export {
+  FailureOrigin,
+  formatAnswer,
+  formatExit,
+  formatFailureLine,
+  formatPlaceOfFailure,
+  JobFailure,
+  MAX_CAUSE_LINE_CHARACTERS,
+  MAX_CAUSE_LINES,
+} from './job-failure.ts';
   GroupRoleList,
   SignInMethods,
   SignInToken,

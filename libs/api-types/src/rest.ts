@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
 import { Condition } from './conditions.ts';
 import { Attempt } from './attempt.ts';
+import { JobFailure } from './job-failure.ts';
 import { JobPlan } from './job-plan.ts';
 import { ResumeFrom } from './resume-from.ts';
 import { EXAMPLE_JOB, EXAMPLE_LAYOUT, EXAMPLE_PATCH, EXAMPLE_PROJECT, EXAMPLE_RESUME } from './request-examples.ts';
@@ -290,7 +291,21 @@ export const JOB_DETAILS = ['spec', 'plan', 'attempts', 'conditions'] as const;
 export type JobDetail = (typeof JOB_DETAILS)[number];
 
 /** A job as the API returns it. */
-export const Job = z.object({ ...summaryOfJob, ...detailsOfJob }).meta({ id: 'Job' });
+export const Job = z
+  .object({
+    ...summaryOfJob,
+    ...detailsOfJob,
+    jobsBefore: counter
+      .nullable()
+      .default(null)
+      .describe(
+        'Jobs of its namespace that have waited for GPUs longer. Free GPUs are offered to namespaces in turn, and a job that does not fit blocks none behind it. null: it does not wait for GPUs.',
+      ),
+    lastFailure: JobFailure.nullable()
+      .default(null)
+      .describe('The newest failure: why the job ended, or why it restarted last. null: none.'),
+  })
+  .meta({ id: 'Job' });
 export type Job = z.infer<typeof Job>;
 /** A job in a list, with the requested details. */
 export const JobSummary = z

@@ -19,7 +19,14 @@ import { TrainingJobStatus } from './training-job.ts';
 const AT = '2026-01-01T00:00:00Z';
 const SHA = 'a'.repeat(64);
 const JUDGEMENT = { rule: 'nodes', action: 'RestartElsewhere', class: 'GpuLost', blame: 'node' };
-const INCARNATION = { incarnation: 1, endedAt: AT, reason: 'EngineFailed', charged: true };
+const INCARNATION = {
+  incarnation: 1,
+  endedAt: AT,
+  reason: 'EngineFailed',
+  charged: true,
+  lastLines: ['x'],
+  origin: {},
+};
 const SAVE = { request: 1, incarnation: 1, askedAt: AT, afterStep: 20, why: 'XID 79', suspicions: ['xid'] };
 const CHECKPOINT = {
   jobName: 'a',
@@ -64,6 +71,8 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
       ['answer', 'a restart or none', 'Restart', 'Retry'],
       ['judgement', 'one with a rule', JUDGEMENT, 'nodes'],
       ['outcome', 'one of six', 'Moved', 'Running'],
+      ['origin', 'a place and an exit', { rank: 1, pod: 'p', node: 'n', exitCode: 137, signal: 'SIGKILL' }, 'rank 1'],
+      ['heldByFenced', 'at most 16 changes', listOf(16, { at: AT, gpus: 2 }), listOf(17, { at: AT, gpus: 2 })],
       ['fingerprint', 'of short words', { torch: '2.9.0' }, '2.9.0'],
       ['prediction', 'one of the planner', undefined, 1],
     ],
@@ -81,6 +90,9 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
       ['lastStep', 'at least 0', 0, -1],
       ['restoredAt', 'a text', AT, 1],
       ['firstStep', 'a step with its time', { step: 0, at: AT }, AT],
+      ['origin.exitCode', 'at most 65,535', 65_535, 65_536],
+      ['lastLines', 'at most 20', listOf(20, 'x'), listOf(21, 'x')],
+      ['lastLines.0', 'at most 300 characters', letters(300), letters(301)],
       ['judgement', 'one with an action', JUDGEMENT, 1],
     ],
   ],

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { CONDITION_REASONS, ConditionType } from './conditions.ts';
 import { Incident } from './incident.ts';
 import { EXAMPLE_WEBHOOK, EXAMPLE_WEBHOOK_ROTATION } from './request-examples.ts';
+import { JobFailure } from './job-failure.ts';
 import { Job } from './rest.ts';
 import { DEFAULT_OVERLAP_SECONDS } from './api-token.ts';
 
@@ -143,7 +144,14 @@ export const WebhookMessage = z
     z.object({
       type: z.literal('job.ended'),
       timestamp,
-      data: z.object({ ...ofJob, state: Job.shape.state, summary: z.string() }),
+      data: z.object({
+        ...ofJob,
+        state: Job.shape.state,
+        summary: z.string(),
+        failure: JobFailure.nullable()
+          .optional()
+          .describe('Why it failed: verdict, place, last lines and advice. null: it did not fail.'),
+      }),
     }),
     z.object({
       type: z.literal(WEBHOOK_TEST),

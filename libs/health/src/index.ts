@@ -4,7 +4,7 @@ export { classifyCrash, type CrashFacts, type CrashJudgement } from './crash/cla
 export { firstMatch } from './crash/line-pattern.ts';
 export type { NodeCondition } from './crash/node-conditions.ts';
 export { signsOfFailure } from './crash/suspect-node.ts';
-export { fingerprintOf } from './crash/traceback.ts';
+export { fingerprintOf, lastErrorOf } from './crash/traceback.ts';
 export { HEALTH_SETTINGS } from './settings.ts';
 export { type GroupedStacks, type StackBounds, StackGathering } from './stacks/gather-stacks.ts';
 export { mostAndOdd, stackEvidence } from './stacks/odd-stacks.ts';

@@ -1,4 +1,5 @@
 export { EndArbiter } from './arbiter/end-arbiter.ts';
+export { newestFailure } from './failure/newest-failure.ts';
 export { isFenced } from './failure/broken-gang.ts';
 export type { Condemnation } from './failure/checkpoint-standing.ts';
 export { isBeyondTraining } from './failure/unreported-checkpoints.ts';

@@ -104,6 +104,35 @@ describe('the step time of a job', () => {
   });
 });
 
+describe('the place of a job that waits', () => {
+  const since = (minute: number): string => `2026-01-01T00:0${minute}:00.000Z`;
+
+  async function waiting(minute: number, reason = 'WaitingForCapacity', namespace = 'queue'): Promise<string> {
+    const id = await aJob({});
+    const placed = { type: 'Placed', status: 'False', reason, message: '', lastTransitionTime: since(minute) };
+    const status = JSON.stringify({ conditions: [{ type: 'Accepted', status: 'True' }, placed] });
+    const columns = [id, namespace, status];
+    await there.database.query('UPDATE jobs SET namespace = $2, status = $3 WHERE id = $1', columns);
+    return id;
+  }
+
+  it('counts the jobs of its namespace that have waited longer', async () => {
+    const [second, first, third] = [await waiting(2), await waiting(1), await waiting(3, 'TopologyUnsatisfiable')];
+    await waiting(0, 'WaitingForCapacity', 'elsewhere');
+    const runs = await waiting(0, 'GangPlaced');
+    const finished = await waiting(0);
+    await there.database.query('UPDATE jobs SET finished_at = now() WHERE id = $1', [finished]);
+    const before = await there.tenantDatabase.within(scope, (sql) =>
+      Promise.all(
+        [first, second, third, runs, finished].map(
+          async (jobId) => (await findJob(sql, cluster, { jobId }))?.jobsBefore,
+        ),
+      ),
+    );
+    expect(before).toEqual([0, 1, 2, null, null]);
+  });
+});
+
 describe('a job as it is read', () => {
   it('has its attempts in their order, and none of others', async () => {
     const jobId = await aJob({ attempts: [3, 1, 2].map((epoch) => anAttempt({ epoch })) });

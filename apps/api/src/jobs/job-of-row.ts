@@ -10,12 +10,13 @@ import {
   type StepTime,
   stepsOf,
 } from '@coxswain/api-types';
+import { newestFailure } from '@coxswain/lifecycle';
 import { firstOf, type NamedStatement, type Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { errorPctOf } from '../plans/accuracy.ts';
 import { COLUMNS, COLUMNS_IN_SHORT, desiredLabels, desiredSpec, type JobRow, JOBS } from './job-row.ts';
-
 import { shownState } from './shown-state.ts';
+
 /*
  * What users see of a job. One statement reads its row and what other tables say of it: under policies a statement costs more to plan and to carry than to run.
  */
@@ -31,6 +32,8 @@ export interface TimedJobRow extends JobRow {
 /** A row with that and the whole history of its attempts. */
 interface WholeJobRow extends TimedJobRow {
   readonly attempts: readonly Attempt[];
+  /** Null: it does not wait for GPUs. Absent: not asked for. */
+  readonly jobs_before?: number | null;
 }
 
 /** Of the newest attempt that was measured; of the newest that was predicted before any was. */
@@ -49,8 +52,18 @@ const STEP_TIME = `(
 const ATTEMPTS = `(
   SELECT coalesce(jsonb_agg(attempt ORDER BY epoch), '[]') FROM attempts WHERE cluster_id = j.cluster_id AND job_uid = j.uid) AS attempts`;
 
+/** The condition that the scheduler orders waiting jobs by, as `isWaitingForCapacity` and `waitingSince` in libs/scheduling read it. */
+const WAITS = `'$.conditions[*] ? (@.type == "Placed" && (@.reason == "WaitingForCapacity" || @.reason == "TopologyUnsatisfiable"))'`;
+const waitOf = (table: string): string => `jsonb_path_query_first(${table}.status, ${WAITS}) ->> 'lastTransitionTime'`;
+
+/** Jobs of the namespace that have waited for GPUs longer. Counted only for a job that waits. */
+const JOBS_BEFORE = `CASE WHEN j.finished_at IS NULL AND jsonb_path_exists(j.status, ${WAITS}) THEN (
+  SELECT count(*)::integer FROM jobs w
+   WHERE w.cluster_id = j.cluster_id AND w.namespace = j.namespace AND w.deleted_at IS NULL AND w.finished_at IS NULL
+     AND ${waitOf('w')} < ${waitOf('j')}) END AS jobs_before`;
+
 /** Gives {@link WholeJobRow}; a condition on `j` follows. */
-const SELECT_WHOLE_JOB = `SELECT ${COLUMNS}, ${STEP_TIME}, ${ATTEMPTS} FROM ${JOBS}`;
+const SELECT_WHOLE_JOB = `SELECT ${COLUMNS}, ${STEP_TIME}, ${ATTEMPTS}, ${JOBS_BEFORE} FROM ${JOBS}`;
 
 /** Gives {@link TimedJobRow} in short. What stands in other tables is looked up for the rows of the page alone: Postgres sorts before it selects what is dear. */
 export const SELECT_JOB_IN_SHORT = `SELECT ${COLUMNS_IN_SHORT}, ${STEP_TIME} FROM ${JOBS}`;
@@ -134,12 +147,20 @@ function planOf({ status }: JobRow, spec: Parameters<typeof isPlanOf>[1]): JobRo
 
 function toJob(row: WholeJobRow, cluster: Cluster): Job {
   const spec = desiredSpec(row);
+  const summary = summaryOf(row, cluster);
   return {
-    ...summaryOf(row, cluster),
+    ...summary,
     spec,
     plan: planOf(row, spec) ?? null,
     attempts: [...row.attempts],
     conditions: row.status.conditions ?? [],
+    jobsBefore: row.jobs_before ?? null,
+    lastFailure: newestFailure({
+      name: row.name,
+      state: summary.state,
+      attempts: row.attempts,
+      notBefore: row.status.notBefore,
+    }),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Condition, Incident, Job } from '@coxswain/api-types';
-import { anIncident } from '@coxswain/api-types/testing';
+import { aJobFailure, anIncident } from '@coxswain/api-types/testing';
 import { type KnownJob, newsOfIncident, newsOfJob } from './job-news.ts';
 
 const condition = (type: string, reason: string, status: Condition['status'] = 'False'): Condition => ({
@@ -67,6 +67,18 @@ describe('of a job', () => {
       return news.type === 'job.needsPerson' ? `${news.type} ${news.condition.reason}` : news.type;
     });
     expect(summaries).toEqual(want);
+  });
+});
+
+describe('the message about the end of a job', () => {
+  const over = { ...known('Failed'), failure: aJobFailure() };
+  it.each<[string, KnownJob, string | undefined]>([
+    ['that failed has its cause', over, aJobFailure().verdict],
+    ['that failed without an attempt has no cause', known('Failed'), undefined],
+    ['that survived its last failure has no cause', { ...over, failure: aJobFailure({ isFinal: false }) }, undefined],
+  ])('%s', (_sentence, now, want) => {
+    const [news] = newsOfJob(known('Running'), now);
+    expect(news?.type === 'job.ended' ? news.failure?.verdict : news).toBe(want);
   });
 });
 

@@ -5,6 +5,7 @@ import {
   type Incident,
   type IncidentAction,
   type Job,
+  type JobFailure,
   PERSON_REASONS,
 } from '@coxswain/api-types';
 
@@ -12,20 +13,26 @@ import {
 export type JobNews =
   | { readonly type: 'incident.opened' | 'incident.acted' | 'incident.closed'; readonly incident: Incident }
   | { readonly type: 'job.needsPerson'; readonly condition: Pick<Condition, 'type' | 'reason' | 'message'> }
-  | { readonly type: 'job.ended'; readonly state: Job['state']; readonly summary: string };
+  | {
+      readonly type: 'job.ended';
+      readonly state: Job['state'];
+      readonly summary: string;
+      readonly failure: JobFailure | null;
+    };
 
 /** What a resource tells of its job. */
 export interface KnownJob {
   readonly state: Job['state'];
   readonly summary: string;
   readonly conditions: readonly Condition[];
+  /** The newest failure; absent: none. */
+  readonly failure?: JobFailure | null;
 }
 
 /** An unchanged condition makes no message. A job reported for the first time was queued before, with no conditions. */
 export function newsOfJob(before: Omit<KnownJob, 'summary'>, now: KnownJob): readonly JobNews[] {
   const hadEnded = FINAL_JOB_STATES.has(before.state);
-  if (FINAL_JOB_STATES.has(now.state))
-    return hadEnded ? [] : [{ type: 'job.ended', state: now.state, summary: now.summary }];
+  if (FINAL_JOB_STATES.has(now.state)) return hadEnded ? [] : [endOf(now)];
   const condition = waitsForPerson(now.conditions);
   if (condition === undefined || sameWait(condition, waitsForPerson(before.conditions))) return [];
   const { type, reason, message } = condition;
@@ -50,6 +57,11 @@ export function newsOfIncident(before: Incident | null, now: Incident): readonly
     ...(hasActed ? [{ type: 'incident.acted', incident: now } as const] : []),
     ...(isOver ? [{ type: 'incident.closed', incident: now } as const] : []),
   ];
+}
+
+/** A failure that the job survived is not why it ended. */
+function endOf({ state, summary, failure = null }: KnownJob): JobNews {
+  return { type: 'job.ended', state, summary, failure: failure?.isFinal === true ? failure : null };
 }
 
 function waitsForPerson(conditions: readonly Condition[]): Condition | undefined {

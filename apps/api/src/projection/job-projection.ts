@@ -7,6 +7,7 @@ import {
   type TrainingJob,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
+import { newestFailure } from '@coxswain/lifecycle';
 import { firstOf, type Sql, storableJson } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { DESIRED, type DesiredColumns, type RowState } from '../jobs/job-row.ts';
@@ -66,11 +67,16 @@ export async function projectJob(sql: Sql, cluster: Cluster, job: TrainingJob): 
   );
   const ofIncidents = await projectIncidents(sql, cluster, { jobId, job });
   const before = { state: known?.told_state ?? 'Queued', conditions: known?.conditions ?? [] };
-  const { state = 'Queued', conditions = [] }: Partial<TrainingJobStatus> = job.status ?? {};
-  const now = { state, conditions, summary: columns.summary };
+  const { state = 'Queued', conditions = [], attempts, notBefore }: Partial<TrainingJobStatus> = job.status ?? {};
+  const failure = newestFailure({ name: job.metadata.name, state, attempts: listOf(attempts), notBefore });
+  const now = { state, conditions, summary: columns.summary, failure };
   await queueWebhookMessages(sql, jobId, [...ofIncidents, ...newsOfJob(before, now)]);
   await notifyJobChanged(sql, jobId);
   return { jobId, changed: true };
+}
+
+function listOf<T>(list: readonly T[] | undefined): readonly T[] {
+  return Array.isArray(list) ? list : [];
 }
 
 /** What the row of a TrainingJob repeats of it; `row`: as it was, unless it is made with it. Attempts and incidents have tables of their own. */
@@ -102,12 +108,12 @@ export async function markJobGone(sql: Sql, cluster: Cluster, gone: VanishedJob)
 
 /** Queues the webhook messages of a job that was rejected. */
 export async function queueRejectionMessages(sql: Sql, jobId: string, summary: string): Promise<void> {
-  await queueWebhookMessages(sql, jobId, [{ type: 'job.ended', state: 'Refused', summary }]);
+  await queueWebhookMessages(sql, jobId, [{ type: 'job.ended', state: 'Refused', summary, failure: null }]);
 }
 
 /** Queues the webhook messages of a deleted job, unless it had ended before. */
 export async function queueDeletionMessages(sql: Sql, { id, endsNow, summary }: GoneJob): Promise<void> {
-  if (endsNow) await queueWebhookMessages(sql, id, [{ type: 'job.ended', state: 'Deleted', summary }]);
+  if (endsNow) await queueWebhookMessages(sql, id, [{ type: 'job.ended', state: 'Deleted', summary, failure: null }]);
 }
 
 /** One statement: between two, another worker could give the waiting row its UID, and neither would find it. */

@@ -1,4 +1,5 @@
-import { type Incident, WebhookMessage } from '@coxswain/api-types';
+import { type Incident, type JobFailure, WebhookMessage } from '@coxswain/api-types';
+import { aJobFailure } from '@coxswain/api-types/testing';
 import { MAX_MESSAGE_BYTES, messageText, testMessage } from './message-text.ts';
 
 const job = { id: '3f1c2b9e-0000-4000-8000-000000000001', name: 'tiny', namespace: 'research' };
@@ -32,6 +33,24 @@ describe('the body of a message', () => {
     const condition = { type: 'Accepted', reason: 'LayoutInvalid', message: '\0'.repeat(32_768) };
     const text = messageText({ type: 'job.needsPerson', timestamp, data: { project: 'research', job, condition } });
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_MESSAGE_BYTES);
+  });
+
+  const ended = (failure: JobFailure | null): WebhookMessage => ({
+    type: 'job.ended',
+    timestamp,
+    data: { project: 'research', job, state: 'Failed', summary: 'It failed.', failure },
+  });
+
+  it('has the cause of a job that failed', () => {
+    const failure = aJobFailure();
+    expect(WebhookMessage.parse(JSON.parse(messageText(ended(failure))))).toEqual(ended(failure));
+  });
+
+  it('keeps the last five lines of a log that is too long', () => {
+    const lastLines = Array.from({ length: 20 }, (_, index) => `${index}${'\ufffd'.repeat(298)}`);
+    const text = messageText(ended(aJobFailure({ lastLines })));
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_MESSAGE_BYTES);
+    expect(JSON.parse(text).data.failure.lastLines).toEqual(lastLines.slice(-5));
   });
 
   it('is text that the database stores, whatever somebody wrote into a status', () => {

@@ -4,6 +4,8 @@ import { cutText } from '@coxswain/safe-text';
 
 /** In UTF-8. What an incident stands on is left out where it would be longer. */
 export const MAX_MESSAGE_BYTES = 16_384;
+/** Lines of a log in a message that would be longer otherwise. */
+const FEW_LINES = 5;
 /** Of a condition; characters. */
 const MAX_WORDS = 2_048;
 
@@ -11,8 +13,14 @@ const MAX_WORDS = 2_048;
 export function messageText(message: WebhookMessage): string {
   const short = withShortWords(message);
   const whole = JSON.stringify(short);
-  if (Buffer.byteLength(whole) <= MAX_MESSAGE_BYTES || !('incident' in short.data)) return whole;
-  return JSON.stringify({ ...short, data: { ...short.data, incident: withoutEvidence(short.data.incident) } });
+  if (Buffer.byteLength(whole) <= MAX_MESSAGE_BYTES) return whole;
+  if ('incident' in short.data) {
+    return JSON.stringify({ ...short, data: { ...short.data, incident: withoutEvidence(short.data.incident) } });
+  }
+  if (short.type !== 'job.ended' || !short.data.failure) return whole;
+  const { failure } = short.data;
+  const shortFailure = { ...failure, lastLines: failure.lastLines.slice(-FEW_LINES) };
+  return JSON.stringify({ ...short, data: { ...short.data, failure: shortFailure } });
 }
 
 /** The message that a user requests to check whether an endpoint receives messages. It is about no job. */

@@ -1,4 +1,5 @@
-import { aJob } from '@coxswain/api-types/testing';
+import type { Job } from '@coxswain/api-types';
+import { aJob, aJobFailure, anAttempt } from '@coxswain/api-types/testing';
 import { jobDetails } from './job-tables.ts';
 
 const NOW = new Date('2026-11-25T12:00:00Z');
@@ -20,5 +21,59 @@ describe('the details of a job', () => {
   ] as const)('say the time that is left only while it runs: %s', (state, progress) => {
     const lines = jobDetails({ ...aJob(), state, progress: PROGRESS }, NOW).split('\n');
     expect(lines.find((line) => line.startsWith('Progress'))?.replace(/^Progress:\s+/, '')).toBe(progress);
+  });
+});
+
+describe('a job that waits for GPUs', () => {
+  it.each<[number | null, string | undefined]>([
+    [null, undefined],
+    [0, 'no job of namespace research has waited longer'],
+    [1, '1 job of namespace research has waited longer'],
+    [3, '3 jobs of namespace research have waited longer'],
+  ])('names its place: %s before it', (jobsBefore, want) => {
+    const lines = jobDetails(aJob({ state: 'Queued', jobsBefore }), NOW).split('\n');
+    expect(lines.find((line) => line.startsWith('Queue:'))?.replace(/^Queue:\s+/, '')).toBe(want);
+  });
+});
+
+describe('a job that failed', () => {
+  const details = (job: Partial<Omit<Job, 'spec'>>): readonly string[] => jobDetails(aJob(job), NOW).split('\n');
+
+  it('opens with its cause', () => {
+    expect(details({ state: 'Failed', lastFailure: aJobFailure() }).slice(0, 10)).toEqual([
+      'Attempt 3 failed: Rank 1 on node gpu-b exited with code 1: ValueError: planted.',
+      '  | Traceback (most recent call last):',
+      '  |   File "train.py", line 3, in main',
+      '  | ValueError: planted',
+      '  Where:   rank 1, pod tiny-gpt-3f1c2b9e-e3-0, node gpu-b',
+      '  Exit:    exit code 1',
+      '  Blame:   program (PythonException)',
+      '  Answer:  The job ended because its restarts are spent.',
+      '  Next:    Read the traceback.',
+      '',
+    ]);
+  });
+
+  it('opens with one line while it restarts', () => {
+    const nextAttemptAt = new Date(NOW.getTime() + 20_000).toISOString();
+    const lastFailure = aJobFailure({ isFinal: false, answer: 'Attempt 4 starts.', nextAttemptAt });
+    const [first, second] = details({ state: 'Restarting', lastFailure });
+    expect(first).toBe(
+      'Attempt 3 failed: Rank 1 on node gpu-b exited with code 1: ValueError: planted. Attempt 4 starts in 20.0 s.',
+    );
+    expect(second).toBe('');
+  });
+
+  it('keeps the judgement on a failure that was answered in the pods', () => {
+    const judgement = { rule: 'default', action: 'Restart', class: 'Killed', blame: 'unknown' } as const;
+    const says = 'Killed (unknown), rule default (Restart). Left: 2 of 3 restarts.';
+    const ended = { incarnation: 1, endedAt: NOW.toISOString(), reason: 'EngineFailed', charged: true } as const;
+    const attempts = [anAttempt({ incarnation: 2, incarnations: [{ ...ended, judgement: { ...judgement, says } }] })];
+    const lines = details({ attempts, lastFailure: aJobFailure({ attempt: '1.1', isFinal: false }) });
+    expect(lines[0]).toMatch(/^Name:/);
+    expect(lines.at(-3)).toBe(`  Rule:    ${says}`);
+    const over = details({ state: 'Complete', attempts, lastFailure: aJobFailure({ attempt: '1.1', isFinal: false }) });
+    expect(over.at(-2)).toMatch(/^Attempt 1\.1 failed: Rank 1 /);
+    expect(over.at(-1)).toBe(`  Rule:  ${says}`);
   });
 });

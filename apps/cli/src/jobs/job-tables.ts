@@ -1,14 +1,20 @@
 import {
   describeSecrets,
+  FINAL_JOB_STATES,
+  formatAnswer,
   formatApplyFailure,
+  formatExit,
+  formatFailureLine,
+  formatPlaceOfFailure,
   nameOfRun,
   type Job,
   type JobEvent,
+  type JobFailure,
   type JobSummary,
   type StepTime,
 } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
-import { formatBytes, formatDuration } from '@coxswain/units';
+import { formatBytes, formatCount, formatDuration } from '@coxswain/units';
 import { columns, formatMs, signed } from '../output/output.ts';
 
 /** A column of the list of jobs. In a narrow terminal the columns of lowest worth are left out first. */
@@ -82,6 +88,14 @@ function ownFacts({ owner, labels }: Job): readonly (readonly [string, string])[
   ];
 }
 
+/** The place of a job that waits for GPUs. */
+function queueFacts({ jobsBefore, namespace }: Job): readonly (readonly [string, string])[] {
+  if (jobsBefore === null) return [];
+  const others = jobsBefore === 0 ? 'no job' : formatCount(jobsBefore, 'job');
+  const verb = jobsBefore > 1 ? 'have' : 'has';
+  return [['Queue', `${others} of namespace ${namespace} ${verb} waited longer`]];
+}
+
 /** The newest change, if it has not reached the cluster. A refused job says why in its state. */
 function applyFacts({ state, applyFailure }: Job, now: Date): readonly (readonly [string, string])[] {
   if (applyFailure === null || state === 'Refused') return [];
@@ -95,6 +109,7 @@ export function jobDetails(job: Job, now: Date): string {
     ['Id', job.id],
     ...ownFacts(job),
     ['State', `${job.state}: ${job.summary}`],
+    ...queueFacts(job),
     ...applyFacts(job, now),
     ['Layout', layoutLine(job)],
     [
@@ -115,7 +130,12 @@ export function jobDetails(job: Job, now: Date): string {
     attempts.length === 0
       ? []
       : ['', 'Attempts', columns([['  ATTEMPT', 'OUTCOME', 'REASON', 'STARTED', 'LAYOUT', 'MESSAGE'], ...attempts])];
-  return [columns(facts.map(([name, value]) => [`${name}:`, value])), ...history, ...lastFailure(job)].join('\n');
+  return [
+    ...causeLines(job, now),
+    columns(facts.map(([name, value]) => [`${name}:`, value])),
+    ...history,
+    ...earlierFailure(job, now),
+  ].join('\n');
 }
 
 /** A row for each incarnation of the attempt: `1.1` and `1.2` if the ranks restarted in the same pods, else `1`. */
@@ -174,14 +194,45 @@ export function stepTimeLine({ epoch, predictedMs, measuredMs, measuredSteps, er
   return `${predicted}, measured ${formatMs(measuredMs)}${error} over ${measuredSteps} steps of attempt ${epoch}`;
 }
 
-/** The judgement on the newest failed attempt, and its whole message: the table above shows the first line only. */
-function lastFailure(job: Job): readonly string[] {
-  const failed = job.attempts.findLast((attempt) => attempt.outcome === 'Failed');
-  if (failed === undefined) return [];
-  const judged = failed.judgement?.says === undefined ? [] : [`  ${failed.judgement.says}`];
-  const lines = failed.message?.includes('\n') === true ? failed.message.split('\n').map((line) => `  ${line}`) : [];
-  if (judged.length + lines.length === 0) return [];
-  return ['', `How attempt ${failed.epoch} failed`, ...judged, ...lines];
+/** What a job that failed or restarts opens with; empty: nothing failed, or the job goes on since. */
+function causeLines(job: Job, now: Date): readonly string[] {
+  const { lastFailure: failure } = job;
+  if (failure === null) return [];
+  if (failure.isFinal) return [...failureBlock(failure, now), ''];
+  return job.state === 'Restarting' ? [formatFailureLine(failure, now), ''] : [];
+}
+
+/** The failure of a job that goes on since, or that restarts, below everything else. */
+function earlierFailure({ lastFailure: failure, attempts, state }: Job, now: Date): readonly string[] {
+  if (failure === null || failure.isFinal) return [];
+  const rule = newestRule(attempts);
+  if (!FINAL_JOB_STATES.has(state)) return ['', ...failureBlock(failure, now, rule)];
+  return ['', formatFailureLine(failure, now), ...(rule === undefined ? [] : [`  Rule:  ${rule}`])];
+}
+
+/** Verdict, last lines, place, exit, blame, what follows, and what to do. */
+function failureBlock(failure: JobFailure, now: Date, rule?: string): readonly string[] {
+  const { attempt, verdict, blame, lastLines, advice } = failure;
+  const rows: (readonly [string, string])[] = [
+    ['Where', formatPlaceOfFailure(failure) ?? 'not known'],
+    ['Exit', formatExit(failure) ?? 'no process of a rank reported one'],
+    ...(blame === null ? [] : [['Blame', `${blame} (${failure.class ?? 'Unknown'})`] as const]),
+    ...(rule === undefined ? [] : [['Rule', rule] as const]),
+    ['Answer', formatAnswer(failure, now)],
+    ['Next', advice],
+  ];
+  const lines = lastLines.map((line) => `  | ${line}`);
+  const table = columns(rows.map(([name, value]) => [`  ${name}:`, value]));
+  return [`Attempt ${attempt} failed: ${verdict}`, ...lines, table];
+}
+
+/** The rule that answered the newest failure, and the restarts that are left. */
+function newestRule(attempts: Job['attempts']): string | undefined {
+  const judged = attempts.flatMap((attempt) => [
+    ...(attempt.incarnations ?? []).map(({ judgement }) => judgement),
+    attempt.judgement,
+  ]);
+  return judged.findLast((judgement) => judgement !== undefined)?.says;
 }
 
 /** `step 120 of 400, loss 2.3120, 51,200 tokens/s, 2 min 3 s left`. */

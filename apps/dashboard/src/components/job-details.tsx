@@ -7,6 +7,7 @@ import { formatSpeed } from '../step-time.ts';
 import { Attempts } from './attempts.tsx';
 import { ApplyFailureNote } from './apply-failure-note.tsx';
 import { CurvePlot } from './curve-plot.tsx';
+import { FailureCause } from './failure-cause.tsx';
 import { JobActions } from './job-actions.tsx';
 import { JobEvents } from './job-events.tsx';
 import { JobFacts } from './job-facts.tsx';
@@ -45,6 +46,7 @@ export function JobDetails({ project, live }: JobDetailsProps): ReactNode {
         <StatePill state={job.state} />
         <JobActions job={job} project={project} isFinished={isFinished || isDeleting} onChange={setJob} />
       </div>
+      <FailureCause job={job} now={new Date()} />
       <p className={isBad(job.state) ? 'sentence problem' : 'sentence'} data-testid="summary">
         {job.summary}
       </p>

@@ -21,6 +21,9 @@ export function JobFacts({ job, progress }: JobFactsProps): ReactNode {
     ['Loss', shown(progress?.loss, (loss) => loss.toFixed(4))],
     ['Tokens/s', shown(progress?.tokensPerSecond, formatSpeed)],
     ['Left', shown(progress?.etaSeconds, (seconds) => formatDuration(seconds * 1000))],
+    ...(job.jobsBefore === null
+      ? []
+      : [['Waiting longer', `${counted(job.jobsBefore)} jobs of the namespace`] as const]),
     ['Layout', layoutOf(job)],
     ['Step time', <StepTimes key="step-time" stepTime={job.stepTime} />],
     ['Attempt', job.epoch === 0 ? 'none yet' : nameOfRun(job.epoch, job.attempts.at(-1)?.incarnation)],

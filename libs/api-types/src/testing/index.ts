@@ -6,7 +6,16 @@ import type { EffectiveSpec } from '../effective-spec.ts';
 import { aJobSpec } from './spec.ts';
 
 export { aJobSpec, aPlannedJobSpec } from './spec.ts';
-export { aCheckpointRecord, aJob, aJobEvent, anAttempt, anIncident, aRankPlace, aStepPoint } from './rest.ts';
+export {
+  aCheckpointRecord,
+  aJob,
+  aJobEvent,
+  aJobFailure,
+  anAttempt,
+  anIncident,
+  aRankPlace,
+  aStepPoint,
+} from './rest.ts';
 
 /** A job as the API server would hand it out: no status yet, generation 1. */
 export function aTrainingJob(

@@ -1,6 +1,7 @@
 import type { CheckpointRecord, Job, JobEvent, RankPlace, StepPoint } from '../rest.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Incident } from '../incident.ts';
+import type { JobFailure } from '../job-failure.ts';
 import type { TrainingJobSpecInput } from '../training-job-spec.ts';
 import { stepsOf } from '../training-spec.ts';
 import { aJobSpec } from './spec.ts';
@@ -35,6 +36,8 @@ export function aJob(
     checkpoint: null,
     attempts: [],
     conditions: [],
+    jobsBefore: null,
+    lastFailure: null,
     version: 1,
     specVersion: 1,
     createdAt: AT,
@@ -42,6 +45,29 @@ export function aJob(
     finishedAt: null,
     ...overrides,
     spec,
+  };
+}
+
+/** A Python exception of rank 1 that ended the job in attempt 3. */
+export function aJobFailure(overrides: Partial<JobFailure> = {}): JobFailure {
+  return {
+    attempt: '3',
+    at: AT,
+    isFinal: true,
+    verdict: 'Rank 1 on node gpu-b exited with code 1: ValueError: planted.',
+    reason: 'EngineFailed',
+    rank: 1,
+    pod: 'tiny-gpt-3f1c2b9e-e3-0',
+    node: 'gpu-b',
+    exitCode: 1,
+    signal: null,
+    class: 'PythonException',
+    blame: 'program',
+    lastLines: ['Traceback (most recent call last):', '  File "train.py", line 3, in main', 'ValueError: planted'],
+    answer: 'The job ended because its restarts are spent.',
+    nextAttemptAt: null,
+    advice: 'Read the traceback.',
+    ...overrides,
   };
 }
 

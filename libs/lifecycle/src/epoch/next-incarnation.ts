@@ -7,8 +7,9 @@ import {
   type PassedOverCheckpoint,
 } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
-import type { Failure } from '../failure/failure.ts';
+import { type Failure, originOfFailure } from '../failure/failure.ts';
 import { type FailedAttempt, type Judged, judgeFailure } from '../failure/judge-failure.ts';
+import { tracebackOf } from '../failure/last-lines.ts';
 import { longestDelayMs, restartDelayMs } from '../failure/restart-budget.ts';
 import { passedOverBy, resumePointOf } from '../failure/resume-point.ts';
 import { verdictsOn } from '../failure/verdicts.ts';
@@ -54,7 +55,7 @@ export function withNextIncarnation(
     ...(earlySave === undefined ? {} : { earlySave: { ...earlySave, suspicions: [] } }),
     incarnation: (attempt.incarnation ?? 1) + 1,
     incarnations: [
-      ...(attempt.incarnations ?? []),
+      ...(attempt.incarnations ?? []).map(shortened),
       { ...ended(attempt, failed, { charged, judgement, now }), ...lastStepAt(record) },
     ].slice(-MAX_ENDED_INCARNATIONS),
     resumedFrom,
@@ -149,8 +150,6 @@ function ended(
   { failure, lastStep }: FailedAttempt,
   { charged, judgement, now }: Pick<Judged, 'charged' | 'judgement'> & { readonly now: Date },
 ): EndedIncarnation {
-  // The sentence is kept for the newest failure only; a job keeps 160 of these.
-  const { says: _, ...kept } = judgement;
   return {
     incarnation,
     ...(runningAt === undefined ? {} : { runningAt }),
@@ -162,6 +161,15 @@ function ended(
     charged,
     ...(lastStep === undefined ? {} : { lastStep }),
     ...(resumedFrom === undefined ? {} : { resumedFrom }),
-    judgement: kept,
+    judgement,
+    origin: originOfFailure(failure),
+    lastLines: [...tracebackOf(failure.crash.lastLines)],
   };
+}
+
+/** An earlier incarnation without the sentence and the lines that status keeps for the newest one only: a job keeps 160 incarnations. */
+function shortened({ lastLines: _, judgement, ...rest }: EndedIncarnation): EndedIncarnation {
+  if (judgement === undefined) return rest;
+  const { says: __, ...kept } = judgement;
+  return { ...rest, judgement: kept };
 }

@@ -4,7 +4,7 @@ import { safeText } from '@coxswain/safe-text';
 import { checkpointFaultsOf, nodesToAvoid, verifiedCheckpointOf } from '../failure/checkpoint-trouble.ts';
 import { type Facts, isLive, placementOf, podCount } from '../observation/facts.ts';
 import { forgetAvoided, recordHangingPods, withAvoided } from '../failure/avoided-nodes.ts';
-import { type Failure, failureOf } from '../failure/failure.ts';
+import { type Failure, failureOf, originOfFailure } from '../failure/failure.ts';
 import { closeIncidents } from '../incident/close-incidents.ts';
 import { recordHeldEnds } from '../incident/note-held-ends.ts';
 import { recordFindings } from '../incident/note-findings.ts';
@@ -258,6 +258,7 @@ function withFailure(
     outcome: 'Failed',
     reason: failure.reason,
     message: safeText(failure.message, 8_000),
+    origin: originOfFailure(failure),
     ...lastStep,
     ...verifiedOf(record, facts),
   });

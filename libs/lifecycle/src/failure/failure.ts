@@ -5,6 +5,7 @@ import {
   AVOIDED_NODE_REASONS,
   EXIT_CODES,
   exitKindOf,
+  type FailureOrigin,
   type ExitKind,
   howItEnded,
   lostItsPeer,
@@ -19,6 +20,7 @@ import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts'
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import { isAlive, isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
 import { type Candidate, originOf } from './failure-origin.ts';
+import { LOG_HEADING } from './last-lines.ts';
 import { judgeNodes } from './lost-nodes.ts';
 import type { ObservedPod } from '../observation/observed.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
@@ -39,11 +41,13 @@ export interface Failure {
   readonly where?: string;
   /** The rank that failed first, or that a detector named. */
   readonly rank?: number;
+  /** The pod of that rank, or the one that failed. */
+  readonly pod?: string;
   /** Nodes that the next attempts must avoid. */
   readonly avoid?: { readonly nodes: readonly string[]; readonly reason: AvoidedNodeReason };
 }
 
-interface Suspect extends Omit<Failure, 'avoid' | 'crash' | 'where'>, Candidate {
+interface Suspect extends Omit<Failure, 'avoid' | 'crash' | 'where' | 'pod'>, Candidate {
   /** Exit of a pod that has ended. */
   readonly exit?: Omit<CrashFacts, 'nodeConditions'>;
   /** The node to blame if the reason is a fault of nodes. */
@@ -74,9 +78,23 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
     node,
     ...(where === undefined ? {} : { where }),
     ...(rank === undefined ? {} : { rank }),
+    ...podOf(facts, attempt, { where, podIndex }),
     ...(lastStep === undefined ? {} : { lastStep }),
     ...(avoid === undefined ? {} : { avoid }),
   };
+}
+
+/** The pod on the node where the failure was observed. Several lost nodes are one failure, and its index is not that of the node. */
+function podOf(
+  facts: Facts,
+  { epoch, placement }: Attempt,
+  { where, podIndex }: { readonly where: string | undefined; readonly podIndex: number },
+): Pick<Failure, 'pod'> {
+  const nodes = placementOf(facts, epoch)?.spec.nodes ?? [];
+  const index = nodes[podIndex] === where ? podIndex : nodes.indexOf(where ?? '');
+  return where === undefined || index < 0
+    ? {}
+    : { pod: podName(facts.job.metadata, { epoch, podIndex: index, placement }) };
 }
 
 /** The wait for the report of the failure that came first: every known failure is a lost peer, and a pod that still runs may have it. */
@@ -89,6 +107,18 @@ export function originWaits(
   const mayReport = podsOf(facts, attempt.epoch).some((pod) => isAlive(facts, pod) && !hasFailed.has(pod.podIndex));
   if (originOf(all)?.hasLostPeer !== true || !mayReport) return [];
   return [{ key: `e${attempt.epoch}i${attempt.incarnation ?? 1}/origin`, limitMs: ORIGIN_REPORT_MS }];
+}
+
+/** Where the failure began, as status keeps it. Undefined fields are absent. */
+export function originOfFailure({ rank, pod, where: node, crash }: Failure): FailureOrigin {
+  const { exitCode = -1 } = crash;
+  return {
+    ...(rank === undefined ? {} : { rank }),
+    ...(pod === undefined ? {} : { pod }),
+    ...(node === undefined ? {} : { node }),
+    ...(exitCode >= 0 && exitCode < 65_536 ? { exitCode } : {}),
+    ...(crash.signal === undefined ? {} : { signal: crash.signal.slice(0, 32) }),
+  };
 }
 
 /**
@@ -348,6 +378,6 @@ function describeExit(pod: ObservedPod, node: string): string {
   // For a rank, the launcher's message repeats this sentence.
   const detail = cause === undefined || cause.rank !== undefined || cause.message === '' ? '' : ` ${cause.message}`;
   const lines = cause === undefined || cause.lastLines.length === 0 ? '' : cause.lastLines.join('\n');
-  const log = lines === '' ? '' : `\nLast lines of its log:\n${endOfText(lines, MAX_LOG_CHARACTERS)}`;
+  const log = lines === '' ? '' : `\n${LOG_HEADING}\n${endOfText(lines, MAX_LOG_CHARACTERS)}`;
   return `${who} ${where} ${how}${runtime}${why}.${detail}${log}`;
 }
