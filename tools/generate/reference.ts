@@ -1,4 +1,5 @@
 import {
+  API_EVENTS,
   ATTEMPT_REASONS,
   CONDITION_REASONS,
   CRASH_CLASSES,
@@ -6,7 +7,9 @@ import {
   INCIDENT_ACTIONS,
   INCIDENT_KINDS,
   INCIDENT_OUTCOMES,
+  JOB_EVENTS,
   LAUNCHER_RANK_ENV,
+  OPERATOR_EVENTS,
   PREFLIGHT_LEVELS,
   TORCH_RANK_ENV,
 } from '@coxswain/api-types';
@@ -17,6 +20,7 @@ export function generateReference(): ReadonlyMap<string, string> {
   return new Map([
     ['docs/reference/generated/conditions.md', conditionsPage()],
     ['docs/reference/generated/crash-classes.md', crashClassesPage()],
+    ['docs/reference/generated/events.md', eventsPage()],
     ['docs/reference/generated/exit-codes.md', exitCodesPage()],
     ['docs/reference/generated/incidents.md', incidentsPage()],
     ['docs/reference/generated/rank-environment.md', rankEnvironmentPage()],
@@ -68,6 +72,46 @@ function crashClassesPage(): string {
     const shown = says.map((text) => `\`${text}\``).join(', ');
     lines.push(`| \`${name}\` | ${blame} | ${meaning} | ${advice} | ${shown} |`);
   }
+  return `${lines.join('\n')}\n`;
+}
+
+function eventsPage(): string {
+  const history = Object.entries(JOB_EVENTS).map(([type, { severities, meaning }]) => {
+    const kinds = new Set(severities.map((severity) => (severity === 'info' ? 'Normal' : 'Warning')));
+    return `| \`${type}\` | ${[...kinds].join(', ')} | ${severities.join(', ')} | ${meaning} |`;
+  });
+  const others = Object.entries(OPERATOR_EVENTS).map(
+    ([reason, { type, meaning }]) => `| \`${reason}\` | ${type} | ${meaning} |`,
+  );
+  const lines = [
+    GENERATED,
+    '# Events of a TrainingJob',
+    '',
+    'After this page you know each Event that `kubectl describe trainingjob` shows, and which of them need you.',
+    '',
+    'An Event of type `Warning` names something that failed or that a person must act on. A suspend, a planned restart, a move or a resize is `Normal`.',
+    '`coxswain events`, the page of the job and the API show the first table with its severity. Kubernetes keeps Events for an hour by default; the API keeps them with the job.',
+    '',
+    '| Reason | Type | Severity | Meaning |',
+    '|---|---|---|---|',
+    ...history,
+    '',
+    '## Events of the API alone',
+    '',
+    'The API adds these to the history. They are no Kubernetes Events.',
+    '',
+    '| Type | Severity | Meaning |',
+    '|---|---|---|',
+    ...Object.entries(API_EVENTS).map(([type, { severity, meaning }]) => `| \`${type}\` | ${severity} | ${meaning} |`),
+    '',
+    '## Events of the operator alone',
+    '',
+    'These are Kubernetes Events only.',
+    '',
+    '| Reason | Type | Meaning |',
+    '|---|---|---|',
+    ...others,
+  ];
   return `${lines.join('\n')}\n`;
 }
 

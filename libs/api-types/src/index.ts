@@ -290,15 +290,15 @@ export {
 } from './rest.ts';
 export { type PrincipalKind, PROJECT_ROLES, type ProjectRole, type Role, ROLES, WhoAmI } from './who-am-i.ts';
 export { JobLabelChange, labelKeyProblem, labelValueProblem, MAX_LABELS } from './labels.ts';
-export { formatApplyFailure } from './format-apply-failure.ts';
-export type { JobCreateInput } from './rest.ts';
 export {
-  COMMAND_LINE_SESSION_HOURS,
-  GROUP_KINDS,
-  type GroupKind,
-  GroupRole,
-  GroupRoleCreate,
-  type GroupRoleCreateInput,
+  API_EVENTS,
+  type ApiEvent,
+  JOB_EVENTS,
+  type JobEventType,
+  OPERATOR_EVENTS,
+  type OperatorEvent,
+} from './job-event-types.ts';
+export { formatApplyFailure } from './format-apply-failure.ts';
 export {
   FailureOrigin,
   formatAnswer,
@@ -309,6 +309,14 @@ export {
   MAX_CAUSE_LINE_CHARACTERS,
   MAX_CAUSE_LINES,
 } from './job-failure.ts';
+export type { JobCreateInput } from './rest.ts';
+export {
+  COMMAND_LINE_SESSION_HOURS,
+  GROUP_KINDS,
+  type GroupKind,
+  GroupRole,
+  GroupRoleCreate,
+  type GroupRoleCreateInput,
   GroupRoleList,
   SignInMethods,
   SignInToken,

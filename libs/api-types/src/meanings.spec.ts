@@ -4,6 +4,7 @@ import { AVOIDED_NODE_REASONS } from './avoided-node.ts';
 import { CONDITION_REASONS, type ConditionType } from './conditions.ts';
 import { CRASH_CLASSES, type CrashBlame, type CrashClass } from './crash-class.ts';
 import { GOODPUT_CATEGORIES } from './goodput.ts';
+import { API_EVENTS, JOB_EVENTS, OPERATOR_EVENTS } from './job-event-types.ts';
 import { INCIDENT_ACTIONS, INCIDENT_KINDS, INCIDENT_OUTCOMES } from './incident.ts';
 import { FINAL_JOB_STATES, type Job } from './rest.ts';
 import { JOB_STATES } from './training-job.ts';
@@ -187,6 +188,10 @@ describe('a state of a job', () => {
   });
 });
 
+function meaningsOf(words: Readonly<Record<string, { readonly meaning: string }>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(words).map(([word, { meaning }]) => [word, meaning]));
+}
+
 describe('words of records that are kept', () => {
   it.each<[string, object, string]>([
     [
@@ -209,6 +214,17 @@ describe('words of records that are kept', () => {
       'categories of GPU-seconds',
       GOODPUT_CATEGORIES,
       'productive initialisation checkpointRestore checkpointSave wastedProgress infrastructureRecovery programRecovery unexplainedRecovery slow plannedStop lostNode other',
+    ],
+    [
+      'events of a job',
+      meaningsOf(JOB_EVENTS),
+      'Submitted Planned Waiting Placed Resuming Started Running Resumed LayoutDiffers SaveAsked SaveMissed CheckpointSaved CheckpointRefused CheckpointDamaged CheckpointSuspect CheckpointPassedOver IncidentNoticed RankFailed RestartsNearlySpent Restarting IncidentOver Suspended Completed Failed Cancelled',
+    ],
+    ['events of the API', meaningsOf(API_EVENTS), 'Refused ChangeRefused'],
+    [
+      'events of the operator',
+      meaningsOf(OPERATOR_EVENTS),
+      'CannotProceed FabricChanged ForeignPlacement RanksUnwell RuntimeUser',
     ],
   ])('%s stay, each with a sentence', (_what, words, want) => {
     expect(Object.keys(words).join(' ')).toBe(want);

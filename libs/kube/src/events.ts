@@ -18,6 +18,8 @@ export interface RecordedEvent {
   readonly action: string;
   /** One sentence; cut at 1,024 bytes. */
   readonly note: string;
+  /** Tells events of one reason apart, so that neither silences the other. Not written. */
+  readonly about?: string;
 }
 
 /** Options of {@link EventRecorder}. */
@@ -49,7 +51,7 @@ export class EventRecorder {
   /** Records an event unless the same object had one with the same reason within the last minute. Returns whether it will be written. */
   record(event: RecordedEvent): boolean {
     const nowMs = this.#options.clock.monotonicMs();
-    const key = `${event.regarding.metadata.uid ?? ''}/${event.reason}`;
+    const key = `${event.regarding.metadata.uid ?? ''}/${event.reason}/${event.about ?? ''}`;
     const lastAtMs = this.#lastAtMs.get(key);
     if (lastAtMs !== undefined && nowMs - lastAtMs < this.#quietMs()) return this.#drop('repeated');
     if (this.#underWay.size >= MAX_UNDER_WAY) return this.#drop('busy');

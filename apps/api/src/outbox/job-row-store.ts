@@ -1,4 +1,4 @@
-import type { TrainingJob } from '@coxswain/api-types';
+import { API_EVENTS, type ApiEvent, type TrainingJob } from '@coxswain/api-types';
 import type { Database, Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { notifyJobChanged } from '../jobs/job-changes.ts';
@@ -55,7 +55,7 @@ export class PostgresJobRowStore implements JobRowStore {
   async refuse(row: JobRow, sentence: string): Promise<void> {
     await this.#database.transaction(async (sql) => {
       if (!(await refuseJob(sql, row, sentence))) return;
-      await recordEvent(sql, row, { key: 'api/Refused', type: 'Refused', severity: 'error', message: sentence });
+      await recordEvent(sql, row, { key: 'api/Refused', type: 'Refused', message: sentence });
       await queueRejectionMessages(sql, row.id, sentence);
       await notifyJobChanged(sql, row.id);
     });
@@ -69,7 +69,6 @@ export class PostgresJobRowStore implements JobRowStore {
       await recordEvent(sql, row, {
         key: `api/ChangeRefused/${row.generation}`,
         type: 'ChangeRefused',
-        severity: 'warning',
         message,
       });
       await notifyJobChanged(sql, row.id);
@@ -93,14 +92,13 @@ async function recordEvent(
   row: JobRow,
   event: {
     readonly key: string;
-    readonly type: string;
-    readonly severity: 'warning' | 'error';
+    readonly type: ApiEvent;
     readonly message: string;
   },
 ): Promise<void> {
   await sql.query(
     `INSERT INTO job_events (job_id, key, type, severity, message, at) VALUES ($1, $2, $3, $4, $5, now())
      ON CONFLICT (job_id, key) DO NOTHING`,
-    [row.id, event.key, event.type, event.severity, event.message],
+    [row.id, event.key, event.type, API_EVENTS[event.type].severity, event.message],
   );
 }

@@ -1,4 +1,4 @@
-import type { TrainingJob } from '@coxswain/api-types';
+import { OPERATOR_EVENTS, type OperatorEvent, type TrainingJob } from '@coxswain/api-types';
 import { EventRecorder, type Clock, type KubeClient, type KubeMetrics } from '@coxswain/kube';
 import type { Decision } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
@@ -34,7 +34,7 @@ export class JobEventRecorder {
 
   /** Records the events of a decision that is now in the job's status. */
   announce(job: TrainingJob, events: Decision['events']): void {
-    for (const { type, severity, message, epoch } of events) {
+    for (const { key, type, severity, message, epoch } of events) {
       const { name, namespace } = job.metadata;
       // The first line is ours. The rest is output of a tenant's program and must not reach the operator's log.
       this.#log.info({ job: `${namespace}/${name}`, epoch, event: type }, message.split('\n', 1)[0]);
@@ -44,6 +44,8 @@ export class JobEventRecorder {
         reason: type,
         action: 'Reconcile',
         note: message,
+        // A job can wait for two things within a minute.
+        ...(type === 'Waiting' ? { about: key } : {}),
       });
     }
   }
@@ -53,26 +55,26 @@ export class JobEventRecorder {
     const { name, namespace } = job.metadata;
     this.#log.warn({ job: `${namespace}/${name}`, note }, 'the API server rejected an action for a job');
     this.#countRefusal();
-    this.#events.record({ regarding: job, type: 'Warning', reason: 'CannotProceed', action: 'Reconcile', note });
+    this.#record(job, 'CannotProceed', { action: 'Reconcile', note });
   }
 
   /** Records that fabric labels of a running job's nodes changed. */
   recordFabricWarning(job: TrainingJob, note: string): void {
     const { name, namespace } = job.metadata;
     this.#log.warn({ job: `${namespace}/${name}`, note }, 'fabric labels of nodes changed while a job runs on them');
-    this.#events.record({ regarding: job, type: 'Warning', reason: 'FabricChanged', action: 'Survey', note });
+    this.#record(job, 'FabricChanged', { action: 'Survey', note });
   }
 
   /** Records what a runtime does to the pods of the job's next attempt. */
   warnOfRuntime(job: TrainingJob, note: string): void {
-    this.#events.record({ regarding: job, type: 'Warning', reason: 'RuntimeUser', action: 'Probe', note });
+    this.#record(job, 'RuntimeUser', { action: 'Probe', note });
   }
 
   /** Records a verdict that is no incident. Incidents are recorded with the job's status. */
   recordHealthWarning(job: TrainingJob, note: string): void {
     const { name, namespace } = job.metadata;
     this.#log.warn({ job: `${namespace}/${name}`, note }, 'detectors found a problem with ranks of a job');
-    this.#events.record({ regarding: job, type: 'Warning', reason: 'RanksUnwell', action: 'Judge', note });
+    this.#record(job, 'RanksUnwell', { action: 'Judge', note });
   }
 
   /** Records placements that claim the job but that its status does not record. Repeated only if they change. */
@@ -82,12 +84,15 @@ export class JobEventRecorder {
     if (isKnown) return;
     this.#reportedPlacements.delete(uid);
     if (note === undefined) return;
-    const reason = 'ForeignPlacement';
-    if (!this.#events.record({ regarding: job, type: 'Warning', reason, action: 'Reconcile', note })) return;
+    if (!this.#record(job, 'ForeignPlacement', { action: 'Reconcile', note })) return;
     this.#reportedPlacements.set(uid, note);
     const [oldest] = this.#reportedPlacements.keys();
     if (this.#reportedPlacements.size > MAX_REMEMBERED && oldest !== undefined) this.#reportedPlacements.delete(oldest);
     this.#log.warn({ job: `${namespace}/${name}`, note }, 'placements claim a job whose status does not record them');
+  }
+
+  #record(job: TrainingJob, reason: OperatorEvent, about: { readonly action: string; readonly note: string }): boolean {
+    return this.#events.record({ regarding: job, type: OPERATOR_EVENTS[reason].type, reason, ...about });
   }
 
   /** Resolves when the events under way have been written or given up. */

@@ -7,7 +7,7 @@ import type {
 import type { JobPlanQuestion, NodeSearch } from '@coxswain/job-planning';
 import type { GangRequest, PlacementRefusal } from '@coxswain/scheduling';
 import type { Condemnation } from '../failure/checkpoint-standing.ts';
-import type { DerivedJobEvent } from './job-events.ts';
+import type { DerivedJobEvent } from './derived-job-event.ts';
 
 /**
  * What to do about a job. The performer follows this contract, so that each intent is recorded before its effect, across crashes:

@@ -8,6 +8,7 @@ import {
   incidentSubject,
   incidentWords,
   type JobEvent,
+  type JobEventType,
   type Placement,
   type PlacementSpec,
   formatRanks,
@@ -21,42 +22,11 @@ import { EARLY_SAVE_INTERVAL_MS } from '../epoch/early-save.ts';
 import { factsOf, type Facts, placementOf, podCount } from '../observation/facts.ts';
 import { describePassedOver } from '../failure/checkpoint-standing.ts';
 import { whyHeld } from '../incident/incident-record.ts';
+import { newestFailure } from '../failure/newest-failure.ts';
+import { hasRunNothing } from '../failure/restart-budget.ts';
 import { type JobRecord, recordedConditions, recordOf } from '../record/job-record.ts';
-
-/** Types of events in a job's history, in the order of a smooth run. */
-export const JOB_EVENT_TYPES = [
-  'Submitted',
-  'Planned',
-  'Waiting',
-  'Placed',
-  'Resuming',
-  'Started',
-  'Running',
-  'Resumed',
-  'SaveAsked',
-  'SaveMissed',
-  'CheckpointSaved',
-  'CheckpointDamaged',
-  'CheckpointSuspect',
-  'CheckpointPassedOver',
-  'IncidentNoticed',
-  'RankFailed',
-  'Restarting',
-  'IncidentOver',
-  'Suspended',
-  'Completed',
-  'Failed',
-  'Cancelled',
-] as const;
-/** The type of an event in a job's history. */
-export type JobEventType = (typeof JOB_EVENT_TYPES)[number];
-
-/** An event derived from the current resources. `key` is stable, so inserting an event twice stores it once. */
-export interface DerivedJobEvent extends Omit<JobEvent, 'id'> {
-  /** E.g. `e2/RankFailed`, `checkpoint/tiny-3f1c2b9e-e1-s20/CheckpointSaved`; unique within the job's UID. */
-  readonly key: string;
-  readonly type: JobEventType;
-}
+import type { DerivedJobEvent } from './derived-job-event.ts';
+import { awaitedStart, nearlySpent, standingProblems } from './needed-actions.ts';
 
 /** The resources that a job's history is read from. */
 export interface JobResources {
@@ -77,6 +47,9 @@ export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
     ),
     ...record.incidents.flatMap(incidentEvents),
     ...waiting(record, facts),
+    ...awaitedStart(record, recordedConditions(resources.job)),
+    ...standingProblems(record, resources.job),
+    ...nearlySpent(record, facts.spec),
     ...facts.checkpoints.flatMap(checkpointEvents),
     ...ending(record, facts),
   ];
@@ -199,7 +172,7 @@ function saveEvents({ epoch, earlySave }: Attempt): readonly DerivedJobEvent[] {
   if (earlySave === undefined) return [];
   const { request, askedAt, afterStep, why, outcome } = earlySave;
   const message = `The ranks are asked to save now, after step ${afterStep}, and train on. ${why}`;
-  const asked = event('SaveAsked', { epoch, at: askedAt, severity: 'warning', message });
+  const asked = event('SaveAsked', { epoch, at: askedAt, message });
   const at = new Date(Date.parse(askedAt) + EARLY_SAVE_INTERVAL_MS);
   const missed = event('SaveMissed', {
     epoch,
@@ -216,10 +189,10 @@ function restartInPods(
   { incarnation, endedAt: at, reason, message = 'The reason was not recorded.', charged }: EndedIncarnation,
   from: Attempt['resumedFrom'],
 ): readonly DerivedJobEvent[] {
-  const about = { epoch, at, severity: 'warning' } as const;
+  const about = { epoch, at };
   const again = `The ranks of attempt ${epoch} restart in their pods (incarnation ${incarnation + 1}), ${describePoint(from)}`;
   return [
-    event('RankFailed', { ...about, message: `${reason}: ${message}` }),
+    event('RankFailed', { ...about, severity: 'warning', message: `${reason}: ${message}` }),
     event('Restarting', { ...about, message: `${again}; ${costOf(charged)}.` }),
   ].map((one) => ofIncarnation(incarnation, one));
 }
@@ -249,12 +222,12 @@ function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
     const failed = event('RankFailed', {
       epoch,
       at: stoppingAt,
-      severity: answer === 'GiveUp' ? 'error' : 'warning',
+      severity: severityOf(attempt),
       message: `${attempt.reason ?? 'Failed'}: ${message}`,
     });
     if (answer !== 'Restart') return [failed];
     const sentence = `The gang of attempt ${epoch} is removed and restarts as attempt ${epoch + 1}; ${costOf(charged)}.`;
-    return [failed, event('Restarting', { epoch, at: stoppingAt, severity: 'warning', message: sentence })];
+    return [failed, event('Restarting', { epoch, at: stoppingAt, message: sentence })];
   }
   if ((outcome === 'Resized' || outcome === 'Moved') && stoppingAt !== undefined) {
     return [event('Restarting', { epoch, at: stoppingAt, message: `Attempt ${epoch} saves and stops. ${message}` })];
@@ -271,16 +244,23 @@ function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
   return [];
 }
 
+/** A failure before anything ran, or one that is none because a newer checkpoint verified, needs no action. */
+function severityOf({ answer, reason, verifiedCheckpoint }: Attempt): JobEvent['severity'] {
+  if (answer === 'GiveUp') return 'error';
+  return hasRunNothing(reason) || verifiedCheckpoint !== undefined ? 'info' : 'warning';
+}
+
 /** Events of an incident: its detection and its end. The detection of a failure has an event of its own. */
 function incidentEvents(incident: Incident): readonly DerivedJobEvent[] {
   const { id, epoch, noticedAt, closedAt, outcome, message } = incident;
   const isFailure = id === `${epoch}.${incident.incarnation}`;
-  const noticed = event('IncidentNoticed', { epoch, at: noticedAt, severity: 'warning', message });
+  const severity = incident.kind === 'NodeLeaving' ? 'info' : 'warning';
+  const noticed = event('IncidentNoticed', { epoch, at: noticedAt, severity, message });
   const over = event('IncidentOver', { epoch, at: closedAt ?? noticedAt, message: describeIncidentEnd(incident) });
   const events = [...(isFailure ? [] : [noticed]), ...(outcome === undefined ? [] : [over])];
   const why = whyHeld(incident);
   const says = `Coxswain does not end attempt ${epoch} for this: ${why}.`;
-  const held = event('IncidentNoticed', { epoch, at: noticedAt, severity: 'warning', message: says });
+  const held = event('IncidentNoticed', { epoch, at: noticedAt, message: says });
   const known = events.map((one) => ({ ...one, key: `incident/${id}/${one.type}` }));
   return why === undefined ? known : [...known, { ...held, key: `incident/${id}/EndHeld` }];
 }
@@ -348,9 +328,20 @@ function ending(record: JobRecord, facts: Facts): readonly DerivedJobEvent[] {
   const { message } = terminal;
   if (terminal.type === 'Complete') return [{ ...event('Completed', { epoch, at, message }), key: 'Completed' }];
   if (terminal.reason === 'Cancelled') {
-    return [{ ...event('Cancelled', { epoch, at, severity: 'warning', message }), key: 'Cancelled' }];
+    return [{ ...event('Cancelled', { epoch, at, message }), key: 'Cancelled' }];
   }
-  return [{ ...event('Failed', { epoch, at, severity: 'error', message }), key: 'Failed' }];
+  return [{ ...event('Failed', { epoch, at, severity: 'error', message: describeEnd(record, facts) }), key: 'Failed' }];
+}
+
+/** Cause, reason of the end and advice. The first line is ours: the operator logs it, and what ranks wrote stays out of that log. */
+function describeEnd(record: JobRecord, facts: Facts): string {
+  const { attempts, terminal } = record;
+  const failure = newestFailure({ name: facts.job.metadata.name, state: 'Failed', attempts });
+  const [how = ''] = (attempts.at(-1)?.message ?? '').split('\n', 1);
+  if (failure?.isFinal !== true || how === '') return terminal?.message ?? '';
+  return [`Attempt ${failure.attempt} failed: ${how} ${failure.answer}`, failure.advice, ...failure.lastLines].join(
+    '\n',
+  );
 }
 
 function event(
