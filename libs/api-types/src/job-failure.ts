@@ -70,13 +70,13 @@ export function formatPlaceOfFailure({
   return parts.length === 0 ? undefined : parts.join(', ');
 }
 
-/** `attempt 4 starts in 20.0 s`, with the waiting time as of now. */
+/** `Attempt 4 follows in 20.0 s.`, with the waiting time as of now. */
 export function formatAnswer({ answer, nextAttemptAt }: JobFailure, now: Date): string {
   const waitMs = nextAttemptAt === null ? 0 : Date.parse(nextAttemptAt) - now.getTime();
   return waitMs > 0 ? `${answer.replace(/\.$/, '')} in ${formatDuration(waitMs)}.` : answer;
 }
 
-/** One line: `Attempt 3 failed: rank 1 on node gpu-b exited with code 1. Attempt 4 starts in 20.0 s.` */
+/** One line: `Attempt 3 failed: rank 1 on node gpu-b exited with code 1. Attempt 4 follows in 20.0 s.` */
 export function formatFailureLine(failure: JobFailure, now: Date): string {
   return `Attempt ${failure.attempt} failed: ${failure.verdict} ${formatAnswer(failure, now)}`;
 }

@@ -48,7 +48,7 @@ describe('a job that failed', () => {
       '  Where:   rank 1, pod tiny-gpt-3f1c2b9e-e3-0, node gpu-b',
       '  Exit:    exit code 1',
       '  Blame:   program (PythonException)',
-      '  Answer:  The job ended because its restarts are spent.',
+      '  Result:  The job ended because its restarts are spent.',
       '  Next:    Read the traceback.',
       '',
     ]);
@@ -56,10 +56,10 @@ describe('a job that failed', () => {
 
   it('opens with one line while it restarts', () => {
     const nextAttemptAt = new Date(NOW.getTime() + 20_000).toISOString();
-    const lastFailure = aJobFailure({ isFinal: false, answer: 'Attempt 4 starts.', nextAttemptAt });
+    const lastFailure = aJobFailure({ isFinal: false, answer: 'Attempt 4 follows.', nextAttemptAt });
     const [first, second] = details({ state: 'Restarting', lastFailure });
     expect(first).toBe(
-      'Attempt 3 failed: Rank 1 on node gpu-b exited with code 1: ValueError: planted. Attempt 4 starts in 20.0 s.',
+      'Attempt 3 failed: Rank 1 on node gpu-b exited with code 1: ValueError: planted. Attempt 4 follows in 20.0 s.',
     );
     expect(second).toBe('');
   });

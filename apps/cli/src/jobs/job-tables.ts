@@ -218,7 +218,7 @@ function failureBlock(failure: JobFailure, now: Date, rule?: string): readonly s
     ['Exit', formatExit(failure) ?? 'no process of a rank reported one'],
     ...(blame === null ? [] : [['Blame', `${blame} (${failure.class ?? 'Unknown'})`] as const]),
     ...(rule === undefined ? [] : [['Rule', rule] as const]),
-    ['Answer', formatAnswer(failure, now)],
+    ['Result', formatAnswer(failure, now)],
     ['Next', advice],
   ];
   const lines = lastLines.map((line) => `  | ${line}`);

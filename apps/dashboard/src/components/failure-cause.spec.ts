@@ -8,7 +8,7 @@ import { textOf } from './testing/rendered.ts';
 const NOW = new Date('2026-01-01T00:00:00.000Z');
 const restarting = aJobFailure({
   isFinal: false,
-  answer: 'Attempt 4 starts.',
+  answer: 'Attempt 4 follows.',
   nextAttemptAt: '2026-01-01T00:00:20.000Z',
 });
 
@@ -21,12 +21,12 @@ describe('the cause on the page of a job', () => {
       'Attempt 3 failed Rank 1 on node gpu-b exited with code 1: ValueError: planted. ' +
         'Traceback (most recent call last): File "train.py", line 3, in main ValueError: planted ' +
         'Where rank 1, pod tiny-gpt-3f1c2b9e-e3-0, node gpu-b Exit exit code 1 Blame program (PythonException) ' +
-        'Answer The job ended because its restarts are spent. Next Read the traceback.',
+        'Result The job ended because its restarts are spent. Next Read the traceback.',
     ],
     [
       'is one line while the job restarts',
       { state: 'Restarting', lastFailure: restarting },
-      'Attempt 3 failed: Rank 1 on node gpu-b exited with code 1: ValueError: planted. Attempt 4 starts in 20.0 s.',
+      'Attempt 3 failed: Rank 1 on node gpu-b exited with code 1: ValueError: planted. Attempt 4 follows in 20.0 s.',
     ],
     ['is absent once the job runs again', { state: 'Running', lastFailure: restarting }, ''],
   ])('%s', (_sentence, job, want) => {

@@ -12,7 +12,7 @@ export function FailureCause({ job, now }: { readonly job: Job; readonly now: Da
     ['Where', formatPlaceOfFailure(failure)],
     ['Exit', formatExit(failure)],
     ['Blame', failure.blame === null ? undefined : `${failure.blame} (${failure.class ?? 'Unknown'})`],
-    ['Answer', formatAnswer(failure, now)],
+    ['Result', formatAnswer(failure, now)],
     ['Next', failure.advice],
   ].filter(([, value]) => value !== undefined);
   return (

@@ -99,6 +99,21 @@ describe('a rank that fails while every pod of its gang lives', () => {
     expect(Object.keys(attempt ?? {}).filter((field) => field in marks)).toEqual([]);
   });
 
+  it('keeps judgement and last lines of the newest failed incarnation only', () => {
+    const judgement = { rule: 'default', action: 'Restart', class: 'PythonException', blame: 'program' } as const;
+    const ended = { ...ENDED_FIRST, lastStep: 20, judgement: { ...judgement, says: 'Earlier.' }, lastLines: ['early'] };
+    const attempt = lastOf(decide(failed({ status: again({ runningAt: RAN, incarnations: [ended] }) }), NOW).status);
+    expect(attempt?.incarnations).toEqual([
+      { ...ENDED_FIRST, lastStep: 20, judgement },
+      expect.objectContaining({
+        incarnation: 2,
+        judgement: expect.objectContaining({ says: expect.stringContaining('rule default') as string }) as object,
+        origin: { rank: 1, pod: 'tiny-gpt-3f1c2b9e-e1-0', node: 'node-a', exitCode: 1 },
+        lastLines: ['ValueError: planted'],
+      }),
+    ]);
+  });
+
   it('deletes nothing, and says what happens', () => {
     const { status, actions } = settled(failed());
     expect(kinds(actions)).toEqual([]);

@@ -57,6 +57,10 @@ describe('GPUs of fenced pods', () => {
     expect(heldAfter({ heldByFenced: before }, [hanging], false)).toEqual(before);
   });
 
+  it('are free once the pod is gone, also if its Placement is', () => {
+    expect(heldAfter({ heldByFenced: before }, [], false)).toEqual([...before, { at: AT, gpus: 0 }]);
+  });
+
   it('are kept for sixteen changes; the newest is never left out', () => {
     const many = Array.from({ length: 16 }, (_, index) => ({ at: AT, gpus: index + 3 }));
     const kept = heldAfter({ heldByFenced: many }, []) as readonly { gpus: number }[];

@@ -66,7 +66,7 @@ describe('the newest failure of a job in one line', () => {
     [
       'names when the next attempt starts',
       of('Restarting', failed()),
-      `Attempt 3 failed: ${ERROR} Attempt 4 starts in 20.0 s.`,
+      `Attempt 3 failed: ${ERROR} Attempt 4 follows in 20.0 s.`,
     ],
     [
       'has no time once the next attempt is placed',
@@ -111,7 +111,7 @@ describe('the newest failure of a job in one line', () => {
     [
       'leaves out an attempt that has run nothing',
       of('Queued', failed({ epoch: 1 }), failed({ epoch: 2, reason: 'PodsRefused', message: 'Quota.' })),
-      `Attempt 1 failed: ${ERROR} Attempt 2 starts.`,
+      `Attempt 1 failed: ${ERROR} Attempt 2 follows.`,
     ],
   ])('%s', (_sentence, job, want) => {
     expect(lineOf(job)).toBe(want);

@@ -124,7 +124,9 @@ function howItGoesOn({ epoch, restartsInPods, isUnanswered }: Run, state: string
   if (state === 'Suspending' || state === 'Suspended') return 'The job is suspended and starts when it is resumed.';
   if (!isUnanswered) return restartsInPods ? 'The ranks restarted in their pods.' : `Attempt ${epoch + 1} followed.`;
   if (state === 'Cancelled' || state === 'Stopping') return 'No attempt follows, because the job stops.';
-  return restartsInPods ? 'The ranks restart in their pods.' : `Attempt ${epoch + 1} starts.`;
+  if (restartsInPods) return 'The ranks restart in their pods.';
+  // It may wait for GPUs.
+  return `Attempt ${epoch + 1} ${state === 'Starting' ? 'starts' : 'follows'}.`;
 }
 
 /** What to do about ends that no log explains. The others have the advice of their crash class. */
