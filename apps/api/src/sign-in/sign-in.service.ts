@@ -5,8 +5,10 @@ import {
   type SignInTrade,
 } from '@coxswain/api-types';
 import { DomainError, isDomainError } from '@coxswain/domain-error';
+import { systemClock } from '@coxswain/kube';
 import type { Database } from '@coxswain/persistence';
 import type { Logger } from '@coxswain/telemetry';
+import { TurnGate } from '@coxswain/units';
 import { Inject, Injectable } from '@nestjs/common';
 import { Authenticator } from '../auth/authenticator.ts';
 import type { Credential } from '../auth/credential.ts';
@@ -27,7 +29,6 @@ import {
   type WallClock,
 } from '../infrastructure/tokens.ts';
 import { clientNetwork } from '../http/client-network.ts';
-import { TurnGate } from '../limits/turn-gate.ts';
 import { ownAddress, PENDING_SECONDS, sealPending, unsealPending } from './pending-sign-in.ts';
 import { SpentOnce } from './spent-once.ts';
 
@@ -81,7 +82,12 @@ export class SignInService {
   readonly #authenticator: Authenticator;
   readonly #denials: Pick<Denials, 'note'>;
   readonly #spent = new SpentOnce({ most: MOST_SPENT, forMs: PENDING_SECONDS * 1_000 });
-  readonly #turns = new TurnGate({ bounds: TURNS, waitMs: TURN_WAIT_MS, busy: tooManySignIn });
+  readonly #turns = new TurnGate({
+    bounds: TURNS,
+    waitMs: TURN_WAIT_MS,
+    setTimer: systemClock.setTimer,
+    busy: tooManySignIn,
+  });
 
   // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
