@@ -1,5 +1,6 @@
 import { type NoTurn, type PlaceBounds, TurnGate } from '@coxswain/units';
 import { PoolBusyError } from './errors.ts';
+import { NO_PRINCIPAL, type Scope } from './scope.ts';
 
 /**
  * What a transaction does: reads a few rows by key, changes rows, or reads lists and totals. `system`: work of the API itself that answers no single request, such as
@@ -13,6 +14,20 @@ export interface PoolClaim {
   readonly tenant: string;
   readonly principal: string;
   readonly work: Work;
+}
+
+/** Work about one project counts for the project, and other work for the principal. */
+export function claimOf({ principalId, reach }: Pick<Scope, 'principalId' | 'reach'>, work: Work): PoolClaim {
+  const [only, ...others] = reach.kind === 'projects' ? reach.ids : [];
+  const tenant = only !== undefined && others.length === 0 ? only : principalId;
+  // Without a principal, projects do not share the places of a principal.
+  const principal = principalId === NO_PRINCIPAL ? tenant : principalId;
+  return work === 'system' ? ofSystem(tenant) : { tenant, principal, work };
+}
+
+/** Work of the API itself, by its purpose. */
+export function ofSystem(purpose: string): PoolClaim {
+  return { tenant: purpose, principal: purpose, work: 'system' };
 }
 
 /** Most milliseconds of one statement. The server ends a longer one. */
@@ -89,6 +104,30 @@ export class PoolGate {
     const gate = work === 'system' ? this.#system : this.#tenants;
     return gate.pass({ tenant, member: principal, isSlow: work === 'list' }, run);
   }
+}
+
+/** Bounds for programs that share so many connections by their purposes: one purpose leaves two to the others, if there are more than three. */
+export function purposeBounds(connections: number): PlaceBounds {
+  const ofPurpose = Math.max(Math.min(connections, 2), connections - 2);
+  return {
+    places: connections,
+    ofTenant: ofPurpose,
+    ofMember: ofPurpose,
+    slow: 0,
+    slowOfTenant: 0,
+    waiting: 5_000,
+    waitingOfTenant: 2_000,
+    quickInARow: 0,
+  };
+}
+
+/** The gate of such programs. */
+export function gateOfPurposes(connections: number, { waitMs = POOL_WAIT_MS, onRejected }: GateOptions): TurnGate {
+  const busy = (why: NoTurn): PoolBusyError => {
+    onRejected?.();
+    return busyError(why, waitMs);
+  };
+  return new TurnGate({ bounds: purposeBounds(connections), waitMs, setTimer, busy });
 }
 
 /** The process may end while work waits. */
