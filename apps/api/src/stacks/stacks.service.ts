@@ -10,6 +10,7 @@ import { CONFIG } from '../infrastructure/tokens.ts';
 import type { JobRow } from '../jobs/job-row.ts';
 import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
+import { afterWaiting } from '../limits/request-cpu.ts';
 import { operatorStacks, type OperatorStacks } from './operator-stacks.ts';
 
 /**
@@ -73,7 +74,7 @@ export class StacksService {
     });
     const claim = { tenant: row.project_id ?? principal.id, member: principal.id, isSlow: false };
     const ask = (): Promise<OperatorStacks> => operatorStacks(this.#operator, { jobUid: uid, rank }, signal);
-    return this.#stacksIn(await this.#turns.pass(claim, ask, signal), row);
+    return this.#stacksIn(await afterWaiting(this.#turns.pass(claim, ask, signal)), row);
   }
 
   #stacksIn(answer: OperatorStacks, { name, state }: JobRow): JobStacks {
