@@ -10,7 +10,7 @@ import {
 import { gateOfPurposes, type GateOptions } from './pool-gate.ts';
 
 /** Limits of the pool, and the callback for answers. */
-export interface SystemDatabaseOptions extends DatabaseOptions, GateOptions {
+interface SystemDatabaseOptions extends DatabaseOptions, GateOptions {
   /** Called when an answer has arrived, in the asynchronous context of who asked. Must not throw. */
   readonly onAnswer?: () => void;
 }

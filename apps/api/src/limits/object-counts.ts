@@ -4,7 +4,7 @@ import { IS_GONE } from '../infrastructure/gone-jobs.ts';
 /** What a project can have many of. */
 export type Made = 'jobs' | 'endedJobs' | 'layouts' | 'tokens' | 'webhooks';
 /** What is counted of a project: what it makes, and what is kept of it. */
-export type Counted = Made | 'storedPlans' | 'jobRecords';
+type Counted = Made | 'storedPlans' | 'jobRecords';
 
 /** In the order of the answer. */
 export const COUNTED = ['jobs', 'endedJobs', 'layouts', 'tokens', 'webhooks', 'storedPlans', 'jobRecords'] as const;

@@ -17,7 +17,7 @@ export interface StreamBounds {
 }
 
 /** The error of a stream that may not be opened. */
-export type RefuseStream = (limit: 'streams' | 'logStreams', message: string, retryAfterSeconds: number) => Error;
+type RefuseStream = (limit: 'streams' | 'logStreams', message: string, retryAfterSeconds: number) => Error;
 
 /**
  * Answers that go on for as long as somebody reads: event streams and logs. Where all of a kind are open, the project with the most loses the one that it opened
