@@ -151,7 +151,7 @@ export class AppModule {
       [METRICS, infrastructure.metrics],
       [CLOCK, infrastructure.clock],
       [PAGE_TOKENS, infrastructure.pageTokens],
-      [SIGN_IN_DATABASE, infrastructure.database],
+      [SIGN_IN_DATABASE, infrastructure.database.shareOf('sign-in')],
       [SIGN_IN_KEY, infrastructure.signInKey],
       [WEBHOOK_KEY, infrastructure.webhookKey],
       [READINESS, infrastructure.readiness],

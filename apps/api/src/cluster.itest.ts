@@ -404,10 +404,10 @@ describe('between row and resource', () => {
       await cluster.kubectl(['get', 'trainingjob', 'mirrored', '-n', 'research', '-o', 'json']),
     ) as TrainingJob;
     const metadata = { ...older.metadata, resourceVersion: '1' };
-    const { changed } = await database.transaction((sql) =>
+    const projected = await database.transaction((sql) =>
       projectJob(sql, row, { ...older, metadata, status: { epoch: 0, restarts: { total: 0, charged: 0 } } }),
     );
-    expect(changed).toBe(false);
+    expect(projected?.changed).toBe(false);
     expect((await api.send('GET', `${JOBS}/${job.id}`, { token })).body).toMatchObject({ epoch: 1, state: 'Running' });
   });
 

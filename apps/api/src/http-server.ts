@@ -10,7 +10,6 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance } from 'fastify';
 import { AppModule, FEATURE_RESOLVERS, type Infrastructure } from './app.module.ts';
 import { AuthGuard, callerOf, ownerOf } from './auth/auth.guard.ts';
-import { onlyProjectOf } from './auth/principal.ts';
 import { originOf } from './auth/request-origin.ts';
 import { GraphqlEngine } from './graphql/graphql-engine.ts';
 import type { RootResolvers } from './graphql/root-resolvers.ts';
@@ -21,6 +20,7 @@ import { MAX_BODY_BYTES, parseJsonBody } from './http/json-body.ts';
 import { answerUnroutable, type NoteFailure, ProblemFilter } from './http/problem.filter.ts';
 import { cpuOf, meterRequests } from './http/request-metering.ts';
 import { cutSlowReaders, UNREAD_MS } from './http/slow-readers.ts';
+import { shareOwnerOf } from './http/share-owner.ts';
 import { answerUnreadable } from './http/unreadable-requests.ts';
 import { boundUnsentAnswers, UNSENT_BYTES, UnsentAnswers } from './http/unsent-answers.ts';
 import { validationPipe } from './http/validation.ts';
@@ -80,7 +80,7 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
   measureRequests(fastify, metrics);
   controlCaching(fastify);
   cutSlowReaders(fastify, { unreadMs: UNREAD_MS });
-  measureUnsentAnswers(fastify, metrics);
+  measureUnsentAnswers(fastify, { metrics, limits: app.get(ProjectLimits) });
   if (dashboard !== undefined) {
     await fastify.register(fastifyStatic, {
       root: dashboard,
@@ -149,19 +149,17 @@ function acceptJson(fastify: FastifyInstance): void {
   );
 }
 
-/** All requests without a valid token count as those of one owner. */
-function measureUnsentAnswers(fastify: FastifyInstance, metrics: Metrics): void {
+function measureUnsentAnswers(
+  fastify: FastifyInstance,
+  { metrics, limits }: { readonly metrics: Metrics; readonly limits: ProjectLimits },
+): void {
   const unsent = new UnsentAnswers(UNSENT_BYTES);
   metrics.gauge({
     name: 'coxswain_api_unsent_answer_bytes',
     help: 'Bytes of answers that wait for their readers.',
     collect: () => unsent.bytes,
   });
-  const ownerOf = (request: object): string => {
-    const caller = callerOf(request);
-    return caller === undefined ? 'strangers' : (onlyProjectOf(caller)?.id ?? caller.id);
-  };
-  boundUnsentAnswers(fastify, { ownerOf, unsent });
+  boundUnsentAnswers(fastify, { ownerOf: (request) => shareOwnerOf(request, limits), unsent });
 }
 
 function measureRequests(fastify: FastifyInstance, metrics: Metrics): void {

@@ -115,13 +115,15 @@ async function startLiveness({ listen, liveness }: Config, logger: Logger): Prom
 
 /** The cluster is mirrored by one replica at a time. */
 function startMirroring(infrastructure: Infrastructure, nodes: SeenNodes): Part {
-  const { config, database, cluster, kube, logger, metrics, readiness } = infrastructure;
+  const { config, cluster, kube, logger, metrics, readiness } = infrastructure;
+  const database = infrastructure.database.shareOf('mirror');
+  const retention = infrastructure.database.shareOf('retention');
   const counters = seriesMetrics(metrics);
   let projector: Projector | undefined;
   const leader = new LeaderDuties({ url: database.url, lockName: `coxswain/mirror/${cluster.id}`, logger }, () => {
     const projecting = new Projector({ database, cluster, kube, logger, namespaces: config.namespaces.confinedTo });
     projector = projecting;
-    const store = new SeriesStore(database, cluster);
+    const store = new SeriesStore(database.shareOf('series'), cluster);
     const subscriber = new SeriesSubscriber({ operator: config.operator, store, logger, metrics: counters });
     const recorder = new FabricRecorder({
       nodes,
@@ -133,12 +135,14 @@ function startMirroring(infrastructure: Infrastructure, nodes: SeenNodes): Part 
       (signal) => projecting.run(signal),
       (signal) => recorder.run(signal),
       (signal) => subscriber.run(signal),
-      (signal) => removeExpired({ database, logger }, signal),
-      (signal) => keepDeliveriesBounded({ database, cluster, logger }, signal),
-      (signal) => removeOldAudit({ database, cluster, retentionDays: config.auditRetentionDays, logger }, signal),
-      (signal) => removeExpiredSeries({ database, cluster, logger, retention: config.seriesRetention }, signal),
-      (signal) => removeOldSnapshots({ database, cluster, logger, days: config.recordBounds.days }, signal),
-      (signal) => removeOldRecords({ database, cluster, logger, bounds: config.recordBounds }, signal),
+      (signal) => removeExpired({ database: retention, logger }, signal),
+      (signal) => keepDeliveriesBounded({ database: retention, cluster, logger }, signal),
+      (signal) =>
+        removeOldAudit({ database: retention, cluster, retentionDays: config.auditRetentionDays, logger }, signal),
+      (signal) =>
+        removeExpiredSeries({ database: retention, cluster, logger, retention: config.seriesRetention }, signal),
+      (signal) => removeOldSnapshots({ database: retention, cluster, logger, days: config.recordBounds.days }, signal),
+      (signal) => removeOldRecords({ database: retention, cluster, logger, bounds: config.recordBounds }, signal),
     ];
   });
   readiness.add({
@@ -161,7 +165,8 @@ function startMirroring(infrastructure: Infrastructure, nodes: SeenNodes): Part 
 }
 
 function startCarrying(infrastructure: Infrastructure): Part {
-  const { config, database, cluster, kube, logger, metrics } = infrastructure;
+  const { config, cluster, kube, logger, metrics } = infrastructure;
+  const database = infrastructure.database.shareOf('apply');
   const queue = new ApplyQueue({
     queueUrl: config.databaseUrls.queue,
     database,
@@ -176,7 +181,7 @@ function startCarrying(infrastructure: Infrastructure): Part {
 
 function startTelling({ config, database, cluster, webhookKey, clock, logger, metrics }: Infrastructure): Part {
   const carrier = new MessageCarrier({
-    database,
+    database: database.shareOf('webhooks'),
     cluster,
     key: webhookKey,
     rules: config.webhooks,
@@ -223,7 +228,7 @@ async function buildInfrastructure(config: Config, options: StartOptions): Promi
     liveJobs,
     fanOut: new JobFanOut({ reader: new FeedReader(tenantDatabase, cluster), live: liveJobs, logger }),
     stopping: new AbortController(),
-    denials: new Denials({ database, cluster, clock, logger }, metrics),
+    denials: new Denials({ database: database.shareOf('audit'), cluster, clock, logger }, metrics),
     planner: plannerOf(config),
   };
 }

@@ -111,9 +111,13 @@ export type ProjectList = z.infer<typeof ProjectList>;
 export const PROJECT_LIMITS = [
   'requestBurst',
   'changeBurst',
+  'writeBurst',
+  'stopBurst',
+  'cpuMilliseconds',
   'concurrentRequests',
   'plans',
   'streams',
+  'logStreams',
   'jobs',
   'endedJobs',
   'layouts',
@@ -128,13 +132,14 @@ export const ProjectLimit = z
     name: z
       .enum(PROJECT_LIMITS)
       .describe(
-        'requestBurst, changeBurst: requests and job changes at once after a pause; jobs: active jobs; endedJobs: ended jobs still in the cluster; jobRecords: records of deleted jobs; tokens: valid tokens; plans: queued and running searches.',
+        'requestBurst, changeBurst: requests and job changes at once after a pause; writeBurst, stopBurst: the same of requests that may change something and of those that stop a job; cpuMilliseconds: processor time at once after a pause; streams, logStreams: open event streams and logs; jobs: active jobs; endedJobs: ended jobs still in the cluster; jobRecords: records of deleted jobs; tokens: valid tokens; plans: queued and running searches.',
       ),
     most: counter.nullable().describe('Null: unlimited.'),
     used: counter.describe(
-      'Current number, counted up to 10,000 if more are allowed. For requestBurst and changeBurst: those not yet refilled; `perSecond` are refilled.',
+      'Current number, counted up to 10,000 if more are allowed. For bursts and cpuMilliseconds: those not yet refilled; `perSecond` or `perMinute` are refilled. More than `most`: a debt.',
     ),
-    perSecond: counter.nullable().describe('Refill rate per second; null: no refill.'),
+    perSecond: counter.nullable().describe('Refill rate per second; null: no refill, or a refill per minute.'),
+    perMinute: counter.optional().describe('Refill rate per minute; absent: no refill, or a refill per second.'),
     counted: z
       .enum(['inReplica', 'inProject'])
       .describe(

@@ -16,4 +16,5 @@ export { Listener } from './listener.ts';
 export { migrateDatabase } from './migrate.ts';
 export type { Work } from './pool-gate.ts';
 export { storableJson, storableText } from './storable-json.ts';
-export { ofJob, type Scope, type ScopedSql, TenantDatabase } from './tenant-database.ts';
+export { NO_PRINCIPAL, type Scope } from './scope.ts';
+export { ofJob, type ScopedSql, TenantDatabase } from './tenant-database.ts';

@@ -1,4 +1,13 @@
-import { poolBounds, PoolGate, type Work } from './pool-gate.ts';
+import {
+  claimOf,
+  gateOfPurposes,
+  poolBounds,
+  PoolGate,
+  type PoolClaim,
+  purposeBounds,
+  type Work,
+} from './pool-gate.ts';
+import { NO_PRINCIPAL, type Scope } from './scope.ts';
 
 /** Work that holds its connection until the test ends it. */
 class Setup {
@@ -121,5 +130,68 @@ describe('work that waits', () => {
     const next = gate.pass(of('b'), () => Promise.resolve('served'));
     await expect(failing).rejects.toThrow('no such table');
     expect(await next).toBe('served');
+  });
+});
+
+describe('the share that work uses', () => {
+  const of = (principalId: string, ...ids: string[]): Pick<Scope, 'principalId' | 'reach'> => ({
+    principalId,
+    reach: ids.length === 0 ? { kind: 'cluster' } : { kind: 'projects', ids },
+  });
+  it.each<[string, Pick<Scope, 'principalId' | 'reach'>, Work, PoolClaim]>([
+    ['of one project is the project’s', of('ada', 'a'), 'list', { tenant: 'a', principal: 'ada', work: 'list' }],
+    ['of several is the principal’s', of('ada', 'a', 'b'), 'key', { tenant: 'ada', principal: 'ada', work: 'key' }],
+    [
+      'without a principal is the project’s alone',
+      of(NO_PRINCIPAL, 'a'),
+      'list',
+      { tenant: 'a', principal: 'a', work: 'list' },
+    ],
+    ['of the API is that of its purpose', of('ada', 'a'), 'system', { tenant: 'a', principal: 'a', work: 'system' }],
+  ])('%s', (_sentence, scope, work, want) => {
+    expect(claimOf(scope, work)).toEqual(want);
+  });
+
+  it('by readers that resume leaves connections to lookups of tokens, and to other projects that resume', async () => {
+    const gate = new PoolGate(10);
+    const began: string[] = [];
+    const hold = (name: string, scope: Pick<Scope, 'principalId' | 'reach'>, work: Work): void => {
+      void gate.pass(claimOf(scope, work), () => {
+        began.push(name);
+        return new Promise<void>(() => undefined);
+      });
+    };
+    for (let index = 0; index < 60; index += 1) hold('a', of(NO_PRINCIPAL, 'a'), 'list');
+    hold('b', of(NO_PRINCIPAL, 'b'), 'list');
+    hold('token', of('b'), 'system');
+    await settled();
+    expect(began).toEqual(['a', 'a', 'b', 'token']);
+  });
+});
+
+describe('programs that share connections', () => {
+  it.each([
+    [1, 1],
+    [2, 2],
+    [3, 2],
+    [5, 3],
+    [20, 18],
+  ])('of %s have for one purpose %s', (connections, want) => {
+    expect(purposeBounds(connections)).toMatchObject({ places: connections, ofTenant: want });
+  });
+
+  it('leave connections to each other: a flood of sign-ins holds up no change of a job', async () => {
+    const gate = gateOfPurposes(5, {});
+    const began: string[] = [];
+    const ask = (purpose: string): void => {
+      void gate.pass({ tenant: purpose, member: purpose, isSlow: false }, () => {
+        began.push(purpose);
+        return new Promise<void>(() => undefined);
+      });
+    };
+    for (let index = 0; index < 200; index += 1) ask('sign-in');
+    ask('apply');
+    await settled();
+    expect(began).toEqual(['sign-in', 'sign-in', 'sign-in', 'apply']);
   });
 });

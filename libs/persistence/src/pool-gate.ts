@@ -1,5 +1,6 @@
-import { type Claim, type PlaceBounds, SharedPlaces } from '@coxswain/units';
+import { type NoTurn, type PlaceBounds, TurnGate } from '@coxswain/units';
 import { PoolBusyError } from './errors.ts';
+import { NO_PRINCIPAL, type Scope } from './scope.ts';
 
 /**
  * What a transaction does: reads a few rows by key, changes rows, or reads lists and totals. `system`: work of the API itself that answers no single request, such as
@@ -13,6 +14,20 @@ export interface PoolClaim {
   readonly tenant: string;
   readonly principal: string;
   readonly work: Work;
+}
+
+/** Work about one project counts for the project, and other work for the principal. */
+export function claimOf({ principalId, reach }: Pick<Scope, 'principalId' | 'reach'>, work: Work): PoolClaim {
+  const [only, ...others] = reach.kind === 'projects' ? reach.ids : [];
+  const tenant = only !== undefined && others.length === 0 ? only : principalId;
+  // Without a principal, projects do not share the places of a principal.
+  const principal = principalId === NO_PRINCIPAL ? tenant : principalId;
+  return work === 'system' ? ofSystem(tenant) : { tenant, principal, work };
+}
+
+/** Work of the API itself, by its purpose. */
+export function ofSystem(purpose: string): PoolClaim {
+  return { tenant: purpose, principal: purpose, work: 'system' };
 }
 
 /** Most milliseconds of one statement. The server ends a longer one. */
@@ -64,23 +79,19 @@ export interface GateOptions {
   readonly onRejected?: () => void;
 }
 
-interface Waiting extends Claim {
-  readonly granted: PromiseWithResolvers<void>;
-}
-
-/** Lets work through to the pool in its turn. {@link SharedPlaces} decides whose turn it is; here the others wait, and no longer than a bound. */
+/** Shares the connections of a pool: those of tenants, and the reserved ones. {@link TurnGate} has the turns. */
 export class PoolGate {
-  readonly #tenants: SharedPlaces<Waiting>;
-  readonly #system: SharedPlaces<Waiting>;
-  readonly #waitMs: number;
-  readonly #onRejected: () => void;
+  readonly #tenants: TurnGate;
+  readonly #system: TurnGate;
 
   constructor(connections: number, { waitMs = POOL_WAIT_MS, onRejected = () => undefined }: GateOptions = {}) {
     const bounds = poolBounds(connections);
-    this.#tenants = new SharedPlaces(bounds.tenants);
-    this.#system = new SharedPlaces(bounds.system);
-    this.#waitMs = waitMs;
-    this.#onRejected = onRejected;
+    const busy = (why: NoTurn): PoolBusyError => {
+      onRejected();
+      return busyError(why, waitMs);
+    };
+    this.#tenants = new TurnGate({ bounds: bounds.tenants, waitMs, setTimer, busy });
+    this.#system = new TurnGate({ bounds: bounds.system, waitMs, setTimer, busy });
   }
 
   /** Work of tenants that holds a connection, and that waits for one. */
@@ -88,46 +99,52 @@ export class PoolGate {
     return this.#tenants.load;
   }
 
-  /** Runs `work` when it has its turn. Rejects with {@link PoolBusyError} if that takes too long or too many wait. */
-  async pass<T>({ tenant, principal, work }: PoolClaim, run: () => Promise<T>): Promise<T> {
-    const places = work === 'system' ? this.#system : this.#tenants;
-    const claim: Waiting = {
-      tenant,
-      member: principal,
-      isSlow: work === 'list',
-      granted: Promise.withResolvers(),
-    };
-    await this.#enter(places, claim);
-    try {
-      return await run();
-    } finally {
-      for (const next of places.release(claim)) next.granted.resolve();
-    }
-  }
-
-  async #enter(places: SharedPlaces<Waiting>, claim: Waiting): Promise<void> {
-    const answer = places.request(claim);
-    if (answer.kind === 'holds') return;
-    if (answer.kind === 'rejected') throw this.#busy(answer.why === 'tenantIsFull' ? TENANT_IS_FULL : POOL_IS_FULL);
-    answer.displaced?.granted.reject(this.#busy(TENANT_IS_FULL));
-    const timer = setTimeout(() => {
-      places.withdraw(claim);
-      claim.granted.reject(this.#busy(`no connection to the database became free within ${this.#waitMs / 1_000} s`));
-    }, this.#waitMs).unref();
-    try {
-      await claim.granted.promise;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  #busy(message: string): PoolBusyError {
-    this.#onRejected();
-    return new PoolBusyError(message, RETRY_SECONDS);
+  /** Runs `run` when it has its turn. Rejects with {@link PoolBusyError} if that takes too long or too many wait. */
+  pass<T>({ tenant, principal, work }: PoolClaim, run: () => Promise<T>): Promise<T> {
+    const gate = work === 'system' ? this.#system : this.#tenants;
+    return gate.pass({ tenant, member: principal, isSlow: work === 'list' }, run);
   }
 }
 
-const TENANT_IS_FULL = 'too many requests of this project wait for the database';
-const POOL_IS_FULL = 'too many requests wait for the database';
+/** Bounds for programs that share so many connections by their purposes: one purpose leaves two to the others, if there are more than three. */
+export function purposeBounds(connections: number): PlaceBounds {
+  const ofPurpose = Math.max(Math.min(connections, 2), connections - 2);
+  return {
+    places: connections,
+    ofTenant: ofPurpose,
+    ofMember: ofPurpose,
+    slow: 0,
+    slowOfTenant: 0,
+    waiting: 5_000,
+    waitingOfTenant: 2_000,
+    quickInARow: 0,
+  };
+}
+
+/** The gate of such programs. */
+export function gateOfPurposes(connections: number, { waitMs = POOL_WAIT_MS, onRejected }: GateOptions): TurnGate {
+  const busy = (why: NoTurn): PoolBusyError => {
+    onRejected?.();
+    return busyError(why, waitMs);
+  };
+  return new TurnGate({ bounds: purposeBounds(connections), waitMs, setTimer, busy });
+}
+
+/** The process may end while work waits. */
+function setTimer(delayMs: number, fire: () => void): () => void {
+  const timer = setTimeout(fire, delayMs).unref();
+  return () => clearTimeout(timer);
+}
+
+function busyError(why: NoTurn, waitMs: number): PoolBusyError {
+  const messages: Readonly<Record<NoTurn, string>> = {
+    tenantIsFull: 'too many requests of this project wait for the database',
+    isFull: 'too many requests wait for the database',
+    late: `no connection to the database became free within ${waitMs / 1_000} s`,
+    gone: 'the request ended while it waited for the database',
+  };
+  return new PoolBusyError(messages[why], RETRY_SECONDS);
+}
+
 /** Statements take milliseconds, so the queue is short again soon. */
 const RETRY_SECONDS = 2;

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { sharedPostgres, type SharedPostgres } from '@coxswain/test-harness';
 import type { Sql } from './connection-pool.ts';
-import { type Scope, TenantDatabase } from './tenant-database.ts';
+import type { Scope } from './scope.ts';
+import { TenantDatabase } from './tenant-database.ts';
 
 let postgres: SharedPostgres;
 let tenants: TenantDatabase;

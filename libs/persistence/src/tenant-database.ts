@@ -6,15 +6,8 @@ import {
   type Sql,
 } from './connection-pool.ts';
 import type { DatabaseFunction } from './access/functions.ts';
-import { type GateOptions, type PoolClaim, PoolGate, STATEMENT_BUDGET_MS, type Work } from './pool-gate.ts';
-
-/** Whose rows work may touch: of one cluster those of some projects, mostly one, or (administrators) all of them. Nothing stands for "any cluster". */
-export interface Scope {
-  readonly clusterId: string;
-  /** Who asks: a principal's own rows are shown to nobody else. */
-  readonly principalId: string;
-  readonly reach: { readonly kind: 'projects'; readonly ids: readonly string[] } | { readonly kind: 'cluster' };
-}
+import type { Scope } from './scope.ts';
+import { claimOf, type GateOptions, ofSystem, PoolGate, STATEMENT_BUDGET_MS, type Work } from './pool-gate.ts';
 
 /** Limits of the pool, and the callback for answers. */
 export interface TenantDatabaseOptions extends DatabaseOptions {
@@ -118,17 +111,6 @@ function beginWithin({ clusterId, principalId, reach }: Scope, kind: Work): stri
   return `BEGIN; SELECT set_config('coxswain.cluster_id', '${uuid(clusterId)}', true),
     set_config('coxswain.project_ids', '${projects}', true), set_config('coxswain.principal_id', '${uuid(principalId)}', true),
     set_config('statement_timeout', '${STATEMENT_BUDGET_MS[kind]}', true)`;
-}
-
-/** Work about one project counts for the project, and other work for the principal. */
-function claimOf({ principalId, reach }: Scope, work: Work): PoolClaim {
-  const [only, ...others] = reach.kind === 'projects' ? reach.ids : [];
-  const tenant = only !== undefined && others.length === 0 ? only : principalId;
-  return work === 'system' ? ofSystem(tenant) : { tenant, principal: principalId, work };
-}
-
-function ofSystem(purpose: string): PoolClaim {
-  return { tenant: purpose, principal: purpose, work: 'system' };
 }
 
 function scopedSql(sql: Sql, { reach }: Scope, onAnswer: () => void): ScopedSql {

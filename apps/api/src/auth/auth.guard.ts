@@ -16,6 +16,7 @@ import { Authenticator } from './authenticator.ts';
 import { credentialOf, requireOwnPage } from './credential.ts';
 import type { Principal } from './principal.ts';
 import { originOf } from './request-origin.ts';
+import { isStopRoute } from './stops.ts';
 
 const PUBLIC = 'coxswain:public';
 
@@ -71,14 +72,14 @@ export class AuthGuard implements CanActivate {
     const principal = await this.#authenticator.authenticate(credential);
     resumeRequest();
     principals.set(request, { ...principal, origin: originOf(request) });
-    owners.set(request.raw.socket, principal.id);
-    const { project } = (request.params ?? {}) as { readonly project?: string };
+    const project = projectNamedBy(request);
+    owners.set(request.raw.socket, this.#limits.ownerOf(principal, project));
     claimRequest((ms) => this.#limits.chargeCpu(principal, project, ms));
     const leave = this.#limits.admit(principal, {
       goesOn,
       project,
       writes: mayChange(request) ? 1 : 0,
-      isStop: isStop(request),
+      isStop: isStopRoute(request.method, request.routeOptions?.url ?? ''),
     });
     const { raw } = reply;
     // Whether it was answered or the asker went.
@@ -93,11 +94,9 @@ function mayChange({ method, url }: FastifyRequest): boolean {
   return !['GET', 'HEAD', 'OPTIONS'].includes(method) && !/^\/graphql\b/.test(url);
 }
 
-const STOP_ROUTE = /^POST \S+\/jobs\/:\w+\/(suspend|cancel)$|^DELETE \S+\/jobs\/:\w+$/;
-
-/** Whether the request suspends, cancels or deletes a job. */
-function isStop({ method, routeOptions }: FastifyRequest): boolean {
-  return STOP_ROUTE.test(`${method} ${routeOptions?.url ?? ''}`);
+/** The project that the path of a request names, if it does. */
+export function projectNamedBy({ params }: FastifyRequest): string | undefined {
+  return ((params ?? {}) as { readonly project?: string }).project;
 }
 
 /** Who asks, once the guard has let the request in. */
@@ -105,7 +104,7 @@ export function callerOf(request: object): Principal | undefined {
   return principals.get(request);
 }
 
-/** The principal who was let in on that connection last, if one was. */
+/** Whose share that connection is of, by the request that was let in last on it: a project's, or that of a principal of several. */
 export function ownerOf(connection: object): string | undefined {
   return owners.get(connection);
 }

@@ -151,7 +151,7 @@ const Environment = SignInEnvironment.extend(ReplicaEnvironment.shape).extend({
     'Of jobs of one project that are gone, the newest; 0: as many as there are.',
   ),
   COXSWAIN_JOB_RECORDS_DAYS: days(365).describe('Records of jobs, after they are gone. 0: for ever.'),
-  COXSWAIN_PROJECT_MAX_STREAMS: limit(5_000).describe(
+  COXSWAIN_PROJECT_MAX_STREAMS: limit(2_000).describe(
     'Of events of the jobs of one project, open in one replica, of all who watch; 0: no limit.',
   ),
   COXSWAIN_PRINCIPAL_MAX_STREAMS: limit(32).describe(

@@ -26,7 +26,10 @@ export const ReplicaEnvironment = z.object({
   COXSWAIN_PRINCIPAL_CPU_MS_PER_SECOND: limit(300).describe('The same of one principal.'),
   COXSWAIN_STRANGERS_CPU_MS_PER_SECOND: limit(100).describe('The same of all requests without a token together.'),
   COXSWAIN_REPLICA_MAX_LOG_STREAMS: limit(256).describe(
-    'Logs that are read in one replica; above it, a project that reads none may still read one. 0: no limit.',
+    'Logs that are read in one replica; above it, the project with the most loses its oldest one. 0: no limit.',
+  ),
+  COXSWAIN_REPLICA_MAX_EVENT_STREAMS: limit(3_000).describe(
+    'Event streams that are open in one replica; above it, the project with the most loses its oldest one. 0: no limit.',
   ),
   COXSWAIN_REPLICA_STREAMS_UNREAD_MIB: z.coerce
     .number()
@@ -53,6 +56,7 @@ export interface ReplicaConfig {
   /** Of one process, all projects together. */
   readonly replicaLimits: {
     readonly logStreams: number;
+    readonly eventStreams: number;
     readonly unreadStreamsMib: number;
     readonly bodiesMib: number;
   };
@@ -69,6 +73,7 @@ export function replicaConfigOf(values: z.infer<typeof ReplicaEnvironment>): Rep
     liveness: { port: values.COXSWAIN_LIVENESS_PORT, maxStallMs: values.COXSWAIN_LIVENESS_STALL_MS },
     replicaLimits: {
       logStreams: values.COXSWAIN_REPLICA_MAX_LOG_STREAMS,
+      eventStreams: values.COXSWAIN_REPLICA_MAX_EVENT_STREAMS,
       unreadStreamsMib: values.COXSWAIN_REPLICA_STREAMS_UNREAD_MIB,
       bodiesMib: values.COXSWAIN_REPLICA_BODIES_MIB,
     },

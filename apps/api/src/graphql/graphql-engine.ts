@@ -40,7 +40,7 @@ export interface GraphqlCaller {
   /** Aborts if the client disconnects before the answer. */
   readonly gone: AbortSignal;
   /** Called with the root fields before they are resolved; throws if they are too many at the moment. */
-  readonly charge?: (asked: { readonly fields: number; readonly isMutation: boolean }) => void;
+  readonly charge?: (asked: { readonly fields: readonly string[]; readonly isMutation: boolean }) => void;
   /** Runs what builds an answer of that cost, when it has its turn. */
   readonly inTurn?: <T>(cost: number, build: () => Promise<T>) => Promise<T>;
   /** Called with every failure of a field, whatever the answer is. */
@@ -147,7 +147,7 @@ export class GraphqlEngine {
       operation === null || operation === undefined ? undefined : schema.getRootType(operation.operation);
     // Execution says what is wrong with an operation that is not there.
     if (operation === null || operation === undefined || rootType === undefined || rootType === null)
-      return { fields: 0, cost: 0 };
+      return { fields: [], cost: 0 };
     const given = getVariableValues(schema, operation.variableDefinitions ?? [], variables, { maxErrors: MAX_FAULTS });
     if (given.errors !== undefined) throw new AggregateError(given.errors);
     const fragments = new Map(

@@ -4,6 +4,7 @@ import { Caller } from '../auth/auth.guard.ts';
 import type { Denials } from '../auth/denials.ts';
 import type { Principal } from '../auth/principal.ts';
 import { originOf } from '../auth/request-origin.ts';
+import { isStopMutation } from '../auth/stops.ts';
 import { abortOnDisconnect } from '../http/client-disconnect.ts';
 import { InsteadOfIdempotencyKey } from '../http/idempotency-key.guard.ts';
 import { Answers } from '../http/openapi.ts';
@@ -63,8 +64,10 @@ export class GraphqlController {
       inTurn: (cost, build) => this.#answers.build(principal, { cost, gone }, build),
       // The guard has counted one; each further field asks as much as another request of REST.
       charge: ({ fields, isMutation }) => {
-        this.#limits.charge(principal, Math.max(0, fields - 1));
-        if (isMutation) this.#limits.chargeWrites(principal, fields);
+        this.#limits.charge(principal, Math.max(0, fields.length - 1));
+        if (!isMutation) return;
+        const stops = fields.filter(isStopMutation).length;
+        this.#limits.chargeWrites(principal, { writes: fields.length - stops, stops });
       },
       note: (error, field) =>
         this.#denials.note(error, { principal, origin: originOf(request), object: `graphql:${field}` }),

@@ -42,6 +42,9 @@ describe('comparisons of fields', () => {
     ['a fragment that nothing spreads', '{ a } fragment F on T { x x x }', 3],
     ['a fragment in itself', '{ a { ...F } } fragment F on T { b { ...F } }', 1],
     ['a missing fragment', '{ a ...F }', 1],
+    ['arguments of a name that is repeated', '{ a(x: 1, y: 2) a(x: 1, y: 2) a(x: 1, y: 2) }', 3 + 12],
+    ['values in them', '{ a(x: [1, {y: 2}]) a(x: [1, {y: 2}]) }', 1 + 8],
+    ['arguments of different names', '{ a(x: 1) b(x: 1) }', 0],
   ])('are counted for %s', (_what, query, want) => {
     expect(comparisonsOf(query)).toBe(want);
   });
@@ -49,6 +52,11 @@ describe('comparisons of fields', () => {
   it.each<[string, string, RegExp]>([
     ['the attack', attack(300), /takes 134550 comparisons; at most 10000 are allowed.*each field once/],
     ['one name repeated', `{ a { ${'b '.repeat(900)} } }`, /404550 comparisons/],
+    [
+      'one name repeated with arguments, which takes 15 ms',
+      `{ job(project: "p", id: "i") { ${'steps(epoch: 1, fromStep: 1, toStep: 2, limit: 3, maxPoints: 4) { __typename } '.repeat(99)} } }`,
+      /58212 comparisons/,
+    ],
     ['a large fragment that nothing spreads', `{ a } fragment F on T { ${'b '.repeat(900)} }`, /404550 comparisons/],
     [
       'fragments that double',

@@ -1,10 +1,17 @@
 import { DomainError } from '@coxswain/domain-error';
-import { type DocumentNode, type FragmentDefinitionNode, Kind, type SelectionSetNode } from 'graphql';
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  Kind,
+  type SelectionSetNode,
+  type ValueNode,
+} from 'graphql';
 
 /*
  * How often does validation compare fields of a document with each other? The rule "overlapping fields can be merged" compares every two fields of
  * a selection set that have the same response name, and the fields of every two fragments that are spread there. So a document of 7 kB can cost
- * half a million comparisons. They are counted here by one pass over the document, before validation runs.
+ * half a million comparisons. It also compares the arguments of both fields. All of it is counted here by one pass over the document, before validation runs.
  */
 
 /** Most comparisons of a document. They take about a millisecond. */
@@ -74,6 +81,8 @@ interface Selected {
 /** Fields of one response name in selection sets that are merged into one. */
 interface Group {
   fields: number;
+  /** Values in the arguments of these fields. */
+  values: number;
   readonly below: Selected[];
 }
 
@@ -86,6 +95,7 @@ interface MergedSet {
 
 class ComparisonCounter implements ComparisonCount {
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly #values = new Map<FieldNode, number>();
   visits = 0;
   comparisons = 0;
 
@@ -98,8 +108,9 @@ class ComparisonCounter implements ComparisonCount {
     for (const one of selected) this.#collect(one, merged);
     // The fields of every spread are looked up among those of every other one, and among those of the set itself.
     this.comparisons += merged.fields * merged.spreads;
-    for (const { fields, below } of merged.groups.values()) {
-      this.comparisons += (fields * (fields - 1)) / 2;
+    for (const { fields, values, below } of merged.groups.values()) {
+      // Each field's arguments are compared with those of every other one.
+      this.comparisons += (fields * (fields - 1)) / 2 + (fields - 1) * values;
       if (below.length > 0) this.add(below);
     }
   }
@@ -115,12 +126,22 @@ class ComparisonCounter implements ComparisonCount {
       } else {
         into.fields += 1;
         const name = selection.alias?.value ?? selection.name.value;
-        const group = into.groups.get(name) ?? { fields: 0, below: [] };
+        const group = into.groups.get(name) ?? { fields: 0, values: 0, below: [] };
         into.groups.set(name, group);
         group.fields += 1;
+        group.values += this.#valuesOf(selection);
         if (selection.selectionSet !== undefined) group.below.push({ set: selection.selectionSet, within });
       }
     }
+  }
+
+  /** Counted once for each field, however often its fragment is spread. */
+  #valuesOf(field: FieldNode): number {
+    const known = this.#values.get(field);
+    if (known !== undefined) return known;
+    const values = (field.arguments ?? []).reduce((sum, { value }) => sum + valuesIn(value), 0);
+    this.#values.set(field, values);
+    return values;
   }
 
   /** A fragment inside itself, or one that is missing, counts as nothing: validation rejects it. */
@@ -137,4 +158,11 @@ class ComparisonCounter implements ComparisonCount {
     const detail = `the query has more than ${MAX_VISITS} selections, those of a fragment counted each time it is spread; ask in several requests`;
     throw new DomainError('INVALID_REQUEST', detail);
   }
+}
+
+/** Of a document whose tokens are bounded, so its values are not deep. */
+function valuesIn(value: ValueNode): number {
+  if (value.kind === Kind.LIST) return value.values.reduce((sum, one) => sum + valuesIn(one), 1);
+  if (value.kind === Kind.OBJECT) return value.fields.reduce((sum, field) => sum + valuesIn(field.value), 1);
+  return 1;
 }

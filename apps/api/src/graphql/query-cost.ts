@@ -40,14 +40,15 @@ export interface ValidOperation {
 /** Relations by the type that has them, then by name. */
 export type RelationsOfTypes = ReadonlyMap<GraphQLObjectType, ReadonlyMap<string, Relation<never, never>>>;
 
-/** The number of fields at the root, and the cost; INVALID_REQUEST, naming the dearest one, when the answer could be too large. */
+/** The fields at the root, and the cost; INVALID_REQUEST, naming the dearest one, when the answer could be too large. */
 export function requireAffordable(asked: ValidOperation): AffordedQuery {
-  const costs = rootFieldsOf(asked.operation.selectionSet, asked.fragments).map((node) => ({
+  const nodes = rootFieldsOf(asked.operation.selectionSet, asked.fragments);
+  const costs = nodes.map((node) => ({
     name: node.alias === undefined ? node.name.value : `${node.alias.value}: ${node.name.value}`,
     ...costOf(node, asked),
   }));
   const total = costs.reduce((sum, { cost }) => sum + cost, 0);
-  if (total <= MAX_COST) return { fields: costs.length, cost: total };
+  if (total <= MAX_COST) return { fields: nodes.map(({ name }) => name.value), cost: total };
   const [dearest] = costs.toSorted((a, b) => b.cost - a.cost);
   const { name, rows, fields, cost } = dearest ?? { name: '', rows: 0, fields: 0, cost: 0 };
   throw new DomainError(
@@ -58,8 +59,8 @@ export function requireAffordable(asked: ValidOperation): AffordedQuery {
 
 /** What an operation asks for. */
 export interface AffordedQuery {
-  /** At the root. */
-  readonly fields: number;
+  /** At the root, by the names that the schema has for them; each as often as it is asked for. */
+  readonly fields: readonly string[];
   readonly cost: number;
 }
 

@@ -10,7 +10,7 @@ const UNAUTHENTICATED_SHARE = 1 / 4;
 /** How many connections are closed at once: choosing them reads all that are open. */
 const SHARE_AT_ONCE = 1 / 64;
 
-/** Who was let in on a connection last; undefined: nobody yet. */
+/** Whose share a connection is of: a project's, or a principal's; undefined: no request was let in on it yet. */
 type OwnerOf = (connection: Socket) => string | undefined;
 
 interface Bounds {
@@ -22,8 +22,8 @@ interface Bounds {
 
 /**
  * Bounds the number of connections. Anyone may connect. If there are too many unauthenticated connections, the oldest of them is closed: it had the
- * most time to authenticate. If there are too many in all, the principal with the most connections loses its oldest ones, so that no principal can
- * keep others out. A limit per address would not bound a client with many addresses, and would hit all clients behind one proxy.
+ * most time to authenticate. If there are too many in all, the project with the most connections loses its oldest ones, so that no project can
+ * keep others out, however many tokens it has. A limit per address would not bound a client with many addresses, and would hit all clients behind one proxy.
  */
 export function boundConnections(server: Server, { most, ownerOf, metrics }: Bounds): void {
   if (most === 0) return;

@@ -1,11 +1,10 @@
 import { DomainError } from '@coxswain/domain-error';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { callerOf } from '../auth/auth.guard.ts';
 import { ruleOfRoute } from '../auth/access-rules.ts';
-import { ByteRoom } from '../limits/byte-room.ts';
+import { SharedRoom } from '../limits/shared-room.ts';
 import type { ProjectLimits } from '../limits/project-limits.ts';
-import { clientNetwork } from './client-network.ts';
 import { MAX_BODY_BYTES } from './json-body.ts';
+import { shareOwnerOf } from './share-owner.ts';
 
 /*
  * Decides whose bodies are read. A body takes memory while it arrives, up to half a minute, and parsing it costs more than refusing it. So a request
@@ -37,8 +36,8 @@ const RETRY_SECONDS = 1;
 /** Refuses before their bodies are read those who may not ask, and what is sent to no address of ours. To be called before there are routes. */
 export function readBodiesOfGuests(fastify: FastifyInstance, { enter, limits, roomBytes }: BodyRules): void {
   const rooms = {
-    guests: new ByteRoom({ most: roomBytes, mostOfOwner: roomBytes * SHARE_OF_OWNER }),
-    strangers: new ByteRoom(STRANGERS_ROOM),
+    guests: new SharedRoom({ most: roomBytes, mostOfOwner: roomBytes * SHARE_OF_OWNER }),
+    strangers: new SharedRoom(STRANGERS_ROOM),
   };
   fastify.addHook('onRoute', (route) => {
     const methods = [route.method].flat();
@@ -61,17 +60,18 @@ export function readBodiesOfGuests(fastify: FastifyInstance, { enter, limits, ro
 function takeRoom(
   request: FastifyRequest,
   { raw }: FastifyReply,
-  { rooms, limits }: { readonly rooms: Readonly<Record<'guests' | 'strangers', ByteRoom>> } & Pick<BodyRules, 'limits'>,
+  {
+    rooms,
+    limits,
+  }: { readonly rooms: Readonly<Record<'guests' | 'strangers', SharedRoom>> } & Pick<BodyRules, 'limits'>,
 ): void {
   const bytes = announcedBytes(request);
   if (bytes === 0) return;
-  const caller = callerOf(request);
-  const { project } = (request.params ?? {}) as { readonly project?: string };
-  const owner = caller === undefined ? clientNetwork(request.ip) : limits.ownerOf(caller, project);
-  const room = caller === undefined ? rooms.strangers : rooms.guests;
-  const taken = room.take(owner, bytes, () => request.raw.socket.resetAndDestroy());
+  const { owner, member } = shareOwnerOf(request, limits);
+  const room = owner === undefined ? rooms.strangers : rooms.guests;
+  const taken = room.take(owner ?? member, bytes, () => request.raw.socket.resetAndDestroy());
   if (taken === 'ofOwner') {
-    const whose = caller === undefined ? 'your address' : 'your project';
+    const whose = owner === undefined ? 'your address' : 'your project';
     const message = `${whose} sends too many bytes at once to this replica; send fewer bodies at a time`;
     throw limits.refuse('bodies', message, RETRY_SECONDS);
   }

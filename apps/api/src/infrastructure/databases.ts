@@ -58,7 +58,7 @@ export async function openDatabases(
   const most = config.databaseConnections;
   const rejected = metrics?.counter({
     name: 'coxswain_api_database_rejected_total',
-    help: 'Transactions of requests that got no connection to the database in time.',
+    help: 'Transactions that got no connection to the database in time.',
     labelNames: [],
   });
   rejected?.inc({}, 0);
@@ -81,6 +81,8 @@ export async function openDatabases(
       ...options,
       url: config.databaseUrls.system,
       maxConnections: Math.max(2, Math.ceil(most / 2)),
+      onAnswer: start.onAnswer ?? (() => undefined),
+      onRejected: () => rejected?.inc({}),
     }),
   };
 }

@@ -1,7 +1,9 @@
 /** How many large answers are built at a time, and whose turn is next? */
+import { systemClock } from '@coxswain/kube';
+import { TurnGate } from '@coxswain/units';
 import { Inject, Injectable } from '@nestjs/common';
 import { type LimitedPrincipal, ProjectLimits } from './project-limits.ts';
-import { TurnGate } from './turn-gate.ts';
+import { resumeRequest } from './request-cpu.ts';
 
 /** Costs of GraphQL queries (`query-cost.ts`). One unit takes about 50 bytes while the answer is built. Below, an answer needs no turn: about 100 kB. */
 const SMALL_COST = 2_000;
@@ -33,6 +35,7 @@ export class AnswerTurns {
     this.#turns = new TurnGate({
       bounds: TURNS,
       waitMs: TURN_WAIT_MS,
+      setTimer: systemClock.setTimer,
       busy: () => limits.refuse('answers', TOO_MANY, 3),
     });
   }
@@ -45,6 +48,11 @@ export class AnswerTurns {
   ): Promise<T> {
     if (cost <= SMALL_COST) return work();
     const tenant = this.#limits.ownerOf(principal, undefined);
-    return this.#turns.pass({ tenant, member: principal.id, isSlow: cost > LARGE_COST }, work, gone);
+    const claim = { tenant, member: principal.id, isSlow: cost > LARGE_COST };
+    const build = (): Promise<T> => {
+      resumeRequest();
+      return work();
+    };
+    return this.#turns.pass(claim, build, gone);
   }
 }

@@ -1,4 +1,4 @@
-import { TokenBucket } from '@coxswain/units';
+import { TokenBuckets } from './token-buckets.ts';
 
 /** A share may be used for so long at once, after a rest. */
 const BURST_SECONDS = 10;
@@ -9,36 +9,35 @@ const BURST_SECONDS = 10;
  */
 export class CpuShares {
   readonly #msPerSecond: number;
-  readonly #buckets = new Map<string, TokenBucket>();
+  readonly #buckets: TokenBuckets;
 
   /** 0: no limit. */
   constructor(msPerSecond: number) {
     this.#msPerSecond = msPerSecond;
+    this.#buckets = new TokenBuckets({ perSecond: msPerSecond, burst: this.burstMs });
   }
 
   get msPerSecond(): number {
     return this.#msPerSecond;
   }
 
-  /** Parties that are kept: those whose bucket is not full. */
-  get size(): number {
-    return this.#buckets.size;
+  /** What a rested party may use at once. */
+  get burstMs(): number {
+    return this.#msPerSecond * BURST_SECONDS;
+  }
+
+  /** What the party has used and not earned again, in ms. */
+  usedMs(id: string, nowMs: number): number {
+    return this.#buckets.used(id, nowMs);
   }
 
   charge(id: string, usedMs: number, nowMs: number): void {
     if (this.#msPerSecond === 0) return;
-    const known = this.#buckets.get(id);
-    const burst = this.#msPerSecond * BURST_SECONDS;
-    const bucket = known ?? new TokenBucket({ perSecond: this.#msPerSecond, burst }, nowMs);
-    if (known === undefined) this.#buckets.set(id, bucket);
-    bucket.borrow(nowMs, Math.min(usedMs, 2 * burst - bucket.used(nowMs)));
+    this.#buckets.borrow(id, nowMs, Math.min(usedMs, 2 * this.burstMs - this.#buckets.used(id, nowMs)));
   }
 
   /** Until the party is out of debt; 0: it may go on. */
   waitMs(id: string, nowMs: number): number {
-    const bucket = this.#buckets.get(id);
-    if (bucket === undefined) return 0;
-    if (bucket.used(nowMs) === 0) this.#buckets.delete(id);
-    return bucket.take(nowMs, 0);
+    return this.#buckets.debtMs(id, nowMs);
   }
 }

@@ -1,12 +1,6 @@
 /** Counts what is in progress for each owner. An owner without anything in progress takes no memory. */
 export class HeldPlaces {
   readonly #counts = new Map<string, number>();
-  #total = 0;
-
-  /** Of all owners together. */
-  get total(): number {
-    return this.#total;
-  }
 
   held(id: string): number {
     return this.#counts.get(id) ?? 0;
@@ -15,12 +9,10 @@ export class HeldPlaces {
   /** Takes a place, and gives what gives it back: once, however often it is called. */
   hold(id: string): () => void {
     this.#counts.set(id, this.held(id) + 1);
-    this.#total += 1;
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
-      this.#total -= 1;
       const left = this.held(id) - 1;
       if (left === 0) this.#counts.delete(id);
       else this.#counts.set(id, left);

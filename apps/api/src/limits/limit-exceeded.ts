@@ -6,6 +6,7 @@ export const LIMITS = [
   'changes',
   'concurrency',
   'cpu',
+  // No request meets it any more; it stays, so that queries of metrics stay valid.
   'documents',
   'bodies',
   'writes',

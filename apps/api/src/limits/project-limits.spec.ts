@@ -44,6 +44,7 @@ function aLimited(environment: Readonly<Record<string, string>> = {}) {
 }
 
 const brief = { goesOn: false };
+const noCut = (): void => undefined;
 
 describe('requests that may change something', () => {
   const changing = { ...brief, writes: 1 };
@@ -61,13 +62,15 @@ describe('requests that may change something', () => {
       message:
         'project "a" sent too many requests that may change something: 30 a minute are allowed, and 3 at once after a rest; try again in 2 s',
     });
-    expect(refusal(() => limits.chargeWrites(of('a'), 1))?.limit).toBe('writes');
+    expect(refusal(() => limits.chargeWrites(of('a'), { writes: 1, stops: 0 }))?.limit).toBe('writes');
     expect(refusal(() => limits.admit(of('a'), brief)())).toBeUndefined();
     expect(refusal(() => limits.admit(of('a'), { ...changing, isStop: true })())).toBeUndefined();
+    expect(refusal(() => limits.chargeWrites(of('a'), { writes: 0, stops: 2 }))).toBeUndefined();
+    expect(refusal(() => limits.chargeWrites(of('a'), { writes: 0, stops: 1 }))?.limit).toBe('writes');
     expect(refusal(() => limits.admit(of('b'), changing)())).toBeUndefined();
     wait(2);
     expect(refusal(() => limits.admit(of('a'), changing)())).toBeUndefined();
-    expect(await counted('writes')).toBe(2);
+    expect(await counted('writes')).toBe(3);
   });
 
   it('of administrators, and where there is no limit, are as many as come', () => {
@@ -234,91 +237,15 @@ describe('processor time', () => {
   });
 });
 
-describe('streams', () => {
-  const few = { COXSWAIN_PROJECT_MAX_STREAMS: '2', COXSWAIN_PRINCIPAL_MAX_STREAMS: '3' };
-
-  it('of one principal are so many, whatever it watches; one that ends makes room for one, once', async () => {
-    const { limits, refusal, counted } = aLimited(few);
-    const [first] = ['a', 'b', undefined].map((project) => limits.openStream(of('a', 'b'), project));
-    expect(refusal(() => limits.openStream(of('a', 'b')))).toMatchObject({
-      code: 'RATE_LIMITED',
-      limit: 'streams',
-      retryAfterSeconds: 10,
-      message: 'you have 3 streams open, which is the most; close one first',
-    });
-    expect(await counted('streams')).toBe(1);
-    first?.();
-    first?.();
-    expect(refusal(() => limits.openStream(of('a', 'b')))).toBeUndefined();
-    expect(refusal(() => limits.openStream(of('a', 'b')))?.limit).toBe('streams');
-  });
-
-  it('of one project are so many, whoever watches, and take no room from another project', () => {
-    const { limits, refusal } = aLimited(few);
-    const one = (id: string): Principal => aPrincipal({ id });
-    const [first] = ['1', '2'].map((id) => limits.openStream(one(id), 'research'));
-    expect(refusal(() => limits.openStream(one('3'), 'research'))?.message).toMatch(/this project has 2 streams open/);
-    expect(refusal(() => limits.openStream(one('3'), 'rivals'))).toBeUndefined();
-    first?.();
-    expect(refusal(() => limits.openStream(one('3'), 'research'))).toBeUndefined();
-  });
-
-  it('that were refused take no place', () => {
-    const { limits, refusal } = aLimited({ ...few, COXSWAIN_PROJECT_MAX_STREAMS: '1' });
-    limits.openStream(of('a'), 'a');
-    for (let time = 0; time < 9; time++) refusal(() => limits.openStream(of('a'), 'a'));
-    expect(refusal(() => limits.openStream(of('a'), 'b'))).toBeUndefined();
-  });
-
-  it('are not limited where the limit is 0', () => {
-    const none = aLimited({ COXSWAIN_PROJECT_MAX_STREAMS: '0', COXSWAIN_PRINCIPAL_MAX_STREAMS: '0' });
-    for (let time = 0; time < 9_999; time++) none.limits.openStream(of('a'), 'a');
-  });
-});
-
-describe('logs', () => {
-  const few = { COXSWAIN_PROJECT_MAX_LOG_STREAMS: '3', COXSWAIN_REPLICA_MAX_LOG_STREAMS: '5' };
-  const one = (id: string): Principal => aPrincipal({ id });
-
-  it('of one project are so many, whoever of it reads; one that ends makes room for one', () => {
-    const { limits, refusal } = aLimited(few);
-    const [first] = ['1', '2', '3'].map((id) => limits.openLog(one(id), 'a'));
-    expect(refusal(() => limits.openLog(one('4'), 'a'))).toMatchObject({
-      limit: 'logStreams',
-      message: 'this project has 3 logs open in this replica, which is the most; close one first',
-    });
-    first?.();
-    first?.();
-    expect(refusal(() => limits.openLog(one('4'), 'a'))).toBeUndefined();
-    expect(refusal(() => limits.openLog(one('5'), 'a'))?.limit).toBe('logStreams');
-  });
-
-  it('of all projects are so many, and a project without one gets one all the same', () => {
-    const { limits, refusal } = aLimited(few);
-    for (const project of ['a', 'a', 'a', 'b', 'b']) limits.openLog(one(project), project);
-    expect(refusal(() => limits.openLog(one('b'), 'b'))?.message).toMatch(/^this replica has 5 logs open/);
-    expect(refusal(() => limits.openLog(one('c'), 'c'))).toBeUndefined();
-    expect(refusal(() => limits.openLog(one('c'), 'c'))?.limit).toBe('logStreams');
-  });
-
-  it('that were refused take no place among the streams of a principal', () => {
-    const { limits, refusal } = aLimited({
-      COXSWAIN_PROJECT_MAX_LOG_STREAMS: '1',
-      COXSWAIN_PRINCIPAL_MAX_STREAMS: '2',
-    });
-    limits.openLog(of('a'), 'a');
-    for (let time = 0; time < 9; time++) refusal(() => limits.openLog(of('a'), 'a'));
-    expect(refusal(() => limits.openStream(of('a')))).toBeUndefined();
-  });
-});
-
 describe('what of the limits is used', () => {
   it('is told of this process and of the rows, each beside its limit', async () => {
     const { limits, wait } = aLimited({ COXSWAIN_PROJECT_MAX_LAYOUTS: '0' });
     for (let time = 0; time < 3; time++) limits.admit(of('a'), brief);
-    limits.openStream(of('a'), 'a');
+    limits.openStream(of('a'), 'a', noCut);
+    limits.openLog(of('a'), 'a', noCut);
     limits.plans.hold('b');
     wait(0.5);
+    limits.chargeCpu(of('a'), 'a', 30);
     const sql = scriptedSql([
       [/FROM jobs .* finished_at IS NULL/, [{ n: 4 }]],
       [/FROM jobs .* finished_at IS NOT NULL/, [{ n: 9 }]],
@@ -331,9 +258,13 @@ describe('what of the limits is used', () => {
     expect(usage).toEqual([
       'requestBurst: 2 of 4',
       'changeBurst: 0 of 500',
+      'writeBurst: 0 of 3000',
+      'stopBurst: 0 of 3000',
+      'cpuMilliseconds: 30 of 4000',
       'concurrentRequests: 3 of 3',
       'plans: 0 of 8',
-      'streams: 1 of 5000',
+      'streams: 1 of 2000',
+      'logStreams: 1 of 64',
       'jobs: 4 of 5',
       'endedJobs: 9 of 2000',
       'layouts: 7 of null',

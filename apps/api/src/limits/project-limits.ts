@@ -1,32 +1,15 @@
 import type { ProjectLimit } from '@coxswain/api-types';
 import type { Sql } from '@coxswain/persistence';
-import { firstOf } from '@coxswain/persistence';
 import type { Metrics } from '@coxswain/telemetry';
-import { TokenBucket } from '@coxswain/units';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Config } from '../config/config.ts';
-import { IS_GONE } from '../infrastructure/gone-jobs.ts';
 import { CLOCK, CONFIG, METRICS, type WallClock } from '../infrastructure/tokens.ts';
 import { type Limit, LimitExceeded, LIMITS } from './limit-exceeded.ts';
 import { CpuShares } from './cpu-shares.ts';
 import { HeldPlaces } from './held-places.ts';
-
-/** What a project can have many of. */
-type Made = 'jobs' | 'endedJobs' | 'layouts' | 'tokens' | 'webhooks';
-type Counted = Made | 'storedPlans' | 'jobRecords';
-
-/** Counts no further than the limit, so that a project with many costs no more. */
-const COUNTS: Readonly<Record<Counted, string>> = {
-  jobs: 'SELECT 1 FROM jobs WHERE project_id = $1 AND finished_at IS NULL AND deleted_at IS NULL LIMIT $2',
-  endedJobs:
-    "SELECT 1 FROM jobs WHERE project_id = $1 AND finished_at IS NOT NULL AND deleted_at IS NULL AND state <> 'Refused' LIMIT $2",
-  layouts: 'SELECT 1 FROM layouts WHERE project_id = $1 LIMIT $2',
-  tokens:
-    'SELECT 1 FROM api_tokens WHERE project_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) LIMIT $2',
-  webhooks: 'SELECT 1 FROM webhooks WHERE project_id = $1 LIMIT $2',
-  storedPlans: 'SELECT 1 FROM plans WHERE project_id = $1 LIMIT $2',
-  jobRecords: `SELECT 1 FROM jobs WHERE project_id = $1 AND ${IS_GONE} LIMIT $2`,
-};
+import { COUNTED, countUpTo, type Made } from './object-counts.ts';
+import { type StreamBounds, StreamPlaces } from './stream-places.ts';
+import { TokenBuckets } from './token-buckets.ts';
 
 const REMEDIES: Readonly<Record<Made, string>> = {
   jobs: 'jobs that have not ended; wait for one to end, or cancel one',
@@ -36,17 +19,12 @@ const REMEDIES: Readonly<Record<Made, string>> = {
   tokens: 'tokens that are good; revoke one first',
   webhooks: 'webhooks; remove one first',
 };
-/** In the order of the answer. */
-const COUNTED = ['jobs', 'endedJobs', 'layouts', 'tokens', 'webhooks', 'storedPlans', 'jobRecords'] as const;
 /** The largest number in an answer, also if the limit is higher or absent. */
 const MAX_REPORTED_COUNT = 10_000;
 /** Objects go when somebody does something about them. */
 const OBJECTS_RETRY_SECONDS = 60;
 /** A request takes some ten milliseconds. */
 const CONCURRENCY_RETRY_SECONDS = 1;
-/** Streams go when somebody stops watching. */
-const STREAMS_RETRY_SECONDS = 10;
-
 /** All requests without a token share one bucket. */
 const STRANGERS = 'strangers';
 
@@ -67,8 +45,7 @@ interface Party {
 }
 
 /**
- * How much of the API one project may use: requests a second and at a time in this process, and objects. There are up to four buckets for each project
- * that has asked since the start, 200 bytes each. What a person of several projects asks of none of them counts as a project of its own. Cluster
+ * How much of the API one project may use: requests a second and at a time in this process, and objects. Buckets are kept for projects that asked lately. What a person of several projects asks of none of them counts as a project of its own. Cluster
  * administrators are not limited: they must be able to help when everything else is too much.
  */
 @Injectable()
@@ -76,17 +53,14 @@ export class ProjectLimits {
   readonly #limits: Config['projectLimits'];
   readonly #clock: WallClock;
   readonly #refused: (limit: Limit) => void;
-  readonly #requests = new Map<string, TokenBucket>();
-  readonly #changes = new Map<string, TokenBucket>();
-  readonly #writes = new Map<string, TokenBucket>();
-  readonly #stops = new Map<string, TokenBucket>();
+  readonly #requests: TokenBuckets;
+  readonly #changes: TokenBuckets;
+  readonly #writes: TokenBuckets;
+  readonly #stops: TokenBuckets;
   /** Questions to the planner that wait or are searched, by project. */
   readonly plans = new HeldPlaces();
   readonly #running = new HeldPlaces();
-  readonly #streamsOfProjects = new HeldPlaces();
-  readonly #streamsOfPrincipals = new HeldPlaces();
-  readonly #logStreams = new HeldPlaces();
-  readonly #mostLogStreams: number;
+  readonly #streams: StreamPlaces;
   readonly #cpuOfProjects: CpuShares;
   readonly #cpuOfPrincipals: CpuShares;
   readonly #cpuOfStrangers: CpuShares;
@@ -94,7 +68,15 @@ export class ProjectLimits {
 
   constructor(@Inject(CONFIG) config: Config, @Inject(CLOCK) clock: WallClock, @Inject(METRICS) metrics: Metrics) {
     this.#limits = config.projectLimits;
-    this.#mostLogStreams = config.replicaLimits.logStreams;
+    const { requestsPerSecond, requestBurst, changesPerSecond, changeBurst, writesPerMinute, writeBurst } =
+      this.#limits;
+    this.#requests = new TokenBuckets({ perSecond: requestsPerSecond, burst: requestBurst });
+    this.#changes = new TokenBuckets({ perSecond: changesPerSecond, burst: changeBurst });
+    this.#writes = new TokenBuckets({ perSecond: writesPerMinute / 60, burst: writeBurst });
+    this.#stops = new TokenBuckets({ perSecond: writesPerMinute / 60, burst: writeBurst });
+    this.#streams = new StreamPlaces(boundsOfStreams(config), (limit, message, seconds) =>
+      this.refuse(limit, message, seconds),
+    );
     this.#clock = clock;
     const refusals = metrics.counter({
       name: 'coxswain_api_limited_requests_total',
@@ -140,56 +122,18 @@ export class ProjectLimits {
       const message = `${whose.name} has ${most} requests under way, which is the most; wait for their answers`;
       throw this.refuse('concurrency', message, CONCURRENCY_RETRY_SECONDS);
     }
-    this.#chargeWrites(whose, writes, isStop);
+    this.#chargeWrites(whose, writes, { isStop });
     return isCounted ? this.#running.hold(whose.id) : () => undefined;
   }
 
-  /** Lets somebody open a stream, and gives what is to be called when it has ended. No project: an administrator watches, or a log is read. */
-  openStream(principal: LimitedPrincipal, projectId?: string): () => void {
-    const { streams, streamsPerPrincipal } = this.#limits;
-    if (streamsPerPrincipal > 0 && this.#streamsOfPrincipals.held(principal.id) >= streamsPerPrincipal) {
-      const message = `you have ${streamsPerPrincipal} streams open, which is the most; close one first`;
-      throw this.refuse('streams', message, STREAMS_RETRY_SECONDS);
-    }
-    if (projectId === undefined) return this.#streamsOfPrincipals.hold(principal.id);
-    if (streams > 0 && this.#streamsOfProjects.held(projectId) >= streams) {
-      const message = `this project has ${streams} streams open in this replica, which is the most; try again when one has been closed`;
-      throw this.refuse('streams', message, STREAMS_RETRY_SECONDS);
-    }
-    const places = [this.#streamsOfPrincipals.hold(principal.id), this.#streamsOfProjects.hold(projectId)];
-    return () => {
-      for (const giveBack of places) giveBack();
-    };
+  /** Lets a stream be opened, and gives what is to be called when it has ended. `cut` ends it, to make room for others. No project: an administrator watches. */
+  openStream({ id }: Pick<LimitedPrincipal, 'id'>, projectId: string | undefined, cut: () => void): () => void {
+    return this.#streams.openStream(id, projectId, cut);
   }
 
-  /** Lets somebody read a log, and gives what is to be called when that has ended. Each log holds a connection to the cluster. No project: an administrator reads. */
-  openLog(principal: LimitedPrincipal, projectId?: string): () => void {
-    const leave = this.openStream(principal);
-    try {
-      const giveBack = this.#placeOfLog(projectId ?? principal.id, projectId !== undefined);
-      return () => {
-        giveBack();
-        leave();
-      };
-    } catch (error) {
-      leave();
-      throw error;
-    }
-  }
-
-  /** Above the bound of the replica, an owner without a log still gets one: others cannot keep it out. */
-  #placeOfLog(owner: string, isProject: boolean): () => void {
-    const most = this.#limits.logStreams;
-    const held = this.#logStreams.held(owner);
-    if (isProject && most > 0 && held >= most) {
-      const message = `this project has ${most} logs open in this replica, which is the most; close one first`;
-      throw this.refuse('logStreams', message, STREAMS_RETRY_SECONDS);
-    }
-    if (this.#mostLogStreams > 0 && held > 0 && this.#logStreams.total >= this.#mostLogStreams) {
-      const message = `this replica has ${this.#mostLogStreams} logs open, which is the most, and you have ${held} of them; close one, or try again in ${STREAMS_RETRY_SECONDS} s`;
-      throw this.refuse('logStreams', message, STREAMS_RETRY_SECONDS);
-    }
-    return this.#logStreams.hold(owner);
+  /** The same of a log. No project: an administrator reads. */
+  openLog({ id }: Pick<LimitedPrincipal, 'id'>, projectId: string | undefined, cut: () => void): () => void {
+    return this.#streams.openLog(id, projectId, cut);
   }
 
   /** Counts so many requests of the project's share of a second. */
@@ -237,16 +181,20 @@ export class ProjectLimits {
     return this.refuse('cpu', message, waitMs / 1_000);
   }
 
-  /** Counts requests that may change something. Each has an entry in the audit, which keeps them for a year. */
-  chargeWrites(principal: LimitedPrincipal, writes: number): void {
-    this.#chargeWrites(partyOf(principal, undefined), writes, false);
+  /** Counts requests that may change something, and those of them that stop a job apart. Each has an entry in the audit, which keeps them for a year. */
+  chargeWrites(
+    principal: LimitedPrincipal,
+    { writes, stops }: { readonly writes: number; readonly stops: number },
+  ): void {
+    const whose = partyOf(principal, undefined);
+    this.#chargeWrites(whose, writes, { isStop: false });
+    this.#chargeWrites(whose, stops, { isStop: true });
   }
 
-  #chargeWrites(whose: Party | undefined, writes: number, isStop: boolean): void {
+  #chargeWrites(whose: Party | undefined, writes: number, { isStop }: { readonly isStop: boolean }): void {
     const { writesPerMinute, writeBurst: burst } = this.#limits;
     if (writesPerMinute === 0 || writes === 0 || whose === undefined) return;
-    const buckets = isStop ? this.#stops : this.#writes;
-    const waitS = this.#take(buckets, whose, { perSecond: writesPerMinute / 60, burst, times: writes });
+    const waitS = this.#take(isStop ? this.#stops : this.#writes, whose, writes);
     if (waitS === 0) return;
     const message = `${whose.name} sent too many requests that may change something: ${writesPerMinute} a minute are allowed, and ${burst} at once after a rest; try again in ${wholeSeconds(waitS)} s`;
     throw this.refuse('writes', message, waitS);
@@ -255,7 +203,7 @@ export class ProjectLimits {
   #charge(whose: Party | undefined, requests: number): void {
     const { requestsPerSecond: perSecond, requestBurst: burst } = this.#limits;
     if (perSecond === 0 || whose === undefined) return;
-    const waitS = this.#take(this.#requests, whose, { perSecond, burst, times: requests });
+    const waitS = this.#take(this.#requests, whose, requests);
     if (waitS === 0) return;
     const message = `${whose.name} has asked too often: ${perSecond} requests a second are allowed, and ${burst} at once after a rest; ask again in ${wholeSeconds(waitS)} s`;
     throw this.refuse('rate', message, waitS);
@@ -266,7 +214,7 @@ export class ProjectLimits {
     const whose = partyOf(principal, project);
     const { changesPerSecond: perSecond, changeBurst: burst } = this.#limits;
     if (perSecond === 0 || whose === undefined) return;
-    const waitS = this.#take(this.#changes, whose, { perSecond, burst, times: 1 });
+    const waitS = this.#take(this.#changes, whose, 1);
     if (waitS === 0) return;
     const message = `${whose.name} has changed jobs too often: ${perSecond} changes a second are allowed, and ${burst} at once after a rest; try again in ${wholeSeconds(waitS)} s`;
     throw this.refuse('changes', message, waitS);
@@ -293,19 +241,27 @@ export class ProjectLimits {
 
   /** What the project may use, and what of it is used now: in this process, and in the rows that `sql` sees. */
   async inUse(sql: Sql, { id }: { readonly id: string }): Promise<ProjectLimit[]> {
-    const { requestsPerSecond, requestBurst, changesPerSecond, changeBurst, ...most } = this.#limits;
-    const usedOf = (buckets: ReadonlyMap<string, TokenBucket>): number =>
-      buckets.get(id)?.used(this.#clock.now().getTime()) ?? 0;
-    const here = { concurrentRequests: this.#running, plans: this.plans, streams: this.#streamsOfProjects };
+    const nowMs = this.#clock.now().getTime();
+    const of = this.#limits;
+    const used = (buckets: TokenBuckets): number => buckets.used(id, nowMs);
+    const here = {
+      concurrentRequests: this.#running.held(id),
+      plans: this.plans.held(id),
+      ...this.#streams.heldBy(id),
+    };
+    const cpu = { most: this.#cpuOfProjects.burstMs, perSecond: this.#cpuOfProjects.msPerSecond };
     const limits: ProjectLimit[] = [
-      burstOf('requestBurst', { perSecond: requestsPerSecond, burst: requestBurst, used: usedOf(this.#requests) }),
-      burstOf('changeBurst', { perSecond: changesPerSecond, burst: changeBurst, used: usedOf(this.#changes) }),
+      burstOf('requestBurst', used(this.#requests), { most: of.requestBurst, perSecond: of.requestsPerSecond }),
+      burstOf('changeBurst', used(this.#changes), { most: of.changeBurst, perSecond: of.changesPerSecond }),
+      burstOf('writeBurst', used(this.#writes), { most: of.writeBurst, perMinute: of.writesPerMinute }),
+      burstOf('stopBurst', used(this.#stops), { most: of.writeBurst, perMinute: of.writesPerMinute }),
+      burstOf('cpuMilliseconds', this.#cpuOfProjects.usedMs(id, nowMs), cpu),
     ];
-    for (const name of ['concurrentRequests', 'plans', 'streams'] as const)
-      limits.push({ ...limitOf(name, most[name]), used: here[name].held(id), counted: 'inReplica' });
+    for (const name of ['concurrentRequests', 'plans', 'streams', 'logStreams'] as const)
+      limits.push({ ...limitOf(name, of[name]), used: here[name], counted: 'inReplica' });
     for (const name of COUNTED) {
-      const used = await countUpTo(Math.max(most[name], MAX_REPORTED_COUNT), sql, { id, what: name });
-      limits.push({ ...limitOf(name, most[name]), used, counted: 'inProject' });
+      const count = await countUpTo(Math.max(of[name], MAX_REPORTED_COUNT), sql, { id, what: name });
+      limits.push({ ...limitOf(name, of[name]), used: count, counted: 'inProject' });
     }
     return limits;
   }
@@ -327,15 +283,8 @@ export class ProjectLimits {
   }
 
   /** Seconds until so many are left, or 0 where they have been taken. */
-  #take(
-    buckets: Map<string, TokenBucket>,
-    whose: Party,
-    { times, ...rate }: { readonly perSecond: number; readonly burst: number; readonly times: number },
-  ): number {
-    const nowMs = this.#clock.now().getTime();
-    const bucket = buckets.get(whose.id) ?? new TokenBucket(rate, nowMs);
-    buckets.set(whose.id, bucket);
-    return bucket.take(nowMs, times) / 1_000;
+  #take(buckets: TokenBuckets, whose: Party, times: number): number {
+    return buckets.take(whose.id, this.#clock.now().getTime(), times) / 1_000;
   }
 }
 
@@ -343,25 +292,30 @@ function wholeSeconds(seconds: number): number {
   return Math.max(1, Math.ceil(seconds));
 }
 
+/** A rate of 0: no limit. */
 function burstOf(
-  name: 'requestBurst' | 'changeBurst',
-  { perSecond, burst, used }: { readonly perSecond: number; readonly burst: number; readonly used: number },
+  name: 'requestBurst' | 'changeBurst' | 'writeBurst' | 'stopBurst' | 'cpuMilliseconds',
+  used: number,
+  { most, perSecond, perMinute }: { readonly most: number; readonly perSecond?: number; readonly perMinute?: number },
 ): ProjectLimit {
-  const rate = perSecond > 0 ? { most: burst, perSecond } : { most: null, perSecond: null };
-  return { name, ...rate, used: Math.ceil(used), counted: 'inReplica' };
+  const isLimited = (perSecond ?? perMinute ?? 0) > 0;
+  const rate = isLimited ? { most, perSecond: perSecond ?? null } : { most: null, perSecond: null };
+  const refill = isLimited && perMinute !== undefined ? { perMinute } : {};
+  return { name, ...rate, ...refill, used: Math.ceil(used), counted: 'inReplica' };
 }
 
 function limitOf<Name extends string>(name: Name, most: number): { name: Name; most: number | null; perSecond: null } {
   return { name, most: most === 0 ? null : most, perSecond: null };
 }
 
-async function countUpTo(
-  most: number,
-  sql: Sql,
-  { id, what }: { readonly id: string; readonly what: Counted },
-): Promise<number> {
-  const counting = `SELECT count(*)::integer AS n FROM (${COUNTS[what]}) AS counted`;
-  return firstOf(await sql.query<{ n: number }>(counting, [id, most]))?.n ?? 0;
+function boundsOfStreams({ projectLimits, replicaLimits }: Config): StreamBounds {
+  return {
+    ofPrincipal: projectLimits.streamsPerPrincipal,
+    streams: projectLimits.streams,
+    streamsInAll: replicaLimits.eventStreams,
+    logs: projectLimits.logStreams,
+    logsInAll: replicaLimits.logStreams,
+  };
 }
 
 /** The project that the request names, or the only one there is; undefined for administrators. */

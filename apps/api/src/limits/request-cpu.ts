@@ -105,3 +105,20 @@ export function claimRequest(charge: ChargeCpu): void {
 export function resumeRequest(): void {
   ofRequest.getStore()?.resume();
 }
+
+/** Waits for something other than the database, which calls {@link resumeRequest} by itself. What the request does afterwards is charged. */
+export async function afterWaiting<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } finally {
+    resumeRequest();
+  }
+}
+
+/** The same for each part of a stream. */
+export async function* partsAfterWaiting<T>(parts: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T, void, void> {
+  for await (const part of parts) {
+    resumeRequest();
+    yield part;
+  }
+}

@@ -1,23 +1,29 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { aJobSpec } from '@coxswain/api-types/testing';
 import { KubeApiError } from '@coxswain/kube';
 import { FakeKubeApi } from '@coxswain/kube/testing';
 import { waitFor } from '@coxswain/local-cluster';
 import type { SharedPostgres } from '@coxswain/test-harness';
 import { Database } from '@coxswain/persistence';
-import { createLogger, createMetrics } from '@coxswain/telemetry';
-import { TrainingJobSpec } from '@coxswain/api-types';
 import { ensureCluster } from '../infrastructure/installation.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { enqueueApply } from '../jobs/job-changes.ts';
-import { insertRequestedJob, recordDesiredChange } from '../jobs/job-table.ts';
+import { recordDesiredChange } from '../jobs/job-table.ts';
 import { findJobRow } from '../jobs/job-row.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
 import { createTestDatabase, migratedPostgres, type TestDatabase } from '../testing/test-database.ts';
 import { ApplyEntries } from './apply-entries.ts';
-import { ApplyQueue, TURNS_OF_PROJECT } from './apply-queue.ts';
+import { TURNS_OF_PROJECT } from './apply-queue.ts';
 import { ClusterWriter } from './cluster-writer.ts';
 import { PostgresJobRowStore } from './job-row-store.ts';
+import {
+  aRequestedJob as aJobIn,
+  type Carrying,
+  carrying as carryingAt,
+  Gate,
+  type OutboxAt,
+} from './testing/test-outbox.ts';
 
 let postgres: SharedPostgres;
 let there: TestDatabase;
@@ -32,83 +38,13 @@ afterAll(async () => {
   await there?.close();
 });
 
-/** A job that was asked for on that cluster, with its outbox entry; in a project of its own unless one is given. */
-async function aRequestedJob(cluster: Cluster, projectId: string = randomUUID()): Promise<string> {
-  const id = randomUUID();
-  const spec = TrainingJobSpec.parse({
-    engine: { name: 'command', image: 'example/image', command: ['train'] },
-    layout: { dataParallelDegree: 1 },
-  });
-  await database.transaction(async (sql) => {
-    await sql.query('INSERT INTO projects (id, cluster_id, name) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING', [
-      projectId,
-      cluster.id,
-      projectId,
-    ]);
-    const submittedBy = { id, name: 'ada' };
-    await insertRequestedJob(sql, cluster, {
-      id,
-      projectId,
-      namespace: 'research',
-      name: id,
-      spec,
-      labels: {},
-      submittedBy,
-    });
-    await enqueueApply(sql, id, 'run');
-  });
-  return id;
-}
+const aRequestedJob = (cluster: Cluster, projectId?: string): Promise<string> => aJobIn(database, cluster, projectId);
 
-interface Carrying {
-  /** Ids of jobs in the order in which their turns began. */
-  readonly carried: readonly string[];
-  readonly queue: ApplyQueue;
-}
-
-/** The worker of that cluster, which records what it carries before `apply` carries it. */
-function carrying(
+/** The worker of that cluster, in the database of all tests unless one is given. */
+const carrying = (
   cluster: Cluster,
-  options: {
-    readonly apply?: (jobId: string) => Promise<void>;
-    readonly concurrency?: number;
-    readonly at?: { readonly database: Database; readonly queueUrl: string };
-  } = {},
-): Carrying {
-  const carried: string[] = [];
-  const queue = new ApplyQueue({
-    ...(options.at ?? { database, queueUrl: there.urls.queue }),
-    cluster,
-    writer: {
-      apply: async (jobId) => {
-        carried.push(jobId);
-        await options.apply?.(jobId);
-      },
-    },
-    logger: createLogger({ program: 'test', level: 'silent' }),
-    metrics: createMetrics(),
-    ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
-  });
-  queue.start();
-  return { carried, queue };
-}
-
-/** Holds whoever passes until it is opened. */
-class Gate {
-  #held = Promise.withResolvers<undefined>();
-
-  pass(): Promise<unknown> {
-    return this.#held.promise;
-  }
-
-  open(): void {
-    this.#held.resolve(undefined);
-  }
-
-  shut(): void {
-    this.#held = Promise.withResolvers<undefined>();
-  }
-}
+  { at, ...options }: Parameters<typeof carryingAt>[2] & { readonly at?: OutboxAt } = {},
+): Carrying => carryingAt(at ?? { database, queueUrl: there.urls.queue }, cluster, options);
 
 describe('two clusters in one database', () => {
   it('each carries its own jobs, and leaves those of the other for it to come', async () => {
@@ -209,6 +145,41 @@ describe('an entry', () => {
     expect(carried.filter((jobId) => stuck.includes(jobId))).toHaveLength(TURNS_OF_PROJECT);
     gate.open();
     await waitFor(async () => (await waiting()) === 0, { what: 'those that hung' });
+    await queue.close();
+  });
+
+  it('waits for no projects whose applies run over time: together they hold half of the workers, one each', async () => {
+    const hanging = await Promise.all(
+      [1, 2, 3, 4].flatMap(() => {
+        const project = randomUUID();
+        return [1, 2, 3].map(async () => ({ project, jobId: await aRequestedJob(cluster, project) }));
+      }),
+    );
+    const projectOf = new Map(hanging.map(({ project, jobId }) => [jobId, project]));
+    const held: string[] = [];
+    const ended = new Gate();
+    const { carried, queue } = carrying(cluster, {
+      concurrency: 4,
+      budgets: { quickMs: 1_000, patientMs: 600_000 },
+      apply: (jobId, signal = new AbortController().signal) => {
+        const project = projectOf.get(jobId);
+        if (project === undefined) return Promise.resolve();
+        held.push(project);
+        const { promise, reject } = Promise.withResolvers<void>();
+        const end = (): void => {
+          if (held.includes(project)) held.splice(held.indexOf(project), 1);
+          reject(new Error('the webhook did not answer'));
+        };
+        void Promise.race([ended.pass(), once(signal, 'abort')]).then(end);
+        return promise;
+      },
+    });
+    await waitFor(() => Promise.resolve(held.length === 4), { what: 'hanging projects in all workers' });
+    const others = await Promise.all([1, 2, 3, 4, 5, 6].map(() => aRequestedJob(cluster)));
+    await waitFor(() => Promise.resolve(others.every((id) => carried.includes(id))), { what: 'the other projects' });
+    await waitFor(() => Promise.resolve(held.length === 2), { what: 'half of the workers in trouble' });
+    expect(new Set(held).size).toBe(2);
+    ended.open();
     await queue.close();
   });
 

@@ -5,6 +5,7 @@ import { createPostgresBackend, type PostgresPoolConfig, withBackend } from 'bul
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { OUTBOX_CHANNEL, turnOf } from '../jobs/job-changes.ts';
 import { ApplyEntries, type ClaimedEntry, type WaitingFigures } from './apply-entries.ts';
+import { type ApplyBudgets, ApplyLanes } from './apply-lanes.ts';
 import type { ClusterWriter } from './cluster-writer.ts';
 import { describeApplyFailure } from './describe-apply-failure.ts';
 
@@ -28,6 +29,9 @@ const SWEEP_MS = 10_000;
 /** A turn whose worker died comes back after this time. */
 const LOCK_MS = 10_000;
 
+/** What became of a turn. `nothing`: no entry was due. `deferred`: the project is in trouble, and there was no worker for it. */
+type Served = 'applied' | 'nothing' | 'deferred';
+
 /** All that a queue entry says: whose turn it is. */
 interface Turn {
   readonly turnId: string;
@@ -46,12 +50,14 @@ export interface ApplyQueueParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly concurrency?: number;
+  readonly budgets?: ApplyBudgets;
 }
 
 /** Carries desired changes from the outbox to the cluster, until it is closed. */
 export class ApplyQueue {
   readonly #parts: ApplyQueueParts;
   readonly #entries: ApplyEntries;
+  readonly #lanes: ApplyLanes;
   readonly #stop = new AbortController();
   /** Turns that notifications announced since the last round. */
   readonly #announced = new Set<string>();
@@ -66,6 +72,11 @@ export class ApplyQueue {
   constructor(parts: ApplyQueueParts) {
     this.#parts = parts;
     this.#entries = new ApplyEntries(parts.database, parts.cluster);
+    this.#lanes = new ApplyLanes({
+      workers: parts.concurrency ?? CONCURRENCY,
+      nowMs: () => performance.now(),
+      budgets: parts.budgets,
+    });
     this.#queue = new Queue<Turn>(this.#name, { connection: this.#connection });
     this.#count = this.#registerMetrics();
   }
@@ -73,7 +84,7 @@ export class ApplyQueue {
   /** Connects and begins. The migrations have made the queue's tables, in a schema of their own. */
   start(): void {
     const { database, logger } = this.#parts;
-    const worker = new Worker<Turn, boolean>(this.#name, (turn) => this.#serve(turn.data.turnId), {
+    const worker = new Worker<Turn, Served>(this.#name, (turn) => this.#serve(turn.data.turnId), {
       connection: this.#connection,
       concurrency: this.#parts.concurrency ?? CONCURRENCY,
       lockDuration: LOCK_MS,
@@ -83,7 +94,7 @@ export class ApplyQueue {
     this.#queue.on('error', trouble);
     worker.on('error', trouble);
     // Now the turn is out of the queue, so that it can be added again.
-    worker.on('completed', ({ data }, hasServed) => void this.#addAgain(data.turnId, hasServed));
+    worker.on('completed', ({ data }, served) => void this.#addAgain(data.turnId, served));
     worker.on('failed', (_turn, error) => logger.warn({ reason: error.message }, 'a turn failed; it is added again'));
     const listener = new Listener({
       url: database.url,
@@ -115,19 +126,25 @@ export class ApplyQueue {
     return { connectionString: this.#parts.queueUrl, schema: QUEUE_SCHEMA, max: 4 };
   }
 
-  /** Applies one entry of the turn. False if none was due. */
-  async #serve(turnId: string): Promise<boolean> {
-    const entry = await this.#entries.claim(turnId);
-    if (entry === undefined) return false;
-    // Whatever becomes of it: the entry is claimed now, and the next look adds turns too.
-    if (entry.hasMore) await this.#addTurns([turnId], TURNS_OF_PROJECT).catch(() => undefined);
-    await this.#apply(entry);
-    return true;
+  /** Applies one entry of the turn. */
+  async #serve(turnId: string): Promise<Served> {
+    const lease = this.#lanes.enter(turnId);
+    if (lease === undefined) return 'deferred';
+    try {
+      const entry = await this.#entries.claim(turnId);
+      if (entry === undefined) return 'nothing';
+      // Whatever becomes of it: the entry is claimed now, and the next look adds turns too.
+      if (entry.hasMore) await this.#addTurns([turnId], TURNS_OF_PROJECT).catch(() => undefined);
+      await this.#apply(entry, AbortSignal.timeout(lease.budgetMs));
+      return 'applied';
+    } finally {
+      lease.end();
+    }
   }
 
-  async #apply(entry: ClaimedEntry): Promise<void> {
+  async #apply(entry: ClaimedEntry, signal: AbortSignal): Promise<void> {
     try {
-      await this.#parts.writer.apply(entry.jobId);
+      await this.#parts.writer.apply(entry.jobId, signal);
     } catch (error) {
       this.#count('failed');
       this.#parts.logger.warn(
@@ -140,16 +157,17 @@ export class ApplyQueue {
     await this.#entries.settle(entry);
   }
 
-  /** After a turn that found nothing, an entry may have come while the turn could not be added. */
-  async #addAgain(turnId: string, hasServed: boolean): Promise<void> {
+  /** After a turn that found nothing, an entry may have come while the turn could not be added. A turn that got no worker is added by the next look. */
+  async #addAgain(turnId: string, served: Served): Promise<void> {
+    if (served === 'deferred') return;
     try {
-      if (hasServed || (await this.#entries.hasDue(turnId))) await this.#addTurns([turnId], 1);
+      if (served === 'applied' || (await this.#entries.hasDue(turnId))) await this.#addTurns([turnId], 1);
     } catch {
       // The next look adds it.
     }
   }
 
-  /** So many turns of each; those that are there already stay where they are. */
+  /** So many turns of each; those that are there already stay where they are. One by one: `addBulk` makes temporary tables, which the role of the queue may not. */
   async #addTurns(turnIds: readonly string[], each: number): Promise<void> {
     for (let number = 1; number <= each; number++) {
       for (const turnId of turnIds) {
@@ -231,6 +249,11 @@ export class ApplyQueue {
       name: 'coxswain_api_apply_oldest_seconds',
       help: 'For how long the oldest of them has waited.',
       collect: () => this.#figures.oldestSeconds,
+    });
+    metrics.gauge({
+      name: 'coxswain_api_apply_projects_in_trouble',
+      help: 'Projects whose last change did not reach the cluster in time; they share half of the workers of this replica.',
+      collect: () => this.#lanes.inTrouble,
     });
     return (outcome) => outcomes.inc({ outcome });
   }

@@ -21,6 +21,9 @@ import type { JobRowStore } from './job-row-store.ts';
 /** Writes of others can come between read and write; status is written often. */
 const MAX_ROUNDS = 8;
 
+/** What every call of one apply has. */
+type CallOptions = { readonly signal?: AbortSignal };
+
 /** Somebody else wrote the resource between each read and write of ours. */
 export class ChangedByOthers extends Error {}
 
@@ -37,12 +40,13 @@ export class ClusterWriter {
     this.#kube = parts.kube;
   }
 
-  /** Applies what the row says now. Rejects when the API server or the database is away: try again later. */
-  async apply(jobId: string): Promise<void> {
+  /** Applies what the row says now. Rejects when the API server or the database is away, or when the signal ends a call: try again later. */
+  async apply(jobId: string, signal?: AbortSignal): Promise<void> {
+    const call = signal === undefined ? {} : { signal };
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const row = await this.#rows.find(jobId);
       if (row === undefined || row.deleted_at !== null || row.generation === row.applied_generation) return;
-      const isDone = row.uid === null ? await this.#createResource(row) : await this.#updateResource(row);
+      const isDone = row.uid === null ? await this.#createResource(row, call) : await this.#updateResource(row, call);
       if (isDone) return;
     }
     throw new ChangedByOthers(
@@ -51,16 +55,17 @@ export class ClusterWriter {
   }
 
   /** The row has no resource yet. True when there is nothing more to do. */
-  async #createResource(row: JobRow): Promise<boolean> {
-    if (row.desired_delete) return this.#abandon(row);
+  async #createResource(row: JobRow, call: CallOptions): Promise<boolean> {
+    if (row.desired_delete) return this.#abandon(row, call);
     try {
       const made = await this.#kube.create<TrainingJob>(collectionOf('trainingjobs', row.namespace), manifestOf(row), {
+        ...call,
         fieldValidation: 'Strict',
       });
       await this.#rows.recordApplied(row, made);
       return true;
     } catch (error) {
-      if (isAlreadyExists(error)) return this.#adoptOrRefuse(row);
+      if (isAlreadyExists(error)) return this.#adoptOrRefuse(row, call);
       // 404 is a namespace that does not exist; 403 is admission. Neither becomes right by trying again.
       if (!isRefusal(error) && !(isNotFound(error) && !isKindUnknown(error))) throw error;
       await this.#rows.refuse(row, `The cluster refused the job: ${sentenceOf(error)}`);
@@ -69,8 +74,8 @@ export class ClusterWriter {
   }
 
   /** An earlier try may have succeeded without our learning of it; our id on the object tells. */
-  async #adoptOrRefuse(row: JobRow): Promise<boolean> {
-    const present = await this.#find(row);
+  async #adoptOrRefuse(row: JobRow, call: CallOptions): Promise<boolean> {
+    const present = await this.#find(row, call);
     if (present === undefined) return false;
     if (present.metadata.labels?.[LABELS.jobId] !== row.id) {
       await this.#rows.refuse(row, nameTakenSentence(row.name));
@@ -81,8 +86,8 @@ export class ClusterWriter {
   }
 
   /** Deleted before it was made: an object that an unanswered create left behind is adopted, and deleted in the next round. */
-  async #abandon(row: JobRow): Promise<boolean> {
-    const present = await this.#find(row);
+  async #abandon(row: JobRow, call: CallOptions): Promise<boolean> {
+    const present = await this.#find(row, call);
     if (present !== undefined && present.metadata.labels?.[LABELS.jobId] === row.id) {
       await this.#rows.adopt(present);
       return false;
@@ -91,8 +96,8 @@ export class ClusterWriter {
     return true;
   }
 
-  async #updateResource(before: JobRow): Promise<boolean> {
-    const present = await this.#find(before);
+  async #updateResource(before: JobRow, call: CallOptions): Promise<boolean> {
+    const present = await this.#find(before, call);
     // A missing object is never brought back, and its successor of the same name is somebody else’s.
     if (present === undefined || present.metadata.uid !== before.uid) {
       await this.#rows.recordDeleted(before);
@@ -100,7 +105,7 @@ export class ClusterWriter {
     }
     const row = await this.#rows.find(before.id);
     if (row === undefined || row.deleted_at !== null) return true;
-    if (row.desired_delete) return this.#delete(row);
+    if (row.desired_delete) return this.#delete(row, call);
 
     const { change, isComplete } = changeToward(desiredSpec(row), present.spec);
     const labels = labelPatch(row.desired_labels, present.metadata.labels);
@@ -111,7 +116,10 @@ export class ClusterWriter {
     const { uid, resourceVersion } = present.metadata;
     const body = { metadata: { uid, resourceVersion, ...(labels && { labels }) }, ...(change && { spec: change }) };
     try {
-      const patched = await this.#kube.patch<TrainingJob>(trainingJobPath(row), body, { type: 'merge' });
+      const patched = await this.#kube.patch<TrainingJob>(trainingJobPath(row), body, {
+        ...call,
+        type: 'merge',
+      });
       if (!isComplete) return false;
       await this.#rows.recordApplied(row, patched);
       return true;
@@ -123,9 +131,13 @@ export class ClusterWriter {
     }
   }
 
-  async #delete(row: JobRow): Promise<boolean> {
+  async #delete(row: JobRow, call: CallOptions): Promise<boolean> {
     try {
-      await this.#kube.delete(trainingJobPath(row), { uid: row.uid ?? '', propagationPolicy: 'Background' });
+      await this.#kube.delete(trainingJobPath(row), {
+        ...call,
+        uid: row.uid ?? '',
+        propagationPolicy: 'Background',
+      });
     } catch (error) {
       if (!isNotFound(error) && !isConflict(error)) throw error;
       await this.#rows.recordDeleted(row);
@@ -135,9 +147,9 @@ export class ClusterWriter {
     return true;
   }
 
-  async #find(row: JobRow): Promise<TrainingJob | undefined> {
+  async #find(row: JobRow, call: CallOptions): Promise<TrainingJob | undefined> {
     try {
-      return await this.#kube.get<TrainingJob>(trainingJobPath(row));
+      return await this.#kube.get<TrainingJob>(trainingJobPath(row), call);
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;

@@ -13,6 +13,11 @@ describe('why a change has not reached the cluster', () => {
       'The Kubernetes API server does not answer.',
     ],
     [
+      'an API server that takes too long',
+      new KubeApiError({ status: 0, reason: 'Aborted', message: 'POST https://10.0.0.1/apis was aborted' }),
+      'The Kubernetes API server did not answer in time. An admission webhook of the namespace may be slow.',
+    ],
+    [
       'what an admission webhook does not do',
       answered(500, 'failed calling webhook "policy.example.com": context deadline exceeded'),
       'The Kubernetes API server answered 500: failed calling webhook "policy.example.com": context deadline exceeded',

@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import { CLOCK, METRICS, PLANNER, type WallClock } from '../infrastructure/tokens.ts';
 import { LimitExceeded } from '../limits/limit-exceeded.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
+import { afterWaiting } from '../limits/request-cpu.ts';
 
 /** What is asked of the planner here; a test answers for it. */
 export type Planner = Pick<PlannerLanes, 'ask' | 'load'>;
@@ -90,7 +91,7 @@ export class ProjectPlanner {
     const giveBack = this.#limits.plans.hold(project.id);
     try {
       const options = { tenant: project.id, ...(signal === undefined ? {} : { signal }) };
-      return await this.#planner.ask({ kind: 'plan', request }, options);
+      return await afterWaiting(this.#planner.ask({ kind: 'plan', request }, options));
     } catch (error) {
       // Where every project has one question waiting, no project has too many: that stays UNAVAILABLE.
       if (!(error instanceof QueueRefusedError) || error.reason === 'isFull') throw error;

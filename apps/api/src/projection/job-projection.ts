@@ -25,6 +25,7 @@ import {
   writeResource,
 } from '../jobs/job-table.ts';
 import { isUuid } from '../http/ids.ts';
+import { readableJob } from './readable-objects.ts';
 import { newsOfJob } from '../messages/job-news.ts';
 import { queueWebhookMessages } from '../messages/queue-webhook-messages.ts';
 
@@ -50,9 +51,13 @@ interface KnownRow extends DesiredColumns {
  *
  * Which row it is: the one of its UID; else the one whose id its label carries, if that row waits for its resource; else a new one, as for
  * a job made with kubectl.
+ *
+ * What cannot be read of the status is left out. If the spec cannot be read, the row keeps its own; undefined if there is no row.
  */
-export async function projectJob(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<ProjectedJob> {
-  const known = await rowOf(sql, cluster, job);
+export async function projectJob(sql: Sql, cluster: Cluster, resource: TrainingJob): Promise<ProjectedJob | undefined> {
+  const known = await rowOf(sql, cluster, resource);
+  const job = readableJob(resource, known?.spec);
+  if (job === undefined) return undefined;
   const jobId = known?.id ?? (await insertRow(sql, cluster, job));
   if (known !== undefined && known.deleted_at !== null) return { jobId, changed: false };
 

@@ -14,7 +14,7 @@ import {
   WorkQueue,
   WATCH_CHECK,
 } from '@coxswain/kube';
-import { jobEvents } from '@coxswain/lifecycle';
+import { jobEvents, withReadableStatus } from '@coxswain/lifecycle';
 import { type Database, isUnavailable, type Sql, storableJson } from '@coxswain/persistence';
 import type { Logger } from '@coxswain/telemetry';
 import { collectionOf, sentenceOf } from '../cluster/resources.ts';
@@ -23,6 +23,7 @@ import { notifyJobChanged } from '../jobs/job-changes.ts';
 import { markJobGone, projectJob } from './job-projection.ts';
 import { markGone, projectCheckpoint, projectNode, projectPlacement } from './mirrors.ts';
 import { NamespacedCache } from './namespaced-cache.ts';
+import { isReadableSpec } from './readable-objects.ts';
 
 /** What the projector needs. */
 export interface ProjectorParts {
@@ -93,8 +94,12 @@ export class Projector {
     });
     this.#jobScopes = (namespaces.length === 0 ? [''] : namespaces).map((namespace) => this.#jobScope(namespace));
     this.#nodeScope = this.#scopeOfNodes();
-    this.#checkpoints.addIndex(BY_JOB, (checkpoint) => [checkpoint.spec.jobUid]);
-    this.#placements.addIndex(BY_JOB, (placement) => [placement.spec.jobUid]);
+    this.#checkpoints.addIndex(BY_JOB, (checkpoint) =>
+      isReadableSpec('checkpoints', checkpoint.spec) ? [checkpoint.spec.jobUid] : [],
+    );
+    this.#placements.addIndex(BY_JOB, (placement) =>
+      isReadableSpec('placements', placement.spec) ? [placement.spec.jobUid] : [],
+    );
   }
 
   /** Every row has been compared with the cluster at least once. If the API is confined to namespaces, what the API server refuses holds nothing up. */
@@ -183,6 +188,7 @@ export class Projector {
 
   #changedOf(kind: 'checkpoints' | 'placements', object: Checkpoint | Placement): void {
     this.#queue.add(`${kind} ${keyOf(object)}`);
+    if (!isReadableSpec(kind, object.spec)) return;
     this.#queue.add(`jobs ${object.metadata.namespace ?? ''}/${object.spec.jobName}`);
   }
 
@@ -258,14 +264,23 @@ export class Projector {
       }
       await markGone(sql, cluster, { ...gone, table: kind });
       if (object === undefined) return;
+      if (kind !== 'nodes' && !isReadableSpec(kind, (object as { readonly spec?: unknown }).spec))
+        return this.#noteUnreadable(kind, key);
       if (kind === 'checkpoints') await projectCheckpoint(sql, cluster, object as Checkpoint & KubeObject);
       else if (kind === 'placements') await projectPlacement(sql, cluster, object as Placement & KubeObject);
       else await projectNode(sql, cluster, object);
     });
   }
 
+  /** Not again and again: trying again makes no object readable, and its next version is projected anyway. */
+  #noteUnreadable(kind: Kind, key: string): void {
+    this.#parts.logger.warn({ kind, key }, 'the spec of this object cannot be read; it has no row');
+  }
+
   async #projectJobWithEvents(sql: Sql, job: TrainingJob): Promise<void> {
-    const { jobId } = await projectJob(sql, this.#parts.cluster, job);
+    const projected = await projectJob(sql, this.#parts.cluster, job);
+    if (projected === undefined) return this.#noteUnreadable('jobs', keyOf(job));
+    const { jobId } = projected;
     const { uid, namespace } = job.metadata;
     // Users of another namespace can write any UID, so only objects in the job's namespace count.
     const beside = <T extends KubeObject>(cache: NamespacedCache<T>): readonly T[] =>
@@ -273,7 +288,7 @@ export class Projector {
         (object) => object.metadata.namespace === namespace,
       );
     const events = jobEvents({
-      job,
+      job: withReadableStatus(job),
       checkpoints: beside(this.#checkpoints),
       placements: beside(this.#placements),
     });

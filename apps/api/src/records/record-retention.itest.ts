@@ -265,7 +265,7 @@ describe('a record that goes', () => {
     await sweep(1, 0);
     const metadata = { name: `run.${old.id}`, namespace: 'research', uid: old.uid, resourceVersion: '7' };
     const job = { metadata, spec: {}, status: {} } as Parameters<typeof projectJob>[2];
-    const { jobId } = await database.transaction((sql) => projectJob(sql, here, job));
+    const { jobId = '' } = (await database.transaction((sql) => projectJob(sql, here, job))) ?? {};
     expect(jobId).not.toBe(old.id);
     await markJobGone(database, here, { ...metadata, seenUpTo: '8' });
     expect(await count('SELECT 1 FROM jobs WHERE id = $1 AND deleted_at IS NOT NULL', [jobId])).toBe(1);

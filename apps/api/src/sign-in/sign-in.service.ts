@@ -5,8 +5,10 @@ import {
   type SignInTrade,
 } from '@coxswain/api-types';
 import { DomainError, isDomainError } from '@coxswain/domain-error';
+import { systemClock } from '@coxswain/kube';
 import type { Database } from '@coxswain/persistence';
 import type { Logger } from '@coxswain/telemetry';
+import { TurnGate } from '@coxswain/units';
 import { Inject, Injectable } from '@nestjs/common';
 import { Authenticator } from '../auth/authenticator.ts';
 import type { Credential } from '../auth/credential.ts';
@@ -27,7 +29,7 @@ import {
   type WallClock,
 } from '../infrastructure/tokens.ts';
 import { clientNetwork } from '../http/client-network.ts';
-import { TurnGate } from '../limits/turn-gate.ts';
+import { afterWaiting, resumeRequest } from '../limits/request-cpu.ts';
 import { ownAddress, PENDING_SECONDS, sealPending, unsealPending } from './pending-sign-in.ts';
 import { SpentOnce } from './spent-once.ts';
 
@@ -81,7 +83,12 @@ export class SignInService {
   readonly #authenticator: Authenticator;
   readonly #denials: Pick<Denials, 'note'>;
   readonly #spent = new SpentOnce({ most: MOST_SPENT, forMs: PENDING_SECONDS * 1_000 });
-  readonly #turns = new TurnGate({ bounds: TURNS, waitMs: TURN_WAIT_MS, busy: tooManySignIn });
+  readonly #turns = new TurnGate({
+    bounds: TURNS,
+    waitMs: TURN_WAIT_MS,
+    setTimer: systemClock.setTimer,
+    busy: tooManySignIn,
+  });
 
   // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
@@ -116,7 +123,7 @@ export class SignInService {
   async start(returnTo: string | undefined): Promise<SignInStart> {
     const issuer = this.#required();
     try {
-      const { url, pending } = await issuer.begin();
+      const { url, pending } = await afterWaiting(issuer.begin());
       const sealing = { key: this.#key, now: this.#clock.now() };
       const cookie = await sealPending({ ...pending, returnTo: ownAddress(returnTo) }, sealing);
       return { kind: 'issuer', url: url.href, cookie };
@@ -136,7 +143,7 @@ export class SignInService {
       const maxAgeSeconds = (this.#signIn?.sessionHours ?? 0) * 3_600;
       const expiresAt = new Date(now.getTime() + maxAgeSeconds * 1_000);
       const { token } = await this.#inTurn(origin, async () =>
-        this.#begin(await issuer.finish(search, pending), { kind: 'page', expiresAt, origin }),
+        this.#begin(await afterWaiting(issuer.finish(search, pending)), { kind: 'page', expiresAt, origin }),
       );
       return { kind: 'signed-in', token, maxAgeSeconds, returnTo: pending.returnTo };
     } catch (error) {
@@ -156,7 +163,7 @@ export class SignInService {
     try {
       this.#spendOrReject(key, now);
       const { token, name } = await this.#inTurn(origin, async () => {
-        const signedIn = await issuer.verify(idToken, { accessToken, refreshToken });
+        const signedIn = await afterWaiting(issuer.verify(idToken, { accessToken, refreshToken }));
         return this.#begin(signedIn, { kind: 'commandLine', expiresAt, origin, idToken });
       });
       return { token, name, expiresAt: expiresAt.toISOString() };
@@ -191,7 +198,10 @@ export class SignInService {
 
   #inTurn<T>({ sourceAddress }: RequestOrigin, signIn: () => Promise<T>): Promise<T> {
     const client = clientNetwork(sourceAddress);
-    return this.#turns.pass({ tenant: client, member: client, isSlow: false }, signIn);
+    return this.#turns.pass({ tenant: client, member: client, isSlow: false }, () => {
+      resumeRequest();
+      return signIn();
+    });
   }
 
   #begin(

@@ -4,6 +4,7 @@ import { JobStacks, STACKS_PATH } from '@coxswain/api-types';
 import { parseForeignJson } from '@coxswain/safe-text';
 import { type OperatorRefusal, refusalOf, requestOperator } from '../cluster/operator-endpoint.ts';
 import type { Config } from '../config/config.ts';
+import { partsAfterWaiting } from '../limits/request-cpu.ts';
 
 /** An operator waits 8 s for its launchers. */
 const WITHIN_MS = 15_000;
@@ -64,7 +65,7 @@ function targetOf(base: string, { jobUid, rank }: StacksOf): URL {
 async function stacksIn(response: IncomingMessage): Promise<JobStacks> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
+  for await (const chunk of partsAfterWaiting(response as AsyncIterable<Buffer>)) {
     bytes += chunk.length;
     if (bytes > MAX_ANSWER_BYTES) throw new Error(`its answer is longer than ${MAX_ANSWER_BYTES} bytes`);
     chunks.push(chunk);

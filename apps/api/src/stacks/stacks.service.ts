@@ -1,5 +1,7 @@
 import { FINAL_JOB_STATES, type JobStacks } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
+import { systemClock } from '@coxswain/kube';
+import { TurnGate } from '@coxswain/units';
 import { Inject, Injectable } from '@nestjs/common';
 import { recordAudit } from '../auth/audit.ts';
 import type { Principal } from '../auth/principal.ts';
@@ -8,7 +10,7 @@ import { CONFIG } from '../infrastructure/tokens.ts';
 import type { JobRow } from '../jobs/job-row.ts';
 import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
-import { TurnGate } from '../limits/turn-gate.ts';
+import { afterWaiting } from '../limits/request-cpu.ts';
 import { operatorStacks, type OperatorStacks } from './operator-stacks.ts';
 
 /**
@@ -55,7 +57,7 @@ export class StacksService {
     this.#jobs = jobs;
     this.#limits = limits;
     const busy = (): Error => limits.refuse('stacks', TOO_MANY, 2);
-    this.#turns = new TurnGate({ bounds: TURNS, waitMs: TURN_WAIT_MS, busy });
+    this.#turns = new TurnGate({ bounds: TURNS, waitMs: TURN_WAIT_MS, setTimer: systemClock.setTimer, busy });
   }
 
   /** CONFLICT where no rank runs; RATE_LIMITED where it was asked a moment ago; UNAVAILABLE where the operator does not answer. */
@@ -72,7 +74,7 @@ export class StacksService {
     });
     const claim = { tenant: row.project_id ?? principal.id, member: principal.id, isSlow: false };
     const ask = (): Promise<OperatorStacks> => operatorStacks(this.#operator, { jobUid: uid, rank }, signal);
-    return this.#stacksIn(await this.#turns.pass(claim, ask, signal), row);
+    return this.#stacksIn(await afterWaiting(this.#turns.pass(claim, ask, signal)), row);
   }
 
   #stacksIn(answer: OperatorStacks, { name, state }: JobRow): JobStacks {

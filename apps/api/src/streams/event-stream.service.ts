@@ -91,10 +91,12 @@ export class EventStreamService {
   /** Decides whether the stream may be opened; what it returns runs it until the reader leaves, may not read any more, or the process stops. */
   async open(request: StreamRequest): Promise<(response: ServerResponse) => Promise<void>> {
     const { principal, address, place, credential } = request;
-    const { id: jobId, project_id: projectId } = await this.#jobs.requireRow(principal, address);
+    const { id: jobId, project_id: ofProject } = await this.#jobs.requireRow(principal, address);
     const scope: FeedScope =
-      address.project === ALL_PROJECTS || projectId === null ? { kind: 'cluster' } : { kind: 'project', id: projectId };
-    const leave = this.#limits.openStream(principal, scope.kind === 'project' ? scope.id : undefined);
+      address.project === ALL_PROJECTS || ofProject === null ? { kind: 'cluster' } : { kind: 'project', id: ofProject };
+    const projectId = scope.kind === 'project' ? scope.id : undefined;
+    const cut = new AbortController();
+    const leave = this.#limits.openStream(principal, projectId, () => cut.abort());
     const check = async (): Promise<(scope: FeedScope) => boolean> =>
       mayRead(await this.#authenticator.authenticate(credential));
     return (response) =>
@@ -106,12 +108,13 @@ export class EventStreamService {
           leave();
           ended();
         };
-        const share = { owner: scope.kind === 'project' ? scope.id : principal.id, unread: this.#unread };
+        const share = { owner: projectId ?? principal.id, unread: this.#unread };
         const writer = new StreamWriter(response, this.#mostUnreadBytes, onEnd, share);
         this.#stopping.addEventListener('abort', stop);
+        cut.signal.addEventListener('abort', stop);
         writer.write(BEGIN);
         if (response.destroyed) return;
-        if (this.#stopping.aborted) return stop();
+        if (this.#stopping.aborted || cut.signal.aborted) return stop();
         this.#fanOut
           .watch({ scope, jobId, place, writer, check, credential: `${credential?.by} ${credential?.text}` })
           .catch(stop);

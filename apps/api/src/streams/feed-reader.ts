@@ -1,5 +1,5 @@
 import type { Job, JobEvent, StepPoint } from '@coxswain/api-types';
-import type { Sql, TenantDatabase } from '@coxswain/persistence';
+import { NO_PRINCIPAL, type Sql, type TenantDatabase, type Work } from '@coxswain/persistence';
 import type { ProjectScope } from '../auth/project-scope.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { type EventRow, toJobEvent } from '../jobs/job-history.service.ts';
@@ -41,8 +41,6 @@ export const MOST_EVENTS = 1_000;
 /** The most steps that one read returns for one job; the same holds as for events. */
 export const MOST_STEPS = 1_000;
 
-const NOBODY = '00000000-0000-0000-0000-000000000000';
-
 interface ChangedRow {
   readonly job_uid: string;
   readonly epoch: number;
@@ -69,7 +67,7 @@ export class FeedReader {
   }
 
   async read(scope: FeedScope, wanted: readonly Wanted[]): Promise<ReadonlyMap<string, Reading>> {
-    return this.#within(scope, async (sql) => {
+    return this.#within(scope, 'system', async (sql) => {
       const asked = wanted.filter(({ stepsOnly }) => !stepsOnly);
       const jobs = new Map((await this.#jobs(sql, scope, asked)).map((job) => [job.id, job]));
       const seen = wanted.filter(({ jobId, stepsOnly }) => stepsOnly || jobs.has(jobId));
@@ -103,7 +101,7 @@ export class FeedReader {
     jobId: string,
     { after, upTo }: { readonly after: number; readonly upTo: number },
   ): Promise<readonly JobEvent[]> {
-    return this.#within(scope, async (sql) => {
+    return this.#within(scope, 'list', async (sql) => {
       const found = await sql.query<EventRow>(
         `SELECT id, type, severity, epoch, message, at FROM job_events
           WHERE job_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT $4`,
@@ -119,7 +117,7 @@ export class FeedReader {
     uid: string,
     { after, upTo }: { readonly after: number; readonly upTo: number },
   ): Promise<readonly ChangedStep[] | undefined> {
-    return this.#within(scope, async (sql) => {
+    return this.#within(scope, 'list', async (sql) => {
       const found = await sql.query<ChangedRow>(
         `SELECT job_uid, epoch, step, loss, tokens, step_time_ms, grad_norm, at, change FROM steps
           WHERE cluster_id = $1 AND job_uid = $2 AND change > $3 AND change <= $4
@@ -130,10 +128,13 @@ export class FeedReader {
     });
   }
 
-  /** Reads without a principal: data of a principal is shown in no stream. */
-  #within<T>(scope: FeedScope, work: (sql: Sql) => Promise<T>): Promise<T> {
+  /**
+   * Reads without a principal: data of a principal is shown in no stream. What all watchers share is work of the API itself. History that a reader missed is a list
+   * of its project: a project whose readers all resume at once waits for its own places.
+   */
+  #within<T>(scope: FeedScope, kind: Work, work: (sql: Sql) => Promise<T>): Promise<T> {
     const reach = scope.kind === 'project' ? ({ kind: 'projects', ids: [scope.id] } as const) : scope;
-    return this.#database.within({ clusterId: this.#cluster.id, principalId: NOBODY, reach }, work, 'system');
+    return this.#database.within({ clusterId: this.#cluster.id, principalId: NO_PRINCIPAL, reach }, work, kind);
   }
 
   async #jobs(sql: Sql, scope: FeedScope, wanted: readonly Wanted[]): Promise<readonly Job[]> {

@@ -1,5 +1,6 @@
 import { type Beside, FrameHistory, type Framed } from './frame-history.ts';
 import { type FeedReader, type FeedScope, MOST_EVENTS, MOST_STEPS, type Reading, type Wanted } from './feed-reader.ts';
+import { resumeRequest } from '../limits/request-cpu.ts';
 import { placeText, type StreamPlace } from './stream-place.ts';
 import { frameOf, openFrameOf, placeFrame, type StreamWriter } from './stream-writer.ts';
 
@@ -94,6 +95,8 @@ export class JobFeed {
     let event = place.event;
     let change = place.change ?? this.#known?.change ?? 0;
     for (;;) {
+      // The reader waited for what others share, too.
+      resumeRequest();
       const known = this.#known;
       if (this.#isGone || known === undefined) return writer.end({ isComplete: true });
       if (writer.isOver) return;

@@ -16,6 +16,7 @@ import { sentenceOf } from '../cluster/resources.ts';
 import { CLUSTER, type Cluster, KUBE } from '../infrastructure/tokens.ts';
 import type { JobRow } from '../jobs/job-row.ts';
 import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
+import { afterWaiting } from '../limits/request-cpu.ts';
 import { recordedPlacement } from '../jobs/recorded-placement.ts';
 import { recordedEnd } from './recorded-end.ts';
 
@@ -77,7 +78,7 @@ export class JobLogsService {
       if (podIndex === undefined) return inPlaceOfLog(attempt, rank);
       const pod = await this.#pod({ namespace: row.namespace, uid: row.uid ?? '', epoch: attempt.epoch, podIndex });
       if (pod === undefined) return inPlaceOfLog(attempt, rank);
-      const stream = await this.#kube.requestStream(`${podPath(row.namespace, pod)}/log`, {
+      const opening = this.#kube.requestStream(`${podPath(row.namespace, pod)}/log`, {
         query: {
           container: CONTAINERS.trainer,
           tailLines: request.tailLines,
@@ -87,7 +88,8 @@ export class JobLogsService {
         signal: request.signal,
         accept: '*/*',
       });
-      return { source: 'pod', body: stream.body };
+      const { body } = await afterWaiting(opening);
+      return { source: 'pod', body };
     } catch (error) {
       if (isNotFound(error)) return inPlaceOfLog(attempt, rank);
       if (isRetryable(error))
@@ -126,7 +128,7 @@ export class JobLogsService {
       `${LABELS.podIndex}=${wanted.podIndex}`,
     ].join(',');
     const collection = resourcePath({ group: '', version: 'v1', plural: 'pods', namespace: wanted.namespace });
-    const pods = await this.#kube.list<KubeObject>(collection, { labelSelector, limit: 2 });
+    const pods = await afterWaiting(this.#kube.list<KubeObject>(collection, { labelSelector, limit: 2 }));
     return pods.items[0]?.metadata.name;
   }
 }

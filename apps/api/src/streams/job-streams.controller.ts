@@ -13,6 +13,7 @@ import type { DescribedHeader } from '../http/described-parameter.ts';
 import { Answers } from '../http/openapi.ts';
 import { STOPPING } from '../infrastructure/tokens.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
+import { partsAfterWaiting } from '../limits/request-cpu.ts';
 import type { FeedScope } from './feed-reader.ts';
 import { endsReading, mayRead, RECHECK_MS } from './reading-right.ts';
 import { PLACE, placeOf } from './stream-place.ts';
@@ -145,8 +146,9 @@ export class JobStreamsController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const scope = scopeOfReader(caller, addressOf(request).project);
-    const leave = this.#limits.openLog(caller, scope.kind === 'project' ? scope.id : undefined);
     const gone = new AbortController();
+    const projectId = scope.kind === 'project' ? scope.id : undefined;
+    const leave = this.#limits.openLog(caller, projectId, () => gone.abort());
     reply.raw.on('close', () => gone.abort());
     const signal = AbortSignal.any([gone.signal, this.#stopping]);
     // A followed log can outlive its reader’s right to it.
@@ -176,7 +178,7 @@ export class JobStreamsController {
         'cache-control': 'no-store',
       });
       // Whether reader or pod left first, the answer has ended.
-      await pipeline(Readable.from(body), reply.raw).catch(() => undefined);
+      await pipeline(Readable.from(partsAfterWaiting(body)), reply.raw).catch(() => undefined);
     } finally {
       clearInterval(checking);
       leave();

@@ -79,9 +79,13 @@ function projectTable(items: readonly Project[], now: Date): string {
 const MEANINGS: Readonly<Record<ProjectLimit['name'], string>> = {
   requestBurst: 'requests at once',
   changeBurst: 'changes of jobs at once',
+  writeBurst: 'requests at once that may change something',
+  stopBurst: 'requests at once that stop a job',
+  cpuMilliseconds: 'milliseconds of processor time at once',
   concurrentRequests: 'requests under way',
   plans: 'plans waiting or searched',
   streams: 'streams of events',
+  logStreams: 'logs that are read',
   jobs: 'jobs that have not ended',
   endedJobs: 'jobs that have ended and are still in the cluster',
   layouts: 'saved layouts',
@@ -92,12 +96,15 @@ const MEANINGS: Readonly<Record<ProjectLimit['name'], string>> = {
 };
 
 function limitTable(items: readonly ProjectLimit[]): string {
-  const rows = items.map(({ name, most, used, perSecond, counted }) => [
+  const rows = items.map(({ name, most, used, perSecond, perMinute, counted }) => [
     name,
     String(used),
     most === null ? 'no limit' : String(most),
-    [MEANINGS[name], ...(perSecond === null ? [] : [`${perSecond} a second come back`])].join('; ') +
-      (counted === 'inReplica' ? ' (in the replica that answered)' : ''),
+    [
+      MEANINGS[name],
+      ...(perSecond === null ? [] : [`${perSecond} a second come back`]),
+      ...(perMinute === undefined ? [] : [`${perMinute} a minute come back`]),
+    ].join('; ') + (counted === 'inReplica' ? ' (in the replica that answered)' : ''),
   ]);
   return columns([['LIMIT', 'USED', 'MOST', 'OF'], ...rows]);
 }

@@ -2,7 +2,7 @@
 import { type JobStacks, MAX_RANKS_PER_POD, parseRanks, type PodStacks, STACKS_WITHIN_MS } from '@coxswain/api-types';
 import { type StackBounds, stackEvidence, StackGathering } from '@coxswain/health';
 import type { Clock } from '@coxswain/kube';
-import { type Claim, type PlaceBounds, SharedPlaces } from '@coxswain/units';
+import { type Claim, type PlaceBounds, TurnGate } from '@coxswain/units';
 import type { GangRoster, RunOfRanks } from './health-watch.ts';
 import type { Rendezvous } from './rendezvous.ts';
 
@@ -78,10 +78,12 @@ interface StackRequest extends StackQuestion {
 }
 
 /** A request that waits for its turn. */
-interface Queued extends Claim, StackRequest {
-  readonly granted: PromiseWithResolvers<boolean>;
+interface Queued extends StackRequest {
   answer: Promise<StackAnswer>;
 }
+
+/** The turn of a request did not come. */
+class NoTurnError extends Error {}
 
 /** Collections of stack traces that run or ran recently. */
 export class StackRequests {
@@ -91,8 +93,8 @@ export class StackRequests {
   readonly #kilobytesPerSecond: () => number;
   readonly #underWay = new Map<string, Asking>();
   readonly #queued = new Map<string, Queued>();
-  readonly #forUsers = new SharedPlaces<Queued>(FOR_USERS);
-  readonly #forIncidents = new SharedPlaces<Queued>(FOR_INCIDENTS);
+  readonly #forUsers: TurnGate;
+  readonly #forIncidents: TurnGate;
   /** Earliest time of the next collection from each job. */
   readonly #notBeforeMs = new Map<string, number>();
   #requests = 0;
@@ -109,6 +111,17 @@ export class StackRequests {
     this.#rendezvous = parts.rendezvous;
     this.#rosterOf = parts.rosterOf;
     this.#clock = parts.clock;
+    this.#forUsers = this.#gateOf(FOR_USERS);
+    this.#forIncidents = this.#gateOf(FOR_INCIDENTS);
+  }
+
+  #gateOf(bounds: PlaceBounds): TurnGate {
+    return new TurnGate({
+      bounds,
+      waitMs: TURN_WAITS_MS,
+      setTimer: (delayMs, fire) => this.#clock.setTimer(delayMs, fire),
+      busy: (why) => new NoTurnError(why),
+    });
   }
 
   /** Collects stack traces. Identical requests during a collection share its result. */
@@ -130,63 +143,48 @@ export class StackRequests {
     return paused ?? this.#askInTurn(request, asked, isPaced);
   }
 
-  /** Asks the launchers when the namespace has its turn. */
+  /** Asks the launchers when the namespace has its turn. An incident also takes one of the places for users, if one is free. */
   #askInTurn(request: StackRequest, pods: readonly Pod[], isPaced: boolean): Promise<StackAnswer> {
-    const queued: Queued = {
-      ...request,
-      tenant: request.namespace,
-      member: request.namespace,
-      isSlow: false,
-      granted: Promise.withResolvers(),
-      answer: Promise.resolve(LATER_BUSY),
-    };
-    const free = this.#freePlace(queued, isPaced);
-    if (free !== undefined) return this.#askAndRelease(free, queued, () => this.#ask(request, pods));
-    const places = isPaced ? this.#forUsers : this.#forIncidents;
-    const turn = places.request(queued);
-    if (turn.kind === 'rejected') return Promise.resolve(LATER_BUSY);
-    if (turn.kind === 'waits') turn.displaced?.granted.resolve(false);
+    const claim: Claim = { tenant: request.namespace, member: request.namespace, isSlow: false };
+    const gates = isPaced ? [this.#forUsers] : [this.#forIncidents, this.#forUsers];
+    for (const gate of gates) {
+      const asked = gate.passNow(claim, () => this.#ask(request, pods));
+      if (asked !== undefined) return asked;
+    }
+    const queued: Queued = { ...request, answer: Promise.resolve(LATER_BUSY) };
     if (isPaced) this.#queued.set(request.jobUid, queued);
-    queued.answer = this.#askLater(places, queued, pods);
+    queued.answer = this.#askLater(isPaced ? this.#forUsers : this.#forIncidents, claim, { queued, pods });
     return queued.answer;
   }
 
-  /** The place that a request takes at once, if there is one. An incident also takes one of those for users. */
-  #freePlace(queued: Queued, isPaced: boolean): SharedPlaces<Queued> | undefined {
-    const all = isPaced ? [this.#forUsers] : [this.#forIncidents, this.#forUsers];
-    return all.find((places) => places.take(queued));
-  }
-
-  async #askLater(places: SharedPlaces<Queued>, queued: Queued, pods: readonly Pod[]): Promise<StackAnswer> {
-    const { jobUid, granted } = queued;
-    const cancel = this.#clock.setTimer(TURN_WAITS_MS, () => granted.resolve(false));
-    const isGranted = await granted.promise;
-    cancel();
-    if (this.#queued.get(jobUid) === queued) this.#queued.delete(jobUid);
-    if (!isGranted) {
-      places.withdraw(queued);
-      return LATER_BUSY;
-    }
-    return this.#askAndRelease(places, queued, async () => {
-      // The gang may have been restarted, or an incident may have asked meanwhile.
-      const roster = await this.#rosterOf(jobUid);
-      if (roster?.epoch !== queued.epoch) return LATER_BUSY;
-      const underWay = this.#underWay.get(jobUid);
-      if (underWay === undefined) return this.#ask(queued, pods);
-      return isSame(underWay, queued) ? underWay.answer : LATER_BUSY;
-    });
-  }
-
-  async #askAndRelease(
-    places: SharedPlaces<Queued>,
-    queued: Queued,
-    ask: () => Promise<StackAnswer>,
+  async #askLater(
+    gate: TurnGate,
+    claim: Claim,
+    { queued, pods }: { readonly queued: Queued; readonly pods: readonly Pod[] },
   ): Promise<StackAnswer> {
+    const { jobUid } = queued;
+    const leave = (): void => {
+      if (this.#queued.get(jobUid) === queued) this.#queued.delete(jobUid);
+    };
     try {
-      return await ask();
-    } finally {
-      for (const next of places.release(queued)) next.granted.resolve(true);
+      return await gate.pass(claim, () => {
+        leave();
+        return this.#askAgain(queued, pods);
+      });
+    } catch (error) {
+      leave();
+      if (error instanceof NoTurnError) return LATER_BUSY;
+      throw error;
     }
+  }
+
+  /** The gang may have been restarted, or an incident may have asked while the request waited. */
+  async #askAgain(queued: Queued, pods: readonly Pod[]): Promise<StackAnswer> {
+    const roster = await this.#rosterOf(queued.jobUid);
+    if (roster?.epoch !== queued.epoch) return LATER_BUSY;
+    const underWay = this.#underWay.get(queued.jobUid);
+    if (underWay === undefined) return this.#ask(queued, pods);
+    return isSame(underWay, queued) ? underWay.answer : LATER_BUSY;
   }
 
   /**

@@ -1,22 +1,22 @@
-import { ByteRoom } from './byte-room.ts';
+import { SharedRoom } from './shared-room.ts';
 
 /** Takes room and notes who lost it. */
 function aRoom(most: number, mostOfOwner: number) {
-  const room = new ByteRoom({ most, mostOfOwner });
+  const room = new SharedRoom({ most, mostOfOwner });
   const evicted: string[] = [];
   const take = (owner: string, bytes: number, name = owner): (() => void) | string =>
     room.take(owner, bytes, () => evicted.push(name));
   return { room, evicted, take };
 }
 
-describe('room for bytes', () => {
+describe('room that owners share', () => {
   it('of one owner is its share; what is given back can be taken again, once', () => {
     const { room, take } = aRoom(1_000, 100);
     const first = take('a', 60) as () => void;
     expect(take('a', 60)).toBe('ofOwner');
     first();
     first();
-    expect(room.bytes).toBe(0);
+    expect(room.total).toBe(0);
     expect(take('a', 100)).toBeInstanceOf(Function);
   });
 
@@ -25,7 +25,7 @@ describe('room for bytes', () => {
     for (const name of ['a1', 'a2', 'a3', 'a4']) take('a', 20, name);
     expect(take('b', 30)).toBeInstanceOf(Function);
     expect(evicted).toEqual(['a1']);
-    expect(room.bytes).toBe(90);
+    expect(room.total).toBe(90);
   });
 
   it('is refused to the owner with the most when all is taken', () => {
@@ -41,9 +41,9 @@ describe('room for bytes', () => {
     for (const owner of ['a', 'b']) take(owner, 50);
     expect(take('c', 50)).toBeInstanceOf(Function);
     expect(evicted).toEqual(['a']);
-    expect(room.bytes).toBe(100);
+    expect(room.total).toBe(100);
     expect(take('d', 20)).toBeInstanceOf(Function);
     expect(evicted).toEqual(['a', 'b']);
-    expect(room.bytes).toBe(70);
+    expect(room.total).toBe(70);
   });
 });
