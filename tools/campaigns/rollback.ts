@@ -6,7 +6,7 @@ const RELEASE_BEFORE = '3b74dcef';
 
 /** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
-  'Continues jobs of this release, after each write of their lives, with the operator of the release before, and runs the API of that release on the schema of this one (5 min; argument: commit of that release).';
+  'Continues jobs of this release, before each write of their lives, with the operator of the release before, and runs the API of that release on the schema of this one (5 min; argument: commit of that release).';
 
 /** Why the campaign cannot run here: git must have the commit. */
 export function requirements([commit = RELEASE_BEFORE]: readonly string[]): string | undefined {
@@ -29,7 +29,7 @@ const LIVES = 'apps/operator/src/testing/rollback';
 /** What of a snapshot is shown; the programs of {@link LIVES} know the rest. */
 interface Snapshot {
   readonly life: string;
-  readonly write: string;
+  readonly before: string;
 }
 
 interface Continued {
@@ -45,10 +45,10 @@ async function continuesLives(earlier: EarlierTree): Promise<boolean> {
   await earlier.take(LIVES);
   const now = JSON.parse(await runOn(ROOT, program, text)) as Continued;
   const before = JSON.parse(await earlier.run(program, text)) as Continued;
-  const problems = snapshots.flatMap(({ life, write }, i) => {
+  const problems = snapshots.flatMap(({ life, before: write }, i) => {
     const [result, expected] = [before.results[i], JSON.stringify(now.results[i])];
     if (result !== undefined && result.problem === undefined && JSON.stringify(result) === expected) return [];
-    return [`a job that ${life}, after ${write}: ${JSON.stringify(result)}, without a rollback ${expected}`];
+    return [`a job that ${life}, before ${write}: ${JSON.stringify(result)}, without a rollback ${expected}`];
   });
   for (const problem of problems) say(problem);
   if (before.overruled.length > 0) say(`a node whose quarantine was overruled: ${JSON.stringify(before.overruled)}`);

@@ -1,5 +1,5 @@
 /**
- * Lives jobs under this release and prints, as JSON, what the cluster holds after each write. `npm run campaign -- rollback` lets the release before
+ * Lives jobs under this release and prints, as JSON, what the cluster holds before each write. `npm run campaign -- rollback` lets the release before
  * continue from there.
  */
 import { NODE_MARKS } from '@coxswain/api-types';
@@ -9,11 +9,11 @@ import type { InMemoryCluster, Kind } from '../../training-job/testing/in-memory
 import { ReconcilerWorld } from '../../training-job/testing/reconciler-world.ts';
 import { StorageWorld } from '../../training-job/testing/storage-world.ts';
 
-/** The cluster after one write of a job's life: what an operator of the release before may find when it takes over. */
+/** The cluster at one moment of a job's life: what an operator of the release before may find when it takes over. */
 export interface Snapshot {
   readonly life: string;
-  /** The write after which it was taken, such as `12 writeStatus tiny-gpt`. */
-  readonly write: string;
+  /** The write before which it was taken, such as `12 writeStatus tiny-gpt`. */
+  readonly before: string;
   readonly nowMs: number;
   readonly objects: readonly (KubeObject & { readonly kind: Kind })[];
 }
@@ -46,6 +46,12 @@ const LIVES: Readonly<Record<string, Life>> = {
     storage.begin('down', 60_000);
     await storage.untilItTrains();
   },
+  'verifies a suspect checkpoint again': async (record) => {
+    const storage = new StorageWorld();
+    record(storage.world);
+    storage.begin('partial', 47_000);
+    await storage.untilItTrains();
+  },
   'condemns a checkpoint': async (record) => {
     const storage = new StorageWorld();
     record(storage.world);
@@ -63,19 +69,24 @@ const LIVES: Readonly<Record<string, Life>> = {
   },
 };
 
-/** Lives them all, and takes a snapshot after each write. */
+/** Lives them all, and takes a snapshot before each write and at the end: what kubelets and people did since the last write is part of it. */
 async function takeSnapshots(): Promise<readonly Snapshot[]> {
   const snapshots: Snapshot[] = [];
   for (const [life, live] of Object.entries(LIVES)) {
     let writes = 0;
+    const lived: ReconcilerWorld[] = [];
+    const take = ({ nowMs, cluster }: ReconcilerWorld, what: string): void => {
+      snapshots.push({ life, before: `${writes} ${what}`, nowMs, objects: objectsOf(cluster) });
+    };
     await live((world) => {
       world.onWrite = ({ what, moment }) => {
-        if (moment !== 'after') return;
-        const write = `${(writes += 1)} ${what}`;
-        snapshots.push({ life, write, nowMs: world.nowMs, objects: objectsOf(world.cluster) });
+        if (moment === 'before') take(world, what);
+        else writes += 1;
       };
+      lived.push(world);
       return world;
     });
+    for (const world of lived) take(world, 'end');
   }
   return snapshots;
 }
