@@ -53,6 +53,47 @@ describe('migrations', () => {
   });
 });
 
+describe('the release before, on the schema of this one', () => {
+  /** The first migration that the release before does not have. At a release, it is the first of the next. */
+  const FIRST_SINCE_RELEASE = 'ServeJobsInTurns1795854600000';
+
+  const columnsOf = async (source: DataSource): Promise<ReadonlyMap<string, ReadonlySet<string>>> => {
+    const found: readonly { readonly table_name: string; readonly column_name: string }[] = await source.query(
+      "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'",
+    );
+    const byTable = Map.groupBy(found, ({ table_name }) => table_name);
+    return new Map([...byTable].map(([table, rows]) => [table, new Set(rows.map(({ column_name }) => column_name))]));
+  };
+
+  /** Pairs of tables that a foreign key relates, in both orders: what statements join. */
+  const relatedTables = (source: DataSource): Promise<readonly { readonly one: string; readonly other: string }[]> =>
+    source.query(
+      `SELECT DISTINCT pair.one::regclass::text AS one, pair.other::regclass::text AS other FROM pg_constraint,
+         LATERAL (VALUES (conrelid, confrelid), (confrelid, conrelid)) AS pair (one, other)
+        WHERE contype = 'f' AND conrelid <> confrelid`,
+    );
+
+  it('finds every column where it was, and its joins that name a column without its table are not ambiguous', async () => {
+    const source = await databaseBefore(FIRST_SINCE_RELEASE);
+    const { url = '' } = source.options as { readonly url?: string };
+    try {
+      const before = await columnsOf(source);
+      await migrateDatabase({ url });
+      const after = await columnsOf(source);
+      const related = Map.groupBy(await relatedTables(source), ({ one }) => one);
+      for (const [table, columns] of before) {
+        const now = after.get(table) ?? new Set();
+        const joined = (related.get(table) ?? []).flatMap(({ other }) => [...(before.get(other) ?? [])]);
+        const missing = [...columns].filter((column) => !now.has(column));
+        const ambiguous = [...now].filter((column) => !columns.has(column) && joined.includes(column));
+        expect({ table, missing, ambiguous }).toEqual({ table, missing: [], ambiguous: [] });
+      }
+    } finally {
+      await source.destroy();
+    }
+  });
+});
+
 describe('CountGenerations', () => {
   it('keeps how much was asked of each job and how much of it is done, and what is not done is still found', async () => {
     const earlier = await databaseBefore('CountGenerations1795315500000');

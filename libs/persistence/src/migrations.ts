@@ -20,6 +20,7 @@ import { RecordIncidents1795644000000 } from '../../../migrations/20261125220000
 import { RecordFabrics1795660200000 } from '../../../migrations/20261126023000-record-fabrics.ts';
 import { TellEndpoints1795662000000 } from '../../../migrations/20261126030000-tell-endpoints.ts';
 import { ServeJobsInTurns1795854600000 } from '../../../migrations/20261128083000-serve-jobs-in-turns.ts';
+import { NameTheClusterOfAnEntry1795867800000 } from '../../../migrations/20261128121000-name-the-cluster-of-an-entry.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -45,4 +46,5 @@ export const MIGRATIONS = [
   RecordFabrics1795660200000,
   TellEndpoints1795662000000,
   ServeJobsInTurns1795854600000,
+  NameTheClusterOfAnEntry1795867800000,
 ] as const;

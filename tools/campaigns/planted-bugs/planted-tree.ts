@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { jestArguments, vitestArguments } from '../../test/parts.ts';
 import { ROOT } from '../../test/run-supervised.ts';
 import { REPORT_VARIABLE } from '../../test/vitest-report.ts';
+import { linkModules } from '../linked-modules.ts';
 import type { PlantedBug } from './bugs.ts';
 
 const run = promisify(execFile);
@@ -87,23 +88,6 @@ function testArguments(file: string, report: string): readonly string[] {
 
 /** A test that needs longer than this with a bug has not caught it. */
 const TIMEOUT_MS = 300_000;
-
-/** Modules are shared with the tree, but for its own packages: those are the copy's. */
-async function linkModules(folder: string): Promise<void> {
-  const own = '@coxswain';
-  const target = join(folder, 'node_modules');
-  await mkdir(join(target, own), { recursive: true });
-  for (const name of await readdir(join(ROOT, 'node_modules'))) {
-    if (name !== own) await symlink(join(ROOT, 'node_modules', name), join(target, name));
-  }
-  for (const kind of ['libs', 'apps', 'dev', 'research']) {
-    for (const name of await readdir(join(folder, kind))) {
-      await symlink(join('../..', kind, name), join(target, own, name));
-      const modules = join(ROOT, kind, name, 'node_modules');
-      await symlink(modules, join(folder, kind, name, 'node_modules')).catch(() => undefined);
-    }
-  }
-}
 
 function unlessDeleted(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error;

@@ -16,13 +16,13 @@ export type ApplyUrgency = keyof typeof URGENCIES;
 export async function enqueueApply(sql: Sql, jobId: string, urgency: ApplyUrgency): Promise<void> {
   await sql.query(
     `WITH entry AS (
-       INSERT INTO outbox (job_id, is_entry, cluster_id, turn_id, urgency)
+       INSERT INTO outbox (job_id, is_entry, entry_cluster_id, turn_id, urgency)
        SELECT id, true, cluster_id, coalesce(project_id, cluster_id), $2::smallint FROM jobs WHERE id = $1
        ON CONFLICT (job_id) WHERE is_entry DO UPDATE
          SET changes = outbox.changes + 1, urgency = least(outbox.urgency, excluded.urgency), due_at = least(outbox.due_at, now())
-       RETURNING cluster_id, turn_id
+       RETURNING entry_cluster_id, turn_id
      )
-     SELECT pg_notify($3, cluster_id || ' ' || turn_id) FROM entry`,
+     SELECT pg_notify($3, entry_cluster_id || ' ' || turn_id) FROM entry`,
     [jobId, URGENCIES[urgency], OUTBOX_CHANNEL],
   );
 }

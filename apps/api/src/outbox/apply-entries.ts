@@ -53,13 +53,13 @@ export class ApplyEntries {
   async dueTurns(): Promise<readonly string[]> {
     const found = await this.#database.query<{ turn_id: string }>(
       `WITH RECURSIVE turns AS (
-         (SELECT turn_id FROM outbox WHERE is_entry AND cluster_id = $1 ORDER BY turn_id LIMIT 1)
+         (SELECT turn_id FROM outbox WHERE is_entry AND entry_cluster_id = $1 ORDER BY turn_id LIMIT 1)
          UNION ALL
-         SELECT (SELECT o.turn_id FROM outbox o WHERE o.is_entry AND o.cluster_id = $1 AND o.turn_id > t.turn_id ORDER BY o.turn_id LIMIT 1)
+         SELECT (SELECT o.turn_id FROM outbox o WHERE o.is_entry AND o.entry_cluster_id = $1 AND o.turn_id > t.turn_id ORDER BY o.turn_id LIMIT 1)
            FROM turns t WHERE t.turn_id IS NOT NULL)
        SELECT turn_id FROM turns
         WHERE turn_id IS NOT NULL
-          AND EXISTS (SELECT FROM outbox o WHERE o.cluster_id = $1 AND o.turn_id = turns.turn_id AND ${IS_DUE})`,
+          AND EXISTS (SELECT FROM outbox o WHERE o.entry_cluster_id = $1 AND o.turn_id = turns.turn_id AND ${IS_DUE})`,
       [this.#cluster.id],
     );
     return found.rows.map((row) => row.turn_id);
@@ -67,7 +67,7 @@ export class ApplyEntries {
 
   async hasDue(turnId: string): Promise<boolean> {
     const found = await this.#database.query(
-      `SELECT FROM outbox WHERE cluster_id = $1 AND turn_id = $2 AND ${IS_DUE} LIMIT 1`,
+      `SELECT FROM outbox WHERE entry_cluster_id = $1 AND turn_id = $2 AND ${IS_DUE} LIMIT 1`,
       [this.#cluster.id, turnId],
     );
     return found.rows.length > 0;
@@ -83,10 +83,10 @@ export class ApplyEntries {
       has_more: boolean;
     }>(
       `UPDATE outbox AS mine SET leased_until = now() + make_interval(secs => $3)
-        WHERE id = (SELECT id FROM outbox WHERE cluster_id = $1 AND turn_id = $2 AND ${IS_DUE}
+        WHERE id = (SELECT id FROM outbox WHERE entry_cluster_id = $1 AND turn_id = $2 AND ${IS_DUE}
                      ORDER BY urgency, due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
        RETURNING id, job_id, changes, failures,
-         EXISTS (SELECT FROM outbox WHERE cluster_id = $1 AND turn_id = $2 AND outbox.id <> mine.id AND ${IS_DUE}) AS has_more`,
+         EXISTS (SELECT FROM outbox WHERE entry_cluster_id = $1 AND turn_id = $2 AND outbox.id <> mine.id AND ${IS_DUE}) AS has_more`,
       [this.#cluster.id, turnId, LEASE_S],
     );
     const row = firstOf(claimed);
@@ -129,7 +129,7 @@ export class ApplyEntries {
        ), removed AS (
          DELETE FROM outbox o USING earlier WHERE o.job_id = earlier.id AND NOT o.is_entry RETURNING o.job_id
        )
-       INSERT INTO outbox (job_id, is_entry, cluster_id, turn_id)
+       INSERT INTO outbox (job_id, is_entry, entry_cluster_id, turn_id)
        SELECT DISTINCT j.id, true, j.cluster_id, coalesce(j.project_id, j.cluster_id) FROM removed JOIN jobs j ON j.id = removed.job_id
        ON CONFLICT (job_id) WHERE is_entry DO UPDATE SET changes = outbox.changes + 1`,
       [this.#cluster.id],
@@ -146,7 +146,7 @@ export class ApplyEntries {
             AND NOT EXISTS (SELECT FROM outbox WHERE job_id = j.id)
           LIMIT $3 FOR KEY SHARE SKIP LOCKED
        )
-       INSERT INTO outbox (job_id, is_entry, cluster_id, turn_id)
+       INSERT INTO outbox (job_id, is_entry, entry_cluster_id, turn_id)
        SELECT id, true, cluster_id, coalesce(project_id, cluster_id) FROM lost
        ON CONFLICT (job_id) WHERE is_entry DO NOTHING`,
       [this.#cluster.id, LOST_AFTER_S, LOST_AT_ONCE],
@@ -157,7 +157,7 @@ export class ApplyEntries {
     const counted = await this.#database.query<{ entries: number; oldest: number; most: number }>(
       `SELECT coalesce(sum(n), 0)::float8 AS entries, coalesce(max(n), 0)::float8 AS most,
               coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS oldest
-         FROM (SELECT count(*) AS n, min(created_at) AS since FROM outbox WHERE is_entry AND cluster_id = $1 GROUP BY turn_id) AS by_turn`,
+         FROM (SELECT count(*) AS n, min(created_at) AS since FROM outbox WHERE is_entry AND entry_cluster_id = $1 GROUP BY turn_id) AS by_turn`,
       [this.#cluster.id],
     );
     const row = firstOf(counted);

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TrainingJobStatus } from '@coxswain/api-types';
+import { findCondition, NODE_MARKS, type TrainingJobStatus } from '@coxswain/api-types';
 import type { KubeObject } from '@coxswain/kube';
+import { EndArbiter, judgeQuarantine } from '@coxswain/lifecycle';
 import { z } from 'zod';
 import type { Kind } from './testing/in-memory-cluster.ts';
 import { ReconcilerWorld } from './testing/reconciler-world.ts';
@@ -57,7 +58,8 @@ describe('a gang of the earlier release', () => {
 describe('after a rollback the earlier release', () => {
   const schema = z.fromJSONSchema(read('status-schema.json') as Parameters<typeof z.fromJSONSchema>[0]);
   const statusesOf = async (live: (world: ReconcilerWorld) => Promise<void>): Promise<readonly TrainingJobStatus[]> => {
-    const world = new ReconcilerWorld();
+    const arbiter = new EndArbiter({ jobs: () => [world.job], now: () => new Date(world.nowMs) });
+    const world = new ReconcilerWorld({}, { arbiter });
     const written: TrainingJobStatus[] = [];
     const write = world.store.writeStatus.bind(world.store);
     world.store.writeStatus = (job, status) => {
@@ -80,6 +82,17 @@ describe('after a rollback the earlier release', () => {
         await world.live();
         world.edit((job) => ({ ...job, spec: { ...job.spec, suspend: false } }));
         await world.live(() => 0);
+      },
+    ],
+    [
+      'is held on a node that leaves, because no other node has room',
+      async (world) => {
+        await world.live();
+        const taints = [{ key: NODE_MARKS.maintenance, effect: 'NoSchedule' }];
+        const change = (node: KubeObject & { readonly spec?: object }) => ({ ...node, spec: { ...node.spec, taints } });
+        world.cluster.update('Node', 'node-b', { expects: {}, change });
+        await world.live();
+        expect(findCondition(world.job.status?.conditions, 'Running')?.reason).toBe('EndHeld');
       },
     ],
   ])('reads every status of a job that %s: epoch, attempts and conditions', async (_life, live) => {
@@ -107,5 +120,15 @@ describe('after a rollback the earlier release', () => {
       success: true,
       data: { state: 'Complete' },
     });
+  });
+
+  it('reads the note of a node whose quarantine a person overruled', () => {
+    const noteSchema = z.fromJSONSchema(read('quarantine-note.json') as Parameters<typeof z.fromJSONSchema>[0]);
+    const node = { name: 'node-a', gpus: 8, bootId: 'boot-1', conditions: [], isQuarantined: false };
+    const note = { since: '2026-01-01T00:00:00Z', bootId: node.bootId, evidence: ['condition GpuXid79'] };
+    const [action] = judgeQuarantine([{ ...node, note: JSON.stringify(note) }], [], new Date()).actions;
+    const noted = action?.kind === 'overrule' ? action.note : undefined;
+    expect(noted?.overruledAt).toBeDefined();
+    expect(noteSchema.safeParse(noted)).toMatchObject({ success: true });
   });
 });
