@@ -1,4 +1,5 @@
 export { EndArbiter } from './arbiter/end-arbiter.ts';
+export { countEnds } from './arbiter/recorded-ends.ts';
 export { isFenced } from './failure/broken-gang.ts';
 export type { Condemnation } from './failure/checkpoint-standing.ts';
 export { isBeyondTraining } from './failure/unreported-checkpoints.ts';
