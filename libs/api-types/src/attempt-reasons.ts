@@ -48,7 +48,7 @@ export const ATTEMPT_REASONS = {
   CheckpointUnreadable: {
     charged: false,
     meaning:
-      'The checkpoint to resume from is not what was saved, or the engine refused it. It is not used again where two nodes find a size or a SHA-256 that differs.',
+      'The checkpoint to resume from is not what was saved, or the engine refused it. It is not used where two nodes find a size or a SHA-256 that differs, until it verifies.',
   },
   CheckpointIoError: {
     charged: false,

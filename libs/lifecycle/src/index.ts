@@ -1,5 +1,6 @@
 export { EndArbiter } from './arbiter/end-arbiter.ts';
 export { newestFailure } from './failure/newest-failure.ts';
+export { countEnds } from './arbiter/recorded-ends.ts';
 export { isFenced } from './failure/broken-gang.ts';
 export type { Condemnation } from './failure/checkpoint-standing.ts';
 export { isBeyondTraining } from './failure/unreported-checkpoints.ts';

@@ -28,10 +28,12 @@ class Setup {
     stacks?: StacksOfRun,
     budget = new TelemetryBudget(),
     rosterOf: (jobUid: string) => GangRoster | undefined = () => this.roster,
+    cpuMs: () => number = () => 0,
   ) {
     this.watch = new HealthWatch({
       monotonicMs: () => this.nowMs,
       budget,
+      cpuMs,
       rosterOf: (jobUid) => {
         this.asked += 1;
         return Promise.resolve(rosterOf(jobUid));
@@ -49,12 +51,17 @@ class Setup {
     {
       silent = [],
       pace = () => 1,
-    }: { readonly silent?: readonly number[]; readonly pace?: (rank: number) => number } = {},
+      stoodSeconds = 0,
+    }: {
+      readonly silent?: readonly number[];
+      readonly pace?: (rank: number) => number;
+      readonly stoodSeconds?: number;
+    } = {},
   ): Promise<void> {
     for (let second = 0; second < seconds; second += 1) {
       this.nowMs += 1_000;
       if (stuck.length === 0) this.step += 1;
-      const ageMs = stuck.length === 0 ? 10 : (second + 1) * 1_000;
+      const ageMs = stuck.length === 0 ? 10 : (stoodSeconds + second + 1) * 1_000;
       const watermarkOf = (rank: number): RankWatermark => {
         const isStuck = stuck.includes(rank);
         const enqueued = this.step + (stuck.length > 0 && !isStuck ? 1 : 0);
@@ -283,28 +290,94 @@ async function declareGroups(watch: HealthWatch, jobUid: string, count: number, 
 describe('jobs whose reports take too much', () => {
   const ONE: GangRoster = { ...ROSTER, namespace: 'greedy', layout: aLayout({}), nodes: [{ node: 'c', ranks: '0' }] };
 
-  it('lose their own detectors, and the verdicts of others still come: a dozen of one GPU with 131,072 groups each', async () => {
+  it('lose their own detectors, and the verdicts of others still come: two dozen of one GPU with 131,072 groups each', async () => {
     const budget = new TelemetryBudget();
     let most = 0;
     const setup = new Setup(undefined, undefined, budget, (jobUid) => (jobUid === RUN.jobUid ? ROSTER : ONE));
     await setup.train(60);
-    for (let job = 0; job < 12; job += 1) {
+    for (let job = 0; job < 24; job += 1) {
       await declareGroups(setup.watch, `greedy-${job}`, 256);
       await declareGroups(setup.watch, `greedy-${job}`, 131_072, 256);
       most = Math.max(most, budget.bytes);
     }
     const lost = setup.watch.takeReports();
     expect(lost.map(({ jobUid, verdict: { kind, evidence } }) => [jobUid, kind, evidence['bound']])).toEqual(
-      Array.from({ length: 12 }, (_, job) => [`greedy-${job}`, 'blind', 'job']),
+      Array.from({ length: 24 }, (_, job) => [`greedy-${job}`, 'blind', 'job']),
     );
     expect(lost[0]?.verdict.message).toMatch(/finds no hung or slow rank.*hold 1\.\d MiB, more than the 1\.0 MiB/);
     expect(most).toBeLessThan(2 * 1_048_576);
-    expect(setup.watch.takeLosses()).toEqual({ job: 12 });
+    expect(setup.watch.takeLosses()).toEqual({ job: 24 });
     await setup.train(120, [3]);
     expect(named(setup.watch.takeReports())).toEqual([
       ['hang', [3], 'b', 'advise'],
       ['hang', [3], 'b', 'evict'],
     ]);
+  });
+
+  it('use no more than their share of the thread: verdicts of another namespace come in the pass in which they are due', async () => {
+    // Each record of a greedy job takes 50 ms of the thread, and no other record takes any.
+    let cpuMs = 0;
+    let records = 0;
+    const setup = new Setup(
+      {
+        begin: () => undefined,
+        end: () => undefined,
+        add: (jobUid) => {
+          if (!jobUid.startsWith('greedy')) return;
+          records += 1;
+          cpuMs += 50;
+        },
+      },
+      undefined,
+      new TelemetryBudget(),
+      (jobUid) => (jobUid === RUN.jobUid ? ROSTER : ONE),
+      () => cpuMs,
+    );
+    const greedy = Array.from({ length: 12 }, (_, job) => ({ jobUid: `greedy-${job}`, epoch: 1, incarnation: 1 }));
+    const mark = { rank: 0, step: 1, phase: 'training' as const, phaseAgeMs: 1, groups: [] };
+    const perPass: number[] = [];
+    const pass = async (stuck: readonly number[], second: number): Promise<void> => {
+      const before = records;
+      for (const run of greedy) setup.watch.heartbeat(run, { ranks: [], watermarks: [mark] });
+      await setup.train(1, stuck, RUN, { stoodSeconds: second });
+      setup.watch.serve();
+      perPass.push(records - before);
+    };
+    for (let second = 0; second < 60; second += 1) await pass([], 0);
+    const dueAt: number[] = [];
+    for (let second = 0; second < 120; second += 1) {
+      await pass([3], second);
+      dueAt.push(
+        ...setup.watch
+          .takeReports()
+          .filter(({ jobUid }) => jobUid === RUN.jobUid)
+          .map(() => second),
+      );
+    }
+    const alone = new Setup();
+    await alone.train(60);
+    const dueAlone: number[] = [];
+    for (let second = 0; second < 120; second += 1) {
+      await alone.train(1, [3], RUN, { stoodSeconds: second });
+      dueAlone.push(...alone.watch.takeReports().map(() => second));
+    }
+    expect(dueAlone).toHaveLength(2);
+    expect(dueAt).toEqual(dueAlone);
+    expect(Math.max(...perPass.slice(2))).toBeLessThanOrEqual(12);
+    expect(setup.watch.evidenceOf('greedy-0', [0])).not.toHaveProperty('isLost');
+  });
+
+  it('give no evidence of their ranks after that, or before they are watched', async () => {
+    const setup = new Setup(undefined, undefined, new TelemetryBudget(), (jobUid) =>
+      jobUid === 'other' ? undefined : ONE,
+    );
+    await declareGroups(setup.watch, 'other', 256);
+    expect(setup.watch.evidenceOf('other', [0])).toBeUndefined();
+    await declareGroups(setup.watch, 'greedy', 256);
+    expect(setup.watch.evidenceOf('greedy', [0])).toMatchObject({ ranks: [{ rank: 0 }] });
+    expect(setup.watch.evidenceOf('greedy', [0])).not.toHaveProperty('isLost');
+    await declareGroups(setup.watch, 'greedy', 131_072, 256);
+    expect(setup.watch.evidenceOf('greedy', [0])).toMatchObject({ isLost: true, ranks: [], slowRanks: [] });
   });
 
   it('are watched again from their next start on', async () => {

@@ -12,7 +12,10 @@ import {
 } from '@coxswain/health';
 import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import { lastOperations } from './last-operations.ts';
+import { PendingReports } from './pending-reports.ts';
+import { isLater } from './progress-tracker.ts';
 import { TelemetryBudget } from './telemetry-budget.ts';
+import { TenantTurns } from './tenant-turns.ts';
 import { type TelemetryLoss, telemetryLossVerdict } from './telemetry-loss.ts';
 import { VerdictBudget } from './verdict-budget.ts';
 
@@ -50,7 +53,11 @@ export interface HealthReport extends RunOfRanks {
 }
 
 /** What verdicts about a run stand on, read again. */
-export type RunEvidence = RunOfRanks & RunProgress;
+export type RunEvidence = RunOfRanks &
+  RunProgress & {
+    /** The run's detectors have ended, so nothing of this is known any more. */
+    readonly isLost?: true;
+  };
 
 interface Watched extends RunOfRanks {
   rosterRequestedAtMs: number;
@@ -69,6 +76,7 @@ interface Watched extends RunOfRanks {
   /** Newest step that any rank reported; -1 before the first. */
   newestStep: number;
   readonly budget: VerdictBudget;
+  readonly pending: PendingReports;
   /** Reports held back until stack traces arrive; undefined while none are being collected. */
   held: HealthReport[] | undefined;
   hasStacks: boolean;
@@ -101,6 +109,7 @@ export class HealthWatch {
   readonly #windowMs: number;
   readonly #stacks: StacksOfRun | undefined;
   readonly #budget: TelemetryBudget;
+  readonly #turns: TenantTurns;
   #reports: HealthReport[] = [];
   #losses: LossCounts = {};
 
@@ -116,7 +125,10 @@ export class HealthWatch {
     readonly stacks?: StacksOfRun;
     /** Bounds of what all jobs hold. */
     readonly budget?: TelemetryBudget;
+    /** Measures the time that detectors use, in milliseconds. */
+    readonly cpuMs?: () => number;
   }) {
+    this.#turns = new TenantTurns({ nowMs: parts.monotonicMs, cpuMs: parts.cpuMs ?? (() => performance.now()) });
     this.#budget = parts.budget ?? new TelemetryBudget();
     this.#stacks = parts.stacks;
     this.#records = parts.records;
@@ -133,7 +145,9 @@ export class HealthWatch {
     const watched = this.#watchedOf(run);
     for (const { step } of [...ranks, ...watermarks]) noteStep(watched, step);
     if (watched?.judge === undefined) return;
-    for (const group of processGroups) this.#declareGroup(watched, group);
+    this.#turns.charge(watched.jobUid, () => {
+      for (const group of processGroups) this.#declareGroup(watched, group);
+    });
     const atMs = this.#now();
     for (const mark of watermarks) {
       watched.speaking.add(mark.rank);
@@ -141,27 +155,33 @@ export class HealthWatch {
       watched.markedAtMs.set(mark.rank, atMs);
     }
     const others = ranks.filter(({ rank, alive }) => alive && !watched.speaking.has(rank));
-    if (watermarks.length > 0) this.#observe(watched, { kind: 'watermarks', atMs, ranks: watermarks });
-    if (others.length > 0) {
-      const reported = others.map(({ rank, step }) => ({ rank, step }));
-      this.#observe(watched, { kind: 'heartbeat', atMs, ranks: reported });
-    }
-    this.#count(watched);
+    watched.pending.mark(watermarks);
+    watched.pending.hear(others);
+    this.#takeTurn(watched);
   }
 
   step(run: RunOfRanks, { step, notFinite, ranks, ...reported }: StepReport): void {
     const watched = this.#watchedOf(run);
-    if (watched === undefined) return;
     noteStep(watched, step);
+    if (watched?.judge === undefined) return;
     const loss = notFinite?.loss ?? reported.loss;
     const gradNorm = notFinite?.gradNorm ?? reported.gradNorm;
-    this.#observe(watched, { kind: 'step', atMs: this.#now(), step, loss, gradNorm, ranks });
-    this.#count(watched);
+    watched.pending.step({ kind: 'step', atMs: this.#now(), step, loss, gradNorm, ranks });
+    this.#takeTurn(watched);
   }
 
   /** Advances time without a report. */
   tick(): void {
-    for (const run of this.#watched.values()) this.#observe(run, { kind: 'tick', atMs: this.#now() });
+    for (const run of this.#watched.values()) {
+      if (run.judge === undefined) continue;
+      run.pending.tick();
+      this.#takeTurn(run);
+    }
+  }
+
+  /** Gives detectors that wait for time of the thread their turns. Called several times a second. */
+  serve(): void {
+    this.#turns.serve((jobUid) => this.#judgePending(this.#watched.get(jobUid)));
   }
 
   /** Reports since the previous call. */
@@ -171,18 +191,20 @@ export class HealthWatch {
     return reports;
   }
 
-  /** Where the newest run of the job is now: its newest step, and these ranks. undefined: no launcher has reported it to this thread. */
+  /** Where the newest run of the job is now: its newest step, and these ranks. undefined: this thread does not know it, or it has no detectors yet. */
   evidenceOf(jobUid: string, ranks: readonly number[]): RunEvidence | undefined {
     const watched = this.#watched.get(jobUid);
     if (watched === undefined) return undefined;
     const { epoch, incarnation, newestStep, marks, markedAtMs, judge } = watched;
+    if (watched.isLost) return { jobUid, epoch, incarnation, step: newestStep, ranks: [], slowRanks: [], isLost: true };
+    if (judge === undefined) return undefined;
     const nowMs = this.#now();
     const places = ranks.map((rank) => {
       const heardAtMs = markedAtMs.get(rank);
       const heard = heardAtMs === undefined ? {} : { heardAgoMs: nowMs - heardAtMs };
       return { ...placeOfRank(rank, marks.get(rank)), ...heard };
     });
-    return { jobUid, epoch, incarnation, step: newestStep, ranks: places, slowRanks: judge?.slowRanks() ?? [] };
+    return { jobUid, epoch, incarnation, step: newestStep, ranks: places, slowRanks: judge.slowRanks() };
   }
 
   get hasReports(): boolean {
@@ -214,6 +236,7 @@ export class HealthWatch {
   forget(jobUid: string): void {
     this.#watched.delete(jobUid);
     this.#budget.close(jobUid);
+    this.#turns.close(jobUid);
     this.#records?.end(jobUid);
   }
 
@@ -241,11 +264,13 @@ export class HealthWatch {
       markedAtMs: new Map<number, number>(),
       newestStep: -1,
       budget: new VerdictBudget(),
+      pending: new PendingReports(),
       held: undefined,
       hasStacks: false,
     };
     // An earlier run of the job holds nothing any more.
     this.#budget.close(jobUid);
+    this.#turns.close(jobUid);
     this.#watched.set(jobUid, watched);
     return watched;
   }
@@ -271,6 +296,7 @@ export class HealthWatch {
     }
     const drop = (loss: TelemetryLoss): void => this.#lose(watched, loss);
     this.#budget.open(watched.jobUid, { namespace, ranks: worldSize(layout), drop });
+    this.#turns.open(watched.jobUid, namespace);
     this.#records?.begin(watched, header, namespace);
     this.#count(watched);
   }
@@ -279,6 +305,17 @@ export class HealthWatch {
     if (watched.judge === undefined || watched.groups.has(group.group)) return;
     watched.groups.add(group.group);
     this.#observe(watched, { kind: 'group', ...group });
+  }
+
+  #takeTurn(watched: Watched): void {
+    this.#turns.take(watched.jobUid, () => this.#judgePending(watched));
+    this.#count(watched);
+  }
+
+  #judgePending(watched: Watched | undefined): void {
+    if (watched === undefined) return;
+    for (const record of watched.pending.take(watched.marks, this.#now())) this.#observe(watched, record);
+    this.#count(watched);
   }
 
   #observe(watched: Watched, record: TraceRecord): void {
@@ -304,8 +341,8 @@ export class HealthWatch {
     }
   }
 
-  #count({ jobUid, judge, groups }: Watched): void {
-    if (judge !== undefined) this.#budget.set(jobUid, judge.bytes() + NAME_BYTES * groups.size);
+  #count({ jobUid, judge, groups, pending }: Watched): void {
+    if (judge !== undefined) this.#budget.set(jobUid, judge.bytes() + NAME_BYTES * groups.size + pending.bytes);
   }
 
   /** Ends the detectors of a run for good, and reports why. */
@@ -319,11 +356,13 @@ export class HealthWatch {
 
   #release(watched: Watched): void {
     watched.judge = undefined;
+    watched.pending.clear();
     watched.groups.clear();
     watched.speaking.clear();
     watched.marks.clear();
     watched.markedAtMs.clear();
     this.#budget.close(watched.jobUid);
+    this.#turns.close(watched.jobUid);
     this.#records?.end(watched.jobUid);
   }
 
@@ -358,8 +397,4 @@ export class HealthWatch {
 
 function noteStep(watched: Watched | undefined, step: number | null): void {
   if (watched !== undefined && step !== null) watched.newestStep = Math.max(watched.newestStep, step);
-}
-
-function isLater(one: RunOfRanks, other: RunOfRanks): boolean {
-  return one.epoch > other.epoch || (one.epoch === other.epoch && one.incarnation > other.incarnation);
 }

@@ -108,6 +108,7 @@ function digest(): void {
   const sinceMs = clock.monotonicMs() - digestedAtMs;
   const isUrgent = ports.hasEnded || health.hasReports || launchers.hasNew || preflights.size > 0;
   if (sinceMs >= DIGEST_MS) health.tick();
+  health.serve();
   if (!isTaken || sinceMs < (isUrgent ? HURRY_MS : DIGEST_MS)) return;
   const now = performance.eventLoopUtilization();
   send({

@@ -57,6 +57,22 @@ describe('what a verdict stands on', () => {
     expect(newest(world)).toMatchObject({ stage: 'Stopping', reason: 'Condemned' });
   });
 
+  it('of a real hang ends the gang after 30 waits that passed by themselves', async () => {
+    const { world, gang } = await aTrainingGang();
+    for (let wait = 0; wait < 30; wait += 1) {
+      await gang.train(20, [wait % 4]);
+      await gang.train(20);
+      await world.reconcile();
+    }
+    expect(newest(world)).not.toHaveProperty('outcome');
+    await gang.train(90, [3]);
+    await world.reconcile();
+    expect(newest(world)).toMatchObject({ stage: 'Stopping', reason: 'Condemned' });
+    expect(world.job.status?.restarts).toMatchObject({ charged: 0 });
+    await world.live();
+    expect(newest(world)).toMatchObject({ epoch: 2, stage: 'Released' });
+  });
+
   it('ends nothing while it cannot be read, and is tried again', async () => {
     const { world, gang } = await aTrainingGang();
     const { readEvidence } = world.reports;

@@ -21,18 +21,20 @@ function aVerdict(changes: Partial<Verdict> = {}): Verdict {
   };
 }
 
-function aSetup(nodes = 4, knowsPhases = true, condemnedToday = 0) {
+function aSetup(nodes = 4, knowsPhases = true, slowEndsToday = 0) {
   const warned: string[] = [];
+  let passedMs = 0;
   const controller = new HealthController({
-    now: () => NOW,
+    now: () => new Date(NOW.getTime() + passedMs),
     warn: ({ verdict }) => void warned.push(verdict.kind),
     nodesOf: () => nodes,
     knowsPhases: () => knowsPhases,
-    condemnedToday: () => condemnedToday,
+    slowEndsToday: () => slowEndsToday,
   });
   const receive = (verdict: Verdict, run: Partial<HealthReport> = {}): readonly string[] =>
     controller.receive([{ jobUid: 'job-1', epoch: 1, incarnation: 1, verdict, ...run }]);
-  return { controller, receive, warned };
+  const pass = (ms: number): void => void (passedMs += ms);
+  return { controller, receive, warned, pass };
 }
 
 const RANK_3 = { epoch: 1, incarnation: 1, about: { kind: 'rank', rank: 3 } };
@@ -73,8 +75,8 @@ describe('what follows from a verdict', () => {
     ['is left alone in a job that lost three gangs in a day', {}, 3, 0],
     ['with all others of its node is one node', { ranks: many.slice(0, 8) }, 0, 8],
     ['among many nodes is no cause', { ranks: many, nodes: ofNodes(5) }, 0, 0],
-  ])('a slow rank %s', (_what, verdict, condemnedToday, culprits) => {
-    const { controller, receive } = aSetup(4, true, condemnedToday);
+  ])('a slow rank %s', (_what, verdict, slowEndsToday, culprits) => {
+    const { controller, receive } = aSetup(4, true, slowEndsToday);
     receive(aVerdict({ ...SLOW, ...verdict }));
     expect([controller.ofJob(JOB).length, controller.findingsOf(JOB).map(({ kind }) => kind)]).toEqual([
       culprits,
@@ -124,6 +126,40 @@ describe('what follows from a verdict', () => {
     expect(controller.findingsOf(JOB)).toMatchObject([{ incarnation: 2, ranks: [1] }]);
     controller.forget('job-1');
     expect(controller.ofJob(JOB)).toEqual([]);
+  });
+});
+
+describe('evidence that is read again', () => {
+  const SLOW: Partial<Verdict> = { kind: 'slowRank', ranks: [3], nodes: ['b'], evidence: { slowdown: 0.5 } };
+  const GROUNDS = { step: 100, ranks: [{ rank: 3 }], judgedAtMs: 1 };
+  const READ = { jobUid: 'job-1', epoch: 1, incarnation: 1, step: 100, ranks: [{ rank: 3 }], slowRanks: [3] };
+
+  it('confirms a verdict at that time', () => {
+    const { controller, receive, pass } = aSetup();
+    receive(aVerdict(SLOW), { grounds: GROUNDS });
+    pass(90_000);
+    controller.receiveEvidence('job-1', READ);
+    expect(controller.ofJob(JOB)).toMatchObject([{ cause: 'slow', readAt: '2026-01-01T00:21:30.000Z' }]);
+  });
+
+  it('ends the incident of a rank that is slow no more', () => {
+    const { controller, receive } = aSetup();
+    receive(aVerdict(SLOW), { grounds: GROUNDS });
+    controller.receiveEvidence('job-1', { ...READ, slowRanks: [] });
+    expect(controller.ofJob(JOB)).toEqual([]);
+    expect(controller.findingsOf(JOB).at(-1)).toMatchObject({ kind: 'SlowRank', overAt: NOW.toISOString() });
+  });
+
+  it.each<[string, Partial<Verdict>]>([
+    ['a hang', {}],
+    ['a slow rank', SLOW],
+  ])('of lost telemetry neither confirms nor refutes %s, and the hold says why', (_what, verdict) => {
+    const { controller, receive } = aSetup();
+    receive(aVerdict(verdict), { grounds: GROUNDS });
+    controller.receiveEvidence('job-1', { ...READ, ranks: [], slowRanks: [], isLost: true });
+    expect(controller.ofJob(JOB)).toMatchObject([{ held: expect.stringMatching(/^its detectors have ended/) }]);
+    receive(aVerdict(verdict), { incarnation: 2 });
+    expect(controller.ofJob(JOB)[0]?.held).toBeUndefined();
   });
 });
 

@@ -38,11 +38,18 @@ type Known = Pick<HealthReport, 'epoch' | 'incarnation'> & {
   /** What verdicts named, by kind and nodes. */
   readonly namings: ReadonlyMap<string, Naming>;
   readonly findings: readonly Finding[];
+  /** When what they stand on was read last, in milliseconds since 1970; absent: never. */
+  readonly readAtMs?: number;
+  /** Its detectors have ended, so what they stand on cannot be read again. */
+  readonly isLost?: boolean;
 };
 
 /** If the evidence of a verdict cannot be read, it is tried again after this time. */
 const UNREAD_MS = 10_000;
 const UNREAD = 'what it stands on cannot be read again at the moment; Coxswain tries again';
+
+const LOST =
+  'its detectors have ended, so what it stands on cannot be read again before its next start: if it makes no progress, suspend and resume the job';
 
 /** A wait that its rank reports as longer counts as this long. */
 const MAX_WAIT_MS = 86_400_000;
@@ -59,7 +66,7 @@ export class HealthController {
   readonly #warn: (report: HealthReport) => void;
   readonly #nodesOf: (jobUid: string) => number;
   readonly #knowsPhases: (jobUid: string) => boolean;
-  readonly #condemnedToday: (jobUid: string) => number;
+  readonly #slowEndsToday: (jobUid: string) => number;
   readonly #now: () => Date;
 
   constructor(parts: {
@@ -70,10 +77,10 @@ export class HealthController {
     readonly nodesOf: (jobUid: string) => number;
     /** Whether the hook recognizes when the job's engine saves, evaluates or compiles. */
     readonly knowsPhases: (jobUid: string) => boolean;
-    /** Gangs of the job that ended in the last day with the reason Condemned, according to its status. */
-    readonly condemnedToday: (jobUid: string) => number;
+    /** Gangs of the job that ended for slow ranks in the last day, according to its status. */
+    readonly slowEndsToday: (jobUid: string) => number;
   }) {
-    this.#condemnedToday = parts.condemnedToday;
+    this.#slowEndsToday = parts.slowEndsToday;
     this.#now = parts.now;
     this.#knowsPhases = parts.knowsPhases;
     this.#warn = parts.warn;
@@ -95,6 +102,7 @@ export class HealthController {
       const nowMs = this.#now().getTime();
       const before = known !== undefined && !isLater(report, known) ? known : NOTHING_KNOWN;
       this.#known.set(jobUid, {
+        ...before,
         epoch,
         incarnation,
         deciding: withDeciding(before.deciding, report),
@@ -114,10 +122,13 @@ export class HealthController {
     const known = this.#known.get(job.metadata.uid);
     if (known === undefined) return [];
     const isUnread = this.#now().getTime() < (this.#unreadUntilMs.get(job.metadata.uid) ?? 0);
+    const whyHeld = known.isLost === true ? LOST : isUnread ? UNREAD : undefined;
     return [...known.deciding.values()].flatMap((report) => {
+      const receivedAtMs = known.receivedAtMs.get(verdictKey(report)) ?? this.#now().getTime();
       const ground = {
-        ...groundOf(report, known.receivedAtMs.get(verdictKey(report)) ?? this.#now().getTime()),
-        ...(isUnread ? { held: UNREAD } : {}),
+        ...groundOf(report, receivedAtMs),
+        readAt: new Date(Math.max(receivedAtMs, known.readAtMs ?? 0)).toISOString(),
+        ...(whyHeld === undefined ? {} : { held: whyHeld }),
       };
       return this.#culpritsOf(report, known).map((culprit) => ({ ...culprit, ...ground }));
     });
@@ -138,16 +149,25 @@ export class HealthController {
   receiveEvidence(jobUid: string, evidence: RunEvidence | undefined): void {
     const known = this.#known.get(jobUid);
     if (known === undefined) return;
+    const now = this.#now();
+    const readAtMs = now.getTime();
     const isOfRun = evidence?.epoch === known.epoch && evidence.incarnation === known.incarnation;
     if (evidence === undefined || !isOfRun) {
-      this.#unreadUntilMs.set(jobUid, this.#now().getTime() + UNREAD_MS);
+      this.#unreadUntilMs.set(jobUid, readAtMs + UNREAD_MS);
+      this.#known.set(jobUid, { ...known, readAtMs });
       return;
     }
     this.#unreadUntilMs.delete(jobUid);
+    if (evidence.isLost === true) {
+      this.#known.set(jobUid, { ...known, readAtMs, isLost: true });
+      return;
+    }
     const isRefuted = ({ verdict, grounds }: HealthReport): boolean =>
       grounds !== undefined && refutationOf(verdict, grounds, evidence) !== undefined;
     const deciding = new Map([...known.deciding].filter(([, report]) => !isRefuted(report)));
-    this.#known.set(jobUid, { ...known, deciding });
+    const refuted = [...known.deciding.values()].filter((report) => !deciding.has(verdictKey(report)));
+    const findings = newestFindings([...known.findings, ...refuted.flatMap((report) => endOfFinding(report, now))]);
+    this.#known.set(jobUid, { ...known, readAtMs, deciding, findings });
   }
 
   /** Drops the state of a deleted job. */
@@ -164,7 +184,7 @@ export class HealthController {
     const naming = known.namings.get(namingKey(verdict)) ?? namingOf(verdict);
     const isMany = areMany(naming, known.namings.values(), this.#nodesOf(jobUid));
     // Many slow ranks have a common cause, so the job continues and nothing is avoided.
-    if (kind === 'slowRank') return !isMany && this.#condemnedToday(jobUid) < MOST_SLOW_A_DAY ? named : [];
+    if (kind === 'slowRank') return !isMany && this.#slowEndsToday(jobUid) < MOST_SLOW_A_DAY ? named : [];
     if (action === 'stop') return [{ ...about, about: { kind: 'gang' } }];
     // Without watermarks it is unknown whether an engine trains, saves or evaluates, so missing steps do not end the gang.
     if (verdict.evidence['waitedForMs'] === undefined) return [];
@@ -245,6 +265,12 @@ function findingOf({ epoch, incarnation, verdict, operations }: HealthReport, no
     ...(costMsPerStep === undefined ? {} : { costMsPerStep }),
     ...(action === 'none' ? { isHarmless: true } : {}),
   };
+}
+
+/** The end of the incident of a refuted verdict. A stall ends with the gang's next steps, and several verdicts may be about one. */
+function endOfFinding(report: HealthReport, now: Date): readonly Finding[] {
+  const finding = report.verdict.kind === 'slowRank' ? findingOf(report, now) : undefined;
+  return finding === undefined ? [] : [{ ...finding, overAt: now.toISOString() }];
 }
 
 /** Time lost per step: a step takes as long as its slowest rank, so the excess of that rank over its peers is lost. */

@@ -31,7 +31,7 @@ export interface Gauges {
   readonly quarantinedJobs: () => number;
   /** Jobs whose status the API server has not accepted for minutes. */
   readonly unrecordedJobs: () => number;
-  /** Gangs that run on although something asks for their end, by cause. */
+  /** Gangs that run on although something proposes their end, by cause. */
   readonly endsHeld: () => Readonly<Record<string, number>>;
   /** Of the jobs in the cache, kept as they change: a scrape walks no jobs, and waits a moment for changes that are not counted yet. */
   readonly goodput: { readonly read: () => readonly GoodputTotal[]; readonly settled: () => Promise<void> };
@@ -118,7 +118,7 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
   });
   metrics.gauges({
     name: name('ends_held'),
-    help: 'Gangs that run on although a detector or a notice asks for their end, by cause; condition Running of their jobs has the reason.',
+    help: 'Gangs that run on although a hang, a slow rank, a leaving node or room to grow proposes their end, by cause; condition Running of their jobs has the reason, except for growth.',
     labelNames: ['cause'],
     collect: () => Object.entries(gauges.endsHeld()).map(([cause, value]) => ({ labels: { cause }, value })),
   });

@@ -1,13 +1,14 @@
 import { type EngineName, stepsOf, type TrainingJob } from '@coxswain/api-types';
 import { sleep, type Clock, type KubeClient } from '@coxswain/kube';
-import type {
-  Finding,
-  Hearing,
-  ObservedLauncher,
-  ObservedPreflight,
-  ObservedProgress,
-  ObservedTrained,
-  Verdict,
+import {
+  countEnds,
+  type Finding,
+  type Hearing,
+  type ObservedLauncher,
+  type ObservedPreflight,
+  type ObservedProgress,
+  type ObservedTrained,
+  type Verdict,
 } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
@@ -143,11 +144,10 @@ export class Reporting {
         return gang !== undefined && gang !== 'gone' && KNOWN_PHASES.includes(gang.job.spec.engine.name);
       },
       nodesOf: (jobUid) => ports.roster(jobUid)?.nodes.length ?? 0,
-      condemnedToday: (jobUid) => {
+      slowEndsToday: (jobUid) => {
         const gang = ports.newestGang(jobUid);
-        return gang === undefined || gang === 'gone'
-          ? Infinity
-          : condemnedSince(gang.job, clock.now().getTime() - DAY_MS);
+        if (gang === undefined || gang === 'gone') return Infinity;
+        return countEnds(gang.job.status ?? {}, { cause: 'slow', sinceMs: clock.now().getTime() - DAY_MS });
       },
     });
   }
@@ -372,12 +372,6 @@ export class Reporting {
       'the ingest thread ended; launchers cannot report until it restarts',
     );
   }
-}
-
-function condemnedSince({ status }: TrainingJob, sinceMs: number): number {
-  const attempts = status?.attempts ?? [];
-  return attempts.filter(({ reason, endedAt }) => reason === 'Condemned' && Date.parse(endedAt ?? '') >= sinceMs)
-    .length;
 }
 
 const NOTHING = { connections: 0, utilisation: 0 };

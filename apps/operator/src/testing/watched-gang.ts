@@ -34,7 +34,7 @@ export class WatchedGang {
       warn: () => undefined,
       nodesOf: () => nodes,
       knowsPhases: () => true,
-      condemnedToday: () => 0,
+      slowEndsToday: () => 0,
     });
   }
 

@@ -27,17 +27,22 @@ describe('an outage of storage', () => {
     },
   );
 
-  it('that does not end makes the job wait for a user, with the claim by its name and no checkpoint condemned', async () => {
-    const storage = new StorageWorld();
-    storage.begin('down', Infinity);
-    await storage.untilItTrains();
-    expect(storage.steps('Damaged')).toEqual([]);
-    const placed = storage.world.job.status?.conditions?.find(({ type }) => type === 'Placed');
-    expect(placed?.message).toMatch(
-      /Claim checkpoints could not be read on node-a, node-b, so no checkpoint is blamed/,
-    );
-    expect(storage.world.job.status).toMatchObject({ state: 'Queued', restarts: { charged: 0 } });
-  });
+  it.each<[Outage, RegExp]>([
+    ['down', /Claim checkpoints could not be read on node-a, node-b, so no checkpoint is blamed/],
+    ['partial', /A file of checkpoint \S+ on claim checkpoints could not be read on node-a, node-b/],
+  ])(
+    'of an hour (%s) makes the job wait for the claim by its name, and go on without a user',
+    async (kind, why) => {
+      const storage = new StorageWorld();
+      storage.begin(kind, 60 * MINUTE);
+      const waited = await storage.untilItTrains();
+      expect(storage.steps('Damaged')).toEqual([]);
+      expect(waited.filter((message) => why.test(message)).length).toBeGreaterThan(11);
+      expect(waited.at(-1)).toContain('The job tries again until storage can be read.');
+      expect(storage.world.job.status).toMatchObject({ state: 'Running', restarts: { charged: 0 } });
+      expect(storage.attempt?.resumedFrom?.step).toBe(500);
+    },
+  );
 });
 
 describe('a checkpoint', () => {
@@ -48,6 +53,26 @@ describe('a checkpoint', () => {
     expect(storage.steps('Damaged')).toEqual([500]);
     expect(storage.attempt?.resumedFrom?.step).toBe(400);
     expect(storage.world.job.status).toMatchObject({ state: 'Running', checkpoint: { step: 400 } });
+  });
+
+  it('that two nodes found damaged is verified again an hour later, and used without a user once its content is right', async () => {
+    const storage = new StorageWorld();
+    storage.flipped.add(500);
+    await storage.untilItTrains();
+    storage.world.nowMs += 61 * MINUTE;
+    storage.failed.add(storage.attempt?.epoch ?? 0);
+    await storage.untilItTrains();
+    expect(storage.attempt).toMatchObject({ resumedFrom: { step: 400 }, passedOver: [{ step: 500 }] });
+    expect(storage.steps('Damaged')).toEqual([500]);
+    storage.flipped.clear();
+    storage.failed.add(storage.attempt?.epoch ?? 0);
+    await storage.untilItTrains();
+    expect(storage.attempt?.resumedFrom?.step).toBe(400);
+    storage.world.nowMs += 61 * MINUTE;
+    storage.failed.add(storage.attempt?.epoch ?? 0);
+    await storage.untilItTrains();
+    expect(storage.attempt?.resumedFrom?.step).toBe(500);
+    expect(storage.steps('Damaged')).toEqual([]);
   });
 
   it('with a file that cannot be read is passed over and suspect, and is used as soon as it verifies', async () => {

@@ -155,6 +155,9 @@ export class TrainingJobReconciler {
     switch (call.kind) {
       case 'readLive':
         return { kind: 'done', nodeStates: await this.#readLive(job, call) };
+      case 'readEvidence':
+        await this.#options.readEvidence?.(job);
+        return { kind: 'done' };
       case 'readCheckpoints':
         return done(store.readCheckpoints(job));
       case 'writeStatus':

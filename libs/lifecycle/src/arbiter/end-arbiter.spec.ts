@@ -26,8 +26,8 @@ class Setup {
   }
 }
 
-function aJobOf(uid: string, status: Partial<TrainingJobStatus> = {}): TrainingJob {
-  return aTrainingJob({ metadata: { uid, name: uid }, status: aStatus(status) });
+function aJobOf(uid: string, status: Partial<TrainingJobStatus> = {}, namespace = 'research'): TrainingJob {
+  return aTrainingJob({ metadata: { uid, name: uid, namespace }, status: aStatus(status) });
 }
 
 describe('the arbiter', () => {
@@ -64,10 +64,83 @@ describe('the arbiter', () => {
   it('keeps the room of a gang that moves until it is placed again', () => {
     const setup = new Setup();
     setup.jobs = ['a', 'b', 'c', 'd', 'e'].map((uid) => aJobOf(uid));
-    const move = { cause: 'leaving', room: { needed: 1, free: 1 } } as const;
+    const move = { cause: 'leaving', room: { neededGpus: 1, freeGpus: 1 } } as const;
     expect([setup.observe('a', move), setup.observe('b', move)]).toEqual([['granted'], ['held']]);
     setup.become('a', { attempts: [anAttempt({ epoch: 2 })] });
     expect(setup.observe('b', move)).toEqual(['granted']);
+  });
+
+  it.each<[string, Partial<TrainingJobStatus>, string]>([
+    [
+      'fails by itself',
+      { attempts: [anAttempt({ stage: 'Stopping', outcome: 'Failed', reason: 'EngineFailed' })] },
+      'granted',
+    ],
+    ['restarts its ranks in their pods', { attempts: [anAttempt({ incarnation: 2 })] }, 'granted'],
+    ['moves', { attempts: [anAttempt({ stage: 'Stopping', outcome: 'Moved', reason: 'NodeLeaving' })] }, 'held'],
+  ])(
+    'of a gang that was granted a move, and %s: the share and the room of another is right',
+    (_what, status, ruling) => {
+      const setup = new Setup();
+      const move = { cause: 'leaving', room: { neededGpus: 1, freeGpus: 1 } } as const;
+      setup.observe('a', move);
+      setup.become('a', status);
+      setup.observe('a');
+      expect(setup.observe('b', move)).toEqual([ruling]);
+    },
+  );
+
+  it('answers a proposal that only asks, and grants nothing by it', () => {
+    const setup = new Setup();
+    expect(setup.observe('a', { asksOnly: true })).toEqual(['granted']);
+    expect(setup.observe('b', {})).toEqual(['granted']);
+    expect(setup.observe('a', { asksOnly: true })).toEqual(['held']);
+    expect(setup.arbiter.heldByCause().hang).toBe(1);
+    setup.observe('b', { asksOnly: true });
+    expect(setup.observe('a', {})).toEqual(['granted']);
+  });
+
+  it('counts an end as held if the operator doubts its own view', () => {
+    const setup = new Setup();
+    setup.observe('a', { isDue: false, isDoubted: true });
+    setup.observe('b', { isDue: false });
+    expect(setup.arbiter.heldByCause().hang).toBe(1);
+    setup.observe('a', { isDue: false });
+    expect(setup.arbiter.heldByCause().hang).toBe(0);
+  });
+
+  it('holds two racks that stall one after the other, each for its own ten minutes, and restarts one gang below each', () => {
+    const setup = new Setup();
+    setup.jobs = Array.from({ length: 40 }, (_, at) => aJobOf(`job-${at}`));
+    const beganAtMs = setup.nowMs;
+    const endedAtMin: (readonly [string, number])[] = [];
+    const observeRack = (rack: string, minute: number, startedAtMin: number): void => {
+      for (let at = 0; at < 20; at += 1) {
+        const uid = `job-${rack === 'a' ? at : 20 + at}`;
+        const stall = { switches: [rack], beganAtMs: beganAtMs + startedAtMin * 60_000, nodes: [`node-of-${uid}`] };
+        // Waits are noticed before they are due.
+        const [ruling] = setup.observe(uid, { ...stall, isDue: minute > startedAtMin });
+        if (ruling === 'granted') endedAtMin.push([uid, minute]);
+      }
+    };
+    for (let minute = 0; minute <= 20; minute += 1) {
+      observeRack('a', minute, 0);
+      if (minute >= 3) observeRack('b', minute, 3);
+      setup.nowMs += 60_000;
+    }
+    const first = new Map(endedAtMin.toReversed());
+    expect([...first].toSorted()).toEqual([
+      ['job-0', 10],
+      ['job-20', 13],
+    ]);
+  });
+
+  it('grants a hang at once, whatever forty gangs of another namespace report', () => {
+    const setup = new Setup();
+    const liars = Array.from({ length: 40 }, (_, at) => aJobOf(`liar-${at}`, {}, 'liars'));
+    setup.jobs = [...liars, ...Array.from({ length: 20 }, (_, at) => aJobOf(`job-${at}`))];
+    for (const { metadata } of liars) setup.observe(metadata.uid, { nodes: [`node-of-${metadata.uid}`] });
+    expect(setup.observe('job-0', { nodes: ['node-x'] })).toEqual(['granted']);
   });
 
   it('counts held ends by cause, and forgets a job that is gone', () => {

@@ -1,4 +1,4 @@
-import type { Attempt, TrainingJob } from '@coxswain/api-types';
+import type { TrainingJob } from '@coxswain/api-types';
 import {
   type EndCause,
   type EndProposal,
@@ -6,8 +6,10 @@ import {
   type GrantedEnd,
   judgeEnd,
   type JobProposal,
+  type Probe,
   type Ruling,
 } from './judge-ends.ts';
+import { epochOf, fateOf, recordedEnds } from './recorded-ends.ts';
 import { ARBITER_SETTINGS, type ArbiterSettings } from './settings.ts';
 
 /** What the arbiter reads of the cluster. No method waits. */
@@ -65,7 +67,7 @@ export class EndArbiter {
         made.set(proposal.cause, known);
         this.#proposals.set(jobUid, new Map([...(this.#proposals.get(jobUid) ?? []), [proposal.cause, known]]));
         const ruling = this.#rule(known, jobs);
-        if (ruling.kind === 'held' && proposal.isDue) held.add(proposal.cause);
+        if (proposal.isDoubted === true || (ruling.kind === 'held' && proposal.isDue)) held.add(proposal.cause);
         else held.delete(proposal.cause);
         return ruling;
       },
@@ -73,7 +75,7 @@ export class EndArbiter {
     };
   }
 
-  /** Number of gangs whose end is held, by cause. */
+  /** Number of gangs whose end is held, by cause: by a ruling, or because the operator doubts its own view. */
   heldByCause(): Readonly<Record<EndCause, number>> {
     const counts = { hang: 0, slow: 0, leaving: 0, growth: 0 };
     for (const causes of this.#held.values()) for (const cause of causes) counts[cause] += 1;
@@ -92,12 +94,13 @@ export class EndArbiter {
     if (before !== undefined) return { kind: 'granted', blames: before.blames };
     const nowMs = this.#view.now().getTime();
     const ruling = judgeEnd(proposal, this.#inSight(proposal, nowMs, jobs), this.#settings);
-    if (ruling.kind === 'granted') {
+    if (ruling.kind === 'granted' && proposal.asksOnly !== true) {
       const { jobUid, namespace, run, cause, room } = proposal;
-      const { blames } = ruling;
+      const { blames, probeOf } = ruling;
       const nodes = blames ? proposal.nodes : [];
-      const granted = { jobUid, namespace, run, cause, nodes, needed: room?.needed ?? 0, atMs: nowMs, blames };
-      this.#granted = [...this.#granted, granted];
+      const granted = { jobUid, namespace, run, cause, nodes, neededGpus: room?.neededGpus ?? 0, atMs: nowMs, blames };
+      const probe = probeOf === undefined ? {} : { probe: { of: probeOf, hasTrained: false } };
+      this.#granted = [...this.#granted, { ...granted, ...probe }];
     }
     return ruling;
   }
@@ -114,16 +117,21 @@ export class EndArbiter {
     return { proposals, granted: [...this.#granted, ...unknown], gangs, nowMs };
   }
 
-  /** Granted ends that still count, or whose gangs have not been placed again. */
+  /** Granted ends that still count, or whose gangs have not been placed again. A run that ended for another reason has not used its grant. */
   #keep(jobs: readonly TrainingJob[], nowMs: number): readonly GrantedEnd[] {
     if (jobs.length === 0) return this.#granted;
     const byUid = new Map(jobs.map((job) => [job.metadata.uid, job]));
     return this.#granted.flatMap((end) => {
       const job = byUid.get(end.jobUid);
+      if (job !== undefined && fateOf(end, job) === 'endedOtherwise') return [];
       const isPlaced = job === undefined || (job.status?.epoch ?? 0) > epochOf(end.run) || isFinished(job);
       const ageMs = nowMs - end.atMs;
-      const needed = isPlaced || ageMs > PLACED_WITHIN_MS ? 0 : end.needed;
-      return needed === 0 && ageMs > this.#settings.windowMs ? [] : [{ ...end, needed }];
+      const neededGpus = isPlaced || ageMs > PLACED_WITHIN_MS ? 0 : end.neededGpus;
+      const probe = job === undefined ? undefined : probeOf(end, job);
+      const isProbe = probe !== undefined && ageMs < this.#settings.probeMs;
+      if (neededGpus === 0 && ageMs > this.#settings.windowMs && !isProbe) return [];
+      const { probe: _, ...rest } = end;
+      return [{ ...rest, neededGpus, ...(isProbe ? { probe } : {}) }];
     });
   }
 
@@ -143,38 +151,35 @@ export class EndArbiter {
     else this.#proposals.set(jobUid, made);
     if (held.size === 0) this.#held.delete(jobUid);
     else this.#held.set(jobUid, held);
-    const isWithdrawn = (end: GrantedEnd): boolean =>
-      end.jobUid === jobUid && !made.has(end.cause) && isGoingOn(end, jobs);
+    // The run goes on although its end was granted.
+    const isWithdrawn = (end: GrantedEnd): boolean => {
+      const again = made.get(end.cause);
+      if (end.jobUid !== jobUid || (again !== undefined && again.asksOnly !== true)) return false;
+      const job = jobs().find(({ metadata }) => metadata.uid === jobUid);
+      return job !== undefined && fateOf(end, job) === 'goesOn';
+    };
     if (this.#granted.some((end) => end.jobUid === jobUid)) {
       this.#granted = this.#granted.filter((end) => !isWithdrawn(end));
     }
   }
 }
 
-/** Whether the run goes on although its end was granted. */
-function isGoingOn({ jobUid, run }: GrantedEnd, jobs: AllJobs): boolean {
-  const job = jobs().find(({ metadata }) => metadata.uid === jobUid);
-  const attempt = job?.status?.attempts?.at(-1);
-  return attempt?.stage === 'Released' && runOf(attempt) === run;
-}
-
-/** Identifies a run of ranks. */
-export function runOf({ epoch, incarnation = 1 }: Pick<Attempt, 'epoch' | 'incarnation'>): string {
-  return `e${epoch}i${incarnation}`;
-}
-
 function namespaceOf({ metadata }: Pick<TrainingJob, 'metadata'>): string {
   return metadata.namespace ?? '';
-}
-
-function epochOf(run: string): number {
-  return Number(/^e(\d+)/.exec(run)?.[1] ?? 0);
 }
 
 /** Whether the job has a gang, or is about to have its next one. */
 function hasGang(job: TrainingJob): boolean {
   const last = job.status?.attempts?.at(-1);
   return last !== undefined && last.outcome !== 'Suspended' && !isFinished(job);
+}
+
+/** What the restart after that end has shown; undefined: it is no probe, or the job has no gang any more. */
+function probeOf({ run, probe }: GrantedEnd, job: TrainingJob): Probe | undefined {
+  if (probe === undefined || !hasGang(job)) return undefined;
+  const attempts = job.status?.attempts ?? [];
+  const hasTrained = attempts.some(({ epoch, firstStep }) => epoch > epochOf(run) && firstStep !== undefined);
+  return { ...probe, hasTrained: probe.hasTrained || hasTrained };
 }
 
 function isFinished({ status }: TrainingJob): boolean {
@@ -189,32 +194,4 @@ function isOf(
   other: Pick<GrantedEnd, 'jobUid' | 'run' | 'cause'>,
 ): boolean {
   return end.jobUid === other.jobUid && end.run === other.run && end.cause === other.cause;
-}
-
-const CAUSE_OF_REASON: Partial<Readonly<Record<NonNullable<Attempt['reason']>, EndCause>>> = {
-  Condemned: 'hang',
-  Hung: 'hang',
-  NodeLeaving: 'leaving',
-  GpusFree: 'growth',
-};
-
-/** Ends since that time, as the job's status records them. Another leader may have granted them. */
-function recordedEnds(job: TrainingJob, sinceMs: number): readonly GrantedEnd[] {
-  const { metadata, status } = job;
-  const namespace = namespaceOf(job);
-  return (status?.attempts ?? []).slice(-2).flatMap((attempt) => {
-    const cause = attempt.reason === undefined ? undefined : CAUSE_OF_REASON[attempt.reason];
-    const atMs = Date.parse(attempt.stoppingAt ?? '');
-    if (cause === undefined || !(atMs >= sinceMs)) return [];
-    const ofSlow = status?.incidents?.some(
-      ({ kind, epoch, action }) => kind === 'SlowRank' && epoch === attempt.epoch && action === 'RestartedElsewhere',
-    );
-    const end = {
-      jobUid: metadata.uid,
-      namespace,
-      run: runOf(attempt),
-      cause: ofSlow === true ? ('slow' as const) : cause,
-    };
-    return [{ ...end, nodes: [], atMs, needed: 0, blames: true }];
-  });
 }

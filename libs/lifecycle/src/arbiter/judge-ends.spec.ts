@@ -22,7 +22,7 @@ const granted = (jobUid: string, changes: Partial<GrantedEnd> = {}): GrantedEnd 
   cause: 'hang',
   nodes: [`node-of-${jobUid}`],
   atMs: NOW_MS - 1_000,
-  needed: 0,
+  neededGpus: 0,
   blames: true,
   ...changes,
 });
@@ -38,7 +38,7 @@ function ruling(proposal: JobProposal, inSight: Partial<EndsInSight> = {}): Ruli
 }
 
 const GRANTED = { kind: 'granted', blames: true };
-const ROOM = { needed: 2, free: 2 };
+const ROOM = { neededGpus: 2, freeGpus: 2 };
 const SLOW = { cause: 'slow', room: ROOM } as const;
 const LEAVING = { cause: 'leaving', room: ROOM } as const;
 
@@ -81,13 +81,23 @@ describe('an end that nobody asked for', () => {
     ['a move that has room', hang('a', LEAVING), {}],
     [
       'a move without room right before the announced time',
-      hang('a', { ...LEAVING, room: { needed: 2, free: 0 }, isUrgent: true }),
+      hang('a', { ...LEAVING, room: { neededGpus: 2, freeGpus: 0 }, isUrgent: true }),
+      {},
+    ],
+    [
+      'a move without room off a node that an administrator asked to empty',
+      hang('a', { ...LEAVING, room: { neededGpus: 2, freeGpus: 0 }, isRequested: true }),
       {},
     ],
     [
       'a move without room of a gang that saves only at its end',
-      hang('a', { ...LEAVING, room: { needed: 2, free: 0 }, savesOnlyAtEnd: true }),
+      hang('a', { ...LEAVING, room: { neededGpus: 2, freeGpus: 0 }, savesOnlyAtEnd: true }),
       {},
+    ],
+    [
+      'a move beside growth, if both have room',
+      hang('b', { ...LEAVING, room: { neededGpus: 16, freeGpus: 24 } }),
+      { granted: [granted('a', { cause: 'growth', neededGpus: 8 })] },
     ],
     [
       'moves of half of the gangs',
@@ -144,25 +154,43 @@ describe('an end that nobody asked for', () => {
     ],
     [
       'a slow rank that nothing can replace',
-      hang('a', { ...SLOW, room: { needed: 2, free: 1 } }),
+      hang('a', { ...SLOW, room: { neededGpus: 2, freeGpus: 1 } }),
       {},
       /keeps training with the slow rank/,
     ],
     [
       'a move without room',
-      hang('a', { ...LEAVING, room: { needed: 2, free: 0 } }),
+      hang('a', { ...LEAVING, room: { neededGpus: 2, freeGpus: 0 } }),
       {},
       /keeps training until one has/,
     ],
     [
       'a move into room that another was granted',
       hang('b', LEAVING),
-      { granted: [granted('a', { cause: 'leaving', needed: 1 })] },
+      { granted: [granted('a', { cause: 'leaving', neededGpus: 1 })] },
       /no other node has room/,
     ],
     [
+      'a move beside growth that takes a single GPU of the last place',
+      hang('b', { ...LEAVING, room: { neededGpus: 16, freeGpus: 16 } }),
+      { granted: [granted('a', { cause: 'growth', neededGpus: 1 })] },
+      /no other node has room/,
+    ],
+    [
+      'growth into GPUs that a move of two pods of eight was granted',
+      hang('b', { cause: 'growth', nodes: [], room: { neededGpus: 8, freeGpus: 20 } }),
+      { granted: [granted('a', { cause: 'leaving', neededGpus: 16 })] },
+      /about to be used by other gangs/,
+    ],
+    [
+      'a move that an administrator asked for, beyond half of all gangs within the window',
+      hang('z', { ...LEAVING, isRequested: true }),
+      { granted: ['a', 'b'].map((job) => granted(job, { cause: 'leaving' })), gangs: team(4) },
+      /whose nodes go away/,
+    ],
+    [
       'moves without room of all gangs, which save only at their end',
-      hang('a', { ...LEAVING, room: { needed: 2, free: 0 }, savesOnlyAtEnd: true }),
+      hang('a', { ...LEAVING, room: { neededGpus: 2, freeGpus: 0 }, savesOnlyAtEnd: true }),
       { proposals: many(3, { cause: 'leaving' }), gangs: team(4) },
       /keeps training until one has/,
     ],
@@ -200,12 +228,43 @@ describe('an end that nobody asked for', () => {
     expect(ruling(hang('a'), { gangs: TEN, ...inSight }).kind).toBe(kind);
   });
 
-  it('with a common cause is granted after ten minutes, to few gangs, and blames no node', () => {
+  describe('with a common cause of ten minutes', () => {
     const beganAtMs = NOW_MS - 600_000;
     const proposals = many(40, { beganAtMs });
     const one = hang('a', { beganAtMs });
-    expect(ruling(one, { proposals })).toEqual({ kind: 'granted', blames: false });
-    const five = ['b', 'c', 'd', 'e', 'f'].map((job) => granted(job));
-    expect(ruling(one, { proposals, granted: five }).kind).toBe('held');
+    const probeOf = 'moment of team';
+
+    it('is granted to one gang, and blames no node', () => {
+      expect(ruling(one, { proposals })).toEqual({ kind: 'granted', blames: false, probeOf });
+    });
+
+    it.each<[string, readonly GrantedEnd[], Ruling['kind']]>([
+      [
+        'until the gang that was restarted trains',
+        [granted('b', { blames: false, probe: { of: probeOf, hasTrained: false } })],
+        'held',
+      ],
+      [
+        'no more once that gang trains',
+        [
+          granted('b', { probe: { of: probeOf, hasTrained: true } }),
+          granted('c', { probe: { of: probeOf, hasTrained: false } }),
+        ],
+        'granted',
+      ],
+      [
+        'no more after half an hour',
+        [granted('b', { atMs: NOW_MS - 1_800_000, probe: { of: probeOf, hasTrained: false } })],
+        'granted',
+      ],
+      [
+        'not for a gang of another namespace',
+        [granted('b', { probe: { of: 'moment of other', hasTrained: false } })],
+        'granted',
+      ],
+      ['if the share of the window is spent', ['b', 'c', 'd', 'e', 'f'].map((job) => granted(job)), 'held'],
+    ])('is held for the others, %s', (_what, ends, kind) => {
+      expect(ruling(one, { proposals, granted: ends }).kind).toBe(kind);
+    });
   });
 });

@@ -19,10 +19,16 @@ export interface EndProposal {
   readonly switches: readonly string[];
   /** Storage claims that the gang uses, as `namespace/name`. */
   readonly claims: readonly string[];
-  /** Places that the gang needs elsewhere, and free ones. Absent: it needs none, or does not train anyway. */
-  readonly room?: { readonly needed: number; readonly free: number };
+  /** GPUs that the gang needs elsewhere, and GPUs of free places of the size that it needs. Absent: it needs none, or does not train anyway. */
+  readonly room?: { readonly neededGpus: number; readonly freeGpus: number };
   /** The gang saves only when it ends, and what it leaves may be gone at any moment. */
   readonly savesOnlyAtEnd?: boolean;
+  /** Its evidence would suffice, but the operator doubts its own view, so it is not due. */
+  readonly isDoubted?: boolean;
+  /** The end is not due yet: it asks whether it would be granted, and uses nothing of the share. */
+  readonly asksOnly?: boolean;
+  /** An administrator asked for the node to be emptied now, so the gang leaves it although nothing else has room. */
+  readonly isRequested?: boolean;
   /** The gang can wait no longer: the announced time is near. */
   readonly isUrgent?: boolean;
 }
@@ -32,6 +38,12 @@ export interface JobProposal extends EndProposal {
   readonly jobUid: string;
   readonly namespace: string;
   readonly beganAtMs: number;
+}
+
+/** A restart that shows whether restarts help gangs with a common cause. */
+export interface Probe {
+  readonly of: string;
+  readonly hasTrained: boolean;
 }
 
 /** An end that was granted. */
@@ -44,10 +56,12 @@ export interface GrantedEnd {
   readonly nodes: readonly string[];
   /** Milliseconds of the same clock as {@link JobProposal.beganAtMs}. */
   readonly atMs: number;
-  /** Places that it takes elsewhere and has not taken yet. */
-  readonly needed: number;
+  /** GPUs that it takes elsewhere and has not taken yet. */
+  readonly neededGpus: number;
   /** Whether its nodes are avoided. */
   readonly blames: boolean;
+  /** What it has in common with gangs that are held, and whether it trains again. Absent: nothing. */
+  readonly probe?: Probe;
 }
 
 /** Everything that the arbiter knows at one moment. */
@@ -61,8 +75,8 @@ export interface EndsInSight {
 
 /** The arbiter's answer. Sentences have no counts and times, so that they stay the same while their reason does. */
 export type Ruling =
-  /** `blames`: whether the nodes are to be avoided. */
-  | { readonly kind: 'granted'; readonly blames: boolean }
+  /** `blames`: whether the nodes are to be avoided. `probeOf`: see {@link Probe}. */
+  | { readonly kind: 'granted'; readonly blames: boolean; readonly probeOf?: string }
   /** `why`: the reason, and what it waits for. */
   | { readonly kind: 'held'; readonly why: string };
 
@@ -80,14 +94,31 @@ export function judgeEnd(
   const isOver = shared !== undefined && inSight.nowMs - proposal.beganAtMs >= settings.holdMs;
   if (shared !== undefined && !(isOver && proposal.cause === 'hang'))
     return held(describeShared(proposal.cause, shared));
+  const probeOf = shared === undefined ? undefined : describeProbe(proposal, shared);
+  if (probeOf !== undefined && hasProbe(probeOf, inSight, settings)) return held(WAITS_FOR_PROBE);
   const saves = proposal.savesOnlyAtEnd === true && !isWidespread(proposal, inSight, settings);
-  if (hasNoRoom(proposal, inSight) && !saves) return held(NO_ROOM[proposal.cause]);
+  const needsRoom = proposal.isRequested !== true && !saves;
+  if (needsRoom && hasNoRoom(proposal, inSight)) return held(NO_ROOM[proposal.cause]);
   if (isShareSpent(proposal, inSight, settings)) {
     return held(
       `Coxswain has just ended as many gangs ${FOR[proposal.cause]} as it ends at once. It goes on with this one later, if the reason still holds`,
     );
   }
-  return { kind: 'granted', blames: shared === undefined };
+  return { kind: 'granted', blames: probeOf === undefined, ...(probeOf === undefined ? {} : { probeOf }) };
+}
+
+const WAITS_FOR_PROBE =
+  'other gangs stand still too. Coxswain has restarted one of them, and restarts this one when that one trains again, or half an hour later: check storage and network';
+
+/** Each namespace has its own probes, because a gang that is made never to train would hold up those of others. */
+function describeProbe({ namespace }: JobProposal, shared: Shared): string {
+  return shared.kind === 'moment' ? `moment of ${namespace}` : `${shared.kind} ${shared.name} of ${namespace}`;
+}
+
+/** Whether a gang with the same common cause was restarted, and it is not known yet whether that helps. */
+function hasProbe(probeOf: string, { granted, nowMs }: EndsInSight, { probeMs }: ArbiterSettings): boolean {
+  const probes = granted.flatMap(({ probe, atMs }) => (probe?.of === probeOf && nowMs - atMs < probeMs ? probe : []));
+  return probes.length > 0 && !probes.some(({ hasTrained }) => hasTrained);
 }
 
 function held(why: string): Ruling {
@@ -106,7 +137,7 @@ const WHERE: Readonly<Record<Shared['kind'], string>> = {
 function describeShared(cause: EndCause, shared: Shared): string {
   const others = `other gangs ${WHERE[shared.kind]}${shared.kind === 'moment' ? '' : ` ${shared.name}`}`;
   return cause === 'hang'
-    ? `${others} stand still too, so a common cause is likelier than a bad node: check storage and network. If it lasts for ten minutes, Coxswain restarts a few gangs at a time`
+    ? `${others} stand still too, so a common cause is likelier than a bad node: check storage and network. If it lasts for ten minutes, Coxswain restarts one gang, and the others if that helps`
     : `${others} have slow ranks too, so a common cause is likelier than a bad node: check cooling, power and network`;
 }
 
@@ -172,11 +203,11 @@ function isOfOneNode({ nodes }: Pick<EndProposal, 'nodes'>, other: Pick<EndPropo
   return nodes.length === 1 && other.nodes.length === 1 && nodes[0] === other.nodes[0];
 }
 
-/** Places that others were granted and have not taken yet do not count as free. */
+/** GPUs that others were granted and have not taken yet do not count as free. Pods of all sizes compete for them. */
 function hasNoRoom({ room, jobUid }: JobProposal, { granted }: EndsInSight): boolean {
   if (room === undefined) return false;
-  const promised = granted.reduce((sum, end) => sum + (end.jobUid === jobUid ? 0 : end.needed), 0);
-  return room.needed > room.free - promised;
+  const grantedGpus = granted.reduce((sum, end) => sum + (end.jobUid === jobUid ? 0 : end.neededGpus), 0);
+  return room.neededGpus > room.freeGpus - grantedGpus;
 }
 
 /**

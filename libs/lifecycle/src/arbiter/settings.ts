@@ -16,12 +16,16 @@ export const ARBITER_SETTINGS = {
   leastOfCluster: 3,
   /** Stalls that began this close to each other began together: as long as a wait lasts before it ends a gang at the earliest. */
   togetherMs: { hang: 60_000, slow: 300_000 },
-  /** A stall with a common cause is held for this time: PyTorch's watchdog ends such a gang after ten minutes. After it, gangs end one at a time. */
+  /** A stall with a common cause is held for this time: PyTorch's watchdog ends such a gang after ten minutes. After it, one gang ends. */
   holdMs: 600_000,
+  /** Others with that common cause end when this gang trains again, and otherwise after this time: a start and a search for GPUs take minutes. */
+  probeMs: 1_800_000,
   /** How long before the announced time a gang leaves a node although nothing has room: time to stop and save beyond its grace period. */
   leaveLatestMs: 120_000,
   /** A held end is judged again after this time, if nothing else leads to it. */
   judgeAgainMs: 10_000,
+  /** What a held end stands on is read again this often. A hold of hours would otherwise outlive its cause. */
+  readAgainMs: 60_000,
 } as const;
 
 type Numbers<T> = { readonly [Key in keyof T]: T[Key] extends number ? number : Numbers<T[Key]> };

@@ -1,4 +1,6 @@
 import { type Attempt, type Placement, gangName, podName } from '@coxswain/api-types';
+import { ARBITER_SETTINGS } from '../arbiter/settings.ts';
+import { type HeldVerdict, judgeVerdicts } from '../failure/verdicts.ts';
 import { isBroken } from '../failure/broken-gang.ts';
 import { standingsOf } from '../failure/checkpoint-standing.ts';
 import { markOf } from './mark-checkpoint.ts';
@@ -37,6 +39,7 @@ const ACTION_STEPS: readonly ActionStep[] = [
   releasePods,
   releaseFinalizer,
   markSuspectCheckpoints,
+  readEvidence,
   collectCheckpoints,
   // Last, so that a refusal by the API server holds up nothing else.
   createCheckpoints,
@@ -59,6 +62,15 @@ function readRuntime({ record, facts }: Situation): readonly Action[] {
   if (facts.spec?.runtimeRef === undefined) return [];
   if (!isGangWanted(record, facts) && !needsRuntime(record, facts)) return [];
   return runtime?.isFresh === true || runtime?.isBeingRead === true ? [] : [{ kind: 'readRuntime' }];
+}
+
+/** What a held end stands on may be gone. */
+function readEvidence({ record, facts, now }: Situation): readonly Action[] {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Released') return [];
+  const isOld = ({ verdict: { readAt } }: HeldVerdict): boolean =>
+    readAt !== undefined && now.getTime() - Date.parse(readAt) >= ARBITER_SETTINGS.readAgainMs;
+  return judgeVerdicts(facts, attempt).held.some(isOld) ? [{ kind: 'readEvidence' }] : [];
 }
 
 /** One question at a time: a new question replaces the previous one, and one that is no longer needed is dropped. */

@@ -118,6 +118,10 @@ export type Action =
    * to destroy. It is always the only action.
    */
   | ({ readonly kind: 'readLive' } & LiveRead)
+  /**
+   * Read again what the verdicts about the gang stand on, although none of them ends it now. The view shows those that still hold, with a new `readAt`.
+   */
+  | { readonly kind: 'readEvidence' }
   /** Read the job and its checkpoints from the API server, then decide again with `areCheckpointsProven`. It is always the only action. */
   | { readonly kind: 'readCheckpoints' }
   /**

@@ -20,8 +20,8 @@ export function markOf(checkpoint: Checkpoint, standings: Standings): Mark | und
   if (standing.kind === 'damaged') {
     const { condemnation } = standing;
     if (condemnation === undefined || status?.state === 'Damaged') return undefined;
-    const message = safeText(`It is not used again: ${describeCondemnation(condemnation)}.`, MAX_CHARACTERS);
-    return { kind: 'markCheckpointDamaged', name, uid, message, condemnation };
+    const message = `It is not used: ${describeCondemnation(condemnation)}. ${VERIFIED_AGAIN}`;
+    return { kind: 'markCheckpointDamaged', name, uid, message: safeText(message, MAX_CHARACTERS), condemnation };
   }
   // Not saved by any release, or without a state because of a crash.
   if (status?.state === undefined) return undefined;
@@ -30,6 +30,8 @@ export function markOf(checkpoint: Checkpoint, standings: Standings): Mark | und
 }
 
 const MAX_CHARACTERS = 4096;
+const VERIFIED_AGAIN =
+  'An attempt that begins from an older one verifies it again, at most once an hour, and it is used if it verifies.';
 const COMPLETE: CheckpointResourceStatus = { state: 'Complete' };
 
 function suspectStatus(
@@ -58,7 +60,8 @@ function isSame(status: CheckpointResourceStatus, wanted: CheckpointResourceStat
   if (status.state !== wanted.state || (status.suspect === undefined) !== (wanted.suspect === undefined)) return false;
   const { suspect: there } = status;
   const { suspect: want } = wanted;
-  return there?.reason === want?.reason && keysOf(there) === keysOf(want);
+  if (want === undefined) return true;
+  return there?.reason === want.reason && keysOf(there) === keysOf(want) && status.message === wanted.message;
 }
 
 function keysOf(suspicion: CheckpointSuspicion | undefined): string {

@@ -27,7 +27,7 @@ export function situationOf(observed: Observed, now: Date): Situation {
   // Before the attempt, so that a gang never depends on a plan that only a process remembers.
   const planned = withPlan(observedRecord, planning);
   const acceptance = acceptanceOf(planned, facts);
-  const next = nextEpoch({ record: planned, facts, planning, acceptance });
+  const next = nextEpoch({ record: planned, facts, planning, acceptance, now });
   const begins = next.kind === 'placing' && facts.hasFinalizer && isSettled(recorded, planned) ? next : undefined;
   const { leaderTerm } = observed;
   const record = begins === undefined ? planned : withNewAttempt(planned, begins, { leaderTerm, now });

@@ -152,6 +152,17 @@ describe('a gang of which a node is about to go away', () => {
     expect(attempts(world).map(([, ended]) => ended)).toEqual([outcome]);
   });
 
+  it('saves and stops at once if an administrator asks for the node, and waits for room without a charge', () => {
+    const world = aTrainingWorld(['node-a', 'node-b']);
+    for (const node of ['node-a', 'node-b'])
+      world.notices.set(node, { rule: 'maintenance', mark: 'annotation', isRequested: true });
+    world.apply({ kind: 'announce', pick: 1 });
+    turn(world, 90);
+    expect(attempts(world)).toEqual([[4, 'Moved', 'NodeLeaving', false]]);
+    expect(world.job?.status).toMatchObject({ state: 'Restarting', restarts: { charged: 0 } });
+    expect(world.pods).toEqual([]);
+  });
+
   it('stays to the end where it cannot save', () => {
     const world = aTrainingWorld(['node-a', 'node-b', 'node-c']);
     const { checkpoint: _, ...spec } = world.job?.spec ?? aPlannedJobSpec();

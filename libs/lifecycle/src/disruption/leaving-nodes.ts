@@ -2,7 +2,7 @@
 import type { Attempt } from '@coxswain/api-types';
 import { type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
-import { runOf } from '../arbiter/end-arbiter.ts';
+import { runOf } from '../arbiter/recorded-ends.ts';
 import type { Ruling } from '../arbiter/judge-ends.ts';
 import { ARBITER_SETTINGS } from '../arbiter/settings.ts';
 import { roomElsewhere } from '../observation/room.ts';
@@ -23,11 +23,26 @@ export function canMove({ spec }: Facts): boolean {
   return spec?.checkpoint !== undefined;
 }
 
+interface Move {
+  readonly attempt: Attempt;
+  readonly nodes: readonly string[];
+  readonly now: Date;
+}
+
+/** Results per observation: four rules ask, and each answer counts the room of all nodes. */
+const ruledMoves = new WeakMap<Facts, Map<string, Ruling>>();
+
 /** The arbiter's ruling on a move away from these nodes. */
-export function ruleOnMove(
-  facts: Facts,
-  { attempt, nodes, now }: { readonly attempt: Attempt; readonly nodes: readonly string[]; readonly now: Date },
-): Ruling {
+export function ruleOnMove(facts: Facts, move: Move): Ruling {
+  const moves = ruledMoves.get(facts) ?? new Map<string, Ruling>();
+  ruledMoves.set(facts, moves);
+  const key = `${runOf(move.attempt)} ${move.nodes.join()}`;
+  const ruling = moves.get(key) ?? rule(facts, move);
+  moves.set(key, ruling);
+  return ruling;
+}
+
+function rule(facts: Facts, { attempt, nodes, now }: Move): Ruling {
   const { ruleOnEnd } = facts.observed;
   if (ruleOnEnd === undefined) return { kind: 'granted', blames: true };
   const room = roomElsewhere(facts, attempt, nodes);
@@ -40,8 +55,15 @@ export function ruleOnMove(
     claims: [],
     ...(room === undefined ? {} : { room }),
     ...(nodes.some((node) => mayGoNow(facts, node)) ? { savesOnlyAtEnd: true } : {}),
+    ...(nodes.some((node) => isAsked(facts, node)) ? { isRequested: true } : {}),
     ...(nodes.some((node) => isTimeNear(facts, node, now)) ? { isUrgent: true } : {}),
   });
+}
+
+/** Whether an administrator asked for the node to be emptied at once. */
+function isAsked({ observed }: Facts, node: string): boolean {
+  const notice = observed.noticeOf?.(node);
+  return notice?.isRequested === true && notice.beginsAtMs === undefined;
 }
 
 /** Whether the node may go at any moment, and the ranks cannot save before it does without ending. */

@@ -111,6 +111,23 @@ describe('a gang on fewer GPUs makes way for more', () => {
   });
 });
 
+describe('a gang that has room to grow, while the arbiter holds growth', () => {
+  it('counts as held between two saves too, and grows at a save once nothing holds it', () => {
+    const world = aShrunkenWorld();
+    const { arbiter } = world;
+    const another = aTrainingJob({ metadata: { name: 'another', uid: 'another' } });
+    const about = { run: 'e1i1', isDue: true, nodes: [], switches: [], claims: [] } as const;
+    const growElsewhere = (): void => void arbiter.observe(another).ruleOn({ cause: 'growth', ...about });
+    turn(world, TEN_MINUTES_OF_LOOKS + 1, 60_000);
+    expect(arbiter.heldByCause().growth).toBe(0);
+    growElsewhere();
+    saveAfter(world, 1);
+    expect([gangs(world).length, arbiter.heldByCause().growth]).toEqual([2, 1]);
+    saveAfter(world, 6);
+    expect([gangs(world).length, arbiter.heldByCause().growth]).toEqual([3, 0]);
+  });
+});
+
 describe('growths that did not last', () => {
   const attempt = (gpus: number, changes: Partial<Attempt> = {}): Attempt => ({
     ...anAttempt(),

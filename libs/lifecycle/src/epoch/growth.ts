@@ -1,8 +1,8 @@
 /** When is a gang on fewer GPUs than its job asks for replaced by a larger one? */
 import type { Attempt } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
-import { runOf } from '../arbiter/end-arbiter.ts';
-import { freePlaces } from '../observation/room.ts';
+import { runOf } from '../arbiter/recorded-ends.ts';
+import { freeGpus } from '../observation/room.ts';
 import { type Facts, nodeStateOf } from '../observation/facts.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
@@ -53,20 +53,27 @@ export function roomsToGrow(record: JobRecord, facts: Facts, now: Date): readonl
   }));
 }
 
-/** The set to grow onto now; only right after the gang has saved, when a restart loses least. */
-export function roomToTake(record: JobRecord, facts: Facts, now: Date): RoomToGrow | undefined {
+/**
+ * Whether the gang ends now to grow: its set of nodes has been free for long enough, it has just saved, so a restart loses least, and the arbiter
+ * agrees, because other gangs may be about to take the same nodes. Between two saves the arbiter is only asked, so that what it holds can be counted.
+ */
+export function growsNow(record: JobRecord, facts: Facts, now: Date): boolean {
+  const attempt = liveAttempt(record);
+  if (attempt === undefined || lastingRoom(record, facts, now) === undefined) return false;
   const saved = record.checkpoint?.step ?? -1;
-  const hasSaved = saved > (facts.job.status?.checkpoint?.step ?? -1) && saved > resumedAt(liveAttempt(record));
-  return hasSaved ? lastingRoom(record, facts, now) : undefined;
-}
-
-/** Whether the arbiter lets the gang end to grow. Other gangs may be about to take the same nodes. */
-export function isGrowthGranted(facts: Facts, attempt: Attempt): boolean {
-  const { ruleOnEnd } = facts.observed;
+  const hasSaved = saved > (facts.job.status?.checkpoint?.step ?? -1) && saved > resumedAt(attempt);
   const missing = (facts.spec?.gpus ?? 0) - worldSize(attempt.layout);
-  const needed = Math.max(1, missing);
-  const about = { run: runOf(attempt), isDue: true, nodes: [], switches: [], claims: [] } as const;
-  return ruleOnEnd?.({ cause: 'growth', ...about, room: { needed, free: freePlaces(facts, 1, []) } }).kind !== 'held';
+  const ruling = facts.observed.ruleOnEnd?.({
+    cause: 'growth',
+    run: runOf(attempt),
+    isDue: true,
+    ...(hasSaved ? {} : { asksOnly: true }),
+    nodes: [],
+    switches: [],
+    claims: [],
+    room: { neededGpus: Math.max(1, missing), freeGpus: freeGpus(facts, 1, []) },
+  });
+  return hasSaved && ruling?.kind !== 'held';
 }
 
 /** The first set that has been free for long enough. */

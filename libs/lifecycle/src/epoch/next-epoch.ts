@@ -70,6 +70,7 @@ interface Standing {
   readonly record: JobRecord;
   readonly planning: Planning;
   readonly acceptance: Acceptance;
+  readonly now: Date;
 }
 
 interface Placing {
@@ -78,10 +79,12 @@ interface Placing {
   readonly from: UsablePoint;
   /** Absent: the job states its interval. */
   readonly saves?: SaveInterval | undefined;
+  /** Absent: the attempt is recorded already. */
+  readonly now?: Date;
 }
 
 /** What the job needs before its next epoch, or its placement. */
-export function nextEpoch({ record, facts, planning, acceptance }: Standing): NextEpoch {
+export function nextEpoch({ record, facts, planning, acceptance, now }: Standing): NextEpoch {
   if (!isGangWanted(record, facts)) return { kind: 'notNeeded' };
   if (acceptance.kind === 'refused') return { kind: 'refused' };
   const runtime = runtimeStanding(facts);
@@ -100,7 +103,7 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
     return { kind: 'planning', message: 'The planner predicts what the layout will need.' };
   const { spec } = acceptance;
   const epoch = nextEpochNumber(record, facts);
-  const next = place(record, facts, { spec, epoch, from, saves: saveInterval(record, spec, epoch) });
+  const next = place(record, facts, { spec, epoch, from, saves: saveInterval(record, spec, epoch), now });
   // Only an attempt that would begin now waits, so that a job that waits for something else has a stable message.
   if (next.kind === 'placing' && areCheckpointsDue(record, facts)) {
     return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier attempt are being recorded.' };
@@ -142,7 +145,7 @@ function nextEpochNumber(record: JobRecord, facts: Facts): number {
 
 /** Places that attempt of the job, if possible. The same observation gives the same placement. */
 export function place(record: JobRecord, facts: Facts, placing: Placing): NextEpoch {
-  const { spec, epoch, from } = placing;
+  const { spec, epoch, from, now } = placing;
   const { gpusPerNode } = spec.resources;
   const runtime = runtimeStanding(facts);
   const before = gangBefore(facts, placing);
@@ -169,7 +172,7 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
   const placement = placementSpec(facts, placing, found);
   const sha256 = placementSha256(placement);
   const { answers } = from;
-  const passedOver = passedOverBy(from, record, facts);
+  const passedOver = passedOverBy(from, record, { facts, ...(now === undefined ? {} : { now }) });
   return {
     kind: 'placing',
     name: placementName({ name, uid }, { epoch, sha256 }),

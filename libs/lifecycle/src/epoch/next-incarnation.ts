@@ -140,7 +140,7 @@ function pointOf(
   const { metadata, spec } = from.checkpoint;
   const { step, path, manifestSha256 } = spec;
   const resumedFrom = { checkpoint: metadata.name, step, path, manifestSha256 };
-  return { resumedFrom, passedOver: passedOverBy(from, record, facts) };
+  return { resumedFrom, passedOver: passedOverBy(from, record, { facts }) };
 }
 
 const MAX_MESSAGE_CHARACTERS = 1_000;

@@ -13,7 +13,7 @@ import { missingIndices, missingPodNames, podsOf } from '../observation/gang.ts'
 import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../observation/incarnation.ts';
 import type { ObservedPod, ObservedProgress } from '../observation/observed.ts';
 import { recordEarlySave, recordEndOfEarlySave } from './early-save.ts';
-import { isGrowthGranted, roomToTake } from './growth.ts';
+import { growsNow } from './growth.ts';
 import { lastStepOf, reportedStep } from './last-step.ts';
 import { MAX_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
@@ -313,8 +313,7 @@ function recordStopRequest(record: JobRecord, facts: Facts, now: Date): JobRecor
 /** Stops a gang on fewer GPUs than the job asks for, right after it has saved, to replace it by a larger one. */
 function recordGrowth(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
-  if (attempt?.stage !== 'Released' || roomToTake(record, facts, now) === undefined) return record;
-  if (!isGrowthGranted(facts, attempt)) return record;
+  if (attempt?.stage !== 'Released' || !growsNow(record, facts, now)) return record;
   const wanted = facts.spec?.gpus ?? 0;
   return withLastAttempt(record, {
     stage: 'Stopping',

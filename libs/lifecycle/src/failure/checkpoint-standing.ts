@@ -194,7 +194,7 @@ export function describeCondemnation({ by, evidence }: Condemnation): string {
 /** `two nodes could not read it: attempt 3 on node-a: /c/a cannot be read (EIO), though its mount works; ...` */
 export function describeSuspicion({ reason, evidence }: CheckpointSuspicion, isPassedOver: boolean): string {
   if (evidence.length === 0) return 'the engine could not load it and does not say what differs';
-  const { size: nodes } = new Set(evidence.map(({ node }) => node));
+  const { size: nodes } = new Set(evidence.flatMap(({ kind, node }) => (kind === 'MountBroken' ? [] : [node])));
   const often = nodes > 1 ? 'two nodes could not read it' : 'it could not be read in several attempts';
   const why = isPassedOver ? often : SUSPICION_SENTENCES[reason];
   return `${why}: ${describeEvidence(evidence.slice(0, SHOWN_FINDINGS))}`;

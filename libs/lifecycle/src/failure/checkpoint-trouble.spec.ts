@@ -274,7 +274,7 @@ describe('what a launcher met at the checkpoint', () => {
       {
         kind: 'markCheckpointDamaged',
         name: C40,
-        message: `It is not used again: its content is not what was saved: attempt 2 on node-a: ${PATH} has 7 bytes, not 8 bytes; attempt 3 on node-b: ${PATH} has 7 bytes, not 8 bytes.`,
+        message: `It is not used: its content is not what was saved: attempt 2 on node-a: ${PATH} has 7 bytes, not 8 bytes; attempt 3 on node-b: ${PATH} has 7 bytes, not 8 bytes. An attempt that begins from an older one verifies it again, at most once an hour, and it is used if it verifies.`,
         condemnation: {
           by: 'Content',
           evidence: [

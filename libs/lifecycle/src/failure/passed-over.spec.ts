@@ -149,6 +149,71 @@ describe('after attempts that could not load the newest checkpoint, a job begins
     expect(marksOf(at(40, 1, condemned), trained)).toEqual([{ state: 'Complete' }]);
   });
 
+  const condemnedIn = (epoch: number): Checkpoint['status'] => ({
+    state: 'Damaged',
+    condemnation: {
+      by: 'Content',
+      evidence: [
+        { epoch: epoch - 1, node: 'node-a', kind: 'ContentDiffers', path: '/c/a' },
+        { epoch, node: 'node-b', kind: 'ContentDiffers', path: '/c/b' },
+      ],
+    },
+  });
+  const hourAgo = new Date(NOW.getTime() - 3_600_001).toISOString();
+  const passing = { checkpoint: nameOf(40), step: 40, path: '/c', manifestSha256: 'a'.repeat(64), files: [], why: '' };
+
+  it.each<[string, Partial<Attempt>, Checkpoint['status'], readonly string[]]>([
+    ['is verified again an hour after it was found damaged', { startedAt: hourAgo }, condemnedIn(3), ['/c/a', '/c/b']],
+    ['is not verified within that hour', {}, condemnedIn(3), []],
+    [
+      'is not verified again within an hour after it was verified',
+      { resumedFrom: { checkpoint: nameOf(20), step: 20 }, passedOver: [passing] },
+      condemnedIn(1),
+      [],
+    ],
+    ['is not verified if a user has marked it', { startedAt: hourAgo }, { state: 'Damaged', message: 'bad' }, []],
+  ])('from the one before a damaged one, which %s', (_what, last, status, files) => {
+    const resumedFrom = { checkpoint: nameOf(40), step: 40 };
+    const attempts = [ended(3, { resumedFrom, reason: 'CheckpointUnreadable', ...last })];
+    const { next } = situationOf(restarting({ checkpoints: [at(20), at(40, 1, status)], status: { attempts } }), NOW);
+    expect(next).toMatchObject({ kind: 'placing', spec: { resume: { step: 20 } } });
+    expect(next.kind === 'placing' && (next.passedOver ?? []).flatMap((one) => one.files)).toEqual(files);
+  });
+
+  it('from a damaged one that verified, and its verdict is taken back', () => {
+    const attempts = [ended(3), { ...verified(4, 40), startedAt: hourAgo }];
+    const { status, actions } = settled(
+      restarting({ checkpoints: [at(20), at(40, 1, condemnedIn(3))], status: { attempts } }),
+    );
+    expect(status.attempts?.at(-1)?.resumedFrom?.step).toBe(40);
+    expect(actions).toContainEqual(expect.objectContaining({ kind: 'markCheckpoint', status: { state: 'Complete' } }));
+  });
+
+  it('and does not count nodes whose mount did not work as nodes that could not read the file', () => {
+    const attempts = [
+      unreadable(1),
+      unreadable(1),
+      { ...unreadable(1), epoch: 2 },
+      { ...unreadable(1), epoch: 3 },
+      ioError(4),
+    ];
+    const checkpoints = [at(20), at(40)];
+    const { status } = settled(restarting({ checkpoints, status: { attempts } }));
+    expect(message(status)).toMatch(
+      /passed over, because it could not be read in several attempts: attempt 1 on node-1/,
+    );
+  });
+
+  it('and writes a mark again whose message is another one', () => {
+    const attempts = [unreadable(1), unreadable(2)];
+    const marksOf = (checkpoint: Checkpoint) =>
+      settled(restarting({ checkpoints: [at(20), checkpoint], status: { attempts } })).actions.flatMap((action) =>
+        action.kind === 'markCheckpoint' ? [action.status] : [],
+      );
+    const [mark] = marksOf(at(40));
+    expect(marksOf(at(40, 1, { ...mark, state: 'Complete', message: 'It is suspect.' }))).toEqual([mark]);
+  });
+
   it('after a pause whose sentence names the claim that no node can read, and blames no checkpoint', () => {
     const attempts = [ioError(1), { ...ioError(2), answer: 'Restart' as const }];
     const observed = restarting({

@@ -34,6 +34,8 @@ const unreadable = (epoch: number, step = 40): Attempt => ({
     { node: `node-${epoch}`, kind: 'FileUnreadable', path: `/c/step-${step}/rank-0.bin`, errno: 'EIO' },
   ],
 });
+/** Nothing is reported about the files. */
+const unexplained = (epoch: number): Attempt => ({ ...ioError(epoch), checkpointFaults: undefined });
 const refused = (epoch: number): Attempt => ({
   ...ioError(epoch),
   reason: 'CheckpointUnreadable',
@@ -96,13 +98,21 @@ describe('without a request, a job begins', () => {
       'step 40',
     ],
     [
-      'not at all after ten attempts in a row that could not reach one',
-      { checkpoints: [at(40)], status: { attempts: epochs(10, ioError) } },
+      'again from it, however many attempts found that storage cannot be read',
+      {
+        checkpoints: [at(40)],
+        status: { attempts: [...epochs(20, ioError), ...[21, 22].map((epoch) => unreadable(epoch))] },
+      },
+      'step 40',
+    ],
+    [
+      'not at all after ten attempts in a row that could not load one and do not say why',
+      { checkpoints: [at(40)], status: { attempts: epochs(10, unexplained) } },
       'unresumable',
     ],
     [
       'again after ten, where one of them trained',
-      { checkpoints: [at(40)], status: { attempts: [...epochs(9, ioError), ended(10), ioError(11)] } },
+      { checkpoints: [at(40)], status: { attempts: [...epochs(9, unexplained), ended(10), unexplained(11)] } },
       'step 40',
     ],
     [
@@ -249,10 +259,10 @@ describe('a job that cannot resume', () => {
   });
 
   it('lists what is known of each, newest first', () => {
-    const attempts = [...epochs(9, ioError), ended(10, { ...ioError(10), epoch: 10 })];
+    const attempts = [...epochs(10, unexplained), ioError(11)];
     expect(message(stuck({ checkpoints: [damaged(20), at(40)], status: { attempts } }).status)).toMatch(
       new RegExp(
-        `Known: step 40 \\(${nameOf(40)}\\): complete, but could not be loaded in .*attempt 10 on node-10 \\(ESTALE\\); ` +
+        `Known: step 40 \\(${nameOf(40)}\\): complete, but could not be loaded in .*attempt 11 on node-11 \\(ESTALE\\); ` +
           `step 20 \\(${nameOf(20)}\\): is damaged: a file is cut off\\.$`,
       ),
     );

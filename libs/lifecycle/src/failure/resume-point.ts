@@ -2,6 +2,7 @@
 import {
   type Attempt,
   type Checkpoint,
+  type CheckpointEvidence,
   isSameRequest,
   MAX_PASSED_OVER,
   MAX_REREAD_FILES,
@@ -13,6 +14,7 @@ import { describeLoadRefusal, isNewer, newestRestorable } from '@coxswain/checkp
 import type { ParallelLayout } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import {
+  type CheckpointStanding,
   describeCondemnation,
   describeSuspicion,
   isCheckpointReason,
@@ -33,8 +35,10 @@ export type ResumePoint =
 /** A point that an attempt can begin from. */
 export type UsablePoint = Exclude<ResumePoint, { kind: 'none' }>;
 
-/** Attempts in a row that ended while loading any checkpoint; limits retries while storage is unavailable. */
+/** Attempts in a row that ended while loading any checkpoint, and not because storage did not read. */
 const MAX_TRIES_IN_A_ROW = 10;
+/** A damaged checkpoint is verified again at most this often: its content is read, and storage is mended by people. */
+const VERIFY_DAMAGED_MS = 3_600_000;
 /** Of these, attempts in which one node alone read different content: enough to show that no second node is available. */
 const MAX_DOUBTS_IN_A_ROW = 3;
 /** Of these, refusals of the same checkpoint by an engine that does not say what differs; another node will hardly change that. */
@@ -72,7 +76,14 @@ export function newestUsable(record: JobRecord, facts: Facts): Checkpoint | unde
   const undamaged = ownCheckpoints(record, facts).filter((one) => standingOf(one, standings).kind !== 'damaged');
   const readable = undamaged.filter((one) => !isPassedOver(one, standings));
   const { uid: jobUid } = facts.job.metadata;
-  return newestRestorable(readable, { jobUid }) ?? newestRestorable(undamaged, { jobUid });
+  const newestOf = (some: readonly Checkpoint[]): Checkpoint | undefined =>
+    newestRestorable(some.map(asTakenBack), { jobUid });
+  return newestOf(readable) ?? newestOf(undamaged);
+}
+
+/** A verdict that is taken back counts from then on, also while the object still has it. */
+function asTakenBack(checkpoint: Checkpoint): Checkpoint {
+  return checkpoint.status?.state === 'Damaged' ? { ...checkpoint, status: { state: 'Complete' } } : checkpoint;
 }
 
 /** Whether that checkpoint is observed to be unusable, or passed over in favour of another one. */
@@ -90,10 +101,15 @@ function isPassedOver(checkpoint: Checkpoint, standings: Standings): boolean {
 }
 
 /**
- * Suspect checkpoints that are newer than the one that an epoch begins from, newest first. A launcher verifies them before the ranks start. One that verified
- * and then failed to load is not verified again until an attempt has trained.
+ * Checkpoints that are newer than the one that an epoch begins from, and suspect or damaged by content, newest first. A launcher verifies them before the
+ * ranks start. One that verified and then failed to load is not verified again until an attempt has trained. Damaged ones are verified once an hour at most,
+ * and without `now` not at all.
  */
-export function passedOverBy(from: UsablePoint, record: JobRecord, facts: Facts): readonly PassedOverCheckpoint[] {
+export function passedOverBy(
+  from: UsablePoint,
+  record: JobRecord,
+  { facts, now }: { readonly facts: Facts; readonly now?: Date },
+): readonly PassedOverCheckpoint[] {
   if (from.kind !== 'checkpoint' || from.answers !== undefined) return [];
   const { jobUid } = from.checkpoint.spec;
   const standings = standingsOf(record);
@@ -103,16 +119,31 @@ export function passedOverBy(from: UsablePoint, record: JobRecord, facts: Facts)
       one.spec.jobUid === jobUid && one.metadata.deletionTimestamp === undefined && isNewer(one, from.checkpoint),
   );
   return newestFirst(newer)
-    .filter((one) => !verified.has(one.metadata.name) && isPassedOver(one, standings))
+    .filter((one) => !verified.has(one.metadata.name))
+    .filter((one) => isPassedOver(one, standings) || isDamageDue(one, { standings, record, now }))
     .slice(0, MAX_PASSED_OVER)
     .map((one) => passedOver(one, standings));
 }
 
+/** Whether a checkpoint that two nodes found damaged is to be verified again. What a user has marked is not. */
+function isDamageDue(
+  checkpoint: Checkpoint,
+  about: { readonly standings: Standings; readonly record: JobRecord; readonly now: Date | undefined },
+): boolean {
+  const standing = standingOf(checkpoint, about.standings);
+  if (about.now === undefined || standing.kind !== 'damaged' || standing.condemnation?.by !== 'Content') return false;
+  const { name } = checkpoint.metadata;
+  const sinceMs = about.now.getTime() - VERIFY_DAMAGED_MS;
+  return !about.record.attempts.some(
+    ({ startedAt, passedOver = [], resumedFrom }) =>
+      Date.parse(startedAt) > sinceMs &&
+      (resumedFrom?.checkpoint === name || passedOver.some((one) => one.checkpoint === name)),
+  );
+}
+
 function passedOver(checkpoint: Checkpoint, standings: Standings): PassedOverCheckpoint {
   const { step, path, manifestSha256 } = checkpoint.spec;
-  const standing = standingOf(checkpoint, standings);
-  const evidence = standing.kind === 'suspect' ? standing.suspicion.evidence : [];
-  const why = standing.kind === 'suspect' ? describeSuspicion(standing.suspicion, true) : '';
+  const { evidence, why } = heldAgainst(standingOf(checkpoint, standings));
   return {
     checkpoint: checkpoint.metadata.name,
     step,
@@ -121,6 +152,17 @@ function passedOver(checkpoint: Checkpoint, standings: Standings): PassedOverChe
     files: [...new Set(evidence.map((finding) => finding.path))].slice(0, MAX_REREAD_FILES),
     why: safeText(why, 512),
   };
+}
+
+function heldAgainst(standing: CheckpointStanding): {
+  readonly evidence: readonly CheckpointEvidence[];
+  readonly why: string;
+} {
+  if (standing.kind === 'suspect') {
+    return { evidence: standing.suspicion.evidence, why: describeSuspicion(standing.suspicion, true) };
+  }
+  if (standing.kind !== 'damaged' || standing.condemnation === undefined) return { evidence: [], why: '' };
+  return { evidence: standing.condemnation.evidence, why: describeCondemnation(standing.condemnation) };
 }
 
 function pendingRequest(record: JobRecord, facts: Facts): ResumeFrom | undefined {
@@ -143,12 +185,11 @@ function newestPoint(record: JobRecord, facts: Facts): ResumePoint {
     return isAnyKnown(record, facts) ? none(WHY_NONE, record, facts) : { kind: 'scratch' };
   }
   const tries = triesInARow(record);
-  // One that verified shows that storage is back.
-  const unread = tries.length - 1 - tries.findLastIndex(({ verifiedCheckpoint }) => verifiedCheckpoint !== undefined);
-  if (unread >= MAX_TRIES_IN_A_ROW) {
-    const storage = describeUnreadableClaim(record, facts);
-    return none(`The last ${unread} attempts ended while they loaded a checkpoint.${storage}`, record, facts);
-  }
+  // One that verified shows that storage is back. While storage does not read, the job waits for it, and not for a user.
+  const lastVerified = tries.findLastIndex(({ verifiedCheckpoint }) => verifiedCheckpoint !== undefined);
+  const unread = tries.slice(lastVerified + 1).filter((attempt) => !isEndedByStorage(attempt)).length;
+  if (unread >= MAX_TRIES_IN_A_ROW)
+    return none(`${unread} attempts in a row ended while they loaded a checkpoint.`, record, facts);
   const refusals = tries.filter((attempt) => isRefusalOf(attempt, checkpoint.metadata.name)).length;
   if (refusals >= MAX_REFUSALS_IN_A_ROW) {
     const { name } = checkpoint.metadata;
@@ -190,16 +231,25 @@ function triesInARow({ attempts, resumeFrom }: JobRecord): readonly Attempt[] {
   return attempts.slice(last + 1);
 }
 
-/** A sentence after a space that names the claim, if the last attempt ended because nothing on it could be read; otherwise empty. */
+/** Whether the attempt ended because storage did not read, and nothing was found wrong with what it read. */
+function isEndedByStorage({ reason, checkpointFaults: faults = [] }: Attempt): boolean {
+  return reason === 'CheckpointIoError' && faults.length > 0 && faults.every(({ kind }) => kind !== 'ContentDiffers');
+}
+
+/** Sentences after a space on the claim that the job waits for, if the last attempt ended because storage did not read; otherwise empty. */
 export function describeUnreadableClaim({ attempts }: JobRecord, { spec, checkpoints }: Facts): string {
-  const { reason, resumedFrom, checkpointFaults: faults = [] } = attempts.at(-1) ?? {};
-  if (reason !== 'CheckpointIoError' || faults.length === 0) return '';
-  if (faults.some(({ kind }) => kind !== 'MountBroken')) return '';
+  const last = attempts.at(-1);
+  if (last === undefined || !isEndedByStorage(last)) return '';
+  const { resumedFrom, checkpointFaults: faults = [] } = last;
   const loaded = checkpoints.find(({ metadata }) => metadata.name === resumedFrom?.checkpoint);
   const claim = loaded?.spec.claimName ?? spec?.checkpoint?.claimName;
   if (claim === undefined) return '';
   const nodes = [...new Set(faults.map(({ node }) => node))].join(', ');
-  return ` Claim ${claim} could not be read on ${nodes}, so no checkpoint is blamed.`;
+  const isWhole = faults.every(({ kind }) => kind === 'MountBroken');
+  const what = isWhole
+    ? `Claim ${claim} could not be read on ${nodes}, so no checkpoint is blamed.`
+    : `A file of checkpoint ${resumedFrom?.checkpoint ?? ''} on claim ${claim} could not be read on ${nodes}.`;
+  return ` ${what} The job tries again until storage can be read.`;
 }
 
 function isDoubtOf({ resumedFrom, checkpointFaults }: Attempt, name: string): boolean {

@@ -3,8 +3,9 @@ import { type Attempt, type Incident, ranksOfPod } from '@coxswain/api-types';
 import { STEPS_OF_RECOVERY } from '@coxswain/health';
 import { doesAnswer, type Facts, nodeStateOf, placementOf, podCount } from '../observation/facts.ts';
 import { isOfFence } from '../observation/incarnation.ts';
-import { runOf } from '../arbiter/end-arbiter.ts';
+import { runOf } from '../arbiter/recorded-ends.ts';
 import { recordOf } from '../record/job-record.ts';
+import { STANDS_STILL } from '../record/incident-kinds.ts';
 import { claimsOf, roomElsewhere, switchesAbove } from '../observation/room.ts';
 import { hearsFew } from '../observation/hearing.ts';
 import type { Verdict } from '../observation/observed.ts';
@@ -108,6 +109,7 @@ function rule(
     cause,
     run: runOf(attempt),
     isDue: due.length > 0,
+    ...(due.length === 0 && about.doubted.length > 0 ? { isDoubted: true } : {}),
     ...(Number.isFinite(beganAtMs) ? { beganAtMs } : {}),
     nodes,
     switches: switchesAbove(facts, attempt, nodes),
@@ -131,7 +133,7 @@ function noticedOf(
   attempt: Attempt,
   cause: VerdictCause,
 ): { readonly node: string | undefined; readonly beganAt: string } | undefined {
-  const kinds: readonly Incident['kind'][] = cause === 'slow' ? ['SlowRank'] : STALL_KINDS;
+  const kinds: readonly Incident['kind'][] = cause === 'slow' ? ['SlowRank'] : STANDS_STILL;
   const { incarnation = 1 } = attempt;
   const open = recordOf(job).incidents.findLast(
     (one) =>
@@ -142,9 +144,6 @@ function noticedOf(
   );
   return open === undefined ? undefined : { node: open.node, beganAt: open.since ?? open.noticedAt };
 }
-
-/** Incidents in which the whole gang stands still. */
-const STALL_KINDS: readonly Incident['kind'][] = ['Hang', 'NetworkHang', 'Desync'];
 
 /** Whether the gang has trained since the verdict. */
 function isOutdated({ atStep }: Verdict, { observed: { progress } }: Facts, attempt: Attempt): boolean {

@@ -2,7 +2,8 @@
 import type { Attempt, Incident, IncidentOutcome } from '@coxswain/api-types';
 import { STEPS_OF_RECOVERY } from '@coxswain/health';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
-import { betweenMs, isAdvice, isOfRun, isOpen, STANDS_STILL, withEachIncident } from './incident-record.ts';
+import { STANDS_STILL } from '../record/incident-kinds.ts';
+import { betweenMs, isAdvice, isOfRun, isOpen, withEachIncident } from './incident-record.ts';
 
 /** Closes incidents from the record alone, so that this is part of a write that happens anyway. */
 export function closeIncidents(record: JobRecord): JobRecord {

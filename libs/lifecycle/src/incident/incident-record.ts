@@ -3,9 +3,6 @@ import { type Attempt, type Incident, type IncidentEvidence, MAX_INCIDENTS_IN_ST
 import { safeText } from '@coxswain/safe-text';
 import type { JobRecord } from '../record/job-record.ts';
 
-/** Kinds in which the whole gang is stalled. Within a run they are one incident, whichever rank is blamed. */
-export const STANDS_STILL: readonly Incident['kind'][] = ['Hang', 'NetworkHang', 'Desync'];
-
 /**
  * Incidents in which all ranks still run and can save, so that a gang is asked to save early. A stalled gang cannot save. Incidents caused by the
  * program or its data are left out: no node will fail for them, and a loss that is not a number is not worth saving.

@@ -15,16 +15,8 @@ import type { FailedAttempt, Judged } from '../failure/judge-failure.ts';
 import { hasRunNothing } from '../failure/restart-budget.ts';
 import { type Facts, placementOf, podCount } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
-import {
-  betweenMs,
-  evidenceOf,
-  isAdvice,
-  isOfRun,
-  isOpen,
-  STANDS_STILL,
-  withEachIncident,
-  withIncident,
-} from './incident-record.ts';
+import { STANDS_STILL } from '../record/incident-kinds.ts';
+import { betweenMs, evidenceOf, isAdvice, isOfRun, isOpen, withEachIncident, withIncident } from './incident-record.ts';
 
 /** Kinds of incidents by reason of failure. Reasons that are left out mean that nothing has run; those are reported as waits. */
 const KIND_OF_REASON: Readonly<Partial<Record<AttemptReason, IncidentKind>>> = {

@@ -12,13 +12,13 @@ import { type Facts, placementOf } from '../observation/facts.ts';
 import { isOfFence } from '../observation/incarnation.ts';
 import type { Finding } from '../observation/observed.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
+import { STANDS_STILL } from '../record/incident-kinds.ts';
 import {
   evidenceOf,
   isAdvice,
   isOfRun,
   isOpen,
   SAVE_KINDS,
-  STANDS_STILL,
   withEachIncident,
   withIncident,
 } from './incident-record.ts';

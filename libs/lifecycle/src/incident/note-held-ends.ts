@@ -3,7 +3,8 @@ import { type Attempt, MAX_INCIDENT_EVIDENCE } from '@coxswain/api-types';
 import { judgeVerdicts } from '../failure/verdicts.ts';
 import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
-import { heldEvidence, isOfRun, isOpen, STANDS_STILL, whyHeld, withEachIncident } from './incident-record.ts';
+import { STANDS_STILL } from '../record/incident-kinds.ts';
+import { heldEvidence, isOfRun, isOpen, whyHeld, withEachIncident } from './incident-record.ts';
 
 /** Adds the reason to the open incident of each held end, once. */
 export function recordHeldEnds(record: JobRecord, facts: Facts): JobRecord {

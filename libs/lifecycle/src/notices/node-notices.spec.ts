@@ -90,6 +90,15 @@ describe('who says that a node is about to go away', () => {
     expect(noticesOfNode(node('Tired'), rules)).toEqual([]);
   });
 
+  it.each<[string, Marks, boolean]>([
+    ['the annotation of Coxswain', { annotations: { 'health.coxswain.dev/maintenance': 'now' } }, true],
+    ['the taint of Coxswain', taint('health.coxswain.dev/maintenance'), true],
+    ['the mark of a cloud', taint('aws-node-termination-handler/spot-itn'), false],
+  ])('is a request by an administrator: %s', (_what, marks, isRequested) => {
+    const notice = dueNotice(noticesOfNode(aNode(marks), NOTICE_RULES), NOW);
+    expect(notice?.isRequested ?? false).toBe(isRequested);
+  });
+
   it.each([
     ['no mark', { name: 'a' }],
     ['two marks', { name: 'a', taint: 'x', label: 'y' }],

@@ -1,5 +1,5 @@
 /** Which notices announce that a Node will go away, and when? */
-import type { DisruptionNoticeRule } from '@coxswain/api-types';
+import { type DisruptionNoticeRule, NODE_MARKS } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 
 /** A mark on a Node which announces that the Node will go away. */
@@ -10,6 +10,8 @@ export interface NodeNotice {
   readonly mark: string;
   /** Milliseconds since 1970; absent: at once. */
   readonly beginsAtMs?: number;
+  /** An administrator asked for the node to be emptied, with the mark of Coxswain. Others only announce. */
+  readonly isRequested?: true;
 }
 
 /**
@@ -76,7 +78,8 @@ function noticeBy(rule: DisruptionNoticeRule, marks: Marks): NodeNotice | undefi
   if (kind === undefined || key === undefined) return undefined;
   const value = marks[kind].get(key);
   if (value === undefined || (rule.values !== undefined && !rule.values.includes(value))) return undefined;
-  const notice = { rule: rule.name, mark: `${kind} ${key}` };
+  const requested = key === NODE_MARKS.maintenance ? { isRequested: true as const } : {};
+  const notice: NodeNotice = { rule: rule.name, mark: `${kind} ${key}`, ...requested };
   if (rule.begins === 'Now' || (rule.begins === 'AtTimestamp' && !/\d/.test(value))) return notice;
   const beginsAtMs = rule.begins === 'AtUnixSeconds' ? Number(value) * 1000 : Date.parse(timeIn(value));
   return isTime(beginsAtMs) ? { ...notice, beginsAtMs } : undefined;

@@ -215,6 +215,8 @@ export interface Verdict {
   readonly atStep?: number;
   /** It stands on silence only. */
   readonly isSilence?: true;
+  /** When what it stands on was read last (RFC 3339, by the operator's clock). Absent: it cannot be read again. */
+  readonly readAt?: string;
   /** Why nothing follows from it now: a sentence without its full stop. Absent: something does. */
   readonly held?: string;
 }

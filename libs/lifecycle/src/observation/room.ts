@@ -20,27 +20,29 @@ export function claimsOf({ job, spec }: Facts): readonly string[] {
   return [...new Set(names)].map((name) => `${job.metadata.namespace ?? ''}/${name}`);
 }
 
-/** Pods of the gang that must leave these nodes, and places of that size on other nodes. Whether the network there suits the gang is not checked. */
+/** GPUs of the pods that must leave these nodes, and of places of that size on other nodes. Whether the network there suits the gang is not checked. */
 export function roomElsewhere(facts: Facts, attempt: Attempt, nodes: readonly string[]): EndProposal['room'] {
   const placement = placementOf(facts, attempt.epoch)?.spec;
   if (placement === undefined) return undefined;
   const { spec } = facts;
   const leaving = placement.nodes.flatMap((node, podIndex) => (nodes.includes(node) ? podIndex : []));
   const sizes = leaving.map((podIndex) => ranksOfPod(placement, podIndex).length);
-  const rest = placement.worldSize - sizes.reduce((sum, size) => sum + size, 0);
+  const neededGpus = sizes.reduce((sum, size) => sum + size, 0);
+  const rest = placement.worldSize - neededGpus;
   // An elastic gang continues on the rest of its nodes.
   if (spec?.minGpus !== undefined && rest >= spec.minGpus) return undefined;
-  const gpusPerPod = Math.max(1, ...sizes);
-  return { needed: leaving.length, free: freePlaces(facts, gpusPerPod, nodes) };
+  return { neededGpus, freeGpus: freeGpus(facts, Math.max(1, ...sizes), nodes) };
 }
 
-/** Places for pods of that many GPUs on nodes that the job may use, without these. */
-export function freePlaces(facts: Facts, gpusPerPod: number, without: readonly string[]): number {
+/** GPUs of free places for pods of that many GPUs, on nodes that the job may use, without these nodes. */
+export function freeGpus(facts: Facts, gpusPerPod: number, without: readonly string[]): number {
   const avoided = recordOf(facts.job).avoidedNodes.map(({ node }) => node);
   const unusable = new Set([...without, ...avoided]);
   const { fabric, usedGpus } = facts.capacity();
   const free = fabric.nodes.filter(({ name, usable }) => usable && !unusable.has(name) && !isAnnounced(facts, name));
-  return free.reduce((sum, { name, gpus }) => sum + Math.floor((gpus - (usedGpus.get(name) ?? 0)) / gpusPerPod), 0);
+  const placesOn = ({ name, gpus }: (typeof free)[number]): number =>
+    Math.floor((gpus - (usedGpus.get(name) ?? 0)) / gpusPerPod);
+  return free.reduce((sum, node) => sum + placesOn(node) * gpusPerPod, 0);
 }
 
 /** A node that goes away within minutes is no room, although its Node still takes pods. */

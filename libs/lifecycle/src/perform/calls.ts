@@ -19,6 +19,8 @@ export type Call =
   | ({ readonly kind: 'readLive'; readonly job: TrainingJob } & LiveRead)
   /** Read the job and its Checkpoints from the API server; the view shows them from then on, and shows no others. */
   | { readonly kind: 'readCheckpoints'; readonly job: TrainingJob }
+  /** Read again what verdicts about the gang stand on. The view shows those that still hold, with a new `readAt`. It never fails. */
+  | { readonly kind: 'readEvidence'; readonly job: TrainingJob }
   /** Only if the job still has the resourceVersion of `job`. The answer holds the job after the write. */
   | { readonly kind: 'writeStatus'; readonly job: TrainingJob; readonly status: TrainingJobStatus }
   | { readonly kind: 'addFinalizer' | 'removeFinalizer'; readonly job: TrainingJob }

@@ -40,6 +40,7 @@ import { Stopwatches } from '../observation/stopwatches.ts';
 import { Launchers } from './launchers.ts';
 import { plannedAnswer } from './planned-answer.ts';
 import { aCheckpoint, anExit } from './builders.ts';
+import type { EndArbiter } from '../arbiter/end-arbiter.ts';
 import { type Member, type SeenJob, SharedCluster } from './shared-cluster.ts';
 
 /** What can go wrong, or be asked, between two looks. `pick` chooses among the candidates of that moment. */
@@ -149,6 +150,8 @@ export class World implements Member {
   readonly readySince = new Map<string, string>();
   /** The engine tells its steps. */
   reportsSteps = false;
+  /** What verdicts stand on is read again. */
+  readsEvidence: () => void = () => undefined;
   /** Why the server will not have such a status of the job. */
   refusesStatus: (status: TrainingJobStatus) => FailureCause | undefined = () => undefined;
   readonly #nodes: Map<string, NodeState>;
@@ -211,6 +214,10 @@ export class World implements Member {
     this.#cluster = cluster ?? new SharedCluster({ nodes, nodeFacts, monotonicMs: () => this.now.getTime() });
     this.#nodes = this.#cluster.nodes;
     this.#cluster.join(this);
+  }
+
+  get arbiter(): EndArbiter {
+    return this.#cluster.arbiter;
   }
 
   /** What the operator's caches show at this moment. */
@@ -591,6 +598,9 @@ export class World implements Member {
         this.#view.pods = this.pods;
         if (call.placement !== undefined || call.allPlacements === true) this.#view.placements = this.placements;
         return { kind: 'done', nodeStates: new Map(call.nodes.map((name) => [name, this.#nodes.get(name) ?? 'gone'])) };
+      case 'readEvidence':
+        this.readsEvidence();
+        return { kind: 'done' };
       case 'readCheckpoints':
         this.#view.job = this.job;
         this.#view.checkpoints = this.checkpoints;
@@ -705,6 +715,7 @@ export class World implements Member {
       case 'deletePod':
       case 'createCheckpoint':
       case 'readCheckpoints':
+      case 'readEvidence':
       case 'readLive':
       case 'writeStatus':
       case 'addFinalizer':

@@ -176,7 +176,7 @@ export class SimulatedCluster {
     if (call.kind === 'readLive') {
       return { kind: 'done', nodeStates: new Map(call.nodes.map((name) => [name, this.nodes.stateOf(name)])) };
     }
-    if (call.kind === 'readCheckpoints' || call.kind === 'probePod') return { kind: 'done' };
+    if (['readCheckpoints', 'readEvidence', 'probePod'].includes(call.kind)) return { kind: 'done' };
     this.#version += 1;
     if (call.kind === 'writeStatus') return { kind: 'done', job: this.#writeStatus(call.status) };
     this.#perform(call);

@@ -51,15 +51,17 @@ export class StorageWorld {
     this.outage = { kind, untilMs: this.world.nowMs + ms };
   }
 
-  /** Lives until every pod of an attempt trains, or the job waits for a user. */
-  async untilItTrains(): Promise<void> {
-    for (let turn = 0; turn < 1_000; turn += 1) {
+  /** Lives until every pod of an attempt trains, or the job waits for a user. Returns the messages of condition Placed while it restarted. */
+  async untilItTrains(): Promise<readonly string[]> {
+    const waited = new Set<string>();
+    for (let turn = 0; turn < 4_000; turn += 1) {
       await this.world.live(this.#fateOf);
       const { state, conditions = [] } = this.world.job.status ?? {};
-      if (state === 'Running' || conditions.some(({ reason }) => reason === 'CheckpointsUnusable')) return;
+      for (const { reason, message } of conditions) if (reason === 'WaitingForRestartDelay') waited.add(message);
+      if (state === 'Running' || conditions.some(({ reason }) => reason === 'CheckpointsUnusable')) return [...waited];
       this.world.nowMs += 5_000;
     }
-    throw new Error(`after 1000 turns the job still does not train: ${this.world.job.status?.summary ?? ''}`);
+    throw new Error(`after 4000 turns the job still does not train: ${this.world.job.status?.summary ?? ''}`);
   }
 
   readonly #fateOf: PodFate = ({ epoch, podIndex }) => {
