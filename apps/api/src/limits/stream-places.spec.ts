@@ -66,7 +66,7 @@ describe.each([
   ['openStream', 'streams', /^this project has 2 streams open in this replica/],
   ['openLog', 'logStreams', /^this project has 2 logs open in this replica.*close one first$/],
 ] as const)('%s of one project', (kind, limit, message) => {
-  it('is given so often, whoever asks, and takes no room from another project', () => {
+  it('is given so often, for all its principals together, and takes no room from another project', () => {
     const setup = new Setup(bound(2, 0));
     const first = setup.open(kind, 'research') as () => void;
     setup.open(kind, 'research');

@@ -44,8 +44,8 @@ const ask = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: o
 const OF_EACH_VERB = [201, 200, 200, 200, 200, 200, 200, 200, 200, 200, 202];
 
 /** The answers to one request of each verb. */
-async function eachVerb(): Promise<readonly TestAnswer[]> {
-  const made = await ask('POST', '/v1/projects/modest/jobs', { name: 'small', spec: aJobSpec() });
+async function eachVerb(name: string): Promise<readonly TestAnswer[]> {
+  const made = await ask('POST', '/v1/projects/modest/jobs', { name, spec: aJobSpec() });
   const job = `/v1/projects/modest/jobs/${made.body.id}`;
   const query = '{ jobs(project: "modest", pageSize: 500) { items { id name state } } }';
   return [
@@ -73,7 +73,7 @@ describe('while one project’s requests hold every connection that it may have'
     );
     const ended = Promise.allSettled(greedy);
     const load = { ...tenantDatabase.load };
-    const answers = await eachVerb().finally(() => held.resolve());
+    const answers = await eachVerb('beside-requests').finally(() => held.resolve());
     expect(load).toEqual({ held: 2, waiting: GREEDY_REQUESTS - 2 });
     expect(answers.map(({ status }) => status)).toEqual(OF_EACH_VERB);
     // The greedy requests that waited were served after these, or told to come again.
@@ -138,6 +138,6 @@ describe('while a project with fifty tokens opens all that it may', () => {
     await Promise.all(Array.from({ length: SLOW_BODIES }, (_, index) => announceBody(tokens[index % 50] ?? '')));
     const watched = await Promise.all(Array.from({ length: STREAMS / 4 }, () => watch(ofModest, modest)));
     expect(new Set(watched)).toEqual(new Set([200]));
-    expect((await eachVerb()).map(({ status }) => status)).toEqual(OF_EACH_VERB);
+    expect((await eachVerb('beside-tokens')).map(({ status }) => status)).toEqual(OF_EACH_VERB);
   });
 });

@@ -33,8 +33,8 @@ async function answersOf(job: TrainingJob, specOfRow?: TrainingJobSpec): Promise
   const readable = readableJob(job, specOfRow);
   if (readable === undefined) return undefined;
   const { uid, spec, status, state, summary } = resourceColumnsOf(readable, aJobRow({ spec: specOfRow ?? aJobSpec() }));
-  const { state: told = 'Queued', conditions = [] }: Partial<TrainingJobStatus> = readable.status ?? {};
-  newsOfJob({ state: 'Queued', conditions: [] }, { state: told, conditions, summary });
+  const { state: reported = 'Queued', conditions = [] }: Partial<TrainingJobStatus> = readable.status ?? {};
+  newsOfJob({ state: 'Queued', conditions: [] }, { state: reported, conditions, summary });
   const row = { ...aJobRow({ uid, spec, status, state, summary }), step_time: null };
   const attempts = readable.status?.attempts ?? [];
   const sql = scriptedSql([

@@ -83,7 +83,7 @@ export function carrying(
   return { carried, queue };
 }
 
-/** Holds whoever passes until it is opened. */
+/** Holds all that pass until it is opened. */
 export class Gate {
   #held = Promise.withResolvers<undefined>();
 
