@@ -126,7 +126,10 @@ function held(why: string): Ruling {
 }
 
 /** What several gangs share: a claim, a switch, only the moment, or a common cause for which the gang was restarted before. */
-type Shared = { readonly kind: 'claim' | 'switch'; readonly name: string } | { readonly kind: 'moment' | 'before' };
+type Shared =
+  | { readonly kind: 'claim' | 'switch'; readonly name: string }
+  | { readonly kind: 'moment' }
+  | { readonly kind: 'before' };
 
 const WHERE: Readonly<Record<Exclude<Shared['kind'], 'before'>, string>> = {
   claim: 'that use storage claim',
@@ -138,7 +141,7 @@ function describeShared(cause: EndCause, shared: Shared): string {
   if (shared.kind === 'before') {
     return 'it was restarted a short time ago because several gangs stood still, so that cause is likelier than a bad node: check storage and network. If it lasts for ten minutes, Coxswain restarts the gang again';
   }
-  const others = `other gangs ${WHERE[shared.kind]}${shared.kind === 'moment' ? '' : ` ${shared.name}`}`;
+  const others = `other gangs ${WHERE[shared.kind]}${'name' in shared ? ` ${shared.name}` : ''}`;
   return cause === 'hang'
     ? `${others} stand still too, so a common cause is likelier than a bad node: check storage and network. If it lasts for ten minutes, Coxswain restarts one gang, and the others if that helps`
     : `${others} have slow ranks too, so a common cause is likelier than a bad node: check cooling, power and network`;
