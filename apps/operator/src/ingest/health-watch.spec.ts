@@ -1,3 +1,4 @@
+/* More than 400 lines: all tests share one setup of launchers that report. */
 import type { RankWatermark } from '@coxswain/api-types';
 import { aLayout } from '@coxswain/layout/testing';
 import { readHeader, readRecord, watchHealth } from '@coxswain/health';
