@@ -1,3 +1,4 @@
+/* More than 400 lines: all tests share one setup of launchers that report. */
 import type { RankWatermark } from '@coxswain/api-types';
 import { aLayout } from '@coxswain/layout/testing';
 import { readHeader, readRecord, watchHealth } from '@coxswain/health';
@@ -19,6 +20,8 @@ const ROSTER: GangRoster = {
 class Setup {
   nowMs = 0;
   asked = 0;
+  /** Time of the thread that detectors have used. */
+  cpuMs = 0;
   roster: GangRoster | undefined = ROSTER;
   step = 0;
   readonly watch: HealthWatch;
@@ -28,12 +31,11 @@ class Setup {
     stacks?: StacksOfRun,
     budget = new TelemetryBudget(),
     rosterOf: (jobUid: string) => GangRoster | undefined = () => this.roster,
-    cpuMs: () => number = () => 0,
   ) {
     this.watch = new HealthWatch({
       monotonicMs: () => this.nowMs,
       budget,
-      cpuMs,
+      cpuMs: () => this.cpuMs,
       rosterOf: (jobUid) => {
         this.asked += 1;
         return Promise.resolve(rosterOf(jobUid));
@@ -316,22 +318,20 @@ describe('jobs whose reports take too much', () => {
 
   it('use no more than their share of the thread: verdicts of another namespace come in the pass in which they are due', async () => {
     // Each record of a greedy job takes 50 ms of the thread, and no other record takes any.
-    let cpuMs = 0;
     let records = 0;
-    const setup = new Setup(
+    const setup: Setup = new Setup(
       {
         begin: () => undefined,
         end: () => undefined,
         add: (jobUid) => {
           if (!jobUid.startsWith('greedy')) return;
           records += 1;
-          cpuMs += 50;
+          setup.cpuMs += 50;
         },
       },
       undefined,
       new TelemetryBudget(),
       (jobUid) => (jobUid === RUN.jobUid ? ROSTER : ONE),
-      () => cpuMs,
     );
     const greedy = Array.from({ length: 12 }, (_, job) => ({ jobUid: `greedy-${job}`, epoch: 1, incarnation: 1 }));
     const mark = { rank: 0, step: 1, phase: 'training' as const, phaseAgeMs: 1, groups: [] };

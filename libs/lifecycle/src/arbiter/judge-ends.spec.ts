@@ -234,6 +234,22 @@ describe('an end that nobody asked for', () => {
     const one = hang('a', { beganAtMs });
     const probeOf = 'moment of team';
 
+    it('is held at first if the gang was restarted for it and stands still again, and never blames its node', () => {
+      const restarted = granted('a', {
+        blames: false,
+        atMs: NOW_MS - 700_000,
+        probe: { of: probeOf, hasTrained: true },
+      });
+      const again = hang('a', { run: 'e2i1' });
+      expect(ruling(again, { granted: [restarted] })).toMatchObject({
+        why: expect.stringMatching(/^it was restarted/),
+      });
+      expect(ruling({ ...again, beganAtMs }, { granted: [restarted] })).toMatchObject({
+        kind: 'granted',
+        blames: false,
+      });
+    });
+
     it('is granted to one gang, and blames no node', () => {
       expect(ruling(one, { proposals })).toEqual({ kind: 'granted', blames: false, probeOf });
     });

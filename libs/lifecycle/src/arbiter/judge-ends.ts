@@ -90,7 +90,7 @@ export function judgeEnd(
   if (before !== undefined) return { kind: 'granted', blames: before.blames };
   if (!proposal.isDue) return held('what was noticed may pass by itself');
   if (proposal.isUrgent === true) return { kind: 'granted', blames: true };
-  const shared = commonCause(proposal, inSight, settings);
+  const shared = commonCause(proposal, inSight, settings) ?? sharedBefore(proposal, inSight, settings);
   const isOver = shared !== undefined && inSight.nowMs - proposal.beganAtMs >= settings.holdMs;
   if (shared !== undefined && !(isOver && proposal.cause === 'hang'))
     return held(describeShared(proposal.cause, shared));
@@ -112,7 +112,7 @@ const WAITS_FOR_PROBE =
 
 /** Each namespace has its own probes, because a gang that is made never to train would hold up those of others. */
 function describeProbe({ namespace }: JobProposal, shared: Shared): string {
-  return shared.kind === 'moment' ? `moment of ${namespace}` : `${shared.kind} ${shared.name} of ${namespace}`;
+  return 'name' in shared ? `${shared.kind} ${shared.name} of ${namespace}` : `moment of ${namespace}`;
 }
 
 /** Whether a gang with the same common cause was restarted, and it is not known yet whether that helps. */
@@ -125,17 +125,23 @@ function held(why: string): Ruling {
   return { kind: 'held', why };
 }
 
-/** What several gangs share: a claim, a switch, or only the moment. */
-type Shared = { readonly kind: 'claim' | 'switch'; readonly name: string } | { readonly kind: 'moment' };
+/** What several gangs share: a claim, a switch, only the moment, or a common cause for which the gang was restarted before. */
+type Shared =
+  | { readonly kind: 'claim' | 'switch'; readonly name: string }
+  | { readonly kind: 'moment' }
+  | { readonly kind: 'before' };
 
-const WHERE: Readonly<Record<Shared['kind'], string>> = {
+const WHERE: Readonly<Record<Exclude<Shared['kind'], 'before'>, string>> = {
   claim: 'that use storage claim',
   switch: 'below switch',
   moment: 'of the cluster',
 };
 
 function describeShared(cause: EndCause, shared: Shared): string {
-  const others = `other gangs ${WHERE[shared.kind]}${shared.kind === 'moment' ? '' : ` ${shared.name}`}`;
+  if (shared.kind === 'before') {
+    return 'it was restarted a short time ago because several gangs stood still, so that cause is likelier than a bad node: check storage and network. If it lasts for ten minutes, Coxswain restarts the gang again';
+  }
+  const others = `other gangs ${WHERE[shared.kind]}${'name' in shared ? ` ${shared.name}` : ''}`;
   return cause === 'hang'
     ? `${others} stand still too, so a common cause is likelier than a bad node: check storage and network. If it lasts for ten minutes, Coxswain restarts one gang, and the others if that helps`
     : `${others} have slow ranks too, so a common cause is likelier than a bad node: check cooling, power and network`;
@@ -183,6 +189,18 @@ function commonCause(
   const isOwn = areMany(ofNamespace.length, gangs.get(proposal.namespace) ?? 0);
   const isOfAll = areMany(elsewhere.length, totalOf(gangs)) && areMany(namespaces, gangs.size);
   return isOwn || isOfAll ? { kind: 'moment' } : undefined;
+}
+
+/** A gang that was restarted for a common cause, and soon stands still again, has that cause: its node is not to blame. */
+function sharedBefore(
+  { jobUid, cause }: JobProposal,
+  { granted, nowMs }: EndsInSight,
+  { probeMs }: ArbiterSettings,
+): Shared | undefined {
+  const wasProbe = granted.some(
+    (end) => end.jobUid === jobUid && end.cause === cause && end.probe !== undefined && nowMs - end.atMs < probeMs,
+  );
+  return wasProbe ? { kind: 'before' } : undefined;
 }
 
 /** Whether more gangs than may end for this cause at once are to end for it. */

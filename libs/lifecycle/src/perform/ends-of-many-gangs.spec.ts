@@ -123,10 +123,10 @@ describe('a stall that lasts', () => {
 
   it('ends one gang after ten minutes, and no other one while that does not help', () => {
     const fleet = aLongStall();
-    for (let at = 0; at < 25; at += 1) fleet.turn(60_000);
+    for (let at = 0; at < 5; at += 1) fleet.turn(300_000);
     expect([fleet.ended, fleet.avoided]).toEqual([1, 0]);
     expect(fleet.jobs.map(({ job }) => job?.status?.restarts?.charged)).toEqual(Array(20).fill(0));
-    for (let at = 0; at < 10; at += 1) fleet.turn(60_000);
+    for (let at = 0; at < 2; at += 1) fleet.turn(300_000);
     expect([fleet.ended, fleet.avoided]).toEqual([2, 0]);
   });
 
@@ -208,7 +208,7 @@ describe('an administrator who asks to empty all nodes', () => {
     for (const job of fleet.jobs) job.notices.clear();
     fleet.jobs[0]?.apply({ kind: 'restoreNodes' });
     // Nodes that gangs left are avoided for a while.
-    for (let at = 0; at < 70; at += 1) fleet.turn(60_000);
+    for (let at = 0; at < 18; at += 1) fleet.turn(240_000);
     expect(fleet.endState()).toEqual(['Running 0 charged']);
   });
 });
