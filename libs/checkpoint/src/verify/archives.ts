@@ -9,7 +9,7 @@ import {
 } from '../formats/zip/archive.ts';
 import { isRowMajor, readArchivedTensor } from '../formats/torch-save-tensor.ts';
 import { bytesOfDtype } from '../read/dtypes.ts';
-import type { Crc32, SaveFiles } from '../read/save-files.ts';
+import { type Crc32, readBytes, type Reading } from '../read/save-files.ts';
 import { type SavedChunk, type StoredItem, volumeOf } from '../read/saved-state.ts';
 import { UnreadableSave } from '../read/unreadable-save.ts';
 
@@ -38,13 +38,13 @@ const PIECE = 4 << 20;
  * Reads the envelope of an item: two small reads.
  * @throws UnreadableSave if it is not what the save promises; the message continues a sentence that starts with the item.
  */
-export async function openItem(files: SaveFiles, promise: ItemPromise): Promise<OpenItem> {
+export function* openItem(promise: ItemPromise): Reading<OpenItem> {
   const { item, chunk } = promise;
-  const records = await readRecords(files, item);
+  const records = yield* readRecords(item);
   const compressed = records.find(({ isStored }) => !isStored);
   if (compressed !== undefined)
     throw new UnreadableSave(`has a compressed record ${compressed.name}, which torch.save never writes`);
-  if (chunk !== undefined) await checkTensor(files, item, chunk, records);
+  if (chunk !== undefined) yield* checkTensor(item, chunk, records);
   return {
     ...promise,
     records,
@@ -52,26 +52,25 @@ export async function openItem(files: SaveFiles, promise: ItemPromise): Promise<
   };
 }
 
-async function readRecords(files: SaveFiles, item: StoredItem): Promise<readonly ArchiveRecord[]> {
+function* readRecords(item: StoredItem): Reading<readonly ArchiveRecord[]> {
   const tailBytes = Math.min(TAIL_BYTES, item.length);
-  const tail = await readAll(files, item, item.length - tailBytes, tailBytes);
+  const tail = yield* readAll(item, item.length - tailBytes, tailBytes);
   const place = directoryPlace(tail, item.length);
   if (place.bytes > MAX_DIRECTORY) throw new UnreadableSave('has a directory larger than any that torch.save writes');
   const inTail = place.at - (item.length - tailBytes);
   const directory =
-    inTail >= 0 ? tail.subarray(inTail, inTail + place.bytes) : await readAll(files, item, place.at, place.bytes);
+    inTail >= 0 ? tail.subarray(inTail, inTail + place.bytes) : yield* readAll(item, place.at, place.bytes);
   return readDirectory(directory, place);
 }
 
-async function checkTensor(
-  files: SaveFiles,
+function* checkTensor(
   item: StoredItem,
   chunk: NonNullable<ItemPromise['chunk']>,
   records: readonly ArchiveRecord[],
-): Promise<void> {
+): Reading<void> {
   const pickle = recordNamed(records, 'data.pkl');
   if (pickle.bytes > MAX_TENSOR_PICKLE) throw new UnreadableSave('has a pickle larger than any of one tensor');
-  const tensor = readArchivedTensor(await readPayload(files, item, pickle));
+  const tensor = readArchivedTensor(yield* readPayload(item, pickle));
   if (tensor === undefined) throw new UnreadableSave('holds something else than a plain tensor');
   if (tensor.dtype !== chunk.dtype) throw new UnreadableSave(`holds ${tensor.dtype}, and the save says ${chunk.dtype}`);
   if (tensor.shape.join() !== chunk.sizes.join())
@@ -100,34 +99,28 @@ function recordNamed(records: readonly ArchiveRecord[], name: string): ArchiveRe
   return record;
 }
 
-async function readPayload(files: SaveFiles, item: StoredItem, record: ArchiveRecord): Promise<Uint8Array> {
-  return readAll(files, item, await placeOfPayload(files, item, record), record.bytes);
+function* readPayload(item: StoredItem, record: ArchiveRecord): Reading<Uint8Array> {
+  return yield* readAll(item, yield* placeOfPayload(item, record), record.bytes);
 }
 
-async function placeOfPayload(files: SaveFiles, item: StoredItem, record: ArchiveRecord): Promise<number> {
-  const at = payloadAt(record, await readAll(files, item, record.headerAt, LOCAL_HEADER_BYTES));
+function* placeOfPayload(item: StoredItem, record: ArchiveRecord): Reading<number> {
+  const at = payloadAt(record, yield* readAll(item, record.headerAt, LOCAL_HEADER_BYTES));
   if (at + record.bytes > item.length) throw new UnreadableSave(`has a record ${record.name} that ends beyond its end`);
   return at;
 }
 
 /**
- * Compares all bytes of an item with the CRC-32 that its writer noted. `onBytes` hears how many were read.
+ * Compares all bytes of an item with the CRC-32 that its writer noted.
  * @throws UnreadableSave if one differs.
  */
-export async function checkContent(
-  files: SaveFiles,
-  open: OpenItem,
-  crc32: Crc32,
-  onBytes: (bytes: number) => void,
-): Promise<void> {
+export function* checkContent(open: OpenItem, crc32: Crc32): Reading<void> {
   for (const record of open.records) {
     if (record.bytes === 0 || (record.crc32 === 0 && open.isWithoutCrc)) continue;
-    const start = await placeOfPayload(files, open.item, record);
+    const start = yield* placeOfPayload(open.item, record);
     let crc = 0;
     for (let at = 0; at < record.bytes; at += PIECE) {
-      const piece = await readAll(files, open.item, start + at, Math.min(PIECE, record.bytes - at));
+      const piece = yield* readAll(open.item, start + at, Math.min(PIECE, record.bytes - at));
       crc = crc32(piece, crc);
-      onBytes(piece.length);
     }
     if (crc !== record.crc32)
       throw new UnreadableSave(
@@ -140,9 +133,9 @@ function hex(crc: number): string {
   return (crc >>> 0).toString(16).padStart(8, '0');
 }
 
-async function readAll(files: SaveFiles, item: StoredItem, offset: number, length: number): Promise<Uint8Array> {
+function* readAll(item: StoredItem, offset: number, length: number): Reading<Uint8Array> {
   if (offset < 0 || offset + length > item.length) throw new UnreadableSave('has a record outside of it');
-  const bytes = await files.read(item.file, item.offset + offset, length);
+  const bytes = yield* readBytes(item.file, item.offset + offset, length);
   if (bytes.length !== length)
     throw new UnreadableSave(`ends after ${String(bytes.length)} of ${String(length)} bytes`);
   return bytes;

@@ -3,12 +3,10 @@ import type { Crc32 } from '../read/save-files.ts';
 import type { SavedState } from '../read/saved-state.ts';
 import { type Finding, type Level, LEVELS } from './finding.ts';
 
-/** How far to look, and who hears how far it is. */
+/** How far to look, and with what. */
 export interface LookOptions {
   readonly level: Level;
   readonly crc32: Crc32;
-  /** Hears bytes that were read and bytes that there are to read. */
-  readonly onProgress?: (readBytes: number, allBytes: number) => void;
 }
 
 /** What a look at a save found. */
@@ -16,8 +14,6 @@ export interface Look {
   /** undefined: its metadata could not be read. */
   readonly state: SavedState | undefined;
   readonly findings: readonly Finding[];
-  /** Bytes that were read. */
-  readonly readBytes: number;
 }
 
 /** Whether a look goes as far as `level`. */

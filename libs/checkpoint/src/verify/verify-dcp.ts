@@ -1,7 +1,7 @@
 /** Verifies saves of PyTorch Distributed Checkpoint, and what Megatron's `torch_dist` has in common with it. */
 import { DCP_INDEX_FILE } from '../formats/dcp/dcp.ts';
 import { readDcpMetadata } from '../formats/dcp/dcp-metadata.ts';
-import type { SaveFiles, StoredFile } from '../read/save-files.ts';
+import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
 import type { SavedState } from '../read/saved-state.ts';
 import { UnreadableSave } from '../read/unreadable-save.ts';
 import { checkContent, type ItemPromise, openItem } from './archives.ts';
@@ -16,29 +16,28 @@ const CLOCK_SKEW_MS = 2000;
 const MAX_METADATA = 1 << 30;
 
 /** Looks at a save up to a level. Stops after the structure if that is broken: what its items hold no longer matters. */
-export async function verifyDcp(files: SaveFiles, options: LookOptions): Promise<Look> {
-  const listed = await files.list();
+export function* verifyDcp(listed: readonly StoredFile[], options: LookOptions): Reading<Look> {
   const metadata = listed.find(({ path }) => path === DCP_INDEX_FILE);
   if (metadata === undefined)
     return failed('V0', 'incomplete', `The save has no ${DCP_INDEX_FILE}: it was not finished.`);
-  const state = await readState(files, metadata);
+  if (metadata.isLink === true) return failed('V0', 'damaged', `${DCP_INDEX_FILE} is a link, which is not followed.`);
+  const state = yield* readState(metadata);
   if ('sentence' in state) return failed('V1', 'damaged', state.sentence);
   const findings = [...checkTimes(listed, metadata), ...(isUpTo('V1', options) ? checkStructure(state, listed) : [])];
   const isBroken = findings.some(({ kind }) => kind === 'damaged' || kind === 'incomplete');
-  if (isBroken || !isUpTo('V2', options)) return { state, findings, readBytes: metadata.bytes };
-  const content = await checkAllItems(files, state, options);
-  return { state, findings: [...findings, ...content.findings], readBytes: metadata.bytes + content.readBytes };
+  if (isBroken || !isUpTo('V2', options)) return { state, findings };
+  return { state, findings: [...findings, ...(yield* checkAllItems(state, options))] };
 }
 
 function failed(level: Level, kind: FindingKind, sentence: string): Look {
-  return { state: undefined, findings: [{ level, kind, sentence }], readBytes: 0 };
+  return { state: undefined, findings: [{ level, kind, sentence }] };
 }
 
-async function readState(files: SaveFiles, { bytes }: StoredFile): Promise<SavedState | { readonly sentence: string }> {
+function* readState({ bytes }: StoredFile): Reading<SavedState | { readonly sentence: string }> {
   if (bytes > MAX_METADATA)
     return { sentence: `${DCP_INDEX_FILE} has ${String(bytes)} bytes, more than any checkpoint needs.` };
   try {
-    return readDcpMetadata(await files.read(DCP_INDEX_FILE, 0, bytes));
+    return readDcpMetadata(yield* readBytes(DCP_INDEX_FILE, 0, bytes));
   } catch (error) {
     if (error instanceof UnreadableSave) return { sentence: `${DCP_INDEX_FILE} cannot be read: ${error.message}.` };
     throw error;
@@ -66,22 +65,14 @@ function checkStructure(state: SavedState, files: readonly StoredFile[]): readon
   return [...checkItems(state, files), ...coverage];
 }
 
-async function checkAllItems(
-  files: SaveFiles,
-  state: SavedState,
-  options: LookOptions,
-): Promise<{ readonly findings: readonly Finding[]; readonly readBytes: number }> {
+function* checkAllItems(state: SavedState, options: LookOptions): Reading<readonly Finding[]> {
   const promises = promisesOf(state);
-  const allBytes = promises.reduce((sum, { item }) => sum + item.length, 0);
   const findings: Finding[] = [];
-  let readBytes = 0;
   let withoutCrc = 0;
   for (const promise of promises) {
-    const look = await checkItem(files, promise, options);
+    const look = yield* checkItem(promise, options);
     if (look.finding !== undefined) findings.push(look.finding);
     if (look.isWithoutCrc) withoutCrc++;
-    readBytes += promise.item.length;
-    options.onProgress?.(readBytes, allBytes);
   }
   if (withoutCrc > 0)
     findings.push({
@@ -89,7 +80,7 @@ async function checkAllItems(
       kind: 'unverifiable',
       sentence: `${String(withoutCrc)} of ${String(promises.length)} items have no CRC-32: nothing shows whether their content is right.`,
     });
-  return { findings, readBytes };
+  return findings;
 }
 
 function promisesOf({ tensors, objects }: SavedState): readonly ItemPromise[] {
@@ -101,11 +92,10 @@ function promisesOf({ tensors, objects }: SavedState): readonly ItemPromise[] {
   ];
 }
 
-async function checkItem(
-  files: SaveFiles,
+function* checkItem(
   promise: ItemPromise,
   options: LookOptions,
-): Promise<{ readonly finding?: Finding; readonly isWithoutCrc: boolean }> {
+): Reading<{ readonly finding?: Finding; readonly isWithoutCrc: boolean }> {
   const { item, key } = promise;
   if (item.transforms !== undefined) {
     return {
@@ -119,9 +109,9 @@ async function checkItem(
   }
   let level: Level = 'V2';
   try {
-    const open = await openItem(files, promise);
+    const open = yield* openItem(promise);
     level = 'V3';
-    if (isUpTo('V3', options)) await checkContent(files, open, options.crc32, () => undefined);
+    if (isUpTo('V3', options)) yield* checkContent(open, options.crc32);
     return { isWithoutCrc: open.isWithoutCrc };
   } catch (error) {
     if (!(error instanceof UnreadableSave)) throw error;

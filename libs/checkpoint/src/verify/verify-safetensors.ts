@@ -7,7 +7,7 @@ import {
 } from '../formats/safetensors/read-safetensors.ts';
 import { SAFETENSORS } from '../formats/safetensors/safetensors.ts';
 import { z } from 'zod';
-import type { SaveFiles, StoredFile } from '../read/save-files.ts';
+import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
 import type { SavedState, SavedTensor } from '../read/saved-state.ts';
 import { UnreadableSave } from '../read/unreadable-save.ts';
 import { describeCoverage } from './coverage.ts';
@@ -18,11 +18,10 @@ const Index = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
 const MAX_INDEX = 100_000_000;
 
 /** Looks at a save up to a level. The format has no checksums, so the content of a whole file stays unverifiable. */
-export async function verifySafetensors(files: SaveFiles, options: LookOptions): Promise<Look> {
-  const listed = await files.list();
+export function* verifySafetensors(listed: readonly StoredFile[], options: LookOptions): Reading<Look> {
   const weights = listed.filter(({ path }) => path.endsWith('.safetensors'));
-  const read = await readFiles(files, weights);
-  const index = await readIndex(files, listed);
+  const read = yield* readFiles(weights);
+  const index = yield* readIndex(listed);
   const state = { tensors: joined(read.tensors), objects: [], strayItems: 0 } satisfies SavedState;
   const findings = [
     ...read.findings,
@@ -32,7 +31,7 @@ export async function verifySafetensors(files: SaveFiles, options: LookOptions):
     ...coverageOf(state, read.tensors),
     ...(isUpTo('V3', options) ? [NO_CHECKSUM] : []),
   ];
-  return { state, findings, readBytes: read.readBytes };
+  return { state, findings };
 }
 
 const NO_CHECKSUM: Finding = {
@@ -43,38 +42,34 @@ const NO_CHECKSUM: Finding = {
 
 type Filed = FiledTensor & { readonly file: string };
 
-async function readFiles(
-  files: SaveFiles,
+function* readFiles(
   weights: readonly StoredFile[],
-): Promise<{ readonly tensors: readonly Filed[]; readonly findings: readonly Finding[]; readonly readBytes: number }> {
+): Reading<{ readonly tensors: readonly Filed[]; readonly findings: readonly Finding[] }> {
   const tensors: Filed[] = [];
   const findings: Finding[] = [];
-  let readBytes = 0;
   for (const { path, bytes, isLink } of weights) {
     try {
       if (isLink === true) throw new UnreadableSave('is a link, which is not followed');
-      const length = headerBytes(await files.read(path, 0, Math.min(LENGTH_BYTES, bytes)), bytes);
-      const header = await files.read(path, LENGTH_BYTES, length);
-      readBytes += header.length;
+      const length = headerBytes(yield* readBytes(path, 0, Math.min(LENGTH_BYTES, bytes)), bytes);
+      const header = yield* readBytes(path, LENGTH_BYTES, length);
       for (const tensor of readSafetensors(header, bytes)) tensors.push({ ...tensor, file: path });
     } catch (error) {
       if (!(error instanceof UnreadableSave)) throw error;
       findings.push({ level: 'V1', kind: 'damaged', sentence: `File ${path} ${error.message}.` });
     }
   }
-  return { tensors, findings, readBytes };
+  return { tensors, findings };
 }
 
-async function readIndex(
-  files: SaveFiles,
+function* readIndex(
   listed: readonly StoredFile[],
-): Promise<{ readonly map: ReadonlyMap<string, string>; readonly findings: readonly Finding[] }> {
+): Reading<{ readonly map: ReadonlyMap<string, string>; readonly findings: readonly Finding[] }> {
   const file = listed.find(({ path }) => path === SAFETENSORS.indexFile);
   if (file === undefined) return { map: new Map(), findings: [] };
   const map =
     file.bytes > MAX_INDEX
       ? undefined
-      : parseIndex(new TextDecoder().decode(await files.read(file.path, 0, file.bytes)));
+      : parseIndex(new TextDecoder().decode(yield* readBytes(file.path, 0, file.bytes)));
   if (map !== undefined) return { map, findings: [] };
   return {
     map: new Map(),

@@ -97,7 +97,7 @@ export function readDirectory(directory: Uint8Array, { records }: DirectoryPlace
     ];
     const next = at + RECORD_BYTES + nameBytes + extraBytes + commentBytes;
     if (next > directory.length) throw new UnreadableSave('has a directory with a broken record');
-    found.push(readRecord(view, directory, at, nameBytes, extraBytes));
+    found.push(readRecord(directory, at, nameBytes, extraBytes));
     at = next;
   }
   return found;
@@ -105,13 +105,8 @@ export function readDirectory(directory: Uint8Array, { records }: DirectoryPlace
 
 const UTF8 = new TextDecoder();
 
-function readRecord(
-  view: DataView,
-  directory: Uint8Array,
-  at: number,
-  nameBytes: number,
-  extraBytes: number,
-): ArchiveRecord {
+function readRecord(directory: Uint8Array, at: number, nameBytes: number, extraBytes: number): ArchiveRecord {
+  const view = viewOf(directory);
   const name = UTF8.decode(directory.subarray(at + RECORD_BYTES, at + RECORD_BYTES + nameBytes));
   const sizes = [24, 20, 42].map((field) => view.getUint32(at + field, true)) as [number, number, number];
   const [bytes, stored, headerAt] = withZip64(view, at + RECORD_BYTES + nameBytes, extraBytes, sizes);
