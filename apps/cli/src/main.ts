@@ -7,6 +7,7 @@ import { CliError } from './cli-error.ts';
 import { terminalAsker } from './session/asker.ts';
 import { addAuditCommand } from './projects/audit-command.ts';
 import { addActingCommands } from './jobs/acting-commands.ts';
+import { addCheckpointCommands } from './checkpoints/checkpoint-commands.ts';
 import { addCalibrateCommand } from './calibrate/calibrate-command.ts';
 import { addEngineCommands } from './engines/engine-commands.ts';
 import { addFabricCommands } from './fabric/fabric-commands.ts';
@@ -159,6 +160,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addLayoutCommands(program, session);
   addEngineCommands(program, session);
   addPlannerCommands(program, session);
+  addCheckpointCommands(program, session);
   addCalibrateCommand(program, session);
   addPlaceCommand(program, session);
   addFabricCommands(program, session);

@@ -1,0 +1,71 @@
+import { bytesOfDtype, type SaveLook, type SavedTensor, volumeOf } from '@coxswain/checkpoint';
+import { formatBytes, formatCount } from '@coxswain/units';
+import { columns } from '../output/output.ts';
+
+/** More rows than a reader takes in; `--output json` has all. */
+const MAX_ROWS = 20;
+
+/** A look at a save, and how many bytes it read. */
+export type ReadSave = SaveLook & { readonly readBytes: number };
+
+/** What a save holds: its format, its tensors by the first part of their names, the rest by name. */
+export function saveTable(look: ReadSave): string {
+  return [facts(look), tensorTable(look), objectLines(look), findingLines(look)]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+/** Format, sums and verdict. */
+function facts({ format, state, verdict, readBytes }: ReadSave): string {
+  const tensors = state?.tensors ?? [];
+  const rows = [
+    ['Format', format ?? 'unknown'],
+    ['Verdict', verdict],
+    [
+      'Tensors',
+      `${formatCount(tensors.length, 'tensor')}, ${formatBytes(tensors.reduce((sum, tensor) => sum + bytesOf(tensor), 0))}`,
+    ],
+    ['Chunks', String(tensors.reduce((sum, { chunks }) => sum + chunks.length, 0))],
+    ['Bytes read', formatBytes(readBytes)],
+  ];
+  return columns(state === undefined ? rows.slice(0, 2) : rows);
+}
+
+/** One row for each first part of the names, such as `model` and `optimizer`. */
+function tensorTable({ state }: SaveLook): string {
+  const groups = Map.groupBy(state?.tensors ?? [], ({ key }) => key.split('.', 1)[0] ?? key);
+  if (groups.size === 0) return '';
+  const rows = [...groups]
+    .slice(0, MAX_ROWS)
+    .map(([name, tensors]) => [
+      name,
+      String(tensors.length),
+      formatBytes(tensors.reduce((sum, tensor) => sum + bytesOf(tensor), 0)),
+      [...new Set(tensors.map(({ dtype }) => dtype))].join(', '),
+    ]);
+  return withMore(columns([['NAME', 'TENSORS', 'SIZE', 'DTYPES'], ...rows]), groups.size);
+}
+
+function objectLines({ state }: SaveLook): string {
+  const keys = (state?.objects ?? []).map(({ key }) => key).toSorted();
+  return keys.length === 0 ? '' : withMore(`Beside tensors: ${keys.slice(0, MAX_ROWS).join(', ')}`, keys.length);
+}
+
+/** One line a finding. */
+export function findingLines({ findings }: SaveLook): string {
+  return withMore(
+    findings
+      .slice(0, MAX_ROWS)
+      .map(({ level, kind, sentence }) => `${level}  ${kind}: ${sentence}`)
+      .join('\n'),
+    findings.length,
+  );
+}
+
+function withMore(text: string, count: number): string {
+  return count > MAX_ROWS ? `${text}\n… and ${String(count - MAX_ROWS)} more; see --output json` : text;
+}
+
+function bytesOf({ dtype, shape }: SavedTensor): number {
+  return volumeOf(shape) * (bytesOfDtype(dtype) ?? 0);
+}

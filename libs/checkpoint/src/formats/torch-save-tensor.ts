@@ -1,0 +1,78 @@
+/** Reads what `data.pkl` of an archive of `torch.save` says of the tensor in it. */
+import { usualDtype } from '../read/dtypes.ts';
+import { volumeOf } from '../read/saved-state.ts';
+import { PickleGlobal, PickleObject, PicklePersistent, type PickleValue } from './pickle/pickle-value.ts';
+import { readPickle } from './pickle/read-pickle.ts';
+
+/** A tensor in an archive. */
+export interface ArchivedTensor {
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** Elements from one index of each dim to the next. */
+  readonly stride: readonly number[];
+  /** Elements before the tensor's first one in its storage. */
+  readonly storageOffset: number;
+  /** The record `data/<storage>` with its elements. */
+  readonly storage: string;
+}
+
+const STORAGE_DTYPES: Readonly<Record<string, string>> = {
+  BoolStorage: 'bool',
+  ByteStorage: 'uint8',
+  CharStorage: 'int8',
+  ShortStorage: 'int16',
+  IntStorage: 'int32',
+  LongStorage: 'int64',
+  HalfStorage: 'float16',
+  BFloat16Storage: 'bfloat16',
+  FloatStorage: 'float32',
+  DoubleStorage: 'float64',
+  ComplexFloatStorage: 'complex64',
+  ComplexDoubleStorage: 'complex128',
+};
+
+/**
+ * The tensor; undefined if the archive holds something else, or says it in a way that is not read here (a tensor subclass, say).
+ * @throws UnreadableSave if `pickle` is no pickle.
+ */
+export function readArchivedTensor(pickle: Uint8Array): ArchivedTensor | undefined {
+  const rebuilt = withoutWrappers(readPickle(pickle));
+  if (!(rebuilt instanceof PickleObject) || !Array.isArray(rebuilt.args)) return undefined;
+  const [storage, storageOffset, shape, stride] = rebuilt.args;
+  const named = storageOf(storage);
+  if (named === undefined || !isSizes(shape) || !isSizes(stride) || typeof storageOffset !== 'number') return undefined;
+  // _rebuild_tensor_v3 names the dtype itself, for dtypes that have no class of storage.
+  const dtype = rebuilt.path === 'torch._utils._rebuild_tensor_v3' ? rebuilt.args[6] : named.made;
+  const name = dtypeName(dtype);
+  return name === undefined ? undefined : { dtype: name, shape, stride, storageOffset, storage: named.key };
+}
+
+/** Parameters wrap their tensor (`torch._utils._rebuild_parameter`). */
+function withoutWrappers(value: PickleValue): PickleValue | undefined {
+  const isParameter = value instanceof PickleObject && value.path === 'torch._utils._rebuild_parameter';
+  return isParameter && Array.isArray(value.args) ? value.args[0] : value;
+}
+
+function storageOf(
+  value: PickleValue | undefined,
+): { readonly made: PickleValue | undefined; readonly key: string } | undefined {
+  if (!(value instanceof PicklePersistent) || !Array.isArray(value.id)) return undefined;
+  const [kind, made, key] = value.id;
+  return kind === 'storage' && typeof key === 'string' ? { made, key } : undefined;
+}
+
+function dtypeName(value: PickleValue | undefined): string | undefined {
+  if (!(value instanceof PickleGlobal) || value.module !== 'torch') return undefined;
+  return Object.hasOwn(STORAGE_DTYPES, value.name) ? STORAGE_DTYPES[value.name] : usualDtype(value.name);
+}
+
+function isSizes(value: PickleValue | undefined): value is number[] {
+  return (
+    Array.isArray(value) && value.every((size) => typeof size === 'number' && Number.isSafeInteger(size) && size >= 0)
+  );
+}
+
+/** Whether elements follow each other as in C: the last dim moves fastest. Dims of one element do not matter. */
+export function isRowMajor(shape: readonly number[], stride: readonly number[]): boolean {
+  return shape.every((size, dim) => size <= 1 || stride[dim] === volumeOf(shape.slice(dim + 1)));
+}

@@ -1,0 +1,30 @@
+/** What a reader of checkpoints asks for. It asks and does not wait: whoever drives it reads from a file system or an object store. */
+
+/** A file of a save. */
+export interface StoredFile {
+  /** Relative to the save, with `/`. */
+  readonly path: string;
+  readonly bytes: number;
+  /** When it was last written, milliseconds since 1970; absent if the store does not say. */
+  readonly writtenMs?: number;
+  /** What stands at the path is no plain file: a link can point outside of the save, and is not followed. */
+  readonly isLink?: boolean;
+}
+
+/** Bytes that a reader wants: `length` bytes of a file from `offset` on. */
+export interface ReadRequest {
+  readonly path: string;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** A look into files: it yields what it wants to read, is given the bytes (fewer only if the file ends before), and returns what it found. */
+export type Reading<Found> = Generator<ReadRequest, Found, Uint8Array>;
+
+/** One read of a {@link Reading}. */
+export function* readBytes(path: string, offset: number, length: number): Reading<Uint8Array> {
+  return yield { path, offset, length };
+}
+
+/** CRC-32 (ISO 3309, as in zip) of bytes that follow bytes with the CRC-32 `before`, 0 at the start. */
+export type Crc32 = (bytes: Uint8Array, before: number) => number;

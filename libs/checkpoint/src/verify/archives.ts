@@ -1,0 +1,142 @@
+/** Looks into items: archives of `torch.save`, each a tensor's chunk or an object. */
+import {
+  directoryPlace,
+  type ArchiveRecord,
+  LOCAL_HEADER_BYTES,
+  payloadAt,
+  readDirectory,
+  TAIL_BYTES,
+} from '../formats/zip/archive.ts';
+import { isRowMajor, readArchivedTensor } from '../formats/torch-save-tensor.ts';
+import { bytesOfDtype } from '../read/dtypes.ts';
+import { type Crc32, readBytes, type Reading } from '../read/save-files.ts';
+import { type SavedChunk, type StoredItem, volumeOf } from '../read/saved-state.ts';
+import { UnreadableSave } from '../read/unreadable-save.ts';
+
+/** What an item has to be. */
+export interface ItemPromise {
+  readonly key: string;
+  readonly item: StoredItem;
+  /** Of a chunk of a tensor; absent of an object. */
+  readonly chunk?: Pick<SavedChunk, 'sizes'> & { readonly dtype: string };
+}
+
+/** An item whose envelope was read. */
+export interface OpenItem extends ItemPromise {
+  readonly records: readonly ArchiveRecord[];
+  /** No record has a CRC, though some have bytes: its writer computed none. */
+  readonly isWithoutCrc: boolean;
+}
+
+/** A pickle of one tensor is about 200 bytes; an object's can be all of it. */
+const MAX_TENSOR_PICKLE = 1 << 20;
+/** More than any archive of PyTorch lists for one item. */
+const MAX_DIRECTORY = 64 << 20;
+const PIECE = 4 << 20;
+
+/**
+ * Reads the envelope of an item: two small reads.
+ * @throws UnreadableSave if it is not what the save promises; the message continues a sentence that starts with the item.
+ */
+export function* openItem(promise: ItemPromise): Reading<OpenItem> {
+  const { item, chunk } = promise;
+  const records = yield* readRecords(item);
+  const compressed = records.find(({ isStored }) => !isStored);
+  if (compressed !== undefined)
+    throw new UnreadableSave(`has a compressed record ${compressed.name}, which torch.save never writes`);
+  if (chunk !== undefined) yield* checkTensor(item, chunk, records);
+  return {
+    ...promise,
+    records,
+    isWithoutCrc: records.some(({ bytes }) => bytes > 0) && records.every(({ crc32 }) => crc32 === 0),
+  };
+}
+
+function* readRecords(item: StoredItem): Reading<readonly ArchiveRecord[]> {
+  const tailBytes = Math.min(TAIL_BYTES, item.length);
+  const tail = yield* readAll(item, item.length - tailBytes, tailBytes);
+  const place = directoryPlace(tail, item.length);
+  if (place.bytes > MAX_DIRECTORY) throw new UnreadableSave('has a directory larger than any that torch.save writes');
+  const inTail = place.at - (item.length - tailBytes);
+  const directory =
+    inTail >= 0 ? tail.subarray(inTail, inTail + place.bytes) : yield* readAll(item, place.at, place.bytes);
+  return readDirectory(directory, place);
+}
+
+function* checkTensor(
+  item: StoredItem,
+  chunk: NonNullable<ItemPromise['chunk']>,
+  records: readonly ArchiveRecord[],
+): Reading<void> {
+  const pickle = recordNamed(records, 'data.pkl');
+  if (pickle.bytes > MAX_TENSOR_PICKLE) throw new UnreadableSave('has a pickle larger than any of one tensor');
+  const tensor = readArchivedTensor(yield* readPayload(item, pickle));
+  if (tensor === undefined) throw new UnreadableSave('holds something else than a plain tensor');
+  if (tensor.dtype !== chunk.dtype) throw new UnreadableSave(`holds ${tensor.dtype}, and the save says ${chunk.dtype}`);
+  if (tensor.shape.join() !== chunk.sizes.join())
+    throw new UnreadableSave(
+      `holds a tensor of shape [${tensor.shape.join(', ')}], and the save says [${chunk.sizes.join(', ')}]`,
+    );
+  const elementBytes = bytesOfDtype(tensor.dtype);
+  const elements = volumeOf(tensor.shape);
+  if (elements === 0 || elementBytes === undefined) return;
+  const storage = recordNamed(records, `data/${tensor.storage}`);
+  const last = tensor.shape.reduce(
+    (at, size, dim) => at + (size - 1) * (tensor.stride[dim] ?? 0),
+    tensor.storageOffset,
+  );
+  if ((last + 1) * elementBytes > storage.bytes)
+    throw new UnreadableSave(
+      `holds ${String(storage.bytes)} bytes for ${String(elements)} elements of ${tensor.dtype}`,
+    );
+  if (!isRowMajor(tensor.shape, tensor.stride) && storage.bytes !== elements * elementBytes)
+    throw new UnreadableSave('holds a view of a larger storage');
+}
+
+function recordNamed(records: readonly ArchiveRecord[], name: string): ArchiveRecord {
+  const record = records.find((each) => each.name === name);
+  if (record === undefined) throw new UnreadableSave(`has no record ${name}`);
+  return record;
+}
+
+function* readPayload(item: StoredItem, record: ArchiveRecord): Reading<Uint8Array> {
+  return yield* readAll(item, yield* placeOfPayload(item, record), record.bytes);
+}
+
+function* placeOfPayload(item: StoredItem, record: ArchiveRecord): Reading<number> {
+  const at = payloadAt(record, yield* readAll(item, record.headerAt, LOCAL_HEADER_BYTES));
+  if (at + record.bytes > item.length) throw new UnreadableSave(`has a record ${record.name} that ends beyond its end`);
+  return at;
+}
+
+/**
+ * Compares all bytes of an item with the CRC-32 that its writer noted.
+ * @throws UnreadableSave if one differs.
+ */
+export function* checkContent(open: OpenItem, crc32: Crc32): Reading<void> {
+  for (const record of open.records) {
+    if (record.bytes === 0 || (record.crc32 === 0 && open.isWithoutCrc)) continue;
+    const start = yield* placeOfPayload(open.item, record);
+    let crc = 0;
+    for (let at = 0; at < record.bytes; at += PIECE) {
+      const piece = yield* readAll(open.item, start + at, Math.min(PIECE, record.bytes - at));
+      crc = crc32(piece, crc);
+    }
+    if (crc !== record.crc32)
+      throw new UnreadableSave(
+        `has other bytes in ${record.name} than were saved (CRC-32 ${hex(crc)}, saved ${hex(record.crc32)})`,
+      );
+  }
+}
+
+function hex(crc: number): string {
+  return (crc >>> 0).toString(16).padStart(8, '0');
+}
+
+function* readAll(item: StoredItem, offset: number, length: number): Reading<Uint8Array> {
+  if (offset < 0 || offset + length > item.length) throw new UnreadableSave('has a record outside of it');
+  const bytes = yield* readBytes(item.file, item.offset + offset, length);
+  if (bytes.length !== length)
+    throw new UnreadableSave(`ends after ${String(bytes.length)} of ${String(length)} bytes`);
+  return bytes;
+}

@@ -1,0 +1,127 @@
+/** Verifies saves of PyTorch Distributed Checkpoint, and what Megatron's `torch_dist` has in common with it. */
+import { DCP_INDEX_FILE } from '../formats/dcp/dcp.ts';
+import { readDcpMetadata } from '../formats/dcp/dcp-metadata.ts';
+import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
+import type { SavedState } from '../read/saved-state.ts';
+import { UnreadableSave } from '../read/unreadable-save.ts';
+import { checkContent, type ItemPromise, openItem } from './archives.ts';
+import { describeCoverage } from './coverage.ts';
+import type { Finding, FindingKind, Level } from './finding.ts';
+import { isUpTo, type Look, type LookOptions } from './look.ts';
+import { checkItems } from './items.ts';
+
+/** Clocks of two nodes, and a file system's times, differ by less. */
+const CLOCK_SKEW_MS = 2000;
+/** More metadata than a million chunks and their names take. */
+const MAX_METADATA = 1 << 30;
+
+/** Looks at a save up to a level. Stops after the structure if that is broken: what its items hold no longer matters. */
+export function* verifyDcp(listed: readonly StoredFile[], options: LookOptions): Reading<Look> {
+  const metadata = listed.find(({ path }) => path === DCP_INDEX_FILE);
+  if (metadata === undefined)
+    return failed('V0', 'incomplete', `The save has no ${DCP_INDEX_FILE}: it was not finished.`);
+  if (metadata.isLink === true) return failed('V0', 'damaged', `${DCP_INDEX_FILE} is a link, which is not followed.`);
+  const state = yield* readState(metadata);
+  if ('sentence' in state) return failed('V1', 'damaged', state.sentence);
+  const findings = [...checkTimes(listed, metadata), ...(isUpTo('V1', options) ? checkStructure(state, listed) : [])];
+  const isBroken = findings.some(({ kind }) => kind === 'damaged' || kind === 'incomplete');
+  if (isBroken || !isUpTo('V2', options)) return { state, findings };
+  return { state, findings: [...findings, ...(yield* checkAllItems(state, options))] };
+}
+
+function failed(level: Level, kind: FindingKind, sentence: string): Look {
+  return { state: undefined, findings: [{ level, kind, sentence }] };
+}
+
+function* readState({ bytes }: StoredFile): Reading<SavedState | { readonly sentence: string }> {
+  if (bytes > MAX_METADATA)
+    return { sentence: `${DCP_INDEX_FILE} has ${String(bytes)} bytes, more than any checkpoint needs.` };
+  try {
+    return readDcpMetadata(yield* readBytes(DCP_INDEX_FILE, 0, bytes));
+  } catch (error) {
+    if (error instanceof UnreadableSave) return { sentence: `${DCP_INDEX_FILE} cannot be read: ${error.message}.` };
+    throw error;
+  }
+}
+
+/** Ranks write before the metadata. A file written after it belongs to a save that was started over this one. */
+function checkTimes(files: readonly StoredFile[], metadata: StoredFile): readonly Finding[] {
+  const finishedMs = metadata.writtenMs;
+  if (finishedMs === undefined) return [];
+  const later = files.filter(
+    ({ path, writtenMs }) => path.endsWith('.distcp') && (writtenMs ?? 0) > finishedMs + CLOCK_SKEW_MS,
+  );
+  const [first] = later;
+  if (first === undefined) return [];
+  const sentence = `${String(later.length)} files, such as ${first.path}, were written after ${DCP_INDEX_FILE}: two saves can be mixed here.`;
+  return [{ level: 'V0', kind: 'suspect', sentence }];
+}
+
+function checkStructure(state: SavedState, files: readonly StoredFile[]): readonly Finding[] {
+  const coverage = state.tensors.flatMap((tensor): Finding[] => {
+    const end = describeCoverage(tensor);
+    return end === undefined ? [] : [{ level: 'V1', kind: 'damaged', sentence: `Tensor ${tensor.key} ${end}.` }];
+  });
+  return [...checkItems(state, files), ...coverage];
+}
+
+function* checkAllItems(state: SavedState, options: LookOptions): Reading<readonly Finding[]> {
+  const promises = promisesOf(state);
+  const findings: Finding[] = [];
+  let withoutCrc = 0;
+  for (const promise of promises) {
+    const look = yield* checkItem(promise, options);
+    if (look.finding !== undefined) findings.push(look.finding);
+    if (look.isWithoutCrc) withoutCrc++;
+  }
+  if (withoutCrc > 0)
+    findings.push({
+      level: 'V2',
+      kind: 'unverifiable',
+      sentence: `${String(withoutCrc)} of ${String(promises.length)} items have no CRC-32: nothing shows whether their content is right.`,
+    });
+  return findings;
+}
+
+function promisesOf({ tensors, objects }: SavedState): readonly ItemPromise[] {
+  return [
+    ...tensors.flatMap(({ key, dtype, chunks }) =>
+      chunks.flatMap(({ item, sizes }) => (item === undefined ? [] : [{ key, item, chunk: { sizes, dtype } }])),
+    ),
+    ...objects.flatMap(({ key, item }) => (item === undefined ? [] : [{ key, item }])),
+  ];
+}
+
+function* checkItem(
+  promise: ItemPromise,
+  options: LookOptions,
+): Reading<{ readonly finding?: Finding; readonly isWithoutCrc: boolean }> {
+  const { item, key } = promise;
+  if (item.transforms !== undefined) {
+    return {
+      isWithoutCrc: false,
+      finding: {
+        level: 'V2',
+        kind: 'unverifiable',
+        sentence: `${key} in ${item.file} is stored with ${item.transforms.join(', ')}, which is not read here.`,
+      },
+    };
+  }
+  let level: Level = 'V2';
+  try {
+    const open = yield* openItem(promise);
+    level = 'V3';
+    if (isUpTo('V3', options)) yield* checkContent(open, options.crc32);
+    return { isWithoutCrc: open.isWithoutCrc };
+  } catch (error) {
+    if (!(error instanceof UnreadableSave)) throw error;
+    return {
+      isWithoutCrc: false,
+      finding: {
+        level,
+        kind: 'damaged',
+        sentence: `${key} in ${item.file} at byte ${String(item.offset)} ${error.message}.`,
+      },
+    };
+  }
+}

@@ -1,0 +1,151 @@
+/** Verifies weights in safetensors: one file, several with an index, or those that PyTorch wrote distributed. */
+import {
+  type FiledTensor,
+  headerBytes,
+  LENGTH_BYTES,
+  readSafetensors,
+} from '../formats/safetensors/read-safetensors.ts';
+import { SAFETENSORS } from '../formats/safetensors/safetensors.ts';
+import { z } from 'zod';
+import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
+import type { SavedState, SavedTensor } from '../read/saved-state.ts';
+import { UnreadableSave } from '../read/unreadable-save.ts';
+import { describeCoverage } from './coverage.ts';
+import type { Finding } from './finding.ts';
+import { isUpTo, type Look, type LookOptions } from './look.ts';
+
+const Index = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
+const MAX_INDEX = 100_000_000;
+
+/** Looks at a save up to a level. The format has no checksums, so the content of a whole file stays unverifiable. */
+export function* verifySafetensors(listed: readonly StoredFile[], options: LookOptions): Reading<Look> {
+  const weights = listed.filter(({ path }) => path.endsWith('.safetensors'));
+  const read = yield* readFiles(weights);
+  const index = yield* readIndex(listed);
+  const state = { tensors: joined(read.tensors), objects: [], strayItems: 0 } satisfies SavedState;
+  const findings = [
+    ...read.findings,
+    ...index.findings,
+    ...missingFiles(index.map, weights),
+    ...missingTensors(index.map, read.tensors),
+    ...coverageOf(state, read.tensors),
+    ...(isUpTo('V3', options) ? [NO_CHECKSUM] : []),
+  ];
+  return { state, findings };
+}
+
+const NO_CHECKSUM: Finding = {
+  level: 'V3',
+  kind: 'unverifiable',
+  sentence: 'safetensors keeps no checksums: nothing shows whether the content is right.',
+};
+
+type Filed = FiledTensor & { readonly file: string };
+
+function* readFiles(
+  weights: readonly StoredFile[],
+): Reading<{ readonly tensors: readonly Filed[]; readonly findings: readonly Finding[] }> {
+  const tensors: Filed[] = [];
+  const findings: Finding[] = [];
+  for (const { path, bytes, isLink } of weights) {
+    try {
+      if (isLink === true) throw new UnreadableSave('is a link, which is not followed');
+      const length = headerBytes(yield* readBytes(path, 0, Math.min(LENGTH_BYTES, bytes)), bytes);
+      const header = yield* readBytes(path, LENGTH_BYTES, length);
+      for (const tensor of readSafetensors(header, bytes)) tensors.push({ ...tensor, file: path });
+    } catch (error) {
+      if (!(error instanceof UnreadableSave)) throw error;
+      findings.push({ level: 'V1', kind: 'damaged', sentence: `File ${path} ${error.message}.` });
+    }
+  }
+  return { tensors, findings };
+}
+
+function* readIndex(
+  listed: readonly StoredFile[],
+): Reading<{ readonly map: ReadonlyMap<string, string>; readonly findings: readonly Finding[] }> {
+  const file = listed.find(({ path }) => path === SAFETENSORS.indexFile);
+  if (file === undefined) return { map: new Map(), findings: [] };
+  const map =
+    file.bytes > MAX_INDEX
+      ? undefined
+      : parseIndex(new TextDecoder().decode(yield* readBytes(file.path, 0, file.bytes)));
+  if (map !== undefined) return { map, findings: [] };
+  return {
+    map: new Map(),
+    findings: [{ level: 'V1', kind: 'damaged', sentence: `File ${file.path} is no index of weights.` }],
+  };
+}
+
+function parseIndex(text: string): ReadonlyMap<string, string> | undefined {
+  try {
+    const index = Index.safeParse(JSON.parse(text));
+    return index.success ? new Map(Object.entries(index.data.weight_map)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function missingFiles(map: ReadonlyMap<string, string>, weights: readonly StoredFile[]): readonly Finding[] {
+  const there = new Set([...weights.map(({ path }) => path)]);
+  return [...new Set(map.values())]
+    .filter((file) => !there.has(file))
+    .map((file) => ({ level: 'V1', kind: 'incomplete', sentence: `File ${file} is not there; the index names it.` }));
+}
+
+function missingTensors(map: ReadonlyMap<string, string>, tensors: readonly Filed[]): readonly Finding[] {
+  const there = new Set(tensors.map(({ key, file }) => `${file}\0${key}`));
+  const files = new Set(tensors.map(({ file }) => file));
+  return [...map]
+    .filter(([key, file]) => files.has(file) && !there.has(`${file}\0${key}`))
+    .map(([key, file]) => ({
+      level: 'V1',
+      kind: 'damaged',
+      sentence: `File ${file} does not hold tensor ${key}, and the index says so.`,
+    }));
+}
+
+/** Parts that PyTorch wrote distributed make one tensor; no file says how large the whole is, so it ends where the last part ends. */
+function joined(tensors: readonly Filed[]): readonly SavedTensor[] {
+  return [...Map.groupBy(tensors, ({ key }) => key)].map(([key, parts]) => {
+    const chunks = parts.map(({ shape, savedOffsets, file, offset, length }) => ({
+      offsets: savedOffsets?.length === shape.length ? savedOffsets : shape.map(() => 0),
+      sizes: shape,
+      item: { file, offset, length },
+    }));
+    const dims = Math.max(...chunks.map(({ sizes }) => sizes.length));
+    const shape = Array.from({ length: dims }, (_, dim) =>
+      Math.max(...chunks.map(({ offsets, sizes }) => (offsets[dim] ?? 0) + (sizes[dim] ?? 0))),
+    );
+    return { key, dtype: parts[0]?.dtype ?? '', shape, chunks };
+  });
+}
+
+function coverageOf({ tensors }: SavedState, filed: readonly Filed[]): readonly Finding[] {
+  const uneven = tensors.filter(({ chunks, shape }) => chunks.some(({ sizes }) => sizes.length !== shape.length));
+  const coverage = tensors
+    .filter((tensor) => !uneven.includes(tensor))
+    .flatMap((tensor): Finding[] => {
+      const end = describeCoverage(tensor);
+      return end === undefined ? [] : [{ level: 'V1', kind: 'damaged', sentence: `Tensor ${tensor.key} ${end}.` }];
+    });
+  const unknownSize: readonly Finding[] = filed.some(({ savedOffsets }) => savedOffsets !== undefined)
+    ? [
+        {
+          level: 'V1',
+          kind: 'unverifiable',
+          sentence:
+            'PyTorch wrote these files distributed, and none says how large a tensor is: whether the last ranks’ files are there is not known.',
+        },
+      ]
+    : [];
+  return [
+    ...uneven.map(({ key }): Finding => ({
+      level: 'V1',
+      kind: 'damaged',
+      sentence: `Tensor ${key} has parts with different numbers of dims.`,
+    })),
+    ...coverage,
+    ...unknownSize,
+  ];
+}
