@@ -167,6 +167,13 @@ describe('a failure of the environment', () => {
     expect([charged, avoid]).toEqual([false, { nodes: ['gpu-a'], reason: 'FailurePolicy' }]);
   });
 
+  it('of the memory of a GPU restarts where it is, at once', () => {
+    const ecc = ['RuntimeError: CUDA error: uncorrectable ECC error encountered'];
+    const { judgement, charged, avoid } = judged(aJobWith(), { lines: ecc });
+    expect(judgement).toMatchObject({ rule: 'gpu-error', action: 'Restart', blame: 'node' });
+    expect([charged, avoid, judgement.delayMs]).toEqual([false, undefined, undefined]);
+  });
+
   it('is paid by a budget of the policy for its blame, from the first', () => {
     const failurePolicy = { budgets: [{ blame: 'storage' as const, maxRestarts: 1 }] };
     const { judgement, failures } = judged(aJobWith({ failurePolicy }), { lines: S3 });

@@ -16,6 +16,15 @@ import type { Failure } from './failure.ts';
 /** Applies always; the failure's reason decides whether a restart is charged. */
 const DEFAULT_RULE: FailureRule = { name: 'default', action: 'Restart' };
 
+/** Faults of a node that another process on it meets again. An error of GPU memory often ends only the process. */
+const NODE_RULE: FailureRule = {
+  name: 'node-fault',
+  onReasons: ['EngineFailed'],
+  onCrashClasses: ['GpuLost', 'GpuUnavailable', 'NodeOutOfMemory', 'NodeUnhealthy', 'ClockSkewed'],
+  action: 'RestartElsewhere',
+  charged: false,
+};
+
 /** What is not the program's doing is not charged, and has time to recover. */
 const ENVIRONMENT_RULE: FailureRule = {
   name: 'environment',
@@ -28,7 +37,8 @@ const ENVIRONMENT_RULE: FailureRule = {
 /** Rules that apply if no stated rule does. A budget of the policy for the blame pays before they excuse. */
 const BUILT_IN_RULES: readonly FailureRule[] = [
   { name: 'asked-to-stop', onReasons: ['DoNotRestart'], action: 'Fail' },
-  { name: 'node-fault', onReasons: ['EngineFailed'], onBlames: ['node'], action: 'RestartElsewhere', charged: false },
+  NODE_RULE,
+  { name: 'gpu-error', onReasons: ['EngineFailed'], onBlames: ['node'], action: 'Restart', charged: false },
   ENVIRONMENT_RULE,
   DEFAULT_RULE,
 ];
