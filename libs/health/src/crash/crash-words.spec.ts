@@ -115,6 +115,7 @@ describe('progress', () => {
     ['RuntimeError: loss is nan at step 3', undefined],
     ['resuming from step 300', undefined],
     ['Loading checkpoint of step 300', undefined],
+    ['step 7 loss 2.2 data_load_time 0.1', '7'],
     ['step up', undefined],
   ])('in %j is %j', (line, want) => {
     expect(progressIn(line)).toBe(want);

@@ -22,7 +22,7 @@ const CONSEQUENCES: readonly CrashClass[] = ['PeerLost', 'CollectiveTimeout', 'N
 /** Errors that only report that another process failed. */
 const WRAPPERS = /ChildFailedError|CalledProcessError|ProcessRaisedException|ProcessExitedException|SystemExit/;
 /** Lines of a program that goes on. NCCL calls its errors WARN. */
-const WARNING = /^\[W\d*[ \d]|\bwarn(?:ing)?\b|entering retry loop|\bretrying\b|will retry/i;
+const WARNING = /^\[W\d*[ \d]|\b(?:warn|warning|info|debug)\b|entering retry loop|\bretrying\b|will retry/i;
 /** Exceptions of Python that code raises by a mistake of its own. */
 const OF_CODE =
   /^(?:KeyError|IndexError|TypeError|ValueError|AttributeError|NameError|UnboundLocalError|ZeroDivisionError|NotImplementedError|RecursionError|OverflowError|Unicode\w*Error|json\.decoder\.JSONDecodeError)(?::|$)/;

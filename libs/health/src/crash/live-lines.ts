@@ -7,7 +7,8 @@ const COUNTED =
 /** `loss 2.31`, `loss: 2.1`. */
 const LOSS = /\bloss\b['"]?[ \t]{0,4}[:=]{0,1}[ \t]{0,4}\d/i;
 /** Lines that name a step or a loss and report no progress: errors, and what a program does before it trains. */
-const NO_PROGRESS = /error|exception|fail|traceback|\bnan\b|\binf\b|resum|restor|load|download|start|begin|retry|warm/i;
+const NO_PROGRESS =
+  /error|exception|fail|traceback|\bnan\b|\binf\b|\bresum|\brestor|\bload(?:ing|ed)?\b|\bdownload|\bstart(?:ing|ed)?\b|\bbegin|\bretry|\bwarm/i;
 
 const MAX_LINE_CHARACTERS = 512;
 
