@@ -100,6 +100,7 @@ const SWALLOWED = [
   'RuntimeError: loss is nan at step 3',
   'wrapper done',
 ];
+const WORKER_KILLED = 'RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed.';
 const KEY_ERROR = ['  File "/app/train.py", line 9, in main', "KeyError: 'input_ids'"];
 
 describe('a job of a public report', () => {
@@ -190,38 +191,34 @@ describe('a failure of the environment', () => {
 describe('the same traceback before the first step', () => {
   const twice = (first: Failed, second: Failed, policy: Policy = {}): Judged =>
     judged(after(aJobWith(policy), first), second);
-  it.each<[string, Failed, Failed, Policy, boolean]>([
-    ['ends the job on a second node', { lines: KEY_ERROR }, { lines: KEY_ERROR, node: 'gpu-b' }, {}, true],
+  it.each<[string, readonly [Failed, Failed], Policy, boolean]>([
+    ['ends the job on a second node', [{ lines: KEY_ERROR }, { lines: KEY_ERROR, node: 'gpu-b' }], {}, true],
     [
       'ends it if two nodes raise it in one attempt',
-      { lines: KEY_ERROR },
-      { lines: KEY_ERROR, alsoOn: ['gpu-b'] },
+      [{ lines: KEY_ERROR }, { lines: KEY_ERROR, alsoOn: ['gpu-b'] }],
       {},
       true,
     ],
-    ['proves nothing on one node', { lines: KEY_ERROR }, { lines: KEY_ERROR }, {}, false],
+    ['proves nothing on one node', [{ lines: KEY_ERROR }, { lines: KEY_ERROR }], {}, false],
     [
       'of the environment proves nothing on any number of nodes',
-      { lines: C10D },
-      { lines: C10D, node: 'gpu-b', alsoOn: ['gpu-c'] },
+      [{ lines: C10D }, { lines: C10D, node: 'gpu-b', alsoOn: ['gpu-c'] }],
       {},
       false,
     ],
     [
       'of memory that the pod may not use proves nothing',
-      { lines: ['RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed.'] },
-      { lines: ['RuntimeError: DataLoader worker (pid 9) is killed by signal: Killed.'], node: 'gpu-b' },
+      [{ lines: [WORKER_KILLED] }, { lines: [WORKER_KILLED], node: 'gpu-b' }],
       {},
       false,
     ],
     [
       'does not end a job that turns the rule off',
-      { lines: KEY_ERROR },
-      { lines: KEY_ERROR, node: 'gpu-b' },
+      [{ lines: KEY_ERROR }, { lines: KEY_ERROR, node: 'gpu-b' }],
       { sameTraceback: 'Restart' },
       false,
     ],
-  ])('%s', (_sentence, first, second, policy, ends) => {
+  ])('%s', (_sentence, [first, second], policy, ends) => {
     expect(twice(first, second, policy).judgement.givenUp).toBe(ends ? 'SameTraceback' : undefined);
   });
 
