@@ -117,7 +117,7 @@ export const CONDITION_REASONS = {
       'A failure occurred after the restart budget was spent; the message holds rank, node, exit code and last lines.',
     NoProgress: 'Repeated restarts made no progress: no new step, no new checkpoint. The message names what to check.',
     SameTraceback:
-      'The program failed twice in the same way before its first step, so it would a third time; the message holds the traceback.',
+      'The program raised the same exception twice before its first step, on more than one node, so it would a third time; the message holds the traceback.',
     FailurePolicy: 'A rule of the failure policy has the action Fail; the message names the rule.',
     DoNotRestart: 'The engine exited with 93: a restart would fail the same way.',
     Cancelled: 'spec.cancel was set.',

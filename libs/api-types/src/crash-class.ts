@@ -1,7 +1,10 @@
 /** Classes of crashes, and what each class blames. `libs/health` has the rules that classify a crash. */
 
-/** Whose doing a failure is. `unknown`: there is no telling from one crash. */
-export const CRASH_BLAMES = ['node', 'program', 'network', 'storage', 'cluster', 'unknown'] as const;
+/**
+ * Whose doing a failure is. `program`: the program, its arguments, its image, or what the job asks for. `environment`: a limit, a service or a library around
+ * the program that is no network and no storage. `unknown`: one crash does not show it.
+ */
+export const CRASH_BLAMES = ['node', 'program', 'network', 'storage', 'cluster', 'unknown', 'environment'] as const;
 /** What a crash class blames. */
 export type CrashBlame = (typeof CRASH_BLAMES)[number];
 
@@ -29,8 +32,21 @@ export const CRASH_CLASSES = {
   },
   GpuUnavailable: {
     blame: 'node',
-    meaning: 'The program found no GPU that it could use.',
-    advice: 'Look at driver, fabric manager and device plugin of the node, and at other processes on its GPUs.',
+    meaning: 'The program found no GPU that it could use, or the driver of the node does not work with it.',
+    advice:
+      'Check driver, fabric manager and device plugin of the node, and other processes on its GPUs. If every node fails so, the image needs a newer driver.',
+  },
+  CudaLibraryFailed: {
+    blame: 'environment',
+    meaning:
+      'cuBLAS, cuDNN or another CUDA library could not start or allocate: GPU memory is taken, or the driver does not match.',
+    advice:
+      'Check with nvidia-smi whether another process holds memory of that GPU; then use a smaller micro-batch, or an image that fits the driver.',
+  },
+  NodeOutOfMemory: {
+    blame: 'node',
+    meaning: 'The node has no memory left, although the pod is within its limit.',
+    advice: 'Check what else runs on the node, and whether its pods request the memory that they use.',
   },
   NodeUnhealthy: {
     blame: 'node',
@@ -59,8 +75,8 @@ export const CRASH_CLASSES = {
     advice: 'Raise resources.memoryPerGpu, or lower the number of data loader workers.',
   },
   SharedMemoryFull: {
-    blame: 'program',
-    meaning: '/dev/shm is full.',
+    blame: 'environment',
+    meaning: '/dev/shm is full or too small for the workers of the data loader or for NCCL.',
     advice: 'Lower the number of data loader workers or what each prefetches, or give the runtime a larger /dev/shm.',
   },
   DiskFull: {
@@ -73,14 +89,66 @@ export const CRASH_CLASSES = {
     meaning: 'A file system answered with an error.',
     advice: 'Look at the storage that is named, and at its mount on the node.',
   },
+  ObjectStoreFailed: {
+    blame: 'storage',
+    meaning:
+      'An object store (S3, GCS, Azure) did not answer, answered with an error of its own, or asked for fewer requests.',
+    advice:
+      'Check the endpoint and its status page. If it asks for fewer requests, read larger objects or with fewer workers.',
+  },
+  MountMissing: {
+    blame: 'storage',
+    meaning: 'A file system was not mounted when the program needed it, or its mount went away.',
+    advice: 'Check the mount and its driver on the node. If every attempt fails so, check the path in the arguments.',
+  },
+  RendezvousFailed: {
+    blame: 'network',
+    meaning:
+      'The ranks did not find each other: the store of rank 0 (c10d, etcd) could not be reached, or not every rank came in time.',
+    advice: 'Check whether the pod of rank 0 ran then, and whether network policies allow its port between the nodes.',
+  },
+  NameResolutionFailed: {
+    blame: 'network',
+    meaning: 'A host name could not be resolved.',
+    advice: 'Check DNS of the cluster (CoreDNS), and the spelling of the name.',
+  },
   NetworkError: {
     blame: 'network',
-    meaning: 'A NIC or the network between nodes failed.',
-    advice: 'Look at link and port counters of the nodes that are named, and at their switch.',
+    meaning: 'A NIC, the network between nodes, or a connection failed.',
+    advice: 'Check link and port counters of the nodes that are named, and their switch.',
+  },
+  NcclSystemError: {
+    blame: 'environment',
+    meaning: 'NCCL could not use a socket, a NIC, its network plugin or another service of the system.',
+    advice:
+      'Run with NCCL_DEBUG=INFO, which names the call. Check NCCL_SOCKET_IFNAME and NCCL_IB_HCA, and that the pod gets the RDMA devices.',
+  },
+  LimitReached: {
+    blame: 'environment',
+    meaning: 'A limit of the pod or its node was reached: locked memory (memlock), open files, processes or threads.',
+    advice:
+      'Raise the limit (ulimit -l, -n, -u) in the container runtime of the nodes; for RDMA, memlock must be unlimited.',
+  },
+  TrackerFailed: {
+    blame: 'environment',
+    meaning: 'An experiment tracker (W&B, MLflow, Comet, ClearML, Neptune) did not answer.',
+    advice: 'Check the status of the tracker, or let the program log offline (for W&B: WANDB_MODE=offline).',
+  },
+  CertificateInvalid: {
+    blame: 'environment',
+    meaning: 'A TLS certificate was not accepted: it has expired, or the image does not know who signed it.',
+    advice: 'Renew the certificate, or add the certificate authority to the image.',
+  },
+  ClockSkewed: {
+    blame: 'node',
+    meaning:
+      'A service refused the clock of the node: a certificate is not valid yet, or the time of a request is too far off.',
+    advice: 'Check time synchronisation (chrony, NTP) of the node.',
   },
   DownloadFailed: {
     blame: 'network',
-    meaning: 'Something could not be downloaded.',
+    meaning:
+      'Something could not be downloaded: the server did not answer, or answered with an error of its own or 429.',
     advice: 'Put model and data onto a claim beforehand, or check the network access of the cluster to the outside.',
   },
   AddressInUse: {
@@ -98,7 +166,7 @@ export const CRASH_CLASSES = {
   PeerLost: {
     blame: 'unknown',
     meaning: 'A connection to another rank was lost: that one failed before.',
-    advice: 'Look at the rank at the other end.',
+    advice: 'Check the rank at the other end and its node.',
   },
   IllegalMemoryAccess: {
     blame: 'unknown',
@@ -110,6 +178,11 @@ export const CRASH_CLASSES = {
     blame: 'unknown',
     meaning: 'CUDA reported another error.',
     advice: 'Look at the kernel log of the node for an XID of that time.',
+  },
+  NcclMisused: {
+    blame: 'program',
+    meaning: 'NCCL was called with arguments that cannot work, for example with one GPU for two ranks.',
+    advice: 'Check that each rank selects the GPU of its LOCAL_RANK.',
   },
   NcclError: {
     blame: 'unknown',

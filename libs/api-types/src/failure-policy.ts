@@ -60,7 +60,7 @@ export const FailureRule = z
       .max(64)
       .optional()
       .describe('Crash classes of the failure, determined from XIDs, node conditions, last lines and exit code.'),
-    onBlames: z.array(z.enum(CRASH_BLAMES)).min(1).max(6).optional().describe('What the crash class blames.'),
+    onBlames: z.array(z.enum(CRASH_BLAMES)).min(1).max(7).optional().describe('What the crash class blames.'),
     onLogPatterns: z
       .array(LogPattern)
       .min(1)
@@ -130,7 +130,7 @@ export const FailurePolicy = z
       .max(100)
       .optional()
       .describe(
-        `Consecutive restarts that may make no progress: no new step, no new checkpoint. Absent: ${DEFAULT_CYCLES_WITHOUT_PROGRESS}. Failures of nodes, network and cluster do not count.`,
+        `Consecutive restarts that may make no progress: no new step, no new checkpoint. Absent: ${DEFAULT_CYCLES_WITHOUT_PROGRESS}. Failures of the program and of unknown cause count, others do not.`,
       ),
   })
   .meta({ id: 'FailurePolicy' })

@@ -31,9 +31,7 @@ export const FailureTally = z
   .object({
     furthestStep: counter.optional().describe('Furthest step that was reached. Absent: no step was reported.'),
     checkpointStep: counter.optional().describe('Step of the newest checkpoint as of the last failure.'),
-    withoutProgress: counter.describe(
-      'Consecutive failures without progress, not counting those of nodes, network and cluster.',
-    ),
+    withoutProgress: counter.describe('Consecutive failures without progress, of the program or of unknown cause.'),
     sinceCheckpoint: counter.describe('Consecutive failures since the last saved checkpoint.'),
     spent: z
       .array(
@@ -47,7 +45,15 @@ export const FailureTally = z
       .optional()
       .describe('Failures that were charged to the budgets of the failure policy.'),
     traceback: z
-      .object({ fingerprint: z.string().max(512), times: counter.min(1) })
+      .object({
+        fingerprint: z.string().max(512),
+        times: counter.min(1),
+        nodes: z
+          .array(z.string().max(253))
+          .max(2)
+          .optional()
+          .describe('Nodes on which it failed so, at most two: one node alone proves nothing about the program.'),
+      })
       .optional()
       .describe('How the program failed before its first step, and how often in that way.'),
   })

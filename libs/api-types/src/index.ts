@@ -23,7 +23,7 @@ export { versionProblem } from './kubernetes-version.ts';
 export type { ServerVersion } from './kubernetes-version.ts';
 export { CONDITION_REASONS, CONDITION_TYPES, Condition, findCondition, isTrue } from './conditions.ts';
 export type { ConditionType, ReasonOf } from './conditions.ts';
-export { CRASH_CLASSES, type CrashBlame, type CrashClass } from './crash-class.ts';
+export { CRASH_BLAMES, CRASH_CLASSES, type CrashBlame, type CrashClass } from './crash-class.ts';
 export {
   DEFAULT_CYCLES_WITHOUT_PROGRESS,
   type FailureBudget,
@@ -194,7 +194,8 @@ export {
 export type { EffectiveSpec } from './effective-spec.ts';
 export type { Placement } from './placement.ts';
 export { EXIT_CODES, exitKindOf, howItEnded } from './exit-codes.ts';
-export { lostItsPeer } from './lost-peer.ts';
+export { isConsequence, LOST_PEER_PHRASES, lostItsPeer } from './lost-peer.ts';
+export { isProgressMark, progressMark } from './progress-mark.ts';
 export type { ExitKind } from './exit-codes.ts';
 export {
   LauncherMessage,

@@ -1,4 +1,5 @@
-import { lostItsPeer } from './lost-peer.ts';
+import { isConsequence, lostItsPeer } from './lost-peer.ts';
+import { isProgressMark, progressMark } from './progress-mark.ts';
 
 const GLOO =
   'RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:1';
@@ -32,4 +33,33 @@ describe('whether a rank failed after another one', () => {
   ])('%s', (_sentence, lines, want) => {
     expect(lostItsPeer(lines)).toBe(want);
   });
+});
+
+describe('whether a rank ended because of another one', () => {
+  const WATCHDOG =
+    '[rank0]:[E321 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1)';
+  it.each<[string, readonly string[], boolean]>([
+    ['it lost its peer', [GLOO], true],
+    ['its watchdog ended it', [WATCHDOG], true],
+    [
+      'its watchdog ended it, and torch raised that',
+      [WATCHDOG, 'torch.distributed.DistBackendError: NCCL error in: a'],
+      true,
+    ],
+    [
+      'its communicator was aborted',
+      ['torch.distributed.DistBackendError: NCCL communicator was aborted on rank 3.'],
+      true,
+    ],
+    ['it raised an error of its own before', ["KeyError: 'x'", WATCHDOG], false],
+    ['it failed by itself', ["KeyError: 'x'"], false],
+    ['nothing is known', [], false],
+  ])('%s', (_what, lines, want) => {
+    expect(isConsequence(lines)).toBe(want);
+  });
+});
+
+it('the mark behind lines that a rank survived is known by its form', () => {
+  expect(isProgressMark(progressMark(502))).toBe(true);
+  expect(isProgressMark('[launcher] The rank trained on')).toBe(false);
 });

@@ -2,10 +2,22 @@
 
 /**
  * Messages that libraries write when the other end of a connection is gone: gloo (transport/tcp/pair.cc), NCCL (`ncclRemoteError`, in the words of torch and NCCL), PyTorch's TCPStore
- * (distributed/c10d/socket.cpp), and the system, for all three.
+ * (distributed/c10d/socket.cpp) and ProcessGroupNCCL, and the system, for all of them.
  */
-const LOST =
-  /Connection (?:closed|reset) by peer|Broken pipe|remote process exit(?:ed|ing)|Connection was likely closed/i;
+export const LOST_PEER_PHRASES = [
+  'Connection closed by peer',
+  'Connection closed by remote peer',
+  'Connection reset by peer',
+  'Connection reset by remote peer',
+  'Broken pipe',
+  'remote process exited',
+  'remote process exiting',
+  'Connection was likely closed',
+  'NCCL communicator was aborted',
+] as const;
+const LOST = new RegExp(LOST_PEER_PHRASES.join('|'), 'i');
+/** A watchdog of torch ends a rank whose collective does not end: its peer hung or was gone before. */
+const WATCHDOG = /Watchdog caught collective operation timeout|watchdog got stuck|Heartbeat monitor timed out/i;
 const ERROR = /^(?:\[[^\]]{0,32}\]:? *)?(?:\w+\.)*\w*(?:Error|Exception)(?::|$)/;
 /** Lines over which one error may extend, as those of NCCL do. */
 const LINES_OF_AN_ERROR = 3;
@@ -17,6 +29,18 @@ const LINES_OF_AN_ERROR = 3;
 export function lostItsPeer(lines: readonly string[]): boolean {
   const others = lines.filter((line, index) => ERROR.test(line) && !LOST.test(errorAt(lines, index)));
   return others.length === 0 && lines.some((line) => LOST.test(line));
+}
+
+/**
+ * Whether the failure that wrote these lines most likely followed from another rank's: a lost peer, or the watchdog of a collective, and no other error.
+ */
+export function isConsequence(lines: readonly string[]): boolean {
+  if (lostItsPeer(lines)) return true;
+  return lines.some((line) => WATCHDOG.test(line)) && lines.every((line) => !ERROR.test(line) || isOfPeer(line));
+}
+
+function isOfPeer(line: string): boolean {
+  return WATCHDOG.test(line) || LOST.test(line) || /DistBackendError|nccl\w*Error/.test(line);
 }
 
 function errorAt(lines: readonly string[], index: number): string {

@@ -49,7 +49,7 @@ const TALLY = {
   withoutProgress: 0,
   sinceCheckpoint: 0,
   spent: [{ blame: 'node', total: 1, times: [AT] }],
-  traceback: { fingerprint: 'ValueError', times: 1 },
+  traceback: { fingerprint: 'ValueError', times: 1, nodes: ['gpu-a'] },
 };
 const PLAN = { chosenBy: 'Planner', gpus: 4, fabric: 'f', plannerVersion: '1', plannedAt: AT };
 const PLACEMENT = { jobName: 'a', jobUid: 'u', epoch: 1, layout: aLayout(), worldSize: 1, ranks: ['0'], nodes: ['n'] };
@@ -146,11 +146,12 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
       ['checkpointStep', 'whole', 20, 20.5],
       ['withoutProgress', 'not left out', 0, undefined],
       ['sinceCheckpoint', 'at least 0', 0, -1],
-      ['spent', 'one for each blame', listOf(6, TALLY.spent[0]), listOf(7, TALLY.spent[0])],
-      ['spent.0.blame', 'one of six', 'unknown', 'nobody'],
+      ['spent', 'one for each blame', listOf(7, TALLY.spent[0]), listOf(8, TALLY.spent[0])],
+      ['spent.0.blame', 'one of seven', 'environment', 'nobody'],
       ['spent.0.times', 'at most 50', listOf(50, AT), listOf(51, AT)],
       ['traceback.fingerprint', 'at most 512 characters', letters(512), letters(513)],
       ['traceback.times', 'counted from 1', 1, 0],
+      ['traceback.nodes', 'at most two', listOf(2, 'gpu-a'), listOf(3, 'gpu-a')],
     ],
   ],
   [

@@ -62,7 +62,7 @@ export const RestartPolicy = z
       .max(1000)
       .default(3)
       .describe(
-        'Failures that may be answered with a new attempt or incarnation; lost nodes and lost port races are not charged.',
+        'Failures that may be answered with a new attempt or incarnation; lost nodes, lost port races and failures of the environment are not charged.',
       ),
     delaySeconds: z
       .int()
@@ -75,6 +75,12 @@ export const RestartPolicy = z
       .default('WhenPossible')
       .describe(
         'WhenPossible: if a rank failed and every pod of the gang is alive, the ranks restart in the same pods; after a second failure without progress, or if that is impossible, in new pods. Never: always in new pods.',
+      ),
+    sameTraceback: z
+      .enum(['Fail', 'Restart'])
+      .optional()
+      .describe(
+        'Fail: the job fails if its program raises the same exception twice before its first step, on more than one node. Restart: it restarts while the budget lasts. Absent: Fail.',
       ),
   })
   .meta({ id: 'RestartPolicy' });

@@ -1,6 +1,7 @@
 /** Names the cause of failures: why ranks ended, which rank the others wait for, which rank or link is slow, and the evidence for it. */
 export { LOG_PATTERNS } from './crash/log-patterns.ts';
-export { classifyCrash, type CrashFacts, type CrashJudgement } from './crash/classify-crash.ts';
+export { classifyCrash, type CrashFacts, type CrashJudgement, isOwnException } from './crash/classify-crash.ts';
+export { classifyText, Corpus, type CorpusLine, type CorpusScore, scoreCorpus } from './crash/corpus.ts';
 export { firstMatch } from './crash/line-pattern.ts';
 export type { NodeCondition } from './crash/node-conditions.ts';
 export { signsOfFailure } from './crash/suspect-node.ts';

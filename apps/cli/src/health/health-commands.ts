@@ -11,11 +11,15 @@ import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { jsonText } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
+import { addClassifyCommand } from './classify-command.ts';
 import { linesOf } from './trace-lines.ts';
 
-/** Adds `health replay`, which runs the detectors over a recorded trace offline. */
+/** Adds `health replay`, which runs the detectors over a recorded trace offline, and `health classify`. */
 export function addHealthCommands(program: Command, session: Session): void {
-  const health = program.command('health').description('find the rank that holds a job up, from a recorded trace');
+  const health = program
+    .command('health')
+    .description('find the rank that holds a job up, from a recorded trace; or why a rank ended, from its log');
+  addClassifyCommand(health, session);
   health
     .command('replay')
     .argument('<file>', 'trace file: a header, then one record per line; - is standard input')

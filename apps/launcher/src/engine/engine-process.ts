@@ -33,7 +33,7 @@ export class EngineProcess {
   /** The process is gone and all its output was read. */
   readonly closed: Promise<void>;
   readonly #child: ChildProcess;
-  readonly #tail = new LogTail();
+  readonly #tail: LogTail;
   readonly #failure = new StarterFailure();
   #exit: RankExit | undefined;
 
@@ -41,6 +41,7 @@ export class EngineProcess {
     const { ranks, starter, command, env, onExit, onError } = options;
     this.ranks = ranks;
     this.starter = starter;
+    this.#tail = new LogTail(ranks.length);
     const [program, ...args] = command;
     this.#child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
     this.closed = new Promise((resolve) => {
@@ -81,6 +82,11 @@ export class EngineProcess {
   /** The last lines that its ranks wrote, oldest first. */
   get lastLines(): readonly string[] {
     return this.#tail.read();
+  }
+
+  /** A rank of it ended a step. */
+  noteStep(rank: number, step: number): void {
+    this.#tail.noteStep(rank, step);
   }
 
   /** The first failed rank that its starter reported; `silent` are ranks whose connections ended, in order. */

@@ -1,7 +1,7 @@
 import {
   EXIT_CODES,
   formatRanks,
-  lostItsPeer,
+  isConsequence,
   RANK_ENV,
   type CheckpointFault,
   type EngineRun,
@@ -246,6 +246,7 @@ export class Gang {
 
   #accept(rank: number, fact: EngineFact): void {
     if (fact.kind === 'checkpointFault') this.#faults.set(rank, toFault(fact));
+    if (fact.kind === 'step') this.#processes.find(({ ranks }) => ranks.includes(rank))?.noteStep(rank, fact.step);
     this.#options.onFact(rank, fact);
   }
 
@@ -364,8 +365,9 @@ export class Gang {
 
   /** Whether the failure follows from that of a rank in another pod, judged by the output here. */
   #isConsequence({ kind, signal, rank }: Verdict): boolean {
-    const isOfOthers = kind === 'engineFailed' && signal === undefined && this.#options.own.podCount > 1;
-    return isOfOthers && lostItsPeer(this.lastLinesOf(rank));
+    const isByItself = signal === undefined || signal === 'SIGABRT';
+    const isOfOthers = kind === 'engineFailed' && isByItself && this.#options.own.podCount > 1;
+    return isOfOthers && isConsequence(this.lastLinesOf(rank));
   }
 }
 

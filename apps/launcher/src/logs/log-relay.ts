@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { progressMark } from '@coxswain/api-types';
 import { LineSplitter, type Line } from './line-splitter.ts';
 
 /** Longest line that is passed on; the rest of a longer one is cut. Container runtimes split lines at 16 KiB. */
@@ -71,20 +72,60 @@ export class LogSink {
   }
 }
 
-/** The last lines that a rank wrote on either stream, oldest first. */
+/**
+ * Steps of each rank that show that it trained on after a line, and how long after it they come. One step may have been under way: its report and an
+ * exception's text take different ways.
+ */
+const STEPS_AFTER_A_LINE = 2;
+const QUIET_MS = 1_000;
+/** Lines that may be taken for the reason of an end. */
+const OF_TROUBLE = /error|exception|traceback|fail|warn|abort|killed|refused|timed out|memory/i;
+
+/** The last lines that the ranks of a process wrote on either stream, oldest first, with a mark behind those that they survived. */
 export class LogTail {
+  readonly #rankCount: number;
+  readonly #now: () => number;
   #lines: Buffer[] = [];
+  #lastLineAt = 0;
+  /** Of each rank since the last line: its newest step, and how many came. */
+  readonly #steps = new Map<number, { readonly step: number; readonly count: number }>();
+  /** The newest mark: its step, and how many of the lines are before it. */
+  #mark: { readonly step: number; readonly before: number } | undefined;
+
+  /** `now`: monotonic, in milliseconds. */
+  constructor(rankCount = 1, now: () => number = () => performance.now()) {
+    this.#rankCount = rankCount;
+    this.#now = now;
+  }
 
   push(lines: readonly Line[]): void {
-    for (const line of lines.slice(-TAIL_LINES)) {
-      if (line.bytes.length > 0) this.#lines.push(Buffer.from(line.bytes.subarray(0, TAIL_LINE_BYTES)));
-    }
-    this.#lines = this.#lines.slice(-TAIL_LINES);
+    const written = lines.slice(-TAIL_LINES).filter(({ bytes }) => bytes.length > 0);
+    if (written.length === 0) return;
+    this.#lines.push(...written.map(({ bytes }) => Buffer.from(bytes.subarray(0, TAIL_LINE_BYTES))));
+    const dropped = Math.max(0, this.#lines.length - TAIL_LINES);
+    this.#lines = this.#lines.slice(dropped);
+    if (this.#mark !== undefined) this.#mark = { ...this.#mark, before: this.#mark.before - dropped };
+    this.#steps.clear();
+    this.#lastLineAt = this.#now();
+  }
+
+  /** A rank ended a step. */
+  noteStep(rank: number, step: number): void {
+    if (this.#now() - this.#lastLineAt < QUIET_MS) return;
+    const { step: newest = -1, count = 0 } = this.#steps.get(rank) ?? {};
+    if (step > newest) this.#steps.set(rank, { step, count: count + 1 });
+    const all = [...this.#steps.values()];
+    if (all.length < this.#rankCount || all.some((one) => one.count < STEPS_AFTER_A_LINE)) return;
+    this.#mark = { step: Math.min(...all.map((one) => one.step)), before: this.#lines.length };
   }
 
   /** As text; bytes that are no UTF-8 become U+FFFD. */
   read(): readonly string[] {
-    return this.#lines.map((line) => line.toString('utf8'));
+    const lines = this.#lines.map((line) => line.toString('utf8'));
+    const { step, before } = this.#mark ?? { step: 0, before: 0 };
+    const survived = lines.slice(0, Math.max(0, before));
+    if (!survived.some((line) => OF_TROUBLE.test(line))) return lines;
+    return [...survived, progressMark(step), ...lines.slice(before)].slice(-TAIL_LINES);
   }
 }
 

@@ -1,10 +1,9 @@
 /** Which class of failure is a crash, who is at fault, and what is the evidence? */
-import { CRASH_CLASSES, type CrashBlame, type CrashClass, EXIT_CODES, lostItsPeer } from '@coxswain/api-types';
+import { CRASH_CLASSES, type CrashBlame, type CrashClass, EXIT_CODES } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
-import { LOG_PATTERNS } from './log-patterns.ts';
-import { firstMatch } from './line-pattern.ts';
+import { bestWord } from './crash-words.ts';
+import { isSurvived } from './live-lines.ts';
 import { faultClass, type NodeCondition, pressureClass } from './node-conditions.ts';
-import { lastErrorOf } from './traceback.ts';
 import { xidAction, xidClass, xidsIn } from './xid.ts';
 
 /** What is known about the end of a rank or a pod. Absent fields are unknown. */
@@ -35,6 +34,14 @@ export interface CrashJudgement {
   readonly advice: string;
 }
 
+/** Classes of the program that may depend on memory of the node, so that two equal ones do not prove a third. */
+const OF_CIRCUMSTANCES: readonly CrashClass[] = ['HostOutOfMemory'];
+
+/** Whether the crash is an exception that the program raises by itself, and would again. */
+export function isOwnException({ class: name, blame }: Pick<CrashJudgement, 'class' | 'blame'>): boolean {
+  return blame === 'program' && !OF_CIRCUMSTANCES.includes(name);
+}
+
 const MAX_LINES = 20;
 const MAX_EVIDENCE_CHARACTERS = 512;
 
@@ -43,7 +50,7 @@ type Witness = (facts: CrashFacts) => { readonly class: CrashClass; readonly evi
 
 /**
  * Sources in order of trust: the driver in the kernel log, node conditions, a deliberate disruption of the pod, the program's log, and last the kubelet
- * and the exit of the process.
+ * and the exit of the process. Lines that the process survived do not count.
  */
 const WITNESSES: readonly Witness[] = [
   byXid,
@@ -51,8 +58,6 @@ const WITNESSES: readonly Witness[] = [
   byDisruption,
   byContainer,
   byLastLines,
-  byLostPeer,
-  byTraceback,
   byPressureOnNode,
   byExit,
 ];
@@ -85,7 +90,8 @@ const GRAVEST_FIRST: readonly CrashClass[] = [
 
 function byXid({ xids = [], lastLines, nodeConditions = [] }: CrashFacts): ReturnType<Witness> {
   const messages = nodeConditions.flatMap(({ status, message = '' }) => (status === 'True' ? [message] : []));
-  const all = [...new Set([...xids, ...[...lastLines, ...messages].flatMap(xidsIn)])];
+  const live = lastLines.filter((_, index) => !isSurvived(lastLines, index, false));
+  const all = [...new Set([...xids, ...[...live, ...messages].flatMap(xidsIn)])];
   const found = all.flatMap((xid) => {
     const name = xidClass(xid);
     return name === undefined ? [] : [{ class: name, evidence: `XID ${xid} (${xidAction(xid) ?? 'unlisted'})` }];
@@ -127,30 +133,30 @@ function byContainer({ containerReason }: CrashFacts): ReturnType<Witness> {
   return containerReason === 'OOMKilled' ? { class: 'HostOutOfMemory', evidence: containerReason } : undefined;
 }
 
-function byLastLines({ lastLines }: CrashFacts): ReturnType<Witness> {
-  for (const { class: name, says } of LOG_PATTERNS) {
-    const line = firstMatch(says, lastLines);
-    if (line !== undefined && !(YIELDS_TO_A_LOST_PEER.includes(name) && lostItsPeer(lastLines))) {
-      return { class: name, evidence: line };
-    }
-  }
-  return undefined;
+/**
+ * An exception ends a process with an exit code and never with a signal. So after a signal, only lines count that explain this signal, or that
+ * belong to the end of the process.
+ */
+function byLastLines(facts: CrashFacts): ReturnType<Witness> {
+  const signal = signalOf(facts);
+  const word = bestWord(facts.lastLines, (name, hasEndedIt) => {
+    if (signal === undefined || signal === 'SIGABRT' || OF_HARDWARE.includes(name)) return true;
+    if (OF_MEMORY.includes(name)) return signal !== 'SIGTERM';
+    return hasEndedIt && ENDS_BY_ITSELF.includes(signal);
+  });
+  return word === undefined ? undefined : { class: word.class, evidence: word.line };
 }
 
-/** NCCL reports a lost peer as an error of its own. */
-const YIELDS_TO_A_LOST_PEER: readonly CrashClass[] = ['NcclError'];
-
-function byLostPeer({ lastLines }: CrashFacts): ReturnType<Witness> {
-  return lostItsPeer(lastLines) ? { class: 'PeerLost', evidence: lastLines.at(-1) ?? '' } : undefined;
-}
-
-function byTraceback({ lastLines }: CrashFacts): ReturnType<Witness> {
-  const error = lastErrorOf(lastLines);
-  return error === undefined ? undefined : { class: 'PythonException', evidence: error };
-}
+const OF_HARDWARE: readonly CrashClass[] = ['GpuLost', 'GpuMemoryError', 'NvlinkError'];
+/** Classes that explain why the kernel kills a process. */
+const OF_MEMORY: readonly CrashClass[] = ['HostOutOfMemory', 'NodeOutOfMemory', 'SharedMemoryFull'];
+/** Signals that a process gets for what it does, for instance while it ends after an exception. */
+const ENDS_BY_ITSELF: readonly string[] = ['SIGSEGV', 'SIGBUS'];
 
 /** Signals by name and by number; as an exit code, 128 is added. */
 const SIGNALS: Readonly<Record<string, readonly [number, CrashClass]>> = {
+  SIGHUP: [1, 'Disrupted'],
+  SIGINT: [2, 'Disrupted'],
   SIGABRT: [6, 'Aborted'],
   SIGBUS: [7, 'BusError'],
   SIGKILL: [9, 'Killed'],
@@ -158,11 +164,17 @@ const SIGNALS: Readonly<Record<string, readonly [number, CrashClass]>> = {
   SIGTERM: [15, 'Disrupted'],
 };
 
-function byExit({ exitCode, signal }: CrashFacts): ReturnType<Witness> {
+function byExit(facts: CrashFacts): ReturnType<Witness> {
+  const { exitCode, signal } = facts;
   if (signal === undefined && exitCode === EXIT_CODES.doNotRestart.code) {
     return { class: 'StopAsked', evidence: `exit code ${exitCode}` };
   }
-  const name = Object.keys(SIGNALS).find((each) => each === signal || 128 + (SIGNALS[each]?.[0] ?? 0) === exitCode);
+  const name = signalOf(facts);
   const found = name === undefined ? undefined : SIGNALS[name]?.[1];
   return name === undefined || found === undefined ? undefined : { class: found, evidence: name };
+}
+
+/** The signal that ended the process, also if a shell in front of it reports the signal as an exit code. */
+function signalOf({ exitCode, signal }: CrashFacts): string | undefined {
+  return Object.keys(SIGNALS).find((name) => name === signal || 128 + (SIGNALS[name]?.[0] ?? 0) === exitCode);
 }

@@ -2,16 +2,23 @@
 
 /** `[rank3]: `, the prefix that torch writes. */
 const RANK = /^(?:\[[^\]]{0,32}\]:? {0,1})?/;
-/** `ValueError: ...`, `torch.OutOfMemoryError: ...`, `AssertionError`. */
-const ERROR = /^(?:[A-Za-z_]\w{0,63}\.){0,8}[A-Za-z_]\w{0,63}(?:Error|Exception|Interrupt|Exit)(?::|$)/;
+/** `ValueError: ...`, `torch.OutOfMemoryError: ...`, `AssertionError`, `google.api_core.exceptions.ServiceUnavailable: ...`. */
+const ERROR =
+  /^(?:(?:[A-Za-z_]\w{0,63}\.){0,8}(?:[A-Za-z_]\w{0,63})?(?:Error|Exception|Interrupt|Exit)(?::|$)|(?:[a-z_]\w{0,63}\.){1,8}[A-Z]\w{0,63}: )/;
 /** `  File "/app/train.py", line 12, in main`. */
 const FRAME = /^ {0,8}File "([^"]{1,400})", line (\d{1,7}), in (.{1,200})$/;
 
 const MAX_LINE_CHARACTERS = 512;
 
+/** The error that a line names, without the rank prefix; undefined: it names none. */
+export function errorIn(line: string): string | undefined {
+  const text = withoutRank(line);
+  return ERROR.test(text) ? text : undefined;
+}
+
 /** The last line that names an error, without the rank prefix. */
 export function lastErrorOf(lines: readonly string[]): string | undefined {
-  return lines.map(withoutRank).findLast((line) => ERROR.test(line));
+  return lines.map(errorIn).findLast((error) => error !== undefined);
 }
 
 /** Numbers, addresses and hexadecimal names: ranks, ports, times, sizes, pids. */

@@ -115,11 +115,12 @@ describe('what follows a failure', () => {
     );
   });
 
-  it('is the end where the same traceback came before', () => {
+  it('is the end where the same traceback came before on another node', () => {
     const first = settled(aRunningJob({ pods: failing })).status.failures;
     if (first === undefined) throw new Error('nothing was counted');
-    const again = settled(aRunningJob({ status: { failures: first }, pods: failing })).status;
-    expect(summaryOfCondition(again, 'Failed')).toBe('True/SameTraceback');
+    const elsewhere = { fingerprint: '', times: 1, ...first.traceback, nodes: ['node-z'] };
+    const again = settled(aRunningJob({ status: { failures: { ...first, traceback: elsewhere } }, pods: failing }));
+    expect(summaryOfCondition(again.status, 'Failed')).toBe('True/SameTraceback');
   });
 
   it('is the end once the budget is spent, with the whole reason', () => {

@@ -97,6 +97,9 @@ describe('a gang is asked to save before its save is due', () => {
 });
 
 /** Trains four GPUs on two nodes of two; half an hour ago it saved step 10. */
+/** Without it, a rank that fails on a node with a fault is started on another one. */
+const STAYS = { rules: [{ name: 'stays', action: 'Restart' as const }] };
+
 function aTrainingWorld(spec: Partial<TrainingJobSpec> = {}): World {
   const job = aTrainingJob({ metadata: { finalizers: [FINALIZER] } });
   const labels = { ...aNode().labels, [NODE_LABELS.gpuType]: 'h100' };
@@ -287,7 +290,7 @@ describe('what is recorded of it', () => {
   });
 
   it('is asked for again of ranks that were started again in their pods beside the same node', () => {
-    const world = aTrainingWorld();
+    const world = aTrainingWorld({ failurePolicy: STAYS });
     world.nodeConditions.set(nodeOf(world), [deadlock]);
     turn(world, 1);
     expect(newest(world).earlySave).toMatchObject({ request: 1, incarnation: 1 });
@@ -298,8 +301,8 @@ describe('what is recorded of it', () => {
 
   describe('once the ranks have ended before a save came', () => {
     const first = ({ job }: World): Attempt => job?.status?.attempts?.[0] as Attempt;
-    const askedWorld = (): World => {
-      const world = aTrainingWorld();
+    const askedWorld = (spec: Partial<TrainingJobSpec> = {}): World => {
+      const world = aTrainingWorld(spec);
       world.nodeConditions.set(nodeOf(world), [deadlock]);
       turn(world, 1);
       expect(newest(world).earlySave).toMatchObject({ request: 1 });
@@ -343,7 +346,7 @@ describe('what is recorded of it', () => {
     });
 
     it('in pods that stay, the request of the ended run is over before the next run is asked', () => {
-      const world = askedWorld();
+      const world = askedWorld({ failurePolicy: STAYS });
       world.apply({ kind: 'failRank', step: 0, pick: 0 });
       const seen: unknown[] = [];
       for (let round = 0; round < 40; round += 1) {

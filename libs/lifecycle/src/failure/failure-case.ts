@@ -1,6 +1,7 @@
 /** Which facts decide how a failure is answered? */
 import type { FailureBudget, FailureRule, FailureTally } from '@coxswain/api-types';
 import type { CrashJudgement } from '@coxswain/health';
+import type { Facts } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import type { Failure } from './failure.ts';
 import type { EffectivePolicy } from './failure-rules.ts';
@@ -16,6 +17,6 @@ export interface Case {
   readonly tally: FailureTally | undefined;
   /** The budget that pays for it; undefined: `restartPolicy.maxRestarts` does. */
   readonly budget: FailureBudget | undefined;
-  readonly maxRestarts: number;
+  readonly restartPolicy: Facts['restartPolicy'];
   readonly now: Date;
 }

@@ -16,15 +16,46 @@ import type { Failure } from './failure.ts';
 /** Applies always; the failure's reason decides whether a restart is charged. */
 const DEFAULT_RULE: FailureRule = { name: 'default', action: 'Restart' };
 
-/** Rules that apply if no stated rule does. */
+/** Faults of a node that another process on it meets again. An error of GPU memory often ends only the process. */
+const NODE_RULE: FailureRule = {
+  name: 'node-fault',
+  onReasons: ['EngineFailed'],
+  onCrashClasses: ['GpuLost', 'GpuUnavailable', 'NodeOutOfMemory', 'NodeUnhealthy', 'ClockSkewed'],
+  action: 'RestartElsewhere',
+  charged: false,
+};
+
+/** What is not the program's doing is not charged, and has time to recover. */
+const ENVIRONMENT_RULE: FailureRule = {
+  name: 'environment',
+  onReasons: ['EngineFailed'],
+  onBlames: ['network', 'storage', 'cluster', 'environment'],
+  action: 'Restart',
+  charged: false,
+};
+
+/** Rules that apply if no stated rule does. A budget of the policy for the blame pays before they excuse. */
 const BUILT_IN_RULES: readonly FailureRule[] = [
   { name: 'asked-to-stop', onReasons: ['DoNotRestart'], action: 'Fail' },
+  NODE_RULE,
+  { name: 'gpu-error', onReasons: ['EngineFailed'], onBlames: ['node'], action: 'Restart', charged: false },
+  ENVIRONMENT_RULE,
   DEFAULT_RULE,
 ];
 
 /** Whether the rule is built in. */
 export function isBuiltIn(rule: FailureRule): boolean {
   return BUILT_IN_RULES.includes(rule);
+}
+
+/** Whether a built-in rule does not charge the failure, because the program did not cause it. */
+export function isExcusing(rule: FailureRule): boolean {
+  return isBuiltIn(rule) && rule.charged === false;
+}
+
+/** Whether the restart waits for the environment to recover. */
+export function isOfEnvironment(rule: FailureRule): boolean {
+  return rule === ENVIRONMENT_RULE;
 }
 
 /** The failure policy of one attempt. */
@@ -52,8 +83,8 @@ export function policyOf(facts: Facts, epoch: number): EffectivePolicy {
 
 /** The first rule that applies: a stated one, then a built-in one. */
 export function ruleFor(rules: readonly FailureRule[], failure: Failure, crash: CrashJudgement): FailureRule {
-  const stated = rules.find((rule) => CONDITIONS.every((holds) => holds(rule, failure, crash)));
-  return stated ?? BUILT_IN_RULES.find((rule) => rule.onReasons?.includes(failure.reason)) ?? DEFAULT_RULE;
+  const isApplicable = (rule: FailureRule): boolean => CONDITIONS.every((holds) => holds(rule, failure, crash));
+  return rules.find(isApplicable) ?? BUILT_IN_RULES.find(isApplicable) ?? DEFAULT_RULE;
 }
 
 /** Reasons that a rule must name to apply: an engine that refuses restarts, and gangs that never ran. */

@@ -11,8 +11,10 @@ export interface FailedRun {
   readonly checkpointStep?: number | undefined;
   /** How long every rank of it ran, in milliseconds. */
   readonly ranMs: number;
-  /** Fingerprint of the traceback, for failures that the program is blamed for. */
+  /** Fingerprint of an exception that is the program's own; undefined: it is none. */
   readonly fingerprint?: string | undefined;
+  /** Nodes whose ranks raised that exception. */
+  readonly nodes?: readonly string[];
   readonly blame: CrashBlame;
 }
 
@@ -20,7 +22,10 @@ export interface FailedRun {
 const SHORT_RUN_MS = 600_000;
 
 /** Blames that do not count as missing progress of the job. */
-const OTHERS: readonly CrashBlame[] = ['node', 'network', 'cluster'];
+const OTHERS: readonly CrashBlame[] = ['node', 'network', 'storage', 'cluster', 'environment'];
+
+/** Nodes of a traceback that status keeps: a second one shows that the first is not to blame. */
+const MAX_NODES = 2;
 
 const NONE: FailureTally = { withoutProgress: 0, sinceCheckpoint: 0 };
 
@@ -47,12 +52,14 @@ export function withFailedRun(before: FailureTally = NONE, run: FailedRun): Fail
 /** The repeated traceback. A trained step clears it; failures that others are blamed for leave it unchanged. */
 function tracebackAfter(
   { traceback }: FailureTally,
-  { reachedStep = 0, fromStep, fingerprint, blame }: FailedRun,
+  { reachedStep = 0, fromStep, fingerprint, nodes = [], blame }: FailedRun,
   isUnseen: boolean,
 ): FailureTally['traceback'] {
   if (reachedStep > fromStep || isUnseen) return undefined;
   if (fingerprint === undefined || blame !== 'program') return traceback;
-  return { fingerprint, times: traceback?.fingerprint === fingerprint ? traceback.times + 1 : 1 };
+  const isSame = traceback?.fingerprint === fingerprint;
+  const all = [...new Set([...((isSame ? traceback.nodes : undefined) ?? []), ...nodes])].slice(0, MAX_NODES);
+  return { fingerprint, times: isSame ? traceback.times + 1 : 1, ...(all.length === 0 ? {} : { nodes: all }) };
 }
 
 /** Restarts left in the budget. Times in the future count as within the window, because clocks differ. */

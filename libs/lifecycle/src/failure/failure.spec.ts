@@ -227,6 +227,24 @@ describe('of several failures', () => {
       rank: 0,
       lastLines: ['Traceback (most recent call last):', 'RuntimeError: Connection reset by peer'],
     };
+    expect(rankNamedFirst(lost, lastLines)).toBe(want);
+  });
+
+  it('one that the watchdog of torch aborted is named after the rank that failed by itself', () => {
+    const aborted = { rank: 0, signal: 'SIGABRT', lastLines: ['Watchdog caught collective operation timeout: a'] };
+    expect(rankNamedFirst(aborted, ['ValueError: planted'])).toBe(3);
+  });
+
+  it('other nodes whose ranks raised the same exception are known', () => {
+    const lastLines = ['ValueError: planted'];
+    const pods = (job: TrainingJob): readonly ObservedPod[] =>
+      [0, 1].map((podIndex) =>
+        aPod(job, { podIndex, phase: 'Failed', exit: anExit({}, { rank: podIndex, lastLines }) }),
+      );
+    expect(decide(aRunningJob({ pods }), NOW).status.failures?.traceback?.nodes).toEqual(['node-a', 'node-b']);
+  });
+
+  function rankNamedFirst(lost: object, lastLines: readonly string[]): number {
     const pods = (job: TrainingJob): readonly ObservedPod[] => [
       aPod(job, { phase: 'Failed', exit: anExit({ finishedAt: '2026-01-01T00:10:01Z' }, lost) }),
       aPod(job, {
@@ -236,8 +254,8 @@ describe('of several failures', () => {
       }),
     ];
     const { status } = decide(aRunningJob({ pods }), NOW);
-    expect(status.attempts?.at(-1)?.message).toMatch(new RegExp(`^Rank ${want} on node `));
-  });
+    return Number(/^Rank (\d+) on node /.exec(status.attempts?.at(-1)?.message ?? '')?.[1]);
+  }
 
   it.each<[string, readonly ('lost' | 'killed')[], number, RegExp | undefined]>([
     ['not recorded while a pod that runs may report the one before it', ['lost'], 4_999, undefined],

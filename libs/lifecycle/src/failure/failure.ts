@@ -8,11 +8,11 @@ import {
   type FailureOrigin,
   type ExitKind,
   howItEnded,
-  lostItsPeer,
+  isConsequence,
   podName,
   type TerminationCause,
 } from '@coxswain/api-types';
-import type { CrashFacts } from '@coxswain/health';
+import { type CrashFacts, fingerprintOf } from '@coxswain/health';
 import { endOfText } from '@coxswain/safe-text';
 import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf, willNeverRun } from '../observation/facts.ts';
 import { podsDeletedAfterFailure } from './deleted-after-failure.ts';
@@ -43,11 +43,13 @@ export interface Failure {
   readonly rank?: number;
   /** The pod of that rank, or the one that failed. */
   readonly pod?: string;
+  /** Other nodes of the gang whose ranks raised the same exception. */
+  readonly sameErrorOn?: readonly string[];
   /** Nodes that the next attempts must avoid. */
   readonly avoid?: { readonly nodes: readonly string[]; readonly reason: AvoidedNodeReason };
 }
 
-interface Suspect extends Omit<Failure, 'avoid' | 'crash' | 'where' | 'pod'>, Candidate {
+interface Suspect extends Omit<Failure, 'avoid' | 'crash' | 'where' | 'pod' | 'sameErrorOn'>, Candidate {
   /** Exit of a pod that has ended. */
   readonly exit?: Omit<CrashFacts, 'nodeConditions'>;
   /** The node to blame if the reason is a fault of nodes. */
@@ -69,6 +71,7 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
   const placement = placementOf(facts, attempt.epoch)?.spec;
   const nodeConditions = node === undefined ? [] : (facts.observed.nodeConditionsOf?.(node) ?? []);
   const avoid = avoidedFor(reason, all, placement?.nodes.length ?? 0);
+  const sameErrorOn = nodesWithErrorOf(origin, all);
   const isOfGang = reason === 'Hung' || (reason === 'Condemned' && node === undefined);
   const where = node ?? (isOfGang ? undefined : placement?.nodes[podIndex]);
   return {
@@ -80,6 +83,7 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
     ...(rank === undefined ? {} : { rank }),
     ...podOf(facts, attempt, { where, podIndex }),
     ...(lastStep === undefined ? {} : { lastStep }),
+    ...(sameErrorOn.length === 0 ? {} : { sameErrorOn }),
     ...(avoid === undefined ? {} : { avoid }),
   };
 }
@@ -95,6 +99,13 @@ function podOf(
   return where === undefined || index < 0
     ? {}
     : { pod: podName(facts.job.metadata, { epoch, podIndex: index, placement }) };
+}
+
+function nodesWithErrorOf(origin: Suspect, all: readonly Suspect[]): readonly string[] {
+  const error = fingerprintOf(origin.exit?.lastLines ?? []);
+  if (error === undefined) return [];
+  const same = all.filter(({ exit }) => fingerprintOf(exit?.lastLines ?? []) === error);
+  return [...new Set(same.flatMap(({ node }) => node ?? []))].filter((node) => node !== origin.node);
 }
 
 /** The wait for the report of the failure that came first: every known failure is a lost peer, and a pod that still runs may have it. */
@@ -173,7 +184,7 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
       : node,
     finishedAt: exit?.finishedAt ?? '',
     killed: exit?.cause?.signal !== undefined || (exit?.exitCode ?? 0) > 128,
-    hasLostPeer: exit?.cause?.signal === undefined && lostItsPeer(exit?.cause?.lastLines ?? []),
+    hasLostPeer: isOfPeer(exit?.cause),
     ...(isOfFence(exit?.cause, attempt) && exit?.cause?.lastStep !== undefined
       ? { lastStep: exit.cause.lastStep }
       : {}),
@@ -188,6 +199,12 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
     },
     message: reason === 'NotReaped' ? `Pod ${pod.name} ended before its ranks restarted. ${how}` : how,
   };
+}
+
+/** Whether the rank ended because another one had: it says so, and no signal from outside ended it. Watchdogs of torch abort their process. */
+function isOfPeer(cause: TerminationCause | undefined): boolean {
+  const isByItself = cause?.signal === undefined || cause.signal === 'SIGABRT';
+  return isByItself && isConsequence(cause?.lastLines ?? []);
 }
 
 /**

@@ -2,7 +2,9 @@
 import type { FailureBudget, FailureJudgement } from '@coxswain/api-types';
 import { cutText, safeText } from '@coxswain/safe-text';
 import { formatCount, formatDuration, SECOND_MS } from '@coxswain/units';
+import { isExcusing } from './failure-rules.ts';
 import { leftOf } from './failure-tally.ts';
+import { MAX_FREE_RESTARTS_IN_A_ROW } from './restart-budget.ts';
 import type { Case } from './failure-case.ts';
 
 /** The length that status keeps. */
@@ -20,8 +22,10 @@ interface Verdict {
 export function formatJudgement(about: Case, verdict: Verdict): string {
   const { crash } = about;
   const isOver = verdict.answer === 'GiveUp' || verdict.givenUp !== undefined;
-  const next = isOver ? `${describeGiveUp(about, verdict)} ${crash.advice}` : describeRemaining(about, verdict);
-  return safeText(`${describeCrash(about)} ${next}`, MAX_SENTENCE_CHARACTERS);
+  const next = isOver ? describeGiveUp(about, verdict) : describeRemaining(about, verdict);
+  // Nothing in the program mends what another party has to.
+  const advice = isOver || isExcusing(about.rule) ? ` ${crash.advice}` : '';
+  return safeText(`${describeCrash(about)} ${next}${advice}`, MAX_SENTENCE_CHARACTERS);
 }
 
 /** `GpuLost (node), as XID 79 (rebootNode) shows, by rule gpu-faults (RestartElsewhere).` */
@@ -31,23 +35,30 @@ function describeCrash({ crash, rule }: Case): string {
   return `${crash.class} (${crash.blame}), rule ${rule.name} (${rule.action})${shown}${/[.!?]$/.test(shown) ? '' : '.'}`;
 }
 
-function describeRemaining({ record, budget, tally, maxRestarts, now }: Case, { charged }: Verdict): string {
+function describeRemaining(about: Case, { charged }: Verdict): string {
+  const { record, rule, budget, tally, restartPolicy, now } = about;
   if (budget !== undefined) {
     const left = leftOf(tally, budget, now) - 1;
     return `Left for ${budget.blame}: ${left} of ${restarts(budget)}.`;
   }
+  if (!charged && isExcusing(rule)) {
+    return `The program did not cause it, so no budget is charged (failure ${tally?.sinceCheckpoint ?? 1} since the last checkpoint; ${MAX_FREE_RESTARTS_IN_A_ROW} are free).`;
+  }
   if (!charged) return 'No budget is charged.';
+  const { maxRestarts } = restartPolicy;
   return `Left: ${Math.max(0, maxRestarts - record.restarts.charged - 1)} of ${formatCount(maxRestarts, 'restart')}.`;
 }
 
-function describeGiveUp({ record, budget, tally, policy, maxRestarts }: Case, { givenUp }: Verdict): string {
+function describeGiveUp(about: Case, { givenUp }: Verdict): string {
+  const { record, budget, tally, policy } = about;
+  const { maxRestarts } = about.restartPolicy;
   switch (givenUp) {
     case 'RestartsExhausted':
       return budget === undefined || record.restarts.charged >= maxRestarts
         ? `All of ${formatCount(maxRestarts, 'restart')} are spent.`
         : `All of ${restarts(budget)} for ${budget.blame} are spent.`;
     case 'SameTraceback':
-      return 'It failed twice in the same way before its first step, so it would a third time.';
+      return `It raised the same exception twice before its first step, on nodes ${(tally?.traceback?.nodes ?? []).join(' and ')}, so it would a third time. restartPolicy.sameTraceback: Restart tries again.`;
     case 'NoProgress': {
       const step = tally?.furthestStep === undefined ? 'no step was reported' : `step ${tally.furthestStep}`;
       const saved = tally?.checkpointStep === undefined ? 'nothing is saved' : `step ${tally.checkpointStep} is saved`;

@@ -72,13 +72,13 @@ describe('without a failure policy', () => {
     });
   });
 
-  it('the same traceback twice before the first step is the end, whatever is left', () => {
+  it('the same traceback twice before the first step, on two nodes, is the end, whatever is left', () => {
     const once = after(aJobWith(undefined), failed(KEY_ERROR));
-    const { answer, judgement } = judged(once, failed(`[rank1]: ${KEY_ERROR}`));
+    const { answer, judgement } = judged(once, { ...failed(`[rank1]: ${KEY_ERROR}`), node: 'gpu-c' });
     expect(answer).toBe('GiveUp');
     expect(judgement.givenUp).toBe('SameTraceback');
     expect(judgement.says).toContain(
-      'It failed twice in the same way before its first step, so it would a third time.',
+      'It raised the same exception twice before its first step, on nodes gpu-b and gpu-c, so it would a third time.',
     );
     expect(judgement.says).toContain(KEY_ERROR);
   });

@@ -1,15 +1,15 @@
 /** What answers a failure, which budget pays, and how long is the pause? */
 import type { FailureJudgement, FailureRule, FailureTally } from '@coxswain/api-types';
-import { fingerprintOf } from '@coxswain/health';
+import { fingerprintOf, isOwnException } from '@coxswain/health';
 import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, withLastAttempt } from '../record/job-record.ts';
-import { restartDelayMs } from './restart-delay.ts';
+import { environmentDelayMs, restartDelayMs } from './restart-delay.ts';
 import type { Failure } from './failure.ts';
 import type { Case } from './failure-case.ts';
-import { crashOf, isBuiltIn, policyOf, ruleFor } from './failure-rules.ts';
+import { crashOf, isBuiltIn, isExcusing, isOfEnvironment, policyOf, ruleFor } from './failure-rules.ts';
 import { leftOf, withFailedRun, withSpent } from './failure-tally.ts';
 import { formatJudgement } from './format-judgement.ts';
-import { answerTo, hasRunNothing } from './restart-budget.ts';
+import { answerTo, hasRunNothing, longestDelayMs, MAX_FREE_RESTARTS_IN_A_ROW } from './restart-budget.ts';
 import { isCheckpointReason } from './checkpoint-standing.ts';
 
 /** A failure of the current attempt, and the last step that it reached. */
@@ -38,11 +38,7 @@ export function judgeFailure(
   const about = caseOf(record, failed, { facts, now });
   const { failure, crash, rule, tally, budget } = about;
   const ofRecord = withLastAttempt(record, { reason: failure.reason });
-  const { answer, charged } = answerTo(
-    ofRecord,
-    facts.restartPolicy,
-    budget === undefined ? rule : { ...rule, charged: false },
-  );
+  const { answer, charged } = answerTo(ofRecord, facts.restartPolicy, chargingRule(about));
   const givenUp = whyGivenUp(about, { answer, charged });
   const isOver = answer === 'GiveUp' || givenUp !== undefined;
   const judgement: FailureJudgement = {
@@ -60,6 +56,13 @@ export function judgeFailure(
   return { answer, charged, judgement, failures, avoid: avoidedBy(rule, failure) };
 }
 
+/** The rule, and whether it charges `maxRestarts`. An excuse ends with the tenth failure since the last checkpoint. */
+function chargingRule({ rule, budget, tally }: Case): Pick<FailureRule, 'action' | 'charged'> {
+  if (budget !== undefined) return { action: rule.action, charged: false };
+  const isWornOut = isExcusing(rule) && (tally?.sinceCheckpoint ?? 0) > MAX_FREE_RESTARTS_IN_A_ROW;
+  return isWornOut ? { action: rule.action } : rule;
+}
+
 function caseOf(
   record: JobRecord,
   { failure, lastStep }: FailedAttempt,
@@ -68,7 +71,7 @@ function caseOf(
   const policy = policyOf(facts, record.epoch);
   const crash = crashOf(failure);
   const rule = ruleFor(policy.rules, failure, crash);
-  const isPaid = isTallied(failure.reason) && rule.charged !== false && rule.action !== 'Fail';
+  const isPaid = isTallied(failure.reason) && (rule.charged !== false || isExcusing(rule)) && rule.action !== 'Fail';
   return {
     record,
     failure,
@@ -77,7 +80,7 @@ function caseOf(
     rule,
     tally: tallied(record, { failure, ...(lastStep === undefined ? {} : { lastStep }) }, { crash, now }),
     budget: isPaid ? policy.budgets.find(({ blame }) => blame === crash.blame) : undefined,
-    maxRestarts: facts.restartPolicy.maxRestarts,
+    restartPolicy: facts.restartPolicy,
     now,
   };
 }
@@ -100,9 +103,15 @@ function tallied(
     reachedStep: lastStep,
     checkpointStep: checkpoint?.step,
     ranMs: Number.isNaN(ranMs) ? 0 : ranMs,
-    fingerprint: fingerprintOf(failure.crash.lastLines),
-    blame: crash.blame,
+    fingerprint: isOwnException(crash) ? fingerprintOf(failure.crash.lastLines) : undefined,
+    nodes: nodesOf(failure),
+    // A lost peer shows nothing about the program: the rank that failed first has not reported.
+    blame: crash.class === 'PeerLost' ? 'network' : crash.blame,
   });
+}
+
+function nodesOf({ node, where, sameErrorOn = [] }: Failure): readonly string[] {
+  return [node ?? where ?? [], sameErrorOn].flat();
 }
 
 /** Identical failures before the first step after which the job is given up. */
@@ -121,16 +130,25 @@ function whyGivenUp(about: Case, { answer, charged }: Pick<Judged, 'answer' | 'c
   return isStuck && (charged || budget !== undefined) ? 'NoProgress' : undefined;
 }
 
-/** Whether this failure repeats the recorded traceback, and is not merely after one that did. */
-function isSameTraceback({ failure, crash, tally }: Case): boolean {
-  const { fingerprint, times = 0 } = tally?.traceback ?? {};
+/**
+ * Whether this failure repeats the recorded exception of the program, on a second node: what fails twice on one node may be that node's mount,
+ * driver or disk. A failure that merely follows one that did is none.
+ */
+function isSameTraceback({ failure, crash, tally, restartPolicy }: Case): boolean {
+  if (restartPolicy.sameTraceback === 'Restart' || !isOwnException(crash)) return false;
+  const { fingerprint, times = 0, nodes = [] } = tally?.traceback ?? {};
   const isThis = fingerprint !== undefined && fingerprint === fingerprintOf(failure.crash.lastLines);
-  return isThis && crash.blame === 'program' && times >= TRIES_OF_A_TRACEBACK;
+  return isThis && times >= TRIES_OF_A_TRACEBACK && nodes.length > 1;
 }
 
-/** The pause of a stated policy; without one `restartPolicy.delaySeconds` decides. */
-function pauseOf({ record, failure, policy, tally }: Case): Pick<FailureJudgement, 'delayMs'> {
-  if (!policy.isStated || !isTallied(failure.reason)) return {};
+/** The pause of a stated policy, or of the built-in rule for the environment; otherwise `restartPolicy.delaySeconds` decides. */
+function pauseOf({ record, failure, policy, rule, tally, restartPolicy }: Case): Pick<FailureJudgement, 'delayMs'> {
+  if (!isTallied(failure.reason)) return {};
+  if (!policy.isStated) {
+    if (!isOfEnvironment(rule)) return {};
+    const inARow = tally?.sinceCheckpoint ?? 1;
+    return { delayMs: environmentDelayMs(inARow, restartPolicy.delaySeconds, longestDelayMs(restartPolicy)) };
+  }
   return { delayMs: restartDelayMs(tally?.sinceCheckpoint ?? 1, `${record.epoch}/${record.restarts.total}`) };
 }
 

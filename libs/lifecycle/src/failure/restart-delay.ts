@@ -1,4 +1,4 @@
-/** How long does the operator wait before it restarts a job with a failure policy? */
+/** How long does the operator wait before it restarts a job with a failure policy, or after a failure of the environment? */
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '@coxswain/units';
 
 /** By failures in a row since the last checkpoint. The first two restarts are immediate, because most failures do not recur; then each delay is four times the last. */
@@ -11,6 +11,15 @@ const JITTER_SHARE = 0.2;
 export function restartDelayMs(failuresInARow: number, seed: string): number {
   const pauseMs = PAUSES_MS[Math.min(Math.max(failuresInARow, 1), PAUSES_MS.length) - 1] ?? LONGEST_MS;
   return Math.min(LONGEST_MS, Math.round(pauseMs * (1 - JITTER_SHARE + 2 * JITTER_SHARE * shareOf(seed))));
+}
+
+/**
+ * The delay after a failure that the program did not cause, which is the given one in a row since the last checkpoint: `delaySeconds`, at least
+ * a second, doubled each time up to `longestMs`. Ten of them wait for more than a quarter of an hour altogether, whatever `delaySeconds` is.
+ */
+export function environmentDelayMs(failuresInARow: number, delaySeconds: number, longestMs: number): number {
+  const doublings = Math.min(Math.max(failuresInARow, 1) - 1, 20);
+  return Math.min(longestMs, Math.max(SECOND_MS, delaySeconds * SECOND_MS) * 2 ** doublings);
 }
 
 /**

@@ -40,7 +40,11 @@ export interface Facts {
   readonly suspend: boolean;
   readonly cancel: boolean;
   readonly gracePeriodSeconds: number;
-  readonly restartPolicy: { readonly maxRestarts: number; readonly delaySeconds: number };
+  readonly restartPolicy: {
+    readonly maxRestarts: number;
+    readonly delaySeconds: number;
+    readonly sameTraceback?: 'Fail' | 'Restart' | undefined;
+  };
   /** The job's own pods of every epoch: by owner, label and name. */
   readonly pods: readonly ObservedPod[];
   /** Names of observed pods that are not the job's. */
