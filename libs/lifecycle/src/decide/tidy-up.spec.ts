@@ -136,3 +136,13 @@ it.each([
   const probed = observe({ job, pods, placements: [aPlacement(job)], podProbe: { kind: 'refused', message } });
   expect(deletedIn(probed)).toEqual(want);
 });
+
+it.each([
+  ['a job that is given up makes room for others', true, ['pod e1-0']],
+  ['and keeps its pods if no quota refuses any', false, []],
+])('%s', (_sentence, isShortOfPods, want) => {
+  const attempts = [anAttempt({ ...ended(1), answer: 'GiveUp' })];
+  const job = aJob({ status: aStatus({ attempts }) });
+  const pods = [aPod(job, { phase: 'Failed', running: false })];
+  expect(deletedIn(observe({ job, pods, placements: [aPlacement(job)], isShortOfPods }))).toEqual(want);
+});
