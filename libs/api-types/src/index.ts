@@ -38,6 +38,7 @@ export {
   Attempt,
   AttemptPrediction,
   EarlySave,
+  LostWork,
   MAX_ATTEMPTS_IN_STATUS,
   MAX_ENDED_INCARNATIONS,
   MAX_SAVE_SUSPICIONS,
@@ -204,6 +205,7 @@ export {
   RankAssignment,
   EARLIER_REPORT_PATH,
   LISTENS_TO_NOT_FINITE,
+  LISTENS_TO_STOP,
   LISTENS_TO_WATERMARKS,
   MAX_GROUPS_PER_HEARTBEAT,
   NotFinite,
@@ -213,6 +215,7 @@ export {
   SERIES_PATH,
   SeriesFrame,
   StepFrame,
+  StopFacts,
   TerminationCause,
   STACKS_PATH,
 } from './report-protocol.ts';
