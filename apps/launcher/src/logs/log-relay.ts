@@ -12,13 +12,26 @@ const TAIL_LINES = 20;
 const TAIL_LINE_BYTES = 2048;
 
 const NEWLINE = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
+/** How much of the newest output of each writer is kept while lines are dropped: how a program ended is at the end of its output. */
+const MAX_KEPT_BYTES = 65_536;
+
+/** Whole lines that one writer has written, and that are put together only if they are passed on. */
+interface Output {
+  readonly lines: number;
+  readonly bytes: number;
+  readonly make: () => Buffer;
+}
 
 /**
- * Writes whole lines to one of the container's own streams and never blocks: output that is not read in time is dropped,
- * and a line counts it.
+ * Writes whole lines to one of the container's own streams and never blocks. Output that is not read in time is dropped, and a line counts
+ * it. The newest lines of each writer are kept, so that a writer of much output hides neither its own end nor that of others.
  */
 export class LogSink {
   readonly #stream: Writable;
+  /** By writer, oldest first. Empty unless the stream has no room. */
+  readonly #kept = new Map<string, Output[]>();
   #droppedLines = 0;
   #droppedBytes = 0;
   #isGone = false;
@@ -29,30 +42,28 @@ export class LogSink {
     stream.on('error', () => {
       this.#isGone = true;
     });
+    stream.on('drain', () => this.#writeKept());
   }
 
-  /** Writes `lines` whole lines of so many bytes, which are made only where there is room for them. */
-  write(lines: number, bytes: number, make: () => Buffer): void {
+  /** Writes `lines` whole lines of so many bytes of that writer, which are made only where there is room for them. */
+  write(writer: string, lines: number, bytes: number, make: () => Buffer): void {
     if (this.#isGone) return;
-    if (this.#stream.writableLength + bytes > MAX_WAITING_BYTES) {
-      this.#droppedLines += lines;
-      this.#droppedBytes += bytes;
-      return;
-    }
-    this.#logDropped();
+    if (this.#stream.writableLength + this.#keptBytes() + bytes > MAX_WAITING_BYTES)
+      return this.#keep(writer, { lines, bytes, make });
+    this.#writeKept();
     this.#stream.write(make());
   }
 
   /** One sentence of the launcher's own. */
   logLine(sentence: string): void {
     const line = Buffer.from(`[launcher] ${sentence}\n`);
-    this.write(1, line.length, () => line);
+    this.write('launcher', 1, line.length, () => line);
   }
 
   /** Waits until everything is written, or until `deadlineMs` have passed. */
   async drain(deadlineMs: number): Promise<void> {
     if (this.#isGone) return;
-    this.#logDropped();
+    this.#writeKept();
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, deadlineMs);
       this.#stream.write('', () => {
@@ -60,6 +71,30 @@ export class LogSink {
         resolve();
       });
     });
+  }
+
+  #keep(writer: string, output: Output): void {
+    const kept = [...(this.#kept.get(writer) ?? []), output];
+    let bytes = bytesOf(kept);
+    while (kept.length > 1 && bytes > MAX_KEPT_BYTES) {
+      const [oldest] = kept.splice(0, 1);
+      bytes -= oldest?.bytes ?? 0;
+      this.#droppedLines += oldest?.lines ?? 0;
+      this.#droppedBytes += oldest?.bytes ?? 0;
+    }
+    this.#kept.set(writer, kept);
+  }
+
+  #keptBytes(): number {
+    return bytesOf([...this.#kept.values()].flat());
+  }
+
+  #writeKept(): void {
+    if (this.#kept.size === 0) return;
+    const kept = [...this.#kept.values()].flat();
+    this.#kept.clear();
+    this.#logDropped();
+    for (const { make } of kept) this.#stream.write(make());
   }
 
   #logDropped(): void {
@@ -71,13 +106,18 @@ export class LogSink {
   }
 }
 
+function bytesOf(outputs: readonly Output[]): number {
+  return outputs.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
 /** The last lines that a rank wrote on either stream, oldest first. */
 export class LogTail {
   #lines: Buffer[] = [];
 
   push(lines: readonly Line[]): void {
     for (const line of lines.slice(-TAIL_LINES)) {
-      if (line.bytes.length > 0) this.#lines.push(Buffer.from(line.bytes.subarray(0, TAIL_LINE_BYTES)));
+      const shown = lastShown(line.bytes);
+      if (shown.length > 0) this.#lines.push(Buffer.from(shown.subarray(0, TAIL_LINE_BYTES)));
     }
     this.#lines = this.#lines.slice(-TAIL_LINES);
   }
@@ -86,6 +126,12 @@ export class LogTail {
   read(): readonly string[] {
     return this.#lines.map((line) => line.toString('utf8'));
   }
+}
+
+/** What a terminal shows of a line in the end: a progress bar writes over itself after each carriage return. */
+function lastShown(line: Buffer): Buffer {
+  const end = line.at(-1) === CARRIAGE_RETURN ? line.length - 1 : line.length;
+  return line.subarray(line.subarray(0, end).lastIndexOf(CARRIAGE_RETURN) + 1, end);
 }
 
 /** Where the lines of one stream go. */
@@ -124,7 +170,7 @@ export class LogRelay {
     tail.push(watch === undefined ? lines : lines.filter(({ bytes }) => watch(bytes)));
     let size = 0;
     for (const line of lines) size += this.#prefix.length + line.bytes.length + markerOf(line).length + 1;
-    sink.write(lines.length, size, () => this.#written(lines, size));
+    sink.write(this.#options.name, lines.length, size, () => this.#written(lines, size));
   }
 
   #written(lines: readonly Line[], size: number): Buffer {
