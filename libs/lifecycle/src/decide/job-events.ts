@@ -18,6 +18,7 @@ import {
 } from '@coxswain/api-types';
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { EARLY_SAVE_INTERVAL_MS } from '../epoch/early-save.ts';
+import { describeLostWork } from '../epoch/lost-work.ts';
 import { factsOf, type Facts, placementOf, podCount } from '../observation/facts.ts';
 import { describePassedOver } from '../failure/checkpoint-standing.ts';
 import { whyHeld } from '../incident/incident-record.ts';
@@ -43,6 +44,7 @@ export const JOB_EVENT_TYPES = [
   'RankFailed',
   'Restarting',
   'IncidentOver',
+  'WorkLost',
   'Suspended',
   'Completed',
   'Failed',
@@ -162,6 +164,7 @@ function attemptEvents(
     ]),
     ...runEvents({ ...attempt, gang }),
     ...saveEvents(attempt),
+    ...lostWorkEvents(attempt),
     ...endEvents(attempt),
   ];
 }
@@ -269,6 +272,11 @@ function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
     ];
   }
   return [];
+}
+
+function lostWorkEvents({ epoch, endedAt: at, lostWork }: Attempt): readonly DerivedJobEvent[] {
+  if (lostWork === undefined || at === undefined) return [];
+  return [event('WorkLost', { epoch, at, severity: 'warning', message: describeLostWork(lostWork) })];
 }
 
 /** Events of an incident: its detection and its end. The detection of a failure has an event of its own. */
