@@ -69,8 +69,11 @@ export const StopFacts = z.strictObject({
   unhandled: counter,
   /** A rank was killed because the time was over. */
   killed: z.boolean(),
-  /** A save that a rank reported. Absent: no rank reported one. `endedMs` absent: it had not ended. */
-  save: z.strictObject({ beganMs: counter, endedMs: counter.optional() }).optional(),
+  /**
+   * A save that a rank reported. Absent: no rank reported one. `endedMs` absent: it had not ended. `stepsAfter`: steps that this rank had made
+   * after the saved one; 0: it saved its last step.
+   */
+  save: z.strictObject({ beganMs: counter, endedMs: counter.optional(), stepsAfter: counter.optional() }).optional(),
 });
 export type StopFacts = z.infer<typeof StopFacts>;
 

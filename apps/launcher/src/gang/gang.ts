@@ -85,6 +85,7 @@ export class Gang {
   readonly #exits = new Map<EngineProcess, RankExit>();
   /** The last fault that each rank reported of a checkpoint that it could not load. */
   readonly #faults = new Map<number, CheckpointFault>();
+  readonly #lastSteps = new Map<number, number>();
   /** Ranks whose hooks have disconnected, in order. */
   #silent: readonly number[] = [];
   /** Whether the ends of these ranks are known, one after the other. */
@@ -252,7 +253,8 @@ export class Gang {
 
   #accept(rank: number, fact: EngineFact): void {
     if (fact.kind === 'checkpointFault') this.#faults.set(rank, toFault(fact));
-    this.#stop?.accept(fact, performance.now());
+    if (fact.kind === 'step') this.#lastSteps.set(rank, fact.step);
+    this.#stop?.accept(rank, fact, performance.now());
     this.#options.onFact(rank, fact);
   }
 
@@ -361,7 +363,9 @@ export class Gang {
     this.#verdict.resolve({
       ...withCheckpointFault(verdict, fault),
       ...(areGone ? {} : { leavesProcesses: true }),
-      ...(this.#stop === undefined ? {} : { stop: this.#stop.factsAfter(verdict, overAtMs) }),
+      ...(this.#stop === undefined
+        ? {}
+        : { stop: this.#stop.factsAfter(verdict, { overAtMs, lastSteps: this.#lastSteps }) }),
     });
   }
 

@@ -38,6 +38,16 @@ describe('steps that a stopped gang did not save are counted from its newest che
     ['to the last step that a pod reports', {}, { steps: 40, savedStep: 50 }],
     ['from the start if there is none', { savedStep: 0 }, { steps: 90 }],
     ['and none are lost if it is of the last step', { savedStep: 90 }, undefined],
+    [
+      'and none are lost if the rank that saved has saved its last step, and others were ahead of it',
+      { savedStep: 88, cause: { stop: stop({ save: { beganMs: 0, endedMs: 9, stepsAfter: 0 } }) } },
+      undefined,
+    ],
+    [
+      'but they are if an older save came to its end after SIGTERM',
+      { cause: { stop: stop({ save: { beganMs: 0, endedMs: 9, stepsAfter: 40 } }) } },
+      { steps: 40 },
+    ],
     ['of a gang that moved', { attempt: { outcome: 'Moved', reason: 'NodeLeaving' } }, { steps: 40 }],
     ['of a gang that grew', { attempt: { outcome: 'Resized', reason: 'GpusFree' } }, { steps: 40 }],
     [
@@ -78,6 +88,11 @@ describe('why they were not saved', () => {
       'it has one and saves nothing',
       { stop: stop({ tookMs: 2_000 }) },
       /^The ranks ended 2\.0 s after SIGTERM and reported no complete save/,
+    ],
+    [
+      'an older save ended',
+      { stop: stop({ save: { beganMs: 0, endedMs: 9, stepsAfter: 40 } }) },
+      /^The save that ended after SIGTERM was of an older step/,
     ],
     ['a launcher of an earlier release', {}, /^As the launcher on node node-a reported: rank 0 was killed\.$/],
     ['a cause of an earlier incarnation', { epoch: 7 }, /^No launcher reported/],

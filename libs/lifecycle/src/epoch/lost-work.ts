@@ -5,7 +5,6 @@ import { formatDuration } from '@coxswain/units';
 import type { Facts } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
 import { isOfFence } from '../observation/incarnation.ts';
-import type { ObservedPod } from '../observation/observed.ts';
 import { refusalOf } from '../failure/unmade-checkpoints.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
@@ -18,9 +17,17 @@ export function lostWorkOf(record: JobRecord, facts: Facts, attempt: Attempt): L
   if (!CONTINUED.includes(outcome) || lastStep === undefined) return undefined;
   const { checkpoint } = record;
   const steps = lastStep - (checkpoint?.step ?? 0);
-  if (steps <= 0) return undefined;
+  if (steps <= 0 || hasSavedLastStep(record, facts, attempt)) return undefined;
   const saved = checkpoint === undefined ? {} : { savedStep: checkpoint.step };
   return { steps, ...saved, why: safeText(whyLost(record, facts, attempt), 512) };
+}
+
+/** Whether the rank that saved has saved its own last step after SIGTERM. Ranks that were a step ahead go back to it. */
+function hasSavedLastStep({ checkpoint }: JobRecord, facts: Facts, attempt: Attempt): boolean {
+  const isOfAttempt = facts.checkpoints.some(
+    ({ metadata, spec }) => metadata.name === checkpoint?.name && spec.epoch === attempt.epoch,
+  );
+  return isOfAttempt && causesOf(facts, attempt).some(({ stop }) => stop?.save?.stepsAfter === 0);
 }
 
 /** What the record of an ended attempt says of it: the facts, and a sentence in its message. */
@@ -43,7 +50,7 @@ function whyLost(record: JobRecord, facts: Facts, attempt: Attempt): string {
     const refusal = refusalOf(facts, refused.name)?.message ?? refused.refusal;
     return `The API server refuses the object of the checkpoint of step ${refused.spec.step}, and Coxswain retries: ${refusal}`;
   }
-  const causes = podsOf(facts, attempt.epoch).flatMap((pod) => causeOf(pod, attempt) ?? []);
+  const causes = causesOf(facts, attempt);
   const reported = causes.flatMap(({ stop }) => stop ?? []);
   const [first] = causes;
   if (reported.length > 0) return whyNotSaved(reported, facts);
@@ -51,8 +58,10 @@ function whyLost(record: JobRecord, facts: Facts, attempt: Attempt): string {
   return `As the launcher on node ${first.node} reported: ${first.message}.`;
 }
 
-function causeOf({ exit }: ObservedPod, attempt: Attempt): TerminationCause | undefined {
-  return isOfFence(exit?.cause, attempt) ? exit?.cause : undefined;
+function causesOf(facts: Facts, attempt: Attempt): readonly TerminationCause[] {
+  return podsOf(facts, attempt.epoch).flatMap(({ exit }) =>
+    exit?.cause !== undefined && isOfFence(exit.cause, attempt) ? [exit.cause] : [],
+  );
 }
 
 /** The first sentence that holds for any pod of the gang: a save needs all ranks. */
@@ -71,6 +80,8 @@ function whyNotSaved(stops: readonly StopFacts[], { gracePeriodSeconds, spec }: 
     const which = unhandled === 1 ? 'a process that has' : `${unhandled} processes that have`;
     return `SIGTERM ended ${which} no handler for it, so nothing was saved. Save on SIGTERM, or save more often${everySteps(spec)}.`;
   }
+  if (stops.some(({ save }) => (save?.stepsAfter ?? 0) > 0))
+    return `The save that ended after SIGTERM was of an older step. Save on SIGTERM, or save more often${everySteps(spec)}.`;
   const tookMs = Math.max(...stops.map((stop) => stop.tookMs));
   return `The ranks ended ${formatDuration(tookMs)} after SIGTERM and reported no complete save. Save on SIGTERM and exit with 75, or save more often${everySteps(spec)}.`;
 }
