@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NODE_MARKS, TrainingJobSpec } from '@coxswain/api-types';
+import { LABELS, NODE_MARKS, TrainingJobSpec } from '@coxswain/api-types';
 import { findRank, LOCAL_IMAGES, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec, sleeperSpec, UNTIL_STOPPED, type SleeperOptions } from './support/jobs.ts';
@@ -19,6 +19,17 @@ beforeAll(async () => {
 afterAll(async () => {
   await releaseSharedSystem();
 });
+
+async function podsOf(jobUid: string, epoch: number): Promise<readonly object[]> {
+  const selector = encodeURIComponent(`${LABELS.jobUid}=${jobUid},${LABELS.epoch}=${epoch}`);
+  const { items } = await system.plane.admin.json<{
+    items: { metadata: { deletionTimestamp?: string }; status: { phase: string } }[];
+  }>({ method: 'GET', path: `/api/v1/namespaces/${project.name}/pods?labelSelector=${selector}` });
+  return items.map(({ metadata, status: { phase } }) => ({
+    phase,
+    isDeleted: metadata.deletionTimestamp !== undefined,
+  }));
+}
 
 type Fault = NonNullable<SleeperOptions['fault']>;
 
@@ -46,6 +57,10 @@ describe('a rank that fails in every epoch', () => {
     expect(failed.attempts.map((attempt) => attempt.outcome)).toEqual(['Failed', 'Failed', 'Failed']);
     // What is left of a gang is not asked to save.
     expect(failed.checkpoint).toBeNull();
+    // Launchers end by themselves, so that the log of the failed rank stays.
+    const pods = await podsOf(failed.uid ?? '', failed.epoch);
+    expect(pods.length).toBeGreaterThan(0);
+    expect(pods).toEqual(pods.map(() => ({ phase: 'Failed', isDeleted: false })));
   });
 
   it('exits with 93: the job fails at once, a restart would not help', async () => {

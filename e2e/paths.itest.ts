@@ -130,8 +130,10 @@ describe('a job', () => {
   });
 
   it('is suspended with a saved state, and resumed on another layout from there', async () => {
-    // Steps enough that it is suspended long before its end, and few enough to see the end.
-    const submitted = await submit(project, 'held', sleeperSpec({ steps: 300 }));
+    // Steps enough that it is suspended long before its end, and few enough to see the end. It saves only when it is asked to stop, behind a shell.
+    const plain = sleeperSpec({ steps: 300, saveEvery: UNTIL_STOPPED });
+    const command = ['bash', '-c', `${(plain.engine.command ?? []).join(' ')}; end=$?; echo after; exit $end`];
+    const submitted = await submit(project, 'held', { ...plain, engine: { ...plain.engine, command } });
     const at = { project: project.name, id: submitted.id };
     await jobIn(project, submitted.id, ['Running'], {
       and: (job) => (job.progress?.step ?? 0) >= 5 || job.checkpoint !== null,
@@ -139,6 +141,7 @@ describe('a job', () => {
     await project.api.suspend(at);
     const held = await jobIn(project, submitted.id, ['Suspended']);
     expect(held.checkpoint?.step).toBeGreaterThan(0);
+    expect(held.attempts[0]?.lostWork).toBeUndefined();
     await project.api.resume(at, {
       layout: { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 2 },
     });

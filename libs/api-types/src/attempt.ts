@@ -63,6 +63,16 @@ export const EarlySave = z
   .meta({ id: 'EarlySave' });
 export type EarlySave = z.infer<typeof EarlySave>;
 
+/** Steps of a gang that was asked to save and stop, and that the next attempt repeats. */
+export const LostWork = z
+  .object({
+    steps: counter.min(1).describe('Steps after the newest checkpoint that can be used.'),
+    savedStep: counter.optional().describe('Step of that checkpoint. Absent: there is none.'),
+    why: z.string().max(512).describe('Why they were not saved, in one or two sentences.'),
+  })
+  .meta({ id: 'LostWork' });
+export type LostWork = z.infer<typeof LostWork>;
+
 const reason = z.enum(Object.keys(ATTEMPT_REASONS) as [AttemptReason, ...AttemptReason[]]);
 
 const ResumedFrom = z.object({
@@ -242,6 +252,9 @@ export const Attempt = z
       ),
     pace: AttemptPace.optional().describe('Absent: no step was reported, or recorded by an earlier release.'),
     earlySave: EarlySave.optional().describe('The newest early save that was requested. Absent: none.'),
+    lostWork: LostWork.optional().describe(
+      'For an attempt that was suspended, moved or resized: steps that were not saved. Absent: none, or recorded by an earlier release.',
+    ),
     prediction: AttemptPrediction.optional().describe('Absent: nothing could be predicted.'),
   })
   .meta({ id: 'Attempt' });

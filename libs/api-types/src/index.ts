@@ -38,6 +38,7 @@ export {
   Attempt,
   AttemptPrediction,
   EarlySave,
+  LostWork,
   MAX_ATTEMPTS_IN_STATUS,
   MAX_ENDED_INCARNATIONS,
   MAX_SAVE_SUSPICIONS,
@@ -206,6 +207,7 @@ export {
   RankAssignment,
   EARLIER_REPORT_PATH,
   LISTENS_TO_NOT_FINITE,
+  LISTENS_TO_STOP,
   LISTENS_TO_WATERMARKS,
   MAX_GROUPS_PER_HEARTBEAT,
   NotFinite,
@@ -215,6 +217,7 @@ export {
   SERIES_PATH,
   SeriesFrame,
   StepFrame,
+  StopFacts,
   TerminationCause,
   STACKS_PATH,
 } from './report-protocol.ts';

@@ -52,6 +52,11 @@ export const JOB_EVENTS = {
   },
   Restarting: { severities: ['info'], meaning: 'The gang or its ranks restart.' },
   IncidentOver: { severities: ['info'], meaning: 'An incident ended; the message has its cost.' },
+  WorkLost: {
+    severities: ['warning'],
+    meaning:
+      'A gang that was stopped (suspend, move, resize) did not save its last steps; the message says how many, and why.',
+  },
   Suspended: { severities: ['info'], meaning: 'The attempt was stopped because the job was suspended.' },
   Completed: { severities: ['info'], meaning: 'Every rank finished.' },
   Failed: { severities: ['error'], meaning: 'The job ended without finishing; the message opens with the cause.' },

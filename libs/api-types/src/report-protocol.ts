@@ -58,6 +58,25 @@ const SavedCheckpoint = z.strictObject({
 /** A checkpoint that a launcher verified after it was saved. */
 export type SavedCheckpoint = z.infer<typeof SavedCheckpoint>;
 
+/** What happened in a pod between SIGTERM and the end of its ranks. Times count from SIGTERM on. */
+export const StopFacts = z.strictObject({
+  /** Time that the ranks had. */
+  graceMs: counter,
+  /** Until no rank was left. */
+  tookMs: counter,
+  /** Processes that got SIGTERM, and those of them that had no handler for it. */
+  signalled: counter,
+  unhandled: counter,
+  /** A rank was killed because the time was over. */
+  killed: z.boolean(),
+  /**
+   * A save that a rank reported. Absent: no rank reported one. `endedMs` absent: it had not ended. `stepsAfter`: steps that this rank had made
+   * after the saved one; 0: it saved its last step.
+   */
+  save: z.strictObject({ beganMs: counter, endedMs: counter.optional(), stepsAfter: counter.optional() }).optional(),
+});
+export type StopFacts = z.infer<typeof StopFacts>;
+
 /** Why a launcher ended: the last message and the termination message hold the same object. */
 export const TerminationCause = z.strictObject({
   version: z.literal(1),
@@ -79,6 +98,8 @@ export const TerminationCause = z.strictObject({
    * `verifyWanted`: an older one cannot read a cause with it.
    */
   verifiedCheckpoint: z.string().max(253).optional(),
+  /** If the launcher was asked to stop while ranks ran. Only for an operator that listens to `stop`: an older one cannot read a cause with it. */
+  stop: StopFacts.optional(),
   /** Saved checkpoints whose report was not acknowledged; newest last. */
   unreportedCheckpoints: z.array(SavedCheckpoint).max(4),
 });
@@ -167,6 +188,8 @@ export const MAX_STEPS_PER_FRAME = 64;
 export const LISTENS_TO_WATERMARKS = 'watermarks';
 /** The same of `notFinite` of a step. */
 export const LISTENS_TO_NOT_FINITE = 'notFinite';
+/** The same of `stop` of a cause. */
+export const LISTENS_TO_STOP = 'stop';
 /** Of the ranks of one pod. */
 export const MAX_GROUPS_PER_HEARTBEAT = 256;
 

@@ -48,6 +48,7 @@ export {
 export { DEFAULT_RETENTION, type Retention } from './observation/retention.ts';
 export { withReadableStatus } from './record/readable-status.ts';
 export { RefusedCheckpoints } from './observation/refused-checkpoints.ts';
+export { PodQuotas } from './observation/pod-quotas.ts';
 export { UnwrittenStatuses } from './observation/unwritten-statuses.ts';
 export { Stopwatches } from './observation/stopwatches.ts';
 export { DEFAULT_TIMEOUTS } from './observation/timeouts.ts';

@@ -20,6 +20,15 @@ const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 3000 }),
   fc.string({ unit: fc.constantFrom('\u0000', '"', '\\', '\ud800', '😀', '\u001b', 'é'), maxLength: 3000 }),
 );
+const most = Number.MAX_SAFE_INTEGER;
+const stop = {
+  graceMs: most,
+  tookMs: most,
+  signalled: most,
+  unhandled: most,
+  killed: false,
+  save: { beganMs: most, endedMs: most },
+};
 const saved = fc.record({
   step: fc.nat(),
   // No step out of the save directory, and none that goes nowhere: a launcher takes neither from an engine.
@@ -43,7 +52,7 @@ describe('a termination message', () => {
         (message, lastLines, unreportedCheckpoints, path) => {
           const checkpointFault =
             path === undefined ? undefined : ({ kind: 'ContentDiffers', path, expected: path, found: path } as const);
-          const cause = { message, lastLines, unreportedCheckpoints, node: 'n'.repeat(253) };
+          const cause = { message, lastLines, unreportedCheckpoints, node: 'n'.repeat(253), stop };
           const text = JSON.stringify(
             fitCause(aCause({ ...cause, ...(checkpointFault === undefined ? {} : { checkpointFault }) })),
           );
@@ -64,9 +73,10 @@ describe('a termination message', () => {
     expect(fitted.message).toBe(aCause().message);
   });
 
-  it('is readable text: no colours, no control characters', () => {
-    const { lastLines } = fitCause(aCause({ lastLines: ['\u001b[31mred\u001b[0m\ttab\r\u0007'] }));
-    expect(lastLines).toEqual(['red\ttab']);
+  it('is readable text: no colours, no titles of windows, no control characters, no turned writing', () => {
+    const lines = ['\u001b[31mred\u001b[0m\ttab\r\u0007', '\u65e5 \u202e evil \u001b[2J\u001b]0;pwn\u0007end'];
+    const { lastLines } = fitCause(aCause({ lastLines: lines }));
+    expect(lastLines).toEqual(['red\ttab', '\u65e5  evil end']);
   });
 
   it('says why it could not be written instead of throwing', () => {

@@ -6,8 +6,9 @@ const MAX_LINE_CHARACTERS = 512;
 const MAX_MESSAGE_CHARACTERS = 1024;
 const MAX_UNREPORTED = 4;
 
-/** Sequences that colour a terminal, and control characters, which have no business in a resource's status. */
-const CONTROL = /\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+/** Sequences for terminals (colours, titles), control characters, and what turns the direction of writing: none belongs in a resource's status. */
+const CONTROL =
+  /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\p{Bidi_Control}|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/gu;
 
 /**
  * The cause as it may be sent and written: readable text, within the contract's bounds, and at most

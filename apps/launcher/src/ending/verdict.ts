@@ -5,6 +5,7 @@ import {
   howItEnded,
   type ExitKind,
   type RankAssignment,
+  type StopFacts,
 } from '@coxswain/api-types';
 import { constants } from 'node:os';
 
@@ -27,6 +28,8 @@ export interface Verdict {
   readonly message: string;
   /** The operator ended the ranks, so that others can start in their place. */
   readonly isOrdered?: boolean;
+  /** What happened since the ranks were asked to stop; absent: they were not asked. */
+  readonly stop?: StopFacts;
   /** A process of the ranks has not ended although it was killed, so no other ranks may start beside it. */
   readonly leavesProcesses?: boolean;
 }
@@ -102,6 +105,24 @@ export function starterVerdict(name: string, exit: RankExit): Verdict {
     ...(signal === undefined ? {} : { signal }),
     message: `${name} ${howItEnded({ exitCode, signal })} and named no rank`,
   };
+}
+
+/** The verdict if no rank could be started. */
+export function notStarted(ranks: readonly number[], message: string): Verdict {
+  return { kind: 'launcherFailed', exitCode: EXIT_CODES.launcherFailed.code, ...onlyRank(ranks), message };
+}
+
+/** The verdict on a process that had not ended when its grace was over. */
+export function lateVerdict(
+  { ranks, name }: { readonly ranks: readonly number[]; readonly name: string },
+  { graceMs, node }: { readonly graceMs: number; readonly node: string },
+): Verdict {
+  const message = `${name} on node ${node} did not stop within ${Math.round(graceMs / 1000)} s and was killed`;
+  return { kind: 'stopped', exitCode: 128 + 9, ...onlyRank(ranks), signal: 'SIGKILL', message };
+}
+
+function onlyRank([rank, second]: readonly number[]): { readonly rank?: number } {
+  return rank === undefined || second !== undefined ? {} : { rank };
 }
 
 /** The verdict on ranks that all ended in good order: stopped when one of them did. */

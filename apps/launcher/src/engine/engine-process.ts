@@ -1,9 +1,11 @@
 /** A process of the engine: one rank, or torchrun or ft_launcher, which starts all ranks of a pod. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { formatRanks } from '@coxswain/api-types';
+import { formatRanks, type StopFacts } from '@coxswain/api-types';
 import { LogRelay, LogTail, type LogSink } from '../logs/log-relay.ts';
 import { processesBelow, signalGroup } from '../processes/processes.ts';
+import { stopTargets } from '../processes/stop-targets.ts';
+import { EndsBelow } from './ends-below.ts';
 import { StarterFailure, type ReportedFailure } from './starter-failure.ts';
 import type { RankExit } from '../ending/verdict.ts';
 
@@ -36,6 +38,8 @@ export class EngineProcess {
   readonly #tail: LogTail;
   readonly #failure = new StarterFailure();
   #exit: RankExit | undefined;
+  /** Set if SIGTERM went to processes below this one. */
+  #below: EndsBelow | undefined;
 
   constructor(options: EngineProcessOptions) {
     const { ranks, starter, command, env, onExit, onError } = options;
@@ -56,7 +60,7 @@ export class EngineProcess {
     this.#child.once('exit', (code, signal) => {
       this.#exit = toExit(code, signal);
       const exit = this.#exit;
-      if (starter === undefined) onExit(this, exit);
+      if (starter === undefined) onExit(this, this.#below?.exitAfter(exit) ?? exit);
       else void this.#tableRead().then(() => onExit(this, exit));
     });
   }
@@ -101,14 +105,19 @@ export class EngineProcess {
   }
 
   /**
-   * Asks to save and stop. A starter would forward SIGTERM, kill its ranks after 30 s, and report that a signal ended it. So its ranks get the signal
-   * directly, and the starter ends when they have ended.
+   * Asks to save and stop: SIGTERM to the processes that train, once to each. A starter would forward it, kill its ranks after 30 s, and
+   * report that a signal ended it. So its ranks get the signal directly, and the starter ends when they have ended. `reporting`: processes
+   * that report as ranks.
    */
-  askToStop(): void {
-    if (this.hasEnded || this.pid === undefined) return;
+  askToStop(reporting: readonly number[], patienceMs: number): Pick<StopFacts, 'signalled' | 'unhandled'> {
+    if (this.hasEnded || this.pid === undefined) return { signalled: 0, unhandled: 0 };
     const ranks = this.starter === undefined ? [] : processesBelow(this.pid, 'RANK');
-    if (ranks.length === 0) this.#child.kill('SIGTERM');
-    for (const pid of ranks) kill(pid, 'SIGTERM');
+    const targets = (ranks.length > 0 ? ranks : [this.pid]).map((root) => stopTargets(root, reporting));
+    const pids = targets.flatMap((one) => one.pids);
+    if (this.starter === undefined && targets.some(({ areBelow }) => areBelow))
+      this.#below = new EndsBelow(pids, patienceMs);
+    for (const pid of pids) kill(pid, 'SIGTERM');
+    return { signalled: pids.length, unhandled: targets.reduce((sum, { unhandled }) => sum + unhandled, 0) };
   }
 
   signal(signal: NodeJS.Signals): void {

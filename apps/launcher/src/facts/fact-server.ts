@@ -139,6 +139,11 @@ export class FactServer {
     return asked?.hello && { pid: asked.hello.pid, saysItAnswers: asked.hello.reads?.includes('stacks') ?? false };
   }
 
+  /** Processes in which the engine of that rank reports now. The hook that Python loads by itself may report from a launcher or a helper. */
+  enginesOf(rank: number): readonly number[] {
+    return this.#connectionsOf(rank).flatMap(({ hello }) => (hello?.hook === 'engine' ? [hello.pid] : []));
+  }
+
   /** Asks the engine of that rank to save, with all ranks, and to train on. */
   askToSave(rank: number, request: number): SaveAsked {
     const engine = this.#connectionsOf(rank).find(({ hello }) => hello?.hook === 'engine');

@@ -14,7 +14,9 @@ import type { FactServer, Hello } from '../facts/fact-server.ts';
 import { withPythonPath } from '../hook/install-hook.ts';
 import { IncarnationPlace } from './incarnation-place.ts';
 import type { LogSink } from '../logs/log-relay.ts';
-import { endOfChild } from './process-end.ts';
+import { endOfChild } from '../engine/process-end.ts';
+import { StopRecord } from './stop-record.ts';
+import { within } from './within.ts';
 import { endStrays, Guard } from '../processes/processes.ts';
 import { blockOf, variablesOfPod, variablesOfRank, withoutRank, type OwnRanks } from '../engine/rank-environment.ts';
 import type { RendezvousAddress } from '../engine/rendezvous.ts';
@@ -25,6 +27,8 @@ import { trackedRun } from '../engine/tracked-run.ts';
 import {
   failedVerdict,
   isFailure,
+  lateVerdict,
+  notStarted,
   orderlyVerdict,
   plainVerdict,
   type RankExit,
@@ -81,13 +85,15 @@ export class Gang {
   readonly #exits = new Map<EngineProcess, RankExit>();
   /** The last fault that each rank reported of a checkpoint that it could not load. */
   readonly #faults = new Map<number, CheckpointFault>();
+  readonly #lastSteps = new Map<number, number>();
   /** Ranks whose hooks have disconnected, in order. */
   #silent: readonly number[] = [];
   /** Whether the ends of these ranks are known, one after the other. */
   #known: Promise<boolean> = Promise.resolve(true);
   /** The verdict, once there is one: later exits are consequences. */
   #decided: Verdict | undefined;
-  #isStopAsked = false;
+  /** Set once the ranks were asked to stop. */
+  #stop: StopRecord | undefined;
   /** Resolved when the ranks are to be killed. */
   readonly #killAsked = Promise.withResolvers<void>();
   /** No process is left. */
@@ -152,8 +158,9 @@ export class Gang {
   /** Asks every rank to save and stop; kills what is left after `graceMs`. */
   requestStop(graceMs: number): void {
     if (this.#isOver) return;
-    this.#isStopAsked = true;
-    for (const process of this.#processes) process.askToStop();
+    this.#stop ??= new StopRecord({ graceMs, nowMs: performance.now() });
+    const reporting = (rank: number): readonly number[] => this.#place?.facts.enginesOf(rank) ?? [];
+    for (const process of this.#processes) this.#stop.add(process.askToStop(process.ranks.flatMap(reporting), graceMs));
     this.#startGrace(graceMs);
   }
 
@@ -246,7 +253,11 @@ export class Gang {
 
   #accept(rank: number, fact: EngineFact): void {
     if (fact.kind === 'checkpointFault') this.#faults.set(rank, toFault(fact));
-    if (fact.kind === 'step') this.#processes.find(({ ranks }) => ranks.includes(rank))?.noteStep(rank, fact.step);
+    if (fact.kind === 'step') {
+      this.#processes.find(({ ranks }) => ranks.includes(rank))?.noteStep(rank, fact.step);
+      this.#lastSteps.set(rank, fact.step);
+    }
+    this.#stop?.accept(rank, fact, performance.now());
     this.#options.onFact(rank, fact);
   }
 
@@ -265,7 +276,7 @@ export class Gang {
       // Before it sends a signal a starter writes that it does: that is read first.
       await turn();
       if (exit !== undefined && process.wasSent(exit, pid)) return false;
-      if (exit !== undefined && isFailure(exit) && this.#decided === undefined && !this.#isStopAsked) {
+      if (exit !== undefined && isFailure(exit) && this.#decided === undefined && this.#stop === undefined) {
         this.#decided = this.#failure(process, rank, exit);
         this.#killRanks();
       }
@@ -299,7 +310,7 @@ export class Gang {
         ? starterVerdict(`${starter ?? 'the starter'} of ${name} on node ${nodeName}`, exit)
         : failedVerdict(rank, exit, nodeName);
     // A starter that names no rank was itself ended by the signal.
-    const isAsked = this.#isStopAsked && (rank === undefined || verdict.exitCode === 128 + 15);
+    const isAsked = this.#stop !== undefined && (rank === undefined || verdict.exitCode === 128 + 15);
     if (!isAsked) return verdict;
     return { ...verdict, kind: 'stopped', message: `${verdict.message} when it was asked to stop, and saved nothing` };
   }
@@ -307,13 +318,7 @@ export class Gang {
   #startGrace(graceMs: number): void {
     this.#graceTimer ??= setTimeout(() => {
       const late = this.#processes.find(({ hasEnded }) => !hasEnded);
-      this.kill({
-        kind: 'stopped',
-        exitCode: 128 + 9,
-        ...onlyRank(late?.ranks ?? []),
-        signal: 'SIGKILL',
-        message: `${late?.name ?? 'a rank'} on node ${this.#options.settings.nodeName} did not stop within ${Math.round(graceMs / 1000)} s and was killed`,
-      });
+      this.kill(lateVerdict(late ?? { ranks: [], name: 'a rank' }, { graceMs, node: this.#options.settings.nodeName }));
     }, graceMs);
   }
 
@@ -349,6 +354,7 @@ export class Gang {
 
   async #resolve(): Promise<void> {
     const verdict = this.#decided ?? orderlyVerdict([...this.#exits.values()]);
+    const overAtMs = performance.now();
     this.#signalGroups('SIGKILL');
     const areGone = (await endStrays(this.#options.bootId)) && this.#haveEnded();
     this.#guard?.dismiss();
@@ -360,6 +366,9 @@ export class Gang {
     this.#verdict.resolve({
       ...withCheckpointFault(verdict, fault),
       ...(areGone ? {} : { leavesProcesses: true }),
+      ...(this.#stop === undefined
+        ? {}
+        : { stop: this.#stop.factsAfter(verdict, { overAtMs, lastSteps: this.#lastSteps }) }),
     });
   }
 
@@ -379,21 +388,4 @@ function toFault({ fault, path, errno, expected, found }: CheckpointFaultFact): 
     ...(expected === undefined ? {} : { expected }),
     ...(found === undefined ? {} : { found }),
   };
-}
-
-function notStarted(ranks: readonly number[], message: string): Verdict {
-  return { kind: 'launcherFailed', exitCode: EXIT_CODES.launcherFailed.code, ...onlyRank(ranks), message };
-}
-
-function onlyRank([rank, second]: readonly number[]): { readonly rank?: number } {
-  return rank === undefined || second !== undefined ? {} : { rank };
-}
-
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
-  // A launcher that got no processor for so long finds the time over before it has read what lies in its pipes: that comes first.
-  await turn();
 }

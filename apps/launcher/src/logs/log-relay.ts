@@ -13,13 +13,26 @@ const TAIL_LINES = 20;
 const TAIL_LINE_BYTES = 2048;
 
 const NEWLINE = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
+/** How much of the newest output of each writer is kept while lines are dropped: how a program ended is at the end of its output. */
+const MAX_KEPT_BYTES = 65_536;
+
+/** Whole lines that one writer has written, and that are put together only if they are passed on. */
+interface Output {
+  readonly lines: number;
+  readonly bytes: number;
+  readonly make: () => Buffer;
+}
 
 /**
- * Writes whole lines to one of the container's own streams and never blocks: output that is not read in time is dropped,
- * and a line counts it.
+ * Writes whole lines to one of the container's own streams and never blocks. Output that is not read in time is dropped, and a line counts
+ * it. The newest lines of each writer are kept, so that a writer of much output hides neither its own end nor that of others.
  */
 export class LogSink {
   readonly #stream: Writable;
+  /** By writer, oldest first. Empty unless the stream has no room. */
+  readonly #kept = new Map<string, Output[]>();
   #droppedLines = 0;
   #droppedBytes = 0;
   #isGone = false;
@@ -30,30 +43,28 @@ export class LogSink {
     stream.on('error', () => {
       this.#isGone = true;
     });
+    stream.on('drain', () => this.#writeKept());
   }
 
-  /** Writes `lines` whole lines of so many bytes, which are made only where there is room for them. */
-  write(lines: number, bytes: number, make: () => Buffer): void {
+  /** Writes `lines` whole lines of so many bytes of that writer, which are made only where there is room for them. */
+  write(writer: string, lines: number, bytes: number, make: () => Buffer): void {
     if (this.#isGone) return;
-    if (this.#stream.writableLength + bytes > MAX_WAITING_BYTES) {
-      this.#droppedLines += lines;
-      this.#droppedBytes += bytes;
-      return;
-    }
-    this.#logDropped();
+    if (this.#stream.writableLength + this.#keptBytes() + bytes > MAX_WAITING_BYTES)
+      return this.#keep(writer, { lines, bytes, make });
+    this.#writeKept();
     this.#stream.write(make());
   }
 
   /** One sentence of the launcher's own. */
   logLine(sentence: string): void {
     const line = Buffer.from(`[launcher] ${sentence}\n`);
-    this.write(1, line.length, () => line);
+    this.write('launcher', 1, line.length, () => line);
   }
 
   /** Waits until everything is written, or until `deadlineMs` have passed. */
   async drain(deadlineMs: number): Promise<void> {
     if (this.#isGone) return;
-    this.#logDropped();
+    this.#writeKept();
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, deadlineMs);
       this.#stream.write('', () => {
@@ -63,6 +74,30 @@ export class LogSink {
     });
   }
 
+  #keep(writer: string, output: Output): void {
+    const kept = [...(this.#kept.get(writer) ?? []), output];
+    let bytes = bytesOf(kept);
+    while (kept.length > 1 && bytes > MAX_KEPT_BYTES) {
+      const [oldest] = kept.splice(0, 1);
+      bytes -= oldest?.bytes ?? 0;
+      this.#droppedLines += oldest?.lines ?? 0;
+      this.#droppedBytes += oldest?.bytes ?? 0;
+    }
+    this.#kept.set(writer, kept);
+  }
+
+  #keptBytes(): number {
+    return bytesOf([...this.#kept.values()].flat());
+  }
+
+  #writeKept(): void {
+    if (this.#kept.size === 0) return;
+    const kept = [...this.#kept.values()].flat();
+    this.#kept.clear();
+    this.#logDropped();
+    for (const { make } of kept) this.#stream.write(make());
+  }
+
   #logDropped(): void {
     if (this.#droppedLines === 0) return;
     const what = `${this.#droppedLines} lines (${this.#droppedBytes} bytes)`;
@@ -70,6 +105,10 @@ export class LogSink {
     this.#droppedBytes = 0;
     this.#stream.write(`[launcher] ${what} of output were dropped because they were not read in time.\n`);
   }
+}
+
+function bytesOf(outputs: readonly Output[]): number {
+  return outputs.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /**
@@ -99,9 +138,12 @@ export class LogTail {
   }
 
   push(lines: readonly Line[]): void {
-    const written = lines.slice(-TAIL_LINES).filter(({ bytes }) => bytes.length > 0);
+    const written = lines
+      .slice(-TAIL_LINES)
+      .map(({ bytes }) => lastShown(bytes))
+      .filter(({ length }) => length > 0);
     if (written.length === 0) return;
-    this.#lines.push(...written.map(({ bytes }) => Buffer.from(bytes.subarray(0, TAIL_LINE_BYTES))));
+    this.#lines.push(...written.map((bytes) => Buffer.from(bytes.subarray(0, TAIL_LINE_BYTES))));
     const dropped = Math.max(0, this.#lines.length - TAIL_LINES);
     this.#lines = this.#lines.slice(dropped);
     if (this.#mark !== undefined) this.#mark = { ...this.#mark, before: this.#mark.before - dropped };
@@ -127,6 +169,12 @@ export class LogTail {
     if (!survived.some((line) => OF_TROUBLE.test(line))) return lines;
     return [...survived, progressMark(step), ...lines.slice(before)].slice(-TAIL_LINES);
   }
+}
+
+/** What a terminal shows of a line in the end: a progress bar writes over itself after each carriage return. */
+function lastShown(line: Buffer): Buffer {
+  const end = line.at(-1) === CARRIAGE_RETURN ? line.length - 1 : line.length;
+  return line.subarray(line.subarray(0, end).lastIndexOf(CARRIAGE_RETURN) + 1, end);
 }
 
 /** Where the lines of one stream go. */
@@ -165,7 +213,7 @@ export class LogRelay {
     tail.push(watch === undefined ? lines : lines.filter(({ bytes }) => watch(bytes)));
     let size = 0;
     for (const line of lines) size += this.#prefix.length + line.bytes.length + markerOf(line).length + 1;
-    sink.write(lines.length, size, () => this.#written(lines, size));
+    sink.write(this.#options.name, lines.length, size, () => this.#written(lines, size));
   }
 
   #written(lines: readonly Line[], size: number): Buffer {

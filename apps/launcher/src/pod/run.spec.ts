@@ -18,11 +18,13 @@ interface Launch extends Omit<Start, 'operators'> {
   readonly ranks?: number;
   readonly resume?: RankAssignment['resume'];
   readonly suspects?: NonNullable<FakeOperator['verifyWanted']>['checkpoints'];
+  readonly listensTo?: FakeOperator['listensTo'];
 }
 
 /** A launcher, and an operator that gives it all the ranks of its gang. */
-async function launch({ ranks = 1, resume, suspects, ...start }: Launch): Promise<LauncherProcess> {
+async function launch({ ranks = 1, resume, suspects, listensTo = [], ...start }: Launch): Promise<LauncherProcess> {
   const operator = await FakeOperator.start(await anAuthority());
+  operator.listensTo = listensTo;
   if (suspects !== undefined) {
     operator.verifyWanted = { kind: 'verifyWanted', epoch: 1, incarnation: 1, checkpoints: suspects };
   }
@@ -356,6 +358,7 @@ describe('a signal', () => {
       engine:
         'trap "echo asked > asked.$RANK; exit 75" TERM; echo ready > ready.$RANK; while :; do sleep 1000 & wait; done',
       ranks: 2,
+      listensTo: ['stop'],
       // A signal that came with the end of the grace period would not come while this test waits.
       environment: { [POD_ENV.gracePeriodSeconds]: '3600' },
     });
@@ -366,7 +369,8 @@ describe('a signal', () => {
       what: 'the signal',
     });
     expect(await launcher.exited).toBe(75);
-    expect(launcher.cause()).toMatchObject({ kind: 'stopped', exitCode: 75 });
+    const stop = { graceMs: 3_597_000, signalled: 2, unhandled: 0, killed: false };
+    expect(launcher.cause()).toMatchObject({ kind: 'stopped', exitCode: 75, stop });
   });
 
   it('ends ranks that do not know it, which did not fail by that', async () => {
@@ -374,7 +378,10 @@ describe('a signal', () => {
     await written(launcher, 'ready');
     launcher.child.kill('SIGINT');
     expect(await launcher.exited).toBe(143);
-    expect(launcher.cause()).toMatchObject({ kind: 'stopped', signal: 'SIGTERM' });
+    const cause = launcher.cause();
+    expect(cause).toMatchObject({ kind: 'stopped', signal: 'SIGTERM' });
+    // An operator that does not announce to read it would reject the cause.
+    expect(cause.stop).toBeUndefined();
   });
 
   it('is followed by SIGKILL when the grace period is nearly over', async () => {

@@ -367,6 +367,7 @@ function toCause(
     ...(lastStep === undefined ? {} : { lastStep }),
     ...(verdict.checkpointFault === undefined ? {} : { checkpointFault: verdict.checkpointFault }),
     ...(verdict.verifiedCheckpoint === undefined ? {} : { verifiedCheckpoint: verdict.verifiedCheckpoint }),
+    ...(verdict.stop === undefined || !reporter.readsStop ? {} : { stop: verdict.stop }),
     unreportedCheckpoints: [...reporter.unreportedCheckpoints],
   });
 }

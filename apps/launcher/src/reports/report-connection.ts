@@ -84,6 +84,7 @@ export class ReportConnection {
   #socket: WebSocket | undefined;
   #isWelcome = false;
   #listensTo: readonly string[] = [];
+  #lastListensTo: readonly string[] = [];
   #sequence = 0;
   #pace: Extract<OperatorMessage, { kind: 'pace' }> | undefined;
   #stepsDueAtMs = 0;
@@ -107,6 +108,11 @@ export class ReportConnection {
   /** Whether the operator at the other end reads that optional part of messages. */
   listensTo(part: string): boolean {
     return this.#isWelcome && this.#listensTo.includes(part);
+  }
+
+  /** The same of the operator that announced its parts last, connected or not: a termination message is read after the connection ends. */
+  hasListenedTo(part: string): boolean {
+    return this.#lastListensTo.includes(part);
   }
 
   start(): void {
@@ -317,6 +323,7 @@ export class ReportConnection {
         return;
       case 'listensTo':
         this.#listensTo = message.parts;
+        this.#lastListensTo = message.parts;
         this.#options.onListens();
         return;
       case 'ack':

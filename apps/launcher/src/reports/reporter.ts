@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  LISTENS_TO_STOP,
   LISTENS_TO_WATERMARKS,
   MAX_RANKS_PER_POD,
   parseRanks,
@@ -93,6 +94,11 @@ export class Reporter {
 
   get isConnected(): boolean {
     return this.#connection.isWelcome;
+  }
+
+  /** Whether the operator that was heard last reads what happened after SIGTERM in a cause. */
+  get readsStop(): boolean {
+    return this.#connection.hasListenedTo(LISTENS_TO_STOP);
   }
 
   /** The latest step that a rank of this pod completed. */

@@ -36,6 +36,7 @@ export const obliging: Behaviour = (message, connection, operator) => {
   }
   if (message.kind === 'hello') {
     connection.send({ kind: 'welcome', leaderTerm: 1 });
+    if (operator.listensTo.length > 0) connection.send({ kind: 'listensTo', parts: [...operator.listensTo] });
     if (operator.rendezvous !== undefined) connection.send({ kind: 'rendezvous', address: operator.rendezvous });
     if (message.state === 'waiting') {
       if (operator.verifyWanted !== undefined) connection.send(operator.verifyWanted);
@@ -55,6 +56,8 @@ export class FakeOperator {
   assignmentOf: (podIndex: number) => RankAssignment = () => aWholeGang(1);
   /** Sent before each assignment. */
   verifyWanted: Extract<OperatorMessage, { kind: 'verifyWanted' }> | undefined;
+  /** Optional parts of messages that it announces to read. */
+  listensTo: readonly string[] = [];
   behaviour: Behaviour;
   readonly #server: Server;
   readonly #sockets = new Set<WebSocket>();

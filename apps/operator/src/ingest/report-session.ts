@@ -1,5 +1,6 @@
 import {
   LISTENS_TO_NOT_FINITE,
+  LISTENS_TO_STOP,
   LISTENS_TO_WATERMARKS,
   REPORT_TOKEN_AUDIENCE,
   type LauncherMessage,
@@ -163,7 +164,7 @@ export class ReportSession {
     this.#recordContact(found);
     const leadership = this.#context.ports.leadership();
     this.#link.send({ kind: 'welcome', leaderTerm: leadership.leading ? leadership.term : 0 });
-    this.#link.send({ kind: 'listensTo', parts: [LISTENS_TO_WATERMARKS, LISTENS_TO_NOT_FINITE] });
+    this.#link.send({ kind: 'listensTo', parts: [LISTENS_TO_WATERMARKS, LISTENS_TO_NOT_FINITE, LISTENS_TO_STOP] });
     this.#leave = this.#context.rendezvous.join(found, {
       podIndex: found.podIndex,
       podUid: hello.podUid,

@@ -5,6 +5,7 @@ import {
   reconcileJob,
   RefusedCheckpoints,
   Stopwatches,
+  PodQuotas,
   UnwrittenStatuses,
   type Answer,
   type Call,
@@ -65,6 +66,7 @@ export class TrainingJobReconciler {
   readonly #options: ReconcilerOptions;
   readonly #view: JobView;
   readonly #effects: JobEffects;
+  readonly #podQuotas = new PodQuotas();
   #rendered: Rendered | undefined;
 
   constructor(options: ReconcilerOptions) {
@@ -79,6 +81,7 @@ export class TrainingJobReconciler {
       stopwatches: new Stopwatches(),
       refusedCheckpoints: new RefusedCheckpoints(),
       unwrittenStatuses: new UnwrittenStatuses(),
+      podQuotas: this.#podQuotas,
       timeouts,
       retention,
       ...(measuredGpus === undefined ? {} : { measuredGpus }),
@@ -145,8 +148,16 @@ export class TrainingJobReconciler {
     try {
       return await this.#make(call);
     } catch (error) {
-      return { kind: 'failed', error, cause: causeOf(error, call) };
+      const cause = causeOf(error, call);
+      if (cause === 'refused' && (call.kind === 'createPod' || call.kind === 'probePod'))
+        this.#noteRefusal(call, error);
+      return { kind: 'failed', error, cause };
     }
+  }
+
+  #noteRefusal({ job: { metadata } }: Call, error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    this.#podQuotas.noteRefusal(metadata.namespace ?? '', message, this.#options.clock.monotonicMs());
   }
 
   async #make(call: Call): Promise<Answer> {

@@ -6,6 +6,8 @@ import { standingsOf } from '../failure/checkpoint-standing.ts';
 import { markOf } from './mark-checkpoint.ts';
 import { isToBeMade, unmadeCheckpoints } from '../failure/unmade-checkpoints.ts';
 import type { Action } from './decision.ts';
+import { endingByThemselves } from './ending-launchers.ts';
+import { podsToTidy } from './kept-pods.ts';
 import { type Facts, isLive, isTerminal, placementOf } from '../observation/facts.ts';
 import { exitKind } from '../failure/failure.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
@@ -99,19 +101,28 @@ function deleteStrayPods({ record, facts }: Situation): readonly Action[] {
   return deletePods(strays, AT_ONCE_SECONDS);
 }
 
-/** Deletes the pods of a stopping gang. */
+/**
+ * Ends a stopping gang. Launchers of a gang that failed are refused and end by themselves: a delete would take the log of the failed rank
+ * with it. Pods whose launchers do not end in time, or cannot receive the refusal, are deleted.
+ */
 export function stopGang({ record, facts }: Situation): readonly Action[] {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Stopping') return [];
-  const live = podsOf(facts, attempt.epoch).filter((pod) => isLive(facts, pod));
-  const seconds = stopSeconds(facts, attempt);
+  const isLost = isLostGang(facts, attempt);
+  const ending = new Set(isLost ? endingByThemselves(facts, attempt) : []);
+  const live = podsOf(facts, attempt.epoch).filter((pod) => isLive(facts, pod) && !ending.has(pod));
   const deletes = deletePods(
     live.map((pod) => (isContested(facts, pod) ? ofAnyVersion(pod) : pod)),
-    seconds,
+    stopSeconds(facts, attempt),
   );
   // A delete reaches the ranks as SIGTERM, which asks them to save. The ranks of a failed gang must have ended before.
-  const isLost = attempt.outcome === 'Failed' && seconds === AT_ONCE_SECONDS && deletes.length > 0;
-  return isLost ? [{ kind: 'refuseLaunchers', epoch: attempt.epoch }, ...deletes] : deletes;
+  const isRefused = isLost && (ending.size > 0 || deletes.length > 0);
+  return isRefused ? [{ kind: 'refuseLaunchers', epoch: attempt.epoch }, ...deletes] : deletes;
+}
+
+/** Whether the attempt failed and its gang is not asked to save. */
+export function isLostGang(facts: Facts, attempt: Attempt): boolean {
+  return attempt.outcome === 'Failed' && stopSeconds(facts, attempt) === AT_ONCE_SECONDS;
 }
 
 /** Number of refused deletes of a pod after which the delete names the UID only. */
@@ -228,15 +239,10 @@ export function endLingering({ record, facts }: Situation): readonly Action[] {
   return deletePods(lingering, facts.gracePeriodSeconds);
 }
 
-/**
- * Deletes ended pods of all but the current and the previous epoch, whose logs are kept. A Placement is deleted once its attempt has left
- * the status.
- */
+/** Deletes ended pods that are not kept. A Placement is deleted once its attempt has left the status. */
 function tidyUp({ record, facts }: Situation): readonly Action[] {
   if (facts.deleting) return [];
-  const pods = facts.pods.filter(
-    (pod) => isTerminal(pod) && pod.epoch < record.epoch - 1 && pod.deletionTimestamp === undefined,
-  );
+  const pods = podsToTidy(record, facts);
   const oldest = record.attempts[0]?.epoch ?? 0;
   const placements = facts.observed.placements.filter(
     ({ spec, metadata }) =>

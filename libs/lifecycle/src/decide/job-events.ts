@@ -19,6 +19,7 @@ import {
 } from '@coxswain/api-types';
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { EARLY_SAVE_INTERVAL_MS } from '../epoch/early-save.ts';
+import { describeLostWork } from '../epoch/lost-work.ts';
 import { factsOf, type Facts, placementOf, podCount } from '../observation/facts.ts';
 import { describePassedOver } from '../failure/checkpoint-standing.ts';
 import { whyHeld } from '../incident/incident-record.ts';
@@ -135,6 +136,7 @@ function attemptEvents(
     ]),
     ...runEvents({ ...attempt, gang }),
     ...saveEvents(attempt),
+    ...lostWorkEvents(attempt),
     ...endEvents(attempt),
   ];
 }
@@ -248,6 +250,11 @@ function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
 function severityOf({ answer, reason, verifiedCheckpoint }: Attempt): JobEvent['severity'] {
   if (answer === 'GiveUp') return 'error';
   return hasRunNothing(reason) || verifiedCheckpoint !== undefined ? 'info' : 'warning';
+}
+
+function lostWorkEvents({ epoch, endedAt: at, lostWork }: Attempt): readonly DerivedJobEvent[] {
+  if (lostWork === undefined || at === undefined) return [];
+  return [event('WorkLost', { epoch, at, severity: 'warning', message: describeLostWork(lostWork) })];
 }
 
 /** Events of an incident: its detection and its end. The detection of a failure has an event of its own. */

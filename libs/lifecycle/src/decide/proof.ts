@@ -65,6 +65,11 @@ function beginsIncarnation(before: Pick<JobRecord, 'attempts'>, { attempts }: Pi
   return then !== undefined && (now?.incarnation ?? 1) > (then.incarnation ?? 1);
 }
 
+/** Whether the record says for the first time that steps of the last attempt are lost: a cache may lack the checkpoint that it saved last. */
+function claimsLostWork(before: JobRecord, { attempts }: JobRecord): boolean {
+  return attempts.at(-1)?.lostWork !== undefined && before.attempts.at(-1)?.lostWork === undefined;
+}
+
 const HARMFUL: readonly Action['kind'][] = [
   'deletePods',
   'deletePlacements',
@@ -132,7 +137,7 @@ export function needsCheckpoints(
   if (isRecorded && actions.some(({ kind }) => kind === 'deleteCheckpoints')) return true;
   if (facts.spec?.checkpoint === undefined) return false;
   if (hasLostStatus(facts)) return true;
-  if (beginsIncarnation(before, record)) return true;
+  if (beginsIncarnation(before, record) || claimsLostWork(before, record)) return true;
   if (next.kind === 'unresumable') return !isRecorded;
   if (next.kind !== 'placing' || next.answers !== undefined || next.spec.epoch === 1) return false;
   const { resume } = next.spec;

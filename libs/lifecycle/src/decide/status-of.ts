@@ -23,6 +23,7 @@ import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { ObservedPod } from '../observation/observed.ts';
 import { doubtOfRunning, isInDoubt } from './running-doubts.ts';
 import { conditionBeforeReading } from '../epoch/runtime-standing.ts';
+import { describeLostWork } from '../epoch/lost-work.ts';
 import { describePassedOver } from '../failure/checkpoint-standing.ts';
 import { describeUnreadableClaim, resumePointOf } from '../failure/resume-point.ts';
 import { describeRefused } from '../failure/unmade-checkpoints.ts';
@@ -245,7 +246,16 @@ function suspendedDraft(record: JobRecord, facts: Facts): ConditionDraft<'Suspen
   if (liveAttempt(record) !== undefined) {
     return { holds: false, reason: 'Stopping', message: 'The gang is saving and stopping, as spec.suspend asks.' };
   }
-  return { holds: true, reason: 'SuspendRequested', message: 'Nothing runs, as spec.suspend asks.' };
+  return {
+    holds: true,
+    reason: 'SuspendRequested',
+    message: `Nothing runs, as spec.suspend asks.${lostSentence(record)}`,
+  };
+}
+
+function lostSentence({ attempts }: JobRecord): string {
+  const lostWork = attempts.at(-1)?.lostWork;
+  return lostWork === undefined ? '' : ` ${describeLostWork(lostWork)}`;
 }
 
 /** Builds the conditions; types without a draft are absent. */
@@ -317,7 +327,7 @@ function summaryOf(situation: {
     case 'Suspending':
       return 'Saves and stops, as spec.suspend asks.';
     case 'Suspended':
-      return suspendedSummary(record, facts);
+      return `${suspendedSummary(record, facts)}${lostSentence(record)}`;
     case 'Stopping':
       return facts.deleting ? 'Stops, because it is being deleted.' : 'Stops for good.';
     case 'Restarting':

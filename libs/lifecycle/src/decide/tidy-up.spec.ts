@@ -1,3 +1,4 @@
+import type { Attempt } from '@coxswain/api-types';
 import type { ObservedPod } from '../observation/observed.ts';
 import { aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aStatus, NOW, settled } from '../testing/jobs.ts';
@@ -5,15 +6,27 @@ import { aJob, anAttempt, aStatus, NOW, settled } from '../testing/jobs.ts';
 const ended = (epoch: number) =>
   anAttempt({ epoch, stage: 'Ended', outcome: 'Failed', reason: 'EngineFailed', charged: true, answer: 'Restart' });
 
+const suspended = (epoch: number) =>
+  anAttempt({ epoch, stage: 'Ended', outcome: 'Suspended', reason: 'SuspendRequested' });
+
+const refused = (epoch: number, requested: string) =>
+  anAttempt({
+    ...ended(epoch),
+    reason: 'PodsRefused',
+    charged: false,
+    message: `The cluster refuses pod x: pods "x" is forbidden: exceeded quota: few, requested: ${requested}, used: ${requested}, limited: ${requested}`,
+  });
+
 /** A job whose third attempt runs, seen with these pods and placements of earlier ones. */
 function seen(about: {
   readonly pods?: readonly Partial<ObservedPod>[];
   readonly placements?: readonly number[];
   readonly firstEpoch?: number;
   readonly deletionTimestamp?: string;
+  readonly attempts?: readonly Attempt[];
 }) {
   const { pods = [], placements = [], firstEpoch = 1, deletionTimestamp } = about;
-  const attempts = [1, 2].filter((epoch) => epoch >= firstEpoch).map(ended);
+  const attempts = about.attempts ?? [1, 2].filter((epoch) => epoch >= firstEpoch).map(ended);
   const job = aJob({
     metadata: deletionTimestamp === undefined ? {} : { deletionTimestamp },
     status: aStatus({ attempts: [...attempts, anAttempt({ epoch: 3 })] }),
@@ -38,8 +51,41 @@ const deletedIn = (observed: ReturnType<typeof seen>): readonly string[] =>
 
 describe('what is left of earlier epochs', () => {
   it.each([
-    ['ended pods of the epoch before stay, for their logs', { pods: [{ epoch: 2 }] }, []],
-    ['those of earlier ones go', { pods: [{ epoch: 1 }, { epoch: 1, podIndex: 1 }] }, ['pod e1-0', 'pod e1-1']],
+    [
+      'ended pods of the last two attempts that failed stay, for their logs',
+      { pods: [{ epoch: 1 }, { epoch: 2 }] },
+      [],
+    ],
+    [
+      'those of an attempt before that go',
+      { attempts: [ended(0), ended(1), ended(2)], pods: [{ epoch: 0 }, { epoch: 0, podIndex: 1 }] },
+      ['pod e0-0', 'pod e0-1'],
+    ],
+    [
+      'those of an attempt that was suspended go before those of two that failed',
+      { attempts: [ended(0), suspended(1), ended(2)], pods: [{ epoch: 0 }, { epoch: 1 }, { epoch: 2 }] },
+      ['pod e1-0'],
+    ],
+    [
+      'those of the attempt before stay if fewer failed',
+      { attempts: [ended(1), suspended(2)], pods: [{ epoch: 1 }, { epoch: 2 }] },
+      [],
+    ],
+    [
+      'an attempt that has run nothing takes no place',
+      { attempts: [ended(0), ended(1), { ...ended(2), reason: 'PodsRefused' as const }], pods: [{ epoch: 0 }] },
+      [],
+    ],
+    [
+      'none stay where a quota of pod objects has stopped an attempt',
+      { attempts: [ended(1), refused(2, 'count/pods=1')], pods: [{ epoch: 1 }] },
+      ['pod e1-0'],
+    ],
+    [
+      'a quota of running pods counts no ended ones, so they stay',
+      { attempts: [ended(1), refused(2, 'pods=1')], pods: [{ epoch: 1 }] },
+      [],
+    ],
     [
       'but not while a container beside the trainer runs',
       { pods: [{ epoch: 2, lingers: true as const }] },
@@ -59,7 +105,11 @@ describe('what is left of earlier epochs', () => {
       { pods: [{ epoch: 3, podIndex: 2, phase: 'Succeeded' as const, lingers: true as const }] },
       [],
     ],
-    ['what goes already is not told twice', { pods: [{ epoch: 1, deletionTimestamp: NOW.toISOString() }] }, []],
+    [
+      'what goes already is not told twice',
+      { attempts: [], pods: [{ epoch: 1, deletionTimestamp: NOW.toISOString() }] },
+      [],
+    ],
     ['placements stay as long as status tells of their attempt', { placements: [1, 2] }, []],
     ['and go when it does no longer', { placements: [1, 2], firstEpoch: 2 }, ['placement e1']],
     [
@@ -70,4 +120,29 @@ describe('what is left of earlier epochs', () => {
   ])('%s', (_sentence, about, want) => {
     expect(deletedIn(seen(about))).toEqual(want);
   });
+});
+
+it.each([
+  [
+    'the cluster refuses the next attempt for a quota of pod objects',
+    'requested: count/pods=1, used: count/pods=2',
+    ['pod e1-0'],
+  ],
+  ['it refuses it for another quota', 'requested: requests.cpu=1, used: requests.cpu=2', []],
+])('the pods of the attempt that failed last: %s', (_sentence, why, want) => {
+  const job = aJob({ status: aStatus({ attempts: [ended(1)] }) });
+  const message = `pods "x" is forbidden: exceeded quota: few, ${why}, limited: 2`;
+  const pods = [aPod(job, { phase: 'Failed', running: false })];
+  const probed = observe({ job, pods, placements: [aPlacement(job)], podProbe: { kind: 'refused', message } });
+  expect(deletedIn(probed)).toEqual(want);
+});
+
+it.each([
+  ['a job that is given up makes room for others', true, ['pod e1-0']],
+  ['and keeps its pods if no quota refuses any', false, []],
+])('%s', (_sentence, isShortOfPods, want) => {
+  const attempts = [anAttempt({ ...ended(1), answer: 'GiveUp' })];
+  const job = aJob({ status: aStatus({ attempts }) });
+  const pods = [aPod(job, { phase: 'Failed', running: false })];
+  expect(deletedIn(observe({ job, pods, placements: [aPlacement(job)], isShortOfPods }))).toEqual(want);
 });

@@ -1,6 +1,7 @@
 import { shortOfGpus } from '../epoch/elastic.ts';
 import { roomsToGrow } from '../epoch/growth.ts';
 import { isWaitingForCapacity } from '@coxswain/scheduling';
+import { launchersEndWait } from './ending-launchers.ts';
 import { avoidedWait } from '../failure/avoided-nodes.ts';
 import { originWaits } from '../failure/failure.ts';
 import { fenceWait } from '../observation/facts.ts';
@@ -24,6 +25,7 @@ export function waitsOf(situation: Situation): readonly Wait[] {
     ...fences,
     ...(isUp ? nodeWaits(facts, attempt) : []),
     ...(isUp ? originWaits(facts, attempt) : []),
+    ...(attempt === undefined ? [] : [launchersEndWait(facts, attempt) ?? []].flat()),
     ...(attempt === undefined ? [] : stepWaits(facts, attempt)),
     ...[hasNoRoom(situation) ? (shortOfGpus(record, facts) ?? []) : []].flat(),
     ...roomsToGrow(record, facts, now).map(({ wait }) => wait),

@@ -15,6 +15,7 @@ import type { ObservedPod, ObservedProgress } from '../observation/observed.ts';
 import { recordEarlySave, recordEndOfEarlySave } from './early-save.ts';
 import { growsNow } from './growth.ts';
 import { lastStepOf, reportedStep } from './last-step.ts';
+import { lostFields } from './lost-work.ts';
 import { MAX_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
 import { recordHeldGpus } from './record-held-gpus.ts';
@@ -336,11 +337,14 @@ function recordEnd(record: JobRecord, facts: Facts, now: Date): JobRecord {
     return record;
   if (areCheckpointsDue(record, facts)) return record;
   const lastStep = Math.max(attempt.lastStep ?? -1, ...pods.map((pod) => reportedStep(pod, attempt)));
-  return withLastAttempt(withRefusedKept(record, facts), {
+  const kept = withRefusedKept(record, facts);
+  const last = lastStep < 0 ? {} : { lastStep };
+  return withLastAttempt(kept, {
     stage: 'Ended',
     endedAt: now.toISOString(),
-    ...(lastStep < 0 ? {} : { lastStep }),
+    ...last,
     ...lastStepAt(record),
+    ...lostFields(kept, facts, { ...attempt, ...last }),
   });
 }
 

@@ -74,6 +74,8 @@ export interface Observed {
   readonly isStatusProven?: boolean;
   /** The job's checkpoints were read from the API server for this observation (answer to readCheckpoints). */
   readonly areCheckpointsProven?: boolean;
+  /** A quota of pod objects has just refused a pod of some job of the namespace. Absent: none has. */
+  readonly isShortOfPods?: boolean;
   /** Pods that the cluster permanently refused (quota, limits, policy), by name, with its message: an answer to createPod. */
   readonly refusedPods?: ReadonlyMap<string, string>;
   /**

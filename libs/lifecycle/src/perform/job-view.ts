@@ -21,6 +21,7 @@ import type {
   Verdict,
 } from '../observation/observed.ts';
 import type { Hearing } from '../observation/hearing.ts';
+import type { PodQuotas } from '../observation/pod-quotas.ts';
 import type { RefusedCheckpoints } from '../observation/refused-checkpoints.ts';
 import type { Retention } from '../observation/retention.ts';
 import type { Stopwatches } from '../observation/stopwatches.ts';
@@ -44,6 +45,8 @@ export interface JobView {
   readonly refusedCheckpoints: RefusedCheckpoints;
   /** Jobs whose status this process could not write. */
   readonly unwrittenStatuses: UnwrittenStatuses;
+  /** Namespaces in which a quota refuses pods and counts ended ones; absent: no job makes room for another. */
+  readonly podQuotas?: PodQuotas;
   /** Values that the administrator has set; the rest is default. */
   readonly timeouts: Partial<Timeouts>;
   /** Retention that the administrator has set; the rest is default. */

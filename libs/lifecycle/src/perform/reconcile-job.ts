@@ -113,7 +113,6 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
   const verdicts = view.verdictsOf(job);
   const fabricChange = view.fabricChangeOf?.(job);
   const nodeRequest = view.nodeRequestOf?.(job);
-  const findings = view.findingsOf(job);
   const leaderTerm = view.leaderTerm();
   const { scheduler, nodeSearches } = view;
   const reserved = scheduler.reservedFor(job.metadata.uid);
@@ -158,6 +157,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       areCheckpointsProven: isFresh(found.checkpointsAtMs),
       isStatusProven: proof !== undefined || isFresh(found.statusAtMs),
       refusedPods: found.refused,
+      isShortOfPods: view.podQuotas?.isShort(job.metadata.namespace ?? '', view.monotonicMs()) === true,
       contested: found.contested ?? new Map(),
       refusedCheckpoints: view.refusedCheckpoints.of(job.metadata.uid, view.monotonicMs()),
       ...(unwrittenMs === undefined ? {} : { unwrittenMs }),
@@ -175,7 +175,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       ...(view.hearing === undefined ? {} : { hearing: view.hearing }),
       ...(fabricChange === undefined ? {} : { fabricChange }),
       ...(nodeRequest === undefined ? {} : { nodeRequest }),
-      ...(findings.length === 0 ? {} : { findings }),
+      findings: view.findingsOf(job),
     },
     view.now(),
   );

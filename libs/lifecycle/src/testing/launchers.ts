@@ -100,6 +100,11 @@ export class Launchers {
     }
   }
 
+  /** Whether the pod's launcher runs, and is connected. */
+  isHeard(pod: ObservedPod, nowMs: number): boolean {
+    return this.#real.has(pod.uid) && !this.#isCutOff(pod, nowMs);
+  }
+
   /** What the pod's launcher ends with, if it has waited for a leader for too long. */
   givesUp(pod: ObservedPod, nowMs: number): TerminationCause | undefined {
     const { cause, reapedAtMs } = this.#real.get(pod.uid) ?? {};

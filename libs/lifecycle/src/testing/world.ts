@@ -886,6 +886,8 @@ export class World implements Member {
     if (pod.deletionTimestamp !== undefined && pod.nodeName === undefined) return [pod];
     if (this.#isDoomed(pod) && this.now.getTime() >= Date.parse(pod.deletionTimestamp ?? ''))
       return [this.#ended(pod, 137, this.#launchers.causeOf(pod))];
+    if (this.#dismissed.has(pod.uid) && this.#launchers.isHeard(pod, this.now.getTime()))
+      return [this.#ended(pod, 73, this.#launchers.causeOf(pod))];
     const givenUp = this.#launchers.givesUp(pod, this.now.getTime());
     if (givenUp !== undefined) return [this.#ended(pod, 1, givenUp)];
     if (pod.phase === 'Pending') {

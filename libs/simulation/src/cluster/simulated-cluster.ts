@@ -294,10 +294,17 @@ export class SimulatedCluster {
     };
   }
 
+  #refuseLaunchers(epoch: number): void {
+    for (const { nodeName } of this.pods.refuse(epoch)) {
+      this.#version += 1;
+      if (nodeName !== undefined) this.#scheduler.gpusChanged(nodeName);
+    }
+  }
+
   #effects(): JobEffects {
     const nothing = (): void => undefined;
     const unasked = { askPlanner: nothing, forgetPlanning: nothing, findNodes: nothing, readRuntime: nothing };
-    return { ...UNSEEN, ...unasked, refuseLaunchers: nothing };
+    return { ...UNSEEN, ...unasked, refuseLaunchers: (_job, epoch) => this.#refuseLaunchers(epoch) };
   }
 }
 

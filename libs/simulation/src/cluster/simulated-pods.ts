@@ -77,6 +77,19 @@ export class SimulatedPods {
     this.#forgetIfFree(name);
   }
 
+  /** The launchers of an attempt that has failed end by themselves, and their pods stay. Those on dead nodes receive nothing. Returns their pods. */
+  refuse(epoch: number): readonly ObservedPod[] {
+    const heard = this.all.filter(
+      ({ nodeName, ...pod }) =>
+        pod.epoch === epoch && pod.phase === 'Running' && this.#nodes.conditionOf(nodeName ?? '') !== 'dead',
+    );
+    for (const pod of heard) {
+      const cause = this.#launchers.get(pod.uid)?.cause;
+      this.end(pod.name, { exitCode: cause?.exitCode ?? 73, ...(cause === undefined ? {} : { cause }) });
+    }
+    return heard;
+  }
+
   /** A rank of it fails by itself, and its launcher lives on to say so. */
   reap({ uid }: ObservedPod, cause: TerminationCause): void {
     const launcher = this.#launchers.get(uid);
