@@ -197,6 +197,7 @@ export { lostItsPeer } from './lost-peer.ts';
 export type { ExitKind } from './exit-codes.ts';
 export {
   LauncherMessage,
+  RankProcess,
   MAX_REPORT_BYTES,
   MAX_STEPS_PER_FRAME,
   MAX_TERMINATION_MESSAGE_BYTES,
@@ -204,6 +205,7 @@ export {
   RankAssignment,
   EARLIER_REPORT_PATH,
   LISTENS_TO_NOT_FINITE,
+  LISTENS_TO_PROCESSES,
   LISTENS_TO_WATERMARKS,
   MAX_GROUPS_PER_HEARTBEAT,
   NotFinite,

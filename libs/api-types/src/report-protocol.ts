@@ -79,6 +79,17 @@ export const TerminationCause = z.strictObject({
    * `verifyWanted`: an older one cannot read a cause with it.
    */
   verifiedCheckpoint: z.string().max(253).optional(),
+  /** With kind finished. Only for an operator that reads it: an older one cannot read a cause with it. */
+  work: z
+    .strictObject({
+      /** The hook or the engine of a rank reported, or the launcher reads step lines of this engine: a step would have been seen. */
+      stepsVisible: z.boolean(),
+      /** A file lies in the save directory of this incarnation. */
+      savedFiles: z.boolean(),
+      /** CPU time of all ranks of the pod. */
+      cpuMs: counter,
+    })
+    .optional(),
   /** Saved checkpoints whose report was not acknowledged; newest last. */
   unreportedCheckpoints: z.array(SavedCheckpoint).max(4),
 });
@@ -167,8 +178,24 @@ export const MAX_STEPS_PER_FRAME = 64;
 export const LISTENS_TO_WATERMARKS = 'watermarks';
 /** The same of `notFinite` of a step. */
 export const LISTENS_TO_NOT_FINITE = 'notFinite';
+/** The same of `processes` of a heartbeat and `work` of a cause. */
+export const LISTENS_TO_PROCESSES = 'processes';
 /** Of the ranks of one pod. */
 export const MAX_GROUPS_PER_HEARTBEAT = 256;
+
+/** What the processes of a rank do, as the kernel shows it. */
+export const RankProcess = z.strictObject({
+  rank,
+  /** stopped: a signal or a debugger stopped one of them (state T). waiting: one waits in the kernel and cannot be killed (state D). */
+  state: z.enum(['running', 'stopped', 'waiting']),
+  /** CPU time of all of them since they started. */
+  cpuMs: counter,
+  /** Time since the rank wrote a line. */
+  quietMs: counter,
+  /** Name of the program of the process that used most CPU time, as the kernel shows it. */
+  program: z.string().max(16).optional(),
+});
+export type RankProcess = z.infer<typeof RankProcess>;
 
 /** A message from launcher to operator. */
 export const LauncherMessage = z.discriminatedUnion('kind', [
@@ -184,6 +211,8 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
     ...envelope,
     kind: z.literal('heartbeat'),
     ranks: z.array(z.strictObject({ rank, alive: z.boolean(), step: counter.nullable() })).max(MAX_RANKS_PER_POD),
+    /** The processes of each rank that runs. Only for an operator that reads them. */
+    processes: z.array(RankProcess).max(MAX_RANKS_PER_POD).optional(),
     /** The newest watermark of each rank that reports any, with ages as of now. Only for an operator that reads them. */
     watermarks: RankWatermarks.optional(),
     /** Those that the watermarks name, as many as fit. */

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  LISTENS_TO_PROCESSES,
   LISTENS_TO_WATERMARKS,
   MAX_RANKS_PER_POD,
   parseRanks,
   type RankAssignment,
+  type RankProcess,
   type SavedCheckpoint,
   type TerminationCause,
 } from '@coxswain/api-types';
@@ -34,6 +36,7 @@ export interface ReporterOptions
   readonly settings: Settings;
   readonly bootId: string;
   readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
+  readonly processes: () => readonly RankProcess[];
   readonly stepWords?: StepWords;
 }
 
@@ -54,7 +57,7 @@ export class Reporter {
 
   constructor(options: ReporterOptions) {
     this.#options = options;
-    const { settings, logLine, stepWords, alive, onEndRanks, onSaveWanted } = options;
+    const { settings, logLine, stepWords, alive, processes, onEndRanks, onSaveWanted } = options;
     const report = (draft: Draft): void => this.#report(draft);
     this.orders = new OrderReceiver({
       epoch: settings.epoch,
@@ -65,7 +68,12 @@ export class Reporter {
     });
     this.#connection = this.#connect();
     const readsWatermarks = (): boolean => this.#connection.listensTo(LISTENS_TO_WATERMARKS);
-    this.#heartbeats = new HeartbeatReporter({ alive, readsWatermarks, report });
+    this.#heartbeats = new HeartbeatReporter({
+      alive,
+      readsWatermarks,
+      processes: () => (this.#connection.listensTo(LISTENS_TO_PROCESSES) ? processes() : undefined),
+      report,
+    });
     this.#steps = new StepReporter({
       stepWords,
       report: (step) => {
@@ -93,6 +101,21 @@ export class Reporter {
 
   get isConnected(): boolean {
     return this.#connection.isWelcome;
+  }
+
+  /** Whether the operator that was connected last reads what work a finished pod has done. */
+  get readsWork(): boolean {
+    return this.#connection.lastListenedTo(LISTENS_TO_PROCESSES);
+  }
+
+  /** Why the last try to reach an operator failed; undefined before one did, and after a success. */
+  get whyUnreached(): string | undefined {
+    return this.#connection.whyUnreached;
+  }
+
+  /** A rank has ended: the operator need not wait for the next heartbeat. */
+  rankEnded(): void {
+    this.#heartbeats.beat();
   }
 
   /** The latest step that a rank of this pod completed. */

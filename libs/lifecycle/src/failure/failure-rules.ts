@@ -19,6 +19,7 @@ const DEFAULT_RULE: FailureRule = { name: 'default', action: 'Restart' };
 /** Rules that apply if no stated rule does. */
 const BUILT_IN_RULES: readonly FailureRule[] = [
   { name: 'asked-to-stop', onReasons: ['DoNotRestart'], action: 'Fail' },
+  { name: 'nothing-trained', onReasons: ['NothingTrained'], action: 'Fail' },
   DEFAULT_RULE,
 ];
 
@@ -56,8 +57,14 @@ export function ruleFor(rules: readonly FailureRule[], failure: Failure, crash: 
   return stated ?? BUILT_IN_RULES.find((rule) => rule.onReasons?.includes(failure.reason)) ?? DEFAULT_RULE;
 }
 
-/** Reasons that a rule must name to apply: an engine that refuses restarts, and gangs that never ran. */
-const ONLY_BY_NAME: readonly AttemptReason[] = ['DoNotRestart', 'PodsRefused', 'PlacementLost', 'NameConflict'];
+/** Reasons that a rule must name to apply: an engine that refuses restarts, a job that did nothing, and gangs that never ran. */
+const ONLY_BY_NAME: readonly AttemptReason[] = [
+  'DoNotRestart',
+  'NothingTrained',
+  'PodsRefused',
+  'PlacementLost',
+  'NameConflict',
+];
 
 /** One part of a rule. It holds if the rule does not state it. */
 type Condition = (rule: FailureRule, failure: Failure, crash: CrashJudgement) => boolean;
@@ -85,6 +92,7 @@ const CLASS_OF_REASON: Partial<Readonly<Record<AttemptReason, CrashClass>>> = {
   PreflightFailed: 'NodeUnhealthy',
   TurnedAway: 'NodeUnhealthy',
   NotReaped: 'NodeUnhealthy',
+  NothingTrained: 'NothingTrained',
   Evicted: 'Disrupted',
   PodLost: 'Disrupted',
   PodNeverRan: 'Disrupted',

@@ -40,7 +40,7 @@ function describeRemaining({ record, budget, tally, maxRestarts, now }: Case, { 
   return `Left: ${Math.max(0, maxRestarts - record.restarts.charged - 1)} of ${formatCount(maxRestarts, 'restart')}.`;
 }
 
-function describeGiveUp({ record, budget, tally, policy, maxRestarts }: Case, { givenUp }: Verdict): string {
+function describeGiveUp({ record, failure, budget, tally, policy, maxRestarts }: Case, { givenUp }: Verdict): string {
   switch (givenUp) {
     case 'RestartsExhausted':
       return budget === undefined || record.restarts.charged >= maxRestarts
@@ -56,7 +56,9 @@ function describeGiveUp({ record, budget, tally, policy, maxRestarts }: Case, { 
     case 'FailurePolicy':
       return 'The rule fails the job.';
     case undefined:
-      return 'The engine asked for no restart.';
+      return failure.reason === 'NothingTrained'
+        ? 'Another attempt would do the same.'
+        : 'The engine asked for no restart.';
   }
 }
 

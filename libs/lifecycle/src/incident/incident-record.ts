@@ -4,7 +4,7 @@ import { safeText } from '@coxswain/safe-text';
 import type { JobRecord } from '../record/job-record.ts';
 
 /** Kinds in which the whole gang is stalled. Within a run they are one incident, whichever rank is blamed. */
-export const STANDS_STILL: readonly Incident['kind'][] = ['Hang', 'NetworkHang', 'Desync'];
+export const STANDS_STILL: readonly Incident['kind'][] = ['Hang', 'NetworkHang', 'Desync', 'NotTraining'];
 
 /**
  * Incidents in which all ranks still run and can save, so that a gang is asked to save early. A stalled gang cannot save. Incidents caused by the
