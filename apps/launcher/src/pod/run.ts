@@ -287,8 +287,9 @@ async function operatorUnreachable(
 }
 
 function neverReached({ nodeName, reportUrls, firstContactMs }: Settings, why: string | undefined): string {
-  const tried = cutText(why ?? `tried ${reportUrls.join(', ')}`, 768);
-  return `no operator was reached from node ${nodeName} within ${firstContactMs / 1000} s, so no rank was started; ${tried}`;
+  const urls = cutText(reportUrls.join(', '), 256);
+  const last = why === undefined ? '' : `. The last try failed: ${cutText(why, 512)}`;
+  return `no operator was reached from node ${nodeName} within ${firstContactMs / 1000} s, so no rank was started; tried ${urls}${last}`;
 }
 
 function forwardSignals(life: Life, running: Pick<Ranks, 'gang'>, assignment: RankAssignment): void {

@@ -1,6 +1,7 @@
 /** What does the launcher report about the end of its ranks? */
 import { join } from 'node:path';
-import type { RankAssignment, TerminationCause } from '@coxswain/api-types';
+import { setTimeout as delay } from 'node:timers/promises';
+import { formatRanks, type RankAssignment, type TerminationCause } from '@coxswain/api-types';
 import { fitCause } from '../ending/termination.ts';
 import type { Verdict } from '../ending/verdict.ts';
 import { engineRunOf } from '../engine/engine-run.ts';
@@ -10,11 +11,16 @@ import { cpuMsOfEndedChildren } from '../processes/process-facts.ts';
 import type { Settings } from '../program/settings.ts';
 import type { Reporter } from '../reports/reporter.ts';
 
+/** How long the storage may take to list a directory. */
+const STORAGE_MS = 2_000;
+/** Contract of the field. */
+const MAX_RANKS_CHARACTERS = 96;
+
 /** The ranks that ended; absent before the first. */
 interface Ended {
   readonly settings: Settings;
   readonly reporter: Pick<Reporter, 'lastStep' | 'unreportedCheckpoints' | 'readsWork'>;
-  readonly gang?: Pick<Gang, 'lastLinesOf' | 'facts'>;
+  readonly gang?: Pick<Gang, 'lastLinesOf' | 'facts' | 'processes'>;
   readonly assignment?: RankAssignment;
 }
 
@@ -42,8 +48,18 @@ export function toCause(
     ...(verdict.checkpointFault === undefined ? {} : { checkpointFault: verdict.checkpointFault }),
     ...(verdict.verifiedCheckpoint === undefined ? {} : { verifiedCheckpoint: verdict.verifiedCheckpoint }),
     ...(work === undefined ? {} : { work }),
+    ...finishedBefore(verdict, about),
     unreportedCheckpoints: [...reporter.unreportedCheckpoints],
   });
+}
+
+/** Peers of a rank that ended by itself lose their connection to it, and fail: its end comes first. */
+function finishedBefore({ kind, rank }: Verdict, { gang, reporter }: Ended): Pick<TerminationCause, 'finishedRanks'> {
+  if (kind !== 'engineFailed' || !reporter.readsWork) return {};
+  const finished = (gang?.processes ?? []).filter(({ exit }) => exit?.kind === 'code' && exit.code === 0);
+  const ranks = finished.flatMap((process) => process.ranks).filter((one) => one !== rank);
+  const text = formatRanks(ranks);
+  return ranks.length === 0 || text.length > MAX_RANKS_CHARACTERS ? {} : { finishedRanks: text };
 }
 
 /** What the launcher observed of the work of ranks that finished; undefined if the operator does not read it. */
@@ -60,9 +76,18 @@ export async function workOf(
   const saveDirectory = assignment?.saveDirectory;
   return {
     stepsVisible: (gang?.facts?.reporting.size ?? 0) > 0 || engineRunOf(environment)?.stepLines !== undefined,
-    savedFiles: saveDirectory !== undefined && (await hasFile(join(settings.checkpointMount, saveDirectory))),
+    savedFiles: saveDirectory !== undefined && (await mayHaveFile(join(settings.checkpointMount, saveDirectory))),
     cpuMs: Math.max(0, cpuMsOfEndedChildren() - cpuMsBefore),
   };
+}
+
+/** True as well if the storage does not answer: that proves nothing, and the pod must end. */
+async function mayHaveFile(directory: string): Promise<boolean> {
+  const isOver = new AbortController();
+  const late = delay(STORAGE_MS, true, { signal: isOver.signal, ref: false }).catch(() => true);
+  const found = await Promise.race([hasFile(directory), late]);
+  isOver.abort();
+  return found;
 }
 
 /** Whether the last lines of the failed rank, or of the starter that named none, belong to the cause. */

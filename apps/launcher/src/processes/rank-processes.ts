@@ -8,6 +8,8 @@ export interface StartedProcess {
   readonly ranks: readonly number[];
   readonly pid: number | undefined;
   readonly hasEnded: boolean;
+  /** Undefined while it runs. */
+  readonly exit: { readonly kind: 'code'; readonly code: number } | { readonly kind: 'signal' } | undefined;
   readonly wroteAtMs: number;
 }
 
@@ -34,7 +36,7 @@ const MAX_PROGRAM_CHARACTERS = 16;
 const MAX_PROCESSES = 1_024;
 
 /**
- * One entry for each rank whose process runs. The processes below it count with it. Ranks of one starter (torchrun) share an entry's values,
+ * One entry for each rank whose process runs or exited with 0. The processes below it count with it. Ranks of one starter (torchrun) share an entry's values,
  * because only the starter knows which process is which rank.
  */
 export function rankProcesses(
@@ -43,21 +45,25 @@ export function rankProcesses(
   states: ProcessStates = realStates,
 ): readonly RankProcess[] {
   const running = started.filter(({ hasEnded, pid }) => !hasEnded && pid !== undefined);
-  if (running.length === 0) return [];
+  const finished = started
+    .filter(({ exit }) => exit?.kind === 'code' && exit.code === 0)
+    .flatMap(({ ranks }) => ranks.map((rank) => ({ rank, state: 'finished' as const, cpuMs: 0, quietMs: 0 })));
+  if (running.length === 0) return finished;
   const children = Map.groupBy(states.ids().slice(0, MAX_PROCESSES), (pid) => states.parentOf(pid));
-  return running.flatMap(({ ranks, pid, wroteAtMs }) => {
+  const found = running.flatMap(({ ranks, pid, wroteAtMs }) => {
     const tree = [...below(pid ?? 0, children)];
-    const found = tree.map((one) => ({ pid: one, state: states.stateOf(one), cpuMs: states.cpuMsOf(one) }));
-    const busiest = found.toSorted((left, right) => right.cpuMs - left.cpuMs)[0];
+    const seen = tree.map((one) => ({ pid: one, state: states.stateOf(one), cpuMs: states.cpuMsOf(one) }));
+    const busiest = seen.toSorted((left, right) => right.cpuMs - left.cpuMs)[0];
     const program = busiest === undefined ? undefined : states.programOf(busiest.pid);
     const about = {
-      state: together(found.map(({ state }) => state)),
-      cpuMs: found.reduce((sum, one) => sum + one.cpuMs, 0),
+      state: together(seen.map(({ state }) => state)),
+      cpuMs: seen.reduce((sum, one) => sum + one.cpuMs, 0),
       quietMs: Math.max(0, Math.round(nowMs - wroteAtMs)),
       ...(program === undefined ? {} : { program: program.slice(0, MAX_PROGRAM_CHARACTERS).toWellFormed() }),
     };
     return ranks.map((rank) => ({ rank, ...about }));
   });
+  return [...found, ...finished];
 }
 
 /** A stopped process stops its rank, and so does one that waits in the kernel. `t`: a debugger stopped it. */

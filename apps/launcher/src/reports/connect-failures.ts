@@ -39,7 +39,7 @@ export function describeTlsFailure(code: string | undefined, { ca, now }: TlsCon
       return `the certificate of the operator has expired by ${clock}${until} (${code}); the clock is ahead, or the operator did not renew its certificate: check time synchronization on the node, then the log of the operator`;
     }
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return `the certificate at this address is of another host (${code}); a proxy or another service answers in place of the operator: check reports.url of the chart and the Service`;
+      return `the certificate at this address is of another host (${code}); a proxy or another service answers in place of the operator: check the Service of the operator and the proxy settings of the job`;
     default:
       if (!OTHER_AUTHORITY.includes(code)) return undefined;
       return `the certificate at this address is of another authority than the one that this pod was given (${code}); the operator has a new authority since the pod began, or a proxy answers in its place: restart the job, or let the connection bypass the proxy`;

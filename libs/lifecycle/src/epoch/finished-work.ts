@@ -16,7 +16,7 @@ const LEAST_CPU_MS = 2 * SECOND_MS;
 
 /**
  * The failure of an attempt that finished and made nothing that its job asked for; undefined: it made something, nothing was asked, or
- * nobody could have observed it. Coxswain observes steps by hooks, by calls of the engine and by step lines, and saves by files in the save
+ * it could not be observed. Coxswain observes steps by hooks, by calls of the engine and by step lines, and saves by files in the save
  * directory. A launcher of an earlier release reports none of that, and then its exit code counts.
  */
 export function failureToTrain(record: JobRecord, facts: Facts, attempt: Attempt): Failure | undefined {

@@ -9,7 +9,7 @@ import { bareStatus, isRecordedAs } from '../record/bare-status.ts';
 import type { Answer, Call, Calls } from './calls.ts';
 import type { CheckpointWrite } from '../observation/refused-checkpoints.ts';
 import { callBatches } from './call-batches.ts';
-import type { JobEffects, JobView } from './job-view.ts';
+import { detectedOf, type JobEffects, type JobView } from './job-view.ts';
 
 /** The result of a reconciliation: reconcile again after that time, unless a change comes first. */
 export interface ReconcileOutcome {
@@ -113,7 +113,6 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
   const verdicts = view.verdictsOf(job);
   const fabricChange = view.fabricChangeOf?.(job);
   const nodeRequest = view.nodeRequestOf?.(job);
-  const findings = view.findingsOf(job);
   const leaderTerm = view.leaderTerm();
   const { scheduler, nodeSearches } = view;
   const reserved = scheduler.reservedFor(job.metadata.uid);
@@ -175,7 +174,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       ...(view.hearing === undefined ? {} : { hearing: view.hearing }),
       ...(fabricChange === undefined ? {} : { fabricChange }),
       ...(nodeRequest === undefined ? {} : { nodeRequest }),
-      ...(findings.length === 0 ? {} : { findings }),
+      ...detectedOf(view, job),
     },
     view.now(),
   );
