@@ -378,6 +378,7 @@ describe('a stranger who may write resources of one namespace', () => {
     const spec = sleeperSpec({ steps: 1 }, { layout: { dataParallelDegree: 1 } });
     const told = {
       ...spec,
+      expects: 'Nothing' as const,
       engine: {
         ...spec.engine,
         command: ['sh', '-c', 'echo "$*" "<$RANK of $WORLD_SIZE>"', 'sh', '$(COXSWAIN_TOKEN_FILE)', '$$'],

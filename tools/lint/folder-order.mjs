@@ -104,7 +104,19 @@ export const FOLDER_ORDER = {
   ],
   'libs/engines': ['adapters', 'megatron'],
   'libs/fabric': ['place', 'bound', 'arrange', 'units', 'capacity', 'traffic', 'snapshots', 'nodes'],
-  'libs/health': ['watch', 'hang', 'loss', 'slow', 'crash', 'gang', 'stacks', 'verdict', 'trace', 'settings.ts'],
+  'libs/health': [
+    'watch',
+    'hang',
+    'loss',
+    'slow',
+    'crash',
+    'standing',
+    'gang',
+    'stacks',
+    'verdict',
+    'trace',
+    'settings.ts',
+  ],
   // reconciling; decisions; orders to launchers; the next attempt; reasons to save or move; incidents; judging failures; quarantine of nodes; what is observed; who may end; notices on Nodes; what a status records
   'libs/lifecycle': [
     'perform',

@@ -41,7 +41,7 @@ async function serve(launchers: number, seconds: number): Promise<void> {
     clock: systemClock,
     start: () => ({
       ...{ listenHost: '127.0.0.1', listenPort: 0, ownUrl: 'https://127.0.0.1', serving, kubeconfigPath },
-      ...{ silenceMs: 60_000, seriesReaders: [], healthWindowMs: 60_000 },
+      ...{ silenceMs: 60_000, seriesReaders: [], healthWindowMs: 60_000, idleMs: 600_000 },
     }),
     view: () => ({ leadership: { leading: true, term: 1, leftMs: 60_000 }, jobs: [] }),
     answer: async (question) => answerOf(question),

@@ -118,7 +118,7 @@ async function replicate({ name, kubeconfigPath, serving, lookMs }: Replica): Pr
     clock: systemClock,
     start: () => ({
       ...{ listenHost: '127.0.0.1', listenPort: 0, ownUrl: '', serving, kubeconfigPath },
-      ...{ silenceMs: 60_000, seriesReaders: [], healthWindowMs: 60_000 },
+      ...{ silenceMs: 60_000, seriesReaders: [], healthWindowMs: 60_000, idleMs: 600_000 },
     }),
     view: () => ({
       leadership: candidate.lease === undefined ? { leading: false } : leadership(candidate.lease),

@@ -4,6 +4,10 @@
 export const ATTEMPT_REASONS = {
   EngineFailed: { charged: true, meaning: 'A rank exited with an error or was killed.' },
   DoNotRestart: { charged: true, meaning: 'A rank exited with 93.' },
+  NothingTrained: {
+    charged: true,
+    meaning: 'Every rank exited with 0, and the job made no step and no checkpoint although it was asked for them.',
+  },
   LauncherFailed: { charged: true, meaning: 'A launcher ended without reporting a reason.' },
   PodLost: { charged: true, meaning: 'A pod was deleted, not by Coxswain, after the gang had started.' },
   PodNeverRan: {

@@ -77,8 +77,19 @@ export const CONDITION_REASONS = {
     GangRunning: 'Every rank of the attempt has started.',
     NodesInDoubt:
       'Every rank has started, and a node of the gang is not ready. The gang keeps running while its launchers report, during a grace period, and while so many nodes are not ready together that the connection to the API server is the likelier cause.',
+    RanksFinished:
+      'Ranks exited with 0 while others of the gang still run; the message names both. A program that trains ends on every rank, so the others may wait for the finished ones.',
+    ProcessesStopped:
+      'Every rank has started, and the process of a rank is stopped (state T) or waits in the kernel (state D). The message names rank, state and node.',
+    NotTraining:
+      'Every rank has started, and for a time the gang completed no step and no collective, used no CPU time and wrote nothing. The message names the ranks that stand out.',
+    BeforeFirstStep: 'Every rank has started, and no rank has completed a step in this attempt.',
+    RanksBusy:
+      'Ranks evaluate, save, compile or generate, and complete no step meanwhile; the message names what they do.',
     EndHeld:
       'Every rank has started. A detector or a notice asks for the end of the attempt, but the attempt continues: many gangs stand still at once, no other node has room, or the evidence is in doubt. The message names the reason and what the end waits for.',
+    LaunchersSilent:
+      'The containers run, and a launcher in them has not reached the operator, so its ranks have not started. The message names the pod and what to check: clock, certificate, network.',
     RestartingInPlace:
       'A rank failed. When the ranks of every pod have ended, all ranks restart in the same pods from the newest checkpoint.',
     PodsCreating: 'The gang is being created behind its scheduling gate.',
@@ -120,6 +131,8 @@ export const CONDITION_REASONS = {
       'The program raised the same exception twice before its first step, on more than one node, so it would a third time; the message holds the traceback.',
     FailurePolicy: 'A rule of the failure policy has the action Fail; the message names the rule.',
     DoNotRestart: 'The engine exited with 93: a restart would fail the same way.',
+    NothingTrained:
+      'Every rank exited with 0, and the job made no step and no checkpoint although its spec asks for them. A job that trains nothing sets spec.expects to Nothing.',
     Cancelled: 'spec.cancel was set.',
     NameConflict:
       'Written by earlier releases: a pod with the name that a pod of the gang needs existed, and the operator had not made it.',

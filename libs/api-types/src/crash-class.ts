@@ -250,6 +250,12 @@ export const CRASH_CLASSES = {
     meaning: 'The program exited with 93: a restart would fail the same way.',
     advice: 'Read its last lines.',
   },
+  NothingTrained: {
+    blame: 'program',
+    meaning: 'Every rank exited with 0 without a step or a checkpoint.',
+    advice:
+      'Check that the program trains: its arguments, its data and its number of steps. A job that trains nothing sets spec.expects to Nothing.',
+  },
   Segfault: {
     blame: 'unknown',
     meaning: 'The process read or wrote memory that it does not have (SIGSEGV).',

@@ -49,7 +49,7 @@ export const FailureRule = z
       .max(32)
       .optional()
       .describe(
-        'Reasons of attempts (status.attempts[].reason), such as NodeLost or Condemned. Absent: any but DoNotRestart, PodsRefused, PlacementLost and NameConflict.',
+        'Reasons of attempts (status.attempts[].reason), such as NodeLost or Condemned. Absent: any but DoNotRestart, NothingTrained, PodsRefused, PlacementLost and NameConflict.',
       ),
     onExitCodes: ExitCodes.optional().describe(
       'Exit codes of the rank that failed first. Does not match if the code is unknown.',

@@ -16,6 +16,8 @@ export const INCIDENT_KINDS = {
   Hang: 'Other ranks wait for a rank that makes no progress.',
   NetworkHang: 'All ranks of a group wait in one operation: the network between them is the cause.',
   Desync: 'Ranks of a group called different operations: the program is the cause.',
+  NotTraining:
+    'The ranks run and train nothing: no step, no collective, no CPU time and no output for a time, or a rank finished before its peers, or every rank ended with 0 and no work.',
   SlowRank: 'A rank computes longer than its peers, or than before.',
   SlowLink: 'Transfers of a group take longer than those of its peers.',
   SlowJob: 'All steps became slower at once; no rank is to blame.',

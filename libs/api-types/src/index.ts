@@ -200,14 +200,17 @@ export { isProgressMark, progressMark } from './progress-mark.ts';
 export type { ExitKind } from './exit-codes.ts';
 export {
   LauncherMessage,
+  RankProcess,
   MAX_REPORT_BYTES,
   MAX_STEPS_PER_FRAME,
   MAX_TERMINATION_MESSAGE_BYTES,
   OperatorMessage,
   RankAssignment,
   EARLIER_REPORT_PATH,
+  LISTENED_PARTS,
   LISTENS_TO_NOT_FINITE,
   LISTENS_TO_STOP,
+  LISTENS_TO_PROCESSES,
   LISTENS_TO_WATERMARKS,
   MAX_GROUPS_PER_HEARTBEAT,
   NotFinite,

@@ -90,9 +90,17 @@ describe('an attempt that ends for', () => {
     expect(ATTEMPT_REASONS[reason].charged).toBe(charged);
   });
 
-  it('is charged for six reasons and no other', () => {
+  it('is charged for seven reasons and no other', () => {
     const charged = Object.entries(ATTEMPT_REASONS).flatMap(([reason, { charged }]) => (charged ? [reason] : []));
-    expect(charged).toEqual(['EngineFailed', 'DoNotRestart', 'LauncherFailed', 'PodLost', 'SecretMissing', 'Hung']);
+    expect(charged).toEqual([
+      'EngineFailed',
+      'DoNotRestart',
+      'NothingTrained',
+      'LauncherFailed',
+      'PodLost',
+      'SecretMissing',
+      'Hung',
+    ]);
   });
 });
 
@@ -124,7 +132,13 @@ describe('reasons of condition', () => {
       [
         'GangRunning',
         'NodesInDoubt',
+        'RanksFinished',
+        'ProcessesStopped',
+        'NotTraining',
+        'BeforeFirstStep',
+        'RanksBusy',
         'EndHeld',
+        'LaunchersSilent',
         'RestartingInPlace',
         'PodsCreating',
         'PodsStarting',
@@ -150,6 +164,7 @@ describe('reasons of condition', () => {
         'SameTraceback',
         'FailurePolicy',
         'DoNotRestart',
+        'NothingTrained',
         'Cancelled',
         'NameConflict',
       ],
@@ -209,7 +224,7 @@ describe('words of records that are kept', () => {
     [
       'kinds of incidents',
       INCIDENT_KINDS,
-      'Crash NodeLost NodeLeaving Evicted StartFailed CheckpointTrouble Hang NetworkHang Desync SlowRank SlowLink SlowJob Imbalance CollectionPauses DataStall BadLoss',
+      'Crash NodeLost NodeLeaving Evicted StartFailed CheckpointTrouble Hang NetworkHang Desync NotTraining SlowRank SlowLink SlowJob Imbalance CollectionPauses DataStall BadLoss',
     ],
     [
       'actions on incidents',

@@ -20,6 +20,7 @@ import { LAUNCHER_RANK_ENV, TORCH_RANK_ENV } from './rank-variables.ts';
 import {
   EARLIER_REPORT_PATH,
   LISTENS_TO_NOT_FINITE,
+  LISTENS_TO_PROCESSES,
   LISTENS_TO_WATERMARKS,
   REPLICA_URL_HEADER,
   REPORT_PATH,
@@ -67,6 +68,7 @@ describe('a name that other programs know', () => {
     ['header of a replica', REPLICA_URL_HEADER, 'coxswain-replica-url'],
     ['announcement of watermarks', LISTENS_TO_WATERMARKS, 'watermarks'],
     ['announcement of values that are not finite', LISTENS_TO_NOT_FINITE, 'notFinite'],
+    ['announcement of processes', LISTENS_TO_PROCESSES, 'processes'],
   ])('the %s is %s', (_what, name, want) => {
     expect(name).toBe(want);
   });

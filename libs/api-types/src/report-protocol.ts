@@ -100,6 +100,19 @@ export const TerminationCause = z.strictObject({
   verifiedCheckpoint: z.string().max(253).optional(),
   /** If the launcher was asked to stop while ranks ran. Only for an operator that listens to `stop`: an older one cannot read a cause with it. */
   stop: StopFacts.optional(),
+  /** Ranks of the pod that exited with 0 before another failed. Only for an operator that reads `work`. */
+  finishedRanks: z.string().max(96).regex(RANK_RANGES).optional(),
+  /** With kind finished. Only for an operator that reads it: an older one cannot read a cause with it. */
+  work: z
+    .strictObject({
+      /** The hook or the engine of a rank reported, or the launcher reads step lines of this engine: a step would have been seen. */
+      stepsVisible: z.boolean(),
+      /** A file lies in the save directory of this incarnation. */
+      savedFiles: z.boolean(),
+      /** CPU time of all ranks of the pod. */
+      cpuMs: counter,
+    })
+    .optional(),
   /** Saved checkpoints whose report was not acknowledged; newest last. */
   unreportedCheckpoints: z.array(SavedCheckpoint).max(4),
 });
@@ -190,8 +203,34 @@ export const LISTENS_TO_WATERMARKS = 'watermarks';
 export const LISTENS_TO_NOT_FINITE = 'notFinite';
 /** The same of `stop` of a cause. */
 export const LISTENS_TO_STOP = 'stop';
+/** The same of `processes` of a heartbeat and `work` of a cause. */
+export const LISTENS_TO_PROCESSES = 'processes';
+/** All of them, as this release's operator announces them. */
+export const LISTENED_PARTS = [
+  LISTENS_TO_WATERMARKS,
+  LISTENS_TO_NOT_FINITE,
+  LISTENS_TO_STOP,
+  LISTENS_TO_PROCESSES,
+] as const;
 /** Of the ranks of one pod. */
 export const MAX_GROUPS_PER_HEARTBEAT = 256;
+
+/** What the processes of a rank do, as the kernel shows it. */
+export const RankProcess = z.strictObject({
+  rank,
+  /**
+   * stopped: a signal or a debugger stopped one of them (state T). waiting: one waits in the kernel and cannot be killed (state D). finished: the rank
+   * exited with 0, and others of the pod run.
+   */
+  state: z.enum(['running', 'stopped', 'waiting', 'finished']),
+  /** CPU time of all of them since they started. */
+  cpuMs: counter,
+  /** Time since the rank wrote a line. */
+  quietMs: counter,
+  /** Name of the program of the process that used most CPU time, as the kernel shows it. */
+  program: z.string().max(16).optional(),
+});
+export type RankProcess = z.infer<typeof RankProcess>;
 
 /** A message from launcher to operator. */
 export const LauncherMessage = z.discriminatedUnion('kind', [
@@ -207,6 +246,8 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
     ...envelope,
     kind: z.literal('heartbeat'),
     ranks: z.array(z.strictObject({ rank, alive: z.boolean(), step: counter.nullable() })).max(MAX_RANKS_PER_POD),
+    /** The processes of each rank that runs or finished. Only for an operator that reads them. */
+    processes: z.array(RankProcess).max(MAX_RANKS_PER_POD).optional(),
     /** The newest watermark of each rank that reports any, with ages as of now. Only for an operator that reads them. */
     watermarks: RankWatermarks.optional(),
     /** Those that the watermarks name, as many as fit. */

@@ -173,6 +173,12 @@ export const TrainingJobSpec = z
       ),
     resources: ResourcesSpec.default({}),
     checkpoint: CheckpointSpec.optional().describe('Absent: nothing is saved and a restart begins from scratch.'),
+    expects: z
+      .enum(['Training', 'Nothing'])
+      .optional()
+      .describe(
+        'Training (default): exit code 0 of every rank completes the job only if it made a step or a checkpoint, where the spec asks for steps, tokens or checkpoints. Nothing: exit code 0 completes the job in any case; for evaluation, conversion and smoke tests.',
+      ),
     resumeFrom: ResumeFrom.optional().describe(
       'Checkpoint from which the next attempt starts, once. Required if no checkpoint can be used, because training never restarts from scratch by itself. Absent, or already used: the newest checkpoint.',
     ),

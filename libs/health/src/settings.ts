@@ -20,6 +20,20 @@ export const HEALTH_SETTINGS = {
     /** For phases that have not ended yet in this job; after one has, actFactor x the longest, and never less than actLeastMs. Ours. */
     patienceMs: { starting: 1_800_000, compiling: 1_800_000, evaluating: 3_600_000, saving: 900_000 },
   },
+  standing: {
+    /** A gang without step, collective, CPU time and output for so long is an incident. PyTorch's watchdog waits as long. */
+    idleMs: 600_000,
+    /** CPU time per second of wall time below which a rank counts as idle; the thread of the hook uses less. Ours. */
+    idleCpuShare: 0.02,
+    /** Peers of a rank that finished end within seconds. Ours. */
+    finishedMs: 5_000,
+    /** py-spy and gdb stop a process for less. Ours. */
+    stoppedMs: 15_000,
+    /** Storage waits of a healthy node are shorter, and are not in each of six reports. Ours. */
+    waitingMs: 60_000,
+    /** Time without a step after which the state says what the ranks do instead. Ours. */
+    beforeStepMs: 60_000,
+  },
   slow: {
     windowMs: 60_000,
     /** Fewer steps in a window and it goes on: a median of five is not moved by two wild ones. */

@@ -15,6 +15,7 @@ export type { LauncherOrder, PlacedLauncher } from './launchers/launcher-orders.
 export { saveOrder } from './launchers/save-order.ts';
 export type {
   Finding,
+  ObservedStanding,
   NodeCensus,
   NodeState,
   ObservedExit,

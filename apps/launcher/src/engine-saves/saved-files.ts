@@ -31,6 +31,20 @@ export async function textOf(path: string): Promise<string | undefined> {
   });
 }
 
+/** Whether a file lies below the directory; also if it cannot be read, which proves nothing. */
+export async function hasFile(directory: string): Promise<boolean> {
+  try {
+    return (
+      (await unlessGone(async () => {
+        for await (const _path of pathsBelow(directory, '')) return true;
+        return false;
+      })) ?? false
+    );
+  } catch {
+    return true;
+  }
+}
+
 /** Every regular file below a directory but our own manifest, in the order of their paths; links lead nowhere. undefined where it is gone meanwhile. */
 export async function filesBelow(directory: string): Promise<readonly FoundFile[] | undefined> {
   return await unlessGone(async () => {

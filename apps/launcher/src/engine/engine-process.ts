@@ -40,6 +40,7 @@ export class EngineProcess {
   #exit: RankExit | undefined;
   /** Set if SIGTERM went to processes below this one. */
   #below: EndsBelow | undefined;
+  #wroteAtMs = performance.now();
 
   constructor(options: EngineProcessOptions) {
     const { ranks, starter, command, env, onExit, onError } = options;
@@ -81,6 +82,11 @@ export class EngineProcess {
   /** As `rank 3`, or `ranks 0-7`. */
   get name(): string {
     return nameOf(this.ranks);
+  }
+
+  /** When it wrote last, by the clock of performance.now(); its start if it wrote nothing. */
+  get wroteAtMs(): number {
+    return this.#wroteAtMs;
   }
 
   /** The last lines that its ranks wrote, oldest first. */
@@ -141,7 +147,10 @@ export class EngineProcess {
       watch: starter === undefined && onLine === undefined ? undefined : watch,
     });
     stream?.on('error', () => undefined);
-    stream?.on('data', (chunk: Buffer) => relay.push(chunk));
+    stream?.on('data', (chunk: Buffer) => {
+      this.#wroteAtMs = performance.now();
+      relay.push(chunk);
+    });
     stream?.on('end', () => relay.end());
   }
 

@@ -1,4 +1,11 @@
-import { NotFinite, ProcessGroup, RankWatermark, ThreadStack, TrainedFacts } from '@coxswain/api-types';
+import {
+  type CheckpointFault,
+  NotFinite,
+  ProcessGroup,
+  RankWatermark,
+  ThreadStack,
+  TrainedFacts,
+} from '@coxswain/api-types';
 import { z } from 'zod';
 
 /**
@@ -92,4 +99,15 @@ export function parseFact(line: string): EngineFact | undefined {
   }
   const parsed = EngineFact.safeParse(json);
   return parsed.success ? parsed.data : undefined;
+}
+
+/** The fault of a checkpoint as the operator reads it. */
+export function toFault({ fault, path, errno, expected, found }: CheckpointFaultFact): CheckpointFault {
+  return {
+    kind: fault,
+    path,
+    ...(errno === undefined ? {} : { errno }),
+    ...(expected === undefined ? {} : { expected }),
+    ...(found === undefined ? {} : { found }),
+  };
 }

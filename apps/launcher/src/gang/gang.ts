@@ -7,7 +7,7 @@ import {
   type EngineRun,
 } from '@coxswain/api-types';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { CheckpointFaultFact, EngineFact } from '../facts/engine-facts.ts';
+import { type EngineFact, toFault } from '../facts/engine-facts.ts';
 import { EngineProcess } from '../engine/engine-process.ts';
 import { commandOf, engineRunOf, type Variables } from '../engine/engine-run.ts';
 import type { FactServer, Hello } from '../facts/fact-server.ts';
@@ -64,6 +64,8 @@ export interface GangOptions {
   readonly onFact: (rank: number, fact: EngineFact) => void;
   /** A line of a step that the engine printed. */
   readonly onStepLine?: (rank: number, line: StepLine) => void;
+  /** A rank has ended in good order, and others of this pod may still run. */
+  readonly onRankEnd?: () => void;
   /** How long ranks that were killed may take to end; default 60 s. */
   readonly dyingMs?: number;
 }
@@ -125,6 +127,11 @@ export class Gang {
   get silentRanks(): readonly number[] {
     const reporting = this.#place?.facts.reporting ?? new Set();
     return this.#processes.flatMap(({ ranks }) => ranks.filter((rank) => !reporting.has(rank)));
+  }
+
+  /** What was started; none before the start. */
+  get processes(): readonly EngineProcess[] {
+    return this.#processes;
   }
 
   /** Global rank and whether its process runs. */
@@ -298,6 +305,7 @@ export class Gang {
     }
     // What a rank started and left behind ends with it.
     if (this.#decided === undefined) process.signal('SIGKILL');
+    if (!this.#haveEnded()) this.#options.onRankEnd?.();
     this.#settleWhenAllEnded();
   }
 
@@ -378,14 +386,4 @@ export class Gang {
     const isOfOthers = kind === 'engineFailed' && isByItself && this.#options.own.podCount > 1;
     return isOfOthers && isConsequence(this.lastLinesOf(rank));
   }
-}
-
-function toFault({ fault, path, errno, expected, found }: CheckpointFaultFact): CheckpointFault {
-  return {
-    kind: fault,
-    path,
-    ...(errno === undefined ? {} : { errno }),
-    ...(expected === undefined ? {} : { expected }),
-    ...(found === undefined ? {} : { found }),
-  };
 }

@@ -76,6 +76,27 @@ describe('a launcher and its operator', () => {
     expect(operator.violations).toEqual([]);
   });
 
+  it('tell which rank finished before the others, and what was seen of their work', async () => {
+    const operator = await anOperator((message, connection, self) => {
+      obliging(message, connection, self);
+      if (message.kind === 'hello') connection.send({ kind: 'listensTo', parts: ['processes'] });
+    });
+    operator.assignmentOf = () => aWholeGang(2, { saveDirectory: 'saves' });
+    const launcher = await launch([operator.url], { engine: `[ $RANK = 0 ] || exit 0; ${UNTIL_END}` });
+    const last = (): readonly string[] =>
+      operator
+        .ofKind('heartbeat')
+        .at(-1)
+        ?.processes?.map(({ rank, state }) => `${rank} ${state}`) ?? [];
+    await eventually('the end of rank 1', () => last().includes('1 finished'));
+    expect(last().toSorted()).toEqual(['0 running', '1 finished']);
+    writeFileSync(launcher.path('end'), '');
+    expect(await launcher.exited).toBe(0);
+    const [ended] = operator.ofKind('ended');
+    expect(ended?.cause.work).toMatchObject({ stepsVisible: false, savedFiles: false });
+    expect(operator.violations).toEqual([]);
+  });
+
   it('say hello with the token, beat, tell steps of all local ranks as one, and part with the cause', async () => {
     const operator = await anOperator();
     operator.assignmentOf = () => aWholeGang(2);
@@ -255,6 +276,7 @@ describe('a launcher and its operator', () => {
     disposals.push(() => impostor.stop());
     const launcher = await launch([impostor.url], { engine: UNTIL_END });
     await eventually('the complaint', () => launcher.stderr.includes('The operator cannot be reached'));
+    expect(launcher.stderr).toMatch(/of another authority than the one .* No rank has started; retrying/);
     launcher.child.kill('SIGTERM');
     expect(await launcher.exited).toBe(EXIT_CODES.stopped.code);
     expect(impostor.connections).toEqual([]);

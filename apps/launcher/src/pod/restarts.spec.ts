@@ -202,7 +202,8 @@ describe('a launcher', () => {
     expect(launcher.written('ran')).toBeUndefined();
     expect(launcher.cause()).toMatchObject({
       kind: 'operatorUnreachable',
-      message: 'no operator was reached from node node-2 within 1 s, so no rank was started; tried https://127.0.0.1:9',
+      message:
+        'no operator was reached from node node-2 within 1 s, so no rank was started; tried https://127.0.0.1:9. The last try failed: https://127.0.0.1:9: connect ECONNREFUSED 127.0.0.1:9',
     });
   });
 

@@ -9,13 +9,16 @@ import { Gang } from '../gang/gang.ts';
 import { LogSink } from '../logs/log-relay.ts';
 import { SilentRanks } from '../hook/silent-ranks.ts';
 import { runPreflight } from '../preflight/run-preflight.ts';
+import { cpuMsOfEndedChildren } from '../processes/process-facts.ts';
+import { rankProcesses } from '../processes/rank-processes.ts';
 import { freePort, parseAddress, type RendezvousAddress } from '../engine/rendezvous.ts';
 import { Reporter } from '../reports/reporter.ts';
 import type { Settings } from '../program/settings.ts';
 import { SaveRequests } from '../requests/save-requests.ts';
 import { StackRequests } from '../requests/stack-requests.ts';
 import { StopSignals } from './stop-signals.ts';
-import { clearTerminationMessage, fitCause, writeTerminationMessage } from '../ending/termination.ts';
+import { toCause, workOf } from './to-cause.ts';
+import { clearTerminationMessage, writeTerminationMessage } from '../ending/termination.ts';
 import { canRestartInPlace, plainVerdict, type Verdict } from '../ending/verdict.ts';
 import { newerVerdict, ranksOf, resumeProblem, withOwnFinding } from './resume-checks.ts';
 
@@ -61,6 +64,7 @@ export async function run({ settings, command, environment }: RunOptions): Promi
     logLine,
     stepWords: stepWordsOf(environment),
     alive: () => ranks.gang?.alive ?? [],
+    processes: () => rankProcesses(ranks.gang?.processes ?? [], performance.now()),
     onStaleEpoch: (message) => early.resolve(plainVerdict('fenced', `the operator refused this attempt: ${message}`)),
     stacks: (wanted) => stacks.answer(wanted),
     onEndRanks: (message) => ranks.gang?.kill(endedByOrder(message)),
@@ -77,6 +81,7 @@ export async function run({ settings, command, environment }: RunOptions): Promi
       stderr,
       onFact: (rank, fact) =>
         fact.kind === 'stacks' ? stacks.receive(rank, fact) : reporter.facts.receive(rank, fact),
+      onRankEnd: () => reporter.rankEnded(),
       onStepLine: (rank, line) => {
         ranks.silent?.stepPrinted();
         reporter.facts.receiveLine(rank, line);
@@ -85,6 +90,7 @@ export async function run({ settings, command, environment }: RunOptions): Promi
 
   const { verdict, cause } = await live({
     settings,
+    environment,
     ranks,
     runPreflight: (assignment, signal) => {
       const isHost = ranksOf(assignment)[0] === 0;
@@ -114,6 +120,7 @@ interface Ranks {
 
 interface Life {
   readonly settings: Settings;
+  readonly environment: RunOptions['environment'];
   readonly ranks: Ranks;
   /** Measures the pod before its first ranks start. */
   readonly runPreflight: (assignment: RankAssignment, signal: AbortSignal) => Promise<void>;
@@ -167,6 +174,7 @@ async function live(life: Life): Promise<Ending> {
 async function runAssigned(life: Life, assignment: RankAssignment): Promise<Ending> {
   const { reporter, ranks, early, signals, logLine } = life;
   reporter.begin(assignment);
+  const cpuMsBefore = cpuMsOfEndedChildren();
   const gang = life.newGang(assignment);
   ranks.gang = gang;
   /** Signals may come much later, or never: their handlers must not keep the ranks of every incarnation in memory. */
@@ -199,7 +207,8 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
       : await withOwnFinding(ended, assignment, { settings: life.settings, stopped: signals.first });
   await reporter.finishVerifications();
   logIgnoredFacts(gang, logLine);
-  return { verdict, cause: toCause(verdict, { ...life, gang, assignment }) };
+  const work = await workOf(verdict, { ...life, gang, assignment, cpuMsBefore });
+  return { verdict, cause: toCause(verdict, { ...life, gang, assignment, work }) };
 }
 
 function logIgnoredFacts({ garbage: { lines, connections } }: Gang, logLine: (sentence: string) => void): void {
@@ -274,12 +283,13 @@ async function operatorUnreachable(
     if (performance.now() - since >= patienceMs) break;
     await delay(pollMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
-  return last ?? plainVerdict('operatorUnreachable', neverReached(settings));
+  return last ?? plainVerdict('operatorUnreachable', neverReached(settings, reporter.whyUnreached));
 }
 
-function neverReached({ nodeName, reportUrls, firstContactMs }: Settings): string {
-  const urls = cutText(reportUrls.join(', '), 512);
-  return `no operator was reached from node ${nodeName} within ${firstContactMs / 1000} s, so no rank was started; tried ${urls}`;
+function neverReached({ nodeName, reportUrls, firstContactMs }: Settings, why: string | undefined): string {
+  const urls = cutText(reportUrls.join(', '), 256);
+  const last = why === undefined ? '' : `. The last try failed: ${cutText(why, 512)}`;
+  return `no operator was reached from node ${nodeName} within ${firstContactMs / 1000} s, so no rank was started; tried ${urls}${last}`;
 }
 
 function forwardSignals(life: Life, running: Pick<Ranks, 'gang'>, assignment: RankAssignment): void {
@@ -343,36 +353,4 @@ function writeMessage({ settings, logLine }: Pick<Life, 'settings' | 'logLine'>,
 function forgetMessage({ settings, logLine }: Pick<Life, 'settings' | 'logLine'>): void {
   const warning = clearTerminationMessage(settings.terminationLog);
   if (warning !== undefined) logLine(warning);
-}
-
-function toCause(
-  verdict: Verdict,
-  about: Pick<Life, 'settings' | 'reporter'> & { readonly gang?: Gang; readonly assignment?: RankAssignment },
-): TerminationCause {
-  const { settings, reporter, gang, assignment } = about;
-  const { lastStep } = reporter;
-  const incarnation = assignment?.incarnation ?? 1;
-  return fitCause({
-    version: 1,
-    kind: verdict.kind,
-    epoch: settings.epoch,
-    // Absent for the first, so that an operator of the previous release can read it.
-    ...(incarnation === 1 ? {} : { incarnation }),
-    node: settings.nodeName.slice(0, 253),
-    ...(verdict.rank === undefined ? {} : { rank: verdict.rank }),
-    exitCode: verdict.exitCode,
-    ...(verdict.signal === undefined ? {} : { signal: verdict.signal }),
-    message: verdict.message,
-    lastLines: hasLines(verdict) ? [...(gang?.lastLinesOf(verdict.rank) ?? [])] : [],
-    ...(lastStep === undefined ? {} : { lastStep }),
-    ...(verdict.checkpointFault === undefined ? {} : { checkpointFault: verdict.checkpointFault }),
-    ...(verdict.verifiedCheckpoint === undefined ? {} : { verifiedCheckpoint: verdict.verifiedCheckpoint }),
-    ...(verdict.stop === undefined || !reporter.readsStop ? {} : { stop: verdict.stop }),
-    unreportedCheckpoints: [...reporter.unreportedCheckpoints],
-  });
-}
-
-/** Whether the last lines of the failed rank, or of the starter that named none, belong to the cause. */
-function hasLines({ rank, kind }: Verdict): boolean {
-  return rank !== undefined || kind === 'engineFailed';
 }

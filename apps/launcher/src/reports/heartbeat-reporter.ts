@@ -1,3 +1,4 @@
+import type { RankProcess } from '@coxswain/api-types';
 import type { HeartbeatFact } from '../facts/engine-facts.ts';
 import type { Draft } from './pending-reports.ts';
 import { RankProgress } from './rank-progress.ts';
@@ -9,6 +10,8 @@ export interface HeartbeatReporterOptions {
   readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
   /** Whether the operator at the other end reads watermarks. */
   readonly readsWatermarks: () => boolean;
+  /** The processes of each running rank; undefined if the operator does not read them. */
+  readonly processes: () => readonly RankProcess[] | undefined;
   readonly report: (draft: Draft) => void;
 }
 
@@ -54,12 +57,13 @@ export class HeartbeatReporter {
 
   /** Reports a heartbeat now. */
   beat(): void {
-    const { alive, readsWatermarks, report } = this.#options;
+    const { alive, readsWatermarks, processes, report } = this.#options;
     const progress = this.#progress.heartbeat(alive(), {
       nowMs: performance.now(),
       readsWatermarks: readsWatermarks(),
     });
-    report({ kind: 'heartbeat', ...progress });
+    const found = processes();
+    report({ kind: 'heartbeat', ...progress, ...(found === undefined ? {} : { processes: [...found] }) });
   }
 
   #beatUnlessStepReported(): void {

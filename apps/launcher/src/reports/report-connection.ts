@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   LISTENS_TO_NOT_FINITE,
   MAX_REPORT_BYTES,
-  OperatorMessage,
+  type OperatorMessage,
   REPLICA_URL_HEADER,
   REPORT_PATH,
   UNREACHABLE_LEADER_HEADER,
@@ -13,6 +13,8 @@ import {
 } from '@coxswain/api-types';
 import WebSocket from 'ws';
 import type { Draft, PendingReports } from './pending-reports.ts';
+import { ConnectFailures, text } from './connect-failures.ts';
+import { parseOperatorMessage } from './parse-operator-message.ts';
 import { isHttpsBase } from '../program/settings.ts';
 
 /** When the leader of thousands dies, their handshakes queue for some seconds at the next one. */
@@ -84,7 +86,10 @@ export class ReportConnection {
   #socket: WebSocket | undefined;
   #isWelcome = false;
   #listensTo: readonly string[] = [];
-  #lastListensTo: readonly string[] = [];
+  #lastListenedTo: readonly string[] = [];
+  #wasEverWelcome = false;
+  #whyUnreached: string | undefined;
+  readonly #failures: ConnectFailures;
   #sequence = 0;
   #pace: Extract<OperatorMessage, { kind: 'pace' }> | undefined;
   #stepsDueAtMs = 0;
@@ -99,6 +104,7 @@ export class ReportConnection {
 
   constructor(options: ReportConnectionOptions) {
     this.#options = options;
+    this.#failures = new ConnectFailures(options.ca);
   }
 
   get isWelcome(): boolean {
@@ -111,8 +117,13 @@ export class ReportConnection {
   }
 
   /** The same of the operator that announced its parts last, connected or not: a termination message is read after the connection ends. */
-  hasListenedTo(part: string): boolean {
-    return this.#lastListensTo.includes(part);
+  lastListenedTo(part: string): boolean {
+    return this.#lastListenedTo.includes(part);
+  }
+
+  /** Why the last try failed; undefined before one did, and while an operator is connected. */
+  get whyUnreached(): string | undefined {
+    return this.#whyUnreached;
   }
 
   start(): void {
@@ -200,7 +211,9 @@ export class ReportConnection {
         continue;
       }
       const why = end.kind === 'lost' ? end.why : `${url} and the leader that it named refer to each other`;
-      this.#complain(`The operator cannot be reached: ${why}. Training continues; retrying.`);
+      this.#whyUnreached = why;
+      const meanwhile = this.#wasEverWelcome ? 'Training continues' : 'No rank has started';
+      this.#complain(`The operator cannot be reached: ${why}. ${meanwhile}; retrying.`);
       if (end.kind === 'lost' && end.wasWelcome) {
         backoffMs = FIRST_BACKOFF_MS;
         await this.#pause(SPREAD_MS * this.#options.random());
@@ -279,14 +292,14 @@ export class ReportConnection {
         lastReceivedMs = performance.now();
       });
       socket.on('error', (error) => {
-        why = `${url}: ${text(error)}`;
+        why = `${url}: ${this.#failures.describe(error)}`;
       });
       socket.on('close', () => {
         end(this.#closing.signal.aborted ? { kind: 'closed' } : { kind: 'lost', why, wasWelcome });
       });
       socket.on('message', (data, isBinary) => {
         lastReceivedMs = performance.now();
-        const message = isBinary ? undefined : parse(String(data));
+        const message = isBinary ? undefined : parseOperatorMessage(String(data));
         if (message?.kind === 'welcome') wasWelcome = true;
         if (message?.kind === 'refused') end(this.#refused(message, { url, wasWelcome }));
         else if (message !== undefined) this.#receive(message);
@@ -298,6 +311,8 @@ export class ReportConnection {
     switch (message.kind) {
       case 'welcome':
         this.#isWelcome = true;
+        this.#wasEverWelcome = true;
+        this.#whyUnreached = undefined;
         this.#lostLeader = undefined;
         if (this.#lastComplaint !== '') this.#options.logLine('Connected to the operator again.');
         this.#lastComplaint = '';
@@ -323,7 +338,7 @@ export class ReportConnection {
         return;
       case 'listensTo':
         this.#listensTo = message.parts;
-        this.#lastListensTo = message.parts;
+        this.#lastListenedTo = message.parts;
         this.#options.onListens();
         return;
       case 'ack':
@@ -379,18 +394,4 @@ function toWebSocketUrl(base: string): string {
   const url = new URL(REPORT_PATH, base);
   url.protocol = 'wss:';
   return url.href;
-}
-
-/** Ignores a frame that does not fit the protocol: a newer operator may send messages that this launcher does not know. */
-function parse(frame: string): OperatorMessage | undefined {
-  try {
-    const parsed = OperatorMessage.safeParse(JSON.parse(frame));
-    return parsed.success ? parsed.data : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function text(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
 }

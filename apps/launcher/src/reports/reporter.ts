@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   LISTENS_TO_STOP,
+  LISTENS_TO_PROCESSES,
   LISTENS_TO_WATERMARKS,
   MAX_RANKS_PER_POD,
   parseRanks,
   type RankAssignment,
+  type RankProcess,
   type SavedCheckpoint,
   type TerminationCause,
 } from '@coxswain/api-types';
@@ -35,6 +37,7 @@ export interface ReporterOptions
   readonly settings: Settings;
   readonly bootId: string;
   readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
+  readonly processes: () => readonly RankProcess[];
   readonly stepWords?: StepWords;
 }
 
@@ -55,7 +58,7 @@ export class Reporter {
 
   constructor(options: ReporterOptions) {
     this.#options = options;
-    const { settings, logLine, stepWords, alive, onEndRanks, onSaveWanted } = options;
+    const { settings, logLine, stepWords, alive, processes, onEndRanks, onSaveWanted } = options;
     const report = (draft: Draft): void => this.#report(draft);
     this.orders = new OrderReceiver({
       epoch: settings.epoch,
@@ -66,7 +69,12 @@ export class Reporter {
     });
     this.#connection = this.#connect();
     const readsWatermarks = (): boolean => this.#connection.listensTo(LISTENS_TO_WATERMARKS);
-    this.#heartbeats = new HeartbeatReporter({ alive, readsWatermarks, report });
+    this.#heartbeats = new HeartbeatReporter({
+      alive,
+      readsWatermarks,
+      processes: () => (this.#connection.listensTo(LISTENS_TO_PROCESSES) ? processes() : undefined),
+      report,
+    });
     this.#steps = new StepReporter({
       stepWords,
       report: (step) => {
@@ -98,7 +106,22 @@ export class Reporter {
 
   /** Whether the operator that was heard last reads what happened after SIGTERM in a cause. */
   get readsStop(): boolean {
-    return this.#connection.hasListenedTo(LISTENS_TO_STOP);
+    return this.#connection.lastListenedTo(LISTENS_TO_STOP);
+  }
+
+  /** Whether the operator that was connected last reads what work a finished pod has done. */
+  get readsWork(): boolean {
+    return this.#connection.lastListenedTo(LISTENS_TO_PROCESSES);
+  }
+
+  /** Why the last try to reach an operator failed; undefined before one did, and after a success. */
+  get whyUnreached(): string | undefined {
+    return this.#connection.whyUnreached;
+  }
+
+  /** A rank has ended: the operator need not wait for the next heartbeat. */
+  rankEnded(): void {
+    this.#heartbeats.beat();
   }
 
   /** The latest step that a rank of this pod completed. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { DisruptionNoticeRule, MAX_NOTICE_RULES, ObjectName } from '@coxswain/api-types';
+import { HEALTH_SETTINGS } from '@coxswain/health';
 import { MeasuredGpus } from '@coxswain/job-planning';
 import { EVERY_ADDRESS, listenHostOf, urlHostOf } from '@coxswain/kube';
 import {
@@ -115,6 +116,11 @@ const Environment = z.object({
   COXSWAIN_HEALTH_WINDOW_MS: durationMs
     .default(60_000)
     .describe('Ranks are compared over so long; who stands out in three of five windows is named as slow.'),
+  COXSWAIN_IDLE_GANG_MS: durationMs
+    .default(HEALTH_SETTINGS.standing.idleMs)
+    .describe(
+      'A gang without a step, a collective, CPU time and output for so long is an incident, with stack traces; it is not ended for that.',
+    ),
   COXSWAIN_HEALTH_TRACE_DIRECTORY: z
     .string()
     .min(1)
@@ -248,6 +254,8 @@ export interface Config {
     readonly seriesReaders: readonly string[];
     readonly heartbeatTimeoutMs: number;
     readonly healthWindowMs: number;
+    /** Time without any sign of work after which a gang is an incident. */
+    readonly idleMs: number;
     readonly healthTraceDirectory: string | undefined;
   };
   readonly pods: { readonly launcherImage: string; readonly user: number | undefined };
@@ -325,6 +333,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       ),
       heartbeatTimeoutMs: env.COXSWAIN_HEARTBEAT_TIMEOUT_MS,
       healthWindowMs: env.COXSWAIN_HEALTH_WINDOW_MS,
+      idleMs: env.COXSWAIN_IDLE_GANG_MS,
       healthTraceDirectory: env.COXSWAIN_HEALTH_TRACE_DIRECTORY,
     },
     pods: {

@@ -3,7 +3,8 @@ import type { RankWatermark } from '@coxswain/api-types';
 import { aLayout } from '@coxswain/layout/testing';
 import { readHeader, readRecord, watchHealth } from '@coxswain/health';
 import { TelemetryBudget } from './telemetry-budget.ts';
-import { type GangRoster, HealthWatch, type HealthReport, type RunOfRanks, type StacksOfRun } from './health-watch.ts';
+import type { GangRoster, HealthReport, RunOfRanks } from './health-reports.ts';
+import { HealthWatch, type StacksOfRun } from './health-watch.ts';
 
 const RUN: RunOfRanks = { jobUid: 'job-1', epoch: 1, incarnation: 1 };
 const ROSTER: GangRoster = {
@@ -133,6 +134,46 @@ describe('the watch over gangs', () => {
     await setup.train(120, [3], RUN, { silent: [3] });
     const found = setup.watch.takeReports().filter(({ verdict }) => verdict.kind === 'hang');
     expect(found.at(-1)?.verdict).toMatchObject({ ranks: [3], action: 'evict', evidence: { cause: 'noTelemetry' } });
+  });
+
+  it('blames the rank that finished for the wait of its peers, and no node', async () => {
+    const setup = new Setup();
+    await setup.train(60);
+    const finished = { rank: 3, state: 'finished', cpuMs: 0, quietMs: 0 } as const;
+    setup.watch.heartbeat(RUN, { ranks: [{ rank: 3, alive: false, step: 60 }], processes: [finished] });
+    await setup.train(120, [3], RUN, { silent: [3] });
+    const found = setup.watch.takeReports().filter(({ verdict }) => verdict.kind === 'hang');
+    expect(found.at(-1)?.verdict).toMatchObject({
+      ranks: [3],
+      action: 'stop',
+      evidence: { cause: 'finishedEarly' },
+      message: 'Rank 3 finished with exit code 0 after step 60; 3 ranks wait for it.',
+    });
+    const [standing] = setup.watch.takeStandings();
+    expect(standing?.standing).toMatchObject({ reason: 'RanksFinished' });
+    expect(setup.watch.takeStandings()).toEqual([]);
+  });
+
+  it('reports a gang that does nothing after its bound, with stacks', async () => {
+    const asked: (readonly number[])[] = [];
+    const setup = new Setup(undefined, (_run, ranks) => {
+      asked.push(ranks);
+      return Promise.resolve({ stack: 'main' });
+    });
+    const processOf = (rank: number) =>
+      ({ rank, state: 'running', cpuMs: 10, quietMs: setup.nowMs, program: rank === 1 ? 'sleep' : 'python3' }) as const;
+    for (let second = 0; second < 700; second += 10) {
+      setup.nowMs += 10_000;
+      const ranks = [0, 1, 2, 3].map((rank) => ({ rank, alive: true, step: null }));
+      setup.watch.heartbeat(RUN, { ranks, processes: ranks.map(({ rank }) => processOf(rank)) });
+      setup.watch.tick();
+      await Promise.resolve();
+    }
+    const found = setup.watch.takeReports().filter(({ verdict }) => verdict.kind === 'notTraining');
+    expect(found.map(({ verdict: { ranks, action, evidence } }) => [ranks, action, evidence['stack']])).toEqual([
+      [[1], 'advise', 'main'],
+    ]);
+    expect(asked).toEqual([[1]]);
   });
 
   it('asks once who is in a gang, and again after a while where nobody knows', async () => {

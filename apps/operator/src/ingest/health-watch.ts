@@ -1,16 +1,17 @@
 /** Do the ranks of reporting gangs make progress, and which rank holds the others up? Runs in the ingest thread as reports arrive. */
-import type { LauncherMessage, ProcessGroup, RankOperation, RankWatermark, StepReport } from '@coxswain/api-types';
+import type { LauncherMessage, ProcessGroup, RankWatermark, StepReport } from '@coxswain/api-types';
 import {
+  GangStanding,
   type Grounds,
   HEALTH_SETTINGS,
   placeOfRank,
-  type RunProgress,
   type TraceHeader,
   type TraceRecord,
   type Verdict,
   watchHealth,
 } from '@coxswain/health';
-import { type ParallelLayout, worldSize } from '@coxswain/layout';
+import { worldSize } from '@coxswain/layout';
+import type { GangRoster, HealthReport, RunEvidence, RunOfRanks, StandingReport } from './health-reports.ts';
 import { lastOperations } from './last-operations.ts';
 import { PendingReports } from './pending-reports.ts';
 import { isLater } from './progress-tracker.ts';
@@ -26,42 +27,12 @@ const REPORT_EVERY_MS = 10_000;
 /** Delay before an unknown roster is requested again. */
 const ROSTER_RETRY_MS = 5_000;
 /** Verdicts for which stack traces of the ranks are collected. */
-const STALL_KINDS: readonly Verdict['kind'][] = ['hang', 'networkHang', 'desync'];
-
-/** One start of a gang's ranks. */
-export interface RunOfRanks {
-  readonly jobUid: string;
-  readonly epoch: number;
-  readonly incarnation: number;
-}
-
-/** Layout of a gang, and which ranks run on which node. */
-export interface GangRoster {
-  readonly namespace: string;
-  readonly epoch: number;
-  readonly layout: ParallelLayout;
-  readonly nodes: readonly { readonly node: string; readonly ranks: string }[];
-}
-
-/** A verdict about a run. */
-export interface HealthReport extends RunOfRanks {
-  readonly verdict: Verdict;
-  /** Last operations of the named ranks and of some ranks that wait for them. */
-  readonly operations?: readonly RankOperation[];
-  /** What it stands on, if it may end the gang. */
-  readonly grounds?: Grounds;
-}
-
-/** What verdicts about a run stand on, read again. */
-export type RunEvidence = RunOfRanks &
-  RunProgress & {
-    /** The run's detectors have ended, so nothing of this is known any more. */
-    readonly isLost?: true;
-  };
+const STALL_KINDS: readonly Verdict['kind'][] = ['hang', 'networkHang', 'desync', 'notTraining'];
 
 interface Watched extends RunOfRanks {
   rosterRequestedAtMs: number;
   judge: ReturnType<typeof watchHealth> | undefined;
+  standing: GangStanding | undefined;
   /** Its detectors ended before it did; it has none until its next start. */
   isLost: boolean;
   /** Its attempt is over: it is forgotten once reports that are held back were reported. */
@@ -110,7 +81,10 @@ export class HealthWatch {
   readonly #stacks: StacksOfRun | undefined;
   readonly #budget: TelemetryBudget;
   readonly #turns: TenantTurns;
+  readonly #idleMs: number;
   #reports: HealthReport[] = [];
+  /** By job: only where it stands now is of use. */
+  #standings = new Map<string, StandingReport>();
   #losses: LossCounts = {};
 
   constructor(parts: {
@@ -120,6 +94,8 @@ export class HealthWatch {
     readonly rosterOf: (jobUid: string) => Promise<GangRoster | undefined>;
     /** Window of detectors that compare ranks. Default: that of the settings. */
     readonly windowMs?: number;
+    /** Time without any sign of work after which a gang is an incident. Default: that of the settings. */
+    readonly idleMs?: number;
     readonly records?: Records;
     /** Absent: no stack traces are collected. */
     readonly stacks?: StacksOfRun;
@@ -133,6 +109,7 @@ export class HealthWatch {
     this.#stacks = parts.stacks;
     this.#records = parts.records;
     this.#windowMs = parts.windowMs ?? HEALTH_SETTINGS.slow.windowMs;
+    this.#idleMs = parts.idleMs ?? HEALTH_SETTINGS.standing.idleMs;
     this.#now = parts.monotonicMs;
     this.#roster = parts.rosterOf;
   }
@@ -140,7 +117,12 @@ export class HealthWatch {
   /** Receives a heartbeat. Ranks with watermarks count as reporting when they send one, other ranks while their process lives. */
   heartbeat(
     run: RunOfRanks,
-    { ranks, watermarks = [], processGroups = [] }: Omit<Partial<Heartbeat>, 'ranks'> & Pick<Heartbeat, 'ranks'>,
+    {
+      ranks,
+      watermarks = [],
+      processGroups = [],
+      processes = [],
+    }: Omit<Partial<Heartbeat>, 'ranks'> & Pick<Heartbeat, 'ranks'>,
   ): void {
     const watched = this.#watchedOf(run);
     for (const { step } of [...ranks, ...watermarks]) noteStep(watched, step);
@@ -149,6 +131,7 @@ export class HealthWatch {
       for (const group of processGroups) this.#declareGroup(watched, group);
     });
     const atMs = this.#now();
+    this.#follow(watched, (standing) => standing.heartbeat(atMs, { ranks, watermarks, processes }));
     for (const mark of watermarks) {
       watched.speaking.add(mark.rank);
       watched.marks.set(mark.rank, mark);
@@ -163,25 +146,42 @@ export class HealthWatch {
   step(run: RunOfRanks, { step, notFinite, ranks, ...reported }: StepReport): void {
     const watched = this.#watchedOf(run);
     noteStep(watched, step);
-    if (watched?.judge === undefined) return;
+    if (watched === undefined) return;
+    this.#follow(watched, (standing) => standing.step(this.#now(), step, ranks));
+    if (watched.judge === undefined) return;
     const loss = notFinite?.loss ?? reported.loss;
     const gradNorm = notFinite?.gradNorm ?? reported.gradNorm;
     watched.pending.step({ kind: 'step', atMs: this.#now(), step, loss, gradNorm, ranks });
     this.#takeTurn(watched);
   }
 
+  /** These ranks exited with 0, and their launcher ends. */
+  finished(run: RunOfRanks, ranks: readonly number[]): void {
+    const watched = this.#watchedOf(run);
+    if (watched !== undefined) this.#follow(watched, (standing) => standing.finished(this.#now(), ranks));
+  }
+
   /** Advances time without a report. */
   tick(): void {
     for (const run of this.#watched.values()) {
-      if (run.judge === undefined) continue;
-      run.pending.tick();
-      this.#takeTurn(run);
+      if (run.judge !== undefined) {
+        run.pending.tick();
+        this.#takeTurn(run);
+      }
+      this.#checkStanding(run);
     }
   }
 
   /** Gives detectors that wait for time of the thread their turns. Called several times a second. */
   serve(): void {
     this.#turns.serve((jobUid) => this.#judgePending(this.#watched.get(jobUid)));
+  }
+
+  /** Where runs stand that do not train, as far as it changed since the previous call. */
+  takeStandings(): readonly StandingReport[] {
+    const standings = [...this.#standings.values()];
+    this.#standings.clear();
+    return standings;
   }
 
   /** Reports since the previous call. */
@@ -208,7 +208,7 @@ export class HealthWatch {
   }
 
   get hasReports(): boolean {
-    return this.#reports.length > 0;
+    return this.#reports.length > 0 || this.#standings.size > 0;
   }
 
   /** How often detectors ended early since the previous call. */
@@ -235,6 +235,7 @@ export class HealthWatch {
   /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#watched.delete(jobUid);
+    this.#standings.delete(jobUid);
     this.#budget.close(jobUid);
     this.#turns.close(jobUid);
     this.#records?.end(jobUid);
@@ -256,6 +257,7 @@ export class HealthWatch {
       incarnation,
       rosterRequestedAtMs: Number.NEGATIVE_INFINITY,
       judge: undefined,
+      standing: undefined,
       isLost: false,
       isOver: false,
       groups: new Set<string>(),
@@ -291,6 +293,7 @@ export class HealthWatch {
     const slow = { ...HEALTH_SETTINGS.slow, windowMs: this.#windowMs };
     try {
       watched.judge = watchHealth(header, { ...HEALTH_SETTINGS, slow });
+      watched.standing = new GangStanding(header, { standing: { ...HEALTH_SETTINGS.standing, idleMs: this.#idleMs } });
     } catch (error) {
       return this.#lose(watched, { bound: 'failed', error });
     }
@@ -320,13 +323,22 @@ export class HealthWatch {
 
   #observe(watched: Watched, record: TraceRecord): void {
     const { jobUid, epoch, incarnation, budget, marks } = watched;
-    for (const verdict of this.#judge(watched, record)) {
+    for (const found of this.#judge(watched, record)) {
+      const verdict = this.#follow(watched, (standing) => standing.explain(found)) ?? found;
       if (!budget.admits(verdict, this.#now())) continue;
       const operations = lastOperations(verdict, marks);
       const grounds = this.#groundsOf(watched, verdict);
       const report = { jobUid, epoch, incarnation, verdict, operations };
       this.#report(watched, grounds === undefined ? report : { ...report, grounds });
     }
+  }
+
+  #checkStanding(watched: Watched): void {
+    const { jobUid, epoch, incarnation } = watched;
+    const { standing, verdict } = this.#follow(watched, (one) => one.check(this.#now())) ?? {};
+    if (standing !== undefined) this.#standings.set(jobUid, { jobUid, epoch, incarnation, standing });
+    if (verdict !== undefined && watched.budget.admits(verdict, this.#now()))
+      this.#report(watched, { jobUid, epoch, incarnation, verdict });
   }
 
   /** An error in the detectors of a run ends those, and not the thread that serves all jobs. */
@@ -341,8 +353,19 @@ export class HealthWatch {
     }
   }
 
-  #count({ jobUid, judge, groups, pending }: Watched): void {
-    if (judge !== undefined) this.#budget.set(jobUid, judge.bytes() + NAME_BYTES * groups.size + pending.bytes);
+  #follow<T>(watched: Watched, use: (standing: GangStanding) => T): T | undefined {
+    if (watched.standing === undefined) return undefined;
+    try {
+      return use(watched.standing);
+    } catch (error) {
+      this.#lose(watched, { bound: 'failed', error });
+      return undefined;
+    }
+  }
+
+  #count({ jobUid, judge, standing, groups, pending }: Watched): void {
+    if (judge === undefined) return;
+    this.#budget.set(jobUid, judge.bytes() + (standing?.bytes ?? 0) + NAME_BYTES * groups.size + pending.bytes);
   }
 
   /** Ends the detectors of a run for good, and reports why. */
@@ -357,6 +380,7 @@ export class HealthWatch {
   #release(watched: Watched): void {
     watched.judge = undefined;
     watched.pending.clear();
+    watched.standing = undefined;
     watched.groups.clear();
     watched.speaking.clear();
     watched.marks.clear();

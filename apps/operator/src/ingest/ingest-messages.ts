@@ -1,6 +1,7 @@
 import type { OperatorMessage } from '@coxswain/api-types';
 import type { KeyPair } from './authority.ts';
-import type { GangRoster, HealthReport, LossCounts, RunEvidence } from './health-watch.ts';
+import type { GangRoster, HealthReport, RunEvidence, StandingReport } from './health-reports.ts';
+import type { LossCounts } from './health-watch.ts';
 import type { LauncherReport } from './launcher-reports.ts';
 import type { StepsSoFar } from './progress-tracker.ts';
 import type {
@@ -33,6 +34,8 @@ export interface IngestStart {
   readonly silenceMs: number;
   /** Window of detectors that compare ranks. */
   readonly healthWindowMs: number;
+  /** Time without any sign of work after which a gang is an incident. */
+  readonly idleMs: number;
   /** Folder for traces of reports; absent: no traces. */
   readonly healthTraceDirectory?: string;
   /** User names as the API server spells them. */
@@ -102,6 +105,8 @@ export interface IngestDigest {
   readonly preflights: readonly PodPreflightReport[];
   /** Verdicts about gangs. */
   readonly health: readonly HealthReport[];
+  /** Where gangs stand that do not train. */
+  readonly standings: readonly StandingReport[];
   /** How often detectors of a run ended before the run, by cause. */
   readonly losses: LossCounts;
   /** What ranks train according to their hooks. */

@@ -1,6 +1,6 @@
 import type { Clock } from '@coxswain/kube';
 import type { IngestAnswer, IngestQuestion, LeadershipView, NewestEpoch, ToIngest } from './ingest-messages.ts';
-import type { GangRoster } from './health-watch.ts';
+import type { GangRoster } from './health-reports.ts';
 import type { ReportingPod, ReportPorts, SavedByRanks } from './session-ports.ts';
 
 /** Open questions to the loop's thread; they delay it by a few milliseconds at most. */

@@ -10,6 +10,7 @@ const start = {
   silenceMs: 1,
   seriesReaders: [],
   healthWindowMs: 60_000,
+  idleMs: 600_000,
 };
 /** What the scripted thread does when it is told to refuse somebody. */
 const refuse = (why: string) => ({ kind: 'refuse', jobUid: 'job-1', epoch: 1, why }) as const;

@@ -10,7 +10,7 @@ import type {
   NewestEpoch,
   ToIngest,
 } from './ingest-messages.ts';
-import type { RunEvidence } from './health-watch.ts';
+import type { RunEvidence } from './health-reports.ts';
 
 /** Inputs of the thread and receivers of its messages. */
 export interface IngestThreadParts {

@@ -55,6 +55,7 @@ const health = new HealthWatch({
   monotonicMs: () => clock.monotonicMs(),
   rosterOf: (jobUid) => ports.rosterOf(jobUid),
   windowMs: start.healthWindowMs,
+  idleMs: start.idleMs,
   ...(records === undefined ? {} : { records }),
   stacks: (run, ranks) => stacks.evidenceOf(run, ranks),
 });
@@ -121,6 +122,7 @@ function digest(): void {
       launchers: launchers.take(),
       preflights: [...preflights.values()],
       health: health.takeReports(),
+      standings: health.takeStandings(),
       losses: health.takeLosses(),
       trained: [...trained.values()],
       counts,

@@ -1,6 +1,7 @@
 import { FakeClock } from '@coxswain/kube/testing';
 import { aLayout } from '@coxswain/layout/testing';
-import { type GangRoster, HealthWatch } from './health-watch.ts';
+import type { GangRoster } from './health-reports.ts';
+import { HealthWatch } from './health-watch.ts';
 import { JobTelemetry } from './job-telemetry.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Rendezvous } from './rendezvous.ts';

@@ -29,7 +29,9 @@ export function hasOnlyRanksOf(message: LauncherMessage, pod: ReportingPod): boo
   if (message.kind === 'step') return areOurs(message.report);
   if (message.kind === 'stacks') return stackRanks(message.stacks).every((rank) => pod.ranks.includes(rank));
   if (message.kind === 'trained') return pod.ranks.includes(message.rank);
-  return message.kind !== 'heartbeat' || (areOurs(message) && areOurs({ ranks: message.watermarks ?? [] }));
+  if (message.kind !== 'heartbeat') return true;
+  const { watermarks = [], processes = [] } = message;
+  return areOurs(message) && areOurs({ ranks: [...watermarks, ...processes] });
 }
 
 function stackRanks({ groups, silent, leftOut }: PodStacks): readonly number[] {

@@ -86,7 +86,7 @@ async function serve(
       authenticator,
       series,
       progress: new ProgressTracker(),
-      health: { heartbeat: () => undefined, step: () => undefined },
+      health: { heartbeat: () => undefined, step: () => undefined, finished: () => undefined },
       rendezvous: new Rendezvous(),
       waiting: new WaitingLaunchers(),
       deduplicator: new MessageDeduplicator(),

@@ -81,7 +81,7 @@ function aSetup(shared: Partial<SessionContext> = {}, connection: Partial<Sessio
     rendezvous: new Rendezvous(),
     waiting: new WaitingLaunchers(),
     progress: new ProgressTracker(),
-    health: { heartbeat: () => undefined, step: () => undefined },
+    health: { heartbeat: () => undefined, step: () => undefined, finished: () => undefined },
     recordContact: () => undefined,
     recordLauncher: () => undefined,
     recordPreflight: () => undefined,
@@ -136,7 +136,7 @@ describe('a report session', () => {
     await setup.receive({ kind: 'hello' });
     expect(setup.sent).toEqual([
       { kind: 'welcome', leaderTerm: 7 },
-      { kind: 'listensTo', parts: ['watermarks', 'notFinite', 'stop'] },
+      { kind: 'listensTo', parts: ['watermarks', 'notFinite', 'stop', 'processes'] },
       { kind: 'ack', sequence: 1 },
     ]);
   });
@@ -370,7 +370,7 @@ describe('a report session', () => {
   it('tells a launcher when it is welcome what it listens to, and takes it', async () => {
     const setup = aSetup();
     await setup.receive({ kind: 'hello' });
-    expect(setup.sent[1]).toEqual({ kind: 'listensTo', parts: ['watermarks', 'notFinite', 'stop'] });
+    expect(setup.sent[1]).toEqual({ kind: 'listensTo', parts: ['watermarks', 'notFinite', 'stop', 'processes'] });
     const watermark = { step: 1, phase: 'training', phaseAgeMs: 1, groups: [] } as const;
     await setup.receive({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 0, ...watermark }] });
     await setup.receive({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 4_000, ...watermark }] });

@@ -1,7 +1,5 @@
 import {
-  LISTENS_TO_NOT_FINITE,
-  LISTENS_TO_STOP,
-  LISTENS_TO_WATERMARKS,
+  LISTENED_PARTS,
   REPORT_TOKEN_AUDIENCE,
   type LauncherMessage,
   type OperatorMessage,
@@ -164,7 +162,7 @@ export class ReportSession {
     this.#recordContact(found);
     const leadership = this.#context.ports.leadership();
     this.#link.send({ kind: 'welcome', leaderTerm: leadership.leading ? leadership.term : 0 });
-    this.#link.send({ kind: 'listensTo', parts: [LISTENS_TO_WATERMARKS, LISTENS_TO_NOT_FINITE, LISTENS_TO_STOP] });
+    this.#link.send({ kind: 'listensTo', parts: [...LISTENED_PARTS] });
     this.#leave = this.#context.rendezvous.join(found, {
       podIndex: found.podIndex,
       podUid: hello.podUid,
@@ -257,6 +255,7 @@ export class ReportSession {
       case 'checkpointSaved':
         return this.#performCheckpoint(pod, { ...message.checkpoint, incarnation });
       case 'ended':
+        if (message.cause.kind === 'finished') this.#context.health.finished({ ...pod, incarnation }, pod.ranks);
         // Only a hint to reconcile sooner; the pod's status and termination message are what counts.
         ports.onNews(pod, 'ended');
         return true;

@@ -96,7 +96,7 @@ export interface SessionContext {
   ) => void;
   /** Records what a rank trains. */
   readonly recordTrained: (report: PodTrainedReport) => void;
-  readonly health: Pick<HealthWatch, 'heartbeat' | 'step'>;
+  readonly health: Pick<HealthWatch, 'heartbeat' | 'step' | 'finished'>;
   readonly series: SeriesRing;
   readonly deduplicator: MessageDeduplicator;
   readonly now: () => Date;

@@ -1,7 +1,7 @@
 import type { OperatorMessage, PodStacks, ThreadStack } from '@coxswain/api-types';
 import { FakeClock } from '@coxswain/kube/testing';
 import { aLayout } from '@coxswain/layout/testing';
-import type { GangRoster } from './health-watch.ts';
+import type { GangRoster } from './health-reports.ts';
 import { Rendezvous } from './rendezvous.ts';
 import { StackRequests, type StackAnswer } from './stack-requests.ts';
 

@@ -3,7 +3,7 @@ import { type JobStacks, MAX_RANKS_PER_POD, parseRanks, type PodStacks, STACKS_W
 import { type StackBounds, stackEvidence, StackGathering } from '@coxswain/health';
 import type { Clock } from '@coxswain/kube';
 import { type Claim, type PlaceBounds, TurnGate } from '@coxswain/units';
-import type { GangRoster, RunOfRanks } from './health-watch.ts';
+import type { GangRoster, RunOfRanks } from './health-reports.ts';
 import type { Rendezvous } from './rendezvous.ts';
 
 /** Concurrent collections, and requests that wait for one, in turns of namespaces. Each collection may hold some megabytes. */

@@ -2,7 +2,7 @@
 import { createWriteStream, mkdirSync, readdirSync, rmSync, statSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 import type { TraceHeader, TraceRecord } from '@coxswain/health';
-import type { RunOfRanks } from './health-watch.ts';
+import type { RunOfRanks } from './health-reports.ts';
 
 /** Size limit of one recording, and number of recordings kept. 256 MiB are a day of 64 ranks, or two minutes of 16,384. */
 const MOST_BYTES = 268_435_456;

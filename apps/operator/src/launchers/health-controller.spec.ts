@@ -1,7 +1,7 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import type { Verdict } from '@coxswain/health';
 import { HealthController } from './health-controller.ts';
-import type { HealthReport } from '../ingest/health-watch.ts';
+import type { HealthReport } from '../ingest/health-reports.ts';
 
 const NOW = new Date('2026-01-01T00:20:00Z');
 const JOB = aTrainingJob({ metadata: { uid: 'job-1' } });
@@ -52,6 +52,19 @@ describe('what follows from a verdict', () => {
       4,
       [GANG],
     ],
+    [
+      'a process that a signal stopped ends the gang free of charge, and blames no node',
+      { evidence: { waitedForMs: 61_000, cause: 'stopped' } },
+      4,
+      [{ ...GANG, blamesNobody: true }],
+    ],
+    [
+      'a stopped process ends nothing where no rank reports a wait',
+      { evidence: { stoodMs: 1, cause: 'stopped' } },
+      4,
+      [],
+    ],
+    ['a gang that does nothing is only reported', { kind: 'notTraining', action: 'advise' }, 4, []],
     ['so many at once have a cause in common', { ranks: many }, 4, [GANG]],
     [
       'of a large gang a few more may be to blame',
@@ -65,6 +78,20 @@ describe('what follows from a verdict', () => {
     expect(controller.ofJob(JOB)).toMatchObject(culprits);
     expect(controller.ofJob(JOB)).toHaveLength(culprits.length);
     expect(controller.findingsOf(JOB)).toHaveLength(1);
+  });
+
+  it('a standing is that of the newest run, until it trains or the job is gone', () => {
+    const { controller } = aSetup();
+    const run = { jobUid: 'job-1', epoch: 1, incarnation: 1 };
+    const standing = { reason: 'NotTraining', message: 'Idle.', isStarting: false } as const;
+    expect(controller.receiveStandings([{ ...run, incarnation: 2, standing }])).toEqual(['job-1']);
+    expect(controller.receiveStandings([{ ...run, standing: null }])).toEqual([]);
+    expect(controller.standingOf(JOB)).toEqual({ epoch: 1, incarnation: 2, ...standing });
+    controller.receiveStandings([{ ...run, incarnation: 2, standing: null }]);
+    expect(controller.standingOf(JOB)).toBeUndefined();
+    controller.receiveStandings([{ ...run, epoch: 2, standing }]);
+    controller.forget('job-1');
+    expect(controller.standingOf(JOB)).toBeUndefined();
   });
 
   const SLOW: Partial<Verdict> = { kind: 'slowRank', ranks: [3], nodes: ['b'], evidence: { slowdown: 0.5 } };

@@ -1,9 +1,9 @@
 /** Which incidents, avoided nodes and warnings follow from the verdicts about a gang? */
 import type { IncidentKind, TrainingJob } from '@coxswain/api-types';
 import { areMany, type Naming, namingOf, refutationOf } from '@coxswain/health';
-import type { Finding, Verdict as NamedCulprit } from '@coxswain/lifecycle';
+import type { Finding, ObservedStanding, Verdict as NamedCulprit } from '@coxswain/lifecycle';
 import { isLater } from '../ingest/progress-tracker.ts';
-import type { HealthReport, RunEvidence } from '../ingest/health-watch.ts';
+import type { HealthReport, RunEvidence, StandingReport } from '../ingest/health-reports.ts';
 
 /** Gangs of a job that are ended for slow ranks in a day; a job that is still slow has another cause. */
 const MOST_SLOW_A_DAY = 3;
@@ -17,6 +17,7 @@ const INCIDENT_OF: Readonly<Record<HealthReport['verdict']['kind'], IncidentKind
   hang: 'Hang',
   networkHang: 'NetworkHang',
   desync: 'Desync',
+  notTraining: 'NotTraining',
   blind: undefined,
   slowRank: 'SlowRank',
   slowLink: 'SlowLink',
@@ -61,6 +62,8 @@ const NOTHING_KNOWN = { receivedAtMs: new Map(), deciding: new Map(), namings: n
  */
 export class HealthController {
   readonly #known = new Map<string, Known>();
+  /** Where the newest run of each job stands, if it does not train. */
+  readonly #standings = new Map<string, ObservedStanding>();
   /** Until when verdicts of a job are held because their evidence could not be read, in milliseconds since 1970. */
   readonly #unreadUntilMs = new Map<string, number>();
   readonly #warn: (report: HealthReport) => void;
@@ -139,6 +142,22 @@ export class HealthController {
     return this.#known.get(job.metadata.uid)?.findings ?? [];
   }
 
+  /** Receives where runs stand. Returns the jobs to reconcile. */
+  receiveStandings(reports: readonly StandingReport[]): readonly string[] {
+    return reports.flatMap(({ jobUid, epoch, incarnation, standing }) => {
+      const known = this.#standings.get(jobUid);
+      if (known !== undefined && isLater(known, { epoch, incarnation })) return [];
+      if (standing === null) this.#standings.delete(jobUid);
+      else this.#standings.set(jobUid, { epoch, incarnation, ...standing });
+      return [jobUid];
+    });
+  }
+
+  /** Where the job's newest run stands; undefined: it trains, or it is unknown. */
+  standingOf(job: TrainingJob): ObservedStanding | undefined {
+    return this.#standings.get(job.metadata.uid);
+  }
+
   /** Ranks on which verdicts about the job's newest run stand. */
   ranksInQuestion(jobUid: string): readonly number[] {
     const deciding = this.#known.get(jobUid)?.deciding.values() ?? [];
@@ -173,6 +192,7 @@ export class HealthController {
   /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#known.delete(jobUid);
+    this.#standings.delete(jobUid);
     this.#unreadUntilMs.delete(jobUid);
   }
 
@@ -188,6 +208,8 @@ export class HealthController {
     if (action === 'stop') return [{ ...about, about: { kind: 'gang' } }];
     // Without watermarks it is unknown whether an engine trains, saves or evaluates, so missing steps do not end the gang.
     if (verdict.evidence['waitedForMs'] === undefined) return [];
+    // A signal or a debugger stopped its process: the gang is ended as for any rank that others wait for, and the node is not at fault.
+    if (verdict.evidence['cause'] === 'stopped') return [{ ...about, about: { kind: 'gang' }, blamesNobody: true }];
     // A live rank may evaluate in a way that no hook recognizes while the others wait at a barrier for minutes.
     if (verdict.evidence['cause'] === 'rankMissing' && !this.#knowsPhases(jobUid)) return [];
     return ranks.length === 0 || isMany ? [{ ...about, about: { kind: 'gang' } }] : named;

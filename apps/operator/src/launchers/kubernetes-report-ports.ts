@@ -20,7 +20,7 @@ import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
 import { placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import type { TrainingJobStore } from '../training-job/training-job-store.ts';
 import { CheckpointQuota } from './checkpoint-quota.ts';
-import type { GangRoster } from '../ingest/health-watch.ts';
+import type { GangRoster } from '../ingest/health-reports.ts';
 import type { NewestEpoch } from '../ingest/ingest-messages.ts';
 import type { NewestGang } from './launcher-controller.ts';
 import type { ReportingPod, ReportPorts, SavedByRanks } from '../ingest/session-ports.ts';

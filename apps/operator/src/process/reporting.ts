@@ -14,7 +14,7 @@ import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import type { Config } from '../config/config.ts';
 import { HealthController } from '../launchers/health-controller.ts';
-import type { HealthReport } from '../ingest/health-watch.ts';
+import type { HealthReport } from '../ingest/health-reports.ts';
 import { IngestThread } from '../ingest/ingest-thread.ts';
 import {
   sharedMonotonicMs,
@@ -66,6 +66,7 @@ type ReportViews = Pick<
   | 'readEvidence'
   | 'hearing'
   | 'findingsOf'
+  | 'standingOf'
 >;
 
 /** Engines whose functions for saving and evaluating the hook recognizes (engines/agent/hook/coxswain_hook/phase.py). Others run users' scripts. */
@@ -193,6 +194,7 @@ export class Reporting {
       readEvidence: (job) => this.readEvidence(job),
       hearing: () => this.hearing(),
       findingsOf: (job) => this.findingsOf(job),
+      standingOf: (job) => this.#health.standingOf(job),
     };
   }
 
@@ -303,7 +305,7 @@ export class Reporting {
   #startOfThread(): IngestStart {
     const { reports, kubeconfigPath } = this.#parts.config;
     const { listenHost, listenPort, ownUrl, heartbeatTimeoutMs, seriesReaders, healthWindowMs } = reports;
-    const { healthTraceDirectory } = reports;
+    const { idleMs, healthTraceDirectory } = reports;
     return {
       listenHost,
       listenPort,
@@ -312,6 +314,7 @@ export class Reporting {
       silenceMs: heartbeatTimeoutMs,
       seriesReaders,
       healthWindowMs,
+      idleMs,
       ...(healthTraceDirectory === undefined ? {} : { healthTraceDirectory }),
       ...(kubeconfigPath === undefined ? {} : { kubeconfigPath }),
     };
@@ -358,6 +361,7 @@ export class Reporting {
     for (const jobUid of this.#preflights.receive(digest.preflights)) onNews(jobUid, 'ended');
     for (const jobUid of this.#trained.receive(digest.trained)) onNews(jobUid, 'progress');
     for (const jobUid of this.#health.receive(digest.health)) onNews(jobUid, 'ended');
+    for (const jobUid of this.#health.receiveStandings(digest.standings)) onNews(jobUid, 'ended');
     for (const jobUid of digest.ended) onNews(jobUid, 'ended');
     for (const [what, count] of Object.entries(digest.counts)) metrics.countSession(what as SessionCount, count);
     for (const [bound, count] of Object.entries(digest.losses)) metrics.countTelemetryLoss(bound, count);

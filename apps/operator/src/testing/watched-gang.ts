@@ -1,7 +1,8 @@
 /** A gang whose launchers report to the real detectors, and the controller that judges their verdicts. */
 import type { RankWatermark } from '@coxswain/api-types';
 import { aLayout } from '@coxswain/layout/testing';
-import { HealthWatch, type GangRoster, type HealthReport, type RunOfRanks } from '../ingest/health-watch.ts';
+import type { GangRoster, HealthReport, RunOfRanks } from '../ingest/health-reports.ts';
+import { HealthWatch } from '../ingest/health-watch.ts';
 import { HealthController } from '../launchers/health-controller.ts';
 
 /** A gang of so many nodes and ranks. */

@@ -47,6 +47,7 @@ export interface ReconcilerOptions {
   readonly fabricChangeOf?: JobView['fabricChangeOf'];
   readonly nodeRequestOf?: JobView['nodeRequestOf'];
   readonly findingsOf: JobView['findingsOf'];
+  readonly standingOf?: JobView['standingOf'];
   readonly timeouts: JobView['timeouts'];
   readonly retention: JobView['retention'];
   readonly measuredGpus?: JobView['measuredGpus'];
@@ -106,6 +107,7 @@ export class TrainingJobReconciler {
       ...(options.nodeRequestOf === undefined ? {} : { nodeRequestOf: options.nodeRequestOf }),
       ...(options.fabricChangeOf === undefined ? {} : { fabricChangeOf: options.fabricChangeOf }),
       findingsOf: options.findingsOf,
+      ...(options.standingOf === undefined ? {} : { standingOf: options.standingOf }),
       scheduler,
       ...(nodeSearches === undefined ? {} : { nodeSearches }),
       keptPlacementOf: (job) => store.keptPlacementOf(job),

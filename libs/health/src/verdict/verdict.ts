@@ -2,12 +2,13 @@
 
 /**
  * hang: a rank for which others wait. networkHang: all members of a group started an operation and none completes it. desync: members of a group
- * called different operations, or one skipped a call. blind: no reports, so the state is unknown. Others: what makes steps slow.
+ * called different operations, or one skipped a call. notTraining: no step, collective, CPU time or output of any rank. blind: no reports, so the state is unknown. Others: what makes steps slow.
  */
 export const VERDICT_KINDS = [
   'hang',
   'networkHang',
   'desync',
+  'notTraining',
   'blind',
   'slowRank',
   'slowLink',

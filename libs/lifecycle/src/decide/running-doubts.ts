@@ -1,14 +1,16 @@
 /** What is in doubt about a gang that runs? */
 import type { Attempt } from '@coxswain/api-types';
+import type { StandingReason } from '@coxswain/health';
 import { heldEnds } from '../disruption/held-ends.ts';
 import { judgeNodes } from '../failure/lost-nodes.ts';
 import type { Facts } from '../observation/facts.ts';
+import { standingOf } from '../observation/gang-standing.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
 /** A condition Running of a gang that runs, for now. */
 export interface RunningDoubt {
   readonly holds: true;
-  readonly reason: 'NodesInDoubt' | 'EndHeld';
+  readonly reason: 'NodesInDoubt' | 'EndHeld' | StandingReason;
   readonly message: string;
 }
 
@@ -19,12 +21,15 @@ export function doubtOfRunning(
   { attempt, now }: { readonly attempt: Attempt; readonly now: Date },
 ): RunningDoubt | undefined {
   const [held] = heldEnds(record, facts, now);
+  const standing = standingOf(facts, attempt);
   return (
-    doubtOfNodes(attempt, facts) ?? (held === undefined ? undefined : { holds: true, reason: 'EndHeld', message: held })
+    doubtOfNodes(attempt, facts) ??
+    (held === undefined ? undefined : { holds: true, reason: 'EndHeld', message: held }) ??
+    (standing === undefined ? undefined : { holds: true, reason: standing.reason, message: standing.message })
   );
 }
 
-/** Whether the condition is such a doubt. */
+/** Whether the condition says that the gang may train, and names a doubt. */
 export function isInDoubt(condition: { readonly reason: string } | undefined): condition is RunningDoubt {
   return condition?.reason === 'NodesInDoubt' || condition?.reason === 'EndHeld';
 }

@@ -22,6 +22,8 @@ import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-r
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { ObservedPod } from '../observation/observed.ts';
 import { doubtOfRunning, isInDoubt } from './running-doubts.ts';
+import { standingOf } from '../observation/gang-standing.ts';
+import { describeUnheard } from '../observation/unheard-pods.ts';
 import { conditionBeforeReading } from '../epoch/runtime-standing.ts';
 import { describeLostWork } from '../epoch/lost-work.ts';
 import { describePassedOver } from '../failure/checkpoint-standing.ts';
@@ -35,7 +37,7 @@ export function statusOf(situation: Situation): TrainingJobStatus {
   const { record, facts, now } = situation;
   const drafts = draftsOf(situation);
   const conditions = conditionsOf(drafts, facts, now);
-  const state = stateOf(situation);
+  const state = stateOf(situation, drafts.Running);
   return {
     observedGeneration: facts.generation,
     state,
@@ -173,15 +175,7 @@ function runningDraft(record: JobRecord, facts: Facts, now: Date): ConditionDraf
   if (attempt.stage === 'Creating') {
     return { holds: false, reason: 'PodsCreating', message: `The pods of attempt ${epoch} are being created.` };
   }
-  if (attempt.runningAt !== undefined) {
-    return (
-      doubtOfRunning(record, facts, { attempt, now }) ?? {
-        holds: true,
-        reason: 'GangRunning',
-        message: `Every rank of attempt ${epoch} has started.`,
-      }
-    );
-  }
+  if (attempt.runningAt !== undefined) return runningWithRanks(record, facts, { attempt, now });
   if (isRestartingInPods(attempt))
     return { holds: false, reason: 'RestartingInPlace', message: describeRestartInPods(attempt) };
   const stuck = firstStuckPod(facts, epoch);
@@ -209,6 +203,19 @@ function runningDraft(record: JobRecord, facts: Facts, now: Date): ConditionDraf
   }
   const message = `Pod ${pod.name} cannot start on node ${node}: ${waiting.reason}: ${waiting.message}`;
   return { holds: false, reason: 'PodStuck', message: cutText(message, 1024) };
+}
+
+/** Every container runs: have the ranks started, and do they train? */
+function runningWithRanks(
+  record: JobRecord,
+  facts: Facts,
+  about: { readonly attempt: Attempt; readonly now: Date },
+): ConditionDraft<'Running'> {
+  const { attempt } = about;
+  const unheard = describeUnheard(facts, attempt);
+  if (unheard !== undefined) return { holds: false, reason: 'LaunchersSilent', message: unheard };
+  const message = `Every rank of attempt ${attempt.epoch} has started.`;
+  return doubtOfRunning(record, facts, about) ?? { holds: true, reason: 'GangRunning', message };
 }
 
 /** Whether the ranks have failed and restart in the same pods. */
@@ -274,7 +281,7 @@ function conditionsOf(drafts: ConditionDrafts, facts: Facts, now: Date): Conditi
   });
 }
 
-function stateOf({ record, facts, next }: Situation): JobState {
+function stateOf({ record, facts, next }: Situation, running: ConditionDraft<'Running'> | undefined): JobState {
   const { terminal } = record;
   if (terminal?.type === 'Complete') return 'Complete';
   if (terminal !== undefined) return terminal.reason === 'Cancelled' ? 'Cancelled' : 'Failed';
@@ -290,7 +297,14 @@ function stateOf({ record, facts, next }: Situation): JobState {
   }
   if (attempt.stage === 'Stopping') return stoppingState(attempt, facts);
   if (isRestartingInPods(attempt)) return 'Restarting';
-  return attempt.runningAt === undefined ? 'Starting' : 'Running';
+  const hasStarted = attempt.runningAt !== undefined && running?.holds === true;
+  return hasStarted && !isBeforeFirstStep(running, facts, attempt) ? 'Running' : 'Starting';
+}
+
+/** Whether launchers report that no rank has completed a step, where a step would have been seen. */
+function isBeforeFirstStep(running: { readonly message: string }, facts: Facts, attempt: Attempt): boolean {
+  const standing = standingOf(facts, attempt);
+  return standing?.isStarting === true && standing.message === running.message;
 }
 
 /** Outcomes of healthy gangs that saved and continue as the next attempt. */
@@ -360,8 +374,12 @@ function runningSummary(
   const { gpus = 0, minGpus } = facts.spec ?? {};
   const fewer =
     minGpus === undefined || gpus <= worldSize(attempt.layout) ? '' : `, fewer than the ${gpus} it asks for`;
-  const trains = `Trains in attempt ${epoch}${again} on ${gangSize(attempt, facts)}${fewer}.`;
-  const doubt = isInDoubt(running) ? ` ${running.message}` : '';
+  const isDoubted = running !== undefined && running.reason !== 'GangRunning';
+  const isUnseen = attempt.firstStep === undefined;
+  const does = isUnseen || (isDoubted && !isInDoubt(running)) ? 'Runs' : 'Trains';
+  const yet = isUnseen && !isDoubted ? '; no step was reported yet' : '';
+  const trains = `${does} in attempt ${epoch}${again} on ${gangSize(attempt, facts)}${fewer}${yet}.`;
+  const doubt = isDoubted ? ` ${running.message}` : '';
   return `${trains}${doubt}${notAsAsked(asked)}`;
 }
 

@@ -5,6 +5,8 @@ import { launchersEndWait } from './ending-launchers.ts';
 import { avoidedWait } from '../failure/avoided-nodes.ts';
 import { originWaits } from '../failure/failure.ts';
 import { fenceWait } from '../observation/facts.ts';
+import { finishedWait } from '../observation/gang-standing.ts';
+import { unheardWait } from '../observation/unheard-pods.ts';
 import { pullReportWait } from '../observation/image-pulls.ts';
 import { liveAttempt } from '../record/job-record.ts';
 import { pauseInPods } from '../epoch/next-incarnation.ts';
@@ -27,6 +29,7 @@ export function waitsOf(situation: Situation): readonly Wait[] {
     ...(isUp ? originWaits(facts, attempt) : []),
     ...(attempt === undefined ? [] : [launchersEndWait(facts, attempt) ?? []].flat()),
     ...(attempt === undefined ? [] : stepWaits(facts, attempt)),
+    ...(isUp ? [finishedWait(facts, attempt) ?? [], unheardWait(facts, attempt) ?? []].flat() : []),
     ...[hasNoRoom(situation) ? (shortOfGpus(record, facts) ?? []) : []].flat(),
     ...roomsToGrow(record, facts, now).map(({ wait }) => wait),
     ...[restartDelay(record, facts) ?? []].flat(),

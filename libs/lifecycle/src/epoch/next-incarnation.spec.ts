@@ -324,7 +324,7 @@ describe('a launcher that says that its ranks are gone', () => {
     expect(lastOf(status)?.runningAt).toBe(NOW.toISOString());
     expect(status).toMatchObject({
       state: 'Running',
-      summary: 'Trains in attempt 1 (incarnation 2) on 4 GPUs of 2 nodes, tp2 x dp2.',
+      summary: 'Runs in attempt 1 (incarnation 2) on 4 GPUs of 2 nodes, tp2 x dp2; no step was reported yet.',
     });
     expect(timed).toEqual([]);
   });

@@ -13,6 +13,7 @@ import { missingIndices, missingPodNames, podsOf } from '../observation/gang.ts'
 import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../observation/incarnation.ts';
 import type { ObservedPod, ObservedProgress } from '../observation/observed.ts';
 import { recordEarlySave, recordEndOfEarlySave } from './early-save.ts';
+import { failureToTrain } from './finished-work.ts';
 import { growsNow } from './growth.ts';
 import { lastStepOf, reportedStep } from './last-step.ts';
 import { lostFields } from './lost-work.ts';
@@ -23,8 +24,9 @@ import { recordMove } from './record-move.ts';
 import { recordPreflight } from './record-preflight.ts';
 import { recordTrained } from './record-trained.ts';
 import { lastStepAt, recordMarks, withPace } from './run-marks.ts';
+import { terminalOf } from './terminal-of.ts';
 import { lostPlacement } from './unwritten-placement.ts';
-import { type JobRecord, liveAttempt, type Terminal, withLastAttempt } from '../record/job-record.ts';
+import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 import { judgeFailure } from '../failure/judge-failure.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';
 import { isUseless, newestUsable } from '../failure/resume-point.ts';
@@ -193,6 +195,8 @@ function progressOf(progress: ObservedProgress, facts: Facts, now: Date): NonNul
 function recordSuccess(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Released' || !isFinished(facts, attempt) || areCheckpointsDue(record, facts)) return record;
+  const failure = failureToTrain(record, facts, attempt);
+  if (failure !== undefined) return withFailure(withRefusedKept(record, facts), { failure, facts, now });
   const at = now.toISOString();
   return withLastAttempt(withRefusedKept(record, facts), {
     stage: 'Ended',
@@ -352,28 +356,6 @@ function recordTerminal(record: JobRecord, facts: Facts): JobRecord {
   if (liveAttempt(record) !== undefined) return record;
   const terminal = terminalOf(record, facts);
   return terminal === undefined ? record : { ...record, terminal, notBefore: undefined };
-}
-
-function terminalOf(record: JobRecord, facts: Facts): Terminal | undefined {
-  const last = record.attempts.at(-1);
-  if (last?.outcome === 'Succeeded') {
-    return { type: 'Complete', reason: 'AllRanksSucceeded', message: `Every rank of attempt ${last.epoch} finished.` };
-  }
-  if (facts.cancel) return { type: 'Failed', reason: 'Cancelled', message: 'Cancelled as spec.cancel asks.' };
-  if (last?.outcome !== 'Failed' || last.answer !== 'GiveUp') return undefined;
-  const message = last.message ?? 'The reason was not recorded.';
-  if (last.reason === 'DoNotRestart') {
-    return { type: 'Failed', reason: last.reason, message };
-  }
-  const { givenUp = 'RestartsExhausted', budget, says = '' } = last.judgement ?? {};
-  if (givenUp !== 'RestartsExhausted' || budget !== undefined) {
-    return { type: 'Failed', reason: givenUp, message: `Failed in attempt ${last.epoch}: ${says} ${message}` };
-  }
-  return {
-    type: 'Failed',
-    reason: 'RestartsExhausted',
-    message: `Failed in attempt ${last.epoch} after ${record.restarts.charged} of ${facts.restartPolicy.maxRestarts} restarts. ${message}`,
-  };
 }
 
 /** Whether the whole gang was deleted because a stop is requested, before the stop could be recorded: its exits are no failures. */

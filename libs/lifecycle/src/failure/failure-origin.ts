@@ -31,6 +31,7 @@ const ORIGIN_FIRST: readonly AttemptReason[] = [
   'SecretMissing',
   'NotStarted',
   'EngineFailed',
+  'NothingTrained',
   'LauncherFailed',
   'PodLost',
   'Condemned',

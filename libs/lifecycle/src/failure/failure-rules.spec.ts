@@ -66,7 +66,10 @@ describe('where nobody states a rule', () => {
       const of = failure({ reason });
       const rule = ruleFor([], of, crashOf(of));
       expect(isBuiltIn(rule)).toBe(true);
-      expect([rule.action, rule.charged]).toEqual([reason === 'DoNotRestart' ? 'Fail' : 'Restart', undefined]);
+      expect([rule.action, rule.charged]).toEqual([
+        ['DoNotRestart', 'NothingTrained'].includes(reason) ? 'Fail' : 'Restart',
+        undefined,
+      ]);
     },
   );
 });

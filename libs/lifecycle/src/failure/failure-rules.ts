@@ -40,6 +40,7 @@ const BUILT_IN_RULES: readonly FailureRule[] = [
   NODE_RULE,
   { name: 'gpu-error', onReasons: ['EngineFailed'], onBlames: ['node'], action: 'Restart', charged: false },
   ENVIRONMENT_RULE,
+  { name: 'nothing-trained', onReasons: ['NothingTrained'], action: 'Fail' },
   DEFAULT_RULE,
 ];
 
@@ -87,8 +88,14 @@ export function ruleFor(rules: readonly FailureRule[], failure: Failure, crash: 
   return rules.find(isApplicable) ?? BUILT_IN_RULES.find(isApplicable) ?? DEFAULT_RULE;
 }
 
-/** Reasons that a rule must name to apply: an engine that refuses restarts, and gangs that never ran. */
-const ONLY_BY_NAME: readonly AttemptReason[] = ['DoNotRestart', 'PodsRefused', 'PlacementLost', 'NameConflict'];
+/** Reasons that a rule must name to apply: an engine that refuses restarts, a job that did nothing, and gangs that never ran. */
+const ONLY_BY_NAME: readonly AttemptReason[] = [
+  'DoNotRestart',
+  'NothingTrained',
+  'PodsRefused',
+  'PlacementLost',
+  'NameConflict',
+];
 
 /** One part of a rule. It holds if the rule does not state it. */
 type Condition = (rule: FailureRule, failure: Failure, crash: CrashJudgement) => boolean;
@@ -116,6 +123,7 @@ const CLASS_OF_REASON: Partial<Readonly<Record<AttemptReason, CrashClass>>> = {
   PreflightFailed: 'NodeUnhealthy',
   TurnedAway: 'NodeUnhealthy',
   NotReaped: 'NodeUnhealthy',
+  NothingTrained: 'NothingTrained',
   Evicted: 'Disrupted',
   PodLost: 'Disrupted',
   PodNeverRan: 'Disrupted',

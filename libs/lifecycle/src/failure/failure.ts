@@ -20,6 +20,7 @@ import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts'
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import { isAlive, isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
 import { type Candidate, originOf } from './failure-origin.ts';
+import { withFinishedPeer } from './finished-peer.ts';
 import { LOG_HEADING } from './last-lines.ts';
 import { judgeNodes } from './lost-nodes.ts';
 import type { ObservedPod } from '../observation/observed.ts';
@@ -67,7 +68,8 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
   const all = suspects(facts, attempt);
   const origin = originOf(all);
   if (origin === undefined || originWaits(facts, attempt, all).some((wait) => !isOver(facts, wait))) return undefined;
-  const { reason, message, lastStep, node, exit, rank, podIndex } = origin;
+  const { reason, lastStep, node, exit, podIndex } = origin;
+  const { message, rank } = origin.hasLostPeer === true ? withFinishedPeer(facts, attempt, origin) : origin;
   const placement = placementOf(facts, attempt.epoch)?.spec;
   const nodeConditions = node === undefined ? [] : (facts.observed.nodeConditionsOf?.(node) ?? []);
   const avoid = avoidedFor(reason, all, placement?.nodes.length ?? 0);

@@ -50,7 +50,7 @@ function describeRemaining(about: Case, { charged }: Verdict): string {
 }
 
 function describeGiveUp(about: Case, { givenUp }: Verdict): string {
-  const { record, budget, tally, policy } = about;
+  const { record, failure, budget, tally, policy } = about;
   const { maxRestarts } = about.restartPolicy;
   switch (givenUp) {
     case 'RestartsExhausted':
@@ -67,7 +67,9 @@ function describeGiveUp(about: Case, { givenUp }: Verdict): string {
     case 'FailurePolicy':
       return 'The rule fails the job.';
     case undefined:
-      return 'The engine asked for no restart.';
+      return failure.reason === 'NothingTrained'
+        ? 'Another attempt would do the same.'
+        : 'The engine asked for no restart.';
   }
 }
 

@@ -293,7 +293,7 @@ describe('a gang whose containers run, while a launcher has never reached the op
 
   it('is tried again elsewhere after the time of a start, free of charge', () => {
     const early = settled(up(899_000));
-    expect([early.timed, early.status.attempts?.at(-1)?.outcome]).toEqual([[KEY], undefined]);
+    expect([early.timed, early.status.attempts?.at(-1)?.outcome]).toEqual([[KEY, 'e1/unheard'], undefined]);
     const { status } = settled(up(900_000));
     expect(status.attempts?.at(-1)).toMatchObject({ reason: 'NotStarted', charged: false, answer: 'Restart' });
     expect(status.attempts?.at(-1)?.message).toMatch(

@@ -1,8 +1,8 @@
 import type { Attempt, AttemptReason } from '@coxswain/api-types';
-import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
+import { type Facts, isTerminal, placementOf } from '../observation/facts.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import { fenceOf, pausedPods, unreapedPods } from '../observation/incarnation.ts';
-import { hearsFew } from '../observation/hearing.ts';
+import { HOW_TO_REACH, unheardPods } from '../observation/unheard-pods.ts';
 import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
 import type { ObservedPod } from '../observation/observed.ts';
 import { isPulling } from '../observation/image-pulls.ts';
@@ -77,24 +77,10 @@ function pullLimitMs(facts: Facts, epoch: number): number {
  * code 76). A known step or save shows that every rank has begun.
  */
 function firstReportStep(facts: Facts, attempt: Attempt): Step | undefined {
-  const { reportAgesMs, leaderTerm } = facts.observed;
-  const isFromTheBegin = leaderTerm !== undefined && attempt.leaderTerm === leaderTerm;
-  if (reportAgesMs === undefined || !isFromTheBegin) return undefined;
-  if ((attempt.incarnation ?? 1) > 1 || hasTrained(facts, attempt)) return undefined;
-  // Nodes that do not answer have their own waits.
-  const silentPods = podsOf(facts, attempt.epoch).filter(
-    (pod) =>
-      pod.running && !isTerminal(pod) && doesAnswer(nodeStateOf(facts, pod.nodeName)) && !reportAgesMs.has(pod.uid),
-  );
-  if (silentPods.length === 0 || hearsFew(facts.observed.hearing?.())) return undefined;
+  const silent = unheardPods(facts, attempt);
+  if (silent.length === 0) return undefined;
   const wait = { key: `e${attempt.epoch}/no-report`, limitMs: facts.timeouts.startingMs };
-  return { reason: 'NotStarted', wait, late: indicesOf(silentPods) };
-}
-
-/** Whether this attempt has trained; status keeps progress of the current attempt only. */
-function hasTrained({ job, observed, checkpoints }: Facts, { epoch }: Attempt): boolean {
-  const isReported = observed.progress?.epoch === epoch || job.status?.progress !== undefined;
-  return isReported || checkpoints.some(({ spec }) => spec.epoch === epoch);
+  return { reason: 'NotStarted', wait, late: indicesOf(silent) };
 }
 
 /** The step of a restart in the same pods: the ranks of the last incarnation must end first. */
@@ -191,7 +177,7 @@ function sentence(
         return `The launcher of pod ${name} on node ${node} did not restart its ranks within ${seconds} s.`;
       }
       if (attempt.runningAt !== undefined) {
-        return `The launcher of pod ${name} on node ${node} has not reached the operator within ${seconds} s, so its ranks have not begun.`;
+        return `The launcher of pod ${name} on node ${node} has not reached the operator within ${seconds} s, so its ranks have not begun. ${HOW_TO_REACH}`;
       }
       if (pod?.pullsImage === true) {
         return `The image of pod ${name} was not pulled on node ${node} within ${seconds} s. Raise spec.imagePullDeadlineSeconds of the runtime, or use nodes that have the image.`;

@@ -17,11 +17,8 @@ export interface HeldVerdict {
   readonly why: string;
 }
 
-/** A verdict that may end the run. */
-export interface ValidVerdict extends Verdict {
-  /** It has a common cause with others, so no node is avoided. */
-  readonly blamesNobody?: true;
-}
+/** A verdict that may end the run. `blamesNobody` also where it has a common cause with others. */
+export type ValidVerdict = Verdict;
 
 /** Verdicts about the current run. Those that newer progress refutes are in neither list. */
 export interface JudgedVerdicts {

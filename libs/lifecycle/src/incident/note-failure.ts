@@ -27,6 +27,7 @@ const KIND_OF_REASON: Readonly<Partial<Record<AttemptReason, IncidentKind>>> = {
   CheckpointIoError: 'CheckpointTrouble',
   Condemned: 'Hang',
   Hung: 'Hang',
+  NothingTrained: 'NotTraining',
   TurnedAway: 'StartFailed',
   PodNeverRan: 'StartFailed',
   NotCreated: 'StartFailed',

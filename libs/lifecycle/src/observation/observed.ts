@@ -13,7 +13,7 @@ import type {
   TrainingJob,
 } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
-import type { NodeCondition } from '@coxswain/health';
+import type { NodeCondition, Standing } from '@coxswain/health';
 import type { FoundNodes, JobPlanAnswer, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
 import type { ReadRuntime } from '@coxswain/runtime';
 import type { EndProposal, Ruling } from '../arbiter/judge-ends.ts';
@@ -115,6 +115,8 @@ export interface Observed {
   readonly hearing?: () => Hearing;
   /** Findings of detectors about the gang, acted on or not. Findings of another run are ignored. */
   readonly findings?: readonly Finding[];
+  /** Where the gang stands if it does not train. That of another run is ignored. */
+  readonly standing?: ObservedStanding;
   /** Result of preflight, once every pod of the gang has reported. A result of another attempt is ignored. */
   readonly preflight?: ObservedPreflight;
   /**
@@ -215,6 +217,8 @@ export interface Verdict {
   readonly beganAt?: string;
   /** Newest step that the gang had completed when it was judged. Steps after it refute the verdict. Absent: no step does. */
   readonly atStep?: number;
+  /** No node is to blame, and nothing is charged. Absent: `about` is to blame. */
+  readonly blamesNobody?: true;
   /** It stands on silence only. */
   readonly isSilence?: true;
   /** When what it stands on was read last (RFC 3339, by the operator's clock). Absent: it cannot be read again. */
@@ -244,6 +248,12 @@ export interface Finding {
   readonly isHarmless?: boolean;
   /** When the detector observed its end; absent: it lasts, or the detector cannot observe its end. */
   readonly overAt?: string;
+}
+
+/** Where one run of a gang stands that does not train, according to its launchers. */
+export interface ObservedStanding extends Standing {
+  readonly epoch: number;
+  readonly incarnation: number;
 }
 
 /** gone: the Node object does not exist. leaving: the Node is ready and announced to go away soon. */

@@ -9,6 +9,7 @@ import type {
   Finding,
   NodeCensus,
   NodeState,
+  Observed,
   ObservedLauncher,
   ObservedNodeRequest,
   ObservedNodeSearch,
@@ -18,6 +19,7 @@ import type {
   ObservedTrained,
   ObservedProgress,
   ObservedRuntime,
+  ObservedStanding,
   Verdict,
 } from '../observation/observed.ts';
 import type { Hearing } from '../observation/hearing.ts';
@@ -89,6 +91,8 @@ export interface JobView {
   readonly fabricChangeOf?: (job: TrainingJob) => string | undefined;
   /** All findings of detectors about the job's gang, acted on or not. */
   findingsOf(job: TrainingJob): readonly Finding[];
+  /** Where the job's gang stands if it does not train; absent: nothing observes it. */
+  readonly standingOf?: (job: TrainingJob) => ObservedStanding | undefined;
   /** The arbiter of unrequested ends, one for all jobs of this process; absent: every end is granted. */
   readonly arbiter?: EndArbiter;
   /** The scheduler, one for all jobs of this process. */
@@ -132,4 +136,11 @@ export interface JobEffects {
   warnOfUnrecordedPlacements(job: TrainingJob, message: string | undefined): void;
   /** Records Events of what happened; best effort. */
   recordEvents(job: TrainingJob, events: Decision['events']): void;
+}
+
+/** What detectors report of the job's gang. */
+export function detectedOf(view: JobView, job: TrainingJob): Pick<Observed, 'findings' | 'standing'> {
+  const findings = view.findingsOf(job);
+  const standing = view.standingOf?.(job);
+  return { ...(findings.length === 0 ? {} : { findings }), ...(standing === undefined ? {} : { standing }) };
 }

@@ -9,7 +9,7 @@ import { bareStatus, isRecordedAs } from '../record/bare-status.ts';
 import type { Answer, Call, Calls } from './calls.ts';
 import type { CheckpointWrite } from '../observation/refused-checkpoints.ts';
 import { callBatches } from './call-batches.ts';
-import type { JobEffects, JobView } from './job-view.ts';
+import { detectedOf, type JobEffects, type JobView } from './job-view.ts';
 
 /** The result of a reconciliation: reconcile again after that time, unless a change comes first. */
 export interface ReconcileOutcome {
@@ -175,7 +175,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       ...(view.hearing === undefined ? {} : { hearing: view.hearing }),
       ...(fabricChange === undefined ? {} : { fabricChange }),
       ...(nodeRequest === undefined ? {} : { nodeRequest }),
-      findings: view.findingsOf(job),
+      ...detectedOf(view, job),
     },
     view.now(),
   );

@@ -41,7 +41,7 @@ export interface JobRecord {
   readonly terminal: Terminal | undefined;
 }
 
-const TERMINAL_FAILURES = [...GIVE_UPS, 'DoNotRestart', 'Cancelled', 'NameConflict'] as const;
+const TERMINAL_FAILURES = [...GIVE_UPS, 'DoNotRestart', 'NothingTrained', 'Cancelled', 'NameConflict'] as const;
 
 /** The final state of a job. */
 export type Terminal =

@@ -25,6 +25,7 @@ import type {
   ObservedPlanning,
   ObservedPod,
   ObservedProgress,
+  ObservedStanding,
   Verdict,
 } from '../observation/observed.ts';
 import type { Answer, Call, FailureCause } from '../perform/calls.ts';
@@ -141,6 +142,7 @@ export class World implements Member {
   /** What detectors say. */
   verdicts: readonly Verdict[] = [];
   findings: readonly Finding[] = [];
+  standing: ObservedStanding | undefined;
   /** What Nodes say of themselves, and who says that one will go away later. */
   readonly nodeConditions = new Map<string, readonly NodeCondition[]>();
   readonly comingNotices = new Map<string, NodeNotice>();
@@ -559,6 +561,7 @@ export class World implements Member {
       trainedOf: () => undefined,
       verdictsOf: () => this.verdicts,
       findingsOf: () => this.findings,
+      standingOf: () => this.standing,
       planningOf: () => this.#planning,
       runtimeOf: () => undefined,
     };

@@ -16,6 +16,7 @@ const digest = (text: string): void =>
       launchers: [],
       preflights: [],
       health: [],
+      standings: [],
       losses: {},
       trained: [],
       counts: {},

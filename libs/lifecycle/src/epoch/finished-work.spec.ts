@@ -1,0 +1,108 @@
+import type { TerminationCause, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
+import { findCondition } from '@coxswain/api-types';
+import type { aTrainingJob } from '@coxswain/api-types/testing';
+import type { Observed } from '../observation/observed.ts';
+import { aCheckpoint, anExit, aPod } from '../testing/index.ts';
+import { anAttempt, aRunningJob, EARLIER, settled } from '../testing/jobs.ts';
+
+type Spec = NonNullable<Parameters<typeof aTrainingJob>[0]>['spec'];
+type Work = NonNullable<TerminationCause['work']>;
+
+const NO_WORK: Work = { stepsVisible: true, savedFiles: false, cpuMs: 60_000 };
+
+/** A gang of two pods whose ranks have all exited with 0. */
+function finished(about: {
+  readonly spec?: Spec;
+  readonly work?: Partial<Work> | undefined;
+  readonly cause?: Partial<TerminationCause>;
+  readonly status?: Partial<TrainingJobStatus>;
+  readonly observed?: (job: TrainingJob) => Partial<Observed>;
+}): Observed {
+  const work = 'work' in about && about.work === undefined ? {} : { work: { ...NO_WORK, ...about.work } };
+  const exit = anExit(
+    { exitCode: 0, reason: 'Completed' },
+    { kind: 'finished', exitCode: 0, lastLines: [], ...work, ...about.cause },
+  );
+  const observed = aRunningJob({
+    spec: { spec: about.spec ?? {} },
+    status: { attempts: [anAttempt({ runningAt: EARLIER })], ...about.status },
+    pods: (job) => [0, 1].map((podIndex) => aPod(job, { podIndex, phase: 'Succeeded', running: false, exit })),
+  });
+  return { ...observed, ...about.observed?.(observed.job) };
+}
+
+const ends = (observed: Observed): readonly [string | undefined, string | undefined] => {
+  const { status } = settled(observed);
+  const failed = findCondition(status.conditions, 'Failed')?.reason;
+  return [status.state, failed ?? findCondition(status.conditions, 'Complete')?.message];
+};
+
+const FINISHED = 'Every rank of attempt 1 finished.';
+
+describe('a gang whose ranks all exit with 0', () => {
+  it.each<[string, Parameters<typeof finished>[0]]>([
+    ['has trained nothing where steps and saves are visible and there are none', {}],
+    ['has trained nothing without a hook if it was asked for checkpoints', { work: { stepsVisible: false } }],
+    [
+      'has trained nothing without a hook or a claim if it used hardly any CPU time',
+      { spec: { checkpoint: undefined }, work: { stepsVisible: false, cpuMs: 300 } },
+    ],
+    [
+      'has trained nothing where only checkpoints were asked for',
+      { spec: { training: undefined, model: undefined }, work: { stepsVisible: false, cpuMs: 0 } },
+    ],
+  ])('%s', (_sentence, about) => {
+    const { status } = settled(finished(about));
+    expect([status.state, findCondition(status.conditions, 'Failed')?.reason]).toEqual(['Failed', 'NothingTrained']);
+    expect(status.attempts).toMatchObject([
+      { outcome: 'Failed', reason: 'NothingTrained', charged: true, answer: 'GiveUp', judgement: { blame: 'program' } },
+    ]);
+    expect(status.incidents).toMatchObject([{ kind: 'NotTraining', action: 'GaveUp', outcome: 'GivenUp' }]);
+    expect(status.summary).toMatch(/exited with code 0, and the job made no step and no checkpoint; its spec asks for/);
+    expect(status.summary).toMatch(/sets spec\.expects to Nothing/);
+  });
+
+  it.each<[string, Parameters<typeof finished>[0], string | RegExp]>([
+    ['is complete where the job says that it expects nothing', { spec: { expects: 'Nothing' } }, FINISHED],
+    [
+      'is complete where nothing was asked for',
+      { spec: { training: undefined, model: undefined, checkpoint: undefined } },
+      FINISHED,
+    ],
+    [
+      'is complete where a checkpoint is recorded',
+      { observed: (job) => ({ checkpoints: [aCheckpoint(job)] }) },
+      FINISHED,
+    ],
+    ['is complete where the launcher reports its last step', { cause: { lastStep: 1_000_000 } }, FINISHED],
+    [
+      'is complete where an earlier attempt trained all steps',
+      { status: { progress: { step: 1_000_000, reportedAt: EARLIER } } },
+      FINISHED,
+    ],
+    [
+      'is complete and says so where it made fewer steps than asked',
+      { cause: { lastStep: 3 } },
+      /last reported step is 3 of \d+\.$/,
+    ],
+    [
+      'is complete and says that nothing was seen where files lie in its directory',
+      { work: { savedFiles: true } },
+      /No step and no checkpoint of it was reported, although files lie .* cannot tell whether it made/,
+    ],
+    [
+      'is complete and says that nothing could be seen where no rank has a hook and it has no claim',
+      { spec: { checkpoint: undefined }, work: { stepsVisible: false } },
+      /no hook or engine of its ranks reports steps, so Coxswain cannot tell whether it made \d+ steps\.$/,
+    ],
+    [
+      'is complete where its launchers are of an earlier release',
+      { work: undefined },
+      /No step and no checkpoint of it was reported, so Coxswain cannot tell/,
+    ],
+  ])('%s', (_sentence, about, message) => {
+    const [state, said] = ends(finished(about));
+    expect(state).toBe('Complete');
+    expect(said).toMatch(message);
+  });
+});
