@@ -6,7 +6,7 @@ const RELEASE_BEFORE = '3b74dcef';
 
 /** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
-  'Continues jobs of this release, before each write of their lives, with the operator of the release before, and runs the API of that release on the schema of this one (5 min; argument: commit of that release).';
+  'The operator of the release before continues jobs of this release, before each write of their lives. Its API runs on the schema of this release (5 min; argument: commit of that release).';
 
 /** Why the campaign cannot run here: git must have the commit. */
 export function requirements([commit = RELEASE_BEFORE]: readonly string[]): string | undefined {
