@@ -122,6 +122,7 @@ export {
   type FabricPlace,
   MAX_FABRIC_JOBS,
 } from './cluster-fabric.ts';
+export { GpuCounts } from './cluster-fabric.ts';
 export {
   FabricChange,
   FabricChanges,
@@ -193,6 +194,14 @@ export {
 export type { EffectiveSpec } from './effective-spec.ts';
 export type { Placement } from './placement.ts';
 export { EXIT_CODES, exitKindOf, howItEnded } from './exit-codes.ts';
+export {
+  describeUnusable,
+  type ObjectReference,
+  type ReferencedKind,
+  type ReferenceProblem,
+  referencesOf,
+  type UnusableReference,
+} from './missing-object.ts';
 export { lostItsPeer } from './lost-peer.ts';
 export type { ExitKind } from './exit-codes.ts';
 export {
@@ -252,6 +261,7 @@ export {
   CheckpointRecord,
   FINAL_JOB_STATES,
   Job,
+  JobCheck,
   JobCreate,
   JobEvent,
   JobEventList,
@@ -303,3 +313,4 @@ export {
   SignInToken,
   SignInTrade,
 } from './sign-in.ts';
+export { type StartFacts, StartVerdict, whyNotTraining } from './start-verdict.ts';

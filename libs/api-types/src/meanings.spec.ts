@@ -24,6 +24,7 @@ describe('a crash of class', () => {
     ['GpuOutOfMemory', 'program'],
     ['HostOutOfMemory', 'program'],
     ['SharedMemoryFull', 'program'],
+    ['ScratchFull', 'program'],
     ['DeviceAssertion', 'program'],
     ['Diverged', 'program'],
     ['CheckpointMismatch', 'program'],
@@ -56,13 +57,14 @@ describe('a crash of class', () => {
     expect([meaning, advice]).toEqual([expect.stringMatching(/^\S.*\.$/), expect.stringMatching(/^[A-Z].*\.$/)]);
   });
 
-  it('has one of these 38 classes', () => {
-    expect(Object.keys(CRASH_CLASSES)).toHaveLength(38);
+  it('has one of these 39 classes', () => {
+    expect(Object.keys(CRASH_CLASSES)).toHaveLength(39);
   });
 });
 
 describe('an attempt that ends for', () => {
   it.each<[keyof typeof ATTEMPT_REASONS, boolean]>([
+    ['LimitExceeded', true],
     ['TurnedAway', false],
     ['NotCreated', false],
     ['NotStarted', false],
@@ -77,9 +79,17 @@ describe('an attempt that ends for', () => {
     expect(ATTEMPT_REASONS[reason].charged).toBe(charged);
   });
 
-  it('is charged for six reasons and no other', () => {
+  it('is charged for seven reasons and no other', () => {
     const charged = Object.entries(ATTEMPT_REASONS).flatMap(([reason, { charged }]) => (charged ? [reason] : []));
-    expect(charged).toEqual(['EngineFailed', 'DoNotRestart', 'LauncherFailed', 'PodLost', 'SecretMissing', 'Hung']);
+    expect(charged).toEqual([
+      'EngineFailed',
+      'DoNotRestart',
+      'LauncherFailed',
+      'PodLost',
+      'LimitExceeded',
+      'SecretMissing',
+      'Hung',
+    ]);
   });
 });
 
@@ -98,6 +108,7 @@ describe('reasons of condition', () => {
         'WaitingForPlan',
         'TopologyUnsatisfiable',
         'WaitingForRestartDelay',
+        'ObjectMissing',
         'PodsRefused',
         'CheckpointsUnusable',
         'WaitingForPreviousEpoch',
@@ -119,6 +130,7 @@ describe('reasons of condition', () => {
         'ImageUnavailable',
         'SecretMissing',
         'PodStuck',
+        'Denied',
         'Stopping',
         'NotStarted',
         'Finished',
@@ -150,11 +162,13 @@ describe('reasons of condition', () => {
     ['Accepted', 'SpecValid', false],
     ['Placed', 'CheckpointsUnusable', true],
     ['Placed', 'PodsRefused', true],
+    ['Placed', 'ObjectMissing', true],
     ['Placed', 'WaitingForCapacity', false],
     ['Running', 'ImageUnavailable', true],
     ['Running', 'ImagePulling', false],
     ['Running', 'SecretMissing', true],
     ['Running', 'PodStuck', true],
+    ['Running', 'Denied', true],
     ['Failed', 'RestartsExhausted', false],
   ])('%s %s call a person by webhook: %s', (type, reason, want) => {
     const calling: readonly string[] = PERSON_REASONS[type] ?? [];

@@ -2,10 +2,12 @@ import type {
   Checkpoint,
   CheckpointResourceSpec,
   CheckpointResourceStatus,
+  ObjectReference,
   Placement,
   PlacementSpec,
   TrainingJob,
   TrainingJobStatus,
+  UnusableReference,
 } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import type {
@@ -61,6 +63,12 @@ export interface TrainingJobStore {
 
   /** Reads the job and its Checkpoints from the API server; `findJob` and `checkpointsOf` show what was read from then on, and no others. */
   readCheckpoints(job: TrainingJob): Promise<void>;
+
+  /**
+   * Reads the objects of the job's namespace from the API server and returns those that pods cannot use. An object that cannot be read, for
+   * example for lack of a right, is not among them. Never rejects.
+   */
+  readReferences(job: TrainingJob, references: readonly ObjectReference[]): Promise<readonly UnusableReference[]>;
 
   /** Writes status, if the job is still the one that was observed; answers with the job as it is then. Conflict: observe again. */
   writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob>;

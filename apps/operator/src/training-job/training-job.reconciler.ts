@@ -1,8 +1,18 @@
 import { contextOfPlacement, renderEngine } from '@coxswain/engines';
 import { specOfEpoch, TrainingJobSpec, type PlacementSpec, type TrainingJob, gangOfPod } from '@coxswain/api-types';
-import { isConflict, isNotFound, isRefusal, isRetryable, NotLeadingError } from '@coxswain/kube';
+import {
+  isAdmissionUnavailable,
+  isConflict,
+  isNotFound,
+  isRefusal,
+  isRetryable,
+  NotLeadingError,
+  serverSentence,
+} from '@coxswain/kube';
 import {
   reconcileJob,
+  ReferenceReads,
+  RefusedCalls,
   RefusedCheckpoints,
   Stopwatches,
   UnwrittenStatuses,
@@ -78,6 +88,8 @@ export class TrainingJobReconciler {
       leaderTerm: options.leaderTerm,
       stopwatches: new Stopwatches(),
       refusedCheckpoints: new RefusedCheckpoints(),
+      refusedCalls: new RefusedCalls(),
+      references: new ReferenceReads(),
       unwrittenStatuses: new UnwrittenStatuses(),
       timeouts,
       retention,
@@ -123,6 +135,8 @@ export class TrainingJobReconciler {
   forget(jobUid: string): void {
     this.#view.stopwatches.forget(jobUid);
     this.#view.refusedCheckpoints.forget(jobUid);
+    this.#view.refusedCalls.forget(jobUid);
+    this.#view.references?.forget(jobUid);
     this.#view.unwrittenStatuses.forget(jobUid);
   }
 
@@ -145,7 +159,7 @@ export class TrainingJobReconciler {
     try {
       return await this.#make(call);
     } catch (error) {
-      return { kind: 'failed', error, cause: causeOf(error, call) };
+      return { kind: 'failed', error, cause: causeOf(error, call), message: serverSentence(error) };
     }
   }
 
@@ -157,6 +171,8 @@ export class TrainingJobReconciler {
         return { kind: 'done', nodeStates: await this.#readLive(job, call) };
       case 'readCheckpoints':
         return done(store.readCheckpoints(job));
+      case 'readReferences':
+        return { kind: 'done', unusable: await store.readReferences(job, call.references) };
       case 'writeStatus':
         return { kind: 'done', job: await store.writeStatus(job, call.status) };
       case 'addFinalizer':
@@ -266,5 +282,6 @@ function causeOf(error: unknown, { kind }: Call): FailureCause {
   // A deleted job also counts as another job.
   if (isConflict(error) || (isNotFound(error) && JOB_WRITES.includes(kind))) return 'conflict';
   if (isRefusal(error) || error instanceof NoComputeDomainsError) return 'refused';
+  if (isAdmissionUnavailable(error)) return 'unadmitted';
   return isRetryable(error) || error instanceof NotLeadingError ? 'transient' : 'needsPerson';
 }

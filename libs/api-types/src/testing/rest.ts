@@ -35,6 +35,7 @@ export function aJob(
     checkpoint: null,
     attempts: [],
     conditions: [],
+    whyNotTraining: null,
     version: 1,
     specVersion: 1,
     createdAt: AT,

@@ -10,6 +10,8 @@ import { missingIndices, podsOf } from '../observation/gang.ts';
 import type { ObservedPod } from '../observation/observed.ts';
 import { checkpointWriteKey } from '../observation/refused-checkpoints.ts';
 import { isGangWanted, isUnderWay } from '../epoch/planning.ts';
+import { referencesNow } from '../epoch/next-epoch.ts';
+import { areReferencesDue } from '../observation/references.ts';
 import { needsRuntime } from '../epoch/unwritten-placement.ts';
 import { oldCheckpoints } from './old-checkpoints.ts';
 import { toReference } from './pod-reference.ts';
@@ -23,6 +25,7 @@ type ActionStep = (situation: Situation) => readonly Action[];
 const ACTION_STEPS: readonly ActionStep[] = [
   keepFinalizer,
   readRuntime,
+  readReferences,
   askPlanner,
   deleteStrayPods,
   stopGang,
@@ -59,6 +62,14 @@ function readRuntime({ record, facts }: Situation): readonly Action[] {
   if (facts.spec?.runtimeRef === undefined) return [];
   if (!isGangWanted(record, facts) && !needsRuntime(record, facts)) return [];
   return runtime?.isFresh === true || runtime?.isBeingRead === true ? [] : [{ kind: 'readRuntime' }];
+}
+
+/** What the job names is read while a gang is wanted, so that a missing object is reported before there is room. */
+function readReferences({ record, facts, acceptance, next }: Situation): readonly Action[] {
+  if (acceptance.kind === 'refused' || !isGangWanted(record, facts)) return [];
+  const references = referencesNow(facts);
+  const isPlacing = next.kind === 'readingReferences';
+  return areReferencesDue(facts, references, { isPlacing }) ? [{ kind: 'readReferences', references }] : [];
 }
 
 /** One question at a time: a new question replaces the previous one, and one that is no longer needed is dropped. */

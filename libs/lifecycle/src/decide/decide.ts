@@ -11,6 +11,7 @@ import { finalizerActions } from './finalizer-actions.ts';
 import { hasLostStatus, needsCheckpoints, needsEvidence, needsProof, readLive } from './proof.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { Observed } from '../observation/observed.ts';
+import { UNUSABLE_MS } from '../observation/references.ts';
 import { isRuntimeUnknown } from '../epoch/runtime-standing.ts';
 import { needsRuntime } from '../epoch/unwritten-placement.ts';
 import { silenceDueMs } from '../failure/lost-nodes.ts';
@@ -155,6 +156,7 @@ function requeueDelayMs(situation: Situation): number | undefined {
     (isRuntimeUnknown(facts) && needsRuntime(record, facts));
   const dueMs = [
     isWaiting ? WAITING_REQUEUE_MS : [],
+    next.kind === 'objectMissing' ? UNUSABLE_MS : [],
     planning.kind === 'askingLater' ? planning.atMs - now.getTime() : [],
     attempt !== undefined && hasFreshProgress(record, facts) ? progressDueMs(record, now) : [],
     attempt === undefined ? [] : (silenceDueMs(facts, attempt) ?? []),

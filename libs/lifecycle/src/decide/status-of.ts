@@ -17,6 +17,7 @@ import { changedFabricDraft, nodesRequestedDraft, isReasonStillValid } from './f
 import { type Facts, placementSpecOf, podCount } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
 import { describePulls } from '../observation/image-pulls.ts';
+import { hindranceOf } from '../observation/refused-calls.ts';
 import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-record.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
@@ -107,7 +108,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return { holds: false, reason: isReasonOf('Placed', reason) ? reason : 'ReadingRuntime', message };
     }
     case 'afterPreviousEpoch':
-      return { holds: false, reason: 'WaitingForPreviousEpoch', message: next.message };
+      return { holds: false, reason: 'WaitingForPreviousEpoch', message: withHindrance(next.message, facts) };
     case 'unresumable':
       return { holds: false, reason: 'CheckpointsUnusable', message: next.message };
     case 'delayed': {
@@ -123,11 +124,16 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return { holds: false, reason: 'WaitingForCapacity', message: next.message };
     case 'unsatisfiable':
       return { holds: false, reason: 'TopologyUnsatisfiable', message: next.message };
+    case 'objectMissing':
+      return { holds: false, reason: 'ObjectMissing', message: next.message };
     case 'podsRefused':
       return { holds: false, reason: 'PodsRefused', message: refusedMessage(next.message) };
     case 'choosingNodes':
     case 'readingRuntimeAgain':
+    case 'readingReferences':
     case 'probing': {
+      const denied = hindranceOf(facts, ['probePod']);
+      if (denied !== undefined) return { holds: false, reason: 'PodsRefused', message: denied };
       // The recorded reason stays until another one applies.
       const { reason, message } = findCondition(recordedConditions(facts.job), 'Placed') ?? {};
       if (message !== undefined && isReasonStillValid(next, reason)) return { holds: false, reason, message };
@@ -166,6 +172,8 @@ function runningDraft(record: JobRecord, facts: Facts, now: Date): ConditionDraf
   const attempt = liveAttempt(record);
   if (attempt === undefined) return { holds: false, reason: 'NotStarted', message: 'No gang is up.' };
   const { epoch } = attempt;
+  const denied = deniedDraft(facts, attempt);
+  if (denied !== undefined) return denied;
   if (attempt.stage === 'Stopping') {
     return { holds: false, reason: 'Stopping', message: `The gang of attempt ${epoch} is stopping.` };
   }
@@ -208,6 +216,23 @@ function runningDraft(record: JobRecord, facts: Facts, now: Date): ConditionDraf
   }
   const message = `Pod ${pod.name} cannot start on node ${node}: ${waiting.reason}: ${waiting.message}`;
   return { holds: false, reason: 'PodStuck', message: cutText(message, 1024) };
+}
+
+/** What the API server denies of the attempt's next step. */
+function deniedDraft(facts: Facts, { epoch, stage, runningAt }: Attempt): ConditionDraft<'Running'> | undefined {
+  if (runningAt !== undefined && stage !== 'Stopping') return undefined;
+  const message = hindranceOf(facts, stage === 'Stopping' ? ENDING : STARTING);
+  if (message === undefined) return undefined;
+  const what = stage === 'Stopping' ? 'is stopping' : 'is starting';
+  return { holds: false, reason: 'Denied', message: `The gang of attempt ${epoch} ${what}. ${message}` };
+}
+
+const STARTING = ['createPlacement', 'createComputeDomain', 'createPod', 'liftGate'] as const;
+const ENDING = ['deletePod', 'releasePod', 'removeFinalizer'] as const;
+
+function withHindrance(message: string, facts: Facts): string {
+  const hindrance = hindranceOf(facts, ENDING);
+  return hindrance === undefined ? message : `${message} ${hindrance}`;
 }
 
 /** Whether the ranks have failed and restart in the same pods. */
@@ -319,7 +344,7 @@ function summaryOf(situation: {
     case 'Suspended':
       return suspendedSummary(record, facts);
     case 'Stopping':
-      return facts.deleting ? 'Stops, because it is being deleted.' : 'Stops for good.';
+      return withHindrance(facts.deleting ? 'Stops, because it is being deleted.' : 'Stops for good.', facts);
     case 'Restarting':
       return restartingSummary(attempt, { placed: drafts.Placed?.message ?? '', failure });
     case 'Queued':

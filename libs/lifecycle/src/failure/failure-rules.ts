@@ -86,6 +86,7 @@ const CLASS_OF_REASON: Partial<Readonly<Record<AttemptReason, CrashClass>>> = {
   TurnedAway: 'NodeUnhealthy',
   NotReaped: 'NodeUnhealthy',
   Evicted: 'Disrupted',
+  LimitExceeded: 'ScratchFull',
   PodLost: 'Disrupted',
   PodNeverRan: 'Disrupted',
   RendezvousPortLost: 'AddressInUse',

@@ -21,6 +21,8 @@ import type {
   Verdict,
 } from '../observation/observed.ts';
 import type { Hearing } from '../observation/hearing.ts';
+import type { ReferenceReads } from '../observation/references.ts';
+import type { RefusedCalls } from '../observation/refused-calls.ts';
 import type { RefusedCheckpoints } from '../observation/refused-checkpoints.ts';
 import type { Retention } from '../observation/retention.ts';
 import type { Stopwatches } from '../observation/stopwatches.ts';
@@ -42,6 +44,10 @@ export interface JobView {
   readonly stopwatches: Stopwatches;
   /** Writes to Checkpoint objects that this process had refused. */
   readonly refusedCheckpoints: RefusedCheckpoints;
+  /** Other writes that this process had refused. */
+  readonly refusedCalls: RefusedCalls;
+  /** The last reads of the objects that jobs name; absent: this process reads none. */
+  readonly references?: ReferenceReads;
   /** Jobs whose status this process could not write. */
   readonly unwrittenStatuses: UnwrittenStatuses;
   /** Values that the administrator has set; the rest is default. */
