@@ -313,4 +313,4 @@ export {
   SignInToken,
   SignInTrade,
 } from './sign-in.ts';
-export { type StartFacts, StartVerdict, whyNotTraining } from './start-verdict.ts';
+export { StartVerdict, whyNotTraining } from './start-verdict.ts';

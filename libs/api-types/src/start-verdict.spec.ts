@@ -115,7 +115,8 @@ describe('why a job does not train', () => {
       undefined,
       undefined,
     ],
-  ])('is said of %s, with the change that helps', (_what, conditions, sentence, change, object) => {
+  ])('is said of %s, with the change that helps', (...row) => {
+    const [, conditions, sentence, change, object] = row;
     const verdict = whyNotTraining(job(conditions));
     expect(verdict?.sentence).toBe(sentence);
     if (change === undefined) expect(verdict?.change).toBeNull();

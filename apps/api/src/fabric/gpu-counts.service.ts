@@ -23,7 +23,6 @@ export class GpuCountsService {
   readonly #clock: WallClock;
   #last: { readonly atMs: number; readonly counts: Promise<GpuCounts> } | undefined;
 
-  // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
     @Inject(TENANT_DATABASE) database: TenantDatabase,
     @Inject(CLUSTER) cluster: Cluster,

@@ -42,6 +42,7 @@ import { checkpointsPath, placementsPath, podsPath, trainingJobsPath } from '../
 import { ComputeDomains } from './compute-domains.ts';
 import { type PlacesOf, toPlacement } from './placement-manifest.ts';
 import { JobReads } from './job-reads.ts';
+import { readPodWarning } from './pod-event-reads.ts';
 import { readReferences } from './reference-reads.ts';
 import type { ComputeDomainName, DamagedCheckpoint, TrainingJobStore } from './training-job-store.ts';
 
@@ -98,6 +99,10 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
 
   readCheckpoints(job: TrainingJob): Promise<void> {
     return this.#reads.readCheckpoints(job);
+  }
+
+  readPodWarning(job: TrainingJob, pod: PodReference): Promise<string | undefined> {
+    return readPodWarning(this.#client, job.metadata.namespace, pod);
   }
 
   readReferences(job: TrainingJob, references: readonly ObjectReference[]): Promise<readonly UnusableReference[]> {

@@ -70,6 +70,9 @@ export interface TrainingJobStore {
    */
   readReferences(job: TrainingJob, references: readonly ObjectReference[]): Promise<readonly UnusableReference[]>;
 
+  /** Reads the newest warning about the pod from its Events; undefined: there is none, or it cannot be read. Never rejects. */
+  readPodWarning(job: TrainingJob, pod: PodReference): Promise<string | undefined>;
+
   /** Writes status, if the job is still the one that was observed; answers with the job as it is then. Conflict: observe again. */
   writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob>;
   addFinalizer(job: TrainingJob): Promise<void>;

@@ -11,6 +11,7 @@ import {
 } from '@coxswain/kube';
 import {
   reconcileJob,
+  PodWarnings,
   ReferenceReads,
   RefusedCalls,
   RefusedCheckpoints,
@@ -90,6 +91,7 @@ export class TrainingJobReconciler {
       refusedCheckpoints: new RefusedCheckpoints(),
       refusedCalls: new RefusedCalls(),
       references: new ReferenceReads(),
+      podWarnings: new PodWarnings(),
       unwrittenStatuses: new UnwrittenStatuses(),
       timeouts,
       retention,
@@ -137,6 +139,7 @@ export class TrainingJobReconciler {
     this.#view.refusedCheckpoints.forget(jobUid);
     this.#view.refusedCalls.forget(jobUid);
     this.#view.references?.forget(jobUid);
+    this.#view.podWarnings?.forget(jobUid);
     this.#view.unwrittenStatuses.forget(jobUid);
   }
 
@@ -171,6 +174,10 @@ export class TrainingJobReconciler {
         return { kind: 'done', nodeStates: await this.#readLive(job, call) };
       case 'readCheckpoints':
         return done(store.readCheckpoints(job));
+      case 'readPodWarning': {
+        const warning = await store.readPodWarning(job, call.pod);
+        return { kind: 'done', ...(warning === undefined ? {} : { warning }) };
+      }
       case 'readReferences':
         return { kind: 'done', unusable: await store.readReferences(job, call.references) };
       case 'writeStatus':

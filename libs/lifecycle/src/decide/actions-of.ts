@@ -11,7 +11,8 @@ import type { ObservedPod } from '../observation/observed.ts';
 import { checkpointWriteKey } from '../observation/refused-checkpoints.ts';
 import { isGangWanted, isUnderWay } from '../epoch/planning.ts';
 import { referencesNow } from '../epoch/next-epoch.ts';
-import { areReferencesDue } from '../observation/references.ts';
+import { podToAskAbout } from '../observation/silent-pods.ts';
+import { areReferencesDue } from '../observation/reference-standing.ts';
 import { needsRuntime } from '../epoch/unwritten-placement.ts';
 import { oldCheckpoints } from './old-checkpoints.ts';
 import { toReference } from './pod-reference.ts';
@@ -31,6 +32,7 @@ const ACTION_STEPS: readonly ActionStep[] = [
   stopGang,
   createGang,
   liftGates,
+  readPodWarning,
   markDamagedCheckpoints,
   findNodes,
   probePod,
@@ -178,6 +180,12 @@ function liftGates({ record, facts }: Situation): readonly Action[] {
   if (attempt?.stage !== 'Released') return [];
   const gated = podsOf(facts, attempt.epoch).filter((pod) => pod.gated && pod.deletionTimestamp === undefined);
   return gated.length === 0 ? [] : [{ kind: 'liftGates', pods: gated.map(toReference) }];
+}
+
+function readPodWarning({ record, facts }: Situation): readonly Action[] {
+  const attempt = liveAttempt(record);
+  const pod = attempt === undefined ? undefined : podToAskAbout(facts, attempt);
+  return pod === undefined ? [] : [{ kind: 'readPodWarning', pod: toReference(pod) }];
 }
 
 function markDamagedCheckpoints(situation: Situation): readonly Action[] {

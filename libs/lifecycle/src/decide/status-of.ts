@@ -17,7 +17,9 @@ import { changedFabricDraft, nodesRequestedDraft, isReasonStillValid } from './f
 import { type Facts, placementSpecOf, podCount } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
 import { describePulls } from '../observation/image-pulls.ts';
-import { hindranceOf } from '../observation/refused-calls.ts';
+import { silentPod, warningOf } from '../observation/silent-pods.ts';
+import type { RefusedCallKind } from '../observation/refused-calls.ts';
+import { hindranceOf } from '../observation/hindrance.ts';
 import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-record.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
@@ -195,6 +197,12 @@ function runningDraft(record: JobRecord, facts: Facts, now: Date): ConditionDraf
   if (stuck === undefined) {
     const pulls = describePulls(facts, attempt);
     if (pulls !== undefined) return { holds: false, reason: 'ImagePulling', message: pulls };
+    const silent = silentPod(facts, attempt);
+    const warning = warningOf(facts, silent);
+    if (silent !== undefined && warning !== undefined) {
+      const message = `Pod ${silent.name} cannot start on node ${silent.nodeName ?? 'unknown'}: ${warning}`;
+      return { holds: false, reason: 'PodStuck', message: cutText(message, 1024) };
+    }
     const files = awaitedFiles(facts);
     const wait = files === undefined ? '' : `; their kubelets start none before they have mounted ${files}`;
     return { holds: false, reason: 'PodsStarting', message: `The containers of attempt ${epoch} are starting${wait}.` };
@@ -221,14 +229,20 @@ function runningDraft(record: JobRecord, facts: Facts, now: Date): ConditionDraf
 /** What the API server denies of the attempt's next step. */
 function deniedDraft(facts: Facts, { epoch, stage, runningAt }: Attempt): ConditionDraft<'Running'> | undefined {
   if (runningAt !== undefined && stage !== 'Stopping') return undefined;
-  const message = hindranceOf(facts, stage === 'Stopping' ? ENDING : STARTING);
+  const message = hindranceOf(facts, DUE_CALLS[stage]);
   if (message === undefined) return undefined;
   const what = stage === 'Stopping' ? 'is stopping' : 'is starting';
   return { holds: false, reason: 'Denied', message: `The gang of attempt ${epoch} ${what}. ${message}` };
 }
 
-const STARTING = ['createPlacement', 'createComputeDomain', 'createPod', 'liftGate'] as const;
 const ENDING = ['deletePod', 'releasePod', 'removeFinalizer'] as const;
+/** Writes that an attempt waits for, by its stage. */
+const DUE_CALLS: Readonly<Record<Attempt['stage'], readonly RefusedCallKind[]>> = {
+  Creating: ['createPlacement', 'createComputeDomain', 'createPod'],
+  Released: ['liftGate'],
+  Stopping: ENDING,
+  Ended: [],
+};
 
 function withHindrance(message: string, facts: Facts): string {
   const hindrance = hindranceOf(facts, ENDING);
@@ -298,7 +312,7 @@ function stateOf({ record, facts, next }: Situation): JobState {
   if (attempt === undefined) {
     if (facts.suspend) return 'Suspended';
     // Nothing restarts: the job waits for a user.
-    if (next.kind === 'unresumable') return 'Queued';
+    if (next.kind === 'unresumable' || next.kind === 'objectMissing') return 'Queued';
     return CONTINUED_OUTCOMES.includes(record.attempts.at(-1)?.outcome) && refusal(record) === undefined
       ? 'Restarting'
       : 'Queued';

@@ -5,6 +5,7 @@ import { avoidedWait } from '../failure/avoided-nodes.ts';
 import { originWaits } from '../failure/failure.ts';
 import { fenceWait } from '../observation/facts.ts';
 import { pullReportWait } from '../observation/image-pulls.ts';
+import { silentWait } from '../observation/silent-pods.ts';
 import { liveAttempt } from '../record/job-record.ts';
 import { pauseInPods } from '../epoch/next-incarnation.ts';
 import { nodeWaits } from '../failure/lost-nodes.ts';
@@ -44,5 +45,5 @@ function hasNoRoom({ facts, next, planning, record, acceptance }: Situation): bo
 
 function stepWaits(...about: Parameters<typeof stepUnderWay>): readonly Wait[] {
   const step = stepUnderWay(...about);
-  return step === undefined ? [] : [step.wait, ...[pullReportWait(...about) ?? []].flat()];
+  return step === undefined ? [] : [step.wait, ...[pullReportWait(...about) ?? [], silentWait(...about) ?? []].flat()];
 }

@@ -21,7 +21,7 @@ import { type Facts, isLive } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { isGangWanted, type Planning } from './planning.ts';
 import { nodeDemandOf } from '@coxswain/runtime';
-import { referenceStanding } from '../observation/references.ts';
+import { referenceStanding } from '../observation/reference-standing.ts';
 import { runtimeStanding } from './runtime-standing.ts';
 import { isLongSearch } from './long-search.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';

@@ -165,8 +165,8 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
 }
 
 /**
- * Whether the failure says nothing about the node: the launcher ended without a leader or had finished, it reached no operator and the gang has
- * no other node to compare with, it exceeded its own limit, or it ended because a newer checkpoint verified.
+ * Whether the failure says nothing about the node. The launcher ended without a leader or had finished. It reached no operator, and the gang
+ * has no other node to compare with. The pod exceeded its own limit. Or the launcher ended because a newer checkpoint verified.
  */
 function isNodeBlameless(reason: AttemptReason, cause: TerminationCause | undefined, gangNodes: number): boolean {
   if (cause?.verifiedCheckpoint !== undefined) return true;

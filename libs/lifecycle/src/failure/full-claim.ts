@@ -5,7 +5,7 @@ const FULL = /No space left on device|\bENOSPC\b|Disk quota exceeded|\bEDQUOT\b/
 /** What a save names if the error itself names no path. */
 const SAVES = /\.distcp\b|distributed[./]checkpoint|\bdcp\.|torch\.save|save_checkpoint|[Cc]heckpoint \//;
 
-/** `Claim tiny (spec.checkpoint.claimName) is full.`; undefined: no line says so, or it is not known of which claim. */
+/** `Claim tiny (spec.checkpoint.claimName) is full.`; undefined: no line reports it, or no line shows the claim. */
 export function describeFullClaim(
   spec: Pick<TrainingJobSpec, 'checkpoint' | 'scratch'> | undefined,
   lastLines: readonly string[],

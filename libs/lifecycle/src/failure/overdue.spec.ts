@@ -89,63 +89,6 @@ describe('a gang that does not come up', () => {
       avoided: [],
     },
   ];
-  const CLAIM = '0/4 nodes are available: persistentvolumeclaim "nowhere" not found. preemption: not helpful.';
-  const refusedBy = (schedulingMessage: string): readonly ObservedPod[] => [
-    ...upTo(3, (podIndex) => bound(podIndex)),
-    { ...unbound(3), schedulingMessage },
-  ];
-  const waiting = (reason: string, message: string): readonly ObservedPod[] => [
-    bound(0, { phase: 'Pending', running: false, containerWaiting: { reason, message, image: 'example/image' } }),
-    ...[1, 2, 3].map((podIndex) => bound(podIndex)),
-  ];
-  it.each<[string, readonly ObservedPod[], string, string]>([
-    ['a claim that does not exist', refusedBy(CLAIM), 'e1/scheduling', 'persistentvolumeclaim "nowhere" not found'],
-    [
-      'a claim that is not bound',
-      refusedBy('0/4 nodes are available: pod has unbound immediate PersistentVolumeClaims.'),
-      'e1/scheduling',
-      'unbound immediate',
-    ],
-    [
-      'an image that does not exist',
-      waiting(
-        'ErrImagePull',
-        'failed to pull and unpack image "docker.io/x/y:z": failed to resolve reference "docker.io/x/y:z": docker.io/x/y:z: not found',
-      ),
-      'e1/starting',
-      'docker.io/x/y:z: not found',
-    ],
-    [
-      'an image that it may not pull',
-      waiting('ImagePullBackOff', 'pull access denied, repository does not exist or may require authorization'),
-      'e1/starting',
-      'pull access denied',
-    ],
-    [
-      'a ConfigMap that does not exist',
-      waiting('CreateContainerConfigError', 'configmap "settings" not found'),
-      'e1/starting',
-      'configmap "settings" not found',
-    ],
-    ['a name that is no image', waiting('InvalidImageName', 'couldn\'t parse image name "A B"'), 'e1/starting', 'A B'],
-  ])('blames no node where one pod waits for %s, and keeps its words', (_what, pods, key, words) => {
-    const { status } = settled(gang({}, pods, { [key]: 900_000 }));
-    expect(status.attempts?.at(-1)).toMatchObject({ outcome: 'Failed', charged: false });
-    expect(status.attempts?.at(-1)?.message).toContain(words);
-    expect(status.incidents?.at(-1)?.message).toContain(words);
-    expect(status.avoidedNodes ?? []).toEqual([]);
-  });
-
-  it('blames no node where the cluster keeps the gate on its pods, and says why', () => {
-    const pods = [...upTo(3, (podIndex) => bound(podIndex)), { ...unbound(3), gated: true }];
-    const name = pods[3]?.name ?? '';
-    const denied = { kind: 'liftGate' as const, name, message: 'image signature service says no' };
-    const { status } = settled({ ...gang({}, pods, { 'e1/scheduling': 300_000 }), refusedCalls: [denied] });
-    expect(status.attempts?.at(-1)).toMatchObject({ reason: 'NotScheduled', charged: false });
-    expect(status.attempts?.at(-1)?.message).toMatch(/still has its scheduling gate .*image signature service says no/);
-    expect(status.avoidedNodes ?? []).toEqual([]);
-  });
-
   it.each(cases)('$name, is tried again elsewhere after its time and free of charge', (one) => {
     const { attempt = {}, pods, key, limitMs, reason, message, avoided } = one;
     const early = settled(gang(attempt, pods, { [key]: limitMs - 1_000 }));

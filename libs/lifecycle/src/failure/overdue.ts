@@ -5,8 +5,9 @@ import { fenceOf, pausedPods, unreapedPods } from '../observation/incarnation.ts
 import { hearsFew } from '../observation/hearing.ts';
 import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
 import type { ObservedPod } from '../observation/observed.ts';
-import { waitsForNoNode } from './blameless-causes.ts';
-import { hindranceOf } from '../observation/refused-calls.ts';
+import { isBlameless as isBlamelessSentence, waitsForNoNode } from './blameless-causes.ts';
+import { warningOf } from '../observation/silent-pods.ts';
+import { hindranceOf } from '../observation/hindrance.ts';
 import { isPulling } from '../observation/image-pulls.ts';
 import { longestDelayMs } from './restart-budget.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
@@ -156,13 +157,15 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
     const files = awaitedFiles(facts);
     const isSilent = reason === 'NotStarted' && pod?.running === false && waiting === undefined;
     // If a gang has one node, a fault of the node looks the same as a missing Secret.
-    const isBlameless = pod !== undefined && waitsForNoNode(pod);
+    const warning = warningOf(facts, pod);
+    const isOfNoNode = pod !== undefined && waitsForNoNode(pod);
+    const isBlameless = isOfNoNode || (warning !== undefined && isBlamelessSentence(warning));
     const isMissingFilePossible = files !== undefined && isSilent && nodes.length === 1;
     return {
       reason,
       podIndex,
       node: isNodesFault && !isMissingFilePossible && !isBlameless ? node : undefined,
-      message: sentence(step, attempt, { pod, podIndex, node, files, hindrance }),
+      message: sentence(step, attempt, { pod, podIndex, node, files, hindrance, warning }),
     };
   });
 }
@@ -184,9 +187,10 @@ function sentence(
     readonly node: string | undefined;
     readonly files: string | undefined;
     readonly hindrance: string | undefined;
+    readonly warning: string | undefined;
   },
 ): string {
-  const { pod, podIndex, node = 'unknown', files, hindrance } = about;
+  const { pod, podIndex, node = 'unknown', files, hindrance, warning } = about;
   const denied = hindrance === undefined ? '' : ` ${hindrance}`;
   const name = pod?.name ?? `of index ${podIndex}`;
   const seconds = wait.limitMs / 1000;
@@ -213,7 +217,8 @@ function sentence(
       }
       const waiting = pod?.containerWaiting;
       const silent = files === undefined ? '' : `; one cause is a missing ${files}, which the job mounts as a file`;
-      const why = waiting === undefined ? `its node gave no reason${silent}` : `${waiting.reason}: ${waiting.message}`;
+      const unknown = warning ?? `its node gave no reason${silent}`;
+      const why = waiting === undefined ? unknown : `${waiting.reason}: ${waiting.message}`;
       return `Pod ${name} did not start on node ${node} within ${seconds} s: ${why}`;
     }
   }

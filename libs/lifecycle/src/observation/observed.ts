@@ -19,6 +19,7 @@ import type { ReadRuntime } from '@coxswain/runtime';
 import type { EndProposal, Ruling } from '../arbiter/judge-ends.ts';
 import type { Hearing } from './hearing.ts';
 import type { ObservedReferences } from './references.ts';
+import type { PodWarning } from './pod-warnings.ts';
 import type { RefusedCall } from './refused-calls.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type { Retention } from './retention.ts';
@@ -136,6 +137,8 @@ export interface Observed {
   readonly refusedCalls?: readonly RefusedCall[];
   /** For how long this process could not write a status of the job; absent: the last write succeeded, or there was none. */
   readonly unwrittenMs?: number;
+  /** The last read of what kubelets report about a pod that starts silently (action readPodWarning). Absent: this process reads none. */
+  readonly podWarning?: PodWarning | 'unread';
   /** The last live read of the objects that the job names (action readReferences). Absent: this process reads none. */
   readonly references?: ObservedReferences | 'unread';
   /** The cluster's answer to a dry run of the next attempt's first pod (action probePod). */

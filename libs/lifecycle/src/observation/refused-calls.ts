@@ -1,9 +1,7 @@
-/** Which writes does the API server deny, and how does status report them? */
-import { cutText } from '@coxswain/safe-text';
-import type { Facts } from './facts.ts';
+/** Which writes does the API server deny? */
 
 /** What a denied write was to do to the object that follows. */
-const VERBS = {
+export const REFUSED_CALLS = {
   createPlacement: 'create Placement',
   createComputeDomain: 'create ComputeDomain',
   createPod: 'create pod',
@@ -15,7 +13,7 @@ const VERBS = {
 } as const;
 
 /** A write whose denial users see. */
-export type RefusedCallKind = keyof typeof VERBS;
+export type RefusedCallKind = keyof typeof REFUSED_CALLS;
 
 /** A write that the API server denied, and its sentence. */
 export interface RefusedCall {
@@ -25,9 +23,12 @@ export interface RefusedCall {
   readonly message: string;
 }
 
+/** Writes that are made for each pod of a gang. */
+const OF_PODS: readonly RefusedCallKind[] = ['createPod', 'liftGate', 'deletePod', 'releasePod'];
+
 /** Whether users see the denial of such a write. */
 export function isShownIfRefused(kind: string): kind is RefusedCallKind {
-  return Object.hasOwn(VERBS, kind);
+  return Object.hasOwn(REFUSED_CALLS, kind);
 }
 
 /**
@@ -51,7 +52,10 @@ export class RefusedCalls {
   /** Records a successful write. */
   done(job: string, { kind, name }: Omit<RefusedCall, 'message'>): void {
     const calls = this.#ofJob.get(job);
-    if (calls?.get(kind)?.name !== name) return;
+    const refused = calls?.get(kind);
+    if (calls === undefined || refused === undefined) return;
+    // Of many pods one may be denied and another not.
+    if (OF_PODS.includes(kind) && refused.name !== name) return;
     calls.delete(kind);
     if (calls.size === 0) this.#ofJob.delete(job);
   }
@@ -64,37 +68,5 @@ export class RefusedCalls {
   /** Number of jobs with denied writes; for tests of memory. */
   get size(): number {
     return this.#ofJob.size;
-  }
-}
-
-/** Characters of the server's sentence that status shows. */
-const SHOWN_CHARACTERS = 600;
-
-/** A sentence on the first denied write of these kinds that is still due; undefined: there is none. */
-export function hindranceOf(facts: Facts, kinds: readonly RefusedCallKind[]): string | undefined {
-  const call = facts.observed.refusedCalls?.find((one) => kinds.includes(one.kind) && isDue(facts, one));
-  if (call === undefined) return undefined;
-  const { kind, name, message } = call;
-  const said = cutText(message, SHOWN_CHARACTERS);
-  return `The cluster does not let Coxswain ${VERBS[kind]} ${name}: ${said}${/[.!?…]$/.test(said) ? '' : '.'} Coxswain retries.`;
-}
-
-/** Whether the write is still to be made. The memory of a pod that is gone since is no news. */
-function isDue({ pods }: Facts, { kind, name }: RefusedCall): boolean {
-  const pod = pods.find((one) => one.name === name);
-  switch (kind) {
-    case 'createPod':
-      return pod === undefined;
-    case 'liftGate':
-      return pod?.gated === true;
-    case 'releasePod':
-      return pod?.held === true;
-    case 'deletePod':
-      return pod !== undefined && pod.deletionTimestamp === undefined;
-    case 'createPlacement':
-    case 'createComputeDomain':
-    case 'probePod':
-    case 'removeFinalizer':
-      return true;
   }
 }

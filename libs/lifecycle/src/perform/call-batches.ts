@@ -18,6 +18,7 @@ function callsOf(job: TrainingJob, action: Action): readonly Call[] {
     case 'removeFinalizer':
     case 'readLive':
     case 'readCheckpoints':
+    case 'readPodWarning':
     case 'readReferences':
     case 'createPlacement':
     case 'createPod':

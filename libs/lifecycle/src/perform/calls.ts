@@ -21,6 +21,8 @@ export type Call =
   | ({ readonly kind: 'readLive'; readonly job: TrainingJob } & LiveRead)
   /** Read the job and its Checkpoints from the API server; the view shows them from then on, and shows no others. */
   | { readonly kind: 'readCheckpoints'; readonly job: TrainingJob }
+  /** Read the newest warning of the kubelet about that pod. The answer has none if there is none, or if it cannot be read. Never fails. */
+  | { readonly kind: 'readPodWarning'; readonly job: TrainingJob; readonly pod: PodReference }
   /** Read which of these objects of the job's namespace pods cannot use. What cannot be read is left out of the answer. Never fails. */
   | { readonly kind: 'readReferences'; readonly job: TrainingJob; readonly references: readonly ObjectReference[] }
   /** Only if the job still has the resourceVersion of `job`. The answer holds the job after the write. */
@@ -111,6 +113,8 @@ export type Answer =
       readonly job?: TrainingJob;
       /** For deletePod: the pod has changed since it was observed, and stays. */
       readonly isContested?: boolean;
+      /** For readPodWarning. */
+      readonly warning?: string;
       /** For readReferences. */
       readonly unusable?: readonly UnusableReference[];
       /** For readLive: states of the nodes. */

@@ -37,24 +37,22 @@ describe('a job to which the cluster denies', () => {
     ['a quota its Placement', ['createPlacement'], 'refused', QUOTA, 'Placed/PodsRefused'],
     ['a webhook that is down every other pod', ['createPod'], 'unadmitted', DOWN, 'Running/Denied'],
     ['a policy the end of its gates', ['liftGate'], 'refused', POLICY, 'Running/Denied'],
-  ])(
-    '%s says so in the words of the cluster, blames no node, and goes on once it may',
-    (_who, kinds, cause, message, where) => {
-      const world = aWorld();
-      world.denies = denying(kinds, cause, message);
-      pass(world);
-      const { status } = world.job ?? {};
-      const [type, reason] = where.split('/') as ['Placed' | 'Running', string];
-      const condition = findCondition(status?.conditions, type);
-      expect([condition?.reason, condition?.message]).toEqual([reason, expect.stringContaining(message)]);
-      expect(status?.summary).toContain(message);
-      expect([status?.avoidedNodes ?? [], status?.restarts?.charged]).toEqual([[], 0]);
-      world.denies = () => undefined;
-      pass(world, 120);
-      expect([world.job?.status?.state, world.violations]).toEqual(['Running', []]);
-      expect(world.job?.status?.summary).not.toContain(message);
-    },
-  );
+  ])('%s says so in the words of the cluster, blames no node, and goes on once it may', (...row) => {
+    const [, kinds, cause, message, where] = row;
+    const world = aWorld();
+    world.denies = denying(kinds, cause, message);
+    pass(world);
+    const { status } = world.job ?? {};
+    const [type, reason] = where.split('/') as ['Placed' | 'Running', string];
+    const condition = findCondition(status?.conditions, type);
+    expect([condition?.reason, condition?.message]).toEqual([reason, expect.stringContaining(message)]);
+    expect(status?.summary).toContain(message);
+    expect([status?.avoidedNodes ?? [], status?.restarts?.charged]).toEqual([[], 0]);
+    world.denies = () => undefined;
+    pass(world, 120);
+    expect([world.job?.status?.state, world.violations]).toEqual(['Running', []]);
+    expect(world.job?.status?.summary).not.toContain(message);
+  });
 
   it.each<[string, readonly Call['kind'][]]>([
     ['of its pods', ['deletePod']],

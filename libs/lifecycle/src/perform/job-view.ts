@@ -22,6 +22,7 @@ import type {
 } from '../observation/observed.ts';
 import type { Hearing } from '../observation/hearing.ts';
 import type { ReferenceReads } from '../observation/references.ts';
+import type { PodWarnings } from '../observation/pod-warnings.ts';
 import type { RefusedCalls } from '../observation/refused-calls.ts';
 import type { RefusedCheckpoints } from '../observation/refused-checkpoints.ts';
 import type { Retention } from '../observation/retention.ts';
@@ -46,6 +47,8 @@ export interface JobView {
   readonly refusedCheckpoints: RefusedCheckpoints;
   /** Other writes that this process had refused. */
   readonly refusedCalls: RefusedCalls;
+  /** The last reads of what kubelets report about pods that start silently; absent: this process reads none. */
+  readonly podWarnings?: PodWarnings;
   /** The last reads of the objects that jobs name; absent: this process reads none. */
   readonly references?: ReferenceReads;
   /** Jobs whose status this process could not write. */

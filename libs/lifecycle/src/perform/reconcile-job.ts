@@ -163,6 +163,9 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       refusedCalls: view.refusedCalls.of(job.metadata.uid),
       ...(unwrittenMs === undefined ? {} : { unwrittenMs }),
       ...(found.podProbe === undefined ? {} : { podProbe: found.podProbe }),
+      ...(view.podWarnings === undefined
+        ? {}
+        : { podWarning: view.podWarnings.of(job.metadata.uid, view.monotonicMs()) ?? 'unread' }),
       ...(view.references === undefined
         ? {}
         : { references: view.references.of(job.metadata.uid, view.monotonicMs()) ?? 'unread' }),
@@ -322,6 +325,12 @@ function* perform(
       else if (call.kind === 'createPlacement') ports.view.scheduler.markCreated(job.metadata.uid);
       else if (call.kind === 'deletePod' && answer.isContested === true)
         contested.set(call.pod.uid, (contested.get(call.pod.uid) ?? 0) + 1);
+      else if (call.kind === 'readPodWarning')
+        ports.view.podWarnings?.note(job.metadata.uid, {
+          podUid: call.pod.uid,
+          message: answer.warning,
+          nowMs: ports.view.monotonicMs(),
+        });
       else if (call.kind === 'readReferences')
         ports.view.references?.note(job.metadata.uid, call.references, {
           unusable: answer.unusable ?? [],

@@ -609,6 +609,8 @@ export class World implements Member {
         this.#view.job = this.job;
         this.#view.checkpoints = this.checkpoints;
         return { kind: 'done' };
+      case 'readPodWarning':
+        return { kind: 'done' };
       case 'readReferences':
         return { kind: 'done', unusable: this.unusable };
       case 'writeStatus': {
@@ -721,6 +723,7 @@ export class World implements Member {
       case 'deletePod':
       case 'createCheckpoint':
       case 'readCheckpoints':
+      case 'readPodWarning':
       case 'readReferences':
       case 'readLive':
       case 'writeStatus':

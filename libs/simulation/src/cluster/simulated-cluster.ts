@@ -177,7 +177,12 @@ export class SimulatedCluster {
     if (call.kind === 'readLive') {
       return { kind: 'done', nodeStates: new Map(call.nodes.map((name) => [name, this.nodes.stateOf(name)])) };
     }
-    if (call.kind === 'readCheckpoints' || call.kind === 'readReferences' || call.kind === 'probePod')
+    if (
+      call.kind === 'readCheckpoints' ||
+      call.kind === 'readReferences' ||
+      call.kind === 'readPodWarning' ||
+      call.kind === 'probePod'
+    )
       return { kind: 'done' };
     this.#version += 1;
     if (call.kind === 'writeStatus') return { kind: 'done', job: this.#writeStatus(call.status) };

@@ -189,6 +189,10 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     this.#deleteIfPresent('deletePlacement', 'Placement', { job, ...placement });
   }
 
+  async readPodWarning(): Promise<string | undefined> {
+    return undefined;
+  }
+
   async readReferences(
     { metadata }: TrainingJob,
     references: readonly ObjectReference[],
