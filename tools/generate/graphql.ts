@@ -12,6 +12,7 @@ import {
   FabricSnapshotList,
   EngineRendering,
   GroupRole,
+  GpuCounts,
   GroupRoleCreate,
   GroupRoleList,
   Job,
@@ -70,6 +71,7 @@ export function graphqlDefinitions(types: {
 const ANSWERS = [
   WhoAmI,
   Project,
+  GpuCounts,
   ProjectLimitList,
   ProjectList,
   ApiTokenCreated,
@@ -154,6 +156,8 @@ const ROOTS = `type Query {
   project(name: String!): Project
   "What the project may use of the API, and what of it is used now."
   projectLimits(project: String!): ProjectLimitList
+  "GPUs of the cluster and how many are free, by type."
+  gpus(project: String!): GpuCounts
   "Those that are good and those that expired in the last week, newest first; never their secrets."
   tokens(project: String!): ApiTokenList
   "Endpoints that receive the events of the project's jobs, newest first; secrets are never returned."

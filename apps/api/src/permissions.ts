@@ -10,6 +10,8 @@ export const JOB_NAMESPACE_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['checkpoints', 'placements'], verbs: [...READ] },
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
+  // Whether a claim exists that a job names which is to be checked.
+  { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['get'] },
 ];
 
 /** What the API reads that belongs to no namespace: the fabric. A confined API has no other right in the whole cluster. */

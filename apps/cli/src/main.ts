@@ -22,6 +22,7 @@ import { addProjectCommands } from './projects/project-commands.ts';
 import { addReadingCommands } from './jobs/reading-commands.ts';
 import type { CliContext, Session } from './session/session.ts';
 import { OUTPUT_FORMATS, render, type OutputFormat } from './output/output.ts';
+import { addExplainCommand } from './jobs/explain-command.ts';
 import { addGoodputCommand } from './jobs/goodput-command.ts';
 import { addIncidentsCommand } from './jobs/incidents-command.ts';
 import { addGroupCommands } from './projects/group-commands.ts';
@@ -153,6 +154,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addInitCommand(program, session);
   addImportCommand(program, session);
   addReadingCommands(program, session);
+  addExplainCommand(program, session);
   addGoodputCommand(program, session);
   addIncidentsCommand(program, session);
   addStacksCommand(program, session);

@@ -161,6 +161,7 @@ class RunningOperator implements Operator {
       cache: this.#cache,
       clock,
       publishesLabels: config.publishesFabricLabels,
+      capacity: () => this.#scheduler.capacityFor(''),
       warn: (job, note) => this.#jobEvents.recordFabricWarning(job, note),
       onNews: (key) => this.#jobs.wake(key, 'normal'),
       onError: (error) =>

@@ -38,6 +38,10 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   // NICs and NVLink domains that DRA drivers publish.
   { apiGroups: ['resource.k8s.io'], resources: ['resourceslices'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },
+  // Whether those exist that a job names. Never Secrets.
+  { apiGroups: [''], resources: ['persistentvolumeclaims', 'configmaps'], verbs: ['get'] },
+  // What kubelets report about pods that do not start.
+  { apiGroups: [''], resources: ['events'], verbs: ['list'] },
   // Patch: taint and annotation of a quarantined node, and inferred fabric labels. Not granted if the chart disables both.
   { apiGroups: [''], resources: ['nodes'], verbs: [...READ, 'patch'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },

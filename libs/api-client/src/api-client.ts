@@ -6,9 +6,11 @@ import {
   AuditList,
   CheckpointList,
   ClusterFabric,
+  GpuCounts,
   GroupRole,
   GroupRoleList,
   Job,
+  JobCheck,
   JobEvent,
   JobEventList,
   type IncidentKind,
@@ -186,6 +188,16 @@ export class ApiClient {
 
   async revokeGroupRole({ project, id }: { readonly project: string; readonly id: string }): Promise<void> {
     await this.#request(`${projectPath(project)}/group-roles/${encodeURIComponent(id)}`, { method: 'DELETE' });
+  }
+
+  /** GPUs of the cluster, and how many are free. */
+  gpus(project: string): Promise<GpuCounts> {
+    return this.#json(GpuCounts, `${projectPath(project)}/gpus`);
+  }
+
+  /** What the job would wait for; nothing is submitted. */
+  checkJob(project: string, body: JobCreateInput): Promise<JobCheck> {
+    return this.#json(JobCheck, `${projectPath(project)}/jobs/check`, { method: 'POST', body });
   }
 
   projectLimits(project: string): Promise<ProjectLimitList> {

@@ -20,6 +20,11 @@ export const ATTEMPT_REASONS = {
       'A node of the gang is gone, or was not ready for longer than the grace while no launcher on it reported. Nodes that fail together are one failure.',
   },
   Evicted: { charged: false, meaning: 'A pod was evicted, preempted or drained.' },
+  LimitExceeded: {
+    charged: true,
+    meaning:
+      'A pod wrote more than its own limit of scratch space allows, and the kubelet evicted it; the message holds its sentence.',
+  },
   TurnedAway: {
     charged: false,
     meaning:

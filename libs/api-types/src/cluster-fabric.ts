@@ -74,3 +74,19 @@ export const ClusterFabric = z
   })
   .meta({ id: 'ClusterFabric' });
 export type ClusterFabric = z.infer<typeof ClusterFabric>;
+
+/** How many GPUs the cluster has, and how many are free. Counts only: who holds the others is for administrators. */
+export const GpuCounts = z
+  .object({
+    total: z.int().min(0),
+    free: z.int().min(0).describe('On usable nodes, held by no pod and no placement.'),
+    types: z.array(
+      z.object({
+        type: z.string().describe('As labels of nodes spell it; unlabelled: they do not.'),
+        total: z.int().min(0),
+        free: z.int().min(0),
+      }),
+    ),
+  })
+  .meta({ id: 'GpuCounts' });
+export type GpuCounts = z.infer<typeof GpuCounts>;

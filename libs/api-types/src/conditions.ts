@@ -53,6 +53,8 @@ export const CONDITION_REASONS = {
     TopologyUnsatisfiable:
       'Enough GPUs exist, but no set of nodes keeps each tensor group in an NVLink domain, and the gang in as few network islands as resources.acrossIslands allows, without the nodes that the Fabric reserves.',
     WaitingForRestartDelay: 'The previous attempt failed; the next attempt starts after the delay.',
+    ObjectMissing:
+      'A claim or ConfigMap that the job names does not exist or cannot be used; the message names it. No GPU is taken. Coxswain reads it again every few seconds.',
     PodsRefused:
       'The cluster refused a pod of the last gang (quota, limits, policy); the message contains the cluster’s reason. Coxswain tries again after a delay.',
     CheckpointsUnusable:
@@ -99,6 +101,8 @@ export const CONDITION_REASONS = {
     SecretMissing:
       'A container waits for a Secret or its key; the message names both. It starts as soon as the Secret exists, within the start timeout.',
     PodStuck: 'A container cannot be created; the message names the reason that the node gives.',
+    Denied:
+      'The API server denies what the attempt needs (policy, webhook, right); the message contains its sentence. Coxswain tries again.',
     Stopping: 'The gang was asked to save and stop.',
     NotStarted: 'No gang is up.',
     Finished: 'The job is finished.',

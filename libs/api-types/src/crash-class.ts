@@ -79,6 +79,11 @@ export const CRASH_CLASSES = {
     meaning: '/dev/shm is full or too small for the workers of the data loader or for NCCL.',
     advice: 'Lower the number of data loader workers or what each prefetches, or give the runtime a larger /dev/shm.',
   },
+  ScratchFull: {
+    blame: 'program',
+    meaning: 'The pod wrote more to the disk of its node than its limit allows.',
+    advice: 'Raise spec.scratch.sizeLimit, or write less there: caches, logs and core dumps count.',
+  },
   DiskFull: {
     blame: 'storage',
     meaning: 'A file system has no space left, or a quota is spent.',

@@ -118,6 +118,17 @@ export const FabricStatus = z
   .object({
     nodes: count.describe('Nodes with GPUs.'),
     gpus: count,
+    freeGpus: count
+      .optional()
+      .describe(
+        'GPUs of usable nodes that neither pods nor placements hold. Absent: an earlier release wrote the status.',
+      ),
+    gpuTypes: z
+      .array(z.object({ type: z.string().max(128), total: count, free: count }))
+      .max(MAX_LISTED)
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .optional()
+      .describe('The same by type of GPU, as labels spell it; most GPUs first.'),
     nvlinkDomains: count.describe('NVLink domains of more than one node.'),
     islandCount: count,
     islands: z

@@ -124,6 +124,7 @@ export {
   type FabricPlace,
   MAX_FABRIC_JOBS,
 } from './cluster-fabric.ts';
+export { GpuCounts } from './cluster-fabric.ts';
 export {
   FabricChange,
   FabricChanges,
@@ -195,6 +196,14 @@ export {
 export type { EffectiveSpec } from './effective-spec.ts';
 export type { Placement } from './placement.ts';
 export { EXIT_CODES, exitKindOf, howItEnded } from './exit-codes.ts';
+export {
+  describeUnusable,
+  type ObjectReference,
+  type ReferencedKind,
+  type ReferenceProblem,
+  referencesOf,
+  type UnusableReference,
+} from './missing-object.ts';
 export { isConsequence, LOST_PEER_PHRASES, lostItsPeer } from './lost-peer.ts';
 export { isProgressMark, progressMark } from './progress-mark.ts';
 export type { ExitKind } from './exit-codes.ts';
@@ -260,6 +269,7 @@ export {
   CheckpointRecord,
   FINAL_JOB_STATES,
   Job,
+  JobCheck,
   JobCreate,
   JobEvent,
   JobEventList,
@@ -329,3 +339,4 @@ export {
   SignInToken,
   SignInTrade,
 } from './sign-in.ts';
+export { StartVerdict, whyNotTraining } from './start-verdict.ts';

@@ -24,6 +24,7 @@ describe('a crash of class', () => {
     ['AddressInUse', 'cluster'],
     ['GpuOutOfMemory', 'program'],
     ['HostOutOfMemory', 'program'],
+    ['ScratchFull', 'program'],
     ['DeviceAssertion', 'program'],
     ['Diverged', 'program'],
     ['CheckpointMismatch', 'program'],
@@ -69,13 +70,14 @@ describe('a crash of class', () => {
     expect([meaning, advice]).toEqual([expect.stringMatching(/^\S.*\.$/), expect.stringMatching(/^[A-Z].*\.$/)]);
   });
 
-  it('has one of these 50 classes', () => {
-    expect(Object.keys(CRASH_CLASSES)).toHaveLength(50);
+  it('has one of these 51 classes', () => {
+    expect(Object.keys(CRASH_CLASSES)).toHaveLength(51);
   });
 });
 
 describe('an attempt that ends for', () => {
   it.each<[keyof typeof ATTEMPT_REASONS, boolean]>([
+    ['LimitExceeded', true],
     ['TurnedAway', false],
     ['NotCreated', false],
     ['NotStarted', false],
@@ -98,6 +100,7 @@ describe('an attempt that ends for', () => {
       'NothingTrained',
       'LauncherFailed',
       'PodLost',
+      'LimitExceeded',
       'SecretMissing',
       'Hung',
     ]);
@@ -119,6 +122,7 @@ describe('reasons of condition', () => {
         'WaitingForPlan',
         'TopologyUnsatisfiable',
         'WaitingForRestartDelay',
+        'ObjectMissing',
         'PodsRefused',
         'CheckpointsUnusable',
         'WaitingForPreviousEpoch',
@@ -146,6 +150,7 @@ describe('reasons of condition', () => {
         'ImageUnavailable',
         'SecretMissing',
         'PodStuck',
+        'Denied',
         'Stopping',
         'NotStarted',
         'Finished',
@@ -178,11 +183,13 @@ describe('reasons of condition', () => {
     ['Accepted', 'SpecValid', false],
     ['Placed', 'CheckpointsUnusable', true],
     ['Placed', 'PodsRefused', true],
+    ['Placed', 'ObjectMissing', true],
     ['Placed', 'WaitingForCapacity', false],
     ['Running', 'ImageUnavailable', true],
     ['Running', 'ImagePulling', false],
     ['Running', 'SecretMissing', true],
     ['Running', 'PodStuck', true],
+    ['Running', 'Denied', true],
     ['Failed', 'RestartsExhausted', false],
   ])('%s %s call a person by webhook: %s', (type, reason, want) => {
     const calling: readonly string[] = PERSON_REASONS[type] ?? [];

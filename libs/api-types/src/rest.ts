@@ -3,6 +3,8 @@ import { PlanAnswer, PlanRequest } from '@coxswain/planner/types';
 import { z } from 'zod';
 import { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
 import { Condition } from './conditions.ts';
+import { GpuCounts } from './cluster-fabric.ts';
+import { StartVerdict } from './start-verdict.ts';
 import { Attempt } from './attempt.ts';
 import { JobFailure } from './job-failure.ts';
 import { JobPlan } from './job-plan.ts';
@@ -44,6 +46,7 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * GET    …/webhooks/{webhookId}/deliveries                    → WebhookDeliveryList
  * GET    …/audit?since&until&principal&verb&object&outcome&pageSize&pageToken → AuditList (administrators; project - is the whole cluster)
  * POST   /v1/projects/{project}/jobs     JobCreate            → Job               (Idempotency-Key optional, 201; replay gives the same answer)
+ * POST   /v1/projects/{project}/jobs/check → JobCheck (what the job would wait for; nothing is submitted)
  * GET    /v1/projects/{project}/jobs?pageSize&pageToken&state&fields → JobList (summaries; fields=spec,plan,attempts,conditions adds details)
  *        … &labelSelector&owner&q&orderBy&direction               (labels as kubectl selects them; q: beginnings of words of the name)
  * GET    /v1/projects/{project}/jobs/{jobId}                  → Job               (ETag, as of every GET; If-None-Match)
@@ -289,6 +292,9 @@ const detailsOfJob = {
   plan: JobPlan.nullable().describe('Answer of the planner; null: it had none.'),
   attempts: z.array(Attempt).describe('Oldest first; the whole history.'),
   conditions: z.array(Condition),
+  whyNotTraining: StartVerdict.nullable()
+    .default(null)
+    .describe('Why it does not train yet; null: every rank has started, or the job has ended.'),
 };
 /** Details that a list of jobs contains only on request (`fields`). */
 export const JOB_DETAILS = ['spec', 'plan', 'attempts', 'conditions'] as const;
@@ -605,3 +611,17 @@ export const Problem = z
   })
   .meta({ id: 'Problem' });
 export type Problem = z.infer<typeof Problem>;
+
+/** What a job would wait for if it were submitted now. Nothing is submitted. */
+export const JobCheck = z
+  .object({
+    verdict: StartVerdict.nullable().describe('Why it would not train at once; null: nothing known is in its way.'),
+    checked: z.array(z.string()).describe('What was checked, in order: spec, name, cluster, objects, gpus.'),
+    notChecked: z
+      .array(z.object({ what: z.string(), why: z.string() }))
+      .describe('What is known only after the submit, or could not be asked now.'),
+    gpusWanted: counter,
+    gpus: GpuCounts.nullable().describe('null: the operator has not counted them.'),
+  })
+  .meta({ id: 'JobCheck' });
+export type JobCheck = z.infer<typeof JobCheck>;

@@ -30,8 +30,8 @@ export const PERSON_REASONS: Readonly<
   Partial<{ [T in ConditionType]: readonly (keyof (typeof CONDITION_REASONS)[T])[] }>
 > = {
   Accepted: ['SpecInvalid', 'NoLayoutFits', 'LayoutInvalid', 'EngineRefused', 'RuntimeRefused'],
-  Placed: ['CheckpointsUnusable', 'PodsRefused'],
-  Running: ['ImageUnavailable', 'SecretMissing', 'PodStuck'],
+  Placed: ['CheckpointsUnusable', 'PodsRefused', 'ObjectMissing'],
+  Running: ['ImageUnavailable', 'SecretMissing', 'PodStuck', 'Denied'],
 };
 
 const MAX_WEBHOOK_URL = 2_048;

@@ -1,4 +1,16 @@
-import { errorFromAnswer, isKindUnknown, isRefusal, isRetryable, isUnauthorizedVerb, KubeApiError } from './errors.ts';
+import {
+  errorFromAnswer,
+  isAdmissionUnavailable,
+  isConflict,
+  isDeniedByAdmission,
+  isKindUnknown,
+  isNotFound,
+  isRefusal,
+  isRetryable,
+  isUnauthorizedVerb,
+  KubeApiError,
+  serverSentence,
+} from './errors.ts';
 
 const anError = (status: number, reason: string, message: string): KubeApiError =>
   new KubeApiError({ status, reason, message });
@@ -58,6 +70,46 @@ describe('an error of the Kubernetes API', () => {
   ])('says in safe text what the server said, also when its words are %s', (_whose, body, want) => {
     const { message } = errorFromAnswer({ status: 403, body, retryAfter: undefined, request: 'POST /pods' });
     expect(message).toBe(`POST /pods was answered 403: ${want}`);
+  });
+
+  const POLICY = `pods "a" is forbidden: ValidatingAdmissionPolicy 'oc-no-update' with binding 'oc-no-update' denied request: image signature service says no`;
+  const WEBHOOK = 'admission webhook "sig.example.com" denied the request: not signed';
+  it.each([
+    ['a policy, as validation', anError(422, 'Invalid', POLICY)],
+    ['a policy, as a right', anError(403, 'Forbidden', POLICY)],
+    ['a webhook', anError(403, 'Forbidden', WEBHOOK)],
+    ['a webhook with the status of a broken server', anError(500, 'InternalError', WEBHOOK)],
+    ['a webhook with the status of a conflict', anError(409, 'Conflict', WEBHOOK)],
+    ['a webhook with the status of a missing object', anError(404, 'NotFound', WEBHOOK)],
+  ])('of a request that is denied by %s is a refusal, and nothing else', (_whose, error) => {
+    expect([isDeniedByAdmission(error), isRefusal(error)]).toEqual([true, true]);
+    expect([isConflict, isNotFound, isRetryable, isAdmissionUnavailable].map((is) => is(error))).toEqual(
+      Array.from({ length: 4 }, () => false),
+    );
+  });
+
+  it.each([
+    [
+      'a webhook that does not answer',
+      anError(
+        500,
+        'InternalError',
+        'Internal error occurred: failed calling webhook "sig.example.com": failed to call webhook: Post "https://127.0.0.1:9/validate?timeout=2s": dial tcp 127.0.0.1:9: connect: connection refused',
+      ),
+      true,
+    ],
+    ['a server that fails by itself', anError(500, 'InternalError', 'etcdserver: request timed out'), false],
+    ['a test of a patch that failed', anError(422, 'Invalid', 'the server rejected our request'), false],
+  ])('tells %s from others', (_what, error, want) => {
+    expect(isAdmissionUnavailable(error)).toBe(want);
+    expect(isDeniedByAdmission(error)).toBe(false);
+  });
+
+  it('has the sentence of the server alone', () => {
+    const body = JSON.stringify({ kind: 'Status', message: POLICY });
+    const error = errorFromAnswer({ status: 422, body, retryAfter: undefined, request: 'PATCH /api/v1/pods/a' });
+    expect(serverSentence(error)).toBe(POLICY);
+    expect(serverSentence(new Error('no answer'))).toBe('no answer');
   });
 
   it.each([

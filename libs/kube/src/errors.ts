@@ -34,9 +34,36 @@ export class KubeApiError extends Error {
   }
 }
 
+/** What the server answers if a webhook or an admission policy denied the request. A webhook chooses the status itself. */
+const DENIED =
+  /admission webhook "[^"]*" denied the request|AdmissionPolicy '[^']*' with binding '[^']*' denied request/;
+/** What the server answers if a webhook or an admission policy that must agree could not be asked. */
+const UNASKED = /failed calling (?:webhook|admission policy) "|failed calling webhook, /;
+
+/**
+ * A webhook or an admission policy denied the request. Whatever its status, it does not state whether the object exists, has changed, or passed
+ * the tests of a patch.
+ */
+export function isDeniedByAdmission(error: unknown): boolean {
+  return error instanceof KubeApiError && DENIED.test(error.message);
+}
+
+/** A webhook that must agree to the request does not answer. A later retry may succeed, and a user should see the reason meanwhile. */
+export function isAdmissionUnavailable(error: unknown): boolean {
+  return error instanceof KubeApiError && error.status >= 500 && UNASKED.test(error.message);
+}
+
+/** The server's own sentence, without the request that this client puts before it. */
+export function serverSentence(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message.replace(REQUEST_PREFIX, '');
+}
+
+const REQUEST_PREFIX = /^[A-Z]+ \S+ was answered \d+: /;
+
 /** The object (or the path) does not exist. */
 export function isNotFound(error: unknown): boolean {
-  return hasStatus(error, 404);
+  return hasStatus(error, 404) && !isDeniedByAdmission(error);
 }
 
 /** A create met an object of that name. */
@@ -46,7 +73,8 @@ export function isAlreadyExists(error: unknown): boolean {
 
 /** A precondition (resourceVersion, uid, field ownership) did not hold. */
 export function isConflict(error: unknown): boolean {
-  return error instanceof KubeApiError && error.status === 409 && error.reason !== 'AlreadyExists';
+  if (!(error instanceof KubeApiError) || error.status !== 409) return false;
+  return error.reason !== 'AlreadyExists' && !isDeniedByAdmission(error);
 }
 
 /** The resourceVersion or continue token asked for has been compacted away: list again. */
@@ -96,14 +124,15 @@ function isTooLarge(error: unknown): boolean {
  * the installation is no rejection of the object.
  */
 export function isRefusal(error: unknown): boolean {
-  return isInvalid(error) || isTooLarge(error) || (isForbidden(error) && !isUnauthorizedVerb(error));
+  if (isDeniedByAdmission(error) || isInvalid(error) || isTooLarge(error)) return true;
+  return isForbidden(error) && !isUnauthorizedVerb(error);
 }
 
 /** The request is valid, but the server is unavailable, busy or restarting, or credentials are being renewed. Conflicts are not included. */
 export function isRetryable(error: unknown): boolean {
   if (!(error instanceof KubeApiError)) return false;
   if (error.status === 0) return error.reason !== 'Aborted';
-  if (isTooLarge(error)) return false;
+  if (isTooLarge(error) || isDeniedByAdmission(error)) return false;
   return error.status === 401 || error.status === 408 || error.status === 429 || error.status >= 500;
 }
 

@@ -5,7 +5,9 @@ export { sleep, systemClock } from './clock.ts';
 export {
   KubeApiError,
   isAlreadyExists,
+  isAdmissionUnavailable,
   isConflict,
+  isDeniedByAdmission,
   isDryRunUnsupported,
   isInvalid,
   isKindUnknown,
@@ -13,6 +15,7 @@ export {
   isRefusal,
   isRetryable,
   isUnauthorizedVerb,
+  serverSentence,
 } from './errors.ts';
 export { EventRecorder } from './events.ts';
 export { InformerGroup } from './informer-group.ts';

@@ -48,6 +48,9 @@ export {
 } from './quarantine/quarantine.ts';
 export { DEFAULT_RETENTION, type Retention } from './observation/retention.ts';
 export { withReadableStatus } from './record/readable-status.ts';
+export { PodWarnings } from './observation/pod-warnings.ts';
+export { ReferenceReads } from './observation/references.ts';
+export { RefusedCalls } from './observation/refused-calls.ts';
 export { RefusedCheckpoints } from './observation/refused-checkpoints.ts';
 export { PodQuotas } from './observation/pod-quotas.ts';
 export { UnwrittenStatuses } from './observation/unwritten-statuses.ts';

@@ -1,5 +1,5 @@
 import { API_GROUP, API_VERSION } from '@coxswain/api-types';
-import { KubeApiError, resourcePath } from '@coxswain/kube';
+import { resourcePath, serverSentence } from '@coxswain/kube';
 
 /** Collection of all objects of a kind of ours. */
 export function collectionOf(
@@ -27,6 +27,5 @@ export function trainingJobPath(job: { readonly namespace: string; readonly name
 
 /** What the API server's Status says, without the request line that our client puts before it. */
 export function sentenceOf(error: unknown): string {
-  if (!(error instanceof KubeApiError)) return error instanceof Error ? error.message : String(error);
-  return error.message.replace(/^[A-Z]+ \S+ was answered \d+: /, '').slice(0, 2_000);
+  return serverSentence(error).slice(0, 2_000);
 }

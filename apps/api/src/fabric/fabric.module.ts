@@ -5,11 +5,13 @@ import { FabricController } from './fabric.controller.ts';
 import { FabricHistoryService } from './fabric-history.service.ts';
 import { FabricResolvers } from './fabric.resolvers.ts';
 import { FabricService } from './fabric.service.ts';
+import { GpuCountsController } from './gpu-counts.controller.ts';
+import { GpuCountsService } from './gpu-counts.service.ts';
 import { SeenNodes } from './seen-nodes.ts';
 
 /** The network of the cluster, and who holds its GPUs. */
 @Module({
-  controllers: [FabricController],
+  controllers: [FabricController, GpuCountsController],
   providers: [
     {
       provide: SeenNodes,
@@ -17,9 +19,10 @@ import { SeenNodes } from './seen-nodes.ts';
       useFactory: (kube: KubeClient, stopping: AbortSignal) => new SeenNodes({ kube, stopping }),
     },
     FabricService,
+    GpuCountsService,
     FabricHistoryService,
     FabricResolvers,
   ],
-  exports: [SeenNodes, FabricResolvers],
+  exports: [SeenNodes, FabricResolvers, GpuCountsService],
 })
 export class FabricModule {}

@@ -244,7 +244,7 @@ const overRest = (field: string, url: string, as: string): Promise<TestAnswer> =
 };
 
 /** For administrators of a cluster. */
-const OF_FABRIC = ['fabric', 'fabricSnapshots', 'fabricSnapshot', 'fabricChanges'];
+const OF_FABRIC = ['fabric', 'gpus', 'fabricSnapshots', 'fabricSnapshot', 'fabricChanges'];
 
 describe('a query', () => {
   it('has an equal for every field of Query', () => {

@@ -16,6 +16,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'POST /v1/projects': 'createProject',
   'GET /v1/projects/{project}': 'project',
   'GET /v1/projects/{project}/limits': 'projectLimits',
+  'GET /v1/projects/{project}/gpus': 'gpus',
   'GET /v1/projects/{project}/tokens': 'tokens',
   'POST /v1/projects/{project}/tokens': 'createToken',
   'POST /v1/projects/{project}/tokens/{tokenId}/rotate': 'rotateToken',
@@ -66,6 +67,7 @@ const REST_ALONE: Readonly<Record<string, string>> = {
   'POST /v1/sign-out': 'sets the cookie of the page',
   'GET /v1/projects/{project}/jobs/{jobId}/events/stream': 'goes on',
   'GET /v1/projects/{project}/jobs/{jobId}/logs': 'goes on',
+  'POST /v1/projects/{project}/jobs/check': 'is for the command line, beside the submit that it comes before',
 };
 
 const schema = buildSchema(readFileSync(resolve(import.meta.dirname, 'schema.generated.graphql'), 'utf8'));

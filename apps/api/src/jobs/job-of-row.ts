@@ -9,6 +9,7 @@ import {
   type JobSummary,
   type StepTime,
   stepsOf,
+  whyNotTraining,
 } from '@coxswain/api-types';
 import { newestFailure } from '@coxswain/lifecycle';
 import { firstOf, type NamedStatement, type Sql } from '@coxswain/persistence';
@@ -148,12 +149,14 @@ function planOf({ status }: JobRow, spec: Parameters<typeof isPlanOf>[1]): JobRo
 function toJob(row: WholeJobRow, cluster: Cluster): Job {
   const spec = desiredSpec(row);
   const summary = summaryOf(row, cluster);
+  const conditions = row.status.conditions ?? [];
   return {
     ...summary,
     spec,
     plan: planOf(row, spec) ?? null,
     attempts: [...row.attempts],
-    conditions: row.status.conditions ?? [],
+    conditions,
+    whyNotTraining: whyNotTraining({ ...summary, conditions }) ?? null,
     jobsBefore: row.jobs_before ?? null,
     lastFailure: newestFailure({
       name: row.name,

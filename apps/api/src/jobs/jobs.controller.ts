@@ -1,4 +1,4 @@
-import { Job, JobCreate, JobList, JobPatch, JobResume } from '@coxswain/api-types';
+import { Job, JobCheck, JobCreate, JobList, JobPatch, JobResume } from '@coxswain/api-types';
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { Caller } from '../auth/auth.guard.ts';
 import type { Principal } from '../auth/principal.ts';
@@ -7,6 +7,7 @@ import { ETAG } from '../http/etag.ts';
 import { InsteadOfIdempotencyKey } from '../http/idempotency-key.guard.ts';
 import { Answers } from '../http/openapi.ts';
 import { JobsQuery } from './job-queries.ts';
+import { JobCheckService } from './job-check.service.ts';
 import { AddressedJob } from './job-request.ts';
 import { type JobAddress, JobsService } from './jobs.service.ts';
 
@@ -20,9 +21,11 @@ const COMMANDS_REPEAT =
 @Controller('v1/projects/:project/jobs')
 export class JobsController {
   readonly #jobs: JobsService;
+  readonly #checks: JobCheckService;
 
-  constructor(@Inject(JobsService) jobs: JobsService) {
+  constructor(@Inject(JobsService) jobs: JobsService, @Inject(JobCheckService) checks: JobCheckService) {
     this.#jobs = jobs;
+    this.#checks = checks;
   }
 
   @Post()
@@ -40,6 +43,18 @@ export class JobsController {
     @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<Job> {
     return this.#jobs.create(caller, { project, body, idempotencyKey });
+  }
+
+  @Post('check')
+  @InsteadOfIdempotencyKey('Nothing is submitted: ask again without the header')
+  @HttpCode(200)
+  @Answers({ status: 200, schema: JobCheck, summary: 'What the job would wait for; nothing is submitted' })
+  check(
+    @Caller() caller: Principal,
+    @Param('project') project: string,
+    @Body({ schema: JobCreate }) body: JobCreate,
+  ): Promise<JobCheck> {
+    return this.#checks.check(caller, { project, body });
   }
 
   @Get()

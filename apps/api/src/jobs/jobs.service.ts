@@ -224,7 +224,7 @@ export class JobsService {
     const { principal, project, body } = request;
     await this.#limits.requireRoom(sql, project, 'endedJobs');
     await this.#limits.requireRoom(sql, project, 'jobs');
-    const namespace = await this.#namespaceFor(sql, project, body.namespace);
+    const namespace = await this.namespaceFor(sql, project, body.namespace);
     const id = randomUUID();
     await insertRequestedJob(sql, this.#cluster, {
       id,
@@ -256,7 +256,8 @@ export class JobsService {
     );
   }
 
-  async #namespaceFor(
+  /** The namespace of a job of the project; the caller's rights were checked. */
+  async namespaceFor(
     sql: Sql,
     project: { readonly id: string; readonly name: string },
     wanted: string | undefined,

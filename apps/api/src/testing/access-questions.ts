@@ -51,6 +51,7 @@ const BODIES: Readonly<Record<string, Input>> = {
   'POST /v1/sign-out': nothing,
   'POST /v1/projects/{project}/group-roles': newGroupRole,
   'POST /v1/projects/{project}/jobs': newJob,
+  'POST /v1/projects/{project}/jobs/check': newJob,
   'PATCH /v1/projects/{project}/jobs/{jobId}': () => ({ labels: LABELS }),
   'POST /v1/projects/{project}/jobs/{jobId}/suspend': nothing,
   'POST /v1/projects/{project}/jobs/{jobId}/resume': nothing,

@@ -3,6 +3,7 @@ import { ParallelLayout } from '@coxswain/layout';
 import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { addDeleteCommand } from './delete-command.ts';
+import { checkText, isInTheWay } from './job-check-text.ts';
 import { readJobFile } from '../job-files/job-file.ts';
 import { jobDetails } from './job-tables.ts';
 import type { ProjectJobs } from '../session/project-jobs.ts';
@@ -16,6 +17,7 @@ interface SubmitOptions {
   readonly gpus?: number;
   readonly idempotencyKey?: string;
   readonly watch?: true;
+  readonly check?: true;
 }
 
 interface WaitOption {
@@ -51,10 +53,16 @@ export function addActingCommands(program: Command, session: Session): void {
     .option('--gpus <count>', 'let the planner choose a layout for this many GPUs', wholeNumber)
     .option('--idempotency-key <key>', 'submitting the same key twice creates one job (default: a new key)')
     .option('-w, --watch', 'follow the job until it ends')
+    .option('--check', 'submit nothing: print what the job would wait for; exit code 1 if a change is needed')
     .addHelpText('after', '\nExample:\n  coxswain submit -f examples/jobs/tiny-gpt.yaml --watch')
     .action(async (options: SubmitOptions) => {
       const body = readJobFile(options.file, { name: options.name, gpus: options.gpus });
       const project = await session.open();
+      if (options.check === true) {
+        const check = await project.api.checkJob(project.project, body);
+        session.show(check, checkText);
+        return session.setExitCode(isInTheWay(check) ? 1 : 0);
+      }
       const job = await project.api.createJob(project.project, body, options.idempotencyKey);
       if (options.watch === undefined) return showJob(job);
       if (session.outputFormat() === 'table') session.print(`Submitted ${job.name} (${job.id}).`);

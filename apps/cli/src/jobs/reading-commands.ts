@@ -8,6 +8,7 @@ import {
 } from '@coxswain/api-types';
 import { formatBytes } from '@coxswain/units';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { gpusText } from './job-check-text.ts';
 import { LogText } from './log-text.ts';
 import { columns } from '../output/output.ts';
 import { eventLine, jobDetails, jobTable } from './job-tables.ts';
@@ -127,6 +128,14 @@ export function addReadingCommands(program: Command, session: Session): void {
         await write(text.end());
       },
     );
+
+  program
+    .command('gpus')
+    .description('show how many GPUs the cluster has and how many are free, by type')
+    .action(async () => {
+      const { api, project } = await session.open();
+      session.show(await api.gpus(project), gpusText);
+    });
 
   program
     .command('whoami')

@@ -1,6 +1,6 @@
 import { ApiProblem, ApiUnreachable, type StreamedChange } from '@coxswain/api-client';
 import { FINAL_JOB_STATES, formatApplyFailure, type Job, type StepPoint } from '@coxswain/api-types';
-import { SECOND_MS } from '@coxswain/units';
+import { formatDuration, SECOND_MS } from '@coxswain/units';
 import { Document } from 'yaml';
 import { jsonText, type OutputFormat, yamlText } from '../output/output.ts';
 import { eventLine, progressLine } from './job-tables.ts';
@@ -17,7 +17,7 @@ const TO_THE_END: AwaitedState = 'Complete';
 type AwaitedState = Job['state'];
 
 /**
- * Prints events, and progress once a second, until the job is in the awaited state or ends; as JSON (one line each) or YAML (one document each) every change as it
+ * Prints events, why the job does not train yet, and progress once a second, until the job is in the awaited state or ends; as JSON (one line each) or YAML (one document each) every change as it
  * came. Reconnects after a lost connection until Ctrl-C, and continues where it was. Resolves to the exit code.
  */
 export async function watchJob(
@@ -30,6 +30,25 @@ export async function watchJob(
   const at = { project: project.project, id: job.id };
   const printer =
     session.outputFormat() === 'table' ? textPrinter(job, session, awaited) : documentPrinter(session, awaited);
+  const over = new AbortController();
+  void printer.remind?.(over.signal);
+  try {
+    return await followJob(project, { at, printer, session, isOver });
+  } finally {
+    over.abort();
+  }
+}
+
+async function followJob(
+  project: ProjectJobs,
+  about: {
+    readonly at: { readonly project: string; readonly id: string };
+    readonly printer: Teller;
+    readonly session: Session;
+    readonly isOver: (job: Job) => boolean;
+  },
+): Promise<number> {
+  const { at, printer, session, isOver } = about;
   let lastEventId: string | undefined;
   let pauseMs = FIRST_PAUSE_MS;
   for (;;) {
@@ -53,6 +72,55 @@ export async function watchJob(
   }
 }
 
+/** How long the output may be silent while a job waits. */
+const REMIND_MS = 60 * SECOND_MS;
+
+/** Prints why a job does not train: each change at once, and once a minute that it still is so. */
+class WaitPrinter {
+  readonly #session: Session;
+  #verdict: Job['whyNotTraining'] = null;
+  #sinceMs = 0;
+  #printedAtMs = 0;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  show({ whyNotTraining: verdict, state, summary }: Job): void {
+    const before = this.#verdict;
+    this.#verdict = verdict;
+    // Both have lines of their own.
+    const isShown = FINAL_JOB_STATES.has(state) || verdict?.reason === 'NotApplied';
+    if (isShown || verdict?.sentence === before?.sentence) return;
+    this.#sinceMs = this.#nowMs();
+    if (verdict === null) return this.#print(`${state}: ${summary.split('\n', 1)[0] ?? ''}`);
+    const change = verdict.change === null ? '' : ` ${verdict.change}`;
+    this.#print(`${verdict.reason}: ${verdict.sentence}${change}`);
+  }
+
+  async remind(until: AbortSignal): Promise<void> {
+    while (!until.aborted) {
+      const fromMs = this.#nowMs();
+      await this.#session.pause(REMIND_MS, until);
+      // A pause that took no time was cut short.
+      if (until.aborted || this.#session.signal.aborted || this.#nowMs() - fromMs < REMIND_MS / 2) return;
+      const isSilent = this.#nowMs() - this.#printedAtMs >= REMIND_MS / 2;
+      if (this.#verdict === null || !isSilent) continue;
+      const forMs = this.#nowMs() - this.#sinceMs;
+      this.#print(`${this.#verdict.reason} for ${formatDuration(forMs)}: ${this.#verdict.sentence}`);
+    }
+  }
+
+  #print(line: string): void {
+    this.#printedAtMs = this.#nowMs();
+    this.#session.print(`${this.#session.now().toISOString().slice(11, 19)}   ${line}`);
+  }
+
+  #nowMs(): number {
+    return this.#session.now().getTime();
+  }
+}
+
 /** An API that restarts, or is asked too often, will answer later; a refusal will stay one. */
 function mayPass(error: unknown): boolean {
   return (
@@ -63,15 +131,21 @@ function mayPass(error: unknown): boolean {
 interface Teller {
   readonly change: (change: StreamedChange) => void;
   readonly end: (job: Job) => number;
+  /** Prints that the job still waits, while nothing else is printed. */
+  readonly remind?: (until: AbortSignal) => Promise<void>;
 }
 
 function textPrinter(job: Job, session: Session, awaited: AwaitedState): Teller {
   let lastProgressAtMs = -Infinity;
   let lastFailure = job.applyFailure?.message;
+  const wait = new WaitPrinter(session);
   if (job.applyFailure !== null) session.print(`Not applied: ${formatApplyFailure(job.applyFailure, session.now())}`);
+  wait.show(job);
   return {
+    remind: (until) => wait.remind(until),
     change: (change) => {
       if (change.kind === 'job') {
+        wait.show(change.job);
         const failure = change.job.applyFailure;
         if (failure !== null && failure.message !== lastFailure && change.job.state !== 'Refused') {
           session.print(`Not applied: ${formatApplyFailure(failure, session.now())}`);

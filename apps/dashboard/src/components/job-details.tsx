@@ -6,6 +6,7 @@ import type { LiveJob } from '../job/use-live-job.ts';
 import { formatSpeed } from '../step-time.ts';
 import { Attempts } from './attempts.tsx';
 import { ApplyFailureNote } from './apply-failure-note.tsx';
+import { WhyNotTrainingNote } from './why-not-training-note.tsx';
 import { CurvePlot } from './curve-plot.tsx';
 import { FailureCause } from './failure-cause.tsx';
 import { JobActions } from './job-actions.tsx';
@@ -51,6 +52,7 @@ export function JobDetails({ project, live }: JobDetailsProps): ReactNode {
         {job.summary}
       </p>
       <ApplyFailureNote job={job} now={new Date()} />
+      <WhyNotTrainingNote job={job} />
       {problem !== undefined && (
         <p className="problem" role="alert">
           {problem}

@@ -13,6 +13,7 @@ import { JobActions } from './job-actions.tsx';
 import { LifePanel } from './life-panel.tsx';
 import { RankMap } from './rank-map.tsx';
 import { StacksPanel } from './stacks-panel.tsx';
+import { WhyNotTrainingNote } from './why-not-training-note.tsx';
 import { attributesOf, markupOf, textOf, textsOf } from './testing/rendered.ts';
 import { asSignedIn } from './testing/signed-in.ts';
 
@@ -47,6 +48,31 @@ describe('a change that has not reached the cluster', () => {
     ['is none', {}, ''],
   ])('%s', (_sentence, job, want) => {
     expect(note(job).slice(-want.length || 0)).toBe(want);
+  });
+});
+
+describe('why a job does not train', () => {
+  const whyNotTraining = {
+    ...{ reason: 'ObjectMissing', condition: 'Placed', sentence: 'Claim corpse does not exist.' },
+    ...{ change: 'Create corpse.', object: null },
+  };
+  const note = (job: Parameters<typeof aJob>[0]): string =>
+    textOf(createElement(WhyNotTrainingNote, { job: aJob(job) }));
+  it.each<[string, Parameters<typeof aJob>[0], string]>([
+    [
+      'has the change that helps below the summary that has the reason',
+      { whyNotTraining, summary: whyNotTraining.sentence },
+      'Create corpse.',
+    ],
+    [
+      'has both where the summary has something else',
+      { whyNotTraining },
+      'Claim corpse does not exist. Create corpse.',
+    ],
+    ['is not shown where no change is needed', { whyNotTraining: { ...whyNotTraining, change: null } }, ''],
+    ['is not shown of a job that trains', {}, ''],
+  ])('%s', (_sentence, job, want) => {
+    expect(note(job)).toBe(want);
   });
 });
 

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RANK_ENV, type RankAssignment, type TerminationCause } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
 import { finishWatching, watchEngineSaves, type EngineSaves } from '../engine-saves/watch-engine-saves.ts';
+import { removeUnfinishedSaves } from '../engine-saves/remove-unfinished-saves.ts';
 import { stepWordsOf } from '../engine/engine-run.ts';
 import { Gang } from '../gang/gang.ts';
 import { LogSink } from '../logs/log-relay.ts';
@@ -26,6 +27,8 @@ const WAITING_SENTENCE_MS = 10_000;
 const LAST_WORD_MS = 2_000;
 const DRAIN_MS = 2_000;
 const CONTACT_POLL_MS = 1_000;
+/** How long ranks wait for the removal of unfinished saves. */
+const TIDY_MS = 10_000;
 /** Kept back from the pod's grace period for the launcher's own last words. */
 const OWN_SHARE_OF_GRACE_MS = 3_000;
 
@@ -225,6 +228,7 @@ async function prepare(
   const { settings, reporter, logLine } = life;
   await life.runPreflight(assignment, signal);
   if (ranksOf(assignment).length === 0 || signal.aborted) return await new Promise<never>(() => undefined);
+  await tidyClaim(life, assignment);
   return (
     (await resumeProblem(settings, assignment)) ??
     (await newerVerdict(assignment, {
@@ -234,6 +238,18 @@ async function prepare(
     })) ??
     (await meet(life, assignment, signal))
   );
+}
+
+/** Frees the claim of saves that earlier runs did not complete. One launcher does so; storage that does not answer holds up no rank. */
+async function tidyClaim({ settings, logLine }: Life, assignment: RankAssignment): Promise<void> {
+  const { saveDirectory } = assignment;
+  if (saveDirectory === undefined || ranksOf(assignment)[0] !== 0) return;
+  const removing = removeUnfinishedSaves(join(settings.checkpointMount, saveDirectory)).then(
+    (removed) =>
+      removed.forEach((directory) => logLine(`Removed ${directory}: an earlier run did not complete this save.`)),
+    (error: unknown) => logLine(`Saves that earlier runs did not complete stay: ${(error as Error).message}`),
+  );
+  await Promise.race([removing, delay(TIDY_MS, undefined, { ref: false })]);
 }
 
 /** Returns where rank 0 listens: this launcher chooses the address if rank 0 is in its pod, else the operator distributes it. */

@@ -6,11 +6,12 @@ import {
   type FabricStatus,
   type TrainingJob,
 } from '@coxswain/api-types';
-import { type FabricProblem, MAX_FABRIC_PROBLEMS } from '@coxswain/fabric';
+import { type FabricCapacity, type FabricProblem, MAX_FABRIC_PROBLEMS } from '@coxswain/fabric';
 import { isConflict, isNotFound, keyOf, sleep, type Clock, type KubeClient } from '@coxswain/kube';
 import { cutText } from '@coxswain/safe-text';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { fabricsPath } from '../cluster/paths.ts';
+import { countGpus } from './gpu-counts.ts';
 import { DeviceReads } from './device-reads.ts';
 import { FabricSurvey } from './fabric-survey.ts';
 import { NodeLabelController } from './node-label-controller.ts';
@@ -20,6 +21,8 @@ export interface FabricControllerParts {
   readonly client: Pick<KubeClient, 'get' | 'list' | 'create' | 'replace' | 'patch'>;
   readonly cache: Pick<ClusterCache, 'nodes' | 'stated' | 'placements' | 'jobs'>;
   readonly clock: Clock;
+  /** Free and taken GPUs, with placements that have no pods yet; absent: they are not counted. */
+  readonly capacity?: () => FabricCapacity;
   /** Whether inferred fabric labels are written to nodes; otherwise they are removed. */
   readonly publishesLabels: boolean;
   /** Called once when labels changed under a running job. */
@@ -113,10 +116,20 @@ export class FabricController {
       nodes: [...problem.nodes],
       message: cutText(problem.message, MOST_TEXT),
     }));
-    const status: FabricStatus = { ...summary, problems: listed, conditions: [this.#consistent(fabric, listed)] };
+    const status: FabricStatus = {
+      ...summary,
+      ...this.#gpuCounts(),
+      problems: listed,
+      conditions: [this.#consistent(fabric, listed)],
+    };
     if (JSON.stringify(inOrder(status)) === JSON.stringify(inOrder(fabric.status))) return;
     const path = fabricsPath({ name: FABRIC_NAME });
     await this.#parts.client.replace(path, { ...fabric, status } as never, { subresource: 'status' });
+  }
+
+  #gpuCounts(): Pick<FabricStatus, 'freeGpus' | 'gpuTypes'> {
+    const { capacity } = this.#parts;
+    return capacity === undefined ? {} : countGpus(capacity());
   }
 
   #ownProblems(): readonly FabricProblem[] {

@@ -1,5 +1,13 @@
 import { FINALIZER, POD_FINALIZER } from '@coxswain/api-types';
-import { isInvalid, isKindUnknown, isNotFound, type KubeClient, type KubeList, type KubeObject } from '@coxswain/kube';
+import {
+  isDeniedByAdmission,
+  isInvalid,
+  isKindUnknown,
+  isNotFound,
+  type KubeClient,
+  type KubeList,
+  type KubeObject,
+} from '@coxswain/kube';
 import { podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import { withoutFinalizer } from '../cluster/without-finalizer.ts';
 
@@ -108,7 +116,8 @@ async function take(
     seen.taken += 1;
   } catch (error) {
     // Deleted or changed meanwhile; the next pass reads it.
-    if (!isNotFound(error) && !isInvalid(error)) seen.refusals.push({ path, error });
+    const isOutdated = isNotFound(error) || (isInvalid(error) && !isDeniedByAdmission(error));
+    if (!isOutdated) seen.refusals.push({ path, error });
   }
 }
 

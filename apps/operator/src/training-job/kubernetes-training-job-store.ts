@@ -7,15 +7,18 @@ import {
   type Checkpoint,
   type CheckpointResourceSpec,
   type CheckpointResourceStatus,
+  type ObjectReference,
   type Placement,
   type PlacementSpec,
   type TrainingJob,
   type TrainingJobStatus,
+  type UnusableReference,
 } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import {
   isAlreadyExists,
   isConflict,
+  isDeniedByAdmission,
   isDryRunUnsupported,
   isInvalid,
   isNotFound,
@@ -39,6 +42,8 @@ import { checkpointsPath, placementsPath, podsPath, trainingJobsPath } from '../
 import { ComputeDomains } from './compute-domains.ts';
 import { type PlacesOf, toPlacement } from './placement-manifest.ts';
 import { JobReads } from './job-reads.ts';
+import { readPodWarning } from './pod-event-reads.ts';
+import { readReferences } from './reference-reads.ts';
 import type { ComputeDomainName, DamagedCheckpoint, TrainingJobStore } from './training-job-store.ts';
 
 /** Field manager of everything that the operator applies. */
@@ -94,6 +99,14 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
 
   readCheckpoints(job: TrainingJob): Promise<void> {
     return this.#reads.readCheckpoints(job);
+  }
+
+  readPodWarning(job: TrainingJob, pod: PodReference): Promise<string | undefined> {
+    return readPodWarning(this.#client, job.metadata.namespace, pod);
+  }
+
+  readReferences(job: TrainingJob, references: readonly ObjectReference[]): Promise<readonly UnusableReference[]> {
+    return readReferences(this.#client, job.metadata.namespace, references);
   }
 
   keptPlacementOf(job: TrainingJob): PlacementSpec | undefined {
@@ -242,7 +255,8 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       this.#reads.rememberPod(job, await this.#client.patch<KubeObject>(path, patch, { type: 'json', ...ofGang(job) }));
     } catch (error) {
       if (isNotFound(error)) return this.#cache.pods.rememberGone(pod.uid);
-      if (!isInvalid(error)) throw error;
+      // A policy answers 422 too, and then the entry stays.
+      if (!isInvalid(error) || isDeniedByAdmission(error)) throw error;
       // Removed already, or the list has changed, or another pod bears the name: only the server knows.
       await this.#reads.readPod(job, pod.name);
     }

@@ -1,5 +1,13 @@
 import { LABELS, POD_FINALIZER } from '@coxswain/api-types';
-import { isInvalid, isNotFound, sleep, type Clock, type KubeClient, type KubeObject } from '@coxswain/kube';
+import {
+  isDeniedByAdmission,
+  isInvalid,
+  isNotFound,
+  sleep,
+  type Clock,
+  type KubeClient,
+  type KubeObject,
+} from '@coxswain/kube';
 import type { CachedPod } from '../cluster/cached-pod.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
@@ -54,7 +62,8 @@ export class PodSweep {
         if ((await gone) || isDisowned(pod)) await this.#removeFinalizers(live);
       } catch (error) {
         // Deleted or changed meanwhile; the next sweep reads it.
-        if (!isNotFound(error) && !isInvalid(error)) this.#parts.onError(error);
+        const isOutdated = isNotFound(error) || (isInvalid(error) && !isDeniedByAdmission(error));
+        if (!isOutdated) this.#parts.onError(error);
       }
     }
   }

@@ -2,10 +2,12 @@ import type {
   Checkpoint,
   CheckpointResourceSpec,
   CheckpointResourceStatus,
+  ObjectReference,
   Placement,
   PlacementSpec,
   TrainingJob,
   TrainingJobStatus,
+  UnusableReference,
 } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import type {
@@ -61,6 +63,15 @@ export interface TrainingJobStore {
 
   /** Reads the job and its Checkpoints from the API server; `findJob` and `checkpointsOf` show what was read from then on, and no others. */
   readCheckpoints(job: TrainingJob): Promise<void>;
+
+  /**
+   * Reads the objects of the job's namespace from the API server and returns those that pods cannot use. An object that cannot be read, for
+   * example for lack of a right, is not among them. Never rejects.
+   */
+  readReferences(job: TrainingJob, references: readonly ObjectReference[]): Promise<readonly UnusableReference[]>;
+
+  /** Reads the newest warning about the pod from its Events; undefined: there is none, or it cannot be read. Never rejects. */
+  readPodWarning(job: TrainingJob, pod: PodReference): Promise<string | undefined>;
 
   /** Writes status, if the job is still the one that was observed; answers with the job as it is then. Conflict: observe again. */
   writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob>;

@@ -1,8 +1,19 @@
 import { contextOfPlacement, renderEngine } from '@coxswain/engines';
 import { specOfEpoch, TrainingJobSpec, type PlacementSpec, type TrainingJob, gangOfPod } from '@coxswain/api-types';
-import { isConflict, isNotFound, isRefusal, isRetryable, NotLeadingError } from '@coxswain/kube';
+import {
+  isAdmissionUnavailable,
+  isConflict,
+  isNotFound,
+  isRefusal,
+  isRetryable,
+  NotLeadingError,
+  serverSentence,
+} from '@coxswain/kube';
 import {
   reconcileJob,
+  PodWarnings,
+  ReferenceReads,
+  RefusedCalls,
   RefusedCheckpoints,
   Stopwatches,
   PodQuotas,
@@ -81,6 +92,9 @@ export class TrainingJobReconciler {
       leaderTerm: options.leaderTerm,
       stopwatches: new Stopwatches(),
       refusedCheckpoints: new RefusedCheckpoints(),
+      refusedCalls: new RefusedCalls(),
+      references: new ReferenceReads(),
+      podWarnings: new PodWarnings(),
       unwrittenStatuses: new UnwrittenStatuses(),
       podQuotas: this.#podQuotas,
       timeouts,
@@ -128,6 +142,9 @@ export class TrainingJobReconciler {
   forget(jobUid: string): void {
     this.#view.stopwatches.forget(jobUid);
     this.#view.refusedCheckpoints.forget(jobUid);
+    this.#view.refusedCalls.forget(jobUid);
+    this.#view.references?.forget(jobUid);
+    this.#view.podWarnings?.forget(jobUid);
     this.#view.unwrittenStatuses.forget(jobUid);
   }
 
@@ -153,7 +170,7 @@ export class TrainingJobReconciler {
       const cause = causeOf(error, call);
       if (cause === 'refused' && (call.kind === 'createPod' || call.kind === 'probePod'))
         this.#noteRefusal(call, error);
-      return { kind: 'failed', error, cause };
+      return { kind: 'failed', error, cause, message: serverSentence(error) };
     }
   }
 
@@ -173,6 +190,12 @@ export class TrainingJobReconciler {
         return { kind: 'done' };
       case 'readCheckpoints':
         return done(store.readCheckpoints(job));
+      case 'readPodWarning': {
+        const warning = await store.readPodWarning(job, call.pod);
+        return { kind: 'done', ...(warning === undefined ? {} : { warning }) };
+      }
+      case 'readReferences':
+        return { kind: 'done', unusable: await store.readReferences(job, call.references) };
       case 'writeStatus':
         return { kind: 'done', job: await store.writeStatus(job, call.status) };
       case 'addFinalizer':
@@ -282,5 +305,6 @@ function causeOf(error: unknown, { kind }: Call): FailureCause {
   // A deleted job also counts as another job.
   if (isConflict(error) || (isNotFound(error) && JOB_WRITES.includes(kind))) return 'conflict';
   if (isRefusal(error) || error instanceof NoComputeDomainsError) return 'refused';
+  if (isAdmissionUnavailable(error)) return 'unadmitted';
   return isRetryable(error) || error instanceof NotLeadingError ? 'transient' : 'needsPerson';
 }

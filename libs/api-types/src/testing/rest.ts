@@ -38,6 +38,7 @@ export function aJob(
     conditions: [],
     jobsBefore: null,
     lastFailure: null,
+    whyNotTraining: null,
     version: 1,
     specVersion: 1,
     createdAt: AT,

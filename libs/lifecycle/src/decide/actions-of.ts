@@ -14,6 +14,9 @@ import { missingIndices, podsOf } from '../observation/gang.ts';
 import type { ObservedPod } from '../observation/observed.ts';
 import { checkpointWriteKey } from '../observation/refused-checkpoints.ts';
 import { isGangWanted, isUnderWay } from '../epoch/planning.ts';
+import { referencesNow } from '../epoch/next-epoch.ts';
+import { podToAskAbout } from '../observation/silent-pods.ts';
+import { areReferencesDue } from '../observation/reference-standing.ts';
 import { needsRuntime } from '../epoch/unwritten-placement.ts';
 import { oldCheckpoints } from './old-checkpoints.ts';
 import { toReference } from './pod-reference.ts';
@@ -27,11 +30,13 @@ type ActionStep = (situation: Situation) => readonly Action[];
 const ACTION_STEPS: readonly ActionStep[] = [
   keepFinalizer,
   readRuntime,
+  readReferences,
   askPlanner,
   deleteStrayPods,
   stopGang,
   createGang,
   liftGates,
+  readPodWarning,
   markDamagedCheckpoints,
   findNodes,
   probePod,
@@ -73,6 +78,14 @@ function readEvidence({ record, facts, now }: Situation): readonly Action[] {
   const isOld = ({ verdict: { readAt } }: HeldVerdict): boolean =>
     readAt !== undefined && now.getTime() - Date.parse(readAt) >= ARBITER_SETTINGS.readAgainMs;
   return judgeVerdicts(facts, attempt).held.some(isOld) ? [{ kind: 'readEvidence' }] : [];
+}
+
+/** What the job names is read while a gang is wanted, so that a missing object is reported before there is room. */
+function readReferences({ record, facts, acceptance, next }: Situation): readonly Action[] {
+  if (acceptance.kind === 'refused' || !isGangWanted(record, facts)) return [];
+  const references = referencesNow(facts);
+  const isPlacing = next.kind === 'readingReferences';
+  return areReferencesDue(facts, references, { isPlacing }) ? [{ kind: 'readReferences', references }] : [];
 }
 
 /** One question at a time: a new question replaces the previous one, and one that is no longer needed is dropped. */
@@ -190,6 +203,12 @@ function liftGates({ record, facts }: Situation): readonly Action[] {
   if (attempt?.stage !== 'Released') return [];
   const gated = podsOf(facts, attempt.epoch).filter((pod) => pod.gated && pod.deletionTimestamp === undefined);
   return gated.length === 0 ? [] : [{ kind: 'liftGates', pods: gated.map(toReference) }];
+}
+
+function readPodWarning({ record, facts }: Situation): readonly Action[] {
+  const attempt = liveAttempt(record);
+  const pod = attempt === undefined ? undefined : podToAskAbout(facts, attempt);
+  return pod === undefined ? [] : [{ kind: 'readPodWarning', pod: toReference(pod) }];
 }
 
 function markDamagedCheckpoints(situation: Situation): readonly Action[] {

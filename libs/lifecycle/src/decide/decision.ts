@@ -1,6 +1,7 @@
 import type {
   CheckpointResourceSpec,
   CheckpointResourceStatus,
+  ObjectReference,
   PlacementSpec,
   TrainingJobStatus,
 } from '@coxswain/api-types';
@@ -129,6 +130,10 @@ export type Action =
    * asks them to save. This writes nothing. A launcher that misses the message is refused at its next report.
    */
   | { readonly kind: 'refuseLaunchers'; readonly epoch: number }
+  /** Read what the kubelet reports about a pod that starts silently, then decide again with `podWarning`. It is never the ground of a failure. */
+  | { readonly kind: 'readPodWarning'; readonly pod: PodReference }
+  /** Read whether pods can use the objects that the job names, then decide again with `references`. It is never the ground of a failure. */
+  | { readonly kind: 'readReferences'; readonly references: readonly ObjectReference[] }
   | { readonly kind: 'liftGates'; readonly pods: readonly PodReference[] }
   /** Remove our finalizer from pods whose end is recorded or does not matter. */
   | { readonly kind: 'releasePods'; readonly pods: readonly PodReference[] }

@@ -25,6 +25,6 @@ export function changedFabricDraft(record: JobRecord, { observed }: Facts): Chan
 
 /** Whether the recorded reason of condition Placed is still valid while nodes are searched again or a dry run is repeated. */
 export function isReasonStillValid(next: NextEpoch, reason: string | undefined): reason is ReasonOf<'Placed'> {
-  if (reason === 'PodsRefused') return true;
+  if (reason === 'PodsRefused') return next.kind !== 'readingReferences';
   return next.kind === 'choosingNodes' && (reason === 'WaitingForCapacity' || reason === 'TopologyUnsatisfiable');
 }

@@ -17,6 +17,9 @@ import { changedFabricDraft, nodesRequestedDraft, isReasonStillValid } from './f
 import { type Facts, placementSpecOf, podCount } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
 import { describePulls } from '../observation/image-pulls.ts';
+import { silentPod, warningOf } from '../observation/silent-pods.ts';
+import type { RefusedCallKind } from '../observation/refused-calls.ts';
+import { hindranceOf } from '../observation/hindrance.ts';
 import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-record.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
@@ -110,7 +113,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return { holds: false, reason: isReasonOf('Placed', reason) ? reason : 'ReadingRuntime', message };
     }
     case 'afterPreviousEpoch':
-      return { holds: false, reason: 'WaitingForPreviousEpoch', message: next.message };
+      return { holds: false, reason: 'WaitingForPreviousEpoch', message: withHindrance(next.message, facts) };
     case 'unresumable':
       return { holds: false, reason: 'CheckpointsUnusable', message: next.message };
     case 'delayed': {
@@ -126,11 +129,16 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return { holds: false, reason: 'WaitingForCapacity', message: next.message };
     case 'unsatisfiable':
       return { holds: false, reason: 'TopologyUnsatisfiable', message: next.message };
+    case 'objectMissing':
+      return { holds: false, reason: 'ObjectMissing', message: next.message };
     case 'podsRefused':
       return { holds: false, reason: 'PodsRefused', message: refusedMessage(next.message) };
     case 'choosingNodes':
     case 'readingRuntimeAgain':
+    case 'readingReferences':
     case 'probing': {
+      const denied = hindranceOf(facts, ['probePod']);
+      if (denied !== undefined) return { holds: false, reason: 'PodsRefused', message: denied };
       // The recorded reason stays until another one applies.
       const { reason, message } = findCondition(recordedConditions(facts.job), 'Placed') ?? {};
       if (message !== undefined && isReasonStillValid(next, reason)) return { holds: false, reason, message };
@@ -169,6 +177,8 @@ function runningDraft(record: JobRecord, facts: Facts, now: Date): ConditionDraf
   const attempt = liveAttempt(record);
   if (attempt === undefined) return { holds: false, reason: 'NotStarted', message: 'No gang is up.' };
   const { epoch } = attempt;
+  const denied = deniedDraft(facts, attempt);
+  if (denied !== undefined) return denied;
   if (attempt.stage === 'Stopping') {
     return { holds: false, reason: 'Stopping', message: `The gang of attempt ${epoch} is stopping.` };
   }
@@ -182,6 +192,12 @@ function runningDraft(record: JobRecord, facts: Facts, now: Date): ConditionDraf
   if (stuck === undefined) {
     const pulls = describePulls(facts, attempt);
     if (pulls !== undefined) return { holds: false, reason: 'ImagePulling', message: pulls };
+    const silent = silentPod(facts, attempt);
+    const warning = warningOf(facts, silent);
+    if (silent !== undefined && warning !== undefined) {
+      const message = `Pod ${silent.name} cannot start on node ${silent.nodeName ?? 'unknown'}: ${warning}`;
+      return { holds: false, reason: 'PodStuck', message: cutText(message, 1024) };
+    }
     const files = awaitedFiles(facts);
     const wait = files === undefined ? '' : `; their kubelets start none before they have mounted ${files}`;
     return { holds: false, reason: 'PodsStarting', message: `The containers of attempt ${epoch} are starting${wait}.` };
@@ -216,6 +232,29 @@ function runningWithRanks(
   if (unheard !== undefined) return { holds: false, reason: 'LaunchersSilent', message: unheard };
   const message = `Every rank of attempt ${attempt.epoch} has started.`;
   return doubtOfRunning(record, facts, about) ?? { holds: true, reason: 'GangRunning', message };
+}
+
+/** What the API server denies of the attempt's next step. */
+function deniedDraft(facts: Facts, { epoch, stage, runningAt }: Attempt): ConditionDraft<'Running'> | undefined {
+  if (runningAt !== undefined && stage !== 'Stopping') return undefined;
+  const message = hindranceOf(facts, DUE_CALLS[stage]);
+  if (message === undefined) return undefined;
+  const what = stage === 'Stopping' ? 'is stopping' : 'is starting';
+  return { holds: false, reason: 'Denied', message: `The gang of attempt ${epoch} ${what}. ${message}` };
+}
+
+const ENDING = ['deletePod', 'releasePod', 'removeFinalizer'] as const;
+/** Writes that an attempt waits for, by its stage. */
+const DUE_CALLS: Readonly<Record<Attempt['stage'], readonly RefusedCallKind[]>> = {
+  Creating: ['createPlacement', 'createComputeDomain', 'createPod'],
+  Released: ['liftGate'],
+  Stopping: ENDING,
+  Ended: [],
+};
+
+function withHindrance(message: string, facts: Facts): string {
+  const hindrance = hindranceOf(facts, ENDING);
+  return hindrance === undefined ? message : `${message} ${hindrance}`;
 }
 
 /** Whether the ranks have failed and restart in the same pods. */
@@ -290,7 +329,7 @@ function stateOf({ record, facts, next }: Situation, running: ConditionDraft<'Ru
   if (attempt === undefined) {
     if (facts.suspend) return 'Suspended';
     // Nothing restarts: the job waits for a user.
-    if (next.kind === 'unresumable') return 'Queued';
+    if (next.kind === 'unresumable' || next.kind === 'objectMissing') return 'Queued';
     return CONTINUED_OUTCOMES.includes(record.attempts.at(-1)?.outcome) && refusal(record) === undefined
       ? 'Restarting'
       : 'Queued';
@@ -343,7 +382,7 @@ function summaryOf(situation: {
     case 'Suspended':
       return `${suspendedSummary(record, facts)}${lostSentence(record)}`;
     case 'Stopping':
-      return facts.deleting ? 'Stops, because it is being deleted.' : 'Stops for good.';
+      return withHindrance(facts.deleting ? 'Stops, because it is being deleted.' : 'Stops for good.', facts);
     case 'Restarting':
       return restartingSummary(attempt, { placed: drafts.Placed?.message ?? '', failure });
     case 'Queued':

@@ -8,6 +8,7 @@ import { fenceWait } from '../observation/facts.ts';
 import { finishedWait } from '../observation/gang-standing.ts';
 import { unheardWait } from '../observation/unheard-pods.ts';
 import { pullReportWait } from '../observation/image-pulls.ts';
+import { silentWait } from '../observation/silent-pods.ts';
 import { liveAttempt } from '../record/job-record.ts';
 import { pauseInPods } from '../epoch/next-incarnation.ts';
 import { nodeWaits } from '../failure/lost-nodes.ts';
@@ -49,5 +50,5 @@ function hasNoRoom({ facts, next, planning, record, acceptance }: Situation): bo
 
 function stepWaits(...about: Parameters<typeof stepUnderWay>): readonly Wait[] {
   const step = stepUnderWay(...about);
-  return step === undefined ? [] : [step.wait, ...[pullReportWait(...about) ?? []].flat()];
+  return step === undefined ? [] : [step.wait, ...[pullReportWait(...about) ?? [], silentWait(...about) ?? []].flat()];
 }

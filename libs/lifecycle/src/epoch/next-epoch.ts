@@ -1,11 +1,13 @@
 import {
   DEFAULT_MICRO_BATCH_SIZE,
   type EffectiveSpec,
+  type ObjectReference,
   type PassedOverCheckpoint,
   formatRanks,
   isSameLayout,
   type PlacementSpec,
   ranksOfPod,
+  referencesOf,
   type ResumeFrom,
   type RuntimeSnapshot,
   placementName,
@@ -19,6 +21,7 @@ import { type Facts, isLive } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { isGangWanted, type Planning } from './planning.ts';
 import { nodeDemandOf } from '@coxswain/runtime';
+import { referenceStanding } from '../observation/reference-standing.ts';
 import { runtimeStanding } from './runtime-standing.ts';
 import { isLongSearch } from './long-search.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';
@@ -47,6 +50,10 @@ export type NextEpoch =
   | { readonly kind: 'choosingNodes'; readonly ask?: NodeSearch }
   /** There is room, and the known version of the runtime is too old to begin with. */
   | { readonly kind: 'readingRuntimeAgain' }
+  /** An object that the job names does not exist or cannot be used. */
+  | { readonly kind: 'objectMissing'; readonly message: string }
+  /** There is room, and the objects that the job names were not read a moment ago. */
+  | { readonly kind: 'readingReferences' }
   /** There is room, and a dry run has not shown yet whether the cluster accepts such pods. */
   | { readonly kind: 'probing'; readonly name: string; readonly spec: PlacementSpec }
   /** The cluster refuses such pods, with its message. */
@@ -99,6 +106,9 @@ export function nextEpoch({ record, facts, planning, acceptance, now }: Standing
   if (from.kind === 'none') return { kind: 'unresumable', message: from.message };
   const delay = restartDelay(record, facts);
   if (delay !== undefined && !isOver(facts, delay)) return { kind: 'delayed' };
+  // Before the search for nodes: a job that cannot start takes no GPUs, and its user need not wait for room to learn why.
+  const references = referenceStanding(facts, referencesNow(facts));
+  if (references.kind === 'unusable') return { kind: 'objectMissing', message: references.message };
   if (planning.kind === 'asking')
     return { kind: 'planning', message: 'The planner predicts what the layout will need.' };
   const { spec } = acceptance;
@@ -109,7 +119,17 @@ export function nextEpoch({ record, facts, planning, acceptance, now }: Standing
     return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier attempt are being recorded.' };
   }
   if (next.kind === 'placing' && runtime.kind === 'usable' && !runtime.isFresh) return { kind: 'readingRuntimeAgain' };
+  if (next.kind === 'placing' && !(references.kind === 'usable' && references.isFresh))
+    return { kind: 'readingReferences' };
   return probed(next, facts);
+}
+
+/** The objects that pods of the next attempt need, as far as its runtime is known. */
+export function referencesNow(facts: Facts): readonly ObjectReference[] {
+  const { spec } = facts;
+  const runtime = runtimeStanding(facts);
+  const template = runtime.kind === 'usable' ? runtime.snapshot.template : undefined;
+  return spec === undefined ? [] : referencesOf(spec, template);
 }
 
 /** Begins no attempt whose pods the cluster would refuse: a dry run of the first pod checks that without side effects. */

@@ -58,6 +58,11 @@ export function lostPlacement(record: JobRecord, facts: Facts): Failure | undefi
   if (attempt?.stage !== 'Creating') return undefined;
   const placement = placementOf(facts, attempt.epoch);
   if (placement !== undefined) return overtakenBy(facts, attempt, placement.spec);
+  const refusal = facts.refusedPods.get(attempt.placement);
+  if (refusal !== undefined) {
+    const message = `The cluster refuses Placement ${attempt.placement}: ${refusal}`;
+    return { reason: 'PodsRefused', message, crash: { lastLines: [] } };
+  }
   if (isTaken(facts, attempt)) {
     return lost(
       `Placement ${attempt.placement} exists and is not the recorded one. Coxswain does not change it: delete it.`,

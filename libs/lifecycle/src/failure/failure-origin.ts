@@ -25,6 +25,7 @@ const ORIGIN_FIRST: readonly AttemptReason[] = [
   'CheckpointIoError',
   'RendezvousPortLost',
   'NodeLost',
+  'LimitExceeded',
   'Evicted',
   'TurnedAway',
   'PodNeverRan',

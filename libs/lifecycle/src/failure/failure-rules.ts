@@ -125,6 +125,7 @@ const CLASS_OF_REASON: Partial<Readonly<Record<AttemptReason, CrashClass>>> = {
   NotReaped: 'NodeUnhealthy',
   NothingTrained: 'NothingTrained',
   Evicted: 'Disrupted',
+  LimitExceeded: 'ScratchFull',
   PodLost: 'Disrupted',
   PodNeverRan: 'Disrupted',
   RendezvousPortLost: 'AddressInUse',

@@ -78,6 +78,38 @@ describe('why an attempt ends', () => {
       pods: failed({ exitCode: 137, reason: 'Error' }, { statusReason: 'Evicted', running: false }),
       want: { reason: 'Evicted', charged: false },
     },
+    ...[
+      'Usage of EmptyDir volume "scratch" exceeds the limit "1Gi". ',
+      'Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ',
+      'Container trainer exceeded its local ephemeral storage limit "1Gi". ',
+    ].map((statusMessage) => ({
+      name: `a pod that its kubelet evicts because ${statusMessage}`,
+      pods: failed(
+        { exitCode: 137, reason: 'Error' },
+        { statusReason: 'Evicted', statusMessage, disruption: 'TerminationByKubelet', running: false },
+      ),
+      want: {
+        reason: 'LimitExceeded' as const,
+        charged: true,
+        message: expect.stringContaining(statusMessage.trim()) as unknown as string,
+      },
+    })),
+    {
+      name: 'a pod that its kubelet evicts because its node has little left',
+      pods: failed(
+        { exitCode: 137, reason: 'Error' },
+        {
+          statusReason: 'Evicted',
+          statusMessage: 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi.',
+          disruption: 'TerminationByKubelet',
+        },
+      ),
+      want: {
+        reason: 'Evicted',
+        charged: false,
+        message: expect.stringContaining('The node was low on resource: memory.') as unknown as string,
+      },
+    },
     {
       name: 'a pod that ended without a word',
       pods: failed(undefined),

@@ -16,6 +16,8 @@ import { type CrashFacts, fingerprintOf } from '@coxswain/health';
 import { endOfText } from '@coxswain/safe-text';
 import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf, willNeverRun } from '../observation/facts.ts';
 import { podsDeletedAfterFailure } from './deleted-after-failure.ts';
+import { exceededOwnLimit } from './blameless-causes.ts';
+import { describeFullClaim } from './full-claim.ts';
 import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import { isAlive, isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
@@ -76,9 +78,11 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
   const sameErrorOn = nodesWithErrorOf(origin, all);
   const isOfGang = reason === 'Hung' || (reason === 'Condemned' && node === undefined);
   const where = node ?? (isOfGang ? undefined : placement?.nodes[podIndex]);
+  const full = describeFullClaim(facts.spec, exit?.lastLines ?? []);
   return {
     reason,
-    message,
+    // Beside how it ended, so that summaries, which have the first line, name the claim.
+    message: full === undefined ? message : message.replace(/\n|$/, (end) => ` ${full}${end}`),
     crash: { lastLines: [], ...exit, nodeConditions },
     node,
     ...(where === undefined ? {} : { where }),
@@ -210,12 +214,12 @@ function isOfPeer(cause: TerminationCause | undefined): boolean {
 }
 
 /**
- * Whether the failure says nothing about the node: the launcher ended without a leader or had finished, it reached no operator and the gang has
- * no other node to compare with, or it ended because a newer checkpoint verified.
+ * Whether the failure says nothing about the node. The launcher ended without a leader or had finished. It reached no operator, and the gang
+ * has no other node to compare with. The pod exceeded its own limit. Or the launcher ended because a newer checkpoint verified.
  */
 function isNodeBlameless(reason: AttemptReason, cause: TerminationCause | undefined, gangNodes: number): boolean {
   if (cause?.verifiedCheckpoint !== undefined) return true;
-  return reason === 'NotReaped' || (reason === 'NotStarted' && gangNodes === 1);
+  return reason === 'NotReaped' || reason === 'LimitExceeded' || (reason === 'NotStarted' && gangNodes === 1);
 }
 
 /**
@@ -361,6 +365,7 @@ function reasonOfExit(pod: ObservedPod, attempt: Attempt, nodeLost: boolean): At
   const isNews = !isEarlier || kind === 'doNotRestart' || (isOfCheckpoint && isOfSameCheckpoint(cause, attempt));
   if (isNews && kind !== undefined && DELIBERATE_KINDS.includes(kind)) return REASON_OF_KIND[kind];
   if (nodeLost || pod.statusReason === 'NodeLost') return 'NodeLost';
+  if (exceededOwnLimit(pod)) return 'LimitExceeded';
   if (pod.disruption !== undefined) return 'Evicted';
   if (isTurnedAway(pod)) return 'TurnedAway';
   if (ENDED_BY_KUBELET.test(pod.statusReason ?? '')) return 'Evicted';
@@ -385,11 +390,13 @@ function describeExit(pod: ObservedPod, node: string): string {
   const where = `on node ${node}`;
   const disrupted = pod.disruption ?? pod.statusReason;
   const why = disrupted === undefined ? '' : ` (${disrupted})`;
+  // The kubelet's own sentence.
+  const kubelet = pod.statusMessage === undefined ? '' : ` ${pod.statusMessage.trim()}`;
   if (isTurnedAway(pod)) {
     const detail = pod.statusMessage === undefined ? '.' : `: ${pod.statusMessage}`;
     return `Node ${node} ended pod ${pod.name} before any container had run${why}${detail}`;
   }
-  if (exit === undefined) return `Pod ${pod.name} ${where} ended without an exit code${why}.`;
+  if (exit === undefined) return `Pod ${pod.name} ${where} ended without an exit code${why}.${kubelet}`;
   const { cause } = exit;
   const how = howItEnded({ exitCode: cause?.exitCode ?? exit.exitCode, signal: cause?.signal });
   const who = cause?.rank === undefined ? `Pod ${pod.name}` : `Rank ${cause.rank}`;
@@ -398,5 +405,5 @@ function describeExit(pod: ObservedPod, node: string): string {
   const detail = cause === undefined || cause.rank !== undefined || cause.message === '' ? '' : ` ${cause.message}`;
   const lines = cause === undefined || cause.lastLines.length === 0 ? '' : cause.lastLines.join('\n');
   const log = lines === '' ? '' : `\n${LOG_HEADING}\n${endOfText(lines, MAX_LOG_CHARACTERS)}`;
-  return `${who} ${where} ${how}${runtime}${why}.${detail}${log}`;
+  return `${who} ${where} ${how}${runtime}${why}.${kubelet}${detail}${log}`;
 }

@@ -5,6 +5,9 @@ import { fenceOf, pausedPods, unreapedPods } from '../observation/incarnation.ts
 import { HOW_TO_REACH, unheardPods } from '../observation/unheard-pods.ts';
 import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
 import type { ObservedPod } from '../observation/observed.ts';
+import { isBlameless as isBlamelessSentence, waitsForNoNode } from './blameless-causes.ts';
+import { warningOf } from '../observation/silent-pods.ts';
+import { hindranceOf } from '../observation/hindrance.ts';
 import { isPulling } from '../observation/image-pulls.ts';
 import { longestDelayMs } from './restart-budget.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
@@ -17,6 +20,8 @@ interface Step {
   readonly late: readonly number[];
   /** Whether pods of others hold the GPUs that the late pods were placed on. */
   readonly isTaken?: boolean;
+  /** Whether the late pods still have the scheduling gate. */
+  readonly isGated?: boolean;
 }
 
 /**
@@ -39,6 +44,12 @@ export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
   const pods = podsOf(facts, epoch).filter((pod) => !isTerminal(pod));
   const unscheduled = pods.filter((pod) => pod.nodeName === undefined);
   if (unscheduled.length > 0) {
+    // kube-scheduler has not considered them.
+    const gated = unscheduled.filter((pod) => pod.gated);
+    if (gated.length > 0) {
+      const wait = { key: `e${epoch}/scheduling`, limitMs: timeouts.schedulingMs };
+      return { reason: 'NotScheduled', wait, late: indicesOf(gated), isGated: true };
+    }
     const taken = takenPods(facts, epoch, unscheduled);
     if (taken.length > 0) {
       const wait = { key: `e${epoch}/taken`, limitMs: Math.min(TAKEN_MS, timeouts.schedulingMs) };
@@ -119,6 +130,7 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
     return [{ reason, podIndex: 0, node: undefined, message }];
   }
   const isNodesFault = isFewOf(step, nodes.length);
+  const hindrance = hindranceOf(facts, ['createPod', 'liftGate']);
   return late.map((podIndex) => {
     const pod = pods.find((one) => one.podIndex === podIndex);
     const node = pod?.nodeName ?? nodes[podIndex];
@@ -131,12 +143,15 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
     const files = awaitedFiles(facts);
     const isSilent = reason === 'NotStarted' && pod?.running === false && waiting === undefined;
     // If a gang has one node, a fault of the node looks the same as a missing Secret.
+    const warning = warningOf(facts, pod);
+    const isOfNoNode = pod !== undefined && waitsForNoNode(pod);
+    const isBlameless = isOfNoNode || (warning !== undefined && isBlamelessSentence(warning));
     const isMissingFilePossible = files !== undefined && isSilent && nodes.length === 1;
     return {
       reason,
       podIndex,
-      node: isNodesFault && !isMissingFilePossible ? node : undefined,
-      message: sentence(step, attempt, { pod, podIndex, node, files }),
+      node: isNodesFault && !isMissingFilePossible && !isBlameless ? node : undefined,
+      message: sentence(step, attempt, { pod, podIndex, node, files, hindrance, warning }),
     };
   });
 }
@@ -145,27 +160,31 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
  * Whether few pods are late, so that their nodes may be at fault. If most of a gang is late, the cause is its image, its claim or the
  * cluster. Nodes whose GPUs others hold are not at fault either; that is counted at every placement.
  */
-function isFewOf({ reason, late, isTaken = false }: Step, nodes: number): boolean {
-  return reason !== 'NotCreated' && !isTaken && (nodes === 1 || late.length * 2 <= nodes);
+function isFewOf({ reason, late, isTaken = false, isGated = false }: Step, nodes: number): boolean {
+  return reason !== 'NotCreated' && !isTaken && !isGated && (nodes === 1 || late.length * 2 <= nodes);
 }
 
 function sentence(
-  { reason, wait, isTaken = false }: Step,
+  { reason, wait, isTaken = false, isGated = false }: Step,
   attempt: Attempt,
   about: {
     readonly pod: ObservedPod | undefined;
     readonly podIndex: number;
     readonly node: string | undefined;
     readonly files: string | undefined;
+    readonly hindrance: string | undefined;
+    readonly warning: string | undefined;
   },
 ): string {
-  const { pod, podIndex, node = 'unknown', files } = about;
+  const { pod, podIndex, node = 'unknown', files, hindrance, warning } = about;
+  const denied = hindrance === undefined ? '' : ` ${hindrance}`;
   const name = pod?.name ?? `of index ${podIndex}`;
   const seconds = wait.limitMs / 1000;
   switch (reason) {
     case 'NotCreated':
-      return `Pod ${name} could not be created within ${seconds} s.`;
+      return `Pod ${name} could not be created within ${seconds} s.${denied}`;
     case 'NotScheduled': {
+      if (isGated) return `Pod ${name} still has its scheduling gate after ${seconds} s.${denied}`;
       const why = pod?.schedulingMessage ?? 'the scheduler gave no reason';
       const taken = isTaken ? `other pods took GPUs of node ${node} after the gang was placed. kube-scheduler: ` : '';
       return `Pod ${name} got no node within ${seconds} s: ${taken}${why}`;
@@ -184,7 +203,8 @@ function sentence(
       }
       const waiting = pod?.containerWaiting;
       const silent = files === undefined ? '' : `; one cause is a missing ${files}, which the job mounts as a file`;
-      const why = waiting === undefined ? `its node gave no reason${silent}` : `${waiting.reason}: ${waiting.message}`;
+      const unknown = warning ?? `its node gave no reason${silent}`;
+      const why = waiting === undefined ? unknown : `${waiting.reason}: ${waiting.message}`;
       return `Pod ${name} did not start on node ${node} within ${seconds} s: ${why}`;
     }
   }

@@ -23,6 +23,7 @@ const KIND_OF_REASON: Readonly<Partial<Record<AttemptReason, IncidentKind>>> = {
   NodeLost: 'NodeLost',
   PodLost: 'NodeLost',
   Evicted: 'Evicted',
+  LimitExceeded: 'Evicted',
   CheckpointUnreadable: 'CheckpointTrouble',
   CheckpointIoError: 'CheckpointTrouble',
   Condemned: 'Hang',

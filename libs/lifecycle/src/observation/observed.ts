@@ -18,6 +18,9 @@ import type { FoundNodes, JobPlanAnswer, MeasuredGpus, NodeSearch } from '@coxsw
 import type { ReadRuntime } from '@coxswain/runtime';
 import type { EndProposal, Ruling } from '../arbiter/judge-ends.ts';
 import type { Hearing } from './hearing.ts';
+import type { ObservedReferences } from './references.ts';
+import type { PodWarning } from './pod-warnings.ts';
+import type { RefusedCall } from './refused-calls.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -76,7 +79,7 @@ export interface Observed {
   readonly areCheckpointsProven?: boolean;
   /** A quota of pod objects has just refused a pod of some job of the namespace. Absent: none has. */
   readonly isShortOfPods?: boolean;
-  /** Pods that the cluster permanently refused (quota, limits, policy), by name, with its message: an answer to createPod. */
+  /** Pods and Placements that the cluster permanently refused (quota, limits, policy), by name, with its message: an answer to their creation. */
   readonly refusedPods?: ReadonlyMap<string, string>;
   /**
    * How long each wait that the last decision named in `timed` has lasted without a gap, in milliseconds. It is measured by a monotonic
@@ -134,8 +137,14 @@ export interface Observed {
   readonly measuredGpus?: MeasuredGpus;
   /** Writes to Checkpoints that the API server has refused, by {@link checkpointWriteKey}, as long as this process remembers them. */
   readonly refusedCheckpoints?: ReadonlyMap<string, RefusedWrite>;
+  /** Other writes that the API server has denied since they last succeeded, as long as this process remembers them. */
+  readonly refusedCalls?: readonly RefusedCall[];
   /** For how long this process could not write a status of the job; absent: the last write succeeded, or there was none. */
   readonly unwrittenMs?: number;
+  /** The last read of what kubelets report about a pod that starts silently (action readPodWarning). Absent: this process reads none. */
+  readonly podWarning?: PodWarning | 'unread';
+  /** The last live read of the objects that the job names (action readReferences). Absent: this process reads none. */
+  readonly references?: ObservedReferences | 'unread';
   /** The cluster's answer to a dry run of the next attempt's first pod (action probePod). */
   readonly podProbe?: { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly message: string };
   /** The newest report of the gang's steps in the operator's memory, if any. */

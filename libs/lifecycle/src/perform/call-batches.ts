@@ -19,6 +19,8 @@ function callsOf(job: TrainingJob, action: Action): readonly Call[] {
     case 'readLive':
     case 'readCheckpoints':
     case 'readEvidence':
+    case 'readPodWarning':
+    case 'readReferences':
     case 'createPlacement':
     case 'createPod':
     case 'probePod':

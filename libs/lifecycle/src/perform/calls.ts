@@ -1,9 +1,11 @@
 import type {
   CheckpointResourceSpec,
   CheckpointResourceStatus,
+  ObjectReference,
   PlacementSpec,
   TrainingJob,
   TrainingJobStatus,
+  UnusableReference,
 } from '@coxswain/api-types';
 import type { Condemnation } from '../failure/checkpoint-standing.ts';
 import type { NodeState } from '../observation/observed.ts';
@@ -21,6 +23,10 @@ export type Call =
   | { readonly kind: 'readCheckpoints'; readonly job: TrainingJob }
   /** Read again what verdicts about the gang stand on. The view shows those that still hold, with a new `readAt`. It never fails. */
   | { readonly kind: 'readEvidence'; readonly job: TrainingJob }
+  /** Read the newest warning of the kubelet about that pod. The answer has none if there is none, or if it cannot be read. Never fails. */
+  | { readonly kind: 'readPodWarning'; readonly job: TrainingJob; readonly pod: PodReference }
+  /** Read which of these objects of the job's namespace pods cannot use. What cannot be read is left out of the answer. Never fails. */
+  | { readonly kind: 'readReferences'; readonly job: TrainingJob; readonly references: readonly ObjectReference[] }
   /** Only if the job still has the resourceVersion of `job`. The answer holds the job after the write. */
   | { readonly kind: 'writeStatus'; readonly job: TrainingJob; readonly status: TrainingJobStatus }
   | { readonly kind: 'addFinalizer' | 'removeFinalizer'; readonly job: TrainingJob }
@@ -94,6 +100,8 @@ export type FailureCause =
   | 'conflict'
   /** The cluster refuses this object (quota, limits, policy, validity). */
   | 'refused'
+  /** A webhook that must agree does not answer: retry later, and show why meanwhile. */
+  | 'unadmitted'
   /** A user has to change something: a permission is missing, or a name is taken. */
   | 'needsPerson'
   /** The server is unavailable or busy, or this process no longer leads: retry later. */
@@ -107,10 +115,33 @@ export type Answer =
       readonly job?: TrainingJob;
       /** For deletePod: the pod has changed since it was observed, and stays. */
       readonly isContested?: boolean;
+      /** For readPodWarning. */
+      readonly warning?: string;
+      /** For readReferences. */
+      readonly unusable?: readonly UnusableReference[];
       /** For readLive: states of the nodes. */
       readonly nodeStates?: ReadonlyMap<string, NodeState>;
     }
-  | { readonly kind: 'failed'; readonly error: unknown; readonly cause: FailureCause };
+  | {
+      readonly kind: 'failed';
+      readonly error: unknown;
+      readonly cause: FailureCause;
+      /** The cluster's own sentence; absent: the error's message. */
+      readonly message?: string;
+    };
+
+/** A call that failed. */
+export type FailedAnswer = Extract<Answer, { readonly kind: 'failed' }>;
+
+/** The cluster's sentence on a failed call. */
+export function messageOf({ message, error }: Pick<FailedAnswer, 'message' | 'error'>): string {
+  return message ?? (error instanceof Error ? error.message : String(error));
+}
+
+/** Whether the same call may succeed later although nothing is changed by a user. */
+export function mayPassByItself({ cause }: Pick<FailedAnswer, 'cause'>): boolean {
+  return cause === 'transient' || cause === 'unadmitted';
+}
 
 /** Work whose calls its runner makes: the calls of a batch run side by side, and all are answered before it continues. */
 export type Calls<Result> = Generator<readonly Call[], Result, readonly Answer[]>;

@@ -24,6 +24,9 @@ import type {
 } from '../observation/observed.ts';
 import type { Hearing } from '../observation/hearing.ts';
 import type { PodQuotas } from '../observation/pod-quotas.ts';
+import type { ReferenceReads } from '../observation/references.ts';
+import type { PodWarnings } from '../observation/pod-warnings.ts';
+import type { RefusedCalls } from '../observation/refused-calls.ts';
 import type { RefusedCheckpoints } from '../observation/refused-checkpoints.ts';
 import type { Retention } from '../observation/retention.ts';
 import type { Stopwatches } from '../observation/stopwatches.ts';
@@ -45,6 +48,12 @@ export interface JobView {
   readonly stopwatches: Stopwatches;
   /** Writes to Checkpoint objects that this process had refused. */
   readonly refusedCheckpoints: RefusedCheckpoints;
+  /** Other writes that this process had refused. */
+  readonly refusedCalls: RefusedCalls;
+  /** The last reads of what kubelets report about pods that start silently; absent: this process reads none. */
+  readonly podWarnings?: PodWarnings;
+  /** The last reads of the objects that jobs name; absent: this process reads none. */
+  readonly references?: ReferenceReads;
   /** Jobs whose status this process could not write. */
   readonly unwrittenStatuses: UnwrittenStatuses;
   /** Namespaces in which a quota refuses pods and counts ended ones; absent: no job makes room for another. */

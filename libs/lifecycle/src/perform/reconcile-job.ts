@@ -6,10 +6,10 @@ import { decide } from '../decide/decide.ts';
 import type { Action, Decision } from '../decide/decision.ts';
 import type { NodeState, Observed, ObservedPod, ObservedRuntime } from '../observation/observed.ts';
 import { bareStatus, isRecordedAs } from '../record/bare-status.ts';
-import type { Answer, Call, Calls } from './calls.ts';
-import type { CheckpointWrite } from '../observation/refused-checkpoints.ts';
+import { type Answer, type Calls, mayPassByItself, messageOf } from './calls.ts';
 import { callBatches } from './call-batches.ts';
 import { detectedOf, type JobEffects, type JobView } from './job-view.ts';
+import { isCheckpointWrite, noteCheckpoint, noteDone, noteFailure, probeOf } from './note-answers.ts';
 
 /** The result of a reconciliation: reconcile again after that time, unless a change comes first. */
 export interface ReconcileOutcome {
@@ -160,8 +160,15 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       isShortOfPods: view.podQuotas?.isShort(job.metadata.namespace ?? '', view.monotonicMs()) === true,
       contested: found.contested ?? new Map(),
       refusedCheckpoints: view.refusedCheckpoints.of(job.metadata.uid, view.monotonicMs()),
+      refusedCalls: view.refusedCalls.of(job.metadata.uid),
       ...(unwrittenMs === undefined ? {} : { unwrittenMs }),
       ...(found.podProbe === undefined ? {} : { podProbe: found.podProbe }),
+      ...(view.podWarnings === undefined
+        ? {}
+        : { podWarning: view.podWarnings.of(job.metadata.uid, view.monotonicMs()) ?? 'unread' }),
+      ...(view.references === undefined
+        ? {}
+        : { references: view.references.of(job.metadata.uid, view.monotonicMs()) ?? 'unread' }),
       ...(leaderTerm === undefined ? {} : { leaderTerm }),
       ...(reserved === undefined ? {} : { reserved }),
       ...(keptPlacement === undefined ? {} : { keptPlacement }),
@@ -250,7 +257,7 @@ function* record(
   const answer = yield* writeStatus({ job, decision }, effects);
   if (answer?.kind === 'failed' && answer.cause !== 'conflict') {
     view.unwrittenStatuses.note(job.metadata.uid, view.monotonicMs());
-    if (answer.cause !== 'transient') releaseUnrecorded(job, view.scheduler);
+    if (!mayPassByItself(answer)) releaseUnrecorded(job, view.scheduler);
     const { withoutRecord, unrecorded } = decision;
     const actions = answer.cause === 'refused' && withoutRecord.length > 0 ? withoutRecord : unrecorded;
     if (actions.length === 0) throw answer.error;
@@ -290,7 +297,7 @@ function releaseUnrecorded({ metadata, status }: TrainingJob, scheduler: Cluster
 function* writeStatus({ job, decision }: Decided, effects: JobEffects): Calls<Answer | undefined> {
   const [whole] = yield [{ kind: 'writeStatus', job, status: decision.status }];
   if (whole?.kind !== 'failed' || whole.cause !== 'refused') return whole;
-  effects.warn(job, `The status of the job cannot be written as it is: ${messageOf(whole.error)}`);
+  effects.warn(job, `The status of the job cannot be written as it is: ${messageOf(whole)}`);
   const [bare] = yield [{ kind: 'writeStatus', job, status: bareStatus(decision.status) }];
   return bare;
 }
@@ -311,12 +318,24 @@ function* perform(
     for (const [index, answer] of answers.entries()) {
       const call = batch[index];
       if (call === undefined) continue;
-      if (call.kind === 'probePod') podProbe = probeOf(call, answer, ports.effects);
+      if (answer.kind === 'done') noteDone(call, ports.view);
+      if (call.kind === 'probePod') podProbe = probeOf(call, answer, ports);
       else if (isCheckpointWrite(call)) noteCheckpoint(call, answer, ports);
-      else if (answer.kind === 'failed') noteFailure({ call, answer, refused }, ports.effects);
+      else if (answer.kind === 'failed') noteFailure({ call, answer, refused }, ports);
       else if (call.kind === 'createPlacement') ports.view.scheduler.markCreated(job.metadata.uid);
       else if (call.kind === 'deletePod' && answer.isContested === true)
         contested.set(call.pod.uid, (contested.get(call.pod.uid) ?? 0) + 1);
+      else if (call.kind === 'readPodWarning')
+        ports.view.podWarnings?.note(job.metadata.uid, {
+          podUid: call.pod.uid,
+          message: answer.warning,
+          nowMs: ports.view.monotonicMs(),
+        });
+      else if (call.kind === 'readReferences')
+        ports.view.references?.note(job.metadata.uid, call.references, {
+          unusable: answer.unusable ?? [],
+          nowMs: ports.view.monotonicMs(),
+        });
       else if (call.kind === 'readCheckpoints') {
         checkpointsAtMs = ports.view.monotonicMs();
         statusAtMs = checkpointsAtMs;
@@ -340,61 +359,10 @@ function* perform(
   };
 }
 
-function probeOf({ job }: Call, answer: Answer, effects: JobEffects): NonNullable<Observed['podProbe']> {
-  if (answer.kind === 'done') return { kind: 'accepted' };
-  const message = messageOf(answer.error);
-  if (answer.cause === 'transient') throw answer.error;
-  effects.warn(job, message);
-  if (answer.cause !== 'refused') throw answer.error;
-  return { kind: 'refused', message };
-}
-
 function performAtOnce(job: TrainingJob, action: Action, effects: JobEffects): void {
   if (action.kind === 'planJob') effects.askPlanner(job, action.question);
   else if (action.kind === 'forgetPlanning') effects.forgetPlanning(job.metadata.uid);
   else if (action.kind === 'findNodes') effects.findNodes(job, action.search);
   else if (action.kind === 'readRuntime') effects.readRuntime(job);
   else if (action.kind === 'refuseLaunchers') effects.refuseLaunchers(job, action.epoch);
-}
-
-type CheckpointCall = Extract<Call, { kind: CheckpointWrite['kind'] }>;
-
-function isCheckpointWrite(call: Call): call is CheckpointCall {
-  return ['createCheckpoint', 'markCheckpointDamaged', 'markCheckpoint', 'deleteCheckpoint'].includes(call.kind);
-}
-
-/** Keeps a refused Checkpoint write and repeats it later: no gang, end or finalizer waits for it. */
-function noteCheckpoint(call: CheckpointCall, answer: Answer, { view, effects }: ReconcilePorts): void {
-  const { uid } = call.job.metadata;
-  const write = { kind: call.kind, name: call.kind === 'deleteCheckpoint' ? call.checkpoint.name : call.name };
-  if (answer.kind === 'done') return view.refusedCheckpoints.done(uid, write);
-  if (answer.cause === 'conflict') throw answer.error;
-  const message = messageOf(answer.error);
-  const why = { message, isRefusal: answer.cause !== 'transient', nowMs: view.monotonicMs() };
-  if (!view.refusedCheckpoints.note(uid, write, why)) throw answer.error;
-  effects.warn(call.job, message);
-}
-
-function noteFailure(
-  failed: {
-    readonly call: Call;
-    readonly answer: Extract<Answer, { kind: 'failed' }>;
-    readonly refused: Map<string, string>;
-  },
-  effects: JobEffects,
-): void {
-  const { call, answer, refused } = failed;
-  const { error, cause } = answer;
-  if (call.kind === 'createPod' && cause === 'refused') {
-    refused.set(call.name, messageOf(error));
-    return;
-  }
-  const isOvertaken = cause === 'conflict' && (call.kind === 'addFinalizer' || call.kind === 'removeFinalizer');
-  if (isOvertaken) return;
-  if (cause === 'refused' || cause === 'needsPerson') effects.warn(call.job, messageOf(error));
-  throw error;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

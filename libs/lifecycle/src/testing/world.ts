@@ -12,6 +12,7 @@ import {
   type TrainingJobSpec,
   type TrainingJobStatus,
   podName,
+  type UnusableReference,
 } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import { newestRestorable } from '@coxswain/checkpoint';
@@ -28,13 +29,15 @@ import type {
   ObservedStanding,
   Verdict,
 } from '../observation/observed.ts';
-import type { Answer, Call, FailureCause } from '../perform/calls.ts';
+import type { Answer, Call, FailedAnswer, FailureCause } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
 import { isPauseOver } from '../launchers/launcher-orders.ts';
 import { doesAnswer, podCount } from '../observation/facts.ts';
 import { placementSha256 } from '@coxswain/scheduling';
 import type { Retention } from '../observation/retention.ts';
+import { ReferenceReads } from '../observation/references.ts';
+import { RefusedCalls } from '../observation/refused-calls.ts';
 import { RefusedCheckpoints } from '../observation/refused-checkpoints.ts';
 import { UnwrittenStatuses } from '../observation/unwritten-statuses.ts';
 import { Stopwatches } from '../observation/stopwatches.ts';
@@ -156,6 +159,11 @@ export class World implements Member {
   readsEvidence: () => void = () => undefined;
   /** Why the server will not have such a status of the job. */
   refusesStatus: (status: TrainingJobStatus) => FailureCause | undefined = () => undefined;
+  /** Objects that the job names and that pods cannot use. */
+  unusable: readonly UnusableReference[] = [];
+  readonly #references = new ReferenceReads();
+  /** What the cluster answers instead of doing as it is asked. */
+  denies: (call: Call) => FailedAnswer | undefined = () => undefined;
   readonly #nodes: Map<string, NodeState>;
   /** Not ready in the eyes of the cluster, while their launchers go on reporting. */
   readonly #kubeletsSilent = new Set<string>();
@@ -167,6 +175,7 @@ export class World implements Member {
   #skewMs = 0;
   #stopwatches = new Stopwatches();
   #refusedCheckpoints = new RefusedCheckpoints();
+  #refusedCalls = new RefusedCalls();
   #unwrittenStatuses = new UnwrittenStatuses();
   readonly #launchers = new Launchers(this.violations);
   readonly #brokenMounts = new Map<string, Misread>();
@@ -238,6 +247,7 @@ export class World implements Member {
     this.#seenPlacement = undefined;
     this.#stopwatches = new Stopwatches();
     this.#refusedCheckpoints = new RefusedCheckpoints();
+    this.#refusedCalls = new RefusedCalls();
     this.#unwrittenStatuses = new UnwrittenStatuses();
     this.#launchers.forgetReports();
     this.#progress = undefined;
@@ -534,6 +544,8 @@ export class World implements Member {
       leaderTerm: () => this.#cluster.leaderTerm,
       stopwatches: this.#stopwatches,
       refusedCheckpoints: this.#refusedCheckpoints,
+      refusedCalls: this.#refusedCalls,
+      references: this.#references,
       unwrittenStatuses: this.#unwrittenStatuses,
       findJob: () => this.#view.job,
       podsOf: () => this.#view.pods,
@@ -586,6 +598,8 @@ export class World implements Member {
   }
 
   #answer(call: Call): Answer {
+    const denial = this.denies(call);
+    if (denial !== undefined) return denial;
     try {
       return this.#answered(call);
     } catch (error) {
@@ -608,6 +622,10 @@ export class World implements Member {
         this.#view.job = this.job;
         this.#view.checkpoints = this.checkpoints;
         return { kind: 'done' };
+      case 'readPodWarning':
+        return { kind: 'done' };
+      case 'readReferences':
+        return { kind: 'done', unusable: this.unusable };
       case 'writeStatus': {
         const cause = this.refusesStatus(call.status);
         if (cause !== undefined) return { kind: 'failed', error: new Error(`the status: ${cause}`), cause };
@@ -719,6 +737,8 @@ export class World implements Member {
       case 'createCheckpoint':
       case 'readCheckpoints':
       case 'readEvidence':
+      case 'readPodWarning':
+      case 'readReferences':
       case 'readLive':
       case 'writeStatus':
       case 'addFinalizer':

@@ -15,6 +15,7 @@ import {
   type JobEffects,
   type JobView,
   reconcileJob,
+  RefusedCalls,
   RefusedCheckpoints,
   UnwrittenStatuses,
   Stopwatches,
@@ -176,7 +177,8 @@ export class SimulatedCluster {
     if (call.kind === 'readLive') {
       return { kind: 'done', nodeStates: new Map(call.nodes.map((name) => [name, this.nodes.stateOf(name)])) };
     }
-    if (['readCheckpoints', 'readEvidence', 'probePod'].includes(call.kind)) return { kind: 'done' };
+    if (['readCheckpoints', 'readEvidence', 'readReferences', 'readPodWarning', 'probePod'].includes(call.kind))
+      return { kind: 'done' };
     this.#version += 1;
     if (call.kind === 'writeStatus') return { kind: 'done', job: this.#writeStatus(call.status) };
     this.#perform(call);
@@ -264,6 +266,7 @@ export class SimulatedCluster {
       leaderTerm: () => 1,
       stopwatches: new Stopwatches(),
       refusedCheckpoints: new RefusedCheckpoints(),
+      refusedCalls: new RefusedCalls(),
       unwrittenStatuses: new UnwrittenStatuses(),
       timeouts: {},
       retention: {},

@@ -10,6 +10,8 @@ import {
   type PlacementSpec,
   type TrainingJob,
   type TrainingJobStatus,
+  type ObjectReference,
+  type UnusableReference,
 } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import { isAlreadyExists, isConflict, isNotFound, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
@@ -57,6 +59,8 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   readonly #cluster: InMemoryCluster;
   /** Placements that this process made, by name. */
   readonly #made = new Map<string, Pick<Placement, 'metadata' | 'spec'>>();
+  /** Claims and ConfigMaps that do not exist, as `namespace/name`; every other one does. */
+  readonly missingObjects = new Set<string>();
   /** Pods and placements that were read for a job, by UID, whoever owns them. */
   readonly #readFor = new Map<string, string>();
 
@@ -183,6 +187,19 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
 
   async deletePlacement(job: TrainingJob, placement: PodReference): Promise<void> {
     this.#deleteIfPresent('deletePlacement', 'Placement', { job, ...placement });
+  }
+
+  async readPodWarning(): Promise<string | undefined> {
+    return undefined;
+  }
+
+  async readReferences(
+    { metadata }: TrainingJob,
+    references: readonly ObjectReference[],
+  ): Promise<readonly UnusableReference[]> {
+    return references
+      .filter(({ name }) => this.missingObjects.has(`${metadata.namespace}/${name}`))
+      .map((reference) => ({ ...reference, problem: 'missing' }));
   }
 
   async probePod(_job: TrainingJob, manifest: Record<string, unknown>): Promise<void> {

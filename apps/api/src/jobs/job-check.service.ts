@@ -1,0 +1,130 @@
+import {
+  API_GROUP_VERSION,
+  type JobCheck,
+  type JobCreate,
+  type ObjectReference,
+  referencesOf,
+} from '@coxswain/api-types';
+import type { UnusableReference } from '@coxswain/api-types';
+import { DomainError } from '@coxswain/domain-error';
+import { isAlreadyExists, isKindUnknown, isNotFound, isRefusal, type KubeClient, resourcePath } from '@coxswain/kube';
+import { firstOf, type Sql, type TenantDatabase } from '@coxswain/persistence';
+import { Inject, Injectable } from '@nestjs/common';
+import { inProject, type ScopeQuestion } from '../auth/project-scope.ts';
+import type { Principal } from '../auth/principal.ts';
+import { collectionOf, sentenceOf } from '../cluster/resources.ts';
+import { GpuCountsService } from '../fabric/gpu-counts.service.ts';
+import { CLUSTER, type Cluster, KUBE, TENANT_DATABASE } from '../infrastructure/tokens.ts';
+import { ProjectLimits } from '../limits/project-limits.ts';
+import { checkOf } from './job-check.ts';
+import { JobsService } from './jobs.service.ts';
+import { requireNoPlainSecrets, requireRunnable } from './spec-rules.ts';
+
+/** Asks database and cluster what a job would wait for; nothing is written. */
+@Injectable()
+export class JobCheckService {
+  readonly #database: TenantDatabase;
+  readonly #cluster: Cluster;
+  readonly #kube: Pick<KubeClient, 'get' | 'create'>;
+  readonly #jobs: JobsService;
+  readonly #limits: ProjectLimits;
+  readonly #gpus: GpuCountsService;
+
+  // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
+  constructor(
+    @Inject(TENANT_DATABASE) database: TenantDatabase,
+    @Inject(CLUSTER) cluster: Cluster,
+    @Inject(KUBE) kube: KubeClient,
+    @Inject(JobsService) jobs: JobsService,
+    @Inject(ProjectLimits) limits: ProjectLimits,
+    @Inject(GpuCountsService) gpus: GpuCountsService,
+  ) {
+    this.#database = database;
+    this.#cluster = cluster;
+    this.#kube = kube;
+    this.#jobs = jobs;
+    this.#limits = limits;
+    this.#gpus = gpus;
+  }
+
+  /** Needs the rights of a submit, and counts as a change of the project. The cluster is asked after the transaction, which holds a connection. */
+  async check(
+    principal: Principal,
+    { project, body }: { readonly project: string; readonly body: JobCreate },
+  ): Promise<JobCheck> {
+    this.#limits.chargeChange(principal, project);
+    const question: ScopeQuestion = { clusterId: this.#cluster.id, principal, project, action: 'job.submit' };
+    const { namespace, isNameTaken } = await inProject(this.#database, question, async (sql, scope) => {
+      const found = await this.#jobs.namespaceFor(sql, scope, body.namespace);
+      return { namespace: found, isNameTaken: await this.#isNameTaken(sql, found, body.name) };
+    });
+    const refusal = refusalOf(body);
+    const isAsked = refusal === null && !isNameTaken;
+    const [denial, unusable, gpus] = await Promise.all([
+      isAsked ? this.#denialOf(namespace, body) : undefined,
+      isAsked ? this.#unusable(namespace, referencesOf(body.spec)) : undefined,
+      this.#gpus.counts().catch(() => undefined),
+    ]);
+    return checkOf({ body, namespace, refusal, isNameTaken, denial, unusable, gpus });
+  }
+
+  async #isNameTaken(sql: Sql, namespace: string, name: string): Promise<boolean> {
+    const found = await sql.query(
+      'SELECT 1 FROM jobs WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND deleted_at IS NULL LIMIT 1',
+      [this.#cluster.id, namespace, name],
+    );
+    return firstOf(found) !== undefined;
+  }
+
+  /** The cluster's sentence on a dry run; null: it accepts the job; undefined: it does not answer. */
+  async #denialOf(namespace: string, { name, spec }: JobCreate): Promise<string | null | undefined> {
+    const manifest = { apiVersion: API_GROUP_VERSION, kind: 'TrainingJob', metadata: { name, namespace }, spec };
+    try {
+      const options = { dryRun: true, fieldValidation: 'Strict' } as const;
+      await this.#kube.create(collectionOf('trainingjobs', namespace), manifest, options);
+      return null;
+    } catch (error) {
+      const isAnswer = isAlreadyExists(error) || isRefusal(error) || (isNotFound(error) && !isKindUnknown(error));
+      return isAnswer ? sentenceOf(error) : undefined;
+    }
+  }
+
+  /** Objects that do not exist; undefined: one of them could not be read, for example for lack of a right. */
+  async #unusable(
+    namespace: string,
+    references: readonly ObjectReference[],
+  ): Promise<readonly UnusableReference[] | undefined> {
+    const claims = references.filter(({ kind }) => kind === 'PersistentVolumeClaim');
+    try {
+      const read = await Promise.all(claims.map((claim) => this.#problemOf(namespace, claim)));
+      return read.flat();
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #problemOf(namespace: string, claim: ObjectReference): Promise<readonly UnusableReference[]> {
+    const place = { plural: 'persistentvolumeclaims', namespace, name: claim.name };
+    try {
+      const { metadata } = await this.#kube.get<
+        { readonly metadata: { readonly name: string; readonly deletionTimestamp?: string } } & object
+      >(resourcePath({ group: '', version: 'v1', ...place }));
+      return metadata.deletionTimestamp === undefined ? [] : [{ ...claim, problem: 'deleting' }];
+    } catch (error) {
+      if (isNotFound(error)) return [{ ...claim, problem: 'missing' }];
+      throw error;
+    }
+  }
+}
+
+/** Why the API refuses the spec; null: it does not. */
+function refusalOf({ spec }: JobCreate): DomainError | null {
+  try {
+    requireNoPlainSecrets(spec, '/spec');
+    requireRunnable(spec, '/spec');
+    return null;
+  } catch (error) {
+    if (error instanceof DomainError) return error;
+    throw error;
+  }
+}

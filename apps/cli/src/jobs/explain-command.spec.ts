@@ -1,0 +1,75 @@
+import type { StartVerdict } from '@coxswain/api-types';
+import { aJob, anAttempt } from '@coxswain/api-types/testing';
+import { runCommand } from '../testing/run-command.ts';
+
+const JOBS = 'GET /v1/projects/research/jobs';
+const verdict: StartVerdict = {
+  reason: 'ObjectMissing',
+  condition: 'Placed',
+  sentence: 'PersistentVolumeClaim corpse (spec.data.claimName) does not exist in namespace research.',
+  change: 'Create corpse in namespace research, or name one that exists.',
+  object: { kind: 'PersistentVolumeClaim', name: 'corpse' },
+};
+const queued = aJob({
+  state: 'Queued',
+  summary: verdict.sentence,
+  whyNotTraining: verdict,
+  attempts: [anAttempt({ stage: 'Ended', outcome: 'Failed', reason: 'Evicted', message: 'Pod a was evicted.\nmore' })],
+  conditions: [
+    {
+      ...{ type: 'Placed', status: 'False', reason: 'ObjectMissing', message: verdict.sentence, observedGeneration: 1 },
+      lastTransitionTime: '2026-01-10T00:00:00Z',
+    },
+  ],
+});
+const routes = (job: ReturnType<typeof aJob>) => ({
+  [JOBS]: { json: { items: [job] } },
+  [`${JOBS}/${job.id}`]: { json: job },
+});
+
+describe('coxswain explain', () => {
+  it('says why a job does not train, the change that helps, and what stands behind it', async () => {
+    const { out, code } = await runCommand('explain tiny-gpt', routes(queued));
+    expect([code, out]).toEqual([
+      0,
+      `tiny-gpt does not train yet: ObjectMissing
+${verdict.sentence}
+Change: ${verdict.change}
+About: PersistentVolumeClaim corpse
+
+What stands behind it
+  CONDITION  IS     REASON         MESSAGE
+  Placed     False  ObjectMissing  ${verdict.sentence}
+
+Attempt 1 failed: Evicted. Pod a was evicted.`,
+    ]);
+  });
+
+  it('has the same as JSON', async () => {
+    const { out } = await runCommand('explain tiny-gpt -o json', routes(queued));
+    expect(JSON.parse(out)).toMatchObject({ job: 'tiny-gpt', verdict, lastFailure: { attempt: 1, reason: 'Evicted' } });
+  });
+
+  it('says what a job does that trains', async () => {
+    const { out } = await runCommand('explain tiny-gpt', routes(aJob()));
+    expect(out).toBe('tiny-gpt is Running. Training on 4 GPUs.');
+  });
+});
+
+describe('coxswain gpus', () => {
+  it('shows counts by type', async () => {
+    const counts = {
+      total: 24,
+      free: 10,
+      types: [
+        { type: 'H100', total: 16, free: 8 },
+        { type: 'A100', total: 8, free: 2 },
+      ],
+    };
+    const { out } = await runCommand('gpus', { 'GET /v1/projects/research/gpus': { json: counts } });
+    expect(out).toBe(`TYPE  TOTAL  FREE
+H100  16     8
+A100  8      2
+all   24     10`);
+  });
+});

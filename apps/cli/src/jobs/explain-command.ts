@@ -1,0 +1,73 @@
+import { type Condition, formatApplyFailure, type Job, type StartVerdict } from '@coxswain/api-types';
+import type { Command } from 'commander';
+import { columns } from '../output/output.ts';
+import type { Session } from '../session/session.ts';
+
+/** What `coxswain explain` answers: the verdict, and what it stands on. */
+interface Explanation {
+  readonly job: string;
+  readonly state: Job['state'];
+  readonly summary: string;
+  /** null: every rank has started, or the job has ended. */
+  readonly verdict: StartVerdict | null;
+  /** What stands behind it. */
+  readonly conditions: readonly Condition[];
+  /** The last attempt that failed; null: none did. */
+  readonly lastFailure: { readonly attempt: number; readonly reason: string; readonly message: string } | null;
+}
+
+/** `coxswain explain` */
+export function addExplainCommand(program: Command, session: Session): void {
+  program
+    .command('explain <job>')
+    .description('say why a job does not train, what that stands on, and the smallest change that helps')
+    .addHelpText('after', '\nExample:\n  coxswain explain tiny-gpt --output json')
+    .action(async (name: string) => {
+      const { job } = await (await session.open()).find(name);
+      session.show(explanationOf(job), () => explanationText(job, session.now()));
+    });
+}
+
+function explanationOf(job: Job): Explanation {
+  const { name, state, summary, whyNotTraining: verdict, conditions } = job;
+  const failed = job.attempts.findLast(({ outcome }) => outcome === 'Failed');
+  const { epoch = 0, reason = 'LauncherFailed', message = '' } = failed ?? {};
+  const lastFailure = failed === undefined ? null : { attempt: epoch, reason, message: message.split('\n')[0] ?? '' };
+  return { job: name, state, summary, verdict, conditions, lastFailure };
+}
+
+function explanationText(job: Job, now: Date): string {
+  const { verdict, conditions, lastFailure } = explanationOf(job);
+  const shown = conditions.map(({ type, status, reason, message }) => [
+    `  ${type}`,
+    status,
+    reason,
+    message.split('\n')[0] ?? '',
+  ]);
+  const failure =
+    lastFailure === null
+      ? []
+      : ['', `Attempt ${lastFailure.attempt} failed: ${lastFailure.reason}. ${lastFailure.message}`];
+  return [
+    ...verdictLines(job, verdict),
+    ...(job.applyFailure === null ? [] : ['', `Not applied: ${formatApplyFailure(job.applyFailure, now)}`]),
+    ...(shown.length === 0
+      ? []
+      : ['', 'What stands behind it', columns([['  CONDITION', 'IS', 'REASON', 'MESSAGE'], ...shown])]),
+    ...failure,
+  ].join('\n');
+}
+
+function verdictLines({ name, state, summary }: Job, verdict: StartVerdict | null): readonly string[] {
+  if (verdict === null) return [`${name} is ${state}. ${summary.split('\n')[0] ?? ''}`];
+  const { reason, sentence, change, object } = verdict;
+  return [`${name} does not train yet: ${reason}`, sentence, ...changeLines({ change, object })];
+}
+
+/** `Change: Create corpse in namespace lab.` and what it is about. */
+export function changeLines({ change, object }: Pick<StartVerdict, 'change' | 'object'>): readonly string[] {
+  return [
+    change === null ? 'Change: none is needed, the job continues by itself.' : `Change: ${change}`,
+    ...(object === null ? [] : [`About: ${object.kind} ${object.name}`]),
+  ];
+}

@@ -1,0 +1,49 @@
+/** What was read of the objects that jobs name? */
+import type { ObjectReference, UnusableReference } from '@coxswain/api-types';
+
+/** The last live read of the objects that a job names. */
+export interface ObservedReferences {
+  /** The objects that were read, as {@link keyOf} writes them. */
+  readonly key: string;
+  readonly ageMs: number;
+  /** Those that pods cannot use. What could not be read counts as usable: its pods will show it. */
+  readonly unusable: readonly UnusableReference[];
+}
+
+/** Equal for equal objects. */
+export function keyOf(references: readonly ObjectReference[]): string {
+  return references.map(({ kind, name }) => `${kind}/${name}`).join(' ');
+}
+
+/** The last reads of jobs that wait. Losing this memory is harmless: a new leader reads again. Times are monotonic milliseconds. */
+export class ReferenceReads {
+  readonly #ofJob = new Map<
+    string,
+    { readonly key: string; readonly atMs: number; readonly unusable: readonly UnusableReference[] }
+  >();
+
+  /** The last read of the job's objects; undefined: there was none. */
+  of(job: string, nowMs: number): ObservedReferences | undefined {
+    const known = this.#ofJob.get(job);
+    return known === undefined ? undefined : { key: known.key, ageMs: nowMs - known.atMs, unusable: known.unusable };
+  }
+
+  /** Records a read. */
+  note(
+    job: string,
+    references: readonly ObjectReference[],
+    about: { readonly unusable: readonly UnusableReference[]; readonly nowMs: number },
+  ): void {
+    this.#ofJob.set(job, { key: keyOf(references), atMs: about.nowMs, unusable: about.unusable });
+  }
+
+  /** Forgets a job that was deleted. */
+  forget(job: string): void {
+    this.#ofJob.delete(job);
+  }
+
+  /** Number of remembered jobs; for tests of memory. */
+  get size(): number {
+    return this.#ofJob.size;
+  }
+}
