@@ -56,6 +56,7 @@ export const FOLDER_ORDER = {
     'layouts',
     'fabric',
     'health',
+    'checkpoints',
     'simulate',
     'projects',
     'sign-in',
@@ -101,6 +102,14 @@ export const FOLDER_ORDER = {
     'training-job',
     'cluster',
     'config',
+  ],
+  'libs/checkpoint': [
+    // looks at whole saves
+    'verify',
+    // what each format is
+    'formats',
+    // what all formats share
+    'read',
   ],
   'libs/engines': ['adapters', 'megatron'],
   'libs/fabric': ['place', 'bound', 'arrange', 'units', 'capacity', 'traffic', 'snapshots', 'nodes'],

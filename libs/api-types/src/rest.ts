@@ -135,7 +135,7 @@ export const ProjectLimit = z
     name: z
       .enum(PROJECT_LIMITS)
       .describe(
-        'requestBurst, changeBurst: requests and job changes at once after a pause; writeBurst, stopBurst: the same of requests that may change something and of those that stop a job; cpuMilliseconds: processor time at once after a pause; streams, logStreams: open event streams and logs; jobs: active jobs; endedJobs: ended jobs still in the cluster; jobRecords: records of deleted jobs; tokens: valid tokens; plans: queued and running searches.',
+        'At once after a pause: requestBurst: requests, changeBurst: job changes, writeBurst: requests that may change something, stopBurst: requests that stop a job, cpuMilliseconds: processor time. At the same time: streams: event streams, logStreams: logs, jobs: active jobs, endedJobs: ended jobs in the cluster, jobRecords: records of deleted jobs, tokens: valid tokens, plans: queued and running searches.',
       ),
     most: counter.nullable().describe('Null: unlimited.'),
     used: counter.describe(

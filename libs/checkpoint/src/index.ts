@@ -13,7 +13,7 @@ export { isNewer, newestRestorable } from './newest-restorable.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';
 export { describeLoadRefusal } from './load-refusal.ts';
-export { type Finding, type Level, LEVELS } from './verify/finding.ts';
+export { type Level, LEVELS } from './verify/finding.ts';
 export { type SaveLook, verifySave } from './verify/verify-save.ts';
 export type { Reading, StoredFile } from './read/save-files.ts';
 export { type SavedTensor, volumeOf } from './read/saved-state.ts';

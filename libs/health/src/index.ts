@@ -8,7 +8,7 @@ export { signsOfFailure } from './crash/suspect-node.ts';
 export { fingerprintOf, lastErrorOf } from './crash/traceback.ts';
 export { HEALTH_SETTINGS } from './settings.ts';
 export { describeFinishedRanks } from './standing/format-standing.ts';
-export { GangStanding, type Standing, type StandingNews, type StandingReason } from './standing/gang-standing.ts';
+export { GangStanding, type Standing, type StandingReason } from './standing/gang-standing.ts';
 export { type GroupedStacks, type StackBounds, StackGathering } from './stacks/gather-stacks.ts';
 export { mostAndOdd, stackEvidence } from './stacks/odd-stacks.ts';
 export { readHeader, readRecord, unknownRank } from './trace/read-line.ts';

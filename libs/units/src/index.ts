@@ -2,7 +2,7 @@
 
 export { quantityOf } from './quantity.ts';
 export { type Rate, TokenBucket } from './token-bucket.ts';
-export { type Claim, type PlaceBounds, SharedPlaces } from './shared-places.ts';
+export type { Claim, PlaceBounds } from './shared-places.ts';
 export { type NoTurn, TurnGate } from './turn-gate.ts';
 
 /** Milliseconds of a second. */

@@ -1,3 +1,4 @@
+// A little over 400 lines: all tests of what a real launcher and its operator say to each other share their helpers.
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -42,7 +42,7 @@ export function describeTlsFailure(code: string | undefined, { ca, now }: TlsCon
       return `the certificate at this address is of another host (${code}); a proxy or another service answers in place of the operator: check the Service of the operator and the proxy settings of the job`;
     default:
       if (!OTHER_AUTHORITY.includes(code)) return undefined;
-      return `the certificate at this address is of another authority than the one that this pod was given (${code}); the operator has a new authority since the pod began, or a proxy answers in its place: restart the job, or let the connection bypass the proxy`;
+      return `the certificate at this address is of another authority than this pod was given (${code}). Either the operator has a new authority since the pod began: restart the job. Or a proxy answers in its place: let the connection bypass the proxy`;
   }
 }
 

@@ -1,5 +1,5 @@
 /** Do the ranks of reporting gangs make progress, and which rank holds the others up? Runs in the ingest thread as reports arrive. */
-import type { LauncherMessage, ProcessGroup, RankWatermark, StepReport } from '@coxswain/api-types';
+import type { LauncherMessage, ProcessGroup, StepReport } from '@coxswain/api-types';
 import {
   GangStanding,
   type Grounds,
@@ -13,12 +13,11 @@ import {
 import { worldSize } from '@coxswain/layout';
 import type { GangRoster, HealthReport, RunEvidence, RunOfRanks, StandingReport } from './health-reports.ts';
 import { lastOperations } from './last-operations.ts';
-import { PendingReports } from './pending-reports.ts';
 import { isLater } from './progress-tracker.ts';
 import { TelemetryBudget } from './telemetry-budget.ts';
 import { TenantTurns } from './tenant-turns.ts';
 import { type TelemetryLoss, telemetryLossVerdict } from './telemetry-loss.ts';
-import { VerdictBudget } from './verdict-budget.ts';
+import { newWatched, noteStep, type Watched } from './watched-run.ts';
 
 /** Of a group that is declared, beside what detectors keep of it. */
 const NAME_BYTES = 48;
@@ -28,30 +27,6 @@ const REPORT_EVERY_MS = 10_000;
 const ROSTER_RETRY_MS = 5_000;
 /** Verdicts for which stack traces of the ranks are collected. */
 const STALL_KINDS: readonly Verdict['kind'][] = ['hang', 'networkHang', 'desync', 'notTraining'];
-
-interface Watched extends RunOfRanks {
-  rosterRequestedAtMs: number;
-  judge: ReturnType<typeof watchHealth> | undefined;
-  standing: GangStanding | undefined;
-  /** Its detectors ended before it did; it has none until its next start. */
-  isLost: boolean;
-  /** Its attempt is over: it is forgotten once reports that are held back were reported. */
-  isOver: boolean;
-  /** Process groups that were declared. */
-  readonly groups: Set<string>;
-  /** Ranks that send watermarks; for these, a live process in the launcher's heartbeat is no evidence of progress. */
-  readonly speaking: Set<number>;
-  /** The newest watermark of each rank, and when it came. */
-  readonly marks: Map<number, RankWatermark>;
-  readonly markedAtMs: Map<number, number>;
-  /** Newest step that any rank reported; -1 before the first. */
-  newestStep: number;
-  readonly budget: VerdictBudget;
-  readonly pending: PendingReports;
-  /** Reports held back until stack traces arrive; undefined while none are being collected. */
-  held: HealthReport[] | undefined;
-  hasStacks: boolean;
-}
 
 /** Why detectors ended early, and how often since the previous call. */
 export type LossCounts = Partial<Record<TelemetryLoss['bound'], number>>;
@@ -250,26 +225,9 @@ export class HealthWatch {
     return watched;
   }
 
-  #startWatching({ jobUid, epoch, incarnation }: RunOfRanks): Watched {
-    const watched = {
-      jobUid,
-      epoch,
-      incarnation,
-      rosterRequestedAtMs: Number.NEGATIVE_INFINITY,
-      judge: undefined,
-      standing: undefined,
-      isLost: false,
-      isOver: false,
-      groups: new Set<string>(),
-      speaking: new Set<number>(),
-      marks: new Map<number, RankWatermark>(),
-      markedAtMs: new Map<number, number>(),
-      newestStep: -1,
-      budget: new VerdictBudget(),
-      pending: new PendingReports(),
-      held: undefined,
-      hasStacks: false,
-    };
+  #startWatching(run: RunOfRanks): Watched {
+    const { jobUid } = run;
+    const watched = newWatched(run);
     // An earlier run of the job holds nothing any more.
     this.#budget.close(jobUid);
     this.#turns.close(jobUid);
@@ -417,8 +375,4 @@ export class HealthWatch {
     this.#reports.push({ ...report, verdict: { ...verdict, evidence } }, ...held);
     if (watched.isOver) this.#watched.delete(watched.jobUid);
   }
-}
-
-function noteStep(watched: Watched | undefined, step: number | null): void {
-  if (watched !== undefined && step !== null) watched.newestStep = Math.max(watched.newestStep, step);
 }

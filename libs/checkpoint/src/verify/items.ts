@@ -35,7 +35,7 @@ function unplaced({ tensors, objects }: SavedState): readonly Finding[] {
   return keys.map((key) => ({
     level: 'V1',
     kind: 'incomplete',
-    sentence: `${key} has a part of which the save does not say where it is.`,
+    sentence: `${key} is incomplete: the save does not say where one of its parts is.`,
   }));
 }
 

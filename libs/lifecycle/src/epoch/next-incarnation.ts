@@ -7,7 +7,8 @@ import {
   type PassedOverCheckpoint,
 } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
-import { type Failure, originOfFailure } from '../failure/failure.ts';
+import type { Failure } from '../failure/failure.ts';
+import { originOfFailure } from '../failure/origin-of-failure.ts';
 import { type FailedAttempt, type Judged, judgeFailure } from '../failure/judge-failure.ts';
 import { tracebackOf } from '../failure/last-lines.ts';
 import { longestDelayMs, restartDelayMs } from '../failure/restart-budget.ts';

@@ -5,14 +5,13 @@ import {
   AVOIDED_NODE_REASONS,
   EXIT_CODES,
   exitKindOf,
-  type FailureOrigin,
   type ExitKind,
   howItEnded,
   isConsequence,
   podName,
   type TerminationCause,
 } from '@coxswain/api-types';
-import { type CrashFacts, fingerprintOf } from '@coxswain/health';
+import type { CrashFacts } from '@coxswain/health';
 import { endOfText } from '@coxswain/safe-text';
 import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf, willNeverRun } from '../observation/facts.ts';
 import { podsDeletedAfterFailure } from './deleted-after-failure.ts';
@@ -22,6 +21,7 @@ import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts'
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import { isAlive, isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
 import { type Candidate, originOf } from './failure-origin.ts';
+import { nodesWithErrorOf } from './same-error.ts';
 import { withFinishedPeer } from './finished-peer.ts';
 import { LOG_HEADING } from './last-lines.ts';
 import { judgeNodes } from './lost-nodes.ts';
@@ -107,13 +107,6 @@ function podOf(
     : { pod: podName(facts.job.metadata, { epoch, podIndex: index, placement }) };
 }
 
-function nodesWithErrorOf(origin: Suspect, all: readonly Suspect[]): readonly string[] {
-  const error = fingerprintOf(origin.exit?.lastLines ?? []);
-  if (error === undefined) return [];
-  const same = all.filter(({ exit }) => fingerprintOf(exit?.lastLines ?? []) === error);
-  return [...new Set(same.flatMap(({ node }) => node ?? []))].filter((node) => node !== origin.node);
-}
-
 /** The wait for the report of the failure that came first: every known failure is a lost peer, and a pod that still runs may have it. */
 export function originWaits(
   facts: Facts,
@@ -124,18 +117,6 @@ export function originWaits(
   const mayReport = podsOf(facts, attempt.epoch).some((pod) => isAlive(facts, pod) && !hasFailed.has(pod.podIndex));
   if (originOf(all)?.hasLostPeer !== true || !mayReport) return [];
   return [{ key: `e${attempt.epoch}i${attempt.incarnation ?? 1}/origin`, limitMs: ORIGIN_REPORT_MS }];
-}
-
-/** Where the failure began, as status keeps it. Undefined fields are absent. */
-export function originOfFailure({ rank, pod, where: node, crash }: Failure): FailureOrigin {
-  const { exitCode = -1 } = crash;
-  return {
-    ...(rank === undefined ? {} : { rank }),
-    ...(pod === undefined ? {} : { pod }),
-    ...(node === undefined ? {} : { node }),
-    ...(exitCode >= 0 && exitCode < 65_536 ? { exitCode } : {}),
-    ...(crash.signal === undefined ? {} : { signal: crash.signal.slice(0, 32) }),
-  };
 }
 
 /**

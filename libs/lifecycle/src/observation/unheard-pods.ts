@@ -11,7 +11,7 @@ const NAMED_MS = 30_000;
 
 /** What to check where a launcher does not reach the operator. The operator cannot see why: the connection ends before the pod is known. */
 export const HOW_TO_REACH =
-  'The log of the pod names the cause: the clock of the node or the pod (a certificate that is not valid yet or has expired), another authority, or a NetworkPolicy, a proxy or a name that cannot be resolved.';
+  'The log of the pod names the cause. Usual causes: a wrong clock of the node (the certificate is not valid yet, or has expired), another authority, a NetworkPolicy, a proxy, a name that cannot be resolved.';
 
 /**
  * Only the leader that began the attempt can judge it: for a later leader, a launcher that trains and cannot connect is silent too. A known
