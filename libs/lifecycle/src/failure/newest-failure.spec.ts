@@ -96,7 +96,7 @@ describe('the newest failure of a job in one line', () => {
     [
       'says why the job ended: the same traceback',
       of('Failed', failed({ answer: 'GiveUp', judgement: judged({ givenUp: 'SameTraceback' }) })),
-      `Attempt 3 failed: ${ERROR} The job ended because it failed twice in the same way before its first step.`,
+      `Attempt 3 failed: ${ERROR} The job ended because it raised the same exception on two nodes before its first step.`,
     ],
     [
       'says why the job ended: the program asked for it',

@@ -111,12 +111,13 @@ function runOfIncarnation({ epoch }: Attempt, ended: EndedIncarnation, isUnanswe
 const WHY_GIVEN_UP: Readonly<Record<NonNullable<FailureJudgement['givenUp']>, string>> = {
   RestartsExhausted: 'its restarts are spent',
   NoProgress: 'repeated restarts made no progress',
-  SameTraceback: 'it failed twice in the same way before its first step',
+  SameTraceback: 'it raised the same exception on two nodes before its first step',
   FailurePolicy: 'a rule of its failure policy does not restart this failure',
 };
 
 function whyEnded({ judgement, reason }: Run): string {
   if (reason === 'DoNotRestart') return 'The job ended because the program asked for no restart (exit code 93).';
+  if (reason === 'NothingTrained') return 'The job ended because another attempt would do the same.';
   return `The job ended because ${WHY_GIVEN_UP[judgement?.givenUp ?? 'RestartsExhausted']}.`;
 }
 
@@ -140,6 +141,7 @@ const ADVICE_OF_REASON: Readonly<Partial<Record<AttemptReason, string>>> = {
     'Check the image, the claims and the Secrets of the job: `kubectl describe pod` has the words of the node.',
   SecretMissing: 'Create the Secret with its key, or correct the reference in spec.engine.',
   Hung: 'Compare the last operations of the ranks: `coxswain incidents` lists them.',
+  NothingTrained: 'Check what the program did: its log shows it. A job that trains nothing sets `expects: Nothing`.',
   PreflightFailed: 'Ask an administrator to check the named node.',
 };
 
