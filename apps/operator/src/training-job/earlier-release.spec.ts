@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findCondition, NODE_MARKS, type TrainingJobStatus } from '@coxswain/api-types';
+import { findCondition, type TrainingJobStatus } from '@coxswain/api-types';
 import type { KubeObject } from '@coxswain/kube';
 import { EndArbiter, judgeQuarantine } from '@coxswain/lifecycle';
 import { z } from 'zod';
@@ -88,7 +88,7 @@ describe('after a rollback the earlier release', () => {
       'is held on a node that leaves, because no other node has room',
       async (world) => {
         await world.live();
-        const taints = [{ key: NODE_MARKS.maintenance, effect: 'NoSchedule' }];
+        const taints = [{ key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' }];
         const change = (node: KubeObject & { readonly spec?: object }) => ({ ...node, spec: { ...node.spec, taints } });
         world.cluster.update('Node', 'node-b', { expects: {}, change });
         await world.live();

@@ -126,6 +126,8 @@ export function originWaits(
 function avoidedFor(reason: AttemptReason, all: readonly Suspect[], gangNodes: number): Failure['avoid'] {
   if (!isReasonToAvoid(reason)) return undefined;
   const nodes = new Set(all.flatMap((suspect) => (suspect.reason === reason ? (suspect.node ?? []) : [])));
+  // A verdict with a common cause names none: the gang restarts anywhere, and must not say otherwise.
+  if (nodes.size === 0) return undefined;
   if (GANG_WIDE_REASONS.includes(reason) && nodes.size > 1 && nodes.size * 2 > gangNodes) return undefined;
   return { nodes: [...nodes], reason };
 }

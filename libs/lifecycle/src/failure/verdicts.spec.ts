@@ -50,6 +50,12 @@ describe('a verdict', () => {
     expect(ends(observed)).toBe(isEnded);
   });
 
+  it('that blames nobody avoids no node, and its incident does not say that one is avoided', () => {
+    const { status } = decide(aGang({ ...HANG, about: { kind: 'gang' }, blamesNobody: true }), NOW);
+    expect(status.attempts?.at(-1)).toMatchObject({ outcome: 'Failed', reason: 'Condemned', charged: false });
+    expect([status.avoidedNodes ?? [], status.incidents?.at(-1)?.action]).toEqual([[], 'RestartedInNewPods']);
+  });
+
   it('is read again right before the end, with the state of the cluster', () => {
     const { actions } = decide(aGang(HANG, { isProven: false, isEvidenceProven: false }), NOW);
     expect(actions).toMatchObject([{ kind: 'readLive', evidence: true }]);

@@ -2,7 +2,6 @@
  * Lives jobs under this release and prints, as JSON, what the cluster holds before each write. `npm run campaign -- rollback` lets the release before
  * continue from there.
  */
-import { NODE_MARKS } from '@coxswain/api-types';
 import { EndArbiter } from '@coxswain/lifecycle';
 import type { KubeObject } from '@coxswain/kube';
 import type { InMemoryCluster, Kind } from '../../training-job/testing/in-memory-cluster.ts';
@@ -99,7 +98,7 @@ function objectsOf(cluster: InMemoryCluster): Snapshot['objects'] {
 }
 
 function announceMaintenance(cluster: InMemoryCluster, node: string): void {
-  const taints = [{ key: NODE_MARKS.maintenance, effect: 'NoSchedule' }];
+  const taints = [{ key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' }];
   const change = (one: KubeObject & { readonly spec?: object }) => ({ ...one, spec: { ...one.spec, taints } });
   cluster.update('Node', node, { expects: {}, change });
 }
