@@ -49,7 +49,7 @@ function judged({ record, facts }: Job, failed: Failed): Judged {
 }
 
 function after(job: Job, failed: Failed): Job {
-  const { charged, failures } = judged(job, failed);
+  const { charged, failures, judgement } = judged(job, failed);
   const { attempts, restarts, epoch } = job.record;
   const ended: Attempt = {
     ...(attempts.at(-1) ?? anAttempt()),
@@ -57,6 +57,8 @@ function after(job: Job, failed: Failed): Job {
     outcome: 'Failed',
     reason: 'EngineFailed',
     charged,
+    judgement,
+    origin: { node: failed.node ?? 'gpu-a' },
     ...(failed.lastStep === undefined ? {} : { lastStep: failed.lastStep }),
   };
   return {
@@ -166,6 +168,52 @@ describe('a failure of the environment', () => {
     const { judgement, charged, avoid } = judged(aJobWith(), { lines: driver });
     expect(judgement).toMatchObject({ rule: 'node-fault', action: 'RestartElsewhere', blame: 'node' });
     expect([charged, avoid]).toEqual([false, { nodes: ['gpu-a'], reason: 'FailurePolicy' }]);
+  });
+
+  it.each<[string, string, readonly Partial<Failed>[], Partial<Failed>, readonly [string, string]]>([
+    ['is of its node', 'No CUDA GPUs are available', [], {}, ['node-fault', 'node']],
+    [
+      'is of no node if another one of the gang has it',
+      'No CUDA GPUs are available',
+      [],
+      { alsoOn: ['gpu-b'] },
+      ['environment', 'environment'],
+    ],
+    [
+      'is of no node if it followed the job to another one',
+      'certificate is not yet valid',
+      [{}],
+      { node: 'gpu-b' },
+      ['environment', 'environment'],
+    ],
+    [
+      'is of its node if it comes back there',
+      'OSError: [Errno 12] Cannot allocate memory',
+      [{}],
+      {},
+      ['node-fault', 'node'],
+    ],
+    [
+      'is of its node if the driver lost a GPU',
+      'GPU has fallen off the bus',
+      [],
+      { alsoOn: ['gpu-b'] },
+      ['node-fault', 'node'],
+    ],
+  ])('in the log %s', (_sentence, line, before, now, want) => {
+    const lines = [line];
+    const job = before.reduce<Job>((all, failed) => after(all, { lines, ...failed }), aJobWith());
+    const { judgement, avoid } = judged(job, { lines, ...now });
+    expect([judgement.rule, judgement.blame, avoid !== undefined]).toEqual([...want, want[1] === 'node']);
+  });
+
+  it('that stops gangs without a fault of their nodes blames none', () => {
+    const { record, facts } = aJobWith();
+    const failure: Failure = { reason: 'Condemned', message: '', crash: { lastLines: [] } };
+    const { judgement } = judgeFailure(record, { failure }, { facts, now: NOW });
+    expect(judgement).toMatchObject({ class: 'CollectiveTimeout', blame: 'environment' });
+    const named = judgeFailure(record, { failure: { ...failure, node: 'gpu-a' } }, { facts, now: NOW });
+    expect(named.judgement).toMatchObject({ class: 'NodeUnhealthy', blame: 'node' });
   });
 
   it('of the memory of a GPU restarts where it is, at once', () => {
