@@ -170,41 +170,21 @@ describe('a failure of the environment', () => {
     expect([charged, avoid]).toEqual([false, { nodes: ['gpu-a'], reason: 'FailurePolicy' }]);
   });
 
-  it.each<[string, string, readonly Partial<Failed>[], Partial<Failed>, readonly [string, string]]>([
-    ['is of its node', 'No CUDA GPUs are available', [], {}, ['node-fault', 'node']],
-    [
-      'is of no node if another one of the gang has it',
-      'No CUDA GPUs are available',
-      [],
-      { alsoOn: ['gpu-b'] },
-      ['environment', 'environment'],
-    ],
-    [
-      'is of no node if it followed the job to another one',
-      'certificate is not yet valid',
-      [{}],
-      { node: 'gpu-b' },
-      ['environment', 'environment'],
-    ],
-    [
-      'is of its node if it comes back there',
-      'OSError: [Errno 12] Cannot allocate memory',
-      [{}],
-      {},
-      ['node-fault', 'node'],
-    ],
-    [
-      'is of its node if the driver lost a GPU',
-      'GPU has fallen off the bus',
-      [],
-      { alsoOn: ['gpu-b'] },
-      ['node-fault', 'node'],
-    ],
-  ])('in the log %s', (_sentence, line, before, now, want) => {
-    const lines = [line];
-    const job = before.reduce<Job>((all, failed) => after(all, { lines, ...failed }), aJobWith());
-    const { judgement, avoid } = judged(job, { lines, ...now });
-    expect([judgement.rule, judgement.blame, avoid !== undefined]).toEqual([...want, want[1] === 'node']);
+  const NO_GPU = ['RuntimeError: No CUDA GPUs are available'];
+  const CLOCK = ['ssl.SSLError: certificate is not yet valid'];
+  const NO_MEMORY = ['OSError: [Errno 12] Cannot allocate memory'];
+  const FALLEN = ['GPU has fallen off the bus'];
+  it.each<[string, readonly Failed[], boolean]>([
+    ['is of its node', [{ lines: NO_GPU }], true],
+    ['is of no node if another one of the gang has it', [{ lines: NO_GPU, alsoOn: ['gpu-b'] }], false],
+    ['is of no node if it followed the job to another one', [{ lines: CLOCK }, { lines: CLOCK, node: 'gpu-b' }], false],
+    ['is of its node if it comes back there', [{ lines: NO_MEMORY }, { lines: NO_MEMORY }], true],
+    ['is of its node if the driver lost a GPU', [{ lines: FALLEN, alsoOn: ['gpu-b'] }], true],
+  ])('in the log %s', (_sentence, failures, isOfNode) => {
+    const job = failures.slice(0, -1).reduce<Job>(after, aJobWith());
+    const { judgement, avoid } = judged(job, failures.at(-1) ?? { lines: [] });
+    const want = isOfNode ? ['node-fault', 'node', true] : ['environment', 'environment', false];
+    expect([judgement.rule, judgement.blame, avoid !== undefined]).toEqual(want);
   });
 
   it('that stops gangs without a fault of their nodes blames none', () => {
