@@ -154,6 +154,12 @@ describe('the watch over gangs', () => {
     expect(setup.watch.takeStandings()).toEqual([]);
   });
 
+  it('reports of a gang that trains that it does not stand: a thread that ended may have reported otherwise', async () => {
+    const setup = new Setup();
+    await setup.train(60);
+    expect(setup.watch.takeStandings()).toEqual([{ ...RUN, standing: null }]);
+  });
+
   it('reports a gang that does nothing after its bound, with stacks', async () => {
     const asked: (readonly number[])[] = [];
     const setup = new Setup(undefined, (_run, ranks) => {
@@ -417,8 +423,10 @@ describe('jobs whose reports take too much', () => {
     await declareGroups(setup.watch, 'greedy', 256);
     expect(setup.watch.evidenceOf('greedy', [0])).toMatchObject({ ranks: [{ rank: 0 }] });
     expect(setup.watch.evidenceOf('greedy', [0])).not.toHaveProperty('isLost');
+    setup.watch.takeStandings();
     await declareGroups(setup.watch, 'greedy', 131_072, 256);
     expect(setup.watch.evidenceOf('greedy', [0])).toMatchObject({ isLost: true, ranks: [], slowRanks: [] });
+    expect(setup.watch.takeStandings()).toMatchObject([{ jobUid: 'greedy', standing: null }]);
   });
 
   it('are watched again from their next start on', async () => {

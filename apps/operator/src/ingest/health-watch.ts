@@ -259,6 +259,8 @@ export class HealthWatch {
     this.#budget.open(watched.jobUid, { namespace, ranks: worldSize(layout), drop });
     this.#turns.open(watched.jobUid, namespace);
     this.#records?.begin(watched, header, namespace);
+    // A thread that ended may have reported another standing of this run.
+    this.#clearStanding(watched);
     this.#count(watched);
   }
 
@@ -299,6 +301,10 @@ export class HealthWatch {
       this.#report(watched, { jobUid, epoch, incarnation, verdict });
   }
 
+  #clearStanding({ jobUid, epoch, incarnation }: RunOfRanks): void {
+    this.#standings.set(jobUid, { jobUid, epoch, incarnation, standing: null });
+  }
+
   /** An error in the detectors of a run ends those, and not the thread that serves all jobs. */
   #judge(watched: Watched, record: TraceRecord): readonly Verdict[] {
     if (watched.judge === undefined) return [];
@@ -330,6 +336,8 @@ export class HealthWatch {
   #lose(watched: Watched, loss: TelemetryLoss): void {
     const { jobUid, epoch, incarnation } = watched;
     this.#release(watched);
+    // Nothing follows the run any more, so what it did last says nothing about now.
+    this.#clearStanding(watched);
     watched.isLost = true;
     this.#losses[loss.bound] = (this.#losses[loss.bound] ?? 0) + 1;
     this.#reports.push({ jobUid, epoch, incarnation, verdict: telemetryLossVerdict(loss, this.#now()) });

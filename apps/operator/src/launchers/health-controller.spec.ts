@@ -87,8 +87,9 @@ describe('what follows from a verdict', () => {
     expect(controller.receiveStandings([{ ...run, incarnation: 2, standing }])).toEqual(['job-1']);
     expect(controller.receiveStandings([{ ...run, standing: null }])).toEqual([]);
     expect(controller.standingOf(JOB)).toEqual({ epoch: 1, incarnation: 2, ...standing });
-    controller.receiveStandings([{ ...run, incarnation: 2, standing: null }]);
+    expect(controller.receiveStandings([{ ...run, incarnation: 2, standing: null }])).toEqual(['job-1']);
     expect(controller.standingOf(JOB)).toBeUndefined();
+    expect(controller.receiveStandings([{ ...run, incarnation: 2, standing: null }])).toEqual([]);
     controller.receiveStandings([{ ...run, epoch: 2, standing }]);
     controller.forget('job-1');
     expect(controller.standingOf(JOB)).toBeUndefined();

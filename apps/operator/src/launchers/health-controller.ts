@@ -147,8 +147,8 @@ export class HealthController {
     return reports.flatMap(({ jobUid, epoch, incarnation, standing }) => {
       const known = this.#standings.get(jobUid);
       if (known !== undefined && isLater(known, { epoch, incarnation })) return [];
-      if (standing === null) this.#standings.delete(jobUid);
-      else this.#standings.set(jobUid, { epoch, incarnation, ...standing });
+      if (standing === null) return this.#standings.delete(jobUid) ? [jobUid] : [];
+      this.#standings.set(jobUid, { epoch, incarnation, ...standing });
       return [jobUid];
     });
   }

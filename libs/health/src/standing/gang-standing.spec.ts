@@ -149,6 +149,14 @@ describe('a gang', () => {
     expect(story.verdicts).toEqual([]);
   });
 
+  it('whose ranks join one after the other is news twice a minute at most', () => {
+    const story = new Story().pass(160, (rank, second) => (second >= 70 + 20 * rank ? { phase: 'training' } : {}));
+    expect(story.news.length).toBeLessThanOrEqual(4);
+    expect(story.news.map((one) => one?.message)).toContain(
+      'Every rank has joined its process group, and no rank has completed a step.',
+    );
+  });
+
   it('with a stopped process names it, its state and its node', () => {
     const story = new Story().pass(60, trains);
     story.pass(40, (rank) => (rank === 2 ? { process: { state: 'stopped' } } : {}));

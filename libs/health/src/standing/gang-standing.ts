@@ -40,6 +40,9 @@ interface Known extends Omit<StandingRank, 'rank'> {
 /** A sample of a process that is older says nothing about now. */
 const FRESH_MS = 60_000;
 
+/** Another sentence about the same reason is news after this time. */
+const SAME_REASON_MS = 30_000;
+
 /** Steps reach the operator this much later at most, from launchers that gather them. */
 const LATE_REPORTS_MS = 30_000;
 
@@ -57,6 +60,7 @@ export class GangStanding {
   #goesOn = false;
   #idleReported = -1;
   #last: Standing | undefined;
+  #newsAtMs = -Infinity;
 
   constructor(header: TraceHeader, settings: Pick<HealthSettings, 'standing'> = HEALTH_SETTINGS) {
     this.#gang = gangOf(header);
@@ -103,11 +107,21 @@ export class GangStanding {
     if (this.#beganAtMs === undefined || this.#trains(nowMs)) return {};
     const idle = this.#idleVerdict(nowMs);
     const standing = this.#standing(nowMs, idle);
-    const isNews = standing?.reason !== this.#last?.reason || standing?.message !== this.#last?.message;
-    this.#last = standing;
+    const isNews = this.#isNews(standing, nowMs);
+    if (isNews) this.#last = standing;
     const isReported = idle === undefined || this.#idleReported === this.#activeAtMs;
     if (idle !== undefined) this.#idleReported = this.#activeAtMs;
     return { ...(isNews ? { standing: standing ?? null } : {}), ...(isReported ? {} : { verdict: idle }) };
+  }
+
+  /** Another reason at once. Ranks join or finish one after the other, and each sentence is a write of the job's status. */
+  #isNews(standing: Standing | undefined, nowMs: number): boolean {
+    const last = this.#last;
+    const isOther = standing?.reason !== last?.reason || standing?.isStarting !== last?.isStarting;
+    const isDue = nowMs - this.#newsAtMs >= SAME_REASON_MS;
+    if (!isOther && !(isDue && standing?.message !== last?.message)) return false;
+    this.#newsAtMs = nowMs;
+    return true;
   }
 
   /** The verdict about a wait, if ranks that finished or are stopped explain it; otherwise the same verdict. */

@@ -12,7 +12,7 @@ import { hasLostStatus, needsCheckpoints, needsEvidence, needsProof, readLive } 
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { Observed } from '../observation/observed.ts';
 import { silentPod, warningDueMs } from '../observation/silent-pods.ts';
-import { UNUSABLE_MS } from '../observation/reference-standing.ts';
+import { unusableReadMs } from '../observation/reference-standing.ts';
 import { isRuntimeUnknown } from '../epoch/runtime-standing.ts';
 import { needsRuntime } from '../epoch/unwritten-placement.ts';
 import { silenceDueMs } from '../failure/lost-nodes.ts';
@@ -158,7 +158,7 @@ function requeueDelayMs(situation: Situation): number | undefined {
   const dueMs = [
     isWaiting ? WAITING_REQUEUE_MS : [],
     attempt === undefined || silentPod(facts, attempt) === undefined ? [] : (warningDueMs(facts) ?? []),
-    next.kind === 'objectMissing' ? UNUSABLE_MS : [],
+    next.kind === 'objectMissing' ? unusableReadMs(facts) : [],
     planning.kind === 'askingLater' ? planning.atMs - now.getTime() : [],
     attempt !== undefined && hasFreshProgress(record, facts) ? progressDueMs(record, now) : [],
     attempt === undefined ? [] : (silenceDueMs(facts, attempt) ?? []),

@@ -94,3 +94,17 @@ it('a job that is given up keeps every pod of its last two attempts, each ended 
   );
   expect(world.violations).toEqual([]);
 });
+
+it('launchers that end by themselves are refused once in a reconciliation, which then waits for them', () => {
+  const world = new World(aTrainingJob({ spec: { restartPolicy: { maxRestarts: 2, delaySeconds: 0 } } }));
+  for (let round = 0; round < 10; round += 1) {
+    world.reconcile();
+    world.tick(1_000);
+  }
+  world.apply({ kind: 'failRank', step: 1, pick: 0 });
+  while (world.job?.status?.attempts?.at(-1)?.stage !== 'Stopping') {
+    world.tick(1_000);
+    world.reconcile();
+  }
+  expect(world.refusals).toBe(1);
+});

@@ -5,12 +5,14 @@ import type { EndProposal } from '../arbiter/judge-ends.ts';
 import { aCapacity, aNode, aPlacement, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aStatus, NOW } from '../testing/jobs.ts';
 
-/** A gang of two pods with eight GPUs each on node-a and node-b. Three other nodes have 8, 7 and 20 free GPUs. */
+/** A gang of two pods with eight GPUs each on node-a and node-b. Three other nodes have 8, 7 and 20 free GPUs, and one has lost half of its GPUs. */
 function aGang(ruleOnEnd?: (proposal: EndProposal) => { readonly kind: 'granted'; readonly blames: true }): Facts {
   const job = aJob({ status: aStatus() });
   const placements = [aPlacement(job, { worldSize: 16, ranksPerPod: 8 })];
-  const nodes = [8, 8, 16, 8, 20].map((gpuCapacity, at) => aNode({ name: `node-${'abcde'[at] ?? ''}`, gpuCapacity }));
-  const used = { 'node-a': 8, 'node-b': 8, 'node-c': 8, 'node-d': 1 };
+  const nodes = [8, 8, 16, 8, 20, 4].map((gpuCapacity, at) =>
+    aNode({ name: `node-${'abcdef'[at] ?? ''}`, gpuCapacity }),
+  );
+  const used = { 'node-a': 8, 'node-b': 8, 'node-c': 8, 'node-d': 1, 'node-f': 8 };
   const rule = ruleOnEnd === undefined ? {} : { ruleOnEnd };
   return factsOf(observe({ job, placements, capacity: () => aCapacity(nodes, used), ...rule }));
 }

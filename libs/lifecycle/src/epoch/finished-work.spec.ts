@@ -96,6 +96,11 @@ describe('a gang whose ranks all exit with 0', () => {
       /no hook or engine of its ranks reports steps, so Coxswain cannot tell whether it made \d+ steps\.$/,
     ],
     [
+      'is complete and says so where it imports PyTorch, and has worked for long without a step that the hook observes',
+      { spec: { checkpoint: undefined }, work: { cpuMs: 36_000_000 } },
+      /reported, although its ranks used 36000 s of CPU time, so Coxswain cannot tell whether it made \d+ steps\.$/,
+    ],
+    [
       'is complete where its launchers are of an earlier release',
       { work: undefined },
       /No step and no checkpoint of it was reported, so Coxswain cannot tell/,

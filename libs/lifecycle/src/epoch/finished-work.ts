@@ -1,6 +1,6 @@
 /** Every rank exited with 0: did the job make what it was asked for? */
 import { type Attempt, stepsOf } from '@coxswain/api-types';
-import { SECOND_MS } from '@coxswain/units';
+import { MINUTE_MS, SECOND_MS } from '@coxswain/units';
 import type { Failure } from '../failure/failure.ts';
 import type { Facts } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
@@ -13,6 +13,11 @@ type Work = NonNullable<NonNullable<ObservedExit['cause']>['work']>;
 
 /** Importing PyTorch or JAX alone takes longer on one CPU. Ranks without a hook that used less have trained nothing. */
 const LEAST_CPU_MS = 2 * SECOND_MS;
+/**
+ * The hook reports as soon as a program imports PyTorch, also one that trains with JAX or with an optimizer of its own. A pod that used more has worked
+ * in a way that no hook observes, so its missing steps prove nothing.
+ */
+const MOST_UNSEEN_CPU_MS = 30 * MINUTE_MS;
 
 /**
  * The failure of an attempt that finished and made nothing that its job asked for; undefined: it made something, nothing was asked, or
@@ -24,7 +29,8 @@ export function failureToTrain(record: JobRecord, facts: Facts, attempt: Attempt
   if (asked === undefined || hasMadeSomething(record, facts)) return undefined;
   const work = workOf(facts, attempt);
   if (work === undefined || work.savedFiles) return undefined;
-  const isProven = work.stepsVisible || facts.spec?.checkpoint !== undefined || work.cpuMs < LEAST_CPU_MS;
+  const areStepsMissing = work.stepsVisible && work.cpuMs <= MOST_UNSEEN_CPU_MS;
+  const isProven = areStepsMissing || facts.spec?.checkpoint !== undefined || work.cpuMs < LEAST_CPU_MS;
   if (!isProven) return undefined;
   const cpuSeconds = (work.cpuMs / SECOND_MS).toFixed(1);
   const message = `Every rank of attempt ${attempt.epoch} exited with code 0, and the job made no step and no checkpoint; its spec asks for ${asked}. The ranks used ${cpuSeconds} s of CPU time. Check what the program does with its arguments; a job that trains nothing sets spec.expects to Nothing.`;
@@ -48,8 +54,9 @@ export function describeFinished(record: JobRecord, facts: Facts): string {
 
 function whyUnseen(work: Work | undefined): string {
   if (work === undefined) return '';
-  return work.savedFiles
-    ? ', although files lie in its save directory'
+  if (work.savedFiles) return ', although files lie in its save directory';
+  return work.stepsVisible
+    ? `, although its ranks used ${(work.cpuMs / SECOND_MS).toFixed(0)} s of CPU time`
     : ', and no hook or engine of its ranks reports steps';
 }
 

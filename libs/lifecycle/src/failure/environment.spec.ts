@@ -49,7 +49,7 @@ function judged({ record, facts }: Job, failed: Failed): Judged {
 }
 
 function after(job: Job, failed: Failed): Job {
-  const { charged, failures } = judged(job, failed);
+  const { charged, failures, judgement } = judged(job, failed);
   const { attempts, restarts, epoch } = job.record;
   const ended: Attempt = {
     ...(attempts.at(-1) ?? anAttempt()),
@@ -57,6 +57,8 @@ function after(job: Job, failed: Failed): Job {
     outcome: 'Failed',
     reason: 'EngineFailed',
     charged,
+    judgement,
+    origin: { node: failed.node ?? 'gpu-a' },
     ...(failed.lastStep === undefined ? {} : { lastStep: failed.lastStep }),
   };
   return {
@@ -166,6 +168,32 @@ describe('a failure of the environment', () => {
     const { judgement, charged, avoid } = judged(aJobWith(), { lines: driver });
     expect(judgement).toMatchObject({ rule: 'node-fault', action: 'RestartElsewhere', blame: 'node' });
     expect([charged, avoid]).toEqual([false, { nodes: ['gpu-a'], reason: 'FailurePolicy' }]);
+  });
+
+  const NO_GPU = ['RuntimeError: No CUDA GPUs are available'];
+  const CLOCK = ['ssl.SSLError: certificate is not yet valid'];
+  const NO_MEMORY = ['OSError: [Errno 12] Cannot allocate memory'];
+  const FALLEN = ['GPU has fallen off the bus'];
+  it.each<[string, readonly Failed[], boolean]>([
+    ['is of its node', [{ lines: NO_GPU }], true],
+    ['is of no node if another one of the gang has it', [{ lines: NO_GPU, alsoOn: ['gpu-b'] }], false],
+    ['is of no node if it followed the job to another one', [{ lines: CLOCK }, { lines: CLOCK, node: 'gpu-b' }], false],
+    ['is of its node if it comes back there', [{ lines: NO_MEMORY }, { lines: NO_MEMORY }], true],
+    ['is of its node if the driver lost a GPU', [{ lines: FALLEN, alsoOn: ['gpu-b'] }], true],
+  ])('in the log %s', (_sentence, failures, isOfNode) => {
+    const job = failures.slice(0, -1).reduce<Job>(after, aJobWith());
+    const { judgement, avoid } = judged(job, failures.at(-1) ?? { lines: [] });
+    const want = isOfNode ? ['node-fault', 'node', true] : ['environment', 'environment', false];
+    expect([judgement.rule, judgement.blame, avoid !== undefined]).toEqual(want);
+  });
+
+  it('that stops gangs without a fault of their nodes blames none', () => {
+    const { record, facts } = aJobWith();
+    const failure: Failure = { reason: 'Condemned', message: '', crash: { lastLines: [] } };
+    const { judgement } = judgeFailure(record, { failure }, { facts, now: NOW });
+    expect(judgement).toMatchObject({ class: 'CollectiveTimeout', blame: 'environment' });
+    const named = judgeFailure(record, { failure: { ...failure, node: 'gpu-a' } }, { facts, now: NOW });
+    expect(named.judgement).toMatchObject({ class: 'NodeUnhealthy', blame: 'node' });
   });
 
   it('of the memory of a GPU restarts where it is, at once', () => {

@@ -21,6 +21,7 @@ const NODE_RULE: FailureRule = {
   name: 'node-fault',
   onReasons: ['EngineFailed'],
   onCrashClasses: ['GpuLost', 'GpuUnavailable', 'NodeOutOfMemory', 'NodeUnhealthy', 'ClockSkewed'],
+  onBlames: ['node'],
   action: 'RestartElsewhere',
   charged: false,
 };

@@ -70,10 +70,13 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
   const all = suspects(facts, attempt);
   const origin = originOf(all);
   if (origin === undefined || originWaits(facts, attempt, all).some((wait) => !isOver(facts, wait))) return undefined;
-  const { reason, lastStep, node, exit, podIndex } = origin;
-  const { message, rank } = origin.hasLostPeer === true ? withFinishedPeer(facts, attempt, origin) : origin;
+  const { reason, lastStep, exit } = origin;
+  const first = origin.hasLostPeer === true ? withFinishedPeer(facts, attempt, origin) : origin;
+  const { message, rank, podIndex } = first;
+  // A rank that ended with 0 left the others: no node is to blame.
+  const node = first === origin ? origin.node : undefined;
   const placement = placementOf(facts, attempt.epoch)?.spec;
-  const nodeConditions = node === undefined ? [] : (facts.observed.nodeConditionsOf?.(node) ?? []);
+  const nodeConditions = origin.node === undefined ? [] : (facts.observed.nodeConditionsOf?.(origin.node) ?? []);
   const avoid = avoidedFor(reason, all, placement?.nodes.length ?? 0);
   const sameErrorOn = nodesWithErrorOf(origin, all);
   const isOfGang = reason === 'Hung' || (reason === 'Condemned' && node === undefined);

@@ -10,29 +10,32 @@ const failedPod = (job: TrainingJob, podIndex: number, cause: Partial<Terminatio
   aPod(job, { podIndex, phase: 'Failed', running: false, exit: anExit({}, { lastLines: LOST, ...cause }) });
 
 describe('ranks that lost their connection to a peer', () => {
-  it.each<[string, (job: TrainingJob) => readonly ObservedPod[], RegExp, number]>([
+  it.each<
+    [string, (job: TrainingJob) => readonly ObservedPod[], RegExp, { readonly rank: number; readonly node: string }]
+  >([
     [
       'name the rank of their own pod that had finished',
       (job) => [failedPod(job, 0, { rank: 0 }), failedPod(job, 1, { rank: 3, finishedRanks: '2' })],
       /^Rank 2 finished with exit code 0 before the other ranks, which then lost their connections to it\. Rank \d /,
-      2,
+      { rank: 2, node: 'node-b' },
     ],
     [
       'name the ranks of a pod that had finished',
       (job) => [failedPod(job, 0, { rank: 0 }), aPod(job, { podIndex: 1, phase: 'Succeeded', running: false })],
       /^Ranks 2-3 finished with exit code 0 before the other ranks, which then lost their connections to them\. Rank 0 /,
-      2,
+      { rank: 2, node: 'node-b' },
     ],
     [
       'do not hide a rank that failed by itself',
       (job) => [failedPod(job, 0, { rank: 0, lastLines: OWN }), failedPod(job, 1, { rank: 3, finishedRanks: '2' })],
       /^Rank 0 on node node-a exited/,
-      0,
+      { rank: 0, node: 'node-a' },
     ],
-  ])('%s', (_sentence, pods, message, rank) => {
+  ])('%s', (_sentence, pods, message, where) => {
     const { status } = settled(aRunningJob({ status: { attempts: [anAttempt({ runningAt: EARLIER })] }, pods }));
     expect(status.attempts?.[0]).toMatchObject({ reason: 'EngineFailed', charged: true });
     expect(status.attempts?.[0]?.message).toMatch(message);
-    expect(status.incidents?.[0]?.rank).toBe(rank);
+    expect(status.incidents?.[0]).toMatchObject(where);
+    expect(status.attempts?.[0]?.origin).toMatchObject(where);
   });
 });

@@ -6,7 +6,8 @@ import { type JobRecord, withLastAttempt } from '../record/job-record.ts';
 import { environmentDelayMs, restartDelayMs } from './restart-delay.ts';
 import type { Failure } from './failure.ts';
 import type { Case } from './failure-case.ts';
-import { crashOf, isBuiltIn, isExcusing, isOfEnvironment, policyOf, ruleFor } from './failure-rules.ts';
+import { blamedCrash } from './blamed-crash.ts';
+import { isBuiltIn, isExcusing, isOfEnvironment, policyOf, ruleFor } from './failure-rules.ts';
 import { leftOf, withFailedRun, withSpent } from './failure-tally.ts';
 import { formatJudgement } from './format-judgement.ts';
 import { answerTo, hasRunNothing, longestDelayMs, MAX_FREE_RESTARTS_IN_A_ROW } from './restart-budget.ts';
@@ -69,7 +70,7 @@ function caseOf(
   { facts, now }: { readonly facts: Facts; readonly now: Date },
 ): Case {
   const policy = policyOf(facts, record.epoch);
-  const crash = crashOf(failure);
+  const crash = blamedCrash(record, failure);
   const rule = ruleFor(policy.rules, failure, crash);
   const isPaid = isTallied(failure.reason) && (rule.charged !== false || isExcusing(rule)) && rule.action !== 'Fail';
   return {

@@ -104,6 +104,19 @@ describe('the newest failure of a job in one line', () => {
       `Attempt 3 failed: ${ERROR} The job ended because the program asked for no restart (exit code 93).`,
     ],
     [
+      'says why the job ended: it trained nothing, with restarts left',
+      of('Failed', failed({ answer: 'GiveUp', reason: 'NothingTrained' })),
+      `Attempt 3 failed: ${ERROR} The job ended because it trained nothing, and another attempt would do the same.`,
+    ],
+    [
+      'says why the job ended: a rule of the job for what trains nothing',
+      of(
+        'Failed',
+        failed({ answer: 'GiveUp', reason: 'NothingTrained', judgement: judged({ givenUp: 'FailurePolicy' }) }),
+      ),
+      `Attempt 3 failed: ${ERROR} The job ended because a rule of its failure policy does not restart this failure.`,
+    ],
+    [
       'waits with a job that was suspended meanwhile',
       of('Suspended', failed()),
       `Attempt 3 failed: ${ERROR} The job is suspended and starts when it is resumed.`,

@@ -7,8 +7,8 @@ import { keyOf } from './references.ts';
 const FRESH_MS = 30_000;
 /** A job that waits for something else reads again after this time. */
 const KNOWN_MS = 300_000;
-/** An unusable object is read again sooner, because a user is about to create it. */
-export const UNUSABLE_MS = 10_000;
+/** An unusable object is read again sooner, because a user may be about to create it. After ten minutes, that is less likely. */
+const UNUSABLE_MS = { first: 10_000, longest: 60_000, shareOfWait: 0.1 } as const;
 
 /** What the last read shows. */
 export type ReferenceStanding =
@@ -37,6 +37,13 @@ export function areReferencesDue(
   const known = facts.observed.references;
   if (references.length === 0 || known === undefined) return false;
   if (known === 'unread' || known.key !== keyOf(references)) return true;
-  const goodForMs = known.unusable.length > 0 ? UNUSABLE_MS : isPlacing ? FRESH_MS : KNOWN_MS;
+  const goodForMs = known.unusable.length > 0 ? unusableReadMs(facts) : isPlacing ? FRESH_MS : KNOWN_MS;
   return known.ageMs >= goodForMs;
+}
+
+/** After which time unusable objects are read again: a tenth of the time that the job has waited for them. Many jobs may wait for days. */
+export function unusableReadMs({ observed: { references } }: Facts): number {
+  const { unusableForMs = 0, ageMs = 0 } = references === undefined || references === 'unread' ? {} : references;
+  const { first, longest, shareOfWait } = UNUSABLE_MS;
+  return Math.min(longest, Math.max(first, (unusableForMs - ageMs) * shareOfWait));
 }

@@ -8,6 +8,8 @@ export interface ObservedReferences {
   readonly ageMs: number;
   /** Those that pods cannot use. What could not be read counts as usable: its pods will show it. */
   readonly unusable: readonly UnusableReference[];
+  /** How long each read since has found one that pods cannot use. */
+  readonly unusableForMs?: number;
 }
 
 /** Equal for equal objects. */
@@ -15,17 +17,24 @@ export function keyOf(references: readonly ObjectReference[]): string {
   return references.map(({ kind, name }) => `${kind}/${name}`).join(' ');
 }
 
+interface Read {
+  readonly key: string;
+  readonly atMs: number;
+  readonly unusable: readonly UnusableReference[];
+  /** Of the first of the reads in a row that found one that pods cannot use. */
+  readonly unusableSinceMs: number;
+}
+
 /** The last reads of jobs that wait. Losing this memory is harmless: a new leader reads again. Times are monotonic milliseconds. */
 export class ReferenceReads {
-  readonly #ofJob = new Map<
-    string,
-    { readonly key: string; readonly atMs: number; readonly unusable: readonly UnusableReference[] }
-  >();
+  readonly #ofJob = new Map<string, Read>();
 
   /** The last read of the job's objects; undefined: there was none. */
   of(job: string, nowMs: number): ObservedReferences | undefined {
     const known = this.#ofJob.get(job);
-    return known === undefined ? undefined : { key: known.key, ageMs: nowMs - known.atMs, unusable: known.unusable };
+    if (known === undefined) return undefined;
+    const { key, atMs, unusable, unusableSinceMs } = known;
+    return { key, ageMs: nowMs - atMs, unusable, unusableForMs: nowMs - unusableSinceMs };
   }
 
   /** Records a read. */
@@ -34,7 +43,11 @@ export class ReferenceReads {
     references: readonly ObjectReference[],
     about: { readonly unusable: readonly UnusableReference[]; readonly nowMs: number },
   ): void {
-    this.#ofJob.set(job, { key: keyOf(references), atMs: about.nowMs, unusable: about.unusable });
+    const { unusable, nowMs: atMs } = about;
+    const before = this.#ofJob.get(job);
+    const goesOn = before !== undefined && before.unusable.length > 0;
+    const unusableSinceMs = goesOn ? before.unusableSinceMs : atMs;
+    this.#ofJob.set(job, { key: keyOf(references), atMs, unusable, unusableSinceMs });
   }
 
   /** Forgets a job that was deleted. */

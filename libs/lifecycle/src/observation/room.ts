@@ -41,7 +41,8 @@ export function freeGpus(facts: Facts, gpusPerPod: number, without: readonly str
   const { fabric, usedGpus } = facts.capacity();
   const free = fabric.nodes.filter(({ name, usable }) => usable && !unusable.has(name) && !isAnnounced(facts, name));
   const placesOn = ({ name, gpus }: (typeof free)[number]): number =>
-    Math.floor((gpus - (usedGpus.get(name) ?? 0)) / gpusPerPod);
+    // A node that has lost GPUs may have fewer than its pods use.
+    Math.max(0, Math.floor((gpus - (usedGpus.get(name) ?? 0)) / gpusPerPod));
   return free.reduce((sum, node) => sum + placesOn(node) * gpusPerPod, 0);
 }
 

@@ -45,11 +45,15 @@ export function* reconcileJob(key: string, ports: ReconcilePorts): Calls<Reconci
       found = yield* record({ job, decision, found }, ports);
       continue;
     }
-    const { requeueAfterMs } = decision;
+    const { actions, requeueAfterMs } = decision;
     // At rest the status holds what was decided: an earlier write landed unanswered, or its reason passed.
-    if (decision.actions.length === 0 && decision.readsFirst !== true) ports.view.unwrittenStatuses.forget(jobUid);
-    if (decision.actions.length === 0) return requeueAfterMs === undefined ? {} : { requeueAfterMs };
-    found = yield* perform({ job, actions: decision.actions, found }, ports);
+    if (actions.length === 0 && decision.readsFirst !== true) ports.view.unwrittenStatuses.forget(jobUid);
+    // Nothing that is observed changes by a refusal before its launchers end, so another pass would refuse them again.
+    if (actions.every(({ kind }) => kind === 'refuseLaunchers')) {
+      for (const action of actions) performAtOnce(job, action, ports.effects);
+      return requeueAfterMs === undefined ? {} : { requeueAfterMs };
+    }
+    found = yield* perform({ job, actions, found }, ports);
   }
   // Every pass found an action. The next round comes soon, behind other jobs.
   return { requeueAfterMs: RETRY_SOON_MS };

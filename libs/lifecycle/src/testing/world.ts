@@ -169,6 +169,8 @@ export class World implements Member {
   readonly #kubeletsSilent = new Set<string>();
   /** UIDs of pods that nothing can end, and of those whose launcher received the end of its attempt. */
   readonly #hanging = new Set<string>();
+  /** How often launchers of a gang were refused. */
+  refusals = 0;
   readonly #dismissed = new Set<string>();
   /** Nodes that end pods before any container has run. */
   readonly #turningAway = new Set<string>();
@@ -589,6 +591,7 @@ export class World implements Member {
       findNodes: () => undefined,
       readRuntime: () => undefined,
       refuseLaunchers: (_job, epoch) => {
+        this.refusals += 1;
         for (const pod of this.pods) if (pod.epoch === epoch) this.#dismissed.add(pod.uid);
       },
       warn: () => undefined,
