@@ -117,6 +117,8 @@ const WHY_GIVEN_UP: Readonly<Record<NonNullable<FailureJudgement['givenUp']>, st
 
 function whyEnded({ judgement, reason }: Run): string {
   if (reason === 'DoNotRestart') return 'The job ended because the program asked for no restart (exit code 93).';
+  if (reason === 'NothingTrained')
+    return 'The job ended because it trained nothing, and another attempt would do the same.';
   return `The job ended because ${WHY_GIVEN_UP[judgement?.givenUp ?? 'RestartsExhausted']}.`;
 }
 
