@@ -1,4 +1,5 @@
 import { CONDITION_REASONS, type Condition, type ConditionType } from './conditions.ts';
+import { describeUnusable, type ReferenceProblem } from './missing-object.ts';
 import { PERSON_REASONS } from './webhook.ts';
 import { type StartFacts, whyNotTraining } from './start-verdict.ts';
 
@@ -208,6 +209,16 @@ describe('why a job does not train', () => {
       applyFailure: message === undefined ? null : { message },
     });
     expect(whyNotTraining(facts)).toMatchObject({ sentence, change });
+  });
+
+  it.each<[ReferenceProblem, RegExp]>([
+    ['missing', /^Create corpse in namespace lab/],
+    ['deleting', /^Name another one, or create corpse again once/],
+    ['lost', /^Name another claim, or ask the cluster administrator to restore the volume of corpse/],
+  ])('says how to get around a claim that is %s', (problem, change) => {
+    const claim = { kind: 'PersistentVolumeClaim', name: 'corpse', field: 'spec.data.claimName', problem } as const;
+    const facts = job([accepted, condition('Placed', 'ObjectMissing', describeUnusable(claim, 'lab'))]);
+    expect(whyNotTraining(facts)?.change).toMatch(change);
   });
 
   it('names job and namespace in the change for a job that has not reached the cluster', () => {

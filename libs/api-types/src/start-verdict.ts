@@ -130,6 +130,17 @@ const RULES: readonly Rule[] = [
   },
   {
     of: ['Placed/ObjectMissing'],
+    pattern: /^(?<kind>PersistentVolumeClaim|ConfigMap) (?<name>\S+) \([^)]*\) is being deleted/,
+    change: ({ name, namespace }) =>
+      `Name another one, or create ${name} again once namespace ${namespace} no longer has it.`,
+  },
+  {
+    of: ['Placed/ObjectMissing'],
+    pattern: /^(?<kind>PersistentVolumeClaim) (?<name>\S+) \([^)]*\) has lost its volume/,
+    change: ({ name }) => `Name another claim, or ask the cluster administrator to restore the volume of ${name}.`,
+  },
+  {
+    of: ['Placed/ObjectMissing'],
     pattern: /^(?<kind>PersistentVolumeClaim|ConfigMap) (?<name>\S+) \((?<field>[^)]*)\)/,
     change: ({ name, namespace }) => `Create ${name} in namespace ${namespace}, or name one that exists.`,
   },
