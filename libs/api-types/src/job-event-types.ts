@@ -13,7 +13,7 @@ export const JOB_EVENTS = {
   Waiting: {
     severities: ['info', 'warning'],
     meaning:
-      'The next attempt waits. info: for free GPUs. warning: for a person; the message names what is missing (spec, image, Secret, quota, checkpoint, topology).',
+      'The next attempt waits. info: for free GPUs. warning: for a person; the message names what is missing (spec, claim, image, Secret, quota, policy, checkpoint, topology).',
   },
   Placed: { severities: ['info'], meaning: 'Every rank has a node.' },
   Resuming: {

@@ -1,4 +1,5 @@
 import { CONDITION_REASONS, type Condition, type ConditionType } from './conditions.ts';
+import { describeUnusable, type ReferenceProblem } from './missing-object.ts';
 import { PERSON_REASONS } from './webhook.ts';
 import { type StartFacts, whyNotTraining } from './start-verdict.ts';
 
@@ -50,6 +51,41 @@ describe('why a job does not train', () => {
       'Needs 8 GPUs as 4 nodes with 2 free each; 6 of 16 GPUs are free.',
       /at most 6 GPUs/,
       undefined,
+    ],
+    [
+      'more GPUs than the cluster has: waiting does not help',
+      [accepted, condition('Placed', 'WaitingForCapacity', 'Needs 16 GPUs; the cluster has 8 in all.')],
+      'Needs 16 GPUs; the cluster has 8 in all.',
+      /^Ask for at most 8 GPUs, or ask the cluster administrator for nodes/,
+      undefined,
+    ],
+    [
+      'no free GPU',
+      [accepted, condition('Placed', 'WaitingForCapacity', 'Needs 2 GPUs; 0 of 8 GPUs are free.')],
+      'Needs 2 GPUs; 0 of 8 GPUs are free.',
+      /^None is needed if you wait for GPUs. To start sooner, ask for fewer/,
+      undefined,
+    ],
+    [
+      'enough free GPUs on too many nodes',
+      [
+        accepted,
+        condition('Placed', 'WaitingForCapacity', 'Needs 4 GPUs as 1 node with 4 free each; 6 of 16 GPUs are free.'),
+      ],
+      'Needs 4 GPUs as 1 node with 4 free each; 6 of 16 GPUs are free.',
+      /fewer GPUs per node/,
+      undefined,
+    ],
+    [
+      'a launcher that the operator does not hear',
+      [
+        accepted,
+        placed,
+        condition('Running', 'LaunchersSilent', 'The launcher of pod llama-0 on node n has not reached the operator.'),
+      ],
+      'The launcher of pod llama-0 on node n has not reached the operator.',
+      /kubectl logs llama-0 --namespace lab/,
+      'Pod/llama-0',
     ],
     [
       'a claim that does not exist',
@@ -135,11 +171,61 @@ describe('why a job does not train', () => {
     ['that it has not reached the cluster', job([], { applyFailure: { message: 'forbidden' } }), 'NotApplied'],
     [
       'that it is suspended',
-      job([condition('Suspended', 'SuspendRequested', 'Nothing runs', 'True')]),
+      job([condition('Suspended', 'SuspendRequested', 'Nothing runs', 'True')], { state: 'Suspended' }),
       'SuspendRequested',
     ],
+    [
+      'nothing of a running job whose last change has not reached the cluster',
+      job([accepted, placed, condition('Running', 'GangRunning', '', 'True')], { applyFailure: { message: 'no' } }),
+      undefined,
+    ],
+    [
+      'what a job waits for, whatever became of its last change',
+      job([accepted, condition('Placed', 'WaitingForCapacity', 'Needs 2 GPUs; 0 of 8 GPUs are free.')], {
+        applyFailure: { message: 'no' },
+      }),
+      'WaitingForCapacity',
+    ],
+    ...['Suspending', 'Stopping', 'Deleting'].map((state): [string, StartFacts, undefined] => [
+      `nothing of a job that waits and is asked to stop: ${state}`,
+      job([accepted, condition('Placed', 'WaitingForCapacity', 'Needs 2 GPUs')], { state }),
+      undefined,
+    ]),
   ])('says %s', (_what, facts, reason) => {
     expect(whyNotTraining(facts)?.reason).toBe(reason);
+  });
+
+  it.each<[string, string | undefined, string, string | null]>([
+    ['that it is resumed', undefined, 'The job resumes from step 4 as soon as its GPUs are free.', null],
+    [
+      'that the resume is not applied',
+      'The Kubernetes API server does not answer.',
+      'The resume has not reached the cluster: The Kubernetes API server does not answer.',
+      'Coxswain tries again by itself. If the sentence stays, show it to the cluster administrator.',
+    ],
+  ])('says after a resume %s, not to resume once more', (_what, message, sentence, change) => {
+    const facts = job([condition('Suspended', 'SuspendRequested', 'Nothing runs', 'True')], {
+      summary: 'The job resumes from step 4 as soon as its GPUs are free.',
+      applyFailure: message === undefined ? null : { message },
+    });
+    expect(whyNotTraining(facts)).toMatchObject({ sentence, change });
+  });
+
+  it.each<[ReferenceProblem, RegExp]>([
+    ['missing', /^Create corpse in namespace lab/],
+    ['deleting', /^Name another one, or create corpse again once/],
+    ['lost', /^Name another claim, or ask the cluster administrator to restore the volume of corpse/],
+  ])('says how to get around a claim that is %s', (problem, change) => {
+    const claim = { kind: 'PersistentVolumeClaim', name: 'corpse', field: 'spec.data.claimName', problem } as const;
+    const facts = job([accepted, condition('Placed', 'ObjectMissing', describeUnusable(claim, 'lab'))]);
+    expect(whyNotTraining(facts)?.change).toMatch(change);
+  });
+
+  it('names job and namespace in the change for a job that has not reached the cluster', () => {
+    const facts = job([], { applyFailure: { message: 'jobs "a" is forbidden: exceeded quota: jobs, used: 2' } });
+    expect(whyNotTraining(facts)?.change).toBe(
+      'Raise ResourceQuota jobs of namespace lab, end other jobs there, or ask for less.',
+    );
   });
 
   it('has a change for every reason that calls a person, and for no reason that a job leaves by itself', () => {

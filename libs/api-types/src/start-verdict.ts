@@ -33,8 +33,11 @@ export interface StartFacts {
   readonly applyFailure: { readonly message: string } | null;
 }
 
-/** States of a job that needs no verdict: it has ended, or ends. */
-const WITHOUT_VERDICT: readonly string[] = ['Complete', 'Failed', 'Cancelled', 'Deleted', 'Refused'];
+/** States of a job that needs no verdict: it has ended, or it stops because a person asked for that. */
+const WITHOUT_VERDICT: readonly string[] = [
+  ...['Complete', 'Failed', 'Cancelled', 'Deleted', 'Refused'],
+  ...['Suspending', 'Stopping', 'Deleting'],
+];
 
 /** Conditions in the order in which a job passes them. */
 const STEPS: readonly ConditionType[] = ['Accepted', 'Placed', 'Running'];
@@ -42,33 +45,41 @@ const STEPS: readonly ConditionType[] = ['Accepted', 'Placed', 'Running'];
 /** The verdict; undefined: every rank has started, or the job has ended. */
 export function whyNotTraining(facts: StartFacts): StartVerdict | undefined {
   if (WITHOUT_VERDICT.includes(facts.state)) return undefined;
-  const suspended = findCondition(facts.conditions, 'Suspended');
-  if (suspended?.status === 'True') return verdictOf(facts, { ...suspended, message: facts.summary });
-  const first = STEPS.flatMap((type) => findCondition(facts.conditions, type) ?? []).find(
-    ({ status }) => status === 'False',
-  );
-  if (facts.applyFailure !== null) return notApplied(facts.applyFailure.message);
+  const { conditions, applyFailure } = facts;
+  const suspended = findCondition(conditions, 'Suspended');
+  if (suspended?.status === 'True' && facts.state === 'Suspended')
+    return verdictOf(facts, { ...suspended, message: facts.summary });
+  // What the conditions say was true before the resume.
+  if (suspended?.status === 'True')
+    return applyFailure === null ? notObserved(facts.summary) : notApplied(facts, 'The resume', applyFailure.message);
+  const first = STEPS.flatMap((type) => findCondition(conditions, type) ?? []).find(({ status }) => status === 'False');
   if (first !== undefined) return verdictOf(facts, first);
-  return facts.conditions.length === 0 ? NOT_OBSERVED : undefined;
+  // A job with conditions is in the cluster: a change of it that is not there stops no rank.
+  if (conditions.length > 0) return undefined;
+  if (applyFailure !== null) return notApplied(facts, 'The job', applyFailure.message);
+  return notObserved('The job is submitted; the operator has not written its status yet.');
 }
 
-const NOT_OBSERVED: StartVerdict = {
-  reason: 'Submitted',
-  condition: null,
-  sentence: 'The job is submitted; the operator has not written its status yet.',
-  change: null,
-  object: null,
-};
+function notObserved(sentence: string): StartVerdict {
+  return { reason: 'Submitted', condition: null, sentence: firstLineOf(sentence), change: null, object: null };
+}
 
-function notApplied(message: string): StartVerdict {
-  const sentence = `The job has not reached the cluster: ${message}`;
-  const { object, change } = effectOf({ namespace: '', name: '' }, { type: 'Placed', reason: 'PodsRefused', message });
-  return { reason: 'NotApplied', condition: null, sentence, change, object };
+function notApplied(facts: StartFacts, what: string, message: string): StartVerdict {
+  const sentence = `${what} has not reached the cluster: ${firstLineOf(message)}`;
+  return { reason: 'NotApplied', condition: null, sentence, ...effectOf(facts, { key: NOT_APPLIED, message }) };
+}
+
+function firstLineOf(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
 }
 
 function verdictOf(facts: StartFacts, { type, reason, message }: Condition): StartVerdict {
-  const [sentence = ''] = message.split('\n', 1);
-  return { reason, condition: type, sentence, ...effectOf(facts, { type, reason, message }) };
+  return {
+    reason,
+    condition: type,
+    sentence: firstLineOf(message),
+    ...effectOf(facts, { key: `${type}/${reason}`, message }),
+  };
 }
 
 /** A rule: which sentence it reads, and what follows. Groups `name` of the pattern is the object's name. */
@@ -78,11 +89,20 @@ interface Rule {
   readonly kind?: string;
   /** `name`: of the object, or the job's; `said`: the whole match. */
   readonly change:
-    ((about: { readonly name: string; readonly namespace: string; readonly job: string }) => string) | null;
+    | ((about: {
+        readonly name: string;
+        readonly namespace: string;
+        readonly job: string;
+        /** Group `needed` of the pattern. */
+        readonly needed: string;
+      }) => string)
+    | null;
 }
 
+/** Stands in rules for a change that has not reached the cluster. */
+const NOT_APPLIED = 'NotApplied';
 /** Reasons for which the API server denied something. */
-const DENIED = ['Placed/PodsRefused', 'Running/Denied'];
+const DENIED = ['Placed/PodsRefused', 'Running/Denied', NOT_APPLIED];
 const STUCK = ['Running/PodStuck', 'Running/PodsStarting', 'Running/PodsCreating'];
 
 /** The first rule that matches counts. A reason without a rule needs no change. */
@@ -107,6 +127,17 @@ const RULES: readonly Rule[] = [
     of: ['Accepted/RuntimeRefused'],
     pattern: /\b(?<kind>(?:Cluster)?TrainingRuntime) (?<name>[^\s;,]+)/,
     change: ({ name }) => `Create or correct runtime ${name}, or name another one in spec.runtimeRef.`,
+  },
+  {
+    of: ['Placed/ObjectMissing'],
+    pattern: /^(?<kind>PersistentVolumeClaim|ConfigMap) (?<name>\S+) \([^)]*\) is being deleted/,
+    change: ({ name, namespace }) =>
+      `Name another one, or create ${name} again once namespace ${namespace} no longer has it.`,
+  },
+  {
+    of: ['Placed/ObjectMissing'],
+    pattern: /^(?<kind>PersistentVolumeClaim) (?<name>\S+) \([^)]*\) has lost its volume/,
+    change: ({ name }) => `Name another claim, or ask the cluster administrator to restore the volume of ${name}.`,
   },
   {
     of: ['Placed/ObjectMissing'],
@@ -159,6 +190,10 @@ const RULES: readonly Rule[] = [
       `Use a runtime whose pods satisfy PodSecurity ${name}, or ask for another level of namespace ${namespace}.`,
   },
   {
+    of: [NOT_APPLIED],
+    change: () => 'Coxswain tries again by itself. If the sentence stays, show it to the cluster administrator.',
+  },
+  {
     of: DENIED,
     change: ({ namespace }) => `Change what the sentence names, or ask the administrator of namespace ${namespace}.`,
   },
@@ -170,9 +205,20 @@ const RULES: readonly Rule[] = [
   },
   {
     of: ['Placed/WaitingForCapacity'],
-    pattern: /(?<name>\d+) of \d+ GPUs are free/,
+    // Waiting alone does not help.
+    pattern: /\bha(?:s|ve) (?<name>\d+) in all/,
     kind: '',
-    change: ({ name }) => `None is needed if you wait for GPUs. To start now, ask for at most ${name} GPUs.`,
+    change: ({ name }) =>
+      `${name === '0' ? 'Ask' : `Ask for at most ${name} GPUs, or ask`} the cluster administrator for nodes with GPUs.`,
+  },
+  {
+    of: ['Placed/WaitingForCapacity'],
+    pattern: /Needs (?<needed>\d+) GPUs?\b.*?\b(?<name>[1-9]\d*) of \d+ GPUs are free/,
+    kind: '',
+    change: ({ name, needed }) =>
+      Number(name) < Number(needed)
+        ? `None is needed if you wait for GPUs. To start now, ask for at most ${name} GPUs.`
+        : 'None is needed if you wait for GPUs. Enough are free, but not together: to start sooner, ask for fewer GPUs per node.',
   },
   {
     of: ['Placed/WaitingForCapacity'],
@@ -223,21 +269,28 @@ const RULES: readonly Rule[] = [
     kind: 'Pod',
     change: () => 'Correct what the kubelet names in the sentence.',
   },
+  {
+    of: ['Running/LaunchersSilent'],
+    pattern: /^The launcher of pod (?<name>\S+) /,
+    kind: 'Pod',
+    change: ({ name, namespace }) =>
+      `Run \`kubectl logs ${name} --namespace ${namespace}\`, and correct what the last line names.`,
+  },
   { of: ['Suspended/SuspendRequested'], change: ({ job }) => `coxswain resume ${job}` },
 ];
 
 function effectOf(
   { name: job, namespace }: Pick<StartFacts, 'name' | 'namespace'>,
-  { type, reason, message }: Pick<Condition, 'type' | 'reason' | 'message'>,
+  { key, message }: { readonly key: string; readonly message: string },
 ): Pick<StartVerdict, 'change' | 'object'> {
   for (const { of, pattern, kind, change } of RULES) {
-    if (!of.includes(`${type}/${reason}`)) continue;
+    if (!of.includes(key)) continue;
     const groups = pattern?.exec(message)?.groups;
     if (pattern !== undefined && groups === undefined) continue;
     const name = groups?.['name'];
     const objectKind = groups?.['kind'] ?? kind ?? '';
     return {
-      change: change === null ? null : change({ name: name ?? job, namespace, job }),
+      change: change === null ? null : change({ name: name ?? job, namespace, job, needed: groups?.['needed'] ?? '' }),
       object: name === undefined || objectKind === '' ? null : { kind: objectKind, name },
     };
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { describeProblem, schemaProblems } from './schema-problems.ts';
+import { describeProblem, MOST_PROBLEMS, schemaProblems } from './schema-problems.ts';
 
 const Policy = z.strictObject({
   maxRestarts: z.number().optional(),
@@ -76,6 +76,22 @@ describe('a document that its schema rejects', () => {
     ['a wrong type', { steps: 'many' }, ['spec.steps: Invalid input: expected number, received string']],
   ])('%s', (_what, spec, want) => {
     expect(problemsOf(spec)).toEqual(want);
+  });
+
+  it.each<[string, object]>([
+    ['fields', Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`field${index}`, 1]))],
+    ['items', { rules: Array.from({ length: 1_000 }, () => ({ action: 'Fail', acton: 1 })) }],
+  ])('with very many unknown %s gets hints for the first of them only: each searches the schema', (_what, spec) => {
+    const { error } = Job.safeParse({ name: 'a', spec }, { reportInput: true });
+    let reads = 0;
+    const counted = new Proxy(Job, {
+      get: (schema, name) => {
+        reads += 1;
+        return Reflect.get(schema, name, schema) as unknown;
+      },
+    });
+    expect(schemaProblems(error?.issues ?? [], counted)).toHaveLength(MOST_PROBLEMS);
+    expect(reads).toBeLessThan(1_000);
   });
 
   it('cuts a name that is very long', () => {

@@ -25,9 +25,19 @@ export type SchemaProblem = { readonly path: Path } & (
   | { readonly kind: 'broken'; readonly issue: z.core.$ZodIssue }
 );
 
-/** Every problem that `error` reports of a document of that schema. Parse with `reportInput`, so that values can be compared. */
+/** The most problems that one answer describes: enough to correct a document, too few to fill a screen. */
+export const MOST_PROBLEMS = 50;
+
+/**
+ * The first problems that `error` reports of a document of that schema. Parse with `reportInput`, so that values can be compared. A document may have as many unknown
+ * fields as it has bytes, and each hint searches the schema: so problems beyond {@link MOST_PROBLEMS} are not described.
+ */
 export function schemaProblems(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): readonly SchemaProblem[] {
-  return issues.flatMap((issue) => problemsOf(issue, { schema, within: [], root: schema }));
+  const first: SchemaProblem[] = [];
+  for (const problem of problemsOfAll(issues, { schema, within: [], root: schema })) {
+    if (first.push(problem) === MOST_PROBLEMS) break;
+  }
+  return first;
 }
 
 /** The problem in a sentence that follows the path of the field. */
@@ -64,17 +74,21 @@ interface Place {
   readonly root: z.ZodType;
 }
 
-function problemsOf(issue: z.core.$ZodIssue, { schema, within, root }: Place): readonly SchemaProblem[] {
+function* problemsOfAll(issues: readonly z.core.$ZodIssue[], place: Place): Generator<SchemaProblem, void, void> {
+  for (const issue of issues) yield* problemsOf(issue, place);
+}
+
+/** Describes each problem when it is read. */
+function* problemsOf(issue: z.core.$ZodIssue, { schema, within, root }: Place): Generator<SchemaProblem, void, void> {
   const path = [...within, ...issue.path];
   if (issue.code === 'unrecognized_keys') {
     const known = keysAt(schema, issue.path);
-    return issue.keys.map((key) => {
+    for (const key of issue.keys) {
       const meant = nearestWord(known, key);
       const elsewhere = meant === undefined ? pathOfField(root, key) : undefined;
-      return { kind: 'unknownKey', path, key, known, meant, elsewhere };
-    });
-  }
-  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+      yield { kind: 'unknownKey', path, key, known, meant, elsewhere };
+    }
+  } else if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     // The alternative of the right type is reported: an object with an error inside, rather than text in place of an object.
     const branches: readonly (readonly z.core.$ZodIssue[])[] = issue.errors;
     const inside = branches.find((branch) =>
@@ -82,15 +96,13 @@ function problemsOf(issue: z.core.$ZodIssue, { schema, within, root }: Place): r
     );
     const branch = inside ?? branches[0] ?? [];
     const option = optionsAt(schema, issue.path)[branches.indexOf(branch)] ?? schema;
-    return branch.flatMap((one) => problemsOf(one, { schema: option, within: path, root }));
-  }
-  if (issue.code === 'invalid_value') {
+    yield* problemsOfAll(branch, { schema: option, within: path, root });
+  } else if (issue.code === 'invalid_value') {
     const words = issue.values.map(String);
     const { input } = issue;
     const meant = typeof input === 'string' ? nearestWord(words, input) : undefined;
-    return [{ kind: 'notOneOf', path, input, words, meant }];
-  }
-  return [{ kind: 'broken', path, issue }];
+    yield { kind: 'notOneOf', path, input, words, meant };
+  } else yield { kind: 'broken', path, issue };
 }
 
 /** Keys that the schema allows at this path, in any of its alternatives. */

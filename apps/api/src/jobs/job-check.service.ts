@@ -7,7 +7,16 @@ import {
 } from '@coxswain/api-types';
 import type { UnusableReference } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
-import { isAlreadyExists, isKindUnknown, isNotFound, isRefusal, type KubeClient, resourcePath } from '@coxswain/kube';
+import {
+  type CallOptions,
+  isAdmissionUnavailable,
+  isAlreadyExists,
+  isKindUnknown,
+  isNotFound,
+  isRefusal,
+  type KubeClient,
+  resourcePath,
+} from '@coxswain/kube';
 import { firstOf, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import { inProject, type ScopeQuestion } from '../auth/project-scope.ts';
@@ -16,7 +25,8 @@ import { collectionOf, sentenceOf } from '../cluster/resources.ts';
 import { GpuCountsService } from '../fabric/gpu-counts.service.ts';
 import { CLUSTER, type Cluster, KUBE, TENANT_DATABASE } from '../infrastructure/tokens.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
-import { checkOf } from './job-check.ts';
+import { CheckCalls } from './check-calls.ts';
+import { type CheckFacts, checkOf } from './job-check.ts';
 import { JobsService } from './jobs.service.ts';
 import { requireNoPlainSecrets, requireRunnable } from './spec-rules.ts';
 
@@ -29,6 +39,7 @@ export class JobCheckService {
   readonly #jobs: JobsService;
   readonly #limits: ProjectLimits;
   readonly #gpus: GpuCountsService;
+  readonly #calls: CheckCalls;
 
   // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
@@ -38,6 +49,7 @@ export class JobCheckService {
     @Inject(JobsService) jobs: JobsService,
     @Inject(ProjectLimits) limits: ProjectLimits,
     @Inject(GpuCountsService) gpus: GpuCountsService,
+    @Inject(CheckCalls) calls: CheckCalls,
   ) {
     this.#database = database;
     this.#cluster = cluster;
@@ -45,6 +57,7 @@ export class JobCheckService {
     this.#jobs = jobs;
     this.#limits = limits;
     this.#gpus = gpus;
+    this.#calls = calls;
   }
 
   /** Needs the rights of a submit, and counts as a change of the project. The cluster is asked after the transaction, which holds a connection. */
@@ -60,12 +73,25 @@ export class JobCheckService {
     });
     const refusal = refusalOf(body);
     const isAsked = refusal === null && !isNameTaken;
-    const [denial, unusable, gpus] = await Promise.all([
-      isAsked ? this.#denialOf(namespace, body) : undefined,
-      isAsked ? this.#unusable(namespace, referencesOf(body.spec)) : undefined,
+    const [answers, gpus] = await Promise.all([
+      isAsked
+        ? this.#calls.ask(principal, project, (call) => this.#askCluster(namespace, body, call))
+        : { denial: undefined, unusable: undefined },
       this.#gpus.counts().catch(() => undefined),
     ]);
-    return checkOf({ body, namespace, refusal, isNameTaken, denial, unusable, gpus });
+    return checkOf({ body, namespace, refusal, isNameTaken, ...answers, gpus });
+  }
+
+  async #askCluster(
+    namespace: string,
+    body: JobCreate,
+    call: CallOptions,
+  ): Promise<Pick<CheckFacts, 'denial' | 'unusable'>> {
+    const [denial, unusable] = await Promise.all([
+      this.#denialOf(namespace, body, call),
+      this.#unusable(namespace, referencesOf(body.spec), call),
+    ]);
+    return { denial, unusable };
   }
 
   async #isNameTaken(sql: Sql, namespace: string, name: string): Promise<boolean> {
@@ -77,14 +103,18 @@ export class JobCheckService {
   }
 
   /** The cluster's sentence on a dry run; null: it accepts the job; undefined: it does not answer. */
-  async #denialOf(namespace: string, { name, spec }: JobCreate): Promise<string | null | undefined> {
+  async #denialOf(namespace: string, { name, spec }: JobCreate, call: CallOptions): Promise<string | null | undefined> {
     const manifest = { apiVersion: API_GROUP_VERSION, kind: 'TrainingJob', metadata: { name, namespace }, spec };
     try {
-      const options = { dryRun: true, fieldValidation: 'Strict' } as const;
+      const options = { ...call, dryRun: true, fieldValidation: 'Strict' } as const;
       await this.#kube.create(collectionOf('trainingjobs', namespace), manifest, options);
       return null;
     } catch (error) {
-      const isAnswer = isAlreadyExists(error) || isRefusal(error) || (isNotFound(error) && !isKindUnknown(error));
+      const isAnswer =
+        isAlreadyExists(error) ||
+        isRefusal(error) ||
+        isAdmissionUnavailable(error) ||
+        (isNotFound(error) && !isKindUnknown(error));
       return isAnswer ? sentenceOf(error) : undefined;
     }
   }
@@ -93,22 +123,27 @@ export class JobCheckService {
   async #unusable(
     namespace: string,
     references: readonly ObjectReference[],
+    call: CallOptions,
   ): Promise<readonly UnusableReference[] | undefined> {
     const claims = references.filter(({ kind }) => kind === 'PersistentVolumeClaim');
     try {
-      const read = await Promise.all(claims.map((claim) => this.#problemOf(namespace, claim)));
+      const read = await Promise.all(claims.map((claim) => this.#problemOf(namespace, claim, call)));
       return read.flat();
     } catch {
       return undefined;
     }
   }
 
-  async #problemOf(namespace: string, claim: ObjectReference): Promise<readonly UnusableReference[]> {
+  async #problemOf(
+    namespace: string,
+    claim: ObjectReference,
+    call: CallOptions,
+  ): Promise<readonly UnusableReference[]> {
     const place = { plural: 'persistentvolumeclaims', namespace, name: claim.name };
     try {
       const { metadata } = await this.#kube.get<
         { readonly metadata: { readonly name: string; readonly deletionTimestamp?: string } } & object
-      >(resourcePath({ group: '', version: 'v1', ...place }));
+      >(resourcePath({ group: '', version: 'v1', ...place }), call);
       return metadata.deletionTimestamp === undefined ? [] : [{ ...claim, problem: 'deleting' }];
     } catch (error) {
       if (isNotFound(error)) return [{ ...claim, problem: 'missing' }];

@@ -53,6 +53,14 @@ describe('the check of a job that is not submitted', () => {
       { gpus: { ...gpus, free: 2 } },
       { reason: 'WaitingForCapacity', sentence: 'Needs 4 GPUs; 2 of 16 GPUs are free.' },
     ],
+    [
+      'says that waiting does not help if the cluster has fewer GPUs than it wants',
+      { gpus: { total: 2, free: 2, types: [] } },
+      {
+        sentence: 'Needs 4 GPUs; the cluster has 2 in all.',
+        change: 'Ask for at most 2 GPUs, or ask the cluster administrator for nodes with GPUs.',
+      },
+    ],
   ])('%s', (_what, more, want) => {
     const { verdict } = checkOf(facts(more));
     if (want === null) expect(verdict).toBeNull();
@@ -63,5 +71,14 @@ describe('the check of a job that is not submitted', () => {
     const { checked, notChecked } = checkOf(facts({ denial: undefined, unusable: undefined, gpus: undefined }));
     expect(checked).toEqual(['spec', 'name']);
     expect(notChecked.map(({ what }) => what)).toEqual(['cluster', 'objects', 'gpus', 'pods']);
+    expect(notChecked[0]?.why).toBe('it could not be read');
+  });
+
+  it('does not say that the cluster could not be read where it was not asked', () => {
+    const { notChecked } = checkOf(facts({ isNameTaken: true, denial: undefined, unusable: undefined }));
+    expect(notChecked.slice(0, 2)).toEqual([
+      { what: 'cluster', why: 'it is checked once spec and name are accepted' },
+      { what: 'objects', why: 'it is checked once spec and name are accepted' },
+    ]);
   });
 });

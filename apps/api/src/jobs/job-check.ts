@@ -45,6 +45,11 @@ export function checkOf(facts: CheckFacts): JobCheck {
     conditions:
       conditions.length > 0 ? conditions : [condition('Accepted', 'SpecValid', { message: '', status: 'True' })],
   });
+  // Of a job that is refused anyway the cluster is not asked.
+  const whyNot =
+    facts.refusal !== null || facts.isNameTaken
+      ? 'it is checked once spec and name are accepted'
+      : 'it could not be read';
   const asked = {
     spec: true,
     name: true,
@@ -57,7 +62,7 @@ export function checkOf(facts: CheckFacts): JobCheck {
     checked: Object.entries(asked).flatMap(([what, isAsked]) => (isAsked ? [what] : [])),
     notChecked: [
       ...Object.entries(asked).flatMap(([what, isAsked]) =>
-        isAsked ? [] : [{ what, why: 'it could not be read now' }],
+        isAsked ? [] : [{ what, why: what === 'gpus' ? 'it could not be read' : whyNot }],
       ),
       ...(spec.layout === undefined ? AFTER_SUBMIT : AFTER_SUBMIT.slice(1)),
     ],
@@ -81,7 +86,10 @@ function conditionsOf(facts: CheckFacts, wanted: number): readonly Condition[] {
   if (missing !== undefined)
     return [condition('Placed', 'ObjectMissing', { message: describeUnusable(missing, namespace) })];
   if (gpus === undefined || wanted <= gpus.free) return [];
-  const message = `Needs ${wanted} GPUs; ${gpus.free} of ${gpus.total} GPUs are free.`;
+  // The words of the scheduler: the change that helps is read from them.
+  const has =
+    wanted > gpus.total ? `the cluster has ${gpus.total} in all` : `${gpus.free} of ${gpus.total} GPUs are free`;
+  const message = `Needs ${wanted} GPU${wanted === 1 ? '' : 's'}; ${has}.`;
   return [condition('Placed', 'WaitingForCapacity', { message })];
 }
 

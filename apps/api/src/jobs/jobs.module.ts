@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { FabricModule } from '../fabric/fabric.module.ts';
+import { CheckCalls } from './check-calls.ts';
 import { JobCheckService } from './job-check.service.ts';
 import { JobHistoryController } from './job-history.controller.ts';
 import { JobHistoryService } from './job-history.service.ts';
@@ -13,7 +14,15 @@ import { RelatedRows } from './related-rows.ts';
 @Module({
   imports: [FabricModule],
   controllers: [JobsController, JobHistoryController],
-  providers: [JobsService, JobCheckService, JobHistoryService, RelatedRows, JobResolvers, JobRelationResolvers],
+  providers: [
+    JobsService,
+    CheckCalls,
+    JobCheckService,
+    JobHistoryService,
+    RelatedRows,
+    JobResolvers,
+    JobRelationResolvers,
+  ],
   exports: [JobsService, JobHistoryService, RelatedRows, JobResolvers, JobRelationResolvers],
 })
 export class JobsModule {}

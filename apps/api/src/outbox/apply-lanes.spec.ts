@@ -39,6 +39,22 @@ describe('the workers of a replica', () => {
     expect(setup.enter('a')?.budgetMs).toBe(15_000);
   });
 
+  it('do not forgive a project for turns that found no entry', () => {
+    const setup = new Setup();
+    setup.apply('a', 60_000);
+    for (let turn = 0; turn < 5; turn += 1) setup.enter('a')?.end({ hasApplied: false });
+    expect(setup.enter('a')?.budgetMs).toBe(15_000);
+  });
+
+  it('do not count a project in trouble that has had no change for ten minutes', () => {
+    const setup = new Setup();
+    setup.apply('a', 60_000);
+    setup.apply('a', 10);
+    expect(setup.lanes.inTrouble).toBe(1);
+    setup.nowMs += 600_001;
+    expect(setup.lanes.inTrouble).toBe(0);
+  });
+
   it('are half for projects in trouble, however many there are; others get theirs', () => {
     const setup = new Setup();
     const hung = Array.from({ length: 20 }, (_, index) => `hung-${index}`);

@@ -29,8 +29,8 @@ interface Trouble {
 /** A worker for one apply. */
 export interface ApplyLease {
   readonly budgetMs: number;
-  /** To be called once, when the apply has ended. */
-  end(): void;
+  /** To be called once, when the apply has ended. `hasApplied`: an entry was there; a turn without one shows nothing about its project. Default true. */
+  end(about?: { readonly hasApplied: boolean }): void;
 }
 
 /** Times of an apply, in ms. */
@@ -60,9 +60,10 @@ export class ApplyLanes {
     this.#budgets = parts.budgets ?? { quickMs: QUICK_MS, patientMs: PATIENT_MS };
   }
 
-  /** Projects in trouble. */
+  /** Projects in trouble, without those that had no change for so long that they are to be forgotten. */
   get inTrouble(): number {
-    return this.#troubles.size;
+    const sinceMs = this.#nowMs() - FORGOTTEN_AFTER_MS;
+    return [...this.#troubles.values()].filter(({ isServed, wantedAtMs }) => isServed || wantedAtMs >= sinceMs).length;
   }
 
   /** A worker for an apply of the turn; undefined: none now, ask again. */
@@ -90,12 +91,12 @@ export class ApplyLanes {
     const sinceMs = this.#nowMs();
     return {
       budgetMs,
-      end: () => {
+      end: ({ hasApplied } = { hasApplied: true }) => {
         if (trouble !== undefined) {
           trouble.isServed = false;
           this.#served -= 1;
         }
-        this.#note(turnId, { isQuick: this.#nowMs() - sinceMs < this.#budgets.quickMs });
+        if (hasApplied) this.#note(turnId, { isQuick: this.#nowMs() - sinceMs < this.#budgets.quickMs });
       },
     };
   }

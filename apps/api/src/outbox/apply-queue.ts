@@ -130,15 +130,17 @@ export class ApplyQueue {
   async #serve(turnId: string): Promise<Served> {
     const lease = this.#lanes.enter(turnId);
     if (lease === undefined) return 'deferred';
+    let hasApplied = false;
     try {
       const entry = await this.#entries.claim(turnId);
       if (entry === undefined) return 'nothing';
+      hasApplied = true;
       // Whatever becomes of it: the entry is claimed now, and the next look adds turns too.
       if (entry.hasMore) await this.#addTurns([turnId], TURNS_OF_PROJECT).catch(() => undefined);
       await this.#apply(entry, AbortSignal.timeout(lease.budgetMs));
       return 'applied';
     } finally {
-      lease.end();
+      lease.end({ hasApplied });
     }
   }
 

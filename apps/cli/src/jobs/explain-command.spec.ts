@@ -1,5 +1,5 @@
 import type { StartVerdict } from '@coxswain/api-types';
-import { aJob, anAttempt } from '@coxswain/api-types/testing';
+import { aJob, aJobFailure, anAttempt } from '@coxswain/api-types/testing';
 import { runCommand } from '../testing/run-command.ts';
 
 const JOBS = 'GET /v1/projects/research/jobs';
@@ -48,6 +48,16 @@ Attempt 1 failed: Evicted. Pod a was evicted.`,
   it('has the same as JSON', async () => {
     const { out } = await runCommand('explain tiny-gpt -o json', routes(queued));
     expect(JSON.parse(out)).toMatchObject({ job: 'tiny-gpt', verdict, lastFailure: { attempt: 1, reason: 'Evicted' } });
+  });
+
+  it('says of a job that failed what to do next', async () => {
+    const lastFailure = aJobFailure({ isFinal: true });
+    const failed = aJob({ state: 'Failed', summary: 'It failed.', lastFailure });
+    const { out } = await runCommand('explain tiny-gpt', routes(failed));
+    expect(out.split('\n').slice(-2)).toEqual([
+      `Attempt ${lastFailure.attempt} failed: ${lastFailure.verdict} ${lastFailure.answer}`,
+      `Next: ${lastFailure.advice}`,
+    ]);
   });
 
   it('says what a job does that trains', async () => {

@@ -1,4 +1,10 @@
-import { type Condition, formatApplyFailure, type Job, type StartVerdict } from '@coxswain/api-types';
+import {
+  type Condition,
+  formatApplyFailure,
+  formatFailureLine,
+  type Job,
+  type StartVerdict,
+} from '@coxswain/api-types';
 import type { Command } from 'commander';
 import { columns } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
@@ -44,10 +50,13 @@ function explanationText(job: Job, now: Date): string {
     reason,
     message.split('\n')[0] ?? '',
   ]);
-  const failure =
+  const earlier =
     lastFailure === null
       ? []
       : ['', `Attempt ${lastFailure.attempt} failed: ${lastFailure.reason}. ${lastFailure.message}`];
+  const cause = job.lastFailure;
+  const failure =
+    cause === null ? earlier : ['', formatFailureLine(cause, now), ...(cause.isFinal ? [`Next: ${cause.advice}`] : [])];
   return [
     ...verdictLines(job, verdict),
     ...(job.applyFailure === null ? [] : ['', `Not applied: ${formatApplyFailure(job.applyFailure, now)}`]),

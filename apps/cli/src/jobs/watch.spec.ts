@@ -29,4 +29,21 @@ describe('coxswain watch of a job that does not train yet', () => {
       'tiny-gpt: Complete. Done.',
     ]);
   });
+
+  it('prints once that it waits for GPUs, however often the number of free ones changes', async () => {
+    const counts = ['2 of 8 GPUs are free.', '1 of 8 GPUs are free.', '0 of 8 GPUs are free.'];
+    const jobs = counts.map((sentence) => waiting('WaitingForCapacity', sentence, null));
+    const [first = aJob()] = jobs;
+    const stream = [...jobs, aJob(), aJob({ state: 'Complete', summary: 'Done.' })].map(sse).join('');
+    const { out } = await runCommand('watch tiny-gpt', {
+      [JOBS]: { json: { items: [first] } },
+      [`${JOBS}/${first.id}`]: { json: first },
+      [`${JOBS}/${first.id}/events/stream`]: { stream, end: 'never' },
+    });
+    expect(out.split('\n')).toEqual([
+      '00:00:00   WaitingForCapacity: 2 of 8 GPUs are free.',
+      '00:00:00   Running: Training on 4 GPUs.',
+      'tiny-gpt: Complete. Done.',
+    ]);
+  });
 });

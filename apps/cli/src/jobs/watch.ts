@@ -91,8 +91,11 @@ class WaitPrinter {
     this.#verdict = verdict;
     // Both have lines of their own.
     const isShown = FINAL_JOB_STATES.has(state) || verdict?.reason === 'NotApplied';
-    if (isShown || verdict?.sentence === before?.sentence) return;
-    this.#sinceMs = this.#nowMs();
+    const isSameReason = verdict !== null && verdict.reason === before?.reason;
+    if (!isSameReason) this.#sinceMs = this.#nowMs();
+    // The number of free GPUs changes with each job of the cluster. The reminder prints the newest one.
+    const isCount = isSameReason && verdict.reason === 'WaitingForCapacity';
+    if (isShown || isCount || verdict?.sentence === before?.sentence) return;
     if (verdict === null) return this.#print(`${state}: ${summary.split('\n', 1)[0] ?? ''}`);
     const change = verdict.change === null ? '' : ` ${verdict.change}`;
     this.#print(`${verdict.reason}: ${verdict.sentence}${change}`);

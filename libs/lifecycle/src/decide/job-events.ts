@@ -286,12 +286,16 @@ const REPORTED_REASONS: readonly string[] = [
   'TopologyUnsatisfiable',
   'NotAccepted',
   'CheckpointsUnusable',
+  'ObjectMissing',
+  'PodsRefused',
 ];
 
 /** Why the next attempt is not placed, once per attempt and reason. */
 function waiting(record: JobRecord, facts: Facts): readonly DerivedJobEvent[] {
   const placed = findCondition(recordedConditions(facts.job), 'Placed');
   if (placed === undefined || !REPORTED_REASONS.includes(placed.reason)) return [];
+  // The end of that attempt has an event of its own.
+  if (placed.reason === 'PodsRefused' && record.attempts.at(-1)?.reason === 'PodsRefused') return [];
   const accepted = findCondition(recordedConditions(facts.job), 'Accepted');
   const message = accepted?.status === 'False' ? accepted.message : placed.message;
   const epoch = record.epoch + 1;

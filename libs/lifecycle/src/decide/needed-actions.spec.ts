@@ -51,6 +51,17 @@ describe('a user is warned', () => {
       'Waiting (warning)',
     ],
     ['of a spec that cannot run', { conditions: [condition('Placed', 'NotAccepted')] }, 'Waiting (warning)'],
+    ['of a claim that does not exist', { conditions: [condition('Placed', 'ObjectMissing')] }, 'Waiting (warning)'],
+    [
+      'of a quota that refuses the first pod in a dry run, so that no attempt begins',
+      { conditions: [condition('Placed', 'PodsRefused')] },
+      'Waiting (warning)',
+    ],
+    [
+      'once of a quota that refused the pods of an attempt',
+      { attempts: [failed({ reason: 'PodsRefused' })], conditions: [condition('Placed', 'PodsRefused')] },
+      'Waiting (warning)',
+    ],
     ['of a quota that refuses pods', { attempts: [failed({ reason: 'PodsRefused' })] }, 'Waiting (warning)'],
     [
       'of a checkpoint whose object is refused',

@@ -117,6 +117,18 @@ describe('the newest failure of a job in one line', () => {
       `Attempt 3 failed: ${ERROR} The job ended because a rule of its failure policy does not restart this failure.`,
     ],
     [
+      'says why the job ended: it trained nothing',
+      of(
+        'Failed',
+        failed({
+          ...{ answer: 'GiveUp', reason: 'NothingTrained', origin: undefined },
+          message: 'Every rank of attempt 3 exited with code 0, and the job made no step.',
+          judgement: judged({ rule: 'nothing-trained', action: 'Fail', class: 'NothingTrained' }),
+        }),
+      ),
+      'Attempt 3 failed: Every rank of attempt 3 exited with code 0, and the job made no step. The job ended because it trained nothing, and another attempt would do the same.',
+    ],
+    [
       'waits with a job that was suspended meanwhile',
       of('Suspended', failed()),
       `Attempt 3 failed: ${ERROR} The job is suspended and starts when it is resumed.`,
