@@ -67,6 +67,29 @@ describe('weights in safetensors', () => {
       },
     ],
     [
+      'whose file lacks all tensors of the index are damaged',
+      'damaged',
+      /File 2\.safetensors does not hold tensor b/,
+      {
+        'model.safetensors.index.json': index({ a: '1.safetensors', b: '2.safetensors' }),
+        '1.safetensors': file({ a: tensor([1], 0, 4) }, 4),
+        '2.safetensors': file({}, 0),
+      },
+    ],
+    [
+      'that PyTorch made whole from parts are sound, with the parts in a folder below',
+      'sound',
+      undefined,
+      {
+        'model.safetensors.index.json': index({ a: 'model-00001-of-00001.safetensors' }),
+        'model-00001-of-00001.safetensors': file({ a: tensor([2], 0, 8) }, 8),
+        'sharded/shard-00001-model-00001-of-00001.safetensors': file(
+          { __metadata__: sharded({ a: [0] }), a: tensor([2], 0, 8) },
+          8,
+        ),
+      },
+    ],
+    [
       'that are cut are damaged',
       'damaged',
       /has \d+ bytes, and its tensors end at/,
