@@ -7,6 +7,7 @@ import {
 } from '../formats/safetensors/read-safetensors.ts';
 import { SAFETENSORS } from '../formats/safetensors/safetensors.ts';
 import { z } from 'zod';
+import { parseJson } from '../read/parse-json.ts';
 import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
 import type { SavedState, SavedTensor } from '../read/saved-state.ts';
 import { UnreadableSave } from '../read/unreadable-save.ts';
@@ -81,10 +82,7 @@ function* readIndex(
 ): Reading<{ readonly map: ReadonlyMap<string, string>; readonly findings: readonly Finding[] }> {
   const file = listed.find(({ path }) => path === SAFETENSORS.indexFile);
   if (file === undefined) return { map: new Map(), findings: [] };
-  const map =
-    file.bytes > MAX_INDEX
-      ? undefined
-      : parseIndex(new TextDecoder().decode(yield* readBytes(file.path, 0, file.bytes)));
+  const map = file.bytes > MAX_INDEX ? undefined : parseIndex(yield* readBytes(file.path, 0, file.bytes));
   if (map !== undefined) return { map, findings: [] };
   return {
     map: new Map(),
@@ -92,9 +90,9 @@ function* readIndex(
   };
 }
 
-function parseIndex(text: string): ReadonlyMap<string, string> | undefined {
+function parseIndex(json: Uint8Array): ReadonlyMap<string, string> | undefined {
   try {
-    const index = Index.safeParse(JSON.parse(text));
+    const index = Index.safeParse(parseJson(json));
     return index.success ? new Map(Object.entries(index.data.weight_map)) : undefined;
   } catch {
     return undefined;
