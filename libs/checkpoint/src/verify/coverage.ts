@@ -9,7 +9,7 @@ export interface Comparisons {
   left: number;
 }
 
-/** Those of a save of which no tensor was looked at. */
+/** Those of a save before its first tensor. */
 export function allComparisons(): Comparisons {
   return { left: MAX_COMPARISONS };
 }
